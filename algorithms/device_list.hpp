@@ -1,0 +1,31 @@
+// Every device of this build, for programs and tests that run over all of them.
+#pragma once
+
+#include <strata/devices/emulated/device.hpp>
+#include <strata/devices/serial/device.hpp>
+#include <strata/devices/threads/device.hpp>
+#include <strata/version.hpp>
+#if STRATA_HAS_TBB
+#include <strata/devices/tbb/device.hpp>
+#endif
+
+namespace strata::inline STRATA_ABI {
+
+/// A list of device types.
+template <class... D>
+struct DeviceList {
+  /// Calls f(D{}) for each device in turn.
+  template <class F>
+  static void for_each(F&& f) {
+    (f(D{}), ...);
+  }
+};
+
+/// The devices of this build. A new device adds its line here.
+using AllDevices = DeviceList<Serial, Threads,
+#if STRATA_HAS_TBB
+                              Tbb,
+#endif
+                              Emulated>;
+
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,227 @@
+// Kernel: what a launch needs to know of a callable: the device it is for, whether it takes a lane index, and
+// whether it can be called as the launch will call it. `with` binds a kernel to the views it works on.
+//
+// Mistakes are told in one line by static_assert; the concepts behind them are here.
+#pragma once
+
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+
+#include <strata/algorithms/policy.hpp>
+#include <strata/devices/queue.hpp>
+#include <strata/views/view.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// A kernel bound to views, made by `with`: a launch calls `kernel(index..., views..., values...)`, the
+/// values being those of a reduction or scan.
+template <class K, class... Views>
+struct With;
+
+namespace detail {
+
+template <class...>
+struct TypeList {};
+
+// Instantiated where the library sees a launch's device and a view's; the compiler's message names both.
+template <class LaunchedOn, class ViewOf>
+struct same_memory_for {
+  static_assert(std::is_same_v<typename LaunchedOn::memory_space, typename ViewOf::memory_space>,
+                "strata: wrong device: a view of one device is given to a launch on another; copy it with "
+                "create_mirror and deep_copy");
+  static constexpr bool value = true;
+};
+
+template <std::size_t I, class V>
+struct BoundView {
+  V view;
+};
+template <class, class...>
+struct BoundViews;
+// The views of a `with`; std::tuple would not travel to every device.
+template <std::size_t... I, class... V>
+struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
+  explicit BoundViews(const V&... v) : BoundView<I, V>{v}... {}
+
+  // Calls f(arguments...) with the views put in after the first `Indices` arguments.
+  template <int Indices, class F, class... Rest>
+  STRATA_FUNCTION void insert(const F& f, Rest&&... rest) const {
+    if constexpr (Indices == 0)
+      f(static_cast<const BoundView<I, V>&>(*this).view..., static_cast<Rest&&>(rest)...);
+    else insert_after<Indices>(f, static_cast<Rest&&>(rest)...);
+  }
+
+ private:
+  template <int Indices, class F, class First, class... Rest>
+  STRATA_FUNCTION void insert_after(const F& f, First first, Rest&&... rest) const {
+    insert<Indices - 1>([&](auto&&... more) { f(first, static_cast<decltype(more)&&>(more)...); },
+                        static_cast<Rest&&>(rest)...);
+  }
+};
+
+template <class...>
+struct First;
+template <class T, class... Rest>
+struct First<T, Rest...> {
+  using type = T;
+};
+
+template <class K>
+concept HasDeviceType = requires {
+  typename K::device_type;
+};
+
+// The first parameter of a call operator that is neither overloaded nor a template.
+template <class>
+struct FirstParameter {
+  using type = void;
+};
+template <class R, class C, class A, class... Rest>
+struct FirstParameter<R (C::*)(A, Rest...) const> {
+  using type = std::remove_cvref_t<A>;
+};
+template <class R, class C, class A, class... Rest>
+struct FirstParameter<R (C::*)(A, Rest...) const noexcept> {
+  using type = std::remove_cvref_t<A>;
+};
+
+// Kernels whose index parameter is an integer run in plain loops; all others are handed the device's index
+// type.
+template <class K>
+constexpr bool takes_any_index() {
+  if constexpr (requires { &K::operator(); })
+    return is_lane_index_v<typename FirstParameter<decltype(&K::operator())>::type>;
+  else return true;
+}
+// How a kernel is called: plainly here, with its views put in below.
+template <class K>
+struct KernelTraits {
+  static constexpr bool any_index = takes_any_index<K>();
+  template <class Tag, class Index, class... Values>
+  static constexpr bool can_call() {
+    if constexpr (std::is_void_v<Tag>)
+      return
+          []<class... I>(TypeList<I...>) { return std::is_invocable_v<const K&, I..., Values...>; }(Index());
+    else
+      return []<class... I>(TypeList<I...>) {
+        return std::is_invocable_v<const K&, Tag, I..., Values...>;
+      }(Index());
+  }
+  template <int Indices, class... Arguments>
+  STRATA_FUNCTION static void call(const K& kernel, Arguments&&... arguments) {
+    kernel(static_cast<Arguments&&>(arguments)...);
+  }
+};
+template <class K, class... V>
+struct KernelTraits<With<K, V...>> {
+  static constexpr bool any_index = takes_any_index<K>();
+  template <class Tag, class Index, class... Values>
+  static constexpr bool can_call() {
+    if constexpr (std::is_void_v<Tag>)
+      return []<class... I>(TypeList<I...>) {
+        return std::is_invocable_v<const K&, I..., const V&..., Values...>;
+      }(Index());
+    else
+      return []<class... I>(TypeList<I...>) {
+        return std::is_invocable_v<const K&, Tag, I..., const V&..., Values...>;
+      }(Index());
+  }
+  template <int Indices, class... Arguments>
+  STRATA_FUNCTION static void call(const With<K, V...>& bound, Arguments&&... arguments) {
+    bound.views.template insert<Indices>(
+        [&](auto&&... all_arguments) {
+          bound.kernel(static_cast<decltype(all_arguments)&&>(all_arguments)...);
+        },
+        static_cast<Arguments&&>(arguments)...);
+  }
+};
+
+// The index type that a kernel for device `D` is handed in a one-dimensional range.
+template <class D, class K>
+using IndexFor = std::conditional_t<KernelTraits<K>::any_index, typename D::index_type, index_t>;
+
+template <class D, class K, int Rank>
+constexpr auto index_list() {
+  if constexpr (Rank == 1) return TypeList<IndexFor<D, K>>();
+  else return []<std::size_t... R>(std::index_sequence<R...>) {
+      return TypeList<std::enable_if_t<R + 1 != 0, index_t>...>();
+    }
+  (std::make_index_sequence<static_cast<std::size_t>(Rank)>());
+}
+
+/// Whether `K` can be called with (a tag,) one index a dimension, its views, and `Values`.
+template <class D, class Tag, class K, int Rank, class... Values>
+inline constexpr bool can_call =
+    KernelTraits<K>::template can_call<Tag, decltype(index_list<D, K, Rank>()), Values...>();
+
+/// A kernel made ready for a device (see host_loops.hpp): puts in the tag and the views.
+template <class K, class Tag, int Rank, bool Lanes>
+struct Body {
+  static constexpr bool takes_lanes = Lanes;
+  K kernel;
+
+  template <class... Arguments>
+  STRATA_FUNCTION void operator()(Arguments&&... arguments) const {
+    if constexpr (std::is_void_v<Tag>)
+      KernelTraits<K>::template call<Rank>(kernel, static_cast<Arguments&&>(arguments)...);
+    else KernelTraits<K>::template call<Rank + 1>(kernel, Tag{}, static_cast<Arguments&&>(arguments)...);
+  }
+};
+
+template <class D, class Tag, class K, int Rank>
+using BodyFor =
+    Body<K, Tag, Rank, KernelTraits<K>::any_index && (is_lane_index_v<typename D::index_type> || Rank > 1)>;
+
+// Where nothing was said.
+struct Anywhere {};
+
+// The device of a launch: the one asked for, else that of the kernel.
+template <class Where, class K>
+constexpr bool knows_device = !std::is_same_v<Where, Anywhere> || HasDeviceType<K>;
+
+template <class Where, class K>
+struct DeviceFor {
+  using type = typename K::device_type;
+};
+template <class D, class K>
+struct DeviceFor<On<D>, K> {
+  using type = D;
+};
+
+template <class K>
+LaunchInfo make_info(const char* label, const Anywhere&) {
+  return {label, typeid(K).name(), nullptr, -1};
+}
+template <class K, class D>
+LaunchInfo make_info(const char* label, const On<D>& where) {
+  return {label, typeid(K).name(), where.queue.get(), where.device.index()};
+}
+
+template <class Where, class K>
+constexpr bool check_memory() {
+  if constexpr (!std::is_same_v<Where, Anywhere> && HasDeviceType<K>)
+    return same_memory_for<typename DeviceFor<Where, K>::type, typename K::device_type>::value;
+  return true;
+}
+
+}  // namespace detail
+
+template <class K, class... Views>
+struct With {
+  static_assert(sizeof...(Views) > 0, "strata: with: give at least one view");
+  using device_type = typename detail::First<typename Views::device_type...>::type;
+  static_assert((detail::same_memory_for<device_type, typename Views::device_type>::value && ...));
+
+  K kernel;
+  detail::BoundViews<std::index_sequence_for<Views...>, Views...> views;
+};
+
+/// Binds `kernel` to the views it is called with: `parallel_for(n, with(axpy{a}, x, y))` calls `kernel(i, x,
+/// y)`. All views are of one memory. The kernel's class must be visible at namespace scope for CUDA.
+template <class K, AnyView... Views>
+With<K, Views...> with(const K& kernel, const Views&... views) {
+  return {kernel, detail::BoundViews<std::index_sequence_for<Views...>, Views...>(views...)};
+}
+
+}  // namespace strata::inline STRATA_ABI

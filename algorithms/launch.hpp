@@ -1,0 +1,98 @@
+// launch: runs a kernel over arrays whose use it declares.
+//
+//   launch(on(device), n, axpy{a}, in(x), inout(y));      // kernel(i, x, y)
+//
+// One way to write a kernel, one way to launch it: where it runs and how data gets there is said by `where`.
+// Here: plain views on one device. `in` hands the kernel a view of const elements; `out` and `inout` a
+// mutable one. A work item touches its own row (left-most index) of what it writes.
+//
+// A kernel that cannot be called with an index may be a factory: called with the views it returns a functor,
+// as the Kokkos Array paper writes them. Ordering and errors are those of parallel_for and parallel_reduce.
+#pragma once
+
+#include <strata/algorithms/parallel_for.hpp>
+#include <strata/algorithms/parallel_reduce.hpp>
+#include <strata/algorithms/parallel_scan.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// How a launch uses an array.
+enum class AccessMode { In, Out, InOut };
+
+/// One declared use of an array.
+template <AccessMode Mode, class V>
+struct DeclaredAccess {
+  static constexpr AccessMode mode = Mode;
+  using view_type = V;
+  V view;  // as the kernel gets it
+};
+
+/// The launch reads the array.
+template <AnyView V>
+DeclaredAccess<AccessMode::In, typename V::const_type> in(const V& view) {
+  return {view};
+}
+/// The launch writes every element that a work item owns, and reads none.
+template <AnyView V>
+DeclaredAccess<AccessMode::Out, V> out(const V& view) {
+  static_assert(!std::is_const_v<typename V::element_type>,
+                "strata: out: the view has const elements; use in");
+  return {view};
+}
+/// The launch reads and writes the array.
+template <AnyView V>
+DeclaredAccess<AccessMode::InOut, V> inout(const V& view) {
+  static_assert(!std::is_const_v<typename V::element_type>,
+                "strata: inout: the view has const elements; use in");
+  return {view};
+}
+
+namespace detail {
+
+template <class>
+inline constexpr bool is_access_v = false;
+template <AccessMode Mode, class V>
+inline constexpr bool is_access_v<DeclaredAccess<Mode, V>> = true;
+
+// The kernel bound to its views, or the functor that a factory makes of them.
+template <class D, class R, class K, class... V>
+auto bind_kernel(const K& kernel, const V&... views) {
+  static_assert((same_memory_for<D, typename V::device_type>::value && ...));
+  using W = WorkOf<R>;
+  if constexpr (std::is_invocable_v<const K&, const V&...> &&
+                !can_call<D, typename W::tag, With<K, V...>, W::rank>)
+    return kernel(views...);
+  else return with(kernel, views...);
+}
+
+}  // namespace detail
+
+/// Calls kernel(index..., views...) for every index of `work` on the device or queue of `where`.
+template <class D, WorkRange R, class K, class... Accesses>
+requires(detail::is_access_v<Accesses>&&...) void launch(const On<D>& where, const R& work, const K& kernel,
+                                                         const Accesses&... accesses) {
+  static_assert(sizeof...(Accesses) > 0, "strata: launch: declare the arrays: in(x), out(y), inout(z)");
+  parallel_for(where, work, detail::bind_kernel<D, R>(kernel, accesses.view...));
+}
+
+/// Calls kernel(index..., views..., value&) and joins the values into `into`: a named reducer (Sum(total)), a
+/// host variable, a Value or a finalize functor, the last three for kernels with `value_type`, `init` and
+/// `join`.
+template <class D, WorkRange R, class K, class Into, class... Accesses>
+requires(detail::is_access_v<Accesses>&&...) void launch_reduce(const On<D>& where, const R& work,
+                                                                const K& kernel, Into&& into,
+                                                                const Accesses&... accesses) {
+  static_assert((detail::same_memory_for<D, typename Accesses::view_type::device_type>::value && ...));
+  parallel_reduce(where, work, with(kernel, accesses.view...), static_cast<Into&&>(into));
+}
+
+/// Calls kernel(index, views..., value&, final) as parallel_scan does; `into` takes the total.
+template <class D, WorkRange R, class K, class Into, class... Accesses>
+requires(detail::is_access_v<Accesses>&&...) void launch_scan(const On<D>& where, const R& work,
+                                                              const K& kernel, Into&& into,
+                                                              const Accesses&... accesses) {
+  static_assert((detail::same_memory_for<D, typename Accesses::view_type::device_type>::value && ...));
+  parallel_scan(where, work, with(kernel, accesses.view...), static_cast<Into&&>(into));
+}
+
+}  // namespace strata::inline STRATA_ABI

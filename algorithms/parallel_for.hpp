@@ -1,0 +1,63 @@
+// parallel_for: calls a kernel once for every index of a range.
+//
+//   parallel_for(n, functor);                          // the paper's form: functor::device_type says where
+//   parallel_for(n, with(axpy{a}, x, y));              // kernel(i, x, y) on the device of the views
+//   parallel_for(on(queue), range(1, n - 1), kernel);  // anywhere, any callable
+//   parallel_for("name", n, functor);                  // a name for profiles and messages
+//
+// A kernel writes only what belongs to its own index and reads nothing that another index writes. It is
+// copied for the launch. On host devices the call returns when the work is done and throws what the kernel
+// threw; on others it returns after enqueueing, and errors come with the next wait. Without a queue the
+// launch goes to the instance on which the kernel's views live. Errors: WrongDevice, OutOfBounds (checked
+// builds), RuntimeEnded.
+#pragma once
+
+#include <strata/algorithms/kernel.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+namespace detail {
+
+template <class Where, class R, class K>
+void launch_for(const char* label, const Where& where, const R& work, const K& kernel) {
+  if constexpr (!knows_device<Where, K>) {
+    static_assert(knows_device<Where, K>,
+                  "strata: parallel_for: nothing says on which device: give `on(device)`, a functor with a "
+                  "`device_type`, or `with(kernel, views...)`");
+  } else {
+    using D = typename DeviceFor<Where, K>::type;
+    using W = WorkOf<R>;
+    static_assert(check_memory<Where, K>());
+    constexpr bool callable = can_call<D, typename W::tag, K, W::rank>;
+    static_assert(
+        callable,
+        "strata: parallel_for: the kernel cannot be called as kernel(index...) const: give it a const "
+        "operator() that takes (the tag,) one index for each dimension (and the views of `with`)");
+    if constexpr (callable) {
+      const BodyFor<D, typename W::tag, K, W::rank> body{kernel};
+      if constexpr (W::rank == 1) D::execution::for_range(make_info<K>(label, where), W::get(work), body);
+      else D::execution::template for_box<W::rank>(make_info<K>(label, where), W::get(work), body);
+    }
+  }
+}
+
+}  // namespace detail
+
+template <WorkRange R, class K>
+void parallel_for(const R& work, const K& kernel) {
+  detail::launch_for("", detail::Anywhere{}, work, kernel);
+}
+template <class D, WorkRange R, class K>
+void parallel_for(const On<D>& where, const R& work, const K& kernel) {
+  detail::launch_for("", where, work, kernel);
+}
+template <WorkRange R, class K>
+void parallel_for(const char* label, const R& work, const K& kernel) {
+  detail::launch_for(label, detail::Anywhere{}, work, kernel);
+}
+template <class D, WorkRange R, class K>
+void parallel_for(const char* label, const On<D>& where, const R& work, const K& kernel) {
+  detail::launch_for(label, where, work, kernel);
+}
+
+}  // namespace strata::inline STRATA_ABI

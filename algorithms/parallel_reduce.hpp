@@ -1,0 +1,108 @@
+// parallel_reduce: calls kernel(i, value) for every index of a range and joins the values, by the one tree of
+// core/reduction_tree.hpp: the same launch gives the same bits with any number of threads, whole or in
+// slices.
+//
+// The paper's three forms (section 4.4), for functors with `value_type`, `init` and `join`:
+//   value = parallel_reduce(n, functor);      // returned
+//   parallel_reduce(n, functor, value);       // into a host variable
+//   parallel_reduce(n, functor, finalize);    // finalize(value) runs once, on the device, which nobody waits
+//   for
+// and further:
+//   parallel_reduce(n, functor, view);        // into a Value on the device, asynchronous
+//   parallel_reduce(n, kernel, Sum(a), Max(b));   // named reducers, several results in one pass: kernel(i,
+//   a, b)
+// A functor whose `value_type` is T[] has a run-time `value_count`: operator()(i, T*), init(T*), join(T*,
+// const T*); its result goes to a T*, a view of rank 1, or finalize(T*).
+//
+// Forms into host memory wait for the result (on devices that work asynchronously, for the whole queue).
+// Options, ranges and errors are those of parallel_for.
+#pragma once
+
+#include <strata/algorithms/kernel.hpp>
+#include <strata/algorithms/reduction.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+namespace detail {
+
+template <class Where, class R, class K, class Reducing>
+void launch_reduce_with(const char* label, const Where& where, const R& work, const K& kernel,
+                        const Reducing& reducing) {
+  using D = typename DeviceFor<Where, K>::type;
+  using W = WorkOf<R>;
+  static_assert(check_memory<Where, K>());
+  constexpr bool callable = Reducing::template callable<D, typename W::tag, K, W::rank>;
+  static_assert(
+      callable,
+      "strata: parallel_reduce: the kernel cannot be called as kernel(index..., value&...) const: give it a "
+      "const operator() that takes (the tag,) one index for each dimension (, the views of `with`) and a "
+      "reference to each value");
+  if constexpr (callable) {
+    using Inner = BodyFor<D, typename W::tag, K, W::rank>;
+    const auto body = reducing.body(Inner{kernel});
+    const LaunchInfo info = make_info<K>(label, where);
+    const auto range = W::get(work);
+    if constexpr (Reducing::is_array) {
+      static_assert(W::rank == 1,
+                    "strata: parallel_reduce: run-time-length values need a one-dimensional range");
+      D::execution::reduce_array(info, range, body, reducing.reducer(), reducing.finish(), Reducing::waits);
+    } else if constexpr (W::rank == 1) {
+      D::execution::reduce_range(info, range, body, reducing.reducer(), reducing.finish(), Reducing::waits);
+    } else {
+      D::execution::template reduce_box<W::rank>(info, range, body, reducing.reducer(), reducing.finish(),
+                                                 Reducing::waits);
+    }
+  }
+}
+
+template <class Where, class R, class K, class... Results>
+auto launch_reduce_into(const char* label, const Where& where, const R& work, const K& kernel,
+                        Results&&... results) {
+  if constexpr (!knows_device<Where, K>) {
+    static_assert(
+        knows_device<Where, K>,
+        "strata: parallel_reduce: nothing says on which device: give `on(device)`, a functor with a "
+        "`device_type`, or `with(kernel, views...)`");
+  } else if constexpr ((is_reducer_v<std::remove_cvref_t<Results>> && ...) && sizeof...(Results) > 0) {
+    launch_reduce_with(label, where, work, kernel, ReduceByName<std::remove_cvref_t<Results>...>(results...));
+  } else if constexpr (check_reduce_functor<K, sizeof...(Results)>()) {
+    using F = FunctorOf<K>;
+    if constexpr (sizeof...(Results) == 0) {
+      using T = typename F::value_type;
+      static_assert(
+          !std::is_array_v<T>,
+          "strata: parallel_reduce: a run-time-length value cannot be returned; give a T*, a view of rank 1 "
+          "or a finalize functor");
+      if constexpr (!std::is_array_v<T>) {
+        T result{};
+        launch_reduce_with(label, where, work, kernel, reduce_by_functor(functor_of(kernel), result));
+        return result;
+      }
+    } else {
+      launch_reduce_with(label, where, work, kernel, reduce_by_functor(functor_of(kernel), results...));
+    }
+  }
+}
+
+}  // namespace detail
+
+template <WorkRange R, class K, class... Results>
+auto parallel_reduce(const R& work, const K& kernel, Results&&... results) {
+  return detail::launch_reduce_into("", detail::Anywhere{}, work, kernel, static_cast<Results&&>(results)...);
+}
+template <class D, WorkRange R, class K, class... Results>
+auto parallel_reduce(const On<D>& where, const R& work, const K& kernel, Results&&... results) {
+  return detail::launch_reduce_into("", where, work, kernel, static_cast<Results&&>(results)...);
+}
+template <WorkRange R, class K, class... Results>
+auto parallel_reduce(const char* label, const R& work, const K& kernel, Results&&... results) {
+  return detail::launch_reduce_into(label, detail::Anywhere{}, work, kernel,
+                                    static_cast<Results&&>(results)...);
+}
+template <class D, WorkRange R, class K, class... Results>
+auto parallel_reduce(const char* label, const On<D>& where, const R& work, const K& kernel,
+                     Results&&... results) {
+  return detail::launch_reduce_into(label, where, work, kernel, static_cast<Results&&>(results)...);
+}
+
+}  // namespace strata::inline STRATA_ABI

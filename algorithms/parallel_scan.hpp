@@ -1,0 +1,151 @@
+// parallel_scan: prefix sums of a kernel's contributions.
+//
+// The kernel is called as kernel(i, value, final), for the indices of a block in order: it adds its
+// contribution to `value`, and where `final` is true it may use the prefix: before adding (exclusive) or
+// after (inclusive). It is called up to twice an index. Values join by a named reducer or by the functor's
+// `value_type`, `init` and `join`.
+//
+//   parallel_scan(n, kernel, Sum(total));             // total into a host variable or a Value
+//   parallel_scan(n, kernel, Sum(total), start);      // beginning at `start`
+//   parallel_scan(n, kernel, sum_of<double>);         // without a total
+//   parallel_scan(n, functor);  parallel_scan(n, functor, total);  parallel_scan(n, functor, total, start);
+//
+//   inclusive_scan(x, y);  exclusive_scan(x, y, start);      // of the elements of a view of rank 1
+//
+// Totals of blocks of 512 indices are computed first and joined one after the other: floating-point results
+// depend neither on the number of threads nor on slices. Waiting, ranges, options and errors are those of
+// parallel_reduce.
+#pragma once
+
+#include <strata/algorithms/reduction.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+namespace detail {
+
+template <class Where, class R, class K, class Reducer, class Finish>
+void launch_scan_with(const char* label, const Where& where, const R& work, const K& kernel,
+                      const Reducer& reducer, const Finish& finish, bool waits,
+                      const typename Reducer::value_type& start) {
+  using D = typename DeviceFor<Where, K>::type;
+  using W = WorkOf<R>;
+  using T = typename Reducer::value_type;
+  static_assert(check_memory<Where, K>());
+  static_assert(W::rank == 1, "strata: parallel_scan: the range has one dimension");
+  constexpr bool callable = can_call<D, typename W::tag, K, 1, T&, bool>;
+  static_assert(
+      callable,
+      "strata: parallel_scan: the kernel cannot be called as kernel(index, value&, bool final) const: give "
+      "it a const operator() that takes (the tag,) the index (, the views of `with`), a reference to the "
+      "value and a bool");
+  if constexpr (callable) {
+    const Body<K, typename W::tag, 1, false> body{kernel};
+    D::execution::scan_range(make_info<K>(label, where), W::get(work), body, reducer, finish, start, waits);
+  }
+}
+
+// Named reducers.
+template <class Where, class R, class K, class Operation, class T, class Target>
+void scan_into(const char* label, const Where& where, const R& work, const K& kernel,
+               const Reducer<Operation, T, Target>& reducer, const std::type_identity_t<T>& start) {
+  launch_scan_with(label, where, work, kernel, reducer, store_in(reducer.target), target_waits<Target>,
+                   start);
+}
+template <class Where, class R, class K, class Operation, class T, class Target>
+void scan_into(const char* label, const Where& where, const R& work, const K& kernel,
+               const Reducer<Operation, T, Target>& reducer) {
+  T start;
+  Operation::init(start);
+  scan_into(label, where, work, kernel, reducer, start);
+}
+
+// Functors with value_type, init and join.
+template <class Where, class R, class K, class Result, class Start>
+requires(!is_reducer_v<Result>) void scan_into(const char* label, const Where& where, const R& work,
+                                               const K& kernel, Result&& total, const Start& start) {
+  if constexpr (check_reduce_functor<K, 1>()) {
+    const auto reducing = reduce_by_functor(functor_of(kernel), total);
+    launch_scan_with(label, where, work, kernel, reducing.reducer(), reducing.finish(), reducing.waits,
+                     start);
+  }
+}
+template <class Where, class R, class K, class Result>
+requires(!is_reducer_v<std::remove_cvref_t<Result>>) void scan_into(const char* label, const Where& where,
+                                                                    const R& work, const K& kernel,
+                                                                    Result&& total) {
+  if constexpr (check_reduce_functor<K, 1>()) {
+    typename FunctorOf<K>::value_type start;
+    functor_of(kernel).init(start);
+    scan_into(label, where, work, kernel, total, start);
+  }
+}
+template <class Where, class R, class K>
+void scan_into(const char* label, const Where& where, const R& work, const K& kernel) {
+  if constexpr (check_reduce_functor<K, 1>()) {
+    typename FunctorOf<K>::value_type start;
+    functor_of(kernel).init(start);
+    launch_scan_with(label, where, work, kernel, FunctorReducer<FunctorOf<K>>(functor_of(kernel)),
+                     StoreNothing{}, false, start);
+  }
+}
+
+template <class Where, class R, class K, class... Rest>
+void launch_scan(const char* label, const Where& where, const R& work, const K& kernel, Rest&&... rest) {
+  if constexpr (!knows_device<Where, K>) {
+    static_assert(knows_device<Where, K>,
+                  "strata: parallel_scan: nothing says on which device: give `on(device)`, a functor with a "
+                  "`device_type`, or `with(kernel, views...)`");
+  } else {
+    scan_into(label, where, work, kernel, static_cast<Rest&&>(rest)...);
+  }
+}
+
+// The kernels of inclusive_scan and exclusive_scan.
+template <bool Inclusive>
+struct ScanElements {
+  template <class I, class X, class Y, class T>
+  STRATA_FUNCTION void operator()(I i, const X& x, const Y& y, T& sum, bool final) const {
+    const T own = x(i);  // before y(i) is written: x and y may be one array
+    if (!Inclusive && final) y(i) = sum;
+    sum += own;
+    if (Inclusive && final) y(i) = sum;
+  }
+};
+
+}  // namespace detail
+
+template <WorkRange R, class K, class... Rest>
+void parallel_scan(const R& work, const K& kernel, Rest&&... rest) {
+  detail::launch_scan("", detail::Anywhere{}, work, kernel, static_cast<Rest&&>(rest)...);
+}
+template <class D, WorkRange R, class K, class... Rest>
+void parallel_scan(const On<D>& where, const R& work, const K& kernel, Rest&&... rest) {
+  detail::launch_scan("", where, work, kernel, static_cast<Rest&&>(rest)...);
+}
+template <WorkRange R, class K, class... Rest>
+void parallel_scan(const char* label, const R& work, const K& kernel, Rest&&... rest) {
+  detail::launch_scan(label, detail::Anywhere{}, work, kernel, static_cast<Rest&&>(rest)...);
+}
+template <class D, WorkRange R, class K, class... Rest>
+void parallel_scan(const char* label, const On<D>& where, const R& work, const K& kernel, Rest&&... rest) {
+  detail::launch_scan(label, where, work, kernel, static_cast<Rest&&>(rest)...);
+}
+
+/// y(i) = x(0) + ... + x(i), on the device of the views; x and y may be one array.
+template <AnyView X, AnyView Y>
+void inclusive_scan(const X& x, const Y& y) {
+  static_assert(std::is_same_v<typename X::value_type, typename Y::value_type>,
+                "strata: inclusive_scan: the element types differ");
+  parallel_scan("inclusive_scan", x.extent(0), with(detail::ScanElements<true>{}, x, y),
+                sum_of<typename X::value_type>);
+}
+/// y(i) = start + x(0) + ... + x(i-1), on the device of the views; x and y may be one array.
+template <AnyView X, AnyView Y>
+void exclusive_scan(const X& x, const Y& y, const typename X::value_type& start = {}) {
+  static_assert(std::is_same_v<typename X::value_type, typename Y::value_type>,
+                "strata: exclusive_scan: the element types differ");
+  parallel_scan("exclusive_scan", x.extent(0), with(detail::ScanElements<false>{}, x, y),
+                sum_of<typename X::value_type>, start);
+}
+
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,212 @@
+// Named reducers: how values of a reduction are joined, and where the result goes.
+//
+//   parallel_reduce(n, kernel, Sum(total));              // into a host variable: complete on return
+//   parallel_reduce(n, kernel, Max(view));               // into a Value: stays on the device, asynchronous
+//   parallel_reduce(n, kernel, Sum(s), MinLoc(least));   // several in one pass: kernel(i, s, least)
+//
+// The kernel joins its contribution itself: `kernel(i, T& value)` does value += ..., or the like.
+#pragma once
+
+#include <limits>
+#include <type_traits>
+
+#include <strata/core/config.hpp>
+#include <strata/views/view.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// A value and the index it was found at; where values are equal the smaller index wins.
+template <class T, class I = index_t>
+struct ValueLocation {
+  T value;
+  I location;
+};
+
+/// The smallest and the largest value.
+template <class T>
+struct MinMaxValue {
+  T min;
+  T max;
+};
+
+namespace detail {
+
+template <class T>
+STRATA_FUNCTION constexpr T lowest_of() {
+  if constexpr (std::numeric_limits<T>::has_infinity) return -std::numeric_limits<T>::infinity();
+  else return std::numeric_limits<T>::lowest();
+}
+template <class T>
+STRATA_FUNCTION constexpr T highest_of() {
+  if constexpr (std::numeric_limits<T>::has_infinity) return std::numeric_limits<T>::infinity();
+  else return std::numeric_limits<T>::max();
+}
+
+struct SumOf {
+  template <class T>
+  STRATA_FUNCTION static constexpr void init(T& v) {
+    v = T();
+  }
+  template <class T>
+  STRATA_FUNCTION static constexpr void join(T& v, const T& o) {
+    v += o;
+  }
+};
+struct ProdOf {
+  template <class T>
+  STRATA_FUNCTION static constexpr void init(T& v) {
+    v = T(1);
+  }
+  template <class T>
+  STRATA_FUNCTION static constexpr void join(T& v, const T& o) {
+    v *= o;
+  }
+};
+struct MinOf {
+  template <class T>
+  STRATA_FUNCTION static constexpr void init(T& v) {
+    v = highest_of<T>();
+  }
+  template <class T>
+  STRATA_FUNCTION static constexpr void join(T& v, const T& o) {
+    v = o < v ? o : v;
+  }
+};
+struct MaxOf {
+  template <class T>
+  STRATA_FUNCTION static constexpr void init(T& v) {
+    v = lowest_of<T>();
+  }
+  template <class T>
+  STRATA_FUNCTION static constexpr void join(T& v, const T& o) {
+    v = v < o ? o : v;
+  }
+};
+struct MinMaxOf {
+  template <class T>
+  STRATA_FUNCTION static constexpr void init(MinMaxValue<T>& v) {
+    v = {highest_of<T>(), lowest_of<T>()};
+  }
+  template <class T>
+  STRATA_FUNCTION static constexpr void join(MinMaxValue<T>& v, const MinMaxValue<T>& o) {
+    MinOf::join(v.min, o.min);
+    MaxOf::join(v.max, o.max);
+  }
+};
+struct MinLocOf {
+  template <class T, class I>
+  STRATA_FUNCTION static constexpr void init(ValueLocation<T, I>& v) {
+    v = {highest_of<T>(), std::numeric_limits<I>::max()};
+  }
+  template <class T, class I>
+  STRATA_FUNCTION static constexpr void join(ValueLocation<T, I>& v, const ValueLocation<T, I>& o) {
+    if (o.value < v.value || (!(v.value < o.value) && o.location < v.location)) v = o;
+  }
+};
+struct MaxLocOf {
+  template <class T, class I>
+  STRATA_FUNCTION static constexpr void init(ValueLocation<T, I>& v) {
+    v = {lowest_of<T>(), std::numeric_limits<I>::max()};
+  }
+  template <class T, class I>
+  STRATA_FUNCTION static constexpr void join(ValueLocation<T, I>& v, const ValueLocation<T, I>& o) {
+    if (v.value < o.value || (!(o.value < v.value) && o.location < v.location)) v = o;
+  }
+};
+struct LogicalAndOf {
+  template <class T>
+  STRATA_FUNCTION static constexpr void init(T& v) {
+    v = T(true);
+  }
+  template <class T>
+  STRATA_FUNCTION static constexpr void join(T& v, const T& o) {
+    v = v && o;
+  }
+};
+struct LogicalOrOf {
+  template <class T>
+  STRATA_FUNCTION static constexpr void init(T& v) {
+    v = T(false);
+  }
+  template <class T>
+  STRATA_FUNCTION static constexpr void join(T& v, const T& o) {
+    v = v || o;
+  }
+};
+struct BitAndOf {
+  template <class T>
+  STRATA_FUNCTION static constexpr void init(T& v) {
+    v = static_cast<T>(~T());
+  }
+  template <class T>
+  STRATA_FUNCTION static constexpr void join(T& v, const T& o) {
+    v = static_cast<T>(v & o);
+  }
+};
+struct BitOrOf {
+  template <class T>
+  STRATA_FUNCTION static constexpr void init(T& v) {
+    v = T();
+  }
+  template <class T>
+  STRATA_FUNCTION static constexpr void join(T& v, const T& o) {
+    v = static_cast<T>(v | o);
+  }
+};
+
+}  // namespace detail
+
+/// A way to join values of type T, and the place of the result: a host variable, a view of rank 0, or none.
+template <class Operation, class T, class Target>
+struct Reducer {
+  using value_type = T;
+  using target_type = Target;
+  using operation = Operation;
+  Target target;
+
+  STRATA_FUNCTION static constexpr void init(T& value) { Operation::init(value); }
+  STRATA_FUNCTION static constexpr void join(T& value, const T& other) { Operation::join(value, other); }
+};
+
+namespace detail {
+
+template <class>
+inline constexpr bool is_reducer_v = false;
+template <class Operation, class T, class Target>
+inline constexpr bool is_reducer_v<Reducer<Operation, T, Target>> = true;
+
+/// The place of a result that nobody asked for.
+struct NoTarget {};
+
+template <class Operation>
+struct MakeReducer {
+  template <class T>
+  requires(!AnyView<T>) constexpr Reducer<Operation, T, T*> operator()(T& result) const { return {&result}; }
+  template <AnyView V>
+  Reducer<Operation, typename V::value_type, V> operator()(const V& result) const {
+    static_assert(V::extents_type::max_rank_value == 0,
+                  "strata: a reduction's result is a Value (a view of rank 0)");
+    return {result};
+  }
+};
+
+}  // namespace detail
+
+// Sum(result) and its like make reducers; `result` is a host variable or a view of rank 0.
+inline constexpr detail::MakeReducer<detail::SumOf> Sum{};        ///< starts at T()
+inline constexpr detail::MakeReducer<detail::ProdOf> Prod{};      ///< starts at T(1)
+inline constexpr detail::MakeReducer<detail::MinOf> Min{};        ///< starts at the largest value or infinity
+inline constexpr detail::MakeReducer<detail::MaxOf> Max{};        ///< starts at the lowest value or -infinity
+inline constexpr detail::MakeReducer<detail::MinMaxOf> MinMax{};  ///< of MinMaxValue<T>
+inline constexpr detail::MakeReducer<detail::MinLocOf> MinLoc{};  ///< of ValueLocation<T>
+inline constexpr detail::MakeReducer<detail::MaxLocOf> MaxLoc{};  ///< of ValueLocation<T>
+inline constexpr detail::MakeReducer<detail::LogicalAndOf> LogicalAnd{};
+inline constexpr detail::MakeReducer<detail::LogicalOrOf> LogicalOr{};
+inline constexpr detail::MakeReducer<detail::BitAndOf> BitAnd{};
+inline constexpr detail::MakeReducer<detail::BitOrOf> BitOr{};
+
+/// A sum of type T whose result nobody wants: for scans without a total.
+template <class T>
+inline constexpr Reducer<detail::SumOf, T, detail::NoTarget> sum_of{};
+
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,339 @@
+// The parts that parallel_reduce and parallel_scan hand to a device: the reducer (how values begin and join),
+// the body (how a kernel adds to a value) and the finish (what becomes of the result, on the device).
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+#include <utility>
+
+#include <strata/algorithms/kernel.hpp>
+#include <strata/algorithms/reducers.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+// ---- finishes: called once with the joined value, on the thread (or GPU block) that ends the reduction
+
+template <class T>
+struct StoreHost {
+  T* target;
+  STRATA_FUNCTION void operator()(const T& value) const { *target = value; }
+};
+template <class V>
+struct StoreView {
+  V target;
+  STRATA_FUNCTION void operator()(const typename V::value_type& value) const { *target = value; }
+};
+struct StoreNothing {
+  template <class T>
+  STRATA_FUNCTION void operator()(const T&) const {}
+};
+template <class F>
+struct CallFinalize {
+  F finalize;
+  template <class T>
+  STRATA_FUNCTION void operator()(T& value) const {
+    finalize(value);
+  }
+};
+template <class F>
+struct CallArrayFinalize {
+  F finalize;
+  template <class T>
+  STRATA_FUNCTION void operator()(T* value) const {
+    finalize(value);
+  }
+};
+template <class T>
+struct StoreHostArray {
+  T* target;
+  index_t count;
+  STRATA_FUNCTION void operator()(const T* value) const {
+    for (index_t k = 0; k < count; ++k) target[k] = value[k];
+  }
+};
+template <class V>
+struct StoreViewArray {
+  V target;
+  index_t count;
+  STRATA_FUNCTION void operator()(const typename V::value_type* value) const {
+    for (index_t k = 0; k < count; ++k) target(k) = value[k];
+  }
+};
+
+template <class T>
+StoreHost<T> store_in(T* target) {
+  return {target};
+}
+template <AnyView V>
+StoreView<V> store_in(const V& target) {
+  return {target};
+}
+inline StoreNothing store_in(NoTarget) { return {}; }
+
+template <class Target>
+inline constexpr bool target_waits = std::is_pointer_v<Target>;
+
+// ---- several values in one: a plain aggregate, so that it is trivially copyable everywhere
+
+template <std::size_t I, class T>
+struct Slot {
+  T value;
+};
+template <class, class...>
+struct Values;
+template <std::size_t... I, class... T>
+struct Values<std::index_sequence<I...>, T...> : Slot<I, T>... {};
+
+template <std::size_t I, class T>
+STRATA_FUNCTION constexpr T& slot(Slot<I, T>& s) {
+  return s.value;
+}
+template <std::size_t I, class T>
+STRATA_FUNCTION constexpr const T& slot(const Slot<I, T>& s) {
+  return s.value;
+}
+
+template <class, class...>
+struct JoinEach;
+template <std::size_t... I, class... R>
+struct JoinEach<std::index_sequence<I...>, R...> {
+  using value_type = Values<std::index_sequence<I...>, typename R::value_type...>;
+  STRATA_FUNCTION static void init(value_type& v) { (R::init(slot<I>(v)), ...); }
+  STRATA_FUNCTION static void join(value_type& v, const value_type& o) {
+    (R::join(slot<I>(v), slot<I>(o)), ...);
+  }
+};
+
+template <class, class...>
+struct FinishEach;
+template <std::size_t... I, class... F>
+struct FinishEach<std::index_sequence<I...>, F...> : Slot<I, F>... {
+  template <class V>
+  STRATA_FUNCTION void operator()(V& v) const {
+    (slot<I>(*this)(slot<I>(v)), ...);
+  }
+};
+
+// Calls the kernel with each value of a Values by itself.
+template <class Inner, class>
+struct SpreadBody;
+template <class Inner, std::size_t... I>
+struct SpreadBody<Inner, std::index_sequence<I...>> {
+  static constexpr bool takes_lanes = Inner::takes_lanes;
+  Inner inner;
+
+  // The last argument is the Values; those before it are indices.
+  template <class... Arguments>
+  STRATA_FUNCTION void operator()(Arguments&&... arguments) const {
+    spread([&](auto&&... all_arguments) { inner(all_arguments...); }, arguments...);
+  }
+
+ private:
+  template <class F, class First, class... Rest>
+  STRATA_FUNCTION static void spread(const F& f, First& first, Rest&... rest) {
+    if constexpr (sizeof...(Rest) == 0) f(slot<I>(first)...);
+    else spread([&](auto&... more) { f(first, more...); }, rest...);
+  }
+};
+
+/// A reduction by named reducers.
+template <class... R>
+class ReduceByName {
+  using Sequence = std::index_sequence_for<R...>;
+  using Finish = FinishEach<Sequence, decltype(store_in(std::declval<typename R::target_type>()))...>;
+
+ public:
+  static constexpr bool is_array = false;
+  static constexpr bool waits = (target_waits<typename R::target_type> || ...);
+
+  explicit ReduceByName(const R&... reducers) : finish_(make(Sequence(), reducers...)) {}
+
+  template <class D, class Tag, class K, int Rank>
+  static constexpr bool callable = can_call<D, Tag, K, Rank, typename R::value_type&...>;
+
+  template <class Inner>
+  static SpreadBody<Inner, Sequence> body(const Inner& inner) {
+    return {inner};
+  }
+  static JoinEach<Sequence, R...> reducer() { return {}; }
+  const Finish& finish() const { return finish_; }
+
+ private:
+  template <std::size_t... I>
+  static Finish make(std::index_sequence<I...>, const R&... reducers) {
+    return {Slot<I, decltype(store_in(reducers.target))>{store_in(reducers.target)}...};
+  }
+  Finish finish_;
+};
+
+// ---- functors with value_type, init and join
+
+template <class K>
+struct UnboundKernel {
+  using type = K;
+  static const K& get(const K& kernel) { return kernel; }
+};
+template <class K, class... V>
+struct UnboundKernel<With<K, V...>> {
+  using type = K;
+  static const K& get(const With<K, V...>& bound) { return bound.kernel; }
+};
+template <class K>
+using FunctorOf = typename UnboundKernel<K>::type;
+template <class K>
+const FunctorOf<K>& functor_of(const K& kernel) {
+  return UnboundKernel<K>::get(kernel);
+}
+
+template <class F>
+concept HasValueType = requires {
+  typename F::value_type;
+};
+template <class F>
+concept HasInit = requires(const F& f, typename F::value_type& v) {
+  f.init(v);
+};
+template <class F>
+concept HasJoin = requires(const F& f, typename F::value_type& v, const typename F::value_type& o) {
+  f.join(v, o);
+};
+template <class F, class E = std::remove_extent_t<typename F::value_type>>
+concept HasArrayInterface = requires(const F& f, E* v, const E* o) {
+  { f.value_count } -> std::convertible_to<index_t>;
+  f.init(v);
+  f.join(v, o);
+};
+template <class F>
+concept HasStaticJoin = requires(typename F::value_type& v, const typename F::value_type& o) {
+  F::init(v);
+  F::join(v, o);
+};
+
+// Says in one line what a reduction's functor lacks.
+template <class K, std::size_t Results>
+constexpr bool check_reduce_functor() {
+  using F = FunctorOf<K>;
+  static_assert(
+      Results <= 1 || !HasValueType<F>,
+      "strata: parallel_reduce: a functor with a `value_type` has one result; for several give named "
+      "reducers only, Sum(a), Max(b)");
+  if constexpr (!HasValueType<F>) {
+    static_assert(HasValueType<F>,
+                  "strata: parallel_reduce: nothing says how values are joined: give named reducers such as "
+                  "Sum(result), or a functor with `value_type`, `init` and `join`");
+    return false;
+  } else if constexpr (std::is_array_v<typename F::value_type>) {
+    static_assert(
+        HasArrayInterface<F>,
+        "strata: parallel_reduce: a functor with `value_type` T[] needs `value_count`, `init(T*)` and "
+        "`join(T*, const T*)`");
+    return HasArrayInterface<F>;
+  } else if constexpr (!HasInit<F>) {
+    static_assert(HasInit<F>, "strata: parallel_reduce: the functor lacks `init(value_type&)`");
+    return false;
+  } else if constexpr (!HasJoin<F>) {
+    static_assert(
+        HasJoin<F>,
+        "strata: parallel_reduce: the functor lacks `join(value_type& update, const value_type& input)`");
+    return false;
+  } else {
+    static_assert(std::is_trivially_copyable_v<typename F::value_type>,
+                  "strata: parallel_reduce: the `value_type` must be trivially copyable");
+    return std::is_trivially_copyable_v<typename F::value_type> && Results <= 1;
+  }
+}
+
+// Init and join of a functor; static ones need no copy of it.
+template <class F, bool Static = HasStaticJoin<F>>
+struct FunctorReducer {
+  using value_type = typename F::value_type;
+  explicit FunctorReducer(const F&) {}
+  STRATA_FUNCTION static void init(value_type& v) { F::init(v); }
+  STRATA_FUNCTION static void join(value_type& v, const value_type& o) { F::join(v, o); }
+};
+template <class F>
+struct FunctorReducer<F, false> {
+  using value_type = typename F::value_type;
+  F functor;
+  explicit FunctorReducer(const F& f) : functor(f) {}
+  STRATA_FUNCTION void init(value_type& v) const { functor.init(v); }
+  STRATA_FUNCTION void join(value_type& v, const value_type& o) const { functor.join(v, o); }
+};
+template <class F>
+struct ArrayReducer {
+  using element_type = std::remove_extent_t<typename F::value_type>;
+  F functor;
+  explicit ArrayReducer(const F& f) : functor(f) {}
+  STRATA_FUNCTION index_t count() const { return static_cast<index_t>(functor.value_count); }
+  STRATA_FUNCTION void init(element_type* v) const { functor.init(v); }
+  STRATA_FUNCTION void join(element_type* v, const element_type* o) const { functor.join(v, o); }
+};
+
+/// A reduction by the functor's own init and join.
+template <class F, class Finish, bool Waits>
+class ReduceByFunctor {
+  using T = typename F::value_type;
+
+ public:
+  static constexpr bool is_array = std::is_array_v<T>;
+  static constexpr bool waits = Waits;
+  using Value = std::conditional_t<is_array, std::remove_extent_t<T>*, T&>;
+
+  ReduceByFunctor(const F& functor, const Finish& finish) : functor_(functor), finish_(finish) {}
+
+  template <class D, class Tag, class K, int Rank>
+  static constexpr bool callable = can_call<D, Tag, K, Rank, Value>;
+
+  template <class Inner>
+  static const Inner& body(const Inner& inner) {
+    return inner;
+  }
+  auto reducer() const {
+    if constexpr (is_array) return ArrayReducer<F>(functor_);
+    else return FunctorReducer<F>(functor_);
+  }
+  const Finish& finish() const { return finish_; }
+
+ private:
+  const F& functor_;
+  Finish finish_;
+};
+
+// Chooses the finish by what the result is: a host variable (or T* for arrays), a view, or a finalize
+// functor.
+template <class F, class Result>
+auto reduce_by_functor(const F& functor, Result&& result) {
+  using T = typename F::value_type;
+  using R = std::remove_cvref_t<Result>;
+  using Element = std::remove_extent_t<T>;
+  if constexpr (std::is_array_v<T>) {
+    const auto count = static_cast<index_t>(functor.value_count);
+    if constexpr (std::is_convertible_v<Result, Element*>) {
+      return ReduceByFunctor<F, StoreHostArray<Element>, true>(functor, {result, count});
+    } else if constexpr (AnyView<R>) {
+      return ReduceByFunctor<F, StoreViewArray<R>, false>(functor, {result, count});
+    } else {
+      static_assert(
+          std::is_invocable_v<const R&, Element*>,
+          "strata: parallel_reduce: the result is neither T*, a view of rank 1, nor a finalize functor that "
+          "can be called with T*");
+      return ReduceByFunctor<F, CallArrayFinalize<R>, false>(functor, {result});
+    }
+  } else if constexpr (std::is_same_v<R, T>) {
+    static_assert(std::is_lvalue_reference_v<Result&&> && !std::is_const_v<std::remove_reference_t<Result>>,
+                  "strata: parallel_reduce: the result must be a variable that can be assigned");
+    return ReduceByFunctor<F, StoreHost<T>, true>(functor, {&result});
+  } else if constexpr (AnyView<R>) {
+    static_assert(std::is_same_v<typename R::value_type, T> && R::extents_type::max_rank_value == 0,
+                  "strata: parallel_reduce: the result view is not a Value of the functor's value_type");
+    return ReduceByFunctor<F, StoreView<R>, false>(functor, {result});
+  } else {
+    static_assert(
+        std::is_invocable_v<const R&, T&>,
+        "strata: parallel_reduce: the third argument is neither a variable of the functor's value_type, a "
+        "Value of it, nor a finalize functor callable with it (const operator()(const value_type&))");
+    return ReduceByFunctor<F, CallFinalize<R>, false>(functor, {result});
+  }
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

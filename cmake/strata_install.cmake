@@ -1,0 +1,55 @@
+# Install rules, the CMake package of the install tree and of the build tree, and pkg-config files.
+# Headers named *_private.hpp belong to the sources beside them and are not installed.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(strata_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/strata")
+
+install(TARGETS strata strata_checked EXPORT strata-targets
+        ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+install(EXPORT strata-targets NAMESPACE strata:: DESTINATION "${strata_package_dir}")
+export(EXPORT strata-targets NAMESPACE strata:: FILE "${PROJECT_BINARY_DIR}/strata-targets.cmake")
+
+# Headers lie where their in-tree include paths say.
+set(strata_header_dir "${CMAKE_INSTALL_INCLUDEDIR}/strata")
+get_property(strata_devices GLOBAL PROPERTY strata_devices)
+foreach(folder IN ITEMS core views algorithms LISTS strata_devices)
+  if(folder IN_LIST strata_devices)
+    set(folder devices/${folder})
+  endif()
+  install(DIRECTORY ${folder}/ DESTINATION "${strata_header_dir}/${folder}" FILES_MATCHING PATTERN "*.hpp"
+          PATTERN "*_private.hpp" EXCLUDE PATTERN "strata.hpp" EXCLUDE)
+endforeach()
+file(GLOB strata_room_headers CONFIGURE_DEPENDS devices/*.hpp)
+list(FILTER strata_room_headers EXCLUDE REGEX "_private\\.hpp$")
+install(FILES ${strata_room_headers} DESTINATION "${strata_header_dir}/devices")
+install(FILES algorithms/strata.hpp "${strata_generated}/version.hpp" "${strata_generated}/commit.hpp"
+        DESTINATION "${strata_header_dir}")
+
+configure_file(cmake/strata-config.cmake.in "${PROJECT_BINARY_DIR}/strata-config.cmake" @ONLY)
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/strata-config-version.cmake"
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/strata-config.cmake" "${PROJECT_BINARY_DIR}/strata-config-version.cmake"
+        DESTINATION "${strata_package_dir}")
+
+# pkg-config: `strata` and `strata_checked`. The prefix is found from the file's own place.
+cmake_path(APPEND CMAKE_INSTALL_LIBDIR pkgconfig OUTPUT_VARIABLE strata_pc_dir)
+if(IS_ABSOLUTE "${strata_pc_dir}")
+  set(STRATA_PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
+else()
+  file(RELATIVE_PATH strata_pc_up "/${strata_pc_dir}" "/")
+  string(REGEX REPLACE "/$" "" strata_pc_up "${strata_pc_up}")
+  set(STRATA_PC_PREFIX "\${pcfiledir}/${strata_pc_up}")
+endif()
+foreach(dir IN ITEMS LIB INCLUDE)
+  cmake_path(ABSOLUTE_PATH CMAKE_INSTALL_${dir}DIR BASE_DIRECTORY "\${prefix}" OUTPUT_VARIABLE STRATA_PC_${dir}DIR)
+endforeach()
+if(STRATA_ENABLE_TBB)
+  set(STRATA_PC_REQUIRES "tbb")
+endif()
+foreach(STRATA_PC_NAME IN ITEMS strata strata_checked)
+  if(STRATA_PC_NAME STREQUAL "strata_checked")
+    set(STRATA_PC_CFLAGS " -DSTRATA_CHECKED=1")
+  endif()
+  configure_file(cmake/strata.pc.in "${PROJECT_BINARY_DIR}/${STRATA_PC_NAME}.pc" @ONLY)
+  install(FILES "${PROJECT_BINARY_DIR}/${STRATA_PC_NAME}.pc" DESTINATION "${strata_pc_dir}")
+endforeach()

@@ -1,0 +1,161 @@
+// Allocation: the shared, reference-counted record behind every managed view, and the registry of all of
+// them.
+//
+// Ownership: an AllocationRef counts; the last one releases the memory through the record's device, which
+// never waits (devices quarantine blocks that queued work may still use). Counting is atomic; distinct refs
+// may be used from distinct threads, one ref may not.
+//
+// Capture: while a kernel is copied for a launch, a CaptureScope is in force on that thread. Views copied
+// then are *not* counted and hold no record: kernels and their copies of views never touch a count, on any
+// device. The scope notes where the views' memory lies, which tells a launch its device instance.
+#pragma once
+
+#include <cstddef>
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// Names one memory: the kind ("Host", "Emulated", "Cuda") and the instance. Kinds compare by address.
+struct SpaceId {
+  const char* kind;
+  int instance;
+
+  friend constexpr bool operator==(SpaceId a, SpaceId b) {
+    return a.kind == b.kind && a.instance == b.instance;
+  }
+};
+
+namespace detail {
+
+struct Allocation;
+
+// Releases the memory of a record whose last reference went. Never throws, never waits.
+using ReleaseFunction = void (*)(Allocation&) noexcept;
+
+/// One allocation. Created by make_allocation, linked into the registry while it lives.
+struct Allocation {
+  long count;
+  void* data;
+  std::size_t bytes;
+  SpaceId space;
+  const char* label;
+  ReleaseFunction release;
+  void* owner;  // what `release` needs, e.g. a device instance
+  Allocation* previous;
+  Allocation* next;
+};
+
+/// Registers `data` under `label` (copied) with one reference. Throws std::bad_alloc.
+Allocation* make_allocation(void* data, std::size_t bytes, SpaceId space, const char* label,
+                            ReleaseFunction release, void* owner);
+/// The last reference went: unregisters, releases, deletes the record.
+void destroy_allocation(Allocation* allocation) noexcept;
+
+/// What the views of a kernel that is being copied say about where it may run.
+struct Capture {
+  const char* kind;                   // the memory kind the launch can use
+  int instance = -1;                  // of the first view; -1 while none was seen
+  const Allocation* first = nullptr;  // that view's record
+  const Allocation* wrong = nullptr;  // the first view in a memory of another kind or instance
+};
+
+inline constinit thread_local Capture* current_capture = nullptr;
+
+/// Called for each view copied under a capture.
+void note_capture(Capture& capture, const Allocation& allocation) noexcept;
+
+class CaptureScope {
+ public:
+  explicit CaptureScope(Capture& capture) : previous_(current_capture) { current_capture = &capture; }
+  ~CaptureScope() { current_capture = previous_; }
+  CaptureScope(const CaptureScope&) = delete;
+  CaptureScope& operator=(const CaptureScope&) = delete;
+
+ private:
+  Capture* previous_;
+};
+
+/// A counted reference to an allocation, or none (unmanaged views, views inside kernels).
+class AllocationRef {
+ public:
+  STRATA_FUNCTION constexpr AllocationRef() noexcept : record_(nullptr) {}
+  /// Takes over the reference that make_allocation gave.
+  constexpr explicit AllocationRef(Allocation* record) noexcept : record_(record) {}
+
+  STRATA_FUNCTION AllocationRef(const AllocationRef& other) noexcept : record_(acquire(other.record_)) {}
+  STRATA_FUNCTION AllocationRef(AllocationRef&& other) noexcept : record_(other.record_) {
+    other.record_ = nullptr;
+  }
+  STRATA_FUNCTION AllocationRef& operator=(const AllocationRef& other) noexcept {
+    Allocation* record = acquire(other.record_);  // first: other may be *this or owned by it
+    release(record_);
+    record_ = record;
+    return *this;
+  }
+  STRATA_FUNCTION AllocationRef& operator=(AllocationRef&& other) noexcept {
+    if (this != &other) {
+      release(record_);
+      record_ = other.record_;
+      other.record_ = nullptr;
+    }
+    return *this;
+  }
+  STRATA_FUNCTION ~AllocationRef() { release(record_); }
+
+  STRATA_FUNCTION const Allocation* get() const noexcept { return record_; }
+  /// Gives up the reference without counting it down.
+  Allocation* take() noexcept {
+    Allocation* const record = record_;
+    record_ = nullptr;
+    return record;
+  }
+  long use_count() const noexcept { return record_ ? __atomic_load_n(&record_->count, __ATOMIC_RELAXED) : 0; }
+
+ private:
+  STRATA_FUNCTION static Allocation* acquire(Allocation* record) noexcept {
+#if defined(__CUDA_ARCH__)
+    return nullptr;
+#else
+    if (record == nullptr) return nullptr;
+    if (current_capture != nullptr) {
+      note_capture(*current_capture, *record);
+      return nullptr;
+    }
+    __atomic_fetch_add(&record->count, 1, __ATOMIC_RELAXED);
+    return record;
+#endif
+  }
+  STRATA_FUNCTION static void release([[maybe_unused]] Allocation* record) noexcept {
+#if !defined(__CUDA_ARCH__)
+    // Acquire-release: the last owner sees all that the others wrote.
+    if (record != nullptr && __atomic_fetch_sub(&record->count, 1, __ATOMIC_ACQ_REL) == 1)
+      destroy_allocation(record);
+#endif
+  }
+
+  Allocation* record_;
+};
+
+}  // namespace detail
+
+/// One live allocation, as the registry lists it.
+struct AllocationInfo {
+  const char* label;
+  std::size_t bytes;
+  SpaceId space;
+  const void* data;
+};
+
+/// Calls `visit(context, info)` for every live allocation, largest first, under the registry's lock: do not
+/// allocate or free in it.
+void visit_allocations(void (*visit)(void* context, const AllocationInfo& info), void* context);
+
+/// The bytes and the number of live allocations in memories of kind `kind` (all kinds for nullptr).
+struct AllocationTotals {
+  std::size_t bytes;
+  std::size_t count;
+};
+AllocationTotals allocation_totals(const char* kind = nullptr);
+
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,16 @@
+// Texts about memories and what lives in them, for error messages. Not for hot paths.
+#pragma once
+
+#include <string>
+
+#include <strata/core/allocation.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// "Host", "Emulated{1}".
+std::string describe_space(SpaceId space);
+
+/// "largest live allocations: "x" 800 bytes, ...": at most `most` of those in `space`.
+std::string largest_allocations(SpaceId space, int most = 5);
+
+}  // namespace strata::inline STRATA_ABI::detail

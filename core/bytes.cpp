@@ -1,0 +1,71 @@
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <iterator>
+#include <string>
+#include <string_view>
+
+#include <strata/core/bytes.hpp>
+#include <strata/core/error.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+namespace {
+
+constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+
+bool equal_in_any_case(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return lower(x) == lower(y); });
+}
+
+[[noreturn]] void fail_bytes(const std::string& text, const char* reason) {
+  throw SettingError("cannot read \"" + text + "\" as bytes: " + reason +
+                     "; write digits and a unit of B, KiB, MiB, GiB or TiB, such as 512MiB");
+}
+
+}  // namespace
+
+index_t bytes_from_string(const std::string& text) {
+  const char* end = text.data() + text.size();
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
+  const std::size_t unit = std::min(text.find_first_not_of(' ', digits), text.size());
+  const std::string_view suffix(text.data() + unit, text.size() - unit);
+  const auto* found = std::find_if(std::begin(units), std::end(units),
+                                   [&](const char* name) { return equal_in_any_case(name, suffix); });
+  if (digits == 0) fail_bytes(text, "it does not begin with a digit");
+  if (suffix.empty()) found = units;
+  if (found == std::end(units)) fail_bytes(text, "the unit is unknown");
+  const index_t scale = index_t{1} << (10 * (found - units));
+
+  // Whole counts are read exactly; fractions in floating point, where every sensible one is exact too.
+  index_t whole = 0;
+  const std::from_chars_result exact = std::from_chars(text.data(), end, whole);
+  if (exact.ec == std::errc() && exact.ptr == text.data() + digits) {
+    if (__builtin_mul_overflow(whole, scale, &whole)) fail_bytes(text, "it is more than 64 bits count");
+    return whole;
+  }
+  if (exact.ec == std::errc::result_out_of_range) fail_bytes(text, "it is more than 64 bits count");
+  double count = 0;
+  const std::from_chars_result real = std::from_chars(text.data(), end, count, std::chars_format::fixed);
+  if (real.ec != std::errc() || real.ptr != text.data() + digits) fail_bytes(text, "it is not a number");
+  const double bytes = count * static_cast<double>(scale);
+  if (bytes >= 0x1p63) fail_bytes(text, "it is more than 64 bits count");
+  if (bytes != std::floor(bytes)) fail_bytes(text, "it is not a whole number of bytes");
+  return static_cast<index_t>(bytes);
+}
+
+std::string string_from_bytes(index_t bytes) {
+  int unit = 0;
+  const double magnitude = std::abs(static_cast<double>(bytes));
+  while (unit + 1 < std::ssize(units) && magnitude >= std::ldexp(1.0, 10 * (unit + 1))) ++unit;
+  const index_t scale = index_t{1} << (10 * unit);
+  if (bytes % scale == 0) return std::to_string(bytes / scale) + " " + units[unit];
+  char number[32];
+  std::snprintf(number, sizeof number, "%.2f", static_cast<double>(bytes) / static_cast<double>(scale));
+  return std::string(number) + " " + units[unit];
+}
+
+}  // namespace strata::inline STRATA_ABI

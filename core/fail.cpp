@@ -1,0 +1,49 @@
+#include <string>
+
+#include <strata/core/error.hpp>
+#include <strata/core/fail.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+std::string shape(const index_t* extents, int rank) {
+  std::string text = "(";
+  for (int r = 0; r < rank; ++r) text += (r ? ", " : "") + std::to_string(extents[r]);
+  return text + ")";
+}
+
+std::string quoted(const char* label) {
+  return label && *label ? "\"" + std::string(label) + "\"" : "an unlabelled array";
+}
+
+}  // namespace
+
+void fail_extent(int dimension, index_t value, const char* reason) {
+  throw ExtentError("extent " + std::to_string(dimension) + " is " + std::to_string(value) + ": " + reason);
+}
+
+void fail_extents_overflow(const index_t* extents, int rank, const char* index_type) {
+  throw ExtentError("an array of shape " + shape(extents, rank) + " has more elements than " + index_type +
+                    " can count; use smaller extents" +
+                    (sizeof(index_type) && index_type[0] == 'i' ? ", or a layout with 64-bit indices" : ""));
+}
+
+void fail_rank(int rank, int wanted, const char* what) {
+  throw ExtentError(std::string(what) + ": the rank is " + std::to_string(rank) + ", it must be " +
+                    std::to_string(wanted));
+}
+
+void fail_layout(const char* reason, index_t value, index_t modulus) {
+  throw LayoutError(std::string(reason) + " (" + std::to_string(value) + ", " + std::to_string(modulus) +
+                    ")");
+}
+
+void fail_shapes(const char* what, const char* left_label, const index_t* left, int left_rank,
+                 const char* right_label, const index_t* right, int right_rank) {
+  throw ShapeMismatch(std::string(what) + ": " + quoted(left_label) + " has shape " + shape(left, left_rank) +
+                      ", " + quoted(right_label) + " has shape " + shape(right, right_rank) +
+                      "; they must be equal");
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,97 @@
+// Hooks: one point through which every kernel, copy, fence, allocation and user region can be observed.
+//
+// When nothing listens an event costs a load and a branch. Listeners are called on the thread that caused the
+// event, one event at a time under one lock, in the order of their registration; they may not add or
+// remove listeners from inside a callback. Names of kernels are made only when somebody listens.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <strata/core/allocation.hpp>
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// What happened. Begin and end of one kernel, copy or fence carry the same `id`.
+enum class EventKind {
+  BeginFor,
+  BeginReduce,
+  BeginScan,
+  EndFor,
+  EndReduce,
+  EndScan,
+  BeginCopy,
+  EndCopy,
+  BeginFence,
+  EndFence,
+  Allocate,
+  Deallocate,
+  PushRegion,
+  PopRegion,
+  Mark
+};
+
+/// One event. Fields that do not apply are empty. Pointers are valid only during the callback.
+struct HookEvent {
+  EventKind kind;
+  const char* label = "";             ///< of the kernel, region or allocation; for copies of the destination
+  const char* kernel_type = nullptr;  ///< mangled type of the kernel (demangle with `kernel_name`)
+  const char* device = "";            ///< the kind of device that does the work
+  int instance = 0;                   ///< and its instance
+  std::uint64_t queue = 0;            ///< 0: the default queue
+  std::uint64_t id = 0;
+  std::int64_t items = 0;  ///< work items of a kernel
+  SpaceId destination{"", 0};
+  const void* destination_data = nullptr;
+  const char* source_label = "";
+  SpaceId source{"", 0};
+  const void* source_data = nullptr;
+  std::size_t bytes = 0;
+};
+
+/// Observes events. The default does nothing.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  virtual void on_event(const HookEvent& event) = 0;
+};
+
+/// Adds `listener`, which must live until it is removed.
+void add_listener(Listener& listener);
+/// Removes `listener`; no callback of it runs after this returns.
+void remove_listener(Listener& listener);
+
+/// A name for people: the label if there is one, else the demangled type of the kernel. Valid until the next
+/// call on the same thread.
+const char* kernel_name(const HookEvent& event);
+
+/// Marks a region of the program for profilers.
+void push_region(const char* label);
+void pop_region();
+/// Marks a point in time for profilers.
+void mark(const char* label);
+
+/// A region that ends with the scope.
+class Region {
+ public:
+  explicit Region(const char* label) { push_region(label); }
+  ~Region() { pop_region(); }
+  Region(const Region&) = delete;
+  Region& operator=(const Region&) = delete;
+};
+
+namespace detail {
+
+// The number of listeners. Read relaxed on hot paths: a late listener may miss the event under way.
+inline constinit int listener_count = 0;
+
+inline bool hooks_active() { return __atomic_load_n(&listener_count, __ATOMIC_RELAXED) != 0; }
+
+/// Calls all listeners.
+void emit(const HookEvent& event);
+/// A new id for a begin/end pair.
+std::uint64_t next_event_id();
+
+}  // namespace detail
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,36 @@
+// LaneIndex: a work index split into a block and a lane, so that compilers vectorise across work items.
+//
+// Hosts vectorise a loop over the lanes of one block. An integer index would hide from the compiler that
+// lanes of a tiled array are neighbours: `i / W` and `i % W` defeat it. Handed the pair instead, a tiled
+// layout adds the lane to an address that is the same for the whole block. Everywhere else the pair converts
+// to the integer it stands for.
+#pragma once
+
+#include <type_traits>
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// The work index `block * Lanes + lane`, 0 <= lane < Lanes; `Lanes` is a power of two.
+template <int Lanes>
+struct LaneIndex {
+  static_assert(Lanes > 0 && (Lanes & (Lanes - 1)) == 0, "strata: the number of lanes is a power of two");
+  static constexpr int lanes = Lanes;
+
+  index_t block;
+  int lane;
+
+  STRATA_FUNCTION constexpr operator index_t() const { return block * Lanes + lane; }
+};
+
+template <class>
+inline constexpr bool is_lane_index_v = false;
+template <int Lanes>
+inline constexpr bool is_lane_index_v<LaneIndex<Lanes>> = true;
+
+/// What may index an array: integers, enumerations and lane indices.
+template <class I>
+concept IndexLike = std::is_convertible_v<I, index_t> && !std::is_floating_point_v<std::remove_cvref_t<I>>;
+
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,153 @@
+// Layouts: how a multi-index becomes an offset. This file fixes what every layout shares.
+//
+// A layout is an empty class with a member template `mapping<E>` over extents `E`. A mapping is a small
+// trivially copyable object; it travels into kernels. What a mapping offers is the concept LayoutMapping
+// below; users may supply layouts of their own through it. Offsets are counted in elements from the address
+// that the view holds, which is that of the first *resident* row.
+//
+// Every mapping of the library carries, apart from its extents, a base shift and a leading stride. The
+// extents are the array's; memory may hold only the rows [begin, end) of it (a slice that is streamed, a
+// partial copy, a halo). Then the shift, -offset(begin, 0, ...), makes global indices address the slice, and
+// the leading stride (between rows, between columns of the left layout, between tiles) is that of the slice.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+#include <strata/core/extents.hpp>
+#include <strata/core/lane_index.hpp>
+#include <strata/core/layout_descriptor.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// The rows (left-most indices) [begin, end) of an array that a memory holds.
+struct ResidentRows {
+  index_t begin;
+  index_t end;
+};
+
+/// What a view needs of a mapping: its extents, the offset of a multi-index in elements, and the number of
+/// elements that storage for it must have. `describe()` tells the copy engine where elements lie; without
+/// it (user-supplied layouts) copies go element by element on a host.
+template <class M>
+concept LayoutMapping = requires(const M& m) {
+  typename M::extents_type;
+  typename M::index_type;
+  { m.extents() } -> std::convertible_to<const typename M::extents_type&>;
+  { m.required_span_size() } -> std::convertible_to<index_t>;
+}
+&&std::constructible_from<M, typename M::extents_type>;
+
+/// A layout: has a mapping over extents.
+template <class L>
+concept Layout = requires {
+  typename L::template mapping<Extents<dynamic, 2>>;
+}
+&&LayoutMapping<typename L::template mapping<Extents<dynamic, 2>>>;
+
+/// A mapping that can address a slice of resident rows with global indices.
+template <class M>
+concept SliceableMapping =
+    LayoutMapping<M> && std::constructible_from<M, typename M::extents_type, ResidentRows>;
+
+/// `L` with offsets computed in 32 bits: fewer registers and cheaper arithmetic on GPUs. Creation checks that
+/// the array has at most 2^31 - 1 elements.
+template <class L>
+struct Index32 {
+  using base_layout = L;
+  static constexpr bool contiguous_rows = L::contiguous_rows;
+  template <class E>
+  using mapping = typename L::template indexed_mapping<E, std::int32_t>;
+};
+
+namespace detail {
+
+// The state that all mappings of the library share. Checked builds also carry the resident rows.
+template <class E, class Index>
+class MappingBase {
+ public:
+  using extents_type = E;
+  using index_type = Index;
+
+  STRATA_FUNCTION constexpr const E& extents() const { return extents_; }
+  /// Added to every offset: minus the offset of the first resident row.
+  STRATA_FUNCTION constexpr index_t shift() const { return shift_; }
+  /// The stride, in elements, between rows (right), columns (left) or tiles (tiled).
+  STRATA_FUNCTION constexpr index_t leading_stride() const { return leading_; }
+
+  /// The first index of dimension `r`; 0 but for offset layouts.
+  STRATA_FUNCTION static constexpr index_t begin(int) { return 0; }
+  STRATA_FUNCTION constexpr index_t end(int r) const { return extents_.extent(r); }
+
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+  STRATA_FUNCTION constexpr ResidentRows resident() const { return resident_; }
+#endif
+
+ protected:
+  STRATA_FUNCTION constexpr MappingBase() = default;
+  constexpr explicit MappingBase(const E& extents) : MappingBase(extents, whole(extents)) {}
+  constexpr MappingBase(const E& extents, [[maybe_unused]] ResidentRows rows)
+      : extents_(extents)
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+        ,
+        resident_(rows)
+#endif
+  {
+    checked_size(extents, sizeof(Index) == 4 ? INT32_MAX : INT64_MAX);
+  }
+
+  STRATA_FUNCTION static constexpr ResidentRows whole(const E& extents) {
+    return {0, extents.rank() > 0 ? extents.extent(0) : 1};
+  }
+
+  // The product of extents first..rank-1: the elements of one row for first = 1.
+  STRATA_FUNCTION constexpr index_t product_from(int first) const {
+    index_t n = 1;
+    for (int r = first; r < extents_.rank(); ++r) n *= extents_.extent(r);
+    return n;
+  }
+
+  E extents_{};
+  Index shift_ = 0;
+  Index leading_ = 1;
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+  ResidentRows resident_{0, 0};
+#endif
+};
+
+// Horner's scheme over dimensions 1, 2, ... with the right-most fastest: the offset within one row.
+template <class Index, class E, class... I>
+STRATA_FUNCTION constexpr Index row_offset([[maybe_unused]] const E& extents, I... i) {
+  Index offset = 0;
+  [[maybe_unused]] int r = 1;
+  ((offset = offset * static_cast<Index>(extents.extent(r++)) + static_cast<Index>(i)), ...);
+  return offset;
+}
+
+// Horner's scheme from the left: i1 + n1 * (i2 + n2 * (...)).
+template <class Index, class E>
+STRATA_FUNCTION constexpr Index column_offset(const E&, int) {
+  return 0;
+}
+template <class Index, class E, class First, class... Rest>
+STRATA_FUNCTION constexpr Index column_offset(const E& extents, int r, First first, Rest... rest) {
+  if constexpr (sizeof...(Rest) == 0) return static_cast<Index>(first);
+  else
+    return static_cast<Index>(first) +
+           static_cast<Index>(extents.extent(r)) * column_offset<Index>(extents, r + 1, rest...);
+}
+
+template <class E>
+constexpr void describe_extents(LayoutDescriptor& d, const E& extents) {
+  d.rank = extents.rank();
+  for (int r = 0; r < d.rank; ++r) d.extent[r] = extents.extent(r);
+}
+
+STRATA_FUNCTION constexpr int log2_of(int power_of_two) {
+  int log = 0;
+  while ((1 << log) < power_of_two) ++log;
+  return log;
+}
+
+}  // namespace detail
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,73 @@
+// LayoutLeft: the left-most index is fastest, as in Fortran; coalesced on GPUs, where it is the default.
+// The leading stride is BLAS's leading dimension: the distance of columns, at least the resident rows.
+#pragma once
+
+#include <strata/core/layout.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+namespace detail {
+
+// offset = i0 + leading * (i1 + n1 * (i2 + n2 * (...))) + shift
+template <class E, class Index>
+class LeftMapping : public MappingBase<E, Index> {
+  using Base = MappingBase<E, Index>;
+
+ public:
+  static constexpr bool is_strided = true;
+
+  STRATA_FUNCTION constexpr LeftMapping() = default;
+  constexpr explicit LeftMapping(const E& extents) : LeftMapping(extents, Base::whole(extents)) {}
+  /// The rows [rows.begin, rows.end) are resident, columns are `column_stride` elements apart (0: densely).
+  constexpr LeftMapping(const E& extents, ResidentRows rows, index_t column_stride = 0)
+      : Base(extents, rows) {
+    this->leading_ = static_cast<Index>(column_stride != 0 ? column_stride : rows.end - rows.begin);
+    this->shift_ = static_cast<Index>(-rows.begin);
+  }
+
+  STRATA_FUNCTION constexpr Index operator()() const { return this->shift_; }
+  template <IndexLike I0, IndexLike... I>
+  STRATA_FUNCTION constexpr Index operator()(I0 i0, I... i) const {
+    const Index row = static_cast<Index>(static_cast<index_t>(i0));
+    if constexpr (sizeof...(I) == 0) return row + this->shift_;
+    else
+      return row + this->leading_ * column_offset<Index>(this->extents_, 1, static_cast<index_t>(i)...) +
+             this->shift_;
+  }
+
+  STRATA_FUNCTION constexpr index_t stride(int r) const {
+    if (r == 0) return 1;
+    index_t s = this->leading_;
+    for (int q = 1; q < r; ++q) s *= this->extents_.extent(q);
+    return s;
+  }
+  /// The elements that storage for the resident `rows` takes.
+  constexpr index_t span_size(ResidentRows rows) const {
+    const index_t columns = this->product_from(1), count = rows.end - rows.begin;
+    return count == 0 || columns == 0 ? 0 : (columns - 1) * this->leading_ + count;
+  }
+  constexpr index_t required_span_size() const { return span_size(Base::whole(this->extents_)); }
+  constexpr bool is_exhaustive() const { return required_span_size() == this->product_from(0); }
+
+  constexpr LayoutDescriptor describe() const {
+    LayoutDescriptor d{};
+    describe_extents(d, this->extents_);
+    for (int r = 0; r < d.rank; ++r) d.stride[r] = stride(r);
+    d.shift = this->shift_;
+    d.span = required_span_size();
+    return d;
+  }
+};
+
+}  // namespace detail
+
+/// Left-most index fastest.
+struct LayoutLeft {
+  static constexpr bool contiguous_rows = false;
+  template <class E, class Index>
+  using indexed_mapping = detail::LeftMapping<E, Index>;
+  template <class E>
+  using mapping = detail::LeftMapping<E, index_t>;
+};
+
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,82 @@
+// LayoutStrided: any stride for each index, negative ones too. What general subviews have.
+#pragma once
+
+#include <strata/core/layout.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+namespace detail {
+
+// offset = sum_r i_r * stride_r + shift
+template <class E, class Index>
+class StridedMapping : public MappingBase<E, Index> {
+  using Base = MappingBase<E, Index>;
+
+ public:
+  static constexpr bool is_strided = true;
+
+  STRATA_FUNCTION constexpr StridedMapping() = default;
+  /// The strides of LayoutRight.
+  constexpr explicit StridedMapping(const E& extents) : Base(extents) {
+    for (int r = 0; r < extents.rank(); ++r) stride_[r] = static_cast<Index>(this->product_from(r + 1));
+    if (extents.rank() > 0) this->leading_ = stride_[0];
+  }
+  /// From the extents and one stride, in elements, for each dimension.
+  constexpr StridedMapping(const E& extents, const index_t* strides, index_t shift = 0) : Base(extents) {
+    for (int r = 0; r < extents.rank(); ++r) stride_[r] = static_cast<Index>(strides[r]);
+    if (extents.rank() > 0) this->leading_ = stride_[0];
+    this->shift_ = static_cast<Index>(shift);
+  }
+  /// The rows [rows.begin, rows.end) are resident, with the strides of LayoutRight.
+  constexpr StridedMapping(const E& extents, ResidentRows rows) : StridedMapping(extents) {
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+    this->resident_ = rows;
+#endif
+    this->shift_ = static_cast<Index>(-rows.begin * this->leading_);
+  }
+
+  template <IndexLike... I>
+  STRATA_FUNCTION constexpr Index operator()(I... i) const {
+    Index offset = this->shift_;
+    [[maybe_unused]] int r = 0;
+    ((offset += static_cast<Index>(static_cast<index_t>(i)) * stride_[r++]), ...);
+    return offset;
+  }
+
+  STRATA_FUNCTION constexpr index_t stride(int r) const { return stride_[r]; }
+  constexpr index_t required_span_size() const {
+    index_t span = 1;
+    for (int r = 0; r < this->extents_.rank(); ++r) {
+      if (this->extents_.extent(r) == 0) return 0;
+      span += (this->extents_.extent(r) - 1) * (stride_[r] < 0 ? -stride_[r] : stride_[r]);
+    }
+    return span;
+  }
+  constexpr index_t span_size(ResidentRows) const { return required_span_size(); }
+  constexpr bool is_exhaustive() const { return required_span_size() == this->product_from(0); }
+
+  constexpr LayoutDescriptor describe() const {
+    LayoutDescriptor d{};
+    describe_extents(d, this->extents_);
+    for (int r = 0; r < d.rank; ++r) d.stride[r] = stride_[r];
+    d.shift = this->shift_;
+    d.span = required_span_size();
+    return d;
+  }
+
+ private:
+  Index stride_[E::max_rank_value > 0 ? E::max_rank_value : 1] = {};
+};
+
+}  // namespace detail
+
+/// One stride for each index.
+struct LayoutStrided {
+  static constexpr bool contiguous_rows = false;
+  template <class E, class Index>
+  using indexed_mapping = detail::StridedMapping<E, Index>;
+  template <class E>
+  using mapping = detail::StridedMapping<E, index_t>;
+};
+
+}  // namespace strata::inline STRATA_ABI

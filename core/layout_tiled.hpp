@@ -1,0 +1,183 @@
+// LayoutTiled<W>: the left-most index in tiles of W lanes, the lanes innermost:
+//
+//   offset = (i0 / W) * tile_stride + ((i1 * n2 + i2) * n3 + ...) * W + i0 % W
+//
+// Coalesced on GPUs, SIMD on hosts, and contiguous in slices that are cut at tile boundaries: one layout for
+// every memory. W is a power of two, so that / and % are a shift and a mask, which also floor for negative
+// indices. Storage is padded to whole tiles. Kernels that take a lane index get an address that is the same
+// for a whole block plus the lane; with an integer index the compiler sees only a shift and a mask.
+#pragma once
+
+#include <strata/core/layout.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+namespace detail {
+
+// Where index i0 lies: the tile and the lane in it. A lane index of L <= W lanes never straddles a tile.
+template <int W, class Index, class I>
+STRATA_FUNCTION constexpr Index tiled_row(I i0, Index tile_stride) {
+  constexpr int log2_w = log2_of(W);
+  if constexpr (is_lane_index_v<I>) {
+    if constexpr (I::lanes <= W) {
+      const Index first = static_cast<Index>(i0.block * I::lanes);
+      return (first >> log2_w) * tile_stride + (first & (W - 1)) + static_cast<Index>(i0.lane);
+    }
+  }
+  const Index i = static_cast<Index>(static_cast<index_t>(i0));
+  return (i >> log2_w) * tile_stride + (i & (W - 1));
+}
+
+template <int W, class E, class Index>
+class TiledMapping : public MappingBase<E, Index> {
+  using Base = MappingBase<E, Index>;
+  static constexpr index_t mask = W - 1;
+
+ public:
+  static constexpr bool is_strided = false;
+  static constexpr int tile = W;
+
+  STRATA_FUNCTION constexpr TiledMapping() = default;
+  constexpr explicit TiledMapping(const E& extents) : TiledMapping(extents, Base::whole(extents)) {}
+  /// The tiles that hold rows [rows.begin, rows.end) are resident.
+  constexpr TiledMapping(const E& extents, ResidentRows rows) : Base(extents, rows) {
+    const index_t tile_stride = checked_tile_stride(extents);
+    this->leading_ = static_cast<Index>(tile_stride);
+    this->shift_ = static_cast<Index>(-(rows.begin >> log2_of(W)) * tile_stride);
+  }
+
+  STRATA_FUNCTION constexpr Index operator()() const { return this->shift_; }
+  template <IndexLike I0, IndexLike... I>
+  STRATA_FUNCTION constexpr Index operator()(I0 i0, I... i) const {
+    return tiled_row<W, Index>(i0, this->leading_) +
+           row_offset<Index>(this->extents_, static_cast<index_t>(i)...) * W + this->shift_;
+  }
+
+  /// The elements that storage for the resident `rows` takes: whole tiles.
+  constexpr index_t span_size(ResidentRows rows) const {
+    if (this->extents_.rank() == 0) return 1;
+    if (rows.begin == rows.end) return 0;
+    return (((rows.end + mask) >> log2_of(W)) - (rows.begin >> log2_of(W))) * this->leading_;
+  }
+  constexpr index_t required_span_size() const { return span_size(Base::whole(this->extents_)); }
+  constexpr bool is_exhaustive() const { return required_span_size() == this->product_from(0); }
+
+  constexpr LayoutDescriptor describe() const {
+    LayoutDescriptor d{};
+    describe_extents(d, this->extents_);
+    d.shift = this->shift_;
+    d.span = required_span_size();
+    if (d.rank == 0) return d;
+    d.tile_log2 = log2_of(W);
+    d.tile_stride = this->leading_;
+    d.stride[0] = 1;
+    for (int r = 1; r < d.rank; ++r) d.stride[r] = this->product_from(r + 1) * W;
+    return d;
+  }
+
+ private:
+  // The padded size, too, must fit the index type.
+  static constexpr index_t checked_tile_stride(const E& extents) {
+    if (extents.rank() == 0) return 1;
+    constexpr index_t limit = sizeof(Index) == 4 ? INT32_MAX : INT64_MAX;
+    index_t row = 1;
+    for (int r = 1; r < extents.rank(); ++r) row *= extents.extent(r);
+    const index_t tiles = extents.extent(0) / W + (extents.extent(0) % W != 0);
+    const index_t tile_size = bounded_product(row, W, limit);
+    if (tile_size < 0 || bounded_product(tiles, tile_size, limit) < 0) {
+      const index_t padded[] = {tiles, row, W};
+      fail_extents_overflow(padded, 3, limit == INT32_MAX ? "int32 indices" : "64-bit indices");
+    }
+    return tile_size;
+  }
+};
+
+// A part of a tiled array: like it, but the first row may lie inside a tile (`phase`), and the inner strides
+// are given. What subviews of tiled arrays have that keep the left-most dimension.
+template <int W, class E, class Index>
+class TiledPartMapping : public MappingBase<E, Index> {
+  using Base = MappingBase<E, Index>;
+
+ public:
+  static constexpr bool is_strided = false;
+
+  STRATA_FUNCTION constexpr TiledPartMapping() = default;
+  /// Dense, beginning at a tile boundary.
+  constexpr explicit TiledPartMapping(const E& extents) : Base(extents) {
+    for (int r = 1; r < extents.rank(); ++r) stride_[r] = static_cast<Index>(this->product_from(r + 1) * W);
+    this->leading_ = static_cast<Index>(extents.rank() > 0 ? this->product_from(1) * W : 1);
+  }
+  constexpr TiledPartMapping(const E& extents, index_t tile_stride, const index_t* strides, index_t phase,
+                             index_t shift)
+      : Base(extents), phase_(static_cast<Index>(phase)) {
+    this->leading_ = static_cast<Index>(tile_stride);
+    this->shift_ = static_cast<Index>(shift);
+    for (int r = 1; r < extents.rank(); ++r) stride_[r] = static_cast<Index>(strides[r]);
+  }
+
+  STRATA_FUNCTION constexpr Index operator()() const { return this->shift_; }
+  template <IndexLike I0, IndexLike... I>
+  STRATA_FUNCTION constexpr Index operator()(I0 i0, I... i) const {
+    const index_t row = static_cast<index_t>(i0) + phase_;
+    Index offset = tiled_row<W, Index>(row, this->leading_) + this->shift_;
+    [[maybe_unused]] int r = 1;
+    ((offset += static_cast<Index>(static_cast<index_t>(i)) * stride_[r++]), ...);
+    return offset;
+  }
+
+  constexpr index_t required_span_size() const {
+    index_t span = 1;
+    for (int r = 0; r < this->extents_.rank(); ++r) {
+      if (this->extents_.extent(r) == 0) return 0;
+      if (r > 0) span += (this->extents_.extent(r) - 1) * stride_[r];
+    }
+    return this->extents_.rank() == 0
+               ? 1
+               : span + ((this->extents_.extent(0) + phase_ - 1) >> log2_of(W)) * this->leading_ + W - 1;
+  }
+  constexpr index_t span_size(ResidentRows) const { return required_span_size(); }
+  constexpr bool is_exhaustive() const { return false; }
+
+  constexpr LayoutDescriptor describe() const {
+    LayoutDescriptor d{};
+    describe_extents(d, this->extents_);
+    d.shift = this->shift_;
+    d.span = required_span_size();
+    d.tile_log2 = log2_of(W);
+    d.tile_stride = this->leading_;
+    d.phase = phase_;
+    d.stride[0] = 1;
+    for (int r = 1; r < d.rank; ++r) d.stride[r] = stride_[r];
+    return d;
+  }
+
+ private:
+  Index phase_ = 0;
+  Index stride_[E::max_rank_value > 0 ? E::max_rank_value : 1] = {};
+};
+
+}  // namespace detail
+
+/// Tiles of `W` lanes of the left-most index, lanes innermost; `W` is a power of two.
+template <int W = 8>
+struct LayoutTiled {
+  static_assert(W > 0 && (W & (W - 1)) == 0, "strata: a tile width is a power of two");
+  static constexpr bool contiguous_rows = true;  // in whole tiles
+  static constexpr int tile = W;
+  template <class E, class Index>
+  using indexed_mapping = detail::TiledMapping<W, E, Index>;
+  template <class E>
+  using mapping = detail::TiledMapping<W, E, index_t>;
+};
+
+/// A part of an array with LayoutTiled<W>, beginning anywhere in a tile.
+template <int W>
+struct LayoutTiledPart {
+  static constexpr bool contiguous_rows = false;
+  template <class E, class Index>
+  using indexed_mapping = detail::TiledPartMapping<W, E, Index>;
+  template <class E>
+  using mapping = detail::TiledPartMapping<W, E, index_t>;
+};
+
+}  // namespace strata::inline STRATA_ABI

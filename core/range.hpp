@@ -1,0 +1,33 @@
+// range: a half-open range of indices, of a subview or of the work of a launch.
+#pragma once
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// Indices first, ..., last - 1; empty where last <= first. As the work of a launch it also says how it is
+/// cut into chunks for threads; a device may ignore that.
+struct Range {
+  index_t first = 0;
+  index_t last = 0;
+  index_t chunk_size = 0;  // 0: the device chooses
+  bool is_dynamic = false;
+
+  /// Chunks of `items`, dealt to the threads in turn.
+  STRATA_FUNCTION constexpr Range chunk(index_t items) const { return {first, last, items, is_dynamic}; }
+  /// Threads take chunks of `items` (0: chosen by the device) as they get free: for work items of unequal
+  /// cost.
+  STRATA_FUNCTION constexpr Range dynamic(index_t items = 0) const { return {first, last, items, true}; }
+  STRATA_FUNCTION constexpr index_t size() const { return last > first ? last - first : 0; }
+};
+
+/// [0, n)
+STRATA_FUNCTION constexpr Range range(index_t n) { return {0, n}; }
+/// [first, last)
+STRATA_FUNCTION constexpr Range range(index_t first, index_t last) { return {first, last}; }
+
+/// All indices of a dimension.
+struct All {};
+inline constexpr All all{};
+
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,90 @@
+// The one tree of every reduction: it depends only on the range and the value type, so that a launch gives
+// the same bits whole, split over devices, or streamed in slices, with any number of threads.
+//
+//   work items   b*B .............. (b+1)*B     blocks of B items, aligned to the *global* index
+//   lanes        L partial values of a block: item i adds to lane (i - first item of the block) % L
+//   in a block   lane l joins lane l + h for h = L/2, L/4, ..., 1; lanes without an item take no part
+//   over blocks  pairwise: node j of level k joins nodes 2j and 2j+1 of level k-1; a missing one takes no
+//   part
+//
+// The lanes are what hosts put into SIMD registers and GPUs into threads of a warp; halving joins vectorise
+// on both. A device may reduce any aligned group of 2^k blocks on its own without changing the tree.
+#pragma once
+
+#include <cstddef>
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// Work items of one block.
+inline constexpr index_t reduction_block = 512;
+
+/// Partial values kept for one block: as many as fit 1 KiB, at most 64, a power of two.
+template <class T>
+inline constexpr int reduction_lanes = [] {
+  int lanes = 64;
+  while (lanes > 1 && lanes * sizeof(T) > 1024) lanes /= 2;
+  return lanes;
+}();
+
+/// The blocks [first, last) that a range of work items touches.
+struct BlockRange {
+  index_t first;
+  index_t last;
+};
+STRATA_FUNCTION constexpr BlockRange reduction_blocks(index_t begin, index_t end) {
+  // Arithmetic shifts floor, so ranges may begin below zero.
+  constexpr int log2 = 9;
+  static_assert((index_t{1} << log2) == reduction_block);
+  if (begin >= end) return {0, 0};
+  return {begin >> log2, ((end - 1) >> log2) + 1};
+}
+
+/// Joins lanes 0..count-1 of one block into lane 0; `join(a, b)` means a = a + b.
+template <int Lanes, class T, class Join>
+STRATA_FUNCTION constexpr void join_lanes(T* lane, index_t count, const Join& join) {
+  const int used = count < Lanes ? static_cast<int>(count) : Lanes;
+  for (int half = Lanes / 2; half > 0; half /= 2) {
+    const int pairs = used - half < half ? used - half : half;
+    for (int l = 0; l < pairs; ++l) join(lane[l], lane[l + half]);
+  }
+}
+
+/// How a reduction treats values whose type it does not know.
+struct ValueOps {
+  const void* context;
+  std::size_t bytes;
+  void (*init)(const void* context, void* value);
+  void (*join)(const void* context, void* value, const void* other);  // value = value + other
+};
+
+/// Joins the partials of consecutive nodes pairwise as they come, like a binary counter: at most one pending
+/// partial a level. Storage for `levels` partials is the caller's; 64 always suffice.
+class PairwiseJoin {
+ public:
+  static constexpr int levels = 64;
+
+  /// `storage` holds levels * ops.bytes bytes, aligned for the value type.
+  PairwiseJoin(const ValueOps& ops, void* storage) : ops_(ops), storage_(static_cast<char*>(storage)) {}
+
+  /// Where to write the partial of the next node; then call push with the node's number, one more than the
+  /// last.
+  void* next() { return slot(count_); }
+  void push(index_t node);
+  /// The joined value of all nodes pushed; nullptr when there was none.
+  void* finish();
+
+ private:
+  char* slot(int s) const { return storage_ + static_cast<std::size_t>(s) * ops_.bytes; }
+  // One step up for the top-most pending node: joined to its left sibling where that is pending.
+  void climb();
+
+  ValueOps ops_;
+  char* storage_;
+  int count_ = 0;
+  index_t node_[levels] = {};
+  int level_[levels] = {};
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,47 @@
+// Runtime: begin and end of Strata in a program. It starts by itself with the first use; a Runtime object is
+// optional. Its constructor takes `--strata-*` options out of the command line, its destructor (or
+// `finalize`) waits for all devices, stops their threads and makes new work an error. Memory outlives it:
+// views may be destroyed afterwards.
+#pragma once
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// Whether the runtime has ended. New launches, copies and allocations then throw RuntimeEnded.
+bool runtime_ended();
+
+/// Ends the runtime: waits for all devices, stops their threads. Does nothing the second time. Errors of
+/// queued work that nobody waited for are printed to stderr, not thrown.
+void finalize();
+
+/// Optional: reads settings from the command line, ends the runtime with the scope.
+class Runtime {
+ public:
+  Runtime() = default;
+  /// Removes `--strata-*` from argv. `--strata-help` prints the settings and exits with 0. SettingError on an
+  /// unknown or unreadable option.
+  Runtime(int& argc, char** argv);
+  ~Runtime() { finalize(); }
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+};
+
+namespace detail {
+
+inline constinit int runtime_state = 0;  // 0 running, 1 ended; read relaxed
+
+[[noreturn]] void fail_ended(const char* what);
+
+/// Throws RuntimeEnded, naming `what`, after the end of the runtime.
+inline void require_running(const char* what) {
+  if (__atomic_load_n(&runtime_state, __ATOMIC_RELAXED) != 0) [[unlikely]]
+    fail_ended(what);
+}
+
+/// Registers what to do at the end; called in reverse order of registration. Devices register when they
+/// start.
+void at_end(void (*action)() noexcept);
+
+}  // namespace detail
+}  // namespace strata::inline STRATA_ABI

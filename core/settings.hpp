@@ -1,0 +1,102 @@
+// Settings: what a program, its command line and its environment decide about Strata.
+//
+// The list STRATA_SETTINGS below is all there is to a setting: a line there gives the field of Settings, the
+// environment variable (STRATA_EMULATED_COUNT), the option (--strata-emulated-count) and the line of
+// --strata-help. A value set by the program comes before one of the command line, that before one of the
+// environment, that before the default, in whichever order they arrive.
+//
+// All functions may be called from any thread at any time. A reference that settings() returned stays valid
+// and unchanged to the end of the program; each change costs the memory of one more Settings. Most settings
+// are read when what they describe starts (the threads with the first launch), so set them first.
+#pragma once
+
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <strata/core/bytes.hpp>
+#include <strata/core/config.hpp>
+
+// X(type, name, default, allowed values, description). Fields of type index_t are bytes.
+// clang-format off
+#define STRATA_SETTINGS(X)                                                                                       \
+  X(int, threads, 0, between(0, 65536), "host threads of Threads; 0: one on each CPU of the inherited affinity") \
+  X(bool, pin, true, any_value, "whether each of those threads stays on one CPU")                                \
+  X(int, spin_us, 50, between(0, 1e6), "microseconds for which an idle worker spins before it sleeps")           \
+  X(std::string, device, "all", any_value, "what to run on, for programs that let their user choose")            \
+  X(int, emulated_count, 2, between(1, 16), "instances of Emulated")                                             \
+  X(index_t, emulated_capacity, 8_GiB, at_least(1), "memory of one emulated instance")                           \
+  X(int, emulated_threads, 2, between(1, 1024), "host threads that run kernels of one instance")                 \
+  X(double, emulated_host_bandwidth, 50, between(1e-3, 1e6), "GB/s between host and instance, each way")         \
+  X(double, emulated_peer_bandwidth, 200, between(0, 1e6), "GB/s between instances, each way; 0: no link")       \
+  X(double, emulated_memory_bandwidth, 2000, between(1e-3, 1e6), "GB/s within an emulated instance")             \
+  X(double, emulated_copy_latency_us, 10, between(0, 1e6), "microseconds before a copy begins")                  \
+  X(double, emulated_launch_latency_us, 5, between(0, 1e6), "microseconds before a kernel begins")               \
+  X(bool, print_config, false, any_value, "whether to print the configuration at the start")
+// clang-format on
+
+namespace strata::inline STRATA_ABI {
+
+/// The values of all settings; the list above says what each means, and its unit.
+struct Settings {
+#define STRATA_FIELD(type, name, initial, allowed, description) type name = initial;
+  STRATA_SETTINGS(STRATA_FIELD)
+#undef STRATA_FIELD
+
+  friend bool operator==(const Settings&, const Settings&) = default;
+};
+
+/// The settings in force. The first use of any setting reads the environment; later calls cost a load and a
+/// branch. Each STRATA_ variable that is no setting gets one warning on stderr; empty ones count as unset.
+/// SettingError, at every use, while a variable has a value that does not fit.
+const Settings& settings();
+
+/// Sets one setting from text as a user would write it: `set_setting("emulated_capacity", "64MiB")`. In
+/// names, '-' is as good as '_'. SettingError, without effect, when there is no such setting or the value
+/// does not fit it.
+void set_setting(const std::string& name, const std::string& value);
+
+/// Sets one setting: `set_setting(&Settings::threads, 4)`. SettingError, without effect, when the value is
+/// not allowed.
+template <class T>
+void set_setting(T Settings::*field, const std::type_identity_t<T>& value);
+
+/// Sets every setting in which `wanted` differs from what is in force, all or none: change a copy of
+/// settings() and pass it here. SettingError when a value is not allowed.
+void update_settings(const Settings& wanted);
+
+/// Takes `--strata-NAME=VALUE` and `--strata-NAME VALUE` out of the command line, up to an argument `--`, and
+/// leaves the rest in order. A truth value may be left out where the next argument is none
+/// (`--strata-print-config`). With
+/// --strata-help among them, prints settings_help() and returns true: the program should then end with
+/// success. SettingError, without effect on settings and arguments, on an unknown option or a value that does
+/// not fit.
+bool parse_settings(int& argc, char** argv);
+
+/// Who decided the value of a setting, weakest first.
+enum class SettingSource { built_in, environment, command_line, program };
+
+/// One setting as text.
+struct SettingDescription {
+  std::string name;         ///< the field of Settings
+  std::string option;       ///< --strata-...
+  std::string variable;     ///< STRATA_...
+  std::string expected;     ///< type and allowed values, such as "an integer from 1 to 16"
+  std::string initial;      ///< the default
+  std::string value;        ///< in force now
+  SettingSource source;     ///< who decided it
+  std::string description;  ///< one line
+};
+
+/// All settings as they are now, in the order of the list above.
+std::vector<SettingDescription> describe_settings();
+
+/// The text of --strata-help: all settings, their defaults, their values and who decided them.
+std::string settings_help();
+
+namespace detail {
+/// Forgets every value set so far; the next use reads the environment again. For tests.
+void forget_settings();
+}  // namespace detail
+
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,38 @@
+// Which processors this process may use, and how a thread is bound to one of them.
+//
+// The mask is read once, when the library is loaded: it is what the process inherited from its launcher
+// (taskset, a batch system, a container), before anything in the program could narrow the mask of a single
+// thread. Functions here change the mask of the calling thread only. All are safe to call from any thread.
+// Where the system has no affinity (not Linux), there is one anonymous mask and binding does nothing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// The processors this process inherited, ascending; never empty.
+const std::vector<int>& inherited_processors();
+
+/// How many threads the process can run at once: the inherited processors, but no more than whole processors
+/// of the cgroup's CPU quota; at least 1.
+int usable_processors();
+
+/// The processors the calling thread may run on now, ascending; empty where that cannot be asked.
+std::vector<int> processors_of_this_thread();
+
+/// The processor the calling thread is on now, or -1 where that cannot be asked.
+int processor_of_this_thread();
+
+/// Lets the calling thread run on these processors only. Returns false if the system refuses (the processor
+/// was taken from the process meanwhile, or there is no affinity here); the thread then runs on as before.
+bool bind_this_thread(const std::vector<int>& processors);
+
+/// Whole processors that the CPU quotas of a cgroup and its ancestors allow, or 0 without a quota.
+/// \param membership the text of /proc/self/cgroup (versions 1 and 2 are understood)
+/// \param root       where the cgroup file systems are mounted, /sys/fs/cgroup on a live system
+int quota_processors(const std::string& membership, const std::string& root);
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,103 @@
+// Backend: what a device does at run time, behind virtual functions that are compiled once. Views, copies and
+// queues use devices through these two classes; only the launch of a kernel needs its type (execution).
+//
+// Lifetime: instances live until the process ends, queue states as long as somebody holds them.
+// Threads: every function may be called from any thread unless it says otherwise.
+#pragma once
+
+#include <cstddef>
+
+#include <strata/core/allocation.hpp>
+#include <strata/core/config.hpp>
+#include <strata/core/layout_descriptor.hpp>
+#include <strata/core/ref.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+class DeviceInstance;
+class QueueState;
+
+/// What an allocation is for: error messages say it.
+struct AllocationRequest {
+  std::size_t bytes;
+  const char* label;
+  std::size_t element_bytes;
+  const LayoutDescriptor* layout;  // may be null
+};
+
+/// A point in the work of one queue. Complete once all work enqueued before it is done or dropped.
+class EventState : public RefCounted {
+ public:
+  /// Whether it is complete; never waits.
+  virtual bool complete() const = 0;
+  /// Blocks until complete. Rethrows the error that made the work before it fail.
+  virtual void wait() = 0;
+};
+
+/// One side of a copy: an address as views hold it, where it lies and how.
+struct CopySide {
+  void* data;
+  SpaceId space;
+  const LayoutDescriptor* layout;
+  const char* label;
+  DeviceInstance* instance;  // that owns the memory
+};
+
+/// One device instance.
+class DeviceInstance {
+ public:
+  virtual ~DeviceInstance() = default;
+
+  /// The kind ("Threads") and number of this instance, for messages.
+  virtual const char* device_name() const = 0;
+  virtual int index() const = 0;
+  /// The memory that allocate() gives.
+  virtual SpaceId space() const = 0;
+  virtual bool host_accessible() const = 0;
+
+  /// A record that owns at least one byte of new memory, 64-byte aligned or better. The memory may be used by
+  /// all work enqueued after the call. Throws OutOfMemory, which lists the largest live allocations.
+  virtual Allocation* allocate(const AllocationRequest& request) = 0;
+
+  /// The queue that launches without a queue use, shared by all threads.
+  virtual QueueState& default_queue() = 0;
+  virtual Ref<QueueState> create_queue() = 0;
+  /// Waits for all queues of the instance. Throws the first error found; the others stay with their queues.
+  virtual void wait_all() = 0;
+
+  /// Bytes that may be held in its memory, and that are; 0 where nobody counts.
+  virtual std::size_t capacity() const { return 0; }
+  virtual std::size_t used() const { return 0; }
+};
+
+/// An in-order stream of work on one instance. Host devices work at once on the calling thread, so their
+/// functions return when done and throw directly; on others they enqueue, and an error poisons the queue:
+/// later work is dropped, and the next wait() throws the error once.
+class QueueState : public RefCounted {
+ public:
+  virtual DeviceInstance& instance() = 0;
+  /// 0 for a default queue, else a number of its own: listeners tell queues apart by it.
+  virtual std::uint64_t id() const = 0;
+
+  /// Blocks until all work enqueued so far is done; throws its error, once.
+  virtual void wait() = 0;
+  /// Whether all work enqueued so far is done; never waits.
+  virtual bool idle() const = 0;
+  virtual Ref<EventState> record() = 0;
+  /// Work enqueued later starts after `event`; the host does not wait. An event whose work failed poisons
+  /// this queue. Events of other kinds of device are waited for on the host.
+  virtual void wait_for(const Ref<EventState>& event) = 0;
+
+  /// Copies element by element index; one side at least lies in this instance's memory, the other there, on
+  /// the host, or in another instance's of this kind. The layouts are copied before the call returns; host
+  /// memory must stay until the copy is done. Throws ShapeMismatch at once.
+  virtual void copy(const CopySide& destination, const CopySide& source, std::size_t element_bytes) = 0;
+  /// Sets every element of `destination`, which lies in this instance's memory, to the `element_bytes` at
+  /// `value`, which are copied before the call returns.
+  virtual void fill(const CopySide& destination, const void* value, std::size_t element_bytes) = 0;
+};
+
+/// A number for a queue that is not a default queue: 1, 2, ...
+std::uint64_t next_queue_id();
+
+}  // namespace strata::inline STRATA_ABI::detail

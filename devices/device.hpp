@@ -1,0 +1,48 @@
+// Device: an execution mechanism with a memory space and a preferred layout, as a type and a handle
+// (`Serial{}`, `Emulated{1}`). This file is the whole interface that a new device implements; see
+// docs/add_a_device.md.
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+
+#include <strata/core/config.hpp>
+#include <strata/core/layout.hpp>
+#include <strata/devices/backend.hpp>
+#include <strata/devices/launch_info.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// A memory space: says whether the host may touch it, and turns the address that a view holds into one that
+/// the calling thread may touch (the same one, but for devices that emulate separate memory).
+template <class S>
+concept MemorySpace = requires(double* p) {
+  { S::kind } -> std::convertible_to<const char*>;
+  { S::host_accessible } -> std::convertible_to<bool>;
+  { S::resolve(p) } -> std::same_as<double*>;
+};
+
+/// What a device type offers. `execution` launches kernels: for_range, for_box, reduce_range, reduce_box,
+/// reduce_array and scan_range, with the signatures and the ordering of detail::HostExecution. On a host
+/// device a launch returns when the work is done; on others it enqueues, waits only where `wait` says so, and
+/// errors come with the next wait.
+template <class D>
+concept Device = requires(const D& device) {
+  requires MemorySpace<typename D::memory_space>;
+  requires Layout<typename D::layout>;  // of plain arrays
+  typename D::index_type;               // what kernels that take any index are handed
+  typename D::size_type;
+  typename D::execution;
+  { D::name } -> std::convertible_to<const char*>;
+  { device.index() } -> std::convertible_to<int>;
+  { device.backend() } -> std::same_as<detail::DeviceInstance&>;
+  { D::count() } -> std::convertible_to<int>;  // instances on this machine
+  D{};
+  D(0);
+};
+
+/// Whether kernels on `D` may use views whose memory is `Space`.
+template <class D, class Space>
+inline constexpr bool can_access = std::is_same_v<typename D::memory_space, Space>;
+
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,111 @@
+#include <string>
+
+#include <strata/core/error.hpp>
+#include <strata/core/settings.hpp>
+#include <strata/devices/emulated/control.hpp>
+#include <strata/devices/emulated/platform.hpp>
+
+namespace strata::inline STRATA_ABI::emulated {
+
+using detail::Platform;
+
+Config default_config() {
+  const Settings& s = settings();
+  constexpr double giga = 1e9, micro = 1e-6;
+  return {.count = s.emulated_count,
+          .capacity = s.emulated_capacity,
+          .threads = s.emulated_threads,
+          .host_to_device_bandwidth = s.emulated_host_bandwidth * giga,
+          .device_to_host_bandwidth = s.emulated_host_bandwidth * giga,
+          .host_link_total = 0,
+          .peer_bandwidth = s.emulated_peer_bandwidth * giga,
+          .memory_bandwidth = s.emulated_memory_bandwidth * giga,
+          .copy_latency = s.emulated_copy_latency_us * micro,
+          .launch_latency = s.emulated_launch_latency_us * micro,
+          .seconds_per_item = 1e-9,
+          .host_submit_cost = 1e-6};
+}
+
+Config config() {
+  Platform& platform = Platform::get();
+  const std::lock_guard lock(platform.mutex);
+  return platform.config;
+}
+
+void configure(const Config& config) { Platform::get().build(config); }
+
+void set_capacity(int instance, index_t bytes) {
+  Platform& platform = Platform::get();
+  platform.instance(instance);
+  platform.memory->set_capacity(instance, static_cast<std::size_t>(bytes));
+}
+
+index_t used(int instance) {
+  Platform& platform = Platform::get();
+  platform.instance(instance).reclaim();
+  return static_cast<index_t>(platform.memory->used(instance));
+}
+
+index_t peak(int instance) { return static_cast<index_t>(Platform::get().memory->peak(instance)); }
+
+void fail(Fault what, int k) {
+  if (k < 1) throw Error("emulated::fail: k is " + std::to_string(k) + "; operations are counted from 1");
+  Platform& platform = Platform::get();
+  const std::lock_guard lock(platform.mutex);
+  platform.faults[static_cast<int>(what)] = k;
+}
+
+void clear_faults() {
+  Platform& platform = Platform::get();
+  const std::lock_guard lock(platform.mutex);
+  for (int& count : platform.faults) count = 0;
+}
+
+double now() {
+  Platform& platform = Platform::get();
+  const std::lock_guard lock(platform.mutex);
+  return platform.timeline.now();
+}
+
+void advance(double seconds) {
+  Platform& platform = Platform::get();
+  const std::lock_guard lock(platform.mutex);
+  platform.timeline.host_advance(seconds);
+}
+
+void reset_time() {
+  Platform& platform = Platform::get();
+  const std::lock_guard lock(platform.mutex);
+  for (const detail::EmulatedQueue* queue : platform.queues)
+    if (!queue->idle()) throw Error("emulated::reset_time: work is under way; wait for it first");
+  platform.timeline.reset();
+}
+
+void keep_trace(bool keep) {
+  Platform& platform = Platform::get();
+  const std::lock_guard lock(platform.mutex);
+  platform.timeline.keep_trace(keep);
+}
+
+std::vector<Operation> trace() {
+  using Kind = detail::Resource::Kind;
+  Platform& platform = Platform::get();
+  const std::lock_guard lock(platform.mutex);
+  std::vector<Operation> operations;
+  for (const detail::TraceEntry& entry : platform.timeline.trace()) {
+    const auto& [kind, instance, target] = entry.resource;
+    std::string engine = kind == Kind::host       ? "host"
+                         : kind == Kind::compute  ? "compute"
+                         : kind == Kind::upload   ? "upload"
+                         : kind == Kind::download ? "download"
+                         : kind == Kind::memory   ? "memory"
+                                                  : "peer";
+    if (instance >= 0) engine += " " + std::to_string(instance);
+    if (kind == Kind::peer) engine += " " + std::to_string(target);
+    operations.push_back({engine, entry.label, static_cast<std::uint64_t>(entry.queue), entry.time.start,
+                          entry.time.end, entry.bytes});
+  }
+  return operations;
+}
+
+}  // namespace strata::inline STRATA_ABI::emulated

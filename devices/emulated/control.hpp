@@ -1,0 +1,72 @@
+// Control of the emulated devices, for tests and experiments: how many, how large, how fast; what fails;
+// virtual time.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI {
+namespace emulated {
+
+/// What all instances are like. The defaults are those of the settings emulated_*.
+struct Config {
+  int count;                        ///< instances, 1 to 16
+  index_t capacity;                 ///< bytes of each
+  int threads;                      ///< host threads that run the kernels of one instance
+  double host_to_device_bandwidth;  ///< bytes per second
+  double device_to_host_bandwidth;  ///< bytes per second
+  double host_link_total;           ///< both directions together, bytes per second; 0: no limit beyond each
+  double peer_bandwidth;            ///< between instances, bytes per second; 0: copies go through the host
+  double memory_bandwidth;          ///< within an instance, bytes per second
+  double copy_latency;              ///< seconds
+  double launch_latency;            ///< seconds
+  double seconds_per_item;          ///< of a kernel, besides the latency
+  double host_submit_cost;          ///< seconds of host time for each launch and copy
+};
+
+/// What is in force, and what the settings say.
+Config config();
+Config default_config();
+
+/// Replaces all instances. Throws Error while arrays or queues of the old ones live, or work is under way.
+void configure(const Config& config);
+
+/// Lowers or raises the bytes that may be allocated on an instance, at most the configured capacity.
+void set_capacity(int instance, index_t bytes);
+/// Bytes allocated on an instance now, and the most there ever were; blocks whose freeing waits for a queue
+/// count.
+index_t used(int instance);
+index_t peak(int instance);
+
+/// What can be made to fail.
+enum class Fault { Allocation, Copy, Kernel };
+/// The k-th such operation from now on (1: the next) fails, once, with OutOfMemory, CopyError or KernelError.
+/// Copies and kernels count in the order in which they are enqueued, and fail without having touched memory.
+void fail(Fault what, int k);
+/// Nothing is to fail.
+void clear_faults();
+
+/// The host's virtual clock, in seconds: moves by submissions and by waiting.
+double now();
+/// The host works for `seconds`.
+void advance(double seconds);
+/// Back to time 0, with idle engines and an empty trace. Only while no work is under way.
+void reset_time();
+
+/// One use of an engine or link in virtual time.
+struct Operation {
+  std::string engine;  ///< "compute 0", "upload 1", "download 0", "memory 0", "peer 0 1"
+  std::string label;
+  std::uint64_t queue;  ///< number of the queue within the emulated devices
+  double start;
+  double end;
+  std::size_t bytes;
+};
+/// Starts or stops the recording of operations, which grows without end.
+void keep_trace(bool keep);
+std::vector<Operation> trace();
+
+}  // namespace emulated
+}  // namespace strata::inline STRATA_ABI

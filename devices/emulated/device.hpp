@@ -1,0 +1,40 @@
+// Emulated: an accelerator where there is none. Any number of instances, each with memory of its own that
+// nobody else can touch, queues that work asynchronously, copies, limits and failures; its time is virtual.
+// What tests pass on it they can be expected to pass on a GPU. Settings: emulated_*; control from tests:
+// emulated/control.hpp.
+//
+// A thread that touches memory of an instance outside its kernels ends the program with a message that names
+// array, index and instance.
+#pragma once
+
+#include <strata/core/layout_left.hpp>
+#include <strata/devices/device.hpp>
+#include <strata/devices/emulated/access.hpp>
+#include <strata/devices/emulated/execution.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+struct Emulated {
+  using memory_space = EmulatedSpace;
+  using layout = LayoutLeft;
+  using index_type = index_t;
+  using size_type = index_t;
+  using execution = detail::EmulatedExecution;
+  static constexpr char name[] = "Emulated";
+
+  constexpr Emulated() = default;
+  /// NoSuchDevice unless 0 <= index < count().
+  explicit Emulated(int index);
+
+  /// The setting emulated_count, or what emulated::configure said.
+  static int count();
+  constexpr int index() const { return index_; }
+  detail::DeviceInstance& backend() const;
+
+  friend constexpr bool operator==(Emulated a, Emulated b) { return a.index_ == b.index_; }
+
+ private:
+  int index_ = 0;
+};
+
+}  // namespace strata::inline STRATA_ABI

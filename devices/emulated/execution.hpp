@@ -1,0 +1,66 @@
+// How kernels get into the queues of emulated instances.
+#pragma once
+
+#include <strata/core/runtime.hpp>
+#include <strata/devices/emulated/access.hpp>
+#include <strata/devices/task_execution.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// Memory of emulated instances: views hold addresses that fault; workers add a thread-local offset.
+struct EmulatedSpace {
+  static constexpr char kind[] = "Emulated";
+  static constexpr bool host_accessible = false;
+
+  template <class T>
+  [[nodiscard]] STRATA_FUNCTION static T* resolve(T* address) {
+#if defined(__CUDA_ARCH__)
+    return address;
+#else
+    return detail::emulated_resolve(address);
+#endif
+  }
+};
+
+namespace detail {
+
+/// A kernel on its way through a queue.
+class EmulatedKernel {
+ public:
+  virtual ~EmulatedKernel() = default;
+  virtual void run(const Runner& runner, const LaunchInfo& info) const = 0;
+};
+
+template <class Task>
+class EmulatedTask final : public EmulatedKernel {
+ public:
+  template <class... Arguments>
+  explicit EmulatedTask(const Arguments&... arguments) : task_(arguments...) {}
+  index_t items() const { return task_.items(); }
+  void run(const Runner& runner, const LaunchInfo& info) const override { task_(runner, info); }
+
+ private:
+  Task task_;
+};
+
+/// Enqueues `kernel`, which it owns from the call on, where `info` says or its views live. Throws
+/// WrongDevice. With `wait` returns when the queue is done, throwing its error.
+void enqueue_emulated(EventKind kind, const LaunchInfo& info, const Capture& capture, EmulatedKernel* kernel,
+                      index_t items, bool wait);
+
+struct EmulatedExecution : TaskExecution<EmulatedExecution> {
+  template <class Task, class... Arguments>
+  static void run(EventKind kind, const LaunchInfo& info, bool wait, const Arguments&... arguments) {
+    require_running("a kernel launch");
+    Capture capture{EmulatedSpace::kind};
+    EmulatedTask<Task>* task = nullptr;
+    {
+      const CaptureScope scope(capture);
+      task = new EmulatedTask<Task>(arguments...);
+    }
+    enqueue_emulated(kind, info, capture, task, task->items(), wait);
+  }
+};
+
+}  // namespace detail
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,27 @@
+// Explains a wrong access to the memory of `Emulated`, and ends the program: the one error of Strata that is
+// not an exception, because an address has no place to throw from.
+//
+// A handler of SIGSEGV and SIGBUS decodes the faulting address: who touched it (a host thread, or a kernel on
+// an instance), whose memory it is, and, by allocation_list.hpp, which element of which array. It
+// writes one line to standard error and aborts. Faults at other addresses go on to the handler that was there
+// before.
+//
+// The handler takes no lock, allocates nothing and needs less than a page of stack. Writers of the list take
+// a lock among themselves; a reader sees an entry whole or not at all.
+#pragma once
+
+#include <cstdint>
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+struct EmulatedRegion;
+
+/// Makes faults in `region` the handler's business, and installs the handler at the first call. At most 16
+/// regions at a time; throws SettingError for one more.
+void watch_region(const EmulatedRegion& region);
+/// Ends what watch_region() began for the region that begins at `base`.
+void unwatch_region(std::uintptr_t base);
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,123 @@
+// The memories of the `Emulated` device: one memory file, mapped twice, cut into one heap an instance.
+//
+// Views hold addresses of the first mapping, which nobody may touch. The second mapping is where the bytes
+// can be reached; workers get there by a thread-local offset (access.hpp), so an access from a thread that
+// has none, or that of another instance, faults and is explained by fault_handler.hpp.
+//
+//     one reservation of (N*N + 1) spans S, here for N = 3 instances; S = capacity + a guard
+//
+//     | v0 | v1 | v2 | w0 |  . |  . | w1 |  . |  . | w2 |      v: what views hold   w: where workers go   .:
+//     hole base           base + N*S                                w(i) = base + N*S + i*N*S
+//
+// A worker of i adds w(i) - v(i). On an address of v(j) that gives the span i*N + (j - i) behind base + N*S,
+// which is a w only where N divides j - i, that is where j = i; all others are holes.
+//
+// Capacity is accounted, pages are not reserved: the file is sparse, and the pages of a freed big block go
+// back to the system. New memory holds whatever it held before.
+//
+// Thread safety: every member function may be called from any thread. Lifetime: nothing may be allocated, and
+// no worker may run, when an EmulatedMemory ends. Freeing takes effect at once: whoever frees has waited
+// first.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+class EmulatedHeap;
+
+/// Where the two mappings of every instance lie: pure arithmetic, safe in a signal handler.
+struct EmulatedRegion {
+  std::uintptr_t base = 0;
+  std::size_t span = 0;  // S, a multiple of the page size
+  int count = 0;         // N
+
+  /// The first address that views on `instance` may hold.
+  std::uintptr_t view_base(int instance) const { return base + std::size_t(instance) * span; }
+  /// The address at which a worker of `instance` finds what views hold at view_base(instance).
+  std::uintptr_t work_base(int instance) const {
+    return base + (1 + std::size_t(instance)) * std::size_t(count) * span;
+  }
+  /// What a worker of `instance` adds to an address that a view holds.
+  std::ptrdiff_t offset(int instance) const {
+    return static_cast<std::ptrdiff_t>(work_base(instance) - view_base(instance));
+  }
+  /// Bytes of the whole reservation.
+  std::size_t size() const { return (std::size_t(count) * std::size_t(count) + 1) * span; }
+  bool contains(std::uintptr_t address) const { return address - base < size(); }
+  /// The instance whose views may hold `address`; -1 if none.
+  int viewed_by(std::uintptr_t address) const;
+  /// The instance whose workers reach memory at `address`; -1 if none.
+  int worked_by(std::uintptr_t address) const;
+};
+
+/// The memories of all instances of `Emulated`; see the head of this file.
+class EmulatedMemory {
+ public:
+  /// Addresses that allocate() returns are multiples of this many bytes, and so are the bytes it accounts.
+  static constexpr std::size_t alignment = 256;
+
+  /// Reserves addresses for `count` instances (1 to 64) of at most `capacity` bytes each.
+  /// Throws SettingError for other arguments, OutOfMemory if the system refuses the addresses.
+  EmulatedMemory(std::size_t capacity, int count);
+  ~EmulatedMemory();
+  EmulatedMemory(const EmulatedMemory&) = delete;
+  EmulatedMemory& operator=(const EmulatedMemory&) = delete;
+
+  /// Bytes for a view on `instance`, at least one unit of `alignment`. Null if the capacity, or the largest
+  /// free block, is too small; the caller knows label and shape and words the error.
+  [[nodiscard]] void* allocate(int instance, std::size_t bytes);
+  /// Gives back what allocate(instance, ...) returned, and strikes it off the fault handler's list of labels.
+  /// Null does nothing. Throws Error, and does nothing else, if `address` is not allocated there.
+  void deallocate(int instance, void* address);
+
+  /// Lowers or raises the bytes that may be allocated on `instance`, at most the capacity given at
+  /// construction. Below used(instance), nothing is lost, and allocations fail until enough is freed.
+  void set_capacity(int instance, std::size_t bytes);
+
+  int count() const { return region_.count; }
+  std::size_t capacity(int instance) const;     ///< bytes that may be allocated
+  std::size_t used(int instance) const;         ///< bytes allocated now
+  std::size_t peak(int instance) const;         ///< the most bytes allocated at once
+  std::size_t allocations(int instance) const;  ///< number of blocks allocated now
+  /// The largest block that the addresses allow, in bytes: less than capacity - used where freed blocks lie
+  /// apart.
+  std::size_t largest_free(int instance) const;
+  /// Bytes of the machine's memory that all instances occupy now.
+  std::size_t resident() const;
+
+  /// What a worker of `instance` adds to the addresses that views hold: goes into `emulated_offset`, or into
+  /// the address of a copy engine.
+  std::ptrdiff_t offset(int instance) const { return region_.offset(instance); }
+  /// The instance whose memory `address` belongs to, in either mapping; -1 if none.
+  int instance_of(const void* address) const;
+  const EmulatedRegion& region() const { return region_; }
+
+  /// Fills `bytes` at `address`, which a view holds, with `pattern`; for checked builds and tests.
+  void poison(void* address, std::size_t bytes, unsigned char pattern);
+
+ private:
+  EmulatedHeap& heap(int instance) const;
+
+  EmulatedRegion region_;
+  int file_ = -1;
+  std::unique_ptr<EmulatedHeap[]> heaps_;
+};
+
+/// Makes the calling thread a worker of `instance` while it lives, and then what it was before.
+class EmulatedWorkerScope {
+ public:
+  EmulatedWorkerScope(const EmulatedMemory& memory, int instance);
+  ~EmulatedWorkerScope();
+  EmulatedWorkerScope(const EmulatedWorkerScope&) = delete;
+  EmulatedWorkerScope& operator=(const EmulatedWorkerScope&) = delete;
+
+ private:
+  std::ptrdiff_t before_;
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,137 @@
+// Host loops: how one thread runs a kernel over a piece of its range. Shared by all devices whose kernels run
+// on host threads.
+//
+// A kernel that takes any index type is handed lane indices, in a loop over the lanes of a block that is
+// vectorised across work items: the contract of a kernel (it writes only what belongs to its own index)
+// is what `omp simd` asserts. Everything a kernel calls is inlined into that loop (`flatten`), because a
+// call would stop the vectoriser. A kernel that takes an integer runs in a plain loop.
+//
+// A `Body` is a kernel made ready for a device: `body(i)`, `body(i, update)` for reductions, `body(i, update,
+// final)` for scans, with `Body::takes_lanes`.
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include <strata/core/lane_index.hpp>
+#include <strata/core/reduction_tree.hpp>
+#include <strata/devices/launch_info.hpp>
+
+#if defined(__GNUC__)
+#define STRATA_FLATTEN [[gnu::flatten]]
+#else
+#define STRATA_FLATTEN
+#endif
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// Lanes of a block on hosts: one cache line of doubles.
+inline constexpr int host_lanes = 8;
+using HostIndex = LaneIndex<host_lanes>;
+inline constexpr int host_lanes_log2 = 3;
+static_assert((1 << host_lanes_log2) == host_lanes);
+
+constexpr HostIndex host_index(index_t i) {
+  return {i >> host_lanes_log2, static_cast<int>(i & (host_lanes - 1))};
+}
+
+template <class Body>
+STRATA_FLATTEN void run_lane_blocks(const Body& body, index_t first_block, index_t last_block) {
+  for (index_t block = first_block; block < last_block; ++block) {
+#pragma omp simd
+    for (int lane = 0; lane < host_lanes; ++lane) body(HostIndex{block, lane});
+  }
+}
+
+/// Work items [begin, end) of a parallel_for.
+template <class Body>
+void run_items(const Body& body, index_t begin, index_t end) {
+  if constexpr (Body::takes_lanes) {
+    index_t i = begin;
+    for (; i < end && (i & (host_lanes - 1)) != 0; ++i) body(host_index(i));
+    if (end - i >= host_lanes) {
+      const index_t last_block = end >> host_lanes_log2;
+      run_lane_blocks(body, i >> host_lanes_log2, last_block);
+      i = last_block << host_lanes_log2;
+    }
+    for (; i < end; ++i) body(host_index(i));
+  } else {
+    for (index_t i = begin; i < end; ++i) body(i);
+  }
+}
+
+// Whole blocks of lanes of a reduction, beginning at an item that is a multiple of the lanes: lane l of block
+// t adds to partial (t * host_lanes + l) % Lanes.
+template <int Lanes, class Body, class T>
+STRATA_FLATTEN void reduce_lane_blocks(const Body& body, index_t first_block, index_t last_block,
+                                       T* partial) {
+  for (index_t block = first_block; block < last_block; ++block) {
+    T* const target = partial + (((block - first_block) << host_lanes_log2) & (Lanes - 1));
+#pragma omp simd
+    for (int lane = 0; lane < host_lanes; ++lane) body(HostIndex{block, lane}, target[lane]);
+  }
+}
+
+/// The partial of one block of a reduction (see reduction_tree.hpp): items [begin, end), at most one block of
+/// them.
+template <class Body, class Reducer, class T = typename Reducer::value_type>
+void reduce_items(const Body& body, const Reducer& reducer, index_t begin, index_t end, T& result) {
+  constexpr int lanes = reduction_lanes<T>;
+  T partial[lanes];
+  const index_t count = end - begin;
+  for (int l = 0; l < lanes && l < count; ++l) reducer.init(partial[l]);
+  index_t i = begin;
+  if constexpr (Body::takes_lanes) {
+    if constexpr (lanes >= host_lanes) {
+      if ((begin & (host_lanes - 1)) == 0) {
+        reduce_lane_blocks<lanes>(body, begin >> host_lanes_log2, end >> host_lanes_log2, partial);
+        i = end & ~index_t{host_lanes - 1};
+      }
+    }
+    for (; i < end; ++i) body(host_index(i), partial[(i - begin) & (lanes - 1)]);
+  } else {
+    for (; i < end; ++i) body(i, partial[(i - begin) & (lanes - 1)]);
+  }
+  join_lanes<lanes>(partial, count, [&](T& a, const T& b) { reducer.join(a, b); });
+  result = partial[0];
+}
+
+/// Calls `body(i0, ..., i{Rank-1}, extra...)` for every index of a box, the right-most fastest.
+template <int Rank, int D = 0, class Body, class... Extra>
+void run_box(const Body& body, const index_t* lower, const index_t* upper, index_t (&at)[Rank],
+             Extra&... extra) {
+  if constexpr (D + 1 < Rank) {
+    for (index_t i = lower[D]; i < upper[D]; ++i) {
+      at[D] = i;
+      run_box<Rank, D + 1>(body, lower, upper, at, extra...);
+    }
+  } else {
+    const auto call = [&]<std::size_t... Q>(index_t last, std::index_sequence<Q...>) {
+      body(at[Q]..., last, extra...);
+    };
+    for (index_t i = lower[D]; i < upper[D]; ++i) call(i, std::make_index_sequence<Rank - 1>());
+  }
+}
+
+/// A row of a box, vectorised: kernels of a parallel_for that take any index type.
+template <int Rank, class Body>
+STRATA_FLATTEN void run_box_lanes(const Body& body, const index_t* lower, const index_t* upper) {
+  index_t at[Rank];
+  const auto rows = [&]<int D>(auto&& self, std::integral_constant<int, D>) {
+    if constexpr (D + 1 < Rank) {
+      for (index_t i = lower[D]; i < upper[D]; ++i) {
+        at[D] = i;
+        self(self, std::integral_constant<int, D + 1>());
+      }
+    } else {
+      const auto call = [&]<std::size_t... Q>(index_t last, std::index_sequence<Q...>) {
+        body(at[Q]..., last);
+      };
+#pragma omp simd
+      for (index_t i = lower[D]; i < upper[D]; ++i) call(i, std::make_index_sequence<Rank - 1>());
+    }
+  };
+  rows(rows, std::integral_constant<int, 0>());
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,21 @@
+// HostSpace: the memory of the host, which Serial, Threads and Tbb share.
+#pragma once
+
+#include <strata/core/allocation.hpp>
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// Ordinary memory of the process. Views of any host device hold plain addresses and may be used by all.
+struct HostSpace {
+  static constexpr char kind[] = "Host";
+  static constexpr bool host_accessible = true;
+
+  /// The address at which the calling thread may touch what a view holds at `address`.
+  template <class T>
+  [[nodiscard]] STRATA_FUNCTION static constexpr T* resolve(T* address) {
+    return address;
+  }
+};
+
+}  // namespace strata::inline STRATA_ABI

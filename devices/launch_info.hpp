@@ -1,0 +1,79 @@
+// What a device is told about a launch besides its range and kernel, and what all devices do around one.
+#pragma once
+
+#include <strata/core/allocation.hpp>
+#include <strata/core/check.hpp>
+#include <strata/core/config.hpp>
+#include <strata/core/hooks.hpp>
+#include <strata/devices/backend.hpp>
+#include <strata/devices/chunk.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// Names a launch and says where it goes.
+struct LaunchInfo {
+  const char* label;        // "" if the user gave none
+  const char* kernel_type;  // mangled
+  QueueState* queue;        // null: the default queue of the instance that the kernel's views live on
+  int instance;             // the instance asked for; -1: that of the views
+  double cost = 0;          // seconds of work, for devices with virtual time; 0: from the number of items
+};
+
+/// A work range of `Rank` dimensions, cut into tiles; rows (left-most indices) stay in order.
+template <int Rank>
+struct TileRange {
+  index_t lower[Rank];
+  index_t upper[Rank];
+  index_t tile[Rank];  // 0: the device chooses
+  Schedule schedule = Schedule::Static;
+
+  /// Work items, 0 if any dimension is empty.
+  constexpr index_t items() const {
+    index_t n = 1;
+    for (int r = 0; r < Rank; ++r) n *= upper[r] > lower[r] ? upper[r] - lower[r] : 0;
+    return n;
+  }
+};
+
+/// Throws WrongDevice: a view of the kernel lives in a memory that `device` cannot use.
+[[noreturn]] void fail_wrong_space(const LaunchInfo& info, const char* device, int instance,
+                                   const Allocation& wrong);
+
+/// Tells the listeners of the begin and the end of a kernel that runs between its construction and
+/// destruction.
+class KernelScope {
+ public:
+  KernelScope(EventKind begin, const LaunchInfo& info, const char* device, int instance, std::uint64_t queue,
+              index_t items) {
+    if (hooks_active()) [[unlikely]]
+      start(begin, info, device, instance, queue, items);
+  }
+  ~KernelScope() {
+    if (id_ != 0) [[unlikely]]
+      stop();
+  }
+  KernelScope(const KernelScope&) = delete;
+  KernelScope& operator=(const KernelScope&) = delete;
+
+ private:
+  void start(EventKind begin, const LaunchInfo& info, const char* device, int instance, std::uint64_t queue,
+             index_t items);
+  void stop();
+
+  std::uint64_t id_ = 0;
+  EventKind begin_ = EventKind::Mark;
+  LaunchInfo info_{};
+  const char* device_ = "";
+  int instance_ = 0;
+  std::uint64_t queue_ = 0;
+  index_t items_ = 0;
+};
+
+/// Makes a task whose copies of kernels hold uncounted views; `capture` learns where those live.
+template <class Task, class... Arguments>
+Task make_task(Capture& capture, const Arguments&... arguments) {
+  const CaptureScope scope(capture);
+  return Task(arguments...);
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,35 @@
+// Serial: kernels run on the calling thread, one work item after the other. The reference for all other
+// devices.
+#pragma once
+
+#include <strata/core/layout_right.hpp>
+#include <strata/devices/device.hpp>
+#include <strata/devices/host_execution.hpp>
+#include <strata/devices/host_space.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+struct Serial {
+  using memory_space = HostSpace;
+  using layout = LayoutRight;
+  using index_type = detail::HostIndex;
+  using size_type = index_t;
+  using execution = detail::HostExecution<Serial>;
+  static constexpr char name[] = "Serial";
+
+  constexpr Serial() = default;
+  /// There is one instance, 0; NoSuchDevice for another number.
+  explicit Serial(int index);
+
+  static constexpr int count() { return 1; }
+  constexpr int index() const { return 0; }
+  detail::DeviceInstance& backend() const;
+
+  /// The threads that a launch from the calling thread may use.
+  static int concurrency();
+  static detail::Runner runner();
+
+  friend constexpr bool operator==(Serial, Serial) { return true; }
+};
+
+}  // namespace strata::inline STRATA_ABI

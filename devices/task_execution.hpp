@@ -1,0 +1,58 @@
+// TaskExecution: the launches of a device whose kernels run on host threads, as tasks (host_tasks.hpp).
+// `Derived` says in one function what becomes of a task:
+//
+//   template <class Task, class... Arguments>
+//   static void run(EventKind kind, const LaunchInfo& info, bool wait, const Arguments&... arguments);
+//
+// which makes the task by make_task<Task>(capture, arguments...) and calls `task(runner, info)`, now or
+// later; with `wait` it returns when the task is done.
+#pragma once
+
+#include <strata/devices/host_tasks.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+template <class Derived>
+struct TaskExecution {
+  template <class Body>
+  static void for_range(const LaunchInfo& info, const ChunkRange& range, const Body& body) {
+    Derived::template run<ForTask<Body>>(EventKind::BeginFor, info, false, body, range);
+  }
+
+  template <int Rank, class Body>
+  static void for_box(const LaunchInfo& info, const TileRange<Rank>& range, const Body& body) {
+    Derived::template run<BoxTask<Rank, Body>>(EventKind::BeginFor, info, false, body, range);
+  }
+
+  /// `finish(value)` is called once, on the device; with `wait` the launch returns afterwards.
+  template <class Body, class Reducer, class Finish>
+  static void reduce_range(const LaunchInfo& info, const ChunkRange& range, const Body& body,
+                           const Reducer& reducer, const Finish& finish, bool wait) {
+    Derived::template run<ReduceTask<Body, Reducer, Finish>>(EventKind::BeginReduce, info, wait, body,
+                                                             reducer, finish, range);
+  }
+
+  template <int Rank, class Body, class Reducer, class Finish>
+  static void reduce_box(const LaunchInfo& info, const TileRange<Rank>& range, const Body& body,
+                         const Reducer& reducer, const Finish& finish, bool wait) {
+    Derived::template run<BoxReduceTask<Rank, Body, Reducer, Finish>>(EventKind::BeginReduce, info, wait,
+                                                                      body, reducer, finish, range);
+  }
+
+  template <class Body, class Reducer, class Finish>
+  static void reduce_array(const LaunchInfo& info, const ChunkRange& range, const Body& body,
+                           const Reducer& reducer, const Finish& finish, bool wait) {
+    Derived::template run<ArrayReduceTask<Body, Reducer, Finish>>(EventKind::BeginReduce, info, wait, body,
+                                                                  reducer, finish, range);
+  }
+
+  template <class Body, class Reducer, class Finish>
+  static void scan_range(const LaunchInfo& info, const ChunkRange& range, const Body& body,
+                         const Reducer& reducer, const Finish& finish,
+                         const typename Reducer::value_type& start, bool wait) {
+    Derived::template run<ScanTask<Body, Reducer, Finish>>(EventKind::BeginScan, info, wait, body, reducer,
+                                                           finish, range, start);
+  }
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,35 @@
+// Tbb: kernels run on oneTBB's workers, in the task arena of the caller, whose limits they honour. Any thread
+// may launch; launches may nest.
+#pragma once
+
+#include <strata/core/layout_right.hpp>
+#include <strata/devices/device.hpp>
+#include <strata/devices/host_execution.hpp>
+#include <strata/devices/host_space.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+struct Tbb {
+  using memory_space = HostSpace;
+  using layout = LayoutRight;
+  using index_type = detail::HostIndex;
+  using size_type = index_t;
+  using execution = detail::HostExecution<Tbb>;
+  static constexpr char name[] = "Tbb";
+
+  constexpr Tbb() = default;
+  /// There is one instance, 0; NoSuchDevice for another number.
+  explicit Tbb(int index);
+
+  static constexpr int count() { return 1; }
+  constexpr int index() const { return 0; }
+  detail::DeviceInstance& backend() const;
+
+  /// The threads that a launch from the calling thread may use.
+  static int concurrency();
+  static detail::Runner runner();
+
+  friend constexpr bool operator==(Tbb, Tbb) { return true; }
+};
+
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,43 @@
+#include <oneapi/tbb/blocked_range.h>
+#include <oneapi/tbb/parallel_for.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <strata/devices/host_device.hpp>
+#include <strata/devices/tbb/device.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+namespace {
+
+// Pieces are planned as on Threads, and handed to oneTBB as a range of pieces: static schedules keep one
+// piece a worker, dynamic ones let TBB balance many.
+void run(const void*, const detail::ChunkRange& range, detail::ChunkFunction function) {
+  const int workers = tbb::this_task_arena::max_concurrency();
+  const detail::ChunkPlan plan(range, workers);
+  using Count = detail::ChunkPlan::Count;
+  if (plan.count() == 0) return;
+  if (plan.count() == 1) {
+    function(plan.begin(0), plan.end(0), 0);
+    return;
+  }
+  const auto piece = [&](const tbb::blocked_range<Count>& pieces) {
+    const int worker = tbb::this_task_arena::current_thread_index();
+    for (Count k = pieces.begin(); k < pieces.end(); ++k) function(plan.begin(k), plan.end(k), worker);
+  };
+  tbb::parallel_for(tbb::blocked_range<Count>(0, plan.count()), piece, tbb::simple_partitioner());
+}
+
+}  // namespace
+
+Tbb::Tbb(int index) { detail::require_only_instance(name, index); }
+
+int Tbb::concurrency() { return tbb::this_task_arena::max_concurrency(); }
+
+detail::Runner Tbb::runner() { return {run, nullptr, concurrency()}; }
+
+detail::DeviceInstance& Tbb::backend() const {
+  static auto* const instance = new detail::HostDevice(name, runner);
+  return *instance;
+}
+
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,36 @@
+// Threads: kernels run on the calling thread and a pool of the library's own, pinned within the affinity that
+// the process inherited. Any thread may launch; launches of several threads take turns. Nested launches run
+// inline. Settings: threads, pin, spin_us.
+#pragma once
+
+#include <strata/core/layout_right.hpp>
+#include <strata/devices/device.hpp>
+#include <strata/devices/host_execution.hpp>
+#include <strata/devices/host_space.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+struct Threads {
+  using memory_space = HostSpace;
+  using layout = LayoutRight;
+  using index_type = detail::HostIndex;
+  using size_type = index_t;
+  using execution = detail::HostExecution<Threads>;
+  static constexpr char name[] = "Threads";
+
+  constexpr Threads() = default;
+  /// There is one instance, 0; NoSuchDevice for another number.
+  explicit Threads(int index);
+
+  static constexpr int count() { return 1; }
+  constexpr int index() const { return 0; }
+  detail::DeviceInstance& backend() const;
+
+  /// The threads that a launch from the calling thread may use.
+  static int concurrency();
+  static detail::Runner runner();
+
+  friend constexpr bool operator==(Threads, Threads) { return true; }
+};
+
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,68 @@
+// A team of threads that runs the pieces of an index range: the engine of the Threads device (one pinned,
+// process-wide pool) and of every emulated device (an unpinned pool of its own, whose threads are prepared
+// by a start hook). Private to the devices: included by .cpp files only.
+//
+// Who runs: the thread that calls run() is worker 0, the pool's own threads are workers 1 to size() - 1. Any
+// thread may call; calls from several threads take turns in the order in which they came.
+// Nested calls: run() inside a region of the same pool runs inline, on the calling worker. Inside a region
+// of another pool it takes its turn like any other call, so two pools must not wait for each other in a ring.
+// Memory order: everything the caller did before run() happens before every piece, and every piece happens
+// before the return of run().
+// First touch: Schedule::Static cuts equal ranges into equal pieces and gives piece k to worker k modulo
+// size(), every time; in a pinned pool worker k > 0 stays on one processor, so what a worker touched first
+// stays near to it. Worker 0 is the caller, which is never pinned.
+// Idle: threads look for work for `spin_us`, then sleep in the kernel until there is some.
+// Lifetime: the destructor waits for the pool's threads; no thread may be inside run() by then.
+// fork(): the child has no workers. There run() goes inline on its caller, without taking turns, and the
+// destructor waits for nobody.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include <strata/devices/chunk.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+class WorkerPool {
+ public:
+  struct Options {
+    /// Size of the team, the calling thread included; 0: one per processor the process may use.
+    int workers = 0;
+    /// Binds each thread of the pool to one of the inherited processors, beginning after the one the
+    /// constructing thread is on. Otherwise the threads may use all inherited processors.
+    bool pin = false;
+    /// Microseconds to look for work, or for the end of it, before sleeping.
+    int spin_us = 100;
+    /// Called once on every thread of the pool (workers 1 and up, not the callers of run()) before the
+    /// constructor returns. What it throws, the constructor throws.
+    std::function<void(int worker)> on_start = {};
+  };
+
+  /// Starts the threads and waits until they are ready. Throws Error if a number is negative or if the
+  /// system does not give as many threads; none is left running then.
+  explicit WorkerPool(Options options);
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+
+  /// The number of workers, the calling thread included.
+  int size() const;
+
+  /// Runs every piece of the range (see ChunkPlan) and returns when all are done. A range of one piece runs
+  /// inline and wakes nobody; an empty one returns at once. The first exception of a piece is thrown here,
+  /// once the whole team has stopped; pieces that had not begun by then are dropped.
+  void run(const ChunkRange& range, ChunkFunction function);
+
+  /// The worker that the calling thread is in its innermost region, of whichever pool; -1 outside.
+  static int current_worker();
+
+  /// Whether the calling thread is inside a region of this pool.
+  bool in_region() const;
+
+ private:
+  struct Team;
+  std::unique_ptr<Team> team_;
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

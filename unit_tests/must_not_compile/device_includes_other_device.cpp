@@ -1,0 +1,4 @@
+// expect: strata/devices/serial/device.hpp.*(No such file|not found)
+// target: strata_devices_threads
+// but with: strata
+#include <strata/devices/serial/device.hpp>

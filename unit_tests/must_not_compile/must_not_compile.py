@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Compiles one case that must not compile, and says whether it fails as it should.
+
+A case is a .cpp file that begins with comment lines, the first of which is required:
+    // expect: REGEX        some line with "error:" has to match (Python's re.search)
+    // errors: N            at most N lines with "error:"; 1 where this line is absent
+    // target: strata_core  whose include path is used; `strata` where this line is absent
+    // but with: strata     the case has to compile with the include path of this target
+A case holds one mistake; everything else in it is correct.
+"""
+import argparse
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+
+def header(source):
+    """The settings in the comment lines that begin the file."""
+    settings = {}
+    for line in source.read_text().splitlines():
+        found = re.match(r"// (expect|errors|target|but with): (.+)$", line)
+        if not found:
+            break
+        settings[found[1]] = found[2].strip()
+    return settings
+
+
+def compile_as(target, args_folder, source):
+    command = (args_folder / f"{target}.txt").read_text().splitlines()
+    return subprocess.run(
+        command + ["-fsyntax-only", "-fdiagnostics-color=never", str(source)],
+        capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
+
+
+def refuse(reason, output=""):
+    print(output)
+    print(f"REFUSED: {reason}")
+    sys.exit(1)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--args", type=pathlib.Path, required=True, help="build/compile_args")
+    parser.add_argument("source", type=pathlib.Path)
+    options = parser.parse_args()
+
+    settings = header(options.source)
+    if "expect" not in settings:
+        refuse(f"{options.source.name} must begin with the line '// expect: REGEX'")
+    result = compile_as(settings.get("target", "strata"), options.args, options.source)
+    errors = [line for line in result.stderr.splitlines() if "error:" in line]
+
+    if result.returncode == 0:
+        refuse(f"{options.source.name}: it compiles, and has to fail")
+    if not any(re.search(settings["expect"], line) for line in errors):
+        refuse(f"no error matches '{settings['expect']}'", result.stderr)
+    allowed = int(settings.get("errors", 1))
+    if len(errors) > allowed:
+        refuse(f"{len(errors)} errors, at most {allowed} allowed", result.stderr)
+    if "but with" in settings:
+        control = compile_as(settings["but with"], options.args, options.source)
+        if control.returncode != 0:
+            refuse(f"it does not compile with {settings['but with']} either", control.stderr)
+    print("\n".join(errors))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+static_assert(false, "the runner is not told what to expect");

@@ -1,0 +1,46 @@
+// Access: what a view's element access means. Plain references by default; reads through the read-only cache
+// (views of constant data, random access); or every access atomic.
+#pragma once
+
+#include <type_traits>
+
+#include <strata/core/config.hpp>
+#include <strata/views/atomic_reference.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// Plain references.
+struct DefaultAccess {
+  template <class T>
+  using reference = T&;
+  template <class T>
+  STRATA_FUNCTION static constexpr T& at(T* address) {
+    return *address;
+  }
+};
+
+/// Reads only, by value, through a GPU's read-only cache where there is one. The data must not change while a
+/// kernel reads it.
+struct ReadOnlyAccess {
+  template <class T>
+  using reference = std::remove_const_t<T>;
+  template <class T>
+  STRATA_FUNCTION static constexpr std::remove_const_t<T> at(T* address) {
+#if defined(__CUDA_ARCH__)
+    if constexpr (std::is_arithmetic_v<T>) return __ldg(address);
+#endif
+    return *address;
+  }
+};
+
+/// Every access is atomic, at device scope, relaxed.
+struct AtomicAccess {
+  template <class T>
+  using reference = AtomicReference<T>;
+  template <class T>
+  STRATA_FUNCTION static constexpr AtomicReference<T> at(T* address) {
+    return AtomicReference<T>(address);
+  }
+};
+
+}  // namespace strata::inline STRATA_ABI

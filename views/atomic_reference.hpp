@@ -1,0 +1,85 @@
+// AtomicReference: a reference through which every access is one atomic operation, relaxed, at device scope.
+#pragma once
+
+#include <type_traits>
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// Refers to an arithmetic value of 1 to 8 bytes, naturally aligned. Reading and assigning are atomic loads
+/// and stores;
+/// `+=` and the like are single atomic updates that return the new value.
+template <class T>
+class AtomicReference {
+  static_assert(std::is_arithmetic_v<T> && sizeof(T) <= 8,
+                "strata: atomic access needs an arithmetic element type of at most 8 bytes");
+
+ public:
+  using value_type = std::remove_const_t<T>;
+
+  STRATA_FUNCTION constexpr explicit AtomicReference(T* address) : address_(address) {}
+  AtomicReference(const AtomicReference&) = default;
+
+  STRATA_FUNCTION operator value_type() const { return load(); }
+  STRATA_FUNCTION value_type load() const {
+    value_type value;
+    __atomic_load(address_, &value, __ATOMIC_RELAXED);
+    return value;
+  }
+  STRATA_FUNCTION void store(value_type value) const { __atomic_store(address_, &value, __ATOMIC_RELAXED); }
+  STRATA_FUNCTION value_type operator=(value_type value) const {
+    store(value);
+    return value;
+  }
+  STRATA_FUNCTION value_type operator=(const AtomicReference& other) const { return *this = other.load(); }
+
+  STRATA_FUNCTION value_type operator+=(value_type v) const {
+    return update([v](value_type old) { return static_cast<value_type>(old + v); });
+  }
+  STRATA_FUNCTION value_type operator-=(value_type v) const {
+    return update([v](value_type old) { return static_cast<value_type>(old - v); });
+  }
+  STRATA_FUNCTION value_type operator*=(value_type v) const {
+    return update([v](value_type old) { return static_cast<value_type>(old * v); });
+  }
+  STRATA_FUNCTION value_type operator&=(value_type v) const requires std::is_integral_v<T> {
+    return update([v](value_type old) { return static_cast<value_type>(old & v); });
+  }
+  STRATA_FUNCTION value_type operator|=(value_type v) const requires std::is_integral_v<T> {
+    return update([v](value_type old) { return static_cast<value_type>(old | v); });
+  }
+  STRATA_FUNCTION value_type operator^=(value_type v) const requires std::is_integral_v<T> {
+    return update([v](value_type old) { return static_cast<value_type>(old ^ v); });
+  }
+  STRATA_FUNCTION value_type operator++() const { return *this += value_type{1}; }
+  STRATA_FUNCTION value_type operator--() const { return *this -= value_type{1}; }
+  STRATA_FUNCTION value_type operator++(int) const {
+    return static_cast<value_type>((*this += value_type{1}) - value_type{1});
+  }
+  STRATA_FUNCTION value_type operator--(int) const {
+    return static_cast<value_type>((*this -= value_type{1}) + value_type{1});
+  }
+
+  /// The value becomes the smaller (larger) of itself and `v`; returns it.
+  STRATA_FUNCTION value_type min(value_type v) const {
+    return update([v](value_type old) { return v < old ? v : old; });
+  }
+  STRATA_FUNCTION value_type max(value_type v) const {
+    return update([v](value_type old) { return old < v ? v : old; });
+  }
+
+ private:
+  template <class Next>
+  STRATA_FUNCTION value_type update(const Next& next) const {
+    value_type old = load();
+    value_type wanted = next(old);
+    while (!__atomic_compare_exchange(address_, &old, &wanted, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+      wanted = next(old);
+    return wanted;
+  }
+
+  T* address_;
+};
+
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,117 @@
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <strata/core/allocation_report.hpp>
+#include <strata/core/error.hpp>
+#include <strata/core/hooks.hpp>
+#include <strata/core/runtime.hpp>
+#include <strata/devices/host_space.hpp>
+#include <strata/views/copy.hpp>
+#include <strata/views/create.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+bool on_host(const SpaceId& space) { return space.kind == HostSpace::kind; }
+
+class CopyScope {
+ public:
+  CopyScope(const CopySide& destination, const CopySide* source, std::size_t bytes, const QueueState& queue) {
+    if (!hooks_active()) return;
+    event_ = {.kind = EventKind::BeginCopy,
+              .label = destination.label,
+              .queue = queue.id(),
+              .id = next_event_id(),
+              .destination = destination.space,
+              .destination_data = destination.data,
+              .bytes = bytes};
+    if (source != nullptr) {
+      event_.source_label = source->label;
+      event_.source = source->space;
+      event_.source_data = source->data;
+    }
+    emit(event_);
+  }
+  ~CopyScope() {
+    if (event_.id == 0) return;
+    event_.kind = EventKind::EndCopy;
+    emit(event_);
+  }
+  CopyScope(const CopyScope&) = delete;
+  CopyScope& operator=(const CopyScope&) = delete;
+
+ private:
+  HookEvent event_{.kind = EventKind::BeginCopy};
+};
+
+}  // namespace
+
+Allocation* create_storage(DeviceInstance& instance, QueueState* queue, const char* label, index_t span,
+                           std::size_t element_bytes, const LayoutDescriptor& layout, bool fill) {
+  require_running("an allocation");
+  if (queue != nullptr && &queue->instance() != &instance)
+    throw WrongDevice(std::string("create \"") + label + "\": the queue belongs to another device instance");
+  const auto count = static_cast<std::size_t>(span);
+  if (count > std::numeric_limits<std::size_t>::max() / 2 / element_bytes)
+    fail_extents_overflow(layout.extent, layout.rank, "a memory");
+  const std::size_t bytes = count * element_bytes;
+  Allocation* const record = instance.allocate({bytes, label, element_bytes, &layout});
+  if (!fill || bytes == 0) return record;
+  AllocationRef guard(record);  // frees it if filling fails
+  LayoutDescriptor storage{};
+  storage.rank = 1;
+  storage.extent[0] = span;
+  storage.stride[0] = 1;
+  storage.span = span;
+  const std::vector<char> zero(element_bytes, 0);
+  const CopySide side{record->data, record->space, &storage, record->label, &instance};
+  QueueState& target = queue ? *queue : instance.default_queue();
+  target.fill(side, zero.data(), element_bytes);
+  if (queue == nullptr) target.wait();
+  return guard.take();
+}
+
+void copy_arrays(const CopySide& destination, const CopySide& source, std::size_t element_bytes,
+                 QueueState* queue) {
+  require_running("deep_copy");
+  const LayoutDescriptor& to = *destination.layout;
+  const LayoutDescriptor& from = *source.layout;
+  bool equal = to.rank == from.rank;
+  for (int r = 0; equal && r < to.rank; ++r) equal = to.extent[r] == from.extent[r];
+  if (!equal)
+    fail_shapes("deep_copy", destination.label, to.extent, to.rank, source.label, from.extent, from.rank);
+  if (element_count(to) == 0) return;
+
+  const bool blocking = queue == nullptr;
+  if (blocking) {
+    // The copy runs where the memory is that the host cannot reach; of two devices, on the destination's.
+    DeviceInstance& at = on_host(destination.space) ? *source.instance : *destination.instance;
+    queue = &at.default_queue();
+    if (!on_host(source.space) && source.instance != &at)
+      queue->wait_for(source.instance->default_queue().record());
+  } else if (queue->instance().host_accessible() && !(on_host(destination.space) && on_host(source.space))) {
+    throw WrongDevice(std::string("deep_copy: the queue belongs to ") + queue->instance().device_name() +
+                      ", the arrays lie in " + describe_space(destination.space) + " and " +
+                      describe_space(source.space) + "; use a queue of the device that owns one of them");
+  }
+  const CopyScope scope(destination, &source, static_cast<std::size_t>(element_count(to)) * element_bytes,
+                        *queue);
+  queue->copy(destination, source, element_bytes);
+  if (blocking) queue->wait();
+}
+
+void fill_array(const CopySide& destination, const void* value, std::size_t element_bytes,
+                QueueState* queue) {
+  require_running("deep_copy");
+  const index_t count = element_count(*destination.layout);
+  if (count == 0) return;
+  const bool blocking = queue == nullptr;
+  if (blocking) queue = &destination.instance->default_queue();
+  const CopyScope scope(destination, nullptr, static_cast<std::size_t>(count) * element_bytes, *queue);
+  queue->fill(destination, value, element_bytes);
+  if (blocking) queue->wait();
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

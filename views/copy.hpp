@@ -1,0 +1,71 @@
+// What copies and fills need of views, without a template a rank: descriptors and one entry point each.
+#pragma once
+
+#include <utility>
+
+#include <strata/core/layout_descriptor.hpp>
+#include <strata/devices/backend.hpp>
+#include <strata/views/view.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+// The offset of an index for a mapping that can do no more than be called.
+template <class M>
+index_t call_mapping(const void* raw, const index_t* i) {
+  const M& mapping = *static_cast<const M*>(raw);
+  constexpr int rank_max = M::extents_type::max_rank_value;
+  const auto call = [&]<std::size_t... R>(std::index_sequence<R...>) {
+    return static_cast<index_t>(mapping(i[R]...));
+  };
+  if constexpr (!M::extents_type::has_dynamic_rank) {
+    return call(std::make_index_sequence<rank_max>());
+  } else {
+    index_t offset = 0;
+    const auto try_rank = [&]<std::size_t R>(std::integral_constant<std::size_t, R>) {
+      if (mapping.extents().rank() == static_cast<int>(R)) offset = call(std::make_index_sequence<R>());
+    };
+    [&]<std::size_t... R>(std::index_sequence<R...>) {
+      (try_rank(std::integral_constant<std::size_t, R>()), ...);
+    }
+    (std::make_index_sequence<rank_max + 1>());
+    return offset;
+  }
+}
+
+/// How the elements of a mapping lie; `mapping` must outlive the description where it is user-supplied.
+template <class M>
+LayoutDescriptor describe(const M& mapping) {
+  if constexpr (requires { mapping.describe(); }) {
+    return mapping.describe();
+  } else {
+    LayoutDescriptor d{};
+    d.rank = mapping.extents().rank();
+    for (int r = 0; r < d.rank; ++r) d.extent[r] = mapping.extents().extent(r);
+    d.span = mapping.required_span_size();
+    d.offset = call_mapping<M>;
+    d.mapping = &mapping;
+    return d;
+  }
+}
+
+/// One side of a copy of `view`, whose mapping `layout` describes. Memory that an unmanaged view shows is
+/// taken to be of the device's first instance.
+template <class V>
+CopySide copy_side(const V& view, const LayoutDescriptor& layout) {
+  auto* const data = const_cast<typename V::value_type*>(view.data());
+  if (const Allocation* const record = view.allocation().get())
+    return {data, record->space, &layout, record->label, static_cast<DeviceInstance*>(record->owner)};
+  DeviceInstance& instance = typename V::device_type().backend();
+  return {data, instance.space(), &layout, "", &instance};
+}
+
+/// Copies on `queue`, or (null) after all work on both default queues, waiting for the copy. Both sides have
+/// the same extents. Throws ShapeMismatch, CopyError and the errors of earlier work on the queue it waits
+/// for.
+void copy_arrays(const CopySide& destination, const CopySide& source, std::size_t element_bytes,
+                 QueueState* queue);
+
+/// Fills on `queue`, or after all work on the default queue, waiting for it.
+void fill_array(const CopySide& destination, const void* value, std::size_t element_bytes, QueueState* queue);
+
+}  // namespace strata::inline STRATA_ABI::detail

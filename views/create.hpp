@@ -1,0 +1,115 @@
+// create: allocates an array and returns the first view of it.
+//
+//   auto x = create<MDArray<double, Threads, rank<2>>>("x", n, 3);               // zero-filled
+//   auto y = create<MDArray<double, Emulated, rank<2>>>("y", n, 3, uninitialized, on(queue));
+//
+// Zero-filling runs on the device, where the threads that will work on the array touch it first. Without a
+// queue it is complete on return; with one it is enqueued there, and the array belongs to that queue until
+// synchronised.
+//
+// Errors: ExtentError (negative extents, overflow), OutOfMemory (lists the largest live allocations),
+// RuntimeEnded.
+#pragma once
+
+#include <strata/devices/queue.hpp>
+#include <strata/views/copy.hpp>
+#include <strata/views/view.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+struct Uninitialized {};
+/// Leaves the elements of a new array undefined.
+inline constexpr Uninitialized uninitialized{};
+
+namespace detail {
+
+template <class D>
+struct CreateOptions {
+  D device{};
+  QueueState* queue = nullptr;
+  bool fill = true;
+
+  void set(Uninitialized) { fill = false; }
+  void set(const On<D>& where) {
+    device = where.device;
+    queue = where.queue.get();
+  }
+};
+
+// Allocates `span` elements laid out by `layout` (for messages) and zero-fills them.
+Allocation* create_storage(DeviceInstance& instance, QueueState* queue, const char* label, index_t span,
+                           std::size_t element_bytes, const LayoutDescriptor& layout, bool fill);
+
+template <class V>
+V create_with(const char* label, const typename V::mapping_type& mapping, index_t span,
+              const CreateOptions<typename V::device_type>& options) {
+  using T = typename V::value_type;
+  const LayoutDescriptor layout = describe(mapping);
+  const AllocationRef allocation(
+      create_storage(options.device.backend(), options.queue, label, span, sizeof(T), layout, options.fill));
+  return V(allocation, static_cast<T*>(allocation.get()->data), mapping);
+}
+
+// Splits the arguments of create: first the extents, then the options.
+template <class V, class First, class... Rest>
+V create_from(const char* label, CreateOptions<typename V::device_type> options, const index_t* extents,
+              int count, const First& first, const Rest&... rest);
+
+template <class V>
+V create_from(const char* label, const CreateOptions<typename V::device_type>& options,
+              const index_t* extents, int count) {
+  const typename V::mapping_type mapping{typename V::extents_type(extents, count)};
+  return create_with<V>(label, mapping, mapping.required_span_size(), options);
+}
+
+template <class V, class First, class... Rest>
+V create_from(const char* label, CreateOptions<typename V::device_type> options, const index_t* extents,
+              int count, const First& first, const Rest&... rest) {
+  if constexpr (std::is_convertible_v<First, index_t>) {
+    index_t more[max_rank + 1] = {};
+    if (count >= max_rank) fail_rank(count + 1, max_rank, "create: too many extents");
+    for (int r = 0; r < count; ++r) more[r] = extents[r];
+    more[count] = static_cast<index_t>(first);
+    return create_from<V>(label, options, more, count + 1, rest...);
+  } else {
+    options.set(first);
+    return create_from<V>(label, options, extents, count, rest...);
+  }
+}
+
+}  // namespace detail
+
+/// A new array of type `V`, named `label` in messages and profiles. `arguments` are the run-time extents (or
+/// all of them), then, in any order, `uninitialized` and `on(device or queue)`.
+template <AnyView V, class... Arguments>
+[[nodiscard]] V create(const char* label, const Arguments&... arguments) {
+  static_assert(!std::is_const_v<typename V::element_type>,
+                "strata: create makes arrays of non-const elements");
+  const index_t none[1] = {0};
+  return detail::create_from<V>(label, {}, none, 0, arguments...);
+}
+
+/// A new array with a mapping of one's own making: padded strides, offset ranges, a user-supplied layout.
+template <AnyView V, class... Options>
+[[nodiscard]] V create(const char* label, const typename V::mapping_type& mapping,
+                       const Options&... options) {
+  detail::CreateOptions<typename V::device_type> all{};
+  (all.set(options), ...);
+  return detail::create_with<V>(label, mapping, mapping.required_span_size(), all);
+}
+
+/// The paper's spellings (section 3.2): zero-filled arrays without a label.
+template <AnyView V, class... I>
+requires(std::is_convertible_v<I, index_t>&&...) [[nodiscard]] V create_mdarray(I... extents) {
+  return create<V>("", extents...);
+}
+template <AnyView V, class... I>
+requires(std::is_convertible_v<I, index_t>&&...) [[nodiscard]] V create_multivector(I... extents) {
+  return create<V>("", extents...);
+}
+template <AnyView V>
+[[nodiscard]] V create_value() {
+  return create<V>("");
+}
+
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,85 @@
+// deep_copy: copies the elements of one array to another of the same shape and element type, whatever their
+// devices, layouts and strides; or sets all elements to one value.
+//
+// Without a queue the copy is ordered after everything on the default queues of both arrays' instances, is
+// complete on return, and waits for nothing else. With a queue it is asynchronous and ordered in that queue
+// only; host memory it reads or writes must stay until the queue was waited for.
+//
+// Errors: ShapeMismatch naming both labels and shapes, CopyError (failed transfer, overlapping arrays), the
+// error of earlier work on the same queue. Copying between element types is a compile-time error: write a
+// parallel_for.
+#pragma once
+
+#include <strata/devices/queue.hpp>
+#include <strata/devices/serial/device.hpp>
+#include <strata/views/copy.hpp>
+#include <strata/views/view.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+namespace detail {
+
+template <class D, class S>
+void check_copy_types() {
+  static_assert(!std::is_const_v<typename D::element_type>,
+                "strata: deep_copy: the destination has const elements");
+  static_assert(std::is_same_v<typename D::value_type, typename S::value_type>,
+                "strata: deep_copy: the element types differ; convert in a parallel_for");
+}
+
+template <class D, class S>
+void deep_copy_on(QueueState* queue, const D& destination, const S& source) {
+  check_copy_types<D, S>();
+  const LayoutDescriptor to = describe(destination.mapping()), from = describe(source.mapping());
+  copy_arrays(copy_side(destination, to), copy_side(source, from), sizeof(typename D::value_type), queue);
+}
+
+template <class D>
+void fill_on(QueueState* queue, const D& destination, const typename D::value_type& value) {
+  static_assert(!std::is_const_v<typename D::element_type>,
+                "strata: deep_copy: the destination has const elements");
+  const LayoutDescriptor to = describe(destination.mapping());
+  fill_array(copy_side(destination, to), &value, sizeof(typename D::value_type), queue);
+}
+
+}  // namespace detail
+
+/// Copies `source` to `destination`; complete on return.
+template <AnyView D, AnyView S>
+void deep_copy(const D& destination, const S& source) {
+  detail::deep_copy_on(nullptr, destination, source);
+}
+
+/// Copies on a queue of a device that owns one of the arrays; asynchronous.
+template <class Q, AnyView D, AnyView S>
+void deep_copy(const Queue<Q>& queue, const D& destination, const S& source) {
+  static_assert(std::is_same_v<typename Q::memory_space, typename D::memory_space> ||
+                    std::is_same_v<typename Q::memory_space, typename S::memory_space>,
+                "strata: deep_copy: the queue is of a device that owns neither array");
+  detail::deep_copy_on(&queue.state(), destination, source);
+}
+
+/// Sets every element to `value`; complete on return.
+template <AnyView D>
+void deep_copy(const D& destination, const typename D::value_type& value) {
+  detail::fill_on(nullptr, destination, value);
+}
+
+/// Sets every element on a queue; asynchronous.
+template <class Q, AnyView D>
+void deep_copy(const Queue<Q>& queue, const D& destination, const typename D::value_type& value) {
+  static_assert(std::is_same_v<typename Q::memory_space, typename D::memory_space>,
+                "strata: deep_copy: the queue is of a device that does not own the array");
+  detail::fill_on(&queue.state(), destination, value);
+}
+
+/// Reads the element of an array of rank 0 into `destination`; complete on return.
+template <class T, AnyView S>
+requires(!AnyView<T> && S::extents_type::max_rank_value == 0) void deep_copy(T& destination,
+                                                                             const S& source) {
+  static_assert(std::is_same_v<T, typename S::value_type>, "strata: deep_copy: the element types differ");
+  const View<T, Serial, Extents<>, typename S::layout_type> host(&destination);
+  detail::deep_copy_on(nullptr, host, source);
+}
+
+}  // namespace strata::inline STRATA_ABI

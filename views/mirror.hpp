@@ -1,0 +1,42 @@
+// Mirrors: arrays in host memory with the shape and layout of a device's (the paper's section 3.3), so that
+// copies between the two are one block.
+#pragma once
+
+#include <strata/devices/serial/device.hpp>
+#include <strata/views/create.hpp>
+#include <strata/views/deep_copy.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// Whether `create_mirror_view` can alias: the host can touch the array's memory.
+template <AnyView V>
+inline constexpr bool aliases_host = V::memory_space::host_accessible;
+
+/// A new array in host memory, of the same type, shape and layout; its elements are zero.
+template <AnyView V>
+[[nodiscard]] typename V::HostMirror create_mirror(const V& view) {
+  using Mirror = typename V::HostMirror;
+  if (!view) return Mirror();
+  return detail::create_with<Mirror>(view.label(), view.mapping(), view.mapping().required_span_size(), {});
+}
+
+/// The array itself where the host can touch it, else a new mirror: saves memory and copies. deep_copy
+/// between an array and its alias does nothing.
+template <AnyView V>
+[[nodiscard]] typename V::HostMirror create_mirror_view(const V& view) requires(
+    !std::is_const_v<typename V::element_type>) {
+  if constexpr (aliases_host<V>) return view;
+  else return create_mirror(view);
+}
+
+/// create_mirror_view, with the elements copied.
+template <AnyView V>
+[[nodiscard]] typename V::HostMirror create_mirror_and_copy(const V& view) requires(
+    !std::is_const_v<typename V::element_type>) {
+  const auto mirror = create_mirror_view(view);
+  if constexpr (!aliases_host<V>)
+    if (view) deep_copy(mirror, view);
+  return mirror;
+}
+
+}  // namespace strata::inline STRATA_ABI

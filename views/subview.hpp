@@ -1,0 +1,175 @@
+// subview: a view of part of an array, of any rank, sharing its ownership.
+//
+//   subview(x, all, 3)              column 3: rank 1
+//   subview(x, range(2, 5), all)    rows 2, 3, 4
+//   subview(x, 7, all, range(0, 3))
+//
+// An index drops its dimension, a range or `all` keeps it; kept dimensions count from 0. The result keeps the
+// layout of the array where its strides allow (rows of right, columns of left), has LayoutTiledPart where it
+// keeps the left-most dimension of a tiled array, and LayoutStrided elsewhere. Extents fixed at compile time
+// stay so under `all`. Callable on hosts and in kernels; checked builds check the bounds.
+#pragma once
+
+#include <utility>
+
+#include <strata/core/layout_left.hpp>
+#include <strata/core/layout_offset.hpp>
+#include <strata/core/layout_right.hpp>
+#include <strata/core/layout_strided.hpp>
+#include <strata/core/layout_tiled.hpp>
+#include <strata/core/range.hpp>
+#include <strata/views/view.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+namespace detail {
+
+enum class Part { Index, Range, All };
+
+template <class A>
+constexpr Part part_of() {
+  if constexpr (std::is_same_v<A, All>) return Part::All;
+  else if constexpr (std::is_same_v<A, Range>) return Part::Range;
+  else return Part::Index;
+}
+
+template <class L>
+inline constexpr bool is_right_v = false;
+template <>
+inline constexpr bool is_right_v<LayoutRight> = true;
+template <class L>
+inline constexpr bool is_left_v = false;
+template <>
+inline constexpr bool is_left_v<LayoutLeft> = true;
+template <class L>
+inline constexpr int tile_of = 0;
+template <int W>
+inline constexpr int tile_of<LayoutTiled<W>> = W;
+template <int W>
+inline constexpr int tile_of<LayoutTiledPart<W>> = W;
+
+// Right keeps its form when indices come first, then at most two ranges, then only `all`: the second kept
+// dimension may shrink because rows are a leading stride apart.
+constexpr bool keeps_right(const Part* part, int rank) {
+  int kept = 0;
+  for (int r = 0; r < rank; ++r) {
+    if (part[r] == Part::Index && kept > 0) return false;
+    if (part[r] != Part::Index) ++kept;
+    if (part[r] == Part::Range && kept > 2) return false;
+  }
+  return true;
+}
+
+// Left keeps its form when dimension 0 is kept, the following ones entirely but for the last kept, and
+// indices come last.
+constexpr bool keeps_left(const Part* part, int rank) {
+  int kept = 0;
+  while (kept < rank && part[kept] != Part::Index) ++kept;
+  for (int r = kept; r < rank; ++r)
+    if (part[r] != Part::Index) return false;
+  for (int r = 1; r + 1 < kept; ++r)
+    if (part[r] == Part::Range) return false;
+  return kept > 0 || rank == 0;
+}
+
+template <class Layout, class... A>
+constexpr auto subview_layout() {
+  constexpr Part part[] = {part_of<A>()..., Part::All};
+  constexpr int rank = sizeof...(A);
+  if constexpr (is_right_v<Layout> && keeps_right(part, rank)) return LayoutRight();
+  else if constexpr (is_left_v<Layout> && keeps_left(part, rank)) return LayoutLeft();
+  else if constexpr (tile_of<Layout> > 0 && part[0] != Part::Index) return LayoutTiledPart<tile_of<Layout>>();
+  else return LayoutStrided();
+}
+
+// The extents of the kept dimensions; those under `all` stay fixed at compile time.
+template <class E, class... A>
+struct SubExtents {
+  static constexpr Part part[] = {part_of<A>()..., Part::All};
+  static constexpr int kept = ((part_of<A>() != Part::Index) + ... + 0);
+
+  static constexpr index_t static_extent(int k) {
+    int at = 0;
+    for (int r = 0; r < static_cast<int>(sizeof...(A)); ++r) {
+      if (part[r] == Part::Index) continue;
+      if (at++ == k) return part[r] == Part::All ? E::static_extent(r) : dynamic;
+    }
+    return dynamic;
+  }
+  template <std::size_t... K>
+  static Extents<static_extent(static_cast<int>(K))...> make(std::index_sequence<K...>);
+  using type = decltype(make(std::make_index_sequence<kept>()));
+};
+
+// First index and number of indices of one argument.
+template <class A>
+STRATA_FUNCTION constexpr Range bounds_of(const A& argument, index_t begin, index_t extent) {
+  if constexpr (std::is_same_v<A, All>) return {begin, begin + extent};
+  else if constexpr (std::is_same_v<A, Range>)
+    return {argument.first, argument.last > argument.first ? argument.last : argument.first};
+  else return {static_cast<index_t>(argument), static_cast<index_t>(argument) + 1};
+}
+
+template <class M>
+concept Described = requires(const M& m) {
+  m.describe();
+};
+
+}  // namespace detail
+
+/// The part of `view` that `arguments`, one for each dimension, select.
+template <class T, class D, class E, class L, class A, class... Arguments>
+STRATA_FUNCTION constexpr auto subview(const View<T, D, E, L, A>& view, const Arguments&... arguments) {
+  using M = typename View<T, D, E, L, A>::mapping_type;
+  constexpr int count = sizeof...(Arguments);
+  if constexpr (!E::has_dynamic_rank)
+    static_assert(count == E::rank(),
+                  "strata: a subview needs one argument (index, range or all) for each dimension");
+  static_assert(detail::Described<M>, "strata: subviews need a layout that describes its strides");
+  static_assert(
+      ((IndexLike<Arguments> || std::is_same_v<Arguments, Range> || std::is_same_v<Arguments, All>)&&...),
+      "strata: the arguments of a subview are indices, ranges or all");
+
+  using NewLayout = decltype(detail::subview_layout<L, Arguments...>());
+  using NewExtents = typename detail::SubExtents<E, Arguments...>::type;
+  using Result = View<T, D, NewExtents, NewLayout, A>;
+  using NewMapping = typename Result::mapping_type;
+
+  const LayoutDescriptor d = view.mapping().describe();
+  index_t extent[count + 1] = {}, stride[count + 1] = {}, from_zero[count + 1] = {};
+  int r = 0, kept = 0;
+  const auto take = [&](const auto& argument) {
+    const Range bounds = detail::bounds_of(argument, view.begin(r), view.extent(r));
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+    if (r < d.rank && (bounds.first < view.begin(r) || bounds.last > view.end(r)))
+      detail::fail_layout("subview: a range leaves its dimension (first, last)", bounds.first, bounds.last);
+#endif
+    from_zero[r] = bounds.first - view.begin(r);
+    if constexpr (detail::part_of<std::remove_cvref_t<decltype(argument)>>() != detail::Part::Index) {
+      extent[kept] = bounds.last - bounds.first;
+      stride[kept] = d.stride[r];
+      ++kept;
+    }
+    ++r;
+  };
+  (take(arguments), ...);
+  if (E::has_dynamic_rank && count != view.rank())
+    detail::fail_rank(view.rank(), count, "subview: one argument for each dimension");
+
+  const NewExtents extents(extent, detail::SubExtents<E, Arguments...>::kept);
+  T* const data = view.data() + offset_of(d, from_zero);
+  if constexpr (detail::tile_of < L >> 0 && std::is_same_v<NewLayout, LayoutTiledPart<detail::tile_of<L>>>) {
+    const index_t phase = (from_zero[0] + d.phase) & (detail::tile_of<L> - 1);
+    return Result(view.allocation(), data, NewMapping(extents, d.tile_stride, stride, phase, -phase));
+  } else if constexpr (std::is_same_v<NewLayout, LayoutStrided>) {
+    // Fixing the index of a tiled dimension leaves strides only.
+    return Result(view.allocation(), data, NewMapping(extents, stride));
+  } else {
+    constexpr bool left = std::is_same_v<NewLayout, LayoutLeft>;
+    const index_t leading = left ? stride[1] : stride[0];
+    const ResidentRows rows{0, extents.rank() > 0 ? extents.extent(0) : 1};
+    return Result(view.allocation(), data, NewMapping(extents, rows, extents.rank() > 1 ? leading : 0));
+  }
+}
+
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,217 @@
+// View: the one template behind every array of Strata. A view is a shared, shallow handle to elements in the
+// memory of a device: copying it copies no element, and the last view of an allocation frees it. There are no
+// containers.
+//
+//   View<T, Device, Extents, Layout, Access>
+//
+// Spellings: MDArray (mdarray.hpp), MultiVector, Value. Views of constant elements have a const T.
+//
+// Lifetime: freeing never waits; work queued on the device may still use the memory. Threads: distinct views
+// of one allocation may be copied and destroyed by distinct threads. Inside kernels views are not counted.
+#pragma once
+
+#include <type_traits>
+
+#include <strata/core/allocation.hpp>
+#include <strata/core/check.hpp>
+#include <strata/core/config.hpp>
+#include <strata/core/extents.hpp>
+#include <strata/core/layout.hpp>
+#include <strata/views/access.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+struct Serial;
+
+template <class T, class Device, class Extents, class Layout, class Access>
+class View;
+
+template <class>
+inline constexpr bool is_view_v = false;
+template <class T, class D, class E, class L, class A>
+inline constexpr bool is_view_v<View<T, D, E, L, A>> = true;
+
+/// Any view.
+template <class V>
+concept AnyView = is_view_v<std::remove_cvref_t<V>>;
+
+namespace detail {
+
+// Where accesses outside an array go in checked builds.
+template <class T>
+struct DummyElement {
+  alignas(T) static inline char storage[sizeof(T)] = {};
+};
+
+template <class M>
+concept HasBounds = requires(const M& m) {
+  m.begin(0);
+  m.end(0);
+};
+
+}  // namespace detail
+
+template <class T, class DeviceType, class ExtentsType, class LayoutType, class AccessType = DefaultAccess>
+class View {
+  static_assert(std::is_trivially_copyable_v<T>, "strata: the elements of an array are trivially copyable");
+  static_assert(is_extents_v<ExtentsType>, "strata: the shape of a view is Extents<...> or DynamicRank<N>");
+
+ public:
+  using element_type = T;
+  using value_type = std::remove_const_t<T>;
+  using device_type = DeviceType;
+  using memory_space = typename DeviceType::memory_space;
+  using size_type = typename DeviceType::size_type;
+  using extents_type = ExtentsType;
+  using layout_type = LayoutType;
+  using access_type = AccessType;
+  using mapping_type = typename LayoutType::template mapping<ExtentsType>;
+  using index_type = typename mapping_type::index_type;
+  using reference = typename AccessType::template reference<T>;
+  /// An array in host memory with the same elements, shape and layout.
+  using HostMirror = View<value_type, Serial, ExtentsType, LayoutType, DefaultAccess>;
+  using const_type = View<const T, DeviceType, ExtentsType, LayoutType, AccessType>;
+
+  static_assert(
+      LayoutMapping<mapping_type>,
+      "strata: the layout's mapping lacks extents(), required_span_size(), index_type or a constructor from "
+      "extents");
+
+  /// A null view.
+  STRATA_FUNCTION constexpr View() : data_(nullptr), mapping_() {}
+
+  /// A view of memory that somebody else owns and keeps alive: `data` must be memory of the device.
+  constexpr View(T* data, const mapping_type& mapping) : data_(data), mapping_(mapping) {}
+  template <class... I>
+  requires((std::is_convertible_v<I, index_t> && ...) &&
+           std::is_constructible_v<ExtentsType, I...>) constexpr explicit View(T* data, I... extents)
+      : data_(data), mapping_(ExtentsType(extents...)) {}
+  /// A view of memory of rank 0 that somebody else owns.
+  constexpr explicit View(T* data) requires(ExtentsType::dynamic_count == 0)
+      : data_(data), mapping_(ExtentsType()) {}
+
+  /// A view that shares the ownership of `allocation`.
+  View(const detail::AllocationRef& allocation, T* data, const mapping_type& mapping)
+      : data_(data), mapping_(mapping), allocation_(allocation) {}
+
+  /// A view of the same elements: from non-const to const, between devices that share a memory, between kinds
+  /// of access, and from any strided layout to LayoutStrided.
+  template <class U, class D, class L, class A>
+  requires(std::is_convertible_v<U (*)[], T (*)[]>&& std::is_same_v<typename D::memory_space, memory_space> &&
+           (std::is_same_v<L, LayoutType> ||
+            std::is_constructible_v<mapping_type, const typename L::template mapping<ExtentsType>&>))
+      STRATA_FUNCTION constexpr View(const View<U, D, ExtentsType, L, A>& other)
+      : data_(other.data()), mapping_(other.mapping()), allocation_(other.allocation()) {}
+
+  /// The element at a multi-index. Checked builds check every index (see core/check.hpp).
+  template <IndexLike... I>
+  STRATA_FUNCTION constexpr reference operator()(I... i) const {
+    if constexpr (!ExtentsType::has_dynamic_rank)
+      static_assert(sizeof...(I) == ExtentsType::rank(),
+                    "strata: an element access needs as many indices as the view has dimensions");
+    else
+      static_assert(sizeof...(I) <= ExtentsType::max_rank_value,
+                    "strata: an element access has more indices than this view can have dimensions");
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+    if (!in_bounds(i...)) [[unlikely]]
+      return AccessType::at(reinterpret_cast<T*>(detail::DummyElement<value_type>::storage));
+#endif
+    return AccessType::at(memory_space::resolve(data_) + mapping_(i...));
+  }
+
+  template <IndexLike I>
+  STRATA_FUNCTION constexpr reference operator[](I i) const {
+    return (*this)(i);
+  }
+
+  /// The element of a view of rank 0.
+  STRATA_FUNCTION constexpr reference operator*() const requires(ExtentsType::max_rank_value == 0) {
+    return (*this)();
+  }
+
+  STRATA_FUNCTION constexpr int rank() const { return mapping_.extents().rank(); }
+  STRATA_FUNCTION constexpr index_t extent(int r) const { return mapping_.extents().extent(r); }
+  /// The paper's name of extent().
+  STRATA_FUNCTION constexpr size_type dimension(int r) const { return static_cast<size_type>(extent(r)); }
+  /// The number of elements.
+  STRATA_FUNCTION constexpr size_type size() const {
+    index_t n = data_ == nullptr ? 0 : 1;
+    for (int r = 0; r < rank(); ++r) n *= extent(r);
+    return static_cast<size_type>(n);
+  }
+  /// The first index of dimension r, and one past the last: 0 and extent(r), but for offset views.
+  STRATA_FUNCTION constexpr index_t begin(int r) const {
+    if constexpr (detail::HasBounds<mapping_type>) return mapping_.begin(r);
+    else return 0;
+  }
+  STRATA_FUNCTION constexpr index_t end(int r) const { return begin(r) + extent(r); }
+  /// The distance, in elements, of neighbours along dimension r.
+  STRATA_FUNCTION constexpr index_t stride(int r) const requires requires(const mapping_type& m) {
+    m.stride(0);
+  }
+  { return mapping_.stride(r); }
+
+  STRATA_FUNCTION constexpr const mapping_type& mapping() const { return mapping_; }
+  STRATA_FUNCTION constexpr const extents_type& extents() const { return mapping_.extents(); }
+  /// The address of the first resident element, in the device's memory.
+  STRATA_FUNCTION constexpr T* data() const { return data_; }
+
+  /// Whether this is a view of something.
+  STRATA_FUNCTION constexpr explicit operator bool() const { return data_ != nullptr; }
+  /// Whether both view the same elements in the same way.
+  template <class U, class D, class L, class A>
+  constexpr bool operator==(const View<U, D, ExtentsType, L, A>& other) const {
+    return static_cast<const void*>(data_) == static_cast<const void*>(other.data()) &&
+           mapping_.extents() == other.mapping().extents();
+  }
+
+  /// The name given at creation; empty for null and unmanaged views.
+  const char* label() const { return allocation_.get() ? allocation_.get()->label : ""; }
+  /// How many views share the allocation; 0 for null and unmanaged views.
+  long use_count() const { return allocation_.use_count(); }
+  STRATA_FUNCTION constexpr const detail::AllocationRef& allocation() const { return allocation_; }
+
+ private:
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+  template <class... I>
+  STRATA_FUNCTION constexpr bool in_bounds(I... i) const {
+    const index_t index[sizeof...(I) + 1] = {static_cast<index_t>(i)..., 0};
+    const int count = sizeof...(I);
+    // Trailing indices may be left out where the rank is known at run time only (a MultiVector of one
+    // vector).
+    bool good = data_ != nullptr && count <= rank();
+    for (int r = 0; r < count && r < rank(); ++r) good = good && index[r] >= begin(r) && index[r] < end(r);
+    index_t resident_begin = rank() > 0 ? begin(0) : 0, resident_end = rank() > 0 ? end(0) : 0;
+    if constexpr (requires(const mapping_type& m) { m.resident(); }) {
+      if (rank() > 0) {
+        resident_begin = mapping_.resident().begin;
+        resident_end = mapping_.resident().end;
+        if (count > 0) good = good && index[0] >= resident_begin && index[0] < resident_end;
+      }
+    }
+#if !defined(__CUDA_ARCH__)
+    if (!good) [[unlikely]] {
+      detail::CheckRecord found;
+      found.data = data_;
+      found.count = count;
+      found.rank = rank();
+      for (int r = 0; r < count; ++r) found.index[r] = index[r];
+      for (int r = 0; r < rank(); ++r) {
+        found.begin[r] = begin(r);
+        found.end[r] = end(r);
+      }
+      found.resident_begin = resident_begin;
+      found.resident_end = resident_end;
+      detail::report_bad_access(found);
+    }
+#endif
+    return good;
+  }
+#endif
+
+  T* data_;
+  mapping_type mapping_;
+  detail::AllocationRef allocation_;
+};
+
+}  // namespace strata::inline STRATA_ABI
