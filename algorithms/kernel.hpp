@@ -48,7 +48,8 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
   template <int Indices, class F, class... Rest>
   STRATA_FUNCTION void insert(const F& f, Rest&&... rest) const {
     if constexpr (Indices == 0)
-      f(static_cast<const BoundView<I, V>&>(*this).view..., static_cast<Rest&&>(rest)...);
+      f(typename V::unmanaged_type(static_cast<const BoundView<I, V>&>(*this).view)...,
+        static_cast<Rest&&>(rest)...);
     else insert_after<Indices>(f, static_cast<Rest&&>(rest)...);
   }
 
@@ -120,11 +121,11 @@ struct KernelTraits<With<K, V...>> {
   static constexpr bool can_call() {
     if constexpr (std::is_void_v<Tag>)
       return []<class... I>(TypeList<I...>) {
-        return std::is_invocable_v<const K&, I..., const V&..., Values...>;
+        return std::is_invocable_v<const K&, I..., typename V::unmanaged_type..., Values...>;
       }(Index());
     else
       return []<class... I>(TypeList<I...>) {
-        return std::is_invocable_v<const K&, Tag, I..., const V&..., Values...>;
+        return std::is_invocable_v<const K&, Tag, I..., typename V::unmanaged_type..., Values...>;
       }(Index());
   }
   template <int Indices, class... Arguments>

@@ -16,6 +16,7 @@
 #include <strata/views/create.hpp>
 #include <strata/views/deep_copy.hpp>
 #include <strata/views/mdarray.hpp>
+#include <strata/views/mdspan.hpp>
 #include <strata/views/mirror.hpp>
 #include <strata/views/multivector.hpp>
 #include <strata/views/resize.hpp>

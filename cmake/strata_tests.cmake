@@ -1,8 +1,9 @@
 # strata_add_tests(FOLDER [CHECKED] [DEVICES serial threads ...])
 #
 # Makes strata_FOLDER_tests of unit_tests/FOLDER/*.cpp, and strata_FOLDER_tests_checked where CHECKED.
-# Entries of CTest: FOLDER.serial, FOLDER.threads ... (label the device), FOLDER.rest (label core),
-# FOLDER.slow (label slow). An entry that finds no test of its device fails; of slow it is skipped.
+# Entries of CTest: FOLDER.serial, FOLDER.threads ... (label the device) where the folder has typed tests,
+# FOLDER.rest (label core), FOLDER.slow (label slow). An entry that finds no test of its device fails; of
+# slow it is skipped.
 cmake_host_system_information(RESULT strata_processors QUERY NUMBER_OF_LOGICAL_CORES)
 
 function(strata_add_tests folder)
@@ -11,11 +12,19 @@ function(strata_add_tests folder)
   if(NOT sources)
     return()
   endif()
+  # Without entries of their own, typed tests would run under FOLDER.rest: none is ever left out.
+  set(devices)
+  foreach(source IN LISTS sources)
+    file(STRINGS "${source}" typed REGEX "^TYPED_TEST" LIMIT_COUNT 1)
+    if(typed)
+      set(devices ${arg_DEVICES})
+    endif()
+  endforeach()
   _strata_add_test_program(strata_${folder}_tests strata::strata ${sources})
-  _strata_add_test_entries(${folder} strata_${folder}_tests "" "${arg_DEVICES}")
+  _strata_add_test_entries(${folder} strata_${folder}_tests "" "${devices}")
   if(arg_CHECKED)
     _strata_add_test_program(strata_${folder}_tests_checked strata::strata_checked ${sources})
-    _strata_add_test_entries(${folder}_checked strata_${folder}_tests_checked checked "${arg_DEVICES}")
+    _strata_add_test_entries(${folder}_checked strata_${folder}_tests_checked checked "${devices}")
   endif()
 endfunction()
 

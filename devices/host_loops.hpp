@@ -35,11 +35,18 @@ constexpr HostIndex host_index(index_t i) {
   return {i >> host_lanes_log2, static_cast<int>(i & (host_lanes - 1))};
 }
 
+// One lane. A function of its own: g++ turns every object that is made inside an `omp simd` loop, such as the
+// index, into an array over the lanes before it inlines, and then fails to vectorise.
+template <class Body, class... Value>
+void run_lane(const Body& body, index_t block, int lane, Value&... value) {
+  body(HostIndex{block, lane}, value...);
+}
+
 template <class Body>
 STRATA_FLATTEN void run_lane_blocks(const Body& body, index_t first_block, index_t last_block) {
   for (index_t block = first_block; block < last_block; ++block) {
 #pragma omp simd
-    for (int lane = 0; lane < host_lanes; ++lane) body(HostIndex{block, lane});
+    for (int lane = 0; lane < host_lanes; ++lane) run_lane(body, block, lane);
   }
 }
 
@@ -68,7 +75,7 @@ STRATA_FLATTEN void reduce_lane_blocks(const Body& body, index_t first_block, in
   for (index_t block = first_block; block < last_block; ++block) {
     T* const target = partial + (((block - first_block) << host_lanes_log2) & (Lanes - 1));
 #pragma omp simd
-    for (int lane = 0; lane < host_lanes; ++lane) body(HostIndex{block, lane}, target[lane]);
+    for (int lane = 0; lane < host_lanes; ++lane) run_lane(body, block, lane, target[lane]);
   }
 }
 
@@ -113,25 +120,24 @@ void run_box(const Body& body, const index_t* lower, const index_t* upper, index
   }
 }
 
-/// A row of a box, vectorised: kernels of a parallel_for that take any index type.
-template <int Rank, class Body>
-STRATA_FLATTEN void run_box_lanes(const Body& body, const index_t* lower, const index_t* upper) {
-  index_t at[Rank];
-  const auto rows = [&]<int D>(auto&& self, std::integral_constant<int, D>) {
-    if constexpr (D + 1 < Rank) {
-      for (index_t i = lower[D]; i < upper[D]; ++i) {
-        at[D] = i;
-        self(self, std::integral_constant<int, D + 1>());
-      }
-    } else {
-      const auto call = [&]<std::size_t... Q>(index_t last, std::index_sequence<Q...>) {
-        body(at[Q]..., last);
-      };
+// One item of a box; indices by value for the reason told at run_lane.
+template <class Body, class... I>
+void run_box_item(const Body& body, I... i) {
+  body(i...);
+}
+
+/// A box whose rows along the last dimension are vectorised: kernels of a parallel_for that take any index
+/// type.
+template <int Rank, class Body, class... I>
+STRATA_FLATTEN void run_box_lanes(const Body& body, const index_t* lower, const index_t* upper, I... outer) {
+  constexpr int d = sizeof...(I);
+  const index_t begin = lower[d], end = upper[d];
+  if constexpr (d + 1 < Rank) {
+    for (index_t i = begin; i < end; ++i) run_box_lanes<Rank>(body, lower, upper, outer..., i);
+  } else {
 #pragma omp simd
-      for (index_t i = lower[D]; i < upper[D]; ++i) call(i, std::make_index_sequence<Rank - 1>());
-    }
-  };
-  rows(rows, std::integral_constant<int, 0>());
+    for (index_t i = begin; i < end; ++i) run_box_item(body, outer..., i);
+  }
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -43,4 +43,34 @@ struct AtomicAccess {
   }
 };
 
+/// `A` of a view that never owns: it has no record, so that its copies are plain copies of addresses. What
+/// kernels get. Whoever makes one keeps the memory alive.
+template <class A = DefaultAccess>
+struct Unmanaged {
+  template <class T>
+  using reference = typename A::template reference<T>;
+  template <class T>
+  STRATA_FUNCTION static constexpr reference<T> at(T* address) {
+    return A::at(address);
+  }
+};
+
+/// Whether views with this access share ownership of their memory.
+template <class A>
+inline constexpr bool is_managed_v = true;
+template <class A>
+inline constexpr bool is_managed_v<Unmanaged<A>> = false;
+
+namespace detail {
+
+template <class A>
+struct WithoutOwnership {
+  using type = Unmanaged<A>;
+};
+template <class A>
+struct WithoutOwnership<Unmanaged<A>> {
+  using type = Unmanaged<A>;
+};
+
+}  // namespace detail
 }  // namespace strata::inline STRATA_ABI

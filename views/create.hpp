@@ -13,6 +13,7 @@
 
 #include <strata/devices/queue.hpp>
 #include <strata/views/copy.hpp>
+#include <strata/views/mdarray.hpp>
 #include <strata/views/view.hpp>
 
 namespace strata::inline STRATA_ABI {
@@ -102,6 +103,12 @@ template <AnyView V, class... Options>
 template <AnyView V, class... I>
 requires(std::is_convertible_v<I, index_t>&&...) [[nodiscard]] V create_mdarray(I... extents) {
   return create<V>("", extents...);
+}
+/// The spelling of the paper's figure 5: create_mdarray<double, Device>(n, 10, 20).
+template <class T, class Device, class... I>
+requires(!AnyView<T> && (std::is_convertible_v<I, index_t> && ...))
+    [[nodiscard]] MDArray<T, Device> create_mdarray(I... extents) {
+  return create<MDArray<T, Device>>("", extents...);
 }
 template <AnyView V, class... I>
 requires(std::is_convertible_v<I, index_t>&&...) [[nodiscard]] V create_multivector(I... extents) {

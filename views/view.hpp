@@ -43,6 +43,25 @@ struct DummyElement {
   alignas(T) static inline char storage[sizeof(T)] = {};
 };
 
+// What a view holds of its allocation: a counted reference, or nothing.
+template <bool Managed>
+class Ownership {
+ public:
+  STRATA_FUNCTION constexpr Ownership() = default;
+  STRATA_FUNCTION explicit Ownership(const AllocationRef& allocation) : allocation_(allocation) {}
+  STRATA_FUNCTION constexpr const AllocationRef& allocation() const { return allocation_; }
+
+ private:
+  AllocationRef allocation_;
+};
+template <>
+class Ownership<false> {
+ public:
+  STRATA_FUNCTION constexpr Ownership() = default;
+  STRATA_FUNCTION constexpr explicit Ownership(const AllocationRef&) {}
+  STRATA_FUNCTION static AllocationRef allocation() { return AllocationRef(); }
+};
+
 template <class M>
 concept HasBounds = requires(const M& m) {
   m.begin(0);
@@ -52,7 +71,8 @@ concept HasBounds = requires(const M& m) {
 }  // namespace detail
 
 template <class T, class DeviceType, class ExtentsType, class LayoutType, class AccessType = DefaultAccess>
-class View {
+class View : private detail::Ownership<is_managed_v<AccessType>> {
+  using Owner = detail::Ownership<is_managed_v<AccessType>>;
   static_assert(std::is_trivially_copyable_v<T>, "strata: the elements of an array are trivially copyable");
   static_assert(is_extents_v<ExtentsType>, "strata: the shape of a view is Extents<...> or DynamicRank<N>");
 
@@ -71,6 +91,9 @@ class View {
   /// An array in host memory with the same elements, shape and layout.
   using HostMirror = View<value_type, Serial, ExtentsType, LayoutType, DefaultAccess>;
   using const_type = View<const T, DeviceType, ExtentsType, LayoutType, AccessType>;
+  /// The same array without a share in its ownership.
+  using unmanaged_type =
+      View<T, DeviceType, ExtentsType, LayoutType, typename detail::WithoutOwnership<AccessType>::type>;
 
   static_assert(
       LayoutMapping<mapping_type>,
@@ -92,7 +115,7 @@ class View {
 
   /// A view that shares the ownership of `allocation`.
   View(const detail::AllocationRef& allocation, T* data, const mapping_type& mapping)
-      : data_(data), mapping_(mapping), allocation_(allocation) {}
+      : Owner(allocation), data_(data), mapping_(mapping) {}
 
   /// A view of the same elements: from non-const to const, between devices that share a memory, between kinds
   /// of access, and from any strided layout to LayoutStrided.
@@ -100,8 +123,8 @@ class View {
   requires(std::is_convertible_v<U (*)[], T (*)[]>&& std::is_same_v<typename D::memory_space, memory_space> &&
            (std::is_same_v<L, LayoutType> ||
             std::is_constructible_v<mapping_type, const typename L::template mapping<ExtentsType>&>))
-      STRATA_FUNCTION constexpr View(const View<U, D, ExtentsType, L, A>& other)
-      : data_(other.data()), mapping_(other.mapping()), allocation_(other.allocation()) {}
+      STRATA_FUNCTION View(const View<U, D, ExtentsType, L, A>& other)
+      : Owner(other.allocation()), data_(other.data()), mapping_(other.mapping()) {}
 
   /// The element at a multi-index. Checked builds check every index (see core/check.hpp).
   template <IndexLike... I>
@@ -166,10 +189,13 @@ class View {
   }
 
   /// The name given at creation; empty for null and unmanaged views.
-  const char* label() const { return allocation_.get() ? allocation_.get()->label : ""; }
+  const char* label() const {
+    const detail::Allocation* const record = allocation().get();
+    return record ? record->label : "";
+  }
   /// How many views share the allocation; 0 for null and unmanaged views.
-  long use_count() const { return allocation_.use_count(); }
-  STRATA_FUNCTION constexpr const detail::AllocationRef& allocation() const { return allocation_; }
+  long use_count() const { return allocation().use_count(); }
+  using Owner::allocation;
 
  private:
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
@@ -211,7 +237,6 @@ class View {
 
   T* data_;
   mapping_type mapping_;
-  detail::AllocationRef allocation_;
 };
 
 }  // namespace strata::inline STRATA_ABI

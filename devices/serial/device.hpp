@@ -32,4 +32,7 @@ struct Serial {
   friend constexpr bool operator==(Serial, Serial) { return true; }
 };
 
+/// The Kokkos Array paper's name of the host as a device (figure 14).
+using Host = Serial;
+
 }  // namespace strata::inline STRATA_ABI
