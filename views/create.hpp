@@ -94,9 +94,9 @@ template <AnyView V, class... Arguments>
 template <AnyView V, class... Options>
 [[nodiscard]] V create(const char* label, const typename V::mapping_type& mapping,
                        const Options&... options) {
-  detail::CreateOptions<typename V::device_type> all{};
-  (all.set(options), ...);
-  return detail::create_with<V>(label, mapping, mapping.required_span_size(), all);
+  detail::CreateOptions<typename V::device_type> chosen{};
+  (chosen.set(options), ...);
+  return detail::create_with<V>(label, mapping, mapping.required_span_size(), chosen);
 }
 
 /// The paper's spellings (section 3.2): zero-filled arrays without a label.

@@ -39,28 +39,23 @@ struct MdspanExtents<E<Index, N...>> {
 
 // Layouts are recognised by what they do to a small shape, not by name: every implementation has its own. One
 // that need not be exhaustive (layout_stride, padded ones) has strides that are known at run time only.
+template <class Mapping>
+constexpr bool mdspan_layout_has_strides(index_t s0, index_t s1, index_t s2) {
+  if constexpr (Mapping::is_always_exhaustive() && Mapping::is_always_strided()) {
+    const Mapping m{};
+    return static_cast<index_t>(m.stride(0)) == s0 && static_cast<index_t>(m.stride(1)) == s1 &&
+           static_cast<index_t>(m.stride(2)) == s2;
+  }
+  return false;
+}
+
 template <class M>
 constexpr auto layout_of_mdspan() {
-  using Mapping =
-      typename M::layout_type::template mapping<typename MdspanExtents<typename M::extents_type>::probe>;
-  if constexpr (requires {
-                  std::bool_constant<Mapping::is_always_exhaustive() && Mapping::is_always_strided()>();
-                }) {
-    if constexpr (Mapping::is_always_exhaustive() && Mapping::is_always_strided()) {
-      constexpr Mapping probe{};
-      constexpr auto has_strides = [](index_t s0, index_t s1, index_t s2) {
-        return static_cast<index_t>(probe.stride(0)) == s0 && static_cast<index_t>(probe.stride(1)) == s1 &&
-               static_cast<index_t>(probe.stride(2)) == s2;
-      };
-      if constexpr (has_strides(15, 5, 1)) return LayoutRight();
-      else if constexpr (has_strides(1, 2, 6)) return LayoutLeft();
-      else return LayoutStrided();
-    } else {
-      return LayoutStrided();
-    }
-  } else {
-    return LayoutStrided();
-  }
+  using Probe = typename MdspanExtents<typename M::extents_type>::probe;  // 2 x 3 x 5
+  using Mapping = typename M::layout_type::template mapping<Probe>;
+  if constexpr (mdspan_layout_has_strides<Mapping>(15, 5, 1)) return LayoutRight();
+  else if constexpr (mdspan_layout_has_strides<Mapping>(1, 2, 6)) return LayoutLeft();
+  else return LayoutStrided();
 }
 
 template <class M>

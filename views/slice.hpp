@@ -19,10 +19,10 @@ template <AnyView V, class... Options>
   if (rows.begin < 0 || rows.end < rows.begin || rows.end > extents.extent(0))
     detail::fail_layout("create_slice: the rows are not rows of the array (first, last)", rows.begin,
                         rows.end);
-  detail::CreateOptions<typename V::device_type> all{};
-  (all.set(options), ...);
+  detail::CreateOptions<typename V::device_type> chosen{};
+  (chosen.set(options), ...);
   const typename V::mapping_type mapping(extents, rows);
-  return detail::create_with<V>(label, mapping, mapping.span_size(rows), all);
+  return detail::create_with<V>(label, mapping, mapping.span_size(rows), chosen);
 }
 
 namespace detail {

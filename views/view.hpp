@@ -113,7 +113,7 @@ class View : private detail::Ownership<is_managed_v<AccessType>> {
   constexpr explicit View(T* data) requires(ExtentsType::dynamic_count == 0)
       : data_(data), mapping_(ExtentsType()) {}
 
-  /// A view that shares the ownership of `allocation`.
+  /// A view that shares the ownership of the allocation `owner`.
   View(const detail::AllocationRef& allocation, T* data, const mapping_type& mapping)
       : Owner(allocation), data_(data), mapping_(mapping) {}
 

@@ -9,6 +9,7 @@
 #include <strata/core/error.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/devices/emulated/execution.hpp>
+#include <strata/devices/emulated/memory.hpp>
 #include <strata/devices/emulated/platform.hpp>
 #include <strata/devices/host_space.hpp>
 
@@ -364,6 +365,8 @@ void enqueue_emulated(EventKind kind, const LaunchInfo& info, const Capture& cap
     LaunchInfo kept = info;
     kept.label = label->c_str();
     kept.queue = nullptr;
+    // This thread too is the device: it ends reductions and runs their finalize functors.
+    const EmulatedWorkerScope device_memory(*Platform::get().memory, target.index());
     owned->run(target.runner(), kept);
   });
   if (wait) queue.wait();

@@ -126,7 +126,7 @@ struct Axpy {
 
 // Three views of different element types and ranks, one of constant elements.
 struct Convert {
-  STRATA_FUNCTION void operator()(auto i, auto& in, const auto& out, auto factor) const {
+  STRATA_FUNCTION void operator()(auto i, const auto& in, const auto& out, auto factor) const {
     for (int k = 0; k < 3; ++k) out(i, k) = static_cast<float>(in(i)) * *factor + static_cast<float>(k);
   }
 };

@@ -70,7 +70,7 @@ TEST_F(SettingsOptionsTest, AnEmptyCommandLineIsLeftAlone) {
   char* nothing[] = {nullptr};
   int count = 0;
 
-  EXPECT_FALSE(parse_settings(count, nothing));
+  EXPECT_FALSE(strata::parse_settings(count, nothing));
   EXPECT_EQ(count, 0);
 }
 

@@ -1,0 +1,203 @@
+// The programs of docs/guide.md. Each region between //! [name] marks is shown there; main runs and checks them all.
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <strata/strata.hpp>
+
+using namespace strata;
+
+namespace {
+
+void check(bool good) {
+  if (good) return;
+  std::puts("guide: a result is wrong");
+  std::exit(1);
+}
+
+// clang-format off
+//! [views]
+template <class Device>
+void views() {
+  using Field = MDArray<double, Device, rank<2>>;           // fixed rank, extents at run time
+  Field x = create<Field>("x", 1000, 3);                    // zero-filled, in the device's memory
+  Field same = x;                                           // another view of the same elements
+
+  typename Field::HostMirror host = create_mirror(x);       // same shape and layout, in host memory
+  for (int i = 0; i < 1000; ++i) host(i, 0) = i;
+  deep_copy(x, host);                                       // host to device
+
+  auto column = subview(x, all, 0);                         // rank 1, shares the elements
+  auto some = subview(x, range(10, 20), all);               // rows 10 to 19, counted from 0
+  deep_copy(some, -1.0);
+  double first = 0;
+  deep_copy(first, subview(column, 10));                    // one element back to the host
+  check(first == -1 && same == x);
+}
+//! [views]
+
+//! [functor]
+template <class Device>
+class RowAverage {                                          // averages X(i, *, *) into Y(i, *)
+ public:
+  using device_type = Device;                               // where it runs
+  using Array = MDArray<double, Device>;
+
+  RowAverage(const Array& x, const Array& y) : x_(x), y_(y) {}
+
+  STRATA_FUNCTION void operator()(int i) const {            // writes only what belongs to i
+    const auto n1 = x_.dimension(1), n2 = x_.dimension(2);
+    for (int j = 0; j < n1; ++j) {
+      double sum = 0;
+      for (int k = 0; k < n2; ++k) sum += x_(i, j, k);
+      y_(i, j) = sum / static_cast<double>(n2);
+    }
+  }
+
+ private:
+  Array x_, y_;
+};
+// parallel_for(n, RowAverage<Device>(x, y));
+//! [functor]
+
+//! [kernel]
+struct Scale {
+  double factor;
+  STRATA_FUNCTION void operator()(auto i, auto x) const { x(i) *= factor; }
+};
+
+template <class Device>
+void kernels() {
+  auto x = create<MDArray<double, Device, rank<1>>>("x", 100);
+  deep_copy(x, 2.0);
+  parallel_for("scale", 100, with(Scale{3}, x));                     // kernel(i, x), where x lives
+  launch(on(Device{}), 100, Scale{0.5}, inout(x));                   // the same, with declared accesses
+  parallel_for(on(Device{}), range(10, 90).dynamic(16),              // some indices, in chunks as threads get free
+               [=](auto i) { x(i) += 1; });
+  auto m = create<MDArray<int, Device, rank<2>>>("m", 30, 40);
+  parallel_for(on(Device{}), mdrange({30, 40}), [=](auto i, auto j) { m(i, j) = i == j; });
+
+  double sum = 0;
+  int ones = 0;
+  parallel_reduce(on(Device{}), 100, [=](auto i, double& s) { s += x(i); }, Sum(sum));
+  parallel_reduce(on(Device{}), mdrange({30, 40}), [=](auto i, auto j, int& n) { n += m(i, j); }, Sum(ones));
+  check(sum == 100 * 3 + 80 && ones == 30);
+}
+//! [kernel]
+
+//! [reduce]
+template <class Device>
+struct SumOfSquares {
+  using device_type = Device;
+  using value_type = double;
+  MDArray<double, Device, rank<1>> x;
+
+  STRATA_FUNCTION void operator()(auto i, double& sum) const { sum += x(i) * x(i); }
+  STRATA_FUNCTION static void init(double& sum) { sum = 0; }
+  STRATA_FUNCTION static void join(double& sum, const double& other) { sum += other; }
+};
+
+template <class Device>
+struct StoreNorm {                                          // runs once, on the device
+  Value<double, Device> norm;
+  STRATA_FUNCTION void operator()(const double& sum) const { *norm = std::sqrt(sum); }
+};
+
+template <class Device>
+void reductions() {
+  auto x = create<MDArray<double, Device, rank<1>>>("x", 400);
+  deep_copy(x, 0.5);
+  const SumOfSquares<Device> squares{x};
+  const double returned = parallel_reduce(400, squares);    // waits for the value
+  auto norm = create_value<Value<double, Device>>();
+  parallel_reduce(400, squares, StoreNorm<Device>{norm});   // nobody waits: the value stays on the device
+
+  double largest = 0;
+  ValueLocation<double> least;
+  parallel_reduce(400, with([](auto i, auto v, double& most, ValueLocation<double>& low) {
+                    if (v(i) > most) most = v(i);
+                    if (v(i) < low.value) low = {v(i), i};
+                  }, x), Max(largest), MinLoc(least));      // two results in one pass
+  double n = 0;
+  deep_copy(n, norm);
+  check(returned == 100 && n == 10 && largest == 0.5 && least.location == 0);
+}
+//! [reduce]
+
+//! [scan]
+template <class Device>
+void scans() {
+  auto count = create<MDArray<int, Device, rank<1>>>("count", 50), offset = create<MDArray<int, Device, rank<1>>>("offset", 50);
+  deep_copy(count, 3);
+  exclusive_scan(count, offset);                            // 0, 3, 6, ...
+  int total = 0;
+  parallel_scan(50, with([](auto i, auto c, auto o, int& sum, bool final) {
+                  if (final) o(i) = sum;                    // before adding: exclusive
+                  sum += c(i);
+                }, count, offset), Sum(total));
+  check(total == 150);
+}
+//! [scan]
+
+//! [queues]
+template <class Device>
+void queues() {
+  auto x = create<MDArray<double, Device, rank<1>>>("x", 1000), y = create<MDArray<double, Device, rank<1>>>("y", 1000);
+  Queue<Device> first, second;                              // work on different queues may overlap
+  parallel_for(on(first), 1000, with(Scale{2}, x));
+  parallel_for(on(second), 1000, with(Scale{2}, y));
+  second.wait_for(first.record());                          // what follows on `second` waits; the host does not
+  deep_copy(second, y, x);
+  second.wait();                                            // errors of queued work are thrown here
+}
+//! [queues]
+
+//! [slices]
+template <class Device>
+void slices() {
+  using Array = MDArrayIn<LayoutTiled<8>, double, Device, rank<2>>;
+  const auto whole = create<Array>("whole", 1000, 4);
+  const ResidentRows rows{200, 300};
+  const auto slice = create_slice<Array>("slice", whole.extents(), rows);   // holds 100 rows, answers to global indices
+  deep_copy_rows(slice, whole, rows);
+  parallel_for(on(Device{}), range(rows.begin, rows.end), [=](auto i) { slice(i, 1) = 7; });
+  deep_copy_rows(whole, slice, rows);
+  double value = 0;
+  deep_copy(value, subview(whole, 250, 1));
+  check(value == 7);
+}
+//! [slices]
+
+//! [errors]
+void errors() {
+  try {
+    auto huge = create<MDArray<double, Emulated, rank<1>>>("huge", index_t{1} << 40);
+  } catch (const OutOfMemory& error) {
+    std::puts(error.what());                                // says what was asked, where, and what lives there
+  }
+}
+//! [errors]
+// clang-format on
+
+template <class Device>
+void all_of_it() {
+  views<Device>();
+  kernels<Device>();
+  reductions<Device>();
+  scans<Device>();
+  queues<Device>();
+  slices<Device>();
+  using Array = MDArray<double, Device>;
+  const auto x = create<Array>("x", 10, 2, 4), y = create<Array>("y", 10, 2);
+  deep_copy(x, 5.0);
+  parallel_for(10, RowAverage<Device>(x, y));
+  const auto host = create_mirror_and_copy(y);
+  check(host(9, 1) == 5);
+}
+
+}  // namespace
+
+int main() {
+  AllDevices::for_each([]<class Device>(Device) { all_of_it<Device>(); });
+  errors();
+  std::puts("guide: all results are right");
+}

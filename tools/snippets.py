@@ -1,0 +1,35 @@
+#!/usr/bin/env python3
+"""Code in the documentation is cut from compiled examples: `<!-- snippet: FILE NAME -->` in a .md file is followed by
+the region `//! [NAME]` of examples/FILE.cpp. Without arguments, checks; with --write, puts the code in."""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+MARK = re.compile(r"<!-- snippet: (\w+) (\w+) -->\n(?:\n?```cpp\n.*?\n```\n)?", re.S)
+
+
+def region(file: str, name: str) -> str:
+    text = (ROOT / "examples" / f"{file}.cpp").read_text()
+    parts = text.split(f"//! [{name}]\n")
+    if len(parts) != 3:
+        sys.exit(f"snippets: examples/{file}.cpp has no region [{name}]")
+    return parts[1].rstrip("\n")
+
+
+def main() -> None:
+    write = "--write" in sys.argv[1:]
+    stale = []
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        text = page.read_text()
+        new = MARK.sub(lambda m: f"<!-- snippet: {m[1]} {m[2]} -->\n\n```cpp\n{region(m[1], m[2])}\n```\n", text)
+        if new != text:
+            stale.append(page.relative_to(ROOT).as_posix())
+            if write:
+                page.write_text(new)
+    if stale and not write:
+        sys.exit(f"snippets: {', '.join(stale)} differ from examples/; run tools/snippets.py --write")
+
+
+main()

@@ -1,0 +1,11 @@
+// What the tests of the paper's programs share.
+#pragma once
+
+#include "test_devices.hpp"
+
+// The paper's `join` adds to volatile values, which C++20 deprecates; programs that do so must still work.
+#if defined(__clang__)
+#pragma GCC diagnostic ignored "-Wdeprecated-volatile"
+#else
+#pragma GCC diagnostic ignored "-Wvolatile"
+#endif
