@@ -53,23 +53,30 @@ class Extents : private detail::DynamicExtents<((N == dynamic) + ... + 0)> {
   }
 
   /// From `count` extents, which must be as many as the rank or as the run-time extents.
-  constexpr Extents(const index_t* given, int count) {
+  STRATA_FUNCTION constexpr Extents(const index_t* given, int count) {
     if (count != dynamic_count && count != max_rank_value)
       detail::fail_rank(count, max_rank_value, "extents");
     if (count > 0) assign(given, count);
   }
 
   STRATA_FUNCTION static constexpr int rank() { return sizeof...(N); }
-  STRATA_FUNCTION static constexpr index_t static_extent(int r) { return static_[r]; }
+  /// The extent of dimension `r` fixed at compile time, or `dynamic`. A fold, not an array: device code has
+  /// no static members.
+  STRATA_FUNCTION static constexpr index_t static_extent(int r) {
+    index_t extent = 0;
+    [[maybe_unused]] int q = 0;
+    ((q++ == r ? void(extent = N) : void()), ...);
+    return extent;
+  }
 
   /// The extent of dimension `r`, 0 <= r < rank().
   STRATA_FUNCTION constexpr index_t extent(int r) const {
     if constexpr (dynamic_count == 0) {
-      return static_[r];
+      return static_extent(r);
     } else if constexpr (dynamic_count == sizeof...(N)) {
       return this->value[r];
     } else {
-      return static_[r] == dynamic ? this->value[slot(r)] : static_[r];
+      return static_extent(r) == dynamic ? this->value[slot(r)] : static_extent(r);
     }
   }
 
@@ -80,22 +87,20 @@ class Extents : private detail::DynamicExtents<((N == dynamic) + ... + 0)> {
   }
 
  private:
-  static constexpr index_t static_[sizeof...(N) + 1] = {N..., 0};
-
   STRATA_FUNCTION static constexpr int slot(int r) {
     int s = 0;
-    for (int q = 0; q < r; ++q) s += static_[q] == dynamic;
+    for (int q = 0; q < r; ++q) s += static_extent(q) == dynamic;
     return s;
   }
 
-  constexpr void assign(const index_t* given, int count) {
+  STRATA_FUNCTION constexpr void assign(const index_t* given, int count) {
     const bool all = count == max_rank_value;
     for (int r = 0, g = 0; r < max_rank_value; ++r) {
-      if (static_[r] == dynamic) {
+      if (static_extent(r) == dynamic) {
         const index_t n = given[all ? r : g++];
         if (n < 0) detail::fail_extent(r, n, "an extent is not negative");
         if constexpr (dynamic_count > 0) this->value[slot(r)] = n;
-      } else if (all && given[r] != static_[r]) {
+      } else if (all && given[r] != static_extent(r)) {
         detail::fail_extent(r, given[r], "it contradicts the extent fixed at compile time");
       }
     }
@@ -122,7 +127,9 @@ class DynamicRank {
     assign(given, sizeof...(I));
   }
 
-  constexpr DynamicRank(const index_t* given, int count) : rank_(0), extent_{} { assign(given, count); }
+  STRATA_FUNCTION constexpr DynamicRank(const index_t* given, int count) : rank_(0), extent_{} {
+    assign(given, count);
+  }
 
   STRATA_FUNCTION constexpr int rank() const { return rank_; }
   STRATA_FUNCTION static constexpr index_t static_extent(int) { return dynamic; }
@@ -136,7 +143,7 @@ class DynamicRank {
   }
 
  private:
-  constexpr void assign(const index_t* given, int count) {
+  STRATA_FUNCTION constexpr void assign(const index_t* given, int count) {
     if (count > Max) detail::fail_rank(count, Max, "at most so many extents fit this array type");
     rank_ = count;
     for (int r = 0; r < Max; ++r) {
@@ -175,7 +182,7 @@ using RankExtents = typename detail::DynamicExtentsOf<Rank>::type;
 
 /// The number of elements, at most `limit`; ExtentError beyond it.
 template <class E>
-constexpr index_t checked_size(const E& extents, index_t limit = INT64_MAX) {
+STRATA_FUNCTION constexpr index_t checked_size(const E& extents, index_t limit = INT64_MAX) {
   index_t n = 1;
   for (int r = 0; r < extents.rank(); ++r)
     if (extents.extent(r) == 0) return 0;

@@ -19,22 +19,22 @@ std::string quoted(const char* label) {
 
 }  // namespace
 
-void fail_extent(int dimension, index_t value, const char* reason) {
+void throw_extent(int dimension, index_t value, const char* reason) {
   throw ExtentError("extent " + std::to_string(dimension) + " is " + std::to_string(value) + ": " + reason);
 }
 
-void fail_extents_overflow(const index_t* extents, int rank, const char* index_type) {
+void throw_extents_overflow(const index_t* extents, int rank, const char* index_type) {
   throw ExtentError("an array of shape " + shape(extents, rank) + " has more elements than " + index_type +
                     " can count; use smaller extents" +
                     (sizeof(index_type) && index_type[0] == 'i' ? ", or a layout with 64-bit indices" : ""));
 }
 
-void fail_rank(int rank, int wanted, const char* what) {
+void throw_rank(int rank, int wanted, const char* what) {
   throw ExtentError(std::string(what) + ": the rank is " + std::to_string(rank) + ", it must be " +
                     std::to_string(wanted));
 }
 
-void fail_layout(const char* reason, index_t value, index_t modulus) {
+void throw_layout(const char* reason, index_t value, index_t modulus) {
   throw LayoutError(std::string(reason) + " (" + std::to_string(value) + ", " + std::to_string(modulus) +
                     ")");
 }

@@ -6,15 +6,44 @@
 namespace strata::inline STRATA_ABI::detail {
 
 /// Throws ExtentError: extent `value` of dimension `dimension` is negative or not the static one.
-[[noreturn]] void fail_extent(int dimension, index_t value, const char* reason);
+[[noreturn]] void throw_extent(int dimension, index_t value, const char* reason);
 /// Throws ExtentError: the product of the extents does not fit the index type of the layout.
-[[noreturn]] void fail_extents_overflow(const index_t* extents, int rank, const char* index_type);
+[[noreturn]] void throw_extents_overflow(const index_t* extents, int rank, const char* index_type);
 /// Throws ExtentError: the array has rank `rank`, the call needs `wanted`.
-[[noreturn]] void fail_rank(int rank, int wanted, const char* what);
+[[noreturn]] void throw_rank(int rank, int wanted, const char* what);
 /// Throws LayoutError with `reason`; `value` and `modulus` are the numbers that do not fit.
-[[noreturn]] void fail_layout(const char* reason, index_t value, index_t modulus);
+[[noreturn]] void throw_layout(const char* reason, index_t value, index_t modulus);
 /// Throws ShapeMismatch naming both labels and shapes.
 [[noreturn]] void fail_shapes(const char* what, const char* left_label, const index_t* left, int left_rank,
                               const char* right_label, const index_t* right, int right_rank);
+
+// The same for functions that kernels call too: device code has no exceptions and stops.
+#if defined(__CUDA_ARCH__)
+#define STRATA_THROW_OR_TRAP(...) __trap()
+#else
+#define STRATA_THROW_OR_TRAP(...) __VA_ARGS__
+#endif
+
+[[noreturn]] STRATA_FUNCTION inline void fail_extent([[maybe_unused]] int dimension,
+                                                     [[maybe_unused]] index_t value,
+                                                     [[maybe_unused]] const char* reason) {
+  STRATA_THROW_OR_TRAP(throw_extent(dimension, value, reason));
+}
+[[noreturn]] STRATA_FUNCTION inline void fail_extents_overflow([[maybe_unused]] const index_t* extents,
+                                                               [[maybe_unused]] int rank,
+                                                               [[maybe_unused]] const char* index_type) {
+  STRATA_THROW_OR_TRAP(throw_extents_overflow(extents, rank, index_type));
+}
+[[noreturn]] STRATA_FUNCTION inline void fail_rank([[maybe_unused]] int rank, [[maybe_unused]] int wanted,
+                                                   [[maybe_unused]] const char* what) {
+  STRATA_THROW_OR_TRAP(throw_rank(rank, wanted, what));
+}
+[[noreturn]] STRATA_FUNCTION inline void fail_layout([[maybe_unused]] const char* reason,
+                                                     [[maybe_unused]] index_t value,
+                                                     [[maybe_unused]] index_t modulus) {
+  STRATA_THROW_OR_TRAP(throw_layout(reason, value, modulus));
+}
+
+#undef STRATA_THROW_OR_TRAP
 
 }  // namespace strata::inline STRATA_ABI::detail

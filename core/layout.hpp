@@ -84,7 +84,7 @@ class MappingBase {
 #endif
 
  protected:
-  STRATA_FUNCTION constexpr MappingBase() = default;
+  constexpr MappingBase() = default;
   constexpr explicit MappingBase(const E& extents) : MappingBase(extents, whole(extents)) {}
   constexpr MappingBase(const E& extents, [[maybe_unused]] ResidentRows rows)
       : extents_(extents)
@@ -138,7 +138,7 @@ STRATA_FUNCTION constexpr Index column_offset(const E& extents, int r, First fir
 }
 
 template <class E>
-constexpr void describe_extents(LayoutDescriptor& d, const E& extents) {
+STRATA_FUNCTION constexpr void describe_extents(LayoutDescriptor& d, const E& extents) {
   d.rank = extents.rank();
   for (int r = 0; r < d.rank; ++r) d.extent[r] = extents.extent(r);
 }

@@ -32,7 +32,7 @@ struct LayoutDescriptor {
 };
 
 /// The offset in elements that index 0 contributes, without `shift`.
-constexpr index_t leading_offset(const LayoutDescriptor& layout, index_t i) {
+STRATA_FUNCTION constexpr index_t leading_offset(const LayoutDescriptor& layout, index_t i) {
   if (layout.tile_log2 < 0) return i * layout.stride[0];
   const index_t p = i + layout.phase;
   const index_t lane = p & ((index_t{1} << layout.tile_log2) - 1);
@@ -40,7 +40,7 @@ constexpr index_t leading_offset(const LayoutDescriptor& layout, index_t i) {
 }
 
 /// The offset in elements of `index`, an array of `layout.rank` indices.
-constexpr index_t offset_of(const LayoutDescriptor& layout, const index_t* index) {
+STRATA_FUNCTION constexpr index_t offset_of(const LayoutDescriptor& layout, const index_t* index) {
   if (layout.offset != nullptr) return layout.offset(layout.mapping, index);
   if (layout.rank == 0) return layout.shift;
   index_t result = leading_offset(layout, index[0]) + layout.shift;
@@ -50,7 +50,7 @@ constexpr index_t offset_of(const LayoutDescriptor& layout, const index_t* index
 
 /// The number of elements: the product of the extents, 1 for rank 0. An empty array may have other extents
 /// whose product overflows.
-constexpr index_t element_count(const LayoutDescriptor& layout) {
+STRATA_FUNCTION constexpr index_t element_count(const LayoutDescriptor& layout) {
   for (int r = 0; r < layout.rank; ++r)
     if (layout.extent[r] == 0) return 0;
   index_t result = 1;

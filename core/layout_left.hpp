@@ -16,10 +16,11 @@ class LeftMapping : public MappingBase<E, Index> {
  public:
   static constexpr bool is_strided = true;
 
-  STRATA_FUNCTION constexpr LeftMapping() = default;
-  constexpr explicit LeftMapping(const E& extents) : LeftMapping(extents, Base::whole(extents)) {}
+  constexpr LeftMapping() = default;
+  STRATA_FUNCTION constexpr explicit LeftMapping(const E& extents)
+      : LeftMapping(extents, Base::whole(extents)) {}
   /// The rows [rows.begin, rows.end) are resident, columns are `column_stride` elements apart (0: densely).
-  constexpr LeftMapping(const E& extents, ResidentRows rows, index_t column_stride = 0)
+  STRATA_FUNCTION constexpr LeftMapping(const E& extents, ResidentRows rows, index_t column_stride = 0)
       : Base(extents, rows) {
     this->leading_ = static_cast<Index>(column_stride != 0 ? column_stride : rows.end - rows.begin);
     this->shift_ = static_cast<Index>(-rows.begin);
@@ -42,14 +43,18 @@ class LeftMapping : public MappingBase<E, Index> {
     return s;
   }
   /// The elements that storage for the resident `rows` takes.
-  constexpr index_t span_size(ResidentRows rows) const {
+  STRATA_FUNCTION constexpr index_t span_size(ResidentRows rows) const {
     const index_t columns = this->product_from(1), count = rows.end - rows.begin;
     return count == 0 || columns == 0 ? 0 : (columns - 1) * this->leading_ + count;
   }
-  constexpr index_t required_span_size() const { return span_size(Base::whole(this->extents_)); }
-  constexpr bool is_exhaustive() const { return required_span_size() == this->product_from(0); }
+  STRATA_FUNCTION constexpr index_t required_span_size() const {
+    return span_size(Base::whole(this->extents_));
+  }
+  STRATA_FUNCTION constexpr bool is_exhaustive() const {
+    return required_span_size() == this->product_from(0);
+  }
 
-  constexpr LayoutDescriptor describe() const {
+  STRATA_FUNCTION constexpr LayoutDescriptor describe() const {
     LayoutDescriptor d{};
     describe_extents(d, this->extents_);
     for (int r = 0; r < d.rank; ++r) d.stride[r] = stride(r);

@@ -18,10 +18,10 @@ class OffsetMapping {
   using index_type = typename Inner::index_type;
   static constexpr bool is_strided = Inner::is_strided;
 
-  STRATA_FUNCTION constexpr OffsetMapping() = default;
-  constexpr explicit OffsetMapping(const E& extents) : inner_(extents) {}
+  constexpr OffsetMapping() = default;
+  STRATA_FUNCTION constexpr explicit OffsetMapping(const E& extents) : inner_(extents) {}
   /// Index r runs from begins[r] to begins[r] + extents.extent(r) - 1.
-  constexpr OffsetMapping(const E& extents, const index_t* begins) : inner_(extents) {
+  STRATA_FUNCTION constexpr OffsetMapping(const E& extents, const index_t* begins) : inner_(extents) {
     for (int r = 0; r < extents.rank(); ++r) begin_[r] = begins[r];
     if constexpr (is_strided)
       for (int r = 0; r < extents.rank(); ++r) base_ -= static_cast<index_type>(begins[r] * inner_.stride(r));
@@ -51,12 +51,12 @@ class OffsetMapping {
   STRATA_FUNCTION constexpr index_t stride(int r) const requires Inner::is_strided {
     return inner_.stride(r);
   }
-  constexpr index_t required_span_size() const { return inner_.required_span_size(); }
-  constexpr index_t span_size(ResidentRows) const { return inner_.required_span_size(); }
-  constexpr bool is_exhaustive() const { return inner_.is_exhaustive(); }
+  STRATA_FUNCTION constexpr index_t required_span_size() const { return inner_.required_span_size(); }
+  STRATA_FUNCTION constexpr index_t span_size(ResidentRows) const { return inner_.required_span_size(); }
+  STRATA_FUNCTION constexpr bool is_exhaustive() const { return inner_.is_exhaustive(); }
   /// Counted from index 0 of the description, which is begin(r) here.
-  constexpr LayoutDescriptor describe() const { return inner_.describe(); }
-  constexpr const Inner& from_zero() const { return inner_; }
+  STRATA_FUNCTION constexpr LayoutDescriptor describe() const { return inner_.describe(); }
+  STRATA_FUNCTION constexpr const Inner& from_zero() const { return inner_; }
 
  private:
   template <std::size_t... R>

@@ -16,10 +16,12 @@ class RightMapping : public MappingBase<E, Index> {
  public:
   static constexpr bool is_strided = true;
 
-  STRATA_FUNCTION constexpr RightMapping() = default;
-  constexpr explicit RightMapping(const E& extents) : RightMapping(extents, Base::whole(extents)) {}
+  constexpr RightMapping() = default;
+  STRATA_FUNCTION constexpr explicit RightMapping(const E& extents)
+      : RightMapping(extents, Base::whole(extents)) {}
   /// The rows [rows.begin, rows.end) are resident, `row_stride` elements apart (0: densely).
-  constexpr RightMapping(const E& extents, ResidentRows rows, index_t row_stride = 0) : Base(extents, rows) {
+  STRATA_FUNCTION constexpr RightMapping(const E& extents, ResidentRows rows, index_t row_stride = 0)
+      : Base(extents, rows) {
     this->leading_ = static_cast<Index>(row_stride != 0 ? row_stride : this->product_from(1));
     this->shift_ = static_cast<Index>(-rows.begin * this->leading_);
   }
@@ -38,15 +40,19 @@ class RightMapping : public MappingBase<E, Index> {
     return r == 0 && this->extents_.rank() > 1 ? this->leading_ : this->product_from(r + 1);
   }
   /// The elements that storage for the resident `rows` takes.
-  constexpr index_t span_size(ResidentRows rows) const {
+  STRATA_FUNCTION constexpr index_t span_size(ResidentRows rows) const {
     if (this->extents_.rank() == 0) return 1;
     const index_t row = this->product_from(1), count = rows.end - rows.begin;
     return count == 0 || row == 0 ? 0 : (count - 1) * stride(0) + row;
   }
-  constexpr index_t required_span_size() const { return span_size(Base::whole(this->extents_)); }
-  constexpr bool is_exhaustive() const { return required_span_size() == this->product_from(0); }
+  STRATA_FUNCTION constexpr index_t required_span_size() const {
+    return span_size(Base::whole(this->extents_));
+  }
+  STRATA_FUNCTION constexpr bool is_exhaustive() const {
+    return required_span_size() == this->product_from(0);
+  }
 
-  constexpr LayoutDescriptor describe() const {
+  STRATA_FUNCTION constexpr LayoutDescriptor describe() const {
     LayoutDescriptor d{};
     describe_extents(d, this->extents_);
     for (int r = 0; r < d.rank; ++r) d.stride[r] = stride(r);

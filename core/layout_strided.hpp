@@ -15,20 +15,21 @@ class StridedMapping : public MappingBase<E, Index> {
  public:
   static constexpr bool is_strided = true;
 
-  STRATA_FUNCTION constexpr StridedMapping() = default;
+  constexpr StridedMapping() = default;
   /// The strides of LayoutRight.
-  constexpr explicit StridedMapping(const E& extents) : Base(extents) {
+  STRATA_FUNCTION constexpr explicit StridedMapping(const E& extents) : Base(extents) {
     for (int r = 0; r < extents.rank(); ++r) stride_[r] = static_cast<Index>(this->product_from(r + 1));
     if (extents.rank() > 0) this->leading_ = stride_[0];
   }
   /// From the extents and one stride, in elements, for each dimension.
-  constexpr StridedMapping(const E& extents, const index_t* strides, index_t shift = 0) : Base(extents) {
+  STRATA_FUNCTION constexpr StridedMapping(const E& extents, const index_t* strides, index_t shift = 0)
+      : Base(extents) {
     for (int r = 0; r < extents.rank(); ++r) stride_[r] = static_cast<Index>(strides[r]);
     if (extents.rank() > 0) this->leading_ = stride_[0];
     this->shift_ = static_cast<Index>(shift);
   }
   /// The rows [rows.begin, rows.end) are resident, with the strides of LayoutRight.
-  constexpr StridedMapping(const E& extents, ResidentRows rows) : StridedMapping(extents) {
+  STRATA_FUNCTION constexpr StridedMapping(const E& extents, ResidentRows rows) : StridedMapping(extents) {
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
     this->resident_ = rows;
 #endif
@@ -44,7 +45,7 @@ class StridedMapping : public MappingBase<E, Index> {
   }
 
   STRATA_FUNCTION constexpr index_t stride(int r) const { return stride_[r]; }
-  constexpr index_t required_span_size() const {
+  STRATA_FUNCTION constexpr index_t required_span_size() const {
     index_t span = 1;
     for (int r = 0; r < this->extents_.rank(); ++r) {
       if (this->extents_.extent(r) == 0) return 0;
@@ -52,10 +53,12 @@ class StridedMapping : public MappingBase<E, Index> {
     }
     return span;
   }
-  constexpr index_t span_size(ResidentRows) const { return required_span_size(); }
-  constexpr bool is_exhaustive() const { return required_span_size() == this->product_from(0); }
+  STRATA_FUNCTION constexpr index_t span_size(ResidentRows) const { return required_span_size(); }
+  STRATA_FUNCTION constexpr bool is_exhaustive() const {
+    return required_span_size() == this->product_from(0);
+  }
 
-  constexpr LayoutDescriptor describe() const {
+  STRATA_FUNCTION constexpr LayoutDescriptor describe() const {
     LayoutDescriptor d{};
     describe_extents(d, this->extents_);
     for (int r = 0; r < d.rank; ++r) d.stride[r] = stride_[r];

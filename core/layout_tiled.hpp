@@ -37,10 +37,11 @@ class TiledMapping : public MappingBase<E, Index> {
   static constexpr bool is_strided = false;
   static constexpr int tile = W;
 
-  STRATA_FUNCTION constexpr TiledMapping() = default;
-  constexpr explicit TiledMapping(const E& extents) : TiledMapping(extents, Base::whole(extents)) {}
+  constexpr TiledMapping() = default;
+  STRATA_FUNCTION constexpr explicit TiledMapping(const E& extents)
+      : TiledMapping(extents, Base::whole(extents)) {}
   /// The tiles that hold rows [rows.begin, rows.end) are resident.
-  constexpr TiledMapping(const E& extents, ResidentRows rows) : Base(extents, rows) {
+  STRATA_FUNCTION constexpr TiledMapping(const E& extents, ResidentRows rows) : Base(extents, rows) {
     const index_t tile_stride = checked_tile_stride(extents);
     this->leading_ = static_cast<Index>(tile_stride);
     this->shift_ = static_cast<Index>(-(rows.begin >> log2_of(W)) * tile_stride);
@@ -54,15 +55,19 @@ class TiledMapping : public MappingBase<E, Index> {
   }
 
   /// The elements that storage for the resident `rows` takes: whole tiles.
-  constexpr index_t span_size(ResidentRows rows) const {
+  STRATA_FUNCTION constexpr index_t span_size(ResidentRows rows) const {
     if (this->extents_.rank() == 0) return 1;
     if (rows.begin == rows.end) return 0;
     return (((rows.end + mask) >> log2_of(W)) - (rows.begin >> log2_of(W))) * this->leading_;
   }
-  constexpr index_t required_span_size() const { return span_size(Base::whole(this->extents_)); }
-  constexpr bool is_exhaustive() const { return required_span_size() == this->product_from(0); }
+  STRATA_FUNCTION constexpr index_t required_span_size() const {
+    return span_size(Base::whole(this->extents_));
+  }
+  STRATA_FUNCTION constexpr bool is_exhaustive() const {
+    return required_span_size() == this->product_from(0);
+  }
 
-  constexpr LayoutDescriptor describe() const {
+  STRATA_FUNCTION constexpr LayoutDescriptor describe() const {
     LayoutDescriptor d{};
     describe_extents(d, this->extents_);
     d.shift = this->shift_;
@@ -77,7 +82,7 @@ class TiledMapping : public MappingBase<E, Index> {
 
  private:
   // The padded size, too, must fit the index type.
-  static constexpr index_t checked_tile_stride(const E& extents) {
+  STRATA_FUNCTION static constexpr index_t checked_tile_stride(const E& extents) {
     if (extents.rank() == 0) return 1;
     constexpr index_t limit = sizeof(Index) == 4 ? INT32_MAX : INT64_MAX;
     index_t row = 1;
@@ -86,6 +91,7 @@ class TiledMapping : public MappingBase<E, Index> {
     const index_t tile_size = bounded_product(row, W, limit);
     if (tile_size < 0 || bounded_product(tiles, tile_size, limit) < 0) {
       const index_t padded[] = {tiles, row, W};
+
       fail_extents_overflow(padded, 3, limit == INT32_MAX ? "int32 indices" : "64-bit indices");
     }
     return tile_size;
@@ -101,14 +107,14 @@ class TiledPartMapping : public MappingBase<E, Index> {
  public:
   static constexpr bool is_strided = false;
 
-  STRATA_FUNCTION constexpr TiledPartMapping() = default;
+  constexpr TiledPartMapping() = default;
   /// Dense, beginning at a tile boundary.
-  constexpr explicit TiledPartMapping(const E& extents) : Base(extents) {
+  STRATA_FUNCTION constexpr explicit TiledPartMapping(const E& extents) : Base(extents) {
     for (int r = 1; r < extents.rank(); ++r) stride_[r] = static_cast<Index>(this->product_from(r + 1) * W);
     this->leading_ = static_cast<Index>(extents.rank() > 0 ? this->product_from(1) * W : 1);
   }
-  constexpr TiledPartMapping(const E& extents, index_t tile_stride, const index_t* strides, index_t phase,
-                             index_t shift)
+  STRATA_FUNCTION constexpr TiledPartMapping(const E& extents, index_t tile_stride, const index_t* strides,
+                                             index_t phase, index_t shift)
       : Base(extents), phase_(static_cast<Index>(phase)) {
     this->leading_ = static_cast<Index>(tile_stride);
     this->shift_ = static_cast<Index>(shift);
@@ -125,7 +131,7 @@ class TiledPartMapping : public MappingBase<E, Index> {
     return offset;
   }
 
-  constexpr index_t required_span_size() const {
+  STRATA_FUNCTION constexpr index_t required_span_size() const {
     index_t span = 1;
     for (int r = 0; r < this->extents_.rank(); ++r) {
       if (this->extents_.extent(r) == 0) return 0;
@@ -135,10 +141,10 @@ class TiledPartMapping : public MappingBase<E, Index> {
                ? 1
                : span + ((this->extents_.extent(0) + phase_ - 1) >> log2_of(W)) * this->leading_ + W - 1;
   }
-  constexpr index_t span_size(ResidentRows) const { return required_span_size(); }
-  constexpr bool is_exhaustive() const { return false; }
+  STRATA_FUNCTION constexpr index_t span_size(ResidentRows) const { return required_span_size(); }
+  STRATA_FUNCTION constexpr bool is_exhaustive() const { return false; }
 
-  constexpr LayoutDescriptor describe() const {
+  STRATA_FUNCTION constexpr LayoutDescriptor describe() const {
     LayoutDescriptor d{};
     describe_extents(d, this->extents_);
     d.shift = this->shift_;

@@ -1,3 +1,4 @@
+#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <string>
@@ -37,6 +38,7 @@ void finalize() {
 
 Runtime::Runtime(int& argc, char** argv) {
   if (parse_settings(argc, argv)) std::exit(0);
+  if (settings().print_config) std::fputs(settings_help().c_str(), stdout);
 }
 
 namespace detail {

@@ -16,7 +16,7 @@ struct LaunchInfo {
   const char* kernel_type;  // mangled
   QueueState* queue;        // null: the default queue of the instance that the kernel's views live on
   int instance;             // the instance asked for; -1: that of the views
-  double cost = 0;          // seconds of work, for devices with virtual time; 0: from the number of items
+
 };
 
 /// A work range of `Rank` dimensions, cut into tiles; rows (left-most indices) stay in order.

@@ -131,7 +131,7 @@ STRATA_FUNCTION constexpr Mapping mdspan_mapping(const V& view,
                                                  const typename Mapping::extents_type& extents) {
   constexpr int rank = static_cast<int>(Mapping::extents_type::rank());
   if constexpr (requires(const Mapping& m) { Mapping(extents, m.strides()); }) {
-    using Strides = decltype(std::declval<const Mapping&>().strides());
+    using Strides = std::remove_cvref_t<decltype(std::declval<const Mapping&>().strides())>;
     Strides strides{};
     if constexpr (rank > 0)
       for (int r = 0; r < rank; ++r)

@@ -47,7 +47,7 @@ struct DummyElement {
 template <bool Managed>
 class Ownership {
  public:
-  STRATA_FUNCTION constexpr Ownership() = default;
+  constexpr Ownership() = default;
   STRATA_FUNCTION explicit Ownership(const AllocationRef& allocation) : allocation_(allocation) {}
   STRATA_FUNCTION constexpr const AllocationRef& allocation() const { return allocation_; }
 
@@ -57,7 +57,7 @@ class Ownership {
 template <>
 class Ownership<false> {
  public:
-  STRATA_FUNCTION constexpr Ownership() = default;
+  constexpr Ownership() = default;
   STRATA_FUNCTION constexpr explicit Ownership(const AllocationRef&) {}
   STRATA_FUNCTION static AllocationRef allocation() { return AllocationRef(); }
 };
@@ -114,8 +114,8 @@ class View : private detail::Ownership<is_managed_v<AccessType>> {
       : data_(data), mapping_(ExtentsType()) {}
 
   /// A view that shares the ownership of the allocation `owner`.
-  View(const detail::AllocationRef& allocation, T* data, const mapping_type& mapping)
-      : Owner(allocation), data_(data), mapping_(mapping) {}
+  View(const detail::AllocationRef& owner, T* data, const mapping_type& mapping)
+      : Owner(owner), data_(data), mapping_(mapping) {}
 
   /// A view of the same elements: from non-const to const, between devices that share a memory, between kinds
   /// of access, and from any strided layout to LayoutStrided.

@@ -348,7 +348,8 @@ TYPED_TEST(ParallelFor, NeverTouchesTheCountsOfItsViews) {
   const auto counts = create<Vector<long, D>>("counts", 1021);
   const Vector<long, D>* const outside = &x;
 
-  // The copy inside the kernel is not counted, and nobody else's is; the lambda here holds one.
+  // The copies that the device works on are not counted; those of the host are: here, in the lambda, and,
+  // until the launch returns, in what it hands to the device.
   const auto kernel = [=](int i) {
     const auto copy = x;
     copy(i) = copy.use_count();
@@ -359,7 +360,7 @@ TYPED_TEST(ParallelFor, NeverTouchesTheCountsOfItsViews) {
   const long while_queued = x.use_count();
 
   for (const long seen : values_of(x)) ASSERT_EQ(seen, 0);
-  for (const long seen : values_of(counts)) ASSERT_EQ(seen, 2);
+  for (const long seen : values_of(counts)) ASSERT_TRUE(seen == 2 || seen == 3) << seen;
   EXPECT_EQ(while_queued, 2);
   EXPECT_EQ(x.use_count(), 2);
 }

@@ -244,6 +244,19 @@ LayoutDescriptor user_supplied(index_t rows, const index_t& columns) {
   return d;
 }
 
+TEST(CopyExecute, ALongFillKeepsItsPatternAcrossTheChunksOfAllThreads) {
+  struct Triple {
+    std::uint32_t a, b, c;
+    bool operator==(const Triple&) const = default;
+  };
+  const Triple value{1, 2, 3};
+  std::vector<Triple> filled(850 * 600);
+
+  fill_on_host(filled.data(), row_major(850, 600, 600), &value, sizeof value, {run_on_two_threads});
+
+  EXPECT_EQ(std::count(filled.begin(), filled.end(), value), 850 * 600);
+}
+
 TEST(CopyExecute, UserSuppliedLayoutsAreCopiedAndFilledByElement) {
   const index_t columns = 600;
   const LayoutDescriptor user = user_supplied(700, columns);

@@ -124,17 +124,17 @@ class FinalizeCenterOfMass {
 template <class Device>
 class PaperFunctors : public ::testing::Test {
  protected:
-  using array_type = strata::MDArray<double, Device>;
-  using value_type = typename paper::ExampleReduceFunctor<Device>::value_type;
+  using Array = strata::MDArray<double, Device>;
+  using Sums = typename paper::ExampleReduceFunctor<Device>::value_type;
 
   struct Masses {
-    array_type mass, coord;
-    value_type sums{{0, 0, 0}, 0};  // of a plain loop; exact, as all terms are small multiples of 1/8
+    Array mass, coord;
+    Sums sums{{0, 0, 0}, 0};  // of a plain loop; exact, as all terms are small multiples of 1/8
   };
   static Masses make_masses(int n) {
     Masses r;
-    r.mass = strata::create_mdarray<array_type>(n);
-    r.coord = strata::create_mdarray<array_type>(n, 3);
+    r.mass = strata::create_mdarray<Array>(n);
+    r.coord = strata::create_mdarray<Array>(n, 3);
     const auto mass = strata::create_mirror(r.mass);
     const auto coord = strata::create_mirror(r.coord);
     for (int i = 0; i < n; ++i) {
@@ -149,7 +149,7 @@ class PaperFunctors : public ::testing::Test {
     strata::deep_copy(r.coord, coord);
     return r;
   }
-  static void expect_equal(const value_type& found, const value_type& expected) {
+  static void expect_equal(const Sums& found, const Sums& expected) {
     EXPECT_EQ(found.m, expected.m);
     for (int d = 0; d < 3; ++d) EXPECT_EQ(found.cm[d], expected.cm[d]) << "coordinate " << d;
   }
@@ -158,9 +158,9 @@ TYPED_TEST_SUITE(PaperFunctors, strata_tests::TestDevices, strata_tests::DeviceN
 
 TYPED_TEST(PaperFunctors, Figure6AveragesTheLastDimension) {
   using namespace paper;
-  using array_type = MDArray<double, TypeParam>;
+  using DeviceArray = MDArray<double, TypeParam>;
   const int nP = 1001, n1 = 4, n2 = 3;
-  const array_type myX = create_mdarray<array_type>(nP, n1, n2), myY = create_mdarray<array_type>(nP, n1);
+  const DeviceArray myX = create_mdarray<DeviceArray>(nP, n1, n2), myY = create_mdarray<DeviceArray>(nP, n1);
   const auto x = create_mirror(myX);
   for (int i = 0; i < nP; ++i)
     for (int j = 0; j < n1; ++j)
@@ -191,7 +191,7 @@ TYPED_TEST(PaperFunctors, Figure11SumsIntoAnArgument) {
   using namespace paper;
   const size_t NP = 5003;
   const auto [mass, coord, expected] = this->make_masses(NP);
-  typename TestFixture::value_type result;
+  typename TestFixture::Sums result;
 
   parallel_reduce(NP, ExampleReduceFunctor(mass, coord), result);
 
@@ -200,10 +200,9 @@ TYPED_TEST(PaperFunctors, Figure11SumsIntoAnArgument) {
 
 TYPED_TEST(PaperFunctors, Figure11FinalizesOnTheDevice) {
   using namespace paper;
-  using value_type = typename TestFixture::value_type;
   const size_t NP = 5003;
   const auto [mass, coord, expected] = this->make_masses(NP);
-  const auto result = create_value<Value<value_type, TypeParam>>();
+  const auto result = create_value<Value<typename TestFixture::Sums, TypeParam>>();
 
   parallel_reduce(NP, ExampleReduceFunctor(mass, coord), ExampleFinalizeFunctor(result));
 
@@ -212,10 +211,9 @@ TYPED_TEST(PaperFunctors, Figure11FinalizesOnTheDevice) {
 
 TYPED_TEST(PaperFunctors, JoinWithoutVolatileAndFinalizeByReferenceDoTheSame) {
   using namespace paper;
-  using value_type = typename TestFixture::value_type;
   const int nP = 5003;
   auto [mass, coord, expected] = this->make_masses(nP);
-  const auto result = create_value<Value<value_type, TypeParam>>();
+  const auto result = create_value<Value<typename TestFixture::Sums, TypeParam>>();
 
   parallel_reduce(nP, ReduceWithoutVolatile<TypeParam>(mass, coord), FinalizeCenterOfMass<TypeParam>{result});
 

@@ -1,0 +1,561 @@
+// parallel_reduce: where results go, how values are joined, and the bits of floating-point sums.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <strata/core/reduction_tree.hpp>
+#include <strata/devices/chunk.hpp>
+#include <strata/devices/host_execution.hpp>
+
+#include "arrays.hpp"
+
+namespace {
+
+using namespace strata;
+using namespace strata_tests;
+
+template <class D>
+class ParallelReduce : public ::testing::Test {};
+TYPED_TEST_SUITE(ParallelReduce, TestDevices, DeviceName);
+
+// ---- the paper's forms
+
+// x . y, as in figure 11 of the Kokkos Array paper.
+template <class D>
+struct Dot {
+  using device_type = D;
+  using value_type = double;
+  Vector<double, D> x, y;
+
+  STRATA_FUNCTION void operator()(int i, double& update) const { update += x(i) * y(i); }
+  STRATA_FUNCTION static void init(double& update) { update = 0; }
+  STRATA_FUNCTION static void join(volatile double& update, const volatile double& input) {
+    update = update + input;
+  }
+};
+
+// Finalize functors: by reference to const, and by reference, which may change the value on its way.
+template <class D>
+struct StoreRoot {
+  Value<double, D> root;
+  STRATA_FUNCTION void operator()(const double& sum) const { *root = sum < 0 ? -1 : sum + 0.25; }
+};
+template <class D>
+struct ScaleAndStore {
+  Value<double, D> scaled;
+  STRATA_FUNCTION void operator()(double& sum) const {
+    sum *= 2;
+    *scaled = sum;
+  }
+};
+
+TYPED_TEST(ParallelReduce, ReturnsStoresOrFinalizesTheSameValue) {
+  using D = TypeParam;
+  for (const index_t n : loop_sizes) {
+    const Dot<D> dot{make_vector<double, D>(n, [](index_t i) { return i % 7; }),
+                     make_vector<double, D>(n, [](index_t i) { return i % 5 - 2; })};
+    double expected = 0;
+    for (index_t i = 0; i < n; ++i) expected += static_cast<double>((i % 7) * (i % 5 - 2));
+    const auto root = create<Value<double, D>>("root"), scaled = create<Value<double, D>>("scaled"),
+               plain = create<Value<double, D>>("plain");
+    double stored = -1;
+
+    const double returned = parallel_reduce(n, dot);
+    parallel_reduce("dot", n, dot, stored);
+    parallel_reduce(n, dot, StoreRoot<D>{root});
+    parallel_reduce(n, dot, ScaleAndStore<D>{scaled});
+    parallel_reduce(n, dot, plain);
+
+    EXPECT_EQ(returned, expected) << n;
+    EXPECT_EQ(stored, expected) << n;
+    EXPECT_EQ(value_of(root), expected < 0 ? -1 : expected + 0.25) << n;
+    EXPECT_EQ(value_of(scaled), 2 * expected) << n;
+    EXPECT_EQ(value_of(plain), expected) << n;
+  }
+}
+
+// With a state of its own in init and join: values are kept modulo a number known at run time.
+template <class D, class Index>
+struct SumModulo {
+  using device_type = D;
+  using value_type = std::int64_t;
+  Vector<std::int64_t, D> x;
+  std::int64_t modulus;
+
+  STRATA_FUNCTION void operator()(Index i, std::int64_t& update) const {
+    update = (update + x(i)) % modulus;
+  }
+  STRATA_FUNCTION void init(std::int64_t& update) const { update = 0; }
+  STRATA_FUNCTION void join(std::int64_t& update, const std::int64_t& input) const {
+    update = (update + input) % modulus;
+  }
+};
+
+TYPED_TEST(ParallelReduce, AsksTheFunctorObjectForInitAndJoin) {
+  using D = TypeParam;
+  const auto x = make_vector<std::int64_t, D>(5003, [](index_t i) { return i * i; });
+  std::int64_t expected = 0;
+  for (std::int64_t i = 0; i < 5003; ++i) expected = (expected + i * i) % 10007;
+
+  EXPECT_EQ(parallel_reduce(5003, SumModulo<D, int>{x, 10007}), expected);
+  EXPECT_EQ(parallel_reduce(5003, SumModulo<D, typename D::index_type>{x, 10007}), expected);
+}
+
+struct Kinetic {
+  using value_type = double;
+  STRATA_FUNCTION void operator()(auto i, auto mass, auto velocity, double& energy) const {
+    energy += mass(i) * velocity(i);
+  }
+  STRATA_FUNCTION static void init(double& v) { v = 0; }
+  STRATA_FUNCTION static void join(double& v, const double& o) { v += o; }
+};
+struct Weighted {};
+struct TaggedSum {
+  STRATA_FUNCTION void operator()(Weighted, auto i, auto x, double& sum) const {
+    sum += static_cast<double>(index_t(i)) * x(i);
+  }
+};
+
+TYPED_TEST(ParallelReduce, TakesWithTagsLambdasAndQueues) {
+  using D = TypeParam;
+  constexpr index_t n = 1021;
+  const auto x = make_vector<double, D>(n, [](index_t) { return 2; });
+  const auto y = make_vector<double, D>(n, [](index_t i) { return i; });
+  const Queue<D> queue;
+  const auto on_queue = create<Value<double, D>>("on queue");
+  double energy = 0, weighted = 0, lambda = 0;
+
+  const double returned = parallel_reduce("energy", range(1, n), with(Kinetic{}, x, y));
+  parallel_reduce(range(1, n).dynamic(), with(Kinetic{}, x, y), energy);
+  parallel_reduce(tagged<Weighted>(n), with(TaggedSum{}, x), Sum(weighted));
+  parallel_reduce(on(D{}), n, [=](int i, double& s) { s += y(i); }, Sum(lambda));
+  parallel_reduce("queued", on(queue), n, [=](auto i, double& s) { s += x(i); }, Sum(on_queue));
+  queue.wait();
+
+  EXPECT_EQ(returned, 1021.0 * 1020);
+  EXPECT_EQ(energy, 1021.0 * 1020);
+  EXPECT_EQ(weighted, 1021.0 * 1020);
+  EXPECT_EQ(lambda, 1021.0 * 510);
+  EXPECT_EQ(value_of(on_queue), 2042.0);
+}
+
+// The result of one launch is the input of the next, with nobody waiting between.
+TYPED_TEST(ParallelReduce, ResultsThatStayOnTheDeviceAreOrderedBeforeLaterKernels) {
+  using D = TypeParam;
+  const auto x = make_vector<double, D>(600, [](index_t) { return 1; });
+  const auto sum = create<Value<double, D>>("sum");
+
+  for (int round = 0; round < 3; ++round) {
+    parallel_reduce(on(D{}), 600, [=](int i, double& s) { s += x(i); }, Sum(sum));
+    parallel_for(on(D{}), 600, [=](int i) { x(i) += *sum; });
+  }
+
+  double expected = 1;
+  for (int round = 0; round < 3; ++round) expected += 600 * expected;
+  for (const double v : values_of(x)) ASSERT_EQ(v, expected);
+}
+
+// ---- named reducers
+
+TYPED_TEST(ParallelReduce, NamedReducersAgreeWithASequentialLoop) {
+  using D = TypeParam;
+  for (const index_t n : loop_sizes) {
+    const auto number = [](index_t i) { return static_cast<int>(mix(static_cast<std::uint64_t>(i)) % 200) - 100; };
+    const auto x = make_vector<int, D>(n, number);
+    int sum = 7, least = 7, most = 7;
+    double product = 7;
+    MinMaxValue<int> both{7, 7};
+    ValueLocation<int> first_least{7, 7}, first_most{7, 7};
+    bool all_small = false, any_large = true;
+    unsigned common = 7, seen = 7;
+
+    parallel_reduce(on(D{}), n, [=](int i, int& v) { v += x(i); }, Sum(sum));
+    parallel_reduce(on(D{}), n, [=](int i, double& v) { v *= i % 37 == 0 ? 2 : 1; }, Prod(product));
+    parallel_reduce(on(D{}), n, [=](int i, int& v) { v = std::min(v, x(i)); }, Min(least));
+    parallel_reduce(on(D{}), n, [=](int i, int& v) { v = std::max(v, x(i)); }, Max(most));
+    parallel_reduce(
+        on(D{}), n,
+        [=](int i, MinMaxValue<int>& v) { v = {std::min(v.min, x(i)), std::max(v.max, x(i))}; }, MinMax(both));
+    parallel_reduce(
+        on(D{}), n,
+        [=](int i, ValueLocation<int>& v) {
+          if (x(i) < v.value || (x(i) == v.value && i < v.location)) v = {x(i), i};
+        },
+        MinLoc(first_least));
+    parallel_reduce(
+        on(D{}), n,
+        [=](int i, ValueLocation<int>& v) {
+          if (x(i) > v.value || (x(i) == v.value && i < v.location)) v = {x(i), i};
+        },
+        MaxLoc(first_most));
+    parallel_reduce(on(D{}), n, [=](int i, bool& v) { v = v && x(i) < 99; }, LogicalAnd(all_small));
+    parallel_reduce(on(D{}), n, [=](int i, bool& v) { v = v || x(i) >= 99; }, LogicalOr(any_large));
+    parallel_reduce(
+        on(D{}), n, [=](int i, unsigned& v) { v &= ~(1U << (x(i) & 31)); }, BitAnd(common));
+    parallel_reduce(on(D{}), n, [=](int i, unsigned& v) { v |= 1U << (x(i) & 31); }, BitOr(seen));
+
+    int e_sum = 0, e_least = std::numeric_limits<int>::max(), e_most = std::numeric_limits<int>::lowest();
+    double e_product = 1;
+    index_t at_least = std::numeric_limits<index_t>::max(), at_most = at_least;
+    bool e_large = false;
+    unsigned e_seen = 0;
+    for (index_t i = 0; i < n; ++i) {
+      const int v = number(i);
+      e_sum += v;
+      e_product *= i % 37 == 0 ? 2 : 1;
+      if (v < e_least || i == 0) e_least = v, at_least = i;
+      if (v > e_most || i == 0) e_most = v, at_most = i;
+      e_large = e_large || v >= 99;
+      e_seen |= 1U << (v & 31);
+    }
+    ASSERT_EQ(sum, e_sum) << n;
+    ASSERT_EQ(product, e_product) << n;
+    ASSERT_EQ(least, e_least) << n;
+    ASSERT_EQ(most, e_most) << n;
+    ASSERT_EQ(both.min, e_least) << n;
+    ASSERT_EQ(both.max, e_most) << n;
+    ASSERT_EQ(first_least.value, e_least) << n;
+    ASSERT_EQ(first_least.location, at_least) << n;
+    ASSERT_EQ(first_most.value, e_most) << n;
+    ASSERT_EQ(first_most.location, at_most) << n;
+    ASSERT_EQ(all_small, !e_large) << n;
+    ASSERT_EQ(any_large, e_large) << n;
+    ASSERT_EQ(common, ~e_seen) << n;
+    ASSERT_EQ(seen, e_seen) << n;
+  }
+}
+
+TYPED_TEST(ParallelReduce, SeveralResultsComeFromOnePass) {
+  using D = TypeParam;
+  const auto x = make_vector<double, D>(2053, [](index_t i) { return (i * 37) % 2053; });
+  const auto calls = create<Vector<int, D>>("calls", 2053);
+  const auto greatest = create<Value<double, D>>("greatest");
+  double sum = 0;
+  int count = 0;
+  ValueLocation<double> least{};
+
+  parallel_reduce(
+      on(D{}), 2053,
+      [=](auto i, double& s, double& g, int& c, ValueLocation<double>& l) {
+        calls(i) += 1;
+        s += x(i);
+        g = x(i) > g ? x(i) : g;
+        c += 1;
+        if (x(i) < l.value) l = {x(i), i};
+      },
+      Sum(sum), Max(greatest), Sum(count), MinLoc(least));
+
+  EXPECT_EQ(sum, 2053.0 * 1026);
+  EXPECT_EQ(value_of(greatest), 2052.0);
+  EXPECT_EQ(count, 2053);
+  EXPECT_EQ(least.value, 0.0);
+  EXPECT_EQ(least.location, 0);
+  for (const int c : values_of(calls)) ASSERT_EQ(c, 1);
+}
+
+// ---- values of any size
+
+template <class D, int Doubles>
+struct SumOfVectors {
+  struct value_type {
+    double v[Doubles];
+  };
+  using device_type = D;
+  Vector<double, D> x;
+
+  STRATA_FUNCTION void operator()(auto i, value_type& update) const {
+    for (int k = 0; k < Doubles; ++k) update.v[k] += x(i) * static_cast<double>(k + 1);
+  }
+  STRATA_FUNCTION static void init(value_type& update) {
+    for (double& v : update.v) v = 0;
+  }
+  STRATA_FUNCTION static void join(value_type& update, const value_type& input) {
+    for (int k = 0; k < Doubles; ++k) update.v[k] += input.v[k];
+  }
+};
+
+template <class D, int Doubles>
+void expect_struct_sums() {
+  for (const index_t n : loop_sizes) {
+    const auto x = make_vector<double, D>(n, [](index_t i) { return i % 11 - 5; });
+    double expected = 0;
+    for (index_t i = 0; i < n; ++i) expected += static_cast<double>(i % 11 - 5);
+
+    const auto sum = parallel_reduce(n, SumOfVectors<D, Doubles>{x});
+
+    for (int k = 0; k < Doubles; ++k) ASSERT_EQ(sum.v[k], expected * (k + 1)) << Doubles << " doubles, n = " << n;
+  }
+}
+
+TYPED_TEST(ParallelReduce, JoinsStructsFromThreeToThreeHundredDoubles) {
+  expect_struct_sums<TypeParam, 3>();    // 32 lanes
+  expect_struct_sums<TypeParam, 20>();   // fewer lanes than a block of lane indices
+  expect_struct_sums<TypeParam, 300>();  // one lane
+}
+
+// A histogram: the number of bins is known at run time.
+template <class D, class Index>
+struct Histogram {
+  using device_type = D;
+  using value_type = int[];
+  index_t value_count;
+  Vector<int, D> x;
+
+  STRATA_FUNCTION void operator()(Index i, int* bins) const { bins[x(i) % static_cast<int>(value_count)] += 1; }
+  STRATA_FUNCTION void init(int* bins) const {
+    for (index_t k = 0; k < value_count; ++k) bins[k] = 0;
+  }
+  STRATA_FUNCTION void join(int* bins, const int* more) const {
+    for (index_t k = 0; k < value_count; ++k) bins[k] += more[k];
+  }
+};
+
+template <class D>
+struct StoreBins {
+  Vector<int, D> target;
+  STRATA_FUNCTION void operator()(int* bins) const {
+    for (index_t k = 0; k < target.extent(0); ++k) target(k) = bins[k] + 1;
+  }
+};
+
+template <class D, class Index>
+void expect_histograms() {
+  for (const index_t bins : {index_t{1}, index_t{10}, index_t{1000}}) {
+    for (const index_t n : loop_sizes) {
+      const Histogram<D, Index> histogram{bins, make_vector<int, D>(n, [](index_t i) { return (i * i) % 2003; })};
+      std::vector<int> expected(static_cast<std::size_t>(bins), 0), finalized(expected);
+      for (index_t i = 0; i < n; ++i) ++expected[static_cast<std::size_t>((i * i) % 2003 % bins)];
+      for (std::size_t k = 0; k < expected.size(); ++k) finalized[k] = expected[k] + 1;
+      std::vector<int> on_the_host(expected.size(), -1);
+      const auto view = create<Vector<int, D>>("bins", bins), stored = create<Vector<int, D>>("stored", bins);
+
+      parallel_reduce(n, histogram, on_the_host.data());
+      parallel_reduce(n, histogram, view);
+      parallel_reduce(n, histogram, StoreBins<D>{stored});
+
+      ASSERT_EQ(on_the_host, expected) << bins << " bins, n = " << n;
+      ASSERT_EQ(values_of(view), expected) << bins << " bins, n = " << n;
+      ASSERT_EQ(values_of(stored), finalized) << bins << " bins, n = " << n;
+    }
+  }
+}
+
+TYPED_TEST(ParallelReduce, JoinsValuesWhoseLengthIsKnownAtRunTime) {
+  expect_histograms<TypeParam, int>();
+}
+
+TYPED_TEST(ParallelReduce, JoinsRunTimeLengthValuesOfFunctorsThatTakeTheDevicesIndexType) {
+  expect_histograms<TypeParam, typename TypeParam::index_type>();
+}
+
+// ---- the bits of floating-point sums
+
+// The tree of core/reduction_tree.hpp, written as plainly as possible: leaves are items, blocks of 512 items
+// by global index, as many lanes as fit 1 KiB, halving joins; then pairs of blocks by number, level by level.
+template <class T, class Add, class Join>
+std::optional<T> tree_reduce(index_t begin, index_t end, const T& identity, const Add& add, const Join& join) {
+  std::size_t lanes = 64;
+  while (lanes > 1 && lanes * sizeof(T) > 1024) lanes /= 2;
+  std::map<index_t, T> level;
+  for (index_t i = begin; i < end;) {
+    const index_t block = static_cast<index_t>(std::floor(static_cast<double>(i) / 512));
+    const index_t block_end = std::min(end, (block + 1) * 512), first = i;
+    std::vector<std::optional<T>> lane(lanes);
+    for (; i < block_end; ++i) {
+      auto& mine = lane[static_cast<std::size_t>(i - first) % lanes];
+      if (!mine) mine = identity;
+      add(i, *mine);
+    }
+    for (std::size_t half = lanes / 2; half > 0; half /= 2)
+      for (std::size_t l = 0; l < half; ++l)
+        if (lane[l] && lane[l + half]) join(*lane[l], *lane[l + half]);
+    level.emplace(block, *lane[0]);
+  }
+  while (level.size() > 1) {
+    // Blocks below and above zero have no common parent but the root.
+    const bool at_root = level.size() == 2 && level.begin()->first == -1 && level.rbegin()->first == 0;
+    if (at_root) {
+      join(level.begin()->second, level.rbegin()->second);
+      return level.begin()->second;
+    }
+    std::map<index_t, T> parents;
+    for (const auto& [number, value] : level) {
+      const index_t parent = (number - (number & 1)) / 2;
+      const auto [place, is_new] = parents.emplace(parent, value);
+      if (!is_new) join(place->second, value);
+    }
+    level = parents;
+  }
+  if (level.empty()) return std::nullopt;
+  return level.begin()->second;
+}
+
+template <class F>
+double tree_sum(index_t begin, index_t end, const F& f) {
+  return tree_reduce(
+             begin, end, 0.0, [&](index_t i, double& s) { s += f(i); }, [](double& a, double b) { a += b; })
+      .value_or(0.0);
+}
+
+constexpr index_t tree_sizes[] = {0, 1, 63, 64, 65, 511, 512, 513, 1000, 4097, 100003};
+constexpr index_t tree_begins[] = {0, 5, -700};
+
+TEST(ReductionTree, MixedNumbersTellOrdersOfSummationApart) {
+  double in_order = 0;
+  for (index_t i = 0; i < 1000; ++i) in_order += mixed_number(i);
+
+  EXPECT_NE(in_order, tree_sum(0, 1000, mixed_number));
+}
+
+template <class D, class Index>
+double sum_on(const D& device, index_t begin, index_t end, const Vector<double, D>& x) {
+  double sum = -1;
+  parallel_reduce(on(device), range(begin, end), [=](Index i, double& s) { s += x(index_t(i) - begin); }, Sum(sum));
+  return sum;
+}
+
+TYPED_TEST(ParallelReduce, SumsOfDoublesHaveTheBitsOfTheTree) {
+  using D = TypeParam;
+  for (const index_t begin : tree_begins) {
+    for (const index_t n : tree_sizes) {
+      const auto x = make_vector<double, D>(n, [&](index_t i) { return mixed_number(i + begin); });
+      const double expected = tree_sum(begin, begin + n, mixed_number);
+
+      const double by_int = sum_on<D, index_t>(D{}, begin, begin + n, x);
+      const double by_lane = sum_on<D, typename D::index_type>(D{}, begin, begin + n, x);
+
+      EXPECT_TRUE(same_bits(by_int, expected)) << begin << ", " << n << ": " << by_int << ", not " << expected;
+      EXPECT_TRUE(same_bits(by_lane, expected)) << begin << ", " << n << ": " << by_lane << ", not " << expected;
+    }
+  }
+}
+
+template <class D, int Doubles>
+void expect_struct_bits() {
+  for (const index_t n : tree_sizes) {
+    const auto x = make_vector<double, D>(n, mixed_number);
+    using T = typename SumOfVectors<D, Doubles>::value_type;
+
+    const T sum = parallel_reduce(range(0, n), SumOfVectors<D, Doubles>{x});
+
+    const auto expected = tree_reduce(
+        0, n, T{},
+        [](index_t i, T& s) {
+          for (int k = 0; k < Doubles; ++k) s.v[k] += mixed_number(i) * static_cast<double>(k + 1);
+        },
+        [](T& a, const T& b) {
+          for (int k = 0; k < Doubles; ++k) a.v[k] += b.v[k];
+        });
+    // Factors that are powers of two keep their bits also where multiply-adds are contracted.
+    for (int k = 0; k < Doubles; k = 2 * k + 1) {
+      EXPECT_TRUE(same_bits(sum.v[k], expected.value_or(T{}).v[k])) << Doubles << " doubles, n = " << n;
+    }
+  }
+}
+
+TYPED_TEST(ParallelReduce, SumsOfStructsHaveTheBitsOfTheTree) {
+  expect_struct_bits<TypeParam, 3>();
+  expect_struct_bits<TypeParam, 20>();
+  expect_struct_bits<TypeParam, 300>();
+}
+
+// A host device with a given number of workers whose pieces run one by one, the last first.
+template <int Workers>
+struct InReverse {
+  using memory_space = HostSpace;
+  using layout = LayoutRight;
+  using index_type = detail::HostIndex;
+  using size_type = index_t;
+  using execution = detail::HostExecution<InReverse>;
+  static constexpr char name[] = "InReverse";
+
+  constexpr InReverse() = default;
+  explicit InReverse(int) {}
+  static constexpr int count() { return 1; }
+  constexpr int index() const { return 0; }
+  detail::DeviceInstance& backend() const { return Serial{}.backend(); }
+
+  static detail::Runner runner() {
+    const auto run = [](const void*, const detail::ChunkRange& r, detail::ChunkFunction function) {
+      const detail::ChunkPlan plan(r, Workers);
+      for (auto k = plan.count(); k-- > 0;) function(plan.begin(k), plan.end(k), static_cast<int>(k) % Workers);
+    };
+    return {run, nullptr, Workers};
+  }
+};
+
+template <int Workers>
+void expect_bits_with_workers() {
+  using D = InReverse<Workers>;
+  for (const index_t begin : tree_begins) {
+    for (const index_t n : tree_sizes) {
+      const auto x = make_vector<double, Serial>(n, [&](index_t i) { return mixed_number(i + begin); });
+      const double expected = sum_on<Serial, Serial::index_type>(Serial{}, begin, begin + n, x);
+
+      const double sum = sum_on<D, typename D::index_type>(D{}, begin, begin + n, x);
+
+      EXPECT_TRUE(same_bits(sum, expected)) << Workers << " workers, " << begin << ", " << n;
+    }
+  }
+}
+
+TEST(ReductionTree, SumsHaveTheSameBitsWithAnyNumberOfThreads) {
+  expect_bits_with_workers<1>();
+  expect_bits_with_workers<2>();
+  expect_bits_with_workers<3>();
+  expect_bits_with_workers<7>();
+  expect_bits_with_workers<64>();
+}
+
+// The same launch on every device of the build; products are contracted alike, for one compiler makes all.
+TEST(ReductionTree, DotProductsHaveTheSameBitsOnAllHostDevices) {
+  for (const index_t n : tree_sizes) {
+    const auto serial = [&] {
+      const auto x = make_vector<double, Serial>(n, mixed_number);
+      return parallel_reduce(n, Dot<Serial>{x, x});
+    }();
+
+    AllDevices::for_each([&]<class D>(D) {
+      const auto x = make_vector<double, D>(n, mixed_number);
+      const double sum = parallel_reduce(n, Dot<D>{x, x});
+      EXPECT_TRUE(same_bits(sum, serial)) << D::name << ", n = " << n << ": " << sum << ", not " << serial;
+    });
+  }
+}
+
+TYPED_TEST(ParallelReduce, SumsKeepInfinitiesNansAndSignedZeros) {
+  using D = TypeParam;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const auto sum_with = [](index_t at, double value, double other) {
+    const auto x = make_vector<double, D>(1000, [=](index_t i) { return i == at ? value : other; });
+    return sum_on<D, typename D::index_type>(D{}, 0, 1000, x);
+  };
+
+  EXPECT_EQ(sum_with(999, infinity, 1), infinity);
+  EXPECT_EQ(sum_with(3, -infinity, 1), -infinity);
+  EXPECT_TRUE(std::isnan(sum_with(600, infinity, -infinity)));
+  EXPECT_TRUE(std::isnan(sum_with(0, std::nan(""), 1)));
+  EXPECT_TRUE(std::isnan(sum_with(999, std::nan(""), infinity)));
+  // A sum begins at +0.0, so that zeros of either sign give +0.0.
+  EXPECT_TRUE(same_bits(sum_with(0, -0.0, -0.0), 0.0));
+  EXPECT_EQ(sum_with(0, 1e308, 1e308), infinity);
+}
+
+TYPED_TEST(ParallelReduce, ExtremaOfFloatsBeginAtInfinity) {
+  using D = TypeParam;
+  double least = 0, most = 0;
+  float none = 0;
+
+  parallel_reduce(on(D{}), 0, [](int, double& v, double& w) { v = w = 0; }, Min(least), Max(most));
+  parallel_reduce(on(D{}), 3, [](int, float&) {}, Max(none));
+
+  EXPECT_EQ(least, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(most, -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(none, -std::numeric_limits<float>::infinity());
+}
+
+}  // namespace
