@@ -39,7 +39,7 @@ void launch_scan_with(const char* label, const Where& where, const R& work, cons
       "it a const operator() that takes (the tag,) the index (, the views of `with`), a reference to the "
       "value and a bool");
   if constexpr (callable) {
-    const Body<K, typename W::tag, 1, false> body{kernel};
+    const BodyFor<D, typename W::tag, K, 1> body{kernel};
     D::execution::scan_range(make_info<K>(label, where), W::get(work), body, reducer, finish, start, waits);
   }
 }

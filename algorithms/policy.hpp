@@ -69,17 +69,14 @@ template <class R>
 struct WorkOf {
   static constexpr int rank = std::is_convertible_v<R, index_t> ? 1 : 0;
   using tag = void;
-  static ChunkRange get(const R& n) { return {.begin = 0, .end = static_cast<index_t>(n)}; }
+  static ChunkRange get(const R& n) { return {0, static_cast<index_t>(n)}; }
 };
 template <>
 struct WorkOf<Range> {
   static constexpr int rank = 1;
   using tag = void;
   static ChunkRange get(const Range& r) {
-    return {.begin = r.first,
-            .end = r.last,
-            .chunk = r.chunk_size,
-            .schedule = r.is_dynamic ? Schedule::Dynamic : Schedule::Static};
+    return {r.first, r.last, r.chunk_size, 1, r.is_dynamic ? Schedule::Dynamic : Schedule::Static};
   }
 };
 template <int Rank>

@@ -100,11 +100,23 @@ class MappingBase {
     return {0, extents.rank() > 0 ? extents.extent(0) : 1};
   }
 
-  // The product of extents first..rank-1: the elements of one row for first = 1.
+  // The product of extents first..rank-1: the elements of one row for first = 1. Of an empty array it may be
+  // too large for index_t; then it has no meaning, and unsigned arithmetic keeps it harmless.
   STRATA_FUNCTION constexpr index_t product_from(int first) const {
-    index_t n = 1;
-    for (int r = first; r < extents_.rank(); ++r) n *= extents_.extent(r);
-    return n;
+    std::uint64_t n = 1;
+    for (int r = first; r < extents_.rank(); ++r) n *= static_cast<std::uint64_t>(extents_.extent(r));
+    return static_cast<index_t>(n);
+  }
+
+  // ExtentError unless `count` steps of `stride` and their offsets fit 32 bits, where those are asked for:
+  // padding makes offsets larger than the number of elements.
+  STRATA_FUNCTION static constexpr void check_stride([[maybe_unused]] index_t count,
+                                                     [[maybe_unused]] index_t stride) {
+    if constexpr (sizeof(Index) == 4) {
+      const index_t padded[] = {count, stride < 0 ? -stride : stride};
+      if (bounded_product(padded[0], padded[1], INT32_MAX) < 0)
+        fail_extents_overflow(padded, 2, "int32 indices");
+    }
   }
 
   E extents_{};

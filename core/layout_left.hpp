@@ -22,6 +22,7 @@ class LeftMapping : public MappingBase<E, Index> {
   /// The rows [rows.begin, rows.end) are resident, columns are `column_stride` elements apart (0: densely).
   STRATA_FUNCTION constexpr LeftMapping(const E& extents, ResidentRows rows, index_t column_stride = 0)
       : Base(extents, rows) {
+    Base::check_stride(this->product_from(0) == 0 ? 0 : this->product_from(1), column_stride);
     this->leading_ = static_cast<Index>(column_stride != 0 ? column_stride : rows.end - rows.begin);
     this->shift_ = static_cast<Index>(-rows.begin);
   }
@@ -38,9 +39,10 @@ class LeftMapping : public MappingBase<E, Index> {
 
   STRATA_FUNCTION constexpr index_t stride(int r) const {
     if (r == 0) return 1;
-    index_t s = this->leading_;
-    for (int q = 1; q < r; ++q) s *= this->extents_.extent(q);
-    return s;
+    // Unsigned, like product_from: strides of empty arrays may be too large.
+    auto s = static_cast<std::uint64_t>(this->leading_);
+    for (int q = 1; q < r; ++q) s *= static_cast<std::uint64_t>(this->extents_.extent(q));
+    return static_cast<index_t>(s);
   }
   /// The elements that storage for the resident `rows` takes.
   STRATA_FUNCTION constexpr index_t span_size(ResidentRows rows) const {

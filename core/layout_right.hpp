@@ -22,6 +22,7 @@ class RightMapping : public MappingBase<E, Index> {
   /// The rows [rows.begin, rows.end) are resident, `row_stride` elements apart (0: densely).
   STRATA_FUNCTION constexpr RightMapping(const E& extents, ResidentRows rows, index_t row_stride = 0)
       : Base(extents, rows) {
+    Base::check_stride(extents.rank() > 0 ? extents.extent(0) : 1, row_stride);
     this->leading_ = static_cast<Index>(row_stride != 0 ? row_stride : this->product_from(1));
     this->shift_ = static_cast<Index>(-rows.begin * this->leading_);
   }

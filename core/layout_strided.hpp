@@ -1,6 +1,8 @@
 // LayoutStrided: any stride for each index, negative ones too. What general subviews have.
 #pragma once
 
+#include <type_traits>
+
 #include <strata/core/layout.hpp>
 
 namespace strata::inline STRATA_ABI {
@@ -24,9 +26,24 @@ class StridedMapping : public MappingBase<E, Index> {
   /// From the extents and one stride, in elements, for each dimension.
   STRATA_FUNCTION constexpr StridedMapping(const E& extents, const index_t* strides, index_t shift = 0)
       : Base(extents) {
-    for (int r = 0; r < extents.rank(); ++r) stride_[r] = static_cast<Index>(strides[r]);
+    for (int r = 0; r < extents.rank(); ++r) {
+      Base::check_stride(extents.extent(r), strides[r]);
+      stride_[r] = static_cast<Index>(strides[r]);
+    }
     if (extents.rank() > 0) this->leading_ = stride_[0];
     this->shift_ = static_cast<Index>(shift);
+  }
+  /// The strides and the shift of a mapping that has strides.
+  template <class Other>
+  requires(Other::is_strided&& std::is_base_of_v<MappingBase<E, typename Other::index_type>, Other>)
+      STRATA_FUNCTION constexpr explicit StridedMapping(const Other& other)
+      : Base(other.extents()) {
+    for (int r = 0; r < this->extents_.rank(); ++r) stride_[r] = static_cast<Index>(other.stride(r));
+    if (this->extents_.rank() > 0) this->leading_ = stride_[0];
+    this->shift_ = static_cast<Index>(other.shift());
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+    this->resident_ = other.resident();
+#endif
   }
   /// The rows [rows.begin, rows.end) are resident, with the strides of LayoutRight.
   STRATA_FUNCTION constexpr StridedMapping(const E& extents, ResidentRows rows) : StridedMapping(extents) {

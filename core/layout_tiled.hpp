@@ -28,6 +28,24 @@ STRATA_FUNCTION constexpr Index tiled_row(I i0, Index tile_stride) {
   return (i >> log2_w) * tile_stride + (i & (W - 1));
 }
 
+// The elements of one tile; the padded size of the array, too, must fit the index type.
+template <int W, class Index, class E>
+STRATA_FUNCTION constexpr index_t checked_tile_stride(const E& extents) {
+  if (extents.rank() == 0) return 1;
+  constexpr index_t limit = sizeof(Index) == 4 ? INT32_MAX : INT64_MAX;
+  for (int r = 0; r < extents.rank(); ++r)
+    if (extents.extent(r) == 0) return W;
+  index_t row = 1;
+  for (int r = 1; r < extents.rank(); ++r) row *= extents.extent(r);
+  const index_t tiles = extents.extent(0) / W + (extents.extent(0) % W != 0);
+  const index_t tile_size = bounded_product(row, W, limit);
+  if (tile_size < 0 || bounded_product(tiles, tile_size, limit) < 0) {
+    const index_t padded[] = {tiles, row, W};
+    fail_extents_overflow(padded, 3, limit == INT32_MAX ? "int32 indices" : "64-bit indices");
+  }
+  return tile_size;
+}
+
 template <int W, class E, class Index>
 class TiledMapping : public MappingBase<E, Index> {
   using Base = MappingBase<E, Index>;
@@ -42,7 +60,7 @@ class TiledMapping : public MappingBase<E, Index> {
       : TiledMapping(extents, Base::whole(extents)) {}
   /// The tiles that hold rows [rows.begin, rows.end) are resident.
   STRATA_FUNCTION constexpr TiledMapping(const E& extents, ResidentRows rows) : Base(extents, rows) {
-    const index_t tile_stride = checked_tile_stride(extents);
+    const index_t tile_stride = checked_tile_stride<W, Index>(extents);
     this->leading_ = static_cast<Index>(tile_stride);
     this->shift_ = static_cast<Index>(-(rows.begin >> log2_of(W)) * tile_stride);
   }
@@ -57,7 +75,7 @@ class TiledMapping : public MappingBase<E, Index> {
   /// The elements that storage for the resident `rows` takes: whole tiles.
   STRATA_FUNCTION constexpr index_t span_size(ResidentRows rows) const {
     if (this->extents_.rank() == 0) return 1;
-    if (rows.begin == rows.end) return 0;
+    if (rows.begin == rows.end || this->product_from(1) == 0) return 0;
     return (((rows.end + mask) >> log2_of(W)) - (rows.begin >> log2_of(W))) * this->leading_;
   }
   STRATA_FUNCTION constexpr index_t required_span_size() const {
@@ -79,23 +97,6 @@ class TiledMapping : public MappingBase<E, Index> {
     for (int r = 1; r < d.rank; ++r) d.stride[r] = this->product_from(r + 1) * W;
     return d;
   }
-
- private:
-  // The padded size, too, must fit the index type.
-  STRATA_FUNCTION static constexpr index_t checked_tile_stride(const E& extents) {
-    if (extents.rank() == 0) return 1;
-    constexpr index_t limit = sizeof(Index) == 4 ? INT32_MAX : INT64_MAX;
-    index_t row = 1;
-    for (int r = 1; r < extents.rank(); ++r) row *= extents.extent(r);
-    const index_t tiles = extents.extent(0) / W + (extents.extent(0) % W != 0);
-    const index_t tile_size = bounded_product(row, W, limit);
-    if (tile_size < 0 || bounded_product(tiles, tile_size, limit) < 0) {
-      const index_t padded[] = {tiles, row, W};
-
-      fail_extents_overflow(padded, 3, limit == INT32_MAX ? "int32 indices" : "64-bit indices");
-    }
-    return tile_size;
-  }
 };
 
 // A part of a tiled array: like it, but the first row may lie inside a tile (`phase`), and the inner strides
@@ -110,8 +111,8 @@ class TiledPartMapping : public MappingBase<E, Index> {
   constexpr TiledPartMapping() = default;
   /// Dense, beginning at a tile boundary.
   STRATA_FUNCTION constexpr explicit TiledPartMapping(const E& extents) : Base(extents) {
+    this->leading_ = static_cast<Index>(checked_tile_stride<W, Index>(extents));
     for (int r = 1; r < extents.rank(); ++r) stride_[r] = static_cast<Index>(this->product_from(r + 1) * W);
-    this->leading_ = static_cast<Index>(extents.rank() > 0 ? this->product_from(1) * W : 1);
   }
   STRATA_FUNCTION constexpr TiledPartMapping(const E& extents, index_t tile_stride, const index_t* strides,
                                              index_t phase, index_t shift)

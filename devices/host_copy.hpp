@@ -14,7 +14,7 @@ inline ChunkRunner chunk_runner(const Runner& runner) {
       const void* context;
     } const call{chunk, context};
     const auto& team = *static_cast<const Runner*>(pool);
-    team.run(team.context, {.begin = 0, .end = n},
+    team.run(team.context, ChunkRange{0, n},
              {[](const void* raw, index_t begin, index_t end, int) {
                 const auto& c = *static_cast<const Call*>(raw);
                 c.chunk(c.context, begin, end);

@@ -42,6 +42,13 @@ void run_lane(const Body& body, index_t block, int lane, Value&... value) {
   body(HostIndex{block, lane}, value...);
 }
 
+/// Work item `i` as `Body` takes it.
+template <class Body>
+constexpr auto item_index(index_t i) {
+  if constexpr (Body::takes_lanes) return host_index(i);
+  else return i;
+}
+
 template <class Body>
 STRATA_FLATTEN void run_lane_blocks(const Body& body, index_t first_block, index_t last_block) {
   for (index_t block = first_block; block < last_block; ++block) {

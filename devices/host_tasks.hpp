@@ -88,7 +88,7 @@ class BoxTask {
     for (int r = 0; r < Rank; ++r) tiles *= tiles_[r];
     TaskCheck check;
     const Context context{*this, check.get()};
-    runner.run(runner.context, {.begin = 0, .end = tiles, .schedule = range_.schedule}, {run, &context});
+    runner.run(runner.context, ChunkRange{0, tiles, 0, 1, range_.schedule}, {run, &context});
     check.throw_found(info);
   }
 
@@ -302,7 +302,7 @@ class ArrayReduceTask {
     const index_t first = block * reduction_block, last = first + reduction_block;
     const index_t end = last < context.range.end ? last : context.range.end;
     for (index_t i = first > context.range.begin ? first : context.range.begin; i < end; ++i)
-      context.body(i, value);
+      context.body(item_index<Body>(i), value);
   }
 
   Body body_;
@@ -351,7 +351,7 @@ class ScanTask {
     Value value = *static_cast<Value*>(update);
     PieceBody<Body> body = context.body;
     for (index_t i = first > context.range.begin ? first : context.range.begin; i < end; ++i)
-      body(i, value, final);
+      body(item_index<Body>(i), value, final);
     *static_cast<Value*>(update) = value;
   }
 

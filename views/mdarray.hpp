@@ -14,42 +14,40 @@
 
 namespace strata::inline STRATA_ABI {
 
-template <int R>
-struct RankConstant {};
-
-/// `rank<R>` in place of extents: R of them, known at run time.
-template <int R>
-inline constexpr RankConstant<R> rank{};
-
 namespace detail {
 
-template <class>
-inline constexpr int rank_of = -1;
-template <int R>
-inline constexpr int rank_of<RankConstant<R>> = R;
+// Numbers that are no extents stand for ranks: a constant of a class type would be nicer, but nvcc 13.0 loses
+// partial specialisations on such template arguments.
+inline constexpr index_t rank_code = -1000;
 
-template <auto... N>
+template <index_t... N>
 struct ExtentsFrom {
-  using type = Extents<dynamic, static_cast<index_t>(N)...>;
+  using type = Extents<dynamic, N...>;
 };
 template <>
 struct ExtentsFrom<> {
   using type = DynamicRank<max_rank>;
 };
-template <auto N>
-requires(rank_of<std::remove_const_t<decltype(N)>> >= 0) struct ExtentsFrom<N> {
-  using type = RankExtents<rank_of<std::remove_const_t<decltype(N)>>>;
+template <index_t N>
+struct ExtentsFrom<N> {
+  using type =
+      typename std::conditional_t<(N <= rank_code), DynamicExtentsOf<(N <= rank_code ? rank_code - N : 0)>,
+                                  DynamicExtentsOf<1, (N > rank_code ? N : 0)>>::type;
 };
 
 }  // namespace detail
 
+/// `rank<R>` in place of extents: R of them, known at run time.
+template <int R>
+inline constexpr index_t rank = detail::rank_code - R;
+
 /// An array of `T` on `Device`; `N` as at the head of this file.
-template <class T, class Device, auto... N>
+template <class T, class Device, index_t... N>
 using MDArray =
     View<T, Device, typename detail::ExtentsFrom<N...>::type, typename Device::layout, DefaultAccess>;
 
 /// The same with a layout of one's own.
-template <class Layout, class T, class Device, auto... N>
+template <class Layout, class T, class Device, index_t... N>
 using MDArrayIn = View<T, Device, typename detail::ExtentsFrom<N...>::type, Layout, DefaultAccess>;
 
 }  // namespace strata::inline STRATA_ABI

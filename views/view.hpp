@@ -114,7 +114,7 @@ class View : private detail::Ownership<is_managed_v<AccessType>> {
       : data_(data), mapping_(ExtentsType()) {}
 
   /// A view that shares the ownership of the allocation `owner`.
-  View(const detail::AllocationRef& owner, T* data, const mapping_type& mapping)
+  STRATA_FUNCTION View(const detail::AllocationRef& owner, T* data, const mapping_type& mapping)
       : Owner(owner), data_(data), mapping_(mapping) {}
 
   /// A view of the same elements: from non-const to const, between devices that share a memory, between kinds

@@ -557,7 +557,7 @@ TEST(WorkerPool, SerialisesTheRegionsOfSeveralSubmitters) {
   };
 
   std::vector<std::thread> submitters;
-  for (const std::uint64_t seed : {1, 2, 3}) submitters.emplace_back(submit, seed);
+  for (const std::uint64_t seed : {1U, 2U, 3U}) submitters.emplace_back(submit, seed);
   for (std::thread& submitter : submitters) submitter.join();
 }
 

@@ -23,9 +23,11 @@ struct HexMesh {
   std::vector<std::array<int, 3>> grid;                        // of each node: its planes
 };
 
-/// The planes of local node k relative to the element's first, in the usual order of a hexahedron.
-inline constexpr int hex_corner[nodes_per_element][3] = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0},
-                                                         {0, 0, 1}, {1, 0, 1}, {1, 1, 1}, {0, 1, 1}};
+/// Whether local node `n` lies on the element's second plane of direction `d` (1) or on the first (0), in the
+/// usual order of a hexahedron's nodes.
+STRATA_FUNCTION constexpr int hex_corner(int n, int d) {
+  return d == 0 ? (n + 1) / 2 % 2 : d == 1 ? n / 2 % 2 : n / 4;
+}
 
 /// Plane p of a direction: graded, so that neighbouring elements differ in size.
 inline double plane_position(int direction, int p) { return p * (1 + 0.25 * direction) + 0.05 * p * p; }
@@ -56,7 +58,7 @@ inline HexMesh make_hex_mesh(int nx, int ny, int nz) {
   for (int e = 0; e < mesh.element_count; ++e)
     for (int n = 0; n < nodes_per_element; ++n)
       mesh.element_node_identifier(e, n) =
-          node(e / (ny * nz) + hex_corner[n][0], e / nz % ny + hex_corner[n][1], e % nz + hex_corner[n][2]);
+          node(e / (ny * nz) + hex_corner(n, 0), e / nz % ny + hex_corner(n, 1), e % nz + hex_corner(n, 2));
 
   // The converse by counting; the elements of a node come in ascending order.
   for (int e = 0; e < mesh.element_count; ++e)

@@ -112,7 +112,7 @@ STRATA_FUNCTION void conduction(const double (&coordinates)[8][3], Scalar (&matr
     for (int n = 0; n < 8; ++n) {
       double side[3], sign[3];
       for (int d = 0; d < 3; ++d) {
-        sign[d] = 2 * strata_tests::hex_corner[n][d] - 1;
+        sign[d] = 2 * strata_tests::hex_corner(n, d) - 1;
         side[d] = 1 + sign[d] * point[q >> d & 1];
       }
       value[n] = side[0] * side[1] * side[2] / 8;
@@ -255,7 +255,7 @@ void assemble_dense(const HexMesh& mesh, Dense& matrix, std::vector<double>& loa
       for (int j = 0; j < nodes_per_element; ++j) {
         double k[3], m[3];
         for (int d = 0; d < 3; ++d) {
-          const bool same = hex_corner[i][d] == hex_corner[j][d];
+          const bool same = hex_corner(i, d) == hex_corner(j, d);
           k[d] = (same ? 1 : -1) / h[d];
           m[d] = (same ? 2 : 1) * h[d] / 6;
         }
@@ -299,8 +299,8 @@ class PaperThermal : public ::testing::Test {
   double end_value(int node) const { return brick.grid[static_cast<std::size_t>(node)][0] == 0 ? 2 : 5; }
 
   void SetUp() override {
-    paper::matrix_graph(brick.element_node_identifier, brick.node_element_offset, brick.node_element_identifier,
-                        brick.node_count, A_offset, A_col_ids);
+    paper::matrix_graph(brick.element_node_identifier, brick.node_element_offset,
+                        brick.node_element_identifier, brick.node_count, A_offset, A_col_ids);
     element_CSR_map = paper::csr_map(brick.element_node_identifier, brick.element_count, A_offset, A_col_ids);
   }
 

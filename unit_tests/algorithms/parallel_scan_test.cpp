@@ -1,0 +1,332 @@
+// parallel_scan: prefixes, totals and start values, and the bits of floating-point prefix sums.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "arrays.hpp"
+
+namespace {
+
+using namespace strata;
+using namespace strata_tests;
+
+template <class D>
+class ParallelScan : public ::testing::Test {};
+TYPED_TEST_SUITE(ParallelScan, TestDevices, DeviceName);
+
+std::int64_t number(index_t i) { return static_cast<std::int64_t>(mix(static_cast<std::uint64_t>(i)) % 100) - 30; }
+
+// Prefix sums from `start`, one after the other.
+template <class T, class F>
+std::vector<T> prefixes(index_t n, T start, bool inclusive, const F& f) {
+  std::vector<T> result;
+  for (index_t i = 0; i < n; ++i) {
+    const T before = start;
+    start += f(i);
+    result.push_back(inclusive ? start : before);
+  }
+  return result;
+}
+
+TYPED_TEST(ParallelScan, InclusiveScanSumsUpToAndWithEachElement) {
+  using D = TypeParam;
+  for (const index_t n : loop_sizes) {
+    const auto x = make_vector<std::int64_t, D>(n, number);
+    const auto y = create<Vector<std::int64_t, D>>("y", n);
+
+    inclusive_scan(x, y);
+
+    ASSERT_EQ(values_of(y), prefixes<std::int64_t>(n, 0, true, number)) << n;
+  }
+}
+
+TYPED_TEST(ParallelScan, ExclusiveScanSumsUpToEachElementFromAStart) {
+  using D = TypeParam;
+  for (const index_t n : loop_sizes) {
+    const auto x = make_vector<std::int64_t, D>(n, number);
+    const auto y = create<Vector<std::int64_t, D>>("y", n), z = create<Vector<std::int64_t, D>>("z", n);
+
+    exclusive_scan(x, y);
+    exclusive_scan(x, z, 1000);
+
+    ASSERT_EQ(values_of(y), prefixes<std::int64_t>(n, 0, false, number)) << n;
+    ASSERT_EQ(values_of(z), prefixes<std::int64_t>(n, 1000, false, number)) << n;
+  }
+}
+
+TYPED_TEST(ParallelScan, SourceAndDestinationMayBeOneArray) {
+  using D = TypeParam;
+  for (const index_t n : loop_sizes) {
+    const auto x = make_vector<std::int64_t, D>(n, number), y = make_vector<std::int64_t, D>(n, number);
+
+    inclusive_scan(x, x);
+    exclusive_scan(y, y, -5);
+
+    ASSERT_EQ(values_of(x), prefixes<std::int64_t>(n, 0, true, number)) << n;
+    ASSERT_EQ(values_of(y), prefixes<std::int64_t>(n, -5, false, number)) << n;
+  }
+}
+
+// ---- kernels
+
+// Places the selected elements one behind the other: the use that scans are made for.
+struct Compact {
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y, int& count, bool final) const {
+    if (x(i) < 0) return;
+    if (final) y(count) = x(i);
+    ++count;
+  }
+};
+
+TYPED_TEST(ParallelScan, KernelsPlaceElementsByTheirPrefix) {
+  using D = TypeParam;
+  for (const index_t n : loop_sizes) {
+    const auto x = make_vector<std::int64_t, D>(n, number);
+    const auto y = create<Vector<std::int64_t, D>>("y", n);
+    int count = -1;
+
+    parallel_scan("compact", n, with(Compact{}, x, y), Sum(count));
+
+    std::vector<std::int64_t> expected;
+    for (index_t i = 0; i < n; ++i)
+      if (number(i) >= 0) expected.push_back(number(i));
+    ASSERT_EQ(count, static_cast<int>(expected.size())) << n;
+    expected.resize(static_cast<std::size_t>(n));
+    ASSERT_EQ(values_of(y), expected) << n;
+  }
+}
+
+TYPED_TEST(ParallelScan, TotalsGoToTheHostOrStayInAValue) {
+  using D = TypeParam;
+  for (const index_t n : loop_sizes) {
+    const auto x = make_vector<std::int64_t, D>(n, number);
+    const auto kept = create<Value<std::int64_t, D>>("total");
+    std::int64_t total = -1, from_start = -1, expected = 0;
+    for (index_t i = 0; i < n; ++i) expected += number(i);
+    const auto kernel = [=](int i, std::int64_t& sum, bool) { sum += x(i); };
+
+    parallel_scan(on(D{}), n, kernel, Sum(total));
+    parallel_scan(on(D{}), n, kernel, Sum(from_start), 77);
+    parallel_scan("kept", on(D{}), n, kernel, Sum(kept));
+
+    ASSERT_EQ(total, expected) << n;
+    ASSERT_EQ(from_start, expected + 77) << n;
+    ASSERT_EQ(value_of(kept), expected) << n;
+  }
+}
+
+TYPED_TEST(ParallelScan, CallsEachIndexWithFinalExactlyOnce) {
+  using D = TypeParam;
+  for (const Range& r : {range(0, 4099), range(-700, 600), range(5, 517), range(1000, 1001), range(9, 3)}) {
+    const auto final_calls = create<Vector<int, D>>("final calls", r.size());
+    const auto other_calls = create<Vector<int, D>>("other calls", r.size());
+
+    parallel_scan(
+        on(D{}), r,
+        [=](auto i, int& v, bool final) {
+          (final ? final_calls : other_calls)(index_t(i) - r.first) += 1;
+          ++v;
+        },
+        sum_of<int>);
+
+    for (const int calls : values_of(final_calls)) ASSERT_EQ(calls, 1) << r.first << ", " << r.last;
+    for (const int calls : values_of(other_calls)) ASSERT_LE(calls, 1) << r.first << ", " << r.last;
+  }
+}
+
+TYPED_TEST(ParallelScan, TakesRangesThatBeginAnywhere) {
+  using D = TypeParam;
+  for (const Range& r : {range(-700, -3), range(-5, 12), range(511, 1030), range(3, 2000).chunk(7).dynamic()}) {
+    const auto y = create<Vector<std::int64_t, D>>("y", r.size());
+    const Queue<D> queue;
+
+    parallel_scan(
+        on(queue), r,
+        [=](int i, std::int64_t& sum, bool final) {
+          sum += i;
+          if (final) y(i - r.first) = sum;
+        },
+        sum_of<std::int64_t>);
+    queue.wait();
+
+    ASSERT_EQ(values_of(y), prefixes<std::int64_t>(r.size(), 0, true, [&](index_t i) { return i + r.first; }));
+  }
+}
+
+TYPED_TEST(ParallelScan, NamedReducersOtherThanSumsGiveRunningExtrema) {
+  using D = TypeParam;
+  const auto x = make_vector<std::int64_t, D>(2053, number);
+  const auto y = create<Vector<std::int64_t, D>>("y", 2053);
+  std::int64_t greatest = 0;
+
+  parallel_scan(
+      on(D{}), 2053,
+      [=](int i, std::int64_t& most, bool final) {
+        most = std::max(most, x(i));
+        if (final) y(i) = most;
+      },
+      Max(greatest));
+
+  std::vector<std::int64_t> expected;
+  for (index_t i = 0; i < 2053; ++i)
+    expected.push_back(i == 0 ? number(i) : std::max(expected.back(), number(i)));
+  EXPECT_EQ(values_of(y), expected);
+  EXPECT_EQ(greatest, expected.back());
+}
+
+// ---- functors with value_type, init and join
+
+// Affine maps v -> a v + b, modulo 2^64: joining does not commute, so that order shows.
+struct Affine {
+  std::uint64_t a, b;
+  friend bool operator==(const Affine&, const Affine&) = default;
+};
+STRATA_FUNCTION Affine then(const Affine& first, const Affine& second) {
+  return {second.a * first.a, second.a * first.b + second.b};
+}
+Affine affine(index_t i) {
+  return {2 * mix(static_cast<std::uint64_t>(i)) + 1, mix(static_cast<std::uint64_t>(i) + 7777777)};
+}
+
+template <class D, class Index>
+struct Compose {
+  using device_type = D;
+  using value_type = Affine;
+  Vector<Affine, D> x, y;
+
+  STRATA_FUNCTION void operator()(Index i, Affine& update, bool final) const {
+    update = then(update, x(i));
+    if (final) y(i) = update;
+  }
+  STRATA_FUNCTION static void init(Affine& update) { update = {1, 0}; }
+  STRATA_FUNCTION static void join(Affine& update, const Affine& input) { update = then(update, input); }
+};
+
+template <class D>
+Vector<Affine, D> make_affine(index_t n) {
+  const auto x = create<Vector<Affine, D>>("x", n);
+  const auto host = create_mirror(x);
+  for (index_t i = 0; i < n; ++i) host(i) = affine(i);
+  deep_copy(x, host);
+  return x;
+}
+
+template <class D, class Index>
+void expect_compositions() {
+  for (const index_t n : loop_sizes) {
+    const Compose<D, Index> compose{make_affine<D>(n), create<Vector<Affine, D>>("y", n)};
+    const Compose<D, Index> from_start{compose.x, create<Vector<Affine, D>>("z", n)};
+    const auto kept = create<Value<Affine, D>>("kept");
+    Affine total{}, total_from_start{};
+    const Affine start{3, 5};
+
+    parallel_scan(n, compose);
+    parallel_scan(n, compose, total);
+    parallel_scan(n, compose, kept);
+    parallel_scan("from start", n, from_start, total_from_start, start);
+
+    std::vector<Affine> expected, expected_from_start;
+    Affine sum{1, 0}, sum_from_start = start;
+    for (index_t i = 0; i < n; ++i) {
+      expected.push_back(sum = then(sum, affine(i)));
+      expected_from_start.push_back(sum_from_start = then(sum_from_start, affine(i)));
+    }
+    ASSERT_EQ(values_of(compose.y), expected) << n;
+    ASSERT_EQ(values_of(from_start.y), expected_from_start) << n;
+    ASSERT_EQ(total, sum) << n;
+    ASSERT_EQ(value_of(kept), sum) << n;
+    ASSERT_EQ(total_from_start, sum_from_start) << n;
+  }
+}
+
+TYPED_TEST(ParallelScan, FunctorsJoinInOrder) { expect_compositions<TypeParam, int>(); }
+
+TYPED_TEST(ParallelScan, FunctorsMayTakeTheDevicesIndexType) {
+  expect_compositions<TypeParam, typename TypeParam::index_type>();
+}
+
+struct Backwards {};
+struct TaggedScan {
+  STRATA_FUNCTION void operator()(Backwards, auto i, auto x, auto y, std::int64_t& sum, bool final) const {
+    if (final) y(index_t(i)) = sum;
+    sum -= x(index_t(i));
+  }
+};
+
+TYPED_TEST(ParallelScan, TakesTags) {
+  using D = TypeParam;
+  const auto x = make_vector<std::int64_t, D>(1021, number);
+  const auto y = create<Vector<std::int64_t, D>>("y", 1021);
+
+  parallel_scan(tagged<Backwards>(1021), with(TaggedScan{}, x, y), sum_of<std::int64_t>);
+
+  EXPECT_EQ(values_of(y), prefixes<std::int64_t>(1021, 0, false, [](index_t i) { return -number(i); }));
+}
+
+// ---- the bits of floating-point prefixes
+
+// Blocks of 512 indices by global index: the total of each, from zero and one item after the other; totals
+// joined one after the other from the start value; then each block again from its prefix.
+std::vector<double> block_prefixes(index_t begin, index_t end, double start) {
+  std::vector<double> result;
+  double carry = start;
+  for (index_t i = begin; i < end;) {
+    const auto block = static_cast<index_t>(std::floor(static_cast<double>(i) / 512));
+    const index_t block_end = std::min(end, (block + 1) * 512);
+    double total = 0, prefix = carry;
+    for (; i < block_end; ++i) {
+      total += mixed_number(i);
+      prefix += mixed_number(i);
+      result.push_back(prefix);
+    }
+    carry += total;
+  }
+  result.push_back(carry);
+  return result;
+}
+
+TYPED_TEST(ParallelScan, PrefixesOfDoublesHaveTheBitsOfTheBlocks) {
+  using D = TypeParam;
+  for (const index_t begin : {0, 5, -700}) {
+    for (const index_t n : {0, 1, 511, 512, 513, 1000, 4097, 100003}) {
+      const auto x = make_vector<double, D>(n, [&](index_t i) { return mixed_number(i + begin); });
+      const auto y = create<Vector<double, D>>("y", n);
+      double total = -1;
+
+      parallel_scan(
+          on(D{}), range(begin, begin + n),
+          [=](auto i, double& sum, bool final) {
+            sum += x(index_t(i) - begin);
+            if (final) y(index_t(i) - begin) = sum;
+          },
+          Sum(total), 0.125);
+
+      auto prefix = values_of(y);
+      prefix.push_back(total);
+      const auto expected = block_prefixes(begin, begin + n, 0.125);
+      ASSERT_EQ(prefix.size(), expected.size());
+      for (std::size_t k = 0; k < prefix.size(); ++k)
+        ASSERT_TRUE(same_bits(prefix[k], expected[k])) << "from " << begin << ", " << n << " items, item " << k;
+    }
+  }
+}
+
+TYPED_TEST(ParallelScan, InfinitiesAndNansReachAllLaterPrefixes) {
+  using D = TypeParam;
+  const auto x = make_vector<double, D>(2000, [](index_t i) {
+    return i == 700 ? std::numeric_limits<double>::infinity() : i == 1500 ? std::nan("") : 1.0;
+  });
+
+  inclusive_scan(x, x);
+
+  const auto y = values_of(x);
+  for (std::size_t i = 0; i < 2000; ++i) {
+    if (i < 700) ASSERT_EQ(y[i], static_cast<double>(i + 1));
+    else if (i < 1500) ASSERT_EQ(y[i], std::numeric_limits<double>::infinity());
+    else ASSERT_TRUE(std::isnan(y[i]));
+  }
+}
+
+}  // namespace
