@@ -33,6 +33,20 @@ struct same_memory_for {
   static constexpr bool value = true;
 };
 
+// A view of which a work item reads its own row, as launch declares it. Hosts fetch the rows of tiled arrays
+// ahead of the kernel: its reads hop about in a tile, which defeats the prefetchers of processors.
+template <class V>
+struct ReadRows : V {
+  explicit ReadRows(const V& view) : V(view) {}
+};
+template <class V, class Index>
+inline constexpr bool can_fetch_rows = false;
+// Rank 1 is a stream, which processors fetch by themselves; of large rows a kernel may read a part only.
+template <class V, int Lanes>
+requires(V::mapping_type::tile >= Lanes && V::mapping_type::static_row_size >= 4 &&
+         V::mapping_type::static_row_size <= 64) inline constexpr bool
+    can_fetch_rows<ReadRows<V>, LaneIndex<Lanes>> = true;
+
 template <std::size_t I, class V>
 struct BoundView {
   V view;
@@ -44,6 +58,12 @@ template <std::size_t... I, class... V>
 struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
   explicit BoundViews(const V&... v) : BoundView<I, V>{v}... {}
 
+  // Asks the caches for the rows that the lanes of `block` read.
+  template <class Index>
+  void fetch_rows(Index block) const {
+    (fetch_rows_of(static_cast<const BoundView<I, V>&>(*this).view, block), ...);
+  }
+
   // Calls f(arguments...) with the views put in after the first `Indices` arguments.
   template <int Indices, class F, class... Rest>
   STRATA_FUNCTION void insert(const F& f, Rest&&... rest) const {
@@ -54,6 +74,10 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
   }
 
  private:
+  template <class OneView, class Index>
+  static void fetch_rows_of([[maybe_unused]] const OneView& view, [[maybe_unused]] Index block) {
+    if constexpr (can_fetch_rows<OneView, Index>) view.mapping().prefetch_rows(view.data(), block);
+  }
   template <int Indices, class F, class First, class... Rest>
   STRATA_FUNCTION void insert_after(const F& f, First first, Rest&&... rest) const {
     insert<Indices - 1>([&](auto&&... more) { f(first, static_cast<decltype(more)&&>(more)...); },
@@ -99,6 +123,8 @@ constexpr bool takes_any_index() {
 template <class K>
 struct KernelTraits {
   static constexpr bool any_index = takes_any_index<K>();
+  template <class Index>
+  static constexpr bool fetches_ahead = false;
   template <class Tag, class Index, class... Values>
   static constexpr bool can_call() {
     if constexpr (std::is_void_v<Tag>)
@@ -117,6 +143,8 @@ struct KernelTraits {
 template <class K, class... V>
 struct KernelTraits<With<K, V...>> {
   static constexpr bool any_index = takes_any_index<K>();
+  template <class Index>
+  static constexpr bool fetches_ahead = (can_fetch_rows<V, Index> || ...);
   template <class Tag, class Index, class... Values>
   static constexpr bool can_call() {
     if constexpr (std::is_void_v<Tag>)
@@ -157,10 +185,13 @@ inline constexpr bool can_call =
     KernelTraits<K>::template can_call<Tag, decltype(index_list<D, K, Rank>()), Values...>();
 
 /// A kernel made ready for a device (see host_loops.hpp): puts in the tag and the views.
-template <class K, class Tag, int Rank, bool Lanes>
+template <class K, class Tag, int Rank, class Index, bool Lanes>
 struct Body {
   static constexpr bool takes_lanes = Lanes;
+  static constexpr bool fetches_ahead = Lanes && Rank == 1 && KernelTraits<K>::template fetches_ahead<Index>;
   K kernel;
+
+  void fetch_ahead(Index block) const { kernel.views.fetch_rows(block); }
 
   template <class... Arguments>
   STRATA_FUNCTION void operator()(Arguments&&... arguments) const {
@@ -172,7 +203,8 @@ struct Body {
 
 template <class D, class Tag, class K, int Rank>
 using BodyFor =
-    Body<K, Tag, Rank, KernelTraits<K>::any_index && (is_lane_index_v<typename D::index_type> || Rank > 1)>;
+    Body<K, Tag, Rank, typename D::index_type,
+         KernelTraits<K>::any_index && (is_lane_index_v<typename D::index_type> || Rank > 1)>;
 
 // Where nothing was said.
 struct Anywhere {};
@@ -200,10 +232,9 @@ LaunchInfo make_info(const char* label, const On<D>& where) {
 }
 
 template <class Where, class K>
-constexpr bool check_memory() {
+constexpr void check_memory() {
   if constexpr (!std::is_same_v<Where, Anywhere> && HasDeviceType<K>)
-    return same_memory_for<typename DeviceFor<Where, K>::type, typename K::device_type>::value;
-  return true;
+    static_cast<void>(same_memory_for<typename DeviceFor<Where, K>::type, typename K::device_type>::value);
 }
 
 }  // namespace detail

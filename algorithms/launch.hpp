@@ -27,7 +27,7 @@ struct DeclaredAccess {
   V view;  // as the kernel gets it
 };
 
-/// The launch reads the array.
+/// The launch reads the array: a work item its own row, which hosts fetch ahead of it.
 template <AnyView V>
 DeclaredAccess<AccessMode::In, typename V::const_type> in(const V& view) {
   return {view};
@@ -54,15 +54,25 @@ inline constexpr bool is_access_v = false;
 template <AccessMode Mode, class V>
 inline constexpr bool is_access_v<DeclaredAccess<Mode, V>> = true;
 
+template <AccessMode Mode, class V>
+auto view_to_bind(const DeclaredAccess<Mode, V>& access) {
+  if constexpr (Mode == AccessMode::Out) return access.view;
+  else return ReadRows<V>(access.view);
+}
+template <class K, class... V>
+With<K, V...> bind_views(const K& kernel, const V&... views) {
+  return {kernel, BoundViews<std::index_sequence_for<V...>, V...>(views...)};
+}
+
 // The kernel bound to its views, or the functor that a factory makes of them.
-template <class D, class R, class K, class... V>
-auto bind_kernel(const K& kernel, const V&... views) {
+template <class D, class R, class K, AccessMode... Mode, class... V>
+auto bind_kernel(const K& kernel, const DeclaredAccess<Mode, V>&... accesses) {
   static_assert((same_memory_for<D, typename V::device_type>::value && ...));
   using W = WorkOf<R>;
   if constexpr (std::is_invocable_v<const K&, const V&...> &&
                 !can_call<D, typename W::tag, With<K, V...>, W::rank>)
-    return kernel(views...);
-  else return with(kernel, views...);
+    return kernel(accesses.view...);
+  else return bind_views(kernel, view_to_bind(accesses)...);
 }
 
 }  // namespace detail
@@ -72,7 +82,7 @@ template <class D, WorkRange R, class K, class... Accesses>
 requires(detail::is_access_v<Accesses>&&...) void launch(const On<D>& where, const R& work, const K& kernel,
                                                          const Accesses&... accesses) {
   static_assert(sizeof...(Accesses) > 0, "strata: launch: declare the arrays: in(x), out(y), inout(z)");
-  parallel_for(where, work, detail::bind_kernel<D, R>(kernel, accesses.view...));
+  parallel_for(where, work, detail::bind_kernel<D, R>(kernel, accesses...));
 }
 
 /// Calls kernel(index..., views..., value&) and joins the values into `into`: a named reducer (Sum(total)), a

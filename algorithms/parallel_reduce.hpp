@@ -30,7 +30,7 @@ void launch_reduce_with(const char* label, const Where& where, const R& work, co
                         const Reducing& reducing) {
   using D = typename DeviceFor<Where, K>::type;
   using W = WorkOf<R>;
-  static_assert(check_memory<Where, K>());
+  check_memory<Where, K>();
   constexpr bool callable = Reducing::template callable<D, typename W::tag, K, W::rank>;
   static_assert(
       callable,
@@ -55,6 +55,12 @@ void launch_reduce_with(const char* label, const Where& where, const R& work, co
   }
 }
 
+// What a launch that does not compile returns, so that its one message is not followed by another.
+struct NoResult {
+  template <class T>
+  operator T() const;
+};
+
 template <class Where, class R, class K, class... Results>
 auto launch_reduce_into(const char* label, const Where& where, const R& work, const K& kernel,
                         Results&&... results) {
@@ -63,6 +69,7 @@ auto launch_reduce_into(const char* label, const Where& where, const R& work, co
         knows_device<Where, K>,
         "strata: parallel_reduce: nothing says on which device: give `on(device)`, a functor with a "
         "`device_type`, or `with(kernel, views...)`");
+    return NoResult();
   } else if constexpr ((is_reducer_v<std::remove_cvref_t<Results>> && ...) && sizeof...(Results) > 0) {
     launch_reduce_with(label, where, work, kernel, ReduceByName<std::remove_cvref_t<Results>...>(results...));
   } else if constexpr (check_reduce_functor<K, sizeof...(Results)>()) {
@@ -77,10 +84,15 @@ auto launch_reduce_into(const char* label, const Where& where, const R& work, co
         T result{};
         launch_reduce_with(label, where, work, kernel, reduce_by_functor(functor_of(kernel), result));
         return result;
+      } else {
+        return NoResult();
       }
     } else {
-      launch_reduce_with(label, where, work, kernel, reduce_by_functor(functor_of(kernel), results...));
+      launch_reduce_with(label, where, work, kernel,
+                         reduce_by_functor(functor_of(kernel), static_cast<Results&&>(results)...));
     }
+  } else {
+    return NoResult();
   }
 }
 

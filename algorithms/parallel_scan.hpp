@@ -30,7 +30,7 @@ void launch_scan_with(const char* label, const Where& where, const R& work, cons
   using D = typename DeviceFor<Where, K>::type;
   using W = WorkOf<R>;
   using T = typename Reducer::value_type;
-  static_assert(check_memory<Where, K>());
+  check_memory<Where, K>();
   static_assert(W::rank == 1, "strata: parallel_scan: the range has one dimension");
   constexpr bool callable = can_call<D, typename W::tag, K, 1, T&, bool>;
   static_assert(

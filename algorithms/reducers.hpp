@@ -183,10 +183,11 @@ struct MakeReducer {
   template <class T>
   requires(!AnyView<T>) constexpr Reducer<Operation, T, T*> operator()(T& result) const { return {&result}; }
   template <AnyView V>
-  Reducer<Operation, typename V::value_type, V> operator()(const V& result) const {
-    static_assert(V::extents_type::max_rank_value == 0,
-                  "strata: a reduction's result is a Value (a view of rank 0)");
-    return {result};
+  auto operator()(const V& result) const {
+    constexpr bool is_value = V::extents_type::max_rank_value == 0;
+    static_assert(is_value, "strata: a reduction's result is a Value (a view of rank 0)");
+    if constexpr (is_value) return Reducer<Operation, typename V::value_type, V>{result};
+    else return Reducer<Operation, typename V::value_type, NoTarget>{};
   }
 };
 

@@ -312,27 +312,35 @@ auto reduce_by_functor(const F& functor, Result&& result) {
       return ReduceByFunctor<F, StoreHostArray<Element>, true>(functor, {result, count});
     } else if constexpr (AnyView<R>) {
       return ReduceByFunctor<F, StoreViewArray<R>, false>(functor, {result, count});
+    } else if constexpr (std::is_invocable_v<const R&, Element*>) {
+      return ReduceByFunctor<F, CallArrayFinalize<R>, false>(functor, {result});
     } else {
       static_assert(
           std::is_invocable_v<const R&, Element*>,
           "strata: parallel_reduce: the result is neither T*, a view of rank 1, nor a finalize functor that "
           "can be called with T*");
-      return ReduceByFunctor<F, CallArrayFinalize<R>, false>(functor, {result});
+      return ReduceByFunctor<F, StoreNothing, false>(functor, {});
     }
   } else if constexpr (std::is_same_v<R, T>) {
-    static_assert(std::is_lvalue_reference_v<Result&&> && !std::is_const_v<std::remove_reference_t<Result>>,
-                  "strata: parallel_reduce: the result must be a variable that can be assigned");
-    return ReduceByFunctor<F, StoreHost<T>, true>(functor, {&result});
+    constexpr bool assignable =
+        std::is_lvalue_reference_v<Result&&> && !std::is_const_v<std::remove_reference_t<Result>>;
+    static_assert(assignable, "strata: parallel_reduce: the result must be a variable that can be assigned");
+    if constexpr (assignable) return ReduceByFunctor<F, StoreHost<T>, true>(functor, {&result});
+    else return ReduceByFunctor<F, StoreNothing, false>(functor, {});
   } else if constexpr (AnyView<R>) {
-    static_assert(std::is_same_v<typename R::value_type, T> && R::extents_type::max_rank_value == 0,
+    constexpr bool fits = std::is_same_v<typename R::element_type, T> && R::extents_type::max_rank_value == 0;
+    static_assert(fits,
                   "strata: parallel_reduce: the result view is not a Value of the functor's value_type");
-    return ReduceByFunctor<F, StoreView<R>, false>(functor, {result});
+    if constexpr (fits) return ReduceByFunctor<F, StoreView<R>, false>(functor, {result});
+    else return ReduceByFunctor<F, StoreNothing, false>(functor, {});
+  } else if constexpr (std::is_invocable_v<const R&, T&>) {
+    return ReduceByFunctor<F, CallFinalize<R>, false>(functor, {result});
   } else {
     static_assert(
         std::is_invocable_v<const R&, T&>,
         "strata: parallel_reduce: the third argument is neither a variable of the functor's value_type, a "
         "Value of it, nor a finalize functor callable with it (const operator()(const value_type&))");
-    return ReduceByFunctor<F, CallFinalize<R>, false>(functor, {result});
+    return ReduceByFunctor<F, StoreNothing, false>(functor, {});
   }
 }
 

@@ -8,6 +8,9 @@
 // for a whole block plus the lane; with an integer index the compiler sees only a shift and a mask.
 #pragma once
 
+#include <cstdint>
+#include <utility>
+
 #include <strata/core/layout.hpp>
 
 namespace strata::inline STRATA_ABI {
@@ -70,6 +73,33 @@ class TiledMapping : public MappingBase<E, Index> {
   STRATA_FUNCTION constexpr Index operator()(I0 i0, I... i) const {
     return tiled_row<W, Index>(i0, this->leading_) +
            row_offset<Index>(this->extents_, static_cast<index_t>(i)...) * W + this->shift_;
+  }
+
+  /// The elements of one row, where they are known at compile time; else 0.
+  static constexpr index_t static_row_size = [] {
+    index_t size = E::has_dynamic_rank || E::max_rank_value == 0 ? 0 : 1;
+    for (int r = 1; r < E::max_rank_value; ++r) {
+      const index_t n = E::static_extent(r);
+      size = n == dynamic ? 0 : size * n;
+    }
+    return size;
+  }();
+  /// Asks a host's caches for the rows of a whole block of lanes, which begins at `block`. They may lie outside
+  /// the array: nothing is read.
+  template <class T, int Lanes>
+  void prefetch_rows(const T* data, LaneIndex<Lanes> block) const {
+    static_assert(Lanes <= W && static_row_size > 0);
+    constexpr index_t line = 64, element = sizeof(T);
+    // The lanes of one entry of the row; those of all entries where nothing lies between.
+    constexpr index_t entries = Lanes == W ? 1 : static_row_size;
+    constexpr index_t bytes = Lanes * element * (Lanes == W ? static_row_size : 1);
+    constexpr index_t lines = (bytes + line - 1) / line;
+    const index_t offset = tiled_row<W, index_t>(block, this->leading_) + this->shift_;
+    const auto first = reinterpret_cast<std::uintptr_t>(data) + static_cast<std::uintptr_t>(offset * element);
+    [&]<index_t... Q>(std::integer_sequence<index_t, Q...>) {
+      (__builtin_prefetch(reinterpret_cast<const void*>(first + Q / lines * (W * element) + Q % lines * line)),
+       ...);
+    }(std::make_integer_sequence<index_t, entries * lines>());
   }
 
   /// The elements that storage for the resident `rows` takes: whole tiles.

@@ -51,6 +51,8 @@ void fail_ended(const char* what) {
 
 void at_end(void (*action)() noexcept) {
   const std::lock_guard lock(end_actions().mutex);
+  // Nobody would call it any more.
+  require_running("the start of a device");
   // A program that never calls finalize still ends its devices in order, before static views are destroyed.
   if (end_actions().actions.empty()) std::atexit(finalize);
   end_actions().actions.push_back(action);

@@ -40,7 +40,7 @@ inline void require_running(const char* what) {
 }
 
 /// Registers what to do at the end; called in reverse order of registration. Devices register when they
-/// start.
+/// start. Throws RuntimeEnded after the end.
 void at_end(void (*action)() noexcept);
 
 }  // namespace detail

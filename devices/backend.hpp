@@ -30,7 +30,8 @@ class EventState : public RefCounted {
  public:
   /// Whether it is complete; never waits.
   virtual bool complete() const = 0;
-  /// Blocks until complete. Rethrows the error that made the work before it fail.
+  /// Blocks until complete. Throws the error that made the work before it fail, each time; the queue stays
+  /// poisoned until it is waited for itself.
   virtual void wait() = 0;
 };
 
@@ -79,10 +80,12 @@ class QueueState : public RefCounted {
   /// 0 for a default queue, else a number of its own: listeners tell queues apart by it.
   virtual std::uint64_t id() const = 0;
 
-  /// Blocks until all work enqueued so far is done; throws its error, once.
+  /// Blocks until all work enqueued so far is done; throws its error, once. Where threads share the queue,
+  /// one whose own work failed or was dropped is told by its own next wait, also if another was told before.
   virtual void wait() = 0;
   /// Whether all work enqueued so far is done; never waits.
   virtual bool idle() const = 0;
+  /// The point after all work enqueued so far.
   virtual Ref<EventState> record() = 0;
   /// Work enqueued later starts after `event`; the host does not wait. An event whose work failed poisons
   /// this queue. Events of other kinds of device are waited for on the host.

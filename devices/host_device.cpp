@@ -38,13 +38,11 @@ class HostQueue final : public QueueState {
   void wait_for(const Ref<EventState>& event) override { event->wait(); }
 
   void copy(const CopySide& destination, const CopySide& source, std::size_t element_bytes) override {
-    for (const CopySide* side : {&destination, &source}) {
-      if (side->space.kind == HostSpace::kind) continue;
-      QueueState& other = side->instance->default_queue();
-      other.copy(destination, source, element_bytes);
-      other.record()->wait();
-      return;
-    }
+    for (const CopySide* side : {&destination, &source})
+      if (side->space.kind != HostSpace::kind)
+        throw WrongDevice(std::string("a copy on a queue of ") + instance_.device_name() + " was given \"" +
+                          side->label + "\" in " + describe_space(side->space) +
+                          "; use a queue of the device that owns it");
     const Runner runner = runner_();
     copy_on_host(destination.data, *destination.layout, source.data, *source.layout, element_bytes,
                  chunk_runner(runner));
@@ -90,6 +88,7 @@ Allocation* HostDevice::allocate(const AllocationRequest& request) {
 }
 
 Ref<QueueState> HostDevice::create_queue() {
+  require_running("a queue");
   return Ref<QueueState>(new HostQueue(*this, runner_, next_queue_id()));
 }
 

@@ -49,9 +49,16 @@ constexpr auto item_index(index_t i) {
   else return i;
 }
 
+// A body that knows which rows of its views an index reads (see ReadRows of algorithms/kernel.hpp).
+template <class Body>
+concept FetchesAhead = Body::fetches_ahead;
+// One block hides most of the latency of memory, two all of it; more gain nothing.
+inline constexpr index_t blocks_ahead = 2;
+
 template <class Body>
 STRATA_FLATTEN void run_lane_blocks(const Body& body, index_t first_block, index_t last_block) {
   for (index_t block = first_block; block < last_block; ++block) {
+    if constexpr (FetchesAhead<Body>) body.fetch_ahead(HostIndex{block + blocks_ahead, 0});
 #pragma omp simd
     for (int lane = 0; lane < host_lanes; ++lane) run_lane(body, block, lane);
   }

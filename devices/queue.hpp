@@ -22,7 +22,8 @@ class Event {
 
   /// Whether all work before it is done or dropped; never waits.
   bool complete() const { return !state_ || state_->complete(); }
-  /// Blocks until it is complete; throws the error of the work before it.
+  /// Blocks until it is complete; throws the error of the work before it, each time. The queue throws it too,
+  /// by its own wait.
   void wait() const {
     if (state_) state_->wait();
   }

@@ -12,9 +12,6 @@ namespace strata::inline STRATA_ABI {
 /// `+=` and the like are single atomic updates that return the new value.
 template <class T>
 class AtomicReference {
-  static_assert(std::is_arithmetic_v<T> && sizeof(T) <= 8,
-                "strata: atomic access needs an arithmetic element type of at most 8 bytes");
-
  public:
   using value_type = std::remove_const_t<T>;
 
@@ -80,6 +77,10 @@ class AtomicReference {
   }
 
   T* address_;
+
+  // Last: compilers that stop at a failed assertion know the members by now.
+  static_assert(std::is_arithmetic_v<T> && sizeof(T) <= 8,
+                "strata: atomic access needs an arithmetic element type of at most 8 bytes");
 };
 
 }  // namespace strata::inline STRATA_ABI

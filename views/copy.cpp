@@ -89,8 +89,9 @@ void copy_arrays(const CopySide& destination, const CopySide& source, std::size_
     // The copy runs where the memory is that the host cannot reach; of two devices, on the destination's.
     DeviceInstance& at = on_host(destination.space) ? *source.instance : *destination.instance;
     queue = &at.default_queue();
-    if (!on_host(source.space) && source.instance != &at)
-      queue->wait_for(source.instance->default_queue().record());
+    // Waited for here, not by an event: an error of the source's queue is then thrown once, and leaves the
+    // destination's queue alone.
+    if (!on_host(source.space) && source.instance != &at) source.instance->default_queue().wait();
   } else if (queue->instance().host_accessible() && !(on_host(destination.space) && on_host(source.space))) {
     throw WrongDevice(std::string("deep_copy: the queue belongs to ") + queue->instance().device_name() +
                       ", the arrays lie in " + describe_space(destination.space) + " and " +

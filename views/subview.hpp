@@ -48,6 +48,16 @@ inline constexpr int tile_of<LayoutTiled<W>> = W;
 template <int W>
 inline constexpr int tile_of<LayoutTiledPart<W>> = W;
 
+// The layout whose strides and tiles a layout has: index ranges and the width of indices do not change them.
+template <class L>
+struct PlainLayout {
+  using type = L;
+};
+template <class L>
+struct PlainLayout<LayoutOffset<L>> : PlainLayout<L> {};
+template <class L>
+struct PlainLayout<Index32<L>> : PlainLayout<L> {};
+
 // Right keeps its form when indices come first, then at most two ranges, then only `all`: the second kept
 // dimension may shrink because rows are a leading stride apart.
 constexpr bool keeps_right(const Part* part, int rank) {
@@ -130,7 +140,8 @@ STRATA_FUNCTION constexpr auto subview(const View<T, D, E, L, A>& view, const Ar
       ((IndexLike<Arguments> || std::is_same_v<Arguments, Range> || std::is_same_v<Arguments, All>)&&...),
       "strata: the arguments of a subview are indices, ranges or all");
 
-  using NewLayout = decltype(detail::subview_layout<L, Arguments...>());
+  using Plain = typename detail::PlainLayout<L>::type;
+  using NewLayout = decltype(detail::subview_layout<Plain, Arguments...>());
   using NewExtents = typename detail::SubExtents<E, Arguments...>::type;
   using Result = View<T, D, NewExtents, NewLayout, A>;
   using NewMapping = typename Result::mapping_type;
@@ -138,7 +149,7 @@ STRATA_FUNCTION constexpr auto subview(const View<T, D, E, L, A>& view, const Ar
   const LayoutDescriptor d = view.mapping().describe();
   index_t extent[count + 1] = {}, stride[count + 1] = {}, from_zero[count + 1] = {};
   int r = 0, kept = 0;
-  const auto take = [&](const auto& argument) {
+  [[maybe_unused]] const auto take = [&](const auto& argument) {
     const Range bounds = detail::bounds_of(argument, view.begin(r), view.extent(r));
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
     if (r < d.rank && (bounds.first < view.begin(r) || bounds.last > view.end(r)))
@@ -158,8 +169,9 @@ STRATA_FUNCTION constexpr auto subview(const View<T, D, E, L, A>& view, const Ar
 
   const NewExtents extents(extent, detail::SubExtents<E, Arguments...>::kept);
   T* const data = view.data() + offset_of(d, from_zero);
-  if constexpr (detail::tile_of < L >> 0 && std::is_same_v<NewLayout, LayoutTiledPart<detail::tile_of<L>>>) {
-    const index_t phase = (from_zero[0] + d.phase) & (detail::tile_of<L> - 1);
+  if constexpr ((detail::tile_of<Plain>) > 0 &&
+                std::is_same_v<NewLayout, LayoutTiledPart<detail::tile_of<Plain>>>) {
+    const index_t phase = (from_zero[0] + d.phase) & (detail::tile_of<Plain> - 1);
     return Result(view.allocation(), data, NewMapping(extents, d.tile_stride, stride, phase, -phase));
   } else if constexpr (std::is_same_v<NewLayout, LayoutStrided>) {
     // Fixing the index of a tiled dimension leaves strides only.

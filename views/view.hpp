@@ -62,6 +62,17 @@ class Ownership<false> {
   STRATA_FUNCTION static AllocationRef allocation() { return AllocationRef(); }
 };
 
+// Whether two descriptions of arrays of the same extents give the same offsets.
+constexpr bool same_offsets(const LayoutDescriptor& a, const LayoutDescriptor& b) {
+  if (element_count(a) == 0) return true;
+  const bool tiled = a.tile_log2 >= 0;
+  bool same = a.shift == b.shift && a.tile_log2 == b.tile_log2;
+  if (tiled) same = same && a.tile_stride == b.tile_stride && a.phase == b.phase;
+  for (int r = 0; r < a.rank; ++r)
+    if (a.extent[r] > 1) same = same && a.stride[r] == b.stride[r];
+  return same;
+}
+
 template <class M>
 concept HasBounds = requires(const M& m) {
   m.begin(0);
@@ -73,7 +84,6 @@ concept HasBounds = requires(const M& m) {
 template <class T, class DeviceType, class ExtentsType, class LayoutType, class AccessType = DefaultAccess>
 class View : private detail::Ownership<is_managed_v<AccessType>> {
   using Owner = detail::Ownership<is_managed_v<AccessType>>;
-  static_assert(std::is_trivially_copyable_v<T>, "strata: the elements of an array are trivially copyable");
   static_assert(is_extents_v<ExtentsType>, "strata: the shape of a view is Extents<...> or DynamicRank<N>");
 
  public:
@@ -184,8 +194,12 @@ class View : private detail::Ownership<is_managed_v<AccessType>> {
   /// Whether both view the same elements in the same way.
   template <class U, class D, class L, class A>
   constexpr bool operator==(const View<U, D, ExtentsType, L, A>& other) const {
-    return static_cast<const void*>(data_) == static_cast<const void*>(other.data()) &&
-           mapping_.extents() == other.mapping().extents();
+    bool same = static_cast<const void*>(data_) == static_cast<const void*>(other.data()) &&
+                mapping_.extents() == other.mapping().extents();
+    for (int r = 0; same && r < rank(); ++r) same = begin(r) == other.begin(r);
+    if constexpr (requires { mapping_.describe(), other.mapping().describe(); })
+      same = same && detail::same_offsets(mapping_.describe(), other.mapping().describe());
+    return same;
   }
 
   /// The name given at creation; empty for null and unmanaged views.
@@ -237,6 +251,9 @@ class View : private detail::Ownership<is_managed_v<AccessType>> {
 
   T* data_;
   mapping_type mapping_;
+
+  // Last: compilers that stop at a failed assertion know the members by now.
+  static_assert(std::is_trivially_copyable_v<T>, "strata: the elements of an array are trivially copyable");
 };
 
 }  // namespace strata::inline STRATA_ABI

@@ -3,6 +3,7 @@
 #include <strata/core/error.hpp>
 #include <strata/core/settings.hpp>
 #include <strata/devices/emulated/control.hpp>
+#include <strata/devices/emulated/instance.hpp>
 #include <strata/devices/emulated/platform.hpp>
 
 namespace strata::inline STRATA_ABI::emulated {
@@ -26,27 +27,26 @@ Config default_config() {
           .host_submit_cost = 1e-6};
 }
 
-Config config() {
-  Platform& platform = Platform::get();
-  const std::lock_guard lock(platform.mutex);
-  return platform.config;
-}
+Config config() { return Platform::get().configuration(); }
 
 void configure(const Config& config) { Platform::get().build(config); }
 
 void set_capacity(int instance, index_t bytes) {
   Platform& platform = Platform::get();
   platform.instance(instance);
+  if (bytes < 0)
+    throw SettingError("emulated::set_capacity: asked for " + std::to_string(bytes) + " bytes on Emulated{" +
+                       std::to_string(instance) + "}; give a number that is not negative");
   platform.memory->set_capacity(instance, static_cast<std::size_t>(bytes));
 }
 
-index_t used(int instance) {
-  Platform& platform = Platform::get();
-  platform.instance(instance).reclaim();
-  return static_cast<index_t>(platform.memory->used(instance));
-}
+index_t used(int instance) { return static_cast<index_t>(Platform::get().instance(instance).used()); }
 
-index_t peak(int instance) { return static_cast<index_t>(Platform::get().memory->peak(instance)); }
+index_t peak(int instance) {
+  Platform& platform = Platform::get();
+  platform.instance(instance);
+  return static_cast<index_t>(platform.memory->peak(instance));
+}
 
 void fail(Fault what, int k) {
   if (k < 1) throw Error("emulated::fail: k is " + std::to_string(k) + "; operations are counted from 1");
@@ -73,13 +73,7 @@ void advance(double seconds) {
   platform.timeline.host_advance(seconds);
 }
 
-void reset_time() {
-  Platform& platform = Platform::get();
-  const std::lock_guard lock(platform.mutex);
-  for (const detail::EmulatedQueue* queue : platform.queues)
-    if (!queue->idle()) throw Error("emulated::reset_time: work is under way; wait for it first");
-  platform.timeline.reset();
-}
+void reset_time() { Platform::get().reset_time(); }
 
 void keep_trace(bool keep) {
   Platform& platform = Platform::get();

@@ -30,13 +30,15 @@ struct Config {
 Config config();
 Config default_config();
 
-/// Replaces all instances. Throws Error while arrays or queues of the old ones live, or work is under way.
+/// Replaces all instances; their default queues go on with the new ones. Throws Error while arrays or other
+/// queues of the old ones live, or work is under way, and SettingError for figures out of range. No other
+/// thread may use emulated devices meanwhile.
 void configure(const Config& config);
 
 /// Lowers or raises the bytes that may be allocated on an instance, at most the configured capacity.
 void set_capacity(int instance, index_t bytes);
-/// Bytes allocated on an instance now, and the most there ever were; blocks whose freeing waits for a queue
-/// count.
+/// Bytes allocated on an instance now, and the most there ever were. Freed blocks count until all work that
+/// was queued when they were freed is done, and the host's virtual clock has passed its end.
 index_t used(int instance);
 index_t peak(int instance);
 

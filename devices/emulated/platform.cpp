@@ -1,13 +1,15 @@
+#include <algorithm>
+#include <cmath>
 #include <string>
+
+#include <unistd.h>
 
 #include <strata/core/allocation_report.hpp>
 #include <strata/core/error.hpp>
 #include <strata/core/runtime.hpp>
-#include <strata/core/settings.hpp>
-#include <strata/devices/emulated/allocation_list.hpp>
 #include <strata/devices/emulated/device.hpp>
+#include <strata/devices/emulated/instance.hpp>
 #include <strata/devices/emulated/platform.hpp>
-#include <strata/devices/host_device.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -30,80 +32,117 @@ Timeline make_timeline(const emulated::Config& c) {
   return Timeline(config);
 }
 
-void release_emulated(Allocation& allocation) noexcept {
-  static_cast<EmulatedInstance*>(allocation.owner)->release(allocation.data);
+// What neither the memory nor the timeline checks.
+void check_config(const emulated::Config& c) {
+  const auto check = [](bool good, const char* name, const std::string& value, const char* rule) {
+    if (!good)
+      throw SettingError(std::string("emulated::configure: ") + name + " is " + value + "; it must be " +
+                         rule);
+  };
+  check(c.count >= 1 && c.count <= 16, "count", std::to_string(c.count), "1 to 16");
+  check(c.capacity >= 1, "capacity", std::to_string(c.capacity), "at least 1 byte");
+  check(c.threads >= 1 && c.threads <= 1024, "threads", std::to_string(c.threads), "1 to 1024");
+  check(c.seconds_per_item >= 0 && std::isfinite(c.seconds_per_item), "seconds_per_item",
+        std::to_string(c.seconds_per_item), "finite and not negative");
 }
 
-// What the fault handler can say about an array: its index, where strides lead back to it.
-AllocationShape shape_of(const AllocationRequest& request) {
-  AllocationShape shape;
-  shape.element_bytes = request.element_bytes;
-  const LayoutDescriptor* const layout = request.layout;
-  if (layout == nullptr || layout->offset != nullptr || layout->tile_log2 >= 0 || layout->shift != 0)
-    return shape;
-  for (int r = 0; r < layout->rank; ++r)
-    if (layout->stride[r] <= 0) return shape;
-  shape.rank = layout->rank;
-  for (int r = 0; r < layout->rank; ++r) {
-    shape.extents[r] = layout->extent[r];
-    shape.strides[r] = layout->stride[r];
-  }
-  return shape;
+[[noreturn]] void fail_index(int index, int count) {
+  throw NoSuchDevice(
+      "Emulated{" + std::to_string(index) + "}: there are " + std::to_string(count) +
+      " instances, counted from 0; set STRATA_EMULATED_COUNT or --strata-emulated-count for more");
 }
 
 }  // namespace
 
-// ---- Platform
+void require_outside_kernels(const char* what) {
+  if (emulated_offset != 0)
+    throw Error(std::string(what) +
+                " inside a kernel on Emulated: it could wait for itself; wait on the host, or order the work "
+                "by queues and events");
+}
+
+// ---- begin and end
 
 Platform& Platform::get() {
   static Platform* const platform = new Platform;
   return *platform;
 }
 
-Platform::Platform() : config(emulated::default_config()) {
+Platform::Platform()
+    : config(emulated::default_config()), timeline(make_timeline(config)), process_(getpid()) {
   memory = std::make_unique<EmulatedMemory>(static_cast<std::size_t>(config.capacity), config.count);
-  timeline = make_timeline(config);
-  at_end([]() noexcept {
-    for (auto& instance : Platform::get().instances) instance->stop();
-  });
+  at_end([]() noexcept { Platform::get().end(); });
 }
 
-EmulatedInstance& Platform::instance(int index) {
+bool Platform::forked() const { return getpid() != process_; }
+
+// Waits for all queues, also those without a handle. A kernel that calls exit() cannot wait for itself: then
+// the threads end with the process.
+void Platform::end() noexcept {
+  if (forked() || emulated_offset != 0) return;
+  std::vector<std::shared_ptr<QueueCore>> all;
+  {
+    const std::lock_guard lock(mutex);
+    all.swap(cores_);  // closed for good, so nobody asks for them any more
+  }
+  for (const auto& core : all) core->close();
+  for (const auto& core : all) core->join();
   const std::lock_guard lock(instances_mutex);
-  if (index < 0 || index >= config.count)
-    throw NoSuchDevice(
-        "Emulated{" + std::to_string(index) + "}: there are " + std::to_string(config.count) +
-        " instances, counted from 0; set STRATA_EMULATED_COUNT or --strata-emulated-count for more");
-  while (static_cast<int>(instances.size()) <= index)
-    instances.push_back(std::make_unique<EmulatedInstance>(static_cast<int>(instances.size())));
-  return *instances[static_cast<std::size_t>(index)];
+  for (const auto& each : instances_) each->stop_threads();
+}
+
+// ---- configuration
+
+emulated::Config Platform::configuration() {
+  const std::lock_guard lock(mutex);
+  return config;
 }
 
 void Platform::build(const emulated::Config& wanted) {
-  std::vector<std::unique_ptr<EmulatedInstance>> old;
-  {
-    const std::lock_guard lock(instances_mutex);
-    for (auto& instance : instances) {
-      instance->reclaim();
-      if (memory->used(instance->index()) > 0)
-        throw Error("emulated::configure: arrays live on Emulated{" + std::to_string(instance->index()) +
-                    "}; " + largest_allocations(instance->space()));
-      if (!instance->queue().idle()) throw Error("emulated::configure: work is under way; wait for it first");
-    }
-    if (queues.size() > instances.size())
-      throw Error("emulated::configure: " + std::to_string(queues.size() - instances.size()) +
-                  " queues of the old instances live; destroy them first");
-    auto new_memory =
-        std::make_unique<EmulatedMemory>(static_cast<std::size_t>(wanted.capacity), wanted.count);
-    Timeline new_timeline = make_timeline(wanted);
-    old.swap(instances);
-    for (auto& instance : old) instance->stop();
-    old.clear();
-    memory = std::move(new_memory);
-    timeline = std::move(new_timeline);
-    config = wanted;
-    for (int& count : faults) count = 0;
+  require_running("emulated::configure");
+  check_config(wanted);
+  const std::lock_guard instances_lock(instances_mutex);
+  for (const auto& each : instances_) each->reclaim(true);  // the old clock ends
+  const std::lock_guard lock(mutex);
+  require_unused(static_cast<int>(instances_.size()));
+  Timeline new_timeline = make_timeline(wanted);
+  auto new_memory = std::make_unique<EmulatedMemory>(static_cast<std::size_t>(wanted.capacity), wanted.count);
+  std::erase_if(cores_, [](const auto& core) { return core->closed(); });
+  for (const auto& core : cores_)
+    core->time = core->instance() < wanted.count ? new_timeline.make_queue(core->instance()) : QueueId::none;
+  for (const auto& each : instances_) each->stop_threads();
+  timeline = std::move(new_timeline);
+  memory = std::move(new_memory);
+  config = wanted;
+  ++epoch;
+  for (int& count : faults) count = 0;
+}
+
+// Throws Error if a configuration is in use: by arrays, by work or by queues other than the default ones.
+void Platform::require_unused(int instances) {
+  for (const auto& core : cores_) {
+    const std::string where = "Emulated{" + std::to_string(core->instance()) + "}";
+    if (!core->idle())
+      throw Error("emulated::configure: work is under way on " + where + "; wait for it first");
+    if (core->id() != 0 && !core->closed())
+      throw Error("emulated::configure: a queue of " + where + " lives; destroy it first");
   }
+  for (int i = 0; i < instances && i < config.count; ++i)
+    if (memory->used(i) > 0) {
+      const SpaceId space{EmulatedSpace::kind, i};
+      throw Error("emulated::configure: arrays live on " + describe_space(space) + "; " +
+                  largest_allocations(space));
+    }
+}
+
+void Platform::reset_time() {
+  const std::lock_guard lock(mutex);
+  for (const auto& core : cores_)
+    if (!core->idle())
+      throw Error("emulated::reset_time: work is under way on Emulated{" + std::to_string(core->instance()) +
+                  "}; wait for it first");
+  timeline.reset();
+  ++epoch;
 }
 
 bool Platform::fails(emulated::Fault what) {
@@ -111,124 +150,69 @@ bool Platform::fails(emulated::Fault what) {
   return count > 0 && --count == 0;
 }
 
-std::vector<std::shared_ptr<QueueCore>> Platform::cores() {
+// ---- instances and queues
+
+EmulatedInstance& Platform::instance(int index) {
+  const std::lock_guard lock(instances_mutex);
+  if (index < 0 || index >= config.count) fail_index(index, config.count);
+  while (static_cast<int>(instances_.size()) <= index)
+    instances_.push_back(std::make_unique<EmulatedInstance>(static_cast<int>(instances_.size())));
+  return *instances_[static_cast<std::size_t>(index)];
+}
+
+std::shared_ptr<QueueCore> Platform::make_core(int instance, std::uint64_t id) {
   const std::lock_guard lock(mutex);
-  std::vector<std::shared_ptr<QueueCore>> all;
-  for (const EmulatedQueue* queue : queues) all.push_back(queue->core());
-  return all;
+  forget_finished_cores_locked();
+  const QueueId time = timeline.make_queue(instance);
+  cores_.push_back(std::make_shared<QueueCore>(instance, id, time));
+  return cores_.back();
 }
 
-// ---- EmulatedInstance
-
-EmulatedInstance::EmulatedInstance(int index) : index_(index), default_queue_(new EmulatedQueue(*this, 0)) {}
-
-SpaceId EmulatedInstance::space() const { return {EmulatedSpace::kind, index_}; }
-
-Allocation* EmulatedInstance::allocate(const AllocationRequest& request) {
-  require_running("an allocation");
-  Platform& platform = Platform::get();
-  {
-    const std::lock_guard lock(platform.mutex);
-    if (platform.fails(emulated::Fault::Allocation))
-      fail_out_of_memory(request, space(), describe_space(space()).c_str(), "failure injected");
-  }
-  reclaim();
-  void* data = platform.memory->allocate(index_, request.bytes);
-  while (data == nullptr) {
-    // Freed blocks may wait for work: allocation, unlike freeing, may wait for it.
-    Quarantined oldest{};
-    {
-      const std::lock_guard lock(quarantine_mutex_);
-      if (quarantine_.empty()) break;
-      oldest = quarantine_.front();
-    }
-    for (const auto& [core, number] : oldest.until) core->wait_until_finished(number);
-    reclaim();
-    data = platform.memory->allocate(index_, request.bytes);
-  }
-  if (data == nullptr) {
-    const std::string reason = std::to_string(used()) + " of " + std::to_string(capacity()) +
-                               " bytes are in use, the largest free block has " +
-                               std::to_string(platform.memory->largest_free(index_));
-    fail_out_of_memory(request, space(), describe_space(space()).c_str(), reason.c_str());
-  }
-  register_allocation(data, request.bytes, request.label ? request.label : "", shape_of(request));
-  try {
-    return make_allocation(data, request.bytes, space(), request.label, release_emulated, this);
-  } catch (...) {
-    platform.memory->deallocate(index_, data);
-    throw;
-  }
+std::vector<std::shared_ptr<QueueCore>> Platform::open_cores(int instance) {
+  const std::lock_guard lock(mutex);
+  std::vector<std::shared_ptr<QueueCore>> open;
+  for (const auto& core : cores_)
+    if (core->instance() == instance && !core->closed()) open.push_back(core);
+  return open;
 }
 
-void EmulatedInstance::release(void* address) noexcept {
-  Quarantined block{address, {}};
-  for (const auto& core : Platform::get().cores())
-    if (!core->idle()) block.until.emplace_back(core, core->enqueued());
-  if (block.until.empty()) {
-    Platform::get().memory->deallocate(index_, address);
-    return;
-  }
-  const std::lock_guard lock(quarantine_mutex_);
-  quarantine_.push_back(std::move(block));
+void Platform::forget_finished_cores() {
+  const std::lock_guard lock(mutex);
+  forget_finished_cores_locked();
 }
 
-void EmulatedInstance::reclaim() {
-  const std::lock_guard lock(quarantine_mutex_);
-  std::erase_if(quarantine_, [&](const Quarantined& block) {
-    for (const auto& [core, number] : block.until)
-      if (core->finished() < number) return false;
-    Platform::get().memory->deallocate(index_, block.address);
+void Platform::forget_finished_cores_locked() {
+  std::erase_if(cores_, [&](const auto& core) {
+    if (!core->closed() || !core->idle()) return false;
+    if (core->time == QueueId::none) return true;
+    // A wait for the instance moves the clock to the end of this work, too.
+    if (timeline.record(core->time) > timeline.now()) return false;
+    timeline.release_queue(core->time);
     return true;
   });
 }
 
-Ref<QueueState> EmulatedInstance::create_queue() {
-  require_running("a new queue");
-  return Ref<QueueState>(new EmulatedQueue(*this, next_queue_id()));
-}
-
-void EmulatedInstance::wait_all() {
-  std::vector<Ref<QueueState>> mine;
-  {
-    Platform& platform = Platform::get();
-    const std::lock_guard lock(platform.mutex);
-    for (EmulatedQueue* queue : platform.queues)
-      if (&queue->instance() == this) mine.emplace_back(queue);
+PendingWork Platform::pending_work(int instance) {
+  const std::lock_guard lock(mutex);
+  PendingWork work{{}, {timeline.now(), epoch}};
+  for (const auto& core : cores_) {
+    if (instance >= 0 && core->instance() != instance) continue;
+    if (core->time != QueueId::none) work.end.time = std::max(work.end.time, timeline.record(core->time));
+    if (!core->idle()) work.numbers.emplace_back(core, core->enqueued());
   }
-  for (const auto& queue : mine) queue->wait();
+  return work;
 }
 
-std::size_t EmulatedInstance::capacity() const { return Platform::get().memory->capacity(index_); }
-std::size_t EmulatedInstance::used() const { return Platform::get().memory->used(index_); }
+// ---- virtual time
 
-Runner EmulatedInstance::runner() {
-  {
-    const std::lock_guard lock(pool_mutex_);
-    if (!pool_)
-      pool_ = std::make_unique<WorkerPool>(
-          WorkerPool::Options{.workers = Platform::get().config.threads, .pin = false, .spin_us = 5});
-  }
-  const auto run = [](const void* raw, const ChunkRange& range, ChunkFunction function) {
-    auto& instance = *const_cast<EmulatedInstance*>(static_cast<const EmulatedInstance*>(raw));
-    struct Call {
-      ChunkFunction function;
-      int instance;
-    } const call{function, instance.index_};
-    instance.pool_->run(range, {[](const void* context, index_t begin, index_t end, int worker) {
-                                  const Call& c = *static_cast<const Call*>(context);
-                                  const EmulatedWorkerScope scope(*Platform::get().memory, c.instance);
-                                  c.function(begin, end, worker);
-                                },
-                                &call});
-  };
-  return {run, this, pool_->size()};
+Moment Platform::moment() {
+  const std::lock_guard lock(mutex);
+  return {timeline.now(), epoch};
 }
 
-void EmulatedInstance::stop() {
-  default_queue_->core()->close(true);
-  const std::lock_guard lock(pool_mutex_);
-  pool_.reset();
+void Platform::host_wait_until(Moment moment) {
+  const std::lock_guard lock(mutex);
+  if (moment.epoch == epoch) timeline.host_wait_until(moment.time);
 }
 
 }  // namespace detail
@@ -237,13 +221,10 @@ void EmulatedInstance::stop() {
 
 Emulated::Emulated(int index) : index_(index) {
   const int n = count();
-  if (index < 0 || index >= n)
-    throw NoSuchDevice(
-        "Emulated{" + std::to_string(index) + "}: there are " + std::to_string(n) +
-        " instances, counted from 0; set STRATA_EMULATED_COUNT or --strata-emulated-count for more");
+  if (index < 0 || index >= n) detail::fail_index(index, n);
 }
 
-int Emulated::count() { return detail::Platform::get().config.count; }
+int Emulated::count() { return detail::Platform::get().configuration().count; }
 
 detail::DeviceInstance& Emulated::backend() const { return detail::Platform::get().instance(index_); }
 

@@ -1,165 +1,90 @@
 // The machine behind Emulated: its instances, their memory, queues and virtual time. Private to this folder.
 //
-// Locks, in the order in which they may be taken: Platform::instances_mutex, Platform::mutex (configuration,
-// timeline, faults, queue list), then the mutex of one QueueCore. No lock is held while a kernel, a copy or a
-// hook runs.
+// Locks, in the order in which they may be taken: Platform::instances_mutex, Platform::mutex, then the mutex
+// of one QueueCore; the quarantine of an instance before that of a core, and never with the other two. No
+// lock is held while a kernel, a copy or a hook runs, or is destroyed.
+//
+// Instances, once made, live until the process ends, since allocations and queues refer to them; a new
+// configuration replaces memory and clock beneath them. `memory` is read without a lock: configurations
+// change only while nobody uses the devices.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
-#include <exception>
-#include <functional>
 #include <memory>
 #include <mutex>
-#include <thread>
+#include <utility>
 #include <vector>
 
-#include <strata/devices/backend.hpp>
+#include <sys/types.h>
+
 #include <strata/devices/emulated/control.hpp>
+#include <strata/devices/emulated/event.hpp>
 #include <strata/devices/emulated/memory.hpp>
+#include <strata/devices/emulated/queue_core.hpp>
 #include <strata/devices/emulated/timeline.hpp>
-#include <strata/devices/host_drivers.hpp>
-#include <strata/devices/worker_pool.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// The work of one queue and the thread that does it. Shared by the queue's handle, its thread, and freed
-/// blocks that wait for its work; the thread ends once the handle is gone and the work done.
-class QueueCore {
- public:
-  /// One piece of work. Pieces marked `always` run in a poisoned queue too: they pass the error on.
-  struct Work {
-    std::function<void()> run;
-    bool always = false;
-  };
-
-  ~QueueCore();
-
-  void enqueue(Work work);
-  /// Blocks until all work enqueued so far is done, and takes the error away, if there is one.
-  std::exception_ptr wait();
-  bool idle() const;
-  /// Numbers of work enqueued, and done or dropped.
-  std::uint64_t enqueued() const;
-  std::uint64_t finished() const;
-  void wait_until_finished(std::uint64_t number);
-  /// The error that poisons the queue; called by its own work.
-  std::exception_ptr poison() const;
-  /// No work will follow: the thread ends when it is done. Joins it if `join`.
-  void close(bool join);
-
- private:
-  void run_thread();
-
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Work> waiting_;
-  std::uint64_t enqueued_ = 0;
-  std::uint64_t finished_ = 0;
-  std::exception_ptr poison_;
-  bool closed_ = false;
-  std::thread thread_;  // started by the first work
-  std::weak_ptr<QueueCore> self_;
-
-  friend std::shared_ptr<QueueCore> make_core();
-};
-
-/// A core that knows itself.
-std::shared_ptr<QueueCore> make_core();
-
 class EmulatedInstance;
 
-class EmulatedQueue final : public QueueState {
- public:
-  EmulatedQueue(EmulatedInstance& instance, std::uint64_t id);
-  ~EmulatedQueue() override;
-
-  DeviceInstance& instance() override;
-  std::uint64_t id() const override { return id_; }
-  void wait() override;
-  bool idle() const override { return core_->idle(); }
-  Ref<EventState> record() override;
-  void wait_for(const Ref<EventState>& event) override;
-  void copy(const CopySide& destination, const CopySide& source, std::size_t element_bytes) override;
-  void fill(const CopySide& destination, const void* value, std::size_t element_bytes) override;
-
-  /// Enqueues a kernel of `items` work items.
-  void launch(const char* label, index_t items, std::function<void()> run);
-
-  const std::shared_ptr<QueueCore>& core() const { return core_; }
-
- private:
-  int place(const CopySide& side) const;
-  char* address(const CopySide& side) const;
-
-  EmulatedInstance& instance_;
-  std::uint64_t id_;
-  std::shared_ptr<QueueCore> core_;
-  QueueId time_;
-};
-
-class EmulatedInstance final : public DeviceInstance {
- public:
-  explicit EmulatedInstance(int index);
-
-  const char* device_name() const override { return "Emulated"; }
-  int index() const override { return index_; }
-  SpaceId space() const override;
-  bool host_accessible() const override { return false; }
-  Allocation* allocate(const AllocationRequest& request) override;
-  QueueState& default_queue() override { return *default_queue_; }
-  Ref<QueueState> create_queue() override;
-  void wait_all() override;
-  std::size_t capacity() const override;
-  std::size_t used() const override;
-
-  EmulatedQueue& queue() { return *default_queue_; }
-  /// The threads that run this instance's kernels, each in the instance's memory.
-  Runner runner();
-  /// Frees `address`, now or when all work that is enqueued by now is done.
-  void release(void* address) noexcept;
-  /// Frees what waits for work that is done by now.
-  void reclaim();
-  void stop();
-
- private:
-  struct Quarantined {
-    void* address;
-    std::vector<std::pair<std::shared_ptr<QueueCore>, std::uint64_t>> until;
-  };
-
-  int index_;
-  Ref<EmulatedQueue> default_queue_;
-  std::mutex pool_mutex_;
-  std::unique_ptr<WorkerPool> pool_;
-  std::mutex quarantine_mutex_;
-  std::vector<Quarantined> quarantine_;
+/// What is under way: the number of the last work of each queue, and when all of it ends.
+struct PendingWork {
+  std::vector<std::pair<std::shared_ptr<QueueCore>, std::uint64_t>> numbers;
+  Moment end;
 };
 
 /// All of it; made by the first use, never destroyed.
 class Platform {
  public:
+  /// Throws RuntimeEnded if it would have to be made after the end of the runtime.
   static Platform& get();
 
-  std::mutex mutex;
-  std::mutex instances_mutex;  // taken before `mutex`; guards `instances`
-  emulated::Config config;
-  std::unique_ptr<EmulatedMemory> memory;
+  std::mutex mutex;  // of all data but `instances` and `memory`
+  std::mutex instances_mutex;
+  emulated::Config config;  // changed under both, read under one
   Timeline timeline;
-  std::vector<std::unique_ptr<EmulatedInstance>> instances;
-  std::vector<EmulatedQueue*> queues;
+  std::uint64_t epoch = 0;    // counts the resets of virtual time
   int faults[3] = {0, 0, 0};  // operations until the next failure; 0: none
+  std::unique_ptr<EmulatedMemory> memory;
+
+  emulated::Config configuration();
+  /// Replaces the configuration; see emulated::configure.
+  void build(const emulated::Config& wanted);
+  void reset_time();
+  /// Counts an operation down; true if it is the one to fail. `mutex` is held.
+  bool fails(emulated::Fault what);
 
   /// Throws NoSuchDevice.
   EmulatedInstance& instance(int index);
-  void build(const emulated::Config& wanted);
-  /// Counts an operation down; true if it is the one to fail.
-  bool fails(emulated::Fault what);
-  std::vector<std::shared_ptr<QueueCore>> cores();
+
+  /// A new queue. Throws NoSuchDevice.
+  std::shared_ptr<QueueCore> make_core(int instance, std::uint64_t id);
+  /// The queues of an instance that still have a handle.
+  std::vector<std::shared_ptr<QueueCore>> open_cores(int instance);
+  /// Drops queues without a handle whose work is done, in real and in virtual time.
+  void forget_finished_cores();
+  /// Of one instance, or (-1) of all.
+  PendingWork pending_work(int instance = -1);
+
+  /// The host's virtual clock.
+  Moment moment();
+  void host_wait_until(Moment moment);
+
+  /// Whether this is a child of fork(): it has neither the threads nor memory of its own.
+  bool forked() const;
 
  private:
   Platform();
+  void end() noexcept;
+  void forget_finished_cores_locked();
+  void require_unused(int instances);
+
+  const pid_t process_;
+  std::vector<std::unique_ptr<EmulatedInstance>> instances_;  // grows only
+  std::vector<std::shared_ptr<QueueCore>> cores_;             // with a handle, or with work under way
 };
+
+/// Throws Error inside a kernel of an emulated instance, where waiting may be waiting for oneself.
+void require_outside_kernels(const char* what);
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -12,12 +12,19 @@ namespace {
 // launches from static destructors find either a pool or the error of an ended runtime.
 struct Pool {
   std::unique_ptr<detail::WorkerPool> workers;
+  int size = 0;
 
   Pool() {
     const Settings& s = settings();
     workers = std::make_unique<detail::WorkerPool>(
         detail::WorkerPool::Options{.workers = s.threads, .pin = s.pin, .spin_us = s.spin_us});
-    detail::at_end([]() noexcept { pool().workers.reset(); });
+    size = workers->size();
+    detail::at_end([]() noexcept {
+      // A kernel that calls exit() cannot wait for itself: then the threads end with the process.
+      auto& team = pool().workers;
+      if (team->in_region()) static_cast<void>(team.release());
+      else team.reset();
+    });
   }
   static Pool& pool() {
     static auto* const instance = new Pool;
@@ -33,7 +40,10 @@ void run(const void*, const detail::ChunkRange& range, detail::ChunkFunction fun
 
 Threads::Threads(int index) { detail::require_only_instance(name, index); }
 
-int Threads::concurrency() { return Pool::pool().workers->size(); }
+int Threads::concurrency() {
+  const Pool& pool = Pool::pool();
+  return pool.workers && pool.workers->in_region() ? 1 : pool.size;  // nested launches run inline
+}
 
 detail::Runner Threads::runner() {
   detail::require_running("a launch on Threads");

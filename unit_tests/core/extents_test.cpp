@@ -29,7 +29,9 @@ std::string error_of(F&& f) {
   return "";
 }
 
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 TEST(Extents, RankZeroHasOneElementAndNoExtents) {
   const Extents<> none;

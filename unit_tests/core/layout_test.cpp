@@ -34,7 +34,6 @@ using strata::ResidentRows;
 template <class L, int R>
 using Map = typename L::template mapping<RankExtents<R>>;
 
-// A user's layout: the upper triangle's storage of a symmetric matrix is not injective, so a band.
 static_assert(strata::Layout<LayoutRight> && strata::Layout<LayoutLeft> && strata::Layout<LayoutStrided>);
 static_assert(strata::Layout<LayoutTiled<4>> && strata::Layout<LayoutTiledPart<4>>);
 static_assert(strata::Layout<Index32<LayoutTiled<8>>> && strata::Layout<LayoutOffset<LayoutRight>>);
@@ -138,7 +137,8 @@ void expect_empty(const M& m) {
 
 TEST(Layouts, AnEmptyArrayNeedsNoStorageWhateverItsOtherExtents) {
   const index_t big = index_t{1} << 40;
-  for (const auto& e : {RankExtents<3>(0, big, big), RankExtents<3>(big, 0, big), RankExtents<3>(big, big, 0)}) {
+  for (const auto& e :
+       {RankExtents<3>(0, big, big), RankExtents<3>(big, 0, big), RankExtents<3>(big, big, 0)}) {
     expect_empty(Map<LayoutRight, 3>(e));
     expect_empty(Map<LayoutLeft, 3>(e));
     expect_empty(Map<LayoutTiled<8>, 3>(e));

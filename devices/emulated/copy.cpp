@@ -1,0 +1,134 @@
+// Copies and fills of emulated queues: the host's threads move the bytes, through the accessible mapping.
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <strata/core/allocation_report.hpp>
+#include <strata/core/copy_execute.hpp>
+#include <strata/core/copy_plan.hpp>
+#include <strata/core/error.hpp>
+#include <strata/devices/emulated/execution.hpp>
+#include <strata/devices/emulated/platform.hpp>
+#include <strata/devices/emulated/queue.hpp>
+#include <strata/devices/host_space.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+// A layout of one's own cannot be kept by value, but its offsets can.
+struct LayoutTable {
+  LayoutDescriptor layout;
+  std::vector<index_t> offsets;
+
+  explicit LayoutTable(const LayoutDescriptor& original) : layout(original) {
+    if (original.offset == nullptr) return;
+    const index_t n = element_count(original);
+    offsets.reserve(static_cast<std::size_t>(n));
+    index_t index[max_rank + 1] = {};
+    for (index_t k = 0; k < n; ++k) {
+      offsets.push_back(original.offset(original.mapping, index));
+      for (int r = original.rank - 1; r >= 0 && ++index[r] == original.extent[r]; --r) index[r] = 0;
+    }
+  }
+  /// Valid while the table does not move.
+  LayoutDescriptor descriptor() const {
+    LayoutDescriptor d = layout;
+    if (d.offset == nullptr) return d;
+    d.mapping = this;
+    d.offset = [](const void* raw, const index_t* index) {
+      const auto& table = *static_cast<const LayoutTable*>(raw);
+      index_t k = 0;
+      for (int r = 0; r < table.layout.rank; ++r) k = k * table.layout.extent[r] + index[r];
+      return table.offsets[static_cast<std::size_t>(k)];
+    };
+    return d;
+  }
+};
+
+std::size_t bytes_of(const CopySide& side, std::size_t element_bytes) {
+  return static_cast<std::size_t>(element_count(*side.layout)) * element_bytes;
+}
+
+void check_places(const CopySide& destination, const CopySide& source, int to, int from, int here) {
+  for (const CopySide* side : {&destination, &source})
+    if (side->space.kind != EmulatedSpace::kind && side->space.kind != HostSpace::kind)
+      throw WrongDevice("a copy on Emulated{" + std::to_string(here) + "} cannot reach \"" + side->label +
+                        "\" in " + describe_space(side->space) + "; copy through a host mirror");
+  if (to != here && from != here)
+    throw WrongDevice("a copy on a queue of Emulated{" + std::to_string(here) + "} was given \"" +
+                      destination.label + "\" in " + describe_space(destination.space) + " and \"" +
+                      source.label + "\" in " + describe_space(source.space) +
+                      "; use a queue of an instance that owns one of them");
+}
+
+}  // namespace
+
+int EmulatedQueue::place(const CopySide& side) const {
+  return side.space.kind == EmulatedSpace::kind ? side.space.instance : Timeline::host;
+}
+
+char* EmulatedQueue::address(const CopySide& side) const {
+  char* const data = static_cast<char*>(side.data);
+  const int instance = place(side);
+  return instance == Timeline::host ? data : data + Platform::get().memory->offset(instance);
+}
+
+void EmulatedQueue::copy(const CopySide& destination, const CopySide& source, std::size_t element_bytes) {
+  const int to = place(destination), from = place(source);
+  check_places(destination, source, to, from, core_->instance());
+  std::vector<CopyPiece> pieces = plan_copy(*destination.layout, *source.layout, element_bytes);
+  const bool elementwise = !pieces.empty() && pieces.front().kind == CopyKind::element_wise;
+  char* const d = address(destination);
+  char* const s = address(source);
+  if (!elementwise && to == from) {
+    if (copies_onto_itself(pieces, d - s)) return;
+    if (sides_overlap(pieces, d - s))
+      throw CopyError(std::string("deep_copy: parts of \"") + destination.label + "\" overlap in " +
+                      describe_space(destination.space) + "; copy through an array of its own");
+  }
+  QueueCore::Work work;
+  if (elementwise) {
+    auto tables = std::make_shared<std::pair<LayoutTable, LayoutTable>>(LayoutTable(*destination.layout),
+                                                                        LayoutTable(*source.layout));
+    work.run = [=] {
+      copy_elementwise(d, tables->first.descriptor(), s, tables->second.descriptor(), element_bytes);
+    };
+  } else {
+    work.run = [=, pieces = std::move(pieces)] { copy_pieces(d, s, pieces); };
+  }
+
+  Platform& platform = Platform::get();
+  const std::lock_guard lock(platform.mutex);
+  require_instance();
+  platform.timeline.copy(core_->time, from, to, bytes_of(destination, element_bytes), destination.label);
+  if (platform.fails(emulated::Fault::Copy))
+    work.run = [what = std::string("copy of \"") + source.label + "\" in " + describe_space(source.space) +
+                       " to \"" + destination.label + "\" in " + describe_space(destination.space)] {
+      throw CopyError(what + " failed (failure injected); the destination is unchanged");
+    };
+  core_->enqueue(work);
+}
+
+void EmulatedQueue::fill(const CopySide& destination, const void* value, std::size_t element_bytes) {
+  const int here = core_->instance();
+  if (place(destination) != here)
+    throw WrongDevice("a fill on a queue of Emulated{" + std::to_string(here) + "} was given \"" +
+                      destination.label + "\" in " + describe_space(destination.space) +
+                      "; use a queue of the instance that owns it");
+  char* const d = address(destination);
+  const auto* const bytes = static_cast<const char*>(value);
+  auto table = std::make_shared<LayoutTable>(*destination.layout);
+  QueueCore::Work work{[=, kept = std::vector<char>(bytes, bytes + element_bytes)] {
+    fill_on_host(d, table->descriptor(), kept.data(), element_bytes);
+  }};
+
+  Platform& platform = Platform::get();
+  const std::lock_guard lock(platform.mutex);
+  require_instance();
+  platform.timeline.copy(core_->time, here, here, bytes_of(destination, element_bytes), destination.label);
+  core_->enqueue(work);
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,41 @@
+#include <utility>
+
+#include <strata/devices/emulated/event.hpp>
+#include <strata/devices/emulated/platform.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+bool EmulatedEvent::complete() const {
+  const std::lock_guard lock(mutex_);
+  return complete_;
+}
+
+bool EmulatedEvent::succeeded() const {
+  const std::lock_guard lock(mutex_);
+  return complete_ && !error_;
+}
+
+void EmulatedEvent::wait() {
+  require_outside_kernels("a wait for an event");
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return complete_; });
+  }
+  Platform::get().host_wait_until(moment_);
+  if (error_) std::rethrow_exception(error_);
+}
+
+void EmulatedEvent::wait_in_queue() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return complete_; });
+  if (error_) std::rethrow_exception(error_);
+}
+
+void EmulatedEvent::set(std::exception_ptr error) {
+  const std::lock_guard lock(mutex_);
+  complete_ = true;
+  error_ = std::move(error);
+  changed_.notify_all();
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

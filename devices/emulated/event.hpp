@@ -1,0 +1,49 @@
+// EmulatedEvent: a point in the work of an emulated queue, in real and in virtual time. Private to this
+// folder.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+
+#include <strata/devices/backend.hpp>
+#include <strata/devices/emulated/queue_core.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// A moment of virtual time. Times of before a reset of the clock, of another epoch, have passed.
+struct Moment {
+  double time = 0;
+  std::uint64_t epoch = 0;
+};
+
+class EmulatedEvent final : public EventState {
+ public:
+  EmulatedEvent(std::shared_ptr<QueueCore> core, Moment moment) : core_(std::move(core)), moment_(moment) {}
+
+  bool complete() const override;
+  /// Also moves the host's virtual clock. Throws the error each time: the queue keeps it for its own wait.
+  void wait() override;
+
+  /// Completes the event; `error` is what poisoned the queue by then.
+  void set(std::exception_ptr error);
+  /// For work of other queues: waits in real time only.
+  void wait_in_queue();
+  /// Whether it is complete and the work before it did not fail.
+  bool succeeded() const;
+
+  const QueueCore* core() const { return core_.get(); }
+  Moment moment() const { return moment_; }
+
+ private:
+  const std::shared_ptr<QueueCore> core_;
+  const Moment moment_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool complete_ = false;
+  std::exception_ptr error_;
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

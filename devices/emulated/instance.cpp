@@ -1,0 +1,178 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <strata/core/allocation_report.hpp>
+#include <strata/core/error.hpp>
+#include <strata/core/runtime.hpp>
+#include <strata/devices/emulated/allocation_list.hpp>
+#include <strata/devices/emulated/device.hpp>
+#include <strata/devices/emulated/instance.hpp>
+#include <strata/devices/host_device.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+void release_emulated(Allocation& allocation) noexcept {
+  static_cast<EmulatedInstance*>(allocation.owner)->release(allocation.data);
+}
+
+// What the fault handler can say about an array: its index, where strides lead back to it.
+AllocationShape shape_of(const AllocationRequest& request) {
+  AllocationShape shape;
+  shape.element_bytes = request.element_bytes;
+  const LayoutDescriptor* const layout = request.layout;
+  if (layout == nullptr || layout->offset != nullptr || layout->tile_log2 >= 0 || layout->shift != 0)
+    return shape;
+  for (int r = 0; r < layout->rank; ++r)
+    if (layout->stride[r] <= 0) return shape;
+  shape.rank = layout->rank;
+  for (int r = 0; r < layout->rank; ++r) {
+    shape.extents[r] = layout->extent[r];
+    shape.strides[r] = layout->stride[r];
+  }
+  return shape;
+}
+
+}  // namespace
+
+EmulatedInstance::EmulatedInstance(int index) : index_(index), default_queue_(new EmulatedQueue(*this, 0)) {}
+
+SpaceId EmulatedInstance::space() const { return {EmulatedSpace::kind, index_}; }
+
+// ---- memory
+
+Allocation* EmulatedInstance::allocate(const AllocationRequest& request) {
+  require_running("an allocation");
+  Platform& platform = Platform::get();
+  platform.instance(index_);  // it may be gone from the configuration
+  bool fails = false;
+  {
+    const std::lock_guard lock(platform.mutex);
+    fails = platform.fails(emulated::Fault::Allocation);
+  }
+  const std::string name = describe_space(space());
+  if (fails) fail_out_of_memory(request, space(), name.c_str(), "failure injected");
+  reclaim();
+  void* data = platform.memory->allocate(index_, request.bytes);
+  if (data == nullptr) data = allocate_after_waiting(request.bytes);
+  if (data == nullptr) {
+    const std::string reason = std::to_string(used()) + " of " + std::to_string(capacity()) +
+                               " bytes are in use, the largest free block has " +
+                               std::to_string(platform.memory->largest_free(index_));
+    fail_out_of_memory(request, space(), name.c_str(), reason.c_str());
+  }
+  try {
+    register_allocation(data, request.bytes, request.label ? request.label : "", shape_of(request));
+    return make_allocation(data, request.bytes, space(), request.label, release_emulated, this);
+  } catch (...) {
+    platform.memory->deallocate(index_, data);
+    throw;
+  }
+}
+
+// Waits for one block in quarantine after the other, in the order in which they get free, until the memory
+// suffices or none is left. In a kernel that may be the work at hand, so nothing is waited for.
+void* EmulatedInstance::allocate_after_waiting(std::size_t bytes) {
+  Platform& platform = Platform::get();
+  if (emulated_offset != 0) return nullptr;
+  while (true) {
+    PendingWork work;
+    {
+      const std::lock_guard lock(quarantine_mutex_);
+      const auto first =
+          std::min_element(quarantine_.begin(), quarantine_.end(),
+                           [](const auto& a, const auto& b) { return a.until.end.time < b.until.end.time; });
+      if (first == quarantine_.end()) return platform.memory->allocate(index_, bytes);
+      work = first->until;
+    }
+    for (const auto& [core, number] : work.numbers) core->wait_until_finished(number);
+    platform.host_wait_until(work.end);
+    reclaim();
+    if (void* const data = platform.memory->allocate(index_, bytes)) return data;
+  }
+}
+
+void EmulatedInstance::release(void* address) noexcept {
+  Platform& platform = Platform::get();
+  if (platform.forked()) return;  // the memory is the parent's
+  try {
+    Quarantined block{address, platform.pending_work()};
+    const std::lock_guard lock(quarantine_mutex_);
+    quarantine_.push_back(std::move(block));
+  } catch (...) {
+    return;  // without a list of the work to wait for, the block is never used again
+  }
+  reclaim();
+}
+
+void EmulatedInstance::reclaim(bool ignore_clock) const {
+  Platform& platform = Platform::get();
+  const Moment now = platform.moment();
+  const std::lock_guard lock(quarantine_mutex_);
+  std::erase_if(quarantine_, [&](const Quarantined& block) {
+    const Moment& end = block.until.end;
+    if (!ignore_clock && end.epoch == now.epoch && end.time > now.time) return false;
+    for (const auto& [core, number] : block.until.numbers)
+      if (core->finished() < number) return false;
+    platform.memory->deallocate(index_, block.address);
+    return true;
+  });
+}
+
+std::size_t EmulatedInstance::capacity() const { return Platform::get().memory->capacity(index_); }
+
+std::size_t EmulatedInstance::used() const {
+  reclaim();
+  return Platform::get().memory->used(index_);
+}
+
+// ---- queues and threads
+
+Ref<QueueState> EmulatedInstance::create_queue() {
+  require_running("a new queue");
+  Platform::get().instance(index_);
+  return Ref<QueueState>(new EmulatedQueue(*this, next_queue_id()));
+}
+
+void EmulatedInstance::wait_all() {
+  require_outside_kernels("a wait for an instance");
+  Platform& platform = Platform::get();
+  const PendingWork work = platform.pending_work(index_);
+  for (const auto& [core, number] : work.numbers) core->wait_until_finished(number);
+  platform.host_wait_until(work.end);
+  // Errors of queues whose handles have gone are printed by their threads.
+  for (const auto& core : platform.open_cores(index_))
+    if (const std::exception_ptr error = core->take_error()) std::rethrow_exception(error);
+}
+
+Runner EmulatedInstance::runner() {
+  {
+    const std::lock_guard lock(pool_mutex_);
+    if (!pool_)
+      pool_ = std::make_unique<WorkerPool>(WorkerPool::Options{
+          .workers = Platform::get().configuration().threads, .pin = false, .spin_us = 5});
+  }
+  const auto run = [](const void* raw, const ChunkRange& range, ChunkFunction function) {
+    const auto& instance = *static_cast<const EmulatedInstance*>(raw);
+    struct Call {
+      ChunkFunction function;
+      int instance;
+    } const call{function, instance.index_};
+    instance.pool_->run(range, {[](const void* context, index_t begin, index_t end, int worker) {
+                                  const Call& c = *static_cast<const Call*>(context);
+                                  const EmulatedWorkerScope scope(*Platform::get().memory, c.instance);
+                                  c.function(begin, end, worker);
+                                },
+                                &call});
+  };
+  return {run, this, pool_->size()};
+}
+
+void EmulatedInstance::stop_threads() {
+  const std::lock_guard lock(pool_mutex_);
+  pool_.reset();
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

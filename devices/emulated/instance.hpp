@@ -1,0 +1,64 @@
+// EmulatedInstance: one emulated accelerator: memory, default queue, and the threads that run its kernels.
+// Private to this folder.
+//
+// Freed blocks that queued work may still use are in quarantine: until the work of every queue, of all
+// instances, that was enqueued by then is done, and the host's virtual clock has passed its end too, so that
+// what a program may reuse does not depend on how fast the machine is. Freeing never waits; an allocation for
+// which memory is short does.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <strata/devices/backend.hpp>
+#include <strata/devices/emulated/platform.hpp>
+#include <strata/devices/emulated/queue.hpp>
+#include <strata/devices/host_drivers.hpp>
+#include <strata/devices/worker_pool.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+class EmulatedInstance final : public DeviceInstance {
+ public:
+  explicit EmulatedInstance(int index);
+
+  const char* device_name() const override { return "Emulated"; }
+  int index() const override { return index_; }
+  SpaceId space() const override;
+  bool host_accessible() const override { return false; }
+  Allocation* allocate(const AllocationRequest& request) override;
+  QueueState& default_queue() override { return *default_queue_; }
+  Ref<QueueState> create_queue() override;
+  void wait_all() override;
+  std::size_t capacity() const override;
+  /// Blocks in quarantine count.
+  std::size_t used() const override;
+
+  EmulatedQueue& queue() { return *default_queue_; }
+  /// The threads that run this instance's kernels, each in the instance's memory.
+  Runner runner();
+  /// Frees `address`, now or when all work that is enqueued by now is done.
+  void release(void* address) noexcept;
+  /// Frees what waits for work that is done by now; with `ignore_clock`, also where its virtual end has not
+  /// come.
+  void reclaim(bool ignore_clock = false) const;
+  /// Ends the threads; no kernel may run. The next kernel starts new ones.
+  void stop_threads();
+
+ private:
+  struct Quarantined {
+    void* address;
+    PendingWork until;
+  };
+  void* allocate_after_waiting(std::size_t bytes);
+
+  const int index_;
+  const Ref<EmulatedQueue> default_queue_;
+  std::mutex pool_mutex_;
+  std::unique_ptr<WorkerPool> pool_;
+  mutable std::mutex quarantine_mutex_;
+  mutable std::vector<Quarantined> quarantine_;
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,46 @@
+// EmulatedQueue: the handle of an in-order queue of an emulated instance. Private to this folder.
+//
+// Each submission takes its place in virtual time and in the work of the core in one step under
+// Platform::mutex, so that both have the same order whichever threads submit.
+// Lifetime: the handle may go with work under way, which is done all the same; the destructor neither waits
+// nor throws, and an error that nobody can wait for any more is printed.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include <strata/devices/backend.hpp>
+#include <strata/devices/emulated/queue_core.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+class EmulatedInstance;
+
+class EmulatedQueue final : public QueueState {
+ public:
+  EmulatedQueue(EmulatedInstance& instance, std::uint64_t id);
+  ~EmulatedQueue() override;
+
+  DeviceInstance& instance() override;
+  std::uint64_t id() const override { return core_->id(); }
+  void wait() override;
+  bool idle() const override { return core_->idle(); }
+  Ref<EventState> record() override;
+  void wait_for(const Ref<EventState>& event) override;
+  void copy(const CopySide& destination, const CopySide& source, std::size_t element_bytes) override;
+  void fill(const CopySide& destination, const void* value, std::size_t element_bytes) override;
+
+  /// Enqueues a kernel of `items` work items.
+  void launch(const char* label, index_t items, std::function<void()> run);
+
+ private:
+  int place(const CopySide& side) const;
+  char* address(const CopySide& side) const;
+  void require_instance() const;
+
+  EmulatedInstance& instance_;
+  std::shared_ptr<QueueCore> core_;
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,159 @@
+#include <cstdio>
+#include <new>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include <unistd.h>
+
+#include <strata/core/error.hpp>
+#include <strata/core/runtime.hpp>
+#include <strata/devices/emulated/queue_core.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+void report_untaken(const std::exception_ptr& error) noexcept {
+  if (!error) return;
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "strata: an error of queued work that nobody waited for: %s\n", e.what());
+  } catch (...) {
+    std::fprintf(stderr, "strata: an unknown exception of queued work that nobody waited for\n");
+  }
+}
+
+}  // namespace
+
+QueueCore::QueueCore(int instance, std::uint64_t id, QueueId time_queue)
+    : time(time_queue), instance_(instance), id_(id), process_(getpid()) {}
+
+QueueCore::~QueueCore() {
+  // The last owner may be the thread itself, or a child of fork(), which has no such thread.
+  if (thread_.joinable()) thread_.detach();
+}
+
+void QueueCore::require_same_process() const {
+  if (getpid() != process_)
+    throw Error("Emulated{" + std::to_string(instance_) +
+                "}: its threads and memory belong to the process that started them; a child of fork() must "
+                "exec a program of its own to use emulated devices");
+}
+
+void QueueCore::enqueue(Work& work) {
+  require_same_process();
+  const std::lock_guard lock(mutex_);
+  if (closed_) fail_ended("queued work");
+  if (!thread_.joinable()) {
+    try {
+      thread_ = std::thread([core = shared_from_this()] { core->run_thread(); });
+    } catch (const std::system_error& e) {
+      throw Error("Emulated{" + std::to_string(instance_) +
+                  "}: cannot start the thread of a queue: " + e.what());
+    }
+  }
+  waiting_.push_back({std::move(work), std::this_thread::get_id()});
+  ++enqueued_;
+  changed_.notify_all();
+}
+
+void QueueCore::run_thread() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    changed_.wait(lock, [&] { return !waiting_.empty() || closed_; });
+    if (waiting_.empty()) break;
+    Entry entry = std::move(waiting_.front());
+    waiting_.pop_front();
+    std::exception_ptr lost = entry.work.always ? nullptr : poison_;
+    const bool dropped = lost != nullptr;
+    lock.unlock();
+    if (!dropped) {
+      try {
+        entry.work.run();
+      } catch (...) {
+        lost = std::current_exception();
+      }
+    }
+    entry.work = {};  // what the work owns goes before its end is told
+    lock.lock();
+    if (lost) {
+      if (!dropped) poison_ = lost;
+      try {
+        untold_[entry.from] = std::move(lost);
+      } catch (const std::bad_alloc&) {  // then the next wait of any thread must do
+      }
+    }
+    ++finished_;
+    changed_.notify_all();
+  }
+  const std::exception_ptr left = std::exchange(poison_, nullptr);
+  untold_.clear();
+  lock.unlock();
+  report_untaken(left);
+}
+
+std::exception_ptr QueueCore::wait() {
+  require_same_process();
+  wait_until_finished(enqueued());
+  return take_error();
+}
+
+std::exception_ptr QueueCore::take_error() {
+  const std::lock_guard lock(mutex_);
+  std::exception_ptr error = std::exchange(poison_, nullptr);
+  if (const auto mine = untold_.find(std::this_thread::get_id()); mine != untold_.end()) {
+    if (!error) error = std::move(mine->second);
+    untold_.erase(mine);
+  }
+  return error;
+}
+
+void QueueCore::wait_until_finished(std::uint64_t number) {
+  require_same_process();
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return finished_ >= number; });
+}
+
+bool QueueCore::idle() const {
+  const std::lock_guard lock(mutex_);
+  return finished_ == enqueued_;
+}
+
+std::uint64_t QueueCore::enqueued() const {
+  const std::lock_guard lock(mutex_);
+  return enqueued_;
+}
+
+std::uint64_t QueueCore::finished() const {
+  const std::lock_guard lock(mutex_);
+  return finished_;
+}
+
+std::exception_ptr QueueCore::poison() const {
+  const std::lock_guard lock(mutex_);
+  return poison_;
+}
+
+void QueueCore::close() noexcept {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  changed_.notify_all();
+}
+
+bool QueueCore::closed() const {
+  const std::lock_guard lock(mutex_);
+  return closed_;
+}
+
+void QueueCore::join() noexcept {
+  std::thread thread;
+  {
+    const std::lock_guard lock(mutex_);
+    thread.swap(thread_);
+  }
+  if (thread.joinable()) thread.join();
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,93 @@
+// QueueCore: the work of one queue of an emulated instance, and the thread that does it, one piece after the
+// other. Private to this folder.
+//
+// Lifetime: shared by the queue's handle, its thread and the platform, so that work goes on when the handle
+// has gone. The thread starts with the first work and ends after close(), when all work is done.
+// Errors: work that throws poisons the core: later work is dropped until somebody takes the error by wait().
+// A thread whose own work failed or was dropped while another thread took the error is told by its own next
+// wait, so that nobody reads results that were never computed. What nobody took by the end of the thread is
+// printed.
+// No lock is held while work runs or is destroyed.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include <sys/types.h>
+
+#include <strata/devices/emulated/timeline.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+class QueueCore : public std::enable_shared_from_this<QueueCore> {
+ public:
+  /// One piece of work. Pieces marked `always` run in a poisoned queue too, and may not throw: they pass the
+  /// error on.
+  struct Work {
+    std::function<void()> run;
+    bool always = false;
+  };
+
+  /// `time` is the queue of the timeline; 0 is the id of default queues.
+  QueueCore(int instance, std::uint64_t id, QueueId time);
+  ~QueueCore();
+
+  int instance() const { return instance_; }
+  std::uint64_t id() const { return id_; }
+  QueueId time;  // guarded by Platform::mutex
+
+  /// Takes `work` over, unless it throws: RuntimeEnded after close(), Error if the system gives no thread or
+  /// in a child of fork(). Callers that hold a lock keep `work` beyond it, since destroying a kernel may free
+  /// arrays.
+  void enqueue(Work& work);
+  /// Blocks until all work enqueued so far is done, and takes the error away, if there is one for the calling
+  /// thread. Throws Error in a child of fork(), where nobody does the work.
+  std::exception_ptr wait();
+  /// Blocks until the first `number` pieces of work are done or dropped.
+  void wait_until_finished(std::uint64_t number);
+  /// Takes the error as wait() does, without waiting.
+  std::exception_ptr take_error();
+
+  bool idle() const;
+  /// Numbers of work enqueued, and done or dropped.
+  std::uint64_t enqueued() const;
+  std::uint64_t finished() const;
+  /// The error that poisons the queue.
+  std::exception_ptr poison() const;
+
+  /// No work will follow: the thread ends when it is done.
+  void close() noexcept;
+  bool closed() const;
+  /// After close(): waits for the end of the thread.
+  void join() noexcept;
+
+ private:
+  void run_thread();
+  void require_same_process() const;
+
+  const int instance_;
+  const std::uint64_t id_;
+  const pid_t process_;
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  struct Entry {
+    Work work;
+    std::thread::id from;
+  };
+  std::deque<Entry> waiting_;
+  std::uint64_t enqueued_ = 0;
+  std::uint64_t finished_ = 0;
+  std::exception_ptr poison_;
+  std::map<std::thread::id, std::exception_ptr> untold_;  // threads that lost work
+  bool closed_ = false;
+  std::thread thread_;
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

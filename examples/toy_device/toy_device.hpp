@@ -1,0 +1,35 @@
+// Toy: a device written outside of Strata's tree, against an installed Strata. It works in host memory, on
+// the calling thread and one more, and takes the pieces of a range from the last to the first: an order that
+// no kernel may rely on. docs/add_a_device.md goes through it.
+#pragma once
+
+#include <strata/core/layout_left.hpp>
+#include <strata/devices/device.hpp>
+#include <strata/devices/host_execution.hpp>
+#include <strata/devices/host_space.hpp>
+
+namespace toy {
+
+struct Toy {
+  using memory_space = strata::HostSpace;
+  using layout = strata::LayoutLeft;
+  using index_type = strata::index_t;
+  using size_type = strata::index_t;
+  using execution = strata::detail::HostExecution<Toy>;
+  static constexpr char name[] = "Toy";
+
+  constexpr Toy() = default;
+  /// There is one instance, 0; NoSuchDevice for another number.
+  explicit Toy(int index);
+
+  static constexpr int count() { return 1; }
+  constexpr int index() const { return 0; }
+  strata::detail::DeviceInstance& backend() const;
+
+  /// How HostExecution and the copies of the backend run the pieces of a range.
+  static strata::detail::Runner runner();
+
+  friend constexpr bool operator==(Toy, Toy) { return true; }
+};
+
+}  // namespace toy

@@ -1,0 +1,151 @@
+// Modified Gram-Schmidt as in figure 12 of the Kokkos Array paper: reductions whose results are finalized on
+// the device, so that no scalar comes back to the host. With verification.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include <strata/strata.hpp>
+
+namespace perf {
+
+/// result = dot(X(*, i), Y(*, j))
+template <class V>
+struct Dot {
+  using device_type = typename V::device_type;
+  using value_type = typename V::value_type;
+  V x, y;
+  int i, j;
+
+  STRATA_FUNCTION void operator()(auto p, value_type& sum) const { sum += x(p, i) * y(p, j); }
+  STRATA_FUNCTION static void init(value_type& sum) { sum = 0; }
+  STRATA_FUNCTION static void join(value_type& sum, const value_type& other) { sum += other; }
+};
+
+/// Q(*, i) *= tmp
+template <class V>
+struct Scale {
+  using device_type = typename V::device_type;
+  using value_type = typename V::value_type;
+  V q;
+  int i;
+  strata::Value<value_type, device_type> tmp;
+
+  STRATA_FUNCTION void operator()(auto p) const { q(p, i) *= *tmp; }
+};
+
+/// Q(*, j) += tmp * Q(*, i)
+template <class V>
+struct Add {
+  using device_type = typename V::device_type;
+  using value_type = typename V::value_type;
+  V q;
+  int j;
+  strata::Value<value_type, device_type> tmp;
+  int i;
+
+  STRATA_FUNCTION void operator()(auto p) const { q(p, j) += *tmp * q(p, i); }
+};
+
+/// tmp = sqrt(result); R(i, i) = tmp; tmp = 1 / tmp
+template <class V>
+struct FinalizeNorm {
+  using value_type = typename V::value_type;
+  strata::Value<value_type, typename V::device_type> tmp;
+  V r;
+  int i;
+
+  STRATA_FUNCTION void operator()(const value_type& result) const {
+    const value_type norm = std::sqrt(result);
+    r(i, i) = norm;
+    *tmp = 1 / norm;
+  }
+};
+
+/// R(i, j) = result; tmp = -result
+template <class V>
+struct FinalizeProjection {
+  using value_type = typename V::value_type;
+  strata::Value<value_type, typename V::device_type> tmp;
+  V r;
+  int i, j;
+
+  STRATA_FUNCTION void operator()(const value_type& result) const {
+    r(i, j) = result;
+    *tmp = -result;
+  }
+};
+
+/// Orthonormalises the columns of Q; A = Q R. Enqueues, does not wait.
+template <class V>
+void gram_schmidt(const V& q, const V& r, const strata::Value<typename V::value_type, typename V::device_type>& tmp) {
+  const auto n = q.dimension(0);
+  const int count = static_cast<int>(q.dimension(1));
+  for (int i = 0; i < count; ++i) {
+    strata::parallel_reduce(n, Dot<V>{q, q, i, i}, FinalizeNorm<V>{tmp, r, i});
+    strata::parallel_for(n, Scale<V>{q, i, tmp});
+    for (int j = i + 1; j < count; ++j) {
+      strata::parallel_reduce(n, Dot<V>{q, q, i, j}, FinalizeProjection<V>{tmp, r, i, j});
+      strata::parallel_for(n, Add<V>{q, j, tmp, i});
+    }
+  }
+}
+
+/// The bytes that the kernels ask for: one vector read by the norm, one read and one written by Scale, two
+/// read by Dot, two read and one written by Add.
+template <class T>
+double gram_schmidt_bytes(strata::index_t n, int count) {
+  return static_cast<double>(n) * sizeof(T) * (3.0 * count + 5.0 * count * (count - 1) / 2);
+}
+
+template <class T, class D, class V = strata::MultiVector<T, D>>
+struct GramSchmidt {
+  strata::index_t n;
+  int count;
+  V q, r;
+  strata::Value<T, D> tmp;
+
+  GramSchmidt(strata::index_t length, int vectors)
+      : n(length),
+        count(vectors),
+        q(strata::create<V>("Q", length, vectors)),
+        r(strata::create<V>("R", vectors, vectors)),
+        tmp(strata::create_value<strata::Value<T, D>>()) {
+    const auto host = strata::create_mirror_view(q);
+    for (int k = 0; k < count; ++k)
+      for (strata::index_t i = 0; i < n; ++i) host(i, k) = element(i, k);
+    strata::deep_copy(q, host);
+  }
+
+  void launch() const { gram_schmidt(q, r, tmp); }
+
+  /// Whether Q is orthonormal and Q R = A. Call it after one launch().
+  bool correct() const {
+    const double tolerance = sizeof(T) == 4 ? 1e-4 : 1e-12;
+    const auto hq = strata::create_mirror_and_copy(q);
+    const auto hr = strata::create_mirror_and_copy(r);
+    for (int a = 0; a < count; ++a)
+      for (int b = 0; b <= a; ++b) {
+        double dot = 0;
+        for (strata::index_t i = 0; i < n; ++i) dot += double(hq(i, a)) * double(hq(i, b));
+        if (!(std::abs(dot - (a == b)) <= tolerance)) return false;
+      }
+    for (strata::index_t i = 0; i < n; i += std::max<strata::index_t>(1, n / 10000))
+      for (int k = 0; k < count; ++k) {
+        double sum = 0;
+        for (int c = 0; c <= k; ++c) sum += double(hq(i, c)) * double(hr(c, k));
+        if (!(std::abs(sum - element(i, k)) <= tolerance)) return false;
+      }
+    return true;
+  }
+
+ private:
+  // Columns far from parallel: noise in [-1, 1), with some common part.
+  static T element(strata::index_t i, int k) {
+    std::uint64_t mixed = static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15U + static_cast<std::uint64_t>(k + 1) * 0xbf58476d1ce4e5b9U;
+    mixed = (mixed ^ (mixed >> 31)) * 0x94d049bb133111ebU;
+    return static_cast<T>(static_cast<double>(mixed >> 40) / (1 << 23) - 1.0 + (i % 3 == 0 ? 0.25 : 0.0));
+  }
+};
+
+}  // namespace perf

@@ -1,0 +1,30 @@
+// The command line that all performance tests share:
+//
+//   --device NAME|all   --n N   --type float|double   --reps R   --json FILE
+//
+// An option that is not given leaves the choice to the program. --strata-* settings work as everywhere.
+#pragma once
+
+#include <string>
+
+#include <strata/core/config.hpp>
+
+namespace perf {
+
+struct Options {
+  std::string device = "all";
+  strata::index_t n = 0;  // 0: the sizes of the program
+  std::string type;       // empty: both
+  int reps = 0;           // 0: the program's number
+  std::string json;       // empty: no file
+
+  bool wants_device(const std::string& name) const { return device == "all" || device == name; }
+  bool wants_type(const std::string& name) const { return type.empty() || type == name; }
+  int reps_or(int otherwise) const { return reps > 0 ? reps : otherwise; }
+};
+
+/// Reads the command line. Prints the usage and ends the program on --help (status 0) and on a mistake
+/// (status 2). `about` says in a sentence what the program measures.
+Options parse_options(int& argc, char** argv, const char* about);
+
+}  // namespace perf

@@ -1,0 +1,142 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <utility>
+
+#include <sched.h>
+
+#include <nlohmann/json.hpp>
+
+#include <strata/commit.hpp>
+#include <strata/version.hpp>
+
+#include "common/report.hpp"
+
+namespace perf {
+
+namespace {
+
+std::string processor_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);)
+    if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
+  return "unknown processor";
+}
+
+std::string date() {
+  const std::time_t seconds = std::time(nullptr);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&seconds));
+  return text;
+}
+
+nlohmann::json number(double value) {
+  return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
+}
+
+}  // namespace
+
+int processors() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+std::string machine() { return processor_name() + ", " + std::to_string(processors()) + " processors"; }
+
+std::string fixed(double value, int digits) {
+  if (!std::isfinite(value)) return "-";
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+std::string duration(double seconds) {
+  if (!std::isfinite(seconds)) return "-";
+  if (seconds < 1e-6) return fixed(seconds * 1e9, 1) + " ns";
+  if (seconds < 1e-3) return fixed(seconds * 1e6, 2) + " us";
+  if (seconds < 1) return fixed(seconds * 1e3, 2) + " ms";
+  return fixed(seconds, 2) + " s";
+}
+
+void print_table(const std::vector<std::vector<std::string>>& rows, std::size_t text_columns) {
+  std::vector<int> width;
+  for (const auto& row : rows) {
+    width.resize(std::max(width.size(), row.size()));
+    for (std::size_t c = 0; c < row.size(); ++c) width[c] = std::max(width[c], static_cast<int>(row[c].size()));
+  }
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      const std::string pad(static_cast<std::size_t>(width[c]) - row[c].size(), ' ');
+      line += (c ? "  " : "") + (c < text_columns ? row[c] + pad : pad + row[c]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    std::printf("%s\n", line.c_str());
+  }
+}
+
+Report::Report(std::string program, std::string baseline)
+    : program_(std::move(program)), baseline_(std::move(baseline)) {}
+
+void Report::add(Result result) { results_.push_back(std::move(result)); }
+
+void Report::note(std::string text) { notes_.push_back(std::move(text)); }
+
+void Report::check(bool correct, const std::string& what) {
+  if (correct) return;
+  correct_ = false;
+  std::fprintf(stderr, "%s: WRONG RESULT: %s\n", program_.c_str(), what.c_str());
+}
+
+int Report::finish(const Options& options) const {
+  print();
+  const bool written = options.json.empty() || write(options.json);
+  return correct_ && written ? 0 : 1;
+}
+
+void Report::print() const {
+  std::vector<std::vector<std::string>> rows = {
+      {"case", "device", "type", "n", "median", "min", "p90", "value", "unit", "of ceiling", "of baseline"}};
+  for (const Result& r : results_)
+    rows.push_back({r.name, r.device, r.type, std::to_string(r.n), duration(r.time.median), duration(r.time.min),
+                    duration(r.time.p90), fixed(r.value, 2), r.unit, fixed(r.value / r.ceiling, 2),
+                    fixed(r.baseline_ratio, 2)});
+  std::printf("%s on %s, Strata %s (%s)\n\n", program_.c_str(), machine().c_str(), STRATA_VERSION_STRING,
+              STRATA_COMMIT);
+  print_table(rows, 3);
+  if (!baseline_.empty()) std::printf("\nbaseline: %s\n", baseline_.c_str());
+  for (const std::string& line : notes_) std::printf("%s\n", line.c_str());
+}
+
+bool Report::write(const std::string& path) const {
+  nlohmann::json all;
+  all["program"] = program_;
+  all["date"] = date();
+  all["commit"] = STRATA_COMMIT;
+  all["machine"] = {{"cpu", processor_name()}, {"processors", processors()}, {"compiler", __VERSION__}};
+  all["baseline"] = baseline_;
+  all["notes"] = notes_;
+  all["correct"] = correct_;
+  for (const Result& r : results_)
+    all["results"].push_back({{"case", r.name},
+                              {"device", r.device},
+                              {"n", r.n},
+                              {"type", r.type},
+                              {"seconds_median", number(r.time.median)},
+                              {"seconds_min", number(r.time.min)},
+                              {"seconds_p90", number(r.time.p90)},
+                              {"value", number(r.value)},
+                              {"unit", r.unit},
+                              {"ceiling", number(r.ceiling)},
+                              {"fraction_of_ceiling", number(r.value / r.ceiling)},
+                              {"baseline_ratio", number(r.baseline_ratio)}});
+  std::ofstream out(path);
+  out << all.dump(1) << '\n';
+  out.close();
+  if (!out) std::fprintf(stderr, "%s: cannot write %s\n", program_.c_str(), path.c_str());
+  return static_cast<bool>(out);
+}
+
+}  // namespace perf

@@ -1,0 +1,169 @@
+// Ranges and arrays around 2^31 and 2^32, and far beyond: indices are 64-bit all the way into the kernel.
+#include <cstdint>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "arrays.hpp"
+
+namespace {
+
+using namespace strata;
+using namespace strata_tests;
+
+template <class D>
+class Boundaries : public ::testing::Test {};
+TYPED_TEST_SUITE(Boundaries, TestDevices, DeviceName);
+
+constexpr index_t two_31 = index_t{1} << 31;
+constexpr index_t two_32 = index_t{1} << 32;
+constexpr index_t two_40 = index_t{1} << 40;
+
+constexpr Range edges[] = {range(two_31 - 1, two_31),       range(two_31 - 5, two_31 + 7),
+                           range(two_31 + 1, two_31 + 2),   range(two_32 - 513, two_32 + 513),
+                           range(-two_31 - 7, -two_31 + 5), range(two_40, two_40 + 1000),
+                           range(-two_40 - 9, -two_40),     range(two_32 - 3, two_32 + 1021)};
+
+TYPED_TEST(Boundaries, LaunchesReachIndicesThatNeedMoreThan32Bits) {
+  using D = TypeParam;
+  for (const Range& r : edges) {
+    const auto by_integer = create<Vector<index_t, D>>("by integer", r.size());
+    const auto by_any = create<Vector<index_t, D>>("by any", r.size());
+
+    parallel_for(on(D{}), r, [=](index_t i) { by_integer(i - r.first) += i; });
+    parallel_for(on(D{}), r.dynamic(7), [=](auto i) { by_any(index_t(i) - r.first) += index_t(i); });
+
+    std::vector<index_t> expected;
+    for (index_t i = r.first; i < r.last; ++i) expected.push_back(i);
+    EXPECT_EQ(values_of(by_integer), expected) << r.first;
+    EXPECT_EQ(values_of(by_any), expected) << r.first;
+  }
+}
+
+TYPED_TEST(Boundaries, ReductionsAndScansReachIndicesThatNeedMoreThan32Bits) {
+  using D = TypeParam;
+  for (const Range& r : edges) {
+    index_t sum = -1, count = -1, total = -1;
+    ValueLocation<index_t> last{};
+    const auto prefix = create<Vector<index_t, D>>("prefix", r.size());
+
+    parallel_reduce(
+        on(D{}), r,
+        [](index_t i, index_t& s, index_t& c, ValueLocation<index_t>& l) {
+          s += i;
+          ++c;
+          if (i > l.value) l = {i, i};
+        },
+        Sum(sum), Sum(count), MaxLoc(last));
+    parallel_scan(
+        on(D{}), r,
+        [=](auto i, index_t& s, bool final) {
+          s += index_t(i);
+          if (final) prefix(index_t(i) - r.first) = s;
+        },
+        Sum(total));
+
+    index_t expected = 0;
+    std::vector<index_t> prefixes;
+    for (index_t i = r.first; i < r.last; ++i) prefixes.push_back(expected += i);
+    EXPECT_EQ(sum, expected) << r.first;
+    EXPECT_EQ(count, r.size());
+    EXPECT_EQ(last.location, r.last - 1);
+    EXPECT_EQ(total, expected) << r.first;
+    EXPECT_EQ(values_of(prefix), prefixes) << r.first;
+  }
+}
+
+TYPED_TEST(Boundaries, MultiDimensionalRangesReachIndicesThatNeedMoreThan32Bits) {
+  using D = TypeParam;
+  const auto x = create<MDArray<index_t, D, rank<2>>>("x", 3, 20);
+
+  parallel_for(on(D{}), mdrange({two_40, two_31 - 10}, {two_40 + 3, two_31 + 10}, {2, 8}),
+               [=](index_t i, index_t j) { x(i - two_40, j - two_31 + 10) = i ^ j; });
+
+  wait(D{});
+  const auto result = on_host(x);
+  for (index_t i = 0; i < 3; ++i)
+    for (index_t j = 0; j < 20; ++j) ASSERT_EQ(result(i, j), (two_40 + i) ^ (two_31 - 10 + j));
+}
+
+// Counted by blocks: the sum of all indices shows a missing one.
+TEST(SlowBoundaries, ReductionsOverMoreThan2To31ItemsCountEachOnce) {
+  for (const index_t n : {two_31 - 1, two_31, two_31 + 1}) {
+    std::uint64_t sum = 0;
+    index_t count = 0;
+
+    parallel_reduce(
+        on(Threads{}), n,
+        [](auto i, std::uint64_t& s, index_t& c) {
+          s += static_cast<std::uint64_t>(index_t(i));
+          ++c;
+        },
+        Sum(sum), Sum(count));
+
+    EXPECT_EQ(count, n);
+    EXPECT_EQ(sum, static_cast<std::uint64_t>(n) / 2 * static_cast<std::uint64_t>(n - 1) +
+                       (n % 2 != 0 ? static_cast<std::uint64_t>(n - 1) / 2 : 0));
+  }
+}
+
+constexpr index_t five_billion = 5'000'000'000;
+
+// Bytes that the machine can give without swapping; 0 where that is not known.
+index_t available_bytes() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("MemAvailable:")) return std::stoll(line.substr(13)) * 1024;
+  return 0;
+}
+
+TYPED_TEST(Boundaries, SlowArraysOfFiveBillionBytesAreReachedAtEveryEdge) {
+  using D = TypeParam;
+  if (available_bytes() < five_billion + (index_t{2} << 30))
+    GTEST_SKIP() << "needs 7 GB of free memory, there are " << available_bytes() / 1'000'000 << " MB";
+  const auto x = [] {
+    try {
+      return create<MDArray<std::uint8_t, D, rank<1>>>("five billion", five_billion, uninitialized);
+    } catch (const OutOfMemory&) {
+      return MDArray<std::uint8_t, D, rank<1>>();
+    }
+  }();
+  if (!x) GTEST_SKIP() << "the device has no room for 5 GB";
+  const Range windows[] = {range(0, 1000), range(two_31 - 1000, two_31 + 1000),
+                           range(two_32 - 1000, two_32 + 1000), range(five_billion - 1000, five_billion)};
+  const auto byte = [](index_t i) { return static_cast<std::uint8_t>(mix(static_cast<std::uint64_t>(i))); };
+
+  for (const Range& w : windows)
+    parallel_for(on(D{}), w, [=](auto i) { x(i) = byte(index_t(i)); });
+
+  EXPECT_EQ(x.extent(0), five_billion);
+  for (const Range& w : windows) {
+    const auto window = create<Vector<std::uint8_t, D>>("window", w.size());
+    deep_copy(window, subview(x, w));
+    const auto values = values_of(window);
+    for (index_t i = w.first; i < w.last; ++i)
+      ASSERT_EQ(values[static_cast<std::size_t>(i - w.first)], byte(i)) << i;
+  }
+}
+
+TYPED_TEST(Boundaries, SlowFiveBillionBytesAreFilledAndSummed) {
+  using D = TypeParam;
+  if (available_bytes() < five_billion + (index_t{2} << 30))
+    GTEST_SKIP() << "needs 7 GB of free memory, there are " << available_bytes() / 1'000'000 << " MB";
+  const auto x = [] {
+    try {
+      return create<MDArray<std::uint8_t, D, rank<1>>>("five billion", five_billion);
+    } catch (const OutOfMemory&) {
+      return MDArray<std::uint8_t, D, rank<1>>();
+    }
+  }();
+  if (!x) GTEST_SKIP() << "the device has no room for 5 GB";
+  index_t sum = -1;
+
+  parallel_for(on(D{}), five_billion, [=](auto i) { x(i) = static_cast<std::uint8_t>(x(i) + 3); });
+  parallel_reduce(on(D{}), five_billion, [=](auto i, index_t& s) { s += x(i); }, Sum(sum));
+
+  EXPECT_EQ(sum, 3 * five_billion);
+}
+
+}  // namespace

@@ -1,0 +1,180 @@
+// launch, launch_reduce and launch_scan: kernels over arrays whose use is declared.
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "arrays.hpp"
+
+namespace {
+
+using namespace strata;
+using namespace strata_tests;
+
+template <class D>
+class Launch : public ::testing::Test {};
+TYPED_TEST_SUITE(Launch, TestDevices, DeviceName);
+
+struct Axpy {
+  double a;
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y) const {
+    static_assert(std::is_const_v<typename decltype(x)::element_type>, "`in` gives views of const elements");
+    static_assert(!std::is_const_v<typename decltype(y)::element_type>);
+    y(i) += a * x(i);
+  }
+};
+
+TYPED_TEST(Launch, CallsTheKernelWithAnIndexAndTheDeclaredViews) {
+  using D = TypeParam;
+  for (const index_t n : loop_sizes) {
+    const auto x = make_vector<double, D>(n, [](index_t i) { return i; });
+    const auto y = make_vector<double, D>(n, [](index_t i) { return 2 * i; });
+
+    launch(on(D{}), n, Axpy{3}, in(x), inout(y));
+
+    const auto result = values_of(y);
+    for (index_t i = 0; i < n; ++i) ASSERT_EQ(result[static_cast<std::size_t>(i)], static_cast<double>(5 * i));
+  }
+}
+
+struct Shift {
+  STRATA_FUNCTION void operator()(int i, auto x, auto y) const { y(i) = x(i) + 1; }
+};
+
+TYPED_TEST(Launch, TakesRangesQueuesAndViewsOfConstElements) {
+  using D = TypeParam;
+  const auto x = make_vector<int, D>(1021, [](index_t i) { return i; });
+  const auto y = create<Vector<int, D>>("y", 1021);
+  const Queue<D> queue;
+  const Vector<const int, D> constant = x;
+
+  launch(on(queue), range(5, 900).chunk(10), Shift{}, in(constant), out(y));
+  queue.wait();
+
+  const auto result = values_of(y);
+  for (int i = 0; i < 1021; ++i) ASSERT_EQ(result[static_cast<std::size_t>(i)], i >= 5 && i < 900 ? i + 1 : 0);
+}
+
+struct Transposed {
+  STRATA_FUNCTION void operator()(auto i, auto j, auto x, auto y) const { y(j, i) = x(i, j); }
+};
+struct Negate {};
+struct TaggedNegate {
+  STRATA_FUNCTION void operator()(Negate, auto i, auto x) const { x(i) = -x(i); }
+};
+
+TYPED_TEST(Launch, TakesMultiDimensionalRangesAndTags) {
+  using D = TypeParam;
+  const auto x = create<MDArray<int, D, rank<2>>>("x", 9, 14);
+  const auto y = create<MDArray<int, D, rank<2>>>("y", 14, 9);
+  const auto z = make_vector<int, D>(50, [](index_t i) { return i; });
+  const auto fill = create_mirror(x);
+  for (int i = 0; i < 9; ++i)
+    for (int j = 0; j < 14; ++j) fill(i, j) = 100 * i + j;
+  deep_copy(x, fill);
+
+  launch(on(D{}), mdrange({0, 0}, {9, 14}, {4, 4}), Transposed{}, in(x), out(y));
+  launch(on(D{}), tagged<Negate>(50), TaggedNegate{}, inout(z));
+
+  wait(D{});
+  const auto result = on_host(y);
+  for (int i = 0; i < 9; ++i)
+    for (int j = 0; j < 14; ++j) ASSERT_EQ(result(j, i), 100 * i + j);
+  for (int i = 0; const int v : values_of(z)) ASSERT_EQ(v, -i++);
+}
+
+// The paper's functors hold their views; a factory makes them of the views that a launch is given.
+template <class X, class Y>
+struct PaperAxpy {
+  using device_type = typename Y::device_type;
+  X x;
+  Y y;
+  double a;
+  STRATA_FUNCTION void operator()(int i) const { y(i) += a * x(i); }
+};
+struct MakeAxpy {
+  double a;
+  template <class X, class Y>
+  PaperAxpy<X, Y> operator()(const X& x, const Y& y) const {
+    static_assert(std::is_const_v<typename X::element_type>);
+    return {x, y, a};
+  }
+};
+
+TYPED_TEST(Launch, RunsWhatAFactoryMakesOfTheViews) {
+  using D = TypeParam;
+  const auto x = make_vector<double, D>(1021, [](index_t i) { return i; });
+  const auto y = make_vector<double, D>(1021, [](index_t i) { return i; });
+
+  launch(on(D{}), 1021, MakeAxpy{2}, in(x), inout(y));
+  launch(on(D{}), range(1000, 1021), [](const auto& from, const auto& to) {
+    return PaperAxpy<std::remove_cvref_t<decltype(from)>, std::remove_cvref_t<decltype(to)>>{from, to, 1};
+  }, in(x), inout(y));
+
+  const auto result = values_of(y);
+  for (int i = 0; i < 1021; ++i) ASSERT_EQ(result[static_cast<std::size_t>(i)], i < 1000 ? 3 * i : 4 * i);
+}
+
+struct DotProduct {
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y, double& sum) const { sum += x(i) * y(i); }
+};
+struct DotFunctor : DotProduct {
+  using value_type = double;
+  STRATA_FUNCTION static void init(double& v) { v = 0; }
+  STRATA_FUNCTION static void join(double& v, const double& o) { v += o; }
+};
+template <class D>
+struct StoreTwice {
+  Value<double, D> first, second;
+  STRATA_FUNCTION void operator()(const double& sum) const {
+    *first = sum;
+    *second = -sum;
+  }
+};
+
+TYPED_TEST(Launch, ReducesIntoReducersVariablesValuesAndFinalizeFunctors) {
+  using D = TypeParam;
+  for (const index_t n : loop_sizes) {
+    const auto x = make_vector<double, D>(n, [](index_t i) { return i % 10; });
+    const auto y = make_vector<double, D>(n, [](index_t i) { return i % 3; });
+    const auto a = create<Value<double, D>>("a"), b = create<Value<double, D>>("b"), c = create<Value<double, D>>("c");
+    double by_name = -1, by_functor = -1, expected = 0;
+    for (index_t i = 0; i < n; ++i) expected += static_cast<double>((i % 10) * (i % 3));
+
+    launch_reduce(on(D{}), n, DotProduct{}, Sum(by_name), in(x), in(y));
+    launch_reduce(on(D{}), n, DotFunctor{}, by_functor, in(x), in(y));
+    launch_reduce(on(D{}), n, DotFunctor{}, a, in(x), in(y));
+    launch_reduce(on(D{}), n, DotFunctor{}, StoreTwice<D>{b, c}, in(x), in(y));
+
+    ASSERT_EQ(by_name, expected);
+    ASSERT_EQ(by_functor, expected);
+    ASSERT_EQ(value_of(a), expected);
+    ASSERT_EQ(value_of(b), expected);
+    ASSERT_EQ(value_of(c), -expected);
+  }
+}
+
+struct Prefix {
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y, int& sum, bool final) const {
+    if (final) y(i) = sum;
+    sum += x(i);
+  }
+};
+
+TYPED_TEST(Launch, ScansDeclaredViews) {
+  using D = TypeParam;
+  for (const index_t n : loop_sizes) {
+    const auto x = make_vector<int, D>(n, [](index_t i) { return i % 10; });
+    const auto y = create<Vector<int, D>>("y", n);
+    int total = -1;
+
+    launch_scan(on(D{}), n, Prefix{}, Sum(total), in(x), out(y));
+
+    std::vector<int> expected;
+    int sum = 0;
+    for (index_t i = 0; i < n; sum += static_cast<int>(i++ % 10)) expected.push_back(sum);
+    ASSERT_EQ(total, sum);
+    ASSERT_EQ(values_of(y), expected);
+  }
+}
+
+}  // namespace

@@ -1,0 +1,31 @@
+// Random numbers of property tests: a seed of its own for every run, printed, so that a failure can be
+// repeated with PROPERTY_TEST_SEED.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+
+#include <strata/core/config.hpp>
+
+namespace strata_tests {
+
+class Random {
+ public:
+  Random() {
+    const char* given = std::getenv("PROPERTY_TEST_SEED");
+    const std::uint64_t seed = given ? std::strtoull(given, nullptr, 10) : std::random_device{}();
+    std::printf("seed %llu (PROPERTY_TEST_SEED repeats it)\n", static_cast<unsigned long long>(seed));
+    engine_.seed(seed);
+  }
+  /// One of first, ..., last.
+  strata::index_t operator()(strata::index_t first, strata::index_t last) {
+    return std::uniform_int_distribution<strata::index_t>(first, last)(engine_);
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+}  // namespace strata_tests

@@ -1,0 +1,10 @@
+// expect: atomic access needs an arithmetic element type of at most 8 bytes
+#include <strata/strata.hpp>
+
+struct Pair {
+  double a, b;
+};
+using AtomicPairs =
+    strata::View<Pair, strata::Serial, strata::RankExtents<1>, strata::LayoutRight, strata::AtomicAccess>;
+
+void get(const AtomicPairs& x) { x(0); }

@@ -1,0 +1,7 @@
+// expect: deep_copy: the destination has const elements
+#include <strata/strata.hpp>
+
+void copy(const strata::MDArray<const double, strata::Serial>& y,
+          const strata::MDArray<double, strata::Serial>& x) {
+  strata::deep_copy(y, x);
+}

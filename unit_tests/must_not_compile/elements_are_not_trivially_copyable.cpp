@@ -1,0 +1,9 @@
+// expect: the elements of an array are trivially copyable
+#include <string>
+
+#include <strata/strata.hpp>
+
+void make() {
+  const auto x = strata::create<strata::MDArray<std::string, strata::Serial>>("x", 10);
+  static_cast<void>(x);
+}

@@ -1,0 +1,13 @@
+// expect: parallel_for: the kernel cannot be called as kernel\(index...\) const
+#include <strata/strata.hpp>
+
+struct Add {
+  template <class I, class X, class Y>
+  void operator()(I i, X x, Y y) const {
+    y(i) += x(i);
+  }
+};
+
+void add(const strata::MDArray<double, strata::Serial>& x) {
+  strata::parallel_for(10, strata::with(Add{}, x));
+}

@@ -1,0 +1,11 @@
+// expect: out: the view has const elements; use in
+#include <strata/strata.hpp>
+
+struct Clear {
+  template <class I, class Y>
+  void operator()(I, Y) const {}
+};
+
+void clear(const strata::MDArray<const double, strata::Serial>& y) {
+  strata::launch(strata::on(strata::Serial{}), 10, Clear{}, strata::out(y));
+}

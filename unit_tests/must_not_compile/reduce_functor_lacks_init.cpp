@@ -1,0 +1,11 @@
+// expect: the functor lacks `init\(value_type&\)`
+#include <strata/strata.hpp>
+
+struct SumRows {
+  using device_type = strata::Serial;
+  using value_type = double;
+  void operator()(int i, double& sum) const { sum += i; }
+  static void join(double& sum, const double& other) { sum += other; }
+};
+
+double sum() { return strata::parallel_reduce(10, SumRows{}); }

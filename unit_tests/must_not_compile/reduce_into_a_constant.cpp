@@ -1,0 +1,12 @@
+// expect: the result must be a variable that can be assigned
+#include <strata/strata.hpp>
+
+struct SumRows {
+  using device_type = strata::Serial;
+  using value_type = double;
+  void operator()(int i, double& sum) const { sum += i; }
+  static void init(double& sum) { sum = 0; }
+  static void join(double& sum, const double& other) { sum += other; }
+};
+
+void sum() { strata::parallel_reduce(10, SumRows{}, 0.0); }

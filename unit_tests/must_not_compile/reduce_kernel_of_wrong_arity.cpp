@@ -1,0 +1,12 @@
+// expect: parallel_reduce: the kernel cannot be called as kernel\(index..., value&...\) const
+#include <strata/strata.hpp>
+
+struct SumRows {
+  using device_type = strata::Serial;
+  using value_type = double;
+  void operator()(int) const {}
+  static void init(double& sum) { sum = 0; }
+  static void join(double& sum, const double& other) { sum += other; }
+};
+
+void sum(double& result) { strata::parallel_reduce(10, SumRows{}, result); }

@@ -1,0 +1,9 @@
+// expect: parallel_reduce: the kernel cannot be called as kernel\(index..., value&...\) const
+#include <strata/strata.hpp>
+
+struct SumRows {
+  using device_type = strata::Serial;
+  void operator()(int i, double& sum) const { sum += i; }
+};
+
+void sum(double& a, double& b) { strata::parallel_reduce(10, SumRows{}, strata::Sum(a), strata::Max(b)); }

@@ -1,0 +1,7 @@
+// expect: parallel_reduce: nothing says on which device: give `on\(device\)`
+#include <strata/strata.hpp>
+
+void sum(double& result) {
+  strata::parallel_reduce(
+      10, [](int i, double& value) { value += i; }, strata::Sum(result));
+}

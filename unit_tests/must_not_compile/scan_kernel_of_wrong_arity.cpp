@@ -1,0 +1,9 @@
+// expect: parallel_scan: the kernel cannot be called as kernel\(index, value&, bool final\) const
+#include <strata/strata.hpp>
+
+struct SumRows {
+  using device_type = strata::Serial;
+  void operator()(int i, double& sum) const { sum += i; }
+};
+
+void sum(double& total) { strata::parallel_scan(10, SumRows{}, strata::Sum(total)); }

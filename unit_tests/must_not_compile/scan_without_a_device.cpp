@@ -1,0 +1,7 @@
+// expect: parallel_scan: nothing says on which device: give `on\(device\)`
+#include <strata/strata.hpp>
+
+void sum(double& total) {
+  strata::parallel_scan(
+      10, [](int i, double& value, bool) { value += i; }, strata::Sum(total));
+}

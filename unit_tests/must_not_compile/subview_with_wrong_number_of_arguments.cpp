@@ -1,0 +1,7 @@
+// expect: a subview needs one argument \(index, range or all\) for each dimension
+#include <strata/strata.hpp>
+
+void part(const strata::MDArray<double, strata::Serial, strata::rank<2>>& x) {
+  const auto row = strata::subview(x, 1);
+  static_cast<void>(row);
+}

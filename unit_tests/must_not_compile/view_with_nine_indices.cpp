@@ -1,0 +1,4 @@
+// expect: an element access has more indices than this view can have dimensions
+#include <strata/strata.hpp>
+
+double get(const strata::MDArray<double, strata::Serial>& x) { return x(0, 0, 0, 0, 0, 0, 0, 0, 0); }

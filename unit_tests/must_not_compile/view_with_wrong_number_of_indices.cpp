@@ -1,0 +1,4 @@
+// expect: an element access needs as many indices as the view has dimensions
+#include <strata/strata.hpp>
+
+double get(const strata::MDArray<double, strata::Serial, strata::rank<2>>& x) { return x(1); }

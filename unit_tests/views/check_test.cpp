@@ -1,0 +1,219 @@
+// Checked builds: a bad index never crashes, it is told once, with kernel, label, index and extents.
+#include <cstdint>
+#include <string>
+
+#include "test_devices.hpp"
+
+namespace {
+
+using strata::create;
+using strata::index_t;
+using strata::MDArray;
+using strata::OutOfBounds;
+using strata::rank;
+
+template <class F>
+std::string message_of(F&& f) {
+  try {
+    f();
+  } catch (const OutOfBounds& e) {
+    return e.what();
+  }
+  return "";
+}
+
+void expect_parts(const std::string& text, std::initializer_list<const char*> parts) {
+  for (const char* part : parts)
+    EXPECT_NE(text.find(part), std::string::npos) << "no \"" << part << "\" in: " << text;
+}
+
+template <class D>
+class Check : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if constexpr (!strata::checked_build) GTEST_SKIP() << "accesses are checked in checked builds only";
+  }
+};
+TYPED_TEST_SUITE(Check, strata_tests::TestDevices, strata_tests::DeviceName);
+
+// Writes one element outside of x, and then all elements of done.
+struct WriteOutside {
+  index_t bad_item, i, j;
+  void operator()(index_t item, auto x, auto done) const {
+    if (item == bad_item) x(i, j) = 5;
+    done(item) = 1;
+  }
+};
+
+template <class D>
+struct Arrays {
+  MDArray<int, D, rank<2>> x = create<MDArray<int, D, rank<2>>>("pressure", 8, 4);
+  MDArray<int, D, rank<1>> done = create<MDArray<int, D, rank<1>>>("done", 100);
+};
+
+TYPED_TEST(Check, AWriteOutsideInAKernelIsThrownByTheLaunchOrTheWait) {
+  const Arrays<TypeParam> a;
+
+  const std::string text = message_of([&] {
+    strata::parallel_for("update", 100, strata::with(WriteOutside{40, 7, 4}, a.x, a.done));
+    strata::wait(TypeParam());
+  });
+
+  expect_parts(text, {"update", "\"pressure\"", "(7, 4)", "[0, 8) x [0, 4)"});
+}
+
+TYPED_TEST(Check, NegativeIndicesAreOutsideAndUnnamedKernelsAreNamedByTheirType) {
+  const Arrays<TypeParam> a;
+
+  const std::string text = message_of([&] {
+    strata::parallel_for(100, strata::with(WriteOutside{0, -1, 0}, a.x, a.done));
+    strata::wait(TypeParam());
+  });
+
+  expect_parts(text, {"WriteOutside", "(-1, 0)"});
+}
+
+TYPED_TEST(Check, TheKernelGoesOnAndTheErrorIsToldOnce) {
+  const Arrays<TypeParam> a;
+
+  EXPECT_NE(message_of([&] {
+              strata::parallel_for(100, strata::with(WriteOutside{40, 100, 100}, a.x, a.done));
+              strata::wait(TypeParam());
+            }),
+            "");
+  EXPECT_NO_THROW(strata::wait(TypeParam()));
+
+  const auto done = strata_tests::on_host(a.done), x = strata_tests::on_host(a.done);
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(done(i), 1) << i;
+  const auto pressure = strata_tests::on_host(a.x);
+  for (int i = 0; i < 8; ++i)
+    for (int j = 0; j < 4; ++j) EXPECT_EQ(pressure(i, j), 0);
+}
+
+struct WriteTwiceOutside {
+  void operator()(index_t item, auto x) const {
+    if (item != 0) return;
+    x(8, 0) = 1;
+    x(9, 9) = 2;
+  }
+};
+
+TYPED_TEST(Check, TheFirstErrorOfALaunchWins) {
+  const Arrays<TypeParam> a;
+
+  const std::string text = message_of([&] {
+    strata::parallel_for(1, strata::with(WriteTwiceOutside{}, a.x));
+    strata::wait(TypeParam());
+  });
+
+  expect_parts(text, {"(8, 0)"});
+}
+
+struct TooManyIndices {
+  void operator()(index_t i, auto x) const { x(i, 0, 0) = 1; }
+};
+
+TYPED_TEST(Check, MoreIndicesThanADynamicRankHasAreABadAccess) {
+  const auto x = create<MDArray<int, TypeParam>>("x", 4, 4);
+
+  const std::string text = message_of([&] {
+    strata::parallel_for(1, strata::with(TooManyIndices{}, x));
+    strata::wait(TypeParam());
+  });
+
+  expect_parts(text, {"(0, 0, 0)", "rank 2"});
+}
+
+struct WriteRow {
+  index_t row;
+  void operator()(index_t, auto x) const { x(row, 0) = 1; }
+};
+
+TYPED_TEST(Check, RowsThatAreNotResidentAreABadAccessThatSaysWhichAre) {
+  using A = MDArray<int, TypeParam, rank<2>>;
+  const A slice = strata::create_slice<A>("slice", strata::RankExtents<2>(20, 3), {5, 9});
+
+  EXPECT_NO_THROW({
+    strata::parallel_for(1, strata::with(WriteRow{8}, slice));
+    strata::wait(TypeParam());
+  });
+  const std::string text = message_of([&] {
+    strata::parallel_for(1, strata::with(WriteRow{9}, slice));
+    strata::wait(TypeParam());
+  });
+
+  expect_parts(text, {"\"slice\"", "(9, 0)", "[0, 20) x [0, 3)", "[5, 9)"});
+}
+
+struct ReadOutsideOfSubview {
+  void operator()(index_t i, auto x) const {
+    const auto row = strata::subview(x, i, strata::all);
+    row(0) = row(4);
+  }
+};
+
+TYPED_TEST(Check, SubviewsInKernelsAreChecked) {
+  const Arrays<TypeParam> a;
+
+  const std::string text = message_of([&] {
+    strata::parallel_for(1, strata::with(ReadOutsideOfSubview{}, a.x));
+    strata::wait(TypeParam());
+  });
+
+  expect_parts(text, {"(4)", "[0, 4)", "pressure"});
+}
+
+class CheckOnHost : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if constexpr (!strata::checked_build) GTEST_SKIP() << "accesses are checked in checked builds only";
+  }
+};
+
+TEST_F(CheckOnHost, ABadAccessOutsideKernelsThrowsAtOnce) {
+  const auto x = create<MDArray<int, strata::Serial, rank<2>>>("x", 3, 4);
+
+  expect_parts(message_of([&] { x(3, 0) = 1; }), {"\"x\"", "(3, 0)", "[0, 3) x [0, 4)"});
+  EXPECT_THROW((void)x(0, -1), OutOfBounds);
+  EXPECT_NO_THROW((void)x(2, 3));
+}
+
+TEST_F(CheckOnHost, NullAndEmptyAndUnmanagedViewsAreChecked) {
+  const MDArray<int, strata::Serial, rank<1>> null;
+  int data[3] = {};
+  const MDArray<int, strata::Serial, rank<1>> unmanaged(data, 3);
+
+  EXPECT_THROW((void)null(0), OutOfBounds);
+  expect_parts(message_of([&] { (void)unmanaged(3); }), {"unmanaged", "(3)"});
+}
+
+TEST_F(CheckOnHost, OffsetRangesAreChecked) {
+  using V =
+      strata::View<int, strata::Serial, strata::RankExtents<1>, strata::LayoutOffset<strata::LayoutRight>>;
+  const index_t begins[] = {-2};
+  const V x = create<V>("x", V::mapping_type(strata::RankExtents<1>(4), begins));
+
+  EXPECT_NO_THROW((void)x(-2));
+  EXPECT_NO_THROW((void)x(1));
+  EXPECT_THROW((void)x(2), OutOfBounds);
+  expect_parts(message_of([&] { (void)x(-3); }), {"[-2, 2)"});
+}
+
+TEST_F(CheckOnHost, SubviewsThatLeaveTheirArrayAreRefused) {
+  const auto x = create<MDArray<int, strata::Serial, rank<2>>>("x", 3, 4);
+
+  EXPECT_THROW((void)strata::subview(x, 3, strata::all), strata::LayoutError);
+  EXPECT_THROW((void)strata::subview(x, strata::range(1, 4), 0), strata::LayoutError);
+}
+
+TEST_F(CheckOnHost, LeavingOutIndicesOfARightArrayIsABadAccess) {
+  const auto x = create<MDArray<int, strata::Serial>>("x", 3, 4);
+  const auto one = create<MDArray<int, strata::Serial>>("one", 3, 1);
+  const auto vectors = create<strata::MultiVector<int, strata::Serial>>("vectors", 3, 4);
+
+  EXPECT_THROW((void)x(1), OutOfBounds);
+  EXPECT_NO_THROW((void)one(1));
+  EXPECT_NO_THROW((void)vectors(1));
+}
+
+}  // namespace
