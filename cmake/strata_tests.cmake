@@ -6,6 +6,12 @@
 # slow it is skipped.
 cmake_host_system_information(RESULT strata_processors QUERY NUMBER_OF_LOGICAL_CORES)
 
+# The library is optimised as users get it; the many instantiations of the tests compile in half the time.
+if(NOT STRATA_SANITIZER)
+  set(strata_test_options $<$<CONFIG:Release>:-O2>)
+  set(strata_test_options_checked $<$<CONFIG:Release>:-O1>)
+endif()
+
 function(strata_add_tests folder)
   cmake_parse_arguments(PARSE_ARGV 1 arg "CHECKED" "" "DEVICES")
   file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp")
@@ -20,20 +26,20 @@ function(strata_add_tests folder)
       set(devices ${arg_DEVICES})
     endif()
   endforeach()
-  _strata_add_test_program(strata_${folder}_tests strata::strata ${sources})
+  _strata_add_test_program(strata_${folder}_tests "" ${sources})
   _strata_add_test_entries(${folder} strata_${folder}_tests "" "${devices}")
   if(arg_CHECKED)
-    _strata_add_test_program(strata_${folder}_tests_checked strata::strata_checked ${sources})
+    _strata_add_test_program(strata_${folder}_tests_checked _checked ${sources})
     _strata_add_test_entries(${folder}_checked strata_${folder}_tests_checked checked "${devices}")
   endif()
 endfunction()
 
-function(_strata_add_test_program program library)
+function(_strata_add_test_program program variant)
   add_executable(${program} ${ARGN} ${shared_sources})
   set_target_properties(${program} PROPERTIES CXX_EXTENSIONS OFF)
   target_include_directories(${program} PRIVATE "${PROJECT_SOURCE_DIR}/unit_tests")
-  target_link_libraries(${program} PRIVATE strata_flags ${library} GTest::gtest_main)
-  target_compile_options(${program} PRIVATE ${strata_test_options})
+  target_link_libraries(${program} PRIVATE strata_flags strata::strata${variant} GTest::gtest_main)
+  target_compile_options(${program} PRIVATE ${strata_test_options${variant}})
   target_precompile_headers(${program} PRIVATE <gtest/gtest.h>)
 endfunction()
 

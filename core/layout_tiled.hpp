@@ -97,6 +97,8 @@ class TiledMapping : public MappingBase<E, Index> {
     const index_t offset = tiled_row<W, index_t>(block, this->leading_) + this->shift_;
     const auto first = reinterpret_cast<std::uintptr_t>(data) + static_cast<std::uintptr_t>(offset * element);
     [&]<index_t... Q>(std::integer_sequence<index_t, Q...>) {
+      // g++ 12 takes a function that does nothing but prefetch for one without effects, and drops its calls.
+      asm volatile("");
       (__builtin_prefetch(reinterpret_cast<const void*>(first + Q / lines * (W * element) + Q % lines * line)),
        ...);
     }(std::make_integer_sequence<index_t, entries * lines>());

@@ -217,9 +217,14 @@ class View : private detail::Ownership<is_managed_v<AccessType>> {
   STRATA_FUNCTION constexpr bool in_bounds(I... i) const {
     const index_t index[sizeof...(I) + 1] = {static_cast<index_t>(i)..., 0};
     const int count = sizeof...(I);
-    // Trailing indices may be left out where the rank is known at run time only (a MultiVector of one
-    // vector).
+    // Trailing indices may be left out where the rank is known at run time only: those of extents of 1 (a
+    // MultiVector of one vector), and where the left-most index is fastest all of them (its first vector).
     bool good = data_ != nullptr && count <= rank();
+    if constexpr (ExtentsType::has_dynamic_rank) {
+      bool may_omit = false;
+      if constexpr (requires(const mapping_type& m) { m.stride(0); }) may_omit = mapping_.stride(0) == 1;
+      for (int r = count; r < rank(); ++r) good = good && (may_omit || extent(r) == 1);
+    }
     for (int r = 0; r < count && r < rank(); ++r) good = good && index[r] >= begin(r) && index[r] < end(r);
     index_t resident_begin = rank() > 0 ? begin(0) : 0, resident_end = rank() > 0 ? end(0) : 0;
     if constexpr (requires(const mapping_type& m) { m.resident(); }) {

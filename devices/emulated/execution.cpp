@@ -29,6 +29,8 @@ void enqueue_emulated(EventKind kind, const LaunchInfo& info, const Capture& cap
     LaunchInfo kept = info;
     kept.label = label->c_str();
     kept.queue = nullptr;
+    // Also what no worker is needed for, a small reduction or its end, runs in the instance's memory.
+    const EmulatedWorkerScope worker(*Platform::get().memory, target.index());
     owned->run(target.runner(), kept);
   });
   if (wait) queue.wait();

@@ -148,11 +148,12 @@ void EmulatedInstance::wait_all() {
 }
 
 Runner EmulatedInstance::runner() {
+  const int threads = Platform::get().configuration().threads;
   {
     const std::lock_guard lock(pool_mutex_);
     if (!pool_)
-      pool_ = std::make_unique<WorkerPool>(WorkerPool::Options{
-          .workers = Platform::get().configuration().threads, .pin = false, .spin_us = 5});
+      pool_ =
+          std::make_unique<WorkerPool>(WorkerPool::Options{.workers = threads, .pin = false, .spin_us = 5});
   }
   const auto run = [](const void* raw, const ChunkRange& range, ChunkFunction function) {
     const auto& instance = *static_cast<const EmulatedInstance*>(raw);

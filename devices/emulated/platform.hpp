@@ -1,8 +1,8 @@
 // The machine behind Emulated: its instances, their memory, queues and virtual time. Private to this folder.
 //
 // Locks, in the order in which they may be taken: Platform::instances_mutex, Platform::mutex, then the mutex
-// of one QueueCore; the quarantine of an instance before that of a core, and never with the other two. No
-// lock is held while a kernel, a copy or a hook runs, or is destroyed.
+// of one QueueCore or that of one instance's threads; the quarantine of an instance before the mutex of a
+// core, and never with the first two. No lock is held while a kernel, a copy or a hook runs, or is destroyed.
 //
 // Instances, once made, live until the process ends, since allocations and queues refer to them; a new
 // configuration replaces memory and clock beneath them. `memory` is read without a lock: configurations

@@ -1,5 +1,5 @@
-// What the tests of the algorithms share: arrays filled and read from the host whatever their device, sizes at
-// which loops over lanes and blocks change their ways, and numbers that make the order of a sum visible.
+// What the tests of the algorithms share: arrays filled and read from the host whatever their device, sizes
+// at which loops over lanes and blocks change their ways, and numbers that make the order of a sum visible.
 #pragma once
 
 #include <cmath>
@@ -15,7 +15,8 @@ template <class T, class D>
 using Vector = strata::MDArray<T, D, strata::rank<1>>;
 
 /// 0, 1, primes, and the surroundings of multiples of the lanes and of the blocks of a reduction.
-inline constexpr strata::index_t loop_sizes[] = {0, 1, 2, 7, 8, 9, 63, 64, 65, 127, 511, 512, 513, 1021, 4099};
+inline constexpr strata::index_t loop_sizes[] = {0,  1,   2,   7,   8,   9,    63,  64,
+                                                 65, 127, 511, 512, 513, 1021, 4099};
 
 /// A new array of rank 1 whose element i is f(i).
 template <class T, class D, class F>

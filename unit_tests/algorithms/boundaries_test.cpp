@@ -133,8 +133,7 @@ TYPED_TEST(Boundaries, SlowArraysOfFiveBillionBytesAreReachedAtEveryEdge) {
                            range(two_32 - 1000, two_32 + 1000), range(five_billion - 1000, five_billion)};
   const auto byte = [](index_t i) { return static_cast<std::uint8_t>(mix(static_cast<std::uint64_t>(i))); };
 
-  for (const Range& w : windows)
-    parallel_for(on(D{}), w, [=](auto i) { x(i) = byte(index_t(i)); });
+  for (const Range& w : windows) parallel_for(on(D{}), w, [=](auto i) { x(i) = byte(index_t(i)); });
 
   EXPECT_EQ(x.extent(0), five_billion);
   for (const Range& w : windows) {
@@ -161,7 +160,8 @@ TYPED_TEST(Boundaries, SlowFiveBillionBytesAreFilledAndSummed) {
   index_t sum = -1;
 
   parallel_for(on(D{}), five_billion, [=](auto i) { x(i) = static_cast<std::uint8_t>(x(i) + 3); });
-  parallel_reduce(on(D{}), five_billion, [=](auto i, index_t& s) { s += x(i); }, Sum(sum));
+  parallel_reduce(
+      on(D{}), five_billion, [=](auto i, index_t& s) { s += x(i); }, Sum(sum));
 
   EXPECT_EQ(sum, 3 * five_billion);
 }

@@ -160,7 +160,8 @@ TYPED_TEST(Exceptions, OfOtherTypesKeepTheirType) {
         wait(D{});
       },
       std::bad_alloc);
-  parallel_reduce(on(D{}), 10, [](int i, int& s) { s += i; }, Sum(sum));
+  parallel_reduce(
+      on(D{}), 10, [](int i, int& s) { s += i; }, Sum(sum));
 
   EXPECT_EQ(sum, 45);
 }
@@ -199,7 +200,8 @@ TYPED_TEST(Exceptions, TwoThreadsMaySubmitToOneDeviceAtOnce) {
       for (int round = 0; round < rounds; ++round) {
         std::int64_t sum = 0;
         parallel_for(on(D{}), n, [=](int i) { x(i) += i + t; });
-        parallel_reduce(on(D{}), n, [=](int i, std::int64_t& s) { s += x(i); }, Sum(sum));
+        parallel_reduce(
+            on(D{}), n, [=](int i, std::int64_t& s) { s += x(i); }, Sum(sum));
         const std::int64_t expected = std::int64_t{round + 1} * (n * (n - 1) / 2 + n * t);
         if (sum != expected) failures[static_cast<std::size_t>(t)] = "round " + std::to_string(round);
       }
@@ -276,8 +278,14 @@ template <class D, bool UsedBefore>
     int sum = 0;
     good &= runtime_ended();
     good &= ends("a launch", [] { parallel_for(on(D{}), 10, [](int) {}); });
-    good &= ends("a reduction", [&] { parallel_reduce(on(D{}), 10, [](int, int&) {}, Sum(sum)); });
-    good &= ends("a scan", [&] { parallel_scan(on(D{}), 10, [](int, int&, bool) {}, Sum(sum)); });
+    good &= ends("a reduction", [&] {
+      parallel_reduce(
+          on(D{}), 10, [](int, int&) {}, Sum(sum));
+    });
+    good &= ends("a scan", [&] {
+      parallel_scan(
+          on(D{}), 10, [](int, int&, bool) {}, Sum(sum));
+    });
     good &= ends("an allocation", [] { static_cast<void>(create<Vector<int, D>>("y", 10)); });
     good &= ends("an allocation without filling",
                  [] { static_cast<void>(create<Vector<int, D>>("y", 10, uninitialized)); });

@@ -32,7 +32,8 @@ TYPED_TEST(Launch, CallsTheKernelWithAnIndexAndTheDeclaredViews) {
     launch(on(D{}), n, Axpy{3}, in(x), inout(y));
 
     const auto result = values_of(y);
-    for (index_t i = 0; i < n; ++i) ASSERT_EQ(result[static_cast<std::size_t>(i)], static_cast<double>(5 * i));
+    for (index_t i = 0; i < n; ++i)
+      ASSERT_EQ(result[static_cast<std::size_t>(i)], static_cast<double>(5 * i));
   }
 }
 
@@ -51,7 +52,8 @@ TYPED_TEST(Launch, TakesRangesQueuesAndViewsOfConstElements) {
   queue.wait();
 
   const auto result = values_of(y);
-  for (int i = 0; i < 1021; ++i) ASSERT_EQ(result[static_cast<std::size_t>(i)], i >= 5 && i < 900 ? i + 1 : 0);
+  for (int i = 0; i < 1021; ++i)
+    ASSERT_EQ(result[static_cast<std::size_t>(i)], i >= 5 && i < 900 ? i + 1 : 0);
 }
 
 struct Transposed {
@@ -106,9 +108,12 @@ TYPED_TEST(Launch, RunsWhatAFactoryMakesOfTheViews) {
   const auto y = make_vector<double, D>(1021, [](index_t i) { return i; });
 
   launch(on(D{}), 1021, MakeAxpy{2}, in(x), inout(y));
-  launch(on(D{}), range(1000, 1021), [](const auto& from, const auto& to) {
-    return PaperAxpy<std::remove_cvref_t<decltype(from)>, std::remove_cvref_t<decltype(to)>>{from, to, 1};
-  }, in(x), inout(y));
+  launch(
+      on(D{}), range(1000, 1021),
+      [](const auto& from, const auto& to) {
+        return PaperAxpy<std::remove_cvref_t<decltype(from)>, std::remove_cvref_t<decltype(to)>>{from, to, 1};
+      },
+      in(x), inout(y));
 
   const auto result = values_of(y);
   for (int i = 0; i < 1021; ++i) ASSERT_EQ(result[static_cast<std::size_t>(i)], i < 1000 ? 3 * i : 4 * i);
@@ -136,7 +141,8 @@ TYPED_TEST(Launch, ReducesIntoReducersVariablesValuesAndFinalizeFunctors) {
   for (const index_t n : loop_sizes) {
     const auto x = make_vector<double, D>(n, [](index_t i) { return i % 10; });
     const auto y = make_vector<double, D>(n, [](index_t i) { return i % 3; });
-    const auto a = create<Value<double, D>>("a"), b = create<Value<double, D>>("b"), c = create<Value<double, D>>("c");
+    const auto a = create<Value<double, D>>("a"), b = create<Value<double, D>>("b"),
+               c = create<Value<double, D>>("c");
     double by_name = -1, by_functor = -1, expected = 0;
     for (index_t i = 0; i < n; ++i) expected += static_cast<double>((i % 10) * (i % 3));
 

@@ -97,8 +97,9 @@ void expect_covered(const MDRange<Rank>& range) {
 TYPED_TEST(MDRangeTest, CallsEveryIndexOnceInRank2) {
   for (const auto& range :
        {mdrange({1, 1}), mdrange({7, 9}), mdrange({513, 3}), mdrange({3, 513}), mdrange({-3, 5}, {4, 12}),
-        mdrange({0, 0}, {10, 10}, {3, 4}), mdrange({-7, -9}, {8, 14}, {5, 8}), mdrange({2, 2}, {9, 9}, {100, 100}),
-        mdrange({0, 0}, {17, 31}, {0, 6}), mdrange({0, 0}, {17, 31}, {6, 0}), mdrange({0, 0}, {8, 64}, {8, 64})}) {
+        mdrange({0, 0}, {10, 10}, {3, 4}), mdrange({-7, -9}, {8, 14}, {5, 8}),
+        mdrange({2, 2}, {9, 9}, {100, 100}), mdrange({0, 0}, {17, 31}, {0, 6}),
+        mdrange({0, 0}, {17, 31}, {6, 0}), mdrange({0, 0}, {8, 64}, {8, 64})}) {
     expect_covered<TypeParam>(range);
     expect_covered<TypeParam>(range.dynamic());
   }
@@ -116,8 +117,8 @@ TYPED_TEST(MDRangeTest, CallsEveryIndexOnceInRanks3To6) {
 }
 
 TYPED_TEST(MDRangeTest, CallsNothingWhereADimensionIsEmpty) {
-  for (const auto& range : {mdrange({0, 5}), mdrange({5, 0}), mdrange({3, 3}, {3, 9}), mdrange({4, 0}, {2, 5}),
-                            mdrange({0, 9}, {5, 2}, {2, 2}), mdrange({-5, -4})})
+  for (const auto& range : {mdrange({0, 5}), mdrange({5, 0}), mdrange({3, 3}, {3, 9}),
+                            mdrange({4, 0}, {2, 5}), mdrange({0, 9}, {5, 2}, {2, 2}), mdrange({-5, -4})})
     expect_covered<TypeParam>(range);
   expect_covered<TypeParam>(mdrange({3, 0, 3}));
   expect_covered<TypeParam>(mdrange({3, 3, 3, 3, 3, 0}));
@@ -221,7 +222,8 @@ double sum_of_row(const std::vector<double>& items) {
   std::vector<std::pair<index_t, double>> blocks;
   for (std::size_t first = 0; first < items.size(); first += 512) {
     double lane[64] = {};
-    for (std::size_t k = first; k < std::min(first + 512, items.size()); ++k) lane[(k - first) % 64] += items[k];
+    for (std::size_t k = first; k < std::min(first + 512, items.size()); ++k)
+      lane[(k - first) % 64] += items[k];
     for (int half = 32; half > 0; half /= 2)
       for (int l = 0; l < half; ++l) lane[l] += lane[l + half];
     blocks.push_back({static_cast<index_t>(blocks.size()), lane[0]});
@@ -232,10 +234,14 @@ double sum_of_row(const std::vector<double>& items) {
 TYPED_TEST(MDRangeTest, SumsOfDoublesHaveTheBitsOfTheTreeWhateverTheTiles) {
   using D = TypeParam;
   const MDRange<3> ranges[] = {mdrange({1, 1, 1}), mdrange({9, 7, 13}), mdrange({-3, 0, 2}, {4, 30, 45}),
-                               mdrange({0, 0, 0}, {37, 8, 64}, {4, 4, 4}), mdrange({5, 1, 1}, {70, 3, 700}).dynamic()};
+                               mdrange({0, 0, 0}, {37, 8, 64}, {4, 4, 4}),
+                               mdrange({5, 1, 1}, {70, 3, 700}).dynamic()};
   for (const MDRange<3>& range : ranges) {
-    const auto number = [](index_t i, index_t j, index_t k) { return mixed_number((i * 1009 + j) * 1013 + k); };
-    const auto x = create<MDArray<double, D, rank<3>>>("x", range.upper[0] - range.lower[0], range.upper[1], range.upper[2]);
+    const auto number = [](index_t i, index_t j, index_t k) {
+      return mixed_number((i * 1009 + j) * 1013 + k);
+    };
+    const auto x = create<MDArray<double, D, rank<3>>>("x", range.upper[0] - range.lower[0], range.upper[1],
+                                                       range.upper[2]);
     const auto host = create_mirror(x);
     std::vector<std::pair<index_t, double>> rows;
     for (index_t i = range.lower[0]; i < range.upper[0]; ++i) {
@@ -251,10 +257,12 @@ TYPED_TEST(MDRangeTest, SumsOfDoublesHaveTheBitsOfTheTreeWhateverTheTiles) {
     double sum = -1;
 
     const index_t first = range.lower[0];
-    parallel_reduce(on(D{}), range,
-                    [=](index_t i, index_t j, index_t k, double& s) { s += x(i - first, j, k); }, Sum(sum));
+    parallel_reduce(
+        on(D{}), range, [=](index_t i, index_t j, index_t k, double& s) { s += x(i - first, j, k); },
+        Sum(sum));
 
-    EXPECT_TRUE(same_bits(sum, join_pairs(rows))) << name_of(range) << ": " << sum << " and " << join_pairs(rows);
+    EXPECT_TRUE(same_bits(sum, join_pairs(rows)))
+        << name_of(range) << ": " << sum << " and " << join_pairs(rows);
   }
 }
 

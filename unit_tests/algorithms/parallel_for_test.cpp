@@ -76,11 +76,21 @@ TYPED_TEST(ParallelFor, CallsFunctorsThatTakeAnyIndexOncePerIndex) {
 
 TYPED_TEST(ParallelFor, CoversRangesWithOffsetsChunksAndSchedules) {
   using D = TypeParam;
-  const Range ranges[] = {range(5, 12),           range(1, 8),           range(3, 4),
-                          range(-700, -3),        range(-5, 12),         range(-8, 0),
-                          range(-513, 513),       range(7, 1021),        range(0, 1021).chunk(1),
-                          range(3, 1021).chunk(5), range(-9, 600).chunk(64), range(0, 100).chunk(1000),
-                          range(1, 1021).dynamic(), range(-77, 901).dynamic(3), range(0, 9).dynamic(100)};
+  const Range ranges[] = {range(5, 12),
+                          range(1, 8),
+                          range(3, 4),
+                          range(-700, -3),
+                          range(-5, 12),
+                          range(-8, 0),
+                          range(-513, 513),
+                          range(7, 1021),
+                          range(0, 1021).chunk(1),
+                          range(3, 1021).chunk(5),
+                          range(-9, 600).chunk(64),
+                          range(0, 100).chunk(1000),
+                          range(1, 1021).dynamic(),
+                          range(-77, 901).dynamic(3),
+                          range(0, 9).dynamic(100)};
   for (const Range& r : ranges) {
     const auto x = create<Vector<index_t, D>>("x", r.size() + 2 * margin);
     const auto y = create<Vector<index_t, D>>("y", r.size() + 2 * margin);
@@ -97,7 +107,8 @@ TYPED_TEST(ParallelFor, CoversRangesWithOffsetsChunksAndSchedules) {
 
 TYPED_TEST(ParallelFor, CallsNothingForEmptyRanges) {
   using D = TypeParam;
-  for (const Range& r : {range(0), range(5, 5), range(7, 3), range(-3, -9), range(-4), range(9, 2).dynamic()}) {
+  for (const Range& r :
+       {range(0), range(5, 5), range(7, 3), range(-3, -9), range(-4), range(9, 2).dynamic()}) {
     const auto x = create<Vector<index_t, D>>("x", 2 * margin);
 
     parallel_for(r, CountCallsByAuto<D>{x, r.first});
@@ -159,8 +170,7 @@ TYPED_TEST(ParallelFor, CallsKernelsWithViewsOfDifferentTypesAndRanks) {
   wait(D{});
   const auto result = on_host(out);
   for (index_t i = 0; i < n; ++i)
-    for (int k = 0; k < 3; ++k)
-      ASSERT_EQ(result(i, k), static_cast<float>(i) * 0.5F + static_cast<float>(k));
+    for (int k = 0; k < 3; ++k) ASSERT_EQ(result(i, k), static_cast<float>(i) * 0.5F + static_cast<float>(k));
 }
 
 TYPED_TEST(ParallelFor, CallsLambdasOnADevice) {
@@ -268,7 +278,8 @@ TYPED_TEST(ParallelFor, WorkOnOneQueueRunsInOrder) {
 
   std::vector<std::int64_t> expected(1021, 0);
   for (int step = 0; step < 20; ++step)
-    for (int i = 0; i < 1021; ++i) expected[static_cast<std::size_t>(i)] = 2 * expected[static_cast<std::size_t>(i)] + step + i;
+    for (int i = 0; i < 1021; ++i)
+      expected[static_cast<std::size_t>(i)] = 2 * expected[static_cast<std::size_t>(i)] + step + i;
   EXPECT_EQ(values_of(x), expected);
 }
 
@@ -402,7 +413,8 @@ TYPED_TEST(ParallelFor, LaunchesInsideAKernelOfAHostDeviceRunToTheEnd) {
     parallel_for(on(D{}), rows, [=](int row) {
       parallel_for(on(D{}), columns, [=](int column) { x(row, column) += row + column; });
       int sum = 0;
-      parallel_reduce(on(D{}), columns, [=](int column, int& s) { s += x(row, column); }, Sum(sum));
+      parallel_reduce(
+          on(D{}), columns, [=](int column, int& s) { s += x(row, column); }, Sum(sum));
       sums(row) = sum;
     });
 

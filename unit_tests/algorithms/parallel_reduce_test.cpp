@@ -86,9 +86,7 @@ struct SumModulo {
   Vector<std::int64_t, D> x;
   std::int64_t modulus;
 
-  STRATA_FUNCTION void operator()(Index i, std::int64_t& update) const {
-    update = (update + x(i)) % modulus;
-  }
+  STRATA_FUNCTION void operator()(Index i, std::int64_t& update) const { update = (update + x(i)) % modulus; }
   STRATA_FUNCTION void init(std::int64_t& update) const { update = 0; }
   STRATA_FUNCTION void join(std::int64_t& update, const std::int64_t& input) const {
     update = (update + input) % modulus;
@@ -132,8 +130,10 @@ TYPED_TEST(ParallelReduce, TakesWithTagsLambdasAndQueues) {
   const double returned = parallel_reduce("energy", range(1, n), with(Kinetic{}, x, y));
   parallel_reduce(range(1, n).dynamic(), with(Kinetic{}, x, y), energy);
   parallel_reduce(tagged<Weighted>(n), with(TaggedSum{}, x), Sum(weighted));
-  parallel_reduce(on(D{}), n, [=](int i, double& s) { s += y(i); }, Sum(lambda));
-  parallel_reduce("queued", on(queue), n, [=](auto i, double& s) { s += x(i); }, Sum(on_queue));
+  parallel_reduce(
+      on(D{}), n, [=](int i, double& s) { s += y(i); }, Sum(lambda));
+  parallel_reduce(
+      "queued", on(queue), n, [=](auto i, double& s) { s += x(i); }, Sum(on_queue));
   queue.wait();
 
   EXPECT_EQ(returned, 1021.0 * 1020);
@@ -150,7 +150,8 @@ TYPED_TEST(ParallelReduce, ResultsThatStayOnTheDeviceAreOrderedBeforeLaterKernel
   const auto sum = create<Value<double, D>>("sum");
 
   for (int round = 0; round < 3; ++round) {
-    parallel_reduce(on(D{}), 600, [=](int i, double& s) { s += x(i); }, Sum(sum));
+    parallel_reduce(
+        on(D{}), 600, [=](int i, double& s) { s += x(i); }, Sum(sum));
     parallel_for(on(D{}), 600, [=](int i) { x(i) += *sum; });
   }
 
@@ -164,7 +165,9 @@ TYPED_TEST(ParallelReduce, ResultsThatStayOnTheDeviceAreOrderedBeforeLaterKernel
 TYPED_TEST(ParallelReduce, NamedReducersAgreeWithASequentialLoop) {
   using D = TypeParam;
   for (const index_t n : loop_sizes) {
-    const auto number = [](index_t i) { return static_cast<int>(mix(static_cast<std::uint64_t>(i)) % 200) - 100; };
+    const auto number = [](index_t i) {
+      return static_cast<int>(mix(static_cast<std::uint64_t>(i)) % 200) - 100;
+    };
     const auto x = make_vector<int, D>(n, number);
     int sum = 7, least = 7, most = 7;
     double product = 7;
@@ -173,13 +176,20 @@ TYPED_TEST(ParallelReduce, NamedReducersAgreeWithASequentialLoop) {
     bool all_small = false, any_large = true;
     unsigned common = 7, seen = 7;
 
-    parallel_reduce(on(D{}), n, [=](int i, int& v) { v += x(i); }, Sum(sum));
-    parallel_reduce(on(D{}), n, [=](int i, double& v) { v *= i % 37 == 0 ? 2 : 1; }, Prod(product));
-    parallel_reduce(on(D{}), n, [=](int i, int& v) { v = std::min(v, x(i)); }, Min(least));
-    parallel_reduce(on(D{}), n, [=](int i, int& v) { v = std::max(v, x(i)); }, Max(most));
+    parallel_reduce(
+        on(D{}), n, [=](int i, int& v) { v += x(i); }, Sum(sum));
+    parallel_reduce(
+        on(D{}), n, [=](int i, double& v) { v *= i % 37 == 0 ? 2 : 1; }, Prod(product));
+    parallel_reduce(
+        on(D{}), n, [=](int i, int& v) { v = std::min(v, x(i)); }, Min(least));
+    parallel_reduce(
+        on(D{}), n, [=](int i, int& v) { v = std::max(v, x(i)); }, Max(most));
     parallel_reduce(
         on(D{}), n,
-        [=](int i, MinMaxValue<int>& v) { v = {std::min(v.min, x(i)), std::max(v.max, x(i))}; }, MinMax(both));
+        [=](int i, MinMaxValue<int>& v) {
+          v = {std::min(v.min, x(i)), std::max(v.max, x(i))};
+        },
+        MinMax(both));
     parallel_reduce(
         on(D{}), n,
         [=](int i, ValueLocation<int>& v) {
@@ -192,11 +202,14 @@ TYPED_TEST(ParallelReduce, NamedReducersAgreeWithASequentialLoop) {
           if (x(i) > v.value || (x(i) == v.value && i < v.location)) v = {x(i), i};
         },
         MaxLoc(first_most));
-    parallel_reduce(on(D{}), n, [=](int i, bool& v) { v = v && x(i) < 99; }, LogicalAnd(all_small));
-    parallel_reduce(on(D{}), n, [=](int i, bool& v) { v = v || x(i) >= 99; }, LogicalOr(any_large));
+    parallel_reduce(
+        on(D{}), n, [=](int i, bool& v) { v = v && x(i) < 99; }, LogicalAnd(all_small));
+    parallel_reduce(
+        on(D{}), n, [=](int i, bool& v) { v = v || x(i) >= 99; }, LogicalOr(any_large));
     parallel_reduce(
         on(D{}), n, [=](int i, unsigned& v) { v &= ~(1U << (x(i) & 31)); }, BitAnd(common));
-    parallel_reduce(on(D{}), n, [=](int i, unsigned& v) { v |= 1U << (x(i) & 31); }, BitOr(seen));
+    parallel_reduce(
+        on(D{}), n, [=](int i, unsigned& v) { v |= 1U << (x(i) & 31); }, BitOr(seen));
 
     int e_sum = 0, e_least = std::numeric_limits<int>::max(), e_most = std::numeric_limits<int>::lowest();
     double e_product = 1;
@@ -287,7 +300,8 @@ void expect_struct_sums() {
 
     const auto sum = parallel_reduce(n, SumOfVectors<D, Doubles>{x});
 
-    for (int k = 0; k < Doubles; ++k) ASSERT_EQ(sum.v[k], expected * (k + 1)) << Doubles << " doubles, n = " << n;
+    for (int k = 0; k < Doubles; ++k)
+      ASSERT_EQ(sum.v[k], expected * (k + 1)) << Doubles << " doubles, n = " << n;
   }
 }
 
@@ -305,7 +319,9 @@ struct Histogram {
   index_t value_count;
   Vector<int, D> x;
 
-  STRATA_FUNCTION void operator()(Index i, int* bins) const { bins[x(i) % static_cast<int>(value_count)] += 1; }
+  STRATA_FUNCTION void operator()(Index i, int* bins) const {
+    bins[x(i) % static_cast<int>(value_count)] += 1;
+  }
   STRATA_FUNCTION void init(int* bins) const {
     for (index_t k = 0; k < value_count; ++k) bins[k] = 0;
   }
@@ -326,7 +342,8 @@ template <class D, class Index>
 void expect_histograms() {
   for (const index_t bins : {index_t{1}, index_t{10}, index_t{1000}}) {
     for (const index_t n : loop_sizes) {
-      const Histogram<D, Index> histogram{bins, make_vector<int, D>(n, [](index_t i) { return (i * i) % 2003; })};
+      const Histogram<D, Index> histogram{bins,
+                                          make_vector<int, D>(n, [](index_t i) { return (i * i) % 2003; })};
       std::vector<int> expected(static_cast<std::size_t>(bins), 0), finalized(expected);
       for (index_t i = 0; i < n; ++i) ++expected[static_cast<std::size_t>((i * i) % 2003 % bins)];
       for (std::size_t k = 0; k < expected.size(); ++k) finalized[k] = expected[k] + 1;
@@ -344,9 +361,7 @@ void expect_histograms() {
   }
 }
 
-TYPED_TEST(ParallelReduce, JoinsValuesWhoseLengthIsKnownAtRunTime) {
-  expect_histograms<TypeParam, int>();
-}
+TYPED_TEST(ParallelReduce, JoinsValuesWhoseLengthIsKnownAtRunTime) { expect_histograms<TypeParam, int>(); }
 
 TYPED_TEST(ParallelReduce, JoinsRunTimeLengthValuesOfFunctorsThatTakeTheDevicesIndexType) {
   expect_histograms<TypeParam, typename TypeParam::index_type>();
@@ -357,7 +372,8 @@ TYPED_TEST(ParallelReduce, JoinsRunTimeLengthValuesOfFunctorsThatTakeTheDevicesI
 // The tree of core/reduction_tree.hpp, written as plainly as possible: leaves are items, blocks of 512 items
 // by global index, as many lanes as fit 1 KiB, halving joins; then pairs of blocks by number, level by level.
 template <class T, class Add, class Join>
-std::optional<T> tree_reduce(index_t begin, index_t end, const T& identity, const Add& add, const Join& join) {
+std::optional<T> tree_reduce(index_t begin, index_t end, const T& identity, const Add& add,
+                             const Join& join) {
   std::size_t lanes = 64;
   while (lanes > 1 && lanes * sizeof(T) > 1024) lanes /= 2;
   std::map<index_t, T> level;
@@ -414,7 +430,8 @@ TEST(ReductionTree, MixedNumbersTellOrdersOfSummationApart) {
 template <class D, class Index>
 double sum_on(const D& device, index_t begin, index_t end, const Vector<double, D>& x) {
   double sum = -1;
-  parallel_reduce(on(device), range(begin, end), [=](Index i, double& s) { s += x(index_t(i) - begin); }, Sum(sum));
+  parallel_reduce(
+      on(device), range(begin, end), [=](Index i, double& s) { s += x(index_t(i) - begin); }, Sum(sum));
   return sum;
 }
 
@@ -428,8 +445,10 @@ TYPED_TEST(ParallelReduce, SumsOfDoublesHaveTheBitsOfTheTree) {
       const double by_int = sum_on<D, index_t>(D{}, begin, begin + n, x);
       const double by_lane = sum_on<D, typename D::index_type>(D{}, begin, begin + n, x);
 
-      EXPECT_TRUE(same_bits(by_int, expected)) << begin << ", " << n << ": " << by_int << ", not " << expected;
-      EXPECT_TRUE(same_bits(by_lane, expected)) << begin << ", " << n << ": " << by_lane << ", not " << expected;
+      EXPECT_TRUE(same_bits(by_int, expected))
+          << begin << ", " << n << ": " << by_int << ", not " << expected;
+      EXPECT_TRUE(same_bits(by_lane, expected))
+          << begin << ", " << n << ": " << by_lane << ", not " << expected;
     }
   }
 }
@@ -482,7 +501,8 @@ struct InReverse {
   static detail::Runner runner() {
     const auto run = [](const void*, const detail::ChunkRange& r, detail::ChunkFunction function) {
       const detail::ChunkPlan plan(r, Workers);
-      for (auto k = plan.count(); k-- > 0;) function(plan.begin(k), plan.end(k), static_cast<int>(k) % Workers);
+      for (auto k = plan.count(); k-- > 0;)
+        function(plan.begin(k), plan.end(k), static_cast<int>(k) % Workers);
     };
     return {run, nullptr, Workers};
   }
@@ -550,8 +570,10 @@ TYPED_TEST(ParallelReduce, ExtremaOfFloatsBeginAtInfinity) {
   double least = 0, most = 0;
   float none = 0;
 
-  parallel_reduce(on(D{}), 0, [](int, double& v, double& w) { v = w = 0; }, Min(least), Max(most));
-  parallel_reduce(on(D{}), 3, [](int, float&) {}, Max(none));
+  parallel_reduce(
+      on(D{}), 0, [](int, double& v, double& w) { v = w = 0; }, Min(least), Max(most));
+  parallel_reduce(
+      on(D{}), 3, [](int, float&) {}, Max(none));
 
   EXPECT_EQ(least, std::numeric_limits<double>::infinity());
   EXPECT_EQ(most, -std::numeric_limits<double>::infinity());

@@ -16,7 +16,9 @@ template <class D>
 class ParallelScan : public ::testing::Test {};
 TYPED_TEST_SUITE(ParallelScan, TestDevices, DeviceName);
 
-std::int64_t number(index_t i) { return static_cast<std::int64_t>(mix(static_cast<std::uint64_t>(i)) % 100) - 30; }
+std::int64_t number(index_t i) {
+  return static_cast<std::int64_t>(mix(static_cast<std::uint64_t>(i)) % 100) - 30;
+}
 
 // Prefix sums from `start`, one after the other.
 template <class T, class F>
@@ -138,7 +140,8 @@ TYPED_TEST(ParallelScan, CallsEachIndexWithFinalExactlyOnce) {
 
 TYPED_TEST(ParallelScan, TakesRangesThatBeginAnywhere) {
   using D = TypeParam;
-  for (const Range& r : {range(-700, -3), range(-5, 12), range(511, 1030), range(3, 2000).chunk(7).dynamic()}) {
+  for (const Range& r :
+       {range(-700, -3), range(-5, 12), range(511, 1030), range(3, 2000).chunk(7).dynamic()}) {
     const auto y = create<Vector<std::int64_t, D>>("y", r.size());
     const Queue<D> queue;
 
@@ -151,7 +154,8 @@ TYPED_TEST(ParallelScan, TakesRangesThatBeginAnywhere) {
         sum_of<std::int64_t>);
     queue.wait();
 
-    ASSERT_EQ(values_of(y), prefixes<std::int64_t>(r.size(), 0, true, [&](index_t i) { return i + r.first; }));
+    ASSERT_EQ(values_of(y),
+              prefixes<std::int64_t>(r.size(), 0, true, [&](index_t i) { return i + r.first; }));
   }
 }
 
@@ -308,7 +312,8 @@ TYPED_TEST(ParallelScan, PrefixesOfDoublesHaveTheBitsOfTheBlocks) {
       const auto expected = block_prefixes(begin, begin + n, 0.125);
       ASSERT_EQ(prefix.size(), expected.size());
       for (std::size_t k = 0; k < prefix.size(); ++k)
-        ASSERT_TRUE(same_bits(prefix[k], expected[k])) << "from " << begin << ", " << n << " items, item " << k;
+        ASSERT_TRUE(same_bits(prefix[k], expected[k]))
+            << "from " << begin << ", " << n << " items, item " << k;
     }
   }
 }

@@ -195,11 +195,12 @@ TEST_F(EmulatedOverlap, DoubleBufferedPipelineIsBoundByItsSlowestEngine) {
   constexpr int slices = 8;
   const Queue<Emulated> queues[2];
   const Bytes buffers[2] = {a, b};
+  const HostBytes results[2] = {host_b, create<HostBytes>("another", size)};
 
   for (int s = 0; s < slices; ++s) {
     deep_copy(queues[s % 2], buffers[s % 2], host_a);
     parallel_for(on(queues[s % 2]), items, nothing);
-    deep_copy(queues[s % 2], host_b, buffers[s % 2]);
+    deep_copy(queues[s % 2], results[s % 2], buffers[s % 2]);
   }
   for (const auto& queue : queues) queue.wait();
 

@@ -46,8 +46,6 @@ index_t first_of(const A& a, index_t begin) {
   else if constexpr (std::is_same_v<A, Range>) return a.first;
   else return a;
 }
-index_t range_end(All) { return 0; }
-index_t range_end(const Range& r) { return r.last; }
 template <class A>
 constexpr bool keeps = std::is_same_v<A, All> || std::is_same_v<A, Range>;
 
@@ -81,19 +79,6 @@ void expect_part(const V& whole, const A&... arguments) {
   EXPECT_EQ(wrong_elements(part.data(), part.mapping().describe(), whole.data(), whole.mapping().describe(),
                            keep, first),
             0);
-  // And once by indexing: the last element.
-  if (part.size() == 0) return;
-  r = 0;
-  const auto last_of = [](const auto& a, index_t end) {
-    if constexpr (keeps<std::remove_cvref_t<decltype(a)>>)
-      return (std::is_same_v<std::remove_cvref_t<decltype(a)>, All> ? end : range_end(a)) - 1;
-    else return index_t{a};
-  };
-  index_t last[] = {last_of(arguments, whole.end(r++))...};
-  [&]<std::size_t... K, std::size_t... D>(std::index_sequence<K...>, std::index_sequence<D...>) {
-    EXPECT_EQ(part((part.extent(static_cast<int>(K)) - 1)...), whole(last[D]...));
-  }
-  (std::make_index_sequence<static_cast<std::size_t>(kept)>(), std::index_sequence_for<A...>());
 }
 
 // All 3^R combinations: appends an index, a range or `all` until every dimension has its argument.

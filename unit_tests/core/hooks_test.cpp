@@ -1,0 +1,196 @@
+// Hooks: a listener sees every kernel, copy, fence, allocation and region with the right fields, and nothing
+// once it is removed.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "test_devices.hpp"
+
+namespace {
+
+using strata::EventKind;
+using strata::HookEvent;
+using strata::index_t;
+using strata::MDArray;
+using strata::rank;
+
+// Keeps what it saw; pointers of events are valid during the callback only.
+class Recorder : public strata::Listener {
+ public:
+  struct Seen {
+    HookEvent event;
+    std::string label, name, device, source_label;
+  };
+  Recorder() { strata::add_listener(*this); }
+  ~Recorder() override { stop(); }
+  void stop() {
+    if (listening_) strata::remove_listener(*this);
+    listening_ = false;
+  }
+  void on_event(const HookEvent& e) override {
+    seen.push_back({e, e.label, strata::kernel_name(e), e.device, e.source_label});
+  }
+  std::vector<Seen> of(EventKind kind) const {
+    std::vector<Seen> result;
+    std::copy_if(seen.begin(), seen.end(), std::back_inserter(result),
+                 [&](const Seen& s) { return s.event.kind == kind; });
+    return result;
+  }
+
+  std::vector<Seen> seen;
+
+ private:
+  bool listening_ = true;
+};
+
+struct Fill {
+  void operator()(index_t i, auto x) const { x(i) = static_cast<double>(i); }
+};
+struct Total {
+  void operator()(index_t i, auto x, double& sum) const { sum += x(i); }
+};
+
+template <class D>
+class Hooks : public ::testing::Test {
+ protected:
+  using A = MDArray<double, D, rank<1>>;
+};
+TYPED_TEST_SUITE(Hooks, strata_tests::TestDevices, strata_tests::DeviceName);
+
+TYPED_TEST(Hooks, KernelsAreSeenWithLabelDeviceAndItems) {
+  const auto x = strata::create<typename TestFixture::A>("x", 50);
+  Recorder recorder;
+
+  strata::parallel_for("fill", 50, strata::with(Fill{}, x));
+  strata::parallel_for(20, strata::with(Fill{}, x));
+  strata::wait(TypeParam());
+
+  const auto begin = recorder.of(EventKind::BeginFor), end = recorder.of(EventKind::EndFor);
+  ASSERT_EQ(begin.size(), 2u);
+  ASSERT_EQ(end.size(), 2u);
+  EXPECT_EQ(begin[0].label, "fill");
+  EXPECT_EQ(begin[0].device, TypeParam::name);
+  EXPECT_EQ(begin[0].event.instance, 0);
+  EXPECT_EQ(begin[0].event.items, 50);
+  EXPECT_EQ(begin[1].event.items, 20);
+  EXPECT_NE(begin[1].name.find("Fill"), std::string::npos) << begin[1].name;
+  EXPECT_EQ(begin[0].event.id, end[0].event.id);
+  EXPECT_EQ(begin[1].event.id, end[1].event.id);
+  EXPECT_NE(begin[0].event.id, begin[1].event.id);
+}
+
+TYPED_TEST(Hooks, ReductionsAreSeenAsSuch) {
+  const auto x = strata::create<typename TestFixture::A>("x", 50);
+  Recorder recorder;
+  double sum = 0;
+
+  strata::parallel_reduce("total", 50, strata::with(Total{}, x), strata::Sum(sum));
+
+  const auto begin = recorder.of(EventKind::BeginReduce), end = recorder.of(EventKind::EndReduce);
+  ASSERT_EQ(begin.size(), 1u);
+  ASSERT_EQ(end.size(), 1u);
+  EXPECT_EQ(begin[0].label, "total");
+  EXPECT_EQ(begin[0].event.items, 50);
+  EXPECT_EQ(begin[0].event.id, end[0].event.id);
+}
+
+TYPED_TEST(Hooks, CopiesAreSeenWithBothSidesAndBytes) {
+  const auto x = strata::create<typename TestFixture::A>("x", 50);
+  const auto y = strata::create<MDArray<double, strata::Serial, rank<1>>>("y", 50);
+  Recorder recorder;
+
+  strata::deep_copy(x, y);
+  strata::deep_copy(x, 1.0);
+
+  const auto begin = recorder.of(EventKind::BeginCopy), end = recorder.of(EventKind::EndCopy);
+  ASSERT_EQ(begin.size(), 2u);
+  ASSERT_EQ(end.size(), 2u);
+  EXPECT_EQ(begin[0].label, "x");
+  EXPECT_EQ(begin[0].source_label, "y");
+  EXPECT_EQ(begin[0].event.bytes, 400u);
+  EXPECT_STREQ(begin[0].event.destination.kind, TypeParam::memory_space::kind);
+  EXPECT_STREQ(begin[0].event.source.kind, "Host");
+  EXPECT_EQ(begin[0].event.destination_data, x.data());
+  EXPECT_EQ(begin[0].event.source_data, y.data());
+  EXPECT_EQ(begin[0].event.id, end[0].event.id);
+  EXPECT_EQ(begin[1].source_label, "");
+  EXPECT_EQ(begin[1].event.bytes, 400u);
+}
+
+TYPED_TEST(Hooks, AllocationsAreSeenFromBirthToDeath) {
+  Recorder recorder;
+  const void* data = nullptr;
+  {
+    const auto x = strata::create<typename TestFixture::A>("x", 50);
+    data = x.data();
+  }
+
+  const auto born = recorder.of(EventKind::Allocate), died = recorder.of(EventKind::Deallocate);
+  ASSERT_EQ(born.size(), 1u);
+  ASSERT_EQ(died.size(), 1u);
+  for (const auto& s : {born[0], died[0]}) {
+    EXPECT_EQ(s.label, "x");
+    EXPECT_EQ(s.event.bytes, 400u);
+    EXPECT_EQ(s.event.destination_data, data);
+    EXPECT_STREQ(s.event.destination.kind, TypeParam::memory_space::kind);
+  }
+}
+
+TYPED_TEST(Hooks, FencesAreSeenWithTheirLabel) {
+  const strata::Queue<TypeParam> queue;
+  Recorder recorder;
+
+  queue.wait("after the sweep");
+  strata::wait(TypeParam(), "the end");
+
+  const auto begin = recorder.of(EventKind::BeginFence), end = recorder.of(EventKind::EndFence);
+  ASSERT_EQ(begin.size(), 2u);
+  ASSERT_EQ(end.size(), 2u);
+  EXPECT_EQ(begin[0].label, "after the sweep");
+  EXPECT_NE(begin[0].event.queue, 0u);
+  EXPECT_EQ(begin[0].device, TypeParam::name);
+  EXPECT_EQ(begin[1].label, "the end");
+  EXPECT_EQ(begin[0].event.id, end[0].event.id);
+}
+
+TEST(HooksOfRegions, RegionsNestAndMarksAreSeen) {
+  Recorder recorder;
+  {
+    const strata::Region outer("outer");
+    strata::push_region("inner");
+    strata::mark("here");
+    strata::pop_region();
+  }
+
+  ASSERT_EQ(recorder.seen.size(), 5u);
+  EXPECT_EQ(recorder.seen[0].label, "outer");
+  EXPECT_EQ(recorder.seen[1].label, "inner");
+  EXPECT_EQ(recorder.seen[2].event.kind, EventKind::Mark);
+  EXPECT_EQ(recorder.seen[2].label, "here");
+  EXPECT_EQ(recorder.seen[3].event.kind, EventKind::PopRegion);
+  EXPECT_EQ(recorder.seen[4].event.kind, EventKind::PopRegion);
+}
+
+TEST(HooksOfNobody, NothingIsCalledAfterRemovalAndOthersGoOn) {
+  Recorder first, second;
+  strata::mark("both");
+  first.stop();
+  strata::mark("second only");
+  second.stop();
+  strata::mark("nobody");
+
+  EXPECT_EQ(first.seen.size(), 1u);
+  EXPECT_EQ(second.seen.size(), 2u);
+  EXPECT_FALSE(strata::detail::hooks_active());
+}
+
+TEST(HooksOfNobody, RemovingTwiceOrAStrangerIsHarmless) {
+  Recorder recorder;
+  recorder.stop();
+
+  strata::remove_listener(recorder);
+
+  EXPECT_FALSE(strata::detail::hooks_active());
+}
+
+}  // namespace
