@@ -44,8 +44,8 @@ inline constexpr bool can_fetch_rows = false;
 // Rank 1 is a stream, which processors fetch by themselves; of large rows a kernel may read a part only.
 template <class V, int Lanes>
 requires(V::mapping_type::tile >= Lanes && V::mapping_type::static_row_size >= 4 &&
-         V::mapping_type::static_row_size <= 64) inline constexpr bool
-    can_fetch_rows<ReadRows<V>, LaneIndex<Lanes>> = true;
+         V::mapping_type::static_row_size <=
+             64) inline constexpr bool can_fetch_rows<ReadRows<V>, LaneIndex<Lanes>> = true;
 
 template <std::size_t I, class V>
 struct BoundView {
@@ -119,10 +119,18 @@ constexpr bool takes_any_index() {
     return is_lane_index_v<typename FirstParameter<decltype(&K::operator())>::type>;
   else return true;
 }
+// Whether its index parameter is an int.
+template <class K>
+constexpr bool takes_int_index() {
+  if constexpr (requires { &K::operator(); })
+    return std::is_same_v<typename FirstParameter<decltype(&K::operator())>::type, int>;
+  else return false;
+}
 // How a kernel is called: plainly here, with its views put in below.
 template <class K>
 struct KernelTraits {
   static constexpr bool any_index = takes_any_index<K>();
+  static constexpr bool takes_int = takes_int_index<K>();
   template <class Index>
   static constexpr bool fetches_ahead = false;
   template <class Tag, class Index, class... Values>
@@ -143,6 +151,7 @@ struct KernelTraits {
 template <class K, class... V>
 struct KernelTraits<With<K, V...>> {
   static constexpr bool any_index = takes_any_index<K>();
+  static constexpr bool takes_int = takes_int_index<K>();
   template <class Index>
   static constexpr bool fetches_ahead = (can_fetch_rows<V, Index> || ...);
   template <class Tag, class Index, class... Values>
@@ -188,6 +197,7 @@ inline constexpr bool can_call =
 template <class K, class Tag, int Rank, class Index, bool Lanes>
 struct Body {
   static constexpr bool takes_lanes = Lanes;
+  static constexpr bool takes_int = KernelTraits<K>::takes_int;
   static constexpr bool fetches_ahead = Lanes && Rank == 1 && KernelTraits<K>::template fetches_ahead<Index>;
   K kernel;
 
@@ -202,9 +212,8 @@ struct Body {
 };
 
 template <class D, class Tag, class K, int Rank>
-using BodyFor =
-    Body<K, Tag, Rank, typename D::index_type,
-         KernelTraits<K>::any_index && (is_lane_index_v<typename D::index_type> || Rank > 1)>;
+using BodyFor = Body<K, Tag, Rank, typename D::index_type,
+                     KernelTraits<K>::any_index && (is_lane_index_v<typename D::index_type> || Rank > 1)>;
 
 // Where nothing was said.
 struct Anywhere {};
@@ -223,12 +232,25 @@ struct DeviceFor<On<D>, K> {
 };
 
 template <class K>
-LaunchInfo make_info(const char* label, const Anywhere&) {
-  return {label, typeid(K).name(), nullptr, -1};
+LaunchInfo make_info(const char* label, const Anywhere&, const Capture& views) {
+  return {label, typeid(K).name(), nullptr, -1, &views};
 }
 template <class K, class D>
-LaunchInfo make_info(const char* label, const On<D>& where) {
-  return {label, typeid(K).name(), where.queue.get(), where.device.index()};
+LaunchInfo make_info(const char* label, const On<D>& where, const Capture& views) {
+  return {label, typeid(K).name(), where.queue.get(), where.device.index(), &views};
+}
+
+// What `make` returns: copies of kernels whose views are not counted; `views` learns where those live.
+template <class Make>
+auto captured(Capture& views, const Make& make) {
+  const CaptureScope scope(views);
+  return make();
+}
+
+// The capture of a launch.
+template <class Where, class K>
+Capture make_capture() {
+  return Capture{DeviceFor<Where, K>::type::memory_space::kind};
 }
 
 template <class Where, class K>

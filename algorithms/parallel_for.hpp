@@ -34,9 +34,12 @@ void launch_for(const char* label, const Where& where, const R& work, const K& k
         "strata: parallel_for: the kernel cannot be called as kernel(index...) const: give it a const "
         "operator() that takes (the tag,) one index for each dimension (and the views of `with`)");
     if constexpr (callable) {
-      const BodyFor<D, typename W::tag, K, W::rank> body{kernel};
-      if constexpr (W::rank == 1) D::execution::for_range(make_info<K>(label, where), W::get(work), body);
-      else D::execution::template for_box<W::rank>(make_info<K>(label, where), W::get(work), body);
+      using B = BodyFor<D, typename W::tag, K, W::rank>;
+      Capture views = make_capture<Where, K>();
+      const B body = captured(views, [&] { return B{kernel}; });
+      const LaunchInfo info = make_info<K>(label, where, views);
+      if constexpr (W::rank == 1) D::execution::for_range(info, W::get(work), body);
+      else D::execution::template for_box<W::rank>(info, W::get(work), body);
     }
   }
 }

@@ -39,15 +39,18 @@ void launch_reduce_with(const char* label, const Where& where, const R& work, co
       "reference to each value");
   if constexpr (callable) {
     using Inner = BodyFor<D, typename W::tag, K, W::rank>;
-    const auto body = reducing.body(Inner{kernel});
-    const LaunchInfo info = make_info<K>(label, where);
+    Capture views = make_capture<Where, K>();
+    const auto body = captured(views, [&] { return Reducing::body(Inner{kernel}); });
+    const auto reducer = captured(views, [&] { return reducing.reducer(); });
+    const auto finish = captured(views, [&] { return reducing.finish(); });
+    const LaunchInfo info = make_info<K>(label, where, views);
     const auto range = W::get(work);
     if constexpr (Reducing::is_array) {
       static_assert(W::rank == 1,
                     "strata: parallel_reduce: run-time-length values need a one-dimensional range");
-      D::execution::reduce_array(info, range, body, reducing.reducer(), reducing.finish(), Reducing::waits);
+      D::execution::reduce_array(info, range, body, reducer, finish, Reducing::waits);
     } else if constexpr (W::rank == 1) {
-      D::execution::reduce_range(info, range, body, reducing.reducer(), reducing.finish(), Reducing::waits);
+      D::execution::reduce_range(info, range, body, reducer, finish, Reducing::waits);
     } else {
       D::execution::template reduce_box<W::rank>(info, range, body, reducing.reducer(), reducing.finish(),
                                                  Reducing::waits);

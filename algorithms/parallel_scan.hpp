@@ -39,8 +39,13 @@ void launch_scan_with(const char* label, const Where& where, const R& work, cons
       "it a const operator() that takes (the tag,) the index (, the views of `with`), a reference to the "
       "value and a bool");
   if constexpr (callable) {
-    const BodyFor<D, typename W::tag, K, 1> body{kernel};
-    D::execution::scan_range(make_info<K>(label, where), W::get(work), body, reducer, finish, start, waits);
+    using B = BodyFor<D, typename W::tag, K, 1>;
+    Capture views = make_capture<Where, K>();
+    const B body = captured(views, [&] { return B{kernel}; });
+    const Reducer kept_reducer = captured(views, [&] { return reducer; });
+    const Finish kept_finish = captured(views, [&] { return finish; });
+    D::execution::scan_range(make_info<K>(label, where, views), W::get(work), body, kept_reducer, kept_finish,
+                             start, waits);
   }
 }
 

@@ -120,6 +120,7 @@ struct SpreadBody;
 template <class Inner, std::size_t... I>
 struct SpreadBody<Inner, std::index_sequence<I...>> {
   static constexpr bool takes_lanes = Inner::takes_lanes;
+  static constexpr bool takes_int = Inner::takes_int;
   Inner inner;
 
   // The last argument is the Values; those before it are indices.

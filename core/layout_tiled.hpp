@@ -84,8 +84,8 @@ class TiledMapping : public MappingBase<E, Index> {
     }
     return size;
   }();
-  /// Asks a host's caches for the rows of a whole block of lanes, which begins at `block`. They may lie outside
-  /// the array: nothing is read.
+  /// Asks a host's caches for the rows of a whole block of lanes, which begins at `block`. They may lie
+  /// outside the array: nothing is read.
   template <class T, int Lanes>
   void prefetch_rows(const T* data, LaneIndex<Lanes> block) const {
     static_assert(Lanes <= W && static_row_size > 0);
@@ -99,9 +99,11 @@ class TiledMapping : public MappingBase<E, Index> {
     [&]<index_t... Q>(std::integer_sequence<index_t, Q...>) {
       // g++ 12 takes a function that does nothing but prefetch for one without effects, and drops its calls.
       asm volatile("");
-      (__builtin_prefetch(reinterpret_cast<const void*>(first + Q / lines * (W * element) + Q % lines * line)),
+      (__builtin_prefetch(
+           reinterpret_cast<const void*>(first + Q / lines * (W * element) + Q % lines * line)),
        ...);
-    }(std::make_integer_sequence<index_t, entries * lines>());
+    }
+    (std::make_integer_sequence<index_t, entries * lines>());
   }
 
   /// The elements that storage for the resident `rows` takes: whole tiles.

@@ -2,10 +2,13 @@
 // the same bits whole, split over devices, or streamed in slices, with any number of threads.
 //
 //   work items   b*B .............. (b+1)*B     blocks of B items, aligned to the *global* index
-//   lanes        L partial values of a block: item i adds to lane (i - first item of the block) % L
+//   lanes        L partial values of a block: item i adds to lane (i - f) % L, f the first item of the
+//                range in the block
 //   in a block   lane l joins lane l + h for h = L/2, L/4, ..., 1; lanes without an item take no part
 //   over blocks  pairwise: node j of level k joins nodes 2j and 2j+1 of level k-1; a missing one takes no
 //   part
+//   boxes        a row (one left-most index) takes the place of a block; its items, last index fastest, go in
+//                blocks of B counted from the first, joined pairwise
 //
 // The lanes are what hosts put into SIMD registers and GPUs into threads of a warp; halving joins vectorise
 // on both. A device may reduce any aligned group of 2^k blocks on its own without changing the tree.

@@ -13,10 +13,9 @@ struct HostExecution : TaskExecution<HostExecution<Device>> {
   template <class Task, class... Arguments>
   static void run(EventKind kind, const LaunchInfo& info, bool /*wait*/, const Arguments&... arguments) {
     require_running("a kernel launch");
-    Capture capture{HostSpace::kind};
-    const Task task = make_task<Task>(capture, arguments...);
-    if (capture.wrong != nullptr) [[unlikely]]
-      fail_wrong_space(info, Device::name, 0, *capture.wrong);
+    const Task task(arguments...);
+    if (info.views->wrong != nullptr) [[unlikely]]
+      fail_wrong_space(info, Device::name, 0, *info.views->wrong);
     const KernelScope scope(kind, info, Device::name, 0, info.queue ? info.queue->id() : 0, task.items());
     task(Device::runner(), info);
   }

@@ -4,12 +4,14 @@
 // A kernel that takes any index type is handed lane indices, in a loop over the lanes of a block that is
 // vectorised across work items: the contract of a kernel (it writes only what belongs to its own index)
 // is what `omp simd` asserts. Everything a kernel calls is inlined into that loop (`flatten`), because a
-// call would stop the vectoriser. A kernel that takes an integer runs in a plain loop.
+// call would stop the vectoriser. A kernel that takes an integer runs in a plain loop, which the compiler may
+// vectorise where that pays.
 //
 // A `Body` is a kernel made ready for a device: `body(i)`, `body(i, update)` for reductions, `body(i, update,
 // final)` for scans, with `Body::takes_lanes`.
 #pragma once
 
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
@@ -21,6 +23,13 @@
 #define STRATA_FLATTEN [[gnu::flatten]]
 #else
 #define STRATA_FLATTEN
+#endif
+
+// The contract of kernels again, without the wish to vectorise at any price.
+#if defined(__GNUC__) && !defined(__clang__)
+#define STRATA_INDEPENDENT_ITEMS _Pragma("GCC ivdep")
+#else
+#define STRATA_INDEPENDENT_ITEMS
 #endif
 
 namespace strata::inline STRATA_ABI::detail {
@@ -64,6 +73,26 @@ STRATA_FLATTEN void run_lane_blocks(const Body& body, index_t first_block, index
   }
 }
 
+// Whether the kernel's index is an `int`. Its loop then counts in int: a narrowed 64-bit count does not step
+// evenly for the compiler, as it may wrap.
+template <class Body>
+constexpr bool takes_int() {
+  if constexpr (requires { Body::takes_int; }) return Body::takes_int;
+  else return false;
+}
+constexpr bool fit_int(index_t begin, index_t end) { return begin >= INT32_MIN && end <= INT32_MAX; }
+
+template <class Body, class Index, class... Value>
+void run_integer(const Body& body, Index i, Value&... value) {
+  body(i, value...);
+}
+
+template <class Body, class Index>
+void run_integers(const Body& body, Index begin, Index end) {
+  STRATA_INDEPENDENT_ITEMS
+  for (Index i = begin; i < end; ++i) run_integer(body, i);
+}
+
 /// Work items [begin, end) of a parallel_for.
 template <class Body>
 void run_items(const Body& body, index_t begin, index_t end) {
@@ -77,7 +106,9 @@ void run_items(const Body& body, index_t begin, index_t end) {
     }
     for (; i < end; ++i) body(host_index(i));
   } else {
-    for (index_t i = begin; i < end; ++i) body(i);
+    if constexpr (takes_int<Body>())
+      if (fit_int(begin, end)) return run_integers(body, static_cast<int>(begin), static_cast<int>(end));
+    run_integers(body, begin, end);
   }
 }
 
@@ -91,6 +122,18 @@ STRATA_FLATTEN void reduce_lane_blocks(const Body& body, index_t first_block, in
 #pragma omp simd
     for (int lane = 0; lane < host_lanes; ++lane) run_lane(body, block, lane, target[lane]);
   }
+}
+
+// Items [begin, end) of a reduction, the first of which adds to partial 0: groups of an item for each
+// partial.
+template <int Lanes, class Body, class Index, class T>
+void reduce_integers(const Body& body, Index begin, Index end, T* partial) {
+  Index i = begin;
+  for (; end - i >= Lanes; i = static_cast<Index>(i + Lanes)) {
+    STRATA_INDEPENDENT_ITEMS
+    for (int l = 0; l < Lanes; ++l) run_integer(body, static_cast<Index>(i + l), partial[l]);
+  }
+  for (; i < end; ++i) run_integer(body, i, partial[(i - begin) & (Lanes - 1)]);
 }
 
 /// The partial of one block of a reduction (see reduction_tree.hpp): items [begin, end), at most one block of
@@ -110,8 +153,10 @@ void reduce_items(const Body& body, const Reducer& reducer, index_t begin, index
       }
     }
     for (; i < end; ++i) body(host_index(i), partial[(i - begin) & (lanes - 1)]);
+  } else if (takes_int<Body>() && fit_int(begin, end)) {
+    reduce_integers<lanes>(body, static_cast<int>(begin), static_cast<int>(end), partial);
   } else {
-    for (; i < end; ++i) body(i, partial[(i - begin) & (lanes - 1)]);
+    reduce_integers<lanes>(body, begin, end, partial);
   }
   join_lanes<lanes>(partial, count, [&](T& a, const T& b) { reducer.join(a, b); });
   result = partial[0];

@@ -16,7 +16,7 @@ struct LaunchInfo {
   const char* kernel_type;  // mangled
   QueueState* queue;        // null: the default queue of the instance that the kernel's views live on
   int instance;             // the instance asked for; -1: that of the views
-
+  const Capture* views;     // where the views of the kernel live; valid during the call of the launch only
 };
 
 /// A work range of `Rank` dimensions, cut into tiles; rows (left-most indices) stay in order.
@@ -68,12 +68,5 @@ class KernelScope {
   std::uint64_t queue_ = 0;
   index_t items_ = 0;
 };
-
-/// Makes a task whose copies of kernels hold uncounted views; `capture` learns where those live.
-template <class Task, class... Arguments>
-Task make_task(Capture& capture, const Arguments&... arguments) {
-  const CaptureScope scope(capture);
-  return Task(arguments...);
-}
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -4,7 +4,7 @@
 //   template <class Task, class... Arguments>
 //   static void run(EventKind kind, const LaunchInfo& info, bool wait, const Arguments&... arguments);
 //
-// which makes the task by make_task<Task>(capture, arguments...) and calls `task(runner, info)`, now or
+// which makes the `Task(arguments...)` and calls `task(runner, info)`, now or
 // later; with `wait` it returns when the task is done.
 #pragma once
 

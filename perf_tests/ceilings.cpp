@@ -1,5 +1,6 @@
 // What this machine gives: the bandwidth of plain loops, in cache and out of cache, by one thread and by all.
-// Every other program measures the ceiling it needs again, next to its cases; this one shows the whole ladder.
+// Every other program measures the ceiling it needs again, next to its cases; this one shows the whole
+// ladder.
 #include <memory>
 
 #include "common/ceiling.hpp"
@@ -11,7 +12,8 @@ namespace {
 using namespace perf;
 
 template <class T>
-void measure(const Options& options, Report& report, const char* type, double bytes, const char* where, int threads) {
+void measure(const Options& options, Report& report, const char* type, double bytes, const char* where,
+             int threads) {
   TriadCeiling<T> loops(bytes * threads, threads);
   Race race;
   const int triad = loops.add_to(race), scale = loops.add_scale(race);
@@ -29,7 +31,8 @@ void measure(const Options& options, Report& report, const char* type, double by
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Options options = parse_options(argc, argv, "Bandwidth of plain loops: the ceilings of this machine.");
+  const Options options =
+      parse_options(argc, argv, "Bandwidth of plain loops: the ceilings of this machine.");
   Report report("ceilings", "");
   for_each_type(options, [&](auto zero, const char* type) {
     using T = decltype(zero);
@@ -37,7 +40,8 @@ int main(int argc, char** argv) {
     if (processors() > 1) teams.push_back(processors());
     for (const int threads : teams) {
       if (options.n > 0) {
-        measure<T>(options, report, type, 3.0 * sizeof(T) * static_cast<double>(options.n), "size given", threads);
+        measure<T>(options, report, type, 3.0 * sizeof(T) * static_cast<double>(options.n), "size given",
+                   threads);
         continue;
       }
       measure<T>(options, report, type, 24e3, "24 kB a thread", threads);
@@ -45,7 +49,9 @@ int main(int argc, char** argv) {
       measure<T>(options, report, type, 384e6 / threads, "384 MB", threads);
     }
   });
-  report.note("triad: a = b + s * c, 3 values an item; scale: a = s * b, 2 values. A store to a line that is not in");
-  report.note("cache reads it first: memory moves 4/3 of triad's bytes and 3/2 of scale's. No non-temporal stores.");
+  report.note(
+      "triad: a = b + s * c, 3 values an item; scale: a = s * b, 2 values. A store to a line that is not in");
+  report.note(
+      "cache reads it first: memory moves 4/3 of triad's bytes and 3/2 of scale's. No non-temporal stores.");
   return report.finish(options);
 }

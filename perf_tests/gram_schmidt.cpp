@@ -1,12 +1,13 @@
-// Modified Gram-Schmidt with reductions that are finalized on the device (figure 12 of the Kokkos Array paper),
-// and the two kernels it is made of, dot and axpy, in each style of kernel and array: do they run at the
-// speed of memory, whether the rank is known at run time or at compile time, whether the kernel takes any
+// Modified Gram-Schmidt with reductions that are finalized on the device (figure 12 of the Kokkos Array
+// paper), and the two kernels it is made of, dot and axpy, in each style of kernel and array: do they run at
+// the speed of memory, whether the rank is known at run time or at compile time, whether the kernel takes any
 // index or an integer?
+#include "common/gram_schmidt.hpp"
+
 #include <memory>
 
 #include "common/ceiling.hpp"
 #include "common/devices.hpp"
-#include "common/gram_schmidt.hpp"
 #include "common/report.hpp"
 
 namespace {
@@ -43,26 +44,40 @@ void kernels(const Options& options, Report& report, const char* type, index_t n
   Race race;
   const int triad = ceiling.add_to(race);
   const int plain_dots = race.add([&] { sink = plain_dot(x, y, n); });
-  const int dots[] = {race.add([&] { strata::parallel_reduce(n, Dot<Paper>{paper, paper, 0, 1}, tmp); }),
-                      race.add([&] { strata::parallel_reduce(n, DotByInteger<Paper>{{paper, paper, 0, 1}}, tmp); }),
-                      race.add([&] { strata::parallel_reduce(n, Dot<Fixed>{fixed_rank, fixed_rank, 0, 1}, tmp); }),
+  const int dots[] = {race.add([&] {
+                        strata::parallel_reduce(n, Dot<Paper>{paper, paper, 0, 1}, tmp);
+                      }),
+                      race.add([&] {
+                        strata::parallel_reduce(n, DotByInteger<Paper>{{paper, paper, 0, 1}}, tmp);
+                      }),
+                      race.add([&] {
+                        strata::parallel_reduce(n, Dot<Fixed>{fixed_rank, fixed_rank, 0, 1}, tmp);
+                      }),
                       race.add([&] {
                         strata::parallel_reduce(n, DotByInteger<Fixed>{{fixed_rank, fixed_rank, 0, 1}}, tmp);
                       })};
   const int plain_axpys = race.add([&] { plain_axpy(y, x, T(1e-9), n); });
   const auto small = strata::create_value<strata::Value<T, D>>();
   *small = T(1e-9);
-  const int axpys[] = {race.add([&] { strata::parallel_for(n, Add<Paper>{paper, 1, small, 0}); }),
-                       race.add([&] { strata::parallel_for(n, AddByInteger<Paper>{{paper, 1, small, 0}}); }),
-                       race.add([&] { strata::parallel_for(n, Add<Fixed>{fixed_rank, 1, small, 0}); }),
-                       race.add([&] { strata::parallel_for(n, AddByInteger<Fixed>{{fixed_rank, 1, small, 0}}); })};
+  const int axpys[] = {race.add([&] {
+                         strata::parallel_for(n, Add<Paper>{paper, 1, small, 0});
+                       }),
+                       race.add([&] {
+                         strata::parallel_for(n, AddByInteger<Paper>{{paper, 1, small, 0}});
+                       }),
+                       race.add([&] {
+                         strata::parallel_for(n, Add<Fixed>{fixed_rank, 1, small, 0});
+                       }),
+                       race.add([&] {
+                         strata::parallel_for(n, AddByInteger<Fixed>{{fixed_rank, 1, small, 0}});
+                       })};
   race.run(options.reps_or(n < 100000 ? 300 : 15));
 
   const double bound = gigabytes_per_second(ceiling.triad_bytes(), race[triad]);
   const double two = 2.0 * static_cast<double>(n) * sizeof(T), three = 1.5 * two;
   const auto add = [&](const std::string& name, const char* device, int k, double bytes, double ratio) {
-    report.add({name + ", " + where, device, n, type, race[k], gigabytes_per_second(bytes, race[k]), "GB/s", bound,
-                ratio});
+    report.add({name + ", " + where, device, n, type, race[k], gigabytes_per_second(bytes, race[k]), "GB/s",
+                bound, ratio});
   };
   add("plain triad", "-", triad, three, none);
   const char* const styles[] = {"run-time rank, any index", "run-time rank, integer", "fixed rank, any index",
@@ -100,8 +115,8 @@ void whole(const Options& options, Report& report, const char* type, index_t n, 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Options options =
-      parse_options(argc, argv, "Modified Gram-Schmidt with finalize functors, and its kernels dot and axpy.");
+  const Options options = parse_options(
+      argc, argv, "Modified Gram-Schmidt with finalize functors, and its kernels dot and axpy.");
   Report report("gram_schmidt", "the hand-written loop (dot with four vector sums, axpy) in the same race");
   for_each_type(options, [&](auto zero, const char* type) {
     using T = decltype(zero);
@@ -113,7 +128,9 @@ int main(int argc, char** argv) {
       whole<T, decltype(device)>(options, report, type, options.n > 0 ? options.n : 4000000, 8);
     });
   });
-  report.note("Gram-Schmidt counts 24 N bytes a column and 40 N a pair of columns (double); ceilings are triads by as many");
+  report.note(
+      "Gram-Schmidt counts 24 N bytes a column and 40 N a pair of columns (double); ceilings are triads by "
+      "as many");
   report.note("plain threads. dot only reads, so it may exceed triad. Launch cost is included in cache.");
   return report.finish(options);
 }

@@ -4,12 +4,13 @@
 // and out of cache: tiled by 8 and by 32, right, left, and by hand on raw pointers over the same tiled data.
 // On one core (Serial) the cases take turns with a plain triad; then the other devices, each with a triad by
 // as many plain threads.
+#include "common/hex_gradient.hpp"
+
 #include <algorithm>
 #include <memory>
 
 #include "common/ceiling.hpp"
 #include "common/devices.hpp"
-#include "common/hex_gradient.hpp"
 #include "common/report.hpp"
 
 namespace {
@@ -47,7 +48,8 @@ void one_core(const Setting<T>& s) {
   Race race;
   const int triad = ceiling.add_to(race), scale = ceiling.add_scale(race);
   const int by_hand = race.add([&] { plain_hex_gradient(gradients, coordinates, tiles); });
-  const int by_hand_ahead = race.add([&] { plain_hex_gradient_prefetching(gradients, coordinates, tiles, 2); });
+  const int by_hand_ahead =
+      race.add([&] { plain_hex_gradient_prefetching(gradients, coordinates, tiles, 2); });
   const int by8 = race.add([&] { tiled8.launch(); }), by32 = race.add([&] { tiled32.launch(); });
   const int by_right = race.add([&] { right.launch(); }), by_left = race.add([&] { left.launch(); });
   race.run(s.reps());
@@ -97,8 +99,8 @@ void one_device(const Setting<T>& s) {
 
   const double bound = ceiling ? gigabytes_per_second(ceiling->triad_bytes(), race[triad]) : none;
   const auto add = [&](const char* layout, int k) {
-    s.report.add({s.name(layout), D::name, s.n, s.type, race[k], gigabytes_per_second(s.bytes(), race[k]), "GB/s",
-                  bound, none});
+    s.report.add({s.name(layout), D::name, s.n, s.type, race[k], gigabytes_per_second(s.bytes(), race[k]),
+                  "GB/s", bound, none});
   };
   if (ceiling)
     s.report.add({s.name("plain triad, " + std::to_string(team_size<D>()) + " threads"), "-", s.n, s.type,
@@ -114,9 +116,14 @@ int main(int argc, char** argv) {
   const Options options = parse_options(
       argc, argv, "Hexahedral uniform gradient: layouts against memory bandwidth and a hand-written loop.");
   Report report("hex_gradient", "the better of the two hand-written SIMD loops over the same tiled data");
-  report.note("GB/s count 48 values an element; triad counts 3 and scale 2. No non-temporal stores: a store to a line");
-  report.note("that is not in cache reads it first, so memory moves 3/2 of the counted bytes of the gradient and of scale,");
-  report.note("and 4/3 of triad's: at the same traffic the gradient reaches 89 % of triad and 100 % of scale.");
+  report.note(
+      "GB/s count 48 values an element; triad counts 3 and scale 2. No non-temporal stores: a store to a "
+      "line");
+  report.note(
+      "that is not in cache reads it first, so memory moves 3/2 of the counted bytes of the gradient and of "
+      "scale,");
+  report.note(
+      "and 4/3 of triad's: at the same traffic the gradient reaches 89 % of triad and 100 % of scale.");
 
   for_each_type(options, [&](auto zero, const char* type) {
     using T = decltype(zero);

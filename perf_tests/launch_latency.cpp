@@ -69,7 +69,7 @@ class Latencies {
   void one_item_a_worker() {
     const int workers = D::concurrency();
     std::vector<Slot> slots(static_cast<std::size_t>(workers));
-    std::vector<double> seconds;
+    std::vector<double> seconds, all;
     int complete = 0;
     const int launches = options_.reps_or(20000);
     const double limit = now() + 3;
@@ -81,23 +81,30 @@ class Latencies {
       std::set<std::thread::id> ids;
       for (const Slot& slot : slots) ids.insert(slot.id);
       report_.check(!ids.contains(std::thread::id{}), std::string("every item runs on ") + D::name);
+      all.push_back(end - begin);
       if (static_cast<int>(ids.size()) < workers) continue;
       ++complete;
-      if (l >= launches / 10) seconds.push_back(end - begin);
+      seconds.push_back(end - begin);
     }
-    add("parallel_for, one item a worker", workers, statistics(seconds));
-    report_.note(std::string(D::name) + ": every one of " + std::to_string(workers) + " workers took part in " +
-                 std::to_string(complete) + " launches; only those are timed");
+    // oneTBB promises no thread its item: a worker that comes late finds the work done.
+    const bool mostly = 2 * complete > static_cast<int>(all.size());
+    add(mostly ? "parallel_for, one item a worker" : "parallel_for, one item a worker, whoever comes",
+        workers, statistics(mostly ? seconds : all));
+    report_.note(std::string(D::name) + ": every one of " + std::to_string(workers) +
+                 " workers took part in " + std::to_string(complete) + " of " + std::to_string(all.size()) +
+                 " launches" + (mostly ? "; only those are timed" : "; all are timed"));
   }
 
   void reduce(index_t n) {
     double sum = 0;
-    add("parallel_reduce", n, time([&] { strata::parallel_reduce(strata::on(D{}), n, One{}, strata::Sum(sum)); }));
+    add("parallel_reduce", n,
+        time([&] { strata::parallel_reduce(strata::on(D{}), n, One{}, strata::Sum(sum)); }));
     report_.check(sum == static_cast<double>(n), std::string("parallel_reduce on ") + D::name);
   }
   void scan(index_t n) {
     double sum = 0;
-    add("parallel_scan", n, time([&] { strata::parallel_scan(strata::on(D{}), n, Count{}, strata::Sum(sum)); }));
+    add("parallel_scan", n,
+        time([&] { strata::parallel_scan(strata::on(D{}), n, Count{}, strata::Sum(sum)); }));
     report_.check(sum == static_cast<double>(n), std::string("parallel_scan on ") + D::name);
   }
 

@@ -1,5 +1,5 @@
-// The first thing to run: two kernels of the Kokkos Array paper on every device found, as one table. Ends with
-// a status other than 0 if a result is wrong.
+// The first thing to run: two kernels of the Kokkos Array paper on every device found, as one table. Ends
+// with a status other than 0 if a result is wrong.
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -72,9 +72,11 @@ int main(int argc, char** argv) {
   });
 
   print_table(table.rows, 2);
-  std::printf("\nGram-Schmidt: %d vectors of %lld doubles; hexahedral gradient: %lld elements, 48 doubles each.\n", vectors,
-              static_cast<long long>(vector_length), static_cast<long long>(elements));
-  std::printf("Serial uses one processor. Emulated is an accelerator for tests: its speed is not a machine's.\n");
+  std::printf(
+      "\nGram-Schmidt: %d vectors of %lld doubles; hexahedral gradient: %lld elements, 48 doubles each.\n",
+      vectors, static_cast<long long>(vector_length), static_cast<long long>(elements));
+  std::printf(
+      "Serial uses one processor. Emulated is an accelerator for tests: its speed is not a machine's.\n");
   std::printf("Left out: %sCuda (this version of Strata does not have it yet).\n",
               STRATA_HAS_TBB ? "" : "Tbb (built without oneTBB), ");
   if (!table.correct) std::fprintf(stderr, "quickstart: a result is WRONG, see the table\n");

@@ -94,7 +94,7 @@ constexpr auto subview_layout() {
 
 // The extents of the kept dimensions; those under `all` stay fixed at compile time.
 template <class E, class... A>
-struct SubExtents {
+struct SubExtentRule {
   static constexpr Part part[] = {part_of<A>()..., Part::All};
   static constexpr int kept = ((part_of<A>() != Part::Index) + ... + 0);
 
@@ -106,9 +106,15 @@ struct SubExtents {
     }
     return dynamic;
   }
+};
+template <class E, class... A>
+struct SubExtents : SubExtentRule<E, A...> {
+  // Needs the rule complete: clang 14 does not see its functions in the class that they are in.
   template <std::size_t... K>
-  static Extents<static_extent(static_cast<int>(K))...> make(std::index_sequence<K...>);
-  using type = decltype(make(std::make_index_sequence<kept>()));
+  static auto make(std::index_sequence<K...>)
+      -> Extents<SubExtentRule<E, A...>::static_extent(static_cast<int>(K))...>;
+  using type =
+      decltype(make(std::make_index_sequence<static_cast<std::size_t>(SubExtentRule<E, A...>::kept)>()));
 };
 
 // First index and number of indices of one argument.

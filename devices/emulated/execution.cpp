@@ -7,16 +7,17 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-void enqueue_emulated(EventKind kind, const LaunchInfo& info, const Capture& capture, EmulatedKernel* kernel,
-                      index_t items, bool wait) {
+void enqueue_emulated(EventKind kind, const LaunchInfo& info, EmulatedKernel* kernel, index_t items,
+                      bool wait) {
   const std::shared_ptr<EmulatedKernel> owned(kernel);
-  const int views_on = capture.instance;
+  const Capture& views = *info.views;
+  const int views_on = views.instance;
   int instance = views_on >= 0 ? views_on : 0;
   if (info.queue != nullptr) instance = info.queue->instance().index();
   else if (info.instance >= 0) instance = info.instance;
   // The first view may already be wrong for the place asked for; then `wrong` is relative to that view.
-  if (views_on >= 0 && views_on != instance) fail_wrong_space(info, "Emulated", instance, *capture.first);
-  if (capture.wrong != nullptr) fail_wrong_space(info, "Emulated", instance, *capture.wrong);
+  if (views_on >= 0 && views_on != instance) fail_wrong_space(info, "Emulated", instance, *views.first);
+  if (views.wrong != nullptr) fail_wrong_space(info, "Emulated", instance, *views.wrong);
 
   EmulatedInstance& target = Platform::get().instance(instance);
   EmulatedQueue& queue = info.queue ? static_cast<EmulatedQueue&>(*info.queue) : target.queue();
@@ -29,6 +30,7 @@ void enqueue_emulated(EventKind kind, const LaunchInfo& info, const Capture& cap
     LaunchInfo kept = info;
     kept.label = label->c_str();
     kept.queue = nullptr;
+    kept.views = nullptr;
     // Also what no worker is needed for, a small reduction or its end, runs in the instance's memory.
     const EmulatedWorkerScope worker(*Platform::get().memory, target.index());
     owned->run(target.runner(), kept);

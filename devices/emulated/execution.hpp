@@ -45,20 +45,15 @@ class EmulatedTask final : public EmulatedKernel {
 
 /// Enqueues `kernel`, which it owns from the call on, where `info` says or its views live. Throws
 /// WrongDevice. With `wait` returns when the queue is done, throwing its error.
-void enqueue_emulated(EventKind kind, const LaunchInfo& info, const Capture& capture, EmulatedKernel* kernel,
-                      index_t items, bool wait);
+void enqueue_emulated(EventKind kind, const LaunchInfo& info, EmulatedKernel* kernel, index_t items,
+                      bool wait);
 
 struct EmulatedExecution : TaskExecution<EmulatedExecution> {
   template <class Task, class... Arguments>
   static void run(EventKind kind, const LaunchInfo& info, bool wait, const Arguments&... arguments) {
     require_running("a kernel launch");
-    Capture capture{EmulatedSpace::kind};
-    EmulatedTask<Task>* task = nullptr;
-    {
-      const CaptureScope scope(capture);
-      task = new EmulatedTask<Task>(arguments...);
-    }
-    enqueue_emulated(kind, info, capture, task, task->items(), wait);
+    auto* const task = new EmulatedTask<Task>(arguments...);
+    enqueue_emulated(kind, info, task, task->items(), wait);
   }
 };
 

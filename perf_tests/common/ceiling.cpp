@@ -1,8 +1,8 @@
+#include "common/ceiling.hpp"
+
 #include <new>
 
 #include <sys/mman.h>
-
-#include "common/ceiling.hpp"
 
 namespace perf {
 

@@ -24,7 +24,8 @@ void for_each_device(const Options& options, F&& f) {
   if (found) return;
   std::string names;
   strata::AllDevices::for_each([&](auto device) { names += std::string(" ") + decltype(device)::name; });
-  std::fprintf(stderr, "there is no device %s in this build; it has:%s\n", options.device.c_str(), names.c_str());
+  std::fprintf(stderr, "there is no device %s in this build; it has:%s\n", options.device.c_str(),
+               names.c_str());
   std::exit(2);
 }
 

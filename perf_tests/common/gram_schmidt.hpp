@@ -78,7 +78,8 @@ struct FinalizeProjection {
 
 /// Orthonormalises the columns of Q; A = Q R. Enqueues, does not wait.
 template <class V>
-void gram_schmidt(const V& q, const V& r, const strata::Value<typename V::value_type, typename V::device_type>& tmp) {
+void gram_schmidt(const V& q, const V& r,
+                  const strata::Value<typename V::value_type, typename V::device_type>& tmp) {
   const auto n = q.dimension(0);
   const int count = static_cast<int>(q.dimension(1));
   for (int i = 0; i < count; ++i) {
@@ -142,7 +143,8 @@ struct GramSchmidt {
  private:
   // Columns far from parallel: noise in [-1, 1), with some common part.
   static T element(strata::index_t i, int k) {
-    std::uint64_t mixed = static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15U + static_cast<std::uint64_t>(k + 1) * 0xbf58476d1ce4e5b9U;
+    std::uint64_t mixed = static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15U +
+                          static_cast<std::uint64_t>(k + 1) * 0xbf58476d1ce4e5b9U;
     mixed = (mixed ^ (mixed >> 31)) * 0x94d049bb133111ebU;
     return static_cast<T>(static_cast<double>(mixed >> 40) / (1 << 23) - 1.0 + (i % 3 == 0 ? 0.25 : 0.0));
   }

@@ -1,8 +1,8 @@
-// The uniform-gradient hexahedron of Flanagan and Belytschko (Int. J. Numer. Meth. Eng. 17, 1981): the operator
-// B of an element with nodes 0-3 around the bottom and 4-7 around the top, from its coordinates x(3, 8).
-// B is bilinear in pairs of coordinates: B_x = f(y, z), B_y = f(z, x), B_z = f(x, y). As in the Kokkos Array
-// paper (section 4.1): 24 reads, 318 operations, 24 writes; like there the factor 1/12 is left to the user,
-// so that the sum over nodes of B_i x_j is 12 V for i = j, else 0. No Strata header.
+// The uniform-gradient hexahedron of Flanagan and Belytschko (Int. J. Numer. Meth. Eng. 17, 1981): the
+// operator B of an element with nodes 0-3 around the bottom and 4-7 around the top, from its coordinates x(3,
+// 8). B is bilinear in pairs of coordinates: B_x = f(y, z), B_y = f(z, x), B_z = f(x, y). As in the Kokkos
+// Array paper (section 4.1): 24 reads, 318 operations, 24 writes; like there the factor 1/12 is left to the
+// user, so that the sum over nodes of B_i x_j is 12 V for i = j, else 0. No Strata header.
 //
 // Coordinates are read just before they are used (the paper's figure 9).
 #pragma once

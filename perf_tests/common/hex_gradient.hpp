@@ -52,12 +52,13 @@ struct HexArrays {
     strata::launch(strata::on(D{}), n, HexGradient{}, strata::in(coordinates), strata::out(gradients));
   }
 
-  /// Whether sum_k B_i(k) x_j(k) = 12 V for i = j, else 0, and sum_k B_i(k) = 0, in about 1000 elements spread
-  /// over all and in the last few. V is the volume by Grandy's formula: three determinants of diagonals.
+  /// Whether sum_k B_i(k) x_j(k) = 12 V for i = j, else 0, and sum_k B_i(k) = 0, in about 1000 elements
+  /// spread over all and in the last few. V is the volume by Grandy's formula: three determinants of
+  /// diagonals.
   bool correct() const {
     const auto host = strata::create_mirror_and_copy(gradients);
     const strata::index_t step = n > 1000 ? n / 1000 : 1;
-    for (strata::index_t i = 0; i < n; i += n - i > 16 ? step : 1)
+    for (strata::index_t i = 0; i<n; i += n - i> 16 ? step : 1)
       if (!element_correct(host, i)) return false;
     return true;
   }
@@ -81,7 +82,8 @@ struct HexArrays {
   }
 
   // Grandy, "Efficient computation of volume of hexahedral cells" (1997), the long-diagonal form:
-  // 12 V = |(x6-x1)+(x7-x0), x6-x3, x2-x0| + |x7-x0, (x6-x3)+(x5-x0), x6-x4| + |x6-x1, x5-x0, (x6-x4)+(x2-x0)|
+  // 12 V = |(x6-x1)+(x7-x0), x6-x3, x2-x0| + |x7-x0, (x6-x3)+(x5-x0), x6-x4| + |x6-x1, x5-x0,
+  // (x6-x4)+(x2-x0)|
   static double hex_volume(strata::index_t i) {
     struct Vector {
       double v[3];

@@ -1,11 +1,11 @@
+#include "common/options.hpp"
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include <strata/core/error.hpp>
 #include <strata/core/settings.hpp>
-
-#include "common/options.hpp"
 
 namespace perf {
 

@@ -1,5 +1,6 @@
-#include "common/hex_formula.hpp"
 #include "common/plain_loops.hpp"
+
+#include "common/hex_formula.hpp"
 
 namespace perf {
 
@@ -67,7 +68,8 @@ template <class T>
 template <class T>
 [[gnu::flatten]] void plain_hex_gradient(T* __restrict gradients, const T* __restrict coordinates,
                                          std::ptrdiff_t tiles) {
-  for (std::ptrdiff_t t = 0; t < tiles; ++t) tile_gradients(gradients + t * tile_size, coordinates + t * tile_size);
+  for (std::ptrdiff_t t = 0; t < tiles; ++t)
+    tile_gradients(gradients + t * tile_size, coordinates + t * tile_size);
 }
 
 template <class T>
@@ -80,13 +82,13 @@ template <class T>
   }
 }
 
-#define PERF_FOR(T)                                                                               \
-  template void plain_triad(T*, const T*, const T*, T, std::ptrdiff_t);                           \
-  template void plain_scale(T*, const T*, T, std::ptrdiff_t);                                     \
-  template T plain_dot(const T*, const T*, std::ptrdiff_t);                                       \
-  template void plain_axpy(T*, const T*, T, std::ptrdiff_t);                                      \
-  template void plain_transpose(T*, const T*, std::ptrdiff_t, std::ptrdiff_t);                    \
-  template void plain_hex_gradient(T*, const T*, std::ptrdiff_t);                                 \
+#define PERF_FOR(T)                                                            \
+  template void plain_triad(T*, const T*, const T*, T, std::ptrdiff_t);        \
+  template void plain_scale(T*, const T*, T, std::ptrdiff_t);                  \
+  template T plain_dot(const T*, const T*, std::ptrdiff_t);                    \
+  template void plain_axpy(T*, const T*, T, std::ptrdiff_t);                   \
+  template void plain_transpose(T*, const T*, std::ptrdiff_t, std::ptrdiff_t); \
+  template void plain_hex_gradient(T*, const T*, std::ptrdiff_t);              \
   template void plain_hex_gradient_prefetching(T*, const T*, std::ptrdiff_t, int);
 PERF_FOR(float)
 PERF_FOR(double)

@@ -1,3 +1,5 @@
+#include "common/report.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -5,14 +7,11 @@
 #include <fstream>
 #include <utility>
 
-#include <sched.h>
-
 #include <nlohmann/json.hpp>
+#include <sched.h>
 
 #include <strata/commit.hpp>
 #include <strata/version.hpp>
-
-#include "common/report.hpp"
 
 namespace perf {
 
@@ -64,7 +63,8 @@ void print_table(const std::vector<std::vector<std::string>>& rows, std::size_t 
   std::vector<int> width;
   for (const auto& row : rows) {
     width.resize(std::max(width.size(), row.size()));
-    for (std::size_t c = 0; c < row.size(); ++c) width[c] = std::max(width[c], static_cast<int>(row[c].size()));
+    for (std::size_t c = 0; c < row.size(); ++c)
+      width[c] = std::max(width[c], static_cast<int>(row[c].size()));
   }
   for (const auto& row : rows) {
     std::string line;
@@ -100,9 +100,9 @@ void Report::print() const {
   std::vector<std::vector<std::string>> rows = {
       {"case", "device", "type", "n", "median", "min", "p90", "value", "unit", "of ceiling", "of baseline"}};
   for (const Result& r : results_)
-    rows.push_back({r.name, r.device, r.type, std::to_string(r.n), duration(r.time.median), duration(r.time.min),
-                    duration(r.time.p90), fixed(r.value, 2), r.unit, fixed(r.value / r.ceiling, 2),
-                    fixed(r.baseline_ratio, 2)});
+    rows.push_back({r.name, r.device, r.type, std::to_string(r.n), duration(r.time.median),
+                    duration(r.time.min), duration(r.time.p90), fixed(r.value, 2), r.unit,
+                    fixed(r.value / r.ceiling, 2), fixed(r.baseline_ratio, 2)});
   std::printf("%s on %s, Strata %s (%s)\n\n", program_.c_str(), machine().c_str(), STRATA_VERSION_STRING,
               STRATA_COMMIT);
   print_table(rows, 3);

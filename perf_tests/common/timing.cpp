@@ -1,8 +1,8 @@
+#include "common/timing.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
-
-#include "common/timing.hpp"
 
 namespace perf {
 
