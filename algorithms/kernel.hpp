@@ -231,13 +231,31 @@ struct DeviceFor<On<D>, K> {
   using type = D;
 };
 
+// The kernel itself, without the views of `with`.
+template <class K>
+struct UnboundKernel {
+  using type = K;
+  static const K& get(const K& kernel) { return kernel; }
+};
+template <class K, class... V>
+struct UnboundKernel<With<K, V...>> {
+  using type = K;
+  static const K& get(const With<K, V...>& bound) { return bound.kernel; }
+};
+template <class K>
+using FunctorOf = typename UnboundKernel<K>::type;
+template <class K>
+const FunctorOf<K>& functor_of(const K& kernel) {
+  return UnboundKernel<K>::get(kernel);
+}
+
 template <class K>
 LaunchInfo make_info(const char* label, const Anywhere&, const Capture& views) {
-  return {label, typeid(K).name(), nullptr, -1, &views};
+  return {label, typeid(FunctorOf<K>).name(), nullptr, -1, &views};
 }
 template <class K, class D>
 LaunchInfo make_info(const char* label, const On<D>& where, const Capture& views) {
-  return {label, typeid(K).name(), where.queue.get(), where.device.index(), &views};
+  return {label, typeid(FunctorOf<K>).name(), where.queue.get(), where.device.index(), &views};
 }
 
 // What `make` returns: copies of kernels whose views are not counted; `views` learns where those live.

@@ -69,9 +69,10 @@ template <class D, class R, class K, AccessMode... Mode, class... V>
 auto bind_kernel(const K& kernel, const DeclaredAccess<Mode, V>&... accesses) {
   static_assert((same_memory_for<D, typename V::device_type>::value && ...));
   using W = WorkOf<R>;
-  if constexpr (std::is_invocable_v<const K&, const V&...> &&
-                !can_call<D, typename W::tag, With<K, V...>, W::rank>)
-    return kernel(accesses.view...);
+  // Nested: asking both at once would instantiate a generic kernel as a factory.
+  if constexpr (can_call<D, typename W::tag, With<K, V...>, W::rank>)
+    return bind_views(kernel, view_to_bind(accesses)...);
+  else if constexpr (std::is_invocable_v<const K&, const V&...>) return kernel(accesses.view...);
   else return bind_views(kernel, view_to_bind(accesses)...);
 }
 

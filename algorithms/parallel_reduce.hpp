@@ -52,8 +52,7 @@ void launch_reduce_with(const char* label, const Where& where, const R& work, co
     } else if constexpr (W::rank == 1) {
       D::execution::reduce_range(info, range, body, reducer, finish, Reducing::waits);
     } else {
-      D::execution::template reduce_box<W::rank>(info, range, body, reducing.reducer(), reducing.finish(),
-                                                 Reducing::waits);
+      D::execution::template reduce_box<W::rank>(info, range, body, reducer, finish, Reducing::waits);
     }
   }
 }

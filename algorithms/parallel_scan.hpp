@@ -66,8 +66,9 @@ void scan_into(const char* label, const Where& where, const R& work, const K& ke
 
 // Functors with value_type, init and join.
 template <class Where, class R, class K, class Result, class Start>
-requires(!is_reducer_v<Result>) void scan_into(const char* label, const Where& where, const R& work,
-                                               const K& kernel, Result&& total, const Start& start) {
+requires(!is_reducer_v<std::remove_cvref_t<Result>>) void scan_into(const char* label, const Where& where,
+                                                                    const R& work, const K& kernel,
+                                                                    Result&& total, const Start& start) {
   if constexpr (check_reduce_functor<K, 1>()) {
     const auto reducing = reduce_by_functor(functor_of(kernel), total);
     launch_scan_with(label, where, work, kernel, reducing.reducer(), reducing.finish(), reducing.waits,
@@ -136,21 +137,36 @@ void parallel_scan(const char* label, const On<D>& where, const R& work, const K
   detail::launch_scan(label, where, work, kernel, static_cast<Rest&&>(rest)...);
 }
 
-/// y(i) = x(0) + ... + x(i), on the device of the views; x and y may be one array.
+namespace detail {
+
+// Scans the elements of x into y, which has the same index range.
+template <bool Inclusive, class X, class Y>
+void scan_elements(const char* label, const X& x, const Y& y, const typename X::value_type& start) {
+  static_assert(std::is_same_v<typename X::value_type, typename Y::value_type>,
+                "strata: inclusive_scan, exclusive_scan: the element types differ");
+  static_assert(X::extents_type::max_rank_value >= 1 && Y::extents_type::max_rank_value >= 1,
+                "strata: inclusive_scan, exclusive_scan: the views have rank 1");
+  if (x.rank() != 1) fail_rank(x.rank(), 1, label);
+  if (y.rank() != 1) fail_rank(y.rank(), 1, label);
+  const index_t shape_x[] = {x.extent(0)}, shape_y[] = {y.extent(0)};
+  if (shape_x[0] != shape_y[0] || x.begin(0) != y.begin(0))
+    fail_shapes(label, x.label(), shape_x, 1, y.label(), shape_y, 1);
+  parallel_scan(label, range(x.begin(0), x.end(0)), with(ScanElements<Inclusive>{}, x, y),
+                sum_of<typename X::value_type>, start);
+}
+
+}  // namespace detail
+
+/// y(i) = x(first) + ... + x(i), on the device of the views; x and y may be one array. ShapeMismatch where
+/// their index ranges differ.
 template <AnyView X, AnyView Y>
 void inclusive_scan(const X& x, const Y& y) {
-  static_assert(std::is_same_v<typename X::value_type, typename Y::value_type>,
-                "strata: inclusive_scan: the element types differ");
-  parallel_scan("inclusive_scan", x.extent(0), with(detail::ScanElements<true>{}, x, y),
-                sum_of<typename X::value_type>);
+  detail::scan_elements<true>("inclusive_scan", x, y, {});
 }
-/// y(i) = start + x(0) + ... + x(i-1), on the device of the views; x and y may be one array.
+/// y(i) = start + x(first) + ... + x(i-1), likewise.
 template <AnyView X, AnyView Y>
 void exclusive_scan(const X& x, const Y& y, const typename X::value_type& start = {}) {
-  static_assert(std::is_same_v<typename X::value_type, typename Y::value_type>,
-                "strata: exclusive_scan: the element types differ");
-  parallel_scan("exclusive_scan", x.extent(0), with(detail::ScanElements<false>{}, x, y),
-                sum_of<typename X::value_type>, start);
+  detail::scan_elements<false>("exclusive_scan", x, y, start);
 }
 
 }  // namespace strata::inline STRATA_ABI

@@ -67,7 +67,7 @@ namespace detail {
 
 template <class R>
 struct WorkOf {
-  static constexpr int rank = std::is_convertible_v<R, index_t> ? 1 : 0;
+  static constexpr int rank = std::is_convertible_v<R, index_t> && !std::is_floating_point_v<R> ? 1 : 0;
   using tag = void;
   static ChunkRange get(const R& n) { return {0, static_cast<index_t>(n)}; }
 };

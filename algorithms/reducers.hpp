@@ -33,11 +33,17 @@ namespace detail {
 
 template <class T>
 STRATA_FUNCTION constexpr T lowest_of() {
+  static_assert(
+      std::numeric_limits<T>::is_specialized,
+      "strata: Min, Max and their like start at a limit of the type: specialise std::numeric_limits for it");
   if constexpr (std::numeric_limits<T>::has_infinity) return -std::numeric_limits<T>::infinity();
   else return std::numeric_limits<T>::lowest();
 }
 template <class T>
 STRATA_FUNCTION constexpr T highest_of() {
+  static_assert(
+      std::numeric_limits<T>::is_specialized,
+      "strata: Min, Max and their like start at a limit of the type: specialise std::numeric_limits for it");
   if constexpr (std::numeric_limits<T>::has_infinity) return std::numeric_limits<T>::infinity();
   else return std::numeric_limits<T>::max();
 }
@@ -143,6 +149,16 @@ struct BitAndOf {
     v = static_cast<T>(v & o);
   }
 };
+struct BitXorOf {
+  template <class T>
+  STRATA_FUNCTION static constexpr void init(T& v) {
+    v = T();
+  }
+  template <class T>
+  STRATA_FUNCTION static constexpr void join(T& v, const T& o) {
+    v = static_cast<T>(v ^ o);
+  }
+};
 struct BitOrOf {
   template <class T>
   STRATA_FUNCTION static constexpr void init(T& v) {
@@ -159,6 +175,8 @@ struct BitOrOf {
 /// A way to join values of type T, and the place of the result: a host variable, a view of rank 0, or none.
 template <class Operation, class T, class Target>
 struct Reducer {
+  static_assert(std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>,
+                "strata: the values of a reduction are trivially copyable and default constructible");
   using value_type = T;
   using target_type = Target;
   using operation = Operation;
@@ -181,7 +199,10 @@ struct NoTarget {};
 template <class Operation>
 struct MakeReducer {
   template <class T>
-  requires(!AnyView<T>) constexpr Reducer<Operation, T, T*> operator()(T& result) const { return {&result}; }
+  requires(!AnyView<T>) constexpr auto operator()(T& result) const {
+    static_assert(!std::is_const_v<T>, "strata: the result of a reduction is const; give a variable");
+    return Reducer<Operation, std::remove_const_t<T>, T*>{&result};
+  }
   template <AnyView V>
   auto operator()(const V& result) const {
     constexpr bool is_value = V::extents_type::max_rank_value == 0;
@@ -205,6 +226,7 @@ inline constexpr detail::MakeReducer<detail::LogicalAndOf> LogicalAnd{};
 inline constexpr detail::MakeReducer<detail::LogicalOrOf> LogicalOr{};
 inline constexpr detail::MakeReducer<detail::BitAndOf> BitAnd{};
 inline constexpr detail::MakeReducer<detail::BitOrOf> BitOr{};
+inline constexpr detail::MakeReducer<detail::BitXorOf> BitXor{};
 
 /// A sum of type T whose result nobody wants: for scans without a total.
 template <class T>

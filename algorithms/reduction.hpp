@@ -169,23 +169,6 @@ class ReduceByName {
 
 // ---- functors with value_type, init and join
 
-template <class K>
-struct UnboundKernel {
-  using type = K;
-  static const K& get(const K& kernel) { return kernel; }
-};
-template <class K, class... V>
-struct UnboundKernel<With<K, V...>> {
-  using type = K;
-  static const K& get(const With<K, V...>& bound) { return bound.kernel; }
-};
-template <class K>
-using FunctorOf = typename UnboundKernel<K>::type;
-template <class K>
-const FunctorOf<K>& functor_of(const K& kernel) {
-  return UnboundKernel<K>::get(kernel);
-}
-
 template <class F>
 concept HasValueType = requires {
   typename F::value_type;
@@ -309,9 +292,15 @@ auto reduce_by_functor(const F& functor, Result&& result) {
   using Element = std::remove_extent_t<T>;
   if constexpr (std::is_array_v<T>) {
     const auto count = static_cast<index_t>(functor.value_count);
+    if (count < 0) fail_extent(0, count, "the value_count of a reduction is not negative");
     if constexpr (std::is_convertible_v<Result, Element*>) {
       return ReduceByFunctor<F, StoreHostArray<Element>, true>(functor, {result, count});
     } else if constexpr (AnyView<R>) {
+      if (result.rank() != 1 || result.extent(0) < count) {
+        const index_t shape[] = {result.rank() > 0 ? result.extent(0) : 0};
+        fail_shapes("parallel_reduce with a run-time-length value", result.label(), shape, result.rank() > 0,
+                    "value_count", &count, 1);
+      }
       return ReduceByFunctor<F, StoreViewArray<R>, false>(functor, {result, count});
     } else if constexpr (std::is_invocable_v<const R&, Element*>) {
       return ReduceByFunctor<F, CallArrayFinalize<R>, false>(functor, {result});

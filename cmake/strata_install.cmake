@@ -1,5 +1,4 @@
 # Install rules, the CMake package of the install tree and of the build tree, and pkg-config files.
-# Headers named *_private.hpp belong to the sources beside them and are not installed.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(strata_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/strata")
@@ -17,10 +16,9 @@ foreach(folder IN ITEMS core views algorithms LISTS strata_devices)
     set(folder devices/${folder})
   endif()
   install(DIRECTORY ${folder}/ DESTINATION "${strata_header_dir}/${folder}" FILES_MATCHING PATTERN "*.hpp"
-          PATTERN "*_private.hpp" EXCLUDE PATTERN "strata.hpp" EXCLUDE)
+          PATTERN "strata.hpp" EXCLUDE)
 endforeach()
 file(GLOB strata_room_headers CONFIGURE_DEPENDS devices/*.hpp)
-list(FILTER strata_room_headers EXCLUDE REGEX "_private\\.hpp$")
 install(FILES ${strata_room_headers} DESTINATION "${strata_header_dir}/devices")
 install(FILES algorithms/strata.hpp "${strata_generated}/version.hpp" "${strata_generated}/commit.hpp"
         DESTINATION "${strata_header_dir}")

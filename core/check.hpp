@@ -42,7 +42,4 @@ void report_bad_access(const CheckRecord& found);
 /// Throws OutOfBounds if `record` holds a bad access; `label` and `kernel_type` name the kernel.
 void throw_bad_access(const CheckRecord& record, const char* label, const char* kernel_type);
 
-/// A place for accesses that have none. Shared, so its value means nothing.
-alignas(64) inline char dummy_storage[256] = {};
-
 }  // namespace strata::inline STRATA_ABI::detail

@@ -8,6 +8,7 @@
 
 #include <strata/core/config.hpp>
 #include <strata/core/fail.hpp>
+#include <strata/core/lane_index.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -47,7 +48,7 @@ class Extents : private detail::DynamicExtents<((N == dynamic) + ... + 0)> {
   /// compile-time extent.
   template <class... I>
   requires(sizeof...(I) > 0 && (sizeof...(I) == dynamic_count || sizeof...(I) == sizeof...(N)) &&
-           (std::is_convertible_v<I, index_t> && ...)) constexpr explicit Extents(I... extent) {
+           (IndexLike<I> && ...)) constexpr explicit Extents(I... extent) {
     const index_t given[] = {static_cast<index_t>(extent)...};
     assign(given, sizeof...(I));
   }
@@ -121,7 +122,7 @@ class DynamicRank {
 
   template <class... I>
   requires(sizeof...(I) > 0 && sizeof...(I) <= Max &&
-           (std::is_convertible_v<I, index_t> && ...)) constexpr explicit DynamicRank(I... extent)
+           (IndexLike<I> && ...)) constexpr explicit DynamicRank(I... extent)
       : rank_(0), extent_{} {
     const index_t given[] = {static_cast<index_t>(extent)...};
     assign(given, sizeof...(I));

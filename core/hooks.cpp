@@ -13,7 +13,7 @@ namespace strata::inline STRATA_ABI {
 namespace {
 
 struct Listeners {
-  std::mutex mutex;
+  std::recursive_mutex mutex;  // a callback may free a view, which is an event
   std::vector<Listener*> all;
 };
 
@@ -63,7 +63,7 @@ void mark(const char* label) {
 
 namespace detail {
 
-void emit(const HookEvent& event) {
+void emit(const HookEvent& event) noexcept {
   const std::lock_guard lock(listeners().mutex);
   for (Listener* listener : listeners().all) listener->on_event(event);
 }

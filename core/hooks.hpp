@@ -54,6 +54,7 @@ struct HookEvent {
 class Listener {
  public:
   virtual ~Listener() = default;
+  /// Must not throw: there is nobody to catch it, the program would end.
   virtual void on_event(const HookEvent& event) = 0;
 };
 
@@ -89,7 +90,7 @@ inline constinit int listener_count = 0;
 inline bool hooks_active() { return __atomic_load_n(&listener_count, __ATOMIC_RELAXED) != 0; }
 
 /// Calls all listeners.
-void emit(const HookEvent& event);
+void emit(const HookEvent& event) noexcept;
 /// A new id for a begin/end pair.
 std::uint64_t next_event_id();
 

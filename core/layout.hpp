@@ -62,6 +62,25 @@ struct Index32 {
 
 namespace detail {
 
+// Whether extents of type `From` are also of type `To`, another one of the same rank that fixes fewer of them.
+template <class From, class To>
+constexpr bool widens() {
+  if constexpr (std::is_same_v<From, To> || From::has_dynamic_rank || To::has_dynamic_rank) {
+    return false;
+  } else {
+    bool good = From::rank() == To::rank();
+    for (int r = 0; good && r < To::rank(); ++r)
+      good = To::static_extent(r) == dynamic || To::static_extent(r) == From::static_extent(r);
+    return good;
+  }
+}
+template <class To, class From>
+STRATA_FUNCTION constexpr To widened(const From& extents) {
+  index_t all[max_rank + 1] = {};
+  for (int r = 0; r < extents.rank(); ++r) all[r] = extents.extent(r);
+  return To(all, extents.rank());
+}
+
 // The state that all mappings of the library share. Checked builds also carry the resident rows.
 template <class E, class Index>
 class MappingBase {
@@ -94,6 +113,18 @@ class MappingBase {
 #endif
   {
     checked_size(extents, sizeof(Index) == 4 ? INT32_MAX : INT64_MAX);
+  }
+  // The same shape, some of whose extents the type of `other` knows at compile time.
+  template <class Narrow>
+  STRATA_FUNCTION constexpr explicit MappingBase(const MappingBase<Narrow, Index>& other)
+      : extents_(widened<E>(other.extents())),
+        shift_(static_cast<Index>(other.shift())),
+        leading_(static_cast<Index>(other.leading_stride()))
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+        ,
+        resident_(other.resident())
+#endif
+  {
   }
 
   STRATA_FUNCTION static constexpr ResidentRows whole(const E& extents) {

@@ -17,6 +17,11 @@ class LeftMapping : public MappingBase<E, Index> {
   static constexpr bool is_strided = true;
 
   constexpr LeftMapping() = default;
+  /// The same mapping, of extents that are fixed at compile time where these are not.
+  template <class Narrow>
+  requires(widens<Narrow, E>()) STRATA_FUNCTION
+      constexpr explicit LeftMapping(const LeftMapping<Narrow, Index>& other)
+      : Base(static_cast<const MappingBase<Narrow, Index>&>(other)) {}
   STRATA_FUNCTION constexpr explicit LeftMapping(const E& extents)
       : LeftMapping(extents, Base::whole(extents)) {}
   /// The rows [rows.begin, rows.end) are resident, columns are `column_stride` elements apart (0: densely).

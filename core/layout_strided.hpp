@@ -18,6 +18,13 @@ class StridedMapping : public MappingBase<E, Index> {
   static constexpr bool is_strided = true;
 
   constexpr StridedMapping() = default;
+  /// The same mapping, of extents that are fixed at compile time where these are not.
+  template <class Narrow>
+  requires(widens<Narrow, E>()) STRATA_FUNCTION
+      constexpr explicit StridedMapping(const StridedMapping<Narrow, Index>& other)
+      : Base(static_cast<const MappingBase<Narrow, Index>&>(other)) {
+    for (int r = 0; r < this->extents_.rank(); ++r) stride_[r] = static_cast<Index>(other.stride(r));
+  }
   /// The strides of LayoutRight.
   STRATA_FUNCTION constexpr explicit StridedMapping(const E& extents) : Base(extents) {
     for (int r = 0; r < extents.rank(); ++r) stride_[r] = static_cast<Index>(this->product_from(r + 1));

@@ -59,6 +59,11 @@ class TiledMapping : public MappingBase<E, Index> {
   static constexpr int tile = W;
 
   constexpr TiledMapping() = default;
+  /// The same mapping, of extents that are fixed at compile time where these are not.
+  template <class Narrow>
+  requires(widens<Narrow, E>()) STRATA_FUNCTION
+      constexpr explicit TiledMapping(const TiledMapping<W, Narrow, Index>& other)
+      : Base(static_cast<const MappingBase<Narrow, Index>&>(other)) {}
   STRATA_FUNCTION constexpr explicit TiledMapping(const E& extents)
       : TiledMapping(extents, Base::whole(extents)) {}
   /// The tiles that hold rows [rows.begin, rows.end) are resident.

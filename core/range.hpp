@@ -15,9 +15,11 @@ struct Range {
 
   /// Chunks of `items`, dealt to the threads in turn.
   STRATA_FUNCTION constexpr Range chunk(index_t items) const { return {first, last, items, is_dynamic}; }
-  /// Threads take chunks of `items` (0: chosen by the device) as they get free: for work items of unequal
-  /// cost.
-  STRATA_FUNCTION constexpr Range dynamic(index_t items = 0) const { return {first, last, items, true}; }
+  /// Threads take chunks as they get free: for work items of unequal cost. A reduction over few items, too,
+  /// is then shared out.
+  STRATA_FUNCTION constexpr Range dynamic() const { return {first, last, chunk_size, true}; }
+  /// The same in chunks of `items`.
+  STRATA_FUNCTION constexpr Range dynamic(index_t items) const { return {first, last, items, true}; }
   STRATA_FUNCTION constexpr index_t size() const { return last > first ? last - first : 0; }
 };
 

@@ -1,6 +1,6 @@
 // Runtime: begin and end of Strata in a program. It starts by itself with the first use; a Runtime object is
 // optional. Its constructor takes `--strata-*` options out of the command line, its destructor (or
-// `finalize`) waits for all devices, stops their threads and makes new work an error. Memory outlives it:
+// `finalize`) waits for all devices and makes new work an error. Memory outlives it:
 // views may be destroyed afterwards.
 #pragma once
 

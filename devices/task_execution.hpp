@@ -8,6 +8,7 @@
 // later; with `wait` it returns when the task is done.
 #pragma once
 
+#include <strata/devices/host_reduce_tasks.hpp>
 #include <strata/devices/host_tasks.hpp>
 
 namespace strata::inline STRATA_ABI::detail {

@@ -14,12 +14,13 @@ using namespace perf;
 template <class T>
 void measure(const Options& options, Report& report, const char* type, double bytes, const char* where,
              int threads) {
-  TriadCeiling<T> loops(bytes * threads, threads);
+  const int passes = bytes < 1e6 ? static_cast<int>(4e6 / bytes) : 1;
+  TriadCeiling<T> loops(bytes * threads, threads, passes);
   Race race;
   const int triad = loops.add_to(race), scale = loops.add_scale(race);
   race.run(options.reps_or(bytes < 1e7 ? 200 : 20));
   const std::string team = threads == 1 ? "1 thread" : std::to_string(threads) + " threads";
-  const auto items = static_cast<strata::index_t>(loops.triad_bytes() / 3 / sizeof(T));
+  const auto items = static_cast<strata::index_t>(loops.triad_bytes() / passes / 3 / sizeof(T));
   const auto add = [&](const char* loop, int k, double moved) {
     report.add({std::string(loop) + ", " + where + ", " + team, "-", items, type, race[k],
                 gigabytes_per_second(moved, race[k]), "GB/s", none, none});

@@ -31,6 +31,16 @@ struct Setting {
   int reps() const { return options.reps_or(n < 10000 ? 300 : 15); }
 };
 
+// The kernel as a functor that takes an integer, which runs in a plain loop: what right would be without
+// lanes.
+template <class Array>
+struct ByInteger {
+  using device_type = typename Array::device_type;
+  typename Array::const_type coordinates;
+  Array gradients;
+  STRATA_FUNCTION void operator()(index_t i) const { HexGradient{}(i, coordinates, gradients); }
+};
+
 std::string percent(double x) { return fixed(100 * x, 0) + " %"; }
 
 // All layouts and the hand-written loops on one core.
@@ -52,6 +62,9 @@ void one_core(const Setting<T>& s) {
       race.add([&] { plain_hex_gradient_prefetching(gradients, coordinates, tiles, 2); });
   const int by8 = race.add([&] { tiled8.launch(); }), by32 = race.add([&] { tiled32.launch(); });
   const int by_right = race.add([&] { right.launch(); }), by_left = race.add([&] { left.launch(); });
+  using Unmanaged = typename decltype(right.coordinates)::unmanaged_type;
+  const ByInteger<Unmanaged> functor{right.coordinates, right.gradients};
+  const int right_integer = race.add([&] { strata::parallel_for(s.n, functor); });
   race.run(s.reps());
 
   const double bound = gigabytes_per_second(ceiling.triad_bytes(), race[triad]);
@@ -68,6 +81,7 @@ void one_core(const Setting<T>& s) {
   add("tiled 8", "Serial", by8, s.bytes());
   add("tiled 32", "Serial", by32, s.bytes());
   add("right", "Serial", by_right, s.bytes());
+  add("right, integer index", "Serial", right_integer, s.bytes());
   add("left", "Serial", by_left, s.bytes());
   s.report.note(s.name(std::string(s.type) + ", n = " + std::to_string(s.n)) + ": tiled 8 is " +
                 fixed(race.speedup(by8, by_right), 2) + " times as fast as right, " +

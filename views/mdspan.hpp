@@ -165,7 +165,7 @@ template <Mdspan M, AnyView V>
       requires { view.stride(0); }, "strata: to_mdspan: the layout of the view has no strides");
   static_assert(std::is_convertible_v<typename V::element_type(*)[], typename M::element_type(*)[]>,
                 "strata: to_mdspan: the element types differ");
-  static_assert(!std::is_same_v<typename V::access_type, AtomicAccess>,
+  static_assert(!std::is_same_v<typename V::unmanaged_type::access_type, Unmanaged<AtomicAccess>>,
                 "strata: to_mdspan: an mdspan would not access the elements atomically");
   if constexpr (!E::has_dynamic_rank)
     static_assert(E::max_rank_value == rank, "strata: to_mdspan: the ranks differ");

@@ -9,10 +9,10 @@ namespace strata::inline STRATA_ABI {
 
 namespace detail {
 
-// The block of `view` that [0, common_r) bounds in each dimension, as a strided or tiled part.
+// The first common_r indices of `view` in each dimension, as a strided or tiled part.
 template <class V, std::size_t... R>
 auto leading_block(const V& view, const index_t* common, std::index_sequence<R...>) {
-  return subview(view, range(0, common[R])...);
+  return subview(view, range(view.begin(R), view.begin(R) + common[R])...);
 }
 
 template <class V>
@@ -35,11 +35,23 @@ void copy_common(const V& to, const V& from) {
   }
 }
 
+// A mapping of other extents whose indices begin where those of `old` do.
+template <class M>
+M mapping_like(const M& old, const typename M::extents_type& extents) {
+  if constexpr (requires { old.from_zero(); }) {
+    index_t begins[max_rank + 1] = {};
+    for (int r = 0; r < extents.rank() && r < old.extents().rank(); ++r) begins[r] = old.begin(r);
+    return M(extents, begins);
+  } else {
+    return M(extents);
+  }
+}
+
 // An array of the new shape on the instance and with the label of `view`.
 template <class V, class... I>
 V create_like(const V& view, I... extents) {
   const index_t given[] = {static_cast<index_t>(extents)..., 0};
-  const typename V::mapping_type mapping{typename V::extents_type(given, sizeof...(I))};
+  const auto mapping = mapping_like(view.mapping(), typename V::extents_type(given, sizeof...(I)));
   CreateOptions<typename V::device_type> options{};
   if (view.allocation().get())
     options.device = typename V::device_type(view.allocation().get()->space.instance);
@@ -70,7 +82,7 @@ void realloc(V& view, I... extents) {
   char label[256] = {};
   for (int i = 0; i < 255 && view.label()[i]; ++i) label[i] = view.label()[i];
   const index_t given[] = {static_cast<index_t>(extents)..., 0};
-  const typename V::mapping_type mapping{typename V::extents_type(given, sizeof...(I))};
+  const auto mapping = detail::mapping_like(view.mapping(), typename V::extents_type(given, sizeof...(I)));
   detail::CreateOptions<typename V::device_type> options{};
   options.device = typename V::device_type(view.allocation().get()->space.instance);
   view = nothing;

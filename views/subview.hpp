@@ -7,7 +7,11 @@
 // An index drops its dimension, a range or `all` keeps it; kept dimensions count from 0. The result keeps the
 // layout of the array where its strides allow (rows of right, columns of left), has LayoutTiledPart where it
 // keeps the left-most dimension of a tiled array, and LayoutStrided elsewhere. Extents fixed at compile time
-// stay so under `all`. Callable on hosts and in kernels; checked builds check the bounds.
+// stay so under `all`. Callable on hosts and in kernels.
+//
+// Checked builds check the bounds, and that the rows asked for by number are resident. On the host a bad part
+// throws LayoutError; in a kernel it is logged like a bad access (see core/check.hpp), and so are all accesses
+// to the part, which is a null view.
 #pragma once
 
 #include <utility>
@@ -94,8 +98,8 @@ constexpr auto subview_layout() {
 
 // The extents of the kept dimensions; those under `all` stay fixed at compile time.
 template <class E, class... A>
-struct SubExtentRule {
-  static constexpr Part part[] = {part_of<A>()..., Part::All};
+struct SubExtents {
+  static constexpr Part part[sizeof...(A) + 1] = {part_of<A>()..., Part::All};  // clang 14 needs the bound
   static constexpr int kept = ((part_of<A>() != Part::Index) + ... + 0);
 
   static constexpr index_t static_extent(int k) {
@@ -106,15 +110,9 @@ struct SubExtentRule {
     }
     return dynamic;
   }
-};
-template <class E, class... A>
-struct SubExtents : SubExtentRule<E, A...> {
-  // Needs the rule complete: clang 14 does not see its functions in the class that they are in.
   template <std::size_t... K>
-  static auto make(std::index_sequence<K...>)
-      -> Extents<SubExtentRule<E, A...>::static_extent(static_cast<int>(K))...>;
-  using type =
-      decltype(make(std::make_index_sequence<static_cast<std::size_t>(SubExtentRule<E, A...>::kept)>()));
+  static Extents<static_extent(static_cast<int>(K))...> make(std::index_sequence<K...>);
+  using type = decltype(make(std::make_index_sequence<kept>()));
 };
 
 // First index and number of indices of one argument.
@@ -126,6 +124,57 @@ STRATA_FUNCTION constexpr Range bounds_of(const A& argument, index_t begin, inde
   else return {static_cast<index_t>(argument), static_cast<index_t>(argument) + 1};
 }
 
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+// Tells of a part [bounds.first, bounds.last) of dimension r that does not exist; of too few or many arguments
+// where r is the rank or more.
+template <class V>
+STRATA_FUNCTION void report_bad_part([[maybe_unused]] const V& view, [[maybe_unused]] const Range* bounds,
+                                     [[maybe_unused]] int count, [[maybe_unused]] int r) {
+#if !defined(__CUDA_ARCH__)
+  if (current_check == nullptr) {
+    if (count != view.rank()) fail_rank(view.rank(), count, "subview: one argument for each dimension");
+    fail_layout("subview: a range leaves its dimension or the resident rows (first, last)", bounds[r].first,
+                bounds[r].last);
+  }
+  CheckRecord found;
+  found.data = view.data();
+  found.count = count;
+  found.rank = view.rank();
+  for (int q = 0; q < count; ++q)  // the end of a range that is at fault where it is the end
+    found.index[q] = bounds[q].last > view.end(q) && bounds[q].first >= view.begin(q) ? bounds[q].last - 1
+                                                                                        : bounds[q].first;
+  for (int q = 0; q < view.rank(); ++q) {
+    found.begin[q] = view.begin(q);
+    found.end[q] = view.end(q);
+  }
+  found.resident_begin = view.rank() > 0 ? view.begin(0) : 0;
+  found.resident_end = view.rank() > 0 ? view.end(0) : 0;
+  if constexpr (requires { view.mapping().resident(); })
+    if (view.rank() > 0) {
+      found.resident_begin = view.mapping().resident().begin;
+      found.resident_end = view.mapping().resident().end;
+    }
+  report_bad_access(found);
+#endif
+}
+
+// Whether the parts that `bounds` select exist; tells where not. `by_number`: rows were not asked for by `all`.
+template <class V>
+STRATA_FUNCTION bool parts_exist(const V& view, const Range* bounds, int count, [[maybe_unused]] bool by_number) {
+  int bad = count == view.rank() ? -1 : count;
+  for (int r = 0; r < count && bad < 0; ++r)
+    if (bounds[r].first < view.begin(r) || bounds[r].last > view.end(r)) bad = r;
+  if constexpr (requires { view.mapping().resident(); }) {
+    if (bad < 0 && count > 0 && by_number && bounds[0].size() > 0) {
+      const ResidentRows rows = view.mapping().resident();
+      if (bounds[0].first < rows.begin || bounds[0].last > rows.end) bad = 0;
+    }
+  }
+  if (bad >= 0) report_bad_part(view, bounds, count, bad);
+  return bad < 0;
+}
+#endif
+
 template <class M>
 concept Described = requires(const M& m) {
   m.describe();
@@ -133,9 +182,10 @@ concept Described = requires(const M& m) {
 
 }  // namespace detail
 
-/// The part of `view` that `arguments`, one for each dimension, select.
+/// The part of `view` that `arguments`, one for each dimension, select. By value: in device code the constant
+/// `all` has no address.
 template <class T, class D, class E, class L, class A, class... Arguments>
-STRATA_FUNCTION constexpr auto subview(const View<T, D, E, L, A>& view, const Arguments&... arguments) {
+STRATA_FUNCTION constexpr auto subview(const View<T, D, E, L, A>& view, Arguments... arguments) {
   using M = typename View<T, D, E, L, A>::mapping_type;
   constexpr int count = sizeof...(Arguments);
   if constexpr (!E::has_dynamic_rank)
@@ -154,13 +204,11 @@ STRATA_FUNCTION constexpr auto subview(const View<T, D, E, L, A>& view, const Ar
 
   const LayoutDescriptor d = view.mapping().describe();
   index_t extent[count + 1] = {}, stride[count + 1] = {}, from_zero[count + 1] = {};
+  [[maybe_unused]] Range selected[count + 1] = {};
   int r = 0, kept = 0;
   [[maybe_unused]] const auto take = [&](const auto& argument) {
     const Range bounds = detail::bounds_of(argument, view.begin(r), view.extent(r));
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-    if (r < d.rank && (bounds.first < view.begin(r) || bounds.last > view.end(r)))
-      detail::fail_layout("subview: a range leaves its dimension (first, last)", bounds.first, bounds.last);
-#endif
+    selected[r] = bounds;
     from_zero[r] = bounds.first - view.begin(r);
     if constexpr (detail::part_of<std::remove_cvref_t<decltype(argument)>>() != detail::Part::Index) {
       extent[kept] = bounds.last - bounds.first;
@@ -170,10 +218,13 @@ STRATA_FUNCTION constexpr auto subview(const View<T, D, E, L, A>& view, const Ar
     ++r;
   };
   (take(arguments), ...);
+  const NewExtents extents(extent, detail::SubExtents<E, Arguments...>::kept);
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+  constexpr detail::Part part[] = {detail::part_of<Arguments>()..., detail::Part::All};
+  if (!detail::parts_exist(view, selected, count, part[0] != detail::Part::All)) return Result();
+#endif
   if (E::has_dynamic_rank && count != view.rank())
     detail::fail_rank(view.rank(), count, "subview: one argument for each dimension");
-
-  const NewExtents extents(extent, detail::SubExtents<E, Arguments...>::kept);
   T* const data = view.data() + offset_of(d, from_zero);
   if constexpr ((detail::tile_of<Plain>) > 0 &&
                 std::is_same_v<NewLayout, LayoutTiledPart<detail::tile_of<Plain>>>) {

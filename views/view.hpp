@@ -42,6 +42,18 @@ template <class T>
 struct DummyElement {
   alignas(T) static inline char storage[sizeof(T)] = {};
 };
+#if defined(__CUDACC__)
+template <class T>
+alignas(T) static __device__ char device_dummy[sizeof(T)];
+#endif
+template <class T>
+STRATA_FUNCTION T* dummy_element() {
+#if defined(__CUDA_ARCH__)
+  return reinterpret_cast<T*>(device_dummy<T>);
+#else
+  return reinterpret_cast<T*>(DummyElement<T>::storage);
+#endif
+}
 
 // What a view holds of its allocation: a counted reference, or nothing.
 template <bool Managed>
@@ -116,10 +128,10 @@ class View : private detail::Ownership<is_managed_v<AccessType>> {
   /// A view of memory that somebody else owns and keeps alive: `data` must be memory of the device.
   constexpr View(T* data, const mapping_type& mapping) : data_(data), mapping_(mapping) {}
   template <class... I>
-  requires((std::is_convertible_v<I, index_t> && ...) &&
+  requires(sizeof...(I) > 0 && (IndexLike<I> && ...) &&
            std::is_constructible_v<ExtentsType, I...>) constexpr explicit View(T* data, I... extents)
       : data_(data), mapping_(ExtentsType(extents...)) {}
-  /// A view of memory of rank 0 that somebody else owns.
+  /// The same where the type fixes all extents.
   constexpr explicit View(T* data) requires(ExtentsType::dynamic_count == 0)
       : data_(data), mapping_(ExtentsType()) {}
 
@@ -136,7 +148,17 @@ class View : private detail::Ownership<is_managed_v<AccessType>> {
       STRATA_FUNCTION View(const View<U, D, ExtentsType, L, A>& other)
       : Owner(other.allocation()), data_(other.data()), mapping_(other.mapping()) {}
 
-  /// The element at a multi-index. Checked builds check every index (see core/check.hpp).
+  /// The same, of an array whose type fixes more extents: an MDArray<T, D, 3> is an MDArray<T, D, rank<2>>.
+  template <class U, class D, class E, class A>
+  requires(detail::widens<E, ExtentsType>() && std::is_convertible_v<U (*)[], T (*)[]> &&
+           std::is_same_v<typename D::memory_space, memory_space> &&
+           std::is_constructible_v<mapping_type, const typename LayoutType::template mapping<E>&>)
+      STRATA_FUNCTION View(const View<U, D, E, LayoutType, A>& other)
+      : Owner(other.allocation()), data_(other.data()), mapping_(other.mapping()) {}
+
+  /// The element at a multi-index. Checked builds check every index (see core/check.hpp). Arrays whose rank is
+  /// known at run time only may leave out trailing indices: all of them with LayoutLeft (they are 0), those of
+  /// extents of 1 with every layout.
   template <IndexLike... I>
   STRATA_FUNCTION constexpr reference operator()(I... i) const {
     if constexpr (!ExtentsType::has_dynamic_rank)
@@ -147,7 +169,7 @@ class View : private detail::Ownership<is_managed_v<AccessType>> {
                     "strata: an element access has more indices than this view can have dimensions");
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
     if (!in_bounds(i...)) [[unlikely]]
-      return AccessType::at(reinterpret_cast<T*>(detail::DummyElement<value_type>::storage));
+      return AccessType::at(static_cast<T*>(detail::dummy_element<value_type>()));
 #endif
     return AccessType::at(memory_space::resolve(data_) + mapping_(i...));
   }
@@ -223,7 +245,8 @@ class View : private detail::Ownership<is_managed_v<AccessType>> {
     if constexpr (ExtentsType::has_dynamic_rank) {
       bool may_omit = false;
       if constexpr (requires(const mapping_type& m) { m.stride(0); }) may_omit = mapping_.stride(0) == 1;
-      for (int r = count; r < rank(); ++r) good = good && (may_omit || extent(r) == 1);
+      for (int r = count; r < rank(); ++r)
+        good = good && (may_omit || extent(r) == 1) && begin(r) <= 0 && 0 < end(r);
     }
     for (int r = 0; r < count && r < rank(); ++r) good = good && index[r] >= begin(r) && index[r] < end(r);
     index_t resident_begin = rank() > 0 ? begin(0) : 0, resident_end = rank() > 0 ? end(0) : 0;

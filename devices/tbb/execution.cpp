@@ -9,8 +9,8 @@ namespace strata::inline STRATA_ABI {
 
 namespace {
 
-// Pieces are planned as on Threads, and handed to oneTBB as a range of pieces: static schedules keep one
-// piece a worker, dynamic ones let TBB balance many.
+// Pieces are planned as on Threads, and handed to oneTBB as a range of pieces, in a context of their own: a
+// caller whose task group was cancelled still gets its launch done.
 void run(const void*, const detail::ChunkRange& range, detail::ChunkFunction function) {
   const int workers = tbb::this_task_arena::max_concurrency();
   const detail::ChunkPlan plan(range, workers);
@@ -24,7 +24,11 @@ void run(const void*, const detail::ChunkRange& range, detail::ChunkFunction fun
     const int worker = tbb::this_task_arena::current_thread_index();
     for (Count k = pieces.begin(); k < pieces.end(); ++k) function(plan.begin(k), plan.end(k), worker);
   };
-  tbb::parallel_for(tbb::blocked_range<Count>(0, plan.count()), piece, tbb::simple_partitioner());
+  const tbb::blocked_range<Count> pieces(0, plan.count());
+  tbb::task_group_context alone(tbb::task_group_context::isolated);
+  if (range.schedule == detail::Schedule::Static)
+    tbb::parallel_for(pieces, piece, tbb::static_partitioner(), alone);
+  else tbb::parallel_for(pieces, piece, tbb::simple_partitioner(), alone);
 }
 
 }  // namespace

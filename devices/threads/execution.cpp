@@ -8,42 +8,33 @@ namespace strata::inline STRATA_ABI {
 
 namespace {
 
-// Started by the first launch, stopped by the end of the runtime; the pointer is never destroyed, so that
-// launches from static destructors find either a pool or the error of an ended runtime.
-struct Pool {
-  std::unique_ptr<detail::WorkerPool> workers;
-  int size = 0;
-
-  Pool() {
+// Started by the first launch and never destroyed: at the end of the runtime another thread may be in a
+// region, and launches from static destructors must find the error of an ended runtime. Its threads sleep
+// then.
+detail::WorkerPool& pool() {
+  static auto* const workers = [] {
     const Settings& s = settings();
-    workers = std::make_unique<detail::WorkerPool>(
-        detail::WorkerPool::Options{.workers = s.threads, .pin = s.pin, .spin_us = s.spin_us});
-    size = workers->size();
+    auto* const team = new detail::WorkerPool({.workers = s.threads, .pin = s.pin, .spin_us = s.spin_us});
+    // The end waits for the region under way, by taking a turn. A kernel that calls exit() must not wait for
+    // itself.
     detail::at_end([]() noexcept {
-      // A kernel that calls exit() cannot wait for itself: then the threads end with the process.
-      auto& team = pool().workers;
-      if (team->in_region()) static_cast<void>(team.release());
-      else team.reset();
+      if (!pool().in_region())
+        pool().run({.begin = 0, .end = 1}, {[](const void*, index_t, index_t, int) {}, nullptr});
     });
-  }
-  static Pool& pool() {
-    static auto* const instance = new Pool;
-    return *instance;
-  }
-};
+    return team;
+  }();
+  return *workers;
+}
 
 void run(const void*, const detail::ChunkRange& range, detail::ChunkFunction function) {
-  Pool::pool().workers->run(range, function);
+  pool().run(range, function);
 }
 
 }  // namespace
 
 Threads::Threads(int index) { detail::require_only_instance(name, index); }
 
-int Threads::concurrency() {
-  const Pool& pool = Pool::pool();
-  return pool.workers && pool.workers->in_region() ? 1 : pool.size;  // nested launches run inline
-}
+int Threads::concurrency() { return pool().in_region() ? 1 : pool().size(); }  // nested launches run inline
 
 detail::Runner Threads::runner() {
   detail::require_running("a launch on Threads");

@@ -12,12 +12,14 @@
 namespace perf {
 
 /// A triad (24 bytes an item in double, see plain_loops.hpp) by `threads` plain threads over three arrays of
-/// `bytes` in all, as a competitor.
+/// `bytes` in all, as a competitor. In cache `passes` over them hide what it costs to set several threads
+/// going.
 template <class T>
 class TriadCeiling {
  public:
-  TriadCeiling(double bytes, int threads)
+  TriadCeiling(double bytes, int threads, int passes = 1)
       : n_(static_cast<std::ptrdiff_t>(bytes / 3 / sizeof(T)) / 64 * 64 + 64),
+        passes_(passes),
         data_(allocate(3 * static_cast<std::size_t>(n_) * sizeof(T))),
         team_(std::make_unique<PlainTeam>(threads)) {
     // Touched first by the threads that will use it.
@@ -41,14 +43,17 @@ class TriadCeiling {
       });
     });
   }
-  double triad_bytes() const { return 3.0 * static_cast<double>(n_) * sizeof(T); }
-  double scale_bytes() const { return 2.0 * static_cast<double>(n_) * sizeof(T); }
+  double triad_bytes() const { return 3.0 * passes_ * static_cast<double>(n_) * sizeof(T); }
+  double scale_bytes() const { return 2.0 * passes_ * static_cast<double>(n_) * sizeof(T); }
 
  private:
   template <class F>
   void split(const F& part) {
-    if (team_->size() == 1) part(0, n_);
-    else team_->split(n_, part);
+    const auto all_passes = [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
+      for (int p = 0; p < passes_; ++p) part(begin, end);
+    };
+    if (team_->size() == 1) all_passes(0, n_);
+    else team_->split(n_, all_passes);
   }
   T* at(int array) const { return static_cast<T*>(data_.get()) + array * n_; }
 
@@ -56,6 +61,7 @@ class TriadCeiling {
   static Memory allocate(std::size_t bytes);
 
   std::ptrdiff_t n_;
+  int passes_;
   Memory data_;
   std::unique_ptr<PlainTeam> team_;
 };
