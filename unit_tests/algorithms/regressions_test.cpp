@@ -1,16 +1,115 @@
-#include <strata/strata.hpp>
-#include <gtest/gtest.h>
-#include <set>
+// Corners that were wrong once.
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
 #include <mutex>
+#include <set>
 #include <thread>
+
+#include "test_devices.hpp"
+
+namespace {
+
 using namespace strata;
-TEST(A, Ends) { long n=0; parallel_reduce(on(Serial{}), range(INT64_MAX-10, INT64_MAX), [](auto, long& s){ ++s; }, Sum(n)); EXPECT_EQ(n,10); 
- long m=0; parallel_scan(on(Threads{}), range(INT64_MAX-10, INT64_MAX), [](auto, long& s, bool){ ++s; }, Sum(m)); EXPECT_EQ(m,10);
- long k=0; parallel_reduce(on(Serial{}), range(INT64_MIN, INT64_MIN+10), [](auto, long& s){ ++s; }, Sum(k)); EXPECT_EQ(k,10);}
-TEST(A, Tile) { int hit[8]={}; parallel_for(on(Serial{}), mdrange({1,0},{5,4},{INT64_MAX,1}), [&](auto i, auto){ ++hit[i]; }); EXPECT_EQ(hit[4],4); }
-TEST(A, Dyn) { EXPECT_EQ(range(8).chunk(7).dynamic().chunk_size, 7); std::mutex mu; std::set<std::thread::id> ids;
- double s=0, t=0; auto k=[&](auto i, double& v){ { std::lock_guard l(mu); ids.insert(std::this_thread::get_id()); } std::this_thread::sleep_for(std::chrono::milliseconds(2)); v += 1.0/(1+i); };
- parallel_reduce(on(Threads{}), range(64).dynamic(), k, Sum(s)); EXPECT_EQ(ids.size(), (size_t)Threads::concurrency());
- parallel_reduce(on(Serial{}), range(64), k, Sum(t)); EXPECT_EQ(s,t); }
-TEST(A, Scan) { auto x=create<MDArray<int,Threads,rank<1>>>("x",5), y=create<MDArray<int,Threads,rank<1>>>("y",4); EXPECT_THROW(inclusive_scan(x,y), ShapeMismatch); }
-TEST(A, End) { std::thread t([]{ try { for(;;) parallel_for(on(Threads{}), 100000, [](auto){}); } catch (const RuntimeEnded&) {} }); std::this_thread::sleep_for(std::chrono::milliseconds(50)); finalize(); t.join(); }
+
+struct CountOne {
+  void operator()(auto, long& n) const { ++n; }
+  void operator()(auto, long& n, bool) const { ++n; }
+};
+
+TEST(RangesAtTheEndsOf64Bits, AreReducedAndScannedWhole) {
+  const Range last = range(INT64_MAX - 10, INT64_MAX), first = range(INT64_MIN, INT64_MIN + 10);
+  long reduced_last = 0, reduced_first = 0, scanned = 0;
+
+  parallel_reduce(on(Threads{}), last, CountOne{}, Sum(reduced_last));
+  parallel_reduce(on(Serial{}), first, CountOne{}, Sum(reduced_first));
+  parallel_scan(on(Threads{}), last, CountOne{}, Sum(scanned));
+
+  EXPECT_EQ(reduced_last, 10);
+  EXPECT_EQ(reduced_first, 10);
+  EXPECT_EQ(scanned, 10);
+}
+
+TEST(ATileLongerThanItsRange, IsCutToIt) {
+  int hits[6] = {};
+
+  parallel_for(on(Serial{}), mdrange({1, 0}, {5, 4}, {INT64_MAX, 1}), [&](auto i, auto) { ++hits[i]; });
+
+  EXPECT_EQ(hits[0], 0);
+  for (int i = 1; i < 5; ++i) EXPECT_EQ(hits[i], 4);
+}
+
+TEST(ARange, KeepsItsChunkWhenItBecomesDynamic) { EXPECT_EQ(range(8).chunk(7).dynamic().chunk_size, 7); }
+
+TEST(AUsersChunk, IsNotRoundedUpToLanes) {
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+
+  parallel_for(on(Threads{}), range(16).chunk(1), [&](auto) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const std::lock_guard lock(mutex);
+    threads.insert(std::this_thread::get_id());
+  });
+
+  EXPECT_EQ(threads.size(), static_cast<std::size_t>(std::min(16, Threads::concurrency())));
+}
+
+TEST(ADynamicReductionOfFewItems, UsesAllThreadsAndGivesTheSameBits) {
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  double shared = 0, alone = 0;
+  const auto harmonic = [&](auto i, double& sum) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    sum += 1.0 / static_cast<double>(1 + i);
+    const std::lock_guard lock(mutex);
+    threads.insert(std::this_thread::get_id());
+  };
+
+  parallel_reduce(on(Serial{}), range(100), harmonic, Sum(alone));
+  threads.clear();
+  parallel_reduce(on(Threads{}), range(100).dynamic(), harmonic, Sum(shared));
+
+  EXPECT_EQ(shared, alone);
+  EXPECT_EQ(threads.size(), static_cast<std::size_t>(std::min(64, Threads::concurrency())));
+}
+
+TEST(ScansOfElements, NeedViewsOfOneIndexRange) {
+  const auto x = create<MDArray<int, Threads, rank<1>>>("x", 5),
+             y = create<MDArray<int, Threads, rank<1>>>("y", 4);
+
+  EXPECT_THROW(inclusive_scan(x, y), ShapeMismatch);
+}
+
+TEST(AResultViewTooShortForTheValue, IsRefusedAtLaunch) {
+  struct Counts {
+    using device_type = Serial;
+    using value_type = int[];
+    int value_count = 20;
+    void operator()(int, int*) const {}
+    void init(int*) const {}
+    void join(int*, const int*) const {}
+  };
+  const auto result = create<MDArray<int, Serial, rank<1>>>("result", 2);
+
+  EXPECT_THROW(parallel_reduce(10, Counts{}, result), ShapeMismatch);
+}
+
+TEST(AnEndOfTheRuntimeDuringLaunches, NeitherHangsNorCrashes) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto end_amid_launches = [] {
+    std::thread launcher([] {
+      try {
+        while (true) parallel_for(on(Threads{}), 100000, [](auto) {});
+      } catch (const RuntimeEnded&) {
+      }
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    finalize();
+    launcher.join();
+    std::_Exit(0);
+  };
+
+  EXPECT_EXIT(end_amid_launches(), ::testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
