@@ -22,3 +22,4 @@
 #include <strata/views/resize.hpp>
 #include <strata/views/slice.hpp>
 #include <strata/views/subview.hpp>
+#include <strata/views/view_as.hpp>

@@ -86,9 +86,12 @@ void normalise(Digits digits, index_t element_bytes, CopyPiece& piece) {
   drop_units(digits);
   ascend(digits, piece);
   fuse(digits);
-  std::sort(digits.begin(), digits.end(), [](const Digit& a, const Digit& b) {
+  const auto before = [](const Digit& a, const Digit& b) {
     return std::pair(a.dst, std::abs(a.src)) > std::pair(b.dst, std::abs(b.src));
-  });
+  };
+  // At most ten: by insertion, since g++ 12 warns of std::sort on so short an array.
+  for (Digit* d = digits.begin(); d != digits.end(); ++d)
+    std::rotate(std::upper_bound(digits.begin(), d, *d, before), d, d + 1);
 
   piece.run_bytes = element_bytes;
   for (const Digit& d : digits) {

@@ -62,7 +62,8 @@ struct Index32 {
 
 namespace detail {
 
-// Whether extents of type `From` are also of type `To`, another one of the same rank that fixes fewer of them.
+// Whether extents of type `From` are also of type `To`, another one of the same rank that fixes fewer of
+// them.
 template <class From, class To>
 constexpr bool widens() {
   if constexpr (std::is_same_v<From, To> || From::has_dynamic_rank || To::has_dynamic_rank) {

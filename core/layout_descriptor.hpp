@@ -48,6 +48,27 @@ STRATA_FUNCTION constexpr index_t offset_of(const LayoutDescriptor& layout, cons
   return result;
 }
 
+/// Offsets in elements, the highest inclusive.
+struct OffsetBounds {
+  index_t lowest;
+  index_t highest;
+};
+
+/// Between which offsets the elements lie of an array that is not empty. A layout without strides is taken to
+/// begin at offset 0.
+STRATA_FUNCTION constexpr OffsetBounds offset_bounds(const LayoutDescriptor& layout) {
+  if (layout.offset != nullptr) return {0, layout.span - 1};
+  OffsetBounds bounds{layout.shift, layout.shift};
+  for (int r = 0; r < layout.rank; ++r) {
+    index_t first = 0, last = (layout.extent[r] - 1) * layout.stride[r];
+    // Tiles are at least as far apart as their lanes, so that the last row lies highest.
+    if (r == 0) first = leading_offset(layout, 0), last = leading_offset(layout, layout.extent[0] - 1);
+    bounds.lowest += first < last ? first : last;
+    bounds.highest += first < last ? last : first;
+  }
+  return bounds;
+}
+
 /// The number of elements: the product of the extents, 1 for rank 0. An empty array may have other extents
 /// whose product overflows.
 STRATA_FUNCTION constexpr index_t element_count(const LayoutDescriptor& layout) {

@@ -1,10 +1,10 @@
 // LayoutRight: the right-most index is fastest, as in C. Rows are contiguous, so slices and halos are one
 // copy.
 //
-// Where the rank is known at run time only, an access needs as many indices as the array has dimensions, but for
-// trailing dimensions of extent 1: one index is taken for that of an array of rank 1, whose unit stride the
-// compiler can see only so, and several for rows of that many dimensions. Checked builds refuse other accesses;
-// `x(i)` as element (i, 0, ...) is LayoutLeft's, and so MultiVector's.
+// Where the rank is known at run time only, an access needs as many indices as the array has dimensions, but
+// for trailing dimensions of extent 1: one index is taken for that of an array of rank 1, whose unit stride
+// the compiler can see only so, and several for rows of that many dimensions. Checked builds refuse other
+// accesses; `x(i)` as element (i, 0, ...) is LayoutLeft's, and so MultiVector's.
 #pragma once
 
 #include <strata/core/layout.hpp>

@@ -76,11 +76,17 @@ void kernels() {
   auto m = create<MDArray<int, Device, rank<2>>>("m", 30, 40);
   parallel_for(on(Device{}), mdrange({30, 40}), [=](auto i, auto j) { m(i, j) = i == j; });
 
+  auto hits = create<MDArray<int, Device, rank<1>>>("hits", 10);
+  parallel_for(on(Device{}), 100,                                    // every access atomic: indices may share elements;
+               [h = atomic(hits)](auto i) { h(i % 10) += 1; });      // also read_only(x) and unmanaged(x)
+
   double sum = 0;
   int ones = 0;
   parallel_reduce(on(Device{}), 100, [=](auto i, double& s) { s += x(i); }, Sum(sum));
   parallel_reduce(on(Device{}), mdrange({30, 40}), [=](auto i, auto j, int& n) { n += m(i, j); }, Sum(ones));
-  check(sum == 100 * 3 + 80 && ones == 30);
+  int hit = 0;
+  deep_copy(hit, subview(hits, 3));
+  check(sum == 100 * 3 + 80 && ones == 30 && hit == 10);
 }
 //! [kernel]
 

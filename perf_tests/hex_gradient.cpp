@@ -144,12 +144,12 @@ int main(int argc, char** argv) {
     std::vector<std::pair<index_t, const char*>> sizes = {
         {256, "in cache"}, {1024, "in cache"}, {400000, "out of cache"}};
     if (options.n > 0) sizes = {{options.n, "size given"}};
-    for (const auto& [n, where] : sizes) {
-      const Setting<T> setting{options, report, type, n, where};
+    for (const auto& size : sizes) {
+      const Setting<T> setting{options, report, type, size.first, size.second};
       for_each_device(options, [&](auto device) {
         using D = decltype(device);
         if constexpr (std::is_same_v<D, strata::Serial>) one_core(setting);
-        else if (n >= 10000) one_device<T, D>(setting);
+        else if (setting.n >= 10000) one_device<T, D>(setting);
       });
     }
   });

@@ -76,6 +76,7 @@ int main(int argc, char** argv) {
       "\nGram-Schmidt: %d vectors of %lld doubles; hexahedral gradient: %lld elements, 48 doubles each.\n",
       vectors, static_cast<long long>(vector_length), static_cast<long long>(elements));
   std::printf(
+      "Two vectors may stay in the last cache, so Gram-Schmidt may exceed triad, which is of memory.\n"
       "Serial uses one processor. Emulated is an accelerator for tests: its speed is not a machine's.\n");
   std::printf("Left out: %sCuda (this version of Strata does not have it yet).\n",
               STRATA_HAS_TBB ? "" : "Tbb (built without oneTBB), ");

@@ -1,4 +1,5 @@
 // AtomicReference: a reference through which every access is one atomic operation, relaxed, at device scope.
+// On CUDA by the compiler's own atomic functions, of 12.8 and later.
 #pragma once
 
 #include <type_traits>
@@ -8,7 +9,8 @@
 namespace strata::inline STRATA_ABI {
 
 /// Refers to an arithmetic value of 1 to 8 bytes, naturally aligned. Reading and assigning are atomic loads
-/// and stores; `+=` and the like are single atomic updates that return the new value, `x++` and `x--` the old.
+/// and stores; `+=` and the like are single atomic updates that return the new value, `x++` and `x--` the
+/// old.
 template <class T>
 class AtomicReference {
  public:

@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
@@ -46,7 +47,85 @@ class CopyScope {
   HookEvent event_{.kind = EventKind::BeginCopy};
 };
 
+[[noreturn]] void fail_resident(const char* label, SpaceId space, const LayoutDescriptor& layout) {
+  std::string shape;
+  for (int r = 0; r < layout.rank; ++r) shape += (r ? ", " : "") + std::to_string(layout.extent[r]);
+  throw OutOfBounds("a copy or fill of \"" + std::string(label) + "\" on " + describe_space(space) +
+                    ", of shape (" + shape +
+                    "), touches elements that its memory does not hold: it is a slice; copy the rows that " +
+                    "it holds with deep_copy_rows, or copy and fill a subview of them");
+}
+
 }  // namespace
+
+bool lies_within(const void* begin, std::size_t bytes, const void* data, const LayoutDescriptor& layout,
+                 std::size_t element_bytes) {
+  if (element_count(layout) == 0) return true;
+  // Addresses of device memory are numbers here; differences of pointers are for elements of one array.
+  const auto address = reinterpret_cast<std::uintptr_t>(data),
+             first = reinterpret_cast<std::uintptr_t>(begin);
+  const auto size = static_cast<index_t>(element_bytes);
+  const OffsetBounds bounds = offset_bounds(layout);
+  // In whole elements, downwards: nothing overflows, and an array may begin anywhere.
+  const auto before = static_cast<index_t>(address - first);  // negative where it begins below
+  const index_t lowest = -(before >= 0 ? before / size : -((-before + size - 1) / size));
+  const index_t room = static_cast<index_t>(bytes) - before;
+  const index_t end = room >= 0 ? room / size : -((-room + size - 1) / size);
+  return bounds.lowest >= lowest && bounds.highest < end;
+}
+
+void check_resident(const Allocation& record, const void* data, const LayoutDescriptor& layout,
+                    std::size_t element_bytes) {
+  if (!lies_within(record.data, record.bytes, data, layout, element_bytes))
+    fail_resident(record.label, record.space, layout);
+}
+
+int instance_of(SpaceId space, const void* data, const LayoutDescriptor& layout, std::size_t element_bytes) {
+  struct Search {
+    SpaceId space;
+    const void* data;
+    const LayoutDescriptor* layout;
+    std::size_t element_bytes;
+    bool inside = true;
+    std::string label;
+  } search{space, data, &layout, element_bytes, true, {}};
+  visit_allocations(
+      [](void* context, const AllocationInfo& info) {
+        auto& s = *static_cast<Search*>(context);
+        const auto at =
+            reinterpret_cast<std::uintptr_t>(s.data) - reinterpret_cast<std::uintptr_t>(info.data);
+        if (info.space.kind != s.space.kind || at >= info.bytes) return;
+        s.space.instance = info.space.instance;
+        s.inside = lies_within(info.data, info.bytes, s.data, *s.layout, s.element_bytes);
+        s.label = info.label;
+      },
+      &search);
+  if (!search.inside) fail_resident(search.label.c_str(), search.space, layout);
+  return search.space.instance;
+}
+
+void rethrow_creating(const char* label, const index_t* extents, int count) {
+  try {
+    throw;
+  } catch (const ExtentError& error) {
+    std::string shape;
+    for (int r = 0; r < count; ++r) shape += (r ? ", " : "") + std::to_string(extents[r]);
+    throw ExtentError("create \"" + std::string(label) + "\" with extents (" + shape + "): " + error.what());
+  }
+}
+
+void fail_rows(const char* label, ResidentRows rows, index_t extent) {
+  throw OutOfBounds(std::string("deep_copy_rows \"") + label + "\": it does not hold rows [" +
+                    std::to_string(rows.begin) + ", " + std::to_string(rows.end) + ") of its " +
+                    std::to_string(extent) + "; ask for rows that both arrays hold");
+}
+
+void fail_mirror(const char* label) {
+  throw LayoutError(
+      "create_mirror \"" + std::string(label) +
+      "\": it is a slice, which holds some rows of an array only; make a slice of the same rows on "
+      "the host with create_slice, and copy with deep_copy_rows");
+}
 
 Allocation* create_storage(DeviceInstance& instance, QueueState* queue, const char* label, index_t span,
                            std::size_t element_bytes, const LayoutDescriptor& layout, bool fill) {

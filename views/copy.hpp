@@ -32,6 +32,12 @@ index_t call_mapping(const void* raw, const index_t* i) {
   }
 }
 
+// Whether the indices of a mapping may begin elsewhere than at 0.
+template <class M>
+concept HasIndexRanges = requires(const M& m) {
+  m.from_zero();
+};
+
 /// How the elements of a mapping lie; `mapping` must outlive the description where it is user-supplied.
 template <class M>
 LayoutDescriptor describe(const M& mapping) {
@@ -48,15 +54,41 @@ LayoutDescriptor describe(const M& mapping) {
   }
 }
 
+/// Whether the elements that `layout` places around `data` lie in the `bytes` at `begin`; those of a slice,
+/// whose other rows are not there, do not.
+bool lies_within(const void* begin, std::size_t bytes, const void* data, const LayoutDescriptor& layout,
+                 std::size_t element_bytes);
+
+/// Throws OutOfBounds where they do not; `record` is the allocation of the array.
+void check_resident(const Allocation& record, const void* data, const LayoutDescriptor& layout,
+                    std::size_t element_bytes);
+
+/// Throws OutOfBounds: deep_copy_rows of rows that the array does not hold.
+[[noreturn]] void fail_rows(const char* label, ResidentRows rows, index_t extent);
+/// Throws LayoutError: the mirror of a slice.
+[[noreturn]] void fail_mirror(const char* label);
+
+/// The number of the instance whose live allocation holds `data`, in the memory of the kind of `space`, or
+/// that of `space` where there is none. Throws OutOfBounds as check_resident. Slow: it looks at all.
+int instance_of(SpaceId space, const void* data, const LayoutDescriptor& layout, std::size_t element_bytes);
+
 /// One side of a copy of `view`, whose mapping `layout` describes. Memory that an unmanaged view shows is
-/// taken to be of the device's first instance.
+/// that of the live allocation it points into; on hosts, and of memory that Strata did not allocate, it is
+/// taken to be of the device's first instance. Throws OutOfBounds where elements lie outside of the
+/// allocation.
 template <class V>
 CopySide copy_side(const V& view, const LayoutDescriptor& layout) {
+  constexpr std::size_t element_bytes = sizeof(typename V::value_type);
   auto* const data = const_cast<typename V::value_type*>(view.data());
-  if (const Allocation* const record = view.allocation().get())
+  if (const Allocation* const record = view.allocation().get()) {
+    check_resident(*record, data, layout, element_bytes);
     return {data, record->space, &layout, record->label, static_cast<DeviceInstance*>(record->owner)};
-  DeviceInstance& instance = typename V::device_type().backend();
-  return {data, instance.space(), &layout, "", &instance};
+  }
+  using D = typename V::device_type;
+  DeviceInstance* instance = &D().backend();
+  if constexpr (!V::memory_space::host_accessible)
+    instance = &D(instance_of(instance->space(), data, layout, element_bytes)).backend();
+  return {data, instance->space(), &layout, "", instance};
 }
 
 /// Copies on `queue`, or (null) after all work on both default queues, waiting for the copy. Both sides have

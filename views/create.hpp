@@ -31,6 +31,17 @@ struct CreateOptions {
   bool fill = true;
 
   void set(Uninitialized) { fill = false; }
+  template <class Other>
+  void set(const On<Other>&) {
+    static_assert(std::is_same_v<Other, D>,
+                  "strata: create: on(...) names another device than the array's type");
+  }
+  template <class Option>
+  void set(const Option&) {
+    static_assert(
+        std::is_same_v<Option, D>,
+        "strata: create: an argument is neither an extent (an integer) nor `uninitialized` nor on(...)");
+  }
   void set(const On<D>& where) {
     device = where.device;
     queue = where.queue.get();
@@ -41,14 +52,32 @@ struct CreateOptions {
 Allocation* create_storage(DeviceInstance& instance, QueueState* queue, const char* label, index_t span,
                            std::size_t element_bytes, const LayoutDescriptor& layout, bool fill);
 
+/// Throws the exception being handled; an ExtentError says what was to be created.
+[[noreturn]] void rethrow_creating(const char* label, const index_t* extents, int count);
+
+// A view of `span` elements of new storage; the view's address is `before` elements into it.
 template <class V>
 V create_with(const char* label, const typename V::mapping_type& mapping, index_t span,
-              const CreateOptions<typename V::device_type>& options) {
+              const CreateOptions<typename V::device_type>& options, index_t before = 0) {
   using T = typename V::value_type;
   const LayoutDescriptor layout = describe(mapping);
   const AllocationRef allocation(
       create_storage(options.device.backend(), options.queue, label, span, sizeof(T), layout, options.fill));
-  return V(allocation, static_cast<T*>(allocation.get()->data), mapping);
+  return V(allocation, static_cast<T*>(allocation.get()->data) + before, mapping);
+}
+
+// Storage for all elements of a mapping of somebody's own making, whose offsets may be negative.
+template <class V>
+V create_mapped(const char* label, const typename V::mapping_type& mapping,
+                const CreateOptions<typename V::device_type>& options) {
+  index_t span = mapping.required_span_size(), before = 0;
+  const LayoutDescriptor layout = describe(mapping);
+  if (element_count(layout) > 0) {
+    const OffsetBounds bounds = offset_bounds(layout);
+    if (bounds.lowest < 0) before = -bounds.lowest;
+    if (bounds.highest + 1 + before > span) span = bounds.highest + 1 + before;
+  }
+  return create_with<V>(label, mapping, span, options, before);
 }
 
 // Splits the arguments of create: first the extents, then the options.
@@ -59,14 +88,18 @@ V create_from(const char* label, CreateOptions<typename V::device_type> options,
 template <class V>
 V create_from(const char* label, const CreateOptions<typename V::device_type>& options,
               const index_t* extents, int count) {
-  const typename V::mapping_type mapping{typename V::extents_type(extents, count)};
-  return create_with<V>(label, mapping, mapping.required_span_size(), options);
+  try {
+    const typename V::mapping_type mapping{typename V::extents_type(extents, count)};
+    return create_with<V>(label, mapping, mapping.required_span_size(), options);
+  } catch (...) {
+    rethrow_creating(label, extents, count);
+  }
 }
 
 template <class V, class First, class... Rest>
 V create_from(const char* label, CreateOptions<typename V::device_type> options, const index_t* extents,
               int count, const First& first, const Rest&... rest) {
-  if constexpr (std::is_convertible_v<First, index_t>) {
+  if constexpr (IndexLike<First>) {
     index_t more[max_rank + 1] = {};
     if (count >= max_rank) fail_rank(count + 1, max_rank, "create: too many extents");
     for (int r = 0; r < count; ++r) more[r] = extents[r];
@@ -90,33 +123,31 @@ template <AnyView V, class... Arguments>
   return detail::create_from<V>(label, {}, none, 0, arguments...);
 }
 
-/// A new array with a mapping of one's own making: padded strides, offset ranges, a user-supplied layout.
+/// A new array with a mapping of one's own making: padded or negative strides, offset ranges, a user-supplied
+/// layout. The storage begins at the element of the lowest offset.
 template <AnyView V, class... Options>
 [[nodiscard]] V create(const char* label, const typename V::mapping_type& mapping,
                        const Options&... options) {
   detail::CreateOptions<typename V::device_type> chosen{};
   (chosen.set(options), ...);
-  return detail::create_with<V>(label, mapping, mapping.required_span_size(), chosen);
+  return detail::create_mapped<V>(label, mapping, chosen);
 }
 
-/// The paper's spellings (section 3.2): zero-filled arrays without a label.
+/// The paper's spellings (section 3.2): zero-filled arrays without a label (a value may have one).
 template <AnyView V, class... I>
-requires(std::is_convertible_v<I, index_t>&&...) [[nodiscard]] V create_mdarray(I... extents) {
-  return create<V>("", extents...);
-}
+requires(IndexLike<I>&&...) [[nodiscard]] V create_mdarray(I... extents) { return create<V>("", extents...); }
 /// The spelling of the paper's figure 5: create_mdarray<double, Device>(n, 10, 20).
 template <class T, class Device, class... I>
-requires(!AnyView<T> && (std::is_convertible_v<I, index_t> && ...))
-    [[nodiscard]] MDArray<T, Device> create_mdarray(I... extents) {
+requires(!AnyView<T> && (IndexLike<I> && ...)) [[nodiscard]] MDArray<T, Device> create_mdarray(I... extents) {
   return create<MDArray<T, Device>>("", extents...);
 }
 template <AnyView V, class... I>
-requires(std::is_convertible_v<I, index_t>&&...) [[nodiscard]] V create_multivector(I... extents) {
+requires(IndexLike<I>&&...) [[nodiscard]] V create_multivector(I... extents) {
   return create<V>("", extents...);
 }
 template <AnyView V>
-[[nodiscard]] V create_value() {
-  return create<V>("");
+[[nodiscard]] V create_value(const char* label = "") {
+  return create<V>(label);
 }
 
 }  // namespace strata::inline STRATA_ABI

@@ -12,12 +12,17 @@ namespace strata::inline STRATA_ABI {
 template <AnyView V>
 inline constexpr bool aliases_host = V::memory_space::host_accessible;
 
-/// A new array in host memory, of the same type, shape and layout; its elements are zero.
+/// A new array in host memory, of the same type, shape and layout; its elements are zero. Throws LayoutError
+/// for slices: create_slice makes one on the host.
 template <AnyView V>
 [[nodiscard]] typename V::HostMirror create_mirror(const V& view) {
   using Mirror = typename V::HostMirror;
   if (!view) return Mirror();
-  return detail::create_with<Mirror>(view.label(), view.mapping(), view.mapping().required_span_size(), {});
+  if (const detail::Allocation* const record = view.allocation().get())
+    if (!detail::lies_within(record->data, record->bytes, view.data(), detail::describe(view.mapping()),
+                             sizeof(typename V::value_type)))
+      detail::fail_mirror(view.label());
+  return detail::create_mapped<Mirror>(view.label(), view.mapping(), {});
 }
 
 /// The array itself where the host can touch it, else a new mirror: saves memory and copies. deep_copy

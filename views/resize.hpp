@@ -38,7 +38,7 @@ void copy_common(const V& to, const V& from) {
 // A mapping of other extents whose indices begin where those of `old` do.
 template <class M>
 M mapping_like(const M& old, const typename M::extents_type& extents) {
-  if constexpr (requires { old.from_zero(); }) {
+  if constexpr (HasIndexRanges<M>) {
     index_t begins[max_rank + 1] = {};
     for (int r = 0; r < extents.rank() && r < old.extents().rank(); ++r) begins[r] = old.begin(r);
     return M(extents, begins);

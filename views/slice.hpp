@@ -27,6 +27,20 @@ template <AnyView V, class... Options>
 
 namespace detail {
 
+// OutOfBounds unless the array has these rows, and in checked builds holds them. All builds refuse what
+// leaves the allocation (copy_side).
+template <class V>
+void check_rows(const V& view, ResidentRows rows) {
+  bool good = rows.begin >= 0 && rows.begin <= rows.end && rows.end <= view.extent(0);
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+  if constexpr (requires { view.mapping().resident(); })
+    if constexpr (!HasIndexRanges<typename V::mapping_type>)
+      good = good && (rows.begin == rows.end || (rows.begin >= view.mapping().resident().begin &&
+                                                 rows.end <= view.mapping().resident().end));
+#endif
+  if (!good) fail_rows(view.label(), rows, view.extent(0));
+}
+
 // The description of rows [rows.begin, rows.end) alone.
 inline LayoutDescriptor describe_rows(LayoutDescriptor d, ResidentRows rows) {
   if (d.tile_log2 >= 0) d.phase += rows.begin;
@@ -38,7 +52,8 @@ inline LayoutDescriptor describe_rows(LayoutDescriptor d, ResidentRows rows) {
 }  // namespace detail
 
 /// Copies rows [rows.begin, rows.end), global indices, between two arrays of the same shape, either of which
-/// may be a slice that holds them. Ordering and errors as deep_copy.
+/// may be a slice that holds them. Ordering and errors as deep_copy; OutOfBounds where an array does not hold
+/// the rows.
 template <AnyView D, AnyView S>
 void deep_copy_rows(const D& destination, const S& source, ResidentRows rows) {
   detail::check_copy_types<D, S>();
@@ -48,6 +63,8 @@ void deep_copy_rows(const D& destination, const S& source, ResidentRows rows) {
         source.mapping().describe();
       },
       "strata: deep_copy_rows: both layouts must describe their strides");
+  detail::check_rows(destination, rows);
+  detail::check_rows(source, rows);
   const LayoutDescriptor to = detail::describe_rows(destination.mapping().describe(), rows);
   const LayoutDescriptor from = detail::describe_rows(source.mapping().describe(), rows);
   detail::copy_arrays(detail::copy_side(destination, to), detail::copy_side(source, from),

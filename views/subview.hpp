@@ -10,8 +10,8 @@
 // stay so under `all`. Callable on hosts and in kernels.
 //
 // Checked builds check the bounds, and that the rows asked for by number are resident. On the host a bad part
-// throws LayoutError; in a kernel it is logged like a bad access (see core/check.hpp), and so are all accesses
-// to the part, which is a null view.
+// throws LayoutError; in a kernel it is logged like a bad access (see core/check.hpp), and so are all
+// accesses to the part, which is a null view.
 #pragma once
 
 #include <utility>
@@ -125,11 +125,12 @@ STRATA_FUNCTION constexpr Range bounds_of(const A& argument, index_t begin, inde
 }
 
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
-// Tells of a part [bounds.first, bounds.last) of dimension r that does not exist; of too few or many arguments
-// where r is the rank or more.
+// Tells of a part [bounds.first, bounds.last) of dimension r that does not exist; of too few or many
+// arguments where r is the rank or more.
 template <class V>
-STRATA_FUNCTION void report_bad_part([[maybe_unused]] const V& view, [[maybe_unused]] const Range* bounds,
-                                     [[maybe_unused]] int count, [[maybe_unused]] int r) {
+STRATA_FUNCTION constexpr void report_bad_part([[maybe_unused]] const V& view,
+                                               [[maybe_unused]] const Range* bounds,
+                                               [[maybe_unused]] int count, [[maybe_unused]] int r) {
 #if !defined(__CUDA_ARCH__)
   if (current_check == nullptr) {
     if (count != view.rank()) fail_rank(view.rank(), count, "subview: one argument for each dimension");
@@ -142,7 +143,7 @@ STRATA_FUNCTION void report_bad_part([[maybe_unused]] const V& view, [[maybe_unu
   found.rank = view.rank();
   for (int q = 0; q < count; ++q)  // the end of a range that is at fault where it is the end
     found.index[q] = bounds[q].last > view.end(q) && bounds[q].first >= view.begin(q) ? bounds[q].last - 1
-                                                                                        : bounds[q].first;
+                                                                                      : bounds[q].first;
   for (int q = 0; q < view.rank(); ++q) {
     found.begin[q] = view.begin(q);
     found.end[q] = view.end(q);
@@ -158,9 +159,11 @@ STRATA_FUNCTION void report_bad_part([[maybe_unused]] const V& view, [[maybe_unu
 #endif
 }
 
-// Whether the parts that `bounds` select exist; tells where not. `by_number`: rows were not asked for by `all`.
+// Whether the parts that `bounds` select exist; tells where not. `by_number`: rows were not asked for by
+// `all`.
 template <class V>
-STRATA_FUNCTION bool parts_exist(const V& view, const Range* bounds, int count, [[maybe_unused]] bool by_number) {
+STRATA_FUNCTION constexpr bool parts_exist(const V& view, const Range* bounds, int count,
+                                           [[maybe_unused]] bool by_number) {
   int bad = count == view.rank() ? -1 : count;
   for (int r = 0; r < count && bad < 0; ++r)
     if (bounds[r].first < view.begin(r) || bounds[r].last > view.end(r)) bad = r;
@@ -191,6 +194,9 @@ STRATA_FUNCTION constexpr auto subview(const View<T, D, E, L, A>& view, Argument
   if constexpr (!E::has_dynamic_rank)
     static_assert(count == E::rank(),
                   "strata: a subview needs one argument (index, range or all) for each dimension");
+  else
+    static_assert(count <= E::max_rank_value,
+                  "strata: a subview has more arguments than this view can have dimensions");
   static_assert(detail::Described<M>, "strata: subviews need a layout that describes its strides");
   static_assert(
       ((IndexLike<Arguments> || std::is_same_v<Arguments, Range> || std::is_same_v<Arguments, All>)&&...),

@@ -156,9 +156,9 @@ class View : private detail::Ownership<is_managed_v<AccessType>> {
       STRATA_FUNCTION View(const View<U, D, E, LayoutType, A>& other)
       : Owner(other.allocation()), data_(other.data()), mapping_(other.mapping()) {}
 
-  /// The element at a multi-index. Checked builds check every index (see core/check.hpp). Arrays whose rank is
-  /// known at run time only may leave out trailing indices: all of them with LayoutLeft (they are 0), those of
-  /// extents of 1 with every layout.
+  /// The element at a multi-index. Checked builds check every index (see core/check.hpp). Arrays whose rank
+  /// is known at run time only may leave out trailing indices: all of them with LayoutLeft (they are 0),
+  /// those of extents of 1 with every layout.
   template <IndexLike... I>
   STRATA_FUNCTION constexpr reference operator()(I... i) const {
     if constexpr (!ExtentsType::has_dynamic_rank)

@@ -1,3 +1,5 @@
+#include <memory>
+
 #include <strata/core/runtime.hpp>
 #include <strata/core/settings.hpp>
 #include <strata/devices/host_device.hpp>
@@ -14,14 +16,15 @@ namespace {
 detail::WorkerPool& pool() {
   static auto* const workers = [] {
     const Settings& s = settings();
-    auto* const team = new detail::WorkerPool({.workers = s.threads, .pin = s.pin, .spin_us = s.spin_us});
+    auto team = std::make_unique<detail::WorkerPool>(
+        detail::WorkerPool::Options{.workers = s.threads, .pin = s.pin, .spin_us = s.spin_us});
     // The end waits for the region under way, by taking a turn. A kernel that calls exit() must not wait for
     // itself.
     detail::at_end([]() noexcept {
       if (!pool().in_region())
         pool().run({.begin = 0, .end = 1}, {[](const void*, index_t, index_t, int) {}, nullptr});
     });
-    return team;
+    return team.release();
   }();
   return *workers;
 }
