@@ -54,7 +54,8 @@ class Extents : private detail::DynamicExtents<((N == dynamic) + ... + 0)> {
   }
 
   /// From `count` extents, which must be as many as the rank or as the run-time extents.
-  STRATA_FUNCTION constexpr Extents(const index_t* given, int count) {
+  STRATA_FUNCTION constexpr Extents(const index_t* given, int count)
+      : detail::DynamicExtents<dynamic_count>{} {
     if (count != dynamic_count && count != max_rank_value)
       detail::fail_rank(count, max_rank_value, "extents");
     if (count > 0) assign(given, count);

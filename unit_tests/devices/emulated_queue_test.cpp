@@ -1,7 +1,5 @@
 // Queues of Emulated: asynchronous, in order, where launches go, and copies between memories.
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
+#include <string>
 
 #include "devices/emulated_fixture.hpp"
 
@@ -320,7 +318,6 @@ TEST_F(EmulatedQueue, HostArraysAreCopiedAsynchronously) {
 
 // A layout with no more than the concept asks for: copies have to go element by element.
 struct Reversed {
-  static constexpr char name[] = "reversed";
   template <class E>
   class mapping {
    public:
@@ -362,98 +359,6 @@ TEST_F(EmulatedQueue, LayoutsOfOnesOwnAreCopiedByIndexAlsoWhenTheViewIsGone) {
 
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 5; ++j) EXPECT_EQ(to(i, j), 10 * i + j);
-}
-
-// ---- the end of the process; each statement runs in a process of its own
-
-using EmulatedQueueDeathTest = EmulatedQueue;
-
-TEST_F(EmulatedQueueDeathTest, ProcessEndsAfterTheWorkOfAllQueuesIsDone) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-
-  EXPECT_EXIT(
-      {
-        {
-          const Queue<Emulated> queue;
-          parallel_for(on(queue), 1, [](index_t) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(50));
-            std::fputs("kernel done\n", stderr);
-          });
-        }
-        std::exit(0);
-      },
-      ::testing::ExitedWithCode(0), "kernel done");
-}
-
-TEST_F(EmulatedQueueDeathTest, FinalizeWaitsPrintsErrorsAndMakesNewWorkAnError) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-
-  EXPECT_EXIT(
-      {
-        static Array kept = create<Array>("kept", 10);
-        const Queue<Emulated> queue;
-        parallel_for(on(queue), 10, with(Throwing{"never taken"}, kept));
-        finalize();
-        int errors = 0;
-        const auto refused = [&errors](auto action) {
-          try {
-            action();
-          } catch (const RuntimeEnded&) {
-            ++errors;
-          }
-        };
-        refused([&] { parallel_for(on(queue), 10, with(SetAll{1}, kept)); });
-        refused([&] { deep_copy(kept, 1); });
-        refused([&] { (void)create<Array>("new", 1); });
-        refused([&] { Queue<Emulated>{}; });
-        queue.wait();
-        queue.record().wait();
-        wait(Emulated{});
-        std::exit(errors);  // and `kept` is freed after that
-      },
-      ::testing::ExitedWithCode(4), "nobody waited for: never taken");
-}
-
-TEST_F(EmulatedQueueDeathTest, ErrorOfAQueueWhoseHandleIsGoneIsPrinted) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-
-  EXPECT_EXIT(
-      {
-        const auto x = create<Array>("x", 1);
-        {
-          const Queue<Emulated> queue;
-          parallel_for(on(queue), 1, with(Throwing{"left alone"}, x));
-        }
-        wait(Emulated{});
-        std::exit(0);
-      },
-      ::testing::ExitedWithCode(0), "nobody waited for: left alone");
-}
-
-TEST_F(EmulatedQueueDeathTest, ExitInsideAKernelDoesNotHang) {
-  GTEST_FLAG_SET(death_test_style, "threadsafe");
-
-  EXPECT_EXIT(
-      {
-        parallel_for(on(Emulated{}), 1, [](index_t) { std::exit(7); });
-        wait(Emulated{});
-      },
-      ::testing::ExitedWithCode(7), "");
-}
-
-TEST_F(EmulatedQueueDeathTest, ChildOfForkEndsAndIsToldThatItCannotLaunch) {
-  GTEST_FLAG_SET(death_test_style, "fast");  // forks here, with the threads of the parent missing
-  const auto x = create<Array>("x", 10);
-  parallel_for(10, with(SetAll{1}, x));
-  wait(Emulated{});
-
-  EXPECT_EXIT(
-      {
-        const std::string text = message_of<Error>([&] { parallel_for(10, with(SetAll{2}, x)); });
-        std::fputs(text.c_str(), stderr);
-        std::exit(0);
-      },
-      ::testing::ExitedWithCode(0), "a child of fork\\(\\)");
 }
 
 }  // namespace
