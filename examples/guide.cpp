@@ -1,7 +1,9 @@
-// The programs of docs/guide.md. Each region between //! [name] marks is shown there; main runs and checks them all.
+// The programs of docs/guide.md. Each region between //! [name] marks is shown there; main runs and checks
+// them all.
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+
 #include <strata/strata.hpp>
 
 using namespace strata;

@@ -2,10 +2,10 @@
 // -DSTRATA_TEST_DEVICES_HEADER="...", which defines strata_tests::TestDevices.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <string>
 #include <type_traits>
+
+#include <gtest/gtest.h>
 
 #include <strata/strata.hpp>
 

@@ -191,6 +191,7 @@ template <class T, class D, class E, class L, class A, class... Arguments>
 STRATA_FUNCTION constexpr auto subview(const View<T, D, E, L, A>& view, Arguments... arguments) {
   using M = typename View<T, D, E, L, A>::mapping_type;
   constexpr int count = sizeof...(Arguments);
+  [[maybe_unused]] constexpr int room = (E::has_dynamic_rank ? max_rank : count) + 1;
   if constexpr (!E::has_dynamic_rank)
     static_assert(count == E::rank(),
                   "strata: a subview needs one argument (index, range or all) for each dimension");
@@ -209,8 +210,8 @@ STRATA_FUNCTION constexpr auto subview(const View<T, D, E, L, A>& view, Argument
   using NewMapping = typename Result::mapping_type;
 
   const LayoutDescriptor d = view.mapping().describe();
-  index_t extent[count + 1] = {}, stride[count + 1] = {}, from_zero[count + 1] = {};
-  [[maybe_unused]] Range selected[count + 1] = {};
+  index_t extent[room] = {}, stride[room] = {}, from_zero[room] = {};
+  [[maybe_unused]] Range selected[room] = {};
   int r = 0, kept = 0;
   [[maybe_unused]] const auto take = [&](const auto& argument) {
     const Range bounds = detail::bounds_of(argument, view.begin(r), view.extent(r));
