@@ -26,7 +26,7 @@ struct TypeList {};
 
 // Instantiated where the library sees a launch's device and a view's; the compiler's message names both.
 template <class LaunchedOn, class ViewOf>
-struct same_memory_for {
+struct SameMemoryFor {
   static_assert(std::is_same_v<typename LaunchedOn::memory_space, typename ViewOf::memory_space>,
                 "strata: wrong device: a view of one device is given to a launch on another; copy it with "
                 "create_mirror and deep_copy");
@@ -274,7 +274,7 @@ Capture make_capture() {
 template <class Where, class K>
 constexpr void check_memory() {
   if constexpr (!std::is_same_v<Where, Anywhere> && HasDeviceType<K>)
-    static_cast<void>(same_memory_for<typename DeviceFor<Where, K>::type, typename K::device_type>::value);
+    static_cast<void>(SameMemoryFor<typename DeviceFor<Where, K>::type, typename K::device_type>::value);
 }
 
 }  // namespace detail
@@ -283,7 +283,7 @@ template <class K, class... Views>
 struct With {
   static_assert(sizeof...(Views) > 0, "strata: with: give at least one view");
   using device_type = typename detail::First<typename Views::device_type...>::type;
-  static_assert((detail::same_memory_for<device_type, typename Views::device_type>::value && ...));
+  static_assert((detail::SameMemoryFor<device_type, typename Views::device_type>::value && ...));
 
   K kernel;
   detail::BoundViews<std::index_sequence_for<Views...>, Views...> views;

@@ -67,7 +67,7 @@ With<K, V...> bind_views(const K& kernel, const V&... views) {
 // The kernel bound to its views, or the functor that a factory makes of them.
 template <class D, class R, class K, AccessMode... Mode, class... V>
 auto bind_kernel(const K& kernel, const DeclaredAccess<Mode, V>&... accesses) {
-  static_assert((same_memory_for<D, typename V::device_type>::value && ...));
+  static_assert((SameMemoryFor<D, typename V::device_type>::value && ...));
   using W = WorkOf<R>;
   // Nested: asking both at once would instantiate a generic kernel as a factory.
   if constexpr (can_call<D, typename W::tag, With<K, V...>, W::rank>)
@@ -93,7 +93,7 @@ template <class D, WorkRange R, class K, class Into, class... Accesses>
 requires(detail::is_access_v<Accesses>&&...) void launch_reduce(const On<D>& where, const R& work,
                                                                 const K& kernel, Into&& into,
                                                                 const Accesses&... accesses) {
-  static_assert((detail::same_memory_for<D, typename Accesses::view_type::device_type>::value && ...));
+  static_assert((detail::SameMemoryFor<D, typename Accesses::view_type::device_type>::value && ...));
   parallel_reduce(where, work, with(kernel, accesses.view...), static_cast<Into&&>(into));
 }
 
@@ -102,7 +102,7 @@ template <class D, WorkRange R, class K, class Into, class... Accesses>
 requires(detail::is_access_v<Accesses>&&...) void launch_scan(const On<D>& where, const R& work,
                                                               const K& kernel, Into&& into,
                                                               const Accesses&... accesses) {
-  static_assert((detail::same_memory_for<D, typename Accesses::view_type::device_type>::value && ...));
+  static_assert((detail::SameMemoryFor<D, typename Accesses::view_type::device_type>::value && ...));
   parallel_scan(where, work, with(kernel, accesses.view...), static_cast<Into&&>(into));
 }
 

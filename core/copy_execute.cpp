@@ -42,7 +42,7 @@ class Job {
     plane_.run_bytes = piece.run_bytes;
     kernels_ = detail::kernels_for(piece.run_bytes);
     if (piece.run_bytes > detail::short_run || rank_ == 0) set_up_runs();
-    else if (piece.kind == CopyKind::transpose) set_up_tiles();
+    else if (piece.kind == CopyKind::Transpose) set_up_tiles();
     else set_up_rows();
     for (int r = 0; r < rank_; ++r) positions_ *= loop_[r].extent;
   }
@@ -69,7 +69,7 @@ class Job {
   }
 
  private:
-  enum class Means { runs, rows, tiles };
+  enum class Means { Runs, Rows, Tiles };
   struct Split {
     const Job* job;
     index_t grain;
@@ -77,13 +77,13 @@ class Job {
   };
 
   void set_up_runs() {
-    means_ = Means::runs;
+    means_ = Means::Runs;
     units_ = ceil_div(plane_.run_bytes, block_bytes);
   }
 
   // Units are rows, or blocks of a row where there are few long ones.
   void set_up_rows() {
-    means_ = Means::rows;
+    means_ = Means::Rows;
     plane_.inner = loop_[--rank_];
     row_block_ = block_bytes / plane_.run_bytes;
     if (plane_.inner.extent > row_block_) {
@@ -98,7 +98,7 @@ class Job {
   // The loop with the smallest source stride becomes the plane's outer one. Narrow tiles are made longer, and
   // need no stage: a few lines at a time stay in the cache by themselves.
   void set_up_tiles() {
-    means_ = Means::tiles;
+    means_ = Means::Tiles;
     plane_.inner = loop_[--rank_];
     int lines = -1;
     for (int r = 0; r < rank_; ++r)
@@ -156,11 +156,11 @@ class Job {
 
   void run_units(char* dst, const char* src, index_t first, index_t last) const {
     switch (means_) {
-      case Means::runs:
+      case Means::Runs:
         return move_long(dst, src, first, last);
-      case Means::rows:
+      case Means::Rows:
         return row_block_ == 0 ? move_rows(dst, src, first, last) : move_row(dst, src, first, last);
-      case Means::tiles:
+      case Means::Tiles:
         return move_tiles(dst, src, first, last);
     }
   }
@@ -234,7 +234,7 @@ class Job {
 };
 
 bool is_element_wise(std::span<const CopyPiece> pieces) {
-  return !pieces.empty() && pieces.front().kind == CopyKind::element_wise;
+  return !pieces.empty() && pieces.front().kind == CopyKind::ElementWise;
 }
 
 void require_strides(std::span<const CopyPiece> pieces, const char* call, const char* instead) {

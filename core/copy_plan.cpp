@@ -71,14 +71,14 @@ bool is_pitched(const CopyPiece& p, const index_t* stride) {
 }
 
 CopyKind kind_of(const CopyPiece& p, index_t element_bytes) {
-  if (p.rank == 0) return CopyKind::contiguous;
+  if (p.rank == 0) return CopyKind::Contiguous;
   const bool has_runs = p.run_bytes > element_bytes;
   if (has_runs && p.rank <= 2 && is_pitched(p, p.dst_stride) && is_pitched(p, p.src_stride))
-    return p.rank == 1 ? CopyKind::pitched_2d : CopyKind::pitched_3d;
+    return p.rank == 1 ? CopyKind::Pitched2d : CopyKind::Pitched3d;
   const index_t innermost = std::abs(p.src_stride[p.rank - 1]);
   for (int r = 0; r + 1 < p.rank; ++r)
-    if (p.src_stride[r] != 0 && std::abs(p.src_stride[r]) < innermost) return CopyKind::transpose;
-  return CopyKind::strided;
+    if (p.src_stride[r] != 0 && std::abs(p.src_stride[r]) < innermost) return CopyKind::Transpose;
+  return CopyKind::Strided;
 }
 
 // Completes a piece whose offsets are set from its loops.
@@ -257,7 +257,7 @@ std::vector<CopyPiece> plan_copy(const LayoutDescriptor& dst, const LayoutDescri
   if (element_count(dst) == 0) return pieces;
   const auto bytes = static_cast<index_t>(element_bytes);
   if (dst.offset != nullptr || src.offset != nullptr) {
-    pieces.push_back({.kind = CopyKind::element_wise, .run_bytes = bytes});
+    pieces.push_back({.kind = CopyKind::ElementWise, .run_bytes = bytes});
   } else if (dst.rank == 0) {
     pieces.push_back({.dst_offset = dst.shift * bytes, .src_offset = src.shift * bytes, .run_bytes = bytes});
   } else {

@@ -21,12 +21,12 @@ namespace strata::inline STRATA_ABI {
 
 /// The simplest means that can carry out a piece.
 enum class CopyKind : std::uint8_t {
-  contiguous,    ///< rank 0: one run of bytes
-  pitched_2d,    ///< rank 1: runs at one positive pitch a side, none shorter than the run
-  pitched_3d,    ///< rank 2: as above, and the plane pitch a multiple of the row pitch that holds all rows
-  strided,       ///< any rank: the innermost loop is the one with the smallest stride on both sides
-  transpose,     ///< any rank: the smallest strides of the two sides belong to different loops
-  element_wise,  ///< no strides: only `copy_elementwise` and `fill_elementwise` can do it, on a host
+  Contiguous,   ///< rank 0: one run of bytes
+  Pitched2d,    ///< rank 1: runs at one positive pitch a side, none shorter than the run
+  Pitched3d,    ///< rank 2: as above, and the plane pitch a multiple of the row pitch that holds all rows
+  Strided,      ///< any rank: the innermost loop is the one with the smallest stride on both sides
+  Transpose,    ///< any rank: the smallest strides of the two sides belong to different loops
+  ElementWise,  ///< no strides: only `copy_elementwise` and `fill_elementwise` can do it, on a host
 };
 
 /// The most loops of a piece: one for each index, and two more for the tile and sub-tile digits of index 0.
@@ -39,7 +39,7 @@ inline constexpr int max_piece_rank = max_rank + 2;
 /// injective); source strides may be negative or, from a broadcast source, zero. The run of a strided piece
 /// is one element.
 struct CopyPiece {
-  CopyKind kind = CopyKind::contiguous;
+  CopyKind kind = CopyKind::Contiguous;
   int rank = 0;
   index_t extent[max_piece_rank] = {};
   index_t dst_stride[max_piece_rank] = {};

@@ -96,13 +96,13 @@ class Extents : private detail::DynamicExtents<((N == dynamic) + ... + 0)> {
   }
 
   STRATA_FUNCTION constexpr void assign(const index_t* given, int count) {
-    const bool all = count == max_rank_value;
+    const bool complete = count == max_rank_value;
     for (int r = 0, g = 0; r < max_rank_value; ++r) {
       if (static_extent(r) == dynamic) {
-        const index_t n = given[all ? r : g++];
+        const index_t n = given[complete ? r : g++];
         if (n < 0) detail::fail_extent(r, n, "an extent is not negative");
         if constexpr (dynamic_count > 0) this->value[slot(r)] = n;
-      } else if (all && given[r] != static_extent(r)) {
+      } else if (complete && given[r] != static_extent(r)) {
         detail::fail_extent(r, given[r], "it contradicts the extent fixed at compile time");
       }
     }
@@ -191,9 +191,9 @@ STRATA_FUNCTION constexpr index_t checked_size(const E& extents, index_t limit =
   for (int r = 0; r < extents.rank(); ++r) {
     n = detail::bounded_product(n, extents.extent(r), limit);
     if (n < 0) {
-      index_t all[max_rank + 1] = {};
-      for (int q = 0; q < extents.rank(); ++q) all[q] = extents.extent(q);
-      detail::fail_extents_overflow(all, extents.rank(),
+      index_t shape[max_rank + 1] = {};
+      for (int q = 0; q < extents.rank(); ++q) shape[q] = extents.extent(q);
+      detail::fail_extents_overflow(shape, extents.rank(),
                                     limit == INT64_MAX ? "64-bit indices" : "int32 indices");
     }
   }

@@ -73,7 +73,7 @@ Snapshot read_environment(State& s) {
       warn_of_variable(s, variable);
     } else if (!value.empty()) {
       read_setting(*row, value, "the environment variable " + variable, first.values);
-      first.sources[static_cast<std::size_t>(row - setting_table.begin())] = SettingSource::environment;
+      first.sources[static_cast<std::size_t>(row - setting_table.begin())] = SettingSource::Environment;
     }
   }
   return first;
@@ -127,7 +127,7 @@ void set_setting(const std::string& name, const std::string& value) {
   Chosen chosen{};
   read_setting(setting_table[index], value, "set_setting", values);
   chosen[index] = true;
-  apply_settings(values, chosen, SettingSource::program);
+  apply_settings(values, chosen, SettingSource::Program);
 }
 
 template <class T>
@@ -140,7 +140,7 @@ void set_setting(T Settings::*field, const std::type_identity_t<T>& value) {
     check_setting(setting_table[i], values, "set_setting");
     chosen[i] = true;
   }
-  apply_settings(values, chosen, SettingSource::program);
+  apply_settings(values, chosen, SettingSource::Program);
 }
 
 template void set_setting(int Settings::*, const int&);
@@ -157,7 +157,7 @@ void update_settings(const Settings& wanted) {
     chosen[i] = !equal_setting(setting_table[i], wanted, snapshot(s).values);
     if (chosen[i]) check_setting(setting_table[i], wanted, "update_settings");
   }
-  apply(s, wanted, chosen, SettingSource::program);
+  apply(s, wanted, chosen, SettingSource::Program);
 }
 
 std::vector<SettingDescription> describe_settings() {

@@ -74,7 +74,7 @@ void update_settings(const Settings& wanted);
 bool parse_settings(int& argc, char** argv);
 
 /// Who decided the value of a setting, weakest first.
-enum class SettingSource { built_in, environment, command_line, program };
+enum class SettingSource { BuiltIn, Environment, CommandLine, Program };
 
 /// One setting as text.
 struct SettingDescription {

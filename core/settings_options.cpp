@@ -77,7 +77,7 @@ bool parse_settings(int& argc, char** argv) {
   }
   line.rest.insert(line.rest.end(), argv + at, argv + argc);
 
-  apply_settings(line.values, line.chosen, SettingSource::command_line);
+  apply_settings(line.values, line.chosen, SettingSource::CommandLine);
   if (static_cast<std::size_t>(argc) != line.rest.size()) {
     *std::copy(line.rest.begin(), line.rest.end(), argv) = nullptr;
     argc = static_cast<int>(line.rest.size());

@@ -64,24 +64,24 @@ void register_allocation(const void* address, std::size_t bytes, const char* lab
   Writer& list = writer();
   const std::lock_guard lock(list.mutex);
   const auto key = reinterpret_cast<std::uintptr_t>(address);
-  list.retire(key, State::freed);
+  list.retire(key, State::Freed);
   Entry* entry = list.take();
   if (entry == nullptr) return;
   // Withdrawn before anything changes, published after everything has.
-  entry->state.store(State::unused, std::memory_order_seq_cst);
+  entry->state.store(State::Unused, std::memory_order_seq_cst);
   entry->address = key;
   entry->bytes = bytes;
   entry->serial = ++list.serial;
   std::strncpy(entry->label, label == nullptr ? "" : label, sizeof entry->label - 1);
   entry->shape = shape;
   list.live.emplace(key, entry);
-  entry->state.store(State::live, std::memory_order_release);
+  entry->state.store(State::Live, std::memory_order_release);
 }
 
 void unregister_allocation(const void* address) {
   Writer& list = writer();
   const std::lock_guard lock(list.mutex);
-  list.retire(reinterpret_cast<std::uintptr_t>(address), State::freed);
+  list.retire(reinterpret_cast<std::uintptr_t>(address), State::Freed);
 }
 
 void forget_allocations(std::uintptr_t base, std::size_t bytes) {
@@ -89,10 +89,10 @@ void forget_allocations(std::uintptr_t base, std::size_t bytes) {
   const std::lock_guard lock(list.mutex);
   for (auto it = list.live.begin(); it != list.live.end();) {
     const std::uintptr_t address = (it++)->first;
-    if (address - base < bytes) list.retire(address, State::unused);
+    if (address - base < bytes) list.retire(address, State::Unused);
   }
   for (Entry* entry : list.freed) {
-    if (entry->address - base < bytes) entry->state.store(State::unused, std::memory_order_release);
+    if (entry->address - base < bytes) entry->state.store(State::Unused, std::memory_order_release);
   }
 }
 
@@ -104,8 +104,8 @@ const ListedAllocation* find_allocation(std::uintptr_t address, bool& live) {
     if (chunk == nullptr) break;
     for (const Entry& entry : chunk->entries) {
       const State state = entry.state.load(std::memory_order_acquire);
-      if (state == State::unused || address - entry.address >= entry.bytes) continue;
-      const bool is_live = state == State::live;
+      if (state == State::Unused || address - entry.address >= entry.bytes) continue;
+      const bool is_live = state == State::Live;
       if (found != nullptr && (is_live != live ? live : entry.serial < found->serial)) continue;
       found = &entry;
       live = is_live;

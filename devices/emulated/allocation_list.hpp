@@ -34,9 +34,9 @@ void unregister_allocation(const void* address);
 void forget_allocations(std::uintptr_t base, std::size_t bytes);
 
 struct ListedAllocation {
-  enum class State : std::uint8_t { unused, live, freed };
+  enum class State : std::uint8_t { Unused, Live, Freed };
 
-  std::atomic<State> state{State::unused};
+  std::atomic<State> state{State::Unused};
   std::uintptr_t address = 0;
   std::size_t bytes = 0;
   std::uint64_t serial = 0;  // of the registration

@@ -88,14 +88,14 @@ std::vector<Operation> trace() {
   std::vector<Operation> operations;
   for (const detail::TraceEntry& entry : platform.timeline.trace()) {
     const auto& [kind, instance, target] = entry.resource;
-    std::string engine = kind == Kind::host       ? "host"
-                         : kind == Kind::compute  ? "compute"
-                         : kind == Kind::upload   ? "upload"
-                         : kind == Kind::download ? "download"
-                         : kind == Kind::memory   ? "memory"
+    std::string engine = kind == Kind::Host       ? "host"
+                         : kind == Kind::Compute  ? "compute"
+                         : kind == Kind::Upload   ? "upload"
+                         : kind == Kind::Download ? "download"
+                         : kind == Kind::Memory   ? "memory"
                                                   : "peer";
     if (instance >= 0) engine += " " + std::to_string(instance);
-    if (kind == Kind::peer) engine += " " + std::to_string(target);
+    if (kind == Kind::Peer) engine += " " + std::to_string(target);
     operations.push_back({engine, entry.label, static_cast<std::uint64_t>(entry.queue), entry.time.start,
                           entry.time.end, entry.bytes});
   }

@@ -79,7 +79,7 @@ void EmulatedQueue::copy(const CopySide& destination, const CopySide& source, st
   const int to = place(destination), from = place(source);
   check_places(destination, source, to, from, core_->instance());
   std::vector<CopyPiece> pieces = plan_copy(*destination.layout, *source.layout, element_bytes);
-  const bool elementwise = !pieces.empty() && pieces.front().kind == CopyKind::element_wise;
+  const bool elementwise = !pieces.empty() && pieces.front().kind == CopyKind::ElementWise;
   char* const d = address(destination);
   char* const s = address(source);
   if (!elementwise && to == from) {

@@ -109,7 +109,7 @@ void Platform::build(const emulated::Config& wanted) {
   auto new_memory = std::make_unique<EmulatedMemory>(static_cast<std::size_t>(wanted.capacity), wanted.count);
   std::erase_if(cores_, [](const auto& core) { return core->closed(); });
   for (const auto& core : cores_)
-    core->time = core->instance() < wanted.count ? new_timeline.make_queue(core->instance()) : QueueId::none;
+    core->time = core->instance() < wanted.count ? new_timeline.make_queue(core->instance()) : QueueId::None;
   for (const auto& each : instances_) each->stop_threads();
   timeline = std::move(new_timeline);
   memory = std::move(new_memory);
@@ -184,7 +184,7 @@ void Platform::forget_finished_cores() {
 void Platform::forget_finished_cores_locked() {
   std::erase_if(cores_, [&](const auto& core) {
     if (!core->closed() || !core->idle()) return false;
-    if (core->time == QueueId::none) return true;
+    if (core->time == QueueId::None) return true;
     // A wait for the instance moves the clock to the end of this work, too.
     if (timeline.record(core->time) > timeline.now()) return false;
     timeline.release_queue(core->time);
@@ -197,7 +197,7 @@ PendingWork Platform::pending_work(int instance) {
   PendingWork work{{}, {timeline.now(), epoch}};
   for (const auto& core : cores_) {
     if (instance >= 0 && core->instance() != instance) continue;
-    if (core->time != QueueId::none) work.end.time = std::max(work.end.time, timeline.record(core->time));
+    if (core->time != QueueId::None) work.end.time = std::max(work.end.time, timeline.record(core->time));
     if (!core->idle()) work.numbers.emplace_back(core, core->enqueued());
   }
   return work;

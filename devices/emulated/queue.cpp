@@ -23,7 +23,7 @@ DeviceInstance& EmulatedQueue::instance() { return instance_; }
 
 // A default queue outlives a configuration with fewer instances than its own; Platform::mutex is held.
 void EmulatedQueue::require_instance() const {
-  if (core_->time == QueueId::none)
+  if (core_->time == QueueId::None)
     throw NoSuchDevice("Emulated{" + std::to_string(core_->instance()) +
                        "}: the configuration in force has only " +
                        std::to_string(Platform::get().config.count) + " instances");
@@ -35,7 +35,7 @@ void EmulatedQueue::wait() {
   {
     Platform& platform = Platform::get();
     const std::lock_guard lock(platform.mutex);
-    if (core_->time != QueueId::none) platform.timeline.host_wait(core_->time);
+    if (core_->time != QueueId::None) platform.timeline.host_wait(core_->time);
   }
   if (error) std::rethrow_exception(error);
 }

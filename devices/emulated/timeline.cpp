@@ -61,10 +61,10 @@ void Timeline::reset() {
 }
 
 Timeline::Engine& Timeline::engine(const Resource& resource) {
-  const int first = resource.kind == Resource::Kind::compute    ? 0
-                    : resource.kind == Resource::Kind::upload   ? count_
-                    : resource.kind == Resource::Kind::download ? 2 * count_
-                    : resource.kind == Resource::Kind::memory   ? 3 * count_
+  const int first = resource.kind == Resource::Kind::Compute    ? 0
+                    : resource.kind == Resource::Kind::Upload   ? count_
+                    : resource.kind == Resource::Kind::Download ? 2 * count_
+                    : resource.kind == Resource::Kind::Memory   ? 3 * count_
                                                                 : 4 * count_ + resource.target * count_;
   return engines_[std::size_t(first + resource.instance)];
 }
@@ -104,13 +104,13 @@ void Timeline::wait_event(QueueId id, double time) {
 void Timeline::host_advance(double seconds) {
   check(seconds >= 0 && seconds < infinity, -1, "the host's work", seconds,
         "finite and not negative (seconds)");
-  note({}, QueueId::none, "work", {now_, now_ + seconds}, 0);
+  note({}, QueueId::None, "work", {now_, now_ + seconds}, 0);
   now_ += seconds;
 }
 
 void Timeline::host_wait_until(double time) {
   if (time <= now_) return;
-  note({}, QueueId::none, "wait", {now_, time}, 0);
+  note({}, QueueId::None, "wait", {now_, time}, 0);
   now_ = time;
 }
 
@@ -128,7 +128,7 @@ TimeSpan Timeline::kernel(QueueId id, double seconds, std::string_view label) {
   Queue& in = queue(id);
   check(seconds >= 0 && seconds < infinity, in.instance, "the time of a kernel", seconds,
         "finite and not negative (seconds)");
-  const Resource compute{Resource::Kind::compute, in.instance};
+  const Resource compute{Resource::Kind::Compute, in.instance};
   const TimeSpan time = simple(compute, submit(in), rates(in.instance).launch_latency + seconds);
   in.ready = time.end;
   note(compute, id, label, time, 0);
@@ -152,14 +152,14 @@ TimeSpan Timeline::copy(QueueId id, int source, int destination, std::size_t byt
   };
   const double peer = peer_bandwidth(source, destination);
   if (source == destination) {
-    const Resource memory{Resource::Kind::memory, source};
+    const Resource memory{Resource::Kind::Memory, source};
     const InstanceRates& own = rates(source);
     leg(memory, simple(memory, in.ready, own.copy_latency + double(bytes) / own.memory_bandwidth));
   } else if (peer > 0) {
-    const Resource link{Resource::Kind::peer, source, destination};
+    const Resource link{Resource::Kind::Peer, source, destination};
     leg(link, simple(link, in.ready, rates(source).copy_latency + double(bytes) / peer));
   } else {
-    const Resource download{Resource::Kind::download, source}, upload{Resource::Kind::upload, destination};
+    const Resource download{Resource::Kind::Download, source}, upload{Resource::Kind::Upload, destination};
     if (source != host) leg(download, transfer(download, in.ready, bytes));
     if (destination != host) leg(upload, transfer(upload, in.ready, bytes));
   }
@@ -224,12 +224,12 @@ TimeSpan Timeline::simple(const Resource& resource, double ready, double seconds
 
 TimeSpan Timeline::transfer(const Resource& resource, double ready, std::size_t bytes) {
   const InstanceRates& own = rates(resource.instance);
-  const bool up = resource.kind == Resource::Kind::upload;
+  const bool up = resource.kind == Resource::Kind::Upload;
   const double rate = up ? own.host_to_device_bandwidth : own.device_to_host_bandwidth;
   if (own.host_link_total == 0 || own.host_link_total == infinity)
     return simple(resource, ready, own.copy_latency + double(bytes) / rate);
   const Engine& opposite =
-      engine({up ? Resource::Kind::download : Resource::Kind::upload, resource.instance});
+      engine({up ? Resource::Kind::Download : Resource::Kind::Upload, resource.instance});
   return place(engine(resource), ready, own.copy_latency, [&](double start) {
     return plan_transfer(start, double(bytes), rate, own.host_link_total, own.copy_latency, opposite);
   });

@@ -64,19 +64,19 @@ struct TimeSpan {
 
 /// What an operation occupies.
 struct Resource {
-  enum class Kind { host, compute, upload, download, memory, peer };
-  Kind kind = Kind::host;
+  enum class Kind { Host, Compute, Upload, Download, Memory, Peer };
+  Kind kind = Kind::Host;
   int instance = -1;  // of peer: the source; of host: -1
   int target = -1;    // of peer: the destination
   friend bool operator==(const Resource&, const Resource&) = default;
 };
 
-enum class QueueId : int { none = -1 };
+enum class QueueId : int { None = -1 };
 
 /// One occupation of one resource; a staged copy has two.
 struct TraceEntry {
   Resource resource;
-  QueueId queue = QueueId::none;
+  QueueId queue = QueueId::None;
   std::string label;
   TimeSpan time;
   std::size_t bytes = 0;

@@ -82,7 +82,7 @@ template <class T>
   }
 }
 
-#define PERF_FOR(T)                                                            \
+#define STRATA_PERF_FOR(T)                                                     \
   template void plain_triad(T*, const T*, const T*, T, std::ptrdiff_t);        \
   template void plain_scale(T*, const T*, T, std::ptrdiff_t);                  \
   template T plain_dot(const T*, const T*, std::ptrdiff_t);                    \
@@ -90,8 +90,8 @@ template <class T>
   template void plain_transpose(T*, const T*, std::ptrdiff_t, std::ptrdiff_t); \
   template void plain_hex_gradient(T*, const T*, std::ptrdiff_t);              \
   template void plain_hex_gradient_prefetching(T*, const T*, std::ptrdiff_t, int);
-PERF_FOR(float)
-PERF_FOR(double)
-#undef PERF_FOR
+STRATA_PERF_FOR(float)
+STRATA_PERF_FOR(double)
+#undef STRATA_PERF_FOR
 
 }  // namespace perf

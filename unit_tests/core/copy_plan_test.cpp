@@ -58,7 +58,7 @@ TEST(CopyPlan, ArraysOfTheSameOrderAreOneContiguousPiece) {
     const auto pieces = plan_copy(layout, layout, 8);
 
     ASSERT_EQ(pieces.size(), 1u);
-    EXPECT_EQ(pieces[0].kind, CopyKind::contiguous);
+    EXPECT_EQ(pieces[0].kind, CopyKind::Contiguous);
     EXPECT_EQ(pieces[0].run_bytes, 5 * 7 * 11 * 8);
   }
 }
@@ -71,7 +71,7 @@ TEST(CopyPlan, RankZeroIsOneElement) {
   const auto pieces = plan_copy(dst, src, 24);
 
   ASSERT_EQ(pieces.size(), 1u);
-  EXPECT_EQ(pieces[0].kind, CopyKind::contiguous);
+  EXPECT_EQ(pieces[0].kind, CopyKind::Contiguous);
   EXPECT_EQ(pieces[0].run_bytes, 24);
   EXPECT_EQ(pieces[0].dst_offset, 72);
   EXPECT_EQ(pieces[0].src_offset, -48);
@@ -91,7 +91,7 @@ TEST(CopyPlan, WholeRowsOfARightArrayAreOneContiguousPiece) {
   const auto pieces = plan_copy(right({3, 7}), rows, 4);
 
   ASSERT_EQ(pieces.size(), 1u);
-  EXPECT_EQ(pieces[0].kind, CopyKind::contiguous);
+  EXPECT_EQ(pieces[0].kind, CopyKind::Contiguous);
   EXPECT_EQ(pieces[0].run_bytes, 3 * 7 * 4);
   EXPECT_EQ(pieces[0].src_offset, 40 * 7 * 4);
 }
@@ -100,7 +100,7 @@ TEST(CopyPlan, ASubBoxOfRankTwoIsOnePitchedPiece) {
   const auto pieces = plan_copy(right({3, 5}), right({3, 5}, {10, 20}), 8);
 
   ASSERT_EQ(pieces.size(), 1u);
-  EXPECT_EQ(pieces[0].kind, CopyKind::pitched_2d);
+  EXPECT_EQ(pieces[0].kind, CopyKind::Pitched2d);
   EXPECT_EQ(pieces[0].run_bytes, 5 * 8);
   EXPECT_EQ(pieces[0].extent[0], 3);
   EXPECT_EQ(pieces[0].dst_stride[0], 5 * 8);
@@ -113,7 +113,7 @@ TEST(CopyPlan, ASubBoxOfRankThreeIsOnePitchedPieceInEitherOrder) {
 
   for (const auto& pieces : {from_right, from_left}) {
     ASSERT_EQ(pieces.size(), 1u);
-    EXPECT_EQ(pieces[0].kind, CopyKind::pitched_3d);
+    EXPECT_EQ(pieces[0].kind, CopyKind::Pitched3d);
     EXPECT_EQ(pieces[0].run_bytes, 5 * 8);
     EXPECT_EQ(pieces[0].src_stride[0], 600 * 8);
     EXPECT_EQ(pieces[0].src_stride[1], 30 * 8);
@@ -124,7 +124,7 @@ TEST(CopyPlan, APlanePitchThatRowsDoNotDivideIsNotPitched) {
   const auto pieces = plan_copy(right({3, 4, 5}), strided({3, 4, 5}, {603, 30, 1}), 8);
 
   ASSERT_EQ(pieces.size(), 1u);
-  EXPECT_EQ(pieces[0].kind, CopyKind::strided);
+  EXPECT_EQ(pieces[0].kind, CopyKind::Strided);
   EXPECT_EQ(pieces[0].run_bytes, 5 * 8);
 }
 
@@ -132,7 +132,7 @@ TEST(CopyPlan, ASubBoxThatSpansTheInnerIndicesFusesThem) {
   const auto pieces = plan_copy(right({3, 4, 30}), right({3, 4, 30}, {10, 20, 30}), 8);
 
   ASSERT_EQ(pieces.size(), 1u);
-  EXPECT_EQ(pieces[0].kind, CopyKind::pitched_2d);
+  EXPECT_EQ(pieces[0].kind, CopyKind::Pitched2d);
   EXPECT_EQ(pieces[0].run_bytes, 4 * 30 * 8);
 }
 
@@ -140,7 +140,7 @@ TEST(CopyPlan, AColumnIsStrided) {
   const auto pieces = plan_copy(right({9}), strided({9}, {17}), 8);
 
   ASSERT_EQ(pieces.size(), 1u);
-  EXPECT_EQ(pieces[0].kind, CopyKind::strided);
+  EXPECT_EQ(pieces[0].kind, CopyKind::Strided);
   EXPECT_EQ(pieces[0].run_bytes, 8);
 }
 
@@ -148,7 +148,7 @@ TEST(CopyPlan, OppositeOrdersAreOneTransposeWithTheDestinationInnermost) {
   const auto pieces = plan_copy(right({6, 9}), left({6, 9}), 8);
 
   ASSERT_EQ(pieces.size(), 1u);
-  EXPECT_EQ(pieces[0].kind, CopyKind::transpose);
+  EXPECT_EQ(pieces[0].kind, CopyKind::Transpose);
   EXPECT_EQ(pieces[0].rank, 2);
   EXPECT_EQ(pieces[0].dst_stride[1], 8);
   EXPECT_EQ(pieces[0].src_stride[1], 6 * 8);
@@ -158,7 +158,7 @@ TEST(CopyPlan, UnitExtentsDoNotHideARun) {
   const auto pieces = plan_copy(right({1, 8, 1}), strided({1, 8, 1}, {3, 1, -77}), 2);
 
   ASSERT_EQ(pieces.size(), 1u);
-  EXPECT_EQ(pieces[0].kind, CopyKind::contiguous);
+  EXPECT_EQ(pieces[0].kind, CopyKind::Contiguous);
 }
 
 TEST(CopyPlan, TwoDescendingSidesAreOneContiguousPieceFromTheirLowestAddress) {
@@ -168,7 +168,7 @@ TEST(CopyPlan, TwoDescendingSidesAreOneContiguousPieceFromTheirLowestAddress) {
   const auto pieces = plan_copy(reversed, reversed, 4);
 
   ASSERT_EQ(pieces.size(), 1u);
-  EXPECT_EQ(pieces[0].kind, CopyKind::contiguous);
+  EXPECT_EQ(pieces[0].kind, CopyKind::Contiguous);
   EXPECT_EQ(pieces[0].dst_offset, 0);
   EXPECT_EQ(pieces[0].src_offset, 0);
 }
@@ -177,7 +177,7 @@ TEST(CopyPlan, WholeTilesAlikeOnBothSidesAreOneContiguousPiece) {
   const auto pieces = plan_copy(tiled(64, 5, 3), tiled(64, 5, 3), 8);
 
   ASSERT_EQ(pieces.size(), 1u);
-  EXPECT_EQ(pieces[0].kind, CopyKind::contiguous);
+  EXPECT_EQ(pieces[0].kind, CopyKind::Contiguous);
   EXPECT_EQ(pieces[0].run_bytes, 64 * 5 * 8);
 }
 
@@ -185,11 +185,11 @@ TEST(CopyPlan, RowsThatCutTilesAreHeadBodyAndTail) {
   const auto pieces = plan_copy(tiled(3 + 32 + 6, 5, 3, 5), tiled(3 + 32 + 6, 5, 3, 13), 8);
 
   ASSERT_EQ(pieces.size(), 3u);
-  EXPECT_EQ(pieces[0].kind, CopyKind::pitched_2d);
+  EXPECT_EQ(pieces[0].kind, CopyKind::Pitched2d);
   EXPECT_EQ(pieces[0].run_bytes, 3 * 8);
-  EXPECT_EQ(pieces[1].kind, CopyKind::contiguous);
+  EXPECT_EQ(pieces[1].kind, CopyKind::Contiguous);
   EXPECT_EQ(pieces[1].run_bytes, 32 * 5 * 8);
-  EXPECT_EQ(pieces[2].kind, CopyKind::pitched_2d);
+  EXPECT_EQ(pieces[2].kind, CopyKind::Pitched2d);
   EXPECT_EQ(pieces[2].run_bytes, 6 * 8);
 }
 
@@ -197,7 +197,7 @@ TEST(CopyPlan, ATiledVectorIsContiguousBecauseItsTilesFollowEachOther) {
   const auto pieces = plan_copy(tiled(41, 1, 3, 5), tiled(41, 1, 4, 2), 8);
 
   ASSERT_EQ(pieces.size(), 1u);
-  EXPECT_EQ(pieces[0].kind, CopyKind::contiguous);
+  EXPECT_EQ(pieces[0].kind, CopyKind::Contiguous);
 }
 
 TEST(CopyPlan, RowsInsideOneTileAreOnePiece) {
@@ -259,9 +259,9 @@ TEST(CopyPlan, AFillHasTheDestinationsPiecesAndNoSource) {
   const auto box = plan_fill(right({3, 5}, {10, 20}), 8);
 
   ASSERT_EQ(dense.size(), 1u);
-  EXPECT_EQ(dense[0].kind, CopyKind::contiguous);
+  EXPECT_EQ(dense[0].kind, CopyKind::Contiguous);
   ASSERT_EQ(box.size(), 1u);
-  EXPECT_EQ(box[0].kind, CopyKind::pitched_2d);
+  EXPECT_EQ(box[0].kind, CopyKind::Pitched2d);
   EXPECT_EQ(box[0].src_stride[0], 0);
 }
 
@@ -272,7 +272,7 @@ TEST(CopyPlan, AUserSuppliedLayoutOnEitherSideIsElementWise) {
   for (const auto& pieces :
        {plan_copy(user, right({6, 9}), 8), plan_copy(right({6, 9}), user, 8), plan_fill(user, 8)}) {
     ASSERT_EQ(pieces.size(), 1u);
-    EXPECT_EQ(pieces[0].kind, CopyKind::element_wise);
+    EXPECT_EQ(pieces[0].kind, CopyKind::ElementWise);
   }
 }
 

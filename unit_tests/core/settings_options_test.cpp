@@ -35,7 +35,7 @@ TEST_F(SettingsOptionsTest, AreTakenOutOfTheCommandLineAndTheRestIsLeftInOrder) 
   EXPECT_EQ(settings().threads, 3);
   EXPECT_EQ(settings().emulated_capacity, strata::index_t{2} << 30);
   EXPECT_EQ(settings().emulated_count, 4);
-  EXPECT_EQ(description("threads").source, SettingSource::command_line);
+  EXPECT_EQ(description("threads").source, SettingSource::CommandLine);
 }
 
 TEST_F(SettingsOptionsTest, ParsingStopsAtTwoDashes) {

@@ -39,7 +39,7 @@ TEST_F(SettingsTest, HaveTheirDefaultsWhereNobodyDecides) {
   EXPECT_EQ(now.emulated_launch_latency_us, 5);
   EXPECT_FALSE(now.print_config);
   for (const strata::SettingDescription& setting : strata::describe_settings())
-    EXPECT_EQ(setting.source, SettingSource::built_in) << setting.name;
+    EXPECT_EQ(setting.source, SettingSource::BuiltIn) << setting.name;
 }
 
 TEST_F(SettingsTest, EveryDefaultIsAllowedAndReadsBackAsPrinted) {
@@ -63,8 +63,8 @@ TEST_F(SettingsTest, AreReadFromTheEnvironmentInEveryType) {
   EXPECT_EQ(settings().device, "serial");
   EXPECT_EQ(settings().emulated_capacity, strata::index_t{64} << 20);
   EXPECT_EQ(settings().emulated_host_bandwidth, 12.5);
-  EXPECT_EQ(description("threads").source, SettingSource::environment);
-  EXPECT_EQ(description("spin_us").source, SettingSource::built_in);
+  EXPECT_EQ(description("threads").source, SettingSource::Environment);
+  EXPECT_EQ(description("spin_us").source, SettingSource::BuiltIn);
 }
 
 TEST_F(SettingsTest, ReadTheEnvironmentOnceAtTheirFirstUse) {
@@ -80,7 +80,7 @@ TEST_F(SettingsTest, AnEmptyVariableCountsAsUnset) {
   set_variable("STRATA_THREADS", "");
 
   EXPECT_EQ(settings().threads, 0);
-  EXPECT_EQ(description("threads").source, SettingSource::built_in);
+  EXPECT_EQ(description("threads").source, SettingSource::BuiltIn);
 }
 
 TEST_F(SettingsTest, AnUnreadableVariableIsAnErrorAtEveryUseUntilItIsMended) {
@@ -151,8 +151,8 @@ TEST_F(SettingsTest, AreSetByNameByFieldAndTogether) {
   EXPECT_EQ(settings(), wanted);
   EXPECT_EQ(settings().emulated_count, 5);
   EXPECT_EQ(description("emulated_capacity").value, "123456789 B");
-  EXPECT_EQ(description("spin_us").source, SettingSource::program);
-  EXPECT_EQ(description("threads").source, SettingSource::built_in);
+  EXPECT_EQ(description("spin_us").source, SettingSource::Program);
+  EXPECT_EQ(description("threads").source, SettingSource::BuiltIn);
 }
 
 TEST_F(SettingsTest, ValuesThatAreNotAllowedAreErrorsWithoutEffect) {

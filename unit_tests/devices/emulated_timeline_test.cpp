@@ -127,8 +127,8 @@ TEST(Timeline, PeerLinkIsUsedWhereBothEndsHaveOne) {
   EXPECT_EQ(timeline.copy(staged, 0, 2, 64), (TimeSpan{0, 3}));
 
   ASSERT_EQ(timeline.trace().size(), 4u);
-  EXPECT_EQ(timeline.trace()[0].resource, (Resource{Kind::peer, 0, 1}));
-  EXPECT_EQ(timeline.trace()[1].resource, (Resource{Kind::peer, 1, 0}));
+  EXPECT_EQ(timeline.trace()[0].resource, (Resource{Kind::Peer, 0, 1}));
+  EXPECT_EQ(timeline.trace()[1].resource, (Resource{Kind::Peer, 1, 0}));
 }
 
 TEST(Timeline, StagedCopyOccupiesBothHostLinksInTurn) {
@@ -141,9 +141,9 @@ TEST(Timeline, StagedCopyOccupiesBothHostLinksInTurn) {
   EXPECT_EQ(timeline.kernel(queue, 1), (TimeSpan{3.5, 4.5}));
 
   ASSERT_EQ(timeline.trace().size(), 4u);
-  EXPECT_EQ(timeline.trace()[1].resource, (Resource{Kind::download, 0}));
+  EXPECT_EQ(timeline.trace()[1].resource, (Resource{Kind::Download, 0}));
   EXPECT_EQ(timeline.trace()[1].time, (TimeSpan{0, 2}));
-  EXPECT_EQ(timeline.trace()[2].resource, (Resource{Kind::upload, 1}));
+  EXPECT_EQ(timeline.trace()[2].resource, (Resource{Kind::Upload, 1}));
   EXPECT_EQ(timeline.trace()[2].time, (TimeSpan{2.5, 3.5}));
   EXPECT_EQ(timeline.trace()[2].label, "moved");
   EXPECT_EQ(timeline.trace()[2].bytes, 64u);
@@ -307,7 +307,7 @@ TEST(Timeline, WrongArgumentsAreTypedErrors) {
   EXPECT_THROW(Timeline{still}, SettingError);
   EXPECT_THROW(timeline.make_queue(2), NoSuchDevice);
   EXPECT_THROW(timeline.kernel(queue, -1), SettingError);
-  EXPECT_THROW(timeline.kernel(QueueId::none, 1), Error);
+  EXPECT_THROW(timeline.kernel(QueueId::None, 1), Error);
   EXPECT_THROW(timeline.copy(queue, host, host, 1), CopyError);
   EXPECT_THROW(timeline.copy(queue, 0, 2, 1), CopyError);
   EXPECT_EQ(timeline.makespan(), 0);
@@ -365,7 +365,7 @@ TEST(Timeline, RandomSchedulesKeepEveryRuleAndRepeat) {
   ASSERT_EQ(trace.size(), repeated.size());
   for (std::size_t a = 0; a < trace.size(); ++a) {
     ASSERT_EQ(trace[a].time, repeated[a].time);
-    if (trace[a].resource.kind == Kind::host) continue;
+    if (trace[a].resource.kind == Kind::Host) continue;
     ASSERT_GE(trace[a].time.start, submitted[a]);
     for (std::size_t b = a + 1; b < trace.size(); ++b) {
       const TimeSpan first = trace[a].time, second = trace[b].time;
