@@ -349,6 +349,9 @@ TEST(AllocationList, GrowsPastAChunkAndCutsLongLabels) {
 
 class EmulatedFault : public testing::Test {
  protected:
+  // A process of its own, which may start threads: sanitizers lose count of those of a forked one.
+  EmulatedFault() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+
   double* labelled(int instance, std::size_t elements, const char* label) {
     void* block = memory.allocate(instance, elements * sizeof(double));
     register_allocation(block, elements * sizeof(double), label, {.element_bytes = sizeof(double)});
