@@ -8,6 +8,9 @@
 #if STRATA_HAS_TBB
 #include <strata/devices/tbb/device.hpp>
 #endif
+#if STRATA_HAS_CUDA && defined(__CUDACC__)
+#include <strata/devices/cuda/device.hpp>
+#endif
 
 namespace strata::inline STRATA_ABI {
 
@@ -21,10 +24,13 @@ struct DeviceList {
   }
 };
 
-/// The devices of this build. A new device adds its line here.
+/// The devices of this build, Cuda in the files that nvcc compiles. A new device adds its line here.
 using AllDevices = DeviceList<Serial, Threads,
 #if STRATA_HAS_TBB
                               Tbb,
+#endif
+#if STRATA_HAS_CUDA && defined(__CUDACC__)
+                              Cuda,
 #endif
                               Emulated>;
 

@@ -27,7 +27,7 @@ struct TypeList {};
 // Instantiated where the library sees a launch's device and a view's; the compiler's message names both.
 template <class LaunchedOn, class ViewOf>
 struct SameMemoryFor {
-  static_assert(std::is_same_v<typename LaunchedOn::memory_space, typename ViewOf::memory_space>,
+  static_assert(can_access<LaunchedOn, typename ViewOf::memory_space>,
                 "strata: wrong device: a view of one device is given to a launch on another; copy it with "
                 "create_mirror and deep_copy");
   static constexpr bool value = true;
@@ -182,13 +182,15 @@ using IndexFor = std::conditional_t<KernelTraits<K>::any_index, typename D::inde
 template <class D, class K, int Rank>
 constexpr auto index_list() {
   if constexpr (Rank == 1) return TypeList<IndexFor<D, K>>();
+  else if constexpr (Rank == teams_rank) return TypeList<typename D::execution::team_member>();
   else return []<std::size_t... R>(std::index_sequence<R...>) {
       return TypeList<std::enable_if_t<R + 1 != 0, index_t>...>();
     }
   (std::make_index_sequence<static_cast<std::size_t>(Rank)>());
 }
 
-/// Whether `K` can be called with (a tag,) one index a dimension, its views, and `Values`.
+/// Whether `K` can be called with (a tag,) one index a dimension or a member of a team, its views, and
+/// `Values`.
 template <class D, class Tag, class K, int Rank, class... Values>
 inline constexpr bool can_call =
     KernelTraits<K>::template can_call<Tag, decltype(index_list<D, K, Rank>()), Values...>();
@@ -212,8 +214,9 @@ struct Body {
 };
 
 template <class D, class Tag, class K, int Rank>
-using BodyFor = Body<K, Tag, Rank, typename D::index_type,
-                     KernelTraits<K>::any_index && (is_lane_index_v<typename D::index_type> || Rank > 1)>;
+using BodyFor = Body<K, Tag, Rank == teams_rank ? 1 : Rank, typename D::index_type,
+                     Rank != teams_rank && KernelTraits<K>::any_index &&
+                         (is_lane_index_v<typename D::index_type> || Rank > 1)>;
 
 // Where nothing was said.
 struct Anywhere {};
@@ -268,7 +271,7 @@ auto captured(Capture& views, const Make& make) {
 // The capture of a launch.
 template <class Where, class K>
 Capture make_capture() {
-  return Capture{DeviceFor<Where, K>::type::memory_space::kind};
+  return Capture{FamilyOf<typename DeviceFor<Where, K>::type::memory_space>::type::kind};
 }
 
 template <class Where, class K>

@@ -30,7 +30,11 @@ void launch_for(const char* label, const Where& where, const R& work, const K& k
     check_memory<Where, K>();
     constexpr bool callable = can_call<D, typename W::tag, K, W::rank>;
     static_assert(
-        callable,
+        callable || W::rank != teams_rank,
+        "strata: parallel_for: the kernel cannot be called as kernel(member) const: give it a const "
+        "operator() that takes (the tag,) a member of a team, const auto& (and the views of `with`)");
+    static_assert(
+        callable || W::rank == teams_rank,
         "strata: parallel_for: the kernel cannot be called as kernel(index...) const: give it a const "
         "operator() that takes (the tag,) one index for each dimension (and the views of `with`)");
     if constexpr (callable) {
@@ -39,6 +43,7 @@ void launch_for(const char* label, const Where& where, const R& work, const K& k
       const B body = captured(views, [&] { return B{kernel}; });
       const LaunchInfo info = make_info<K>(label, where, views);
       if constexpr (W::rank == 1) D::execution::for_range(info, W::get(work), body);
+      else if constexpr (W::rank == teams_rank) D::execution::for_teams(info, W::get(work), body);
       else D::execution::template for_box<W::rank>(info, W::get(work), body);
     }
   }

@@ -33,7 +33,12 @@ void launch_reduce_with(const char* label, const Where& where, const R& work, co
   check_memory<Where, K>();
   constexpr bool callable = Reducing::template callable<D, typename W::tag, K, W::rank>;
   static_assert(
-      callable,
+      callable || W::rank != teams_rank,
+      "strata: parallel_reduce: the kernel cannot be called as kernel(member, value&...) const: give "
+      "it a const operator() that takes (the tag,) a member of a team, const auto& (, the views of "
+      "`with`) and a reference to each value");
+  static_assert(
+      callable || W::rank == teams_rank,
       "strata: parallel_reduce: the kernel cannot be called as kernel(index..., value&...) const: give it a "
       "const operator() that takes (the tag,) one index for each dimension (, the views of `with`) and a "
       "reference to each value");
@@ -48,11 +53,13 @@ void launch_reduce_with(const char* label, const Where& where, const R& work, co
     if constexpr (Reducing::is_array) {
       static_assert(W::rank == 1,
                     "strata: parallel_reduce: run-time-length values need a one-dimensional range");
-      D::execution::reduce_array(info, range, body, reducer, finish, Reducing::waits);
+      D::execution::reduce_array(info, range, body, reducer, finish);
+    } else if constexpr (W::rank == teams_rank) {
+      D::execution::reduce_teams(info, range, body, reducer, finish);
     } else if constexpr (W::rank == 1) {
-      D::execution::reduce_range(info, range, body, reducer, finish, Reducing::waits);
+      D::execution::reduce_range(info, range, body, reducer, finish);
     } else {
-      D::execution::template reduce_box<W::rank>(info, range, body, reducer, finish, Reducing::waits);
+      D::execution::template reduce_box<W::rank>(info, range, body, reducer, finish);
     }
   }
 }

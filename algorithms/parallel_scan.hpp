@@ -25,7 +25,7 @@ namespace detail {
 
 template <class Where, class R, class K, class Reducer, class Finish>
 void launch_scan_with(const char* label, const Where& where, const R& work, const K& kernel,
-                      const Reducer& reducer, const Finish& finish, bool waits,
+                      const Reducer& reducer, const Finish& finish,
                       const typename Reducer::value_type& start) {
   using D = typename DeviceFor<Where, K>::type;
   using W = WorkOf<R>;
@@ -45,7 +45,7 @@ void launch_scan_with(const char* label, const Where& where, const R& work, cons
     const Reducer kept_reducer = captured(views, [&] { return reducer; });
     const Finish kept_finish = captured(views, [&] { return finish; });
     D::execution::scan_range(make_info<K>(label, where, views), W::get(work), body, kept_reducer, kept_finish,
-                             start, waits);
+                             start);
   }
 }
 
@@ -53,8 +53,7 @@ void launch_scan_with(const char* label, const Where& where, const R& work, cons
 template <class Where, class R, class K, class Operation, class T, class Target>
 void scan_into(const char* label, const Where& where, const R& work, const K& kernel,
                const Reducer<Operation, T, Target>& reducer, const std::type_identity_t<T>& start) {
-  launch_scan_with(label, where, work, kernel, reducer, store_in(reducer.target), target_waits<Target>,
-                   start);
+  launch_scan_with(label, where, work, kernel, reducer, store_in(reducer.target), start);
 }
 template <class Where, class R, class K, class Operation, class T, class Target>
 void scan_into(const char* label, const Where& where, const R& work, const K& kernel,
@@ -71,8 +70,7 @@ requires(!is_reducer_v<std::remove_cvref_t<Result>>) void scan_into(const char* 
                                                                     Result&& total, const Start& start) {
   if constexpr (check_reduce_functor<K, 1>()) {
     const auto reducing = reduce_by_functor(functor_of(kernel), total);
-    launch_scan_with(label, where, work, kernel, reducing.reducer(), reducing.finish(), reducing.waits,
-                     start);
+    launch_scan_with(label, where, work, kernel, reducing.reducer(), reducing.finish(), start);
   }
 }
 template <class Where, class R, class K, class Result>
@@ -91,7 +89,7 @@ void scan_into(const char* label, const Where& where, const R& work, const K& ke
     typename FunctorOf<K>::value_type start;
     functor_of(kernel).init(start);
     launch_scan_with(label, where, work, kernel, FunctorReducer<FunctorOf<K>>(functor_of(kernel)),
-                     StoreNothing{}, false, start);
+                     StoreNothing{}, start);
   }
 }
 

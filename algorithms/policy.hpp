@@ -1,6 +1,6 @@
 // Policies: over which indices a kernel runs. A number n means [0, n); `range` (core/range.hpp) has offsets,
 // chunks and a schedule; `mdrange` has 2 to 6 dimensions and tiles; `tagged` chooses one of a functor's
-// operators by a work tag.
+// operators by a work tag; `teams` (team.hpp) has teams of members that work together.
 #pragma once
 
 #include <type_traits>
@@ -64,6 +64,9 @@ constexpr Tagged<Tag, R> tagged(const R& work) {
 }
 
 namespace detail {
+
+// The rank that stands for a league of teams: kernels are called with a member of a team, not with indices.
+inline constexpr int teams_rank = 7;
 
 template <class R>
 struct WorkOf {

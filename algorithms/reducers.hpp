@@ -199,7 +199,7 @@ struct NoTarget {};
 template <class Operation>
 struct MakeReducer {
   template <class T>
-  requires(!AnyView<T>) constexpr auto operator()(T& result) const {
+  requires(!AnyView<T>) STRATA_FUNCTION constexpr auto operator()(T& result) const {
     static_assert(!std::is_const_v<T>, "strata: the result of a reduction is const; give a variable");
     return Reducer<Operation, std::remove_const_t<T>, T*>{&result};
   }
@@ -214,19 +214,27 @@ struct MakeReducer {
 
 }  // namespace detail
 
-// Sum(result) and its like make reducers; `result` is a host variable or a view of rank 0.
-inline constexpr detail::MakeReducer<detail::SumOf> Sum{};        ///< starts at T()
-inline constexpr detail::MakeReducer<detail::ProdOf> Prod{};      ///< starts at T(1)
-inline constexpr detail::MakeReducer<detail::MinOf> Min{};        ///< starts at the largest value or infinity
-inline constexpr detail::MakeReducer<detail::MaxOf> Max{};        ///< starts at the lowest value or -infinity
-inline constexpr detail::MakeReducer<detail::MinMaxOf> MinMax{};  ///< of MinMaxValue<T>
-inline constexpr detail::MakeReducer<detail::MinLocOf> MinLoc{};  ///< of ValueLocation<T>
-inline constexpr detail::MakeReducer<detail::MaxLocOf> MaxLoc{};  ///< of ValueLocation<T>
-inline constexpr detail::MakeReducer<detail::LogicalAndOf> LogicalAnd{};
-inline constexpr detail::MakeReducer<detail::LogicalOrOf> LogicalOr{};
-inline constexpr detail::MakeReducer<detail::BitAndOf> BitAnd{};
-inline constexpr detail::MakeReducer<detail::BitOrOf> BitOr{};
-inline constexpr detail::MakeReducer<detail::BitXorOf> BitXor{};
+// Sum(result) and its like make reducers; `result` is a host variable or a view of rank 0, and within a team
+// a variable of the kernel. Code for GPUs has objects of its own: nvcc does not reach those of the host
+// there.
+#if defined(__CUDA_ARCH__)
+#define STRATA_REDUCER_OBJECT static __device__ constexpr
+#else
+#define STRATA_REDUCER_OBJECT inline constexpr
+#endif
+STRATA_REDUCER_OBJECT detail::MakeReducer<detail::SumOf> Sum{};    ///< starts at T()
+STRATA_REDUCER_OBJECT detail::MakeReducer<detail::ProdOf> Prod{};  ///< starts at T(1)
+STRATA_REDUCER_OBJECT detail::MakeReducer<detail::MinOf> Min{};  ///< starts at the largest value or infinity
+STRATA_REDUCER_OBJECT detail::MakeReducer<detail::MaxOf> Max{};  ///< starts at the lowest value or -infinity
+STRATA_REDUCER_OBJECT detail::MakeReducer<detail::MinMaxOf> MinMax{};  ///< of MinMaxValue<T>
+STRATA_REDUCER_OBJECT detail::MakeReducer<detail::MinLocOf> MinLoc{};  ///< of ValueLocation<T>
+STRATA_REDUCER_OBJECT detail::MakeReducer<detail::MaxLocOf> MaxLoc{};  ///< of ValueLocation<T>
+STRATA_REDUCER_OBJECT detail::MakeReducer<detail::LogicalAndOf> LogicalAnd{};
+STRATA_REDUCER_OBJECT detail::MakeReducer<detail::LogicalOrOf> LogicalOr{};
+STRATA_REDUCER_OBJECT detail::MakeReducer<detail::BitAndOf> BitAnd{};
+STRATA_REDUCER_OBJECT detail::MakeReducer<detail::BitOrOf> BitOr{};
+STRATA_REDUCER_OBJECT detail::MakeReducer<detail::BitXorOf> BitXor{};
+#undef STRATA_REDUCER_OBJECT
 
 /// A sum of type T whose result nobody wants: for scans without a total.
 template <class T>

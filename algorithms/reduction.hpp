@@ -11,53 +11,72 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-// ---- finishes: called once with the joined value, on the thread (or GPU block) that ends the reduction
+// ---- finishes: called once with the joined value, on the thread (or GPU block) that ends the reduction.
+// `on_device` does what the device does with the value; `on_host` what only the host can, once the value is
+// there (`waits` says that it has anything to do).
 
 template <class T>
 struct StoreHost {
+  static constexpr bool waits = true;
   T* target;
-  STRATA_FUNCTION void operator()(const T& value) const { *target = value; }
+  STRATA_FUNCTION void on_device(const T&) const {}
+  void on_host(const T& value) const { *target = value; }
 };
 template <class V>
 struct StoreView {
+  static constexpr bool waits = false;
   V target;
-  STRATA_FUNCTION void operator()(const typename V::value_type& value) const { *target = value; }
+  STRATA_FUNCTION void on_device(const typename V::value_type& value) const { *target = value; }
+  void on_host(const typename V::value_type&) const {}
 };
 struct StoreNothing {
+  static constexpr bool waits = false;
   template <class T>
-  STRATA_FUNCTION void operator()(const T&) const {}
+  STRATA_FUNCTION void on_device(const T&) const {}
+  template <class T>
+  void on_host(const T&) const {}
 };
 template <class F>
 struct CallFinalize {
+  static constexpr bool waits = false;
   F finalize;
   template <class T>
-  STRATA_FUNCTION void operator()(T& value) const {
+  STRATA_FUNCTION void on_device(T& value) const {
     finalize(value);
   }
+  template <class T>
+  void on_host(const T&) const {}
 };
 template <class F>
 struct CallArrayFinalize {
+  static constexpr bool waits = false;
   F finalize;
   template <class T>
-  STRATA_FUNCTION void operator()(T* value) const {
+  STRATA_FUNCTION void on_device(T* value) const {
     finalize(value);
   }
+  template <class T>
+  void on_host(const T*) const {}
 };
 template <class T>
 struct StoreHostArray {
+  static constexpr bool waits = true;
   T* target;
   index_t count;
-  STRATA_FUNCTION void operator()(const T* value) const {
+  STRATA_FUNCTION void on_device(const T*) const {}
+  void on_host(const T* value) const {
     for (index_t k = 0; k < count; ++k) target[k] = value[k];
   }
 };
 template <class V>
 struct StoreViewArray {
+  static constexpr bool waits = false;
   V target;
   index_t count;
-  STRATA_FUNCTION void operator()(const typename V::value_type* value) const {
+  STRATA_FUNCTION void on_device(const typename V::value_type* value) const {
     for (index_t k = 0; k < count; ++k) target(k) = value[k];
   }
+  void on_host(const typename V::value_type*) const {}
 };
 
 template <class T>
@@ -69,9 +88,6 @@ StoreView<V> store_in(const V& target) {
   return {target};
 }
 inline StoreNothing store_in(NoTarget) { return {}; }
-
-template <class Target>
-inline constexpr bool target_waits = std::is_pointer_v<Target>;
 
 // ---- several values in one: a plain aggregate, so that it is trivially copyable everywhere
 
@@ -108,9 +124,14 @@ template <class, class...>
 struct FinishEach;
 template <std::size_t... I, class... F>
 struct FinishEach<std::index_sequence<I...>, F...> : Slot<I, F>... {
+  static constexpr bool waits = (F::waits || ...);
   template <class V>
-  STRATA_FUNCTION void operator()(V& v) const {
-    (slot<I>(*this)(slot<I>(v)), ...);
+  STRATA_FUNCTION void on_device(V& v) const {
+    (slot<I>(*this).on_device(slot<I>(v)), ...);
+  }
+  template <class V>
+  void on_host(const V& v) const {
+    (slot<I>(*this).on_host(slot<I>(v)), ...);
   }
 };
 
@@ -145,7 +166,6 @@ class ReduceByName {
 
  public:
   static constexpr bool is_array = false;
-  static constexpr bool waits = (target_waits<typename R::target_type> || ...);
 
   explicit ReduceByName(const R&... reducers) : finish_(make(Sequence(), reducers...)) {}
 
@@ -254,13 +274,12 @@ struct ArrayReducer {
 };
 
 /// A reduction by the functor's own init and join.
-template <class F, class Finish, bool Waits>
+template <class F, class Finish>
 class ReduceByFunctor {
   using T = typename F::value_type;
 
  public:
   static constexpr bool is_array = std::is_array_v<T>;
-  static constexpr bool waits = Waits;
   using Value = std::conditional_t<is_array, std::remove_extent_t<T>*, T&>;
 
   ReduceByFunctor(const F& functor, const Finish& finish) : functor_(functor), finish_(finish) {}
@@ -294,43 +313,43 @@ auto reduce_by_functor(const F& functor, Result&& result) {
     const auto count = static_cast<index_t>(functor.value_count);
     if (count < 0) fail_extent(0, count, "the value_count of a reduction is not negative");
     if constexpr (std::is_convertible_v<Result, Element*>) {
-      return ReduceByFunctor<F, StoreHostArray<Element>, true>(functor, {result, count});
+      return ReduceByFunctor<F, StoreHostArray<Element>>(functor, {result, count});
     } else if constexpr (AnyView<R>) {
       if (result.rank() != 1 || result.extent(0) < count) {
         const index_t shape[] = {result.rank() > 0 ? result.extent(0) : 0};
         fail_shapes("parallel_reduce with a run-time-length value", result.label(), shape, result.rank() > 0,
                     "value_count", &count, 1);
       }
-      return ReduceByFunctor<F, StoreViewArray<R>, false>(functor, {result, count});
+      return ReduceByFunctor<F, StoreViewArray<R>>(functor, {result, count});
     } else if constexpr (std::is_invocable_v<const R&, Element*>) {
-      return ReduceByFunctor<F, CallArrayFinalize<R>, false>(functor, {result});
+      return ReduceByFunctor<F, CallArrayFinalize<R>>(functor, {result});
     } else {
       static_assert(
           std::is_invocable_v<const R&, Element*>,
           "strata: parallel_reduce: the result is neither T*, a view of rank 1, nor a finalize functor that "
           "can be called with T*");
-      return ReduceByFunctor<F, StoreNothing, false>(functor, {});
+      return ReduceByFunctor<F, StoreNothing>(functor, {});
     }
   } else if constexpr (std::is_same_v<R, T>) {
     constexpr bool assignable =
         std::is_lvalue_reference_v<Result&&> && !std::is_const_v<std::remove_reference_t<Result>>;
     static_assert(assignable, "strata: parallel_reduce: the result must be a variable that can be assigned");
-    if constexpr (assignable) return ReduceByFunctor<F, StoreHost<T>, true>(functor, {&result});
-    else return ReduceByFunctor<F, StoreNothing, false>(functor, {});
+    if constexpr (assignable) return ReduceByFunctor<F, StoreHost<T>>(functor, {&result});
+    else return ReduceByFunctor<F, StoreNothing>(functor, {});
   } else if constexpr (AnyView<R>) {
     constexpr bool fits = std::is_same_v<typename R::element_type, T> && R::extents_type::max_rank_value == 0;
     static_assert(fits,
                   "strata: parallel_reduce: the result view is not a Value of the functor's value_type");
-    if constexpr (fits) return ReduceByFunctor<F, StoreView<R>, false>(functor, {result});
-    else return ReduceByFunctor<F, StoreNothing, false>(functor, {});
+    if constexpr (fits) return ReduceByFunctor<F, StoreView<R>>(functor, {result});
+    else return ReduceByFunctor<F, StoreNothing>(functor, {});
   } else if constexpr (std::is_invocable_v<const R&, T&>) {
-    return ReduceByFunctor<F, CallFinalize<R>, false>(functor, {result});
+    return ReduceByFunctor<F, CallFinalize<R>>(functor, {result});
   } else {
     static_assert(
         std::is_invocable_v<const R&, T&>,
         "strata: parallel_reduce: the third argument is neither a variable of the functor's value_type, a "
         "Value of it, nor a finalize functor callable with it (const operator()(const value_type&))");
-    return ReduceByFunctor<F, StoreNothing, false>(functor, {});
+    return ReduceByFunctor<F, StoreNothing>(functor, {});
   }
 }
 

@@ -1,16 +1,19 @@
 # Compile flags. `strata_flags`: of Strata's own sources and programs, never exported.
 # `strata_add_public_requirements(target)`: what users of the headers need as well.
 add_library(strata_flags INTERFACE)
-target_compile_options(strata_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow)
+target_compile_options(strata_flags INTERFACE
+  "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow>" "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>")
 # g++ 12 takes every inlined `"text" + std::string` for an overlap: https://gcc.gnu.org/PR105651
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  target_compile_options(strata_flags INTERFACE -Wno-restrict)
+  target_compile_options(strata_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
 endif()
 if(STRATA_WERROR)
-  target_compile_options(strata_flags INTERFACE -Werror)
+  # Not of nvcc: it warns of host code that shares a template with kernels.
+  target_compile_options(strata_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
 endif()
 if(STRATA_ARCH)
-  target_compile_options(strata_flags INTERFACE "-march=${STRATA_ARCH}")
+  target_compile_options(strata_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-march=${STRATA_ARCH}>
+                                                $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-march=${STRATA_ARCH}>)
 endif()
 
 if(STRATA_SANITIZER)
@@ -26,6 +29,9 @@ endif()
 
 function(strata_add_public_requirements target scope)
   target_compile_features(${target} ${scope} cxx_std_20)
+  # CMake before 3.26 does not know nvcc's flag for C++20, so it is given here, not by CUDA_STANDARD.
+  target_compile_options(${target} ${scope}
+    "$<$<COMPILE_LANG_AND_ID:CUDA,NVIDIA>:-std=c++20;--expt-relaxed-constexpr;--extended-lambda;-Xcompiler=-fopenmp-simd>")
   # Turns on `#pragma omp simd` only: no OpenMP runtime, no threads.
   target_compile_options(${target} ${scope}
     $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang,IntelLLVM>:-fopenmp-simd>)

@@ -27,7 +27,8 @@ configure_file(cmake/strata-config.cmake.in "${PROJECT_BINARY_DIR}/strata-config
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/strata-config-version.cmake"
                                  COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/strata-config.cmake" "${PROJECT_BINARY_DIR}/strata-config-version.cmake"
-        DESTINATION "${strata_package_dir}")
+        cmake/strata_add_kernels.cmake DESTINATION "${strata_package_dir}")
+configure_file(cmake/strata_add_kernels.cmake "${PROJECT_BINARY_DIR}/strata_add_kernels.cmake" COPYONLY)
 
 # pkg-config: `strata` and `strata_checked`. The prefix is found from the file's own place.
 cmake_path(APPEND CMAKE_INSTALL_LIBDIR pkgconfig OUTPUT_VARIABLE strata_pc_dir)
@@ -43,6 +44,9 @@ foreach(dir IN ITEMS LIB INCLUDE)
 endforeach()
 if(STRATA_ENABLE_TBB)
   set(STRATA_PC_REQUIRES "tbb")
+endif()
+if(STRATA_ENABLE_CUDA)
+  set(STRATA_PC_LIBS " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt -ldl")
 endif()
 foreach(STRATA_PC_NAME IN ITEMS strata strata_checked)
   if(STRATA_PC_NAME STREQUAL "strata_checked")

@@ -71,8 +71,13 @@ void destroy_allocation(Allocation* record) noexcept {
   ::operator delete(record);
 }
 
-void note_capture(Capture& capture, const Allocation& allocation) noexcept {
+void note_capture(Capture& capture, const Allocation& allocation) {
+  if (current_keeper != nullptr) current_keeper->keep(allocation);
   const bool right_kind = allocation.space.kind == capture.kind;
+  if (allocation.space.shared && !right_kind) {
+    if (capture.shared_instance < 0) capture.shared_instance = allocation.space.instance;
+    return;
+  }
   if (capture.first == nullptr) {
     capture.first = &allocation;
     if (right_kind) capture.instance = allocation.space.instance;

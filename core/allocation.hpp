@@ -17,9 +17,11 @@
 namespace strata::inline STRATA_ABI {
 
 /// Names one memory: the kind ("Host", "Emulated", "Cuda") and the instance. Kinds compare by address.
+/// `shared` memory is the host's as well as a device's: pinned or managed.
 struct SpaceId {
   const char* kind;
   int instance;
+  bool shared = false;
 
   friend constexpr bool operator==(SpaceId a, SpaceId b) {
     return a.kind == b.kind && a.instance == b.instance;
@@ -54,16 +56,28 @@ void destroy_allocation(Allocation* allocation) noexcept;
 
 /// What the views of a kernel that is being copied say about where it may run.
 struct Capture {
-  const char* kind;                   // the memory kind the launch can use
+  const char* kind;                   // the memory kind the launch can use, besides shared memory
   int instance = -1;                  // of the first view; -1 while none was seen
+  int shared_instance = -1;           // of the first view in shared memory
   const Allocation* first = nullptr;  // that view's record
   const Allocation* wrong = nullptr;  // the first view in a memory of another kind or instance
 };
 
 inline constinit thread_local Capture* current_capture = nullptr;
 
+/// Learns of every allocation whose views are copied under a capture, or that a copy touches: recordings,
+/// which keep them alive for their replays.
+class AllocationKeeper {
+ public:
+  virtual void keep(const Allocation& allocation) = 0;
+
+ protected:
+  ~AllocationKeeper() = default;
+};
+inline constinit thread_local AllocationKeeper* current_keeper = nullptr;
+
 /// Called for each view copied under a capture.
-void note_capture(Capture& capture, const Allocation& allocation) noexcept;
+void note_capture(Capture& capture, const Allocation& allocation);
 
 class CaptureScope {
  public:
@@ -80,6 +94,11 @@ class CaptureScope {
 class AllocationRef {
  public:
   STRATA_FUNCTION constexpr AllocationRef() noexcept : record_(nullptr) {}
+  /// A further reference to a live allocation.
+  static AllocationRef of(const Allocation& record) {
+    __atomic_fetch_add(&const_cast<Allocation&>(record).count, 1, __ATOMIC_RELAXED);
+    return AllocationRef(const_cast<Allocation*>(&record));
+  }
   /// Takes over the reference that make_allocation gave.
   constexpr explicit AllocationRef(Allocation* record) noexcept : record_(record) {}
 

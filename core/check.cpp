@@ -27,10 +27,14 @@ std::string array_name(const void* data) {
 }
 
 std::string message(const CheckRecord& r) {
-  std::string text = "index (";
+  std::string text = r.data == nullptr ? "a null view was given index (" : "index (";
   for (int i = 0; i < r.count; ++i) text += (i ? ", " : "") + std::to_string(r.index[i]);
+  if (r.data == nullptr) return text + "); create its array first";
   text += ") of " + array_name(r.data);
-  if (r.count != r.rank && r.count > 0 && r.rank > 0 && r.count > r.rank)
+  bool inside = true;
+  for (int i = 0; i < r.count && i < r.rank; ++i)
+    inside = inside && r.index[i] >= r.begin[i] && r.index[i] < r.end[i];
+  if (r.rank > 0 && (r.count > r.rank || (r.count > 0 && r.count < r.rank && inside)))
     return text + ": it has rank " + std::to_string(r.rank);
   text += " lies outside [";
   for (int i = 0; i < r.rank; ++i) {

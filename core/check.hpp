@@ -20,6 +20,7 @@ struct CheckRecord {
   index_t end[max_rank] = {};
   index_t resident_begin = 0;
   index_t resident_end = 0;
+  std::uint64_t launch = 0;  // the number of the launch, where a device tells them apart
 };
 
 /// The record of the kernel that the calling thread runs; null outside kernels.
@@ -38,6 +39,24 @@ class CheckScope {
 
 /// Logs the bad access `found` in the current record, or throws OutOfBounds where there is none.
 void report_bad_access(const CheckRecord& found);
+
+#if defined(__CUDACC__)
+// The record of the launch that a thread block works for.
+static __shared__ CheckRecord* block_check;
+static __shared__ std::uint64_t block_launch;
+
+/// Logs the bad access in the record of the thread block.
+inline __device__ void report_bad_access_on_device(const CheckRecord& found) {
+  CheckRecord* const record = block_check;
+  if (atomicCAS_system(&record->state, 0, 1) != 0) return;
+  const int state = record->state;
+  *record = found;
+  record->state = state;
+  record->launch = block_launch;
+  __threadfence_system();
+  *static_cast<volatile int*>(&record->state) = 2;
+}
+#endif
 
 /// Throws OutOfBounds if `record` holds a bad access; `label` and `kernel_type` name the kernel.
 void throw_bad_access(const CheckRecord& record, const char* label, const char* kernel_type);

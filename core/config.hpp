@@ -7,6 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#if __cplusplus < 202002L
+#error "Strata needs C++20: compile with -std=c++20 or later"
+#endif
+
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
 #define STRATA_ABI checked
 #else

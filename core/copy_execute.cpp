@@ -304,10 +304,10 @@ bool ranges_overlap(const LayoutDescriptor& dst, const LayoutDescriptor& src, st
 [[noreturn]] void fail_overlap(const LayoutDescriptor& dst, std::size_t element_bytes, index_t distance) {
   std::string shape;
   for (int r = 0; r < dst.rank; ++r) shape += (r == 0 ? "" : ", ") + std::to_string(dst.extent[r]);
-  throw CopyError(
-      "copy of shape (" + shape + "), " + std::to_string(element_bytes) +
-      " bytes an element, on a host: source and destination overlap, the base of the destination being " +
-      std::to_string(distance) + " bytes behind the source's; copy through a third array");
+  throw CopyError("copy of shape (" + shape + "), " + std::to_string(element_bytes) +
+                  " bytes an element, on a host: source and destination overlap, their bases being " +
+                  std::to_string(distance < 0 ? -distance : distance) +
+                  " bytes apart; copy through a third array");
 }
 
 }  // namespace

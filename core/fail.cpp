@@ -39,6 +39,15 @@ void throw_layout(const char* reason, index_t value, index_t modulus) {
                     ")");
 }
 
+void throw_part(const char* label, int dimension, index_t first, index_t last, index_t begin, index_t end) {
+  const auto range = [](index_t a, index_t b) {
+    return "[" + std::to_string(a) + ", " + std::to_string(b) + ")";
+  };
+  throw LayoutError("subview of " + quoted(label) + ": " + range(first, last) + " of dimension " +
+                    std::to_string(dimension) + ", which has the indices " + range(begin, end) +
+                    "; ask for a part of them (of a slice, of the rows that it holds)");
+}
+
 void fail_shapes(const char* what, const char* left_label, const index_t* left, int left_rank,
                  const char* right_label, const index_t* right, int right_rank) {
   throw ShapeMismatch(std::string(what) + ": " + quoted(left_label) + " has shape " + shape(left, left_rank) +

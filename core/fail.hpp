@@ -13,6 +13,10 @@ namespace strata::inline STRATA_ABI::detail {
 [[noreturn]] void throw_rank(int rank, int wanted, const char* what);
 /// Throws LayoutError with `reason`; `value` and `modulus` are the numbers that do not fit.
 [[noreturn]] void throw_layout(const char* reason, index_t value, index_t modulus);
+/// Throws LayoutError: part [first, last) of dimension `dimension` does not lie in its [begin, end), or not
+/// in the resident rows.
+[[noreturn]] void throw_part(const char* label, int dimension, index_t first, index_t last, index_t begin,
+                             index_t end);
 /// Throws ShapeMismatch naming both labels and shapes.
 [[noreturn]] void fail_shapes(const char* what, const char* left_label, const index_t* left, int left_rank,
                               const char* right_label, const index_t* right, int right_rank);

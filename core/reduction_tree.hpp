@@ -44,6 +44,20 @@ STRATA_FUNCTION constexpr BlockRange reduction_blocks(index_t begin, index_t end
   return {begin >> log2, ((end - 1) >> log2) + 1};
 }
 
+/// The items of the range [begin, end) that lie in block `block`. No sum here leaves 64 bits, whatever the
+/// range.
+struct BlockItems {
+  index_t begin;
+  index_t end;
+};
+STRATA_FUNCTION constexpr BlockItems items_of_block(index_t block, index_t begin, index_t end) {
+  const index_t first = block * reduction_block;
+  const index_t from = first > begin ? first : begin;
+  const index_t left = reduction_block - (from - first);
+  const auto ahead = static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(from);
+  return {from, ahead < static_cast<std::uint64_t>(left) ? end : from + left};
+}
+
 /// Joins lanes 0..count-1 of one block into lane 0; `join(a, b)` means a = a + b.
 template <int Lanes, class T, class Join>
 STRATA_FUNCTION constexpr void join_lanes(T* lane, index_t count, const Join& join) {

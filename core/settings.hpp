@@ -32,6 +32,7 @@
   X(double, emulated_memory_bandwidth, 2000, between(1e-3, 1e6), "GB/s within an emulated instance")             \
   X(double, emulated_copy_latency_us, 10, between(0, 1e6), "microseconds before a copy begins")                  \
   X(double, emulated_launch_latency_us, 5, between(0, 1e6), "microseconds before a kernel begins")               \
+  X(index_t, cuda_memory_limit, 0, at_least(0), "most memory that is held of one GPU; 0: no limit")              \
   X(bool, print_config, false, any_value, "whether to print the configuration at the start")
 // clang-format on
 

@@ -16,6 +16,7 @@ namespace strata::inline STRATA_ABI::detail {
 
 class DeviceInstance;
 class QueueState;
+class Recording;
 
 /// What an allocation is for: error messages say it.
 struct AllocationRequest {
@@ -98,6 +99,10 @@ class QueueState : public RefCounted {
   /// Sets every element of `destination`, which lies in this instance's memory, to the `element_bytes` at
   /// `value`, which are copied before the call returns.
   virtual void fill(const CopySide& destination, const void* value, std::size_t element_bytes) = 0;
+
+  /// From now on what the calling thread enqueues here is recorded instead; see recording.hpp. By default as
+  /// steps. The caller owns the result.
+  virtual Recording* begin_recording();
 };
 
 /// A number for a queue that is not a default queue: 1, 2, ...

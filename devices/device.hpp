@@ -41,8 +41,27 @@ concept Device = requires(const D& device) {
   D(0);
 };
 
-/// Whether kernels on `D` may use views whose memory is `Space`.
+namespace detail {
+
+// Spaces of one family are memories of the same kind of device: its kernels reach all of them.
+template <class S>
+struct FamilyOf {
+  using type = S;
+};
+template <class S>
+requires requires { typename S::family; }
+struct FamilyOf<S> {
+  using type = typename S::family;
+};
+
+}  // namespace detail
+
+/// Whether kernels on `D` may use views whose memory is `Space`: that of the device, of its family (the
+/// pinned and managed memory of a GPU), or on hosts any that the host may touch.
 template <class D, class Space>
-inline constexpr bool can_access = std::is_same_v<typename D::memory_space, Space>;
+inline constexpr bool can_access = std::is_same_v<typename detail::FamilyOf<typename D::memory_space>::type,
+                                                  typename detail::FamilyOf<Space>::type> ||
+                                   (detail::FamilyOf<typename D::memory_space>::type::host_accessible &&
+                                    Space::host_accessible);
 
 }  // namespace strata::inline STRATA_ABI

@@ -39,7 +39,7 @@ class HostQueue final : public QueueState {
 
   void copy(const CopySide& destination, const CopySide& source, std::size_t element_bytes) override {
     for (const CopySide* side : {&destination, &source})
-      if (side->space.kind != HostSpace::kind)
+      if (side->space.kind != HostSpace::kind && !side->space.shared)
         throw WrongDevice(std::string("a copy on a queue of ") + instance_.device_name() + " was given \"" +
                           side->label + "\" in " + describe_space(side->space) +
                           "; use a queue of the device that owns it");

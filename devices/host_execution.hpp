@@ -4,18 +4,50 @@
 
 #include <strata/core/runtime.hpp>
 #include <strata/devices/host_space.hpp>
+#include <strata/devices/recording.hpp>
 #include <strata/devices/task_execution.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
+/// The label of a launch that is done again later.
+struct KeptLabel {
+  char text[64] = {};
+  explicit KeptLabel(const char* label) {
+    for (int k = 0; k < 63 && label[k] != 0; ++k) text[k] = label[k];
+  }
+};
+
+template <class Device, class Task>
+class RecordedTask final : public RecordedStep {
+ public:
+  template <class... Arguments>
+  RecordedTask(EventKind kind, const LaunchInfo& info, const Arguments&... arguments)
+      : kind_(kind), label_(info.label), kernel_type_(info.kernel_type), task_(arguments...) {}
+  void run(QueueState& queue) const override {
+    const Capture no_views{Device::memory_space::kind};
+    const LaunchInfo info{label_.text, kernel_type_, &queue, -1, &no_views};
+    const KernelScope scope(kind_, info, Device::name, 0, queue.id(), task_.items());
+    task_(Device::runner(), info);
+  }
+
+ private:
+  EventKind kind_;
+  KeptLabel label_;
+  const char* kernel_type_;
+  Task task_;
+};
+
 template <class Device>
 struct HostExecution : TaskExecution<HostExecution<Device>> {
   template <class Task, class... Arguments>
-  static void run(EventKind kind, const LaunchInfo& info, bool /*wait*/, const Arguments&... arguments) {
+  static void run(EventKind kind, const LaunchInfo& info, bool wait, const Arguments&... arguments) {
     require_running("a kernel launch");
-    const Task task(arguments...);
     if (info.views->wrong != nullptr) [[unlikely]]
       fail_wrong_space(info, Device::name, 0, *info.views->wrong);
+    if (current_recording != nullptr) [[unlikely]]
+      return record_step(info, info.queue ? *info.queue : Device{}.backend().default_queue(), wait,
+                         new RecordedTask<Device, Task>(kind, info, arguments...));
+    const Task task(arguments...);
     const KernelScope scope(kind, info, Device::name, 0, info.queue ? info.queue->id() : 0, task.items());
     task(Device::runner(), info);
   }

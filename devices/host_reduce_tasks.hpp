@@ -7,17 +7,8 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-// The items of a range that lie in one block of a reduction. No sum here leaves 64 bits, whatever the range.
-struct BlockItems {
-  index_t begin;
-  index_t end;
-};
 constexpr BlockItems items_of(index_t block, const ChunkRange& range) {
-  const index_t first = block * reduction_block;
-  const index_t begin = first > range.begin ? first : range.begin;
-  const index_t left = reduction_block - (begin - first);
-  const auto ahead = static_cast<std::uint64_t>(range.end) - static_cast<std::uint64_t>(begin);
-  return {begin, ahead < static_cast<std::uint64_t>(left) ? range.end : begin + left};
+  return items_of_block(block, range.begin, range.end);
 }
 
 /// Room for the partials of a PairwiseJoin: on the stack while they are small.
@@ -51,7 +42,7 @@ ValueOps value_ops(const Owner& owner) {
           }};
 }
 
-/// parallel_reduce over an index range. `finish(value)` is called once, on the thread that runs the task.
+/// parallel_reduce over an index range. The finish is called once, on the thread that runs the task.
 template <class Body, class Reducer, class Finish>
 class ReduceTask {
   using Value = typename Reducer::value_type;
@@ -74,7 +65,8 @@ class ReduceTask {
                    {value_ops<Context, Value>(context), alignof(Value), node}, &value);
     check.throw_found(info);
     const PieceCheck scope(check.get());
-    finish_(value);
+    finish_.on_device(value);
+    finish_.on_host(value);
     check.throw_found(info);
   }
 
@@ -168,7 +160,8 @@ class BoxReduceTask {
                  {value_ops<Context, Value>(context), alignof(Value), node}, &value);
     check.throw_found(info);
     const PieceCheck scope(check.get());
-    finish_(value);
+    finish_.on_device(value);
+    finish_.on_host(value);
     check.throw_found(info);
   }
 
@@ -249,7 +242,8 @@ class ArrayReduceTask {
     reduce_nodes(runner, blocks.first, blocks.last, {ops, alignof(Element), node}, value);
     check.throw_found(info);
     const PieceCheck scope(check.get());
-    finish_(value);
+    finish_.on_device(value);
+    finish_.on_host(value);
     check.throw_found(info);
   }
 
@@ -275,7 +269,7 @@ class ArrayReduceTask {
   ChunkRange range_;
 };
 
-/// parallel_scan over an index range; `finish(total)` is called once.
+/// parallel_scan over an index range; the finish is called once, with the total.
 template <class Body, class Reducer, class Finish>
 class ScanTask {
   using Value = typename Reducer::value_type;
@@ -296,7 +290,8 @@ class ScanTask {
                 &carry);
     check.throw_found(info);
     const PieceCheck scope(check.get());
-    finish_(carry);
+    finish_.on_device(carry);
+    finish_.on_host(carry);
     check.throw_found(info);
   }
 

@@ -40,6 +40,25 @@ struct PieceCheck {
 #endif
 };
 
+/// Work that is no loop over items: sorts and their like.
+template <class Work>
+class CallTask {
+ public:
+  CallTask(const Work& work, index_t items) : work_(work), items_(items) {}
+
+  index_t items() const { return items_; }
+  void operator()(const Runner& runner, const LaunchInfo& info) const {
+    TaskCheck check;
+    const PieceCheck scope(check.get());
+    work_(runner);
+    check.throw_found(info);
+  }
+
+ private:
+  Work work_;
+  index_t items_;
+};
+
 /// parallel_for over an index range.
 template <class Body>
 class ForTask {

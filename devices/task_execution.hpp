@@ -10,11 +10,15 @@
 
 #include <strata/devices/host_reduce_tasks.hpp>
 #include <strata/devices/host_tasks.hpp>
+#include <strata/devices/host_team_tasks.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
 template <class Derived>
 struct TaskExecution {
+  /// What kernels over teams are handed.
+  using team_member = HostTeamMember;
+
   template <class Body>
   static void for_range(const LaunchInfo& info, const ChunkRange& range, const Body& body) {
     Derived::template run<ForTask<Body>>(EventKind::BeginFor, info, false, body, range);
@@ -25,34 +29,55 @@ struct TaskExecution {
     Derived::template run<BoxTask<Rank, Body>>(EventKind::BeginFor, info, false, body, range);
   }
 
-  /// `finish(value)` is called once, on the device; with `wait` the launch returns afterwards.
+  /// `finish.on_device(value)` is called once, on the device. With Finish::waits the launch returns
+  /// afterwards, when `finish.on_host(value)` was called, too.
   template <class Body, class Reducer, class Finish>
   static void reduce_range(const LaunchInfo& info, const ChunkRange& range, const Body& body,
-                           const Reducer& reducer, const Finish& finish, bool wait) {
-    Derived::template run<ReduceTask<Body, Reducer, Finish>>(EventKind::BeginReduce, info, wait, body,
-                                                             reducer, finish, range);
+                           const Reducer& reducer, const Finish& finish) {
+    Derived::template run<ReduceTask<Body, Reducer, Finish>>(EventKind::BeginReduce, info, Finish::waits,
+                                                             body, reducer, finish, range);
   }
 
   template <int Rank, class Body, class Reducer, class Finish>
   static void reduce_box(const LaunchInfo& info, const TileRange<Rank>& range, const Body& body,
-                         const Reducer& reducer, const Finish& finish, bool wait) {
-    Derived::template run<BoxReduceTask<Rank, Body, Reducer, Finish>>(EventKind::BeginReduce, info, wait,
-                                                                      body, reducer, finish, range);
+                         const Reducer& reducer, const Finish& finish) {
+    Derived::template run<BoxReduceTask<Rank, Body, Reducer, Finish>>(
+        EventKind::BeginReduce, info, Finish::waits, body, reducer, finish, range);
   }
 
   template <class Body, class Reducer, class Finish>
   static void reduce_array(const LaunchInfo& info, const ChunkRange& range, const Body& body,
-                           const Reducer& reducer, const Finish& finish, bool wait) {
-    Derived::template run<ArrayReduceTask<Body, Reducer, Finish>>(EventKind::BeginReduce, info, wait, body,
-                                                                  reducer, finish, range);
+                           const Reducer& reducer, const Finish& finish) {
+    Derived::template run<ArrayReduceTask<Body, Reducer, Finish>>(EventKind::BeginReduce, info, Finish::waits,
+                                                                  body, reducer, finish, range);
+  }
+
+  /// Work of one's own: `work(runner)` is called once, on the device, and may run pieces on its threads. With
+  /// Work::waits the launch returns afterwards.
+  template <class Work>
+  static void call(const LaunchInfo& info, const Work& work, index_t items) {
+    Derived::template run<CallTask<Work>>(EventKind::BeginFor, info, Work::waits, work, items);
   }
 
   template <class Body, class Reducer, class Finish>
   static void scan_range(const LaunchInfo& info, const ChunkRange& range, const Body& body,
                          const Reducer& reducer, const Finish& finish,
-                         const typename Reducer::value_type& start, bool wait) {
-    Derived::template run<ScanTask<Body, Reducer, Finish>>(EventKind::BeginScan, info, wait, body, reducer,
-                                                           finish, range, start);
+                         const typename Reducer::value_type& start) {
+    Derived::template run<ScanTask<Body, Reducer, Finish>>(EventKind::BeginScan, info, Finish::waits, body,
+                                                           reducer, finish, range, start);
+  }
+
+  template <class Body>
+  static void for_teams(const LaunchInfo& info, const TeamShape& shape, const Body& body) {
+    Derived::template run<TeamForTask<Body>>(EventKind::BeginFor, info, false, body,
+                                             host_team_shape(info, shape));
+  }
+
+  template <class Body, class Reducer, class Finish>
+  static void reduce_teams(const LaunchInfo& info, const TeamShape& shape, const Body& body,
+                           const Reducer& reducer, const Finish& finish) {
+    Derived::template run<TeamReduceTask<Body, Reducer, Finish>>(
+        EventKind::BeginReduce, info, Finish::waits, body, reducer, finish, host_team_shape(info, shape));
   }
 };
 

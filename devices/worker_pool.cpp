@@ -49,6 +49,7 @@
 
 #include <strata/core/error.hpp>
 #include <strata/devices/affinity.hpp>
+#include <strata/devices/host_worker.hpp>
 #include <strata/devices/worker_pool.hpp>
 
 #if defined(__linux__)
@@ -132,13 +133,16 @@ constinit thread_local const Region* innermost = nullptr;
 
 class EnterRegion {
  public:
-  EnterRegion(const void* team, int worker) : region_{team, worker, innermost} { innermost = &region_; }
+  EnterRegion(const void* team, int worker) : region_{team, worker, innermost}, number_(worker) {
+    innermost = &region_;
+  }
   ~EnterRegion() { innermost = region_.outer; }
   EnterRegion(const EnterRegion&) = delete;
   EnterRegion& operator=(const EnterRegion&) = delete;
 
  private:
   Region region_;
+  HostWorkerScope number_;
 };
 
 const Region* region_of(const void* team) {

@@ -159,6 +159,24 @@ void queues() {
 }
 //! [queues]
 
+//! [graphs]
+template <class Device>
+void graphs() {
+  auto x = create<MDArray<double, Device, rank<1>>>("x", 1000);
+  deep_copy(x, 1.0);
+  Queue<Device> queue;
+  Graph<Device> doubled_twice = record(queue, [&] {         // recorded, not run
+    parallel_for(on(queue), 1000, with(Scale{2}, x));
+    parallel_for(on(queue), 1000, with(Scale{2}, x));
+  });
+  for (int k = 0; k < 3; ++k) doubled_twice.launch(queue);  // keeps x alive, owns copies of the kernels
+  queue.wait();
+  double value = 0;
+  deep_copy(value, subview(x, 999));
+  check(value == 64);
+}
+//! [graphs]
+
 //! [slices]
 template <class Device>
 void slices() {
@@ -193,6 +211,7 @@ void all_of_it() {
   reductions<Device>();
   scans<Device>();
   queues<Device>();
+  graphs<Device>();
   slices<Device>();
   using Array = MDArray<double, Device>;
   const auto x = create<Array>("x", 10, 2, 4), y = create<Array>("y", 10, 2);

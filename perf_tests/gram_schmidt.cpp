@@ -15,6 +15,32 @@ namespace {
 using namespace perf;
 using strata::index_t;
 
+/// result = dot(X(*, i), Y(*, j))
+template <class V>
+struct Dot {
+  using device_type = typename V::device_type;
+  using value_type = typename V::value_type;
+  V x, y;
+  int i, j;
+
+  STRATA_FUNCTION void operator()(auto p, value_type& sum) const { sum += x(p, i) * y(p, j); }
+  STRATA_FUNCTION static void init(value_type& sum) { sum = 0; }
+  STRATA_FUNCTION static void join(value_type& sum, const value_type& other) { sum += other; }
+};
+
+/// Q(*, j) += tmp * Q(*, i)
+template <class V>
+struct Add {
+  using device_type = typename V::device_type;
+  using value_type = typename V::value_type;
+  V q;
+  int j;
+  strata::Value<value_type, device_type> tmp;
+  int i;
+
+  STRATA_FUNCTION void operator()(auto p) const { q(p, j) += *tmp * q(p, i); }
+};
+
 // The paper's kernels take an integer.
 template <class V>
 struct DotByInteger : Dot<V> {

@@ -77,9 +77,11 @@ int main(int argc, char** argv) {
       vectors, static_cast<long long>(vector_length), static_cast<long long>(elements));
   std::printf(
       "Two vectors may stay in the last cache, so Gram-Schmidt may exceed triad, which is of memory.\n"
-      "Serial uses one processor. Emulated is an accelerator for tests: its speed is not a machine's.\n");
-  std::printf("Left out: %sCuda (this version of Strata does not have it yet).\n",
-              STRATA_HAS_TBB ? "" : "Tbb (built without oneTBB), ");
+      "Serial uses one processor. Emulated is an accelerator for tests: its speed is not a machine's. Triad "
+      "is "
+      "the host's.\n");
+  if (!STRATA_HAS_TBB) std::puts("Left out: Tbb (built without oneTBB).");
+  if (!STRATA_HAS_CUDA) std::puts("Left out: Cuda (built without nvcc).");
   if (!table.correct) std::fprintf(stderr, "quickstart: a result is WRONG, see the table\n");
   return table.correct ? 0 : 1;
 }

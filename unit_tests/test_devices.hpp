@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <type_traits>
 
 #include <gtest/gtest.h>
@@ -34,6 +35,25 @@ struct DeviceName {
     return D::name;
   }
 };
+
+/// Whether kernels on D run on threads of this process: they may throw, and touch memory of the host.
+template <class D>
+inline constexpr bool runs_on_host_threads = !std::string_view(D::name).starts_with("Cuda");
+
+template <class Devices, class... Kept>
+struct OnHostThreads;
+template <class... Kept>
+struct OnHostThreads<::testing::Types<>, Kept...> {
+  using type = ::testing::Types<Kept...>;
+};
+template <class D, class... Others, class... Kept>
+struct OnHostThreads<::testing::Types<D, Others...>, Kept...>
+    : std::conditional_t<runs_on_host_threads<D>, OnHostThreads<::testing::Types<Others...>, Kept..., D>,
+                         OnHostThreads<::testing::Types<Others...>, Kept...>> {};
+
+/// Those of TestDevices whose kernels run on host threads. Suites typed over them are left out where nvcc
+/// compiles the tests (#ifndef __CUDACC__): the list may be empty there.
+using HostThreadDevices = OnHostThreads<TestDevices>::type;
 
 /// A host array with the elements of `view`; the view itself where the host can touch it.
 template <class V>

@@ -1,10 +1,10 @@
-// AtomicReference: a reference through which every access is one atomic operation, relaxed, at device scope.
-// On CUDA by the compiler's own atomic functions, of 12.8 and later.
+// AtomicReference: a reference through which every access is one atomic operation (atomic.hpp), relaxed, at
+// device scope.
 #pragma once
 
 #include <type_traits>
 
-#include <strata/core/config.hpp>
+#include <strata/views/atomic.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -20,85 +20,39 @@ class AtomicReference {
   AtomicReference(const AtomicReference&) = default;
 
   STRATA_FUNCTION operator value_type() const { return load(); }
-  STRATA_FUNCTION value_type load() const {
-    value_type value;
-#if defined(__CUDA_ARCH__)
-    __nv_atomic_load(address_, &value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
-#else
-    __atomic_load(address_, &value, __ATOMIC_RELAXED);
-#endif
-    return value;
-  }
-  STRATA_FUNCTION void store(value_type value) const {
-#if defined(__CUDA_ARCH__)
-    __nv_atomic_store(address_, &value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
-#else
-    __atomic_store(address_, &value, __ATOMIC_RELAXED);
-#endif
-  }
+  STRATA_FUNCTION value_type load() const { return atomic_load(address_); }
+  STRATA_FUNCTION void store(value_type value) const { atomic_store(address_, value); }
   STRATA_FUNCTION value_type operator=(value_type value) const {
     store(value);
     return value;
   }
   STRATA_FUNCTION value_type operator=(const AtomicReference& other) const { return *this = other.load(); }
 
-  STRATA_FUNCTION value_type operator+=(value_type v) const {
-    return update([v](value_type old) { return static_cast<value_type>(old + v); }).now;
-  }
-  STRATA_FUNCTION value_type operator-=(value_type v) const {
-    return update([v](value_type old) { return static_cast<value_type>(old - v); }).now;
-  }
-  STRATA_FUNCTION value_type operator*=(value_type v) const {
-    return update([v](value_type old) { return static_cast<value_type>(old * v); }).now;
-  }
+  STRATA_FUNCTION value_type operator+=(value_type v) const { return now<detail::AddOperation>(v); }
+  STRATA_FUNCTION value_type operator-=(value_type v) const { return now<detail::SubOperation>(v); }
+  STRATA_FUNCTION value_type operator*=(value_type v) const { return now<detail::MulOperation>(v); }
   STRATA_FUNCTION value_type operator&=(value_type v) const requires std::is_integral_v<T> {
-    return update([v](value_type old) { return static_cast<value_type>(old & v); }).now;
+    return now<detail::AndOperation>(v);
   }
   STRATA_FUNCTION value_type operator|=(value_type v) const requires std::is_integral_v<T> {
-    return update([v](value_type old) { return static_cast<value_type>(old | v); }).now;
+    return now<detail::OrOperation>(v);
   }
   STRATA_FUNCTION value_type operator^=(value_type v) const requires std::is_integral_v<T> {
-    return update([v](value_type old) { return static_cast<value_type>(old ^ v); }).now;
+    return now<detail::XorOperation>(v);
   }
-  STRATA_FUNCTION value_type operator++() const { return *this += value_type{1}; }
-  STRATA_FUNCTION value_type operator--() const { return *this -= value_type{1}; }
-  STRATA_FUNCTION value_type operator++(int) const {
-    return update([](value_type old) { return static_cast<value_type>(old + value_type{1}); }).before;
-  }
-  STRATA_FUNCTION value_type operator--(int) const {
-    return update([](value_type old) { return static_cast<value_type>(old - value_type{1}); }).before;
-  }
+  STRATA_FUNCTION value_type operator++() const { return *this += value_type(1); }
+  STRATA_FUNCTION value_type operator--() const { return *this -= value_type(1); }
+  STRATA_FUNCTION value_type operator++(int) const { return atomic_fetch_inc(address_); }
+  STRATA_FUNCTION value_type operator--(int) const { return atomic_fetch_dec(address_); }
 
   /// The value becomes the smaller (larger) of itself and `v`; returns it.
-  STRATA_FUNCTION value_type min(value_type v) const {
-    return update([v](value_type old) { return v < old ? v : old; }).now;
-  }
-  STRATA_FUNCTION value_type max(value_type v) const {
-    return update([v](value_type old) { return old < v ? v : old; }).now;
-  }
+  STRATA_FUNCTION value_type min(value_type v) const { return now<detail::MinOperation>(v); }
+  STRATA_FUNCTION value_type max(value_type v) const { return now<detail::MaxOperation>(v); }
 
  private:
-  struct Update {
-    value_type before;
-    value_type now;
-  };
-
-  // Expects `old` there and puts `wanted`; otherwise tells in `old` what is there.
-  STRATA_FUNCTION bool exchange(value_type& old, value_type wanted) const {
-#if defined(__CUDA_ARCH__)
-    return __nv_atomic_compare_exchange(address_, &old, &wanted, true, __NV_ATOMIC_RELAXED,
-                                        __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
-#else
-    return __atomic_compare_exchange(address_, &old, &wanted, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-#endif
-  }
-
-  template <class Next>
-  STRATA_FUNCTION Update update(const Next& next) const {
-    value_type old = load();
-    value_type wanted = next(old);
-    while (!exchange(old, wanted)) wanted = next(old);
-    return {old, wanted};
+  template <class Operation>
+  STRATA_FUNCTION value_type now(value_type v) const {
+    return Operation::apply(detail::fetch<Operation>(address_, v, device_scope, order_relaxed), v);
   }
 
   T* address_;

@@ -8,6 +8,7 @@
 #include <strata/core/hooks.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/devices/host_space.hpp>
+#include <strata/devices/recording.hpp>
 #include <strata/views/copy.hpp>
 #include <strata/views/create.hpp>
 
@@ -16,6 +17,28 @@ namespace strata::inline STRATA_ABI::detail {
 namespace {
 
 bool on_host(const SpaceId& space) { return space.kind == HostSpace::kind; }
+bool reached_by_host(const SpaceId& space) { return on_host(space) || space.shared; }
+
+// Between devices of two kinds, which know nothing of each other: by way of the host.
+void copy_by_host(const CopySide& destination, const CopySide& source, std::size_t element_bytes) {
+  LayoutDescriptor packed{};
+  packed.rank = destination.layout->rank;
+  packed.span = element_count(*destination.layout);
+  index_t stride = 1;
+  for (int r = packed.rank - 1; r >= 0; --r) {
+    packed.extent[r] = destination.layout->extent[r];
+    packed.stride[r] = stride;
+    stride *= packed.extent[r];
+  }
+  std::vector<char> bytes(static_cast<std::size_t>(packed.span) * element_bytes);
+  const CopySide host{bytes.data(), {HostSpace::kind, 0}, &packed, "a copy on its way", nullptr};
+  QueueState& from = source.instance->default_queue();
+  from.copy(host, source, element_bytes);
+  from.wait();
+  QueueState& to = destination.instance->default_queue();
+  to.copy(destination, host, element_bytes);
+  to.wait();
+}
 
 class CopyScope {
  public:
@@ -50,10 +73,64 @@ class CopyScope {
 [[noreturn]] void fail_resident(const char* label, SpaceId space, const LayoutDescriptor& layout) {
   std::string shape;
   for (int r = 0; r < layout.rank; ++r) shape += (r ? ", " : "") + std::to_string(layout.extent[r]);
-  throw OutOfBounds("a copy or fill of \"" + std::string(label) + "\" on " + describe_space(space) +
-                    ", of shape (" + shape +
-                    "), touches elements that its memory does not hold: it is a slice; copy the rows that " +
-                    "it holds with deep_copy_rows, or copy and fill a subview of them");
+  throw OutOfBounds(
+      "a copy or fill of \"" + std::string(label) + "\" on " + describe_space(space) + ", of shape (" +
+      shape +
+      "), touches elements that its memory does not hold: it is a slice, of which deep_copy_rows "
+      "copies the rows that it holds, or a subview that leaves its array");
+}
+
+// A copy or a fill of a recording. Of layouts of one's own only the offsets are kept by nobody: refused.
+class RecordedCopy final : public RecordedStep {
+ public:
+  RecordedCopy(const CopySide& destination, const CopySide& source, std::size_t element_bytes)
+      : destination_(destination), source_(source), element_bytes_(element_bytes) {
+    keep(destination, destination_layout_, destination_label_, destination_);
+    keep(source, source_layout_, source_label_, source_);
+  }
+  RecordedCopy(const CopySide& destination, const void* value, std::size_t element_bytes)
+      : destination_(destination),
+        source_(),
+        element_bytes_(element_bytes),
+        value_(static_cast<const char*>(value), static_cast<const char*>(value) + element_bytes) {
+    keep(destination, destination_layout_, destination_label_, destination_);
+  }
+  void run(QueueState& queue) const override {
+    const bool fill = !value_.empty();
+    const CopyScope scope(destination_, fill ? nullptr : &source_,
+                          static_cast<std::size_t>(element_count(destination_layout_)) * element_bytes_,
+                          queue);
+    if (fill) queue.fill(destination_, value_.data(), element_bytes_);
+    else queue.copy(destination_, source_, element_bytes_);
+  }
+
+ private:
+  static void keep(const CopySide& side, LayoutDescriptor& layout, std::string& label, CopySide& kept) {
+    if (side.layout->offset != nullptr)
+      throw Error(std::string("deep_copy of \"") + side.label +
+                  "\": copies of user-supplied layouts cannot be recorded; write a parallel_for");
+    layout = *side.layout;
+    label = side.label;
+    kept.layout = &layout;
+    kept.label = label.c_str();
+  }
+
+  CopySide destination_, source_;
+  LayoutDescriptor destination_layout_, source_layout_;
+  std::string destination_label_, source_label_;
+  std::size_t element_bytes_;
+  std::vector<char> value_;
+};
+
+// Whether the copy was recorded as a step; what the recording cannot hold is an error.
+template <class... Arguments>
+bool recorded(const char* label, QueueState* queue, QueueState& usual, const Arguments&... arguments) {
+  if (current_recording == nullptr) return false;
+  const std::string what = std::string("the copy or fill of \"") + label + "\"";
+  check_recordable(what.c_str(), queue != nullptr ? *queue : usual, queue == nullptr);
+  if (!current_recording->takes_steps()) return false;
+  current_recording->add(new RecordedCopy(arguments...));
+  return true;
 }
 
 }  // namespace
@@ -130,7 +207,8 @@ void fail_mirror(const char* label) {
 Allocation* create_storage(DeviceInstance& instance, QueueState* queue, const char* label, index_t span,
                            std::size_t element_bytes, const LayoutDescriptor& layout, bool fill) {
   require_running("an allocation");
-  if (queue != nullptr && &queue->instance() != &instance)
+  // Memories of one GPU share its queues.
+  if (queue != nullptr && &queue->instance().default_queue() != &instance.default_queue())
     throw WrongDevice(std::string("create \"") + label + "\": the queue belongs to another device instance");
   const auto count = static_cast<std::size_t>(span);
   if (count > std::numeric_limits<std::size_t>::max() / 2 / element_bytes)
@@ -163,14 +241,23 @@ void copy_arrays(const CopySide& destination, const CopySide& source, std::size_
     fail_shapes("deep_copy", destination.label, to.extent, to.rank, source.label, from.extent, from.rank);
   if (element_count(to) == 0) return;
 
+  if (recorded(destination.label, queue, destination.instance->default_queue(), destination, source,
+               element_bytes))
+    return;
   const bool blocking = queue == nullptr;
+  if (blocking && destination.space.kind != source.space.kind && !reached_by_host(destination.space) &&
+      !reached_by_host(source.space))
+    return copy_by_host(destination, source, element_bytes);
   if (blocking) {
     // The copy runs where the memory is that the host cannot reach; of two devices, on the destination's.
-    DeviceInstance& at = on_host(destination.space) ? *source.instance : *destination.instance;
+    const bool at_source =
+        on_host(destination.space) || (destination.space.shared && !reached_by_host(source.space));
+    DeviceInstance& at = at_source ? *source.instance : *destination.instance;
     queue = &at.default_queue();
     // Waited for here, not by an event: an error of the source's queue is then thrown once, and leaves the
     // destination's queue alone.
-    if (!on_host(source.space) && source.instance != &at) source.instance->default_queue().wait();
+    if (!on_host(source.space) && &source.instance->default_queue() != &at.default_queue())
+      source.instance->default_queue().wait();
   } else if (queue->instance().host_accessible() && !(on_host(destination.space) && on_host(source.space))) {
     throw WrongDevice(std::string("deep_copy: the queue belongs to ") + queue->instance().device_name() +
                       ", the arrays lie in " + describe_space(destination.space) + " and " +
@@ -187,6 +274,9 @@ void fill_array(const CopySide& destination, const void* value, std::size_t elem
   require_running("deep_copy");
   const index_t count = element_count(*destination.layout);
   if (count == 0) return;
+  if (recorded(destination.label, queue, destination.instance->default_queue(), destination, value,
+               element_bytes))
+    return;
   const bool blocking = queue == nullptr;
   if (blocking) queue = &destination.instance->default_queue();
   const CopyScope scope(destination, nullptr, static_cast<std::size_t>(count) * element_bytes, *queue);

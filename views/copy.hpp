@@ -81,6 +81,7 @@ CopySide copy_side(const V& view, const LayoutDescriptor& layout) {
   constexpr std::size_t element_bytes = sizeof(typename V::value_type);
   auto* const data = const_cast<typename V::value_type*>(view.data());
   if (const Allocation* const record = view.allocation().get()) {
+    if (current_keeper != nullptr) current_keeper->keep(*record);
     check_resident(*record, data, layout, element_bytes);
     return {data, record->space, &layout, record->label, static_cast<DeviceInstance*>(record->owner)};
   }

@@ -134,9 +134,9 @@ STRATA_FUNCTION constexpr void report_bad_part([[maybe_unused]] const V& view,
 #if !defined(__CUDA_ARCH__)
   if (current_check == nullptr) {
     if (count != view.rank()) fail_rank(view.rank(), count, "subview: one argument for each dimension");
-    fail_layout("subview: a range leaves its dimension or the resident rows (first, last)", bounds[r].first,
-                bounds[r].last);
+    throw_part(view.label(), r, bounds[r].first, bounds[r].last, view.begin(r), view.end(r));
   }
+#endif
   CheckRecord found;
   found.data = view.data();
   found.count = count;
@@ -155,6 +155,9 @@ STRATA_FUNCTION constexpr void report_bad_part([[maybe_unused]] const V& view,
       found.resident_begin = view.mapping().resident().begin;
       found.resident_end = view.mapping().resident().end;
     }
+#if defined(__CUDA_ARCH__)
+  report_bad_access_on_device(found);
+#else
   report_bad_access(found);
 #endif
 }

@@ -257,7 +257,6 @@ class View : private detail::Ownership<is_managed_v<AccessType>> {
         if (count > 0) good = good && index[0] >= resident_begin && index[0] < resident_end;
       }
     }
-#if !defined(__CUDA_ARCH__)
     if (!good) [[unlikely]] {
       detail::CheckRecord found;
       found.data = data_;
@@ -270,9 +269,12 @@ class View : private detail::Ownership<is_managed_v<AccessType>> {
       }
       found.resident_begin = resident_begin;
       found.resident_end = resident_end;
+#if defined(__CUDA_ARCH__)
+      detail::report_bad_access_on_device(found);
+#else
       detail::report_bad_access(found);
-    }
 #endif
+    }
     return good;
   }
 #endif

@@ -53,7 +53,7 @@ std::size_t bytes_of(const CopySide& side, std::size_t element_bytes) {
 
 void check_places(const CopySide& destination, const CopySide& source, int to, int from, int here) {
   for (const CopySide* side : {&destination, &source})
-    if (side->space.kind != EmulatedSpace::kind && side->space.kind != HostSpace::kind)
+    if (side->space.kind != EmulatedSpace::kind && side->space.kind != HostSpace::kind && !side->space.shared)
       throw WrongDevice("a copy on Emulated{" + std::to_string(here) + "} cannot reach \"" + side->label +
                         "\" in " + describe_space(side->space) + "; copy through a host mirror");
   if (to != here && from != here)

@@ -4,8 +4,35 @@
 #include <strata/devices/emulated/execution.hpp>
 #include <strata/devices/emulated/instance.hpp>
 #include <strata/devices/emulated/platform.hpp>
+#include <strata/devices/recording.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+void enqueue(EventKind kind, const LaunchInfo& info, const std::shared_ptr<EmulatedKernel>& owned,
+             index_t items, EmulatedQueue& queue);
+
+class RecordedKernel final : public RecordedStep {
+ public:
+  RecordedKernel(EventKind kind, const LaunchInfo& info, const std::shared_ptr<EmulatedKernel>& kernel,
+                 index_t items)
+      : kind_(kind), label_(info.label), kernel_type_(info.kernel_type), kernel_(kernel), items_(items) {}
+  void run(QueueState& queue) const override {
+    const Capture no_views{EmulatedSpace::kind};
+    enqueue(kind_, {label_.c_str(), kernel_type_, &queue, -1, &no_views}, kernel_, items_,
+            static_cast<EmulatedQueue&>(queue));
+  }
+
+ private:
+  EventKind kind_;
+  std::string label_;
+  const char* kernel_type_;
+  std::shared_ptr<EmulatedKernel> kernel_;
+  index_t items_;
+};
+
+}  // namespace
 
 void enqueue_emulated(EventKind kind, const LaunchInfo& info, EmulatedKernel* kernel, index_t items,
                       bool wait) {
@@ -21,7 +48,19 @@ void enqueue_emulated(EventKind kind, const LaunchInfo& info, EmulatedKernel* ke
 
   EmulatedInstance& target = Platform::get().instance(instance);
   EmulatedQueue& queue = info.queue ? static_cast<EmulatedQueue&>(*info.queue) : target.queue();
+  if (current_recording != nullptr)
+    return record_step(info, queue, wait, new RecordedKernel(kind, info, owned, items));
   if (wait) require_outside_kernels("a launch that waits");
+  enqueue(kind, info, owned, items, queue);
+  if (wait) queue.wait();
+}
+
+namespace {
+
+void enqueue(EventKind kind, const LaunchInfo& info, const std::shared_ptr<EmulatedKernel>& owned,
+             index_t items, EmulatedQueue& queue) {
+  auto& target = static_cast<EmulatedInstance&>(queue.instance());
+  const int instance = target.index();
   const KernelScope scope(kind, info, "Emulated", instance, queue.id(), items);
   // The caller's label may not live as long as the work.
   const HookEvent named{.kind = kind, .label = info.label, .kernel_type = info.kernel_type};
@@ -35,7 +74,8 @@ void enqueue_emulated(EventKind kind, const LaunchInfo& info, EmulatedKernel* ke
     const EmulatedWorkerScope worker(*Platform::get().memory, target.index());
     owned->run(target.runner(), kept);
   });
-  if (wait) queue.wait();
 }
+
+}  // namespace
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -3,6 +3,7 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <strata/devices/host_device.hpp>
+#include <strata/devices/host_worker.hpp>
 #include <strata/devices/tbb/device.hpp>
 
 namespace strata::inline STRATA_ABI {
@@ -17,11 +18,16 @@ void run(const void*, const detail::ChunkRange& range, detail::ChunkFunction fun
   using Count = detail::ChunkPlan::Count;
   if (plan.count() == 0) return;
   if (plan.count() == 1) {
-    function(plan.begin(0), plan.end(0), 0);
+    // A thread that runs a piece of another launch keeps its number, and so does one of the arena.
+    const int place = tbb::this_task_arena::current_thread_index();
+    const int worker = detail::host_worker >= 0 ? detail::host_worker : place < 0 ? 0 : place;
+    const detail::HostWorkerScope number(worker);
+    function(plan.begin(0), plan.end(0), worker);
     return;
   }
   const auto piece = [&](const tbb::blocked_range<Count>& pieces) {
     const int worker = tbb::this_task_arena::current_thread_index();
+    const detail::HostWorkerScope number(worker);
     for (Count k = pieces.begin(); k < pieces.end(); ++k) function(plan.begin(k), plan.end(k), worker);
   };
   const tbb::blocked_range<Count> pieces(0, plan.count());

@@ -17,7 +17,12 @@ template <class F>
 void for_each_device(const Options& options, F&& f) {
   bool found = false;
   strata::AllDevices::for_each([&](auto device) {
-    if (!options.wants_device(decltype(device)::name)) return;
+    using D = decltype(device);
+    if (!options.wants_device(D::name)) return;
+    if (D::count() == 0) {
+      std::fprintf(stderr, "left out: %s, of which this machine has none\n", D::name);
+      return;
+    }
     found = true;
     f(device);
   });
@@ -30,9 +35,9 @@ void for_each_device(const Options& options, F&& f) {
 }
 
 /// Whether kernels of the device work on the processors of this machine, so that its bandwidth bounds them.
-/// Emulated does not: its speed is not a machine's.
+/// Those of Emulated do not count: its speed is not a machine's; those of a GPU are bounded by its memory.
 template <class D>
-inline constexpr bool is_machine = !std::is_same_v<D, strata::Emulated>;
+inline constexpr bool is_machine = D::memory_space::host_accessible;
 
 /// The host threads that bound the device: one, or all.
 template <class D>

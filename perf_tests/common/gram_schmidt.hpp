@@ -1,99 +1,17 @@
-// Modified Gram-Schmidt as in figure 12 of the Kokkos Array paper: reductions whose results are finalized on
-// the device, so that no scalar comes back to the host. With verification.
+// Modified Gram-Schmidt as in figure 12 of the Kokkos Array paper, by the library: reductions whose results
+// are finalized on the device, so that no scalar comes back to the host. With verification.
 #pragma once
 
 #include <algorithm>
 #include <cmath>
 
+#include <strata/algorithms/linear/gram_schmidt.hpp>
 #include <strata/strata.hpp>
 
 namespace perf {
 
-/// result = dot(X(*, i), Y(*, j))
-template <class V>
-struct Dot {
-  using device_type = typename V::device_type;
-  using value_type = typename V::value_type;
-  V x, y;
-  int i, j;
-
-  STRATA_FUNCTION void operator()(auto p, value_type& sum) const { sum += x(p, i) * y(p, j); }
-  STRATA_FUNCTION static void init(value_type& sum) { sum = 0; }
-  STRATA_FUNCTION static void join(value_type& sum, const value_type& other) { sum += other; }
-};
-
-/// Q(*, i) *= tmp
-template <class V>
-struct Scale {
-  using device_type = typename V::device_type;
-  using value_type = typename V::value_type;
-  V q;
-  int i;
-  strata::Value<value_type, device_type> tmp;
-
-  STRATA_FUNCTION void operator()(auto p) const { q(p, i) *= *tmp; }
-};
-
-/// Q(*, j) += tmp * Q(*, i)
-template <class V>
-struct Add {
-  using device_type = typename V::device_type;
-  using value_type = typename V::value_type;
-  V q;
-  int j;
-  strata::Value<value_type, device_type> tmp;
-  int i;
-
-  STRATA_FUNCTION void operator()(auto p) const { q(p, j) += *tmp * q(p, i); }
-};
-
-/// tmp = sqrt(result); R(i, i) = tmp; tmp = 1 / tmp
-template <class V>
-struct FinalizeNorm {
-  using value_type = typename V::value_type;
-  strata::Value<value_type, typename V::device_type> tmp;
-  V r;
-  int i;
-
-  STRATA_FUNCTION void operator()(const value_type& result) const {
-    const value_type norm = std::sqrt(result);
-    r(i, i) = norm;
-    *tmp = 1 / norm;
-  }
-};
-
-/// R(i, j) = result; tmp = -result
-template <class V>
-struct FinalizeProjection {
-  using value_type = typename V::value_type;
-  strata::Value<value_type, typename V::device_type> tmp;
-  V r;
-  int i, j;
-
-  STRATA_FUNCTION void operator()(const value_type& result) const {
-    r(i, j) = result;
-    *tmp = -result;
-  }
-};
-
-/// Orthonormalises the columns of Q; A = Q R. Enqueues, does not wait.
-template <class V>
-void gram_schmidt(const V& q, const V& r,
-                  const strata::Value<typename V::value_type, typename V::device_type>& tmp) {
-  const auto n = q.dimension(0);
-  const int count = static_cast<int>(q.dimension(1));
-  for (int i = 0; i < count; ++i) {
-    strata::parallel_reduce(n, Dot<V>{q, q, i, i}, FinalizeNorm<V>{tmp, r, i});
-    strata::parallel_for(n, Scale<V>{q, i, tmp});
-    for (int j = i + 1; j < count; ++j) {
-      strata::parallel_reduce(n, Dot<V>{q, q, i, j}, FinalizeProjection<V>{tmp, r, i, j});
-      strata::parallel_for(n, Add<V>{q, j, tmp, i});
-    }
-  }
-}
-
-/// The bytes that the kernels ask for: one vector read by the norm, one read and one written by Scale, two
-/// read by Dot, two read and one written by Add.
+/// The bytes that the kernels ask for: one vector read by the norm, one read and one written by its
+/// scaling, two read by a dot, two read and one written by taking a projection away.
 template <class T>
 double gram_schmidt_bytes(strata::index_t n, int count) {
   return static_cast<double>(n) * sizeof(T) * (3.0 * count + 5.0 * count * (count - 1) / 2);
@@ -118,7 +36,7 @@ struct GramSchmidt {
     strata::deep_copy(q, host);
   }
 
-  void launch() const { gram_schmidt(q, r, tmp); }
+  void launch() const { strata::linear::gram_schmidt(q, r, tmp); }
 
   /// Whether Q is orthonormal and Q R = A. Call it after one launch().
   bool correct() const {

@@ -48,7 +48,7 @@ T value_of(const strata::Value<T, D>& v) {
 }
 
 /// Well-mixed bits of `i`, the same on every machine.
-constexpr std::uint64_t mix(std::uint64_t i) {
+STRATA_FUNCTION constexpr std::uint64_t mix(std::uint64_t i) {
   i += 0x9e3779b97f4a7c15U;
   i = (i ^ (i >> 30)) * 0xbf58476d1ce4e5b9U;
   i = (i ^ (i >> 27)) * 0x94d049bb133111ebU;

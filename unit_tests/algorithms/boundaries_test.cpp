@@ -24,14 +24,19 @@ constexpr Range edges[] = {range(two_31 - 1, two_31),       range(two_31 - 5, tw
                            range(-two_31 - 7, -two_31 + 5), range(two_40, two_40 + 1000),
                            range(-two_40 - 9, -two_40),     range(two_32 - 3, two_32 + 1021)};
 
+struct AddIndex {
+  index_t first;
+  STRATA_FUNCTION void operator()(auto i, auto x) const { x(index_t(i) - first) += index_t(i); }
+};
+
 TYPED_TEST(Boundaries, LaunchesReachIndicesThatNeedMoreThan32Bits) {
   using D = TypeParam;
   for (const Range& r : edges) {
     const auto by_integer = create<Vector<index_t, D>>("by integer", r.size());
     const auto by_any = create<Vector<index_t, D>>("by any", r.size());
 
-    parallel_for(on(D{}), r, [=](index_t i) { by_integer(i - r.first) += i; });
-    parallel_for(on(D{}), r.dynamic(7), [=](auto i) { by_any(index_t(i) - r.first) += index_t(i); });
+    parallel_for(on(D{}), r, [=] STRATA_FUNCTION(index_t i) { by_integer(i - r.first) += i; });
+    parallel_for(r.dynamic(7), with(AddIndex{r.first}, by_any));
 
     std::vector<index_t> expected;
     for (index_t i = r.first; i < r.last; ++i) expected.push_back(i);
@@ -39,6 +44,14 @@ TYPED_TEST(Boundaries, LaunchesReachIndicesThatNeedMoreThan32Bits) {
     EXPECT_EQ(values_of(by_any), expected) << r.first;
   }
 }
+
+struct SumIndices {
+  index_t first;
+  STRATA_FUNCTION void operator()(auto i, auto prefix, index_t& sum, bool final) const {
+    sum += index_t(i);
+    if (final) prefix(index_t(i) - first) = sum;
+  }
+};
 
 TYPED_TEST(Boundaries, ReductionsAndScansReachIndicesThatNeedMoreThan32Bits) {
   using D = TypeParam;
@@ -49,19 +62,13 @@ TYPED_TEST(Boundaries, ReductionsAndScansReachIndicesThatNeedMoreThan32Bits) {
 
     parallel_reduce(
         on(D{}), r,
-        [](index_t i, index_t& s, index_t& c, ValueLocation<index_t>& l) {
+        [] STRATA_FUNCTION(index_t i, index_t & s, index_t & c, ValueLocation<index_t> & l) {
           s += i;
           ++c;
           if (i > l.value) l = {i, i};
         },
         Sum(sum), Sum(count), MaxLoc(last));
-    parallel_scan(
-        on(D{}), r,
-        [=](auto i, index_t& s, bool final) {
-          s += index_t(i);
-          if (final) prefix(index_t(i) - r.first) = s;
-        },
-        Sum(total));
+    parallel_scan(r, with(SumIndices{r.first}, prefix), Sum(total));
 
     index_t expected = 0;
     std::vector<index_t> prefixes;
@@ -79,7 +86,7 @@ TYPED_TEST(Boundaries, MultiDimensionalRangesReachIndicesThatNeedMoreThan32Bits)
   const auto x = create<MDArray<index_t, D, rank<2>>>("x", 3, 20);
 
   parallel_for(on(D{}), mdrange({two_40, two_31 - 10}, {two_40 + 3, two_31 + 10}, {2, 8}),
-               [=](index_t i, index_t j) { x(i - two_40, j - two_31 + 10) = i ^ j; });
+               [=] STRATA_FUNCTION(index_t i, index_t j) { x(i - two_40, j - two_31 + 10) = i ^ j; });
 
   wait(D{});
   const auto result = on_host(x);
@@ -117,6 +124,19 @@ index_t available_bytes() {
   return 0;
 }
 
+STRATA_FUNCTION std::uint8_t byte_at(index_t i) {
+  return static_cast<std::uint8_t>(mix(static_cast<std::uint64_t>(i)));
+}
+struct SetByte {
+  STRATA_FUNCTION void operator()(auto i, auto x) const { x(i) = byte_at(index_t(i)); }
+};
+struct AddThree {
+  STRATA_FUNCTION void operator()(auto i, auto x) const { x(i) = static_cast<std::uint8_t>(x(i) + 3); }
+};
+struct SumBytes {
+  STRATA_FUNCTION void operator()(auto i, auto x, index_t& sum) const { sum += x(i); }
+};
+
 TYPED_TEST(Boundaries, SlowArraysOfFiveBillionBytesAreReachedAtEveryEdge) {
   using D = TypeParam;
   if (available_bytes() < five_billion + (index_t{2} << 30))
@@ -131,9 +151,8 @@ TYPED_TEST(Boundaries, SlowArraysOfFiveBillionBytesAreReachedAtEveryEdge) {
   if (!x) GTEST_SKIP() << "the device has no room for 5 GB";
   const Range windows[] = {range(0, 1000), range(two_31 - 1000, two_31 + 1000),
                            range(two_32 - 1000, two_32 + 1000), range(five_billion - 1000, five_billion)};
-  const auto byte = [](index_t i) { return static_cast<std::uint8_t>(mix(static_cast<std::uint64_t>(i))); };
 
-  for (const Range& w : windows) parallel_for(on(D{}), w, [=](auto i) { x(i) = byte(index_t(i)); });
+  for (const Range& w : windows) parallel_for(w, with(SetByte{}, x));
 
   EXPECT_EQ(x.extent(0), five_billion);
   for (const Range& w : windows) {
@@ -141,7 +160,7 @@ TYPED_TEST(Boundaries, SlowArraysOfFiveBillionBytesAreReachedAtEveryEdge) {
     deep_copy(window, subview(x, w));
     const auto values = values_of(window);
     for (index_t i = w.first; i < w.last; ++i)
-      ASSERT_EQ(values[static_cast<std::size_t>(i - w.first)], byte(i)) << i;
+      ASSERT_EQ(values[static_cast<std::size_t>(i - w.first)], byte_at(i)) << i;
   }
 }
 
@@ -159,9 +178,8 @@ TYPED_TEST(Boundaries, SlowFiveBillionBytesAreFilledAndSummed) {
   if (!x) GTEST_SKIP() << "the device has no room for 5 GB";
   index_t sum = -1;
 
-  parallel_for(on(D{}), five_billion, [=](auto i) { x(i) = static_cast<std::uint8_t>(x(i) + 3); });
-  parallel_reduce(
-      on(D{}), five_billion, [=](auto i, index_t& s) { s += x(i); }, Sum(sum));
+  parallel_for(five_billion, with(AddThree{}, x));
+  parallel_reduce(five_billion, with(SumBytes{}, x), Sum(sum));
 
   EXPECT_EQ(sum, 3 * five_billion);
 }

@@ -15,9 +15,13 @@ namespace {
 using namespace strata;
 using namespace strata_tests;
 
+// ---- kernels that throw
+
+#ifndef __CUDACC__
+
 template <class D>
 class Exceptions : public ::testing::Test {};
-TYPED_TEST_SUITE(Exceptions, TestDevices, DeviceName);
+TYPED_TEST_SUITE(Exceptions, HostThreadDevices, DeviceName);
 
 struct KernelFailed : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -183,40 +187,6 @@ TEST(ExceptionsOfEmulated, InjectedKernelFailuresNameTheKernelAndCountOnce) {
   emulated::clear_faults();
 }
 
-// ---- several host threads
-
-TYPED_TEST(Exceptions, TwoThreadsMaySubmitToOneDeviceAtOnce) {
-  using D = TypeParam;
-  constexpr int rounds = 200, n = 1021;
-  std::atomic<int> ready = 0;
-  std::vector<std::string> failures(2);
-  std::vector<Vector<std::int64_t, D>> arrays;
-  for (int t = 0; t < 2; ++t) arrays.push_back(create<Vector<std::int64_t, D>>("x", n));
-
-  const auto work = [&](int t) {
-    try {
-      const auto x = arrays[static_cast<std::size_t>(t)];
-      for (++ready; ready < 2;) std::this_thread::yield();
-      for (int round = 0; round < rounds; ++round) {
-        std::int64_t sum = 0;
-        parallel_for(on(D{}), n, [=](int i) { x(i) += i + t; });
-        parallel_reduce(
-            on(D{}), n, [=](int i, std::int64_t& s) { s += x(i); }, Sum(sum));
-        const std::int64_t expected = std::int64_t{round + 1} * (n * (n - 1) / 2 + n * t);
-        if (sum != expected) failures[static_cast<std::size_t>(t)] = "round " + std::to_string(round);
-      }
-    } catch (const std::exception& e) {
-      failures[static_cast<std::size_t>(t)] = e.what();
-    }
-  };
-  std::thread other(work, 1);
-  work(0);
-  other.join();
-
-  EXPECT_EQ(failures[0], "");
-  EXPECT_EQ(failures[1], "");
-}
-
 TYPED_TEST(Exceptions, OfOneThreadDoNotReachAnotherOnAHostDevice) {
   using D = TypeParam;
   if constexpr (is_asynchronous<D>) {
@@ -243,7 +213,60 @@ TYPED_TEST(Exceptions, OfOneThreadDoNotReachAnotherOnAHostDevice) {
   }
 }
 
+#endif
+
+// ---- several host threads
+
+struct AddIndexAnd {
+  int summand;
+  STRATA_FUNCTION void operator()(int i, auto x) const { x(i) += i + summand; }
+};
+struct SumElements {
+  STRATA_FUNCTION void operator()(int i, auto x, std::int64_t& sum) const { sum += x(i); }
+};
+
+template <class D>
+class SeveralThreads : public ::testing::Test {};
+TYPED_TEST_SUITE(SeveralThreads, TestDevices, DeviceName);
+
+TYPED_TEST(SeveralThreads, MaySubmitToOneDeviceAtOnce) {
+  using D = TypeParam;
+  constexpr int rounds = 200, n = 1021;
+  std::atomic<int> ready = 0;
+  std::vector<std::string> failures(2);
+  std::vector<Vector<std::int64_t, D>> arrays;
+  for (int t = 0; t < 2; ++t) arrays.push_back(create<Vector<std::int64_t, D>>("x", n));
+
+  const auto work = [&](int t) {
+    try {
+      const auto x = arrays[static_cast<std::size_t>(t)];
+      for (++ready; ready < 2;) std::this_thread::yield();
+      for (int round = 0; round < rounds; ++round) {
+        std::int64_t sum = 0;
+        parallel_for(on(D{}), n, with(AddIndexAnd{t}, x));
+        parallel_reduce(on(D{}), n, with(SumElements{}, x), Sum(sum));
+        const std::int64_t expected = std::int64_t{round + 1} * (n * (n - 1) / 2 + n * t);
+        if (sum != expected) failures[static_cast<std::size_t>(t)] = "round " + std::to_string(round);
+      }
+    } catch (const std::exception& e) {
+      failures[static_cast<std::size_t>(t)] = e.what();
+    }
+  };
+  std::thread other(work, 1);
+  work(0);
+  other.join();
+
+  EXPECT_EQ(failures[0], "");
+  EXPECT_EQ(failures[1], "");
+}
+
 // ---- after the end of the runtime, in a process of its own
+
+struct DoNothing {
+  STRATA_FUNCTION void operator()(auto) const {}
+  STRATA_FUNCTION void operator()(auto, int&) const {}
+  STRATA_FUNCTION void operator()(auto, int&, bool) const {}
+};
 
 // Whether f throws RuntimeEnded with a message that names the remedy.
 template <class F>
@@ -269,7 +292,7 @@ template <class D, bool UsedBefore>
     Vector<int, D> x;
     if (UsedBefore) {
       x = create<Vector<int, D>>("x", 1000);
-      parallel_for(on(D{}), 1000, [=](int i) { x(i) = i; });
+      parallel_for(on(D{}), 1000, with(AddIndexAnd{0}, x));
     }
 
     finalize();
@@ -277,15 +300,9 @@ template <class D, bool UsedBefore>
 
     int sum = 0;
     good &= runtime_ended();
-    good &= ends("a launch", [] { parallel_for(on(D{}), 10, [](int) {}); });
-    good &= ends("a reduction", [&] {
-      parallel_reduce(
-          on(D{}), 10, [](int, int&) {}, Sum(sum));
-    });
-    good &= ends("a scan", [&] {
-      parallel_scan(
-          on(D{}), 10, [](int, int&, bool) {}, Sum(sum));
-    });
+    good &= ends("a launch", [] { parallel_for(on(D{}), 10, DoNothing{}); });
+    good &= ends("a reduction", [&] { parallel_reduce(on(D{}), 10, DoNothing{}, Sum(sum)); });
+    good &= ends("a scan", [&] { parallel_scan(on(D{}), 10, DoNothing{}, Sum(sum)); });
     good &= ends("an allocation", [] { static_cast<void>(create<Vector<int, D>>("y", 10)); });
     good &= ends("an allocation without filling",
                  [] { static_cast<void>(create<Vector<int, D>>("y", 10, uninitialized)); });

@@ -149,7 +149,7 @@ TYPED_TEST(MDRangeTest, CallsFunctorsWithViewsLambdasAndTags) {
   parallel_for(mdrange({13, 37}), ByInt<D>{x});
   parallel_for(mdrange({0, 0}, {13, 37}, {4, 8}), with(Transpose{}, x, y));
   parallel_for("tagged", tagged<Here>(mdrange({1, 2}, {37, 13})), with(AddTagged{}, y));
-  parallel_for(on(D{}), mdrange({37, 13}), [=](auto i, auto j) { z(i, j) = 2 * y(i, j); });
+  parallel_for(on(D{}), mdrange({37, 13}), [=] STRATA_FUNCTION(int i, int j) { z(i, j) = 2 * y(i, j); });
 
   wait(D{});
   const auto result = on_host(z);
@@ -159,22 +159,28 @@ TYPED_TEST(MDRangeTest, CallsFunctorsWithViewsLambdasAndTags) {
 
 // ---- reductions
 
-template <class D, int Rank, std::size_t... R>
-void expect_sums(const MDRange<Rank>& range, std::index_sequence<R...>) {
+template <int Rank, class = std::make_index_sequence<Rank>>
+struct SumAndGreatest;
+template <int Rank, std::size_t... R>
+struct SumAndGreatest<Rank, std::index_sequence<R...>> {
+  STRATA_FUNCTION void operator()(std::enable_if_t<R + 1 != 0, index_t>... i, index_t& s, index_t& g) const {
+    const index_t at[Rank] = {i...};
+    const index_t code = code_of(at);
+    s += code;
+    g = code > g ? code : g;
+  }
+};
+
+template <class D, int Rank>
+void expect_sums(const MDRange<Rank>& range) {
   Box<Rank> box;
   for (int r = 0; r < Rank; ++r) {
     box.lower[r] = range.lower[r];
     box.upper[r] = range.upper[r];
   }
   index_t sum = -1, greatest = -1;
-  const auto kernel = [](std::enable_if_t<R + 1 != 0, index_t>... i, index_t& s, index_t& g) {
-    const index_t at[Rank] = {i...};
-    const index_t code = code_of(at);
-    s += code;
-    g = code > g ? code : g;
-  };
 
-  parallel_reduce(on(D{}), range, kernel, Sum(sum), Max(greatest));
+  parallel_reduce(on(D{}), range, SumAndGreatest<Rank>{}, Sum(sum), Max(greatest));
 
   index_t expected_sum = 0, expected_greatest = std::numeric_limits<index_t>::lowest();
   for_each_in_order(box, [&](const index_t(&i)[Rank]) {
@@ -183,11 +189,6 @@ void expect_sums(const MDRange<Rank>& range, std::index_sequence<R...>) {
   });
   EXPECT_EQ(sum, expected_sum) << name_of(range);
   EXPECT_EQ(greatest, expected_greatest) << name_of(range);
-}
-
-template <class D, int Rank>
-void expect_sums(const MDRange<Rank>& range) {
-  expect_sums<D>(range, std::make_index_sequence<Rank>());
 }
 
 TYPED_TEST(MDRangeTest, ReducesIntegersLikeASequentialLoop) {
@@ -258,12 +259,35 @@ TYPED_TEST(MDRangeTest, SumsOfDoublesHaveTheBitsOfTheTreeWhateverTheTiles) {
 
     const index_t first = range.lower[0];
     parallel_reduce(
-        on(D{}), range, [=](index_t i, index_t j, index_t k, double& s) { s += x(i - first, j, k); },
+        on(D{}), range,
+        [=] STRATA_FUNCTION(index_t i, index_t j, index_t k, double& s) { s += x(i - first, j, k); },
         Sum(sum));
 
     EXPECT_TRUE(same_bits(sum, join_pairs(rows)))
         << name_of(range) << ": " << sum << " and " << join_pairs(rows);
   }
 }
+
+// ---- lambdas that take any index
+
+#ifndef __CUDACC__
+
+template <class D>
+class MDRangeOnHostThreads : public ::testing::Test {};
+TYPED_TEST_SUITE(MDRangeOnHostThreads, HostThreadDevices, DeviceName);
+
+TYPED_TEST(MDRangeOnHostThreads, CallsLambdasThatTakeAnyIndex) {
+  using D = TypeParam;
+  const auto x = create<MDArray<int, D, rank<2>>>("x", 37, 13);
+
+  parallel_for(on(D{}), mdrange({37, 13}), [=](auto i, auto j) { x(i, j) = static_cast<int>(100 * i + j); });
+
+  wait(D{});
+  const auto result = on_host(x);
+  for (int i = 0; i < 37; ++i)
+    for (int j = 0; j < 13; ++j) ASSERT_EQ(result(i, j), 100 * i + j);
+}
+
+#endif
 
 }  // namespace

@@ -178,8 +178,8 @@ TYPED_TEST(ParallelFor, CallsLambdasOnADevice) {
   const auto x = create<Vector<index_t, D>>("x", 513);
   const auto y = create<Vector<index_t, D>>("y", 513);
 
-  parallel_for(on(D{}), 513, [=](int i) { x(i) = 7 * i; });
-  parallel_for(on(D{}), range(2, 513), [=](auto i) { y(i) = index_t(i) + 1; });
+  parallel_for(on(D{}), 513, [=] STRATA_FUNCTION(int i) { x(i) = 7 * i; });
+  parallel_for(on(D{}), range(2, 513), [=] STRATA_FUNCTION(index_t i) { y(i) = i + 1; });
 
   const auto xs = values_of(x), ys = values_of(y);
   for (int i = 0; i < 513; ++i) {
@@ -273,7 +273,7 @@ TYPED_TEST(ParallelFor, WorkOnOneQueueRunsInOrder) {
   const auto x = create<Vector<std::int64_t, D>>("x", 1021);
 
   for (int step = 0; step < 20; ++step)
-    parallel_for(on(queue), 1021, [=](int i) { x(i) = 2 * x(1020 - (1020 - i)) + step + i; });
+    parallel_for(on(queue), 1021, [=] STRATA_FUNCTION(int i) { x(i) = 2 * x(1020 - (1020 - i)) + step + i; });
   queue.wait();
 
   std::vector<std::int64_t> expected(1021, 0);
@@ -290,9 +290,9 @@ TYPED_TEST(ParallelFor, QueuesWaitForEventsOfOtherQueues) {
   const auto y = create<Vector<int, D>>("y", 600);
 
   for (int round = 1; round <= 10; ++round) {
-    parallel_for(on(producer), 600, [=](int i) { x(i) = round * 1000 + i; });
+    parallel_for(on(producer), 600, [=] STRATA_FUNCTION(int i) { x(i) = round * 1000 + i; });
     consumer.wait_for(producer.record());
-    parallel_for(on(consumer), 600, [=](int i) { y(i) += x(599 - i); });
+    parallel_for(on(consumer), 600, [=] STRATA_FUNCTION(int i) { y(i) += x(599 - i); });
     producer.wait_for(consumer.record());
   }
   consumer.wait();
@@ -311,8 +311,10 @@ TYPED_TEST(ParallelFor, SeveralQueuesWorkWithoutEachOther) {
   }
 
   for (int round = 0; round < 8; ++round)
-    for (std::size_t q = 0; q < 5; ++q)
-      parallel_for(on(queues[q]), 700, [x = arrays[q], q](int i) { x(i) += static_cast<int>(q) + i; });
+    for (std::size_t q = 0; q < 5; ++q) {
+      const auto x = arrays[q];
+      parallel_for(on(queues[q]), 700, [=] STRATA_FUNCTION(int i) { x(i) += static_cast<int>(q) + i; });
+    }
   for (const auto& queue : queues) queue.wait();
 
   for (std::size_t q = 0; q < 5; ++q) {
@@ -353,7 +355,106 @@ TYPED_TEST(ParallelFor, RunsCopiesOfFunctorsOfAnySize) {
   expect_large_functor_runs<TypeParam, 10240>();
 }
 
-TYPED_TEST(ParallelFor, NeverTouchesTheCountsOfItsViews) {
+TYPED_TEST(ParallelFor, KeepsTheCountsOfItsViewsOnTheHost) {
+  using D = TypeParam;
+  const auto x = create<Vector<index_t, D>>("x", 1021 + 2 * margin);
+  const CountCalls<D, int> kernel{x, 0};
+
+  parallel_for(1021, kernel);
+  const long while_queued = x.use_count();
+  wait(D{});
+
+  EXPECT_EQ(while_queued, 2);
+  EXPECT_EQ(x.use_count(), 2);
+}
+
+// One item that takes some milliseconds.
+template <class D>
+struct Delay {
+  using device_type = D;
+  Vector<std::uint64_t, D> state;
+  STRATA_FUNCTION void operator()(int i) const {
+    for (int k = 0; k < 1000000; ++k) state(i) = mix(state(i));
+  }
+};
+
+TYPED_TEST(ParallelFor, ViewsMayDieWhileTheirKernelIsBehindASlowOne) {
+  using D = TypeParam;
+  constexpr index_t n = 4096;
+  const auto y = create<Vector<int, D>>("y", n);
+  const auto state = create<Vector<std::uint64_t, D>>("state", 1);
+  const Queue<D> other;
+
+  {
+    const auto x = make_vector<int, D>(n, [](index_t i) { return i; });
+    parallel_for(1, Delay<D>{state});
+    parallel_for(on(D{}), n, [=] STRATA_FUNCTION(int i) { y(i) = x(i); });
+  }
+  // Were the block of x given away now, this would fill it before the kernel reads it.
+  const auto z = create<Vector<int, D>>("z", n, uninitialized, on(other));
+  deep_copy(other, z, -1);
+  other.wait();
+
+  const auto result = values_of(y);
+  for (index_t i = 0; i < n; ++i) ASSERT_EQ(result[static_cast<std::size_t>(i)], i);
+}
+
+template <class D>
+using AnotherMemory = std::conditional_t<D::memory_space::host_accessible, Emulated, Serial>;
+
+TYPED_TEST(ParallelFor, RefusesAtTheLaunchViewsOfAnotherMemoryAndNamesBoth) {
+  using D = TypeParam;
+  const auto x = create<Vector<int, AnotherMemory<D>>>("far away", 8);
+
+  try {
+    parallel_for("reader", on(D{}), 8, [=] STRATA_FUNCTION(int i) { x(i) = i; });
+    FAIL() << "the launch was accepted";
+  } catch (const WrongDevice& e) {
+    const std::string message = e.what();
+    for (const char* part : {"reader", D::name, "far away", AnotherMemory<D>::memory_space::kind})
+      EXPECT_NE(message.find(part), std::string::npos) << part << " is not in: " << message;
+  }
+  wait(D{});
+}
+
+TEST(ParallelForOnEmulated, GoesToTheInstanceOfItsViews) {
+  if (Emulated::count() < 2) GTEST_SKIP() << "one instance only";
+  const Emulated second(1);
+  const auto x = create<Vector<index_t, Emulated>>("x", 100 + 2 * margin, on(second));
+  const auto y = create<Vector<index_t, Emulated>>("y", 100 + 2 * margin);
+  KeepEvents events;
+
+  parallel_for(100, CountCallsByAuto<Emulated>{x, 0});
+  wait(second);
+  EXPECT_THROW(parallel_for(on(Emulated(0)), 100, CountCallsByAuto<Emulated>{x, 0}), WrongDevice);
+  EXPECT_THROW(parallel_for(100, with(Axpy{1}, x, y)), WrongDevice);
+
+  ASSERT_EQ(events.kept.size(), 2U);
+  EXPECT_EQ(events.kept[0].instance, 1);
+  const auto host = create_mirror(x);
+  deep_copy(host, x);
+  for (index_t i = 0; i < 100; ++i) EXPECT_EQ(host(i + margin), i + mark);
+}
+
+// ---- kernels that touch the host
+
+#ifndef __CUDACC__
+
+template <class D>
+class ParallelForOnHostThreads : public ::testing::Test {};
+TYPED_TEST_SUITE(ParallelForOnHostThreads, HostThreadDevices, DeviceName);
+
+TYPED_TEST(ParallelForOnHostThreads, CallsLambdasThatTakeAnyIndex) {
+  using D = TypeParam;
+  const auto x = create<Vector<index_t, D>>("x", 513);
+
+  parallel_for(on(D{}), range(2, 513), [=](auto i) { x(i) = index_t(i) + 1; });
+
+  const auto xs = values_of(x);
+  for (int i = 0; i < 513; ++i) ASSERT_EQ(xs[static_cast<std::size_t>(i)], i < 2 ? 0 : i + 1);
+}
+
+TYPED_TEST(ParallelForOnHostThreads, NeverTouchesTheCountsOfItsViews) {
   using D = TypeParam;
   const auto x = create<Vector<long, D>>("x", 1021);
   const auto counts = create<Vector<long, D>>("counts", 1021);
@@ -376,7 +477,7 @@ TYPED_TEST(ParallelFor, NeverTouchesTheCountsOfItsViews) {
   EXPECT_EQ(x.use_count(), 2);
 }
 
-TYPED_TEST(ParallelFor, ViewsMayDieWhileTheirKernelIsQueued) {
+TYPED_TEST(ParallelForOnHostThreads, ViewsMayDieWhileTheirKernelIsQueued) {
   using D = TypeParam;
   constexpr index_t n = 4096;
   const auto y = create<Vector<int, D>>("y", n);
@@ -401,7 +502,7 @@ TYPED_TEST(ParallelFor, ViewsMayDieWhileTheirKernelIsQueued) {
   for (index_t i = 0; i < n; ++i) ASSERT_EQ(result[static_cast<std::size_t>(i)], i);
 }
 
-TYPED_TEST(ParallelFor, LaunchesInsideAKernelOfAHostDeviceRunToTheEnd) {
+TYPED_TEST(ParallelForOnHostThreads, LaunchesInsideAKernelOfAHostDeviceRunToTheEnd) {
   using D = TypeParam;
   if constexpr (is_asynchronous<D>) {
     GTEST_SKIP() << "kernels of this device launch nothing";
@@ -436,41 +537,6 @@ TEST(ParallelForOnThreads, NestedLaunchesStayOnTheThreadOfTheirKernel) {
   EXPECT_EQ(elsewhere, 0);
 }
 
-template <class D>
-using AnotherMemory = std::conditional_t<D::memory_space::host_accessible, Emulated, Serial>;
-
-TYPED_TEST(ParallelFor, RefusesAtTheLaunchViewsOfAnotherMemoryAndNamesBoth) {
-  using D = TypeParam;
-  const auto x = create<Vector<int, AnotherMemory<D>>>("far away", 8);
-
-  try {
-    parallel_for("reader", on(D{}), 8, [=](int i) { x(i) = i; });
-    FAIL() << "the launch was accepted";
-  } catch (const WrongDevice& e) {
-    const std::string message = e.what();
-    for (const char* part : {"reader", D::name, "far away", AnotherMemory<D>::memory_space::kind})
-      EXPECT_NE(message.find(part), std::string::npos) << part << " is not in: " << message;
-  }
-  wait(D{});
-}
-
-TEST(ParallelForOnEmulated, GoesToTheInstanceOfItsViews) {
-  if (Emulated::count() < 2) GTEST_SKIP() << "one instance only";
-  const Emulated second(1);
-  const auto x = create<Vector<index_t, Emulated>>("x", 100 + 2 * margin, on(second));
-  const auto y = create<Vector<index_t, Emulated>>("y", 100 + 2 * margin);
-  KeepEvents events;
-
-  parallel_for(100, CountCallsByAuto<Emulated>{x, 0});
-  wait(second);
-  EXPECT_THROW(parallel_for(on(Emulated(0)), 100, CountCallsByAuto<Emulated>{x, 0}), WrongDevice);
-  EXPECT_THROW(parallel_for(100, with(Axpy{1}, x, y)), WrongDevice);
-
-  ASSERT_EQ(events.kept.size(), 2U);
-  EXPECT_EQ(events.kept[0].instance, 1);
-  const auto host = create_mirror(x);
-  deep_copy(host, x);
-  for (index_t i = 0; i < 100; ++i) EXPECT_EQ(host(i + margin), i + mark);
-}
+#endif
 
 }  // namespace

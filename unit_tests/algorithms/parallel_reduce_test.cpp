@@ -131,9 +131,9 @@ TYPED_TEST(ParallelReduce, TakesWithTagsLambdasAndQueues) {
   parallel_reduce(range(1, n).dynamic(), with(Kinetic{}, x, y), energy);
   parallel_reduce(tagged<Weighted>(n), with(TaggedSum{}, x), Sum(weighted));
   parallel_reduce(
-      on(D{}), n, [=](int i, double& s) { s += y(i); }, Sum(lambda));
+      on(D{}), n, [=] STRATA_FUNCTION(int i, double& s) { s += y(i); }, Sum(lambda));
   parallel_reduce(
-      "queued", on(queue), n, [=](auto i, double& s) { s += x(i); }, Sum(on_queue));
+      "queued", on(queue), n, [=] STRATA_FUNCTION(index_t i, double& s) { s += x(i); }, Sum(on_queue));
   queue.wait();
 
   EXPECT_EQ(returned, 1021.0 * 1020);
@@ -151,8 +151,8 @@ TYPED_TEST(ParallelReduce, ResultsThatStayOnTheDeviceAreOrderedBeforeLaterKernel
 
   for (int round = 0; round < 3; ++round) {
     parallel_reduce(
-        on(D{}), 600, [=](int i, double& s) { s += x(i); }, Sum(sum));
-    parallel_for(on(D{}), 600, [=](int i) { x(i) += *sum; });
+        on(D{}), 600, [=] STRATA_FUNCTION(int i, double& s) { s += x(i); }, Sum(sum));
+    parallel_for(on(D{}), 600, [=] STRATA_FUNCTION(int i) { x(i) += *sum; });
   }
 
   double expected = 1;
@@ -177,39 +177,39 @@ TYPED_TEST(ParallelReduce, NamedReducersAgreeWithASequentialLoop) {
     unsigned common = 7, seen = 7;
 
     parallel_reduce(
-        on(D{}), n, [=](int i, int& v) { v += x(i); }, Sum(sum));
+        on(D{}), n, [=] STRATA_FUNCTION(int i, int& v) { v += x(i); }, Sum(sum));
     parallel_reduce(
-        on(D{}), n, [=](int i, double& v) { v *= i % 37 == 0 ? 2 : 1; }, Prod(product));
+        on(D{}), n, [=] STRATA_FUNCTION(int i, double& v) { v *= i % 37 == 0 ? 2 : 1; }, Prod(product));
     parallel_reduce(
-        on(D{}), n, [=](int i, int& v) { v = std::min(v, x(i)); }, Min(least));
+        on(D{}), n, [=] STRATA_FUNCTION(int i, int& v) { v = std::min(v, x(i)); }, Min(least));
     parallel_reduce(
-        on(D{}), n, [=](int i, int& v) { v = std::max(v, x(i)); }, Max(most));
+        on(D{}), n, [=] STRATA_FUNCTION(int i, int& v) { v = std::max(v, x(i)); }, Max(most));
     parallel_reduce(
         on(D{}), n,
-        [=](int i, MinMaxValue<int>& v) {
+        [=] STRATA_FUNCTION(int i, MinMaxValue<int>& v) {
           v = {std::min(v.min, x(i)), std::max(v.max, x(i))};
         },
         MinMax(both));
     parallel_reduce(
         on(D{}), n,
-        [=](int i, ValueLocation<int>& v) {
+        [=] STRATA_FUNCTION(int i, ValueLocation<int>& v) {
           if (x(i) < v.value || (x(i) == v.value && i < v.location)) v = {x(i), i};
         },
         MinLoc(first_least));
     parallel_reduce(
         on(D{}), n,
-        [=](int i, ValueLocation<int>& v) {
+        [=] STRATA_FUNCTION(int i, ValueLocation<int>& v) {
           if (x(i) > v.value || (x(i) == v.value && i < v.location)) v = {x(i), i};
         },
         MaxLoc(first_most));
     parallel_reduce(
-        on(D{}), n, [=](int i, bool& v) { v = v && x(i) < 99; }, LogicalAnd(all_small));
+        on(D{}), n, [=] STRATA_FUNCTION(int i, bool& v) { v = v && x(i) < 99; }, LogicalAnd(all_small));
     parallel_reduce(
-        on(D{}), n, [=](int i, bool& v) { v = v || x(i) >= 99; }, LogicalOr(any_large));
+        on(D{}), n, [=] STRATA_FUNCTION(int i, bool& v) { v = v || x(i) >= 99; }, LogicalOr(any_large));
     parallel_reduce(
-        on(D{}), n, [=](int i, unsigned& v) { v &= ~(1U << (x(i) & 31)); }, BitAnd(common));
+        on(D{}), n, [=] STRATA_FUNCTION(int i, unsigned& v) { v &= ~(1U << (x(i) & 31)); }, BitAnd(common));
     parallel_reduce(
-        on(D{}), n, [=](int i, unsigned& v) { v |= 1U << (x(i) & 31); }, BitOr(seen));
+        on(D{}), n, [=] STRATA_FUNCTION(int i, unsigned& v) { v |= 1U << (x(i) & 31); }, BitOr(seen));
 
     int e_sum = 0, e_least = std::numeric_limits<int>::max(), e_most = std::numeric_limits<int>::lowest();
     double e_product = 1;
@@ -242,6 +242,17 @@ TYPED_TEST(ParallelReduce, NamedReducersAgreeWithASequentialLoop) {
   }
 }
 
+struct FourResults {
+  STRATA_FUNCTION void operator()(auto i, auto x, auto calls, double& sum, double& greatest, int& count,
+                                  ValueLocation<double>& least) const {
+    calls(i) += 1;
+    sum += x(i);
+    greatest = x(i) > greatest ? x(i) : greatest;
+    count += 1;
+    if (x(i) < least.value) least = {x(i), i};
+  }
+};
+
 TYPED_TEST(ParallelReduce, SeveralResultsComeFromOnePass) {
   using D = TypeParam;
   const auto x = make_vector<double, D>(2053, [](index_t i) { return (i * 37) % 2053; });
@@ -251,16 +262,7 @@ TYPED_TEST(ParallelReduce, SeveralResultsComeFromOnePass) {
   int count = 0;
   ValueLocation<double> least{};
 
-  parallel_reduce(
-      on(D{}), 2053,
-      [=](auto i, double& s, double& g, int& c, ValueLocation<double>& l) {
-        calls(i) += 1;
-        s += x(i);
-        g = x(i) > g ? x(i) : g;
-        c += 1;
-        if (x(i) < l.value) l = {x(i), i};
-      },
-      Sum(sum), Max(greatest), Sum(count), MinLoc(least));
+  parallel_reduce(2053, with(FourResults{}, x, calls), Sum(sum), Max(greatest), Sum(count), MinLoc(least));
 
   EXPECT_EQ(sum, 2053.0 * 1026);
   EXPECT_EQ(value_of(greatest), 2052.0);
@@ -431,7 +433,8 @@ template <class D, class Index>
 double sum_on(const D& device, index_t begin, index_t end, const Vector<double, D>& x) {
   double sum = -1;
   parallel_reduce(
-      on(device), range(begin, end), [=](Index i, double& s) { s += x(index_t(i) - begin); }, Sum(sum));
+      on(device), range(begin, end), [=] STRATA_FUNCTION(Index i, double& s) { s += x(index_t(i) - begin); },
+      Sum(sum));
   return sum;
 }
 
@@ -571,13 +574,42 @@ TYPED_TEST(ParallelReduce, ExtremaOfFloatsBeginAtInfinity) {
   float none = 0;
 
   parallel_reduce(
-      on(D{}), 0, [](int, double& v, double& w) { v = w = 0; }, Min(least), Max(most));
+      on(D{}), 0, [] STRATA_FUNCTION(int, double& v, double& w) { v = w = 0; }, Min(least), Max(most));
   parallel_reduce(
-      on(D{}), 3, [](int, float&) {}, Max(none));
+      on(D{}), 3, [] STRATA_FUNCTION(int, float&) {}, Max(none));
 
   EXPECT_EQ(least, std::numeric_limits<double>::infinity());
   EXPECT_EQ(most, -std::numeric_limits<double>::infinity());
   EXPECT_EQ(none, -std::numeric_limits<float>::infinity());
 }
+
+// ---- lambdas that take any index
+
+#ifndef __CUDACC__
+
+template <class D>
+class ParallelReduceOnHostThreads : public ::testing::Test {};
+TYPED_TEST_SUITE(ParallelReduceOnHostThreads, HostThreadDevices, DeviceName);
+
+TYPED_TEST(ParallelReduceOnHostThreads, CallsLambdasThatTakeAnyIndex) {
+  using D = TypeParam;
+  const auto x = make_vector<double, D>(2053, [](index_t i) { return (i * 37) % 2053; });
+  double sum = 0;
+  ValueLocation<double> least{};
+
+  parallel_reduce(
+      on(D{}), 2053,
+      [=](auto i, double& s, ValueLocation<double>& l) {
+        s += x(i);
+        if (x(i) < l.value) l = {x(i), i};
+      },
+      Sum(sum), MinLoc(least));
+
+  EXPECT_EQ(sum, 2053.0 * 1026);
+  EXPECT_EQ(least.value, 0.0);
+  EXPECT_EQ(least.location, 0);
+}
+
+#endif
 
 }  // namespace

@@ -107,7 +107,7 @@ TYPED_TEST(ParallelScan, TotalsGoToTheHostOrStayInAValue) {
     const auto kept = create<Value<std::int64_t, D>>("total");
     std::int64_t total = -1, from_start = -1, expected = 0;
     for (index_t i = 0; i < n; ++i) expected += number(i);
-    const auto kernel = [=](int i, std::int64_t& sum, bool) { sum += x(i); };
+    const auto kernel = [=] STRATA_FUNCTION(int i, std::int64_t& sum, bool) { sum += x(i); };
 
     parallel_scan(on(D{}), n, kernel, Sum(total));
     parallel_scan(on(D{}), n, kernel, Sum(from_start), 77);
@@ -119,22 +119,27 @@ TYPED_TEST(ParallelScan, TotalsGoToTheHostOrStayInAValue) {
   }
 }
 
+struct CountCalls {
+  index_t first;
+  STRATA_FUNCTION void operator()(auto i, auto final_calls, auto other_calls, int& v, bool final) const {
+    (final ? final_calls : other_calls)(index_t(i) - first) += 1;
+    ++v;
+  }
+};
+
+// GPUs go over a block twice before its prefixes are known, once for its total and once for those inside.
 TYPED_TEST(ParallelScan, CallsEachIndexWithFinalExactlyOnce) {
   using D = TypeParam;
+  constexpr int most_other_calls = runs_on_host_threads<D> ? 1 : 2;
   for (const Range& r : {range(0, 4099), range(-700, 600), range(5, 517), range(1000, 1001), range(9, 3)}) {
     const auto final_calls = create<Vector<int, D>>("final calls", r.size());
     const auto other_calls = create<Vector<int, D>>("other calls", r.size());
 
-    parallel_scan(
-        on(D{}), r,
-        [=](auto i, int& v, bool final) {
-          (final ? final_calls : other_calls)(index_t(i) - r.first) += 1;
-          ++v;
-        },
-        sum_of<int>);
+    parallel_scan(r, with(CountCalls{r.first}, final_calls, other_calls), sum_of<int>);
 
     for (const int calls : values_of(final_calls)) ASSERT_EQ(calls, 1) << r.first << ", " << r.last;
-    for (const int calls : values_of(other_calls)) ASSERT_LE(calls, 1) << r.first << ", " << r.last;
+    for (const int calls : values_of(other_calls))
+      ASSERT_LE(calls, most_other_calls) << r.first << ", " << r.last;
   }
 }
 
@@ -147,7 +152,7 @@ TYPED_TEST(ParallelScan, TakesRangesThatBeginAnywhere) {
 
     parallel_scan(
         on(queue), r,
-        [=](int i, std::int64_t& sum, bool final) {
+        [=] STRATA_FUNCTION(int i, std::int64_t& sum, bool final) {
           sum += i;
           if (final) y(i - r.first) = sum;
         },
@@ -167,7 +172,7 @@ TYPED_TEST(ParallelScan, NamedReducersOtherThanSumsGiveRunningExtrema) {
 
   parallel_scan(
       on(D{}), 2053,
-      [=](int i, std::int64_t& most, bool final) {
+      [=] STRATA_FUNCTION(int i, std::int64_t& most, bool final) {
         most = std::max(most, x(i));
         if (final) y(i) = most;
       },
@@ -291,6 +296,15 @@ std::vector<double> block_prefixes(index_t begin, index_t end, double start) {
   return result;
 }
 
+struct PrefixSums {
+  index_t first;
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y, double& sum, bool final) const {
+    sum += x(index_t(i) - first);
+    if (final) y(index_t(i) - first) = sum;
+  }
+};
+
+// On GPUs the lanes of a warp sum pairwise within a block: other bits, and errors that are as small.
 TYPED_TEST(ParallelScan, PrefixesOfDoublesHaveTheBitsOfTheBlocks) {
   using D = TypeParam;
   for (const index_t begin : {0, 5, -700}) {
@@ -299,21 +313,22 @@ TYPED_TEST(ParallelScan, PrefixesOfDoublesHaveTheBitsOfTheBlocks) {
       const auto y = create<Vector<double, D>>("y", n);
       double total = -1;
 
-      parallel_scan(
-          on(D{}), range(begin, begin + n),
-          [=](auto i, double& sum, bool final) {
-            sum += x(index_t(i) - begin);
-            if (final) y(index_t(i) - begin) = sum;
-          },
-          Sum(total), 0.125);
+      parallel_scan(range(begin, begin + n), with(PrefixSums{begin}, x, y), Sum(total), 0.125);
 
       auto prefix = values_of(y);
       prefix.push_back(total);
       const auto expected = block_prefixes(begin, begin + n, 0.125);
       ASSERT_EQ(prefix.size(), expected.size());
-      for (std::size_t k = 0; k < prefix.size(); ++k)
-        ASSERT_TRUE(same_bits(prefix[k], expected[k]))
-            << "from " << begin << ", " << n << " items, item " << k;
+      double magnitude = 0;
+      for (std::size_t k = 0; k < prefix.size(); ++k) {
+        magnitude += std::abs(mixed_number(static_cast<index_t>(k) + begin));
+        if constexpr (runs_on_host_threads<D>)
+          ASSERT_TRUE(same_bits(prefix[k], expected[k]))
+              << "from " << begin << ", " << n << " items, item " << k;
+        else
+          ASSERT_NEAR(prefix[k], expected[k], 1e-13 * magnitude)
+              << "from " << begin << ", " << n << " items, item " << k;
+      }
     }
   }
 }
@@ -333,5 +348,33 @@ TYPED_TEST(ParallelScan, InfinitiesAndNansReachAllLaterPrefixes) {
     else ASSERT_TRUE(std::isnan(y[i]));
   }
 }
+
+// ---- lambdas that take any index
+
+#ifndef __CUDACC__
+
+template <class D>
+class ParallelScanOnHostThreads : public ::testing::Test {};
+TYPED_TEST_SUITE(ParallelScanOnHostThreads, HostThreadDevices, DeviceName);
+
+TYPED_TEST(ParallelScanOnHostThreads, CallsLambdasThatTakeAnyIndex) {
+  using D = TypeParam;
+  for (const index_t n : loop_sizes) {
+    const auto x = make_vector<std::int64_t, D>(n, number);
+    const auto y = create<Vector<std::int64_t, D>>("y", n);
+
+    parallel_scan(
+        on(D{}), n,
+        [=](auto i, std::int64_t& sum, bool final) {
+          sum += x(i);
+          if (final) y(i) = sum;
+        },
+        sum_of<std::int64_t>);
+
+    ASSERT_EQ(values_of(y), prefixes<std::int64_t>(n, 0, true, number)) << n;
+  }
+}
+
+#endif
 
 }  // namespace

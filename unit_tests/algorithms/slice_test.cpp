@@ -30,6 +30,16 @@ TYPED_TEST(Slices, OfTilesOf32GiveTheBitsOfTheWhole) {
 
 // ---- reductions and scans over the rows of a slice
 
+struct SumOfProducts {
+  STRATA_FUNCTION void operator()(auto i, auto x, double& sum) const { sum += x(i, 0) * x(i, 2); }
+};
+struct SumOfColumn {
+  STRATA_FUNCTION void operator()(auto i, auto x, double& sum, bool) const { sum += x(i, 1); }
+};
+struct SumOfElements {
+  STRATA_FUNCTION void operator()(auto i, auto x, double& sum) const { sum += x(i); }
+};
+
 template <class D, class Layout>
 void expect_same_sums() {
   using V = MDArrayIn<Layout, double, D, rank<2>>;
@@ -38,16 +48,12 @@ void expect_same_sums() {
   const auto x = make_numbered<V>(1, n, 3);
   const auto sum_of_rows = [](const V& array, ResidentRows rows) {
     double sum = -1;
-    parallel_reduce(
-        on(D{}), range(rows.begin, rows.end), [=](auto i, double& s) { s += array(i, 0) * array(i, 2); },
-        Sum(sum));
+    parallel_reduce(range(rows.begin, rows.end), with(SumOfProducts{}, array), Sum(sum));
     return sum;
   };
   const auto last_prefix = [](const V& array, ResidentRows rows) {
     double total = -1;
-    parallel_scan(
-        on(D{}), range(rows.begin, rows.end), [=](auto i, double& s, bool) { s += array(i, 1); }, Sum(total),
-        0.5);
+    parallel_scan(range(rows.begin, rows.end), with(SumOfColumn{}, array), Sum(total), 0.5);
     return total;
   };
 
@@ -77,8 +83,7 @@ TYPED_TEST(Slices, PartialsOfBlocksOfSlicesJoinToTheBitsOfOneLaunch) {
   const auto x = make_vector<double, D>(n, mixed_number);
   const auto sum_of_rows = [](const Vector<double, D>& array, index_t begin, index_t end) {
     double sum = -1;
-    parallel_reduce(
-        on(D{}), range(begin, end), [=](auto i, double& s) { s += array(i); }, Sum(sum));
+    parallel_reduce(range(begin, end), with(SumOfElements{}, array), Sum(sum));
     return sum;
   };
   double half[2];

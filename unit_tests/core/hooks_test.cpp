@@ -44,10 +44,10 @@ class Recorder : public strata::Listener {
 };
 
 struct Fill {
-  void operator()(index_t i, auto x) const { x(i) = static_cast<double>(i); }
+  STRATA_FUNCTION void operator()(index_t i, auto x) const { x(i) = static_cast<double>(i); }
 };
 struct Total {
-  void operator()(index_t i, auto x, double& sum) const { sum += x(i); }
+  STRATA_FUNCTION void operator()(index_t i, auto x, double& sum) const { sum += x(i); }
 };
 
 template <class D>

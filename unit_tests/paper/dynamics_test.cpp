@@ -136,6 +136,11 @@ struct finish_step;
 #define STRATA_MACRO_DEVICE strata::Emulated
 #include "dynamics_kernels.hpp"
 #undef STRATA_MACRO_DEVICE
+#if defined(__CUDACC__)
+#define STRATA_MACRO_DEVICE strata::Cuda
+#include "dynamics_kernels.hpp"
+#undef STRATA_MACRO_DEVICE
+#endif
 
 }  // namespace paper
 

@@ -22,7 +22,7 @@ class Access : public ::testing::Test {};
 TYPED_TEST_SUITE(Access, strata_tests::TestDevices, strata_tests::DeviceName);
 
 struct Histogram {
-  void operator()(index_t i, auto bins) const { bins((i * 7919) % 10) += 1; }
+  STRATA_FUNCTION void operator()(index_t i, auto bins) const { bins((i * 7919) % 10) += 1; }
 };
 
 template <class D, class T>
@@ -44,7 +44,7 @@ TYPED_TEST(Access, NoUpdateOfAHistogramIsLost) {
 }
 
 struct Extremes {
-  void operator()(index_t i, auto x) const {
+  STRATA_FUNCTION void operator()(index_t i, auto x) const {
     x(0).min(static_cast<int>(i));
     x(1).max(static_cast<int>(i));
     x(2) |= 1 << (i % 20);
@@ -71,7 +71,7 @@ TYPED_TEST(Access, OtherAtomicUpdatesAreNotLostEither) {
 }
 
 struct Gather {
-  void operator()(index_t i, auto table, auto out) const { out(i) = table((i * 3) % 8); }
+  STRATA_FUNCTION void operator()(index_t i, auto table, auto out) const { out(i) = table((i * 3) % 8); }
 };
 
 TYPED_TEST(Access, ReadOnlyViewsReadByValue) {

@@ -39,7 +39,7 @@ TYPED_TEST_SUITE(Check, strata_tests::TestDevices, strata_tests::DeviceName);
 // Writes one element outside of x, and then all elements of done.
 struct WriteOutside {
   index_t bad_item, i, j;
-  void operator()(index_t item, auto x, auto done) const {
+  STRATA_FUNCTION void operator()(index_t item, auto x, auto done) const {
     if (item == bad_item) x(i, j) = 5;
     done(item) = 1;
   }
@@ -91,7 +91,7 @@ TYPED_TEST(Check, TheKernelGoesOnAndTheErrorIsToldOnce) {
 }
 
 struct WriteTwiceOutside {
-  void operator()(index_t item, auto x) const {
+  STRATA_FUNCTION void operator()(index_t item, auto x) const {
     if (item != 0) return;
     x(8, 0) = 1;
     x(9, 9) = 2;
@@ -110,7 +110,7 @@ TYPED_TEST(Check, TheFirstErrorOfALaunchWins) {
 }
 
 struct TooManyIndices {
-  void operator()(index_t i, auto x) const { x(i, 0, 0) = 1; }
+  STRATA_FUNCTION void operator()(index_t i, auto x) const { x(i, 0, 0) = 1; }
 };
 
 TYPED_TEST(Check, MoreIndicesThanADynamicRankHasAreABadAccess) {
@@ -126,7 +126,7 @@ TYPED_TEST(Check, MoreIndicesThanADynamicRankHasAreABadAccess) {
 
 struct WriteRow {
   index_t row;
-  void operator()(index_t, auto x) const { x(row, 0) = 1; }
+  STRATA_FUNCTION void operator()(index_t, auto x) const { x(row, 0) = 1; }
 };
 
 TYPED_TEST(Check, RowsThatAreNotResidentAreABadAccessThatSaysWhichAre) {
@@ -146,7 +146,7 @@ TYPED_TEST(Check, RowsThatAreNotResidentAreABadAccessThatSaysWhichAre) {
 }
 
 struct ReadOutsideOfSubview {
-  void operator()(index_t i, auto x) const {
+  STRATA_FUNCTION void operator()(index_t i, auto x) const {
     const auto row = strata::subview(x, i, strata::all);
     row(0) = row(4);
   }

@@ -27,7 +27,7 @@ class Create : public ::testing::Test {};
 TYPED_TEST_SUITE(Create, strata_tests::TestDevices, strata_tests::DeviceName);
 
 struct Dirty {
-  void operator()(index_t i, auto x) const { x(i) = -1; }
+  STRATA_FUNCTION void operator()(index_t i, auto x) const { x(i) = -1; }
 };
 
 TYPED_TEST(Create, ElementsAreZeroAlsoWhereTheMemoryWasUsedBefore) {

@@ -20,7 +20,7 @@ TYPED_TEST_SUITE(MDArrays, strata_tests::TestDevices, strata_tests::DeviceName);
 
 // Every element becomes the number of its index, the left-most digit counting most.
 struct Number {
-  void operator()(index_t i, auto x) const {
+  STRATA_FUNCTION void operator()(index_t i, auto x) const {
     if constexpr (std::remove_cvref_t<decltype(x)>::extents_type::has_dynamic_rank) {
       for (index_t j = 0; j < x.extent(1); ++j) x(i, j) = static_cast<int>(10 * i + j);
     } else if constexpr (std::remove_cvref_t<decltype(x)>::extents_type::max_rank_value == 1) {

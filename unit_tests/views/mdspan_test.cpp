@@ -142,7 +142,7 @@ class mdspan {
   using accessor_type = A;
   using mapping_type = typename L::template mapping<E>;
   using index_type = typename E::index_type;
-  mdspan(T* data, const mapping_type& m) : data_(data), mapping_(m) {}
+  constexpr mdspan(T* data, const mapping_type& m) : data_(data), mapping_(m) {}
   static constexpr std::size_t rank() { return E::rank(); }
   constexpr index_type extent(std::size_t r) const { return mapping_.extents().extent(r); }
   constexpr index_type stride(std::size_t r) const { return mapping_.stride(r); }
@@ -209,10 +209,10 @@ using Implementations = ::testing::Types<Small
 #endif
                                          >;
 
-constexpr std::size_t any = SIZE_MAX;
+constexpr std::size_t open = SIZE_MAX;
 
 template <class M>
-auto& at(const M& m, index_t i, index_t j) {
+STRATA_FUNCTION auto& at(const M& m, index_t i, index_t j) {
   return m.data_handle()[static_cast<index_t>(m.stride(0)) * i + static_cast<index_t>(m.stride(1)) * j];
 }
 
@@ -221,7 +221,7 @@ class Mdspan : public ::testing::Test {};
 TYPED_TEST_SUITE(Mdspan, Implementations, strata_tests::DeviceName);
 
 TYPED_TEST(Mdspan, RightAndLeftAreRecognisedFromTheTypeAndStaticExtentsKept) {
-  using E = typename TypeParam::template extents<int, any, 3>;
+  using E = typename TypeParam::template extents<int, open, 3>;
   using Right = typename TypeParam::template mdspan<double, E, typename TypeParam::layout_right>;
   using Left = typename TypeParam::template mdspan<const double, E, typename TypeParam::layout_left>;
   double data[6] = {0, 1, 2, 3, 4, 5};
@@ -247,7 +247,7 @@ TYPED_TEST(Mdspan, RightAndLeftAreRecognisedFromTheTypeAndStaticExtentsKept) {
 }
 
 TYPED_TEST(Mdspan, StridesBecomeAStridedView) {
-  using E = typename TypeParam::template extents<index_t, any, any>;
+  using E = typename TypeParam::template extents<index_t, open, open>;
   using M = typename TypeParam::template mdspan<int, E, typename TypeParam::layout_stride>;
   int data[40];
   for (int k = 0; k < 40; ++k) data[k] = k;
@@ -272,7 +272,7 @@ TYPED_TEST(Mdspan, ToAnyStridesKeepsStaticExtentsAndShowsTheSameElements) {
                                    typename TypeParam::layout_stride>(part);
   at(m, 2, 1) = 7;
 
-  static_assert(decltype(m)::extents_type::static_extent(0) == any);
+  static_assert(decltype(m)::extents_type::static_extent(0) == open);
   static_assert(decltype(m)::extents_type::static_extent(1) == 3);
   EXPECT_EQ(m.extent(0), 4);
   EXPECT_EQ(x(2, 1), 7);
@@ -283,7 +283,7 @@ TYPED_TEST(Mdspan, ToAnyStridesKeepsStaticExtentsAndShowsTheSameElements) {
 
 TYPED_TEST(Mdspan, ToANamedTypeThereAndBackGivesTheSameView) {
   using A = strata::MDArray<float, strata::Serial, strata::rank<2>>;
-  using M = typename TypeParam::template mdspan<float, typename TypeParam::template extents<int, any, any>,
+  using M = typename TypeParam::template mdspan<float, typename TypeParam::template extents<int, open, open>,
                                                 typename TypeParam::layout_right>;
   const A x = strata::create<A>("x", 5, 2);
 
@@ -297,7 +297,7 @@ TYPED_TEST(Mdspan, ToANamedTypeThereAndBackGivesTheSameView) {
 TYPED_TEST(Mdspan, OffsetViewsCountFromZero) {
   using V =
       strata::View<int, strata::Serial, strata::RankExtents<2>, strata::LayoutOffset<strata::LayoutLeft>>;
-  using M = typename TypeParam::template mdspan<int, typename TypeParam::template extents<int, any, any>,
+  using M = typename TypeParam::template mdspan<int, typename TypeParam::template extents<int, open, open>,
                                                 typename TypeParam::layout_left>;
   const index_t begins[] = {-1, 2};
   const V x = strata::create<V>("x", typename V::mapping_type(strata::RankExtents<2>(3, 4), begins));
@@ -311,9 +311,9 @@ TYPED_TEST(Mdspan, OffsetViewsCountFromZero) {
 }
 
 TYPED_TEST(Mdspan, ADynamicRankIsCheckedAtRunTime) {
-  using M2 = typename TypeParam::template mdspan<int, typename TypeParam::template extents<int, any, any>,
+  using M2 = typename TypeParam::template mdspan<int, typename TypeParam::template extents<int, open, open>,
                                                  typename TypeParam::layout_right>;
-  using M1 = typename TypeParam::template mdspan<int, typename TypeParam::template extents<int, any>,
+  using M1 = typename TypeParam::template mdspan<int, typename TypeParam::template extents<int, open>,
                                                  typename TypeParam::layout_right>;
   using A = strata::MDArray<int, strata::Serial>;
   const A x = strata::create<A>("x", 5, 2);
@@ -323,13 +323,15 @@ TYPED_TEST(Mdspan, ADynamicRankIsCheckedAtRunTime) {
 }
 
 TYPED_TEST(Mdspan, WhatTheTypeCannotShowIsRefused) {
-  using Fixed = typename TypeParam::template mdspan<double, typename TypeParam::template extents<int, any, 4>,
-                                                    typename TypeParam::layout_right>;
+  using Fixed =
+      typename TypeParam::template mdspan<double, typename TypeParam::template extents<int, open, 4>,
+                                          typename TypeParam::layout_right>;
   using Right =
-      typename TypeParam::template mdspan<double, typename TypeParam::template extents<int, any, any>,
+      typename TypeParam::template mdspan<double, typename TypeParam::template extents<int, open, open>,
                                           typename TypeParam::layout_right>;
   using Short =
-      typename TypeParam::template mdspan<double, typename TypeParam::template extents<signed char, any, any>,
+      typename TypeParam::template mdspan<double,
+                                          typename TypeParam::template extents<signed char, open, open>,
                                           typename TypeParam::layout_right>;
   using A = strata::MDArray<double, strata::Serial, strata::rank<2>>;
   const A x = strata::create<A>("x", 50, 3);
@@ -343,7 +345,7 @@ TYPED_TEST(Mdspan, WhatTheTypeCannotShowIsRefused) {
 TYPED_TEST(Mdspan, RankZeroAndNullViewsConvert) {
   using M0 = typename TypeParam::template mdspan<int, typename TypeParam::template extents<int>,
                                                  typename TypeParam::layout_right>;
-  using M1 = typename TypeParam::template mdspan<int, typename TypeParam::template extents<int, any>,
+  using M1 = typename TypeParam::template mdspan<int, typename TypeParam::template extents<int, open>,
                                                  typename TypeParam::layout_right>;
   const auto value = strata::create_value<strata::Value<int, strata::Serial>>();
   *value = 3;
@@ -358,7 +360,7 @@ TYPED_TEST(Mdspan, RankZeroAndNullViewsConvert) {
 }
 
 TEST(MdspanLayouts, ALayoutWithoutStridesIsRefused) {
-  using E = small::extents<int, any, any>;
+  using E = small::extents<int, open, open>;
   using M = small::mdspan<int, E, small::layout_unstrided>;
   int data[6] = {};
   const M m(data, M::mapping_type(E(2, 3)));
@@ -372,12 +374,12 @@ TYPED_TEST_SUITE(MdspanInKernels, strata_tests::TestDevices, strata_tests::Devic
 
 // A library that takes mdspans, called from a kernel.
 template <class M>
-void add_row_number(const M& m, index_t i) {
+STRATA_FUNCTION void add_row_number(const M& m, index_t i) {
   for (index_t j = 0; j < static_cast<index_t>(m.extent(1)); ++j) at(m, i, j) += static_cast<double>(i);
 }
 
 struct AddRowNumbers {
-  void operator()(index_t i, auto x) const {
+  STRATA_FUNCTION void operator()(index_t i, auto x) const {
     add_row_number(strata::to_mdspan<small::mdspan, small::extents, small::layout_stride>(x), i);
   }
 };

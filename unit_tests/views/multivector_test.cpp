@@ -12,7 +12,7 @@ class MultiVectors : public ::testing::Test {};
 TYPED_TEST_SUITE(MultiVectors, strata_tests::TestDevices, strata_tests::DeviceName);
 
 struct Fill {
-  void operator()(index_t i, auto v) const {
+  STRATA_FUNCTION void operator()(index_t i, auto v) const {
     for (index_t k = 0; k < v.extent(1); ++k) v(i, k) = static_cast<double>(100 * k + i);
   }
 };
@@ -45,7 +45,7 @@ TYPED_TEST(MultiVectors, MoreThanTwoDimensionsAreRefused) {
 }
 
 struct AddToValue {
-  void operator()(index_t, auto v) const { *v += 5; }
+  STRATA_FUNCTION void operator()(index_t, auto v) const { *v += 5; }
 };
 
 TYPED_TEST(MultiVectors, AValueIsReadAndWrittenOnTheDeviceAndTheHost) {

@@ -24,12 +24,12 @@ class OffsetView : public ::testing::Test {};
 TYPED_TEST_SUITE(OffsetView, strata_tests::TestDevices, strata_tests::DeviceName);
 
 struct Fill {
-  void operator()(index_t i, auto x) const {
+  STRATA_FUNCTION void operator()(index_t i, auto x) const {
     for (index_t j = x.begin(1); j < x.end(1); ++j) x(i, j) = static_cast<int>(100 * i + j);
   }
 };
 struct Laplace {
-  void operator()(index_t i, auto x, auto y) const {
+  STRATA_FUNCTION void operator()(index_t i, auto x, auto y) const {
     for (index_t j = 0; j < y.extent(1); ++j)
       y(i, j) = x(i - 1, j) + x(i + 1, j) + x(i, j - 1) + x(i, j + 1) - 4 * x(i, j) + static_cast<int>(i);
   }

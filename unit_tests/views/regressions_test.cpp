@@ -201,7 +201,7 @@ template <class D>
 struct CountHits {
   View<int, D, RankExtents<1>, typename D::layout, strata::AtomicAccess> hits;
   using device_type = D;
-  void operator()(int i) const { hits(i % 10) += 1; }
+  STRATA_FUNCTION void operator()(int i) const { hits(i % 10) += 1; }
 };
 
 TYPED_TEST(ViewRegression, ViewsOfAnotherAccessShareTheElements) {
@@ -244,13 +244,13 @@ TYPED_TEST(ViewRegression, CopiesOfUnmanagedViewsRunOnTheInstanceThatHoldsThem) 
 // --- subviews
 
 struct TakePart {
-  void operator()(index_t i, auto x, auto done) const {
+  STRATA_FUNCTION void operator()(index_t i, auto x, auto done) const {
     if (i == 5) subview(x, 8, all)(0) = 9;
     done(i) = 1;
   }
 };
 struct TakeRangePart {
-  void operator()(index_t i, auto x, auto done) const {
+  STRATA_FUNCTION void operator()(index_t i, auto x, auto done) const {
     if (i == 5) subview(x, range(2, 9), 0)(0) = 9;
     done(i) = 1;
   }

@@ -1,12 +1,9 @@
 // A layout of the user's own, through the concept alone: Morton order, without strides.
 #include "test_devices.hpp"
 
-namespace {
+namespace user {
 
-using strata::create;
 using strata::index_t;
-using strata::RankExtents;
-using strata::View;
 
 // Two-dimensional arrays in Morton (Z) order, padded to a square of a power of two.
 struct LayoutMorton {
@@ -36,6 +33,16 @@ struct LayoutMorton {
   };
 };
 
+}  // namespace user
+
+namespace {
+
+using strata::create;
+using strata::index_t;
+using strata::RankExtents;
+using strata::View;
+using user::LayoutMorton;
+
 static_assert(strata::Layout<LayoutMorton>);
 static_assert(!strata::SliceableMapping<LayoutMorton::mapping<RankExtents<2>>>);
 
@@ -49,7 +56,7 @@ class UserLayout : public ::testing::Test {};
 TYPED_TEST_SUITE(UserLayout, strata_tests::TestDevices, strata_tests::DeviceName);
 
 struct Fill {
-  void operator()(index_t i, auto x) const {
+  STRATA_FUNCTION void operator()(index_t i, auto x) const {
     for (index_t j = 0; j < x.extent(1); ++j) x(i, j) = static_cast<int>(100 * i + j);
   }
 };

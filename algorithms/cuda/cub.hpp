@@ -1,0 +1,197 @@
+// Using CUB on a queue: which stream, which GPU, and memory for the time of a call. Compiled by nvcc only.
+//
+// CUB, unlike Strata's own launches, asks which GPU is current, so that of the queue is made current for the
+// call. What CUB and the algorithms need beside their arrays comes from the queue's scratch memory, in one
+// piece: the order of the queue keeps it theirs.
+#pragma once
+
+#include <iterator>
+#include <type_traits>
+
+#include <cuda_runtime_api.h>
+
+#include <strata/algorithms/elements.hpp>
+#include <strata/devices/cuda/execution.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// One launch that calls CUB.
+class CubLaunch {
+ public:
+  /// `waits`: for its result.
+  CubLaunch(const LaunchInfo& info, index_t items, bool waits = false)
+      : queue_(cuda_queue_for(info, waits)), launch_(queue_, EventKind::BeginFor, info, items) {
+    int device = 0;
+    check(cudaStreamGetDevice(stream(), &device), "cudaStreamGetDevice");
+    check(cudaGetDevice(&before_), "cudaGetDevice");
+    if (before_ != device) check(cudaSetDevice(device), "cudaSetDevice");
+    else before_ = -1;
+  }
+  ~CubLaunch() {
+    if (before_ >= 0) cudaSetDevice(before_);
+  }
+  CubLaunch(const CubLaunch&) = delete;
+  CubLaunch& operator=(const CubLaunch&) = delete;
+
+  cudaStream_t stream() const { return launch_.stream(); }
+  void check(cudaError_t code, const char* tried) const { launch_.check(static_cast<int>(code), tried); }
+  CudaLaunch& launch() { return launch_; }
+  CudaQueue& queue() const { return queue_; }
+
+  /// Scratch memory; one piece a launch.
+  char* scratch(std::size_t bytes) { return static_cast<char*>(launch_.scratch(bytes).partials); }
+  /// Runs `work.run()`, by up to a thread an item.
+  template <class Work>
+  void run(const Work& work, index_t items);
+
+ private:
+  CudaQueue& queue_;
+  CudaLaunch launch_;
+  int before_ = -1;  // the current GPU to restore; -1: none
+};
+
+template <class Work>
+void CubLaunch::run(const Work& work, index_t items) {
+  static CudaKernel kernel{reinterpret_cast<const void*>(&cuda_run<Work>), {}};
+  const auto& on_device = cuda_kernel_on(queue_, kernel);
+  const index_t block = on_device.block, most = 4 * static_cast<index_t>(on_device.resident_blocks);
+  index_t blocks = (items + block - 1) / block;
+  if (blocks > most) blocks = most;
+  const CudaGrid grid{{static_cast<unsigned>(blocks), 1, 1}, {static_cast<unsigned>(block), 1, 1}, 0};
+  launch_.run(kernel, grid, &work);
+}
+
+/// The pieces of one scratch memory, each 256-byte aligned.
+class ScratchPlan {
+ public:
+  /// Room for `count` of T; returns its place.
+  template <class T>
+  std::size_t add(index_t count) {
+    const std::size_t place = bytes_;
+    bytes_ += (static_cast<std::size_t>(count) * sizeof(T) + 255) / 256 * 256;
+    return place;
+  }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  std::size_t bytes_ = 0;
+};
+
+/// The user's predicate or order as CUB calls it. In checked builds it says where bad accesses of views that
+/// it holds are reported, which Strata's own kernels do when they begin.
+template <class F>
+struct CubFunctor {
+  F functor;
+  CudaCheck check;
+
+  template <class... T>
+  __device__ bool operator()(const T&... arguments) const {
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+    block_check = check.record;
+#endif
+    return static_cast<bool>(functor(arguments...));
+  }
+};
+
+/// A view of rank 1 as a range to read.
+template <class V>
+class ViewIterator {
+ public:
+  using iterator_category = std::random_access_iterator_tag;
+  using value_type = typename V::value_type;
+  using difference_type = index_t;
+  using pointer = const value_type*;
+  using reference = value_type;
+
+  STRATA_FUNCTION explicit ViewIterator(const V& view) : view_(view), at_(view.begin(0)) {}
+
+  STRATA_FUNCTION reference operator*() const { return view_(at_); }
+  STRATA_FUNCTION reference operator[](index_t k) const { return view_(at_ + k); }
+  STRATA_FUNCTION ViewIterator& operator+=(index_t k) {
+    at_ += k;
+    return *this;
+  }
+  STRATA_FUNCTION ViewIterator& operator-=(index_t k) { return *this += -k; }
+  STRATA_FUNCTION ViewIterator& operator++() { return *this += 1; }
+  STRATA_FUNCTION ViewIterator& operator--() { return *this += -1; }
+  friend STRATA_FUNCTION ViewIterator operator+(ViewIterator it, index_t k) { return it += k; }
+  friend STRATA_FUNCTION ViewIterator operator-(ViewIterator it, index_t k) { return it -= k; }
+  friend STRATA_FUNCTION index_t operator-(const ViewIterator& a, const ViewIterator& b) {
+    return a.at_ - b.at_;
+  }
+  friend STRATA_FUNCTION bool operator==(const ViewIterator& a, const ViewIterator& b) {
+    return a.at_ == b.at_;
+  }
+  friend STRATA_FUNCTION bool operator!=(const ViewIterator& a, const ViewIterator& b) {
+    return a.at_ != b.at_;
+  }
+
+ private:
+  V view_;
+  index_t at_;
+};
+
+/// A view of rank 1 as a range to write; what lies behind its end is dropped.
+template <class V>
+class ViewWriter {
+ public:
+  class Element {
+   public:
+    STRATA_FUNCTION Element(const V& view, index_t at) : view_(view), at_(at) {}
+    STRATA_FUNCTION const Element& operator=(const typename V::value_type& value) const {
+      if (at_ < view_.end(0)) view_(at_) = value;
+      return *this;
+    }
+
+   private:
+    const V& view_;
+    index_t at_;
+  };
+  using iterator_category = std::random_access_iterator_tag;
+  using value_type = void;
+  using difference_type = index_t;
+  using pointer = void;
+  using reference = Element;
+
+  STRATA_FUNCTION explicit ViewWriter(const V& view) : view_(view), at_(view.begin(0)) {}
+
+  STRATA_FUNCTION Element operator*() const { return {view_, at_}; }
+  STRATA_FUNCTION Element operator[](index_t k) const { return {view_, at_ + k}; }
+  STRATA_FUNCTION ViewWriter& operator+=(index_t k) {
+    at_ += k;
+    return *this;
+  }
+  STRATA_FUNCTION ViewWriter& operator++() { return *this += 1; }
+  friend STRATA_FUNCTION ViewWriter operator+(ViewWriter it, index_t k) { return it += k; }
+
+ private:
+  V view_;
+  index_t at_;
+};
+
+// Hands the number that CUB writes to `counter` on.
+template <class Result>
+struct CubCount {
+  Result result;
+  const index_t* counter;
+  CudaCheck check;
+
+  __device__ void run() const {
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+      result.finish.on_device(static_cast<typename Result::value_type>(*counter));
+  }
+};
+
+/// Brings a count in device memory to its result; into host variables waits for the queue.
+template <class Result>
+void deliver_count(CubLaunch& call, const Result& result, const index_t* counter) {
+  if constexpr (Result::waits) {
+    index_t count = 0;
+    call.launch().fetch(&count, counter, sizeof count);
+    result.finish.on_host(static_cast<typename Result::value_type>(count));
+  } else {
+    call.run(CubCount<Result>{result, counter, call.launch().check()}, 1);
+  }
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

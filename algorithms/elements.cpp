@@ -1,0 +1,53 @@
+#include <cstdlib>
+#include <string>
+
+#include <sys/mman.h>
+
+#include <strata/algorithms/elements.hpp>
+#include <strata/core/bytes.hpp>
+#include <strata/core/error.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+constexpr std::size_t cache_line = 64;
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+std::string quoted(const char* label) {
+  return label != nullptr && *label != 0 ? "\"" + std::string(label) + "\"" : "an unlabelled array";
+}
+
+}  // namespace
+
+void fail_not_contiguous(const char* what, const char* label, const char* device, index_t extent,
+                         index_t stride) {
+  const std::string how = stride != 0 ? "lie " + std::to_string(stride) + " elements apart"
+                                      : "are not evenly spaced (tiled or user-supplied layout)";
+  throw LayoutError(std::string(what) + ": the " + std::to_string(extent) + " elements of " + quoted(label) +
+                    " on " + device + " " + how +
+                    ", they must be neighbours; deep_copy them to a plain array of rank 1 and back");
+}
+
+void fail_overlap(const char* what, const char* from, const char* to, const char* device, index_t elements) {
+  throw LayoutError(std::string(what) + ": the source " + quoted(from) + " and the target " + quoted(to) +
+                    " of " + std::to_string(elements) + " elements on " + device +
+                    " share memory; give a target of its own");
+}
+
+void* take_work_buffer(std::size_t bytes, const char* what) {
+  const std::size_t alignment = bytes >= huge_page ? huge_page : cache_line;
+  const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  void* const buffer = rounded < bytes ? nullptr : std::aligned_alloc(alignment, rounded);
+  if (buffer == nullptr)
+    throw OutOfMemory(std::string(what) + ": the system has no " +
+                      string_from_bytes(static_cast<index_t>(bytes)) + " of host memory for a buffer");
+#if defined(MADV_HUGEPAGE)
+  if (alignment == huge_page) madvise(buffer, rounded, MADV_HUGEPAGE);  // a wish: failure costs speed only
+#endif
+  return buffer;
+}
+
+void give_work_buffer(void* buffer) noexcept { std::free(buffer); }
+
+}  // namespace strata::inline STRATA_ABI::detail

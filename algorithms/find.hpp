@@ -1,0 +1,136 @@
+// find and find_if: the smallest index of a view of rank 1 whose element is equal to a value, or for which a
+// predicate holds; x.end(0) where there is none.
+//
+//   const index_t i = find(x, 3.0);
+//   find_if(x, IsNegative{}, i);                      // into a host variable
+//   find_if(on(queue), x, IsNegative{}, first);       // into a Value<index_t, D>: nobody waits
+//
+// The predicate is a functor, bool p(const T&) const. It is called for elements behind the one found, too,
+// and may be called more than once; the search ends early. Views may have any layout. Waiting, launches,
+// ordering and errors are those of copy_if.
+#pragma once
+
+#include <strata/algorithms/elements.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+namespace detail {
+
+// Items that are looked at before it is asked whether anybody has found a smaller index.
+inline constexpr index_t find_block = 4096;
+// Items of which it is first asked whether any holds: a loop without an exit, which compilers vectorise.
+inline constexpr index_t find_step = 128;
+
+template <class X, class P, class Result>
+struct FindWork {
+  static constexpr bool waits = Result::waits;
+  X x;
+  P predicate;
+  Result result;
+
+  STRATA_FUNCTION bool holds(index_t i) const { return static_cast<bool>(predicate(x(i))); }
+
+  void operator()(const Runner& runner) const {
+    const index_t none = x.end(0);
+    index_t found = none;
+    run_pieces(runner, {x.begin(0), none, find_block, 1, Schedule::Dynamic}, [&](index_t begin, index_t end) {
+      for (index_t from = begin; from < end; from += find_block) {
+        if (__atomic_load_n(&found, __ATOMIC_RELAXED) < from) return;
+        const index_t here = first_in(from, end - from < find_block ? end : from + find_block);
+        if (here >= 0) return lower(found, from + here);
+      }
+    });
+    result.store(found);
+  }
+
+ private:
+  // How far from `begin` the first one is; -1 where there is none.
+  index_t first_in(index_t begin, index_t end) const {
+    for (index_t from = begin; from < end; from += find_step) {
+      const index_t stop = end - from < find_step ? end : from + find_step;
+      bool any = false;
+      for (index_t i = from; i < stop; ++i) any |= holds(i);
+      if (!any) continue;
+      for (index_t i = from; i < stop; ++i)
+        if (holds(i)) return i - begin;
+    }
+    return -1;
+  }
+  static void lower(index_t& found, index_t to) {
+    index_t now = __atomic_load_n(&found, __ATOMIC_RELAXED);
+    while (to < now &&
+           !__atomic_compare_exchange_n(&found, &now, to, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+  }
+};
+
+template <class T>
+struct EqualToValue {
+  T value;
+  STRATA_FUNCTION bool operator()(const T& x) const { return x == value; }
+};
+
+template <class Where, class X, class P, class Result>
+void launch_find(const char* label, const Where& where, const X& x, const P& predicate, Result& result) {
+  using D = typename DeviceFor<Where, X>::type;
+  using U = typename X::unmanaged_type;
+  check_result_memory<D, Result>();
+  if constexpr (check_predicate<X, P>()) {
+    require_rank_one("find_if", x);
+    launch_work<X, P>(label, where, x.extent(0), [&] {
+      const X noted(x);  // a copy tells the launch where the view lives
+      const auto place = index_result(result);
+      return FindWork<U, P, std::remove_const_t<decltype(place)>>{noted, predicate, place};
+    });
+  }
+}
+
+template <class Where, class X, class P, class... Result>
+auto find_into(const char* label, const Where& where, const X& x, const P& predicate, Result&&... result) {
+  return into_or_returned([&](auto& place) { launch_find(label, where, x, predicate, place); }, result...);
+}
+
+}  // namespace detail
+
+/// Returns the index, unless `result` is given.
+template <AnyView X, class P, class... Result>
+auto find_if(const X& x, const P& predicate, Result&&... result) {
+  return detail::find_into("find_if", detail::Anywhere{}, x, predicate, result...);
+}
+template <class D, AnyView X, class P, class... Result>
+auto find_if(const On<D>& where, const X& x, const P& predicate, Result&&... result) {
+  return detail::find_into("find_if", where, x, predicate, result...);
+}
+template <AnyView X, class P, class... Result>
+auto find_if(const char* label, const X& x, const P& predicate, Result&&... result) {
+  return detail::find_into(label, detail::Anywhere{}, x, predicate, result...);
+}
+template <class D, AnyView X, class P, class... Result>
+auto find_if(const char* label, const On<D>& where, const X& x, const P& predicate, Result&&... result) {
+  return detail::find_into(label, where, x, predicate, result...);
+}
+
+/// find_if with ==.
+template <AnyView X, class... Result>
+auto find(const X& x, const typename X::value_type& value, Result&&... result) {
+  return find_if("find", x, detail::EqualToValue<typename X::value_type>{value}, result...);
+}
+template <class D, AnyView X, class... Result>
+auto find(const On<D>& where, const X& x, const typename X::value_type& value, Result&&... result) {
+  return find_if("find", where, x, detail::EqualToValue<typename X::value_type>{value}, result...);
+}
+template <AnyView X, class... Result>
+auto find(const char* label, const X& x, const typename X::value_type& value, Result&&... result) {
+  return find_if(label, x, detail::EqualToValue<typename X::value_type>{value}, result...);
+}
+template <class D, AnyView X, class... Result>
+auto find(const char* label, const On<D>& where, const X& x, const typename X::value_type& value,
+          Result&&... result) {
+  return find_if(label, where, x, detail::EqualToValue<typename X::value_type>{value}, result...);
+}
+
+}  // namespace strata::inline STRATA_ABI
+
+#if defined(__CUDACC__)
+#include <strata/algorithms/cuda/find.hpp>
+#endif

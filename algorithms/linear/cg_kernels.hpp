@@ -1,0 +1,239 @@
+// The steps of the conjugate gradients: kernels, and the finalize functors by which scalars stay on the
+// device.
+//
+// The solve is governed by one CgState in device memory. Once its status is not Running, steps change nothing
+// any more: the host may enqueue as many as it likes before it looks.
+#pragma once
+
+#include <cmath>
+
+#include <strata/algorithms/linear/crs.hpp>
+#include <strata/views/multivector.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+namespace linear {
+
+/// How a solve ended.
+enum class CgStatus : int {
+  Running,              ///< it did not; never seen in a result
+  Converged,            ///< the residual is small enough
+  MaxIterations,        ///< it is not, after as many iterations as were allowed
+  NotPositiveDefinite,  ///< a direction p has p.Ap <= 0, or a diagonal entry is missing or not positive
+  NotFinite,            ///< infinities or NaN came up, in the input or by overflow
+};
+
+}  // namespace linear
+
+namespace detail {
+
+using linear::CgStatus;
+
+/// The scalars of a solve.
+template <class T>
+struct CgState {
+  T alpha;            // the step along the direction
+  T beta;             // what is kept of the last direction
+  T rz;               // r . D^-1 r
+  T residual;         // |r|
+  T right_hand_side;  // |b|
+  T threshold;        // converged when |r| is not above it
+  index_t iterations;
+  CgStatus status;
+
+  STRATA_FUNCTION bool running() const { return status == CgStatus::Running; }
+};
+
+template <class T>
+STRATA_FUNCTION bool is_finite(T x) {
+  return x - x == T(0);
+}
+
+/// d(i) = 1 / a_ii; counts the rows where that is no positive number. With `identity`, d(i) = 1.
+template <class Matrix, class V>
+struct CgDiagonal {
+  using device_type = typename V::device_type;
+  using value_type = index_t;
+  using T = typename V::value_type;
+  typename Matrix::graph_type::row_map_type row_map;
+  typename Matrix::graph_type::entries_type entries;
+  typename Matrix::values_type values;
+  V d;
+  bool identity;
+
+  STRATA_FUNCTION void operator()(index_t i, index_t& bad) const {
+    T diagonal = T(1);
+    if (!identity) {
+      diagonal = T(0);
+      index_t low = row_map(i), high = row_map(i + 1);
+      const index_t end = high;
+      while (low < high) {
+        const index_t middle = low + (high - low) / 2;
+        if (static_cast<index_t>(entries(middle)) < i) low = middle + 1;
+        else high = middle;
+      }
+      if (low < end && static_cast<index_t>(entries(low)) == i) diagonal = values(low);
+    }
+    const bool good = diagonal > T(0) && is_finite(diagonal);
+    d(i) = good ? T(1) / diagonal : T(1);
+    if (!good) ++bad;
+  }
+  STRATA_FUNCTION static void init(index_t& bad) { bad = 0; }
+  STRATA_FUNCTION static void join(index_t& bad, const index_t& other) { bad += other; }
+};
+
+/// The first state of a solve.
+template <class S>
+struct CgBegin {
+  S state;
+  STRATA_FUNCTION void operator()(const index_t& bad) const {
+    typename S::value_type s{};
+    s.status = bad == 0 ? CgStatus::Running : CgStatus::NotPositiveDefinite;
+    *state = s;
+  }
+};
+
+/// Sums of one pass.
+template <class T>
+struct CgSums {
+  T rz;
+  T rr;
+  T bb;
+};
+template <class T>
+struct CgJoin {
+  using value_type = CgSums<T>;
+  STRATA_FUNCTION static void init(value_type& v) { v = {T(0), T(0), T(0)}; }
+  STRATA_FUNCTION static void join(value_type& v, const value_type& o) {
+    v.rz += o.rz;
+    v.rr += o.rr;
+    v.bb += o.bb;
+  }
+};
+
+/// r = b - q (q = A x), p = D^-1 r
+template <class B, class V>
+struct CgResidual : CgJoin<typename V::value_type> {
+  using device_type = typename V::device_type;
+  using Sums = CgSums<typename V::value_type>;
+  B b;
+  V q, r, p, d;
+
+  STRATA_FUNCTION void operator()(auto i, Sums& sums) const {
+    const auto own_b = b(i);
+    const auto own_r = own_b - q(i);
+    const auto own_z = d(i) * own_r;
+    r(i) = own_r;
+    p(i) = own_z;
+    sums.rz += own_r * own_z;
+    sums.rr += own_r * own_r;
+    sums.bb += own_b * own_b;
+  }
+};
+
+template <class T>
+STRATA_FUNCTION void judge(CgState<T>& s, const CgSums<T>& sums) {
+  s.rz = sums.rz;
+  s.residual = std::sqrt(sums.rr);
+  if (!is_finite(sums.rr) || !is_finite(sums.rz)) s.status = CgStatus::NotFinite;
+  else if (s.residual <= s.threshold) s.status = CgStatus::Converged;
+}
+
+/// Judges the first residual. Without a right-hand side the solution is 0, whatever x was.
+template <class S>
+struct CgFirst {
+  using T = decltype(S::value_type::alpha);
+  S state;
+  T relative, absolute;
+
+  STRATA_FUNCTION void operator()(const CgSums<T>& sums) const {
+    typename S::value_type s = *state;
+    s.right_hand_side = std::sqrt(sums.bb);
+    const T threshold = relative * s.right_hand_side;
+    s.threshold = threshold > absolute ? threshold : absolute;
+    s.residual = std::sqrt(sums.rr);
+    if (s.running()) judge(s, sums);
+    if (s.running() && s.right_hand_side == T(0)) s.status = CgStatus::Converged;
+    *state = s;
+  }
+};
+
+/// alpha = r.z / p.Ap
+template <class S>
+struct CgStep {
+  using T = decltype(S::value_type::alpha);
+  S state;
+
+  STRATA_FUNCTION void operator()(const T& curvature) const {
+    typename S::value_type s = *state;
+    if (!s.running()) return;
+    if (!is_finite(curvature)) s.status = CgStatus::NotFinite;
+    else if (!(curvature > T(0))) s.status = CgStatus::NotPositiveDefinite;
+    else s.alpha = s.rz / curvature;
+    *state = s;
+  }
+};
+
+/// x = x + alpha p, r = r - alpha q
+template <class X, class V, class S>
+struct CgUpdate : CgJoin<typename V::value_type> {
+  using device_type = typename V::device_type;
+  using Sums = CgSums<typename V::value_type>;
+  X x;
+  V p, q, r, d;
+  S state;
+
+  STRATA_FUNCTION void operator()(auto i, Sums& sums) const {
+    // Chosen, not multiplied by 0: p and q may hold infinities by now.
+    const bool runs = (*state).running();
+    const auto alpha = (*state).alpha;
+    const auto old_x = x(i), old_r = r(i);
+    const auto own_r = runs ? old_r - alpha * q(i) : old_r;
+    x(i) = runs ? old_x + alpha * p(i) : old_x;
+    r(i) = own_r;
+    sums.rz += own_r * d(i) * own_r;
+    sums.rr += own_r * own_r;
+  }
+};
+
+/// beta = new r.z / old r.z; one iteration more.
+template <class S>
+struct CgJudge {
+  using T = decltype(S::value_type::alpha);
+  S state;
+
+  STRATA_FUNCTION void operator()(const CgSums<T>& sums) const {
+    typename S::value_type s = *state;
+    if (!s.running()) return;
+    s.beta = sums.rz / s.rz;
+    ++s.iterations;
+    judge(s, sums);
+    *state = s;
+  }
+};
+
+/// p = D^-1 r + beta p
+template <class V, class S>
+struct CgDirection {
+  using device_type = typename V::device_type;
+  V p, r, d;
+  S state;
+
+  STRATA_FUNCTION void operator()(auto i) const { p(i) = d(i) * r(i) + (*state).beta * p(i); }
+};
+
+/// Hands the state to the host, as the result of a reduction over one item: the way on which a device is
+/// fastest.
+template <class S>
+struct CgRead {
+  using device_type = typename S::device_type;
+  using value_type = typename S::value_type;
+  S state;
+
+  STRATA_FUNCTION void operator()(index_t, value_type& v) const { v = *state; }
+  STRATA_FUNCTION static void init(value_type& v) { v = value_type{}; }
+  STRATA_FUNCTION static void join(value_type&, const value_type&) {}
+};
+
+}  // namespace detail
+}  // namespace strata::inline STRATA_ABI

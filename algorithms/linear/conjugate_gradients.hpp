@@ -1,0 +1,218 @@
+// Conjugate gradients for A x = b, A symmetric and positive definite, preconditioned by the diagonal of A.
+//
+//   auto result = linear::solve_cg(A, b, x, {.relative_tolerance = 1e-10});      // x: first guess in,
+//   solution out if (!result) std::puts(linear::to_string(result.status));
+//
+// An iteration is four launches on one queue: q = A p; p.q, finalized to alpha; x, r and the next r.z in one
+// pass, finalized to beta and the verdict; p. All scalars stay on the device, which also stops the iteration:
+// the host looks only every `check_every` iterations, and what was enqueued beyond the last one changes
+// nothing, so that iteration counts and results do not depend on how often it looks. Host devices give the
+// same bits.
+//
+// ConjugateGradients keeps the workspace of 4 vectors between solves; begin() and iterate() can be called,
+// and recorded, by themselves. One solver is used by one thread and one queue at a time.
+#pragma once
+
+#include <strata/algorithms/linear/cg_kernels.hpp>
+#include <strata/algorithms/linear/place.hpp>
+#include <strata/algorithms/linear/spmv.hpp>
+#include <strata/algorithms/linear/vectors.hpp>
+#include <strata/devices/graph.hpp>
+#include <strata/views/create.hpp>
+#include <strata/views/deep_copy.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+namespace linear {
+
+/// What is divided by in each iteration.
+enum class Preconditioner {
+  Jacobi,  ///< the diagonal of A
+  None,
+};
+
+struct CgOptions {
+  double relative_tolerance = 1e-8;  ///< converged at |b - A x| <= this * |b| ...
+  double absolute_tolerance = 0;     ///< ... or <= this
+  index_t max_iterations = 10000;
+  /// Iterations between two looks at the residual; 0: 1 where launches return when done, else 20.
+  int check_every = 0;
+  Preconditioner preconditioner = Preconditioner::Jacobi;
+  Backend backend = Backend::Strata;  ///< of the products with A
+  /// Whether the iterations between two looks are recorded once and replayed as a graph: nobody else may use
+  /// the queue meanwhile, so give the solve one of its own.
+  bool record = false;
+};
+
+struct CgResult {
+  CgStatus status = CgStatus::Running;
+  index_t iterations = 0;
+  double residual = 0;         ///< |r|, as the iteration carries it along
+  double right_hand_side = 0;  ///< |b|
+
+  explicit operator bool() const { return status == CgStatus::Converged; }
+};
+
+/// The status in words.
+constexpr const char* to_string(CgStatus status) {
+  switch (status) {
+    case CgStatus::Running:
+      return "running";
+    case CgStatus::Converged:
+      return "converged";
+    case CgStatus::MaxIterations:
+      return "not converged within the iterations allowed";
+    case CgStatus::NotPositiveDefinite:
+      return "the matrix is not positive definite, or a diagonal entry is missing or not positive";
+    case CgStatus::NotFinite:
+      return "infinities or NaN in the matrix, the right-hand side or the first guess";
+  }
+  return "";
+}
+
+template <class Matrix>
+class ConjugateGradients {
+ public:
+  using value_type = typename Matrix::value_type;
+  using device_type = typename Matrix::device_type;
+  using vector_type = MDArray<value_type, device_type, rank<1>>;
+  static_assert(std::is_floating_point_v<value_type>,
+                "strata: ConjugateGradients: the elements are float or double");
+
+  /// A solver for `matrix`, with its workspace on the matrix's device instance. ShapeMismatch unless the
+  /// matrix is square; OutOfMemory.
+  explicit ConjugateGradients(const Matrix& matrix, const CgOptions& options = {})
+      : matrix_(matrix), options_(options) {
+    if (matrix.rows() != matrix.columns()) {
+      const index_t found[] = {matrix.rows(), matrix.columns()}, wanted[] = {matrix.rows(), matrix.rows()};
+      strata::detail::fail_shapes("ConjugateGradients", matrix.values().label(), found, 2, "a square matrix",
+                                  wanted, 2);
+    }
+    const auto place = on(strata::detail::device_of(matrix.values()));
+    const index_t n = matrix.rows();
+    r_ = create<vector_type>("CG r", n, place);
+    p_ = create<vector_type>("CG p", n, place);
+    q_ = create<vector_type>("CG q", n, place);
+    d_ = create<vector_type>("CG diagonal", n, place);
+    state_ = create<StateView>("CG state", place);
+  }
+
+  /// Solves A x = b; x holds the first guess and then the solution, or the last iterate where the status is
+  /// no other. A right-hand side of 0 gives x = 0. Waits.
+  template <AnyView B, AnyView X>
+  CgResult solve(const On<device_type>& where, const B& b, const X& x) const {
+    const auto queue = strata::detail::on_queue(where);
+    Graph<device_type> graph;
+    begin(queue, b, x);
+    CgResult result = look(queue);
+    while (result.status == CgStatus::Running) {
+      const index_t left = options_.max_iterations - result.iterations;
+      if (left <= 0) {
+        result.status = CgStatus::MaxIterations;
+        break;
+      }
+      const index_t now = left < check_every() ? left : check_every();
+      const auto step = [&] {
+        for (index_t k = 0; k < now; ++k) iterate(queue, x);
+      };
+      if (options_.record && now == check_every()) {
+        const Queue<device_type> replayed(queue.device, queue.queue);
+        if (!graph) graph = strata::record(replayed, step);
+        graph.launch(replayed);
+      } else {
+        step();
+      }
+      result = look(queue);
+    }
+    if (result && result.right_hand_side == 0) {
+      scale_to_zero(queue, x);
+      result.residual = 0;
+    }
+    return result;
+  }
+  template <AnyView B, AnyView X>
+  CgResult solve(const B& b, const X& x) const {
+    return solve(on(strata::detail::device_of(matrix_.values())), b, x);
+  }
+
+  /// Enqueues what comes before the first iteration. Does not wait.
+  template <AnyView B, AnyView X>
+  void begin(const On<device_type>& where, const B& b, const X& x) const {
+    static_assert(std::is_same_v<typename B::value_type, value_type> &&
+                      std::is_same_v<typename X::value_type, value_type>,
+                  "strata: ConjugateGradients: the element types of matrix and vectors differ");
+    using namespace strata::detail;
+    const index_t n = matrix_.rows();
+    check_spmv_vector("ConjugateGradients: b", b, n);
+    check_spmv_vector("ConjugateGradients: x", x, n);
+    const auto& graph = matrix_.graph();
+    launch_reduce_into("CG: diagonal", where, n,
+                       CgDiagonal<Matrix, vector_type>{graph.row_map(), graph.entries(), matrix_.values(), d_,
+                                                       options_.preconditioner == Preconditioner::None},
+                       CgBegin<StateView>{state_});
+    spmv(where, matrix_, x, q_, options_.backend);
+    launch_reduce_into("CG: first residual", where, n, CgResidual<B, vector_type>{{}, b, q_, r_, p_, d_},
+                       CgFirst<StateView>{state_, static_cast<value_type>(options_.relative_tolerance),
+                                          static_cast<value_type>(options_.absolute_tolerance)});
+  }
+
+  /// Enqueues one iteration on the x that begin() was given. Does not wait.
+  template <AnyView X>
+  void iterate(const On<device_type>& where, const X& x) const {
+    using namespace strata::detail;
+    const index_t n = matrix_.rows();
+    spmv(where, matrix_, p_, q_, options_.backend);
+    launch_reduce_into("CG: p.Ap", where, n, DotKernel<vector_type, vector_type>{p_, q_},
+                       CgStep<StateView>{state_});
+    launch_reduce_into("CG: update", where, n,
+                       CgUpdate<X, vector_type, StateView>{{}, x, p_, q_, r_, d_, state_},
+                       CgJudge<StateView>{state_});
+    launch_for("CG: direction", where, n, CgDirection<vector_type, StateView>{p_, r_, d_, state_});
+  }
+
+  /// Where the solve is after all that was enqueued; the status is Running where it is not done. Waits.
+  CgResult look(const On<device_type>& where) const {
+    State state{};
+    strata::detail::launch_reduce_into("CG: look", where, 1, strata::detail::CgRead<StateView>{state_},
+                                       state);
+    return {state.status, state.iterations, static_cast<double>(state.residual),
+            static_cast<double>(state.right_hand_side)};
+  }
+
+  const CgOptions& options() const { return options_; }
+  /// Changes what the next solve goes by.
+  void set_options(const CgOptions& options) { options_ = options; }
+
+ private:
+  using State = strata::detail::CgState<value_type>;
+  using StateView = Value<State, device_type>;
+
+  index_t check_every() const {
+    if (options_.check_every > 0) return options_.check_every;
+    return device_type::memory_space::host_accessible ? 1 : 20;
+  }
+  template <AnyView X>
+  static void scale_to_zero(const On<device_type>& where, const X& x) {
+    deep_copy(Queue<device_type>(where.device, where.queue), x, value_type(0));
+    where.queue->wait();
+  }
+
+  Matrix matrix_;
+  CgOptions options_;
+  vector_type r_, p_, q_, d_;
+  StateView state_;
+};
+
+/// One solve, with a workspace of its own.
+template <class D, class Matrix, AnyView B, AnyView X>
+CgResult solve_cg(const On<D>& where, const Matrix& matrix, const B& b, const X& x,
+                  const CgOptions& options = {}) {
+  return ConjugateGradients<Matrix>(matrix, options).solve(where, b, x);
+}
+template <class Matrix, AnyView B, AnyView X>
+CgResult solve_cg(const Matrix& matrix, const B& b, const X& x, const CgOptions& options = {}) {
+  return ConjugateGradients<Matrix>(matrix, options).solve(b, x);
+}
+
+}  // namespace linear
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,23 @@
+// Where arrays live, and the queue that a sequence of launches goes to.
+#pragma once
+
+#include <strata/devices/queue.hpp>
+#include <strata/views/view.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// The device instance whose memory the view is of; instance 0 for views that own nothing.
+template <AnyView V>
+typename V::device_type device_of(const V& view) {
+  using D = typename V::device_type;
+  const Allocation* const record = view.allocation().get();
+  return record == nullptr ? D{} : D(record->space.instance);
+}
+
+/// `where` with its queue named.
+template <class D>
+On<D> on_queue(const On<D>& where) {
+  return where.queue ? where : on(default_queue(where.device));
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

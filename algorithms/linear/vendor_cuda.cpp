@@ -1,0 +1,459 @@
+#include <strata/version.hpp>
+
+#if STRATA_HAS_CUDA
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+#include <cusparse.h>
+#include <dlfcn.h>
+
+#include <strata/algorithms/linear/vendor_cuda.hpp>
+#include <strata/core/error.hpp>
+#include <strata/core/runtime.hpp>
+#include <strata/devices/cuda/device.hpp>
+#include <strata/devices/cuda/launch.hpp>
+#include <strata/views/create.hpp>
+#include <strata/views/deep_copy.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+// ---- the libraries
+
+/// A shared library that stays loaded.
+class Library {
+ public:
+  Library(const char* name, int major) : file_(std::string(name) + ".so." + std::to_string(major)) {
+    handle_ = dlopen(file_.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (handle_ != nullptr) return;
+    const char* const reason = dlerror();
+    throw KernelError("Backend::Vendor needs " + file_ +
+                      ", which cannot be loaded: " + (reason != nullptr ? reason : "no reason given") +
+                      ". Install it, name its folder in LD_LIBRARY_PATH, or use Backend::Strata");
+  }
+  /// Sets `function` to the library's function of that name.
+  template <class F>
+  void find(F& function, const char* name) const {
+    function = reinterpret_cast<F>(dlsym(handle_, name));
+    if (function == nullptr)
+      throw KernelError("Backend::Vendor: " + file_ + " has no function " + name +
+                        "; it is older than the headers that Strata was built with");
+  }
+
+ private:
+  std::string file_;
+  void* handle_;
+};
+
+#define STRATA_LIBRARY_FUNCTION(name) decltype(&::name) name = find<decltype(&::name)>(#name)
+
+/// cuBLAS; the 64-bit interface.
+struct Blas {
+  Library library{"libcublas", CUBLAS_VER_MAJOR};
+  template <class F>
+  F find(const char* name) {
+    F function;
+    library.find(function, name);
+    return function;
+  }
+  STRATA_LIBRARY_FUNCTION(cublasCreate_v2);
+  STRATA_LIBRARY_FUNCTION(cublasDestroy_v2);
+  STRATA_LIBRARY_FUNCTION(cublasSetStream_v2);
+  STRATA_LIBRARY_FUNCTION(cublasSetWorkspace_v2);
+  STRATA_LIBRARY_FUNCTION(cublasSetPointerMode_v2);
+  STRATA_LIBRARY_FUNCTION(cublasGetStatusString);
+  STRATA_LIBRARY_FUNCTION(cublasSdot_v2_64);
+  STRATA_LIBRARY_FUNCTION(cublasDdot_v2_64);
+  STRATA_LIBRARY_FUNCTION(cublasSnrm2_v2_64);
+  STRATA_LIBRARY_FUNCTION(cublasDnrm2_v2_64);
+  STRATA_LIBRARY_FUNCTION(cublasSaxpy_v2_64);
+  STRATA_LIBRARY_FUNCTION(cublasDaxpy_v2_64);
+  STRATA_LIBRARY_FUNCTION(cublasSscal_v2_64);
+  STRATA_LIBRARY_FUNCTION(cublasDscal_v2_64);
+
+  static Blas& get() {
+    static auto* const loaded = new Blas;
+    return *loaded;
+  }
+};
+
+/// cuSPARSE.
+struct Sparse {
+  Library library{"libcusparse", CUSPARSE_VER_MAJOR};
+  template <class F>
+  F find(const char* name) {
+    F function;
+    library.find(function, name);
+    return function;
+  }
+  STRATA_LIBRARY_FUNCTION(cusparseCreate);
+  STRATA_LIBRARY_FUNCTION(cusparseDestroy);
+  STRATA_LIBRARY_FUNCTION(cusparseSetStream);
+  STRATA_LIBRARY_FUNCTION(cusparseSetPointerMode);
+  STRATA_LIBRARY_FUNCTION(cusparseGetErrorString);
+  STRATA_LIBRARY_FUNCTION(cusparseCreateConstCsr);
+  STRATA_LIBRARY_FUNCTION(cusparseDestroySpMat);
+  STRATA_LIBRARY_FUNCTION(cusparseCreateConstDnVec);
+  STRATA_LIBRARY_FUNCTION(cusparseCreateDnVec);
+  STRATA_LIBRARY_FUNCTION(cusparseDestroyDnVec);
+  STRATA_LIBRARY_FUNCTION(cusparseSpMV_bufferSize);
+  STRATA_LIBRARY_FUNCTION(cusparseSpMV_preprocess);
+  STRATA_LIBRARY_FUNCTION(cusparseSpMV);
+
+  static Sparse& get() {
+    static auto* const loaded = new Sparse;
+    return *loaded;
+  }
+};
+
+#undef STRATA_LIBRARY_FUNCTION
+
+[[noreturn]] void fail_library(const char* tried, int device, const char* words) {
+  throw KernelError(std::string(tried) + " on Cuda{" + std::to_string(device) + "} failed: " + words +
+                    ". Backend::Strata does without the library");
+}
+void check_blas(cublasStatus_t status, const char* tried, int device) {
+  if (status != CUBLAS_STATUS_SUCCESS) [[unlikely]]
+    fail_library(tried, device, Blas::get().cublasGetStatusString(status));
+}
+void check_sparse(cusparseStatus_t status, const char* tried, int device) {
+  if (status != CUSPARSE_STATUS_SUCCESS) [[unlikely]]
+    fail_library(tried, device, Sparse::get().cusparseGetErrorString(status));
+}
+
+// ---- handles: one a stream, as what a handle holds must not be used by two streams at once
+
+/// Makes a GPU current on this thread: the libraries tie a handle to the one that is.
+class CurrentDevice {
+ public:
+  explicit CurrentDevice(int device) {
+    cudaGetDevice(&before_);
+    cudaSetDevice(device);
+  }
+  ~CurrentDevice() { cudaSetDevice(before_); }
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
+struct Handles {
+  cublasHandle_t blas = nullptr;
+  cusparseHandle_t sparse = nullptr;
+};
+
+/// The handles of all streams, until the runtime ends. Streams are pooled, so there are few.
+class HandleTable {
+ public:
+  static HandleTable& get() {
+    static auto* const table = [] {
+      at_end([]() noexcept { get().clear(); });
+      return new HandleTable;
+    }();
+    return *table;
+  }
+  Handles& of(int device, CUstream_st* stream) {
+    const std::lock_guard lock(mutex_);
+    return handles_[{device, stream}];  // stays where it is when others come
+  }
+
+ private:
+  void clear() noexcept {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [key, handles] : handles_) {
+      const CurrentDevice current(key.first);
+      if (handles.blas != nullptr) Blas::get().cublasDestroy_v2(handles.blas);
+      if (handles.sparse != nullptr) Sparse::get().cusparseDestroy(handles.sparse);
+    }
+    handles_.clear();
+  }
+
+  std::mutex mutex_;
+  std::map<std::pair<int, CUstream_st*>, Handles> handles_;
+};
+
+/// The GPU that a launch goes to.
+int device_of(const LaunchInfo& info) {
+  if (info.queue != nullptr) return info.queue->instance().index();
+  if (info.instance >= 0) return info.instance;
+  if (info.views->instance >= 0) return info.views->instance;
+  return info.views->shared_instance >= 0 ? info.views->shared_instance : 0;
+}
+
+// What cuBLAS recommends for Hopper is for products of matrices; operations on vectors need next to none.
+constexpr std::size_t blas_workspace_bytes = std::size_t{1} << 20;
+
+/// One call of cuBLAS, in the queue's order.
+class BlasCall {
+ public:
+  BlasCall(const LaunchInfo& info, EventKind kind, index_t items)
+      : device_(device_of(info)),
+        current_(device_),
+        launch_(cuda_queue_for(info), kind, info, items),
+        handle_(handle()) {
+    Blas& blas = Blas::get();
+    check_blas(blas.cublasSetStream_v2(handle_, launch_.stream()), "cublasSetStream", device_);
+    // The stream's memory goes back to the library's own with each cublasSetStream.
+    workspace_ = launch_.scratch(blas_workspace_bytes + slot_bytes).partials;
+    check_blas(blas.cublasSetWorkspace_v2(handle_, workspace_, blas_workspace_bytes), "cublasSetWorkspace",
+               device_);
+  }
+
+  /// `call(blas, handle, scalar)`; `scalar` lies where it is said to.
+  template <class Call>
+  void run(const char* name, const CudaLibraryScalar& scalar, const Call& call) const {
+    Blas& blas = Blas::get();
+    const auto mode = scalar.on_device ? CUBLAS_POINTER_MODE_DEVICE : CUBLAS_POINTER_MODE_HOST;
+    check_blas(blas.cublasSetPointerMode_v2(handle_, mode), "cublasSetPointerMode", device_);
+    check_blas(call(blas, handle_, scalar.data), name, device_);
+  }
+  /// The same for a result: one of the host passes through the queue's memory, and is waited for.
+  template <class Call>
+  void run_for_result(const char* name, const CudaLibraryScalar& result, std::size_t bytes,
+                      const Call& call) const {
+    void* const slot = static_cast<char*>(workspace_) + blas_workspace_bytes;
+    run(name, {result.on_device ? result.data : slot, true}, call);
+    if (!result.on_device) launch_.fetch(result.data, slot, bytes);
+  }
+
+ private:
+  static constexpr std::size_t slot_bytes = 256;
+
+  cublasHandle_t handle() const {
+    Handles& handles = HandleTable::get().of(device_, launch_.stream());
+    if (handles.blas == nullptr)
+      check_blas(Blas::get().cublasCreate_v2(&handles.blas), "cublasCreate", device_);
+    return handles.blas;
+  }
+
+  const int device_;
+  const CurrentDevice current_;
+  CudaLaunch launch_;
+  const cublasHandle_t handle_;
+  void* workspace_ = nullptr;
+};
+
+template <class T>
+const T* elements(const CudaLibraryVector& x) {
+  return static_cast<const T*>(x.data);
+}
+constexpr std::size_t bytes_of(CudaReal real) { return real == CudaReal::Float ? 4 : 8; }
+constexpr cudaDataType type_of(CudaReal real) { return real == CudaReal::Float ? CUDA_R_32F : CUDA_R_64F; }
+
+}  // namespace
+
+void cuda_library_dot(const LaunchInfo& info, CudaReal real, const CudaLibraryVector& x,
+                      const CudaLibraryVector& y, const CudaLibraryScalar& result) {
+  const BlasCall call(info, EventKind::BeginReduce, x.count);
+  call.run_for_result("cublasDot", result, bytes_of(real), [&](Blas& blas, cublasHandle_t handle, void* to) {
+    if (real == CudaReal::Float)
+      return blas.cublasSdot_v2_64(handle, x.count, elements<float>(x), x.stride, elements<float>(y),
+                                   y.stride, static_cast<float*>(to));
+    return blas.cublasDdot_v2_64(handle, x.count, elements<double>(x), x.stride, elements<double>(y),
+                                 y.stride, static_cast<double*>(to));
+  });
+}
+
+void cuda_library_norm2(const LaunchInfo& info, CudaReal real, const CudaLibraryVector& x,
+                        const CudaLibraryScalar& result) {
+  const BlasCall call(info, EventKind::BeginReduce, x.count);
+  call.run_for_result("cublasNrm2", result, bytes_of(real), [&](Blas& blas, cublasHandle_t handle, void* to) {
+    if (real == CudaReal::Float)
+      return blas.cublasSnrm2_v2_64(handle, x.count, elements<float>(x), x.stride, static_cast<float*>(to));
+    return blas.cublasDnrm2_v2_64(handle, x.count, elements<double>(x), x.stride, static_cast<double*>(to));
+  });
+}
+
+void cuda_library_axpy(const LaunchInfo& info, CudaReal real, const CudaLibraryScalar& a,
+                       const CudaLibraryVector& x, const CudaLibraryVector& y) {
+  const BlasCall call(info, EventKind::BeginFor, x.count);
+  call.run("cublasAxpy", a, [&](Blas& blas, cublasHandle_t handle, const void* scalar) {
+    if (real == CudaReal::Float)
+      return blas.cublasSaxpy_v2_64(handle, x.count, static_cast<const float*>(scalar), elements<float>(x),
+                                    x.stride, static_cast<float*>(y.data), y.stride);
+    return blas.cublasDaxpy_v2_64(handle, x.count, static_cast<const double*>(scalar), elements<double>(x),
+                                  x.stride, static_cast<double*>(y.data), y.stride);
+  });
+}
+
+void cuda_library_scale(const LaunchInfo& info, CudaReal real, const CudaLibraryScalar& a,
+                        const CudaLibraryVector& x) {
+  const BlasCall call(info, EventKind::BeginFor, x.count);
+  call.run("cublasScal", a, [&](Blas& blas, cublasHandle_t handle, const void* scalar) {
+    if (real == CudaReal::Float)
+      return blas.cublasSscal_v2_64(handle, x.count, static_cast<const float*>(scalar),
+                                    static_cast<float*>(x.data), x.stride);
+    return blas.cublasDscal_v2_64(handle, x.count, static_cast<const double*>(scalar),
+                                  static_cast<double*>(x.data), x.stride);
+  });
+}
+
+// ---- products with a matrix
+
+namespace {
+
+using Bytes = MDArray<unsigned char, Cuda, rank<1>>;
+
+constexpr cusparseOperation_t as_it_is = CUSPARSE_OPERATION_NON_TRANSPOSE;
+constexpr cusparseSpMVAlg_t algorithm = CUSPARSE_SPMV_ALG_DEFAULT;
+constexpr cusparseIndexType_t index_type(int bytes) {
+  return bytes == 4 ? CUSPARSE_INDEX_32I : CUSPARSE_INDEX_64I;
+}
+
+/// cuSPARSE's description of a matrix, and what its analysis left in `buffer`.
+struct Plan {
+  cusparseConstSpMatDescr_t matrix = nullptr;
+  Bytes row_map;  // where the matrix's own has other indices than its columns
+  Bytes buffer;
+  bool analysed = false;
+
+  Plan() = default;
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+  ~Plan() {
+    if (matrix != nullptr) Sparse::get().cusparseDestroySpMat(matrix);
+  }
+};
+
+/// A dense vector for one call.
+class Dense {
+ public:
+  Dense(CudaReal real, const CudaLibraryVector& v, int device) {
+    check_sparse(Sparse::get().cusparseCreateDnVec(&descriptor_, v.count, v.data, type_of(real)),
+                 "cusparseCreateDnVec", device);
+  }
+  ~Dense() { Sparse::get().cusparseDestroyDnVec(descriptor_); }
+  Dense(const Dense&) = delete;
+  Dense& operator=(const Dense&) = delete;
+  cusparseDnVecDescr_t get() const { return descriptor_; }
+
+ private:
+  cusparseDnVecDescr_t descriptor_ = nullptr;
+};
+
+class Plans final : public RefCounted {
+ public:
+  Plan& of(int device, std::uint64_t queue) {
+    const std::lock_guard lock(mutex_);
+    auto& plan = plans_[{device, queue}];
+    if (!plan) plan = std::make_unique<Plan>();
+    return *plan;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<int, std::uint64_t>, std::unique_ptr<Plan>> plans_;
+};
+
+// A recorded product outlives its matrix, whose plan it uses.
+void keep_for_recording(const Plan& plan) {
+  Capture ours{CudaSpace::kind};
+  const CaptureScope scope(ours);
+  static_cast<void>(Bytes(plan.buffer));
+  static_cast<void>(Bytes(plan.row_map));
+}
+
+cusparseHandle_t sparse_handle(const CudaLaunch& launch, int device) {
+  Sparse& sparse = Sparse::get();
+  Handles& handles = HandleTable::get().of(device, launch.stream());
+  if (handles.sparse == nullptr)
+    check_sparse(sparse.cusparseCreate(&handles.sparse), "cusparseCreate", device);
+  check_sparse(sparse.cusparseSetStream(handles.sparse, launch.stream()), "cusparseSetStream", device);
+  check_sparse(sparse.cusparseSetPointerMode(handles.sparse, CUSPARSE_POINTER_MODE_HOST),
+               "cusparseSetPointerMode", device);
+  return handles.sparse;
+}
+
+Bytes upload(const char* label, const void* data, std::size_t bytes, int device) {
+  const auto count = static_cast<index_t>(bytes);
+  const Bytes copy = create<Bytes>(label, count, uninitialized, on(Cuda(device)));
+  const View<const unsigned char, Serial, RankExtents<1>, Cuda::layout> host(
+      static_cast<const unsigned char*>(data), count);
+  deep_copy(copy, host);
+  return copy;
+}
+
+/// The offsets of the rows in integers as wide as the columns': cuSPARSE does not mix widths.
+template <class To, class From>
+Bytes convert_row_map(const LaunchInfo& info, const CudaLibraryMatrix& matrix, int device) {
+  std::vector<From> offsets(static_cast<std::size_t>(matrix.rows) + 1);
+  {
+    const CudaLaunch launch(cuda_queue_for(info), EventKind::BeginFor, info, 0);
+    launch.fetch(offsets.data(), matrix.row_map, offsets.size() * sizeof(From));
+  }
+  const std::vector<To> converted(offsets.begin(), offsets.end());
+  return upload("cuSPARSE row map", converted.data(), converted.size() * sizeof(To), device);
+}
+
+void describe_matrix(Plan& plan, const LaunchInfo& info, CudaReal real, const CudaLibraryMatrix& matrix,
+                     int device) {
+  const void* row_map = matrix.row_map;
+  if (matrix.offset_bytes != matrix.ordinal_bytes) {
+    if (matrix.ordinal_bytes == 4 && matrix.entry_count > 0x7fffffff)
+      fail_library("a product by cuSPARSE", device,
+                   "a matrix of 2^31 entries or more needs column indices of 64 bits there");
+    plan.row_map = matrix.ordinal_bytes == 4
+                       ? convert_row_map<std::int32_t, std::int64_t>(info, matrix, device)
+                       : convert_row_map<std::int64_t, std::int32_t>(info, matrix, device);
+    row_map = plan.row_map.data();
+  }
+  const cusparseIndexType_t type = index_type(matrix.ordinal_bytes);
+  check_sparse(Sparse::get().cusparseCreateConstCsr(
+                   &plan.matrix, matrix.rows, matrix.columns, matrix.entry_count, row_map, matrix.entries,
+                   matrix.values, type, type, CUSPARSE_INDEX_BASE_ZERO, type_of(real)),
+               "cusparseCreateConstCsr", device);
+}
+
+}  // namespace
+
+Ref<RefCounted> make_cuda_library_plans() { return Ref<RefCounted>(new Plans); }
+
+void cuda_library_spmv(const LaunchInfo& info, CudaReal real, RefCounted& plans, const CudaLibraryScalar& a,
+                       const CudaLibraryMatrix& matrix, const CudaLibraryVector& x,
+                       const CudaLibraryScalar& b, const CudaLibraryVector& y) {
+  Sparse& sparse = Sparse::get();
+  const int device = device_of(info);
+  const CurrentDevice current(device);
+  // Queues are told apart by numbers that are never used twice. A queue's plan is used in its order.
+  Plan& plan = static_cast<Plans&>(plans).of(device, info.queue != nullptr ? info.queue->id() : 0);
+  const Dense dense_x(real, x, device), dense_y(real, y, device);
+  const cudaDataType type = type_of(real);
+  if (!plan.analysed) {
+    if (plan.matrix == nullptr) describe_matrix(plan, info, real, matrix, device);
+    std::size_t bytes = 0;
+    {
+      const CudaLaunch launch(cuda_queue_for(info), EventKind::BeginFor, info, 0);
+      check_sparse(
+          sparse.cusparseSpMV_bufferSize(sparse_handle(launch, device), as_it_is, a.data, plan.matrix,
+                                         dense_x.get(), b.data, dense_y.get(), type, algorithm, &bytes),
+          "cusparseSpMV_bufferSize", device);
+    }
+    plan.buffer = create<Bytes>("cuSPARSE buffer", static_cast<index_t>(bytes > 0 ? bytes : 1), uninitialized,
+                                on(Cuda(device)));
+  }
+  keep_for_recording(plan);
+  const CudaLaunch launch(cuda_queue_for(info), EventKind::BeginFor, info, matrix.rows);
+  const cusparseHandle_t handle = sparse_handle(launch, device);
+  if (!plan.analysed) {
+    check_sparse(sparse.cusparseSpMV_preprocess(handle, as_it_is, a.data, plan.matrix, dense_x.get(), b.data,
+                                                dense_y.get(), type, algorithm, plan.buffer.data()),
+                 "cusparseSpMV_preprocess", device);
+    plan.analysed = true;
+  }
+  check_sparse(sparse.cusparseSpMV(handle, as_it_is, a.data, plan.matrix, dense_x.get(), b.data,
+                                   dense_y.get(), type, algorithm, plan.buffer.data()),
+               "cusparseSpMV", device);
+}
+
+}  // namespace strata::inline STRATA_ABI::detail
+
+#endif

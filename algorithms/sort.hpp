@@ -1,0 +1,156 @@
+// sort and sort_by_key: the keys of a view of rank 1 in order, in place.
+//
+//   sort(keys);                                   // ascending
+//   sort(keys, Descending{});
+//   sort(on(queue), keys, ByNorm{});              // any functor: bool less(const T&, const T&) const
+//   sort_by_key(keys, values);                    // values move with their keys; equal keys keep their order
+//   sort("renumber", keys);                       // a name for profiles and messages
+//
+// sort_by_key is stable, sort is not: where equal keys can be told apart their order may differ from device
+// to device. Ascending and Descending take -0.0 and 0.0 for equal. A NaN counts as larger than every number,
+// and NaNs as equal; sort_by_key may exchange the values of NaNs on Cuda. A functor of one's own must be a
+// strict weak ordering of all elements: `a < b` is none where there are NaNs.
+//
+// Elements must be neighbours (LayoutError). Views live in one memory; the launch goes to their device, or to
+// the device or queue asked for. Host devices return when done, others after enqueueing. Exceptions of the
+// functor come from the launch, or from the next wait, and leave all arrays as they were. Hosts take
+// std::sort and std::stable_sort and merge in parallel, using up to two times the memory of keys and values
+// besides them; Cuda takes CUB: radix sort for arithmetic keys in ascending or descending order, else merge
+// sort, using as much memory again.
+//
+// Not part of <strata/strata.hpp>: CUB is expensive to compile.
+#pragma once
+
+#include <limits>
+
+#include <strata/algorithms/host_sort.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// a < b, with NaNs last.
+struct Ascending {
+  template <class T>
+  STRATA_FUNCTION constexpr bool operator()(const T& a, const T& b) const noexcept(noexcept(a < b)) {
+    if constexpr (std::numeric_limits<T>::has_quiet_NaN) return !(a >= b) && a == a;
+    else return a < b;
+  }
+};
+/// The reverse: NaNs first.
+struct Descending {
+  template <class T>
+  STRATA_FUNCTION constexpr bool operator()(const T& a, const T& b) const noexcept(noexcept(b < a)) {
+    return Ascending()(b, a);
+  }
+};
+
+namespace detail {
+
+template <class V, class Less>
+struct SortWork {
+  using key_type = typename V::value_type;
+  static constexpr bool waits = false;
+  V view;  // for the launch to know where it lives
+  key_type* keys;
+  index_t count;
+  Less less;
+
+  void operator()(const Runner& runner) const {
+    sort_on_host<typename V::memory_space>(runner, keys, count, less);
+  }
+};
+
+template <class K, class V, class Less>
+struct SortPairsWork {
+  using key_type = typename K::value_type;
+  using value_type = typename V::value_type;
+  static constexpr bool waits = false;
+  K keys_view;
+  V values_view;
+  key_type* keys;
+  value_type* values;
+  index_t count;
+  Less less;
+
+  void operator()(const Runner& runner) const {
+    sort_pairs_on_host<typename K::memory_space, typename V::memory_space>(runner, keys, values, count, less);
+  }
+};
+
+template <class K, class Less>
+constexpr bool check_less() {
+  constexpr bool callable =
+      std::is_invocable_r_v<bool, const Less&, const typename K::value_type&, const typename K::value_type&>;
+  static_assert(callable,
+                "strata: sort: the order cannot be called as less(const T&, const T&) const and give a bool");
+  return callable;
+}
+
+template <class Where, class K, class Less>
+void launch_sort(const char* label, const Where& where, const K& keys, const Less& less) {
+  if constexpr (check_less<K, Less>()) {
+    auto* const data = contiguous_elements("sort", keys);
+    const index_t count = keys.extent(0);
+    launch_work<K, Less>(label, where, count, [&] { return SortWork<K, Less>{keys, data, count, less}; });
+  }
+}
+
+template <class Where, class K, class V, class Less>
+void launch_sort_by_key(const char* label, const Where& where, const K& keys, const V& values,
+                        const Less& less) {
+  using D = typename DeviceFor<Where, K>::type;
+  static_assert(SameMemoryFor<D, typename V::device_type>::value);
+  if constexpr (check_less<K, Less>()) {
+    auto* const key_data = contiguous_elements("sort_by_key", keys);
+    auto* const value_data = contiguous_elements("sort_by_key", values);
+    require_same_indices("sort_by_key", keys, values);
+    require_apart("sort_by_key", keys, values);
+    const index_t count = keys.extent(0);
+    launch_work<K, Less>(label, where, count, [&] {
+      return SortPairsWork<K, V, Less>{keys, values, key_data, value_data, count, less};
+    });
+  }
+}
+
+}  // namespace detail
+
+template <AnyView K, class Less = Ascending>
+void sort(const K& keys, const Less& less = {}) {
+  detail::launch_sort("sort", detail::Anywhere{}, keys, less);
+}
+template <class D, AnyView K, class Less = Ascending>
+void sort(const On<D>& where, const K& keys, const Less& less = {}) {
+  detail::launch_sort("sort", where, keys, less);
+}
+template <AnyView K, class Less = Ascending>
+void sort(const char* label, const K& keys, const Less& less = {}) {
+  detail::launch_sort(label, detail::Anywhere{}, keys, less);
+}
+template <class D, AnyView K, class Less = Ascending>
+void sort(const char* label, const On<D>& where, const K& keys, const Less& less = {}) {
+  detail::launch_sort(label, where, keys, less);
+}
+
+/// ShapeMismatch where the indices of keys and values differ, LayoutError where they share memory.
+template <AnyView K, AnyView V, class Less = Ascending>
+void sort_by_key(const K& keys, const V& values, const Less& less = {}) {
+  detail::launch_sort_by_key("sort_by_key", detail::Anywhere{}, keys, values, less);
+}
+template <class D, AnyView K, AnyView V, class Less = Ascending>
+void sort_by_key(const On<D>& where, const K& keys, const V& values, const Less& less = {}) {
+  detail::launch_sort_by_key("sort_by_key", where, keys, values, less);
+}
+template <AnyView K, AnyView V, class Less = Ascending>
+void sort_by_key(const char* label, const K& keys, const V& values, const Less& less = {}) {
+  detail::launch_sort_by_key(label, detail::Anywhere{}, keys, values, less);
+}
+template <class D, AnyView K, AnyView V, class Less = Ascending>
+void sort_by_key(const char* label, const On<D>& where, const K& keys, const V& values,
+                 const Less& less = {}) {
+  detail::launch_sort_by_key(label, where, keys, values, less);
+}
+
+}  // namespace strata::inline STRATA_ABI
+
+#if defined(__CUDACC__)
+#include <strata/algorithms/cuda/sort.hpp>
+#endif

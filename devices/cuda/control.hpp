@@ -1,0 +1,37 @@
+// What programs may ask of and say to GPUs beyond the common interface: memory statistics and limits, and the
+// native handles. The native ones take CUDA's own types: include <cuda_runtime_api.h> to use them.
+#pragma once
+
+#include <cstddef>
+
+#include <strata/devices/cuda/device.hpp>
+#include <strata/devices/queue.hpp>
+
+struct CUstream_st;
+
+namespace strata::inline STRATA_ABI::cuda {
+
+/// Bytes of a GPU's memory that Strata holds.
+struct MemoryStatistics {
+  std::size_t held;         ///< taken from CUDA, in slabs
+  std::size_t used;         ///< of live arrays, of scratch memory, and in quarantine
+  std::size_t quarantined;  ///< freed, but queued work may still use it
+  std::size_t peak;         ///< the most that was used at once
+  std::size_t slabs;
+  std::size_t blocks;
+  std::size_t limit;     ///< the budget; 0: none
+  std::size_t physical;  ///< of the GPU
+};
+MemoryStatistics memory_statistics(const Cuda& device);
+/// Gives unused slabs back to CUDA while Strata holds more than `keep` bytes; returns the bytes given back.
+std::size_t trim(const Cuda& device, std::size_t keep = 0);
+/// The most bytes that Strata may hold; 0: no limit. Lowering it below what is held loses nothing;
+/// allocations fail until enough was freed.
+void set_memory_limit(const Cuda& device, std::size_t bytes);
+
+/// The stream behind a queue (a cudaStream_t), for libraries that take one. It stays the queue's.
+CUstream_st* native_stream(const Queue<Cuda>& queue);
+/// A queue on somebody else's stream, which must outlive the queue and its work.
+Queue<Cuda> adopt_stream(CUstream_st* stream, const Cuda& device = {});
+
+}  // namespace strata::inline STRATA_ABI::cuda

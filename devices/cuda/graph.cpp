@@ -1,0 +1,108 @@
+#include <algorithm>
+#include <memory>
+#include <string>
+
+#include <strata/core/error.hpp>
+#include <strata/devices/cuda/failure.hpp>
+#include <strata/devices/cuda/graph.hpp>
+#include <strata/devices/cuda/queue.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+CudaGraph::~CudaGraph() {
+  // A replay under way is not disturbed: CUDA frees the graph behind it, and the memory is in quarantine.
+  if (executable != nullptr) cudaGraphExecDestroy(executable);
+  for (void* const block : memory) gpu.release(CudaMemoryKind::Device, block);
+}
+
+void CudaGraph::launch(QueueState& queue) {
+  auto* const target = dynamic_cast<CudaQueue*>(&queue);
+  if (target == nullptr || &target->gpu() != &gpu)
+    throw WrongDevice("a graph of Cuda{" + std::to_string(gpu.index()) + "} was launched on a queue of " +
+                      queue.instance().device_name() + "{" + std::to_string(queue.instance().index()) +
+                      "}; record one there");
+  const std::lock_guard lock(target->mutex);
+  static_cast<void>(target->note_kernel("a graph", nullptr));
+  check_cuda(cudaGraphLaunch(executable, target->stream()), "launching a graph", gpu.index());
+  target->submitted();
+}
+
+CudaRecording::CudaRecording(CudaQueue& recorded)
+    : Recording(recorded), recorded_(recorded), graph_(new CudaGraph(recorded.gpu())) {
+  const CudaDeviceScope scope(recorded.device());
+  counter_ = static_cast<unsigned*>(take(sizeof(unsigned)));
+  check_cuda(cudaMemsetAsync(counter_, 0, sizeof(unsigned), recorded.stream()), "recording a graph",
+             recorded.device());
+  recorded.submitted();
+  recorded.recording = this;
+  // Other threads may go on allocating and copying on other streams.
+  const cudaError_t code = cudaStreamBeginCapture(recorded.stream(), cudaStreamCaptureModeThreadLocal);
+  if (code != cudaSuccess) {
+    recorded.recording = nullptr;
+    fail_cuda(code, "recording a graph", recorded.device());
+  }
+  capturing_ = true;
+}
+
+CudaRecording::~CudaRecording() {
+  recorded_.recording = nullptr;
+  cudaGraph_t recorded = nullptr;
+  if (capturing_ && cudaStreamEndCapture(recorded_.stream(), &recorded) == cudaSuccess)
+    cudaGraphDestroy(recorded);
+  if (capturing_) static_cast<void>(cudaGetLastError());
+}
+
+void CudaRecording::add(RecordedStep* step) {
+  const std::unique_ptr<RecordedStep> owned(step);
+  throw Error("this work cannot be recorded on Cuda{" + std::to_string(recorded_.device()) + "}");
+}
+
+Ref<GraphState> CudaRecording::finish() {
+  const CudaDeviceScope scope(recorded_.device());
+  recorded_.recording = nullptr;
+  capturing_ = false;
+  cudaGraph_t recorded = nullptr;
+  check_cuda(cudaStreamEndCapture(recorded_.stream(), &recorded), "recording a graph", recorded_.device());
+  struct Owner {
+    cudaGraph_t graph;
+    ~Owner() { cudaGraphDestroy(graph); }
+  } const owner{recorded};
+  std::size_t nodes = 0;
+  check_cuda(cudaGraphGetNodes(recorded, nullptr, &nodes), "recording a graph", recorded_.device());
+  graph_->nodes = static_cast<index_t>(nodes);
+  check_cuda(cudaGraphInstantiate(&graph_->executable, recorded, 0), "making a graph", recorded_.device());
+  check_cuda(cudaGraphUpload(graph_->executable, recorded_.stream()), "making a graph", recorded_.device());
+  recorded_.submitted();
+  return graph_;
+}
+
+void* CudaRecording::take(std::size_t bytes) {
+  void* const block = recorded_.gpu().allocate(CudaMemoryKind::Device, bytes);
+  if (block == nullptr)
+    throw OutOfMemory("a graph needs " + std::to_string(bytes) + " bytes of its own on Cuda{" +
+                      std::to_string(recorded_.device()) + "}");
+  graph_->memory.push_back(block);
+  return block;
+}
+
+CudaScratch CudaRecording::scratch(std::size_t bytes) {
+  // Kernels of one graph come one after the other, so they share. Smaller blocks stay with their kernels.
+  if (bytes > scratch_bytes_) {
+    scratch_bytes_ = std::max({bytes, 2 * scratch_bytes_, std::size_t{1} << 16});
+    scratch_ = take(scratch_bytes_);
+  }
+  return {scratch_, counter_};
+}
+
+const void* CudaRecording::place(const void* bytes, std::size_t size) {
+  void* const block = take(size);
+  const cudaStream_t helper = recorded_.helper_stream();
+  check_cuda(cudaMemcpyAsync(block, bytes, size, cudaMemcpyHostToDevice, helper), "recording a graph",
+             recorded_.device());
+  check_cuda(cudaStreamSynchronize(helper), "recording a graph", recorded_.device());
+  return block;
+}
+
+Recording* CudaQueue::begin_recording() { return new CudaRecording(*this); }
+
+}  // namespace strata::inline STRATA_ABI::detail

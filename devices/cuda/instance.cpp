@@ -1,0 +1,391 @@
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include <strata/core/error.hpp>
+#include <strata/core/hooks.hpp>
+#include <strata/core/runtime.hpp>
+#include <strata/core/settings.hpp>
+#include <strata/devices/cuda/failure.hpp>
+#include <strata/devices/cuda/instance.hpp>
+#include <strata/devices/cuda/queue.hpp>
+#include <strata/devices/host_device.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+struct Count {
+  int devices = 0;
+  cudaError_t error = cudaSuccess;
+};
+
+const Count& counted() {
+  static const Count count = [] {
+    Count c;
+    c.error = cudaGetDeviceCount(&c.devices);
+    if (c.error != cudaSuccess) {
+      c.devices = 0;
+      static_cast<void>(cudaGetLastError());
+    }
+    c.devices = std::min(c.devices, max_cuda_devices);
+    return c;
+  }();
+  return count;
+}
+
+std::mutex& start_mutex() {
+  static std::mutex& mutex = *new std::mutex;
+  return mutex;
+}
+CudaInstance* started_instances[max_cuda_devices];
+
+const char* kind_of(CudaMemoryKind kind) {
+  switch (kind) {
+    case CudaMemoryKind::Device:
+      return CudaSpace::kind;
+    case CudaMemoryKind::Managed:
+      return CudaManagedSpace::kind;
+    case CudaMemoryKind::Pinned:
+      break;
+  }
+  return CudaPinnedSpace::kind;
+}
+
+void finish_all() noexcept {
+  for (CudaInstance* const gpu : CudaInstance::started()) {
+    try {
+      gpu->wait_all();
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "strata: an error that nobody waited for: %s\n", error.what());
+    }
+  }
+}
+
+// Slabs of device memory and of pinned memory; `context` is the instance.
+void* take_device_slab(void* context, std::size_t bytes) {
+  const CudaDeviceScope scope(static_cast<CudaInstance*>(context)->index());
+  void* slab = nullptr;
+  if (cudaMalloc(&slab, bytes) == cudaSuccess) return slab;
+  static_cast<void>(cudaGetLastError());
+  return nullptr;
+}
+void give_device_slab(void*, void* slab, std::size_t) { cudaFree(slab); }
+void* take_pinned_slab(void* context, std::size_t bytes) {
+  const CudaDeviceScope scope(static_cast<CudaInstance*>(context)->index());
+  void* slab = nullptr;
+  if (cudaHostAlloc(&slab, bytes, cudaHostAllocPortable | cudaHostAllocMapped) == cudaSuccess) return slab;
+  static_cast<void>(cudaGetLastError());
+  return nullptr;
+}
+void give_pinned_slab(void*, void* slab, std::size_t) { cudaFreeHost(slab); }
+
+void release_cuda(Allocation& allocation) noexcept {
+  const auto& memory = static_cast<const CudaMemory&>(*static_cast<DeviceInstance*>(allocation.owner));
+  memory.gpu().release(memory.kind(), allocation.data);
+}
+
+}  // namespace
+
+int cuda_count() { return counted().devices; }
+
+void require_cuda(int index) {
+  const Count& count = counted();
+  if (index >= 0 && index < count.devices) return;
+  const std::string asked = "Cuda{" + std::to_string(index) + "}: ";
+  if (count.error != cudaSuccess)
+    throw NoSuchDevice(asked + "CUDA finds no GPU: " + cuda_text(count.error) +
+                       "; run on another device, such as Threads, or check the driver with nvidia-smi");
+  throw NoSuchDevice(asked + "there are " + std::to_string(count.devices) + " GPUs, numbered from 0" +
+                     (count.devices == 0 ? "" : "; CUDA_VISIBLE_DEVICES may hide some"));
+}
+
+DeviceInstance& cuda_backend(int index, CudaMemoryKind kind) { return CudaInstance::get(index).memory(kind); }
+
+std::string cuda_kernels_in_flight(int device) {
+  CudaInstance* const gpu = device >= 0 && device < max_cuda_devices ? started_instances[device] : nullptr;
+  return gpu != nullptr ? gpu->kernels_in_flight() : "No kernels are in flight";
+}
+
+// ---- CudaMemory
+
+const char* CudaMemory::device_name() const { return kind_of(kind_); }
+int CudaMemory::index() const { return gpu_.index(); }
+SpaceId CudaMemory::space() const { return {kind_of(kind_), gpu_.index(), kind_ != CudaMemoryKind::Device}; }
+QueueState& CudaMemory::default_queue() { return gpu_.queue(); }
+Ref<QueueState> CudaMemory::create_queue() { return gpu_.create_queue(); }
+void CudaMemory::wait_all() { gpu_.wait_all(); }
+std::size_t CudaMemory::capacity() const {
+  if (kind_ != CudaMemoryKind::Device) return 0;
+  const std::size_t limit = gpu_.statistics().limit;
+  return limit != 0 ? limit : gpu_.physical_bytes();
+}
+std::size_t CudaMemory::used() const {
+  return kind_ == CudaMemoryKind::Device ? gpu_.statistics().used : allocation_totals(kind_of(kind_)).bytes;
+}
+
+Allocation* CudaMemory::allocate(const AllocationRequest& request) {
+  require_running("an allocation");
+  void* const data = gpu_.allocate(kind_, request.bytes);
+  if (data == nullptr) {
+    const cuda::MemoryStatistics now = gpu_.statistics();
+    const std::string reason =
+        kind_ == CudaMemoryKind::Device
+            ? "Strata holds " + std::to_string(now.used) + " of " +
+                  (now.limit != 0 ? std::to_string(now.limit) + " bytes that cuda_memory_limit allows"
+                                  : std::to_string(now.physical) + " bytes, other programs may hold more")
+            : "CUDA has no " + std::string(device_name()) + " memory of that size";
+    const std::string device = std::string(device_name()) + "{" + std::to_string(index()) + "}";
+    fail_out_of_memory(request, space(), device.c_str(), reason.c_str());
+  }
+  try {
+    return make_allocation(data, request.bytes, space(), request.label, release_cuda,
+                           static_cast<DeviceInstance*>(this));
+  } catch (...) {
+    gpu_.release(kind_, data);
+    throw;
+  }
+}
+
+// ---- CudaInstance
+
+CudaInstance& CudaInstance::get(int index) {
+  if (index >= 0 && index < max_cuda_devices)
+    if (CudaInstance* const gpu = __atomic_load_n(&started_instances[index], __ATOMIC_ACQUIRE)) return *gpu;
+  require_running("the start of a GPU");
+  require_cuda(index);
+  const std::lock_guard lock(start_mutex());
+  CudaInstance*& slot = started_instances[index];
+  if (slot == nullptr) {
+    static const bool registered = (at_end(finish_all), true);
+    static_cast<void>(registered);
+    auto* const gpu = new CudaInstance(index);
+    gpu->default_queue_ = Ref<CudaQueue>(new CudaQueue(*gpu, gpu->take_stream(nullptr), 0));
+    __atomic_store_n(&slot, gpu, __ATOMIC_RELEASE);
+  }
+  return *slot;
+}
+
+std::vector<CudaInstance*> CudaInstance::started() {
+  std::vector<CudaInstance*> all;
+  for (CudaInstance*& slot : started_instances)
+    if (CudaInstance* const gpu = __atomic_load_n(&slot, __ATOMIC_ACQUIRE)) all.push_back(gpu);
+  return all;
+}
+
+CudaInstance::CudaInstance(int index)
+    : index_(index),
+      memories_{
+          {*this, CudaMemoryKind::Device}, {*this, CudaMemoryKind::Managed}, {*this, CudaMemoryKind::Pinned}},
+      device_heap_({take_device_slab, give_device_slab, this},
+                   static_cast<std::size_t>(settings().cuda_memory_limit)),
+      pinned_heap_({take_pinned_slab, give_pinned_slab, this}) {
+  const CudaDeviceScope scope(index);
+  check_cuda(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, index),
+             "asking for the multiprocessors", index);
+  std::size_t free_bytes = 0;
+  check_cuda(cudaMemGetInfo(&free_bytes, &physical_bytes_), "asking for the memory", index);
+}
+
+CudaStream& CudaInstance::take_stream(cudaStream_t adopted, bool helper) {
+  const std::lock_guard lock(streams_mutex_);
+  if (adopted == nullptr)
+    for (const auto& stream : streams_)
+      if (!stream->lent && !stream->adopted && stream->helper == helper && !busy(*stream)) {
+        stream->lent = true;
+        return *stream;
+      }
+  auto stream = std::make_unique<CudaStream>();
+  stream->lent = true;
+  stream->stream = adopted;
+  stream->adopted = adopted != nullptr;
+  stream->helper = helper;
+  const CudaDeviceScope scope(index_);
+  if (adopted == nullptr)
+    check_cuda(cudaStreamCreateWithFlags(&stream->stream, cudaStreamNonBlocking), "creating a stream",
+               index_);
+  if (!helper && ++orders_ == 2 && reused_in_order_) {
+    // From now on there is more than one order: what was handed on within the first holds in the second.
+    const cudaEvent_t event = take_event();
+    check_cuda(cudaEventRecord(event, streams_.front()->stream), "recording an event", index_);
+    check_cuda(cudaStreamWaitEvent(stream->stream, event, 0), "waiting for an event", index_);
+    give_back(event);
+    reused_in_order_ = false;
+  }
+  streams_.push_back(std::move(stream));
+  return *streams_.back();
+}
+
+void CudaInstance::give_back(CudaStream& stream) noexcept {
+  const std::lock_guard lock(streams_mutex_);
+  stream.lent = false;
+}
+
+bool CudaInstance::busy(CudaStream& stream) {
+  const std::uint64_t submitted = __atomic_load_n(&stream.submitted, __ATOMIC_RELAXED);
+  if (__atomic_load_n(&stream.retired, __ATOMIC_RELAXED) >= submitted) return false;
+  if (cudaStreamQuery(stream.stream) == cudaErrorNotReady) return true;
+  __atomic_store_n(&stream.retired, submitted, __ATOMIC_RELAXED);
+  return false;
+}
+
+Ref<QueueState> CudaInstance::create_queue(cudaStream_t adopted) {
+  require_running("a queue");
+  return Ref<QueueState>(new CudaQueue(*this, take_stream(adopted), next_queue_id()));
+}
+
+void CudaInstance::add_queue(CudaQueue& queue) {
+  const std::lock_guard lock(queues_mutex_);
+  queues_.push_back(&queue);
+}
+void CudaInstance::remove_queue(CudaQueue& queue) {
+  const std::lock_guard lock(queues_mutex_);
+  std::erase(queues_, &queue);
+}
+
+void CudaInstance::wait_all() {
+  std::vector<cudaStream_t> streams;
+  {
+    const std::lock_guard lock(streams_mutex_);
+    for (const auto& stream : streams_)
+      if (stream->lent || !stream->adopted) streams.push_back(stream->stream);
+  }
+  const CudaDeviceScope scope(index_);
+  for (cudaStream_t stream : streams) check_cuda(cudaStreamSynchronize(stream), "waiting for a GPU", index_);
+  const std::lock_guard lock(queues_mutex_);
+  for (CudaQueue* const queue : queues_) queue->throw_bad_access_found(true);
+}
+
+std::string CudaInstance::kernels_in_flight() {
+  std::vector<std::string> names;
+  {
+    const std::lock_guard lock(queues_mutex_);
+    for (CudaQueue* const queue : queues_) queue->kernels_in_flight(names);
+  }
+  if (names.empty()) return "No kernels are in flight";
+  std::string text = "Kernels in flight:";
+  for (std::size_t k = 0; k < names.size(); ++k) {
+    if (k == 12) return text + ", and " + std::to_string(names.size() - k) + " more";
+    text += (k ? ", " : " ") + names[k];
+  }
+  return text;
+}
+
+// ---- memory
+
+void* CudaInstance::allocate(CudaMemoryKind kind, std::size_t bytes) {
+  const std::lock_guard lock(memory_mutex_);
+  if (!quarantine_.empty()) reclaim(false);
+  if (kind == CudaMemoryKind::Managed) {
+    const CudaDeviceScope scope(index_);
+    void* data = nullptr;
+    if (cudaMallocManaged(&data, std::max<std::size_t>(bytes, 1)) == cudaSuccess) return data;
+    static_cast<void>(cudaGetLastError());
+    return nullptr;
+  }
+  SlabHeap& memory = heap(kind);
+  void* data = memory.allocate(bytes);
+  if (data == nullptr && !quarantine_.empty()) {
+    reclaim(true);
+    data = memory.allocate(bytes);
+  }
+  // Slabs that are cut too small for it may make room for one that is not.
+  if (data == nullptr && memory.trim(0) > 0) data = memory.allocate(bytes);
+  return data;
+}
+
+void CudaInstance::free_now(CudaMemoryKind kind, void* address) noexcept {
+  if (kind == CudaMemoryKind::Managed) cudaFree(address);
+  else heap(kind).release(address);
+}
+
+void CudaInstance::release(CudaMemoryKind kind, void* address) noexcept {
+  if (runtime_ended()) {
+    // No work can be under way, and CUDA itself may be gone.
+    const std::lock_guard lock(memory_mutex_);
+    if (kind != CudaMemoryKind::Managed) heap(kind).release(address);
+    return;
+  }
+  try {
+    Quarantined block{kind, address, {}};
+    for (CudaInstance* const gpu : started()) {
+      const std::lock_guard lock(gpu->streams_mutex_);
+      for (const auto& stream : gpu->streams_) {
+        if ((gpu != this && !stream->reaches_peers && kind == CudaMemoryKind::Device) || !busy(*stream))
+          continue;
+        if (kind == CudaMemoryKind::Device && gpu == this && orders_ == 1) {
+          reused_in_order_ = true;
+          continue;
+        }
+        const cudaEvent_t event = gpu->take_event();
+        const CudaDeviceScope scope(gpu->index());
+        check_cuda(cudaEventRecord(event, stream->stream), "recording an event", gpu->index());
+        block.until.emplace_back(gpu, event);
+      }
+    }
+    const std::lock_guard lock(memory_mutex_);
+    if (block.until.empty()) return free_now(kind, address);
+    quarantine_.push_back(std::move(block));
+    reclaim(false);
+  } catch (...) {
+    // Without events to wait for, the block is never used again.
+  }
+}
+
+void CudaInstance::reclaim(bool wait) {
+  std::erase_if(quarantine_, [&](Quarantined& block) {
+    std::erase_if(block.until, [&](const std::pair<CudaInstance*, cudaEvent_t>& until) {
+      const auto [gpu, event] = until;
+      const cudaError_t state = wait ? cudaEventSynchronize(event) : cudaEventQuery(event);
+      if (state == cudaErrorNotReady) return false;
+      gpu->give_back(event);
+      return true;
+    });
+    if (!block.until.empty()) return false;
+    free_now(block.kind, block.address);
+    return true;
+  });
+}
+
+std::size_t CudaInstance::trim(std::size_t keep) {
+  const std::lock_guard lock(memory_mutex_);
+  reclaim(false);
+  return device_heap_.trim(keep);
+}
+
+void CudaInstance::set_limit(std::size_t bytes) {
+  const std::lock_guard lock(memory_mutex_);
+  device_heap_.set_limit(bytes);
+}
+
+cuda::MemoryStatistics CudaInstance::statistics() {
+  const std::lock_guard lock(memory_mutex_);
+  reclaim(false);
+  std::size_t quarantined = 0;
+  for (const Quarantined& block : quarantine_)
+    if (block.kind == CudaMemoryKind::Device) quarantined += device_heap_.bytes_of(block.address);
+  return {device_heap_.held(),  device_heap_.used(),   quarantined,          device_heap_.peak(),
+          device_heap_.slabs(), device_heap_.blocks(), device_heap_.limit(), physical_bytes_};
+}
+
+cudaEvent_t CudaInstance::take_event() {
+  {
+    const std::lock_guard lock(events_mutex_);
+    if (!events_.empty()) {
+      const cudaEvent_t event = events_.back();
+      events_.pop_back();
+      return event;
+    }
+  }
+  const CudaDeviceScope scope(index_);
+  cudaEvent_t event = nullptr;
+  check_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "creating an event", index_);
+  return event;
+}
+
+void CudaInstance::give_back(cudaEvent_t event) noexcept {
+  const std::lock_guard lock(events_mutex_);
+  events_.push_back(event);
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

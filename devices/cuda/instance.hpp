@@ -1,0 +1,135 @@
+// CudaInstance: one GPU: its memories, streams and limits. Private to this folder.
+//
+// Started by its first use, never destroyed: arrays in static storage may outlive everything else.
+//
+// Freed blocks that queued work may still use are in quarantine, behind an event on each stream that had
+// work. Where the process has only one stream its order is enough: the next user of the block comes behind
+// the last one, and no event is recorded. Freeing never waits; an allocation for which memory is short does.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <cuda_runtime_api.h>
+
+#include <strata/devices/backend.hpp>
+#include <strata/devices/cuda/control.hpp>
+#include <strata/devices/cuda/device.hpp>
+#include <strata/devices/cuda/slab_heap.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+class CudaInstance;
+class CudaQueue;
+
+/// One of a GPU's memories as a backend: device, managed or pinned. All three share queues.
+class CudaMemory final : public DeviceInstance {
+ public:
+  CudaMemory(CudaInstance& gpu, CudaMemoryKind kind) : gpu_(gpu), kind_(kind) {}
+
+  const char* device_name() const override;
+  int index() const override;
+  SpaceId space() const override;
+  bool host_accessible() const override { return kind_ != CudaMemoryKind::Device; }
+  Allocation* allocate(const AllocationRequest& request) override;
+  QueueState& default_queue() override;
+  Ref<QueueState> create_queue() override;
+  void wait_all() override;
+  std::size_t capacity() const override;
+  std::size_t used() const override;
+
+  CudaInstance& gpu() const { return gpu_; }
+  CudaMemoryKind kind() const { return kind_; }
+
+ private:
+  CudaInstance& gpu_;
+  const CudaMemoryKind kind_;
+};
+
+/// A stream of the instance; queues borrow them and give them back, with work under way or not.
+struct CudaStream {
+  cudaStream_t stream = nullptr;
+  bool adopted = false;         // somebody else's
+  bool lent = false;            // a queue has it
+  bool helper = false;          // its work is waited for by that of the queue's stream
+  bool reaches_peers = false;   // it copied from or to another GPU
+  std::uint64_t submitted = 0;  // operations; both are atomics in use
+  std::uint64_t retired = 0;    // of them, those known to be done
+};
+
+class CudaInstance {
+ public:
+  /// Starts the instance if need be. Throws NoSuchDevice, RuntimeEnded.
+  static CudaInstance& get(int index);
+  /// Those that were started.
+  static std::vector<CudaInstance*> started();
+
+  explicit CudaInstance(int index);
+
+  int index() const { return index_; }
+  int multiprocessors() const { return multiprocessors_; }
+  CudaMemory& memory(CudaMemoryKind kind) { return memories_[static_cast<int>(kind)]; }
+  CudaQueue& queue() { return *default_queue_; }
+  /// A queue on a stream of its own, or on `adopted`.
+  Ref<QueueState> create_queue(cudaStream_t adopted = nullptr);
+  void wait_all();
+
+  /// Memory of at least one byte, or null where there is none. Owned by the caller until release().
+  void* allocate(CudaMemoryKind kind, std::size_t bytes);
+  /// Makes the memory free once all work that is enqueued by now is done.
+  void release(CudaMemoryKind kind, void* address) noexcept;
+  std::size_t trim(std::size_t keep);
+  cuda::MemoryStatistics statistics();
+  void set_limit(std::size_t bytes);
+  std::size_t physical_bytes() const { return physical_bytes_; }
+
+  /// A stream that only works for another one, which waits for it.
+  CudaStream& take_helper_stream() { return take_stream(nullptr, true); }
+  void give_back(CudaStream& stream) noexcept;
+  /// An event without timing, of this GPU.
+  cudaEvent_t take_event();
+  void give_back(cudaEvent_t event) noexcept;
+  /// Called for every queue, under a lock.
+  void add_queue(CudaQueue& queue);
+  void remove_queue(CudaQueue& queue);
+  std::string kernels_in_flight();
+
+ private:
+  struct Quarantined {
+    CudaMemoryKind kind;
+    void* address;
+    std::vector<std::pair<CudaInstance*, cudaEvent_t>> until;
+  };
+
+  CudaStream& take_stream(cudaStream_t adopted, bool helper = false);
+  static bool busy(CudaStream& stream);
+  void reclaim(bool wait);
+  void free_now(CudaMemoryKind kind, void* address) noexcept;
+  SlabHeap& heap(CudaMemoryKind kind) { return kind == CudaMemoryKind::Pinned ? pinned_heap_ : device_heap_; }
+
+  const int index_;
+  int multiprocessors_ = 0;
+  std::size_t physical_bytes_ = 0;
+  CudaMemory memories_[3];
+  std::mutex memory_mutex_;
+  SlabHeap device_heap_;
+  SlabHeap pinned_heap_;
+  std::vector<Quarantined> quarantine_;
+  std::mutex streams_mutex_;
+  std::vector<std::unique_ptr<CudaStream>> streams_;
+  int orders_ = 0;                // streams but for helpers
+  bool reused_in_order_ = false;  // a block was handed on by the order of the only stream
+  std::mutex events_mutex_;
+  std::vector<cudaEvent_t> events_;
+  std::mutex queues_mutex_;
+  std::vector<CudaQueue*> queues_;
+  Ref<CudaQueue> default_queue_;
+};
+
+/// "Kernels in flight: ..." of all queues of a device.
+std::string cuda_kernels_in_flight(int device);
+
+}  // namespace strata::inline STRATA_ABI::detail

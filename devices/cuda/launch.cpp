@@ -1,0 +1,239 @@
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include <strata/core/error.hpp>
+#include <strata/core/runtime.hpp>
+#include <strata/devices/cuda/failure.hpp>
+#include <strata/devices/cuda/graph.hpp>
+#include <strata/devices/cuda/launch.hpp>
+#include <strata/devices/cuda/queue.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+using LaunchKernel = CUresult (*)(const CUlaunchConfig*, CUfunction, void**, void**);
+
+// The driver's own launch, found through the runtime: programs need not link libcuda, and still start, on
+// machines without a GPU.
+LaunchKernel driver_launch() {
+  static const LaunchKernel launch = [] {
+    void* entry = nullptr;
+    cudaDriverEntryPointQueryResult found{};
+    if (cudaGetDriverEntryPointByVersion("cuLaunchKernelEx", &entry, 12000, cudaEnableDefault, &found) !=
+            cudaSuccess ||
+        found != cudaDriverEntryPointSuccess)
+      throw KernelError("the CUDA driver has no cuLaunchKernelEx; install a driver of CUDA 12 or later");
+    return reinterpret_cast<LaunchKernel>(entry);
+  }();
+  return launch;
+}
+
+void pause_briefly() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+std::string named(const LaunchInfo& info) {
+  return kernel_name({.kind = EventKind::Mark, .label = info.label, .kernel_type = info.kernel_type});
+}
+
+}  // namespace
+
+CudaQueue& cuda_queue_for(const LaunchInfo& info, bool waits) {
+  require_running("a kernel launch");
+  const Capture& views = *info.views;
+  int instance = views.instance >= 0          ? views.instance
+                 : views.shared_instance >= 0 ? views.shared_instance
+                                              : 0;
+  if (info.queue != nullptr) instance = info.queue->instance().index();
+  else if (info.instance >= 0) instance = info.instance;
+  if (views.instance >= 0 && views.instance != instance)
+    fail_wrong_space(info, "Cuda", instance, *views.first);
+  if (views.wrong != nullptr) fail_wrong_space(info, "Cuda", instance, *views.wrong);
+  CudaQueue& queue =
+      info.queue != nullptr ? static_cast<CudaQueue&>(*info.queue) : CudaInstance::get(instance).queue();
+  if (current_recording != nullptr) [[unlikely]]
+    check_recordable(("kernel " + named(info)).c_str(), queue, waits);
+  return queue;
+}
+
+int cuda_multiprocessors(const CudaQueue& queue) { return queue.gpu().multiprocessors(); }
+
+const CudaKernel::OnDevice& cuda_kernel_on(CudaQueue& queue, CudaKernel& kernel) {
+  CudaKernel::OnDevice& entry = kernel.on[queue.device()];
+  if (__atomic_load_n(&entry.handle, __ATOMIC_ACQUIRE) != nullptr) return entry;
+
+  const int device = queue.device();
+  const CudaDeviceScope scope(device);
+  cudaFuncAttributes attributes{};
+  check_cuda(cudaFuncGetAttributes(&attributes, kernel.function),
+             "loading a kernel (was the program compiled for this GPU's architecture?)", device);
+  CudaKernel::OnDevice found{};
+  found.most_threads = attributes.maxThreadsPerBlock;
+  found.waits_itself = attributes.binaryVersion >= 90;
+  int most = 0;
+  for (const int block : {256, 128, 512, 1024}) {
+    if (block > found.most_threads) continue;
+    int resident = 0;
+    check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel.function, block, 0),
+               "asking for the occupancy of a kernel", device);
+    if (resident * block <= most) continue;
+    most = resident * block;
+    found.block = block;
+    found.resident_blocks = resident * queue.gpu().multiprocessors();
+  }
+  if (found.block == 0) found.block = found.most_threads, found.resident_blocks = 1;
+  cudaKernel_t handle = nullptr;
+  check_cuda(cudaGetKernel(&handle, kernel.function), "loading a kernel", device);
+  entry.most_threads = found.most_threads;
+  entry.block = found.block;
+  entry.waits_itself = found.waits_itself;
+  entry.resident_blocks = found.resident_blocks;
+  __atomic_store_n(&entry.handle, static_cast<void*>(handle), __ATOMIC_RELEASE);
+  return entry;
+}
+
+CudaLaunch::CudaLaunch(CudaQueue& queue, EventKind kind, const LaunchInfo& info, index_t items)
+    : queue_(queue), info_(info), scope_(kind, info, "Cuda", queue.device(), queue.id(), items) {
+  queue_.mutex.lock();
+  number_ = queue_.note_kernel(info.label, info.kernel_type);
+}
+
+CudaLaunch::~CudaLaunch() {
+  for (void* const memory : placed_)
+    if (memory != nullptr) queue_.gpu().release(CudaMemoryKind::Device, memory);
+  if (stream_used_) queue_.submitted();
+  if (locked_) {
+    queue_.drop_large_scratch();
+    queue_.mutex.unlock();
+  }
+}
+
+CudaCheck CudaLaunch::check() const {
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+  return {false, queue_.check_record(), number_};
+#else
+  return {};
+#endif
+}
+
+CudaScratch CudaLaunch::scratch(std::size_t bytes) const { return queue_.scratch(bytes); }
+CudaHostSlot CudaLaunch::host_slot(std::size_t bytes) const { return queue_.host_slot(bytes); }
+CUstream_st* CudaLaunch::stream() const {
+  stream_used_ = true;
+  return queue_.stream();
+}
+
+void CudaLaunch::check(int code, const char* tried) const {
+  if (code == cudaSuccess) return;
+  const std::string what = "kernel " + named(info_) + ": " + tried;
+  fail_cuda(static_cast<cudaError_t>(code), what, queue_.device());
+}
+
+const void* CudaLaunch::place(const void* parameters, std::size_t bytes) {
+  if (queue_.recording != nullptr) return queue_.recording->place(parameters, bytes);
+  void*& memory = placed_[0] == nullptr ? placed_[0] : placed_[1];
+  memory = queue_.gpu().allocate(CudaMemoryKind::Device, bytes);
+  if (memory == nullptr)
+    throw OutOfMemory("the kernel " + named(info_) + " needs " + std::to_string(bytes) +
+                      " bytes for its parameters on Cuda{" + std::to_string(queue_.device()) + "}");
+  // From pageable memory: CUDA has its own copy when the call returns.
+  check(cudaMemcpyAsync(memory, parameters, bytes, cudaMemcpyHostToDevice, queue_.stream()),
+        "its parameters");
+  return memory;
+}
+
+void CudaLaunch::run(CudaKernel& kernel, const CudaGrid& grid, const void* parameters, bool ahead) const {
+  const CudaKernel::OnDevice& entry = cuda_kernel_on(queue_, kernel);
+  void* arguments[] = {const_cast<void*>(parameters)};
+  CUlaunchAttribute attributes[2] = {};
+  unsigned count = 0;
+  if (ahead) {
+    attributes[count].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+    attributes[count++].value.programmaticStreamSerializationAllowed = 1;
+  }
+  if (grid.cluster > 1) {
+    attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attributes[count++].value.clusterDim = {grid.cluster, 1, 1};
+  }
+  const CUlaunchConfig config{grid.grid[0],  grid.grid[1],      grid.grid[2],    grid.block[0], grid.block[1],
+                              grid.block[2], grid.shared_bytes, queue_.stream(), attributes,    count};
+  const CUresult result = driver_launch()(&config, static_cast<CUfunction>(entry.handle), arguments, nullptr);
+  queue_.submitted();
+  // The codes of driver and runtime are the same numbers.
+  if (result != CUDA_SUCCESS) [[unlikely]]
+    fail_launch(static_cast<int>(result), grid);
+}
+
+// Short kernels of a queue that has work gain from being launched ahead; a first one would lose half a
+// microsecond.
+bool CudaLaunch::goes_ahead(CudaKernel& kernel, const CudaGrid& grid) const {
+  const CudaKernel::OnDevice& entry = cuda_kernel_on(queue_, kernel);
+  const std::uint64_t blocks = std::uint64_t{grid.grid[0]} * grid.grid[1] * grid.grid[2];
+  return entry.waits_itself && blocks <= static_cast<std::uint64_t>(entry.resident_blocks) &&
+         !queue_.known_idle();
+}
+
+void CudaLaunch::fail_launch(int code, const CudaGrid& grid) const {
+  const auto shape = [](const unsigned(&n)[3]) {
+    return std::to_string(n[0]) + " x " + std::to_string(n[1]) + " x " + std::to_string(n[2]);
+  };
+  fail_cuda(static_cast<cudaError_t>(code),
+            "launching kernel " + named(info_) + " with " + shape(grid.grid) + " blocks of " +
+                shape(grid.block) + " threads and " + std::to_string(grid.shared_bytes) +
+                " bytes of shared memory",
+            queue_.device());
+}
+
+void CudaLaunch::fetch(void* host, const void* device, std::size_t bytes) const {
+  check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, queue_.stream()), "reading its result");
+  queue_.submitted();
+  check(cudaStreamSynchronize(queue_.stream()), "waiting for its result");
+  queue_.throw_bad_access_found(true);
+}
+
+void CudaLaunch::wait_for_value(const CudaHostSlot& slot, void* value, std::size_t bytes) {
+  // Others may launch meanwhile.
+  submitted_ = queue_.submissions();
+  queue_.mutex.unlock();
+  locked_ = false;
+  const auto give_back = [&] {
+    const std::lock_guard lock(queue_.mutex);
+    queue_.give_back(slot);
+  };
+  const std::size_t words = host_slot_words(bytes);
+  const auto handed_over = [&] {
+    for (std::size_t w = 0; w < words; ++w)
+      if (slot.words[w] >> 32 != slot.ticket) return false;
+    return true;
+  };
+  for (int spins = 0; !handed_over(); ++spins) {
+    pause_briefly();
+    if (spins % 4096 != 4095) continue;
+    const cudaError_t state = cudaStreamQuery(queue_.stream());
+    if (state == cudaErrorNotReady) {
+      std::this_thread::yield();
+      continue;
+    }
+    if (state == cudaSuccess && handed_over()) break;
+    give_back();
+    queue_.wait();  // throws what went wrong
+    throw KernelError("kernel " + named(info_) + " on Cuda{" + std::to_string(queue_.device()) +
+                      "} ended without a result");
+  }
+  for (std::size_t w = 0; w < words; ++w) {
+    const auto part = static_cast<std::uint32_t>(slot.words[w]);
+    std::memcpy(static_cast<char*>(value) + 4 * w, &part, std::min<std::size_t>(4, bytes - 4 * w));
+  }
+  give_back();
+  queue_.retired(submitted_);
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

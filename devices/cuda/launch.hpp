@@ -1,0 +1,117 @@
+// How kernels get to a GPU, without templates and without a CUDA header: what a launch of any kernel needs of
+// its queue. Kernels are launched by handle and stream, so that no launch asks or changes which device is
+// current, and a kernel's limits are asked once a device.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <strata/core/check.hpp>
+#include <strata/core/config.hpp>
+#include <strata/devices/launch_info.hpp>
+
+struct CUstream_st;
+
+namespace strata::inline STRATA_ABI::detail {
+
+class CudaQueue;
+
+/// The most GPUs of one process.
+inline constexpr int max_cuda_devices = 16;
+/// The most bytes of parameters that a kernel takes; larger ones go through device memory.
+inline constexpr std::size_t cuda_parameter_bytes = 32764;
+
+/// One kernel, by the address of its host stub. Filled at its first launch on each device; lives in static
+/// storage.
+struct CudaKernel {
+  const void* function;
+  struct OnDevice {
+    void* handle;         // CUfunction; null until filled
+    int most_threads;     // that one block may have
+    int block;            // threads a block that keep the most threads on a multiprocessor, 128 or more
+    int resident_blocks;  // of that size, on the whole device at a time
+    bool waits_itself;    // for the kernel before it: may be launched ahead
+  } on[max_cuda_devices];
+};
+
+struct CudaGrid {
+  unsigned grid[3];
+  unsigned block[3];
+  unsigned shared_bytes;
+  unsigned cluster = 1;  // blocks that run at the same time and reach each other's shared memory
+};
+
+/// What a kernel is told at its entry: whether it was launched ahead of the end of the one before it, and, in
+/// checked builds, where to report bad accesses.
+struct CudaCheck {
+  bool ahead = false;
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+  CheckRecord* record;  // of the queue, in memory that host and device reach
+  std::uint64_t launch;
+#endif
+};
+
+/// What a reduction may use of its queue until it is done.
+struct CudaScratch {
+  void* partials;     // at least the bytes asked for, 256-byte aligned
+  unsigned* counter;  // 0 before and after
+};
+
+/// Memory through which a kernel hands a value to the host: words of 8 bytes, each 4 bytes of the value below
+/// the ticket of the launch. A word is written and read at once, so neither side needs a fence, and the host
+/// has the value when all words bear the ticket.
+struct CudaHostSlot {
+  volatile std::uint64_t* words;
+  std::uint32_t ticket;
+};
+constexpr std::size_t host_slot_words(std::size_t bytes) { return (bytes + 3) / 4; }
+
+/// The queue that a launch goes to; `waits` says that the launch waits for its result. Throws WrongDevice for
+/// views in another memory, RuntimeEnded.
+CudaQueue& cuda_queue_for(const LaunchInfo& info, bool waits = false);
+/// Of the device of `queue`; asks the driver the first time.
+const CudaKernel::OnDevice& cuda_kernel_on(CudaQueue& queue, CudaKernel& kernel);
+int cuda_multiprocessors(const CudaQueue& queue);
+
+/// One launch: holds the queue's lock, so that scratch memory and kernel stay together. Tells the listeners.
+class CudaLaunch {
+ public:
+  CudaLaunch(CudaQueue& queue, EventKind kind, const LaunchInfo& info, index_t items);
+  ~CudaLaunch();
+  CudaLaunch(const CudaLaunch&) = delete;
+  CudaLaunch& operator=(const CudaLaunch&) = delete;
+
+  CudaCheck check() const;
+  CudaScratch scratch(std::size_t bytes) const;
+  /// A slot for `bytes`, until wait_for_value gives it back.
+  CudaHostSlot host_slot(std::size_t bytes) const;
+  /// A copy in device memory, until the work enqueued by this launch is done. At most twice a launch.
+  const void* place(const void* parameters, std::size_t bytes);
+  /// Whether the kernel should be launched ahead of the end of the one before it. It must then wait for it.
+  bool goes_ahead(CudaKernel& kernel, const CudaGrid& grid) const;
+  /// `parameters` is the kernel's only argument. Throws KernelError where the launch fails.
+  void run(CudaKernel& kernel, const CudaGrid& grid, const void* parameters, bool ahead = false) const;
+  /// Copies device memory to the host and waits for the queue.
+  void fetch(void* host, const void* device, std::size_t bytes) const;
+  /// Waits until the kernel has handed over its value, copies it to `value`, and gives the slot back. Throws
+  /// the queue's error where it never will. Ends the launch: nothing else may follow.
+  void wait_for_value(const CudaHostSlot& slot, void* value, std::size_t bytes);
+
+  /// For libraries that launch by themselves: the queue's stream, and what to do with their error codes.
+  CUstream_st* stream() const;
+  void check(int cuda_error, const char* tried) const;
+
+ private:
+  CudaQueue& queue_;
+  const LaunchInfo& info_;
+  [[noreturn]] void fail_launch(int code, const CudaGrid& grid) const;
+
+  KernelScope scope_;
+  std::uint64_t number_ = 0;
+  std::uint64_t submitted_ = 0;  // of the queue, when a value is waited for
+  void* placed_[2] = {};
+  bool locked_ = true;
+  mutable bool stream_used_ = false;  // by work that nobody counted
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,168 @@
+#include <algorithm>
+#include <cstring>
+
+#include <strata/core/error.hpp>
+#include <strata/core/hooks.hpp>
+#include <strata/core/runtime.hpp>
+#include <strata/devices/cuda/failure.hpp>
+#include <strata/devices/cuda/graph.hpp>
+#include <strata/devices/cuda/queue.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+// ---- events
+
+CudaEventState::CudaEventState(CudaQueue& queue, cudaEvent_t event) : queue_(&queue), event_(event) {}
+CudaEventState::~CudaEventState() { queue_->gpu().give_back(event_); }
+
+bool CudaEventState::complete() const { return cudaEventQuery(event_) != cudaErrorNotReady; }
+
+void CudaEventState::wait() {
+  check_cuda(cudaEventSynchronize(event_), "waiting for an event", queue_->device());
+  queue_->throw_bad_access_found(false);
+}
+
+// ---- queues
+
+CudaQueue::CudaQueue(CudaInstance& gpu, CudaStream& stream, std::uint64_t id)
+    : gpu_(gpu), stream_(stream), id_(id) {
+  if constexpr (checked_build) {
+    void* const memory = gpu.allocate(CudaMemoryKind::Pinned, sizeof(CheckRecord));
+    if (memory == nullptr) throw OutOfMemory("no pinned memory for a queue of a GPU");
+    check_ = new (memory) CheckRecord;
+  }
+  gpu.add_queue(*this);
+}
+
+CudaQueue::~CudaQueue() {
+  gpu_.remove_queue(*this);
+  // Work under way goes on; what it uses is in quarantine until it is done.
+  for (const Slot& slot : all_slots_) gpu_.release(CudaMemoryKind::Pinned, slot.words);
+  if (scratch_ != nullptr) gpu_.release(CudaMemoryKind::Device, scratch_);
+  if (counter_ != nullptr) gpu_.release(CudaMemoryKind::Device, counter_);
+  if (check_ != nullptr) gpu_.release(CudaMemoryKind::Pinned, check_);
+  if (helper_ != nullptr) gpu_.give_back(*helper_);
+  gpu_.give_back(stream_);
+}
+
+cudaStream_t CudaQueue::helper_stream() {
+  if (helper_ == nullptr) helper_ = &gpu_.take_helper_stream();
+  return helper_->stream;
+}
+
+void CudaQueue::wait() {
+  require_running("a wait for a queue");
+  if (recording != nullptr) check_recordable("a wait for a queue", *this, true);
+  const std::uint64_t submitted = __atomic_load_n(&stream_.submitted, __ATOMIC_RELAXED);
+  check_cuda(cudaStreamSynchronize(stream_.stream), "waiting for a queue", device());
+  __atomic_store_n(&stream_.retired, submitted, __ATOMIC_RELAXED);
+  throw_bad_access_found(true);
+}
+
+bool CudaQueue::idle() const { return cudaStreamQuery(stream_.stream) != cudaErrorNotReady; }
+
+Ref<EventState> CudaQueue::record() {
+  require_running("Queue::record");
+  const CudaDeviceScope scope(device());
+  const cudaEvent_t event = gpu_.take_event();
+  const Ref<EventState> state(new CudaEventState(*this, event));
+  check_cuda(cudaEventRecord(event, stream_.stream), "recording an event", device());
+  return state;
+}
+
+void CudaQueue::wait_for(const Ref<EventState>& event) {
+  require_running("Queue::wait_for");
+  if (recording != nullptr) check_recordable("Queue::wait_for", *this, true);
+  auto* const here = dynamic_cast<CudaEventState*>(event.get());
+  if (here == nullptr) return event->wait();
+  check_cuda(cudaStreamWaitEvent(stream_.stream, here->event(), 0), "waiting for an event", device());
+  submitted();
+}
+
+// ---- what launches use; `mutex` is held
+
+CudaScratch CudaQueue::scratch(std::size_t bytes) {
+  if (recording != nullptr) return recording->scratch(bytes);
+  if (counter_ == nullptr) {
+    void* const memory = gpu_.allocate(CudaMemoryKind::Device, sizeof(unsigned));
+    if (memory == nullptr)
+      throw OutOfMemory("no memory for a queue of Cuda{" + std::to_string(device()) + "}");
+    check_cuda(cudaMemsetAsync(memory, 0, sizeof(unsigned), stream()), "setting a counter", device());
+    counter_ = static_cast<unsigned*>(memory);
+  }
+  if (bytes > scratch_bytes_) {
+    const std::size_t wanted = std::max(bytes + bytes / 4, std::size_t{1} << 16);
+    void* const memory = gpu_.allocate(CudaMemoryKind::Device, wanted);
+    if (memory == nullptr)
+      throw OutOfMemory("a reduction, scan or sort needs " + std::to_string(wanted) +
+                        " bytes of scratch memory on Cuda{" + std::to_string(device()) + "}");
+    if (scratch_ != nullptr) gpu_.release(CudaMemoryKind::Device, scratch_);
+    scratch_ = memory;
+    scratch_bytes_ = wanted;
+  }
+  return {scratch_, counter_};
+}
+
+void CudaQueue::drop_large_scratch() {
+  constexpr std::size_t kept = std::size_t{64} << 20;
+  if (scratch_bytes_ <= kept) return;
+  gpu_.release(CudaMemoryKind::Device, scratch_);
+  scratch_ = nullptr;
+  scratch_bytes_ = 0;
+}
+
+CudaHostSlot CudaQueue::host_slot(std::size_t bytes) {
+  const std::size_t count = host_slot_words(bytes);
+  const auto fit =
+      std::find_if(free_slots_.begin(), free_slots_.end(), [&](const Slot& s) { return s.count >= count; });
+  Slot slot;
+  if (fit != free_slots_.end()) {
+    slot = *fit;
+    free_slots_.erase(fit);
+  } else {
+    slot.count = std::max<std::size_t>(count, 8);
+    void* const memory = gpu_.allocate(CudaMemoryKind::Pinned, slot.count * sizeof(std::uint64_t));
+    if (memory == nullptr) throw OutOfMemory("no pinned memory for the result of a reduction");
+    slot.words = static_cast<std::uint64_t*>(memory);
+    std::fill_n(slot.words, slot.count, std::uint64_t{0});
+    all_slots_.push_back(slot);
+  }
+  if (++tickets_ == 0) tickets_ = 1;  // slots begin with 0
+  return {slot.words, tickets_};
+}
+
+void CudaQueue::give_back(const CudaHostSlot& slot) {
+  for (const Slot& s : all_slots_)
+    if (s.words == slot.words) free_slots_.push_back(s);
+}
+
+std::uint64_t CudaQueue::note_kernel(const char* label, const char* kernel_type) {
+  const std::uint64_t number = ++kernels_;
+  Flight& flight = flight_[number % flights];
+  flight.number = number;
+  flight.kernel_type = kernel_type;
+  flight.label[0] = 0;
+  if (label[0] != 0) std::strncpy(flight.label, label, sizeof flight.label - 1);
+  return number;
+}
+
+void CudaQueue::kernels_in_flight(std::vector<std::string>& names) {
+  const std::uint64_t submitted = __atomic_load_n(&stream_.submitted, __ATOMIC_RELAXED);
+  const std::uint64_t open = submitted - __atomic_load_n(&stream_.retired, __ATOMIC_RELAXED);
+  for (std::uint64_t back = std::min({open, kernels_, std::uint64_t{flights}}); back > 0; --back) {
+    const Flight& flight = flight_[(kernels_ - back + 1) % flights];
+    names.push_back(
+        kernel_name({.kind = EventKind::Mark, .label = flight.label, .kernel_type = flight.kernel_type}));
+  }
+}
+
+void CudaQueue::throw_bad_access_found(bool clear) {
+  if (check_ == nullptr || __atomic_load_n(&check_->state, __ATOMIC_ACQUIRE) != 2) return;
+  const CheckRecord found = *check_;
+  if (clear) check_->state = 0;
+  const Flight& flight = flight_[found.launch % flights];
+  const bool known = flight.number == found.launch;
+  throw_bad_access(found, known ? flight.label : "launched earlier", known ? flight.kernel_type : nullptr);
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

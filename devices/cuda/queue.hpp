@@ -1,0 +1,117 @@
+// CudaQueue and CudaEventState: a stream and a point in it. Private to this folder.
+//
+// A queue keeps what its launches share: scratch memory and a counter for reductions, slots through which
+// values reach the host, the names of its latest kernels, and in checked builds the record of the first bad
+// access. `mutex` is held while the parts of one operation are enqueued.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <cuda_runtime_api.h>
+
+#include <strata/core/check.hpp>
+#include <strata/devices/backend.hpp>
+#include <strata/devices/cuda/instance.hpp>
+#include <strata/devices/cuda/launch.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+class CudaRecording;
+
+class CudaEventState final : public EventState {
+ public:
+  CudaEventState(CudaQueue& queue, cudaEvent_t event);
+  ~CudaEventState() override;
+  bool complete() const override;
+  void wait() override;
+  cudaEvent_t event() const { return event_; }
+
+ private:
+  const Ref<CudaQueue> queue_;
+  const cudaEvent_t event_;
+};
+
+class CudaQueue final : public QueueState {
+ public:
+  CudaQueue(CudaInstance& gpu, CudaStream& stream, std::uint64_t id);
+  ~CudaQueue() override;
+
+  DeviceInstance& instance() override { return gpu_.memory(CudaMemoryKind::Device); }
+  std::uint64_t id() const override { return id_; }
+  void wait() override;
+  bool idle() const override;
+  Ref<EventState> record() override;
+  void wait_for(const Ref<EventState>& event) override;
+  void copy(const CopySide& destination, const CopySide& source, std::size_t element_bytes) override;
+  void fill(const CopySide& destination, const void* value, std::size_t element_bytes) override;
+
+  Recording* begin_recording() override;
+
+  CudaInstance& gpu() const { return gpu_; }
+  cudaStream_t stream() const { return stream_.stream; }
+  int device() const { return gpu_.index(); }
+
+  /// A stream for the host's share of staged copies; made by the first use.
+  cudaStream_t helper_stream();
+
+  /// Counts an operation that was enqueued.
+  void submitted() { __atomic_add_fetch(&stream_.submitted, 1, __ATOMIC_RELAXED); }
+  std::uint64_t submissions() const { return __atomic_load_n(&stream_.submitted, __ATOMIC_RELAXED); }
+  /// Whether all that was enqueued is known to be done, without asking.
+  bool known_idle() const {
+    return recording == nullptr && __atomic_load_n(&stream_.retired, __ATOMIC_RELAXED) == submissions();
+  }
+  /// Notes that the first `count` operations are done.
+  void retired(std::uint64_t count) { __atomic_store_n(&stream_.retired, count, __ATOMIC_RELAXED); }
+  /// Notes a kernel's name; returns its number.
+  std::uint64_t note_kernel(const char* label, const char* kernel_type);
+  /// The names of kernels that are enqueued and not known to be done, appended to `names`.
+  void kernels_in_flight(std::vector<std::string>& names);
+
+  CudaScratch scratch(std::size_t bytes);
+  /// Gives scratch memory back that few launches need as much of.
+  void drop_large_scratch();
+  CudaHostSlot host_slot(std::size_t bytes);
+  void give_back(const CudaHostSlot& slot);
+  CheckRecord* check_record() const { return check_; }
+  /// Throws the bad access that a kernel reported; with `clear`, once.
+  void throw_bad_access_found(bool clear);
+
+  std::mutex mutex;
+  CudaRecording* recording = nullptr;  // under way on this queue
+
+ private:
+  struct Flight {
+    std::uint64_t number = 0;
+    const char* kernel_type = nullptr;
+    char label[64] = {};
+  };
+  struct Slot {
+    std::uint64_t* words;
+    std::size_t count;
+  };
+  static constexpr std::size_t flights = 64;
+
+  void copy_by_host(const CopySide& destination, const CopySide& source, std::size_t element_bytes);
+  void fill_by_host(const CopySide& destination, const void* value, std::size_t element_bytes);
+  [[noreturn]] void fail_copy(cudaError_t code, const CopySide& destination, const CopySide& source) const;
+
+  CudaInstance& gpu_;
+  CudaStream& stream_;
+  const std::uint64_t id_;
+  Flight flight_[flights];
+  std::uint64_t kernels_ = 0;
+  void* scratch_ = nullptr;
+  std::size_t scratch_bytes_ = 0;
+  unsigned* counter_ = nullptr;
+  std::vector<Slot> free_slots_;
+  std::vector<Slot> all_slots_;
+  std::uint32_t tickets_ = 0;
+  CheckRecord* check_ = nullptr;
+  CudaStream* helper_ = nullptr;
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

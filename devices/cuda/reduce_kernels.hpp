@@ -1,0 +1,333 @@
+// The kernel of reductions, one for all of them: core/reduction_tree.hpp on a GPU.
+//
+//   a warp     computes a node: up to 512 items, 64 lanes of the tree being two a thread, joined by halves
+//   a warp     joins up to 32 nodes at a time, one in each of its lanes, and up to 32 of such groups
+//   a block    joins its warps' values; its nodes are an aligned group of a power of two
+//   small      reductions are done by one block, or by 8 in a cluster, which hand their values to the first
+//   one
+//              through its shared memory
+//   large      ones end in the last block to finish: it joins the blocks' values
+//
+// One thread runs the finish.
+//
+// `Nodes` says what a node is: a block of a range, or a block of a row of a box; where none is, it takes no
+// part. One launch, whatever the size.
+#pragma once
+
+#include <strata/core/reduction_tree.hpp>
+#include <strata/devices/cuda/block_check.hpp>
+#include <strata/devices/cuda/warp.hpp>
+#include <strata/devices/launch_info.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// The nodes of an index range: its blocks.
+template <class Body>
+struct RangeNodes {
+  Body body;
+  index_t begin;
+  index_t end;
+  index_t first;  // node numbers
+  index_t last;
+
+  __device__ bool holds(index_t a, index_t b) const { return a < last && b > first; }
+  __device__ index_t count(index_t node) const {
+    const BlockItems items = items_of_block(node, begin, end);
+    return items.end - items.begin;
+  }
+  // Calls the body for item `k` of a node.
+  struct Items {
+    const RangeNodes& nodes;
+    index_t begin;
+    template <class T>
+    __device__ void operator()(index_t k, T& value) const {
+      nodes.body(begin + k, value);
+    }
+  };
+  __device__ Items items(index_t node) const { return {*this, items_of_block(node, begin, end).begin}; }
+};
+
+/// The nodes of a box: each row has `blocks` of them, numbered from row * 2^log2_row on; the other numbers
+/// are of no node, which makes the tree pairwise within a row and then over rows.
+template <int Rank, class Body>
+struct BoxNodes {
+  Body body;
+  index_t lower[Rank];
+  index_t extent[Rank];
+  index_t row_items;
+  index_t blocks;
+  int log2_row;
+  index_t first;
+  index_t last;
+
+  __device__ bool holds(index_t a, index_t b) const {
+    const index_t row_size = index_t{1} << log2_row;
+    return a < last && b > first && (b - a >= row_size || (a & (row_size - 1)) < blocks);
+  }
+  __device__ index_t count(index_t node) const {
+    const index_t left = row_items - (node & ((index_t{1} << log2_row) - 1)) * reduction_block;
+    return left < reduction_block ? left : reduction_block;
+  }
+  struct Items {
+    const BoxNodes& nodes;
+    index_t row;
+    index_t begin;
+    template <class T>
+    __device__ void operator()(index_t k, T& value) const {
+      index_t at[Rank];
+      index_t left = begin + k;
+      at[0] = row;
+      for (int d = Rank - 1; d > 1; --d) {
+        at[d] = nodes.lower[d] + left % nodes.extent[d];
+        left /= nodes.extent[d];
+      }
+      at[1] = nodes.lower[1] + left;
+      call(at, value, std::make_index_sequence<Rank>());
+    }
+    template <class T, std::size_t... D>
+    __device__ void call(const index_t (&at)[Rank], T& value, std::index_sequence<D...>) const {
+      nodes.body(at[D]..., value);
+    }
+  };
+  __device__ Items items(index_t node) const {
+    const index_t row = node >> log2_row;
+    return {*this, row, (node - (row << log2_row)) * reduction_block};
+  }
+};
+
+/// A reduction by the blocks of one launch.
+template <class Nodes, class Reducer, class Finish>
+struct CudaReduce {
+  using T = typename Reducer::value_type;
+  static constexpr int tree_lanes = reduction_lanes<T>;
+  /// Warps of a block: values of a block are joined in shared memory.
+  static constexpr int most_warps = sizeof(T) * warp_lanes <= 16384 ? warp_lanes : 1;
+  static constexpr int cluster_blocks = sizeof(T) <= 64 ? 8 : 1;
+
+  Nodes nodes;
+  Reducer reducer;
+  Finish finish;
+  bool clustered;
+  int log2_group;   // nodes that a warp joins at a time, at most 32
+  int log2_rounds;  // such groups of a warp, at most 32
+  index_t base;     // the first node of the first block's group
+  CudaScratch scratch;
+  CudaHostSlot host;
+  CudaCheck check;
+
+  __device__ void run() const {
+    if (clustered) cluster_arrive();
+    const int warp = static_cast<int>(threadIdx.x / warp_lanes);
+    const int warps = static_cast<int>(blockDim.x / warp_lanes);
+    const index_t a_warps = index_t{1} << (log2_group + log2_rounds);
+    const index_t first = base + (static_cast<index_t>(blockIdx.x) * warps + warp) * a_warps;
+    T value;
+    join_warps_nodes(value, first);
+    const auto holds = [&](index_t a, index_t b) { return nodes.holds(a * a_warps, b * a_warps); };
+    join_block(value, base / a_warps + static_cast<index_t>(blockIdx.x) * warps, warps, holds);
+    if (gridDim.x == 1) {
+      if (threadIdx.x == 0) {
+        if (!nodes.holds(base, base + warps * a_warps)) reducer.init(value);
+        end(value);
+      }
+      return;
+    }
+    if (clustered) {
+      join_cluster(value, a_warps * warps);
+      return;
+    }
+    // The last block to arrive here sees what all others wrote.
+    T* const partial = static_cast<T*>(scratch.partials);
+    __shared__ bool is_last;
+    if (threadIdx.x == 0) {
+      partial[blockIdx.x] = value;
+      __threadfence();
+      is_last = atomicAdd(scratch.counter, 1u) == gridDim.x - 1;
+    }
+    __syncthreads();
+    if (!is_last) return;
+    __threadfence();
+    join_partials(partial, warps * a_warps);
+    if (threadIdx.x == 0) {
+      *scratch.counter = 0;
+      value = partial[0];
+      end(value);
+    }
+  }
+
+ private:
+  static __device__ void cluster_arrive() {
+#if __CUDA_ARCH__ >= 900
+    __cluster_barrier_arrive();
+#endif
+  }
+  static __device__ void cluster_wait() {
+#if __CUDA_ARCH__ >= 900
+    __cluster_barrier_wait();
+#endif
+  }
+  // The values of the cluster's blocks, each of `size` nodes, and the end.
+  __device__ void join_cluster([[maybe_unused]] T& value, [[maybe_unused]] index_t size) const {
+#if __CUDA_ARCH__ >= 900
+    __shared__ alignas(T) char storage[cluster_blocks * sizeof(T)];
+    T* const values = reinterpret_cast<T*>(storage);
+    cluster_wait();  // all blocks have begun: the first one's memory is there
+    if (threadIdx.x == 0) *static_cast<T*>(__cluster_map_shared_rank(values + blockIdx.x, 0)) = value;
+    cluster_arrive();
+    if (blockIdx.x != 0) return;
+    cluster_wait();
+    if (threadIdx.x >= warp_lanes) return;
+    if (threadIdx.x < cluster_blocks) value = values[threadIdx.x];
+    const auto holds = [&](index_t a, index_t b) { return nodes.holds(a * size, b * size); };
+    join_nodes(value, base / size, cluster_blocks, reducer, holds);
+    if (threadIdx.x == 0) end(value);
+#endif
+  }
+
+  __device__ void join(T& a, const T& b) const { reducer.join(a, b); }
+
+  // The nodes of one warp from `first` on, to lane 0.
+  __device__ void join_warps_nodes(T& value, index_t first) const {
+    const int lane = static_cast<int>(threadIdx.x % warp_lanes);
+    const int group = 1 << log2_group, rounds = 1 << log2_rounds;
+    const auto holds_nodes = [this](index_t a, index_t b) { return nodes.holds(a, b); };
+    const auto holds_groups = [this](index_t a, index_t b) {
+      return nodes.holds(a << log2_group, b << log2_group);
+    };
+    T rounds_value;
+    for (int round = 0; round < rounds; ++round) {
+      const index_t from = first + (static_cast<index_t>(round) << log2_group);
+      if (!nodes.holds(from, from + group)) continue;
+      T mine;
+      for (int k = 0; k < group; ++k) {
+        if (!nodes.holds(from + k, from + k + 1)) continue;
+        T node;
+        reduce_node(node, from + k);
+        if (group == 1) {
+          mine = node;
+        } else {
+          value_of_lane(node, node, 0);
+          if (lane == k) mine = node;
+        }
+      }
+      if (group > 1) join_nodes(mine, from, group, reducer, holds_nodes);
+      if (rounds == 1) {
+        value = mine;
+        return;
+      }
+      value_of_lane(mine, mine, 0);
+      if (lane == round) rounds_value = mine;
+    }
+    if (rounds > 1) {
+      join_nodes(rounds_value, first >> log2_group, rounds, reducer, holds_groups);
+      value = rounds_value;
+    }
+  }
+
+  // One node, to lane 0: at most 512 items, item k adding to lane k % tree_lanes.
+  __device__ void reduce_node(T& result, index_t node) const {
+    const int lane = static_cast<int>(threadIdx.x % warp_lanes);
+    const int count = static_cast<int>(nodes.count(node));
+    const auto items = nodes.items(node);
+    if constexpr (tree_lanes == 2 * warp_lanes) {
+      T low, high;
+      if (lane < count) reducer.init(low);
+      if (lane + warp_lanes < count) reducer.init(high);
+      // Rounds that all lanes take part in, many at a time, so that their loads do not wait for each other.
+      if (count == reduction_block) {
+        rounds_of<reduction_block / tree_lanes>(items, lane, low, high);
+      } else {
+        int k = lane;
+        if ((count & (4 * tree_lanes)) != 0) k = rounds_of<4>(items, k, low, high);
+        if ((count & (2 * tree_lanes)) != 0) k = rounds_of<2>(items, k, low, high);
+        if ((count & tree_lanes) != 0) k = rounds_of<1>(items, k, low, high);
+        if (k < count) items(k, low);
+        if (k + warp_lanes < count) items(k + warp_lanes, high);
+      }
+      if (lane + warp_lanes < count) join(low, high);
+      join_halves<warp_lanes>(low, count);
+      result = low;
+    } else {
+      T value;
+      if (lane < tree_lanes && lane < count) reducer.init(value);
+      if (lane < tree_lanes)
+        for (int k = lane; k < count; k += tree_lanes) items(k, value);
+      __syncwarp();
+      join_halves<tree_lanes>(value, count);
+      result = value;
+    }
+  }
+  template <int Rounds, class Items>
+  __device__ static int rounds_of(const Items& items, int k, T& low, T& high) {
+#pragma unroll
+    for (int r = 0; r < Rounds; ++r) {
+      items(k + r * tree_lanes, low);
+      items(k + r * tree_lanes + warp_lanes, high);
+    }
+    return k + Rounds * tree_lanes;
+  }
+  template <int Lanes>
+  __device__ void join_halves(T& value, int count) const {
+    const int lane = static_cast<int>(threadIdx.x % warp_lanes);
+#pragma unroll
+    for (int half = Lanes / 2; half > 0; half /= 2) {
+      T above;
+      value_from_above(above, value, half);
+      if (lane < half && lane + half < count) join(value, above);
+    }
+  }
+
+  // The values of the block's warps, in lane 0 of each, to thread 0. `unit` numbers them.
+  template <class Holds>
+  __device__ void join_block(T& value, index_t unit, int warps, const Holds& holds) const {
+    if (warps == 1) return;
+    __shared__ alignas(T) char storage[most_warps * sizeof(T)];
+    T* const shared = reinterpret_cast<T*>(storage);
+    if (threadIdx.x % warp_lanes == 0) shared[threadIdx.x / warp_lanes] = value;
+    __syncthreads();
+    if (threadIdx.x >= warp_lanes) return;
+    if (static_cast<int>(threadIdx.x) < warps) value = shared[threadIdx.x];
+    join_nodes(value, unit, warps, reducer, holds);
+  }
+
+  // The partials of all blocks, each of `size` nodes, to partial[0]: rounds of 32, from one half of the
+  // scratch memory to the other and back.
+  __device__ void join_partials(T* partial, index_t size) const {
+    T* from = partial;
+    T* to = partial + gridDim.x;
+    index_t count = gridDim.x, unit = base / size;
+    const index_t warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;
+    const index_t lane = threadIdx.x % warp_lanes;
+    // Ranges that begin below zero end with two nodes, -1 and 0, which have no common parent.
+    while (count > 1 && !(count == 2 && unit == -1)) {
+      const auto holds = [&](index_t a, index_t b) { return nodes.holds(a * size, b * size); };
+      const index_t first_group = unit >> 5, last_group = ((unit + count - 1) >> 5) + 1;
+      for (index_t group = first_group + warp; group < last_group; group += warps) {
+        const index_t k = group * warp_lanes + lane - unit;
+        T value;
+        if (k >= 0 && k < count) value = from[k];
+        join_nodes(value, group * warp_lanes, warp_lanes, reducer, holds);
+        if (lane == 0) to[group - first_group] = value;
+      }
+      __syncthreads();
+      T* const previous = from;
+      from = to;
+      to = previous;
+      count = last_group - first_group;
+      unit = first_group;
+      size *= warp_lanes;
+    }
+    if (threadIdx.x == 0) {
+      T whole = from[0];
+      if (count == 2) join(whole, from[1]);
+      partial[0] = whole;
+    }
+  }
+
+  __device__ void end(T& value) const {
+    finish.on_device(value);
+    if (host.words != nullptr) hand_over(host, value);
+  }
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,43 @@
+// The memories that kernels on CUDA GPUs use.
+#pragma once
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// Memory of one GPU: the host may not touch it.
+struct CudaSpace {
+  static constexpr char kind[] = "Cuda";
+  static constexpr bool host_accessible = false;
+
+  template <class T>
+  [[nodiscard]] STRATA_FUNCTION static constexpr T* resolve(T* address) {
+    return address;
+  }
+};
+
+/// Managed memory: pages move to whoever touches them, host or GPU.
+struct CudaManagedSpace {
+  using family = CudaSpace;
+  static constexpr char kind[] = "CudaManaged";
+  static constexpr bool host_accessible = true;
+
+  template <class T>
+  [[nodiscard]] STRATA_FUNCTION static constexpr T* resolve(T* address) {
+    return address;
+  }
+};
+
+/// Pinned host memory, which GPUs reach over their link.
+struct CudaPinnedSpace {
+  using family = CudaSpace;
+  static constexpr char kind[] = "CudaPinned";
+  static constexpr bool host_accessible = true;
+
+  template <class T>
+  [[nodiscard]] STRATA_FUNCTION static constexpr T* resolve(T* address) {
+    return address;
+  }
+};
+
+}  // namespace strata::inline STRATA_ABI

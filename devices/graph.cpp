@@ -1,0 +1,93 @@
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <strata/core/error.hpp>
+#include <strata/core/hooks.hpp>
+#include <strata/core/runtime.hpp>
+#include <strata/devices/graph.hpp>
+#include <strata/devices/launch_info.hpp>
+#include <strata/devices/recording.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+class StepGraph final : public GraphState {
+ public:
+  void launch(QueueState& queue) override {
+    for (const auto& step : steps) step->run(queue);
+  }
+  index_t size() const override { return static_cast<index_t>(steps.size()); }
+
+  std::vector<std::unique_ptr<RecordedStep>> steps;
+  std::vector<AllocationRef> kept;
+};
+
+class StepRecording final : public Recording {
+ public:
+  explicit StepRecording(QueueState& recorded) : Recording(recorded), graph_(new StepGraph) {}
+  bool takes_steps() const override { return true; }
+  void add(RecordedStep* step) override { graph_->steps.emplace_back(step); }
+  void keep(const Allocation& allocation) override { graph_->kept.push_back(AllocationRef::of(allocation)); }
+  Ref<GraphState> finish() override { return graph_; }
+
+ private:
+  const Ref<StepGraph> graph_;
+};
+
+}  // namespace
+
+Recording* QueueState::begin_recording() { return new StepRecording(*this); }
+
+RecordingScope::RecordingScope(QueueState& queue) : recording_(nullptr) {
+  require_running("record");
+  if (current_recording != nullptr)
+    throw Error("record: this thread is recording a graph already; record one after the other");
+  recording_ = queue.begin_recording();
+  current_recording = recording_;
+  current_keeper = recording_;
+}
+
+RecordingScope::~RecordingScope() {
+  if (recording_ == nullptr) return;
+  current_recording = nullptr;
+  current_keeper = nullptr;
+  delete recording_;
+}
+
+Ref<GraphState> RecordingScope::finish() {
+  current_recording = nullptr;
+  current_keeper = nullptr;
+  const std::unique_ptr<Recording> recording(recording_);
+  recording_ = nullptr;
+  return recording->finish();
+}
+
+void check_recordable(const char* what, const QueueState& queue, bool waits) {
+  if (&queue != &current_recording->queue)
+    throw Error(std::string(what) +
+                " while a graph is recorded goes to another queue than the recorded one; name " +
+                "that queue: on(queue)");
+  if (waits)
+    throw Error(std::string(what) +
+                " waits for its end, which cannot be recorded; give results a Value or a " +
+                "finalize functor, and copies the queue");
+}
+
+void record_step(const LaunchInfo& info, const QueueState& queue, bool waits, RecordedStep* step) {
+  std::unique_ptr<RecordedStep> owned(step);
+  const HookEvent named{.kind = EventKind::Mark, .label = info.label, .kernel_type = info.kernel_type};
+  check_recordable((std::string("kernel ") + kernel_name(named)).c_str(), queue, waits);
+  current_recording->add(owned.get());
+  static_cast<void>(owned.release());
+}
+
+void launch_graph(GraphState& graph, QueueState& queue) {
+  require_running("a graph launch");
+  if (current_recording != nullptr)
+    throw Error("a graph launch cannot be recorded; record the kernels of both into one graph");
+  graph.launch(queue);
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,36 @@
+// The number of the worker that the calling thread is, for what kernels keep once a worker.
+//
+// Executors put it in force around the pieces they run: on the threads of a pool it is their number, on the
+// thread that called the launch 0, on oneTBB's threads their place in the arena. Of the threads that work on
+// one launch no two have the same; numbers of launches on different devices, or in different arenas, may
+// meet. A nested launch that runs inline keeps the number of the worker that called it. Read by kernels, so
+// this header includes nothing costly.
+#pragma once
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// -1 where no executor said anything: outside launches, and in those of Serial.
+#if defined(__CUDACC__)  // nvcc 13.0 refuses the attribute
+inline constinit thread_local int host_worker = -1;
+#else
+inline constinit thread_local int host_worker __attribute__((tls_model("initial-exec"))) = -1;
+#endif
+
+/// The worker that the calling thread is; 0 outside launches.
+inline int current_host_worker() { return host_worker < 0 ? 0 : host_worker; }
+
+/// Makes the calling thread worker `worker` while it lives, and then what it was before.
+class HostWorkerScope {
+ public:
+  explicit HostWorkerScope(int worker) : before_(host_worker) { host_worker = worker; }
+  ~HostWorkerScope() { host_worker = before_; }
+  HostWorkerScope(const HostWorkerScope&) = delete;
+  HostWorkerScope& operator=(const HostWorkerScope&) = delete;
+
+ private:
+  int before_;
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

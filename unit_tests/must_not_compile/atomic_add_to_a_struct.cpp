@@ -1,0 +1,7 @@
+// expect: atomic arithmetic needs an integer of 1 to 8 bytes, float or double
+#include <strata/strata.hpp>
+
+struct alignas(8) Pair {
+  float a, b;
+};
+void add(Pair& p) { strata::atomic_fetch_add(&p, p); }

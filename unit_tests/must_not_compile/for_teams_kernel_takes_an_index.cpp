@@ -1,0 +1,9 @@
+// expect: parallel_for: the kernel cannot be called as kernel\(member\) const
+#include <strata/strata.hpp>
+
+struct Scale {
+  using device_type = strata::Serial;
+  void operator()(int) const {}
+};
+
+void scale() { strata::parallel_for(strata::teams(10, 4), Scale{}); }

@@ -1,0 +1,6 @@
+// expect: a scatter view joins by one operation
+#include <strata/strata.hpp>
+
+void put(const strata::ScatterView<strata::MDArray<int, strata::Serial, strata::rank<1>>>& scatter) {
+  scatter(0).max(3);
+}

@@ -1,0 +1,163 @@
+// Atomic operations on single values, in kernels on any device and on hosts.
+//
+//   atomic_fetch_add(&x(i), 1.0);                                     // relaxed, seen by the whole device
+//   atomic_fetch_max(&flag(0), 3, system_scope);                      // by the host and other GPUs as well
+//   atomic_store(&ready(0), 1, device_scope, order_release);
+//
+// Every function takes the address of one element, naturally aligned, then its values, then a scope (default
+// device_scope) and a memory order (default order_relaxed: no order among operations on different values).
+// The scope says who takes part: operations on one value exclude each other only among threads within the
+// scopes of both. Threads of hosts, those of Emulated too, are one scope.
+//
+// Types: the arithmetic operations take integers of 1 to 8 bytes, float and double; load, store, exchange,
+// compare_exchange and fetch_update any trivially copyable type of 1, 2, 4, 8 or 16 bytes that is aligned to
+// its size (`alignas(16)` for a struct of 16 bytes). Values are compared by their bytes, padding included.
+// Integers wrap around. On a GPU operations of 16 bytes need sm_90.
+//
+// Cost: on x86-64 everything is done by processor instructions, elsewhere 16 bytes may need libatomic. On
+// CUDA 4 and 8 bytes are one instruction of the memory system, apart from products; an update whose result is
+// not used costs the thread nothing but its issue. 1 and 2 bytes are loops of compare-exchange there.
+#pragma once
+
+#include <type_traits>
+
+#include <strata/core/config.hpp>
+#include <strata/views/atomic_operations.hpp>
+#if defined(__CUDA_ARCH__)
+#include <strata/views/atomic_cuda.hpp>
+#else
+#include <strata/views/atomic_host.hpp>
+#endif
+
+namespace strata::inline STRATA_ABI {
+
+/// The value at `address`. Orders: relaxed, acquire, seq_cst.
+template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
+STRATA_FUNCTION std::remove_const_t<T> atomic_load(T* address, InScope<S> = {}, InOrder<O> = {}) {
+  static_assert(O != MemoryOrder::Release && O != MemoryOrder::AcquireRelease,
+                "strata: an atomic load takes order_relaxed, order_acquire or order_seq_cst");
+  detail::require_atomic_type<std::remove_const_t<T>>();
+  return detail::NativeAtomics<S, O>::template load<std::remove_const_t<T>>(address);
+}
+
+/// Orders: relaxed, release, seq_cst.
+template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
+STRATA_FUNCTION void atomic_store(T* address, std::type_identity_t<T> value, InScope<S> = {},
+                                  InOrder<O> = {}) {
+  static_assert(O != MemoryOrder::Acquire && O != MemoryOrder::AcquireRelease,
+                "strata: an atomic store takes order_relaxed, order_release or order_seq_cst");
+  detail::require_atomic_type<T>();
+  detail::NativeAtomics<S, O>::store(address, value);
+}
+
+/// Puts `value` there; returns what was there.
+template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
+STRATA_FUNCTION T atomic_exchange(T* address, std::type_identity_t<T> value, InScope<S> = {},
+                                  InOrder<O> = {}) {
+  detail::require_atomic_type<T>();
+  return detail::NativeAtomics<S, O>::exchange(address, value);
+}
+
+/// Puts `desired` there if `expected` is there, by its bytes; else tells in `expected` what is there. Never
+/// fails without a reason. A failure has the order of a load.
+template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
+STRATA_FUNCTION bool atomic_compare_exchange(T* address, T& expected, std::type_identity_t<T> desired,
+                                             InScope<S> = {}, InOrder<O> = {}) {
+  detail::require_atomic_type<T>();
+  return detail::NativeAtomics<S, O>::compare_exchange(address, expected, desired);
+}
+
+/// Replaces the value x by `f(x)`, which may be called several times; returns x.
+template <class T, class F, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
+STRATA_FUNCTION T atomic_fetch_update(T* address, const F& f, InScope<S> = {}, InOrder<O> = {}) {
+  detail::require_atomic_type<T>();
+  T old = detail::NativeAtomics<S, MemoryOrder::Relaxed>::template load<T>(address);
+  while (!detail::NativeAtomics<S, O>::compare_exchange(address, old, f(old))) {
+  }
+  return old;
+}
+
+namespace detail {
+
+// old -> Operation::apply(old, value): by the device's own instruction where it has one.
+template <class Operation, class T, MemoryScope S, MemoryOrder O>
+STRATA_FUNCTION T fetch(T* address, T value, InScope<S> scope, InOrder<O> order) {
+  using Native = NativeAtomics<S, O>;
+  static_assert(
+      is_atomic_arithmetic<T>,
+      "strata: atomic arithmetic needs an integer of 1 to 8 bytes, float or double; for other types "
+      "there is atomic_fetch_update");
+  constexpr bool bits = std::is_base_of_v<BitOperation, Operation>;
+  static_assert(!is_atomic_arithmetic<T> || !bits || std::is_integral_v<T>,
+                "strata: the atomic operations and, or, xor need an integer");
+  if constexpr (!is_atomic_arithmetic<T> || (bits && !std::is_integral_v<T>)) {
+    return value;  // told above
+  } else if constexpr (Native::template has<Operation, T>()) {
+    return Native::template fetch<Operation>(address, value);
+  } else {
+    if constexpr (Operation::may_skip && O == MemoryOrder::Relaxed) {
+      // A value that would not change need not be written: most threads that look for an extreme only read.
+      const T old = Native::template load<T>(address);
+      if (Operation::apply(old, value) == old) return old;
+    }
+    return atomic_fetch_update(
+        address, [value](T old) { return Operation::apply(old, value); }, scope, order);
+  }
+}
+
+}  // namespace detail
+
+// Each changes the value at `address` as its name says and returns what was there before.
+
+template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
+STRATA_FUNCTION T atomic_fetch_add(T* address, std::type_identity_t<T> value, InScope<S> scope = {},
+                                   InOrder<O> order = {}) {
+  return detail::fetch<detail::AddOperation>(address, value, scope, order);
+}
+template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
+STRATA_FUNCTION T atomic_fetch_sub(T* address, std::type_identity_t<T> value, InScope<S> scope = {},
+                                   InOrder<O> order = {}) {
+  return detail::fetch<detail::SubOperation>(address, value, scope, order);
+}
+template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
+STRATA_FUNCTION T atomic_fetch_mul(T* address, std::type_identity_t<T> value, InScope<S> scope = {},
+                                   InOrder<O> order = {}) {
+  return detail::fetch<detail::MulOperation>(address, value, scope, order);
+}
+/// The smaller of both values. A NaN handed in changes nothing; a NaN that is there may stay or go.
+template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
+STRATA_FUNCTION T atomic_fetch_min(T* address, std::type_identity_t<T> value, InScope<S> scope = {},
+                                   InOrder<O> order = {}) {
+  return detail::fetch<detail::MinOperation>(address, value, scope, order);
+}
+/// The larger of both values; NaN as with min.
+template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
+STRATA_FUNCTION T atomic_fetch_max(T* address, std::type_identity_t<T> value, InScope<S> scope = {},
+                                   InOrder<O> order = {}) {
+  return detail::fetch<detail::MaxOperation>(address, value, scope, order);
+}
+template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
+STRATA_FUNCTION T atomic_fetch_and(T* address, std::type_identity_t<T> value, InScope<S> scope = {},
+                                   InOrder<O> order = {}) {
+  return detail::fetch<detail::AndOperation>(address, value, scope, order);
+}
+template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
+STRATA_FUNCTION T atomic_fetch_or(T* address, std::type_identity_t<T> value, InScope<S> scope = {},
+                                  InOrder<O> order = {}) {
+  return detail::fetch<detail::OrOperation>(address, value, scope, order);
+}
+template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
+STRATA_FUNCTION T atomic_fetch_xor(T* address, std::type_identity_t<T> value, InScope<S> scope = {},
+                                   InOrder<O> order = {}) {
+  return detail::fetch<detail::XorOperation>(address, value, scope, order);
+}
+template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
+STRATA_FUNCTION T atomic_fetch_inc(T* address, InScope<S> scope = {}, InOrder<O> order = {}) {
+  return detail::fetch<detail::AddOperation>(address, T(1), scope, order);
+}
+template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
+STRATA_FUNCTION T atomic_fetch_dec(T* address, InScope<S> scope = {}, InOrder<O> order = {}) {
+  return detail::fetch<detail::SubOperation>(address, T(1), scope, order);
+}
+
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,113 @@
+// What atomic.hpp and its two implementations share: scopes, memory orders, which types may be used, and what
+// the operations compute.
+#pragma once
+
+#include <type_traits>
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// Which threads take part in an atomic operation: those of one team, of one device, or of all.
+enum class MemoryScope { Block, Device, System };
+/// What an atomic operation orders besides its own value, as in C++.
+enum class MemoryOrder { Relaxed, Acquire, Release, AcquireRelease, SequentiallyConsistent };
+
+template <MemoryScope S>
+struct InScope {};
+template <MemoryOrder O>
+struct InOrder {};
+
+inline constexpr InScope<MemoryScope::Block> block_scope{};
+inline constexpr InScope<MemoryScope::Device> device_scope{};
+inline constexpr InScope<MemoryScope::System> system_scope{};
+
+inline constexpr InOrder<MemoryOrder::Relaxed> order_relaxed{};
+inline constexpr InOrder<MemoryOrder::Acquire> order_acquire{};
+inline constexpr InOrder<MemoryOrder::Release> order_release{};
+inline constexpr InOrder<MemoryOrder::AcquireRelease> order_acq_rel{};
+inline constexpr InOrder<MemoryOrder::SequentiallyConsistent> order_seq_cst{};
+
+namespace detail {
+
+template <class T>
+constexpr bool has_atomic_size() {
+  return sizeof(T) == 1 || sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16;
+}
+template <class T>
+STRATA_FUNCTION constexpr void require_atomic_type() {
+  static_assert(
+      std::is_trivially_copyable_v<T> && has_atomic_size<T>() && alignof(T) >= sizeof(T),
+      "strata: atomic operations need a trivially copyable type of 1, 2, 4, 8 or 16 bytes, aligned to "
+      "its size (alignas)");
+}
+template <class T>
+inline constexpr bool is_atomic_arithmetic = std::is_arithmetic_v<T> && sizeof(T) <= 8;
+
+// Integers the processor can add to; bool is none of them.
+template <class T>
+inline constexpr bool is_atomic_integer = std::is_integral_v<T> && !std::is_same_v<T, bool>;
+
+// Integers are computed modulo 2^64, where nothing overflows.
+template <class T>
+using WrappingType = std::conditional_t<std::is_integral_v<T>, unsigned long long, T>;
+
+struct AddOperation {
+  static constexpr bool may_skip = false;
+  template <class T>
+  STRATA_FUNCTION static constexpr T apply(T a, T b) {
+    return static_cast<T>(static_cast<WrappingType<T>>(a) + static_cast<WrappingType<T>>(b));
+  }
+};
+struct SubOperation {
+  static constexpr bool may_skip = false;
+  template <class T>
+  STRATA_FUNCTION static constexpr T apply(T a, T b) {
+    return static_cast<T>(static_cast<WrappingType<T>>(a) - static_cast<WrappingType<T>>(b));
+  }
+};
+struct MulOperation {
+  static constexpr bool may_skip = false;
+  template <class T>
+  STRATA_FUNCTION static constexpr T apply(T a, T b) {
+    return static_cast<T>(static_cast<WrappingType<T>>(a) * static_cast<WrappingType<T>>(b));
+  }
+};
+struct MinOperation {
+  static constexpr bool may_skip = true;
+  template <class T>
+  STRATA_FUNCTION static constexpr T apply(T a, T b) {
+    return b < a ? b : a;
+  }
+};
+struct MaxOperation {
+  static constexpr bool may_skip = true;
+  template <class T>
+  STRATA_FUNCTION static constexpr T apply(T a, T b) {
+    return a < b ? b : a;
+  }
+};
+struct BitOperation {
+  static constexpr bool may_skip = false;
+};
+struct AndOperation : BitOperation {
+  template <class T>
+  STRATA_FUNCTION static constexpr T apply(T a, T b) {
+    return static_cast<T>(a & b);
+  }
+};
+struct OrOperation : BitOperation {
+  template <class T>
+  STRATA_FUNCTION static constexpr T apply(T a, T b) {
+    return static_cast<T>(a | b);
+  }
+};
+struct XorOperation : BitOperation {
+  template <class T>
+  STRATA_FUNCTION static constexpr T apply(T a, T b) {
+    return static_cast<T>(a ^ b);
+  }
+};
+
+}  // namespace detail
+}  // namespace strata::inline STRATA_ABI

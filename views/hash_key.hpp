@@ -1,0 +1,82 @@
+// How a HashMap keeps a key: as one word of 4, 8 or 16 bytes, which a compare-exchange can set. The word of
+// a free slot has all bits set.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <strata/views/atomic.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+struct alignas(16) HashWords {
+  std::uint64_t low, high;
+};
+
+template <class Key>
+class HashKey {
+  static_assert(std::is_trivially_copyable_v<Key> && sizeof(Key) <= 16,
+                "strata: the keys of a HashMap are trivially copyable and of at most 16 bytes");
+  static_assert(
+      std::has_unique_object_representations_v<Key>,
+      "strata: the keys of a HashMap are compared by their bytes: no padding, no floating-point numbers");
+
+ public:
+  using Word = std::conditional_t<sizeof(Key) <= 4, std::uint32_t,
+                                  std::conditional_t<sizeof(Key) <= 8, std::uint64_t, HashWords>>;
+
+  STRATA_FUNCTION static Word word(const Key& key) {
+    Word word{};
+    __builtin_memcpy(&word, &key, sizeof(Key));
+    return word;
+  }
+  STRATA_FUNCTION static Key key(const Word& word) {
+    union {  // keys need no default constructor
+      char bytes[sizeof(Key)];
+      Key key;
+    } result = {};
+    __builtin_memcpy(&result, &word, sizeof(Key));
+    return result.key;
+  }
+
+  STRATA_FUNCTION static constexpr Word none() {
+    if constexpr (wide) return {~std::uint64_t{0}, ~std::uint64_t{0}};
+    else return static_cast<Word>(~Word{0});
+  }
+  STRATA_FUNCTION static constexpr bool is_none(const Word& word) { return equal(word, none()); }
+  STRATA_FUNCTION static constexpr bool equal(const Word& a, const Word& b) {
+    if constexpr (wide) return a.low == b.low && a.high == b.high;
+    else return a == b;
+  }
+
+  /// The word of a slot that other threads may be setting.
+  STRATA_FUNCTION static Word load(Word* slot) {
+#if !defined(__CUDA_ARCH__)
+    if constexpr (wide) {
+      // Processors load 16 bytes as dearly as they exchange them. A slot is set once. So halves that both are
+      // none's were a free slot's when the first was read, and halves that both are not are those of its key;
+      // of others one may be old.
+      const Word word{atomic_load(&slot->low), atomic_load(&slot->high)};
+      if ((~word.low == 0) == (~word.high == 0)) return word;
+    }
+#endif
+    return atomic_load(slot);
+  }
+
+  /// Well-mixed bits of all bits of the key (the finaliser of MurmurHash3, once for each 8 bytes).
+  STRATA_FUNCTION static constexpr std::uint64_t hash(const Word& word) {
+    if constexpr (wide) return mix(mix(word.low) ^ (word.high + 0x9e3779b97f4a7c15U));
+    else return mix(word);
+  }
+
+ private:
+  static constexpr bool wide = sizeof(Key) > 8;
+
+  STRATA_FUNCTION static constexpr std::uint64_t mix(std::uint64_t bits) {
+    bits = (bits ^ (bits >> 33)) * 0xff51afd7ed558ccdU;
+    bits = (bits ^ (bits >> 33)) * 0xc4ceb9fe1a85ec53U;
+    return bits ^ (bits >> 33);
+  }
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,276 @@
+// HashMap: a map of fixed capacity that kernels insert into and look up in, on any device.
+//
+//   auto map = create<HashMap<index_t, int, Cuda>>("nodes", 100'000);   // zero values
+//   in kernels:  const auto r = map.insert(key);                         // inserted, existing or full
+//                if (!r.full()) atomic_fetch_add(&map.value(r.slot), 1);
+//                const index_t s = map.find(key);                        // a slot, or -1
+//   on hosts:    if (map.failed() > 0) map.rehash(2 * map.capacity());   // then insert the rest
+//
+// Slots: linear probing in a power of two of slots, each of which is free or has its key for good: there is
+// no erasing but clear(). A key takes a slot by one compare-exchange, so that inserting and finding are
+// lock-free and any number of threads may do both in one kernel: of those that insert one key, one is
+// told `inserted`. Which slot a key gets depends on their order; which keys are in the map does not,
+// as long as nothing is full.
+//
+// Values: those of new keys are zero bytes. Atomic operations may change them from the moment of the
+// insertion; what insert(key, value) or plain accesses write is for kernels that come later, or for the
+// thread itself.
+//
+// Keys: trivially copyable, of up to 16 bytes, each value with one pattern of bytes (integers, enumerations,
+// pointers, structs of them without padding); compared and hashed by their bytes. 9 to 16 bytes need sm_90
+// on CUDA.
+//
+// A map is a handle: copies share its slots, rehash() gives new ones to the handle it is called of. Host
+// functions are ordered after the device's default queue; wait for other queues first.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <strata/views/atomic.hpp>
+#include <strata/views/create.hpp>
+#include <strata/views/deep_copy.hpp>
+#include <strata/views/hash_key.hpp>
+#include <strata/views/index_loop.hpp>
+#include <strata/views/mirror.hpp>
+#include <strata/views/multivector.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+namespace detail {
+[[noreturn]] void fail_hash_capacity(const char* label, index_t capacity);
+[[noreturn]] void fail_rehash(const char* label, index_t capacity, index_t keys);
+[[noreturn]] void fail_null_map();
+
+// Kernels; nvcc takes none that are private members.
+template <class Map, class Total>
+struct CountKeys {
+  Map map;
+  Total total;
+  index_t stride;
+  STRATA_FUNCTION void operator()(index_t first) const {
+    index_t taken = 0;
+    for (index_t slot = first; slot < map.slots(); slot += stride) taken += map.occupied(slot) ? 1 : 0;
+    atomic_fetch_add(&*total, taken);
+  }
+};
+template <class Map>
+struct Reinsert {
+  Map from, to;
+  STRATA_FUNCTION void operator()(index_t slot) const {
+    if (from.occupied(slot)) to.insert(from.key(slot), from.value(slot));
+  }
+};
+
+}  // namespace detail
+
+/// What became of an insertion.
+struct InsertResult {
+  enum class Outcome : unsigned char { Inserted, Existing, Full };
+  index_t slot;  ///< of the key; -1 where the map was full
+  Outcome outcome;
+
+  /// The key is new, and this call put it there.
+  STRATA_FUNCTION constexpr bool inserted() const { return outcome == Outcome::Inserted; }
+  /// The key was there.
+  STRATA_FUNCTION constexpr bool existing() const { return outcome == Outcome::Existing; }
+  /// The key is not in the map: no slot was free where it may lie.
+  STRATA_FUNCTION constexpr bool full() const { return outcome == Outcome::Full; }
+};
+
+template <class Key, class T, class Device>
+class HashMap {
+  using Traits = detail::HashKey<Key>;
+  using Word = typename Traits::Word;
+  template <class E>
+  using Array = View<E, Device, RankExtents<1>, LayoutRight>;
+
+ public:
+  using key_type = Key;
+  using mapped_type = T;
+  using device_type = Device;
+  using HostMirror = HashMap<Key, T, Serial>;
+
+  /// The slots in a row that a key may lie in, from its hash on: enough at three quarters of the slots taken
+  /// (the longest run of taken slots is then about 27 ln(slots)), few enough to fail fast.
+  static constexpr index_t longest_probe = 1024;
+
+  /// A null map: every insertion fails.
+  constexpr HashMap() = default;
+
+  /// Use create<HashMap<...>>(label, capacity, device).
+  HashMap(const char* label, index_t capacity, const Device& device)
+      : table_slots_(slots_for(label, capacity)),
+        keys_(create<Array<Word>>(label, table_slots_, uninitialized, on(device))),
+        values_(create<Array<T>>(label, table_slots_ + 1, on(device))),
+        notes_(create<Array<std::uint64_t>>(label, 2, on(device))) {
+    deep_copy(keys_, Traits::none());
+  }
+
+  /// Puts `key` into the map, if it is not there and there is room.
+  STRATA_FUNCTION InsertResult insert(const Key& key) const {
+    using Outcome = InsertResult::Outcome;
+    const Word word = Traits::word(key);
+    if (Traits::is_none(word)) return insert_like_none();
+    Word* const keys = Device::memory_space::resolve(keys_.data());
+    index_t slot = first_slot(word);
+    for (index_t probe = 0; probe < probes(); ++probe) {
+      Word found = Traits::load(keys + slot);
+      // A slot that was free may have been taken meanwhile, for this key too.
+      if (Traits::is_none(found) && atomic_compare_exchange(keys + slot, found, word))
+        return {slot, Outcome::Inserted};
+      if (Traits::equal(found, word)) return {slot, Outcome::Existing};
+      slot = (slot + 1) & (table_slots_ - 1);
+    }
+    if (table_slots_ > 0) atomic_fetch_inc(&notes_(failures));
+    return {-1, Outcome::Full};
+  }
+  /// The same; a new key gets `value`, whoever's that is where several threads insert the key. A key that
+  /// exists keeps its own.
+  STRATA_FUNCTION InsertResult insert(const Key& key, const T& value) const {
+    const InsertResult result = insert(key);
+    if (result.inserted()) values_(result.slot) = value;
+    return result;
+  }
+
+  /// The slot of `key`, or -1. Keys that are being inserted are found or not.
+  STRATA_FUNCTION index_t find(const Key& key) const {
+    const Word word = Traits::word(key);
+    if (Traits::is_none(word)) return occupied(table_slots_) ? table_slots_ : -1;
+    Word* const keys = Device::memory_space::resolve(keys_.data());
+    index_t slot = first_slot(word);
+    for (index_t probe = 0; probe < probes(); ++probe) {
+      const Word found = Traits::load(keys + slot);
+      if (Traits::equal(found, word)) return slot;
+      if (Traits::is_none(found)) return -1;
+      slot = (slot + 1) & (table_slots_ - 1);
+    }
+    return -1;
+  }
+  STRATA_FUNCTION bool contains(const Key& key) const { return find(key) >= 0; }
+
+  /// Slots are numbered from 0 to slots() - 1; those that are not occupied have neither key nor value.
+  STRATA_FUNCTION constexpr index_t slots() const { return table_slots_ > 0 ? table_slots_ + 1 : 0; }
+  STRATA_FUNCTION bool occupied(index_t slot) const {
+    if (slot == table_slots_) return slot > 0 && atomic_load(&notes_(none_taken)) != 0;
+    return !Traits::is_none(Traits::load(&keys_(slot)));
+  }
+  STRATA_FUNCTION Key key(index_t slot) const {
+    return Traits::key(slot == table_slots_ ? Traits::none() : Traits::load(&keys_(slot)));
+  }
+  STRATA_FUNCTION T& value(index_t slot) const { return values_(slot); }
+
+  /// The number of keys that certainly find room: three quarters of the slots, at least what was asked for.
+  STRATA_FUNCTION constexpr index_t capacity() const { return table_slots_ / 4 * 3; }
+  STRATA_FUNCTION constexpr explicit operator bool() const { return table_slots_ > 0; }
+  const char* label() const { return keys_.label(); }
+
+  /// The number of keys. Counts them on the device and waits.
+  index_t size() const {
+    if (!*this) return 0;
+    constexpr index_t counters = 4096;
+    const auto count = create<Value<index_t, Device>>("HashMap::size", on(device()));
+    const index_t stride = slots() < counters ? slots() : counters;
+    detail::run_indices(device(), "HashMap::size", stride,
+                        detail::CountKeys<HashMap, Value<index_t, Device>>{*this, count, stride});
+    index_t result = 0;
+    deep_copy(result, count);
+    return result;
+  }
+  /// The number of insertions that found the map full since it was made, cleared or rehashed. Waits.
+  index_t failed() const {
+    if (!*this) return 0;
+    std::uint64_t both[2] = {};
+    deep_copy(View<std::uint64_t, Serial, RankExtents<1>, LayoutRight>(both, 2), notes_);
+    return static_cast<index_t>(both[failures]);
+  }
+  /// Removes all keys; values become zero.
+  void clear() const {
+    if (!*this) return;
+    deep_copy(keys_, Traits::none());
+    deep_copy(values_, T());
+    deep_copy(notes_, std::uint64_t{0});
+  }
+  /// Gives this handle slots for `capacity` keys on the same instance, with all its keys and values, at other
+  /// slots. ExtentError where the keys would not fit; then, and on OutOfMemory, nothing has changed.
+  void rehash(index_t capacity) {
+    if (!*this) detail::fail_null_map();
+    const index_t keys = size();
+    if (slots_for(label(), capacity) / 4 * 3 < keys) detail::fail_rehash(label(), capacity, keys);
+    const HashMap larger(label(), capacity, device());
+    detail::run_indices(device(), "HashMap::rehash", slots(), detail::Reinsert<HashMap>{*this, larger});
+    if (larger.failed() > 0) detail::fail_rehash(label(), capacity, keys);
+    *this = larger;
+  }
+
+ private:
+  template <class, class, class>
+  friend class HashMap;
+  template <class K, class V, class D>
+  friend typename HashMap<K, V, D>::HostMirror create_mirror_and_copy(const HashMap<K, V, D>& map);
+  template <class K, class V, class D, class S>
+  friend void deep_copy(const HashMap<K, V, D>& destination, const HashMap<K, V, S>& source);
+
+  // The pattern of a free slot is that of a key, too, all of whose bits are set: it lies behind the others.
+  static constexpr int none_taken = 0, failures = 1;  // of notes_
+
+  static index_t slots_for(const char* label, index_t capacity) {
+    if (capacity < 0 || capacity > index_t{1} << 60) detail::fail_hash_capacity(label, capacity);
+    index_t slots = 8;
+    while (slots / 4 * 3 < capacity) slots *= 2;
+    return slots;
+  }
+  STRATA_FUNCTION index_t probes() const {
+    return table_slots_ < longest_probe ? table_slots_ : longest_probe;
+  }
+  STRATA_FUNCTION index_t first_slot(const Word& word) const {
+    return static_cast<index_t>(Traits::hash(word) & static_cast<std::uint64_t>(table_slots_ - 1));
+  }
+  STRATA_FUNCTION InsertResult insert_like_none() const {
+    if (table_slots_ == 0) return {-1, InsertResult::Outcome::Full};
+    const bool first = atomic_exchange(&notes_(none_taken), 1) == 0;
+    return {table_slots_, first ? InsertResult::Outcome::Inserted : InsertResult::Outcome::Existing};
+  }
+  Device device() const { return Device(keys_.allocation().get()->space.instance); }
+
+  index_t table_slots_ = 0;
+  Array<Word> keys_;
+  Array<T> values_;
+  Array<std::uint64_t> notes_;
+};
+
+template <class>
+inline constexpr bool is_hash_map_v = false;
+template <class Key, class T, class Device>
+inline constexpr bool is_hash_map_v<HashMap<Key, T, Device>> = true;
+
+/// An empty map for at least `capacity` keys, named `label` in messages and profiles. Errors as for arrays.
+template <class Map>
+requires is_hash_map_v<Map>
+[[nodiscard]] Map create(const char* label, index_t capacity,
+                         const typename Map::device_type& device = typename Map::device_type()) {
+  return Map(label, capacity, device);
+}
+
+/// The same map for use on the host: a copy with the same slots, or itself where the host can touch it.
+template <class Key, class T, class Device>
+[[nodiscard]] typename HashMap<Key, T, Device>::HostMirror create_mirror_and_copy(
+    const HashMap<Key, T, Device>& map) {
+  typename HashMap<Key, T, Device>::HostMirror host;
+  host.table_slots_ = map.table_slots_;
+  host.keys_ = create_mirror_and_copy(map.keys_);
+  host.values_ = create_mirror_and_copy(map.values_);
+  host.notes_ = create_mirror_and_copy(map.notes_);
+  return host;
+}
+
+/// Makes `destination` a copy of `source`, with the same slots; complete on return. ShapeMismatch where they
+/// have not as many.
+template <class Key, class T, class Device, class Source>
+void deep_copy(const HashMap<Key, T, Device>& destination, const HashMap<Key, T, Source>& source) {
+  deep_copy(destination.keys_, source.keys_);
+  deep_copy(destination.values_, source.values_);
+  deep_copy(destination.notes_, source.notes_);
+}
+
+}  // namespace strata::inline STRATA_ABI
