@@ -72,7 +72,7 @@ STRATA_FLATTEN void reduce_lanes(const F& f, index_t begin, index_t end, const R
 #pragma omp simd
     for (int l = 0; l < lanes; ++l) run_integer(f, i + l, partial[l]);
   }
-  for (int l = 0; i < end; ++i, ++l) run_integer(f, i, partial[l & (lanes - 1)]);
+  for (int l = 0; l < lanes && i < end; ++l, ++i) run_integer(f, i, partial[l]);
   join_lanes<lanes>(partial, lanes, [&](T& a, const T& b) { reducer.join(a, b); });
   result = partial[0];
 }

@@ -11,7 +11,7 @@
 #include <strata/version.hpp>
 #if STRATA_HAS_TBB && __has_include(<oneapi/tbb/parallel_sort.h>)
 #include <oneapi/tbb/parallel_sort.h>
-#define PERF_HAS_PARALLEL_SORT 1
+#define STRATA_PERF_PARALLEL_SORT 1
 #endif
 
 #include "common/devices.hpp"
@@ -80,7 +80,7 @@ class SortRace {
       std::copy(keys_.begin(), keys_.end(), work_.begin());
       std::sort(work_.begin(), work_.end());
     });
-#if defined(PERF_HAS_PARALLEL_SORT)
+#if defined(STRATA_PERF_PARALLEL_SORT)
     const int by_tbb = race.add([&] {
       std::copy(keys_.begin(), keys_.end(), work_.begin());
       tbb::parallel_sort(work_.begin(), work_.end());
@@ -109,7 +109,7 @@ class SortRace {
                    none, is_baseline ? none : race.speedup(k, by_std)});
     };
     put("std::sort", "-", by_std, copy, true);
-#if defined(PERF_HAS_PARALLEL_SORT)
+#if defined(STRATA_PERF_PARALLEL_SORT)
     put("tbb::parallel_sort", "-", by_tbb, copy);
 #endif
     put("sort", D::name, keys, own_copy);

@@ -35,8 +35,8 @@ CudaRecording::CudaRecording(CudaQueue& recorded)
              recorded.device());
   recorded.submitted();
   recorded.recording = this;
-  // Other threads may go on allocating and copying on other streams.
-  const cudaError_t code = cudaStreamBeginCapture(recorded.stream(), cudaStreamCaptureModeThreadLocal);
+  // Relaxed: this thread allocates and places large parameters meanwhile, on another stream.
+  const cudaError_t code = cudaStreamBeginCapture(recorded.stream(), cudaStreamCaptureModeRelaxed);
   if (code != cudaSuccess) {
     recorded.recording = nullptr;
     fail_cuda(code, "recording a graph", recorded.device());

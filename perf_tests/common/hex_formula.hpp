@@ -8,16 +8,16 @@
 #pragma once
 
 #if defined(__CUDACC__)
-#define PERF_FUNCTION __host__ __device__
+#define STRATA_PERF_FUNCTION __host__ __device__
 #else
-#define PERF_FUNCTION
+#define STRATA_PERF_FUNCTION
 #endif
 
 namespace perf {
 
 // f(y, z) of 8 nodes, handed to put(node, value).
 template <class T, class Put>
-PERF_FUNCTION inline void hex_gradient_component(const T (&y)[8], const T (&z)[8], const Put& put) {
+STRATA_PERF_FUNCTION inline void hex_gradient_component(const T (&y)[8], const T (&z)[8], const Put& put) {
   const T r42 = z[3] - z[1], r52 = z[4] - z[1], r54 = z[4] - z[3];
   const T r63 = z[5] - z[2], r83 = z[7] - z[2], r86 = z[7] - z[5];
   const T r31 = z[2] - z[0], r61 = z[5] - z[0], r74 = z[6] - z[3];
@@ -36,7 +36,7 @@ PERF_FUNCTION inline void hex_gradient_component(const T (&y)[8], const T (&z)[8
 
 /// get(d, node) reads a coordinate, put(d, node, value) writes a gradient.
 template <class T, class Get, class Put>
-PERF_FUNCTION inline void hex_gradient(const Get& get, const Put& put) {
+STRATA_PERF_FUNCTION inline void hex_gradient(const Get& get, const Put& put) {
   T x[8], y[8], z[8];
   for (int k = 0; k < 8; ++k) z[k] = get(2, k);
   for (int k = 0; k < 8; ++k) y[k] = get(1, k);
