@@ -3,7 +3,11 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <vector>
 
+#include <strata/algorithms/linear/linear.hpp>
+#include <strata/algorithms/select.hpp>
+#include <strata/algorithms/sort.hpp>
 #include <strata/strata.hpp>
 
 using namespace strata;
@@ -177,6 +181,99 @@ void graphs() {
 }
 //! [graphs]
 
+//! [teams]
+struct MatrixVector {                                       // y(i) = A(i, *) . x, a team for each row
+  STRATA_FUNCTION void operator()(const auto& member, auto a, auto x, auto y) const {
+    const index_t i = member.league_rank();
+    double sum = 0;
+    parallel_reduce(team_vector_range(member, a.extent(1)),
+                    [&](index_t j, double& s) { s += a(i, j) * x(j); }, sum);
+    single(per_team(member), [&] { y(i) = sum; });
+  }
+};
+
+template <class Device>
+void team_work() {
+  auto a = create<MDArray<double, Device, rank<2>>>("a", 50, 200);
+  auto x = create<MDArray<double, Device, rank<1>>>("x", 200), y = create<MDArray<double, Device, rank<1>>>("y", 50);
+  deep_copy(a, 0.5);
+  deep_copy(x, 2.0);
+  parallel_for(teams(50), with(MatrixVector{}, a, x, y));             // the device chooses the size of a team
+  parallel_for(teams(50, 4).vector(2), with(MatrixVector{}, a, x, y)); // 4 members of 2 lanes
+  double value = 0;
+  deep_copy(value, subview(y, 49));
+  check(value == 200);
+}
+//! [teams]
+
+//! [assembly]
+template <class Device>
+struct Assemble {                                           // element i adds to its nodes i and i + 1
+  using device_type = Device;
+  decltype(scatter_view(MDArray<double, Device, rank<1>>())) force;
+
+  STRATA_FUNCTION void operator()(auto i) const {
+    force(index_t(i)) += 1;
+    force(index_t(i) + 1) += 1;
+  }
+};
+
+template <class Device>
+void assembly() {
+  auto force = create<MDArray<double, Device, rank<1>>>("force", 101);
+  auto scattered = scatter_view(force);                     // a copy for each worker, or atomics: as the device likes
+  parallel_for(100, Assemble<Device>{scattered});
+  contribute(scattered);                                    // joins the copies
+  double inner = 0;
+  deep_copy(inner, subview(force, 50));
+  check(inner == 2);
+}
+//! [assembly]
+
+//! [sorting]
+struct IsSmall {
+  STRATA_FUNCTION bool operator()(const double& x) const { return x < 0.25; }
+};
+
+template <class Device>
+void sorting() {
+  auto x = create<MDArray<double, Device, rank<1>>>("x", 10000), small = create<MDArray<double, Device, rank<1>>>("small", 10000);
+  fill_random(x, 42, Uniform<double>{});                    // the same numbers on every device
+  const index_t kept = copy_if(x, small, IsSmall{});        // in order
+  sort(x);                                                  // also sort_by_key, and any order by a functor
+  double first = 0, last = 0;
+  deep_copy(first, subview(x, kept - 1));
+  deep_copy(last, subview(x, kept));
+  check(first < 0.25 && last >= 0.25);
+}
+//! [sorting]
+
+//! [linear]
+template <class Device>
+void solve() {
+  const index_t n = 100;                                    // -u'' = 1 on a line
+  std::vector<std::int32_t> row, column;
+  std::vector<double> entry;
+  const auto add = [&](index_t i, index_t j, double a) {
+    if (j < 0 || j >= n) return;
+    row.push_back(static_cast<std::int32_t>(i));
+    column.push_back(static_cast<std::int32_t>(j));
+    entry.push_back(a);
+  };
+  for (index_t i = 0; i < n; ++i) add(i, i - 1, -1), add(i, i, 2), add(i, i + 1, -1);
+  const auto a = linear::create_crs_from_coo<linear::CrsMatrix<double, Device>>("A", n, n, row, column, entry);
+  auto b = create<MDArray<double, Device, rank<1>>>("b", n), x = create<MDArray<double, Device, rank<1>>>("x", n);
+  deep_copy(b, 1.0);
+  linear::CgOptions options;
+  options.relative_tolerance = 1e-10;
+  const linear::CgResult result = linear::solve_cg(a, b, x, options);
+  check(bool(result));                                      // else linear::to_string(result.status) says why
+  double middle = 0;
+  deep_copy(middle, subview(x, n / 2));
+  check(std::abs(middle - 51 * 50 / 2.0) < 1e-6);
+}
+//! [linear]
+
 //! [slices]
 template <class Device>
 void slices() {
@@ -212,6 +309,10 @@ void all_of_it() {
   scans<Device>();
   queues<Device>();
   graphs<Device>();
+  team_work<Device>();
+  assembly<Device>();
+  sorting<Device>();
+  solve<Device>();
   slices<Device>();
   using Array = MDArray<double, Device>;
   const auto x = create<Array>("x", 10, 2, 4), y = create<Array>("y", 10, 2);
