@@ -8,7 +8,8 @@
 #include <typeinfo>
 #include <utility>
 
-#include <strata/algorithms/policy.hpp>
+#include <strata/algorithms/launch_hints.hpp>
+#include <strata/core/layout_right.hpp>
 #include <strata/devices/queue.hpp>
 #include <strata/views/view.hpp>
 
@@ -126,11 +127,33 @@ constexpr bool takes_int_index() {
     return std::is_same_v<typename FirstParameter<decltype(&K::operator())>::type, int>;
   else return false;
 }
+
+template <class Layout>
+inline constexpr bool has_right_layout = false;
+template <>
+inline constexpr bool has_right_layout<LayoutRight> = true;
+template <class L>
+requires requires { typename L::base_layout; }
+inline constexpr bool has_right_layout<L> = has_right_layout<typename L::base_layout>;
+
+// Over several dimensions, whether devices whose neighbouring threads share cache lines should give them
+// neighbouring last indices, not first ones: what the kernel says, or else where all its views of more than
+// one dimension (there is one) lie so.
+template <class K, class... V>
+constexpr bool last_index_fastest_of() {
+  constexpr auto is_array = [](int rank) { return rank > 1; };
+  if constexpr (requires { K::last_index_fastest; }) return K::last_index_fastest;
+  else
+    return (is_array(V::extents_type::max_rank_value) || ...) &&
+           ((!is_array(V::extents_type::max_rank_value) || has_right_layout<typename V::layout_type>)&&...);
+}
+
 // How a kernel is called: plainly here, with its views put in below.
 template <class K>
 struct KernelTraits {
   static constexpr bool any_index = takes_any_index<K>();
   static constexpr bool takes_int = takes_int_index<K>();
+  static constexpr bool last_index_fastest = last_index_fastest_of<K>();
   template <class Index>
   static constexpr bool fetches_ahead = false;
   template <class Tag, class Index, class... Values>
@@ -152,6 +175,7 @@ template <class K, class... V>
 struct KernelTraits<With<K, V...>> {
   static constexpr bool any_index = takes_any_index<K>();
   static constexpr bool takes_int = takes_int_index<K>();
+  static constexpr bool last_index_fastest = last_index_fastest_of<K, V...>();
   template <class Index>
   static constexpr bool fetches_ahead = (can_fetch_rows<V, Index> || ...);
   template <class Tag, class Index, class... Values>
@@ -200,6 +224,7 @@ template <class K, class Tag, int Rank, class Index, bool Lanes>
 struct Body {
   static constexpr bool takes_lanes = Lanes;
   static constexpr bool takes_int = KernelTraits<K>::takes_int;
+  static constexpr bool last_index_fastest = KernelTraits<K>::last_index_fastest;
   static constexpr bool fetches_ahead = Lanes && Rank == 1 && KernelTraits<K>::template fetches_ahead<Index>;
   K kernel;
 
@@ -252,13 +277,20 @@ const FunctorOf<K>& functor_of(const K& kernel) {
   return UnboundKernel<K>::get(kernel);
 }
 
-template <class K>
-LaunchInfo make_info(const char* label, const Anywhere&, const Capture& views) {
-  return {label, typeid(FunctorOf<K>).name(), nullptr, -1, &views};
+template <class Tag>
+const char* tag_type() {
+  if constexpr (std::is_void_v<Tag>) return nullptr;
+  else return typeid(Tag).name();
 }
-template <class K, class D>
+
+template <class K, class Tag = void>
+LaunchInfo make_info(const char* label, const Anywhere&, const Capture& views) {
+  return {label, typeid(FunctorOf<K>).name(), nullptr, -1, &views, tag_type<Tag>()};
+}
+template <class K, class Tag = void, class D>
 LaunchInfo make_info(const char* label, const On<D>& where, const Capture& views) {
-  return {label, typeid(FunctorOf<K>).name(), where.queue.get(), where.device.index(), &views};
+  return {label,          typeid(FunctorOf<K>).name(), where.queue.get(), where.device.index(), &views,
+          tag_type<Tag>()};
 }
 
 // What `make` returns: copies of kernels whose views are not counted; `views` learns where those live.

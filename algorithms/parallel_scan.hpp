@@ -2,7 +2,7 @@
 //
 // The kernel is called as kernel(i, value, final), for the indices of a block in order: it adds its
 // contribution to `value`, and where `final` is true it may use the prefix: before adding (exclusive) or
-// after (inclusive). It is called up to twice an index. Values join by a named reducer or by the functor's
+// after (inclusive). It is called up to three times an index. Values join by a named reducer or by the functor's
 // `value_type`, `init` and `join`.
 //
 //   parallel_scan(n, kernel, Sum(total));             // total into a host variable or a Value
@@ -44,8 +44,8 @@ void launch_scan_with(const char* label, const Where& where, const R& work, cons
     const B body = captured(views, [&] { return B{kernel}; });
     const Reducer kept_reducer = captured(views, [&] { return reducer; });
     const Finish kept_finish = captured(views, [&] { return finish; });
-    D::execution::scan_range(make_info<K>(label, where, views), W::get(work), body, kept_reducer, kept_finish,
-                             start);
+    D::execution::scan_range(make_info<K, typename W::tag>(label, where, views), W::get(work), body,
+                             kept_reducer, kept_finish, start);
   }
 }
 

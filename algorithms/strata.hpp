@@ -8,11 +8,19 @@
 #include <strata/algorithms/parallel_scan.hpp>
 #include <strata/algorithms/random.hpp>
 #include <strata/algorithms/team.hpp>
+#include <strata/algorithms/visit_device.hpp>
+#include <strata/core/assert.hpp>
 #include <strata/core/box.hpp>
+#include <strata/core/complex.hpp>
+#include <strata/core/counters.hpp>
 #include <strata/core/error.hpp>
+#include <strata/core/half.hpp>
 #include <strata/core/hooks.hpp>
+#include <strata/core/leak_report.hpp>
+#include <strata/core/print.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/core/settings.hpp>
+#include <strata/core/trace.hpp>
 #include <strata/devices/emulated/control.hpp>
 #include <strata/devices/graph.hpp>
 #include <strata/devices/queue.hpp>
@@ -31,4 +39,5 @@
 #include <strata/views/view_as.hpp>
 #if STRATA_HAS_CUDA
 #include <strata/devices/cuda/control.hpp>
+#include <strata/devices/cuda/managed.hpp>
 #endif

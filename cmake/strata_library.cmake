@@ -21,6 +21,7 @@ foreach(variant "" _checked)
   if(variant)
     target_compile_definitions(${target} PUBLIC STRATA_CHECKED=1)
   endif()
+  target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS})  # tools are loaded at run time
   if(STRATA_ENABLE_TBB)
     target_link_libraries(${target} PRIVATE TBB::tbb)
   endif()

@@ -36,19 +36,18 @@ Allocation* make_allocation(void* data, std::size_t bytes, SpaceId space, const 
   if (length > 0) std::memcpy(text, label, length);
   text[length] = '\0';
   auto* const record = new (raw) Allocation{1, data, bytes, space, text, release, owner, nullptr, nullptr};
-  {
-    Registry& all = registry();
-    const std::lock_guard lock(all.mutex);
-    record->next = all.head;
-    if (all.head) all.head->previous = record;
-    all.head = record;
-  }
+  // Before it is registered: listeners that start with this event count what lives, and then this.
   if (hooks_active())
     emit({.kind = EventKind::Allocate,
           .label = text,
           .destination = space,
           .destination_data = data,
           .bytes = bytes});
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  record->next = all.head;
+  if (all.head) all.head->previous = record;
+  all.head = record;
   return record;
 }
 

@@ -26,7 +26,7 @@ std::string array_name(const void* data) {
   return search.name.empty() ? "an unmanaged array" : search.name;
 }
 
-std::string message(const CheckRecord& r) {
+std::string message(const BadAccess& r) {
   std::string text = r.data == nullptr ? "a null view was given index (" : "index (";
   for (int i = 0; i < r.count; ++i) text += (i ? ", " : "") + std::to_string(r.index[i]);
   if (r.data == nullptr) return text + "); create its array first";
@@ -48,33 +48,53 @@ std::string message(const CheckRecord& r) {
   return text;
 }
 
+std::string message(const FailedAssertion& a) {
+  const std::string text = a.text[0] == 0 ? "" : std::string(": ") + a.text;
+  return "the assertion " + std::string(a.condition) + " failed at " + a.file + ":" + std::to_string(a.line) +
+         text;
+}
+
+// The record of the kernel if nothing is logged in it yet, for the calling thread to fill; else null.
+CheckRecord* claim_record() {
+  int none = 0;
+  const bool claimed =
+      __atomic_compare_exchange_n(&current_check->state, &none, 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  return claimed ? current_check : nullptr;
+}
+
 }  // namespace
 
-void report_bad_access(const CheckRecord& found) {
-  CheckRecord* const record = current_check;
-  if (record == nullptr) throw OutOfBounds(message(found));
-  int none = 0;
-  if (!__atomic_compare_exchange_n(&record->state, &none, 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-    return;
-  record->data = found.data;
-  record->count = found.count;
-  record->rank = found.rank;
-  for (int i = 0; i < max_rank; ++i) {
-    record->index[i] = found.index[i];
-    record->begin[i] = found.begin[i];
-    record->end[i] = found.end[i];
-  }
-  record->resident_begin = found.resident_begin;
-  record->resident_end = found.resident_end;
+void report_bad_access(const BadAccess& found) {
+  if (current_check == nullptr) throw OutOfBounds(message(found));
+  CheckRecord* const record = claim_record();
+  if (record == nullptr) return;
+  record->asserted = false;
+  record->access = found;
   __atomic_store_n(&record->state, 2, __ATOMIC_RELEASE);
 }
 
-void throw_bad_access(const CheckRecord& record, const char* label, const char* kernel_type) {
+void report_assertion(const char* condition, const char* text, const char* file, int line) {
+  if (current_check == nullptr) {
+    FailedAssertion failed;
+    failed.set(condition, text, file, line);
+    throw AssertionFailed(message(failed));
+  }
+  CheckRecord* const record = claim_record();
+  if (record == nullptr) return;
+  record->asserted = true;
+  record->assertion.set(condition, text, file, line);
+  __atomic_store_n(&record->state, 2, __ATOMIC_RELEASE);
+}
+
+void throw_failed_check(const CheckRecord& record, const char* label, const char* kernel_type) {
   if (__atomic_load_n(&record.state, __ATOMIC_ACQUIRE) != 2) return;
-  throw OutOfBounds(
+  const std::string kernel =
       "kernel " +
-      std::string(kernel_name({.kind = EventKind::Mark, .label = label, .kernel_type = kernel_type})) + ": " +
-      message(record));
+      std::string(kernel_name({.kind = EventKind::Mark, .label = label, .kernel_type = kernel_type})) + ": ";
+  if (record.asserted)
+    throw AssertionFailed(kernel + message(record.assertion) +
+                          "; the kernel went on, so do not use what it wrote");
+  throw OutOfBounds(kernel + message(record.access));
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -1,17 +1,17 @@
-// Checks: what a checked build does when a kernel or the host uses an index outside its array.
+// Checks: what a checked build does when a kernel or the host uses an index outside its array, or an
+// assertion fails (core/assert.hpp).
 //
-// Nothing traps. In a kernel the first bad access is logged in the launch's CheckRecord and goes to a dummy
-// element; the next wait throws it as OutOfBounds, with kernel, label, index and extents. On the host,
-// outside kernels, the access throws at once.
+// Nothing traps. In a kernel the first failed check is logged in the launch's CheckRecord, and the kernel
+// goes on (a bad access goes to a dummy element); the next wait throws it as OutOfBounds or AssertionFailed,
+// with the kernel's name. On the host, outside kernels, it is thrown at once.
 #pragma once
 
 #include <strata/core/config.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// The bad access of one launch. Filled by the first thread that finds one.
-struct CheckRecord {
-  int state = 0;  // 0 none, 1 being written, 2 complete
+/// An access outside an array.
+struct BadAccess {
   const void* data = nullptr;
   int count = 0;  // indices given
   int rank = 0;
@@ -20,7 +20,41 @@ struct CheckRecord {
   index_t end[max_rank] = {};
   index_t resident_begin = 0;
   index_t resident_end = 0;
+};
+
+/// An assertion that failed. Copies, as the literals of a kernel lie in the memory of its device.
+struct FailedAssertion {
+  static constexpr int most = 160;  // with the final null
+  char condition[most] = {};
+  char text[most] = {};
+  char file[most] = {};
+  int line = 0;
+
+  STRATA_FUNCTION void set(const char* its_condition, const char* its_text, const char* its_file,
+                           int its_line) {
+    keep_beginning(condition, its_condition);
+    keep_beginning(text, its_text);
+    int length = 0;
+    while (its_file[length] != 0) ++length;
+    keep_beginning(file, its_file + (length < most ? 0 : length - most + 1));  // its end is what tells
+    line = its_line;
+  }
+
+ private:
+  STRATA_FUNCTION static void keep_beginning(char* to, const char* from) {
+    int k = 0;
+    for (; k < most - 1 && from[k] != 0; ++k) to[k] = from[k];
+    to[k] = 0;
+  }
+};
+
+/// The failed check of one launch. Filled by the first thread that finds one.
+struct CheckRecord {
+  int state = 0;             // 0 none, 1 being written, 2 complete
+  bool asserted = false;     // which of the two it is
   std::uint64_t launch = 0;  // the number of the launch, where a device tells them apart
+  BadAccess access;
+  FailedAssertion assertion;
 };
 
 /// The record of the kernel that the calling thread runs; null outside kernels.
@@ -38,27 +72,47 @@ class CheckScope {
 };
 
 /// Logs the bad access `found` in the current record, or throws OutOfBounds where there is none.
-void report_bad_access(const CheckRecord& found);
+void report_bad_access(const BadAccess& found);
+/// Logs a failed assertion in the current record, or throws AssertionFailed where there is none.
+void report_assertion(const char* condition, const char* text, const char* file, int line);
 
 #if defined(__CUDACC__)
 // The record of the launch that a thread block works for.
 static __shared__ CheckRecord* block_check;
 static __shared__ std::uint64_t block_launch;
 
-/// Logs the bad access in the record of the thread block.
-inline __device__ void report_bad_access_on_device(const CheckRecord& found) {
+/// The record of the thread block if nothing is logged in it yet, for the calling thread to fill; else null.
+inline __device__ CheckRecord* claim_record_on_device() {
   CheckRecord* const record = block_check;
-  if (atomicCAS_system(&record->state, 0, 1) != 0) return;
-  const int state = record->state;
-  *record = found;
-  record->state = state;
+  return atomicCAS_system(&record->state, 0, 1) == 0 ? record : nullptr;
+}
+inline __device__ void complete_record_on_device(CheckRecord* record) {
   record->launch = block_launch;
   __threadfence_system();
   *static_cast<volatile int*>(&record->state) = 2;
 }
+
+/// Logs the bad access in the record of the thread block.
+inline __device__ void report_bad_access_on_device(const BadAccess& found) {
+  CheckRecord* const record = claim_record_on_device();
+  if (record == nullptr) return;
+  record->asserted = false;
+  record->access = found;
+  complete_record_on_device(record);
+}
+/// Logs a failed assertion there. A call, as it is rarely made from many places.
+inline __device__ __noinline__ void report_assertion_on_device(const char* condition, const char* text,
+                                                               const char* file, int line) {
+  CheckRecord* const record = claim_record_on_device();
+  if (record == nullptr) return;
+  record->asserted = true;
+  record->assertion.set(condition, text, file, line);
+  complete_record_on_device(record);
+}
 #endif
 
-/// Throws OutOfBounds if `record` holds a bad access; `label` and `kernel_type` name the kernel.
-void throw_bad_access(const CheckRecord& record, const char* label, const char* kernel_type);
+/// Throws OutOfBounds or AssertionFailed if `record` holds a failed check; `label` and `kernel_type` name the
+/// kernel.
+void throw_failed_check(const CheckRecord& record, const char* label, const char* kernel_type);
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -32,6 +32,11 @@ class OutOfBounds : public Error {
   using Error::Error;
 };
 
+/// A STRATA_ASSERT failed in a kernel or on the host; checked builds only.
+class AssertionFailed : public Error {
+  using Error::Error;
+};
+
 /// Two arrays, or an array and a range, do not have the shapes that the call needs.
 class ShapeMismatch : public Error {
   using Error::Error;

@@ -7,6 +7,7 @@
 #include <cxxabi.h>
 
 #include <strata/core/hooks.hpp>
+#include <strata/core/observers.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -23,9 +24,29 @@ Listeners& listeners() {
   return *instance;
 }
 
+using BeforeEvent = void (*)(const HookEvent&) noexcept;
+constinit BeforeEvent before_event = nullptr;
+
+constinit thread_local int quiet_scopes = 0;
+
+bool is_work(EventKind kind) { return kind <= EventKind::EndFence; }
+
+std::string demangled(const char* type) {
+  int status = 0;
+  char* const text = abi::__cxa_demangle(type, nullptr, nullptr, &status);
+  const std::string name = status == 0 ? text : type;
+  std::free(text);
+  return name;
+}
+
+void emit_section(EventKind kind, const char* label, std::uint64_t id) {
+  if (detail::hooks_active()) detail::emit({.kind = kind, .label = label, .id = id});
+}
+
 }  // namespace
 
 void add_listener(Listener& listener) {
+  detail::start_observers();
   const std::lock_guard lock(listeners().mutex);
   listeners().all.push_back(&listener);
   __atomic_fetch_add(&detail::listener_count, 1, __ATOMIC_RELAXED);
@@ -42,10 +63,8 @@ const char* kernel_name(const HookEvent& event) {
   if (event.label && *event.label) return event.label;
   if (event.kernel_type == nullptr) return "";
   thread_local std::string name;
-  int status = 0;
-  char* const text = abi::__cxa_demangle(event.kernel_type, nullptr, nullptr, &status);
-  name = status == 0 ? text : event.kernel_type;
-  std::free(text);
+  name = demangled(event.kernel_type);
+  if (event.tag_type != nullptr) name += "/" + demangled(event.tag_type);
   return name.c_str();
 }
 
@@ -61,9 +80,23 @@ void mark(const char* label) {
   if (detail::hooks_active()) detail::emit({.kind = EventKind::Mark, .label = label});
 }
 
+void declare_metadata(const char* key, const char* value) {
+  if (detail::hooks_active()) detail::emit({.kind = EventKind::Metadata, .label = key, .value = value});
+}
+
+Section::Section(const char* label) : label_(label), id_(detail::next_event_id()) {
+  emit_section(EventKind::CreateSection, label_, id_);
+}
+Section::~Section() { emit_section(EventKind::DestroySection, label_, id_); }
+void Section::start() { emit_section(EventKind::StartSection, label_, id_); }
+void Section::stop() { emit_section(EventKind::StopSection, label_, id_); }
+
 namespace detail {
 
 void emit(const HookEvent& event) noexcept {
+  if (quiet_scopes > 0 && is_work(event.kind)) return;
+  start_observers();
+  if (const BeforeEvent action = __atomic_load_n(&before_event, __ATOMIC_ACQUIRE)) action(event);
   const std::lock_guard lock(listeners().mutex);
   for (Listener* listener : listeners().all) listener->on_event(event);
 }
@@ -72,6 +105,13 @@ std::uint64_t next_event_id() {
   static std::uint64_t id = 0;
   return __atomic_add_fetch(&id, 1, __ATOMIC_RELAXED);
 }
+
+void set_before_event(void (*action)(const HookEvent&) noexcept) {
+  __atomic_store_n(&before_event, action, __ATOMIC_RELEASE);
+}
+
+QuietWork::QuietWork() { ++quiet_scopes; }
+QuietWork::~QuietWork() { --quiet_scopes; }
 
 }  // namespace detail
 }  // namespace strata::inline STRATA_ABI

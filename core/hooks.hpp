@@ -3,6 +3,9 @@
 // When nothing listens an event costs a load and a branch. Listeners are called on the thread that caused the
 // event, one event at a time under one lock, in the order of their registration; they may not add or
 // remove listeners from inside a callback. Names of kernels are made only when somebody listens.
+//
+// The first event of a program starts what its settings ask for (tools, trace, counters): see observers.hpp.
+// A replay of a graph is one event, and what is recorded into a graph is none.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +16,8 @@
 
 namespace strata::inline STRATA_ABI {
 
-/// What happened. Begin and end of one kernel, copy or fence carry the same `id`.
+/// What happened. Begin and end of one kernel, copy or fence carry the same `id`, and come on one thread.
+/// Initialize is the zeroing of a new array, DeviceTime the time that a device says a kernel or copy took.
 enum class EventKind {
   BeginFor,
   BeginReduce,
@@ -23,13 +27,23 @@ enum class EventKind {
   EndScan,
   BeginCopy,
   EndCopy,
+  BeginInitialize,
+  EndInitialize,
+  BeginGraph,
+  EndGraph,
   BeginFence,
   EndFence,
   Allocate,
   Deallocate,
   PushRegion,
   PopRegion,
-  Mark
+  Mark,
+  CreateSection,
+  StartSection,
+  StopSection,
+  DestroySection,
+  Metadata,
+  DeviceTime
 };
 
 /// One event. Fields that do not apply are empty. Pointers are valid only during the callback.
@@ -37,17 +51,22 @@ struct HookEvent {
   EventKind kind;
   const char* label = "";             ///< of the kernel, region or allocation; for copies of the destination
   const char* kernel_type = nullptr;  ///< mangled type of the kernel (demangle with `kernel_name`)
+  const char* tag_type = nullptr;     ///< mangled type of its tag, if it has one
   const char* device = "";            ///< the kind of device that does the work
   int instance = 0;                   ///< and its instance
   std::uint64_t queue = 0;            ///< 0: the default queue
-  std::uint64_t id = 0;
-  std::int64_t items = 0;  ///< work items of a kernel
+  bool all_queues = false;            ///< a fence of all queues of the instance
+  std::uint64_t id = 0;               ///< sections: the same in all events of one
+  std::int64_t items = 0;             ///< work items of a kernel; operations of a graph
   SpaceId destination{"", 0};
   const void* destination_data = nullptr;
   const char* source_label = "";
   SpaceId source{"", 0};
   const void* source_data = nullptr;
   std::size_t bytes = 0;
+  const char* value = "";    ///< of metadata, whose key is the label; the name of the clock of a DeviceTime
+  double begin_seconds = 0;  ///< DeviceTime: by the device's clock, which begins where it likes
+  double end_seconds = 0;
 };
 
 /// Observes events. The default does nothing.
@@ -63,8 +82,8 @@ void add_listener(Listener& listener);
 /// Removes `listener`; no callback of it runs after this returns.
 void remove_listener(Listener& listener);
 
-/// A name for people: the label if there is one, else the demangled type of the kernel. Valid until the next
-/// call on the same thread.
+/// A name for people: the label if there is one, else the demangled type of the kernel, with "/" and the type
+/// of its tag if it has one. Valid until the next call on the same thread.
 const char* kernel_name(const HookEvent& event);
 
 /// Marks a region of the program for profilers.
@@ -72,6 +91,8 @@ void push_region(const char* label);
 void pop_region();
 /// Marks a point in time for profilers.
 void mark(const char* label);
+/// Tells profilers a fact about the run, such as the size of the problem.
+void declare_metadata(const char* key, const char* value);
 
 /// A region that ends with the scope.
 class Region {
@@ -82,10 +103,28 @@ class Region {
   Region& operator=(const Region&) = delete;
 };
 
+/// A part of the program that is timed, and may start and stop many times. Unlike regions, sections may
+/// overlap.
+class Section {
+ public:
+  /// `label` is not copied: it must live as long as the section.
+  explicit Section(const char* label);
+  ~Section();
+  void start();
+  void stop();
+  Section(const Section&) = delete;
+  Section& operator=(const Section&) = delete;
+
+ private:
+  const char* label_;
+  std::uint64_t id_;
+};
+
 namespace detail {
 
-// The number of listeners. Read relaxed on hot paths: a late listener may miss the event under way.
-inline constinit int listener_count = 0;
+// The number of listeners, and one more until the first event. Read relaxed on hot paths: a late listener may
+// miss the event under way.
+inline constinit int listener_count = 1;
 
 inline bool hooks_active() { return __atomic_load_n(&listener_count, __ATOMIC_RELAXED) != 0; }
 
@@ -93,6 +132,19 @@ inline bool hooks_active() { return __atomic_load_n(&listener_count, __ATOMIC_RE
 void emit(const HookEvent& event) noexcept;
 /// A new id for a begin/end pair.
 std::uint64_t next_event_id();
+
+/// From now on `action` is called before the listeners of every event, outside their lock: it may wait for
+/// devices. Null: nothing any more.
+void set_before_event(void (*action)(const HookEvent& event) noexcept);
+
+/// While one lives, nobody is told of the kernels, copies and fences of its thread: they are part of a graph.
+class QuietWork {
+ public:
+  QuietWork();
+  ~QuietWork();
+  QuietWork(const QuietWork&) = delete;
+  QuietWork& operator=(const QuietWork&) = delete;
+};
 
 }  // namespace detail
 }  // namespace strata::inline STRATA_ABI

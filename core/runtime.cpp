@@ -2,11 +2,14 @@
 #include <cstdlib>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <strata/core/error.hpp>
+#include <strata/core/observers.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/core/settings.hpp>
+#include <strata/core/settings_table.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -15,6 +18,7 @@ namespace {
 struct EndActions {
   std::mutex mutex;
   std::vector<void (*)() noexcept> actions;
+  bool at_exit = false;
 };
 
 EndActions& end_actions() {
@@ -34,11 +38,17 @@ void finalize() {
     actions.swap(end_actions().actions);
   }
   for (auto action = actions.rbegin(); action != actions.rend(); ++action) (*action)();
+  detail::finish_observers();
 }
 
 Runtime::Runtime(int& argc, char** argv) {
+  const bool tools_help = detail::take_kokkos_options(argc, argv);
   if (parse_settings(argc, argv)) std::exit(0);
   if (settings().print_config) std::fputs(settings_help().c_str(), stdout);
+  detail::update_observers();
+  if (!tools_help) return;
+  detail::print_tools_help();
+  std::exit(0);
 }
 
 namespace detail {
@@ -53,9 +63,14 @@ void at_end(void (*action)() noexcept) {
   const std::lock_guard lock(end_actions().mutex);
   // Nobody would call it any more.
   require_running("the start of a device");
-  // A program that never calls finalize still ends its devices in order, before static views are destroyed.
-  if (end_actions().actions.empty()) std::atexit(finalize);
   end_actions().actions.push_back(action);
+  if (!std::exchange(end_actions().at_exit, true)) std::atexit(finalize);
+}
+
+// Devices then still end in order, before static views are destroyed.
+void end_at_exit() {
+  const std::lock_guard lock(end_actions().mutex);
+  if (!std::exchange(end_actions().at_exit, true)) std::atexit(finalize);
 }
 
 }  // namespace detail

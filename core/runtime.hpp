@@ -1,7 +1,8 @@
 // Runtime: begin and end of Strata in a program. It starts by itself with the first use; a Runtime object is
 // optional. Its constructor takes `--strata-*` options out of the command line, its destructor (or
 // `finalize`) waits for all devices and makes new work an error. Memory outlives it:
-// views may be destroyed afterwards.
+// views may be destroyed afterwards. Tools, trace and counters (observers.hpp) start with the runtime and end
+// with it, when the devices have ended.
 #pragma once
 
 #include <strata/core/config.hpp>
@@ -11,16 +12,18 @@ namespace strata::inline STRATA_ABI {
 /// Whether the runtime has ended. New launches, copies and allocations then throw RuntimeEnded.
 bool runtime_ended();
 
-/// Ends the runtime: waits for all devices, stops their threads. Does nothing the second time. Errors of
-/// queued work that nobody waited for are printed to stderr, not thrown.
+/// Ends the runtime: waits for all devices, stops their threads, completes what tools, trace and counters
+/// write. Does nothing the second time. Errors of queued work that nobody waited for are printed to stderr,
+/// not thrown.
 void finalize();
 
 /// Optional: reads settings from the command line, ends the runtime with the scope.
 class Runtime {
  public:
   Runtime() = default;
-  /// Removes `--strata-*` from argv. `--strata-help` prints the settings and exits with 0. SettingError on an
-  /// unknown or unreadable option.
+  /// Removes `--strata-*` and `--kokkos-tools-*` from argv. `--strata-help` prints the settings and exits
+  /// with 0, `--kokkos-tools-help` those of the tools library. SettingError on an unknown or unreadable
+  /// option.
   Runtime(int& argc, char** argv);
   ~Runtime() { finalize(); }
   Runtime(const Runtime&) = delete;
@@ -42,6 +45,9 @@ inline void require_running(const char* what) {
 /// Registers what to do at the end; called in reverse order of registration. Devices register when they
 /// start. Throws RuntimeEnded after the end.
 void at_end(void (*action)() noexcept);
+
+/// A program that never calls finalize ends the runtime by exit().
+void end_at_exit();
 
 }  // namespace detail
 }  // namespace strata::inline STRATA_ABI

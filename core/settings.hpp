@@ -23,7 +23,7 @@
   X(int, threads, 0, between(0, 65536), "host threads of Threads; 0: one on each CPU of the inherited affinity") \
   X(bool, pin, true, any_value, "whether each of those threads stays on one CPU")                                \
   X(int, spin_us, 50, between(0, 1e6), "microseconds for which an idle worker spins before it sleeps")           \
-  X(std::string, device, "all", any_value, "what to run on, for programs that let their user choose")            \
+  X(std::string, device, "default", not_empty, "what visit_device runs on, such as Threads or Cuda:1")           \
   X(int, emulated_count, 2, between(1, 16), "instances of Emulated")                                             \
   X(index_t, emulated_capacity, 8_GiB, at_least(1), "memory of one emulated instance")                           \
   X(int, emulated_threads, 2, between(1, 1024), "host threads that run kernels of one instance")                 \
@@ -33,6 +33,13 @@
   X(double, emulated_copy_latency_us, 10, between(0, 1e6), "microseconds before a copy begins")                  \
   X(double, emulated_launch_latency_us, 5, between(0, 1e6), "microseconds before a kernel begins")               \
   X(index_t, cuda_memory_limit, 0, at_least(0), "most memory that is held of one GPU; 0: no limit")              \
+  X(std::string, cuda_allocator, "slabs", one_of("slabs, async"), "where the memory of GPUs comes from")         \
+  X(std::string, tools_libs, "", any_value, "library of Kokkos Tools to load, before KOKKOS_TOOLS_LIBS")         \
+  X(std::string, tools_args, "", any_value, "its arguments, before KOKKOS_TOOLS_ARGS")                           \
+  X(std::string, trace, "", any_value, "file for a timeline that Chrome and Perfetto open; %p: process number")  \
+  X(std::string, counters, "", any_value, "file for counters of calls and bytes, as JSON; %p: process number")   \
+  X(bool, leak_report, false, any_value, "whether to list at the end what is still allocated")                   \
+  X(bool, nvtx, false, any_value, "whether Nsight is told of kernels; a profiler that listens turns it on")      \
   X(bool, print_config, false, any_value, "whether to print the configuration at the start")
 // clang-format on
 

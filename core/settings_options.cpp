@@ -1,7 +1,10 @@
-// Settings on the command line, and the text of --strata-help.
+// Settings on the command line, those of Kokkos Tools among them, and the text of --strata-help.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
+#include <string>
+#include <vector>
 
 #include <strata/core/error.hpp>
 #include <strata/core/settings.hpp>
@@ -84,6 +87,39 @@ bool parse_settings(int& argc, char** argv) {
   }
   if (line.help) std::fputs(settings_help().c_str(), stdout);
   return line.help;
+}
+
+bool detail::take_kokkos_options(int& argc, char** argv) {
+  constexpr const char* names[] = {"--kokkos-tools-libs", "--kokkos-tools-args"};
+  std::string settings_of[] = {option_of("tools_libs"), option_of("tools_args")};
+  std::vector<std::string> taken{argc > 0 ? argv[0] : ""};
+  std::vector<char*> rest(argv, argv + std::min(argc, 1));
+  bool help = false;
+  int at = 1;
+  for (; at < argc && std::strcmp(argv[at], "--") != 0; ++at) {
+    const std::string argument = argv[at];
+    const std::string option = argument.substr(0, argument.find('='));
+    const auto* const name = std::find(std::begin(names), std::end(names), option);
+    if (argument == "--kokkos-tools-help") {
+      help = true;
+    } else if (name == std::end(names)) {
+      rest.push_back(argv[at]);
+    } else {
+      taken.push_back(settings_of[name - names] + argument.substr(option.size()));
+      if (option == argument && at + 1 < argc) taken.emplace_back(argv[++at]);
+    }
+  }
+  for (; at < argc; ++at) rest.push_back(argv[at]);
+  if (rest.size() == static_cast<std::size_t>(argc)) return help;
+
+  std::vector<char*> pointers;
+  for (std::string& word : taken) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  int count = static_cast<int>(taken.size());
+  parse_settings(count, pointers.data());
+  *std::copy(rest.begin(), rest.end(), argv) = nullptr;
+  argc = static_cast<int>(rest.size());
+  return help;
 }
 
 std::string settings_help() {

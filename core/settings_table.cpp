@@ -15,6 +15,8 @@ constexpr double unlimited = std::numeric_limits<double>::max();
 constexpr Allowed any_value{-unlimited, unlimited};
 constexpr Allowed between(double low, double high) { return {low, high}; }
 constexpr Allowed at_least(double low) { return {low, unlimited}; }
+constexpr Allowed not_empty = at_least(1);  // letters of a text
+constexpr Allowed one_of(const char* words) { return {-unlimited, unlimited, words}; }
 
 std::string replaced(std::string text, char from, char to) {
   std::replace(text.begin(), text.end(), from, to);
@@ -86,7 +88,11 @@ bool is_allowed(const Setting& setting, index_t value) {
   return is_allowed(setting, static_cast<double>(value));
 }
 bool is_allowed(const Setting&, bool) { return true; }
-bool is_allowed(const Setting&, const std::string& value) { return !value.empty(); }
+bool is_allowed(const Setting& setting, const std::string& value) {
+  if (setting.allowed.words == nullptr) return is_allowed(setting, static_cast<double>(value.size()));
+  const std::string words = std::string(", ") + setting.allowed.words + ", ";
+  return value.find(", ") == std::string::npos && words.find(", " + value + ", ") != std::string::npos;
+}
 
 [[noreturn]] void fail_value(const Setting& setting, const std::string& value, const std::string& origin) {
   throw SettingError("the setting " + std::string(setting.name) + " cannot be \"" + value + "\" (from " +
@@ -128,14 +134,16 @@ std::string nearest_setting(const std::string& name) {
 
 std::string expected_text(const Setting& setting) {
   static constexpr const char* kinds[] = {"an integer", "true or false", "a number", "bytes (such as 512MiB)",
-                                          "text that is not empty"};
+                                          "text"};
   const auto bound = [&](double value) {
     const bool bytes = std::holds_alternative<index_t Settings::*>(setting.field);
     return bytes ? text_of(static_cast<index_t>(value)) : text_of(value);
   };
-  const auto& [low, high] = setting.allowed;
+  const auto& [low, high, words] = setting.allowed;
+  if (words != nullptr) return std::string("one of ") + words;
   const std::string kind = kinds[setting.field.index()];
   if (low == -unlimited) return kind;
+  if (std::holds_alternative<std::string Settings::*>(setting.field)) return kind + " that is not empty";
   if (high == unlimited) return kind + " of at least " + bound(low);
   return kind + " from " + bound(low) + " to " + bound(high);
 }

@@ -11,10 +11,11 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// The allowed values of a number, bounds included.
+/// The allowed values: of a number, bounds included, or of a text.
 struct Allowed {
   double low;
   double high;
+  const char* words = nullptr;  // "slabs, async"; null: any text of that many letters
 };
 
 /// One row: which field of Settings it is, and what STRATA_SETTINGS says of it.
@@ -56,6 +57,11 @@ void read_setting(const Setting& setting, const std::string& text, const std::st
 void check_setting(const Setting& setting, const Settings& values, const std::string& origin);
 void copy_setting(const Setting& setting, const Settings& from, Settings& to);
 bool equal_setting(const Setting& setting, const Settings& a, const Settings& b);
+
+/// Takes `--kokkos-tools-libs` and `--kokkos-tools-args` (=VALUE or VALUE) out of the command line, up to an
+/// argument `--`, and sets tools_libs and tools_args by them. True when `--kokkos-tools-help` was among them.
+/// SettingError for an option without a value. In settings_options.cpp.
+bool take_kokkos_options(int& argc, char** argv);
 
 /// For each row, whether a caller gives it a value.
 using Chosen = std::array<bool, setting_count>;

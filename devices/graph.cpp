@@ -1,4 +1,5 @@
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,39 @@ class StepRecording final : public Recording {
 
  private:
   const Ref<StepGraph> graph_;
+};
+
+// Tells the listeners of a replay, as one event: what it consists of is not told.
+class GraphScope {
+ public:
+  GraphScope(const GraphState& graph, QueueState& queue) {
+    if (!hooks_active()) [[likely]]
+      return;
+    const std::string label = "graph of " + std::to_string(graph.size()) + " operations";
+    event_ = {.kind = EventKind::BeginGraph,
+              .label = label.c_str(),
+              .device = queue.instance().device_name(),
+              .instance = queue.instance().index(),
+              .queue = queue.id(),
+              .id = next_event_id(),
+              .items = graph.size()};
+    emit(event_);
+    event_.label = "";
+    quiet_.emplace();
+  }
+  ~GraphScope() {
+    if (event_.id == 0) [[likely]]
+      return;
+    quiet_.reset();
+    event_.kind = EventKind::EndGraph;
+    emit(event_);
+  }
+  GraphScope(const GraphScope&) = delete;
+  GraphScope& operator=(const GraphScope&) = delete;
+
+ private:
+  HookEvent event_{.kind = EventKind::BeginGraph};
+  std::optional<QuietWork> quiet_;
 };
 
 }  // namespace
@@ -87,6 +121,7 @@ void launch_graph(GraphState& graph, QueueState& queue) {
   require_running("a graph launch");
   if (current_recording != nullptr)
     throw Error("a graph launch cannot be recorded; record the kernels of both into one graph");
+  const GraphScope scope(graph, queue);
   graph.launch(queue);
 }
 

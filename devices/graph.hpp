@@ -15,6 +15,8 @@
 // A replay runs in the queue it is given, in order with its other work, and errors come with the next wait.
 #pragma once
 
+#include <strata/core/device_fence.hpp>
+#include <strata/core/hooks.hpp>
 #include <strata/devices/queue.hpp>
 
 namespace strata::inline STRATA_ABI {
@@ -41,6 +43,9 @@ class RecordingScope {
   Ref<GraphState> finish();
 
  private:
+  // Nothing runs yet: tools are not told of the kernels, and may not have the queue waited for.
+  const QuietWork quiet_;
+  const NoFences no_fences_;
   Recording* recording_;
 };
 

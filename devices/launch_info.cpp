@@ -7,7 +7,10 @@
 namespace strata::inline STRATA_ABI::detail {
 
 void fail_wrong_space(const LaunchInfo& info, const char* device, int instance, const Allocation& wrong) {
-  const HookEvent name{.kind = EventKind::Mark, .label = info.label, .kernel_type = info.kernel_type};
+  const HookEvent name{.kind = EventKind::Mark,
+                       .label = info.label,
+                       .kernel_type = info.kernel_type,
+                       .tag_type = info.tag_type};
   throw WrongDevice("kernel " + std::string(kernel_name(name)) + " was launched on " + device + "{" +
                     std::to_string(instance) + "}, but its view \"" + wrong.label + "\" lives in " +
                     describe_space(wrong.space) +
@@ -26,6 +29,7 @@ void KernelScope::start(EventKind begin, const LaunchInfo& info, const char* dev
   emit({.kind = begin,
         .label = info.label,
         .kernel_type = info.kernel_type,
+        .tag_type = info.tag_type,
         .device = device,
         .instance = instance,
         .queue = queue,
@@ -40,6 +44,7 @@ void KernelScope::stop() {
   emit({.kind = end,
         .label = info_.label,
         .kernel_type = info_.kernel_type,
+        .tag_type = info_.tag_type,
         .device = device_,
         .instance = instance_,
         .queue = queue_,

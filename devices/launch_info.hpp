@@ -17,6 +17,7 @@ struct LaunchInfo {
   QueueState* queue;        // null: the default queue of the instance that the kernel's views live on
   int instance;             // the instance asked for; -1: that of the views
   const Capture* views;     // where the views of the kernel live; valid during the call of the launch only
+  const char* tag_type = nullptr;  // mangled, of the kernel's tag, if it has one
 };
 
 /// A work range of `Rank` dimensions, cut into tiles; rows (left-most indices) stay in order.

@@ -8,13 +8,14 @@ namespace {
 // Tells the listeners of a fence, also when it throws.
 class FenceScope {
  public:
-  FenceScope(const char* label, DeviceInstance& instance, std::uint64_t queue) {
+  FenceScope(const char* label, DeviceInstance& instance, std::uint64_t queue, bool all_queues) {
     if (!hooks_active()) return;
     event_ = {.kind = EventKind::BeginFence,
               .label = label,
               .device = instance.device_name(),
               .instance = instance.index(),
               .queue = queue,
+              .all_queues = all_queues,
               .id = next_event_id()};
     emit(event_);
   }
@@ -33,12 +34,12 @@ class FenceScope {
 }  // namespace
 
 void wait_for_queue(QueueState& queue, const char* label) {
-  const FenceScope scope(label, queue.instance(), queue.id());
+  const FenceScope scope(label, queue.instance(), queue.id(), false);
   queue.wait();
 }
 
 void wait_for_instance(DeviceInstance& instance, const char* label) {
-  const FenceScope scope(label, instance, 0);
+  const FenceScope scope(label, instance, 0, true);
   instance.wait_all();
 }
 

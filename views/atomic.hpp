@@ -9,14 +9,16 @@
 // The scope says who takes part: operations on one value exclude each other only among threads within the
 // scopes of both. Threads of hosts, those of Emulated too, are one scope.
 //
-// Types: the arithmetic operations take integers of 1 to 8 bytes, float and double; load, store, exchange,
-// compare_exchange and fetch_update any trivially copyable type of 1, 2, 4, 8 or 16 bytes that is aligned to
-// its size (`alignas(16)` for a struct of 16 bytes). Values are compared by their bytes, padding included.
-// Integers wrap around. On a GPU operations of 16 bytes need sm_90.
+// Types: the arithmetic operations take integers of 1 to 8 bytes, float, double, half_t, bfloat16_t and,
+// where no order is needed, complex; load, store, exchange, compare_exchange and fetch_update any trivially
+// copyable type of 1, 2, 4, 8 or 16 bytes that is aligned to its size (`alignas(16)` for a struct of 16
+// bytes). Values are compared by their bytes, padding included. Integers wrap around. On a GPU operations of
+// 16 bytes need sm_90.
 //
 // Cost: on x86-64 everything is done by processor instructions, elsewhere 16 bytes may need libatomic. On
 // CUDA 4 and 8 bytes are one instruction of the memory system, apart from products; an update whose result is
-// not used costs the thread nothing but its issue. 1 and 2 bytes are loops of compare-exchange there.
+// not used costs the thread nothing but its issue. 1 and 2 bytes and complex numbers are loops of
+// compare-exchange there.
 #pragma once
 
 #include <type_traits>
@@ -87,10 +89,13 @@ STRATA_FUNCTION T fetch(T* address, T value, InScope<S> scope, InOrder<O> order)
       is_atomic_arithmetic<T>,
       "strata: atomic arithmetic needs an integer of 1 to 8 bytes, float or double; for other types "
       "there is atomic_fetch_update");
+  static_assert(!is_complex_v<T> || !Operation::may_skip,
+                "strata: complex numbers have no order, and so no atomic minimum or maximum");
   constexpr bool bits = std::is_base_of_v<BitOperation, Operation>;
   static_assert(!is_atomic_arithmetic<T> || !bits || std::is_integral_v<T>,
                 "strata: the atomic operations and, or, xor need an integer");
-  if constexpr (!is_atomic_arithmetic<T> || (bits && !std::is_integral_v<T>)) {
+  if constexpr (!is_atomic_arithmetic<T> || (bits && !std::is_integral_v<T>) ||
+                (is_complex_v<T> && Operation::may_skip)) {
     return value;  // told above
   } else if constexpr (Native::template has<Operation, T>()) {
     return Native::template fetch<Operation>(address, value);

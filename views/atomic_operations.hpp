@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include <strata/core/config.hpp>
+#include <strata/core/element_types.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -42,7 +42,8 @@ STRATA_FUNCTION constexpr void require_atomic_type() {
       "its size (alignas)");
 }
 template <class T>
-inline constexpr bool is_atomic_arithmetic = std::is_arithmetic_v<T> && sizeof(T) <= 8;
+inline constexpr bool is_atomic_arithmetic =
+    (std::is_arithmetic_v<T> && sizeof(T) <= 8) || is_complex_v<T> || is_short_float_v<T>;
 
 // Integers the processor can add to; bool is none of them.
 template <class T>
@@ -73,6 +74,7 @@ struct MulOperation {
     return static_cast<T>(static_cast<WrappingType<T>>(a) * static_cast<WrappingType<T>>(b));
   }
 };
+// `may_skip` in what needs an order of the values.
 struct MinOperation {
   static constexpr bool may_skip = true;
   template <class T>

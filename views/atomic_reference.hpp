@@ -8,9 +8,9 @@
 
 namespace strata::inline STRATA_ABI {
 
-/// Refers to an arithmetic value of 1 to 8 bytes, naturally aligned. Reading and assigning are atomic loads
-/// and stores; `+=` and the like are single atomic updates that return the new value, `x++` and `x--` the
-/// old.
+/// Refers to an arithmetic value of 1 to 8 bytes or a complex number, naturally aligned. Reading and
+/// assigning are atomic loads and stores; `+=` and the like are single atomic updates that return the new
+/// value, `x++` and `x--` the old.
 template <class T>
 class AtomicReference {
  public:
@@ -58,8 +58,8 @@ class AtomicReference {
   T* address_;
 
   // Last: compilers that stop at a failed assertion know the members by now.
-  static_assert(std::is_arithmetic_v<T> && sizeof(T) <= 8,
-                "strata: atomic access needs an arithmetic element type of at most 8 bytes");
+  static_assert(detail::is_atomic_arithmetic<value_type>,
+                "strata: atomic access needs an arithmetic element type of at most 8 bytes, or complex");
 };
 
 }  // namespace strata::inline STRATA_ABI

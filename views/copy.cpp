@@ -40,12 +40,16 @@ void copy_by_host(const CopySide& destination, const CopySide& source, std::size
   to.wait();
 }
 
+// Tells the listeners of a copy, or, with BeginInitialize, of the zeroing of a new array.
 class CopyScope {
  public:
-  CopyScope(const CopySide& destination, const CopySide* source, std::size_t bytes, const QueueState& queue) {
+  CopyScope(const CopySide& destination, const CopySide* source, std::size_t bytes, QueueState& queue,
+            EventKind begin = EventKind::BeginCopy) {
     if (!hooks_active()) return;
-    event_ = {.kind = EventKind::BeginCopy,
+    event_ = {.kind = begin,
               .label = destination.label,
+              .device = queue.instance().device_name(),
+              .instance = queue.instance().index(),
               .queue = queue.id(),
               .id = next_event_id(),
               .destination = destination.space,
@@ -60,7 +64,7 @@ class CopyScope {
   }
   ~CopyScope() {
     if (event_.id == 0) return;
-    event_.kind = EventKind::EndCopy;
+    event_.kind = event_.kind == EventKind::BeginCopy ? EventKind::EndCopy : EventKind::EndInitialize;
     emit(event_);
   }
   CopyScope(const CopyScope&) = delete;
@@ -225,6 +229,7 @@ Allocation* create_storage(DeviceInstance& instance, QueueState* queue, const ch
   const std::vector<char> zero(element_bytes, 0);
   const CopySide side{record->data, record->space, &storage, record->label, &instance};
   QueueState& target = queue ? *queue : instance.default_queue();
+  const CopyScope scope(side, nullptr, bytes, target, EventKind::BeginInitialize);
   target.fill(side, zero.data(), element_bytes);
   if (queue == nullptr) target.wait();
   return guard.take();

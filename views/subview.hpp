@@ -137,7 +137,7 @@ STRATA_FUNCTION constexpr void report_bad_part([[maybe_unused]] const V& view,
     throw_part(view.label(), r, bounds[r].first, bounds[r].last, view.begin(r), view.end(r));
   }
 #endif
-  CheckRecord found;
+  BadAccess found;
   found.data = view.data();
   found.count = count;
   found.rank = view.rank();

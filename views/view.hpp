@@ -258,7 +258,7 @@ class View : private detail::Ownership<is_managed_v<AccessType>> {
       }
     }
     if (!good) [[unlikely]] {
-      detail::CheckRecord found;
+      detail::BadAccess found;
       found.data = data_;
       found.count = count;
       found.rank = rank();

@@ -1,6 +1,6 @@
 // Operations on vectors: views of rank 1, of any layout, with equal index ranges.
 //
-//   linear::dot(x, y, result)         result = x . y
+//   linear::dot(x, y, result)         result = x . y, of conj(x) where it is complex
 //   linear::norm2(x, result)          result = sqrt(x . x)
 //   linear::axpy(a, x, y)             y = a x + y
 //   linear::axpby(a, x, b, y)         y = a x + b y
@@ -13,9 +13,9 @@
 // return what they find.
 //
 // `Backend::Vendor` as the last argument of dot, norm2, axpy and scale lets cuBLAS do it on Cuda
-// (vendor.hpp says when). Sums are in the element type, by the tree of parallel_reduce; dot does not
-// conjugate. Ordering is that of parallel_for and parallel_reduce. Errors: ShapeMismatch, ExtentError (rank),
-// theirs.
+// (vendor.hpp says when). Sums are in the element type, by the tree of parallel_reduce. Elements may be
+// complex: dot takes the conjugate of x, and the norm is real. Ordering is that of parallel_for and
+// parallel_reduce. Errors: ShapeMismatch, ExtentError (rank), theirs.
 #pragma once
 
 #include <cmath>
@@ -24,6 +24,7 @@
 #include <strata/algorithms/linear/vendor.hpp>
 #include <strata/algorithms/parallel_for.hpp>
 #include <strata/algorithms/parallel_reduce.hpp>
+#include <strata/core/complex.hpp>
 #include <strata/core/range.hpp>
 
 namespace strata::inline STRATA_ABI {
@@ -48,6 +49,15 @@ Range common_range(const char* what, const X& x, const Y& y) {
   return ry;
 }
 
+template <class T>
+STRATA_FUNCTION T conjugate(const T& x) {
+  return x;
+}
+template <class T>
+STRATA_FUNCTION complex<T> conjugate(const complex<T>& z) {
+  return conj(z);
+}
+
 template <class X, class Y>
 struct DotKernel {
   using device_type = typename Y::device_type;
@@ -57,8 +67,38 @@ struct DotKernel {
   X x;
   Y y;
 
-  STRATA_FUNCTION void operator()(auto i, value_type& sum) const { sum += x(i) * y(i); }
+  STRATA_FUNCTION void operator()(auto i, value_type& sum) const {
+    const value_type v = x(i);
+    sum += conjugate(v) * y(i);
+  }
   STRATA_FUNCTION static void init(value_type& sum) { sum = value_type(0); }
+  STRATA_FUNCTION static void join(value_type& sum, const value_type& other) { sum += other; }
+};
+
+template <class T>
+struct RealOf {
+  using type = T;
+};
+template <class T>
+struct RealOf<complex<T>> {
+  using type = T;
+};
+/// The type of magnitudes of elements.
+template <class X>
+using RealValue = typename RealOf<typename X::value_type>::type;
+
+template <class X>
+struct SquaresKernel {
+  using device_type = typename X::device_type;
+  using value_type = RealValue<X>;
+  X x;
+
+  STRATA_FUNCTION void operator()(auto i, value_type& sum) const {
+    const typename X::value_type v = x(i);
+    if constexpr (is_complex_v<typename X::value_type>) sum += norm(v);
+    else sum += v * v;
+  }
+  STRATA_FUNCTION static void init(value_type& sum) { sum = 0; }
   STRATA_FUNCTION static void join(value_type& sum, const value_type& other) { sum += other; }
 };
 
@@ -129,11 +169,12 @@ void dot_into(const Where& where, const X& x, const Y& y, Result&& result, Backe
 
 template <class Where, class X, class Result>
 void norm2_into(const Where& where, const X& x, Result&& result, Backend backend) {
-  using T = typename X::value_type;
-  static_assert(std::is_floating_point_v<T>, "strata: linear::norm2: the elements are float or double");
+  using T = RealValue<X>;
+  static_assert(std::is_floating_point_v<T>,
+                "strata: linear::norm2: the elements are float, double or complex");
   const Range all_items = vector_range("linear::norm2", x);
   if (backend == Backend::Vendor && vendor_norm2(where, x, result)) return;
-  const DotKernel<X, X> squares{x, x};
+  const SquaresKernel<X> squares{x};
   if constexpr (AnyView<Result>) {
     using V = std::remove_cvref_t<Result>;
     launch_reduce_into("linear::norm2", where, all_items, squares, StoreRoot<V>{result});
@@ -150,7 +191,7 @@ void norm2_into(const Where& where, const X& x, Result&& result, Backend backend
 
 namespace linear {
 
-/// result = sum of x(i) y(i).
+/// result = sum of x(i) y(i), or of conj(x(i)) y(i) where the elements are complex.
 template <class D, AnyView X, AnyView Y, class Result>
 void dot(const On<D>& where, const X& x, const Y& y, Result&& result, Backend backend = Backend::Strata) {
   strata::detail::dot_into(where, x, y, result, backend);
@@ -176,8 +217,8 @@ void norm2(const X& x, Result&& result, Backend backend = Backend::Strata) {
   strata::detail::norm2_into(strata::detail::Anywhere{}, x, result, backend);
 }
 template <AnyView X>
-[[nodiscard]] typename X::value_type norm2(const X& x) {
-  typename X::value_type result{};
+[[nodiscard]] strata::detail::RealValue<X> norm2(const X& x) {
+  strata::detail::RealValue<X> result{};
   norm2(x, result);
   return result;
 }

@@ -11,9 +11,10 @@ struct CUstream_st;
 
 namespace strata::inline STRATA_ABI::cuda {
 
-/// Bytes of a GPU's memory that Strata holds.
+/// Bytes of a GPU's memory that Strata holds. With the setting cuda_allocator = async arrays come from CUDA's
+/// default memory pool, and `held` is what that pool holds, for other libraries too; there are no slabs.
 struct MemoryStatistics {
-  std::size_t held;         ///< taken from CUDA, in slabs
+  std::size_t held;         ///< taken from CUDA
   std::size_t used;         ///< of live arrays, of scratch memory, and in quarantine
   std::size_t quarantined;  ///< freed, but queued work may still use it
   std::size_t peak;         ///< the most that was used at once
@@ -23,10 +24,10 @@ struct MemoryStatistics {
   std::size_t physical;  ///< of the GPU
 };
 MemoryStatistics memory_statistics(const Cuda& device);
-/// Gives unused slabs back to CUDA while Strata holds more than `keep` bytes; returns the bytes given back.
+/// Gives unused memory back to CUDA while more than `keep` bytes are held; returns the bytes given back.
 std::size_t trim(const Cuda& device, std::size_t keep = 0);
-/// The most bytes that Strata may hold; 0: no limit. Lowering it below what is held loses nothing;
-/// allocations fail until enough was freed.
+/// The most bytes that Strata may hold (of CUDA's pool: that arrays may use); 0: no limit. Lowering it below
+/// what is held loses nothing; allocations fail until enough was freed.
 void set_memory_limit(const Cuda& device, std::size_t bytes);
 
 /// The stream behind a queue (a cudaStream_t), for libraries that take one. It stays the queue's.

@@ -62,6 +62,7 @@ bool reach_peer(int here, int other) {
       const cudaError_t code = cudaDeviceEnablePeerAccess(other, 0);
       if (code == cudaErrorPeerAccessAlreadyEnabled) static_cast<void>(cudaGetLastError());
       else check_cuda(code, "opening a link between GPUs", here);
+      CudaInstance::get(other).open_to(here);
     }
     answer = can != 0 ? 2 : 1;
   }

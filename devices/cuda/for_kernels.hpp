@@ -1,9 +1,12 @@
-// Kernels of parallel_for: one thread an item.
+// Kernels of parallel_for: one thread an item, or a walk over some of them.
 #pragma once
 
+#include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #include <strata/devices/cuda/block_check.hpp>
+#include <strata/devices/cuda/box_plan.hpp>
 #include <strata/devices/launch_info.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -36,54 +39,102 @@ template <class Work>
 __global__ void cuda_for_strided(const __grid_constant__ Work work) {
   if (enter_block(work.check)) work.run_strided();
 }
-template <class Work>
-__global__ void cuda_for_indirect(const Work* work) {
-  if (enter_block(work->check)) work->run_strided();
+
+// The same, compiled for launch bounds.
+template <class Work, int MaxThreads, int MinBlocks>
+__global__ void __launch_bounds__(MaxThreads, MinBlocks) cuda_bounded_run(const __grid_constant__ Work work) {
+  if (enter_block(work.check)) work.run();
+}
+template <class Work, int MaxThreads, int MinBlocks>
+__global__ void __launch_bounds__(MaxThreads, MinBlocks)
+    cuda_bounded_for_exact(const __grid_constant__ Work work) {
+  if (enter_block(work.check)) work.run_exact();
+}
+template <class Work, int MaxThreads, int MinBlocks>
+__global__ void __launch_bounds__(MaxThreads, MinBlocks)
+    cuda_bounded_for_strided(const __grid_constant__ Work work) {
+  if (enter_block(work.check)) work.run_strided();
 }
 
-/// A box, a tile of it a thread block. Axis 0 is the dimension along which neighbouring threads work: the
-/// first one, or the last one with `LastFastest`, and so on. Three axes are those of block and grid; the
-/// third carries what dimensions are left. Where the range is larger than a grid, threads go on by strides.
-template <int Rank, bool LastFastest, class Body>
+/// A box, cut by plan_box. Axis 0 is the first dimension, or the last one with `LastFastest`, and so on.
+///
+/// `Index` is 32 bits wide where all indices lie in [0, 2^31) and the grid covers the box: no loops but that
+/// along the marched axis, and, as the upper half of an index is known to be 0, half the multiplications for
+/// its offset. Else threads go on by strides where the box is larger than a grid.
+template <int Rank, bool LastFastest, int Marching, class Index, class Body>
 struct CudaBox {
+  using index_type = Index;
+  static constexpr int marching = Marching;
+  static constexpr bool is_exact = sizeof(Index) == 4;
+
   Body body;
-  index_t lower[Rank];   // by dimension
-  index_t extent[Rank];  // by axis
+  Index lower[Rank];   // by axis
+  Index extent[Rank];  // by axis
+  Index depth;         // threads along z
+  Index piece;         // items of a walk along the marched axis
   CudaCheck check;
 
   __device__ void run() const {
-    const index_t x = static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x;
-    const index_t y = static_cast<index_t>(blockIdx.y) * blockDim.y + threadIdx.y;
-    const index_t step_x = static_cast<index_t>(gridDim.x) * blockDim.x;
-    const index_t step_y = static_cast<index_t>(gridDim.y) * blockDim.y;
-    index_t at[Rank];
-    const auto plane = [&] {
-      for (at[1] = y; at[1] < extent[1]; at[1] += step_y)
-        for (at[0] = x; at[0] < extent[0]; at[0] += step_x) call(at, std::make_index_sequence<Rank>());
-    };
-    if constexpr (Rank == 2) {
-      plane();
+    const Index x = blockIdx.x * Index{blockDim.x} + threadIdx.x;
+    const Index y = blockIdx.y * Index{blockDim.y} + threadIdx.y;
+    const Index z = blockIdx.z * Index{blockDim.z} + threadIdx.z;
+    const Index count_y = parts > 1 ? extent[axis_y] : 1;
+    if constexpr (is_exact) {
+      // One branch, not three, each of which would wait for its part of the position.
+      if (bool(x < extent[axis_x]) & bool(y < count_y) & bool(z < depth)) run_at(x, y, z);
     } else {
-      const index_t z = static_cast<index_t>(blockIdx.z) * blockDim.z + threadIdx.z;
-      const index_t step_z = static_cast<index_t>(gridDim.z) * blockDim.z;
-      index_t count = extent[2];
-      for (int a = 3; a < Rank; ++a) count *= extent[a];
-      for (index_t k = z; k < count; k += step_z) {
-        index_t left = k;
-        for (int a = 2; a + 1 < Rank; ++a) {
-          at[a] = left % extent[a];
-          left /= extent[a];
-        }
-        at[Rank - 1] = left;
-        plane();
-      }
+      for (Index k = z; k < depth; k += gridDim.z * Index{blockDim.z})
+        for (Index j = y; j < count_y; j += gridDim.y * Index{blockDim.y})
+          for (Index i = x; i < extent[axis_x]; i += gridDim.x * Index{blockDim.x}) run_at(i, j, k);
     }
   }
 
  private:
+  // What x, y and z stand for; `parts` of them, the further ones in z.
+  static constexpr int parts = Marching == no_axis ? Rank : Rank - 1;
+  static constexpr int axis_x = axis_of_grid(0, Marching);
+  static constexpr int axis_y = parts > 1 ? axis_of_grid(1, Marching) : axis_x;
+
+  __device__ void run_at(Index x, Index y, Index z) const {
+    index_t at[Rank];
+    const Index walk = place_depth(z, at);
+    at[axis_x] = lower[axis_x] + x;
+    if constexpr (parts > 1) at[axis_y] = lower[axis_y] + y;
+    if constexpr (Marching == no_axis) call(at, std::make_index_sequence<Rank>());
+    else march(at, walk);
+  }
+
+  // Sets the axes that z stands for; returns the number of the walk.
+  __device__ Index place_depth(Index z, index_t (&at)[Rank]) const {
+    Index left = z;
+    for (int part = 2; part < parts; ++part) {
+      const int axis = axis_of_grid(part, Marching);
+      if (Marching == no_axis && part + 1 == parts) {
+        at[axis] = lower[axis] + left;
+      } else {
+        at[axis] = lower[axis] + left % extent[axis];
+        left /= extent[axis];
+      }
+    }
+    return left;
+  }
+
+  __device__ void march(index_t (&at)[Rank], Index walk) const {
+    const Index begin = walk * piece, left = extent[Marching] - begin;
+    const index_t first = lower[Marching] + begin;
+    const int count = static_cast<int>(left < piece ? left : piece);  // at most longest_march
+    // Not unrolled: the stores of an item keep the loads of the next behind them, so that it would save a few
+    // additions of addresses, and take registers that more threads can make use of.
+#pragma unroll 1
+    for (int k = 0; k < count; ++k) {
+      at[Marching] = first + k;
+      call(at, std::make_index_sequence<Rank>());
+    }
+  }
+
   template <std::size_t... D>
   __device__ void call(const index_t (&at)[Rank], std::index_sequence<D...>) const {
-    body((lower[D] + at[LastFastest ? Rank - 1 - D : D])...);
+    body(at[LastFastest ? Rank - 1 - D : D]...);
   }
 };
 

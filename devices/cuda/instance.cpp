@@ -177,10 +177,16 @@ CudaInstance::CudaInstance(int index)
     : index_(index),
       memories_{
           {*this, CudaMemoryKind::Device}, {*this, CudaMemoryKind::Managed}, {*this, CudaMemoryKind::Pinned}},
-      device_heap_({take_device_slab, give_device_slab, this},
-                   static_cast<std::size_t>(settings().cuda_memory_limit)),
       pinned_heap_({take_pinned_slab, give_pinned_slab, this}) {
   const CudaDeviceScope scope(index);
+  const auto limit = static_cast<std::size_t>(settings().cuda_memory_limit);
+  if (settings().cuda_allocator == "async") {
+    pool_ = std::make_unique<CudaMemoryPool>(index);
+    device_heap_ = std::make_unique<PoolHeap>(pool_->source(), limit);
+  } else {
+    device_heap_ =
+        std::make_unique<SlabHeap>(SlabHeap::Source{take_device_slab, give_device_slab, this}, limit);
+  }
   check_cuda(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, index),
              "asking for the multiprocessors", index);
   std::size_t free_bytes = 0;
@@ -283,7 +289,7 @@ void* CudaInstance::allocate(CudaMemoryKind kind, std::size_t bytes) {
     static_cast<void>(cudaGetLastError());
     return nullptr;
   }
-  SlabHeap& memory = heap(kind);
+  DeviceHeap& memory = heap(kind);
   void* data = memory.allocate(bytes);
   if (data == nullptr && !quarantine_.empty()) {
     reclaim(true);
@@ -303,7 +309,7 @@ void CudaInstance::release(CudaMemoryKind kind, void* address) noexcept {
   if (runtime_ended()) {
     // No work can be under way, and CUDA itself may be gone.
     const std::lock_guard lock(memory_mutex_);
-    if (kind != CudaMemoryKind::Managed) heap(kind).release(address);
+    if (kind != CudaMemoryKind::Managed) heap(kind).forget(address);
     return;
   }
   try {
@@ -313,7 +319,8 @@ void CudaInstance::release(CudaMemoryKind kind, void* address) noexcept {
       for (const auto& stream : gpu->streams_) {
         if ((gpu != this && !stream->reaches_peers && kind == CudaMemoryKind::Device) || !busy(*stream))
           continue;
-        if (kind == CudaMemoryKind::Device && gpu == this && orders_ == 1) {
+        // Not with CUDA's pool, which may give the memory away.
+        if (kind == CudaMemoryKind::Device && gpu == this && orders_ == 1 && pool_ == nullptr) {
           reused_in_order_ = true;
           continue;
         }
@@ -350,12 +357,16 @@ void CudaInstance::reclaim(bool wait) {
 std::size_t CudaInstance::trim(std::size_t keep) {
   const std::lock_guard lock(memory_mutex_);
   reclaim(false);
-  return device_heap_.trim(keep);
+  return device_heap_->trim(keep);
 }
 
 void CudaInstance::set_limit(std::size_t bytes) {
   const std::lock_guard lock(memory_mutex_);
-  device_heap_.set_limit(bytes);
+  device_heap_->set_limit(bytes);
+}
+
+void CudaInstance::open_to(int other) const {
+  if (pool_ != nullptr) pool_->open_to(other);
 }
 
 cuda::MemoryStatistics CudaInstance::statistics() {
@@ -363,9 +374,9 @@ cuda::MemoryStatistics CudaInstance::statistics() {
   reclaim(false);
   std::size_t quarantined = 0;
   for (const Quarantined& block : quarantine_)
-    if (block.kind == CudaMemoryKind::Device) quarantined += device_heap_.bytes_of(block.address);
-  return {device_heap_.held(),  device_heap_.used(),   quarantined,          device_heap_.peak(),
-          device_heap_.slabs(), device_heap_.blocks(), device_heap_.limit(), physical_bytes_};
+    if (block.kind == CudaMemoryKind::Device) quarantined += device_heap_->bytes_of(block.address);
+  const HeapStatistics now = device_heap_->statistics();
+  return {now.held, now.used, quarantined, now.peak, now.slabs, now.blocks, now.limit, physical_bytes_};
 }
 
 cudaEvent_t CudaInstance::take_event() {

@@ -4,7 +4,8 @@
 //
 // Freed blocks that queued work may still use are in quarantine, behind an event on each stream that had
 // work. Where the process has only one stream its order is enough: the next user of the block comes behind
-// the last one, and no event is recorded. Freeing never waits; an allocation for which memory is short does.
+// the last one, and no event is recorded (but with CUDA's own pool). Freeing never waits; an allocation for
+// which memory is short does.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@
 #include <strata/devices/backend.hpp>
 #include <strata/devices/cuda/control.hpp>
 #include <strata/devices/cuda/device.hpp>
+#include <strata/devices/cuda/memory_pool.hpp>
 #include <strata/devices/cuda/slab_heap.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -85,6 +87,8 @@ class CudaInstance {
   cuda::MemoryStatistics statistics();
   void set_limit(std::size_t bytes);
   std::size_t physical_bytes() const { return physical_bytes_; }
+  /// Lets kernels of GPU `other` reach the memory of this one, once CUDA has opened the link between them.
+  void open_to(int other) const;
 
   /// A stream that only works for another one, which waits for it.
   CudaStream& take_helper_stream() { return take_stream(nullptr, true); }
@@ -108,14 +112,17 @@ class CudaInstance {
   static bool busy(CudaStream& stream);
   void reclaim(bool wait);
   void free_now(CudaMemoryKind kind, void* address) noexcept;
-  SlabHeap& heap(CudaMemoryKind kind) { return kind == CudaMemoryKind::Pinned ? pinned_heap_ : device_heap_; }
+  DeviceHeap& heap(CudaMemoryKind kind) {
+    return kind == CudaMemoryKind::Pinned ? pinned_heap_ : *device_heap_;
+  }
 
   const int index_;
   int multiprocessors_ = 0;
   std::size_t physical_bytes_ = 0;
   CudaMemory memories_[3];
   std::mutex memory_mutex_;
-  SlabHeap device_heap_;
+  std::unique_ptr<CudaMemoryPool> pool_;  // null where device memory comes from slabs
+  std::unique_ptr<DeviceHeap> device_heap_;
   SlabHeap pinned_heap_;
   std::vector<Quarantined> quarantine_;
   std::mutex streams_mutex_;

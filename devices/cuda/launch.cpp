@@ -89,7 +89,12 @@ const CudaKernel::OnDevice& cuda_kernel_on(CudaQueue& queue, CudaKernel& kernel)
     found.block = block;
     found.resident_blocks = resident * queue.gpu().multiprocessors();
   }
-  if (found.block == 0) found.block = found.most_threads, found.resident_blocks = 1;
+  if (found.block == 0) {
+    found.block = found.most_threads;
+    check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&most, kernel.function, found.block, 0),
+               "asking for the occupancy of a kernel", device);
+    found.resident_blocks = std::max(most, 1) * queue.gpu().multiprocessors();
+  }
   cudaKernel_t handle = nullptr;
   check_cuda(cudaGetKernel(&handle, kernel.function), "loading a kernel", device);
   entry.most_threads = found.most_threads;
@@ -98,6 +103,55 @@ const CudaKernel::OnDevice& cuda_kernel_on(CudaQueue& queue, CudaKernel& kernel)
   entry.resident_blocks = found.resident_blocks;
   __atomic_store_n(&entry.handle, static_cast<void*>(handle), __ATOMIC_RELEASE);
   return entry;
+}
+
+namespace {
+
+// What keeps the blocks of a multiprocessor to `percent` of its threads.
+unsigned ask_shared_for_occupancy(int device, const CudaKernel& kernel, int threads, int percent) {
+  const char* const asking = "asking for the occupancy of a kernel";
+  const CudaDeviceScope scope(device);
+  int most_threads = 0, most_shared = 0, resident = 0;
+  check_cuda(cudaDeviceGetAttribute(&most_threads, cudaDevAttrMaxThreadsPerMultiProcessor, device), asking,
+             device);
+  check_cuda(cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), asking,
+             device);
+  check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel.function, threads, 0), asking,
+             device);
+  const int wanted = std::max((most_threads * percent + 50 * threads) / (100 * threads), 1);
+  if (resident <= wanted) return 0;
+
+  // More than fits once more: the least, as shared memory is taken from the cache.
+  cudaFuncAttributes attributes{};
+  check_cuda(cudaFuncGetAttributes(&attributes, kernel.function), asking, device);
+  most_shared -= static_cast<int>(attributes.sharedSizeBytes);
+  check_cuda(cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize, most_shared),
+             "asking for shared memory", device);
+  std::size_t enough = 0;
+  check_cuda(cudaOccupancyAvailableDynamicSMemPerBlock(&enough, kernel.function, wanted + 1, threads), asking,
+             device);
+  constexpr int unit = 128;  // in which multiprocessors hand it out
+  int bytes = (static_cast<int>(enough) / unit + 1) * unit;
+  for (; bytes < most_shared; bytes += unit) {
+    check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel.function, threads,
+                                                             static_cast<std::size_t>(bytes)),
+               asking, device);
+    if (resident <= wanted) break;
+  }
+  return static_cast<unsigned>(std::min(bytes, most_shared));
+}
+
+}  // namespace
+
+unsigned cuda_shared_for_occupancy(CudaQueue& queue, CudaKernel& kernel, const CudaGrid& grid, int percent) {
+  const unsigned threads = grid.block[0] * grid.block[1] * grid.block[2];
+  const std::uint64_t question = (std::uint64_t{threads} << 8 | static_cast<unsigned>(percent)) << 32;
+  std::uint64_t& known = kernel.on[queue.device()].shared_for_occupancy;
+  const std::uint64_t answer = __atomic_load_n(&known, __ATOMIC_RELAXED);
+  if (answer >> 32 == question >> 32) return static_cast<unsigned>(answer);
+  const unsigned bytes = ask_shared_for_occupancy(queue.device(), kernel, static_cast<int>(threads), percent);
+  __atomic_store_n(&known, question | bytes, __ATOMIC_RELAXED);
+  return bytes;
 }
 
 CudaLaunch::CudaLaunch(CudaQueue& queue, EventKind kind, const LaunchInfo& info, index_t items)
@@ -125,6 +179,10 @@ CudaCheck CudaLaunch::check() const {
 }
 
 CudaScratch CudaLaunch::scratch(std::size_t bytes) const { return queue_.scratch(bytes); }
+void CudaLaunch::clear(void* memory, std::size_t bytes) const {
+  check(cudaMemsetAsync(memory, 0, bytes, queue_.stream()), "clearing its scratch memory");
+  queue_.submitted();
+}
 CudaHostSlot CudaLaunch::host_slot(std::size_t bytes) const { return queue_.host_slot(bytes); }
 CUstream_st* CudaLaunch::stream() const {
   stream_used_ = true;
@@ -153,13 +211,15 @@ const void* CudaLaunch::place(const void* parameters, std::size_t bytes) {
 void CudaLaunch::run(CudaKernel& kernel, const CudaGrid& grid, const void* parameters, bool ahead) const {
   const CudaKernel::OnDevice& entry = cuda_kernel_on(queue_, kernel);
   void* arguments[] = {const_cast<void*>(parameters)};
-  CUlaunchAttribute attributes[2] = {};
+  CUlaunchAttribute attributes[2];  // unset: most launches have none
   unsigned count = 0;
   if (ahead) {
+    attributes[count] = {};
     attributes[count].id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
     attributes[count++].value.programmaticStreamSerializationAllowed = 1;
   }
   if (grid.cluster > 1) {
+    attributes[count] = {};
     attributes[count].id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
     attributes[count++].value.clusterDim = {grid.cluster, 1, 1};
   }

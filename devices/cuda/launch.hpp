@@ -31,6 +31,8 @@ struct CudaKernel {
     int block;            // threads a block that keep the most threads on a multiprocessor, 128 or more
     int resident_blocks;  // of that size, on the whole device at a time
     bool waits_itself;    // for the kernel before it: may be launched ahead
+    // The last question to cuda_shared_for_occupancy and its answer.
+    std::uint64_t shared_for_occupancy;
   } on[max_cuda_devices];
 };
 
@@ -72,6 +74,9 @@ CudaQueue& cuda_queue_for(const LaunchInfo& info, bool waits = false);
 /// Of the device of `queue`; asks the driver the first time.
 const CudaKernel::OnDevice& cuda_kernel_on(CudaQueue& queue, CudaKernel& kernel);
 int cuda_multiprocessors(const CudaQueue& queue);
+/// The bytes of dynamic shared memory a block that keep its threads, on a multiprocessor, to about `percent`
+/// of those that one can hold; 0 where they are no more anyway. Asks the driver when the question changes.
+unsigned cuda_shared_for_occupancy(CudaQueue& queue, CudaKernel& kernel, const CudaGrid& grid, int percent);
 
 /// One launch: holds the queue's lock, so that scratch memory and kernel stay together. Tells the listeners.
 class CudaLaunch {
@@ -83,6 +88,8 @@ class CudaLaunch {
 
   CudaCheck check() const;
   CudaScratch scratch(std::size_t bytes) const;
+  /// Sets device memory to zero before the kernel.
+  void clear(void* memory, std::size_t bytes) const;
   /// A slot for `bytes`, until wait_for_value gives it back.
   CudaHostSlot host_slot(std::size_t bytes) const;
   /// A copy in device memory, until the work enqueued by this launch is done. At most twice a launch.

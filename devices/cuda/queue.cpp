@@ -162,7 +162,7 @@ void CudaQueue::throw_bad_access_found(bool clear) {
   if (clear) check_->state = 0;
   const Flight& flight = flight_[found.launch % flights];
   const bool known = flight.number == found.launch;
-  throw_bad_access(found, known ? flight.label : "launched earlier", known ? flight.kernel_type : nullptr);
+  throw_failed_check(found, known ? flight.label : "launched earlier", known ? flight.kernel_type : nullptr);
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -4,9 +4,7 @@
 //   a warp     joins up to 32 nodes at a time, one in each of its lanes, and up to 32 of such groups
 //   a block    joins its warps' values; its nodes are an aligned group of a power of two
 //   small      reductions are done by one block, or by 8 in a cluster, which hand their values to the first
-//   one
-//              through its shared memory
-//   large      ones end in the last block to finish: it joins the blocks' values
+//   one large      ones end in the last block to finish: it joins the blocks' values
 //
 // One thread runs the finish.
 //
@@ -16,6 +14,7 @@
 
 #include <strata/core/reduction_tree.hpp>
 #include <strata/devices/cuda/block_check.hpp>
+#include <strata/devices/cuda/cluster_gather.hpp>
 #include <strata/devices/cuda/warp.hpp>
 #include <strata/devices/launch_info.hpp>
 
@@ -101,13 +100,19 @@ struct CudaReduce {
   using T = typename Reducer::value_type;
   static constexpr int tree_lanes = reduction_lanes<T>;
   /// Warps of a block: values of a block are joined in shared memory.
-  static constexpr int most_warps = sizeof(T) * warp_lanes <= 16384 ? warp_lanes : 1;
-  static constexpr int cluster_blocks = sizeof(T) <= 64 ? 8 : 1;
+  static constexpr int log2_most_warps = sizeof(T) * warp_lanes <= 16384 ? 3 : 0;
+  static constexpr int most_threads = warp_lanes << log2_most_warps;
+  /// Blocks that a multiprocessor should hold: registers for 32 loads in flight.
+  static constexpr int blocks_at_a_time = log2_most_warps == 3 ? 3 : 1;
+  /// Blocks of a cluster.
+  static constexpr int log2_cluster = sizeof(T) <= 64 ? 3 : 0;
+  using Gather = ClusterGather<T, 1 << log2_cluster>;
 
   Nodes nodes;
   Reducer reducer;
   Finish finish;
   bool clustered;
+  int log2_warps;   // of a block
   int log2_group;   // nodes that a warp joins at a time, at most 32
   int log2_rounds;  // such groups of a warp, at most 32
   index_t base;     // the first node of the first block's group
@@ -115,28 +120,56 @@ struct CudaReduce {
   CudaHostSlot host;
   CudaCheck check;
 
-  __device__ void run() const {
-    if (clustered) cluster_arrive();
-    const int warp = static_cast<int>(threadIdx.x / warp_lanes);
-    const int warps = static_cast<int>(blockDim.x / warp_lanes);
-    const index_t a_warps = index_t{1} << (log2_group + log2_rounds);
-    const index_t first = base + (static_cast<index_t>(blockIdx.x) * warps + warp) * a_warps;
+  /// What needs no memory: done before the block waits for the kernel before it.
+  __device__ void prepare(Gather& gather) const {
+    if (clustered) gather.prepare();
+  }
+
+  __device__ void run(Gather& gather) const {
+    const int log2_nodes = log2_group + log2_rounds;
+    const index_t first_warp =
+        (base >> log2_nodes) + (static_cast<index_t>(blockIdx.x) << log2_warps);  // of the block
     T value;
-    join_warps_nodes(value, first);
-    const auto holds = [&](index_t a, index_t b) { return nodes.holds(a * a_warps, b * a_warps); };
-    join_block(value, base / a_warps + static_cast<index_t>(blockIdx.x) * warps, warps, holds);
+    join_warps_nodes(value, (first_warp + threadIdx.x / warp_lanes) << log2_nodes);
+    join_block(value, first_warp, log2_nodes);
+    const int log2_block = log2_nodes + log2_warps;
     if (gridDim.x == 1) {
       if (threadIdx.x == 0) {
-        if (!nodes.holds(base, base + warps * a_warps)) reducer.init(value);
+        if (!holds(base >> log2_block, 1, log2_block)) reducer.init(value);
         end(value);
       }
-      return;
+    } else if (clustered) {
+      join_cluster(gather, value, log2_block);
+    } else {
+      join_grid(value, log2_block);
     }
-    if (clustered) {
-      join_cluster(value, a_warps * warps);
-      return;
+  }
+
+ private:
+  // Whether any of the units [unit, unit + count), each of 2^log2 nodes, holds a node.
+  __device__ bool holds(index_t unit, index_t count, int log2) const {
+    return nodes.holds(unit << log2, (unit + count) << log2);
+  }
+  // For join_nodes.
+  struct Holds {
+    const CudaReduce& reduce;
+    int log2;
+    __device__ bool operator()(index_t first, index_t last) const {
+      return reduce.nodes.holds(first << log2, last << log2);
     }
-    // The last block to arrive here sees what all others wrote.
+  };
+
+  // The values of the cluster's blocks, each of 2^log2_block nodes, and the end.
+  __device__ void join_cluster(Gather& gather, T& value, int log2_block) const {
+    gather.send(value);
+    if (blockIdx.x != 0 || threadIdx.x >= warp_lanes) return;
+    gather.receive(value);
+    join_nodes(value, base >> log2_block, 1 << log2_cluster, reducer, Holds{*this, log2_block});
+    if (threadIdx.x == 0) end(value);
+  }
+
+  // The last block to arrive here sees what all others wrote.
+  __device__ void join_grid(T& value, int log2_block) const {
     T* const partial = static_cast<T*>(scratch.partials);
     __shared__ bool is_last;
     if (threadIdx.x == 0) {
@@ -147,41 +180,12 @@ struct CudaReduce {
     __syncthreads();
     if (!is_last) return;
     __threadfence();
-    join_partials(partial, warps * a_warps);
+    join_partials(partial, log2_block);
     if (threadIdx.x == 0) {
       *scratch.counter = 0;
       value = partial[0];
       end(value);
     }
-  }
-
- private:
-  static __device__ void cluster_arrive() {
-#if __CUDA_ARCH__ >= 900
-    __cluster_barrier_arrive();
-#endif
-  }
-  static __device__ void cluster_wait() {
-#if __CUDA_ARCH__ >= 900
-    __cluster_barrier_wait();
-#endif
-  }
-  // The values of the cluster's blocks, each of `size` nodes, and the end.
-  __device__ void join_cluster([[maybe_unused]] T& value, [[maybe_unused]] index_t size) const {
-#if __CUDA_ARCH__ >= 900
-    __shared__ alignas(T) char storage[cluster_blocks * sizeof(T)];
-    T* const values = reinterpret_cast<T*>(storage);
-    cluster_wait();  // all blocks have begun: the first one's memory is there
-    if (threadIdx.x == 0) *static_cast<T*>(__cluster_map_shared_rank(values + blockIdx.x, 0)) = value;
-    cluster_arrive();
-    if (blockIdx.x != 0) return;
-    cluster_wait();
-    if (threadIdx.x >= warp_lanes) return;
-    if (threadIdx.x < cluster_blocks) value = values[threadIdx.x];
-    const auto holds = [&](index_t a, index_t b) { return nodes.holds(a * size, b * size); };
-    join_nodes(value, base / size, cluster_blocks, reducer, holds);
-    if (threadIdx.x == 0) end(value);
-#endif
   }
 
   __device__ void join(T& a, const T& b) const { reducer.join(a, b); }
@@ -190,10 +194,6 @@ struct CudaReduce {
   __device__ void join_warps_nodes(T& value, index_t first) const {
     const int lane = static_cast<int>(threadIdx.x % warp_lanes);
     const int group = 1 << log2_group, rounds = 1 << log2_rounds;
-    const auto holds_nodes = [this](index_t a, index_t b) { return nodes.holds(a, b); };
-    const auto holds_groups = [this](index_t a, index_t b) {
-      return nodes.holds(a << log2_group, b << log2_group);
-    };
     T rounds_value;
     for (int round = 0; round < rounds; ++round) {
       const index_t from = first + (static_cast<index_t>(round) << log2_group);
@@ -210,7 +210,7 @@ struct CudaReduce {
           if (lane == k) mine = node;
         }
       }
-      if (group > 1) join_nodes(mine, from, group, reducer, holds_nodes);
+      if (group > 1) join_nodes(mine, from, group, reducer, Holds{*this, 0});
       if (rounds == 1) {
         value = mine;
         return;
@@ -219,7 +219,7 @@ struct CudaReduce {
       if (lane == round) rounds_value = mine;
     }
     if (rounds > 1) {
-      join_nodes(rounds_value, first >> log2_group, rounds, reducer, holds_groups);
+      join_nodes(rounds_value, first >> log2_group, rounds, reducer, Holds{*this, log2_group});
       value = rounds_value;
     }
   }
@@ -277,36 +277,35 @@ struct CudaReduce {
     }
   }
 
-  // The values of the block's warps, in lane 0 of each, to thread 0. `unit` numbers them.
-  template <class Holds>
-  __device__ void join_block(T& value, index_t unit, int warps, const Holds& holds) const {
-    if (warps == 1) return;
-    __shared__ alignas(T) char storage[most_warps * sizeof(T)];
+  // The values of the block's warps, each of 2^log2_nodes nodes, in lane 0 of each, to thread 0.
+  __device__ void join_block(T& value, index_t first_warp, int log2_nodes) const {
+    if (log2_warps == 0) return;
+    __shared__ alignas(T) char storage[sizeof(T) << log2_most_warps];
     T* const shared = reinterpret_cast<T*>(storage);
+    const int warps = 1 << log2_warps;
     if (threadIdx.x % warp_lanes == 0) shared[threadIdx.x / warp_lanes] = value;
     __syncthreads();
     if (threadIdx.x >= warp_lanes) return;
     if (static_cast<int>(threadIdx.x) < warps) value = shared[threadIdx.x];
-    join_nodes(value, unit, warps, reducer, holds);
+    join_nodes(value, first_warp, warps, reducer, Holds{*this, log2_nodes});
   }
 
-  // The partials of all blocks, each of `size` nodes, to partial[0]: rounds of 32, from one half of the
+  // The partials of all blocks, each of 2^log2_unit nodes, to partial[0]: rounds of 32, from one half of the
   // scratch memory to the other and back.
-  __device__ void join_partials(T* partial, index_t size) const {
+  __device__ void join_partials(T* partial, int log2_unit) const {
     T* from = partial;
     T* to = partial + gridDim.x;
-    index_t count = gridDim.x, unit = base / size;
+    index_t count = gridDim.x, unit = base >> log2_unit;
     const index_t warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;
     const index_t lane = threadIdx.x % warp_lanes;
     // Ranges that begin below zero end with two nodes, -1 and 0, which have no common parent.
     while (count > 1 && !(count == 2 && unit == -1)) {
-      const auto holds = [&](index_t a, index_t b) { return nodes.holds(a * size, b * size); };
       const index_t first_group = unit >> 5, last_group = ((unit + count - 1) >> 5) + 1;
       for (index_t group = first_group + warp; group < last_group; group += warps) {
         const index_t k = group * warp_lanes + lane - unit;
         T value;
         if (k >= 0 && k < count) value = from[k];
-        join_nodes(value, group * warp_lanes, warp_lanes, reducer, holds);
+        join_nodes(value, group * warp_lanes, warp_lanes, reducer, Holds{*this, log2_unit});
         if (lane == 0) to[group - first_group] = value;
       }
       __syncthreads();
@@ -315,7 +314,7 @@ struct CudaReduce {
       to = previous;
       count = last_group - first_group;
       unit = first_group;
-      size *= warp_lanes;
+      log2_unit += 5;
     }
     if (threadIdx.x == 0) {
       T whole = from[0];

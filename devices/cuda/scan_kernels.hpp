@@ -1,7 +1,7 @@
-// The kernels of scans. Blocks of 512 items, as on every device, a warp each:
+// The kernels of scans whose order of joins matters. Blocks of 512 items, as on every device, a warp each:
 //
 //   totals  the sum of each block
-//   carries the sum of all before each block, one after the other; for integers in parallel
+//   carries the sum of all before each block, one after the other
 //   final   calls the kernel with the prefix of each item
 //
 // A warp goes over its block in steps of 32 items, scanning the contributions of a step by shuffles; totals
@@ -44,8 +44,7 @@ struct CudaScan {
   }
 
   // One thread block. Its first warp makes the carries of one stage, while the others write those of the
-  // stage before and read the totals of the next. Parallel = the order of joins does not matter.
-  template <bool Parallel>
+  // stage before and read the totals of the next.
   __device__ void make_carries() const {
     __shared__ alignas(T) char storage[3 * stage_size * sizeof(T)];
     T* const stages = reinterpret_cast<T*>(storage);
@@ -57,10 +56,7 @@ struct CudaScan {
     T carry = start;
     for (index_t s = -1; s <= stage_count; ++s) {
       if (threadIdx.x < warp_lanes) {
-        if (s >= 0 && s < stage_count) {
-          if constexpr (Parallel) scan_stage(buffer(s), size_of(s), carry);
-          else if (threadIdx.x == 0) chain_stage(buffer(s), size_of(s), carry);
-        }
+        if (s >= 0 && s < stage_count && threadIdx.x == 0) chain_stage(buffer(s), size_of(s), carry);
       } else {
         const int thread = static_cast<int>(threadIdx.x) - warp_lanes;
         const int threads = static_cast<int>(blockDim.x) - warp_lanes;
@@ -188,27 +184,6 @@ struct CudaScan {
         sum = below;
       }
     }
-  }
-
-  // Exclusive scan of the stage by one warp.
-  __device__ void scan_stage(T* stage, int count, T& carry) const {
-    const int lane = static_cast<int>(threadIdx.x % warp_lanes);
-    T running = carry;
-    for (int from = 0; from < count; from += warp_lanes) {
-      const int here = count - from < warp_lanes ? count - from : warp_lanes;
-      T sum;
-      reducer.init(sum);
-      if (lane < here) sum = stage[from + lane];
-      inclusive(sum);
-      T before, prefix = running;
-      value_from_below(before, sum, 1);
-      if (lane > 0) reducer.join(prefix, before);
-      if (lane < here) stage[from + lane] = prefix;
-      T step;
-      value_of_lane(step, sum, here - 1);
-      reducer.join(running, step);
-    }
-    carry = running;
   }
 };
 

@@ -11,11 +11,11 @@
 #include <set>
 #include <unordered_map>
 
-#include <strata/core/config.hpp>
+#include <strata/devices/cuda/heap.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
-class SlabHeap {
+class SlabHeap final : public DeviceHeap {
  public:
   /// Where slabs come from. `take` returns null where there is no memory; neither throws.
   struct Source {
@@ -23,25 +23,25 @@ class SlabHeap {
     void (*give)(void* context, void* slab, std::size_t bytes);
     void* context;
   };
-  /// Addresses are multiples of this many bytes.
-  static constexpr std::size_t alignment = 512;
   /// Slabs are at least this large, while the limit allows it, and multiples of `slab_unit`.
   static constexpr std::size_t slab_bytes = std::size_t{64} << 20;
   static constexpr std::size_t slab_unit = std::size_t{2} << 20;
 
   /// Takes at most `limit` bytes of slabs; 0: as many as the source gives.
   explicit SlabHeap(const Source& source, std::size_t limit = 0) : source_(source), limit_(limit) {}
-  ~SlabHeap();
+  ~SlabHeap() override;
   SlabHeap(const SlabHeap&) = delete;
   SlabHeap& operator=(const SlabHeap&) = delete;
 
   /// At least one byte; null where neither a free block nor a new slab will do.
-  [[nodiscard]] void* allocate(std::size_t bytes);
-  void release(void* address);
+  [[nodiscard]] void* allocate(std::size_t bytes) override;
+  void release(void* address) override;
+  void forget(void* address) override { release(address); }  // slabs stay
   /// Gives slabs without a live block back, the largest first, while more than `keep` bytes are held. Returns
   /// the bytes given back.
-  std::size_t trim(std::size_t keep);
-  void set_limit(std::size_t bytes) { limit_ = bytes; }
+  std::size_t trim(std::size_t keep) override;
+  void set_limit(std::size_t bytes) override { limit_ = bytes; }
+  HeapStatistics statistics() const override { return {held_, used_, peak_, limit_, slabs(), blocks()}; }
 
   std::size_t limit() const { return limit_; }
   std::size_t held() const { return held_; }  ///< bytes of all slabs
@@ -49,8 +49,7 @@ class SlabHeap {
   std::size_t peak() const { return peak_; }
   std::size_t slabs() const { return slabs_.size(); }
   std::size_t blocks() const { return live_.size(); }
-  /// Of a live block.
-  std::size_t bytes_of(void* address) const { return live_.at(address)->second.bytes; }
+  std::size_t bytes_of(void* address) const override { return live_.at(address)->second.bytes; }
   std::size_t largest_free() const { return by_size_.empty() ? 0 : by_size_.rbegin()->first; }
 
  private:

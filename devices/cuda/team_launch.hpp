@@ -33,27 +33,21 @@ struct CudaTeamLaunch {
                            const Reducer& reducer, const Finish& finish) {
     using Work = CudaTeamContribute<Body, Reducer>;
     using Nodes = RangeNodes<CudaJoinContributions<Reducer>>;
-    using Join = CudaReduce<Nodes, Reducer, Finish>;
+    using Join = CudaReduceLaunch<Nodes, Reducer, Finish>;
     using T = typename Reducer::value_type;
     const index_t teams = shape.teams();
     CudaQueue& queue = cuda_queue_for(info, Finish::waits);
     CudaTeamKernel& kernel = team_kernel<&cuda_run<ParametersOf<Work>>>();
-    CudaTeamKernel& join_kernel = team_kernel<&cuda_run<ParametersOf<Join>>>();
     const CudaTeamPlan plan = cuda_plan_teams(queue, kernel, info, shape);
     CudaLaunch launch(queue, EventKind::BeginReduce, info, teams);
 
-    // Eight warps a block where values fit, a node of 512 teams each; more nodes a warp where a grid would be
-    // too large.
+    // A node is 512 teams.
     const index_t nodes = reduction_blocks(0, teams).last;
-    constexpr int log2_warps = Join::most_warps >= 8 ? 3 : 0;
-    int log2_nodes = 0;
-    while (log2_nodes < 10 && (nodes >> (log2_nodes + log2_warps)) > most_join_blocks) ++log2_nodes;
-    const int log2_group = log2_nodes < 5 ? log2_nodes : 5;
-    const int log2_block = log2_nodes + log2_warps;
-    const index_t grid = nodes > 0 ? ((nodes - 1) >> log2_block) + 1 : 1;
+    Nodes contributed{{reducer, nullptr}, 0, teams, 0, nodes};
+    Join join(queue, contributed, nodes, cuda_kernel_on(queue, Join::kernel()).waits_itself);
 
     // In one piece of scratch memory: the joining kernel's partials, the contributions, the teams' level 1.
-    const std::size_t partial_bytes = padded(2 * static_cast<std::size_t>(grid) * sizeof(T));
+    const std::size_t partial_bytes = padded(join.scratch_bytes());
     const std::size_t contribution_bytes = padded(static_cast<std::size_t>(teams) * sizeof(T));
     const CudaScratch scratch = launch.scratch(partial_bytes + contribution_bytes + plan.all_slots());
     T* const contributions = reinterpret_cast<T*>(static_cast<char*>(scratch.partials) + partial_bytes);
@@ -64,32 +58,11 @@ struct CudaTeamLaunch {
           launch, Work{body, reducer, league_of(shape, plan, slots), contributions, launch.check()});
       launch.run(kernel.kernel, plan.grid, &parameters);
     }
-    CudaHostSlot host{};
-    if constexpr (Finish::waits) host = launch.host_slot(sizeof(T));
-      // The rest begins at zero, and is said by name.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
-    Join join{Nodes{{reducer, contributions}, 0, teams, 0, nodes}, reducer, finish};
-#pragma GCC diagnostic pop
-    join.log2_group = log2_group;
-    join.log2_rounds = log2_nodes - log2_group;
-    join.scratch = scratch;
-    join.host = host;
-    join.check = launch.check();
-    const auto parameters = parameters_of(launch, join);
-    launch.run(join_kernel.kernel,
-               CudaGrid{{static_cast<unsigned>(grid), 1, 1}, {warp_lanes << log2_warps, 1, 1}, 0, 1},
-               &parameters);
-    if constexpr (Finish::waits) {
-      T value;
-      launch.wait_for_value(host, &value, sizeof(T));
-      finish.on_host(value);
-    }
+    contributed.body.contributions = contributions;
+    join.run(launch, scratch, reducer, finish);
   }
 
  private:
-  static constexpr index_t most_join_blocks = 2048;
-
   template <auto Function>
   static CudaTeamKernel& team_kernel() {
     static CudaTeamKernel kernel{{reinterpret_cast<const void*>(Function), {}}, {}};

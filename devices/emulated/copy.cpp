@@ -99,16 +99,21 @@ void EmulatedQueue::copy(const CopySide& destination, const CopySide& source, st
     work.run = [=, pieces = std::move(pieces)] { copy_pieces(d, s, pieces); };
   }
 
-  Platform& platform = Platform::get();
-  const std::lock_guard lock(platform.mutex);
-  require_instance();
-  platform.timeline.copy(core_->time, from, to, bytes_of(destination, element_bytes), destination.label);
-  if (platform.fails(emulated::Fault::Copy))
-    work.run = [what = std::string("copy of \"") + source.label + "\" in " + describe_space(source.space) +
-                       " to \"" + destination.label + "\" in " + describe_space(destination.space)] {
-      throw CopyError(what + " failed (failure injected); the destination is unchanged");
-    };
-  core_->enqueue(work);
+  const std::size_t bytes = bytes_of(destination, element_bytes);
+  TimeSpan time;
+  {
+    Platform& platform = Platform::get();
+    const std::lock_guard lock(platform.mutex);
+    require_instance();
+    time = platform.timeline.copy(core_->time, from, to, bytes, destination.label);
+    if (platform.fails(emulated::Fault::Copy))
+      work.run = [what = std::string("copy of \"") + source.label + "\" in " + describe_space(source.space) +
+                         " to \"" + destination.label + "\" in " + describe_space(destination.space)] {
+        throw CopyError(what + " failed (failure injected); the destination is unchanged");
+      };
+    core_->enqueue(work);
+  }
+  tell_time(destination.label, time, bytes);
 }
 
 void EmulatedQueue::fill(const CopySide& destination, const void* value, std::size_t element_bytes) {
@@ -124,11 +129,16 @@ void EmulatedQueue::fill(const CopySide& destination, const void* value, std::si
     fill_on_host(d, table->descriptor(), kept.data(), element_bytes);
   }};
 
-  Platform& platform = Platform::get();
-  const std::lock_guard lock(platform.mutex);
-  require_instance();
-  platform.timeline.copy(core_->time, here, here, bytes_of(destination, element_bytes), destination.label);
-  core_->enqueue(work);
+  const std::size_t size = bytes_of(destination, element_bytes);
+  TimeSpan time;
+  {
+    Platform& platform = Platform::get();
+    const std::lock_guard lock(platform.mutex);
+    require_instance();
+    time = platform.timeline.copy(core_->time, here, here, size, destination.label);
+    core_->enqueue(work);
+  }
+  tell_time(destination.label, time, size);
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

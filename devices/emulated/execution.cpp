@@ -63,7 +63,8 @@ void enqueue(EventKind kind, const LaunchInfo& info, const std::shared_ptr<Emula
   const int instance = target.index();
   const KernelScope scope(kind, info, "Emulated", instance, queue.id(), items);
   // The caller's label may not live as long as the work.
-  const HookEvent named{.kind = kind, .label = info.label, .kernel_type = info.kernel_type};
+  const HookEvent named{
+      .kind = kind, .label = info.label, .kernel_type = info.kernel_type, .tag_type = info.tag_type};
   const auto label = std::make_shared<const std::string>(kernel_name(named));
   queue.launch(label->c_str(), items, [owned, label, info, &target] {
     LaunchInfo kept = info;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <strata/core/allocation_report.hpp>
+#include <strata/core/device_fence.hpp>
 #include <strata/core/error.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/devices/emulated/device.hpp>
@@ -72,6 +73,7 @@ Platform::Platform()
     : config(emulated::default_config()), timeline(make_timeline(config)), process_(getpid()) {
   memory = std::make_unique<EmulatedMemory>(static_cast<std::size_t>(config.capacity), config.count);
   at_end([]() noexcept { Platform::get().end(); });
+  at_fence("Emulated", []() noexcept { Platform::get().drain(); });
 }
 
 bool Platform::forked() const { return getpid() != process_; }
@@ -89,6 +91,13 @@ void Platform::end() noexcept {
   for (const auto& core : all) core->join();
   const std::lock_guard lock(instances_mutex);
   for (const auto& each : instances_) each->stop_threads();
+}
+
+void Platform::drain() noexcept {
+  if (forked() || emulated_offset != 0) return;
+  const PendingWork work = pending_work();
+  for (const auto& [core, number] : work.numbers) core->wait_until_finished(number);
+  host_wait_until(work.end);
 }
 
 // ---- configuration

@@ -70,6 +70,9 @@ class Platform {
   Moment moment();
   void host_wait_until(Moment moment);
 
+  /// Waits for all work of all instances; errors stay with their queues. Returns at once inside a kernel.
+  void drain() noexcept;
+
   /// Whether this is a child of fork(): it has neither the threads nor memory of its own.
   bool forked() const;
 

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include <strata/core/error.hpp>
+#include <strata/core/hooks.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/devices/emulated/event.hpp>
 #include <strata/devices/emulated/instance.hpp>
@@ -81,11 +82,29 @@ void EmulatedQueue::launch(const char* label, index_t items, std::function<void(
     throw KernelError("kernel " + name + " on Emulated{" + std::to_string(index) +
                       "} failed (failure injected); it did not run");
   }};
-  Platform& platform = Platform::get();
-  const std::lock_guard lock(platform.mutex);
-  require_instance();
-  platform.timeline.kernel(core_->time, static_cast<double>(items) * platform.config.seconds_per_item, label);
-  core_->enqueue(platform.fails(emulated::Fault::Kernel) ? failure : work);
+  TimeSpan time;
+  {
+    Platform& platform = Platform::get();
+    const std::lock_guard lock(platform.mutex);
+    require_instance();
+    const double seconds = static_cast<double>(items) * platform.config.seconds_per_item;
+    time = platform.timeline.kernel(core_->time, seconds, label);
+    core_->enqueue(platform.fails(emulated::Fault::Kernel) ? failure : work);
+  }
+  tell_time(label, time);
+}
+
+void EmulatedQueue::tell_time(const char* label, TimeSpan time, std::size_t bytes) const {
+  if (!hooks_active()) return;
+  emit({.kind = EventKind::DeviceTime,
+        .label = label,
+        .device = "Emulated",
+        .instance = core_->instance(),
+        .queue = core_->id(),
+        .bytes = bytes,
+        .value = "virtual time",
+        .begin_seconds = time.start,
+        .end_seconds = time.end});
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

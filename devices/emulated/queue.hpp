@@ -38,6 +38,8 @@ class EmulatedQueue final : public QueueState {
   int place(const CopySide& side) const;
   char* address(const CopySide& side) const;
   void require_instance() const;
+  // Tells the listeners when a kernel or copy runs in virtual time. Platform::mutex is not held.
+  void tell_time(const char* label, TimeSpan time, std::size_t bytes = 0) const;
 
   EmulatedInstance& instance_;
   std::shared_ptr<QueueCore> core_;

@@ -50,6 +50,11 @@ struct Total {
   STRATA_FUNCTION void operator()(index_t i, auto x, double& sum) const { sum += x(i); }
 };
 
+struct Sweep {};
+struct TaggedFill {
+  STRATA_FUNCTION void operator()(Sweep, index_t i, auto x) const { x(i) = 2.0 * static_cast<double>(i); }
+};
+
 template <class D>
 class Hooks : public ::testing::Test {
  protected:
@@ -151,6 +156,98 @@ TYPED_TEST(Hooks, FencesAreSeenWithTheirLabel) {
   EXPECT_EQ(begin[0].device, TypeParam::name);
   EXPECT_EQ(begin[1].label, "the end");
   EXPECT_EQ(begin[0].event.id, end[0].event.id);
+}
+
+TYPED_TEST(Hooks, TheZeroingOfANewArrayIsSeenAndThatOfAnUninitializedOneIsNot) {
+  Recorder recorder;
+
+  const auto x = strata::create<typename TestFixture::A>("x", 50);
+  const auto y = strata::create<typename TestFixture::A>("y", 50, strata::uninitialized);
+
+  const auto begin = recorder.of(EventKind::BeginInitialize), end = recorder.of(EventKind::EndInitialize);
+  ASSERT_EQ(begin.size(), 1u);
+  ASSERT_EQ(end.size(), 1u);
+  EXPECT_EQ(begin[0].label, "x");
+  EXPECT_EQ(begin[0].event.bytes, 400u);
+  EXPECT_EQ(begin[0].device, TypeParam::name);
+  EXPECT_EQ(begin[0].event.id, end[0].event.id);
+}
+
+TYPED_TEST(Hooks, AReplayOfAGraphIsOneEventAndItsRecordingIsNone) {
+  const auto x = strata::create<typename TestFixture::A>("x", 50);
+  const auto y = strata::create<typename TestFixture::A>("y", 50);
+  const strata::Queue<TypeParam> queue;
+  Recorder recorder;
+
+  const auto graph = strata::record(queue, [&] {
+    strata::parallel_for("fill", strata::on(queue), 50, strata::with(Fill{}, x));
+    strata::deep_copy(queue, y, x);
+  });
+  const std::size_t recorded =
+      recorder.of(EventKind::BeginFor).size() + recorder.of(EventKind::BeginCopy).size();
+  graph.launch(queue);
+  graph.launch(queue);
+  queue.wait();
+
+  const auto begin = recorder.of(EventKind::BeginGraph), end = recorder.of(EventKind::EndGraph);
+  EXPECT_EQ(recorded, 0u);
+  ASSERT_EQ(begin.size(), 2u);
+  ASSERT_EQ(end.size(), 2u);
+  EXPECT_EQ(begin[0].label, "graph of " + std::to_string(graph.size()) + " operations");
+  EXPECT_EQ(begin[0].event.items, graph.size());
+  EXPECT_EQ(begin[0].device, TypeParam::name);
+  EXPECT_EQ(begin[0].event.queue, queue.state().id());
+  EXPECT_EQ(begin[1].event.id, end[1].event.id);
+  EXPECT_EQ(recorder.of(EventKind::BeginFor).size(), 0u);
+  EXPECT_EQ(recorder.of(EventKind::BeginCopy).size(), 0u);
+}
+
+TYPED_TEST(Hooks, WorkBehindAGraphIsSeenAgain) {
+  const auto x = strata::create<typename TestFixture::A>("x", 50);
+  const strata::Queue<TypeParam> queue;
+  Recorder recorder;
+
+  strata::record(queue, [&] {
+    strata::parallel_for(strata::on(queue), 50, strata::with(Fill{}, x));
+  }).launch(queue);
+  strata::parallel_for("behind", strata::on(queue), 50, strata::with(Fill{}, x));
+  queue.wait();
+
+  ASSERT_EQ(recorder.of(EventKind::BeginFor).size(), 1u);
+  EXPECT_EQ(recorder.of(EventKind::BeginFor)[0].label, "behind");
+}
+
+TYPED_TEST(Hooks, KernelsWithATagAreNamedWithIt) {
+  const auto x = strata::create<typename TestFixture::A>("x", 50);
+  Recorder recorder;
+
+  strata::parallel_for(strata::tagged<Sweep>(50), strata::with(TaggedFill{}, x));
+
+  ASSERT_EQ(recorder.of(EventKind::BeginFor).size(), 1u);
+  const std::string name = recorder.of(EventKind::BeginFor)[0].name;
+  EXPECT_NE(name.find("TaggedFill/"), std::string::npos) << name;
+  EXPECT_NE(name.find("Sweep"), std::string::npos) << name;
+}
+
+TEST(HooksOfRegions, SectionsKeepTheirNumber) {
+  Recorder recorder;
+  {
+    strata::Section section("assembly");
+    section.start();
+    section.stop();
+    section.start();
+    section.stop();
+  }
+
+  ASSERT_EQ(recorder.seen.size(), 6u);
+  EXPECT_EQ(recorder.seen[0].event.kind, EventKind::CreateSection);
+  EXPECT_EQ(recorder.seen[3].event.kind, EventKind::StartSection);
+  EXPECT_EQ(recorder.seen[4].event.kind, EventKind::StopSection);
+  EXPECT_EQ(recorder.seen[5].event.kind, EventKind::DestroySection);
+  for (const auto& seen : recorder.seen) {
+    EXPECT_EQ(seen.label, "assembly");
+    EXPECT_EQ(seen.event.id, recorder.seen[0].event.id);
+  }
 }
 
 TEST(HooksOfRegions, RegionsNestAndMarksAreSeen) {

@@ -98,6 +98,10 @@ TEST_F(SettingsOptionsTest, AValueThatDoesNotFitSaysNameValueOriginAndWhatIsExpe
             "the setting emulated_host_bandwidth cannot be \"0\" (from the command line, "
             "--strata-emulated-host-bandwidth); expected a number from 0.001 to 1000000");
   EXPECT_TRUE(contains(message_for({"--strata-device="}), "expected text that is not empty"));
+  for (const char* value : {"slab", "", ", ", "slabs, async"})
+    EXPECT_EQ(message_for({std::string("--strata-cuda-allocator=") + value}),
+              std::string("the setting cuda_allocator cannot be \"") + value +
+                  "\" (from the command line, --strata-cuda-allocator); expected one of slabs, async");
 }
 
 TEST_F(SettingsOptionsTest, AnOptionWithoutItsValueIsAnError) {

@@ -28,7 +28,7 @@ TEST_F(SettingsTest, HaveTheirDefaultsWhereNobodyDecides) {
   EXPECT_EQ(now.threads, 0);
   EXPECT_TRUE(now.pin);
   EXPECT_EQ(now.spin_us, 50);
-  EXPECT_EQ(now.device, "all");
+  EXPECT_EQ(now.device, "default");
   EXPECT_EQ(now.emulated_count, 2);
   EXPECT_EQ(now.emulated_capacity, strata::index_t{8} << 30);
   EXPECT_EQ(now.emulated_threads, 2);
@@ -37,6 +37,7 @@ TEST_F(SettingsTest, HaveTheirDefaultsWhereNobodyDecides) {
   EXPECT_EQ(now.emulated_memory_bandwidth, 2000);
   EXPECT_EQ(now.emulated_copy_latency_us, 10);
   EXPECT_EQ(now.emulated_launch_latency_us, 5);
+  EXPECT_EQ(now.cuda_allocator, "slabs");
   EXPECT_FALSE(now.print_config);
   for (const strata::SettingDescription& setting : strata::describe_settings())
     EXPECT_EQ(setting.source, SettingSource::BuiltIn) << setting.name;

@@ -1,4 +1,5 @@
-// The memories of GPUs: the pool's books, its limit, what waits in quarantine, pinned and managed arrays.
+// The memories of GPUs: the books of what arrays hold, the limit, what waits in quarantine, pinned and
+// managed arrays. CTest runs these tests once with Strata's slabs and once with CUDA's pool.
 #include <cstring>
 
 #include <cuda_runtime_api.h>
@@ -27,16 +28,49 @@ struct Slow {
 TEST(CudaMemory, BooksWhatArraysHoldAndReusesWhatWasFreed) {
   const auto before = cuda::memory_statistics(Cuda{});
   const double* address = nullptr;
+  std::size_t held = 0;
   {
     const auto x = create<Array>("x", 1 << 20);
     address = x.data();
     const auto with_x = cuda::memory_statistics(Cuda{});
     EXPECT_EQ(with_x.used - before.used, std::size_t{8} << 20);
     EXPECT_EQ(with_x.blocks - before.blocks, 1U);
+    held = with_x.held;
+    if (settings().cuda_allocator == "async") wait(Cuda{});
   }
   const auto y = create<Array>("y", 1 << 20, uninitialized);
 
-  EXPECT_EQ(y.data(), address);
+  if (settings().cuda_allocator == "slabs") EXPECT_EQ(y.data(), address);
+  EXPECT_EQ(cuda::memory_statistics(Cuda{}).held, held);
+}
+
+TEST(CudaMemory, ComesFromWhereTheSettingSays) {
+  const auto x = create<Array>("x", 1 << 20);
+  const auto now = cuda::memory_statistics(Cuda{});
+  std::uint64_t pooled = 0;
+  cudaMemPool_t pool = nullptr;
+  ASSERT_EQ(cudaDeviceGetDefaultMemPool(&pool, 0), cudaSuccess);
+  ASSERT_EQ(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &pooled), cudaSuccess);
+
+  if (settings().cuda_allocator == "async") {
+    EXPECT_GE(pooled, now.used);
+    EXPECT_EQ(now.slabs, 0U);
+  } else {
+    EXPECT_EQ(pooled, 0U);
+    EXPECT_GE(now.slabs, 1U);
+  }
+  EXPECT_GE(now.held, now.used);
+}
+
+TEST(CudaMemory, TrimGivesBackWhatArraysHeld) {
+  { const auto x = create<Array>("x", 1 << 24); }
+  wait(Cuda{});
+  const std::size_t held = cuda::memory_statistics(Cuda{}).held;
+
+  const std::size_t given = cuda::trim(Cuda{});
+
+  EXPECT_GE(given, std::size_t{1} << 27);
+  EXPECT_EQ(cuda::memory_statistics(Cuda{}).held, held - given);
 }
 
 TEST(CudaMemory, ALimitMakesAllocationsFailWithTheLargestArraysNamed) {
@@ -89,6 +123,93 @@ TEST(CudaMemory, PinnedAndManagedArraysAreReachedByHostAndKernels) {
   EXPECT_EQ(managed(999), 2);
   EXPECT_EQ(pinned(3), 5);
   EXPECT_EQ(pinned(4), 0);
+}
+
+// ---- Hints for managed memory
+
+using Managed = MDArray<double, CudaManaged, rank<2>>;
+
+struct AddOne {
+  STRATA_FUNCTION void operator()(index_t i, auto x) const {
+    for (int j = 0; j < x.extent(1); ++j) x(i, j) += 1;
+  }
+};
+
+TEST(CudaManagedHints, WhatIsPrefetchedToTheGpuAndBackIsTheSame) {
+  const auto x = create<Managed>("x", 1000, 300);
+  for (int i = 0; i < 1000; ++i)
+    for (int j = 0; j < 300; ++j) x(i, j) = 1000 * i + j;
+  const Queue<Cuda> queue;
+
+  const bool taken = cuda::prefetch(x, Cuda{}, queue);
+  parallel_for(on(queue), 1000, with(AddOne{}, x));
+  EXPECT_EQ(cuda::prefetch(x, Serial{}, queue), taken);
+  queue.wait();
+
+  for (int i = 0; i < 1000; ++i)
+    for (int j = 0; j < 300; ++j) ASSERT_EQ(x(i, j), 1000 * i + j + 1);
+}
+
+// Where the last prefetch of a range put it: the number of a GPU, cudaCpuDeviceId for the host.
+int last_prefetch(const void* begin, std::size_t bytes) {
+  int place = -77;
+  EXPECT_EQ(
+      cudaMemRangeGetAttribute(&place, sizeof place, cudaMemRangeAttributeLastPrefetchLocation, begin, bytes),
+      cudaSuccess);
+  return place;
+}
+
+TEST(CudaManagedHints, PrefetchMovesThePartThatTheViewShows) {
+  const auto x = create<Managed>("x", 1 << 16, 8);  // a column has 512 KiB, whole pages
+  const std::size_t column = sizeof(double) << 16;
+  if (!cuda::prefetch(x, Serial{})) GTEST_SKIP() << "this system takes no hints";
+
+  ASSERT_TRUE(cuda::prefetch(subview(x, strata::all, range(2, 4)), Cuda{}));
+  wait(Cuda{});
+
+  EXPECT_EQ(last_prefetch(&x(0, 0), column), cudaCpuDeviceId);
+  EXPECT_EQ(last_prefetch(&x(0, 2), 2 * column), 0);
+  EXPECT_EQ(last_prefetch(&x(0, 4), 4 * column), cudaCpuDeviceId);
+}
+
+TEST(CudaManagedHints, AdviceIsInForceUntilItsOpposite) {
+  const auto x = create<Managed>("x", 1 << 16, 8);
+  deep_copy(x, 2.0);
+  const auto read_mostly = [&] {
+    int value = -1;
+    EXPECT_EQ(cudaMemRangeGetAttribute(&value, sizeof value, cudaMemRangeAttributeReadMostly, x.data(),
+                                       sizeof(double) << 19),
+              cudaSuccess);
+    return value;
+  };
+  if (!cuda::advise(x, cuda::Advice::ReadMostly)) GTEST_SKIP() << "this system takes no hints";
+  EXPECT_EQ(read_mostly(), 1);
+  EXPECT_TRUE(cuda::advise(x, cuda::Advice::NotReadMostly));
+  EXPECT_EQ(read_mostly(), 0);
+  for (const auto advice : {cuda::Advice::PreferredLocation, cuda::Advice::NoPreferredLocation,
+                            cuda::Advice::AccessedBy, cuda::Advice::NotAccessedBy}) {
+    EXPECT_TRUE(cuda::advise(x, advice, Cuda{}));
+    EXPECT_TRUE(cuda::advise(x, advice, Serial{}));
+  }
+
+  parallel_for(1 << 16, with(AddOne{}, x));
+  wait(Cuda{});
+  EXPECT_EQ(x(0, 0), 3);
+  EXPECT_EQ(x((1 << 16) - 1, 7), 3);
+}
+
+TEST(CudaManagedHints, NullAndEmptyArraysNeedNone) {
+  EXPECT_NO_THROW(cuda::prefetch(Managed(), Cuda{}));
+  EXPECT_NO_THROW(cuda::prefetch(create<Managed>("empty", 0, 3), Cuda{}));
+  EXPECT_NO_THROW(cuda::advise(Managed(), cuda::Advice::ReadMostly));
+}
+
+TEST(CudaManagedHints, APrefetchCannotBeRecorded) {
+  const auto x = create<Managed>("x", 1000, 300);
+  const Queue<Cuda> queue;
+  if (!cuda::prefetch(x, Serial{}, queue)) GTEST_SKIP() << "this system takes no hints";
+
+  EXPECT_THROW(static_cast<void>(record(queue, [&] { cuda::prefetch(x, Cuda{}, queue); })), Error);
 }
 
 TEST(CudaQueues, WorkOnAnAdoptedStreamIsInItsOrder) {

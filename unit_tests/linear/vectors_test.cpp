@@ -154,6 +154,80 @@ TYPED_TEST(LinearVectors, VectorsMayBeRowsAndColumnsOfAnArray) {
   EXPECT_EQ(linear::dot(subview(table, 17, strata::all), subview(table, 18, strata::all)), 1 + 49 + 49);
 }
 
+// Parts that are small integers: sums are exact in every order.
+template <class T>
+T gaussian_integer(index_t i) {
+  return T(static_cast<float>(mix(static_cast<std::uint64_t>(i)) % 9) - 4,
+           static_cast<float>(mix(static_cast<std::uint64_t>(i) + 77777) % 9) - 4);
+}
+
+template <class T, class D>
+void expect_dots_and_norms_of_complex_numbers() {
+  using Real = typename T::value_type;
+  for (const index_t n : loop_sizes) {
+    const auto x = make_vector<T, D>(n, gaussian_integer<T>);
+    const auto y = make_vector<T, D>(n, [](index_t i) { return gaussian_integer<T>(i + 4099); });
+    const auto in_value = create_value<Value<T, D>>();
+    const auto norm_in_value = create_value<Value<Real, D>>(), twice_norm = create_value<Value<Real, D>>();
+    T dot_product{};
+    Real squares{};
+    for (index_t i = 0; i < n; ++i) {
+      dot_product += conj(gaussian_integer<T>(i)) * gaussian_integer<T>(i + 4099);
+      squares += norm(gaussian_integer<T>(i));
+    }
+
+    const T returned = linear::dot(x, y);
+    linear::dot(x, y, in_value, linear::Backend::Vendor);
+    const Real length = linear::norm2(x);
+    linear::norm2(x, norm_in_value);
+    linear::norm2(x, StoreDouble<Value<Real, D>>{twice_norm});
+
+    ASSERT_EQ(returned, dot_product) << n;
+    ASSERT_EQ(value_of(in_value), dot_product) << n;
+    ASSERT_EQ(length, std::sqrt(squares)) << n;
+    ASSERT_NEAR(value_of(norm_in_value), length, 1e-6 * length) << n;
+    ASSERT_NEAR(value_of(twice_norm), 2 * length, 2e-6 * length) << n;
+  }
+}
+
+TYPED_TEST(LinearVectors, DotConjugatesTheFirstOfTwoComplexVectorsAndNormsAreReal) {
+  expect_dots_and_norms_of_complex_numbers<strata::complex<float>, TypeParam>();
+  expect_dots_and_norms_of_complex_numbers<strata::complex<double>, TypeParam>();
+}
+
+TYPED_TEST(LinearVectors, ComplexVectorsTakeRealAndComplexCoefficients) {
+  using D = TypeParam;
+  using Z = strata::complex<double>;
+  const auto x = make_vector<Z, D>(1021, gaussian_integer<Z>);
+  const auto y = make_vector<Z, D>(1021, [](index_t i) { return gaussian_integer<Z>(i + 5); });
+  const auto z = make_vector<Z, D>(1021, gaussian_integer<Z>);
+  const auto i_value = create_value<Value<Z, D>>();
+  deep_copy(i_value, Z(0, 1));
+
+  linear::axpy(Z(1, -2), x, y);     // y + (1 - 2i) x
+  linear::axpby(2, x, i_value, y);  // i y + (4 + i) x
+  linear::copy(y, z);
+  linear::scale(-0.5, y);
+
+  const auto ys = values_of(y), zs = values_of(z);
+  for (index_t k = 0; k < 1021; ++k) {
+    const Z expected = Z(0, 1) * gaussian_integer<Z>(k + 5) + Z(4, 1) * gaussian_integer<Z>(k);
+    ASSERT_EQ(zs[static_cast<std::size_t>(k)], expected) << k;
+    ASSERT_EQ(ys[static_cast<std::size_t>(k)], -0.5 * expected) << k;
+  }
+}
+
+TYPED_TEST(LinearVectors, DotConjugatesWhatIsReadAtomically) {
+  using D = TypeParam;
+  using Z = strata::complex<double>;
+  const auto x = make_vector<Z, D>(100, gaussian_integer<Z>);
+
+  const Z found = linear::dot(atomic(x), x);
+
+  EXPECT_EQ(found.imag(), 0);
+  EXPECT_EQ(found, linear::dot(x, x));
+}
+
 TYPED_TEST(LinearVectors, VectorsOfDifferentLengthsAreAnError) {
   const auto x = make_vector<double, TypeParam>(10, small_number);
   const auto y = make_vector<double, TypeParam>(11, small_number);

@@ -1,0 +1,116 @@
+// visit_device: a program that chooses its device when it runs, by name.
+//
+//   template <class Device> int run(const Device& device);          // the program, for any device
+//   return visit_device([](auto device) { return run(device); });   // the one of --strata-device
+//
+// The names are those of the device types, in letters of either case, and for an instance other than the
+// first its number: "threads", "Cuda", "Cuda:1" or "Cuda{1}". "" and "default" are the best device that is
+// there: Cuda on a machine with a GPU, else Threads.
+//
+// The function is compiled for every device of the list, by default those of the build: as in every file,
+// Cuda is among them only where nvcc compiles it (strata_add_kernels). A shorter list compiles faster:
+// visit_device<DeviceList<Threads, Cuda>>(...). Kernels that are lambdas are not for the generic lambda
+// itself (nvcc refuses them there); call a function from it.
+#pragma once
+
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <strata/algorithms/device_list.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+namespace detail {
+
+/// What choosing needs to know of a device type.
+struct ListedDevice {
+  const char* name;
+  int (*count)();
+  void (*require)(int instance);  // throws NoSuchDevice where there is no such instance
+};
+struct DeviceChoice {
+  int type;  // in the list
+  int instance;
+};
+
+/// Throws NoSuchDevice, with what there is, where `name` is no device of the list and machine.
+DeviceChoice choose_device(const std::string& name, const ListedDevice* list, int size);
+/// The one of the setting `device`; errors name the setting.
+DeviceChoice choose_device_of_setting(const ListedDevice* list, int size);
+std::vector<std::string> names_of_devices(const ListedDevice* list, int size);
+
+template <class D>
+int count_of() {
+  return D::count();
+}
+template <class D>
+void require_instance(int instance) {
+  static_cast<void>(D(instance));
+}
+
+template <class First, class... Others>
+struct CommonResult : std::common_type<First, Others...> {};
+template <class First, class... Others>
+requires(std::is_same_v<First, Others>&&...) struct CommonResult<First, Others...> {
+  using type = First;
+};
+
+template <class F, class... D>
+concept HasCommonResult = requires {
+  typename CommonResult<decltype(std::declval<F&>()(std::declval<D>()))...>::type;
+};
+
+template <class Devices>
+struct DeviceDispatch;
+template <class... D>
+struct DeviceDispatch<DeviceList<D...>> {
+  static constexpr int size = sizeof...(D);
+  static_assert(size > 0, "strata: visit_device: the list of devices is empty");
+  static constexpr ListedDevice list[] = {{D::name, count_of<D>, require_instance<D>}...};
+
+  template <class F>
+  static decltype(auto) visit(DeviceChoice choice, F& f) {
+    static_assert(HasCommonResult<F, D...>,
+                  "strata: visit_device: what the function returns for the devices has no common type");
+    if constexpr (HasCommonResult<F, D...>)
+      return call<typename CommonResult<decltype(f(std::declval<D>()))...>::type, F, D...>(choice, f);
+  }
+
+ private:
+  template <class R, class F, class First, class... Others>
+  static R call(DeviceChoice choice, F& f) {
+    if constexpr (sizeof...(Others) > 0)
+      if (choice.type > 0) return call<R, F, Others...>({choice.type - 1, choice.instance}, f);
+    return static_cast<R>(f(First(choice.instance)));
+  }
+};
+
+}  // namespace detail
+
+/// Calls f(device) with the device of that name, and returns what f does (the common type, where that differs
+/// between devices). NoSuchDevice, which lists what there is, for an unknown name, a device that this build
+/// or file does not have, and an instance that this machine does not have.
+template <class Devices = AllDevices, class F>
+decltype(auto) visit_device(const std::string& name, F&& f) {
+  using Dispatch = detail::DeviceDispatch<Devices>;
+  return Dispatch::visit(detail::choose_device(name, Dispatch::list, Dispatch::size), f);
+}
+
+/// The same with the name that the setting `device` gives: option --strata-device, variable STRATA_DEVICE.
+template <class Devices = AllDevices, class F>
+requires(!std::is_convertible_v<F&&, std::string>) decltype(auto) visit_device(F&& f) {
+  using Dispatch = detail::DeviceDispatch<Devices>;
+  return Dispatch::visit(detail::choose_device_of_setting(Dispatch::list, Dispatch::size), f);
+}
+
+/// What visit_device finds on this machine: "Serial", "Threads", "Cuda:0", "Cuda:1" ...; numbered where there
+/// are several.
+template <class Devices = AllDevices>
+std::vector<std::string> device_names() {
+  using Dispatch = detail::DeviceDispatch<Devices>;
+  return detail::names_of_devices(Dispatch::list, Dispatch::size);
+}
+
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,35 @@
+// The names of the number types that the language lacks, for code that must tell them apart without knowing
+// them: complex.hpp and half.hpp say what they are.
+#pragma once
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+template <class T>
+class complex;
+
+template <class Format>
+class ShortFloat;
+
+namespace detail {
+struct Binary16;
+struct Brain16;
+}  // namespace detail
+
+/// IEEE 754 binary16: 11 significant bits, magnitudes up to 65504.
+using half_t = ShortFloat<detail::Binary16>;
+/// The upper half of a float: 8 significant bits, the range of float.
+using bfloat16_t = ShortFloat<detail::Brain16>;
+
+template <class T>
+inline constexpr bool is_complex_v = false;
+template <class T>
+inline constexpr bool is_complex_v<complex<T>> = true;
+
+template <class T>
+inline constexpr bool is_short_float_v = false;
+template <class Format>
+inline constexpr bool is_short_float_v<ShortFloat<Format>> = true;
+
+}  // namespace strata::inline STRATA_ABI

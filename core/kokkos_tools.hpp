@@ -1,0 +1,23 @@
+// Tells a library written for Kokkos Tools what happens, in the words of Kokkos.
+//
+// Callbacks come one at a time, under the lock of the listeners. A library that asks for it gets a fence of
+// all devices before the begin and the end of every kernel and region: its times are then those of the work,
+// and queues no longer overlap.
+#pragma once
+
+#include <string>
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI::detail::kokkos_tools {
+
+/// Loads the library, and tells it of all events from now on. Nothing but a warning on stderr if it cannot be
+/// loaded. At most once in a process.
+void start(const std::string& libraries, const std::string& arguments, const std::string& origin);
+bool started();
+/// Has the library print its help, if one is loaded.
+void print_help();
+/// The last call of the library.
+void finish();
+
+}  // namespace strata::inline STRATA_ABI::detail::kokkos_tools

@@ -1,0 +1,26 @@
+// A timeline of the program as a file that chrome://tracing and ui.perfetto.dev open: kernels, copies, graphs
+// and initialisations of arrays on one track for each queue, regions and waits on one for each thread, and
+// the bytes held of each memory.
+//
+// Times are those of the host's steady clock, from the start of the trace. On host devices they are the times
+// of the work. Of devices that work asynchronously they are those of the calls that enqueue it; what such a
+// device says of its own times (Emulated: its virtual time) is on tracks of its own, by its own clock.
+//
+// The file is written as the program goes, and is readable to there if the program ends by a signal or by
+// abort(); an exception that nobody catches completes it.
+#pragma once
+
+#include <string>
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// Begins a trace, in `file`; "%p" in it stands for the number of the process. Ends one that is under way.
+/// The setting `trace` does the same at the first use of Strata. A file that cannot be written is no error
+/// here: stderr says where the trace goes instead.
+void start_trace(const std::string& file);
+/// Completes the file. The end of the runtime does so too.
+void stop_trace();
+
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,105 @@
+// Launches of reductions: how many blocks and warps, and how many nodes of the tree a warp takes. Compiled by
+// nvcc only.
+#pragma once
+
+#include <strata/devices/cuda/kernel_parameters.hpp>
+#include <strata/devices/cuda/reduce_kernels.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+// The bounds let the compiler keep the loads of a whole node in flight: without them it aims at 32 registers,
+// and a node takes three times as long.
+template <class Reduce, class Parameters>
+__global__ void __launch_bounds__(Reduce::most_threads, Reduce::blocks_at_a_time)
+    cuda_reduce(const __grid_constant__ Parameters parameters) {
+  __shared__ typename Reduce::Gather gather;
+  constexpr bool direct = std::is_same_v<Reduce, Parameters>;
+  if constexpr (direct) parameters.prepare(gather);
+  if (!enter_block(parameters.check)) return;
+  const Reduce& reduce = work_of(parameters);
+  if constexpr (!direct) reduce.prepare(gather);
+  reduce.run(gather);
+}
+
+template <class Nodes, class Reducer, class Finish>
+class CudaReduceLaunch {
+ public:
+  using Work = CudaReduce<Nodes, Reducer, Finish>;
+  using T = typename Reducer::value_type;
+
+  static CudaKernel& kernel() { return cuda_kernel<&cuda_reduce<Work, ParametersOf<Work>>>(); }
+
+  /// `count` numbers of nodes from nodes.first on.
+  CudaReduceLaunch(const CudaQueue& queue, const Nodes& nodes, index_t count, bool clusters) : nodes_(nodes) {
+    // Few nodes: a warp each, in one block, or, as one multiprocessor is slow to read much, in a cluster.
+    // More: full blocks, as many as the device can hold or more, a warp taking 2^k nodes.
+    while (!in_one_group(log2_warps_) && log2_warps_ < Work::log2_most_warps) ++log2_warps_;
+    const bool one_block = in_one_group(log2_warps_);
+    if (!one_block && clusters && Work::log2_cluster > 0 &&
+        in_one_group(1 + Work::log2_most_warps + Work::log2_cluster)) {
+      clustered_ = true;
+      log2_warps_ = 0;
+      while (!in_one_group(log2_nodes_ + log2_warps_ + Work::log2_cluster))
+        ++(log2_warps_ < Work::log2_most_warps ? log2_warps_ : log2_nodes_);
+    } else if (!one_block) {
+      const index_t wanted = 12 * static_cast<index_t>(cuda_multiprocessors(queue));
+      while (log2_nodes_ < 10 && (count >> (log2_nodes_ + log2_warps_)) > wanted) ++log2_nodes_;
+    }
+    const int log2_block = log2_nodes_ + log2_warps_;
+    const int log2_aligned = log2_block + (clustered_ ? Work::log2_cluster : 0);
+    base_ = (nodes.first >> log2_aligned) << log2_aligned;
+    grid_ = clustered_ ? 1 << Work::log2_cluster : ((nodes.last - base_ - 1) >> log2_block) + 1;
+    if (count == 0) grid_ = 1;
+  }
+
+  /// Scratch memory of the launch, for the values of the blocks.
+  std::size_t scratch_bytes() const {
+    return grid_ > 1 && !clustered_ ? 2 * static_cast<std::size_t>(grid_) * sizeof(T) : 0;
+  }
+
+  /// Launches, and waits where the finish does; nothing else may follow in the launch then.
+  void run(CudaLaunch& launch, const CudaScratch& scratch, const Reducer& reducer, const Finish& finish) {
+    CudaHostSlot host{};
+    if constexpr (Finish::waits) host = launch.host_slot(sizeof(T));
+    const int log2_group = log2_nodes_ < 5 ? log2_nodes_ : 5;
+    auto parameters =
+        parameters_of(launch, Work{nodes_, reducer, finish, clustered_, log2_warps_, log2_group,
+                                   log2_nodes_ - log2_group, base_, scratch, host, launch.check()});
+    CudaGrid blocks = cuda_line(grid_, static_cast<index_t>(warp_lanes) << log2_warps_);
+    if (clustered_) blocks.cluster = 1u << Work::log2_cluster;
+    cuda_launch(launch, kernel(), blocks, parameters);
+    if constexpr (Finish::waits) {
+      T value;
+      launch.wait_for_value(host, &value, sizeof(T));
+      finish.on_host(value);
+    }
+  }
+
+ private:
+  // Whether one aligned group of 2^log2 nodes has them all.
+  bool in_one_group(int log2) const {
+    return nodes_.first >= nodes_.last || (nodes_.first >> log2) == ((nodes_.last - 1) >> log2);
+  }
+
+  const Nodes& nodes_;
+  bool clustered_ = false;
+  int log2_warps_ = 0;
+  int log2_nodes_ = 0;  // of a warp
+  index_t base_;
+  index_t grid_;
+};
+
+/// A reduction over `count` nodes, `items` work items.
+template <class Nodes, class Reducer, class Finish>
+void cuda_reduce_nodes(const LaunchInfo& info, index_t items, index_t count, const Nodes& nodes,
+                       const Reducer& reducer, const Finish& finish) {
+  using Reduction = CudaReduceLaunch<Nodes, Reducer, Finish>;
+  CudaQueue& queue = cuda_queue_for(info, Finish::waits);
+  CudaLaunch launch(queue, EventKind::BeginReduce, info, items);
+  Reduction reduction(queue, nodes, count, cuda_kernel_on(queue, Reduction::kernel()).waits_itself);
+  CudaScratch scratch{};
+  if (reduction.scratch_bytes() > 0) scratch = launch.scratch(reduction.scratch_bytes());
+  reduction.run(launch, scratch, reducer, finish);
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

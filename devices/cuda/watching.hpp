@@ -1,0 +1,11 @@
+// What tools need of GPUs: how all their work is waited for, and NVTX. Private to this folder.
+#pragma once
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// Called once, when the first GPU starts.
+void start_watching_cuda();
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,136 @@
+// What the tests of tools, trace, counters and leak report watch, in a process of its own:
+// watched_program CASE [options]
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <strata/strata.hpp>
+
+namespace {
+
+using namespace strata;
+
+struct Set {
+  STRATA_FUNCTION void operator()(index_t i, auto x) const { x(i) = static_cast<double>(i); }
+};
+struct Twice {};
+struct TaggedSet {
+  STRATA_FUNCTION void operator()(Twice, index_t i, auto x) const { x(i) = 2.0 * static_cast<double>(i); }
+};
+struct Total {
+  STRATA_FUNCTION void operator()(index_t i, auto x, double& sum) const { sum += x(i); }
+};
+struct Running {
+  STRATA_FUNCTION void operator()(index_t i, auto x, double& sum, bool last) const {
+    sum += 1;
+    if (last) x(i) = sum;
+  }
+};
+
+template <class D>
+using Array = MDArray<double, D, rank<1>>;
+
+// Every kind of event once, on device D.
+template <class D>
+void everything() {
+  declare_metadata("size", "10");
+  push_region("outer");
+  {
+    const Region inner("inner");
+    Array<D> x = create<Array<D>>("x", 10);
+    const auto y = create<Array<Serial>>("y", 10, uninitialized);
+    double sum = 0;
+    parallel_for("set", 10, with(Set{}, x));
+    parallel_for(10, with(Set{}, x));
+    parallel_for(tagged<Twice>(10), with(TaggedSet{}, x));
+    parallel_reduce("total", 10, with(Total{}, x), Sum(sum));
+    parallel_scan("running", 10, with(Running{}, x), Sum(sum));
+    deep_copy(y, x);
+    deep_copy(x, 1.0);
+    const Queue<D> queue;
+    parallel_for("in a queue", on(queue), 10, with(Set{}, x));
+    queue.wait("wait for the queue");
+    wait(D{}, "wait for all");
+    const Graph<D> graph = record(queue, [&] {
+      parallel_for("recorded", on(queue), 10, with(Set{}, x));
+      deep_copy(queue, x, y);
+    });
+    graph.launch(queue);
+    graph.launch(queue);
+    queue.wait("graphs");
+  }
+  mark("here");
+  Section section("a section");
+  section.start();
+  section.stop();
+  pop_region();
+}
+
+// Threads share queues, and each sees its own regions.
+void threads() {
+  const auto x = create<Array<Serial>>("x", 1000);
+  const auto y = create<Array<Emulated>>("y", 1000);
+  std::vector<std::thread> all;
+  for (int t = 0; t < 4; ++t)
+    all.emplace_back([=] {
+      const auto own = create<Array<Serial>>("own", 1000);
+      for (int k = 0; k < 50; ++k) {
+        const Region region("of a thread");
+        parallel_for("serial", 1000, with(Set{}, own));
+        parallel_for("emulated", 1000, with(Set{}, y));
+      }
+    });
+  for (auto& each : all) each.join();
+}
+
+// A kernel fails where a tool may have the devices waited for: the error is the program's all the same.
+void failing() {
+  const auto x = create<Array<Emulated>>("x", 10);
+  emulated::fail(emulated::Fault::Kernel, 1);
+  parallel_for("fails", 10, with(Set{}, x));
+  push_region("behind it");
+  pop_region();
+  try {
+    wait(Emulated{});
+    std::puts("no error");
+  } catch (const KernelError&) {
+    std::puts("the error arrived");
+  }
+}
+
+int run(const std::string& what) {
+  if (what == "serial") everything<Serial>();
+  else if (what == "emulated") everything<Emulated>();
+  else if (what == "threads") threads();
+  else if (what == "failing") failing();
+  else if (what == "mark") mark("fence, please");
+  else if (what == "throw") {
+    const auto x = create<Array<Serial>>("x", 10);
+    push_region("thrown in");
+    throw std::runtime_error("nobody catches this");
+  } else if (what == "leak") {
+    static const auto kept = create<Array<Serial>>("kept", 10);
+    static const auto large = create<Array<Serial>>("large", 1000);
+    finalize();
+  } else if (what == "nothing") {
+    std::puts("nothing happens");
+  } else {
+    std::printf("no case \"%s\"\n", what.c_str());
+    return 2;
+  }
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool explicit_runtime = argc > 2 && std::strcmp(argv[2], "with-runtime") == 0;
+  if (!explicit_runtime) return run(argc > 1 ? argv[1] : "");
+  const std::string what = argv[1];
+  const Runtime runtime(argc, argv);
+  for (int i = 1; i < argc; ++i) std::printf("argument %s\n", argv[i]);
+  return run(what);
+}

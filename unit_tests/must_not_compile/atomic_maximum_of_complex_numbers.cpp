@@ -1,0 +1,4 @@
+// expect: complex numbers have no order, and so no atomic minimum or maximum
+#include <strata/strata.hpp>
+
+void raise(strata::complex<double>& z) { strata::atomic_fetch_max(&z, z); }

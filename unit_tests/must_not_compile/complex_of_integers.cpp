@@ -1,0 +1,4 @@
+// expect: the parts of a complex number are float or double
+#include <strata/strata.hpp>
+
+int real_part(strata::complex<int> z) { return z.real(); }

@@ -1,0 +1,4 @@
+// expect: a hint for an array that is not in managed memory
+#include <strata/strata.hpp>
+
+void hint(const strata::MDArray<double, strata::Cuda>& x) { strata::cuda::prefetch(x, strata::Cuda{}); }

@@ -1,0 +1,4 @@
+// expect: print_has_another_number_of_arguments_than_its_format_says
+#include <strata/core/print.hpp>
+
+void tell(double x, double) { strata::print("%g and %g\n", x); }
