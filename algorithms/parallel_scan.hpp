@@ -2,8 +2,8 @@
 //
 // The kernel is called as kernel(i, value, final), for the indices of a block in order: it adds its
 // contribution to `value`, and where `final` is true it may use the prefix: before adding (exclusive) or
-// after (inclusive). It is called up to three times an index. Values join by a named reducer or by the functor's
-// `value_type`, `init` and `join`.
+// after (inclusive). It is called up to three times an index. Values join by a named reducer or by the
+// functor's `value_type`, `init` and `join`.
 //
 //   parallel_scan(n, kernel, Sum(total));             // total into a host variable or a Value
 //   parallel_scan(n, kernel, Sum(total), start);      // beginning at `start`

@@ -125,6 +125,7 @@ class ShortFloat {
 
 }  // namespace strata::inline STRATA_ABI
 
+// NOLINTBEGIN(readability-identifier-naming): the names are the standard's.
 template <class Format>
 struct std::numeric_limits<strata::ShortFloat<Format>> {
  private:
@@ -152,3 +153,4 @@ struct std::numeric_limits<strata::ShortFloat<Format>> {
   STRATA_FUNCTION static constexpr T signaling_NaN() noexcept { return T::from_bits(Format::signaling_nan); }
   STRATA_FUNCTION static constexpr T denorm_min() noexcept { return T::from_bits(Format::denorm_min); }
 };
+// NOLINTEND(readability-identifier-naming)

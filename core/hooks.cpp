@@ -1,7 +1,10 @@
 #include <algorithm>
 #include <cstdlib>
+#include <functional>
+#include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <cxxabi.h>
@@ -31,10 +34,16 @@ constinit thread_local int quiet_scopes = 0;
 
 bool is_work(EventKind kind) { return kind <= EventKind::EndFence; }
 
-std::string demangled(const char* type) {
+// Demangling takes a microsecond, and a program has few types. By contents: another library may come to lie
+// where one was.
+const std::string& demangled(std::string_view type) {
+  thread_local std::map<std::string, std::string, std::less<>> known;
+  const auto found = known.find(type);
+  if (found != known.end()) return found->second;
+  const std::string mangled(type);
   int status = 0;
-  char* const text = abi::__cxa_demangle(type, nullptr, nullptr, &status);
-  const std::string name = status == 0 ? text : type;
+  char* const text = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
+  const std::string& name = known.emplace(mangled, status == 0 ? text : mangled).first->second;
   std::free(text);
   return name;
 }

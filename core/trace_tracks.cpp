@@ -9,6 +9,12 @@ namespace strata::inline STRATA_ABI::detail {
 
 namespace {
 
+// One system call a thread.
+int this_thread() {
+  thread_local const int number = gettid();
+  return number;
+}
+
 std::string queue_name(const HookEvent& event) {
   return std::string(event.device) + "{" + std::to_string(event.instance) + "} " +
          (event.queue == 0 ? "default queue" : "queue " + std::to_string(event.queue));
@@ -32,7 +38,7 @@ void TraceTracks::name_group(int process, const std::string& name, std::string& 
 }
 
 Track TraceTracks::of_thread(std::string& records) {
-  const int thread = gettid();
+  const int thread = this_thread();
   const Track track{host_threads, thread};
   if (std::find(threads_.begin(), threads_.end(), thread) != threads_.end()) return track;
   threads_.push_back(thread);
@@ -42,7 +48,7 @@ Track TraceTracks::of_thread(std::string& records) {
 }
 
 Track TraceTracks::enter(const HookEvent& event, std::string& records) {
-  const auto self = static_cast<std::uint64_t>(gettid());
+  const int self = this_thread();
   auto& lanes = lanes_[{event.device, event.instance, event.queue}];
   auto lane =
       std::find_if(lanes.begin(), lanes.end(), [&](auto& l) { return l.depth > 0 && l.owner == self; });

@@ -38,7 +38,7 @@ class TraceTracks {
  private:
   struct Lane {
     Track track;
-    std::uint64_t owner;  // the thread whose work is on it
+    int owner;  // the thread whose work is on it
     int depth;
   };
   using Queue = std::tuple<std::string, int, std::uint64_t>;

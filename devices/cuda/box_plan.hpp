@@ -39,20 +39,17 @@ constexpr int axis_of_grid(int part, int marching) {
   return marching != no_axis && part >= marching ? part + 1 : part;
 }
 
-// A walk of 64 items reads 3 % more at its ends than one of all, of a neighbour on each side. Eight times as
-// many threads as run at a time leave the last ones little to wait for; short walks are worse than that.
+// Walks of 8 items, shorter ones where the device would not be filled. Longer ones share more loads, but
+// measured on an H200 the planes that neighbouring blocks walk through then leave the caches: 510^3 points of
+// a 7-point stencil ran at 3294 GB/s in walks of 8, at 3216 of 16, at 2999 of 64.
 constexpr index_t piece_of_march(index_t extent, index_t columns, index_t resident_threads) {
-  constexpr index_t longest = 64, shortest = 8, rounds = 8;
+  constexpr index_t longest = 8;
   const index_t threads = resident_threads > 0 ? resident_threads : 1;
-  const double items = static_cast<double>(extent) * static_cast<double>(columns);
-  const double for_rounds = items / static_cast<double>(rounds * threads);
-  const double for_one = items / static_cast<double>(threads);
-  double piece = for_rounds;
-  if (piece < shortest) piece = for_one < shortest ? for_one : shortest;
-  if (piece > longest) piece = longest;
-  if (piece < 1) piece = 1;
+  const double for_one =
+      static_cast<double>(extent) * static_cast<double>(columns) / static_cast<double>(threads);
+  const index_t piece = for_one >= longest ? longest : for_one < 1 ? 1 : static_cast<index_t>(for_one);
   // Pieces of one length.
-  const index_t pieces = (extent + static_cast<index_t>(piece) - 1) / static_cast<index_t>(piece);
+  const index_t pieces = (extent + piece - 1) / piece;
   return (extent + pieces - 1) / pieces;
 }
 
