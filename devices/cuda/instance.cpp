@@ -9,6 +9,7 @@
 #include <strata/devices/cuda/failure.hpp>
 #include <strata/devices/cuda/instance.hpp>
 #include <strata/devices/cuda/queue.hpp>
+#include <strata/devices/cuda/watching.hpp>
 #include <strata/devices/host_device.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -157,7 +158,7 @@ CudaInstance& CudaInstance::get(int index) {
   const std::lock_guard lock(start_mutex());
   CudaInstance*& slot = started_instances[index];
   if (slot == nullptr) {
-    static const bool registered = (at_end(finish_all), true);
+    static const bool registered = (at_end(finish_all), start_watching_cuda(), true);
     static_cast<void>(registered);
     auto* const gpu = new CudaInstance(index);
     gpu->default_queue_ = Ref<CudaQueue>(new CudaQueue(*gpu, gpu->take_stream(nullptr), 0));
