@@ -7,9 +7,10 @@
 //   parallel_for(marching(mdrange({n0, n1, n2})), with(Stencil{}, x, y));
 //   parallel_for(last_index_fastest(mdrange({n0, n1})), functor);
 //
-// Hints never change results, and every launch accepts all of them. Cuda heeds them in parallel_for over
-// ranges of indices; elsewhere they have no effect: hosts, reductions, scans and teams (whose size is their
-// block's) run as without. Where two hints of one kind meet, the outer one holds.
+// Hints never change results, and every launch accepts all of them. Cuda heeds all of them in parallel_for
+// over ranges of indices, and launch bounds in reductions and over teams, too: a kernel that needs many
+// registers gets them by launch_bounds<256, 1> where a reduction by itself keeps to those of three blocks of
+// 256 threads. Elsewhere they have no effect. Where two hints of one kind meet, the outer one holds.
 #pragma once
 
 #include <strata/algorithms/policy.hpp>
@@ -20,6 +21,7 @@ namespace strata::inline STRATA_ABI {
 /// A work range with hints.
 template <class R, class Static>
 struct Hinted {
+  /// The range, which may have hints itself, and what this one adds.
   R work;
   detail::LaunchHints hints;
 };

@@ -14,7 +14,8 @@
 // A functor whose `value_type` is T[] has a run-time `value_count`: operator()(i, T*), init(T*), join(T*,
 // const T*); its result goes to a T*, a view of rank 1, or finalize(T*).
 //
-// Forms into host memory wait for the result (on devices that work asynchronously, for the whole queue).
+// Forms into host memory wait for the result, and so for all work before it in the queue. What the kernel itself
+// writes to memory that the host can touch, the host sees after the queue's next wait.
 // Options, ranges and errors are those of parallel_for.
 #pragma once
 
@@ -107,6 +108,9 @@ auto launch_reduce_into(const char* label, const Where& where, const R& work, co
 
 }  // namespace detail
 
+/// Joins what `kernel` contributes for the indices of `work`, into `results`; without any the value is
+/// returned. The head of this file has the forms, and says who waits; `label` names the launch in messages
+/// and profiles.
 template <WorkRange R, class K, class... Results>
 auto parallel_reduce(const R& work, const K& kernel, Results&&... results) {
   return detail::launch_reduce_into("", detail::Anywhere{}, work, kernel, static_cast<Results&&>(results)...);

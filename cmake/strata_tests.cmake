@@ -7,7 +7,10 @@
 cmake_host_system_information(RESULT strata_processors QUERY NUMBER_OF_LOGICAL_CORES)
 
 # The library is optimised as users get it; the many instantiations of the tests compile in half the time.
-if(NOT STRATA_SANITIZER)
+# Under sanitizers tests run over the devices that differ most: real threads, and memory of its own.
+if(STRATA_SANITIZER)
+  set(strata_test_devices "STRATA_TEST_DEVICES_HEADER=\"sanitized_test_devices.hpp\"")
+else()
   set(strata_test_options $<$<CONFIG:Release>:-O2>)
   set(strata_test_options_checked $<$<CONFIG:Release>:-O1>)
 endif()
@@ -26,20 +29,27 @@ function(strata_add_tests folder)
       set(devices ${arg_DEVICES})
     endif()
   endforeach()
-  _strata_add_test_program(strata_${folder}_tests "" ${sources})
-  _strata_add_test_entries(${folder} strata_${folder}_tests "" "${devices}")
-  if(arg_CHECKED)
+  if(STRATA_SANITIZER)
+    list(FILTER devices INCLUDE REGEX "^(threads|emulated)$")
+  endif()
+  # AddressSanitizer and checks find more together than apart.
+  if(NOT (arg_CHECKED AND STRATA_SANITIZER STREQUAL "address"))
+    _strata_add_test_program(strata_${folder}_tests "" ${sources})
+    _strata_add_test_entries(${folder} strata_${folder}_tests "" "${devices}")
+  endif()
+  if(arg_CHECKED AND NOT STRATA_SANITIZER STREQUAL "thread")
     _strata_add_test_program(strata_${folder}_tests_checked _checked ${sources})
     _strata_add_test_entries(${folder}_checked strata_${folder}_tests_checked checked "${devices}")
   endif()
 endfunction()
 
-# strata_add_cuda_tests(FOLDER [CHECKED]): all tests of the folder cuda; of another folder the typed tests of a folder again, compiled by nvcc for Cuda, as
-# strata_FOLDER_tests_cuda; entry FOLDER.cuda of CTest, label cuda, skipped where there is no GPU.
+# strata_add_cuda_tests(FOLDER [CHECKED]): the typed tests of a folder again, compiled by nvcc for Cuda, as
+# strata_FOLDER_tests_cuda; of the folder cuda, all tests. Entry FOLDER.cuda of CTest, label cuda, skipped where
+# there is no GPU. Checked ones are made where they can run: compiling them takes minutes.
 function(strata_add_cuda_tests folder)
   cmake_parse_arguments(PARSE_ARGV 1 arg "CHECKED" "" "")
   set(variants "_")
-  if(arg_CHECKED)
+  if(arg_CHECKED AND CMAKE_CUDA_ARCHITECTURES STREQUAL "native")
     list(APPEND variants "_checked")
   endif()
   file(GLOB all_sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" "${folder}/*.cpp")
@@ -81,6 +91,7 @@ function(_strata_add_test_program program variant)
   target_include_directories(${program} PRIVATE "${PROJECT_SOURCE_DIR}/unit_tests")
   target_link_libraries(${program} PRIVATE strata_flags strata::strata${variant} GTest::gtest_main)
   target_compile_options(${program} PRIVATE ${strata_test_options${variant}})
+  target_compile_definitions(${program} PRIVATE ${strata_test_devices})
   target_precompile_headers(${program} PRIVATE <gtest/gtest.h>)
 endfunction()
 

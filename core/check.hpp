@@ -52,7 +52,7 @@ struct FailedAssertion {
 struct CheckRecord {
   int state = 0;             // 0 none, 1 being written, 2 complete
   bool asserted = false;     // which of the two it is
-  std::uint64_t launch = 0;  // the number of the launch, where a device tells them apart
+  std::uint64_t launch = 0;  // the number of the launch, where a device tells them apart; written first
   BadAccess access;
   FailedAssertion assertion;
 };
@@ -81,13 +81,19 @@ void report_assertion(const char* condition, const char* text, const char* file,
 static __shared__ CheckRecord* block_check;
 static __shared__ std::uint64_t block_launch;
 
+/// Whether the launch `launch` shall work. Later ones shall not once a check has failed; the blocks of the
+/// one whose check it was all do, as they wait for each other's values.
+inline __device__ bool may_work(const CheckRecord* record, std::uint64_t launch) {
+  const std::uint64_t failed = *static_cast<const volatile std::uint64_t*>(&record->launch);
+  return failed == 0 || failed == launch;
+}
 /// The record of the thread block if nothing is logged in it yet, for the calling thread to fill; else null.
 inline __device__ CheckRecord* claim_record_on_device() {
   CheckRecord* const record = block_check;
+  *static_cast<volatile std::uint64_t*>(&record->launch) = block_launch;  // the only one that works here
   return atomicCAS_system(&record->state, 0, 1) == 0 ? record : nullptr;
 }
 inline __device__ void complete_record_on_device(CheckRecord* record) {
-  record->launch = block_launch;
   __threadfence_system();
   *static_cast<volatile int*>(&record->state) = 2;
 }
@@ -113,6 +119,7 @@ inline __device__ __noinline__ void report_assertion_on_device(const char* condi
 
 /// Throws OutOfBounds or AssertionFailed if `record` holds a failed check; `label` and `kernel_type` name the
 /// kernel.
-void throw_failed_check(const CheckRecord& record, const char* label, const char* kernel_type);
+void throw_failed_check(const CheckRecord& record, const char* label, const char* kernel_type,
+                        const char* tag_type = nullptr);
 
 }  // namespace strata::inline STRATA_ABI::detail

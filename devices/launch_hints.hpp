@@ -26,6 +26,10 @@ struct StaticHints {
   using with_last_fastest = StaticHints<MaxThreads, MinBlocks, Marching, true>;
 };
 
+// The least that launch bounds say of the blocks of a multiprocessor: 1 is no demand.
+template <class Static>
+inline constexpr int bounded_blocks = Static::min_blocks > 0 ? Static::min_blocks : 1;
+
 /// Hints with values at run time; 0: the device chooses.
 struct LaunchHints {
   int block_size = 0;  // threads

@@ -29,7 +29,7 @@ inline __device__ bool enter_block(const CudaCheck& check) {
   if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) {
     block_check = check.record;
     block_launch = check.launch;
-    good = *static_cast<volatile int*>(&check.record->state) == 0;
+    good = may_work(check.record, check.launch);
   }
   __syncthreads();
   return good && go;

@@ -42,10 +42,6 @@ __global__ void cuda_for_strided(const __grid_constant__ Work work) {
 
 // The same, compiled for launch bounds.
 template <class Work, int MaxThreads, int MinBlocks>
-__global__ void __launch_bounds__(MaxThreads, MinBlocks) cuda_bounded_run(const __grid_constant__ Work work) {
-  if (enter_block(work.check)) work.run();
-}
-template <class Work, int MaxThreads, int MinBlocks>
 __global__ void __launch_bounds__(MaxThreads, MinBlocks)
     cuda_bounded_for_exact(const __grid_constant__ Work work) {
   if (enter_block(work.check)) work.run_exact();

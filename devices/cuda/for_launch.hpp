@@ -6,6 +6,7 @@
 
 #include <strata/devices/cuda/for_kernels.hpp>
 #include <strata/devices/cuda/kernel_parameters.hpp>
+#include <strata/devices/cuda/warp.hpp>
 #include <strata/devices/launch_hints.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -16,15 +17,10 @@ constexpr bool last_index_fastest() {
   else return false;
 }
 
-// The least that launch bounds say of the blocks of a multiprocessor: 1 is no demand.
-template <class Static>
-inline constexpr int bounded_blocks = Static::min_blocks > 0 ? Static::min_blocks : 1;
-
 /// The kernel that calls run() of its parameters, for the launch bounds of `Static`.
 template <class Parameters, class Static>
 CudaKernel& cuda_run_kernel() {
-  if constexpr (Static::max_threads == 0) return cuda_kernel<&cuda_run<Parameters>>();
-  else return cuda_kernel<&cuda_bounded_run<Parameters, Static::max_threads, bounded_blocks<Static>>>();
+  return cuda_kernel<cuda_run_function<Parameters, Static>()>();
 }
 
 /// cuda_launch with the hints that concern any grid.
@@ -116,6 +112,7 @@ struct CudaForLaunch {
     const CudaKernel::OnDevice& on_device = cuda_kernel_on(queue, kernel);
     index_t block = hints.block_size > 0 ? hints.block_size : on_device.block;
     if (block > on_device.most_threads) block = on_device.most_threads;
+    if (block > count) block = (count + warp_lanes - 1) / warp_lanes * warp_lanes;
     index_t blocks = (count + block - 1) / block;
     if (!exact && blocks > most_blocks) blocks = most_blocks;
     cuda_launch_hinted(launch, queue, kernel, cuda_line(blocks, block), hints,

@@ -13,19 +13,23 @@
 namespace strata::inline STRATA_ABI::detail {
 
 struct CudaKernelLaunch : CudaForLaunch {
-  template <class Body, class Reducer, class Finish>
-  static void reduce_range(const LaunchInfo& info, const ChunkRange& range, const Body& body,
-                           const Reducer& reducer, const Finish& finish) {
+  /// `R` is ChunkRange, or that with hints.
+  template <class R, class Body, class Reducer, class Finish>
+  static void reduce_range(const LaunchInfo& info, const R& range, const Body& body, const Reducer& reducer,
+                           const Finish& finish) {
+    using Static = typename HintsOf<R>::static_hints;
     const BlockRange blocks = reduction_blocks(range.begin, range.end);
     const index_t count = range.end > range.begin ? range.end - range.begin : 0;
-    cuda_reduce_nodes(info, count, blocks.last - blocks.first,
-                      RangeNodes<Body>{body, range.begin, range.end, blocks.first, blocks.last}, reducer,
-                      finish);
+    cuda_reduce_nodes<Static>(info, count, blocks.last - blocks.first,
+                              RangeNodes<Body>{body, range.begin, range.end, blocks.first, blocks.last},
+                              reducer, finish);
   }
 
-  template <int Rank, class Body, class Reducer, class Finish>
-  static void reduce_box(const LaunchInfo& info, const TileRange<Rank>& range, const Body& body,
-                         const Reducer& reducer, const Finish& finish) {
+  /// `R` is TileRange<Rank>, or that with hints.
+  template <int Rank, class R, class Body, class Reducer, class Finish>
+  static void reduce_box(const LaunchInfo& info, const R& range, const Body& body, const Reducer& reducer,
+                         const Finish& finish) {
+    using Static = typename HintsOf<R>::static_hints;
     const index_t items = range.items();
     BoxNodes<Rank, Body> nodes{body, {}, {}, 0, 0, 0, 0, 0};
     index_t row_items = 1;
@@ -41,7 +45,7 @@ struct CudaKernelLaunch : CudaForLaunch {
       nodes.first = range.lower[0] << nodes.log2_row;
       nodes.last = range.upper[0] << nodes.log2_row;
     }
-    cuda_reduce_nodes(info, items, nodes.last - nodes.first, nodes, reducer, finish);
+    cuda_reduce_nodes<Static>(info, items, nodes.last - nodes.first, nodes, reducer, finish);
   }
 
   template <class Body, class Reducer, class Finish>

@@ -6,6 +6,7 @@
 
 #include <strata/devices/cuda/block_check.hpp>
 #include <strata/devices/cuda/launch.hpp>
+#include <strata/devices/launch_hints.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -43,6 +44,19 @@ __device__ const Work& work_of(const CudaIndirect<Work>& indirect) {
 template <class Parameters>
 __global__ void cuda_run(const __grid_constant__ Parameters parameters) {
   if (enter_block(parameters.check)) parameters.run();
+}
+
+// The same, compiled for launch bounds.
+template <class Parameters, int MaxThreads, int MinBlocks>
+__global__ void __launch_bounds__(MaxThreads, MinBlocks)
+    cuda_bounded_run(const __grid_constant__ Parameters parameters) {
+  if (enter_block(parameters.check)) parameters.run();
+}
+/// The kernel of either kind.
+template <class Parameters, class Static>
+constexpr auto cuda_run_function() {
+  if constexpr (Static::max_threads == 0) return &cuda_run<Parameters>;
+  else return &cuda_bounded_run<Parameters, Static::max_threads, bounded_blocks<Static>>;
 }
 
 /// The record of a kernel, one in the program.

@@ -77,7 +77,8 @@ const CudaKernel::OnDevice& cuda_kernel_on(CudaQueue& queue, CudaKernel& kernel)
              "loading a kernel (was the program compiled for this GPU's architecture?)", device);
   CudaKernel::OnDevice found{};
   found.most_threads = attributes.maxThreadsPerBlock;
-  found.waits_itself = attributes.binaryVersion >= 90;
+  // What device code sees as __CUDA_ARCH__, also where the driver compiles it for a newer GPU.
+  found.waits_itself = attributes.ptxVersion >= 90;
   int most = 0;
   for (const int block : {256, 128, 512, 1024}) {
     if (block > found.most_threads) continue;
@@ -294,6 +295,7 @@ void CudaLaunch::wait_for_value(const CudaHostSlot& slot, void* value, std::size
   }
   give_back();
   queue_.retired(submitted_);
+  queue_.throw_bad_access_found(true);
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -49,6 +49,7 @@ struct CudaLookbackScan {
   index_t count;
   T start;
   LookbackTile* tiles;  // one a block; none where there is one block
+  unsigned* counter;    // 0 before and after
   CudaHostSlot host;
   CudaCheck check;
 
@@ -99,15 +100,31 @@ struct CudaLookbackScan {
         if (s * warp_lanes + lane < here) body(from + s * warp_lanes + lane, value, true);
       }
     }
-    if (blockIdx.x == gridDim.x - 1 && threadIdx.x == 0) {
-      T total = of_tiles_before;
-      reducer.join(total, whole);
-      finish.on_device(total);
-      if (host.words != nullptr) hand_over(host, total);
-    }
+    end(of_tiles_before, whole);
   }
 
  private:
+  // The last block in the grid knows the total. The host gets it from the last block to be done, as it takes
+  // the queue for idle then.
+  __device__ void end(const T& before, const T& whole) const {
+    T total = before;
+    reducer.join(total, whole);
+    if (host.words == nullptr) {
+      if (blockIdx.x == gridDim.x - 1 && threadIdx.x == 0) finish.on_device(total);
+      return;
+    }
+    __syncthreads();
+    if (threadIdx.x != 0) return;
+    if (gridDim.x > 1) {
+      __threadfence();
+      if (atomicAdd(counter, 1u) != gridDim.x - 1) return;
+      *counter = 0;
+      total = value_of(tiles[gridDim.x - 1].read().bits);
+    }
+    finish.on_device(total);
+    __threadfence_system();  // the host may read what the scan wrote
+    hand_over(host, total);
+  }
   __device__ void contributions(index_t from, int here, T (&sum)[steps]) const {
     const int lane = static_cast<int>(threadIdx.x % warp_lanes);
 #pragma unroll

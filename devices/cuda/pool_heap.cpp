@@ -10,10 +10,14 @@ void* PoolHeap::allocate(std::size_t bytes) {
   if (limit_ != 0 && (wanted > limit_ || used_ > limit_ - wanted)) return nullptr;
   void* const address = source_.take(source_.context, wanted);
   if (address == nullptr) return nullptr;
-  live_.emplace(address, wanted);
+  try {
+    live_.emplace(address, wanted);
+  } catch (...) {
+    source_.give(source_.context, address);
+    throw;
+  }
   used_ += wanted;
   peak_ = std::max(peak_, used_);
-  if (limit_ != 0 && held() > limit_) source_.trim(source_.context, limit_);
   return address;
 }
 

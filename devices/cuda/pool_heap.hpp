@@ -2,7 +2,7 @@
 // functions, so it can be tested anywhere.
 //
 // The pool serves others in the process too, so what it holds is more than these books know. The limit bounds
-// the live blocks of the books; beyond it the pool is asked to give back what it holds unused.
+// the live blocks of the books alone.
 #pragma once
 
 #include <cstddef>

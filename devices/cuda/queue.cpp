@@ -159,7 +159,10 @@ void CudaQueue::kernels_in_flight(std::vector<std::string>& names) {
 void CudaQueue::throw_bad_access_found(bool clear) {
   if (check_ == nullptr || __atomic_load_n(&check_->state, __ATOMIC_ACQUIRE) != 2) return;
   const CheckRecord found = *check_;
-  if (clear) check_->state = 0;
+  if (clear) {
+    check_->launch = 0;
+    check_->state = 0;
+  }
   const Flight& flight = flight_[found.launch % flights];
   const bool known = flight.number == found.launch;
   throw_failed_check(found, known ? flight.label : "launched earlier", known ? flight.kernel_type : nullptr);

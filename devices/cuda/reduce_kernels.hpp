@@ -3,10 +3,9 @@
 //   a warp     computes a node: up to 512 items, 64 lanes of the tree being two a thread, joined by halves
 //   a warp     joins up to 32 nodes at a time, one in each of its lanes, and up to 32 of such groups
 //   a block    joins its warps' values; its nodes are an aligned group of a power of two
-//   small      reductions are done by one block, or by 8 in a cluster, which hand their values to the first
-//   one large      ones end in the last block to finish: it joins the blocks' values
 //
-// One thread runs the finish.
+// Small reductions are done by one block, or by 8 in a cluster, which hand their values to the first one.
+// Large ones end in the last block to finish: it joins the blocks' values. One thread runs the finish.
 //
 // `Nodes` says what a node is: a block of a range, or a block of a row of a box; where none is, it takes no
 // part. One launch, whatever the size.
@@ -16,6 +15,7 @@
 #include <strata/devices/cuda/block_check.hpp>
 #include <strata/devices/cuda/cluster_gather.hpp>
 #include <strata/devices/cuda/warp.hpp>
+#include <strata/devices/launch_hints.hpp>
 #include <strata/devices/launch_info.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -94,16 +94,21 @@ struct BoxNodes {
   }
 };
 
-/// A reduction by the blocks of one launch.
-template <class Nodes, class Reducer, class Finish>
+/// A reduction by the blocks of one launch; of the hints, the launch bounds count.
+template <class Nodes, class Reducer, class Finish, class Static = StaticHints<>>
 struct CudaReduce {
   using T = typename Reducer::value_type;
   static constexpr int tree_lanes = reduction_lanes<T>;
+  static constexpr bool bounded = Static::max_threads > 0;
   /// Warps of a block: values of a block are joined in shared memory.
-  static constexpr int log2_most_warps = sizeof(T) * warp_lanes <= 16384 ? 3 : 0;
-  static constexpr int most_threads = warp_lanes << log2_most_warps;
-  /// Blocks that a multiprocessor should hold: registers for 32 loads in flight.
-  static constexpr int blocks_at_a_time = log2_most_warps == 3 ? 3 : 1;
+  static constexpr int log2_most_warps = [] {
+    int log2 = sizeof(T) * warp_lanes <= 16384 ? 3 : 0;
+    while (bounded && (warp_lanes << log2) > Static::max_threads) --log2;
+    return log2;
+  }();
+  /// Launch bounds. By default a multiprocessor should hold three blocks: registers for 32 loads in flight.
+  static constexpr int most_threads = bounded ? Static::max_threads : warp_lanes << log2_most_warps;
+  static constexpr int least_blocks = bounded ? bounded_blocks<Static> : log2_most_warps == 3 ? 3 : 1;
   /// Blocks of a cluster.
   static constexpr int log2_cluster = sizeof(T) <= 64 ? 3 : 0;
   using Gather = ClusterGather<T, 1 << log2_cluster>;
@@ -250,8 +255,14 @@ struct CudaReduce {
     } else {
       T value;
       if (lane < tree_lanes && lane < count) reducer.init(value);
-      if (lane < tree_lanes)
-        for (int k = lane; k < count; k += tree_lanes) items(k, value);
+      if (lane < tree_lanes) {
+        if (count == reduction_block) {
+#pragma unroll 4
+          for (int k = 0; k < reduction_block; k += tree_lanes) items(k + lane, value);
+        } else {
+          for (int k = lane; k < count; k += tree_lanes) items(k, value);
+        }
+      }
       __syncwarp();
       join_halves<tree_lanes>(value, count);
       result = value;

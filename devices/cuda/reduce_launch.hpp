@@ -7,10 +7,10 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-// The bounds let the compiler keep the loads of a whole node in flight: without them it aims at 32 registers,
-// and a node takes three times as long.
+// The bounds let the compiler keep the loads of a whole node in flight, for which it would not take the
+// registers otherwise.
 template <class Reduce, class Parameters>
-__global__ void __launch_bounds__(Reduce::most_threads, Reduce::blocks_at_a_time)
+__global__ void __launch_bounds__(Reduce::most_threads, Reduce::least_blocks)
     cuda_reduce(const __grid_constant__ Parameters parameters) {
   __shared__ typename Reduce::Gather gather;
   constexpr bool direct = std::is_same_v<Reduce, Parameters>;
@@ -21,16 +21,17 @@ __global__ void __launch_bounds__(Reduce::most_threads, Reduce::blocks_at_a_time
   reduce.run(gather);
 }
 
-template <class Nodes, class Reducer, class Finish>
+template <class Nodes, class Reducer, class Finish, class Static>
 class CudaReduceLaunch {
  public:
-  using Work = CudaReduce<Nodes, Reducer, Finish>;
+  using Work = CudaReduce<Nodes, Reducer, Finish, Static>;
   using T = typename Reducer::value_type;
 
   static CudaKernel& kernel() { return cuda_kernel<&cuda_reduce<Work, ParametersOf<Work>>>(); }
 
   /// `count` numbers of nodes from nodes.first on.
-  CudaReduceLaunch(const CudaQueue& queue, const Nodes& nodes, index_t count, bool clusters) : nodes_(nodes) {
+  CudaReduceLaunch(const CudaQueue& queue, const Nodes& nodes, index_t count, bool clusters)
+      : first_(nodes.first), last_(nodes.last) {
     // Few nodes: a warp each, in one block, or, as one multiprocessor is slow to read much, in a cluster.
     // More: full blocks, as many as the device can hold or more, a warp taking 2^k nodes.
     while (!in_one_group(log2_warps_) && log2_warps_ < Work::log2_most_warps) ++log2_warps_;
@@ -47,8 +48,8 @@ class CudaReduceLaunch {
     }
     const int log2_block = log2_nodes_ + log2_warps_;
     const int log2_aligned = log2_block + (clustered_ ? Work::log2_cluster : 0);
-    base_ = (nodes.first >> log2_aligned) << log2_aligned;
-    grid_ = clustered_ ? 1 << Work::log2_cluster : ((nodes.last - base_ - 1) >> log2_block) + 1;
+    base_ = (first_ >> log2_aligned) << log2_aligned;
+    grid_ = clustered_ ? 1 << Work::log2_cluster : ((last_ - base_ - 1) >> log2_block) + 1;
     if (count == 0) grid_ = 1;
   }
 
@@ -57,13 +58,15 @@ class CudaReduceLaunch {
     return grid_ > 1 && !clustered_ ? 2 * static_cast<std::size_t>(grid_) * sizeof(T) : 0;
   }
 
-  /// Launches, and waits where the finish does; nothing else may follow in the launch then.
-  void run(CudaLaunch& launch, const CudaScratch& scratch, const Reducer& reducer, const Finish& finish) {
+  /// Launches, and waits where the finish does; nothing else may follow in the launch then. `nodes` has the
+  /// node numbers of before.
+  void run(CudaLaunch& launch, const CudaScratch& scratch, const Nodes& nodes, const Reducer& reducer,
+           const Finish& finish) {
     CudaHostSlot host{};
     if constexpr (Finish::waits) host = launch.host_slot(sizeof(T));
     const int log2_group = log2_nodes_ < 5 ? log2_nodes_ : 5;
     auto parameters =
-        parameters_of(launch, Work{nodes_, reducer, finish, clustered_, log2_warps_, log2_group,
+        parameters_of(launch, Work{nodes, reducer, finish, clustered_, log2_warps_, log2_group,
                                    log2_nodes_ - log2_group, base_, scratch, host, launch.check()});
     CudaGrid blocks = cuda_line(grid_, static_cast<index_t>(warp_lanes) << log2_warps_);
     if (clustered_) blocks.cluster = 1u << Work::log2_cluster;
@@ -77,11 +80,10 @@ class CudaReduceLaunch {
 
  private:
   // Whether one aligned group of 2^log2 nodes has them all.
-  bool in_one_group(int log2) const {
-    return nodes_.first >= nodes_.last || (nodes_.first >> log2) == ((nodes_.last - 1) >> log2);
-  }
+  bool in_one_group(int log2) const { return first_ >= last_ || (first_ >> log2) == ((last_ - 1) >> log2); }
 
-  const Nodes& nodes_;
+  index_t first_;
+  index_t last_;
   bool clustered_ = false;
   int log2_warps_ = 0;
   int log2_nodes_ = 0;  // of a warp
@@ -90,16 +92,16 @@ class CudaReduceLaunch {
 };
 
 /// A reduction over `count` nodes, `items` work items.
-template <class Nodes, class Reducer, class Finish>
+template <class Static, class Nodes, class Reducer, class Finish>
 void cuda_reduce_nodes(const LaunchInfo& info, index_t items, index_t count, const Nodes& nodes,
                        const Reducer& reducer, const Finish& finish) {
-  using Reduction = CudaReduceLaunch<Nodes, Reducer, Finish>;
+  using Reduction = CudaReduceLaunch<Nodes, Reducer, Finish, Static>;
   CudaQueue& queue = cuda_queue_for(info, Finish::waits);
   CudaLaunch launch(queue, EventKind::BeginReduce, info, items);
   Reduction reduction(queue, nodes, count, cuda_kernel_on(queue, Reduction::kernel()).waits_itself);
   CudaScratch scratch{};
   if (reduction.scratch_bytes() > 0) scratch = launch.scratch(reduction.scratch_bytes());
-  reduction.run(launch, scratch, reducer, finish);
+  reduction.run(launch, scratch, nodes, reducer, finish);
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -88,7 +88,10 @@ struct CudaScan {
         *scratch.counter = 0;
         T total = carries[last - first];
         finish.on_device(total);
-        if (host.words != nullptr) hand_over(host, total);
+        if (host.words != nullptr) {
+          __threadfence_system();  // the host may read what the scan wrote
+          hand_over(host, total);
+        }
       }
     }
   }

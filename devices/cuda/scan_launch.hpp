@@ -33,14 +33,15 @@ void launch_lookback_scan(CudaLaunch& launch, const ChunkRange& range, const Bod
   using Work = CudaLookbackScan<Body, Reducer, Finish>;
   const index_t count = range.end > range.begin ? range.end - range.begin : 0;
   const index_t tiles = count > 0 ? (count - 1) / Work::tile_items + 1 : 1;
-  LookbackTile* states = nullptr;
+  CudaScratch states{};
   if (tiles > 1) {
     const std::size_t bytes = static_cast<std::size_t>(tiles) * sizeof(LookbackTile);
-    states = static_cast<LookbackTile*>(launch.scratch(bytes).partials);
-    launch.clear(states, bytes);
+    states = launch.scratch(bytes);
+    launch.clear(states.partials, bytes);
   }
   const auto parameters = parameters_of(
-      launch, Work{body, reducer, finish, range.begin, count, start, states, host, launch.check()});
+      launch, Work{body, reducer, finish, range.begin, count, start,
+                   static_cast<LookbackTile*>(states.partials), states.counter, host, launch.check()});
   launch.run(cuda_kernel<&cuda_lookback_scan<Work, ParametersOf<Work>>>(), cuda_line(tiles, Work::threads),
              &parameters);
 }
@@ -78,7 +79,7 @@ void cuda_scan(const LaunchInfo& info, const ChunkRange& range, const Body& body
   CudaLaunch launch(queue, EventKind::BeginScan, info, count);
   CudaHostSlot host{};
   if constexpr (Finish::waits) host = launch.host_slot(sizeof(T));
-  if constexpr (std::is_integral_v<T>)
+  if constexpr (std::is_integral_v<T> && sizeof(T) <= 8)
     launch_lookback_scan(launch, range, body, reducer, finish, start, host);
   else launch_ordered_scan(launch, cuda_multiprocessors(queue), range, body, reducer, finish, start, host);
   if constexpr (Finish::waits) {

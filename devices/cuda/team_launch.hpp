@@ -14,11 +14,13 @@ struct CudaTeamLaunch {
   /// What kernels over teams are handed.
   using team_member = CudaTeamMember;
 
-  template <class Body>
-  static void for_teams(const LaunchInfo& info, const TeamShape& shape, const Body& body) {
+  /// `Shape` is TeamShape, or that with hints, of which the launch bounds count.
+  template <class Shape, class Body>
+  static void for_teams(const LaunchInfo& info, const Shape& shape, const Body& body) {
     using Work = CudaTeamFor<Body>;
+    using Static = typename HintsOf<Shape>::static_hints;
     CudaQueue& queue = cuda_queue_for(info);
-    CudaTeamKernel& kernel = team_kernel<&cuda_run<ParametersOf<Work>>>();
+    CudaTeamKernel& kernel = team_kernel<cuda_run_function<ParametersOf<Work>, Static>()>();
     const CudaTeamPlan plan = cuda_plan_teams(queue, kernel, info, shape);
     CudaLaunch launch(queue, EventKind::BeginFor, info, shape.teams());
     if (shape.teams() == 0) return;
@@ -28,23 +30,26 @@ struct CudaTeamLaunch {
     launch.run(kernel.kernel, plan.grid, &parameters);
   }
 
-  template <class Body, class Reducer, class Finish>
-  static void reduce_teams(const LaunchInfo& info, const TeamShape& shape, const Body& body,
+  template <class Shape, class Body, class Reducer, class Finish>
+  static void reduce_teams(const LaunchInfo& info, const Shape& shape, const Body& body,
                            const Reducer& reducer, const Finish& finish) {
+    using Static = typename HintsOf<Shape>::static_hints;
     using Work = CudaTeamContribute<Body, Reducer>;
     using Nodes = RangeNodes<CudaJoinContributions<Reducer>>;
-    using Join = CudaReduceLaunch<Nodes, Reducer, Finish>;
+    using Join = CudaReduceLaunch<Nodes, Reducer, Finish, StaticHints<>>;
     using T = typename Reducer::value_type;
     const index_t teams = shape.teams();
     CudaQueue& queue = cuda_queue_for(info, Finish::waits);
-    CudaTeamKernel& kernel = team_kernel<&cuda_run<ParametersOf<Work>>>();
+    CudaTeamKernel& kernel = team_kernel<cuda_run_function<ParametersOf<Work>, Static>()>();
     const CudaTeamPlan plan = cuda_plan_teams(queue, kernel, info, shape);
     CudaLaunch launch(queue, EventKind::BeginReduce, info, teams);
 
     // A node is 512 teams.
     const index_t nodes = reduction_blocks(0, teams).last;
-    Nodes contributed{{reducer, nullptr}, 0, teams, 0, nodes};
-    Join join(queue, contributed, nodes, cuda_kernel_on(queue, Join::kernel()).waits_itself);
+    const auto contributed = [&](T* contributions) {
+      return Nodes{{reducer, contributions}, 0, teams, 0, nodes};
+    };
+    Join join(queue, contributed(nullptr), nodes, cuda_kernel_on(queue, Join::kernel()).waits_itself);
 
     // In one piece of scratch memory: the joining kernel's partials, the contributions, the teams' level 1.
     const std::size_t partial_bytes = padded(join.scratch_bytes());
@@ -58,8 +63,7 @@ struct CudaTeamLaunch {
           launch, Work{body, reducer, league_of(shape, plan, slots), contributions, launch.check()});
       launch.run(kernel.kernel, plan.grid, &parameters);
     }
-    contributed.body.contributions = contributions;
-    join.run(launch, scratch, reducer, finish);
+    join.run(launch, scratch, contributed(contributions), reducer, finish);
   }
 
  private:

@@ -12,10 +12,11 @@ namespace {
 
 // CUDA gives an error of a kernel again to all that come later, so the queues still throw it.
 void drain() noexcept {
-  for (const CudaInstance* const gpu : CudaInstance::started()) {
-    const CudaDeviceScope scope(gpu->index());
-    static_cast<void>(cudaDeviceSynchronize());
-  }
+  int before = 0;
+  if (cudaGetDevice(&before) != cudaSuccess) return;
+  for (const CudaInstance* const gpu : CudaInstance::started())
+    if (cudaSetDevice(gpu->index()) == cudaSuccess) static_cast<void>(cudaDeviceSynchronize());
+  static_cast<void>(cudaSetDevice(before));
 }
 
 }  // namespace

@@ -71,6 +71,61 @@ TYPED_TEST(ParallelScan, SourceAndDestinationMayBeOneArray) {
   }
 }
 
+// More items than a GPU takes at a time, so that blocks wait for sums of many before them.
+TYPED_TEST(ParallelScan, ManyIntegersOfEveryWidthAreSummedFromAStart) {
+  using D = TypeParam;
+  const auto expect_prefixes = [](index_t n, auto zero, int start) {
+    using T = decltype(zero);
+    const auto element = [](index_t i) { return static_cast<T>(number(i)); };
+    const auto x = make_vector<T, D>(n, element);
+    const auto y = create<Vector<T, D>>("y", n);
+
+    exclusive_scan(x, y, static_cast<T>(start));
+
+    ASSERT_EQ(values_of(y), prefixes<T>(n, static_cast<T>(start), false, element)) << n;
+  };
+  for (const index_t n : {131072, 135169, 300007}) {
+    expect_prefixes(n, std::int8_t{}, 3);
+    expect_prefixes(n, std::uint16_t{}, 1000);
+    expect_prefixes(n, std::int32_t{}, -5);
+  }
+  expect_prefixes(4000037, std::int64_t{}, 12345);
+}
+
+/// x -> factor x + summand modulo 2^16, in one number: composition depends on the order.
+struct ComposeAffine {
+  using value_type = std::uint32_t;
+  STRATA_FUNCTION static std::uint32_t map_of(index_t i) {
+    return static_cast<std::uint32_t>(i * 2 + 1) << 16 | static_cast<std::uint32_t>((i * i) & 0xffff);
+  }
+  STRATA_FUNCTION static void init(std::uint32_t& map) { map = 1u << 16; }
+  // First `map`, then `next`.
+  STRATA_FUNCTION static void join(std::uint32_t& map, const std::uint32_t& next) {
+    const std::uint32_t factor = next >> 16, summand = next & 0xffff;
+    map = (factor * (map >> 16)) << 16 | ((factor * (map & 0xffff) + summand) & 0xffff);
+  }
+  STRATA_FUNCTION void operator()(auto i, auto y, std::uint32_t& map, bool final) const {
+    join(map, map_of(i));
+    if (final) y(i) = map;
+  }
+};
+
+TYPED_TEST(ParallelScan, MapsAreComposedInOrderOverManyBlocks) {
+  using D = TypeParam;
+  constexpr index_t n = 500009;
+  const auto y = create<Vector<std::uint32_t, D>>("y", n);
+
+  parallel_scan(n, with(ComposeAffine{}, y));
+
+  std::uint32_t map = 1u << 16;
+  std::vector<std::uint32_t> expected;
+  for (index_t i = 0; i < n; ++i) {
+    ComposeAffine::join(map, ComposeAffine::map_of(i));
+    expected.push_back(map);
+  }
+  ASSERT_EQ(values_of(y), expected);
+}
+
 // ---- kernels
 
 // Places the selected elements one behind the other: the use that scans are made for.

@@ -125,6 +125,36 @@ TEST(CudaMemory, PinnedAndManagedArraysAreReachedByHostAndKernels) {
   EXPECT_EQ(pinned(4), 0);
 }
 
+struct Prefixes {
+  STRATA_FUNCTION void operator()(index_t i, auto y, auto& sum, bool final) const {
+    sum += 1;
+    if (final) y(i) = sum;
+  }
+};
+
+// The total comes last: with it the host may read what the scan wrote.
+template <class T>
+void expect_prefixes_with_the_total() {
+  constexpr index_t n = 1'000'003;
+  const auto pinned = create<MDArray<T, CudaPinned, rank<1>>>("pinned", n);
+  for (int round = 0; round < 20; ++round) {
+    for (index_t i = 0; i < n; ++i) pinned(i) = 0;
+    T total = 0;
+
+    parallel_scan(n, with(Prefixes{}, pinned), Sum(total));
+
+    index_t wrong = 0;
+    for (index_t i = 0; i < n; ++i) wrong += pinned(i) != static_cast<T>(i + 1);
+    ASSERT_EQ(total, n);
+    ASSERT_EQ(wrong, 0) << "round " << round;
+  }
+}
+
+TEST(CudaMemory, APinnedArrayHoldsItsPrefixesWhenTheTotalIsThere) {
+  expect_prefixes_with_the_total<int>();
+  expect_prefixes_with_the_total<double>();
+}
+
 // ---- Hints for managed memory
 
 using Managed = MDArray<double, CudaManaged, rank<2>>;

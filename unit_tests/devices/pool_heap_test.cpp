@@ -83,7 +83,7 @@ TEST(PoolHeap, GivesNoMoreThanItsLimitAndThePool) {
   EXPECT_EQ(heap.statistics().blocks, 2U);
 }
 
-TEST(PoolHeap, HoldsNoMoreThanItsLimitWhereThePoolHoldsMemoryUnused) {
+TEST(PoolHeap, ItsLimitLeavesWhatThePoolHoldsForOthersAlone) {
   Pool pool;
   PoolHeap heap(pool.source());
   heap.release(heap.allocate(30 * mebi));
@@ -91,7 +91,8 @@ TEST(PoolHeap, HoldsNoMoreThanItsLimitWhereThePoolHoldsMemoryUnused) {
 
   EXPECT_NE(heap.allocate(5 * mebi), nullptr);
 
-  EXPECT_EQ(heap.statistics().held, 10 * mebi);
+  EXPECT_EQ(heap.statistics().held, 30 * mebi);
+  EXPECT_EQ(heap.allocate(6 * mebi), nullptr);
 }
 
 TEST(PoolHeap, TrimGivesBackWhatIsUnusedDownToWhatIsKept) {
