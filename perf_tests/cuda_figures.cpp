@@ -297,13 +297,13 @@ class Figures {
       wait();
     });
     race.run(options_.reps_or(50), 10);
-    const double bytes = gram_schmidt_bytes<double>(n, vectors);
-    const auto one = [&](const char* name, int k) {
+    const double bytes = gram_schmidt_bytes<double, Cuda>(n, vectors);
+    const auto one = [&](const std::string& name, int k) {
       report_.add({name, "Cuda", n, "double", race[k],
                    n > 100000 ? gigabytes_per_second(bytes, race[k]) : race[k].median * 1e6,
                    n > 100000 ? "GB/s" : "us", none, none});
     };
-    one("Gram-Schmidt, 16 vectors, 272 launches", plain);
+    one("Gram-Schmidt, 16 vectors, " + std::to_string(graph.size()) + " launches", plain);
     one("Gram-Schmidt, 16 vectors, one graph", recorded);
     const GramSchmidt<double, Cuda> fresh(n, vectors);
     strata::record(queue_, [&] { fresh.launch(); }).launch(queue_);

@@ -134,7 +134,7 @@ void whole(const Options& options, Report& report, const char* type, index_t n, 
   });
   race.run(options.reps_or(9), 10);
   report.add({"Gram-Schmidt, " + std::to_string(count) + " vectors", D::name, n, type, race[all],
-              gigabytes_per_second(gram_schmidt_bytes<T>(n, count), race[all]), "GB/s",
+              gigabytes_per_second(gram_schmidt_bytes<T, D>(n, count), race[all]), "GB/s",
               ceiling ? gigabytes_per_second(ceiling->triad_bytes(), race[triad]) : none, none});
 }
 
@@ -155,8 +155,7 @@ int main(int argc, char** argv) {
     });
   });
   report.note(
-      "Gram-Schmidt counts 24 N bytes a column and 40 N a pair of columns (double); ceilings are triads by "
-      "as many");
+      "Gram-Schmidt counts the columns that its kernels read and write; ceilings are triads by as many");
   report.note("plain threads. dot only reads, so it may exceed triad. Launch cost is included in cache.");
   return report.finish(options);
 }

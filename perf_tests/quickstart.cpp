@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
 
   for_each_device(options, [&](auto device) {
     using D = decltype(device);
-    table.run<D>("Gram-Schmidt", gram_schmidt_bytes<double>(vector_length, vectors),
+    table.run<D>("Gram-Schmidt", gram_schmidt_bytes<double, D>(vector_length, vectors),
                  GramSchmidt<double, D>(vector_length, vectors));
     table.run<D>("hexahedral gradient", static_cast<double>(elements) * hex_bytes<double>,
                  HexArrays<double, D, strata::LayoutTiled<8>>(elements));

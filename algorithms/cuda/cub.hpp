@@ -88,6 +88,7 @@ struct CubFunctor {
   __device__ bool operator()(const T&... arguments) const {
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
     block_check = check.record;
+    block_launch = check.launch;
 #endif
     return static_cast<bool>(functor(arguments...));
   }

@@ -10,11 +10,16 @@
 
 namespace perf {
 
-/// The bytes that the kernels ask for: one vector read by the norm, one read and one written by its
-/// scaling, two read by a dot, two read and one written by taking a projection away.
-template <class T>
+/// The bytes that the kernels ask for: of each column, one read by its norm; of each group of columns behind
+/// it, they and the column read by the dots, both read and they written by taking it out; the column written
+/// once.
+template <class T, class D>
 double gram_schmidt_bytes(strata::index_t n, int count) {
-  return static_cast<double>(n) * sizeof(T) * (3.0 * count + 5.0 * count * (count - 1) / 2);
+  constexpr int at_once = strata::detail::gram_schmidt_columns<D>;
+  double columns = 1;  // the last one is read once more to be scaled
+  for (int behind = 0; behind < count; ++behind)
+    columns += 2.0 + 3.0 * behind + 2.0 * ((behind + at_once - 1) / at_once);
+  return static_cast<double>(n) * sizeof(T) * columns;
 }
 
 template <class T, class D, class V = strata::MultiVector<T, D>>
