@@ -19,9 +19,9 @@ namespace strata::inline STRATA_ABI {
 /// Names one memory: the kind ("Host", "Emulated", "Cuda") and the instance. Kinds compare by address.
 /// `shared` memory is the host's as well as a device's: pinned or managed.
 struct SpaceId {
-  const char* kind;
-  int instance;
-  bool shared = false;
+  const char* kind;     ///< "Host", "Emulated", "Cuda"
+  int instance;         ///< of the kind
+  bool shared = false;  ///< whether it is the host's too
 
   friend constexpr bool operator==(SpaceId a, SpaceId b) {
     return a.kind == b.kind && a.instance == b.instance;
@@ -160,10 +160,10 @@ class AllocationRef {
 
 /// One live allocation, as the registry lists it.
 struct AllocationInfo {
-  const char* label;
-  std::size_t bytes;
-  SpaceId space;
-  const void* data;
+  const char* label;  ///< as given at creation
+  std::size_t bytes;  ///< asked for
+  SpaceId space;      ///< the memory
+  const void* data;   ///< its address, as views hold it
 };
 
 /// Calls `visit(context, info)` for every live allocation, largest first, under the registry's lock: do not
@@ -172,9 +172,10 @@ void visit_allocations(void (*visit)(void* context, const AllocationInfo& info),
 
 /// The bytes and the number of live allocations in memories of kind `kind` (all kinds for nullptr).
 struct AllocationTotals {
-  std::size_t bytes;
-  std::size_t count;
+  std::size_t bytes;  ///< of all
+  std::size_t count;  ///< how many
 };
+/// What they are now.
 AllocationTotals allocation_totals(const char* kind = nullptr);
 
 }  // namespace strata::inline STRATA_ABI

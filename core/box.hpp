@@ -40,6 +40,7 @@ class Box {
   /// The empty box of a rank from 1 to 8; ExtentError for other ranks.
   static Box none(int rank);
 
+  /// The number of dimensions.
   constexpr int rank() const { return rank_; }
   /// The first index of dimension `r`, 0 <= r < rank().
   constexpr index_t lower(int r) const { return lower_[r]; }

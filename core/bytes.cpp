@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -63,9 +62,10 @@ std::string string_from_bytes(index_t bytes) {
   while (unit + 1 < std::ssize(units) && magnitude >= std::ldexp(1.0, 10 * (unit + 1))) ++unit;
   const index_t scale = index_t{1} << (10 * unit);
   if (bytes % scale == 0) return std::to_string(bytes / scale) + " " + units[unit];
-  char number[32];
-  std::snprintf(number, sizeof number, "%.2f", static_cast<double>(bytes) / static_cast<double>(scale));
-  return std::string(number) + " " + units[unit];
+  char text[32];
+  const double count = static_cast<double>(bytes) / static_cast<double>(scale);
+  const auto written = std::to_chars(text, text + sizeof text, count, std::chars_format::fixed, 2);
+  return std::string(text, written.ptr) + " " + units[unit];
 }
 
 }  // namespace strata::inline STRATA_ABI

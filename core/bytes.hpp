@@ -27,6 +27,7 @@ consteval index_t scaled_bytes(unsigned long long count, int shift) {
 
 /// `using namespace strata::literals` gives `4_KiB`, `64_MiB`, `2_GiB`; too many bytes do not compile.
 inline namespace literals {
+/// Of 1024, 1024^2 and 1024^3 bytes.
 consteval index_t operator""_KiB(unsigned long long count) { return detail::scaled_bytes(count, 10); }
 consteval index_t operator""_MiB(unsigned long long count) { return detail::scaled_bytes(count, 20); }
 consteval index_t operator""_GiB(unsigned long long count) { return detail::scaled_bytes(count, 30); }

@@ -86,11 +86,10 @@ void report_assertion(const char* condition, const char* text, const char* file,
   __atomic_store_n(&record->state, 2, __ATOMIC_RELEASE);
 }
 
-void throw_failed_check(const CheckRecord& record, const char* label, const char* kernel_type) {
+void throw_failed_check(const CheckRecord& record, const char* label, const char* kernel_type,
+                        const char* tag_type) {
   if (__atomic_load_n(&record.state, __ATOMIC_ACQUIRE) != 2) return;
-  const std::string kernel =
-      "kernel " +
-      std::string(kernel_name({.kind = EventKind::Mark, .label = label, .kernel_type = kernel_type})) + ": ";
+  const std::string kernel = "kernel " + std::string(kernel_name(label, kernel_type, tag_type)) + ": ";
   if (record.asserted)
     throw AssertionFailed(kernel + message(record.assertion) +
                           "; the kernel went on, so do not use what it wrote");

@@ -120,6 +120,6 @@ inline __device__ __noinline__ void report_assertion_on_device(const char* condi
 /// Throws OutOfBounds or AssertionFailed if `record` holds a failed check; `label` and `kernel_type` name the
 /// kernel.
 void throw_failed_check(const CheckRecord& record, const char* label, const char* kernel_type,
-                        const char* tag_type = nullptr);
+                        const char* tag_type);
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -45,8 +45,10 @@ class alignas(2 * sizeof(T)) complex {
                 "strata: the parts of a complex number are float or double");
 
  public:
+  /// The type of the parts.
   using value_type = T;
 
+  /// re + i im.
   STRATA_FUNCTION constexpr complex(T re = T(), T im = T()) noexcept : re_(re), im_(im) {}
   /// Between precisions.
   template <class U>
@@ -62,6 +64,7 @@ class alignas(2 * sizeof(T)) complex {
     return C(re_, im_);
   }
 
+  /// The parts.
   STRATA_FUNCTION constexpr T real() const noexcept { return re_; }
   STRATA_FUNCTION constexpr T imag() const noexcept { return im_; }
   STRATA_FUNCTION constexpr void real(T re) noexcept { re_ = re; }
@@ -117,6 +120,7 @@ class alignas(2 * sizeof(T)) complex {
   T im_;
 };
 
+/// The parts.
 template <class T>
 STRATA_FUNCTION constexpr T real(const complex<T>& z) {
   return z.real();
@@ -190,10 +194,12 @@ STRATA_FUNCTION complex<T> polar(T magnitude, T angle = T()) {
   return {magnitude * detail::real_cos(angle), magnitude * detail::real_sin(angle)};
 }
 
+/// e to the power of z.
 template <class T>
 STRATA_FUNCTION complex<T> exp(const complex<T>& z) {
   if (z.imag() == 0) return {detail::real_exp(z.real()), z.imag()};
   const T c = detail::real_cos(z.imag()), s = detail::real_sin(z.imag()), r = detail::real_exp(z.real());
+  if (detail::is_infinite(z.real()) && c != c) return {r, r == 0 ? r : c};  // 0 or infinity at any angle
   if (!detail::is_infinite(r)) return {r * c, r * s};
   const T root = detail::real_exp(z.real() / 2);  // the parts may be finite though e^re is not
   return {root * c * root, root * s * root};

@@ -23,8 +23,10 @@ namespace strata::inline STRATA_ABI {
 /// returns when all have returned. Fewer and longer ranges are better: one of the copy's units is worth about
 /// 256 KiB.
 struct ChunkRunner {
+  /// Does the part [begin, end) of the work that `context` describes.
   using Chunk = void (*)(const void* context, index_t begin, index_t end);
 
+  /// Null: everything runs on the calling thread. `pool` is handed to it.
   void (*run)(const void* pool, index_t n, Chunk chunk, const void* context) = nullptr;
   const void* pool = nullptr;
 };

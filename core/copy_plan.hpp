@@ -39,6 +39,7 @@ inline constexpr int max_piece_rank = max_rank + 2;
 /// injective); source strides may be negative or, from a broadcast source, zero. The run of a strided piece
 /// is one element.
 struct CopyPiece {
+  /// The loops: their number, lengths and strides, where they begin, and the run inside them.
   CopyKind kind = CopyKind::Contiguous;
   int rank = 0;
   index_t extent[max_piece_rank] = {};

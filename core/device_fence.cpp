@@ -42,15 +42,11 @@ void fence_devices(const char* label) noexcept {
     all = drains().all;
   }
   for (const Drain& each : all) {
-    HookEvent event{.kind = EventKind::BeginFence,
-                    .label = label,
-                    .device = each.device,
-                    .all_queues = true,
-                    .id = next_event_id()};
-    emit(event);
+    const EventScope scope([&] {
+      return HookEvent{
+          .kind = EventKind::BeginFence, .label = label, .device = each.device, .all_queues = true};
+    });
     each.action();
-    event.kind = EventKind::EndFence;
-    emit(event);
   }
 }
 

@@ -22,11 +22,13 @@ using half_t = ShortFloat<detail::Binary16>;
 /// The upper half of a float: 8 significant bits, the range of float.
 using bfloat16_t = ShortFloat<detail::Brain16>;
 
+/// Whether T is a complex<...>.
 template <class T>
 inline constexpr bool is_complex_v = false;
 template <class T>
 inline constexpr bool is_complex_v<complex<T>> = true;
 
+/// Whether T is half_t or bfloat16_t.
 template <class T>
 inline constexpr bool is_short_float_v = false;
 template <class Format>

@@ -38,6 +38,8 @@ class Extents : private detail::DynamicExtents<((N == dynamic) + ... + 0)> {
   static_assert(((N == dynamic || N >= 0) && ...), "strata: a compile-time extent is not negative");
 
  public:
+  /// Whether the rank is given at run time, the largest it may be, and how many extents are given at run
+  /// time.
   static constexpr bool has_dynamic_rank = false;
   static constexpr int max_rank_value = sizeof...(N);
   static constexpr int dynamic_count = ((N == dynamic) + ... + 0);
@@ -61,6 +63,7 @@ class Extents : private detail::DynamicExtents<((N == dynamic) + ... + 0)> {
     if (count > 0) assign(given, count);
   }
 
+  /// The number of dimensions.
   STRATA_FUNCTION static constexpr int rank() { return sizeof...(N); }
   /// The extent of dimension `r` fixed at compile time, or `dynamic`. A fold, not an array: device code has
   /// no static members.
@@ -115,12 +118,15 @@ class DynamicRank {
   static_assert(Max >= 0 && Max <= max_rank, "strata: an array has at most 8 dimensions");
 
  public:
+  /// Whether the rank is given at run time, the largest it may be, and how many extents are given at run
+  /// time.
   static constexpr bool has_dynamic_rank = true;
   static constexpr int max_rank_value = Max;
   static constexpr int dynamic_count = Max;
 
   STRATA_FUNCTION constexpr DynamicRank() : rank_(0), extent_{} {}
 
+  /// From one extent for each dimension; ExtentError when one is negative or there are more than Max.
   template <class... I>
   requires(sizeof...(I) > 0 && sizeof...(I) <= Max &&
            (IndexLike<I> && ...)) constexpr explicit DynamicRank(I... extent)
@@ -129,10 +135,12 @@ class DynamicRank {
     assign(given, sizeof...(I));
   }
 
+  /// From `count` extents at `given`; ExtentError as above.
   STRATA_FUNCTION constexpr DynamicRank(const index_t* given, int count) : rank_(0), extent_{} {
     assign(given, count);
   }
 
+  /// The number of dimensions; extents known at compile time there are none.
   STRATA_FUNCTION constexpr int rank() const { return rank_; }
   STRATA_FUNCTION static constexpr index_t static_extent(int) { return dynamic; }
   /// The extent of dimension `r`; 1 from the rank on.
@@ -158,6 +166,7 @@ class DynamicRank {
   index_t extent_[Max > 0 ? Max : 1];
 };
 
+/// Whether it is an Extents<...> or a DynamicRank<N>.
 template <class>
 inline constexpr bool is_extents_v = false;
 template <index_t... N>

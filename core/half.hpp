@@ -54,6 +54,7 @@ class ShortFloat {
   /// The same number, exactly.
   STRATA_FUNCTION constexpr operator float() const noexcept { return Format::to_float(bits_); }
 
+  /// The bits of the format, and the number that has them.
   STRATA_FUNCTION constexpr std::uint16_t bits() const noexcept { return bits_; }
   STRATA_FUNCTION static constexpr ShortFloat from_bits(std::uint16_t bits) noexcept {
     ShortFloat x{};
@@ -126,6 +127,7 @@ class ShortFloat {
 }  // namespace strata::inline STRATA_ABI
 
 // NOLINTBEGIN(readability-identifier-naming): the names are the standard's.
+/// The limits of half_t and bfloat16_t.
 template <class Format>
 struct std::numeric_limits<strata::ShortFloat<Format>> {
  private:

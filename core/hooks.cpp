@@ -1,10 +1,9 @@
 #include <algorithm>
 #include <cstdlib>
-#include <functional>
 #include <map>
 #include <mutex>
+#include <new>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <cxxabi.h>
@@ -34,16 +33,22 @@ constinit thread_local int quiet_scopes = 0;
 
 bool is_work(EventKind kind) { return kind <= EventKind::EndFence; }
 
-// Demangling takes a microsecond, and a program has few types. By contents: another library may come to lie
-// where one was.
-const std::string& demangled(std::string_view type) {
-  thread_local std::map<std::string, std::string, std::less<>> known;
-  const auto found = known.find(type);
-  if (found != known.end()) return found->second;
-  const std::string mangled(type);
+// Names of types, by their mangled ones: demangling takes a microsecond, and a program has few types. By
+// contents: another library may come to lie where one was. Never destroyed: kernels are named to the very
+// end, where the thread-local objects of the main thread are gone.
+struct Names {
+  std::mutex mutex;
+  std::map<std::string, std::string> known;
+};
+Names& names() {
+  static Names* const instance = new Names;
+  return *instance;
+}
+
+std::string demangled(const char* type) {
   int status = 0;
-  char* const text = abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status);
-  const std::string& name = known.emplace(mangled, status == 0 ? text : mangled).first->second;
+  char* const text = abi::__cxa_demangle(type, nullptr, nullptr, &status);
+  std::string name = status == 0 ? text : type;
   std::free(text);
   return name;
 }
@@ -68,13 +73,15 @@ void remove_listener(Listener& listener) {
   __atomic_fetch_sub(&detail::listener_count, removed, __ATOMIC_RELAXED);
 }
 
-const char* kernel_name(const HookEvent& event) {
-  if (event.label && *event.label) return event.label;
-  if (event.kernel_type == nullptr) return "";
-  thread_local std::string name;
-  name = demangled(event.kernel_type);
-  if (event.tag_type != nullptr) name += "/" + demangled(event.tag_type);
-  return name.c_str();
+const char* kernel_name(const char* label, const char* kernel_type, const char* tag_type) {
+  if (label != nullptr && *label != '\0') return label;
+  if (kernel_type == nullptr) return "";
+  std::string key = kernel_type;
+  if (tag_type != nullptr) key += std::string("/") + tag_type;
+  const std::lock_guard lock(names().mutex);
+  const auto [entry, is_new] = names().known.try_emplace(key);
+  if (is_new) entry->second = demangled(kernel_type) + (tag_type != nullptr ? "/" + demangled(tag_type) : "");
+  return entry->second.c_str();
 }
 
 void push_region(const char* label) {
@@ -117,6 +124,37 @@ std::uint64_t next_event_id() {
 
 void set_before_event(void (*action)(const HookEvent&) noexcept) {
   __atomic_store_n(&before_event, action, __ATOMIC_RELEASE);
+}
+
+EventKind end_of(EventKind begin) {
+  switch (begin) {
+    case EventKind::BeginFor:
+      return EventKind::EndFor;
+    case EventKind::BeginReduce:
+      return EventKind::EndReduce;
+    case EventKind::BeginScan:
+      return EventKind::EndScan;
+    case EventKind::BeginCopy:
+      return EventKind::EndCopy;
+    case EventKind::BeginInitialize:
+      return EventKind::EndInitialize;
+    case EventKind::BeginGraph:
+      return EventKind::EndGraph;
+    default:
+      return EventKind::EndFence;
+  }
+}
+
+void EventScope::begin(const HookEvent& event) {
+  new (&event_) HookEvent(event);
+  event_.id = next_event_id();
+  begun_ = true;
+  emit(event_);
+}
+
+void EventScope::end() {
+  event_.kind = end_of(event_.kind);
+  emit(event_);
 }
 
 QuietWork::QuietWork() { ++quiet_scopes; }

@@ -48,7 +48,7 @@ enum class EventKind {
 
 /// One event. Fields that do not apply are empty. Pointers are valid only during the callback.
 struct HookEvent {
-  EventKind kind;
+  EventKind kind;                     ///< what happens
   const char* label = "";             ///< of the kernel, region or allocation; for copies of the destination
   const char* kernel_type = nullptr;  ///< mangled type of the kernel (demangle with `kernel_name`)
   const char* tag_type = nullptr;     ///< mangled type of its tag, if it has one
@@ -58,15 +58,17 @@ struct HookEvent {
   bool all_queues = false;            ///< a fence of all queues of the instance
   std::uint64_t id = 0;               ///< sections: the same in all events of one
   std::int64_t items = 0;             ///< work items of a kernel; operations of a graph
+  /// The memory that a copy, fill, allocation or free concerns, and the address there.
   SpaceId destination{"", 0};
   const void* destination_data = nullptr;
+  /// Label, memory and address of the source of a copy.
   const char* source_label = "";
   SpaceId source{"", 0};
   const void* source_data = nullptr;
-  std::size_t bytes = 0;
+  std::size_t bytes = 0;     ///< of a copy, fill, allocation or free
   const char* value = "";    ///< of metadata, whose key is the label; the name of the clock of a DeviceTime
   double begin_seconds = 0;  ///< DeviceTime: by the device's clock, which begins where it likes
-  double end_seconds = 0;
+  double end_seconds = 0;    ///< when it ended, by the same clock
 };
 
 /// Observes events. The default does nothing.
@@ -83,8 +85,11 @@ void add_listener(Listener& listener);
 void remove_listener(Listener& listener);
 
 /// A name for people: the label if there is one, else the demangled type of the kernel, with "/" and the type
-/// of its tag if it has one. Valid until the next call on the same thread.
-const char* kernel_name(const HookEvent& event);
+/// of its tag if it has one. Valid as long as the label; that of a type to the end of the process.
+const char* kernel_name(const char* label, const char* kernel_type, const char* tag_type);
+inline const char* kernel_name(const HookEvent& event) {
+  return kernel_name(event.label, event.kernel_type, event.tag_type);
+}
 
 /// Marks a region of the program for profilers.
 void push_region(const char* label);
@@ -97,6 +102,7 @@ void declare_metadata(const char* key, const char* value);
 /// A region that ends with the scope.
 class Region {
  public:
+  /// Begins the region; `label` is not kept.
   explicit Region(const char* label) { push_region(label); }
   ~Region() { pop_region(); }
   Region(const Region&) = delete;
@@ -136,6 +142,37 @@ std::uint64_t next_event_id();
 /// From now on `action` is called before the listeners of every event, outside their lock: it may wait for
 /// devices. Null: nothing any more.
 void set_before_event(void (*action)(const HookEvent& event) noexcept);
+
+/// The end that belongs to a begin.
+EventKind end_of(EventKind begin);
+
+/// Tells the listeners of the begin and the end of what happens between its construction and destruction,
+/// also when that throws.
+class EventScope {
+ public:
+  /// `describe()` gives the event of the begin, whose id is made here; called only if somebody listens. What
+  /// its pointers point to must live as long as the scope.
+  template <class Describe>
+  explicit EventScope(const Describe& describe) {
+    if (hooks_active()) [[unlikely]]
+      begin(describe());
+  }
+  ~EventScope() {
+    if (begun_) [[unlikely]]
+      end();
+  }
+  EventScope(const EventScope&) = delete;
+  EventScope& operator=(const EventScope&) = delete;
+
+ private:
+  void begin(const HookEvent& event);
+  void end();
+
+  bool begun_ = false;
+  union {  // not touched where nobody listens
+    HookEvent event_;
+  };
+};
 
 /// While one lives, nobody is told of the kernels, copies and fences of its thread: they are part of a graph.
 class QuietWork {

@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <iterator>
 #include <string_view>
+#include <thread>
 #include <unordered_map>
 
 #include <strata/core/device_fence.hpp>
@@ -51,15 +53,25 @@ class Translator final : public Listener {
 
  private:
   void begin(Begin callback, const HookEvent& event, const char* name) {
-    if (callback == nullptr) return;
     std::uint64_t id = event.id;  // some tools leave it alone
-    callback(name, device_id(event), &id);
+    if (callback != nullptr) callback(name, device_id(event), &id);
     ids_[event.id] = id;
   }
   void end(End callback, const HookEvent& event) {
     const auto id = ids_.find(event.id);
-    if (callback != nullptr) callback(id == ids_.end() ? event.id : id->second);
-    if (id != ids_.end()) ids_.erase(id);
+    if (id == ids_.end()) return;  // it began before the library was loaded
+    if (callback != nullptr) callback(id->second);
+    ids_.erase(id);
+  }
+  void push(const HookEvent& event) {
+    ++regions_[std::this_thread::get_id()];
+    if (call_.push_profile_region) call_.push_profile_region(event.label);
+  }
+  void pop() {
+    const auto open = regions_.find(std::this_thread::get_id());
+    if (open == regions_.end()) return;  // likewise
+    if (--open->second == 0) regions_.erase(open);
+    if (call_.pop_profile_region) call_.pop_profile_region();
   }
   void copy(const HookEvent& event) const;
   // The library's number of a section, which it may not have seen before.
@@ -68,6 +80,7 @@ class Translator final : public Listener {
   const Library library_;
   const Callbacks& call_;
   std::unordered_map<std::uint64_t, std::uint64_t> ids_;       // of what is under way, by the event's
+  std::unordered_map<std::thread::id, int> regions_;           // how many are open
   std::unordered_map<std::uint64_t, std::uint32_t> sections_;  // by the event's id
 };
 
@@ -149,9 +162,10 @@ void Translator::on_event(const HookEvent& event) {
       break;
     case EventKind::BeginCopy:
       if (call_.begin_deep_copy) copy(event);
+      ids_[event.id] = event.id;
       break;
     case EventKind::EndCopy:
-      if (call_.end_deep_copy) call_.end_deep_copy();
+      if (ids_.erase(event.id) != 0 && call_.end_deep_copy) call_.end_deep_copy();
       break;
     case EventKind::Allocate:
     case EventKind::Deallocate: {
@@ -161,10 +175,10 @@ void Translator::on_event(const HookEvent& event) {
       break;
     }
     case EventKind::PushRegion:
-      if (call_.push_profile_region) call_.push_profile_region(event.label);
+      push(event);
       break;
     case EventKind::PopRegion:
-      if (call_.pop_profile_region) call_.pop_profile_region();
+      pop();
       break;
     case EventKind::Mark:
       if (call_.profile_event) call_.profile_event(event.label);
@@ -196,7 +210,13 @@ constinit Translator* translator = nullptr;
 }  // namespace
 
 void start(const std::string& libraries, const std::string& arguments, const std::string& origin) {
-  if (translator != nullptr) return;
+  if (translator != nullptr) {
+    std::fprintf(stderr,
+                 "strata: warning: the tools library \"%s\" (from %s) is not loaded: another one is, and a "
+                 "program has one\n",
+                 libraries.c_str(), origin.c_str());
+    return;
+  }
   const std::optional<Library> library = load(libraries, arguments, origin);
   if (!library) return;
   translator = new Translator(*library);

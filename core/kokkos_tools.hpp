@@ -11,8 +11,8 @@
 
 namespace strata::inline STRATA_ABI::detail::kokkos_tools {
 
-/// Loads the library, and tells it of all events from now on. Nothing but a warning on stderr if it cannot be
-/// loaded. At most once in a process.
+/// Loads the library, and tells it of all events from now on, but of no end without its begin. Nothing but a
+/// warning on stderr if it cannot be loaded, or if one is loaded already.
 void start(const std::string& libraries, const std::string& arguments, const std::string& origin);
 bool started();
 /// Has the library print its help, if one is loaded.

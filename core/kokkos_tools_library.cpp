@@ -33,12 +33,12 @@ bool has_any(const Callbacks& callbacks) {
   return false;
 }
 
-// Never freed: a tool may keep the pointers.
+// Called once. Never freed: a tool may keep the pointers.
 void pass_arguments(const Callbacks& callbacks, const std::string& arguments) {
-  auto* const words = new std::vector<std::string>{program_invocation_name};
+  static auto* const words = new std::vector<std::string>{program_invocation_name};
   std::istringstream text(arguments);
   for (std::string word; text >> word;) words->push_back(word);
-  auto* const pointers = new std::vector<char*>;
+  static auto* const pointers = new std::vector<char*>;
   for (std::string& word : *words) pointers->push_back(word.data());
   pointers->push_back(nullptr);
   callbacks.parse_args(static_cast<int>(words->size()), pointers->data());

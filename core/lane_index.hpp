@@ -16,14 +16,18 @@ namespace strata::inline STRATA_ABI {
 template <int Lanes>
 struct LaneIndex {
   static_assert(Lanes > 0 && (Lanes & (Lanes - 1)) == 0, "strata: the number of lanes is a power of two");
+  /// The lanes of a block; item number block * lanes + lane.
   static constexpr int lanes = Lanes;
 
+  /// The number of the block, and the lane within it.
   index_t block;
   int lane;
 
+  /// The index as a number.
   STRATA_FUNCTION constexpr operator index_t() const { return block * Lanes + lane; }
 };
 
+/// Whether it is a LaneIndex<N>.
 template <class>
 inline constexpr bool is_lane_index_v = false;
 template <int Lanes>

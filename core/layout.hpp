@@ -22,8 +22,8 @@ namespace strata::inline STRATA_ABI {
 
 /// The rows (left-most indices) [begin, end) of an array that a memory holds.
 struct ResidentRows {
-  index_t begin;
-  index_t end;
+  index_t begin;  ///< the first row
+  index_t end;    ///< one past the last row
 };
 
 /// What a view needs of a mapping: its extents, the offset of a multi-index in elements, and the number of
@@ -54,6 +54,7 @@ concept SliceableMapping =
 /// the array has at most 2^31 - 1 elements.
 template <class L>
 struct Index32 {
+  /// As the concept Layout asks for, of the layout whose offsets these are.
   using base_layout = L;
   static constexpr bool contiguous_rows = L::contiguous_rows;
   template <class E>

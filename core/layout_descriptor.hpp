@@ -19,13 +19,15 @@ namespace strata::inline STRATA_ABI {
 /// of empty or unit extents have no meaning. Where `offset` is set the layout has no strides: the offset is
 /// `offset(mapping, index)` and of the other fields only rank, extent and span hold.
 struct LayoutDescriptor {
-  int rank = 0;
-  index_t extent[max_rank] = {};
+  int rank = 0;                   ///< dimensions
+  index_t extent[max_rank] = {};  ///< of each dimension
   index_t stride[max_rank] = {};  ///< in elements
   int tile_log2 = -1;             ///< >= 0: index 0 lies in tiles of 2^tile_log2 lanes
   index_t tile_stride = 0;        ///< in elements, from one tile to the next
   index_t phase = 0;              ///< the lane of its tile that index 0 is, plus any number of whole tiles
   index_t shift = 0;              ///< in elements
+  /// Of layouts that strides cannot describe: their offset of a multi-index, and the mapping it is called
+  /// with.
   index_t (*offset)(const void* mapping, const index_t* index) = nullptr;
   const void* mapping = nullptr;
   index_t span = 0;  ///< in elements, from the lowest to one past the highest offset
@@ -50,8 +52,8 @@ STRATA_FUNCTION constexpr index_t offset_of(const LayoutDescriptor& layout, cons
 
 /// Offsets in elements, the highest inclusive.
 struct OffsetBounds {
-  index_t lowest;
-  index_t highest;
+  index_t lowest;   ///< of any element
+  index_t highest;  ///< of any element
 };
 
 /// Between which offsets the elements lie of an array that is not empty. A layout without strides is taken to

@@ -75,6 +75,7 @@ class LeftMapping : public MappingBase<E, Index> {
 
 /// Left-most index fastest.
 struct LayoutLeft {
+  /// As the concept Layout asks for.
   static constexpr bool contiguous_rows = false;
   template <class E, class Index>
   using indexed_mapping = detail::LeftMapping<E, Index>;

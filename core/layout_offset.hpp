@@ -74,6 +74,7 @@ class OffsetMapping {
 /// `L` over index ranges with any beginning.
 template <class L>
 struct LayoutOffset {
+  /// As the concept Layout asks for, of the layout that is shifted.
   using base_layout = L;
   static constexpr bool contiguous_rows = L::contiguous_rows;
   template <class E>

@@ -77,6 +77,7 @@ class RightMapping : public MappingBase<E, Index> {
 
 /// Right-most index fastest.
 struct LayoutRight {
+  /// As the concept Layout asks for.
   static constexpr bool contiguous_rows = true;
   template <class E, class Index>
   using indexed_mapping = detail::RightMapping<E, Index>;

@@ -99,6 +99,7 @@ class StridedMapping : public MappingBase<E, Index> {
 
 /// One stride for each index.
 struct LayoutStrided {
+  /// As the concept Layout asks for.
   static constexpr bool contiguous_rows = false;
   template <class E, class Index>
   using indexed_mapping = detail::StridedMapping<E, Index>;

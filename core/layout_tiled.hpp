@@ -208,6 +208,7 @@ class TiledPartMapping : public MappingBase<E, Index> {
 template <int W = 8>
 struct LayoutTiled {
   static_assert(W > 0 && (W & (W - 1)) == 0, "strata: a tile width is a power of two");
+  /// As the concept Layout asks for.
   static constexpr bool contiguous_rows = true;  // in whole tiles
   static constexpr int tile = W;
   template <class E, class Index>
@@ -219,6 +220,7 @@ struct LayoutTiled {
 /// A part of an array with LayoutTiled<W>, beginning anywhere in a tile.
 template <int W>
 struct LayoutTiledPart {
+  /// As the concept Layout asks for.
   static constexpr bool contiguous_rows = false;
   template <class E, class Index>
   using indexed_mapping = detail::TiledPartMapping<W, E, Index>;

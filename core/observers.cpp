@@ -61,7 +61,8 @@ void start_requested() {
   State& now = state();
   const Settings& wanted = settings();
   now.process = getpid();
-  if (const ToolsRequest tools = requested_tools(); tools.libraries != now.tools) {
+  if (const ToolsRequest tools = requested_tools();
+      !tools.libraries.empty() && tools.libraries != now.tools) {
     now.tools = tools.libraries;
     kokkos_tools::start(tools.libraries, tools_arguments(), tools.origin);
     end_at_exit();

@@ -27,7 +27,7 @@ OutputFile::OutputFile(std::string what, const std::string& path, std::string op
 OutputFile::~OutputFile() { close_file(); }
 
 bool OutputFile::open_asked() {
-  file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  file_ = open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   return file_ >= 0 && write_here(opening_);
 }
 
@@ -35,12 +35,13 @@ bool OutputFile::open_fallback() {
   const char* const folder = std::getenv("TMPDIR");
   path_ = std::string(folder && *folder ? folder : "/tmp") + "/strata-" + what_ + "-" +
           std::to_string(getpid()) + "-XXXXXX.json";
-  file_ = mkostemps(path_.data(), 5, O_CLOEXEC);
+  file_ = mkostemps(path_.data(), 5, O_APPEND | O_CLOEXEC);
   written_ = 0;
   return file_ >= 0 && write_here(opening_);
 }
 
-// All of it or, as far as the file system lets us, nothing: half a record would spoil the file.
+// All of it or, as far as the file system lets us, nothing: half a record would spoil the file. The next
+// records go to where the file then ends (O_APPEND).
 bool OutputFile::write_here(std::string_view text) {
   const std::string_view whole = text;
   while (!text.empty()) {

@@ -80,9 +80,13 @@ constexpr void check_format(const char* at, const Printed* arguments, int count)
       ++at;
       take_number();
     }
+    const char* const length = at;
     bool is_long = false;
     for (; is_one_of(*at, "hljzt"); ++at) is_long = is_long || *at != 'h';
-    if (!is_one_of(*at, "diuoxXcfFeEgGaAsp")) print_with_a_format_that_printf_does_not_know();
+    // %lf is %f; before the others a length asks for another type (%ls: wide characters).
+    const bool takes_length = is_one_of(*at, "diuoxX") || (is_one_of(*at, "fFeEgGaA") && *length == 'l');
+    if (!is_one_of(*at, "diuoxXcfFeEgGaAsp") || (at != length && !takes_length))
+      print_with_a_format_that_printf_does_not_know();
     if (!fits(*at, is_long, take())) print_with_a_conversion_that_does_not_fit_its_argument();
   }
   if (next != count) print_has_another_number_of_arguments_than_its_format_says();

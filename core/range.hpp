@@ -8,10 +8,10 @@ namespace strata::inline STRATA_ABI {
 /// Indices first, ..., last - 1; empty where last <= first. As the work of a launch it also says how it is
 /// cut into chunks for threads; a device may ignore that.
 struct Range {
-  index_t first = 0;
-  index_t last = 0;
-  index_t chunk_size = 0;  // 0: the device chooses
-  bool is_dynamic = false;
+  index_t first = 0;        ///< the first index
+  index_t last = 0;         ///< one past the last
+  index_t chunk_size = 0;   ///< items of a chunk; 0: the device chooses
+  bool is_dynamic = false;  ///< whether threads take chunks as they get free
 
   /// Chunks of `items`, dealt to the threads in turn.
   STRATA_FUNCTION constexpr Range chunk(index_t items) const { return {first, last, items, is_dynamic}; }
@@ -30,6 +30,7 @@ STRATA_FUNCTION constexpr Range range(index_t first, index_t last) { return {fir
 
 /// All indices of a dimension.
 struct All {};
+/// All indices of a dimension, for subview.
 inline constexpr All all{};
 
 }  // namespace strata::inline STRATA_ABI

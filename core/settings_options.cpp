@@ -35,6 +35,15 @@ const Setting& row_of_option(const std::string& option, CommandLine& line) {
   return setting_table[index];
 }
 
+// Whether the argument behind argv[at] may be its value.
+bool is_followed(int argc, char** argv, int at) {
+  return at + 1 < argc && std::strncmp(argv[at + 1], "--", 2) != 0;
+}
+
+[[noreturn]] void fail_without_value(const std::string& option, const std::string& expected) {
+  throw SettingError("the option " + option + " has no value; write " + option + "=VALUE, " + expected);
+}
+
 // Reads the option in argv[at]; returns the index of the last argument that belongs to it.
 int read_option(int argc, char** argv, int at, CommandLine& line) {
   const std::string argument = argv[at];
@@ -50,14 +59,12 @@ int read_option(int argc, char** argv, int at, CommandLine& line) {
     read_setting(setting, argument.substr(equals + 1), origin, line.values);
     return at;
   }
-  const bool followed = at + 1 < argc && std::strncmp(argv[at + 1], "--", 2) != 0;
+  const bool followed = is_followed(argc, argv, at);
   if (const auto* truth = std::get_if<bool Settings::*>(&setting.field)) {
     line.values.** truth = true;
     return followed && read_truth(argv[at + 1], line.values.**truth) ? at + 1 : at;
   }
-  if (!followed)
-    throw SettingError("the option " + option + " has no value; write " + option + "=VALUE, " +
-                       expected_text(setting));
+  if (!followed) fail_without_value(option, expected_text(setting));
   read_setting(setting, argv[at + 1], origin, line.values);
   return at + 1;
 }
@@ -105,8 +112,10 @@ bool detail::take_kokkos_options(int& argc, char** argv) {
     } else if (name == std::end(names)) {
       rest.push_back(argv[at]);
     } else {
-      taken.push_back(settings_of[name - names] + argument.substr(option.size()));
-      if (option == argument && at + 1 < argc) taken.emplace_back(argv[++at]);
+      const bool joined = option != argument;
+      if (!joined && !is_followed(argc, argv, at)) fail_without_value(option, "text");
+      taken.push_back(settings_of[name - names] + (joined ? argument.substr(option.size()) : "="));
+      if (!joined) taken.back() += argv[++at];
     }
   }
   for (; at < argc; ++at) rest.push_back(argv[at]);

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include <strata/core/settings.hpp>
@@ -15,7 +16,7 @@ namespace strata::inline STRATA_ABI::detail {
 struct Allowed {
   double low;
   double high;
-  const char* words = nullptr;  // "slabs, async"; null: any text of that many letters
+  std::array<std::string_view, 2> words{};  // the only texts; none: any text of that many letters
 };
 
 /// One row: which field of Settings it is, and what STRATA_SETTINGS says of it.

@@ -37,16 +37,24 @@ Running& running() {
   std::abort();
 }
 
+// The lock is held.
+void stop(Running& now) {
+  if (now.trace == nullptr) return;
+  remove_listener(*now.trace);
+  now.trace->finish(true);
+  delete std::exchange(now.trace, nullptr);
+}
+
 }  // namespace
 
 }  // namespace detail
 
 void start_trace(const std::string& file) {
   detail::start_observers();
-  stop_trace();
   detail::end_at_exit();
   auto& now = detail::running();
   const std::lock_guard lock(now.mutex);
+  detail::stop(now);
   now.trace = new detail::Trace(file);
   add_listener(*now.trace);
   if (!std::exchange(now.handles_terminate, true))
@@ -56,10 +64,7 @@ void start_trace(const std::string& file) {
 void stop_trace() {
   auto& now = detail::running();
   const std::lock_guard lock(now.mutex);
-  if (now.trace == nullptr) return;
-  remove_listener(*now.trace);
-  now.trace->finish(true);
-  delete std::exchange(now.trace, nullptr);
+  detail::stop(now);
 }
 
 }  // namespace strata::inline STRATA_ABI

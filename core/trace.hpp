@@ -6,8 +6,11 @@
 // of the work. Of devices that work asynchronously they are those of the calls that enqueue it; what such a
 // device says of its own times (Emulated: its virtual time) is on tracks of its own, by its own clock.
 //
-// The file is written as the program goes, and is readable to there if the program ends by a signal or by
-// abort(); an exception that nobody catches completes it.
+// The file is written as the program goes: an event writes itself and all before it when a second has passed
+// since the last write, or 64 KiB have come together. To there it is readable if the program ends by a signal
+// or by abort(); an exception that nobody catches completes it. A child of fork() writes nothing to it.
+//
+// The bytes held are approximate where other threads allocate or free at the moment that the trace begins.
 #pragma once
 
 #include <string>
@@ -16,9 +19,9 @@
 
 namespace strata::inline STRATA_ABI {
 
-/// Begins a trace, in `file`; "%p" in it stands for the number of the process. Ends one that is under way.
-/// The setting `trace` does the same at the first use of Strata. A file that cannot be written is no error
-/// here: stderr says where the trace goes instead.
+/// Begins a trace, in `file`; "%p" in it stands for the number of the process. Ends one that is under way,
+/// also of another thread: there is one at a time. The setting `trace` does the same at the first use of
+/// Strata. A file that cannot be written is no error here: stderr says where the trace goes instead.
 void start_trace(const std::string& file);
 /// Completes the file. The end of the runtime does so too.
 void stop_trace();

@@ -1,8 +1,9 @@
 #include <algorithm>
-#include <cstdio>
+#include <charconv>
 #include <utility>
 
 #include <strata/core/allocation_report.hpp>
+#include <strata/core/event_name.hpp>
 #include <strata/core/json_text.hpp>
 #include <strata/core/trace_listener.hpp>
 
@@ -13,34 +14,16 @@ namespace {
 constexpr std::size_t buffered_bytes = 64 * 1024;
 constexpr double buffered_seconds = 1;
 
-std::string number(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.3f", value);
-  return text;
-}
 std::string argument(const char* name, std::uint64_t value) {
   return ",\"" + std::string(name) + "\":" + std::to_string(value);
 }
 std::string argument(const char* name, const std::string& value) {
   return ",\"" + std::string(name) + "\":" + json_quoted(value);
 }
-std::string microseconds(double seconds) { return number(seconds * 1e6); }
-
-std::string describe(const HookEvent& event) {
-  switch (event.kind) {
-    case EventKind::BeginCopy:
-      return event.source_data == nullptr
-                 ? "fill " + std::string(event.label)
-                 : "copy " + std::string(event.source_label) + " to " + std::string(event.label);
-    case EventKind::BeginInitialize:
-      return "initialize " + std::string(event.label);
-    case EventKind::BeginFor:
-    case EventKind::BeginReduce:
-    case EventKind::BeginScan:
-      return kernel_name(event);
-    default:
-      return event.label;
-  }
+// To a nanosecond. Not by printf, whose decimal point is that of the user's language.
+std::string microseconds(double seconds) {
+  char text[400];  // enough for any double
+  return {text, std::to_chars(text, text + sizeof text, seconds * 1e6, std::chars_format::fixed, 3).ptr};
 }
 
 const char* category_of(EventKind begin) {
@@ -66,11 +49,8 @@ std::string arguments_of(const HookEvent& event) {
   std::string text;
   if (event.items != 0) text += argument("items", static_cast<std::uint64_t>(event.items));
   if (event.bytes != 0) text += argument("bytes", event.bytes);
-  if (event.kernel_type != nullptr && *event.label != '\0') {
-    HookEvent unlabelled = event;
-    unlabelled.label = "";
-    text += argument("kernel", std::string(kernel_name(unlabelled)));
-  }
+  if (event.kernel_type != nullptr && *event.label != '\0')
+    text += argument("kernel", std::string(kernel_name("", event.kernel_type, event.tag_type)));
   if (*event.source.kind != '\0') text += argument("from", describe_space(event.source));
   if (*event.destination.kind != '\0') text += argument("to", describe_space(event.destination));
   return text;
@@ -85,7 +65,7 @@ Trace::Trace(const std::string& file) : file_("trace", file, "[\n") {
 
 void Trace::on_event(const HookEvent& event) {
   const std::lock_guard lock(mutex_);
-  if (finished_) return;
+  if (finished_ || getpid() != process_) return;
   record(event);
   const double time = now();
   if (records_.size() >= buffered_bytes || time - flushed_ > buffered_seconds) flush(time);
@@ -149,7 +129,7 @@ void Trace::begin(const HookEvent& event) {
     arguments =
         argument("waits for", event.all_queues ? device : device + " queue " + std::to_string(event.queue));
   }
-  Span span{track, 0, describe(event), category_of(event.kind), std::move(arguments)};
+  Span span{track, 0, event_name(event), category_of(event.kind), std::move(arguments)};
   span.begin = now();
   open_.emplace(event.id, std::move(span));
 }
@@ -229,7 +209,6 @@ void Trace::finish(bool wait) {
   std::unique_lock lock(mutex_, std::defer_lock);
   if (wait) lock.lock();
   else if (!lock.try_lock()) return;
-  // A child of fork() shares the file, which is its parent's.
   if (std::exchange(finished_, true) || getpid() != process_) return;
   const double time = now();
   for (const auto& [thread, stack] : regions_)

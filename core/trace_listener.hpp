@@ -26,7 +26,8 @@ struct Span {
   std::string arguments;  // each with a comma before it
 };
 
-/// Called under the lock of the listeners; its own mutex is for the end, which comes from elsewhere.
+/// Called under the lock of the listeners; its own mutex is for the end, which comes from elsewhere. Writes
+/// nothing in a child of fork(): the file, and what is not yet in it, are the parent's.
 class Trace final : public Listener {
  public:
   explicit Trace(const std::string& file);

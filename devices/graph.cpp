@@ -1,5 +1,4 @@
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,39 +34,6 @@ class StepRecording final : public Recording {
 
  private:
   const Ref<StepGraph> graph_;
-};
-
-// Tells the listeners of a replay, as one event: what it consists of is not told.
-class GraphScope {
- public:
-  GraphScope(const GraphState& graph, QueueState& queue) {
-    if (!hooks_active()) [[likely]]
-      return;
-    const std::string label = "graph of " + std::to_string(graph.size()) + " operations";
-    event_ = {.kind = EventKind::BeginGraph,
-              .label = label.c_str(),
-              .device = queue.instance().device_name(),
-              .instance = queue.instance().index(),
-              .queue = queue.id(),
-              .id = next_event_id(),
-              .items = graph.size()};
-    emit(event_);
-    event_.label = "";
-    quiet_.emplace();
-  }
-  ~GraphScope() {
-    if (event_.id == 0) [[likely]]
-      return;
-    quiet_.reset();
-    event_.kind = EventKind::EndGraph;
-    emit(event_);
-  }
-  GraphScope(const GraphScope&) = delete;
-  GraphScope& operator=(const GraphScope&) = delete;
-
- private:
-  HookEvent event_{.kind = EventKind::BeginGraph};
-  std::optional<QuietWork> quiet_;
 };
 
 }  // namespace
@@ -111,8 +77,7 @@ void check_recordable(const char* what, const QueueState& queue, bool waits) {
 
 void record_step(const LaunchInfo& info, const QueueState& queue, bool waits, RecordedStep* step) {
   std::unique_ptr<RecordedStep> owned(step);
-  const HookEvent named{.kind = EventKind::Mark, .label = info.label, .kernel_type = info.kernel_type};
-  check_recordable((std::string("kernel ") + kernel_name(named)).c_str(), queue, waits);
+  check_recordable((std::string("kernel ") + info.name()).c_str(), queue, waits);
   current_recording->add(owned.get());
   static_cast<void>(owned.release());
 }
@@ -121,7 +86,17 @@ void launch_graph(GraphState& graph, QueueState& queue) {
   require_running("a graph launch");
   if (current_recording != nullptr)
     throw Error("a graph launch cannot be recorded; record the kernels of both into one graph");
-  const GraphScope scope(graph, queue);
+  std::string label;
+  const EventScope scope([&] {
+    label = "graph of " + std::to_string(graph.size()) + " operations";
+    return HookEvent{.kind = EventKind::BeginGraph,
+                     .label = label.c_str(),
+                     .device = queue.instance().device_name(),
+                     .instance = queue.instance().index(),
+                     .queue = queue.id(),
+                     .items = graph.size()};
+  });
+  const QuietWork quiet;  // a replay is one event: what it consists of is not told
   graph.launch(queue);
 }
 

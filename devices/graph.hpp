@@ -57,9 +57,11 @@ void launch_graph(GraphState& graph, QueueState& queue);
 template <Device D>
 class Graph {
  public:
+  /// The device that runs it.
   using device_type = D;
 
   Graph() = default;
+  /// Of what a backend recorded.
   explicit Graph(detail::Ref<detail::GraphState> state) : state_(state) {}
 
   /// Enqueues all of it. A null graph does nothing.

@@ -22,10 +22,14 @@ class RecordedTask final : public RecordedStep {
  public:
   template <class... Arguments>
   RecordedTask(EventKind kind, const LaunchInfo& info, const Arguments&... arguments)
-      : kind_(kind), label_(info.label), kernel_type_(info.kernel_type), task_(arguments...) {}
+      : kind_(kind),
+        label_(info.label),
+        kernel_type_(info.kernel_type),
+        tag_type_(info.tag_type),
+        task_(arguments...) {}
   void run(QueueState& queue) const override {
     const Capture no_views{Device::memory_space::kind};
-    const LaunchInfo info{label_.text, kernel_type_, &queue, -1, &no_views};
+    const LaunchInfo info{label_.text, kernel_type_, &queue, -1, &no_views, tag_type_};
     const KernelScope scope(kind_, info, Device::name, 0, queue.id(), task_.items());
     task_(Device::runner(), info);
   }
@@ -34,6 +38,7 @@ class RecordedTask final : public RecordedStep {
   EventKind kind_;
   KeptLabel label_;
   const char* kernel_type_;
+  const char* tag_type_;
   Task task_;
 };
 

@@ -8,6 +8,7 @@ namespace strata::inline STRATA_ABI {
 
 /// Ordinary memory of the process. Views of any host device hold plain addresses and may be used by all.
 struct HostSpace {
+  /// As the concept MemorySpace asks for.
   static constexpr char kind[] = "Host";
   static constexpr bool host_accessible = true;
 

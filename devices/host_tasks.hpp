@@ -23,7 +23,9 @@ struct TaskCheck {
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
   CheckRecord record;
   CheckRecord* get() { return &record; }
-  void throw_found(const LaunchInfo& info) { throw_failed_check(record, info.label, info.kernel_type); }
+  void throw_found(const LaunchInfo& info) {
+    throw_failed_check(record, info.label, info.kernel_type, info.tag_type);
+  }
 #else
   static CheckRecord* get() { return nullptr; }
   static void throw_found(const LaunchInfo&) {}

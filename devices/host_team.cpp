@@ -261,18 +261,24 @@ void host_team_meet(HostMemberState& member, void* mine, const MeetAction& actio
 
 namespace {
 
-// The teams of this thread that no launch uses: nested launches need one each.
-thread_local std::vector<std::unique_ptr<HostTeam>> free_teams;
+// The teams of this thread that no launch uses: nested launches need one each. A kernel of a static object's
+// destructor runs when those of the main thread are gone.
+constinit thread_local bool free_teams_gone = false;
+struct FreeTeams {
+  std::vector<std::unique_ptr<HostTeam>> all;
+  ~FreeTeams() { free_teams_gone = true; }
+};
+thread_local FreeTeams free_teams;
 
 }  // namespace
 
 HostTeamLoan::HostTeamLoan(const TeamShape& shape) {
   std::unique_ptr<HostTeam> team;
-  if (free_teams.empty()) {
+  if (free_teams_gone || free_teams.all.empty()) {
     team = std::make_unique<HostTeam>();
   } else {
-    team = std::move(free_teams.back());
-    free_teams.pop_back();
+    team = std::move(free_teams.all.back());
+    free_teams.all.pop_back();
   }
   team->prepare(shape);
   alone_ = &team->member(0);
@@ -285,7 +291,8 @@ HostTeamLoan::HostTeamLoan(const TeamShape& shape) {
 
 HostTeamLoan::~HostTeamLoan() {
   team_->trim();
-  free_teams.emplace_back(team_);
+  if (free_teams_gone) delete team_;
+  else free_teams.all.emplace_back(team_);
 }
 
 void HostTeamLoan::run(index_t league_rank, const MemberFunction& function) {

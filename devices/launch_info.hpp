@@ -18,6 +18,9 @@ struct LaunchInfo {
   int instance;             // the instance asked for; -1: that of the views
   const Capture* views;     // where the views of the kernel live; valid during the call of the launch only
   const char* tag_type = nullptr;  // mangled, of the kernel's tag, if it has one
+
+  /// For people.
+  const char* name() const { return kernel_name(label, kernel_type, tag_type); }
 };
 
 /// A work range of `Rank` dimensions, cut into tiles; rows (left-most indices) stay in order.
@@ -40,34 +43,16 @@ struct TileRange {
 [[noreturn]] void fail_wrong_space(const LaunchInfo& info, const char* device, int instance,
                                    const Allocation& wrong);
 
-/// Tells the listeners of the begin and the end of a kernel that runs between its construction and
-/// destruction.
-class KernelScope {
+/// The event of the begin of a kernel.
+HookEvent kernel_event(EventKind begin, const LaunchInfo& info, const char* device, int instance,
+                       std::uint64_t queue, index_t items);
+
+/// Tells the listeners of a kernel that runs between its construction and destruction.
+class KernelScope : public EventScope {
  public:
   KernelScope(EventKind begin, const LaunchInfo& info, const char* device, int instance, std::uint64_t queue,
-              index_t items) {
-    if (hooks_active()) [[unlikely]]
-      start(begin, info, device, instance, queue, items);
-  }
-  ~KernelScope() {
-    if (id_ != 0) [[unlikely]]
-      stop();
-  }
-  KernelScope(const KernelScope&) = delete;
-  KernelScope& operator=(const KernelScope&) = delete;
-
- private:
-  void start(EventKind begin, const LaunchInfo& info, const char* device, int instance, std::uint64_t queue,
-             index_t items);
-  void stop();
-
-  std::uint64_t id_ = 0;
-  EventKind begin_ = EventKind::Mark;
-  LaunchInfo info_{};
-  const char* device_ = "";
-  int instance_ = 0;
-  std::uint64_t queue_ = 0;
-  index_t items_ = 0;
+              index_t items)
+      : EventScope([&] { return kernel_event(begin, info, device, instance, queue, items); }) {}
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

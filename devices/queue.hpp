@@ -18,6 +18,7 @@ namespace strata::inline STRATA_ABI {
 class Event {
  public:
   Event() = default;
+  /// Of a point that a backend made.
   explicit Event(detail::Ref<detail::EventState> state) : state_(state) {}
 
   /// Whether all work before it is done or dropped; never waits.
@@ -43,12 +44,14 @@ void wait_for_instance(DeviceInstance& instance, const char* label);
 template <Device D>
 class Queue {
  public:
+  /// The device whose work it orders.
   using device_type = D;
 
   /// A new queue. NoSuchDevice when the instance does not exist.
   explicit Queue(const D& device = D{}) : device_(device), state_(device.backend().create_queue()) {}
   Queue(const D& device, detail::Ref<detail::QueueState> state) : device_(device), state_(state) {}
 
+  /// The instance that it belongs to.
   D device() const { return device_; }
   /// Blocks until all work enqueued so far is done; throws its error, once.
   void wait(const char* label = "Queue::wait") const { detail::wait_for_queue(*state_, label); }
@@ -84,6 +87,7 @@ void wait(const D& device, const char* label = "wait") {
 /// Where a launch, allocation or copy goes: a device instance, or one of its queues. Made by `on`.
 template <class D>
 struct On {
+  /// The type of device, its instance, and the queue: null for the default queue.
   using device_type = D;
   D device;
   detail::Ref<detail::QueueState> queue;  // null: the default queue

@@ -10,8 +10,7 @@ namespace {
 constexpr index_t most_lanes = 32;
 
 std::string subject(const LaunchInfo& info, const char* device) {
-  const HookEvent name{.kind = EventKind::Mark, .label = info.label, .kernel_type = info.kernel_type};
-  return "kernel " + std::string(kernel_name(name)) + " on " + device + ": ";
+  return "kernel " + std::string(info.name()) + " on " + device + ": ";
 }
 
 }  // namespace

@@ -40,39 +40,23 @@ void copy_by_host(const CopySide& destination, const CopySide& source, std::size
   to.wait();
 }
 
-// Tells the listeners of a copy, or, with BeginInitialize, of the zeroing of a new array.
-class CopyScope {
- public:
-  CopyScope(const CopySide& destination, const CopySide* source, std::size_t bytes, QueueState& queue,
-            EventKind begin = EventKind::BeginCopy) {
-    if (!hooks_active()) return;
-    event_ = {.kind = begin,
-              .label = destination.label,
-              .device = queue.instance().device_name(),
-              .instance = queue.instance().index(),
-              .queue = queue.id(),
-              .id = next_event_id(),
-              .destination = destination.space,
-              .destination_data = destination.data,
-              .bytes = bytes};
-    if (source != nullptr) {
-      event_.source_label = source->label;
-      event_.source = source->space;
-      event_.source_data = source->data;
-    }
-    emit(event_);
-  }
-  ~CopyScope() {
-    if (event_.id == 0) return;
-    event_.kind = event_.kind == EventKind::BeginCopy ? EventKind::EndCopy : EventKind::EndInitialize;
-    emit(event_);
-  }
-  CopyScope(const CopyScope&) = delete;
-  CopyScope& operator=(const CopyScope&) = delete;
-
- private:
-  HookEvent event_{.kind = EventKind::BeginCopy};
-};
+// Of a copy, of a fill where there is no source, or, with BeginInitialize, of the zeroing of a new array.
+HookEvent copy_event(const CopySide& destination, const CopySide* source, std::size_t bytes,
+                     QueueState& queue, EventKind begin = EventKind::BeginCopy) {
+  HookEvent event{.kind = begin,
+                  .label = destination.label,
+                  .device = queue.instance().device_name(),
+                  .instance = queue.instance().index(),
+                  .queue = queue.id(),
+                  .destination = destination.space,
+                  .destination_data = destination.data,
+                  .bytes = bytes};
+  if (source == nullptr) return event;
+  event.source_label = source->label;
+  event.source = source->space;
+  event.source_data = source->data;
+  return event;
+}
 
 [[noreturn]] void fail_resident(const char* label, SpaceId space, const LayoutDescriptor& layout) {
   std::string shape;
@@ -101,9 +85,10 @@ class RecordedCopy final : public RecordedStep {
   }
   void run(QueueState& queue) const override {
     const bool fill = !value_.empty();
-    const CopyScope scope(destination_, fill ? nullptr : &source_,
-                          static_cast<std::size_t>(element_count(destination_layout_)) * element_bytes_,
-                          queue);
+    const EventScope scope([&] {
+      const auto bytes = static_cast<std::size_t>(element_count(destination_layout_)) * element_bytes_;
+      return copy_event(destination_, fill ? nullptr : &source_, bytes, queue);
+    });
     if (fill) queue.fill(destination_, value_.data(), element_bytes_);
     else queue.copy(destination_, source_, element_bytes_);
   }
@@ -229,7 +214,8 @@ Allocation* create_storage(DeviceInstance& instance, QueueState* queue, const ch
   const std::vector<char> zero(element_bytes, 0);
   const CopySide side{record->data, record->space, &storage, record->label, &instance};
   QueueState& target = queue ? *queue : instance.default_queue();
-  const CopyScope scope(side, nullptr, bytes, target, EventKind::BeginInitialize);
+  const EventScope scope(
+      [&] { return copy_event(side, nullptr, bytes, target, EventKind::BeginInitialize); });
   target.fill(side, zero.data(), element_bytes);
   if (queue == nullptr) target.wait();
   return guard.take();
@@ -268,8 +254,8 @@ void copy_arrays(const CopySide& destination, const CopySide& source, std::size_
                       ", the arrays lie in " + describe_space(destination.space) + " and " +
                       describe_space(source.space) + "; use a queue of the device that owns one of them");
   }
-  const CopyScope scope(destination, &source, static_cast<std::size_t>(element_count(to)) * element_bytes,
-                        *queue);
+  const auto bytes = static_cast<std::size_t>(element_count(to)) * element_bytes;
+  const EventScope scope([&] { return copy_event(destination, &source, bytes, *queue); });
   queue->copy(destination, source, element_bytes);
   if (blocking) queue->wait();
 }
@@ -284,7 +270,8 @@ void fill_array(const CopySide& destination, const void* value, std::size_t elem
     return;
   const bool blocking = queue == nullptr;
   if (blocking) queue = &destination.instance->default_queue();
-  const CopyScope scope(destination, nullptr, static_cast<std::size_t>(count) * element_bytes, *queue);
+  const auto bytes = static_cast<std::size_t>(count) * element_bytes;
+  const EventScope scope([&] { return copy_event(destination, nullptr, bytes, *queue); });
   queue->fill(destination, value, element_bytes);
   if (blocking) queue->wait();
 }

@@ -27,9 +27,11 @@ DeviceInstance& cuda_backend(int index, CudaMemoryKind kind);
 
 }  // namespace detail
 
+/// What Cuda, CudaManaged and CudaPinned share; the members are those of the concept Device.
 template <class Space, detail::CudaMemoryKind Kind>
 class CudaDevice {
  public:
+  /// Memory, layout of plain arrays, index of kernels and launches, as the concept Device asks for.
   using memory_space = Space;
   using layout = LayoutLeft;
   using index_type = index_t;
@@ -56,16 +58,19 @@ class CudaDevice {
 /// GPUs, with arrays in their own memory.
 struct Cuda : CudaDevice<CudaSpace, detail::CudaMemoryKind::Device> {
   using CudaDevice::CudaDevice;
+  /// As messages and visit_device call it.
   static constexpr char name[] = "Cuda";
 };
 /// GPUs, with arrays in managed memory.
 struct CudaManaged : CudaDevice<CudaManagedSpace, detail::CudaMemoryKind::Managed> {
   using CudaDevice::CudaDevice;
+  /// As messages and visit_device call it.
   static constexpr char name[] = "CudaManaged";
 };
 /// GPUs, with arrays in pinned host memory.
 struct CudaPinned : CudaDevice<CudaPinnedSpace, detail::CudaMemoryKind::Pinned> {
   using CudaDevice::CudaDevice;
+  /// As messages and visit_device call it.
   static constexpr char name[] = "CudaPinned";
 };
 

@@ -22,7 +22,7 @@ void CudaGraph::launch(QueueState& queue) {
                       queue.instance().device_name() + "{" + std::to_string(queue.instance().index()) +
                       "}; record one there");
   const std::lock_guard lock(target->mutex);
-  static_cast<void>(target->note_kernel("a graph", nullptr));
+  static_cast<void>(target->note_kernel("a graph", nullptr, nullptr));
   check_cuda(cudaGraphLaunch(executable, target->stream()), "launching a graph", gpu.index());
   target->submitted();
 }

@@ -40,10 +40,6 @@ void pause_briefly() {
 #endif
 }
 
-std::string named(const LaunchInfo& info) {
-  return kernel_name({.kind = EventKind::Mark, .label = info.label, .kernel_type = info.kernel_type});
-}
-
 }  // namespace
 
 CudaQueue& cuda_queue_for(const LaunchInfo& info, bool waits) {
@@ -60,7 +56,7 @@ CudaQueue& cuda_queue_for(const LaunchInfo& info, bool waits) {
   CudaQueue& queue =
       info.queue != nullptr ? static_cast<CudaQueue&>(*info.queue) : CudaInstance::get(instance).queue();
   if (current_recording != nullptr) [[unlikely]]
-    check_recordable(("kernel " + named(info)).c_str(), queue, waits);
+    check_recordable((std::string("kernel ") + info.name()).c_str(), queue, waits);
   return queue;
 }
 
@@ -158,7 +154,7 @@ unsigned cuda_shared_for_occupancy(CudaQueue& queue, CudaKernel& kernel, const C
 CudaLaunch::CudaLaunch(CudaQueue& queue, EventKind kind, const LaunchInfo& info, index_t items)
     : queue_(queue), info_(info), scope_(kind, info, "Cuda", queue.device(), queue.id(), items) {
   queue_.mutex.lock();
-  number_ = queue_.note_kernel(info.label, info.kernel_type);
+  number_ = queue_.note_kernel(info.label, info.kernel_type, info.tag_type);
 }
 
 CudaLaunch::~CudaLaunch() {
@@ -192,7 +188,7 @@ CUstream_st* CudaLaunch::stream() const {
 
 void CudaLaunch::check(int code, const char* tried) const {
   if (code == cudaSuccess) return;
-  const std::string what = "kernel " + named(info_) + ": " + tried;
+  const std::string what = std::string("kernel ") + info_.name() + ": " + tried;
   fail_cuda(static_cast<cudaError_t>(code), what, queue_.device());
 }
 
@@ -201,7 +197,7 @@ const void* CudaLaunch::place(const void* parameters, std::size_t bytes) {
   void*& memory = placed_[0] == nullptr ? placed_[0] : placed_[1];
   memory = queue_.gpu().allocate(CudaMemoryKind::Device, bytes);
   if (memory == nullptr)
-    throw OutOfMemory("the kernel " + named(info_) + " needs " + std::to_string(bytes) +
+    throw OutOfMemory(std::string("the kernel ") + info_.name() + " needs " + std::to_string(bytes) +
                       " bytes for its parameters on Cuda{" + std::to_string(queue_.device()) + "}");
   // From pageable memory: CUDA has its own copy when the call returns.
   check(cudaMemcpyAsync(memory, parameters, bytes, cudaMemcpyHostToDevice, queue_.stream()),
@@ -247,7 +243,7 @@ void CudaLaunch::fail_launch(int code, const CudaGrid& grid) const {
     return std::to_string(n[0]) + " x " + std::to_string(n[1]) + " x " + std::to_string(n[2]);
   };
   fail_cuda(static_cast<cudaError_t>(code),
-            "launching kernel " + named(info_) + " with " + shape(grid.grid) + " blocks of " +
+            std::string("launching kernel ") + info_.name() + " with " + shape(grid.grid) + " blocks of " +
                 shape(grid.block) + " threads and " + std::to_string(grid.shared_bytes) +
                 " bytes of shared memory",
             queue_.device());
@@ -286,7 +282,7 @@ void CudaLaunch::wait_for_value(const CudaHostSlot& slot, void* value, std::size
     if (state == cudaSuccess && handed_over()) break;
     give_back();
     queue_.wait();  // throws what went wrong
-    throw KernelError("kernel " + named(info_) + " on Cuda{" + std::to_string(queue_.device()) +
+    throw KernelError(std::string("kernel ") + info_.name() + " on Cuda{" + std::to_string(queue_.device()) +
                       "} ended without a result");
   }
   for (std::size_t w = 0; w < words; ++w) {

@@ -9,7 +9,7 @@
 #define STRATA_HAS_NVTX 0
 #endif
 
-#include <strata/core/hooks.hpp>
+#include <strata/core/event_name.hpp>
 #include <strata/core/settings.hpp>
 #include <strata/devices/cuda/nvtx.hpp>
 
@@ -71,15 +71,15 @@ class Ranges final : public Listener {
       case EventKind::BeginFor:
       case EventKind::BeginReduce:
       case EventKind::BeginScan:
-        return push(event, kernel_name(event));
+      case EventKind::BeginCopy:
+      case EventKind::BeginInitialize:
       case EventKind::BeginGraph:
       case EventKind::BeginFence:
-      case EventKind::PushRegion:
-        return push(event, event.label);
-      case EventKind::BeginInitialize:
-        return push(event, ("initialize " + std::string(event.label)).c_str());
-      case EventKind::BeginCopy:
-        return push(event, copy_name(event).c_str());
+      case EventKind::PushRegion: {
+        const nvtxEventAttributes_t described = attributes(event, event_name(event).c_str());
+        nvtxDomainRangePushEx(domain_, &described);
+        return;
+      }
       case EventKind::EndFor:
       case EventKind::EndReduce:
       case EventKind::EndScan:
@@ -113,15 +113,6 @@ class Ranges final : public Listener {
   }
 
  private:
-  static std::string copy_name(const HookEvent& event) {
-    if (event.source_data == nullptr) return "fill " + std::string(event.label);
-    return "copy " + std::string(event.source_label) + " to " + event.label;
-  }
-  void push(const HookEvent& event, const char* name) const {
-    const nvtxEventAttributes_t described = attributes(event, name);
-    nvtxDomainRangePushEx(domain_, &described);
-  }
-
   const nvtxDomainHandle_t domain_ = nvtxDomainCreateA("Strata");
   std::unordered_map<std::uint64_t, nvtxRangeId_t> sections_;  // those that run, by the event's id
 };

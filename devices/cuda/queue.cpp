@@ -136,11 +136,12 @@ void CudaQueue::give_back(const CudaHostSlot& slot) {
     if (s.words == slot.words) free_slots_.push_back(s);
 }
 
-std::uint64_t CudaQueue::note_kernel(const char* label, const char* kernel_type) {
+std::uint64_t CudaQueue::note_kernel(const char* label, const char* kernel_type, const char* tag_type) {
   const std::uint64_t number = ++kernels_;
   Flight& flight = flight_[number % flights];
   flight.number = number;
   flight.kernel_type = kernel_type;
+  flight.tag_type = tag_type;
   flight.label[0] = 0;
   if (label[0] != 0) std::strncpy(flight.label, label, sizeof flight.label - 1);
   return number;
@@ -151,8 +152,7 @@ void CudaQueue::kernels_in_flight(std::vector<std::string>& names) {
   const std::uint64_t open = submitted - __atomic_load_n(&stream_.retired, __ATOMIC_RELAXED);
   for (std::uint64_t back = std::min({open, kernels_, std::uint64_t{flights}}); back > 0; --back) {
     const Flight& flight = flight_[(kernels_ - back + 1) % flights];
-    names.push_back(
-        kernel_name({.kind = EventKind::Mark, .label = flight.label, .kernel_type = flight.kernel_type}));
+    names.push_back(kernel_name(flight.label, flight.kernel_type, flight.tag_type));
   }
 }
 
@@ -165,7 +165,8 @@ void CudaQueue::throw_bad_access_found(bool clear) {
   }
   const Flight& flight = flight_[found.launch % flights];
   const bool known = flight.number == found.launch;
-  throw_failed_check(found, known ? flight.label : "launched earlier", known ? flight.kernel_type : nullptr);
+  throw_failed_check(found, known ? flight.label : "launched earlier", known ? flight.kernel_type : nullptr,
+                     known ? flight.tag_type : nullptr);
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

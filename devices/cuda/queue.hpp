@@ -67,7 +67,7 @@ class CudaQueue final : public QueueState {
   /// Notes that the first `count` operations are done.
   void retired(std::uint64_t count) { __atomic_store_n(&stream_.retired, count, __ATOMIC_RELAXED); }
   /// Notes a kernel's name; returns its number.
-  std::uint64_t note_kernel(const char* label, const char* kernel_type);
+  std::uint64_t note_kernel(const char* label, const char* kernel_type, const char* tag_type);
   /// The names of kernels that are enqueued and not known to be done, appended to `names`.
   void kernels_in_flight(std::vector<std::string>& names);
 
@@ -87,6 +87,7 @@ class CudaQueue final : public QueueState {
   struct Flight {
     std::uint64_t number = 0;
     const char* kernel_type = nullptr;
+    const char* tag_type = nullptr;
     char label[64] = {};
   };
   struct Slot {

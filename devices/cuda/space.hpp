@@ -7,9 +7,11 @@ namespace strata::inline STRATA_ABI {
 
 /// Memory of one GPU: the host may not touch it.
 struct CudaSpace {
+  /// As the concept MemorySpace asks for.
   static constexpr char kind[] = "Cuda";
   static constexpr bool host_accessible = false;
 
+  /// The address itself.
   template <class T>
   [[nodiscard]] STRATA_FUNCTION static constexpr T* resolve(T* address) {
     return address;
@@ -18,10 +20,12 @@ struct CudaSpace {
 
 /// Managed memory: pages move to whoever touches them, host or GPU.
 struct CudaManagedSpace {
+  /// As the concept MemorySpace asks for, and the memory whose kernels reach this one.
   using family = CudaSpace;
   static constexpr char kind[] = "CudaManaged";
   static constexpr bool host_accessible = true;
 
+  /// The address itself.
   template <class T>
   [[nodiscard]] STRATA_FUNCTION static constexpr T* resolve(T* address) {
     return address;
@@ -30,10 +34,12 @@ struct CudaManagedSpace {
 
 /// Pinned host memory, which GPUs reach over their link.
 struct CudaPinnedSpace {
+  /// As the concept MemorySpace asks for, and the memory whose kernels reach this one.
   using family = CudaSpace;
   static constexpr char kind[] = "CudaPinned";
   static constexpr bool host_accessible = true;
 
+  /// The address itself.
   template <class T>
   [[nodiscard]] STRATA_FUNCTION static constexpr T* resolve(T* address) {
     return address;

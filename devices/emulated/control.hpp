@@ -59,12 +59,12 @@ void reset_time();
 
 /// One use of an engine or link in virtual time.
 struct Operation {
-  std::string engine;  ///< "compute 0", "upload 1", "download 0", "memory 0", "peer 0 1"
-  std::string label;
+  std::string engine;   ///< "compute 0", "upload 1", "download 0", "memory 0", "peer 0 1"
+  std::string label;    ///< of the kernel or array
   std::uint64_t queue;  ///< number of the queue within the emulated devices
-  double start;
-  double end;
-  std::size_t bytes;
+  double start;         ///< seconds of virtual time
+  double end;           ///< seconds of virtual time
+  std::size_t bytes;    ///< of a copy or fill
 };
 /// Starts or stops the recording of operations, which grows without end.
 void keep_trace(bool keep);

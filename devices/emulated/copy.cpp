@@ -100,20 +100,15 @@ void EmulatedQueue::copy(const CopySide& destination, const CopySide& source, st
   }
 
   const std::size_t bytes = bytes_of(destination, element_bytes);
-  TimeSpan time;
-  {
-    Platform& platform = Platform::get();
-    const std::lock_guard lock(platform.mutex);
-    require_instance();
-    time = platform.timeline.copy(core_->time, from, to, bytes, destination.label);
+  submit(destination.label, bytes, work, [&](Platform& platform) {
+    const TimeSpan time = platform.timeline.copy(core_->time, from, to, bytes, destination.label);
     if (platform.fails(emulated::Fault::Copy))
       work.run = [what = std::string("copy of \"") + source.label + "\" in " + describe_space(source.space) +
                          " to \"" + destination.label + "\" in " + describe_space(destination.space)] {
         throw CopyError(what + " failed (failure injected); the destination is unchanged");
       };
-    core_->enqueue(work);
-  }
-  tell_time(destination.label, time, bytes);
+    return time;
+  });
 }
 
 void EmulatedQueue::fill(const CopySide& destination, const void* value, std::size_t element_bytes) {
@@ -130,15 +125,9 @@ void EmulatedQueue::fill(const CopySide& destination, const void* value, std::si
   }};
 
   const std::size_t size = bytes_of(destination, element_bytes);
-  TimeSpan time;
-  {
-    Platform& platform = Platform::get();
-    const std::lock_guard lock(platform.mutex);
-    require_instance();
-    time = platform.timeline.copy(core_->time, here, here, size, destination.label);
-    core_->enqueue(work);
-  }
-  tell_time(destination.label, time, size);
+  submit(destination.label, size, work, [&](Platform& platform) {
+    return platform.timeline.copy(core_->time, here, here, size, destination.label);
+  });
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -14,7 +14,9 @@
 
 namespace strata::inline STRATA_ABI {
 
+/// An accelerator that host threads stand in for; its members are those of the concept Device.
 struct Emulated {
+  /// Memory, layout of plain arrays, index of kernels, launches and name, as the concept Device asks for.
   using memory_space = EmulatedSpace;
   using layout = LayoutLeft;
   using index_type = index_t;
@@ -28,6 +30,7 @@ struct Emulated {
 
   /// The setting emulated_count, or what emulated::configure said.
   static int count();
+  /// Number and run-time side of the instance.
   constexpr int index() const { return index_; }
   detail::DeviceInstance& backend() const;
 

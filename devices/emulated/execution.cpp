@@ -17,10 +17,15 @@ class RecordedKernel final : public RecordedStep {
  public:
   RecordedKernel(EventKind kind, const LaunchInfo& info, const std::shared_ptr<EmulatedKernel>& kernel,
                  index_t items)
-      : kind_(kind), label_(info.label), kernel_type_(info.kernel_type), kernel_(kernel), items_(items) {}
+      : kind_(kind),
+        label_(info.label),
+        kernel_type_(info.kernel_type),
+        tag_type_(info.tag_type),
+        kernel_(kernel),
+        items_(items) {}
   void run(QueueState& queue) const override {
     const Capture no_views{EmulatedSpace::kind};
-    enqueue(kind_, {label_.c_str(), kernel_type_, &queue, -1, &no_views}, kernel_, items_,
+    enqueue(kind_, {label_.c_str(), kernel_type_, &queue, -1, &no_views, tag_type_}, kernel_, items_,
             static_cast<EmulatedQueue&>(queue));
   }
 
@@ -28,6 +33,7 @@ class RecordedKernel final : public RecordedStep {
   EventKind kind_;
   std::string label_;
   const char* kernel_type_;
+  const char* tag_type_;
   std::shared_ptr<EmulatedKernel> kernel_;
   index_t items_;
 };
@@ -63,9 +69,7 @@ void enqueue(EventKind kind, const LaunchInfo& info, const std::shared_ptr<Emula
   const int instance = target.index();
   const KernelScope scope(kind, info, "Emulated", instance, queue.id(), items);
   // The caller's label may not live as long as the work.
-  const HookEvent named{
-      .kind = kind, .label = info.label, .kernel_type = info.kernel_type, .tag_type = info.tag_type};
-  const auto label = std::make_shared<const std::string>(kernel_name(named));
+  const auto label = std::make_shared<const std::string>(info.name());
   queue.launch(label->c_str(), items, [owned, label, info, &target] {
     LaunchInfo kept = info;
     kept.label = label->c_str();

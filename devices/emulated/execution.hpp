@@ -9,9 +9,11 @@ namespace strata::inline STRATA_ABI {
 
 /// Memory of emulated instances: views hold addresses that fault; workers add a thread-local offset.
 struct EmulatedSpace {
+  /// As the concept MemorySpace asks for.
   static constexpr char kind[] = "Emulated";
   static constexpr bool host_accessible = false;
 
+  /// The address that this thread may touch: on workers of the instance.
   template <class T>
   [[nodiscard]] STRATA_FUNCTION static T* resolve(T* address) {
 #if defined(__CUDA_ARCH__)

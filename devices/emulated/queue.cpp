@@ -82,19 +82,24 @@ void EmulatedQueue::launch(const char* label, index_t items, std::function<void(
     throw KernelError("kernel " + name + " on Emulated{" + std::to_string(index) +
                       "} failed (failure injected); it did not run");
   }};
+  submit(label, 0, work, [&](Platform& platform) {
+    const double seconds = static_cast<double>(items) * platform.config.seconds_per_item;
+    const TimeSpan time = platform.timeline.kernel(core_->time, seconds, label);
+    if (platform.fails(emulated::Fault::Kernel)) std::swap(work, failure);
+    return time;
+  });
+}
+
+void EmulatedQueue::submit(const char* label, std::size_t bytes, QueueCore::Work& work,
+                           const std::function<TimeSpan(Platform&)>& place) {
   TimeSpan time;
   {
     Platform& platform = Platform::get();
     const std::lock_guard lock(platform.mutex);
     require_instance();
-    const double seconds = static_cast<double>(items) * platform.config.seconds_per_item;
-    time = platform.timeline.kernel(core_->time, seconds, label);
-    core_->enqueue(platform.fails(emulated::Fault::Kernel) ? failure : work);
+    time = place(platform);
+    core_->enqueue(work);
   }
-  tell_time(label, time);
-}
-
-void EmulatedQueue::tell_time(const char* label, TimeSpan time, std::size_t bytes) const {
   if (!hooks_active()) return;
   emit({.kind = EventKind::DeviceTime,
         .label = label,

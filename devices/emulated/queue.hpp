@@ -16,6 +16,7 @@
 namespace strata::inline STRATA_ABI::detail {
 
 class EmulatedInstance;
+class Platform;
 
 class EmulatedQueue final : public QueueState {
  public:
@@ -38,8 +39,10 @@ class EmulatedQueue final : public QueueState {
   int place(const CopySide& side) const;
   char* address(const CopySide& side) const;
   void require_instance() const;
-  // Tells the listeners when a kernel or copy runs in virtual time. Platform::mutex is not held.
-  void tell_time(const char* label, TimeSpan time, std::size_t bytes = 0) const;
+  // Enqueues `work`, a kernel or copy, of which the listeners are told when it runs in virtual time. `place`
+  // gives it its place there; it may exchange the work for another, and runs with Platform::mutex held.
+  void submit(const char* label, std::size_t bytes, QueueCore::Work& work,
+              const std::function<TimeSpan(Platform&)>& place);
 
   EmulatedInstance& instance_;
   std::shared_ptr<QueueCore> core_;

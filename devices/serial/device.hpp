@@ -9,7 +9,9 @@
 
 namespace strata::inline STRATA_ABI {
 
+/// The calling thread as a device. Its members are those of the concept Device.
 struct Serial {
+  /// Memory, layout of plain arrays, index of kernels, launches and name, as the concept Device asks for.
   using memory_space = HostSpace;
   using layout = LayoutRight;
   using index_type = detail::HostIndex;
@@ -21,6 +23,7 @@ struct Serial {
   /// There is one instance, 0; NoSuchDevice for another number.
   explicit Serial(int index);
 
+  /// Its one instance.
   static constexpr int count() { return 1; }
   constexpr int index() const { return 0; }
   detail::DeviceInstance& backend() const;

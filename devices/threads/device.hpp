@@ -10,7 +10,9 @@
 
 namespace strata::inline STRATA_ABI {
 
+/// The host's threads as a device: a pool of the library's own. Its members are those of the concept Device.
 struct Threads {
+  /// Memory, layout of plain arrays, index of kernels, launches and name, as the concept Device asks for.
   using memory_space = HostSpace;
   using layout = LayoutRight;
   using index_type = detail::HostIndex;
@@ -22,6 +24,7 @@ struct Threads {
   /// There is one instance, 0; NoSuchDevice for another number.
   explicit Threads(int index);
 
+  /// Its one instance.
   static constexpr int count() { return 1; }
   constexpr int index() const { return 0; }
   detail::DeviceInstance& backend() const;

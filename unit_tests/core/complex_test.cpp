@@ -263,6 +263,9 @@ TYPED_TEST(ComplexOf, ExponentialsAreThoseOfLongDoubleUpToRounding) {
   EXPECT_EQ(exp(Z(0, 0)), 1);
   EXPECT_EQ(exp(Z(this->infinity, 0)), this->infinity);
   EXPECT_EQ(exp(Z(-this->infinity, 1)), 0);
+  EXPECT_EQ(exp(Z(-this->infinity, this->infinity)), 0);
+  const auto far = exp(Z(this->infinity, this->infinity));
+  EXPECT_TRUE(std::isinf(far.real()) && std::isnan(far.imag()));
 }
 
 TYPED_TEST(ComplexOf, ExponentialsAreFiniteWhereOnlyTheirMagnitudeIsNot) {
@@ -271,7 +274,7 @@ TYPED_TEST(ComplexOf, ExponentialsAreFiniteWhereOnlyTheirMagnitudeIsNot) {
 
   const auto z = exp(complex<TypeParam>(x, TypeParam(0.8)));
 
-  EXPECT_TRUE(this->is_near(z, std::exp(Wide(x, TypeParam(0.8))), 1000)) << "e^x is ill-conditioned there";
+  EXPECT_TRUE(this->is_near(z, std::exp(Wide(x, TypeParam(0.8))), 4)) << z.real() << " " << z.imag();
 }
 
 TYPED_TEST(ComplexOf, RootsAreThoseOfLongDoubleUpToRounding) {

@@ -2,7 +2,10 @@
 // once it is removed.
 #include <algorithm>
 #include <string>
+#include <typeinfo>
 #include <vector>
+
+#include <strata/core/check.hpp>
 
 #include "test_devices.hpp"
 
@@ -227,6 +230,39 @@ TYPED_TEST(Hooks, KernelsWithATagAreNamedWithIt) {
   const std::string name = recorder.of(EventKind::BeginFor)[0].name;
   EXPECT_NE(name.find("TaggedFill/"), std::string::npos) << name;
   EXPECT_NE(name.find("Sweep"), std::string::npos) << name;
+}
+
+TYPED_TEST(Hooks, ErrorsNameKernelsWithTheirTagToo) {
+  const auto x = strata::create<typename TestFixture::A>("x", 50);
+  const strata::Queue<TypeParam> recorded, other;
+  std::string message;
+
+  try {
+    const auto graph = strata::record(recorded, [&] {
+      strata::parallel_for(strata::on(other), strata::tagged<Sweep>(50), strata::with(TaggedFill{}, x));
+    });
+  } catch (const strata::Error& error) {
+    message = error.what();
+  }
+
+  EXPECT_NE(message.find("TaggedFill/"), std::string::npos) << message;
+  EXPECT_NE(message.find("Sweep"), std::string::npos) << message;
+}
+
+TEST(HooksOfNobody, AFailedCheckNamesTheKernelWithItsTag) {
+  strata::detail::CheckRecord record;
+  record.state = 2;
+  record.asserted = true;
+  record.assertion.set("i < n", "", "file.cpp", 7);
+
+  try {
+    strata::detail::throw_failed_check(record, "", typeid(TaggedFill).name(), typeid(Sweep).name());
+    FAIL() << "nothing was thrown";
+  } catch (const strata::AssertionFailed& error) {
+    EXPECT_NE(std::string(error.what()).find("TaggedFill/(anonymous namespace)::Sweep: the assertion"),
+              std::string::npos)
+        << error.what();
+  }
 }
 
 TEST(HooksOfRegions, SectionsKeepTheirNumber) {

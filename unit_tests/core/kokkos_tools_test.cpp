@@ -192,6 +192,26 @@ TEST_F(KokkosTools, WhichAreMissingAreWarnedOfAndTheProgramGoesOn) {
       "open shared object file: No such file or directory\n");
 }
 
+TEST_F(KokkosTools, AreToldOfNoEndWhoseBeginTheyDidNotSee) {
+  const std::string tool = STRATA_RECORDING_TOOL;
+  const Finished run = run_watched("late-tool --kokkos-tools-libs=" + tool,
+                                   "RECORDING_FILE=" + file("calls") + " STRATA_TRACE=" + file("trace.json"));
+
+  EXPECT_EQ(run.status, 0) << run.output;
+  const auto calls = lines_of(text_of(file("calls")));
+  ASSERT_GE(calls.size(), 4u);
+  EXPECT_EQ(std::vector<std::string>(calls.begin() + 4, calls.end()),
+            (std::vector<std::string>{"push|behind", "pop", "finalize"}));
+}
+
+TEST_F(KokkosTools, AfterTheFirstAreWarnedOfAndNotLoaded) {
+  recorded("late-tool --kokkos-tools-libs=libm.so.6");
+
+  EXPECT_EQ(output.output,
+            "strata: warning: the tools library \"libm.so.6\" (from the setting tools_libs) is not loaded: "
+            "another one is, and a program has one\n");
+}
+
 TEST_F(KokkosTools, WhichAreNoneAreWarnedOf) {
   const Finished run = run_watched("serial", "KOKKOS_TOOLS_LIBS=libm.so.6");
 

@@ -7,6 +7,7 @@
 
 #include <strata/core/error.hpp>
 #include <strata/core/settings.hpp>
+#include <strata/core/settings_table.hpp>
 
 #include "settings_fixture.hpp"
 
@@ -111,6 +112,17 @@ TEST_F(SettingsOptionsTest, AnOptionWithoutItsValueIsAnError) {
   EXPECT_EQ(message_for({"--strata-threads"}), expected);
   EXPECT_EQ(message_for({"--strata-threads", "--strata-pin=no"}), expected);
   EXPECT_EQ(message_for({"--strata-threads", "--", "4"}), expected);
+}
+
+TEST_F(SettingsOptionsTest, AnOptionOfKokkosWithoutItsValueIsAnErrorInItsOwnName) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"--kokkos-tools-libs"}, {"--kokkos-tools-libs", "--", "input"}}) {
+    CommandLine line(arguments);
+
+    EXPECT_EQ(message_of([&] { strata::detail::take_kokkos_options(line.count, line.pointers.data()); }),
+              "the option --kokkos-tools-libs has no value; write --kokkos-tools-libs=VALUE, text");
+    EXPECT_EQ(line.count, static_cast<int>(arguments.size()) + 1);
+  }
 }
 
 TEST_F(SettingsOptionsTest, AnErrorLeavesSettingsAndArgumentsAsTheyWere) {

@@ -1,8 +1,12 @@
 // The trace: valid JSON with the right spans on the right tracks, whatever happens to its file.
 #include <algorithm>
 #include <map>
+#include <thread>
 
 #include <nlohmann/json.hpp>
+
+#include <strata/core/hooks.hpp>
+#include <strata/core/trace.hpp>
 
 #include "child_process.hpp"
 
@@ -127,6 +131,46 @@ TEST_F(Trace, ShowsThreadsThatShareAQueueSideBySide) {
   EXPECT_EQ(of(all, "X", "serial").size(), 200u);
   EXPECT_EQ(of(all, "X", "of a thread").size(), 200u);
   expect_nested(all);
+}
+
+TEST_F(Trace, HasDecimalPointsAlsoWhereTheUserHasCommas) {
+  const std::string make = "localedef -i de_DE -f UTF-8 '" + file("de_DE.utf8") + "' >/dev/null 2>&1";
+  if (std::system(make.c_str()) != 0) GTEST_SKIP() << "no German locale could be made";
+
+  const Finished run =
+      run_watched("german", "LOCPATH='" + folder.string() + "' STRATA_TRACE=" + file("trace.json"));
+
+  EXPECT_EQ(run.status, 0);
+  EXPECT_EQ(run.output, "1.50 KiB\n");
+  EXPECT_EQ(of(json::parse(text_of(file("trace.json"))), "X", "set").size(), 1u);
+}
+
+TEST_F(Trace, NamesKernelsToTheVeryEnd) {
+  const json all = trace("at-exit");
+
+  EXPECT_EQ(of(all, "X", "(anonymous namespace)::Set").size(), 2u);
+  EXPECT_EQ(of(all, "X", "(anonymous namespace)::SetByTeam").size(), 2u);
+}
+
+TEST_F(Trace, IsThatOfTheParentOnlyWhenAProcessForks) {
+  const json all = trace("forking");
+
+  EXPECT_EQ(of(all, "X", "before").size(), 1u);
+  EXPECT_EQ(of(all, "X", "behind").size(), 1u);
+  EXPECT_EQ(of(all, "i", "of the child").size(), 0u);
+}
+
+TEST_F(Trace, IsOneOnlyHoweverManyThreadsStartIt) {
+  const auto start_many = [&](const std::string& name) {
+    for (int k = 0; k < 100; ++k) strata::start_trace(file(name));
+  };
+
+  std::thread other(start_many, "other.json");
+  start_many("own.json");
+  other.join();
+  strata::stop_trace();
+
+  EXPECT_FALSE(strata::detail::hooks_active());
 }
 
 TEST_F(Trace, IsCompleteAfterAnExceptionThatNobodyCatches) {

@@ -1,11 +1,15 @@
 // What the tests of tools, trace, counters and leak report watch, in a process of its own:
 // watched_program CASE [options]
+#include <clocale>
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <strata/strata.hpp>
 
@@ -101,12 +105,71 @@ void failing() {
   }
 }
 
-int run(const std::string& what) {
+// The parent has a kernel in its buffer when the child begins, which then has more to say than fits there.
+void forking() {
+  const auto x = create<Array<Serial>>("x", 10);
+  parallel_for("before", 10, with(Set{}, x));
+  const pid_t child = fork();
+  if (child == 0) {
+    for (int k = 0; k < 2000; ++k) mark("of the child");
+    _exit(0);
+  }
+  waitpid(child, nullptr, 0);
+  parallel_for("behind", 10, with(Set{}, x));
+}
+
+// Kernels without a label when the thread-local objects of the main thread are gone, the runtime is not.
+struct SetByTeam {
+  STRATA_FUNCTION void operator()(const auto& member, auto x) const { x(member.league_rank()) = 1; }
+};
+void set_by_all(const Array<Serial>& x) {
+  parallel_for(10, with(Set{}, x));
+  parallel_for(teams(10, 2), with(SetByTeam{}, x));
+}
+struct AtExit {
+  Array<Serial> x;
+  ~AtExit() { set_by_all(x); }
+};
+void at_exit() {
+  static const AtExit last{create<Array<Serial>>("x", 10)};
+  set_by_all(last.x);
+}
+
+// A tools library that is named only when a region and a kernel are under way.
+struct StartRuntime {
+  int count;
+  char** arguments;
+  void operator()(index_t) const {
+    int left = count;
+    static const Runtime runtime(left, arguments);
+  }
+};
+void late_tool(int argc, char** argv) {
+  push_region("before");
+  parallel_for("around", on(Serial{}), 1, StartRuntime{argc, argv});
+  pop_region();
+  push_region("behind");
+  pop_region();
+}
+
+// Where numbers have a decimal comma.
+int german() {
+  if (std::setlocale(LC_ALL, "de_DE.UTF-8") == nullptr) return 3;
+  std::puts(string_from_bytes(1536).c_str());
+  everything<Serial>();
+  return 0;
+}
+
+int run(const std::string& what, int argc, char** argv) {
   if (what == "serial") everything<Serial>();
   else if (what == "emulated") everything<Emulated>();
   else if (what == "threads") threads();
   else if (what == "failing") failing();
   else if (what == "mark") mark("fence, please");
+  else if (what == "forking") forking();
+  else if (what == "at-exit") at_exit();
+  else if (what == "late-tool") late_tool(argc, argv);
+  else if (what == "german") return german();
   else if (what == "throw") {
     const auto x = create<Array<Serial>>("x", 10);
     push_region("thrown in");
@@ -128,9 +191,9 @@ int run(const std::string& what) {
 
 int main(int argc, char** argv) {
   const bool explicit_runtime = argc > 2 && std::strcmp(argv[2], "with-runtime") == 0;
-  if (!explicit_runtime) return run(argc > 1 ? argv[1] : "");
+  if (!explicit_runtime) return run(argc > 1 ? argv[1] : "", argc, argv);
   const std::string what = argv[1];
   const Runtime runtime(argc, argv);
   for (int i = 1; i < argc; ++i) std::printf("argument %s\n", argv[i]);
-  return run(what);
+  return run(what, argc, argv);
 }
