@@ -1,12 +1,14 @@
 // Everything of Strata that user code needs.
 #pragma once
 
+#include <strata/algorithms/build_info.hpp>
 #include <strata/algorithms/device_list.hpp>
 #include <strata/algorithms/launch.hpp>
 #include <strata/algorithms/parallel_for.hpp>
 #include <strata/algorithms/parallel_reduce.hpp>
 #include <strata/algorithms/parallel_scan.hpp>
 #include <strata/algorithms/random.hpp>
+#include <strata/algorithms/system_report.hpp>
 #include <strata/algorithms/team.hpp>
 #include <strata/algorithms/visit_device.hpp>
 #include <strata/core/assert.hpp>
@@ -27,6 +29,7 @@
 #include <strata/views/atomic.hpp>
 #include <strata/views/create.hpp>
 #include <strata/views/deep_copy.hpp>
+#include <strata/views/dlpack.hpp>
 #include <strata/views/hash_map.hpp>
 #include <strata/views/mdarray.hpp>
 #include <strata/views/mdspan.hpp>

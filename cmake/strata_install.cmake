@@ -1,7 +1,13 @@
-# Install rules, the CMake package of the install tree and of the build tree, and pkg-config files.
+# Install rules, the CMake package of the install tree and of the build tree, and pkg-config files. There are two
+# components: dev, what programs are compiled and linked with, and runtime, the program strata-info.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(strata_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/strata")
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME dev)
+
+if(STRATA_BUILD_TOOLS)
+  install(TARGETS strata_info RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT runtime)
+endif()
 
 install(TARGETS strata strata_checked EXPORT strata-targets
         ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" INCLUDES DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-MARK = re.compile(r"<!-- snippet: (\w+) (\w+) -->\n(?:\n?```cpp\n.*?\n```\n)?", re.S)
+MARK = re.compile(r"<!-- snippet: ([\w/]+) (\w+) -->\n(?:\n?```cpp\n.*?\n```\n)?", re.S)
 
 
 def region(file: str, name: str) -> str:

@@ -1,0 +1,49 @@
+// strata-info: what the installed Strata is, which devices it finds on this machine, and which settings are
+// in force.
+//
+//   strata-info                    all of it
+//   strata-info --json             the same as JSON
+//   strata-info --version          one line: version, commit, compiler, the devices built in
+//
+// Settings may be given as to every program: strata-info --strata-threads=4 says what that does.
+#include <cstdio>
+#include <cstring>
+#include <exception>
+
+#include <strata/algorithms/build_info.hpp>
+#include <strata/algorithms/system_report.hpp>
+#include <strata/core/runtime.hpp>
+
+namespace {
+
+constexpr const char* usage =
+    "strata-info            version, devices and their memory, settings and where they come from\n"
+    "strata-info --json     the same as JSON\n"
+    "strata-info --version  version, commit, compiler and the devices built in\n"
+    "strata-info --help     this text\n"
+    "Settings of Strata (--strata-help lists them) are shown as they would be in force.\n";
+
+int run(int argc, char** argv) {
+  const char* const option = argc > 1 ? argv[1] : "";
+  // Before the settings are read: the version can be asked for where one of them is wrong.
+  if (std::strcmp(option, "--version") == 0) return std::puts(strata::version_text().c_str()) < 0;
+  if (std::strcmp(option, "--help") == 0) return std::fputs(usage, stdout) < 0;
+
+  const strata::Runtime runtime(argc, argv);
+  if (argc == 1) return std::fputs(strata::system_report().c_str(), stdout) < 0;
+  if (argc == 2 && std::strcmp(argv[1], "--json") == 0)
+    return std::fputs(strata::system_report_json().c_str(), stdout) < 0;
+  std::fprintf(stderr, "strata-info: the arguments from \"%s\" on are none of these:\n%s", argv[1], usage);
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "strata-info: %s\n", error.what());
+    return 1;
+  }
+}
