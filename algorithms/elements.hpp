@@ -21,18 +21,21 @@ namespace strata::inline STRATA_ABI::detail {
 
 // ---- views of rank 1
 
+template <class V>
+constexpr bool check_rank_one() {
+  using E = typename V::extents_type;
+  constexpr bool may_be = E::has_dynamic_rank || E::max_rank_value == 1;
+  static_assert(may_be,
+                "strata: sort, copy_if, partition, find and transform_reduce work on views of rank 1; take a "
+                "subview");
+  return may_be;
+}
+
 /// Throws ExtentError unless `view` has rank 1; where the type says that it has not, it does not compile.
 template <class V>
 void require_rank_one(const char* what, const V& view) {
-  using E = typename V::extents_type;
-  if constexpr (E::has_dynamic_rank) {
+  if constexpr (check_rank_one<V>() && V::extents_type::has_dynamic_rank)
     if (view.rank() != 1) fail_rank(view.rank(), 1, what);
-  } else {
-    static_assert(
-        E::max_rank_value == 1,
-        "strata: sort, copy_if, partition, find and transform_reduce work on views of rank 1; take a "
-        "subview");
-  }
 }
 
 /// Throws ShapeMismatch unless both have the same indices.
@@ -54,12 +57,18 @@ template <class V>
 inline constexpr bool has_plain_elements = std::is_same_v<typename V::reference, typename V::element_type&> &&
                                            !std::is_const_v<typename V::element_type>;
 
+/// Whether the elements of a view can be sorted.
+template <class V>
+constexpr bool check_sorted_view() {
+  static_assert(has_plain_elements<V>,
+                "strata: sort: the elements are const, or accessed otherwise than by plain references");
+  return check_rank_one<V>() && has_plain_elements<V>;
+}
+
 /// The address of the first of the elements, which are neighbours. Throws ExtentError, LayoutError, and in
 /// checked builds OutOfBounds for a slice that does not hold all rows.
 template <class V>
 typename V::element_type* contiguous_elements(const char* what, const V& view) {
-  static_assert(has_plain_elements<V>,
-                "strata: sort: the elements are const, or accessed otherwise than by plain references");
   require_rank_one(what, view);
   const index_t count = view.extent(0);
   if (count == 0) return view.data();
@@ -151,7 +160,7 @@ auto into_or_returned(const Launch& launch, Result&&... result) {
     index_t returned = 0;
     launch(returned);
     return returned;
-  } else {
+  } else if constexpr (sizeof...(Result) == 1) {
     launch(result...);
   }
 }

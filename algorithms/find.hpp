@@ -66,8 +66,13 @@ struct FindWork {
 
 template <class T>
 struct EqualToValue {
+  static constexpr bool comparable = requires(const T& a) { static_cast<bool>(a == a); };
+  static_assert(comparable, "strata: find: the elements cannot be compared by ==; give find_if a predicate");
   T value;
-  STRATA_FUNCTION bool operator()(const T& x) const { return x == value; }
+  STRATA_FUNCTION bool operator()(const T& x) const {
+    if constexpr (comparable) return static_cast<bool>(x == value);
+    else return false;
+  }
 };
 
 template <class Where, class X, class P, class Result>
@@ -75,7 +80,7 @@ void launch_find(const char* label, const Where& where, const X& x, const P& pre
   using D = typename DeviceFor<Where, X>::type;
   using U = typename X::unmanaged_type;
   check_result_memory<D, Result>();
-  if constexpr (check_predicate<X, P>()) {
+  if constexpr (check_rank_one<X>() && check_predicate<X, P>()) {
     require_rank_one("find_if", x);
     launch_work<X, P>(label, where, x.extent(0), [&] {
       const X noted(x);  // a copy tells the launch where the view lives

@@ -17,6 +17,7 @@ namespace strata::inline STRATA_ABI {
 
 /// A kernel bound to views, made by `with`: a launch calls `kernel(index..., views..., values...)`, the
 /// values being those of a reduction or scan.
+/// A kernel and the views that it is called with; made by `with`.
 template <class K, class... Views>
 struct With;
 
@@ -317,9 +318,11 @@ constexpr void check_memory() {
 template <class K, class... Views>
 struct With {
   static_assert(sizeof...(Views) > 0, "strata: with: give at least one view");
+  /// The device of the views.
   using device_type = typename detail::First<typename Views::device_type...>::type;
   static_assert((detail::SameMemoryFor<device_type, typename Views::device_type>::value && ...));
 
+  /// The kernel, and the views as it gets them.
   K kernel;
   detail::BoundViews<std::index_sequence_for<Views...>, Views...> views;
 };

@@ -22,6 +22,7 @@ enum class AccessMode { In, Out, InOut };
 /// One declared use of an array.
 template <AccessMode Mode, class V>
 struct DeclaredAccess {
+  /// How it is used, and the view as the kernel gets it.
   static constexpr AccessMode mode = Mode;
   using view_type = V;
   V view;  // as the kernel gets it

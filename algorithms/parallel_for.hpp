@@ -51,6 +51,8 @@ void launch_for(const char* label, const Where& where, const R& work, const K& k
 
 }  // namespace detail
 
+/// Calls `kernel` once for every index of `work`. The head of this file says where it runs, when the call
+/// returns and what it throws; `label` names the launch in messages and profiles.
 template <WorkRange R, class K>
 void parallel_for(const R& work, const K& kernel) {
   detail::launch_for("", detail::Anywhere{}, work, kernel);

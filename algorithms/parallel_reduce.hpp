@@ -14,9 +14,9 @@
 // A functor whose `value_type` is T[] has a run-time `value_count`: operator()(i, T*), init(T*), join(T*,
 // const T*); its result goes to a T*, a view of rank 1, or finalize(T*).
 //
-// Forms into host memory wait for the result, and so for all work before it in the queue. What the kernel itself
-// writes to memory that the host can touch, the host sees after the queue's next wait.
-// Options, ranges and errors are those of parallel_for.
+// Forms into host memory wait for the result, and so for all work before it in the queue. What the kernel
+// itself writes to memory that the host can touch, the host sees after the queue's next wait. Options, ranges
+// and errors are those of parallel_for.
 #pragma once
 
 #include <strata/algorithms/kernel.hpp>

@@ -11,7 +11,7 @@ namespace strata::inline STRATA_ABI {
 
 /// 128 random bits.
 struct RandomBits {
-  std::uint32_t word[4];
+  std::uint32_t word[4];  ///< the lowest first
 
   /// Bits 0 to 63, or 64 to 127.
   STRATA_FUNCTION constexpr std::uint64_t word64(int half) const {
@@ -21,7 +21,7 @@ struct RandomBits {
 
 /// The key of the generator: a seed of 64 bits.
 struct PhiloxKey {
-  std::uint32_t word[2];
+  std::uint32_t word[2];  ///< the lowest first
 };
 
 /// The block cipher: different counters give different, well-mixed bits under every key.

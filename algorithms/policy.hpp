@@ -16,10 +16,10 @@ namespace strata::inline STRATA_ABI {
 template <int Rank>
 struct MDRange {
   static_assert(Rank >= 2 && Rank <= 6, "strata: a multi-dimensional range has rank 2 to 6");
-  index_t lower[Rank];
-  index_t upper[Rank];
-  index_t tile[Rank];
-  bool is_dynamic = false;
+  index_t lower[Rank];      ///< the first index of each dimension
+  index_t upper[Rank];      ///< one past the last
+  index_t tile[Rank];       ///< extents of a tile; 0: the device chooses
+  bool is_dynamic = false;  ///< whether threads take tiles as they get free
 
   /// Threads take tiles as they get free.
   constexpr MDRange dynamic() const {
@@ -55,7 +55,7 @@ constexpr MDRange<Rank> mdrange(const index_t (&lower)[Rank], const index_t (&up
 /// A range whose kernels are called with a `Tag` before the indices.
 template <class Tag, class R>
 struct Tagged {
-  R work;
+  R work;  ///< the range
 };
 /// tagged<Assemble>(n): calls kernel(Assemble{}, i).
 template <class Tag, class R>

@@ -34,6 +34,7 @@ namespace strata::inline STRATA_ABI {
 /// the same 128 bits: take one number from a draw.
 class RandomDraw {
  public:
+  /// Draw number `draw` of `index` under `seed`; `random` makes them.
   STRATA_FUNCTION constexpr RandomDraw(std::uint64_t seed, std::uint64_t index, std::uint64_t draw)
       : seed_(seed), index_(index), draw_(draw) {}
 
@@ -97,8 +98,10 @@ STRATA_FUNCTION constexpr RandomDraw random(std::uint64_t seed, index_t index, s
 /// The draws of one index, one after the other. A value of three words: kernels make their own.
 class RandomStream {
  public:
+  /// The stream of `index` under `seed`, from draw number `first_draw` on.
   STRATA_FUNCTION constexpr RandomStream(std::uint64_t seed, index_t index, std::uint64_t first_draw = 0)
       : seed_(seed), index_(index), draw_(first_draw) {}
+  /// The next draw.
   STRATA_FUNCTION constexpr RandomDraw next() { return random(seed_, index_, draw_++); }
 
  private:
@@ -112,6 +115,7 @@ class RandomStream {
 /// RandomDraw::uniform(low, high).
 template <class T>
 struct Uniform {
+  /// The bounds, and a number between them.
   T low = 0;
   T high = 1;
   STRATA_FUNCTION constexpr T operator()(const RandomDraw& draw) const { return draw.uniform(low, high); }
@@ -119,6 +123,7 @@ struct Uniform {
 /// Of the given mean and standard deviation; T is float or double.
 template <class T>
 struct Normal {
+  /// Mean and standard deviation, and a number drawn.
   T mean = 0;
   T deviation = 1;
   STRATA_FUNCTION T operator()(const RandomDraw& draw) const {

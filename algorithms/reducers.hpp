@@ -18,15 +18,15 @@ namespace strata::inline STRATA_ABI {
 /// A value and the index it was found at; where values are equal the smaller index wins.
 template <class T, class I = index_t>
 struct ValueLocation {
-  T value;
-  I location;
+  T value;     ///< what was found
+  I location;  ///< the index where
 };
 
 /// The smallest and the largest value.
 template <class T>
 struct MinMaxValue {
-  T min;
-  T max;
+  T min;  ///< the smallest
+  T max;  ///< the largest
 };
 
 namespace detail {
@@ -177,11 +177,13 @@ template <class Operation, class T, class Target>
 struct Reducer {
   static_assert(std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>,
                 "strata: the values of a reduction are trivially copyable and default constructible");
+  /// Value, place and operation, and the place itself.
   using value_type = T;
   using target_type = Target;
   using operation = Operation;
   Target target;
 
+  /// The neutral value, and the other value joined to the first.
   STRATA_FUNCTION static constexpr void init(T& value) { Operation::init(value); }
   STRATA_FUNCTION static constexpr void join(T& value, const T& other) { Operation::join(value, other); }
 };
@@ -226,14 +228,14 @@ STRATA_REDUCER_OBJECT detail::MakeReducer<detail::SumOf> Sum{};    ///< starts a
 STRATA_REDUCER_OBJECT detail::MakeReducer<detail::ProdOf> Prod{};  ///< starts at T(1)
 STRATA_REDUCER_OBJECT detail::MakeReducer<detail::MinOf> Min{};  ///< starts at the largest value or infinity
 STRATA_REDUCER_OBJECT detail::MakeReducer<detail::MaxOf> Max{};  ///< starts at the lowest value or -infinity
-STRATA_REDUCER_OBJECT detail::MakeReducer<detail::MinMaxOf> MinMax{};  ///< of MinMaxValue<T>
-STRATA_REDUCER_OBJECT detail::MakeReducer<detail::MinLocOf> MinLoc{};  ///< of ValueLocation<T>
-STRATA_REDUCER_OBJECT detail::MakeReducer<detail::MaxLocOf> MaxLoc{};  ///< of ValueLocation<T>
-STRATA_REDUCER_OBJECT detail::MakeReducer<detail::LogicalAndOf> LogicalAnd{};
-STRATA_REDUCER_OBJECT detail::MakeReducer<detail::LogicalOrOf> LogicalOr{};
-STRATA_REDUCER_OBJECT detail::MakeReducer<detail::BitAndOf> BitAnd{};
-STRATA_REDUCER_OBJECT detail::MakeReducer<detail::BitOrOf> BitOr{};
-STRATA_REDUCER_OBJECT detail::MakeReducer<detail::BitXorOf> BitXor{};
+STRATA_REDUCER_OBJECT detail::MakeReducer<detail::MinMaxOf> MinMax{};          ///< of MinMaxValue<T>
+STRATA_REDUCER_OBJECT detail::MakeReducer<detail::MinLocOf> MinLoc{};          ///< of ValueLocation<T>
+STRATA_REDUCER_OBJECT detail::MakeReducer<detail::MaxLocOf> MaxLoc{};          ///< of ValueLocation<T>
+STRATA_REDUCER_OBJECT detail::MakeReducer<detail::LogicalAndOf> LogicalAnd{};  ///< starts at true
+STRATA_REDUCER_OBJECT detail::MakeReducer<detail::LogicalOrOf> LogicalOr{};    ///< starts at false
+STRATA_REDUCER_OBJECT detail::MakeReducer<detail::BitAndOf> BitAnd{};          ///< starts at all ones
+STRATA_REDUCER_OBJECT detail::MakeReducer<detail::BitOrOf> BitOr{};            ///< starts at 0
+STRATA_REDUCER_OBJECT detail::MakeReducer<detail::BitXorOf> BitXor{};          ///< starts at 0
 #undef STRATA_REDUCER_OBJECT
 
 /// A sum of type T whose result nobody wants: for scans without a total.

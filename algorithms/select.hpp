@@ -165,6 +165,16 @@ struct PartitionWork {
   }
 };
 
+template <class X, class Y>
+constexpr bool check_target() {
+  constexpr bool constant = std::is_const_v<typename Y::element_type>;
+  constexpr bool assignable = std::is_assignable_v<typename Y::reference, typename X::value_type>;
+  static_assert(!constant, "strata: copy_if: the target has const elements");
+  static_assert(constant || assignable,
+                "strata: copy_if: the elements of the source cannot be assigned to those of the target");
+  return assignable;
+}
+
 template <class Where, class X, class Y, class P, class Result>
 void launch_copy_if(const char* label, const Where& where, const X& x, const Y& y, const P& predicate,
                     Result& result) {
@@ -172,9 +182,9 @@ void launch_copy_if(const char* label, const Where& where, const X& x, const Y& 
   using U = typename X::unmanaged_type;
   using W = typename Y::unmanaged_type;
   static_assert(SameMemoryFor<D, typename Y::device_type>::value);
-  static_assert(!std::is_const_v<typename Y::element_type>, "strata: copy_if: the target has const elements");
   check_result_memory<D, Result>();
-  if constexpr (check_predicate<X, P>()) {
+  if constexpr (check_target<X, Y>() && check_rank_one<X>() && check_rank_one<Y>() &&
+                check_predicate<X, P>()) {
     require_rank_one("copy_if", x);
     require_rank_one("copy_if", y);
     require_apart("copy_if", x, y);
@@ -191,9 +201,10 @@ template <class Where, class X, class P, class Result>
 void launch_partition(const char* label, const Where& where, const X& x, const P& predicate, Result& result) {
   using D = typename DeviceFor<Where, X>::type;
   using U = typename X::unmanaged_type;
-  static_assert(!std::is_const_v<typename X::element_type>, "strata: partition: the view has const elements");
+  constexpr bool constant = std::is_const_v<typename X::element_type>;
+  static_assert(!constant, "strata: partition: the view has const elements");
   check_result_memory<D, Result>();
-  if constexpr (check_predicate<X, P>()) {
+  if constexpr (!constant && check_rank_one<X>() && check_predicate<X, P>()) {
     require_rank_one("partition", x);
     launch_work<X, P>(label, where, x.extent(0), [&] {
       const X noted(x);

@@ -29,6 +29,7 @@ namespace strata::inline STRATA_ABI {
 
 /// a < b, with NaNs last.
 struct Ascending {
+  /// Whether a comes before b.
   template <class T>
   STRATA_FUNCTION constexpr bool operator()(const T& a, const T& b) const noexcept(noexcept(a < b)) {
     if constexpr (std::numeric_limits<T>::has_quiet_NaN) return !(a >= b) && a == a;
@@ -37,6 +38,7 @@ struct Ascending {
 };
 /// The reverse: NaNs first.
 struct Descending {
+  /// Whether a comes before b.
   template <class T>
   STRATA_FUNCTION constexpr bool operator()(const T& a, const T& b) const noexcept(noexcept(b < a)) {
     return Ascending()(b, a);
@@ -78,16 +80,26 @@ struct SortPairsWork {
 
 template <class K, class Less>
 constexpr bool check_less() {
-  constexpr bool callable =
-      std::is_invocable_r_v<bool, const Less&, const typename K::value_type&, const typename K::value_type&>;
-  static_assert(callable,
-                "strata: sort: the order cannot be called as less(const T&, const T&) const and give a bool");
-  return callable;
+  using T = typename K::value_type;
+  if constexpr (std::is_same_v<Less, Ascending> || std::is_same_v<Less, Descending>) {
+    constexpr bool comparable = requires(const T& a, const T& b) { static_cast<bool>(a < b); };
+    static_assert(
+        comparable,
+        "strata: sort: the elements have no operator<: give an order, a functor bool less(const T&, "
+        "const T&) const");
+    return comparable;
+  } else {
+    constexpr bool callable = std::is_invocable_r_v<bool, const Less&, const T&, const T&>;
+    static_assert(
+        callable,
+        "strata: sort: the order cannot be called as less(const T&, const T&) const and give a bool");
+    return callable;
+  }
 }
 
 template <class Where, class K, class Less>
 void launch_sort(const char* label, const Where& where, const K& keys, const Less& less) {
-  if constexpr (check_less<K, Less>()) {
+  if constexpr (check_sorted_view<K>() && check_less<K, Less>()) {
     auto* const data = contiguous_elements("sort", keys);
     const index_t count = keys.extent(0);
     launch_work<K, Less>(label, where, count, [&] { return SortWork<K, Less>{keys, data, count, less}; });
@@ -99,7 +111,7 @@ void launch_sort_by_key(const char* label, const Where& where, const K& keys, co
                         const Less& less) {
   using D = typename DeviceFor<Where, K>::type;
   static_assert(SameMemoryFor<D, typename V::device_type>::value);
-  if constexpr (check_less<K, Less>()) {
+  if constexpr (check_sorted_view<K>() && check_sorted_view<V>() && check_less<K, Less>()) {
     auto* const key_data = contiguous_elements("sort_by_key", keys);
     auto* const value_data = contiguous_elements("sort_by_key", values);
     require_same_indices("sort_by_key", keys, values);
@@ -113,6 +125,8 @@ void launch_sort_by_key(const char* label, const Where& where, const K& keys, co
 
 }  // namespace detail
 
+/// Sorts the elements of a view of rank 1 in the order of `less`. The head of this file says where, how, and
+/// what it throws; `label` names the launch.
 template <AnyView K, class Less = Ascending>
 void sort(const K& keys, const Less& less = {}) {
   detail::launch_sort("sort", detail::Anywhere{}, keys, less);

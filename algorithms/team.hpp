@@ -49,7 +49,7 @@ namespace strata::inline STRATA_ABI {
 
 /// A league of teams; made by `teams`.
 struct Teams {
-  detail::TeamShape shape;
+  detail::TeamShape shape;  ///< sizes and scratch memory
 
   /// Members have `lanes` lanes: a power of two, at most 32. Hosts vectorise whatever is given here.
   constexpr Teams vector(index_t lanes) const {
@@ -76,6 +76,7 @@ struct Teams {
 /// The team size that a device works best with: 1 on hosts, where the members of a team would only take
 /// turns; a block of a few warps on GPUs.
 struct AutoSize {};
+/// That size, as an argument of `teams`.
 inline constexpr AutoSize auto_size{};
 
 /// `league_size` teams of `team_size` members; none where the league's size is not positive.
@@ -115,6 +116,7 @@ struct WorkOf<Teams> {
 
 /// Where scratch memory lies, on any device: what its address says.
 struct ScratchSpace {
+  /// As the concept MemorySpace asks for.
   static constexpr char kind[] = "Scratch";
   static constexpr bool host_accessible = true;
   template <class T>

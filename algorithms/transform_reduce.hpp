@@ -130,6 +130,8 @@ concept NoView = !AnyView<F>;
 
 }  // namespace detail
 
+/// Joins what `transform` makes of the elements of x; returns the sum where no reducers are given. The head
+/// of this file has the forms; `label` names the launch in messages and profiles.
 template <AnyView X, detail::NoView F, class... R>
 auto transform_reduce(const X& x, const F& transform, const R&... reducers) {
   return detail::transform_reduce_of("transform_reduce", detail::Anywhere{}, x, transform, reducers...);
@@ -148,6 +150,7 @@ auto transform_reduce(const char* label, const On<D>& where, const X& x, const F
   return detail::transform_reduce_of(label, where, x, transform, reducers...);
 }
 
+/// The same of pairs of elements; ShapeMismatch where the indices of x and y differ.
 template <AnyView X, AnyView Y, class F, class... R>
 auto transform_reduce(const X& x, const Y& y, const F& transform, const R&... reducers) {
   return detail::transform_reduce_of_pairs("transform_reduce", detail::Anywhere{}, x, y, transform,

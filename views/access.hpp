@@ -11,6 +11,7 @@ namespace strata::inline STRATA_ABI {
 
 /// Plain references.
 struct DefaultAccess {
+  /// What an element access returns, and how it is made of the address of the element.
   template <class T>
   using reference = T&;
   template <class T>
@@ -22,6 +23,7 @@ struct DefaultAccess {
 /// Reads only, by value, through a GPU's read-only cache where there is one. The data must not change while a
 /// kernel reads it.
 struct ReadOnlyAccess {
+  /// What an element access returns, and how it is made of the address of the element.
   template <class T>
   using reference = std::remove_const_t<T>;
   template <class T>
@@ -35,6 +37,7 @@ struct ReadOnlyAccess {
 
 /// Every access is atomic, at device scope, relaxed.
 struct AtomicAccess {
+  /// What an element access returns, and how it is made of the address of the element.
   template <class T>
   using reference = AtomicReference<T>;
   template <class T>
@@ -47,6 +50,7 @@ struct AtomicAccess {
 /// kernels get. Whoever makes one keeps the memory alive.
 template <class A = DefaultAccess>
 struct Unmanaged {
+  /// What an element access returns, and how it is made of the address of the element.
   template <class T>
   using reference = typename A::template reference<T>;
   template <class T>

@@ -112,8 +112,7 @@ STRATA_FUNCTION T fetch(T* address, T value, InScope<S> scope, InOrder<O> order)
 
 }  // namespace detail
 
-// Each changes the value at `address` as its name says and returns what was there before.
-
+/// Changes the value at `address` as its name says and returns what was there before.
 template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
 STRATA_FUNCTION T atomic_fetch_add(T* address, std::type_identity_t<T> value, InScope<S> scope = {},
                                    InOrder<O> order = {}) {

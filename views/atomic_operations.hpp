@@ -13,15 +13,18 @@ enum class MemoryScope { Block, Device, System };
 /// What an atomic operation orders besides its own value, as in C++.
 enum class MemoryOrder { Relaxed, Acquire, Release, AcquireRelease, SequentiallyConsistent };
 
+/// A scope and an order as arguments.
 template <MemoryScope S>
 struct InScope {};
 template <MemoryOrder O>
 struct InOrder {};
 
+/// The scopes.
 inline constexpr InScope<MemoryScope::Block> block_scope{};
 inline constexpr InScope<MemoryScope::Device> device_scope{};
 inline constexpr InScope<MemoryScope::System> system_scope{};
 
+/// The orders.
 inline constexpr InOrder<MemoryOrder::Relaxed> order_relaxed{};
 inline constexpr InOrder<MemoryOrder::Acquire> order_acquire{};
 inline constexpr InOrder<MemoryOrder::Release> order_release{};

@@ -14,11 +14,14 @@ namespace strata::inline STRATA_ABI {
 template <class T>
 class AtomicReference {
  public:
+  /// What it reads and assigns.
   using value_type = std::remove_const_t<T>;
 
+  /// To the value at `address`, which has to outlive it.
   STRATA_FUNCTION constexpr explicit AtomicReference(T* address) : address_(address) {}
   AtomicReference(const AtomicReference&) = default;
 
+  /// Atomic, relaxed, at device scope.
   STRATA_FUNCTION operator value_type() const { return load(); }
   STRATA_FUNCTION value_type load() const { return atomic_load(address_); }
   STRATA_FUNCTION void store(value_type value) const { atomic_store(address_, value); }

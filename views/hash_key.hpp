@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include <strata/views/atomic.hpp>
@@ -17,9 +18,11 @@ template <class Key>
 class HashKey {
   static_assert(std::is_trivially_copyable_v<Key> && sizeof(Key) <= 16,
                 "strata: the keys of a HashMap are trivially copyable and of at most 16 bytes");
+  // Numbers of 2 bytes are classes of an integer, which hides from the trait that two patterns are zero.
   static_assert(
-      std::has_unique_object_representations_v<Key>,
-      "strata: the keys of a HashMap are compared by their bytes: no padding, no floating-point numbers");
+      std::has_unique_object_representations_v<Key> && !std::numeric_limits<Key>::has_quiet_NaN,
+      "strata: the keys of a HashMap are compared by their bytes: no padding, no floating-point numbers "
+      "(-0.0 is equal to 0.0, and a NaN to nothing): take std::bit_cast to an integer, or round to one");
 
  public:
   using Word = std::conditional_t<sizeof(Key) <= 4, std::uint32_t,

@@ -17,8 +17,10 @@
 // thread itself.
 //
 // Keys: trivially copyable, of up to 16 bytes, each value with one pattern of bytes (integers, enumerations,
-// pointers, structs of them without padding); compared and hashed by their bytes. 9 to 16 bytes need sm_90
-// on CUDA.
+// pointers, structs of them without padding); compared and hashed by their bytes. So floating-point and
+// complex numbers are refused: -0.0 is equal to 0.0 in another pattern, and a NaN is equal to nothing. Round
+// them to integers, or take std::bit_cast where patterns are meant; structs with a half_t or bfloat16_t in
+// them compile, and have patterns compared. 9 to 16 bytes need sm_90 on CUDA.
 //
 // A map is a handle: copies share its slots, rehash() gives new ones to the handle it is called of. Host
 // functions are ordered after the device's default queue; wait for other queues first.
@@ -66,9 +68,10 @@ struct Reinsert {
 
 /// What became of an insertion.
 struct InsertResult {
+  /// The three ways that an insertion may end.
   enum class Outcome : unsigned char { Inserted, Existing, Full };
-  index_t slot;  ///< of the key; -1 where the map was full
-  Outcome outcome;
+  index_t slot;     ///< of the key; -1 where the map was full
+  Outcome outcome;  ///< which of them it was
 
   /// The key is new, and this call put it there.
   STRATA_FUNCTION constexpr bool inserted() const { return outcome == Outcome::Inserted; }
@@ -78,6 +81,8 @@ struct InsertResult {
   STRATA_FUNCTION constexpr bool full() const { return outcome == Outcome::Full; }
 };
 
+/// A map of fixed capacity from keys to values in the memory of Device, which kernels fill and read without
+/// locks.
 template <class Key, class T, class Device>
 class HashMap {
   using Traits = detail::HashKey<Key>;
@@ -86,6 +91,7 @@ class HashMap {
   using Array = View<E, Device, RankExtents<1>, LayoutRight>;
 
  public:
+  /// The parameters, and the map of the same keys in host memory.
   using key_type = Key;
   using mapped_type = T;
   using device_type = Device;
@@ -239,6 +245,7 @@ class HashMap {
   Array<std::uint64_t> notes_;
 };
 
+/// Whether it is a HashMap<...>.
 template <class>
 inline constexpr bool is_hash_map_v = false;
 template <class Key, class T, class Device>

@@ -11,6 +11,7 @@ namespace strata::inline STRATA_ABI {
 
 /// Contributions are added; of any type that has a `+` and whose T() is zero.
 struct ScatterSum {
+  /// What joining leaves as it is, how two contributions are joined, and the atomic operation that joins one.
   template <class T>
   STRATA_FUNCTION static constexpr T identity() {
     return T();
@@ -24,6 +25,7 @@ struct ScatterSum {
 };
 /// Contributions are multiplied.
 struct ScatterProd {
+  /// What joining leaves as it is, how two contributions are joined, and the atomic operation that joins one.
   template <class T>
   STRATA_FUNCTION static constexpr T identity() {
     return T(1);
@@ -37,6 +39,7 @@ struct ScatterProd {
 };
 /// The smallest contribution remains.
 struct ScatterMin {
+  /// What joining leaves as it is, how two contributions are joined, and the atomic operation that joins one.
   template <class T>
   STRATA_FUNCTION static constexpr T identity() {
     if constexpr (std::numeric_limits<T>::has_infinity) return std::numeric_limits<T>::infinity();
@@ -50,6 +53,7 @@ struct ScatterMin {
 };
 /// The largest contribution remains.
 struct ScatterMax {
+  /// What joining leaves as it is, how two contributions are joined, and the atomic operation that joins one.
   template <class T>
   STRATA_FUNCTION static constexpr T identity() {
     if constexpr (std::numeric_limits<T>::has_infinity) return -std::numeric_limits<T>::infinity();

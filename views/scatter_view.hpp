@@ -58,6 +58,7 @@ template <class Target, class Operation = ScatterSum,
           class Mode = detail::ScatterModeOf<typename Target::device_type>>
 class ScatterView {
  public:
+  /// What it was made of, and the type of one contribution.
   using target_type = Target;
   using operation = Operation;
   using mode = Mode;
@@ -81,6 +82,7 @@ class ScatterView {
     }
   }
 
+  /// The view that the contributions go to.
   const Target& target() const { return target_; }
 
   /// Joins the workers' copies to the target, one after the other, and empties them. On devices without

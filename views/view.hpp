@@ -26,6 +26,7 @@ struct Serial;
 template <class T, class Device, class Extents, class Layout, class Access>
 class View;
 
+/// Whether it is a View<...>.
 template <class>
 inline constexpr bool is_view_v = false;
 template <class T, class D, class E, class L, class A>
@@ -93,12 +94,15 @@ concept HasBounds = requires(const M& m) {
 
 }  // namespace detail
 
+/// A view of an array: T its elements, DeviceType where they are, ExtentsType their shape, LayoutType their
+/// order in memory, AccessType what an access to one means. MDArray, MultiVector and Value are its spellings.
 template <class T, class DeviceType, class ExtentsType, class LayoutType, class AccessType = DefaultAccess>
 class View : private detail::Ownership<is_managed_v<AccessType>> {
   using Owner = detail::Ownership<is_managed_v<AccessType>>;
   static_assert(is_extents_v<ExtentsType>, "strata: the shape of a view is Extents<...> or DynamicRank<N>");
 
  public:
+  /// The parameters, what follows from them, and the names that the standard and the paper have for it.
   using element_type = T;
   using value_type = std::remove_const_t<T>;
   using device_type = DeviceType;
@@ -174,6 +178,7 @@ class View : private detail::Ownership<is_managed_v<AccessType>> {
     return AccessType::at(memory_space::resolve(data_) + mapping_(i...));
   }
 
+  /// The element of a view of rank 1.
   template <IndexLike I>
   STRATA_FUNCTION constexpr reference operator[](I i) const {
     return (*this)(i);
@@ -184,6 +189,7 @@ class View : private detail::Ownership<is_managed_v<AccessType>> {
     return (*this)();
   }
 
+  /// The number of dimensions, and the length of dimension r.
   STRATA_FUNCTION constexpr int rank() const { return mapping_.extents().rank(); }
   STRATA_FUNCTION constexpr index_t extent(int r) const { return mapping_.extents().extent(r); }
   /// The paper's name of extent().
@@ -206,6 +212,7 @@ class View : private detail::Ownership<is_managed_v<AccessType>> {
   }
   { return mapping_.stride(r); }
 
+  /// From multi-index to offset, and the shape.
   STRATA_FUNCTION constexpr const mapping_type& mapping() const { return mapping_; }
   STRATA_FUNCTION constexpr const extents_type& extents() const { return mapping_.extents(); }
   /// The address of the first resident element, in the device's memory.

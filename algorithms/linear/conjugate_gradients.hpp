@@ -31,10 +31,11 @@ enum class Preconditioner {
   None,
 };
 
+/// What a solve goes by.
 struct CgOptions {
   double relative_tolerance = 1e-8;  ///< converged at |b - A x| <= this * |b| ...
   double absolute_tolerance = 0;     ///< ... or <= this
-  index_t max_iterations = 10000;
+  index_t max_iterations = 10000;  ///< after which it gives up
   /// Iterations between two looks at the residual; 0: 1 where launches return when done, else 20.
   int check_every = 0;
   Preconditioner preconditioner = Preconditioner::Jacobi;
@@ -44,12 +45,15 @@ struct CgOptions {
   bool record = false;
 };
 
+/// How a solve ended.
 struct CgResult {
+  /// Why it ended, and after how many iterations.
   CgStatus status = CgStatus::Running;
   index_t iterations = 0;
   double residual = 0;         ///< |r|, as the iteration carries it along
   double right_hand_side = 0;  ///< |b|
 
+  /// Whether it converged.
   explicit operator bool() const { return status == CgStatus::Converged; }
 };
 
@@ -70,9 +74,11 @@ constexpr const char* to_string(CgStatus status) {
   return "";
 }
 
+/// Solves A x = b for symmetric positive definite A; keeps its vectors from one solve to the next.
 template <class Matrix>
 class ConjugateGradients {
  public:
+  /// The types of elements, device and vectors.
   using value_type = typename Matrix::value_type;
   using device_type = typename Matrix::device_type;
   using vector_type = MDArray<value_type, device_type, rank<1>>;
@@ -179,6 +185,7 @@ class ConjugateGradients {
             static_cast<double>(state.right_hand_side)};
   }
 
+  /// What the next solve goes by.
   const CgOptions& options() const { return options_; }
   /// Changes what the next solve goes by.
   void set_options(const CgOptions& options) { options_ = options; }

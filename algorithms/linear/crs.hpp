@@ -22,6 +22,7 @@ class CrsGraph {
                  std::is_same_v<Ordinal, std::int64_t>)&&(std::is_same_v<Offset, std::int32_t> ||
                                                           std::is_same_v<Offset, std::int64_t>),
                 "strata: CrsGraph: columns and offsets are std::int32_t or std::int64_t");
+  /// The parameters, and the arrays: offsets of the rows and columns of the entries.
   using device_type = Device;
   using ordinal_type = Ordinal;
   using offset_type = Offset;
@@ -43,6 +44,7 @@ class CrsGraph {
     }
   }
 
+  /// The shape, the number of entries, the arrays, and whether it is the graph of anything.
   index_t rows() const { return rows_; }
   index_t columns() const { return columns_; }
   index_t entry_count() const { return entries_.extent(0); }
@@ -61,6 +63,7 @@ class CrsGraph {
 template <class T, class Device, class Ordinal = std::int32_t, class Offset = index_t>
 class CrsMatrix {
  public:
+  /// The parameters, and the types of graph and coefficients.
   using value_type = T;
   using device_type = Device;
   using ordinal_type = Ordinal;
@@ -79,6 +82,7 @@ class CrsMatrix {
     }
   }
 
+  /// The shape, the number of entries, graph and coefficients, and whether it is a matrix at all.
   index_t rows() const { return graph_.rows(); }
   index_t columns() const { return graph_.columns(); }
   index_t entry_count() const { return graph_.entry_count(); }

@@ -20,8 +20,10 @@ enum class MatrixFault {
 /// The arrays given for a sparse matrix are none; the message names the matrix, the row and the numbers.
 class MatrixError : public Error {
  public:
+  /// Of a fault found in `row`.
   MatrixError(MatrixFault fault, index_t row, const std::string& message)
       : Error(message), fault_(fault), row_(row) {}
+  /// What is wrong.
   MatrixFault fault() const { return fault_; }
   /// The first row where it was found.
   index_t row() const { return row_; }

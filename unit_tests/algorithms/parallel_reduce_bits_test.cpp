@@ -1,0 +1,234 @@
+// parallel_reduce: the bits of floating-point sums, which are those of one tree on every device.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include <strata/core/reduction_tree.hpp>
+#include <strata/devices/chunk.hpp>
+#include <strata/devices/host_execution.hpp>
+
+#include "parallel_reduce_suite.hpp"
+
+namespace {
+
+using namespace strata;
+using namespace strata_tests;
+
+TYPED_TEST_SUITE(ParallelReduce, TestDevices, DeviceName);
+
+// The tree of core/reduction_tree.hpp, written as plainly as possible: leaves are items, blocks of 512 items
+// by global index, as many lanes as fit 1 KiB, halving joins; then pairs of blocks by number, level by level.
+template <class T, class Add, class Join>
+std::optional<T> tree_reduce(index_t begin, index_t end, const T& identity, const Add& add,
+                             const Join& join) {
+  std::size_t lanes = 64;
+  while (lanes > 1 && lanes * sizeof(T) > 1024) lanes /= 2;
+  std::map<index_t, T> level;
+  for (index_t i = begin; i < end;) {
+    const index_t block = static_cast<index_t>(std::floor(static_cast<double>(i) / 512));
+    const index_t block_end = std::min(end, (block + 1) * 512), first = i;
+    std::vector<std::optional<T>> lane(lanes);
+    for (; i < block_end; ++i) {
+      auto& mine = lane[static_cast<std::size_t>(i - first) % lanes];
+      if (!mine) mine = identity;
+      add(i, *mine);
+    }
+    for (std::size_t half = lanes / 2; half > 0; half /= 2)
+      for (std::size_t l = 0; l < half; ++l)
+        if (lane[l] && lane[l + half]) join(*lane[l], *lane[l + half]);
+    level.emplace(block, *lane[0]);
+  }
+  while (level.size() > 1) {
+    // Blocks below and above zero have no common parent but the root.
+    const bool at_root = level.size() == 2 && level.begin()->first == -1 && level.rbegin()->first == 0;
+    if (at_root) {
+      join(level.begin()->second, level.rbegin()->second);
+      return level.begin()->second;
+    }
+    std::map<index_t, T> parents;
+    for (const auto& [number, value] : level) {
+      const index_t parent = (number - (number & 1)) / 2;
+      const auto [place, is_new] = parents.emplace(parent, value);
+      if (!is_new) join(place->second, value);
+    }
+    level = parents;
+  }
+  if (level.empty()) return std::nullopt;
+  return level.begin()->second;
+}
+
+template <class F>
+double tree_sum(index_t begin, index_t end, const F& f) {
+  return tree_reduce(
+             begin, end, 0.0, [&](index_t i, double& s) { s += f(i); }, [](double& a, double b) { a += b; })
+      .value_or(0.0);
+}
+
+constexpr index_t tree_sizes[] = {0, 1, 63, 64, 65, 511, 512, 513, 1000, 4097, 100003};
+constexpr index_t tree_begins[] = {0, 5, -700};
+
+TEST(ReductionTree, MixedNumbersTellOrdersOfSummationApart) {
+  double in_order = 0;
+  for (index_t i = 0; i < 1000; ++i) in_order += mixed_number(i);
+
+  EXPECT_NE(in_order, tree_sum(0, 1000, mixed_number));
+}
+
+template <class D, class Index>
+double sum_on(const D& device, index_t begin, index_t end, const Vector<double, D>& x) {
+  double sum = -1;
+  parallel_reduce(
+      on(device), range(begin, end), [=] STRATA_FUNCTION(Index i, double& s) { s += x(index_t(i) - begin); },
+      Sum(sum));
+  return sum;
+}
+
+TYPED_TEST(ParallelReduce, SumsOfDoublesHaveTheBitsOfTheTree) {
+  using D = TypeParam;
+  for (const index_t begin : tree_begins) {
+    for (const index_t n : tree_sizes) {
+      const auto x = make_vector<double, D>(n, [&](index_t i) { return mixed_number(i + begin); });
+      const double expected = tree_sum(begin, begin + n, mixed_number);
+
+      const double by_int = sum_on<D, index_t>(D{}, begin, begin + n, x);
+      const double by_lane = sum_on<D, typename D::index_type>(D{}, begin, begin + n, x);
+
+      EXPECT_TRUE(same_bits(by_int, expected))
+          << begin << ", " << n << ": " << by_int << ", not " << expected;
+      EXPECT_TRUE(same_bits(by_lane, expected))
+          << begin << ", " << n << ": " << by_lane << ", not " << expected;
+    }
+  }
+}
+
+template <class D, int Doubles>
+void expect_struct_bits() {
+  for (const index_t n : tree_sizes) {
+    const auto x = make_vector<double, D>(n, mixed_number);
+    using T = typename SumOfVectors<D, Doubles>::value_type;
+
+    const T sum = parallel_reduce(range(0, n), SumOfVectors<D, Doubles>{x});
+
+    const auto expected = tree_reduce(
+        0, n, T{},
+        [](index_t i, T& s) {
+          for (int k = 0; k < Doubles; ++k) s.v[k] += mixed_number(i) * static_cast<double>(k + 1);
+        },
+        [](T& a, const T& b) {
+          for (int k = 0; k < Doubles; ++k) a.v[k] += b.v[k];
+        });
+    // Factors that are powers of two keep their bits also where multiply-adds are contracted.
+    for (int k = 0; k < Doubles; k = 2 * k + 1) {
+      EXPECT_TRUE(same_bits(sum.v[k], expected.value_or(T{}).v[k])) << Doubles << " doubles, n = " << n;
+    }
+  }
+}
+
+TYPED_TEST(ParallelReduce, SumsOfStructsHaveTheBitsOfTheTree) {
+  expect_struct_bits<TypeParam, 3>();
+  expect_struct_bits<TypeParam, 20>();
+  expect_struct_bits<TypeParam, 300>();
+}
+
+// A host device with a given number of workers whose pieces run one by one, the last first.
+template <int Workers>
+struct InReverse {
+  using memory_space = HostSpace;
+  using layout = LayoutRight;
+  using index_type = detail::HostIndex;
+  using size_type = index_t;
+  using execution = detail::HostExecution<InReverse>;
+  static constexpr char name[] = "InReverse";
+
+  constexpr InReverse() = default;
+  explicit InReverse(int) {}
+  static constexpr int count() { return 1; }
+  constexpr int index() const { return 0; }
+  detail::DeviceInstance& backend() const { return Serial{}.backend(); }
+
+  static detail::Runner runner() {
+    const auto run = [](const void*, const detail::ChunkRange& r, detail::ChunkFunction function) {
+      const detail::ChunkPlan plan(r, Workers);
+      for (auto k = plan.count(); k-- > 0;)
+        function(plan.begin(k), plan.end(k), static_cast<int>(k) % Workers);
+    };
+    return {run, nullptr, Workers};
+  }
+};
+
+template <int Workers>
+void expect_bits_with_workers() {
+  using D = InReverse<Workers>;
+  for (const index_t begin : tree_begins) {
+    for (const index_t n : tree_sizes) {
+      const auto x = make_vector<double, Serial>(n, [&](index_t i) { return mixed_number(i + begin); });
+      const double expected = sum_on<Serial, Serial::index_type>(Serial{}, begin, begin + n, x);
+
+      const double sum = sum_on<D, typename D::index_type>(D{}, begin, begin + n, x);
+
+      EXPECT_TRUE(same_bits(sum, expected)) << Workers << " workers, " << begin << ", " << n;
+    }
+  }
+}
+
+TEST(ReductionTree, SumsHaveTheSameBitsWithAnyNumberOfThreads) {
+  expect_bits_with_workers<1>();
+  expect_bits_with_workers<2>();
+  expect_bits_with_workers<3>();
+  expect_bits_with_workers<7>();
+  expect_bits_with_workers<64>();
+}
+
+// The same launch on every device of the build; products are contracted alike, for one compiler makes all.
+TEST(ReductionTree, DotProductsHaveTheSameBitsOnAllHostDevices) {
+  for (const index_t n : tree_sizes) {
+    const auto serial = [&] {
+      const auto x = make_vector<double, Serial>(n, mixed_number);
+      return parallel_reduce(n, Dot<Serial>{x, x});
+    }();
+
+    AllDevices::for_each([&]<class D>(D) {
+      const auto x = make_vector<double, D>(n, mixed_number);
+      const double sum = parallel_reduce(n, Dot<D>{x, x});
+      EXPECT_TRUE(same_bits(sum, serial)) << D::name << ", n = " << n << ": " << sum << ", not " << serial;
+    });
+  }
+}
+
+TYPED_TEST(ParallelReduce, SumsKeepInfinitiesNansAndSignedZeros) {
+  using D = TypeParam;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const auto sum_with = [](index_t at, double value, double other) {
+    const auto x = make_vector<double, D>(1000, [=](index_t i) { return i == at ? value : other; });
+    return sum_on<D, typename D::index_type>(D{}, 0, 1000, x);
+  };
+
+  EXPECT_EQ(sum_with(999, infinity, 1), infinity);
+  EXPECT_EQ(sum_with(3, -infinity, 1), -infinity);
+  EXPECT_TRUE(std::isnan(sum_with(600, infinity, -infinity)));
+  EXPECT_TRUE(std::isnan(sum_with(0, std::nan(""), 1)));
+  EXPECT_TRUE(std::isnan(sum_with(999, std::nan(""), infinity)));
+  // A sum begins at +0.0, so that zeros of either sign give +0.0.
+  EXPECT_TRUE(same_bits(sum_with(0, -0.0, -0.0), 0.0));
+  EXPECT_EQ(sum_with(0, 1e308, 1e308), infinity);
+}
+
+TYPED_TEST(ParallelReduce, ExtremaOfFloatsBeginAtInfinity) {
+  using D = TypeParam;
+  double least = 0, most = 0;
+  float none = 0;
+
+  parallel_reduce(
+      on(D{}), 0, [] STRATA_FUNCTION(int, double& v, double& w) { v = w = 0; }, Min(least), Max(most));
+  parallel_reduce(
+      on(D{}), 3, [] STRATA_FUNCTION(int, float&) {}, Max(none));
+
+  EXPECT_EQ(least, std::numeric_limits<double>::infinity());
+  EXPECT_EQ(most, -std::numeric_limits<double>::infinity());
+  EXPECT_EQ(none, -std::numeric_limits<float>::infinity());
+}
+
+}  // namespace

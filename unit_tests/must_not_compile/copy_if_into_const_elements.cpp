@@ -1,0 +1,10 @@
+// expect: copy_if: the target has const elements
+#include <strata/algorithms/select.hpp>
+#include <strata/strata.hpp>
+
+template <class T, class D = strata::Serial, int R = 1>
+using Array = strata::MDArray<T, D, strata::rank<R>>;
+struct IsOdd {
+  STRATA_FUNCTION bool operator()(int i) const { return i % 2 != 0; }
+};
+void select(const Array<int>& x, const Array<const int>& y) { strata::copy_if(x, y, IsOdd{}); }

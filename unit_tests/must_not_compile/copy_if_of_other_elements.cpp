@@ -1,0 +1,13 @@
+// expect: copy_if: the elements of the source cannot be assigned to those of the target
+#include <strata/algorithms/select.hpp>
+#include <strata/strata.hpp>
+
+template <class T, class D = strata::Serial, int R = 1>
+using Array = strata::MDArray<T, D, strata::rank<R>>;
+struct IsOdd {
+  STRATA_FUNCTION bool operator()(int i) const { return i % 2 != 0; }
+};
+struct Node {
+  double x, y, z;
+};
+void select(const Array<int>& x, const Array<Node>& y) { strata::copy_if(x, y, IsOdd{}); }

@@ -1,0 +1,10 @@
+// expect: find: the elements cannot be compared by ==
+#include <strata/algorithms/find.hpp>
+#include <strata/strata.hpp>
+
+struct Node {
+  double x, y, z;
+};
+auto first(const strata::MDArray<Node, strata::Serial, strata::rank<1>>& x) {
+  return strata::find(x, Node{1, 2, 3});
+}

@@ -1,0 +1,5 @@
+// expect: work on views of rank 1; take a subview
+#include <strata/algorithms/sort.hpp>
+#include <strata/strata.hpp>
+
+void renumber(const strata::MDArray<int, strata::Serial, strata::rank<2>>& x) { strata::sort(x); }

@@ -1,0 +1,7 @@
+// expect: wrong device: a view of one device is given to a launch on another
+#include <strata/algorithms/sort.hpp>
+#include <strata/strata.hpp>
+
+void renumber(const strata::MDArray<int, strata::Serial, strata::rank<1>>& x) {
+  strata::sort(strata::on(strata::Emulated{}), x);
+}
