@@ -37,10 +37,11 @@ class TriadCeiling {
     });
   }
   int add_to(Race& race) {
-    return race.add([this] {
-      split([this](std::ptrdiff_t b, std::ptrdiff_t e) {
-        plain_triad(at(0) + b, at(1) + b, at(2) + b, T(3), e - b);
-      });
+    return race.add([this] { run_triad(); });
+  }
+  void run_triad() const {
+    split([this](std::ptrdiff_t b, std::ptrdiff_t e) {
+      plain_triad(at(0) + b, at(1) + b, at(2) + b, T(3), e - b);
     });
   }
   double triad_bytes() const { return 3.0 * passes_ * static_cast<double>(n_) * sizeof(T); }
@@ -48,7 +49,7 @@ class TriadCeiling {
 
  private:
   template <class F>
-  void split(const F& part) {
+  void split(const F& part) const {
     const auto all_passes = [&](std::ptrdiff_t begin, std::ptrdiff_t end) {
       for (int p = 0; p < passes_; ++p) part(begin, end);
     };

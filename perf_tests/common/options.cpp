@@ -14,15 +14,16 @@ namespace {
 [[noreturn]] void usage(const char* program, const char* about, const std::string& mistake) {
   std::FILE* const out = mistake.empty() ? stdout : stderr;
   if (!mistake.empty()) std::fprintf(out, "%s: %s\n", program, mistake.c_str());
-  std::fprintf(out,
-               "%s\n\nusage: %s [options]\n"
-               "  --device NAME|all    the device to measure (default all)\n"
-               "  --n N                work items (default: the program's sizes)\n"
-               "  --type float|double  element type (default both, where both make sense)\n"
-               "  --reps R             samples of each case\n"
-               "  --json FILE          also write the results to FILE\n"
-               "  --strata-help        the settings of Strata\n",
-               about, program);
+  std::fprintf(
+      out,
+      "%s\n\nusage: %s [options]\n"
+      "  --device NAME|all    the device to measure (default all)\n"
+      "  --n N                work items (default: the program's sizes)\n"
+      "  --type float|double  element type (default all that the program has; scan has int64 and double)\n"
+      "  --reps R             samples of each case\n"
+      "  --json FILE          also write the results to FILE\n"
+      "  --strata-help        the settings of Strata\n",
+      about, program);
   std::exit(mistake.empty() ? 0 : 2);
 }
 
@@ -51,7 +52,8 @@ Options parse_options(int& argc, char** argv, const char* about) {
     else if (name == "--n") options.n = number();
     else if (name == "--reps") options.reps = static_cast<int>(number());
     else if (name == "--json") options.json = value;
-    else if (name == "--type" && (value == "float" || value == "double")) options.type = value;
+    else if (name == "--type" && (value == "float" || value == "double" || value == "int64"))
+      options.type = value;
     else usage(argv[0], about, "there is no option " + name + " " + value);
   }
   return options;

@@ -14,7 +14,7 @@ namespace perf {
 struct Options {
   std::string device = "all";
   strata::index_t n = 0;  // 0: the sizes of the program
-  std::string type;       // empty: both
+  std::string type;       // empty: all
   int reps = 0;           // 0: the program's number
   std::string json;       // empty: no file
 

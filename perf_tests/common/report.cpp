@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -22,6 +24,17 @@ std::string processor_name() {
   for (std::string line; std::getline(info, line);)
     if (line.rfind("model name", 0) == 0) return line.substr(line.find(':') + 2);
   return "unknown processor";
+}
+
+// The model of the first GPU, where NVIDIA's driver says; else empty.
+std::string gpu_name() {
+  std::error_code none_there;
+  for (const auto& gpu : std::filesystem::directory_iterator("/proc/driver/nvidia/gpus", none_there)) {
+    std::ifstream info(gpu.path() / "information");
+    for (std::string line; std::getline(info, line);)
+      if (line.rfind("Model:", 0) == 0) return line.substr(line.find_first_not_of(" \t", 6));
+  }
+  return {};
 }
 
 std::string date() {
@@ -91,6 +104,11 @@ void Report::check(bool correct, const std::string& what) {
 }
 
 int Report::finish(const Options& options) const {
+  if (results_.empty()) {
+    std::fprintf(stderr, "%s: nothing to measure on %s with --type %s\n", program_.c_str(),
+                 options.device.c_str(), options.type.empty() ? "(all)" : options.type.c_str());
+    return 2;
+  }
   print();
   const bool written = options.json.empty() || write(options.json);
   return correct_ && written ? 0 : 1;
@@ -116,6 +134,7 @@ bool Report::write(const std::string& path) const {
   all["date"] = date();
   all["commit"] = STRATA_COMMIT;
   all["machine"] = {{"cpu", processor_name()}, {"processors", processors()}, {"compiler", __VERSION__}};
+  if (const std::string gpu = gpu_name(); !gpu.empty()) all["machine"]["gpu"] = gpu;
   all["baseline"] = baseline_;
   all["notes"] = notes_;
   all["correct"] = correct_;

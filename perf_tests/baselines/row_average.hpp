@@ -1,0 +1,23 @@
+// Competitors of row_average: y(i, j) is the mean of x(i, j, *).
+#pragma once
+
+#include "common/competitor.hpp"
+
+namespace perf {
+
+/// x has n * n1 * n2 values, y n * n1: on hosts with the last index fastest, on GPUs the first.
+template <class T>
+struct RowAverageArrays {
+  const T* x;
+  T* y;
+  std::ptrdiff_t n;
+  int n1, n2;
+};
+
+/// For T = float and double.
+template <class T>
+Sweep row_average_by_hand(HostPlace place, RowAverageArrays<T> arrays);
+template <class T>
+Sweep row_average_by_hand(CudaPlace place, RowAverageArrays<T> arrays);
+
+}  // namespace perf

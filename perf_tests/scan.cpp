@@ -1,0 +1,67 @@
+// Do prefix sums keep up with the best? inclusive_scan of doubles and 64-bit integers against plain loops and
+// oneTBB on hosts, CUB on GPUs.
+#include "baselines/scan.hpp"
+
+#include <cmath>
+#include <cstdint>
+
+#include "common/contest.hpp"
+#include "kokkos/kokkos_cases.hpp"
+
+namespace {
+
+using namespace perf;
+using strata::index_t;
+
+// 1, 2, 3, 1, ...: sums are exact in double, too.
+struct Numbers {
+  STRATA_FUNCTION void operator()(index_t i, auto x) const {
+    x(i) = static_cast<decltype(x(i) + 0)>(1 + i % 3);
+  }
+};
+index_t prefix(index_t i) { return (i + 1) / 3 * 6 + ((i + 1) % 3 == 0 ? 0 : (i + 1) % 3 == 1 ? 1 : 3); }
+
+template <class T, class D>
+void measure(const Options& options, Report& report, const char* type) {
+  using Array = strata::MDArray<T, D, strata::rank<1>>;
+  const index_t n = size_for<D>(options, index_t{1} << 24, 100000000);
+  const auto x = strata::create<Array>("x", n), y = strata::create<Array>("y", n);
+  strata::parallel_for(n, strata::with(Numbers{}, x));
+  strata::wait(D{});
+  const double bytes = 2.0 * sizeof(T) * static_cast<double>(n);
+  Contest<D> contest(options, report, type, bytes);
+  const ScanArrays<T> arrays{x.data(), y.data(), n};
+  contest.measure(
+      {.name = "inclusive_scan",
+       .n = n,
+       .bytes = bytes,
+       .run =
+           [&] {
+             strata::inclusive_scan(x, y);
+             strata::wait(D{});
+           },
+       .baseline = scan_baseline(contest.place(), arrays),
+       .baseline_name = is_machine<D> ? "by hand" : "CUB",
+       .others = {scan_by_library(contest.place(), arrays), kokkos_scan(kokkos_place<D>(), arrays)},
+       .correct =
+           [&] {
+             return rows_hold(y, 4096, [](const auto& host, index_t at, index_t i) {
+               return host(at) == static_cast<T>(prefix(i));
+             });
+           },
+       .clear = [&] { strata::deep_copy(y, T(0)); }});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Options options = parse_options(argc, argv, "Prefix sums of double and int64 (--type double|int64).");
+  Report report("scan", "the fastest loop by hand; on Cuda CUB");
+  for_each_real_device(options, [&](auto device) {
+    using D = decltype(device);
+    if (options.wants_type("int64")) measure<std::int64_t, D>(options, report, "int64");
+    if (options.wants_type("double")) measure<double, D>(options, report, "double");
+  });
+  report.note("Each value is read once and written once: 16 bytes. Two passes over the data read it twice.");
+  return report.finish(options);
+}
