@@ -68,6 +68,16 @@ STRATA_FUNCTION constexpr void join_lanes(T* lane, index_t count, const Join& jo
   }
 }
 
+/// The same of as many items as there are lanes or more.
+template <int Lanes, class T, class Join>
+STRATA_FUNCTION constexpr void join_all_lanes(T* lane, const Join& join) {
+  if constexpr (Lanes > 1) {
+    constexpr int half = Lanes / 2;
+    for (int l = 0; l < half; ++l) join(lane[l], lane[l + half]);
+    join_all_lanes<half>(lane, join);
+  }
+}
+
 /// How a reduction treats values whose type it does not know.
 struct ValueOps {
   const void* context;

@@ -32,6 +32,13 @@
 #define STRATA_INDEPENDENT_ITEMS
 #endif
 
+// For loops of at most 8 rounds.
+#if defined(__GNUC__) && !defined(__clang__)
+#define STRATA_UNROLL_8 _Pragma("GCC unroll 8")
+#else
+#define STRATA_UNROLL_8
+#endif
+
 namespace strata::inline STRATA_ABI::detail {
 
 /// Lanes of a block on hosts: one cache line of doubles.
@@ -112,16 +119,33 @@ void run_items(const Body& body, index_t begin, index_t end) {
   }
 }
 
-// Whole blocks of lanes of a reduction, beginning at an item that is a multiple of the lanes: lane l of block
-// t adds to partial (t * host_lanes + l) % Lanes.
-template <int Lanes, class Body, class T>
-STRATA_FLATTEN void reduce_lane_blocks(const Body& body, index_t first_block, index_t last_block,
-                                       T* partial) {
-  for (index_t block = first_block; block < last_block; ++block) {
-    T* const target = partial + (((block - first_block) << host_lanes_log2) & (Lanes - 1));
+// The partial of items [begin, end), as many as there are lanes or more, beginning at a block of host lanes:
+// item i adds to lane (i - begin) % Lanes. The groups of a round are unrolled, so that the compiler keeps the
+// lanes in registers from one round to the next.
+template <int Lanes, class Body, class Reducer, class T>
+STRATA_FLATTEN void reduce_lanes(const Body& body, const Reducer& reducer, index_t begin, index_t end,
+                                 T& result) {
+  constexpr int groups = Lanes / host_lanes;
+  T sum[Lanes];
+  for (int l = 0; l < Lanes; ++l) reducer.init(sum[l]);
+  index_t block = begin >> host_lanes_log2;
+  const index_t last_block = end >> host_lanes_log2;
+  for (; last_block - block >= groups; block += groups) {
+    STRATA_UNROLL_8
+    for (int g = 0; g < groups; ++g) {
+#pragma omp simd
+      for (int lane = 0; lane < host_lanes; ++lane)
+        run_lane(body, block + g, lane, sum[g * host_lanes + lane]);
+    }
+  }
+  for (T* target = sum; block < last_block; ++block, target += host_lanes) {
 #pragma omp simd
     for (int lane = 0; lane < host_lanes; ++lane) run_lane(body, block, lane, target[lane]);
   }
+  for (index_t i = last_block << host_lanes_log2; i < end; ++i)
+    body(host_index(i), sum[(i - begin) & (Lanes - 1)]);
+  join_all_lanes<Lanes>(sum, [&](T& a, const T& b) { reducer.join(a, b); });
+  result = sum[0];
 }
 
 // Items [begin, end) of a reduction, the first of which adds to partial 0: groups of an item for each
@@ -141,18 +165,14 @@ void reduce_integers(const Body& body, Index begin, Index end, T* partial) {
 template <class Body, class Reducer, class T = typename Reducer::value_type>
 void reduce_items(const Body& body, const Reducer& reducer, index_t begin, index_t end, T& result) {
   constexpr int lanes = reduction_lanes<T>;
-  T partial[lanes];
   const index_t count = end - begin;
+  if constexpr (Body::takes_lanes && lanes >= host_lanes)
+    if ((begin & (host_lanes - 1)) == 0 && count >= lanes)
+      return reduce_lanes<lanes>(body, reducer, begin, end, result);
+  T partial[lanes];
   for (int l = 0; l < lanes && l < count; ++l) reducer.init(partial[l]);
-  index_t i = begin;
   if constexpr (Body::takes_lanes) {
-    if constexpr (lanes >= host_lanes) {
-      if ((begin & (host_lanes - 1)) == 0) {
-        reduce_lane_blocks<lanes>(body, begin >> host_lanes_log2, end >> host_lanes_log2, partial);
-        i = end & ~index_t{host_lanes - 1};
-      }
-    }
-    for (; i < end; ++i) body(host_index(i), partial[(i - begin) & (lanes - 1)]);
+    for (index_t i = begin; i < end; ++i) body(host_index(i), partial[(i - begin) & (lanes - 1)]);
   } else if (takes_int<Body>() && fit_int(begin, end)) {
     reduce_integers<lanes>(body, static_cast<int>(begin), static_cast<int>(end), partial);
   } else {
