@@ -146,15 +146,15 @@ EventKind end_of(EventKind begin) {
 }
 
 void EventScope::begin(const HookEvent& event) {
-  new (&event_) HookEvent(event);
-  event_.id = next_event_id();
+  new (&kept) HookEvent(event);
+  kept.id = next_event_id();
   begun_ = true;
-  emit(event_);
+  emit(kept);
 }
 
 void EventScope::end() {
-  event_.kind = end_of(event_.kind);
-  emit(event_);
+  kept.kind = end_of(kept.kind);
+  emit(kept);
 }
 
 QuietWork::QuietWork() { ++quiet_scopes; }

@@ -170,7 +170,7 @@ class EventScope {
 
   bool begun_ = false;
   union {  // not touched where nobody listens
-    HookEvent event_;
+    HookEvent kept;
   };
 };
 

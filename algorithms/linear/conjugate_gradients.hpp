@@ -35,7 +35,7 @@ enum class Preconditioner {
 struct CgOptions {
   double relative_tolerance = 1e-8;  ///< converged at |b - A x| <= this * |b| ...
   double absolute_tolerance = 0;     ///< ... or <= this
-  index_t max_iterations = 10000;  ///< after which it gives up
+  index_t max_iterations = 10000;    ///< after which it gives up
   /// Iterations between two looks at the residual; 0: 1 where launches return when done, else 20.
   int check_every = 0;
   Preconditioner preconditioner = Preconditioner::Jacobi;
