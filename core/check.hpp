@@ -91,7 +91,7 @@ inline __device__ bool may_work(const CheckRecord* record, std::uint64_t launch)
 inline __device__ CheckRecord* claim_record_on_device() {
   CheckRecord* const record = block_check;
   *static_cast<volatile std::uint64_t*>(&record->launch) = block_launch;  // the only one that works here
-  return atomicCAS_system(&record->state, 0, 1) == 0 ? record : nullptr;
+  return atomicCAS(&record->state, 0, 1) == 0 ? record : nullptr;  // the host only reads
 }
 inline __device__ void complete_record_on_device(CheckRecord* record) {
   __threadfence_system();
