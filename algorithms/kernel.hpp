@@ -17,7 +17,6 @@ namespace strata::inline STRATA_ABI {
 
 /// A kernel bound to views, made by `with`: a launch calls `kernel(index..., views..., values...)`, the
 /// values being those of a reduction or scan.
-/// A kernel and the views that it is called with; made by `with`.
 template <class K, class... Views>
 struct With;
 

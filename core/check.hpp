@@ -90,12 +90,16 @@ inline __device__ bool may_work(const CheckRecord* record, std::uint64_t launch)
 /// The record of the thread block if nothing is logged in it yet, for the calling thread to fill; else null.
 inline __device__ CheckRecord* claim_record_on_device() {
   CheckRecord* const record = block_check;
-  *static_cast<volatile std::uint64_t*>(&record->launch) = block_launch;  // the only one that works here
-  return atomicCAS(&record->state, 0, 1) == 0 ? record : nullptr;  // the host only reads
+  if (!may_work(record, block_launch)) return nullptr;
+  *static_cast<volatile std::uint64_t*>(&record->launch) = block_launch;  // the only one at work
+  // Of the device, as not all hosts take part in atomics of the system: this one clears it between kernels
+  // only.
+  return atomicCAS(&record->state, 0, 1) == 0 ? record : nullptr;
 }
 inline __device__ void complete_record_on_device(CheckRecord* record) {
   __threadfence_system();
   *static_cast<volatile int*>(&record->state) = 2;
+  __threadfence_system();  // before the result that the host may wait for
 }
 
 /// Logs the bad access in the record of the thread block.

@@ -84,7 +84,8 @@ constexpr void check_format(const char* at, const Printed* arguments, int count)
     bool is_long = false;
     for (; is_one_of(*at, "hljzt"); ++at) is_long = is_long || *at != 'h';
     // %lf is %f; before the others a length asks for another type (%ls: wide characters).
-    const bool takes_length = is_one_of(*at, "diuoxX") || (is_one_of(*at, "fFeEgGaA") && *length == 'l');
+    const bool takes_length =
+        is_one_of(*at, "diuoxX") || (is_one_of(*at, "fFeEgGaA") && *length == 'l' && at - length == 1);
     if (!is_one_of(*at, "diuoxXcfFeEgGaAsp") || (at != length && !takes_length))
       print_with_a_format_that_printf_does_not_know();
     if (!fits(*at, is_long, take())) print_with_a_conversion_that_does_not_fit_its_argument();

@@ -65,7 +65,7 @@ Trace::Trace(const std::string& file) : file_("trace", file, "[\n") {
 
 void Trace::on_event(const HookEvent& event) {
   const std::lock_guard lock(mutex_);
-  if (finished_ || getpid() != process_) return;
+  if (finished_) return;
   record(event);
   const double time = now();
   if (records_.size() >= buffered_bytes || time - flushed_ > buffered_seconds) flush(time);

@@ -48,7 +48,7 @@ class Trace final : public Listener {
   void write_instant(const std::string& name, const char* category, const std::string& arguments);
   void write_span(const Span& span, double end);
   void flush(double time) {
-    file_.write(records_);
+    if (getpid() == process_) file_.write(records_);  // a child of fork has its parent's records
     records_.clear();
     flushed_ = time;
   }

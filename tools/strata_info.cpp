@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <string>
 
 #include <strata/algorithms/build_info.hpp>
 #include <strata/algorithms/system_report.hpp>
@@ -23,16 +24,23 @@ constexpr const char* usage =
     "strata-info --help     this text\n"
     "Settings of Strata (--strata-help lists them) are shown as they would be in force.\n";
 
+// Returns the exit status: 1 where the text cannot be written.
+int print(const std::string& text) {
+  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
+  std::perror("strata-info: standard output");
+  return 1;
+}
+
 int run(int argc, char** argv) {
-  const char* const option = argc > 1 ? argv[1] : "";
   // Before the settings are read: the version can be asked for where one of them is wrong.
-  if (std::strcmp(option, "--version") == 0) return std::puts(strata::version_text().c_str()) < 0;
-  if (std::strcmp(option, "--help") == 0) return std::fputs(usage, stdout) < 0;
+  for (int k = 1; k < argc; ++k) {
+    if (std::strcmp(argv[k], "--version") == 0) return print(strata::version_text() + "\n");
+    if (std::strcmp(argv[k], "--help") == 0) return print(usage);
+  }
 
   const strata::Runtime runtime(argc, argv);
-  if (argc == 1) return std::fputs(strata::system_report().c_str(), stdout) < 0;
-  if (argc == 2 && std::strcmp(argv[1], "--json") == 0)
-    return std::fputs(strata::system_report_json().c_str(), stdout) < 0;
+  if (argc == 1) return print(strata::system_report());
+  if (argc == 2 && std::strcmp(argv[1], "--json") == 0) return print(strata::system_report_json());
   std::fprintf(stderr, "strata-info: the arguments from \"%s\" on are none of these:\n%s", argv[1], usage);
   return 2;
 }

@@ -164,14 +164,14 @@ DLPackShape shape_of(const DLPackContents& tensor, const std::string& asked) {
 
 // The offsets of the elements have to fit, in bytes.
 void check_span(const DLPackShape& shape, std::size_t element_bytes, const std::string& asked) {
-  index_t span = 0;
+  index_t span = 1;
   bool fits = true;
   for (int r = 0; r < shape.rank; ++r) {
     index_t part = 0;
     fits = fits && !__builtin_mul_overflow(shape.extent[r] - 1, shape.stride[r], &part) &&
            part != INT64_MIN && !__builtin_add_overflow(span, part < 0 ? -part : part, &span);
   }
-  fits = fits && !__builtin_mul_overflow(span + 1, static_cast<index_t>(element_bytes), &span);
+  fits = fits && !__builtin_mul_overflow(span, static_cast<index_t>(element_bytes), &span);
   if (!fits)
     throw ExtentError(asked + "extents " + numbers(shape.extent, shape.rank) + " with strides " +
                       numbers(shape.stride, shape.rank) + " span more bytes than there are");

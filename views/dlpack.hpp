@@ -237,7 +237,7 @@ template <AnyView V>
 
 /// A view of type `V` of the elements of `tensor`, which it owns from now on; where that fails, `tensor` is
 /// as before. `label` names the array in messages and profiles. DLPackError where the element type is
-/// another, V's elements may be written and the tensor's may not (or lie upon each other), or the version of
+/// another, V's elements may be written and the tensor's may not (or has a stride of 0), or the version of
 /// DLPack is unknown; ExtentError where rank or fixed extents differ; LayoutError where the strides or the
 /// alignment do not fit V; WrongDevice where the memory is another; NoSuchDevice.
 template <AnyView V>

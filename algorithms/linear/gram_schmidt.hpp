@@ -27,9 +27,9 @@ namespace strata::inline STRATA_ABI {
 
 namespace detail {
 
-/// The columns behind q_i that one launch takes.
+/// The columns behind q_i that one launch takes. Devices whose index is a lane are hosts.
 template <class Device>
-inline constexpr int gram_schmidt_columns = Device::memory_space::host_accessible ? 1 : 4;
+inline constexpr int gram_schmidt_columns = is_lane_index_v<typename Device::index_type> ? 1 : 4;
 template <class T, int Columns>
 struct ColumnSums {
   T column[Columns];

@@ -1,5 +1,5 @@
 // Entering a kernel: a block waits for the kernel before it, and in checked builds learns where to report bad
-// accesses; a queue that has one does no further work until it is waited for.
+// accesses; after a launch that has one the queue's kernels do nothing until it is waited for.
 //
 // From compute capability 9.0 on, the kernels of a queue are launched ahead of time (programmatic dependent
 // launch): when all blocks of a kernel have begun, those of the next may come and wait here until it has

@@ -260,7 +260,7 @@ void CudaInstance::wait_all() {
   const CudaDeviceScope scope(index_);
   for (cudaStream_t stream : streams) check_cuda(cudaStreamSynchronize(stream), "waiting for a GPU", index_);
   const std::lock_guard lock(queues_mutex_);
-  for (CudaQueue* const queue : queues_) queue->throw_bad_access_found(true);
+  for (CudaQueue* const queue : queues_) queue->throw_bad_access(true);  // its mutex comes before this one
 }
 
 std::string CudaInstance::kernels_in_flight() {

@@ -253,7 +253,7 @@ void CudaLaunch::fetch(void* host, const void* device, std::size_t bytes) const 
   check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, queue_.stream()), "reading its result");
   queue_.submitted();
   check(cudaStreamSynchronize(queue_.stream()), "waiting for its result");
-  queue_.throw_bad_access_found(true);
+  queue_.throw_bad_access(true);
 }
 
 void CudaLaunch::wait_for_value(const CudaHostSlot& slot, void* value, std::size_t bytes) {

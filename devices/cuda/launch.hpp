@@ -60,8 +60,8 @@ struct CudaScratch {
 };
 
 /// Memory through which a kernel hands a value to the host: words of 8 bytes, each 4 bytes of the value below
-/// the ticket of the launch. A word is written and read at once, so neither side needs a fence, and the host
-/// has the value when all words bear the ticket.
+/// the ticket of the launch. A word is written and read at once, so the value itself needs no fence; the host
+/// has it when all words bear the ticket. Scans fence before, as the host may read what they wrote.
 struct CudaHostSlot {
   volatile std::uint64_t* words;
   std::uint32_t ticket;

@@ -118,6 +118,7 @@ struct CudaLookbackScan {
     if (gridDim.x > 1) {
       __threadfence();
       if (atomicAdd(counter, 1u) != gridDim.x - 1) return;
+      __threadfence();
       *counter = 0;
       total = value_of(tiles[gridDim.x - 1].read().bits);
     }

@@ -76,7 +76,8 @@ class Ranges final : public Listener {
       case EventKind::BeginGraph:
       case EventKind::BeginFence:
       case EventKind::PushRegion: {
-        const nvtxEventAttributes_t described = attributes(event, event_name(event).c_str());
+        const std::string name = event_name(event);
+        const nvtxEventAttributes_t described = attributes(event, name.c_str());
         nvtxDomainRangePushEx(domain_, &described);
         return;
       }

@@ -156,12 +156,24 @@ void CudaQueue::kernels_in_flight(std::vector<std::string>& names) {
   }
 }
 
+bool CudaQueue::bad_access_found() const {
+  return check_ != nullptr && __atomic_load_n(&check_->state, __ATOMIC_ACQUIRE) == 2;
+}
+
 void CudaQueue::throw_bad_access_found(bool clear) {
-  if (check_ == nullptr || __atomic_load_n(&check_->state, __ATOMIC_ACQUIRE) != 2) return;
+  if (!bad_access_found()) return;
+  const std::lock_guard lock(mutex);
+  throw_bad_access(clear);
+}
+
+void CudaQueue::throw_bad_access(bool clear) {
+  if (!bad_access_found()) return;
+  // A kernel that others have enqueued meanwhile would run in part if the record were cleared as it begins.
+  if (clear) static_cast<void>(cudaStreamSynchronize(stream_.stream));
   const CheckRecord found = *check_;
   if (clear) {
-    check_->launch = 0;
-    check_->state = 0;
+    __atomic_store_n(&check_->state, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&check_->launch, 0, __ATOMIC_RELEASE);
   }
   const Flight& flight = flight_[found.launch % flights];
   const bool known = flight.number == found.launch;

@@ -77,7 +77,9 @@ class CudaQueue final : public QueueState {
   CudaHostSlot host_slot(std::size_t bytes);
   void give_back(const CudaHostSlot& slot);
   CheckRecord* check_record() const { return check_; }
-  /// Throws the bad access that a kernel reported; with `clear`, once.
+  /// Throws the bad access that a kernel reported, if any; with `clear`, once, after waiting for the queue.
+  void throw_bad_access(bool clear);
+  /// The same where `mutex` is not held.
   void throw_bad_access_found(bool clear);
 
   std::mutex mutex;
@@ -111,6 +113,8 @@ class CudaQueue final : public QueueState {
   std::vector<Slot> free_slots_;
   std::vector<Slot> all_slots_;
   std::uint32_t tickets_ = 0;
+  bool bad_access_found() const;
+
   CheckRecord* check_ = nullptr;
   CudaStream* helper_ = nullptr;
 };

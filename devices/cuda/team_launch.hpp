@@ -20,7 +20,7 @@ struct CudaTeamLaunch {
     using Work = CudaTeamFor<Body>;
     using Static = typename HintsOf<Shape>::static_hints;
     CudaQueue& queue = cuda_queue_for(info);
-    CudaTeamKernel& kernel = team_kernel<cuda_run_function<ParametersOf<Work>, Static>()>();
+    CudaTeamKernel& kernel = team_kernel<ParametersOf<Work>, Static>(shape);
     const CudaTeamPlan plan = cuda_plan_teams(queue, kernel, info, shape);
     CudaLaunch launch(queue, EventKind::BeginFor, info, shape.teams());
     if (shape.teams() == 0) return;
@@ -40,7 +40,7 @@ struct CudaTeamLaunch {
     using T = typename Reducer::value_type;
     const index_t teams = shape.teams();
     CudaQueue& queue = cuda_queue_for(info, Finish::waits);
-    CudaTeamKernel& kernel = team_kernel<cuda_run_function<ParametersOf<Work>, Static>()>();
+    CudaTeamKernel& kernel = team_kernel<ParametersOf<Work>, Static>(shape);
     const CudaTeamPlan plan = cuda_plan_teams(queue, kernel, info, shape);
     CudaLaunch launch(queue, EventKind::BeginReduce, info, teams);
 
@@ -67,6 +67,14 @@ struct CudaTeamLaunch {
   }
 
  private:
+  // The kernel for the launch bounds of `Static`; the one without for teams that are larger than they allow.
+  template <class Parameters, class Static>
+  static CudaTeamKernel& team_kernel(const TeamShape& shape) {
+    const index_t lanes = shape.vector_length > 1 ? shape.vector_length : 1;
+    if (Static::max_threads > 0 && shape.team_size <= Static::max_threads / lanes)
+      return team_kernel<cuda_run_function<Parameters, Static>()>();
+    return team_kernel<cuda_run_function<Parameters, StaticHints<>>()>();
+  }
   template <auto Function>
   static CudaTeamKernel& team_kernel() {
     static CudaTeamKernel kernel{{reinterpret_cast<const void*>(Function), {}}, {}};
