@@ -148,12 +148,31 @@ constexpr bool last_index_fastest_of() {
            ((!is_array(V::extents_type::max_rank_value) || has_right_layout<typename V::layout_type>)&&...);
 }
 
+// Kernels that stream, by all signs: bound to a few arrays of rank 1, of each of which an item takes an
+// element. A thread of a GPU then has 16 bytes of an array in flight, as wide loads have: so many items. (An
+// item of arrays of more dimensions has enough loads of its own.)
+template <class... V>
+constexpr int items_in_flight_of() {
+  constexpr std::size_t most_arrays = 4, wanted_bytes = 16, most_items = 8;
+  if constexpr (sizeof...(V) <= most_arrays && ((V::extents_type::max_rank_value == 1) && ...)) {
+    std::size_t items = most_items;
+    ((items = items * sizeof(typename V::value_type) > wanted_bytes
+                  ? wanted_bytes / sizeof(typename V::value_type)
+                  : items),
+     ...);
+    return items == 0 ? 1 : static_cast<int>(items);
+  } else {
+    return 1;
+  }
+}
+
 // How a kernel is called: plainly here, with its views put in below.
 template <class K>
 struct KernelTraits {
   static constexpr bool any_index = takes_any_index<K>();
   static constexpr bool takes_int = takes_int_index<K>();
   static constexpr bool last_index_fastest = last_index_fastest_of<K>();
+  static constexpr int items_in_flight = 1;
   template <class Index>
   static constexpr bool fetches_ahead = false;
   template <class Tag, class Index, class... Values>
@@ -176,6 +195,7 @@ struct KernelTraits<With<K, V...>> {
   static constexpr bool any_index = takes_any_index<K>();
   static constexpr bool takes_int = takes_int_index<K>();
   static constexpr bool last_index_fastest = last_index_fastest_of<K, V...>();
+  static constexpr int items_in_flight = items_in_flight_of<V...>();
   template <class Index>
   static constexpr bool fetches_ahead = (can_fetch_rows<V, Index> || ...);
   template <class Tag, class Index, class... Values>
@@ -225,6 +245,7 @@ struct Body {
   static constexpr bool takes_lanes = Lanes;
   static constexpr bool takes_int = KernelTraits<K>::takes_int;
   static constexpr bool last_index_fastest = KernelTraits<K>::last_index_fastest;
+  static constexpr int items_in_flight = KernelTraits<K>::items_in_flight;
   static constexpr bool fetches_ahead = Lanes && Rank == 1 && KernelTraits<K>::template fetches_ahead<Index>;
   K kernel;
 

@@ -3,8 +3,9 @@
 //   launch(on(device), n, axpy{a}, in(x), inout(y));      // kernel(i, x, y)
 //
 // One way to write a kernel, one way to launch it: where it runs and how data gets there is said by `where`.
-// Here: plain views on one device. `in` hands the kernel a view of const elements; `out` and `inout` a
-// mutable one. A work item touches its own row (left-most index) of what it writes.
+// Here: plain views on one device. `in` hands the kernel a read-only view (ReadOnlyAccess): nothing in the
+// launch writes what it reads, so that a GPU may load ahead of stores. `out` and `inout` hand it a mutable
+// one. A work item touches its own row (left-most index) of what it writes.
 //
 // A kernel that cannot be called with an index may be a factory: called with the views it returns a functor,
 // as the Kokkos Array paper writes them. Ordering and errors are those of parallel_for and parallel_reduce.
@@ -13,6 +14,7 @@
 #include <strata/algorithms/parallel_for.hpp>
 #include <strata/algorithms/parallel_reduce.hpp>
 #include <strata/algorithms/parallel_scan.hpp>
+#include <strata/views/view_as.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -55,25 +57,39 @@ inline constexpr bool is_access_v = false;
 template <AccessMode Mode, class V>
 inline constexpr bool is_access_v<DeclaredAccess<Mode, V>> = true;
 
+template <class V>
+auto view_for_reading(const V& view) {
+  if constexpr (std::is_same_v<typename V::access_type, DefaultAccess>) return read_only(view);
+  else return view;
+}
 template <AccessMode Mode, class V>
 auto view_to_bind(const DeclaredAccess<Mode, V>& access) {
-  if constexpr (Mode == AccessMode::Out) return access.view;
-  else return ReadRows<V>(access.view);
+  if constexpr (Mode == AccessMode::Out) {
+    return access.view;
+  } else if constexpr (Mode == AccessMode::In) {
+    using ForReading = decltype(view_for_reading(access.view));
+    return ReadRows<ForReading>(view_for_reading(access.view));
+  } else {
+    return ReadRows<V>(access.view);
+  }
 }
+template <class Access>
+using BoundTo = decltype(view_to_bind(std::declval<const Access&>()));
 template <class K, class... V>
 With<K, V...> bind_views(const K& kernel, const V&... views) {
   return {kernel, BoundViews<std::index_sequence_for<V...>, V...>(views...)};
 }
 
 // The kernel bound to its views, or the functor that a factory makes of them.
-template <class D, class R, class K, AccessMode... Mode, class... V>
-auto bind_kernel(const K& kernel, const DeclaredAccess<Mode, V>&... accesses) {
-  static_assert((SameMemoryFor<D, typename V::device_type>::value && ...));
+template <class D, class R, class K, class... Accesses>
+auto bind_kernel(const K& kernel, const Accesses&... accesses) {
+  static_assert((SameMemoryFor<D, typename Accesses::view_type::device_type>::value && ...));
   using W = WorkOf<R>;
   // Nested: asking both at once would instantiate a generic kernel as a factory.
-  if constexpr (can_call<D, typename W::tag, With<K, V...>, W::rank>)
+  if constexpr (can_call<D, typename W::tag, With<K, BoundTo<Accesses>...>, W::rank>)
     return bind_views(kernel, view_to_bind(accesses)...);
-  else if constexpr (std::is_invocable_v<const K&, const V&...>) return kernel(accesses.view...);
+  else if constexpr (std::is_invocable_v<const K&, const typename Accesses::view_type&...>)
+    return kernel(accesses.view...);
   else return bind_views(kernel, view_to_bind(accesses)...);
 }
 
@@ -95,7 +111,8 @@ requires(detail::is_access_v<Accesses>&&...) void launch_reduce(const On<D>& whe
                                                                 const K& kernel, Into&& into,
                                                                 const Accesses&... accesses) {
   static_assert((detail::SameMemoryFor<D, typename Accesses::view_type::device_type>::value && ...));
-  parallel_reduce(where, work, with(kernel, accesses.view...), static_cast<Into&&>(into));
+  parallel_reduce(where, work, detail::bind_views(kernel, detail::view_to_bind(accesses)...),
+                  static_cast<Into&&>(into));
 }
 
 /// Calls kernel(index, views..., value&, final) as parallel_scan does; `into` takes the total.
@@ -104,7 +121,8 @@ requires(detail::is_access_v<Accesses>&&...) void launch_scan(const On<D>& where
                                                               const K& kernel, Into&& into,
                                                               const Accesses&... accesses) {
   static_assert((detail::SameMemoryFor<D, typename Accesses::view_type::device_type>::value && ...));
-  parallel_scan(where, work, with(kernel, accesses.view...), static_cast<Into&&>(into));
+  parallel_scan(where, work, detail::bind_views(kernel, detail::view_to_bind(accesses)...),
+                static_cast<Into&&>(into));
 }
 
 }  // namespace strata::inline STRATA_ABI

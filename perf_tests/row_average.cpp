@@ -45,12 +45,23 @@ struct Figure6 {
 struct RowAverage {
   STRATA_FUNCTION void operator()(auto i, auto x, auto y) const {
     using T = typename decltype(y)::value_type;
-    const index_t n1 = x.extent(1), n2 = x.extent(2);
-    for (index_t j = 0; j < n1; ++j) {
-      auto sum = x(i, j, 0);
-      for (index_t k = 1; k < n2; ++k) sum += x(i, j, k);
+    const int n1 = static_cast<int>(x.extent(1)), n2 = static_cast<int>(x.extent(2));
+    for (int j = 0; j < n1; ++j) {
+      T sum = 0;
+      for (int k = 0; k < n2; ++k) sum += x(i, j, k);
       y(i, j) = sum / static_cast<T>(n2);
     }
+  }
+};
+
+// An average an item, over a range of two dimensions.
+struct OneAverage {
+  STRATA_FUNCTION void operator()(auto i, auto j, auto x, auto y) const {
+    using T = typename decltype(y)::value_type;
+    const int n2 = static_cast<int>(x.extent(2));
+    T sum = 0;
+    for (int k = 0; k < n2; ++k) sum += x(i, j, k);
+    y(i, j) = sum / static_cast<T>(n2);
   }
 };
 
@@ -70,7 +81,7 @@ void measure(const Options& options, Report& report, const char* type) {
   Contest<D> contest(options, report, type, bytes);
   const RowAverageArrays<T> arrays{x.data(), y.data(), n, rows, row_length};
 
-  const auto one = [&](const char* name, std::function<void()> launch) {
+  const auto one = [&](const char* name, std::function<void()> launch, Sweep baseline) {
     contest.measure({.name = name,
                      .n = n,
                      .bytes = bytes,
@@ -79,7 +90,7 @@ void measure(const Options& options, Report& report, const char* type) {
                            launch();
                            strata::wait(D{});
                          },
-                     .baseline = row_average_by_hand(contest.place(), arrays),
+                     .baseline = std::move(baseline),
                      .others = {kokkos_row_average(kokkos_place<D>(), arrays)},
                      .correct =
                          [&] {
@@ -93,8 +104,18 @@ void measure(const Options& options, Report& report, const char* type) {
                      .clear = [&] { strata::deep_copy(y, T(-1)); }});
   };
   const Figure6<T, D> functor{ranked_x, ranked_y, rows, row_length};
-  one("figure 6", [&] { strata::parallel_for(n, functor); });
-  one("fixed rank", [&] { strata::parallel_for(n, strata::with(RowAverage{}, x, y)); });
+  const auto rows_by_hand = [&] { return row_average_by_hand(contest.place(), arrays); };
+  using strata::in, strata::out;
+  one(
+      "figure 6", [&] { strata::parallel_for(n, functor); }, rows_by_hand());
+  one(
+      "fixed rank", [&] { strata::launch(strata::on(D{}), n, RowAverage{}, in(x), out(y)); }, rows_by_hand());
+  one(
+      "fixed rank, an average an item",
+      [&] {
+        strata::launch(strata::on(D{}), strata::mdrange({n, rows}), OneAverage{}, in(x), out(y));
+      },
+      one_average_by_hand(contest.place(), arrays));
 }
 
 }  // namespace

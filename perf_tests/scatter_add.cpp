@@ -47,8 +47,8 @@ template <class Scatter, class D>
 struct Assemble {
   using device_type = D;
   Scatter sum;
-  Nodes<D> node;
-  Vector<typename Scatter::value_type, D> value;
+  decltype(strata::read_only(Nodes<D>())) node;
+  decltype(strata::read_only(Vector<typename Scatter::value_type, D>())) value;
   STRATA_FUNCTION void operator()(index_t e) const {
     const auto own = value(e);
     for (int k = 0; k < 8; ++k) sum(node(e, k)) += own;
@@ -110,13 +110,13 @@ class Assembly {
 
   template <class Scatter>
   void measure(const char* name, const Scatter& scatter, Sweep baseline, std::vector<Sweep> others) {
-    const Assemble<Scatter, D> kernel{scatter, node_, value_};
+    const Assemble<Scatter, D> kernel{scatter, strata::read_only(node_), strata::read_only(value_)};
     contest_.measure({.name = name,
                       .n = mesh_.elements,
                       .bytes = bytes(),
                       .run =
                           [&] {
-                            strata::deep_copy(sum_, T(0));
+                            strata::deep_copy(strata::default_queue(D{}), sum_, T(0));
                             strata::parallel_for(mesh_.elements, kernel);
                             strata::contribute(scatter);
                             strata::wait(D{});

@@ -50,27 +50,27 @@ void measure(const Options& options, Report& report, const char* type) {
                                   at(i, j, k - 1) + at(i, j, k + 1));
   };
   const auto one = [&](const char* name, auto range, Sweep baseline, Sweep kokkos) {
-    contest.measure({.name = name,
-                     .n = m,
-                     .bytes = bytes,
-                     .run =
-                         [&] {
-                           strata::parallel_for(range, strata::with(Stencil7<T>{a, b}, u, v));
-                           strata::wait(D{});
-                         },
-                     .baseline = std::move(baseline),
-                     .others = {std::move(kokkos)},
-                     .correct =
-                         [&] {
-                           return rows_hold(v, 2, [&](const auto& host, index_t at, index_t i) {
-                             bool holds = true;
-                             for (index_t j = 0; j < m; ++j)
-                               for (index_t k = 0; k < m; ++k)
-                                 holds = holds && host(at, j, k) == expected(i, j, k);
-                             return holds;
-                           });
-                         },
-                     .clear = [&] { strata::deep_copy(v, T(-1)); }});
+    contest.measure(
+        {.name = name,
+         .n = m,
+         .bytes = bytes,
+         .run =
+             [&] {
+               strata::launch(strata::on(D{}), range, Stencil7<T>{a, b}, strata::in(u), strata::out(v));
+               strata::wait(D{});
+             },
+         .baseline = std::move(baseline),
+         .others = {std::move(kokkos)},
+         .correct =
+             [&] {
+               return rows_hold(v, 2, [&](const auto& host, index_t at, index_t i) {
+                 bool holds = true;
+                 for (index_t j = 0; j < m; ++j)
+                   for (index_t k = 0; k < m; ++k) holds = holds && host(at, j, k) == expected(i, j, k);
+                 return holds;
+               });
+             },
+         .clear = [&] { strata::deep_copy(v, T(-1)); }});
   };
   const auto points = strata::mdrange({1, 1, 1}, {m - 1, m - 1, m - 1});
   one("default", points, stencil7_by_hand(contest.place(), arrays),

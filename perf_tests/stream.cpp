@@ -71,23 +71,32 @@ void measure(const Options& options, Report& report, const char* type) {
              },
          .clear = [&] { strata::deep_copy(a, T(-1)); }});
   };
-  const auto launched = [&](auto kernel, auto... views) {
-    return [n, kernel, views...] {
-      strata::parallel_for(n, strata::with(kernel, views...));
+  const auto launched = [&](auto kernel, auto... accesses) {
+    return [n, kernel, accesses...] {
+      strata::launch(strata::on(D{}), n, kernel, accesses...);
       strata::wait(D{});
     };
   };
+  using strata::in, strata::out;
   const auto nb = [](index_t i) { return Numbers<T>::b(i); };
   const auto value = [](index_t) { return s; };
-  one("copy", Operation::Copy, launched(Copy{}, a, b), nb);
+  one("copy", Operation::Copy, launched(Copy{}, out(a), in(b)), nb);
+  one(
+      "copy, nothing declared", Operation::Copy,
+      [&] {
+        strata::parallel_for(n, strata::with(Copy{}, a, b));
+        strata::wait(D{});
+      },
+      nb);
   one(
       "deep_copy", Operation::Copy, [&] { strata::deep_copy(a, b); }, nb);
-  one("scale", Operation::Scale, launched(Scale<T>{s}, a, b), [](index_t i) { return s * Numbers<T>::b(i); });
-  one("add", Operation::Add, launched(Add{}, a, b, c),
+  one("scale", Operation::Scale, launched(Scale<T>{s}, out(a), in(b)),
+      [](index_t i) { return s * Numbers<T>::b(i); });
+  one("add", Operation::Add, launched(Add{}, out(a), in(b), in(c)),
       [](index_t i) { return Numbers<T>::b(i) + Numbers<T>::c(i); });
-  one("triad", Operation::Triad, launched(Triad<T>{s}, a, b, c),
+  one("triad", Operation::Triad, launched(Triad<T>{s}, out(a), in(b), in(c)),
       [](index_t i) { return Numbers<T>::b(i) + s * Numbers<T>::c(i); });
-  one("fill", Operation::Fill, launched(Fill<T>{s}, a), value);
+  one("fill", Operation::Fill, launched(Fill<T>{s}, out(a)), value);
   one(
       "deep_copy of a value", Operation::Fill, [&] { strata::deep_copy(a, s); }, value);
 }

@@ -23,9 +23,6 @@ struct ClusterGather {
     if (__clusterRelativeBlockRank() == 0 && threadIdx.x == 0) {
       asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(address(&barrier)) : "memory");
       asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(&barrier)),
-                   "r"(static_cast<unsigned>(sizeof value))
-                   : "memory");
     }
     __cluster_barrier_arrive();
 #endif
@@ -36,6 +33,11 @@ struct ClusterGather {
 #if __CUDA_ARCH__ >= 900
     __cluster_barrier_wait();  // the first block's barrier is there
     if (threadIdx.x != 0) return;
+    // Words of other blocks may be counted before: the phase ends when all are and this arrival is.
+    if (__clusterRelativeBlockRank() == 0)
+      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(&barrier)),
+                   "r"(static_cast<unsigned>(sizeof value))
+                   : "memory");
     unsigned long long word[words] = {};
     memcpy(word, &own, sizeof(T));
     const unsigned to = of_first_block(value + __clusterRelativeBlockRank() * words);

@@ -11,17 +11,36 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
+/// Items of a thread, whose loads are in flight together: what the body says (kernel.hpp).
+template <class Body>
+constexpr int items_of_thread() {
+  if constexpr (requires { Body::items_in_flight; }) return Body::items_in_flight;
+  else return 1;
+}
+
 template <class Body>
 struct CudaFor {
+  static constexpr int thread_items = items_of_thread<Body>();
+
   Body body;
   index_t begin;
   index_t count;
+  unsigned tile;  // items of a block of an exact grid: once or thread_items times its threads
   CudaCheck check;
 
-  /// The grid covers the range; 32-bit arithmetic up to the index itself.
+  /// The tiles of the grid cover the range; 32-bit arithmetic up to the index itself.
   __device__ void run_exact() const {
-    const unsigned k = blockIdx.x * blockDim.x + threadIdx.x;
-    if (k < static_cast<unsigned>(count)) body(begin + k);
+    const unsigned first = blockIdx.x * tile, left = static_cast<unsigned>(count) - first;
+    const unsigned items = left < tile ? left : tile;
+    if constexpr (thread_items == 1) {
+      if (threadIdx.x < items) body(begin + first + threadIdx.x);
+    } else if (items == thread_items * blockDim.x) {
+#pragma unroll
+      for (int item = 0; item < thread_items; ++item) body(begin + first + threadIdx.x + item * blockDim.x);
+    } else {
+#pragma unroll 1
+      for (unsigned k = threadIdx.x; k < items; k += blockDim.x) body(begin + first + k);
+    }
   }
   /// Any range.
   __device__ void run_strided() const {

@@ -50,4 +50,11 @@ Sweep row_average_by_hand(HostPlace place, RowAverageArrays<T> a) {
 template Sweep row_average_by_hand(HostPlace, RowAverageArrays<float>);
 template Sweep row_average_by_hand(HostPlace, RowAverageArrays<double>);
 
+template <class T>
+Sweep one_average_by_hand(HostPlace place, RowAverageArrays<T> a) {
+  return row_average_by_hand(place, a);
+}
+template Sweep one_average_by_hand(HostPlace, RowAverageArrays<float>);
+template Sweep one_average_by_hand(HostPlace, RowAverageArrays<double>);
+
 }  // namespace perf

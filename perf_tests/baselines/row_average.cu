@@ -58,6 +58,14 @@ Sweep row_average_by_hand(CudaPlace place, RowAverageArrays<T> a) {
   Sweep sweep;
   add_blocks<T, 1>(sweep, place, a);
   add_blocks<T, 16 / sizeof(T)>(sweep, place, a);
+  return sweep;
+}
+template Sweep row_average_by_hand(CudaPlace, RowAverageArrays<float>);
+template Sweep row_average_by_hand(CudaPlace, RowAverageArrays<double>);
+
+template <class T>
+Sweep one_average_by_hand(CudaPlace place, RowAverageArrays<T> a) {
+  Sweep sweep;
   for (const int block : {128, 256, 512}) {
     const auto blocks = static_cast<unsigned>((a.n * a.n1 + block - 1) / block);
     sweep.push_back({"blocks of " + std::to_string(block) + ", a thread an average", [=] {
@@ -67,7 +75,7 @@ Sweep row_average_by_hand(CudaPlace place, RowAverageArrays<T> a) {
   }
   return sweep;
 }
-template Sweep row_average_by_hand(CudaPlace, RowAverageArrays<float>);
-template Sweep row_average_by_hand(CudaPlace, RowAverageArrays<double>);
+template Sweep one_average_by_hand(CudaPlace, RowAverageArrays<float>);
+template Sweep one_average_by_hand(CudaPlace, RowAverageArrays<double>);
 
 }  // namespace perf

@@ -14,10 +14,15 @@ struct RowAverageArrays {
   int n1, n2;
 };
 
-/// For T = float and double.
+/// For T = float and double. On GPUs a thread does all rows of an item.
 template <class T>
 Sweep row_average_by_hand(HostPlace place, RowAverageArrays<T> arrays);
 template <class T>
 Sweep row_average_by_hand(CudaPlace place, RowAverageArrays<T> arrays);
+/// On GPUs a thread does one average; on hosts the same as above.
+template <class T>
+Sweep one_average_by_hand(HostPlace place, RowAverageArrays<T> arrays);
+template <class T>
+Sweep one_average_by_hand(CudaPlace place, RowAverageArrays<T> arrays);
 
 }  // namespace perf

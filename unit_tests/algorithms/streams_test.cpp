@@ -1,0 +1,102 @@
+// Kernels that stream over a few arrays of rank 1: devices may give a thread several items, and read ahead
+// what a launch declares as `in`.
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "arrays.hpp"
+
+namespace {
+
+using namespace strata;
+using namespace strata_tests;
+
+template <class D>
+class StreamsTest : public ::testing::Test {};
+TYPED_TEST_SUITE(StreamsTest, TestDevices, DeviceName);
+
+struct AddOne {
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y) const {
+    y(i) = static_cast<typename decltype(y)::value_type>(x(i) + 1);
+  }
+};
+struct CountVisit {
+  STRATA_FUNCTION void operator()(auto i, auto visits) const { visits(i) += 1; }
+};
+
+// Enough items to fill any GPU several times, and none of the sizes divides.
+constexpr index_t many = 4'000'037;
+
+template <class T, class D>
+void expect_sums(index_t n, index_t begin) {
+  const auto x = make_vector<T, D>(n, [](index_t i) { return static_cast<T>(i % 100); });
+  const auto y = make_vector<T, D>(n, [](index_t) { return T(0); });
+
+  launch(on(D{}), range(begin, n), AddOne{}, in(x), out(y));
+
+  const auto found = values_of(y);
+  index_t wrong = 0;
+  for (index_t i = 0; i < n; ++i)
+    wrong += found[static_cast<std::size_t>(i)] != static_cast<T>(i < begin ? 0 : i % 100 + 1);
+  EXPECT_EQ(wrong, 0) << n << " items of " << sizeof(T) << " bytes from " << begin;
+}
+
+TYPED_TEST(StreamsTest, HaveEveryItemDoneOnceWhateverTheSizeOfElements) {
+  using D = TypeParam;
+  for (const index_t n : {index_t{1}, index_t{1000}, many}) {
+    expect_sums<std::int8_t, D>(n, 0);
+    expect_sums<float, D>(n, n / 3);
+    expect_sums<double, D>(n, n / 2);
+  }
+  const auto visits = make_vector<int, D>(many, [](index_t) { return 0; });
+
+  parallel_for(range(7, many - 7), with(CountVisit{}, visits));
+
+  const auto found = values_of(visits);
+  index_t wrong = 0;
+  for (index_t i = 0; i < many; ++i)
+    wrong += found[static_cast<std::size_t>(i)] != (i >= 7 && i < many - 7 ? 1 : 0);
+  EXPECT_EQ(wrong, 0);
+}
+
+TYPED_TEST(StreamsTest, KeepToTheBlocksThatAreAskedFor) {
+  using D = TypeParam;
+  const auto visits = make_vector<int, D>(many, [](index_t) { return 0; });
+
+  parallel_for(block_size(96, range(1, many)), with(CountVisit{}, visits));
+  parallel_for(launch_bounds<64>(range(0, many)), with(CountVisit{}, visits));
+
+  const auto found = values_of(visits);
+  index_t wrong = found[0] != 1;
+  for (index_t i = 1; i < many; ++i) wrong += found[static_cast<std::size_t>(i)] != 2;
+  EXPECT_EQ(wrong, 0);
+}
+
+// What the kernel is handed for `in` reads by value, and knows where it came from.
+struct TakesReadOnly {
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y) const {
+    static_assert(std::is_same_v<decltype(x(i)), double>);
+    static_assert(std::is_same_v<decltype(y(i)), double&>);
+    y(i) = x(i);
+  }
+};
+struct SumOf {
+  STRATA_FUNCTION void operator()(auto i, auto x, double& sum) const {
+    static_assert(std::is_same_v<decltype(x(i)), double>);
+    sum += x(i);
+  }
+};
+TYPED_TEST(StreamsTest, ReadWhatIsDeclaredThroughReadOnlyViews) {
+  using D = TypeParam;
+  const auto x = make_vector<double, D>(1000, [](index_t i) { return 0.5 * static_cast<double>(i); });
+  const auto y = make_vector<double, D>(1000, [](index_t) { return 0.0; });
+  double sum = 0;
+
+  launch(on(D{}), 1000, TakesReadOnly{}, in(x), inout(y));
+  launch_reduce(on(D{}), 1000, SumOf{}, Sum(sum), in(y));
+
+  EXPECT_EQ(values_of(y), values_of(x));
+  EXPECT_EQ(sum, 0.5 * 999 * 500);
+}
+
+}  // namespace
