@@ -1,22 +1,24 @@
-# strata_add_tests(FOLDER [CHECKED] [DEVICES serial threads ...])
+# strata_add_tests(FOLDER [CHECKED] [DEVICES serial threads ...] [LIBRARIES target ...])
 #
-# Makes strata_FOLDER_tests of unit_tests/FOLDER/*.cpp, and strata_FOLDER_tests_checked where CHECKED.
+# Makes strata_FOLDER_tests of unit_tests/FOLDER/*.cpp, and strata_FOLDER_tests_checked where CHECKED. LIBRARIES are
+# linked besides Strata, those called TARGET_checked to the latter.
 # Entries of CTest: FOLDER.serial, FOLDER.threads ... (label the device) where the folder has typed tests,
 # FOLDER.rest (label core), FOLDER.slow (label slow). An entry that finds no test of its device fails; of
 # slow it is skipped.
 cmake_host_system_information(RESULT strata_processors QUERY NUMBER_OF_LOGICAL_CORES)
 
 # The library is optimised as users get it; the many instantiations of the tests compile in half the time.
-# Under sanitizers tests run over the devices that differ most: real threads, and memory of its own.
+# Checked builds and those under sanitizers run them over the devices that differ most.
+set(strata_test_devices_checked "STRATA_TEST_DEVICES_HEADER=\"few_test_devices.hpp\"")
 if(STRATA_SANITIZER)
-  set(strata_test_devices "STRATA_TEST_DEVICES_HEADER=\"sanitized_test_devices.hpp\"")
+  set(strata_test_devices "${strata_test_devices_checked}")
 else()
   set(strata_test_options $<$<CONFIG:Release>:-O2>)
   set(strata_test_options_checked $<$<CONFIG:Release>:-O1>)
 endif()
 
 function(strata_add_tests folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "CHECKED" "" "DEVICES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "CHECKED" "" "DEVICES;LIBRARIES")
   file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp")
   if(NOT sources)
     return()
@@ -29,25 +31,27 @@ function(strata_add_tests folder)
       set(devices ${arg_DEVICES})
     endif()
   endforeach()
+  set(few_devices ${devices})
+  list(FILTER few_devices INCLUDE REGEX "^(threads|emulated)$")
   if(STRATA_SANITIZER)
-    list(FILTER devices INCLUDE REGEX "^(threads|emulated)$")
+    set(devices ${few_devices})
   endif()
   # AddressSanitizer and checks find more together than apart.
   if(NOT (arg_CHECKED AND STRATA_SANITIZER STREQUAL "address"))
-    _strata_add_test_program(strata_${folder}_tests "" ${sources})
+    _strata_add_test_program(strata_${folder}_tests "" "${arg_LIBRARIES}" ${sources})
     _strata_add_test_entries(${folder} strata_${folder}_tests "" "${devices}")
   endif()
   if(arg_CHECKED AND NOT STRATA_SANITIZER STREQUAL "thread")
-    _strata_add_test_program(strata_${folder}_tests_checked _checked ${sources})
-    _strata_add_test_entries(${folder}_checked strata_${folder}_tests_checked checked "${devices}")
+    _strata_add_test_program(strata_${folder}_tests_checked _checked "${arg_LIBRARIES}" ${sources})
+    _strata_add_test_entries(${folder}_checked strata_${folder}_tests_checked checked "${few_devices}")
   endif()
 endfunction()
 
-# strata_add_cuda_tests(FOLDER [CHECKED]): the typed tests of a folder again, compiled by nvcc for Cuda, as
-# strata_FOLDER_tests_cuda; of the folder cuda, all tests. Entry FOLDER.cuda of CTest, label cuda, skipped where
-# there is no GPU. Checked ones are made where they can run: compiling them takes minutes.
+# strata_add_cuda_tests(FOLDER [CHECKED] [LIBRARIES target ...]): the typed tests of a folder again, compiled by
+# nvcc for Cuda, as strata_FOLDER_tests_cuda; of the folder cuda, all tests. Entry FOLDER.cuda of CTest, label cuda,
+# skipped where there is no GPU. Checked ones are made where they can run: compiling them takes minutes.
 function(strata_add_cuda_tests folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "CHECKED" "" "")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "CHECKED" "" "LIBRARIES")
   set(variants "_")
   if(arg_CHECKED AND CMAKE_CUDA_ARCHITECTURES STREQUAL "native")
     list(APPEND variants "_checked")
@@ -77,7 +81,8 @@ function(strata_add_cuda_tests folder)
     endforeach()
     target_include_directories(${program} PRIVATE "${PROJECT_SOURCE_DIR}/unit_tests")
     target_compile_definitions(${program} PRIVATE "STRATA_TEST_DEVICES_HEADER=\"cuda/cuda_test_devices.hpp\"")
-    target_link_libraries(${program} PRIVATE strata_flags strata::strata${variant} GTest::gtest)
+    list(TRANSFORM arg_LIBRARIES APPEND "${variant}" OUTPUT_VARIABLE libraries)
+    target_link_libraries(${program} PRIVATE strata_flags ${libraries} strata::strata${variant} GTest::gtest)
     target_compile_options(${program} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-O1>)
     _strata_add_test_entry(${folder}${variant}.cuda ${program} "${filter}" "cuda")
     set_tests_properties(${folder}${variant}.cuda PROPERTIES SKIP_RETURN_CODE 77
@@ -85,14 +90,21 @@ function(strata_add_cuda_tests folder)
   endforeach()
 endfunction()
 
-function(_strata_add_test_program program variant)
+function(_strata_add_test_program program variant libraries)
   add_executable(${program} ${ARGN} ${shared_sources})
   set_target_properties(${program} PROPERTIES CXX_EXTENSIONS OFF)
   target_include_directories(${program} PRIVATE "${PROJECT_SOURCE_DIR}/unit_tests")
-  target_link_libraries(${program} PRIVATE strata_flags strata::strata${variant} GTest::gtest_main)
+  list(TRANSFORM libraries APPEND "${variant}")
+  target_link_libraries(${program} PRIVATE strata_flags ${libraries} strata::strata${variant} GTest::gtest_main)
   target_compile_options(${program} PRIVATE ${strata_test_options${variant}})
-  target_compile_definitions(${program} PRIVATE ${strata_test_devices})
-  target_precompile_headers(${program} PRIVATE <gtest/gtest.h>)
+  target_compile_definitions(${program} PRIVATE ${strata_test_devices${variant}})
+  # All that typed tests include, compiled once.
+  set(shared_header <gtest/gtest.h>)
+  list(LENGTH ARGN files)
+  if(files GREATER 3 AND NOT program MATCHES "core")
+    set(shared_header test_devices.hpp)
+  endif()
+  target_precompile_headers(${program} PRIVATE "${shared_header}")
 endfunction()
 
 function(_strata_add_test_entries name program label devices)

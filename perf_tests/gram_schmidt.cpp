@@ -1,14 +1,14 @@
 // Modified Gram-Schmidt with reductions that are finalized on the device (figure 12 of the Kokkos Array
 // paper), and the two kernels it is made of, dot and axpy, in each style of kernel and array: do they run at
 // the speed of memory, whether the rank is known at run time or at compile time, whether the kernel takes any
-// index or an integer?
+// index or an integer? On a GPU the whole, launch by launch and as one graph, against plain CUDA.
 #include "common/gram_schmidt.hpp"
 
 #include <memory>
 
+#include "baselines/gram_schmidt.hpp"
 #include "common/ceiling.hpp"
-#include "common/devices.hpp"
-#include "common/report.hpp"
+#include "common/contest.hpp"
 
 namespace {
 
@@ -138,12 +138,45 @@ void whole(const Options& options, Report& report, const char* type, index_t n, 
               ceiling ? gigabytes_per_second(ceiling->triad_bytes(), race[triad]) : none, none});
 }
 
+// All of it on a GPU. GB/s where memory bounds it, microseconds where its launches do.
+template <class T, class D>
+void whole_on_gpu(const Options& options, Report& report, const char* type, index_t n) {
+  constexpr int vectors = 16;
+  const GramSchmidt<T, D> problem(n, vectors);
+  problem.launch();
+  strata::wait(D{});
+  const auto queue = strata::default_queue(D{});
+  const auto graph = strata::record(queue, [&] { problem.launch(); });
+  const double bytes = n > 100000 ? gram_schmidt_bytes<T, D>(n, vectors) : 0;
+  Contest<D> contest(options, report, type, n > 100000 ? 3.0 * sizeof(T) * static_cast<double>(n) : 0);
+  const auto one = [&](const std::string& name, bool as_graph, std::function<void()> launch) {
+    contest.measure({.name = name,
+                     .n = n,
+                     .bytes = bytes,
+                     .run =
+                         [&] {
+                           launch();
+                           strata::wait(D{});
+                         },
+                     .baseline = gram_schmidt_by_hand(
+                         contest.place(),
+                         GramSchmidtColumns<T>{problem.q.data(), problem.r.data(), n, vectors}, as_graph),
+                     .correct = [&] { return problem.correct(); },
+                     .clear = [&] { problem.fill(); }});
+  };
+  one("16 vectors, " + std::to_string(graph.size()) + " launches", false, [&] { problem.launch(); });
+  one("16 vectors, one graph", true, [&] { graph.launch(queue); });
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const Options options = parse_options(
       argc, argv, "Modified Gram-Schmidt with finalize functors, and its kernels dot and axpy.");
-  Report report("gram_schmidt", "the hand-written loop (dot with four vector sums, axpy) in the same race");
+  Report report(
+      "gram_schmidt",
+      "the hand-written loop (dot with four vector sums, axpy) in the same race; on Cuda the fastest "
+      "launches, or graph, of kernels by hand");
   for_each_type(options, [&](auto zero, const char* type) {
     using T = decltype(zero);
     if (options.wants_device("Serial")) {
@@ -151,7 +184,14 @@ int main(int argc, char** argv) {
       kernels<T>(options, report, type, options.n > 0 ? options.n : 8000000, "out of cache");
     }
     for_each_device(options, [&](auto device) {
-      whole<T, decltype(device)>(options, report, type, options.n > 0 ? options.n : 4000000, 8);
+      using D = decltype(device);
+      if constexpr (is_gpu<D>) {
+        std::vector<index_t> sizes = {10000, 10000000};
+        if (options.n > 0) sizes = {options.n};
+        for (const index_t n : sizes) whole_on_gpu<T, D>(options, report, type, n);
+      } else {
+        whole<T, D>(options, report, type, options.n > 0 ? options.n : 4000000, 8);
+      }
     });
   });
   report.note(

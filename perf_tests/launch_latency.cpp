@@ -1,12 +1,15 @@
 // What a launch costs when the work is nothing: one item a worker with every worker taking part, one item
-// inline, and small reductions and scans. Seconds a launch; for Emulated with the wait for its end.
-#include <atomic>
+// inline, and small reductions and scans. Seconds a launch; for Emulated and GPUs with the wait for its end.
+// On a GPU also launches of functors of 40 to 20000 bytes, and small reductions, one by one and back to back,
+// against plain launches.
+#include "baselines/launch_latency.hpp"
+
+#include <cmath>
 #include <set>
 #include <thread>
 #include <vector>
 
-#include "common/devices.hpp"
-#include "common/report.hpp"
+#include "common/contest.hpp"
 
 namespace {
 
@@ -19,16 +22,20 @@ struct alignas(64) Slot {
 };
 struct RecordThread {
   Slot* slots;
-  void operator()(index_t i) const { slots[i].id = std::this_thread::get_id(); }
+  STRATA_FUNCTION void operator()([[maybe_unused]] index_t i) const {
+#if !defined(__CUDA_ARCH__)
+    slots[i].id = std::this_thread::get_id();
+#endif
+  }
 };
 struct Nothing {
-  void operator()(index_t) const {}
+  STRATA_FUNCTION void operator()(index_t) const {}
 };
 struct One {
-  void operator()(index_t, double& sum) const { sum += 1; }
+  STRATA_FUNCTION void operator()(index_t, double& sum) const { sum += 1; }
 };
 struct Count {
-  void operator()(index_t, double& sum, bool) const { sum += 1; }
+  STRATA_FUNCTION void operator()(index_t, double& sum, bool) const { sum += 1; }
 };
 
 template <class D>
@@ -112,12 +119,132 @@ class Latencies {
   Report& report_;
 };
 
+// A functor of so many bytes, with the view that it works on.
+template <int Bytes>
+struct Padded {
+  static constexpr int view_bytes = 32;
+  double pad[(Bytes - view_bytes) / 8];
+  STRATA_FUNCTION void operator()(auto i, auto a) const { a(i) = pad[0]; }
+};
+struct AddSquare {
+  STRATA_FUNCTION void operator()(auto i, auto x, double& sum) const { sum += x(i) * x(i); }
+};
+template <class D>
+struct SumOfSquares {
+  using device_type = D;
+  using value_type = double;
+  typename strata::MDArray<double, D, strata::rank<1>>::unmanaged_type x;
+  STRATA_FUNCTION void operator()(auto i, double& sum) const { sum += x(i) * x(i); }
+  STRATA_FUNCTION static void init(double& sum) { sum = 0; }
+  STRATA_FUNCTION static void join(double& sum, const double& other) { sum += other; }
+};
+template <class D>
+struct StoreRoot {
+  typename strata::Value<double, D>::unmanaged_type norm;
+  STRATA_FUNCTION void operator()(const double& sum) const { *norm = std::sqrt(sum); }
+};
+
+/// Against plain launches, on a GPU.
+template <class D>
+class LaunchContest {
+  using Array = strata::MDArray<double, D, strata::rank<1>>;
+  static constexpr int many = 1000;
+
+ public:
+  LaunchContest(const Options& options, Report& report) : contest_(options, report, "double", 0) {}
+
+  template <int Bytes>
+  void launches() {
+    const index_t n = 32;
+    const auto a = strata::create<Array>("a", n);
+    Padded<Bytes> kernel{};
+    kernel.pad[0] = launched_value;
+    for (const int calls : {1, many})
+      contest_.measure({.name = std::string(calls == 1 ? "launch and wait, " : "launches back to back, ") +
+                                std::to_string(Bytes) + " bytes",
+                        .n = n,
+                        .calls = calls,
+                        .run =
+                            [&, calls] {
+                              for (int c = 0; c < calls; ++c)
+                                strata::parallel_for(n, strata::with(kernel, a));
+                              strata::wait(D{});
+                            },
+                        .baseline = launch_by_hand(contest_.place(), {a.data(), n, Bytes, calls}),
+                        .correct =
+                            [&] {
+                              return rows_hold(a, n, [](const auto& host, index_t at, index_t) {
+                                return host(at) == launched_value;
+                              });
+                            },
+                        .clear = [&] { strata::deep_copy(a, 0.0); }});
+  }
+
+  // Sums of n ones: to the host, and their root into a Value.
+  void reductions(index_t n) {
+    const auto x = strata::create<Array>("x", n);
+    strata::deep_copy(x, 1.0);
+    const auto norm = strata::create<strata::Value<double, D>>("norm");
+    double sum = 0, root = 0;
+    contest_.measure({.name = "reduce to the host",
+                      .n = n,
+                      .run =
+                          [&] {
+                            strata::parallel_reduce(n, strata::with(AddSquare{}, x), strata::Sum(sum));
+                            root = std::sqrt(sum);
+                          },
+                      .baseline = small_norm_by_hand(contest_.place(), {x.data(), n, &root, true, 1}),
+                      .correct = [&] { return near(root, n); },
+                      .clear = [&] { root = 0; }});
+    const SumOfSquares<D> kernel{x};
+    const StoreRoot<D> store{norm};
+    contest_.measure(
+        {.name = "reduce into a Value with finalize, back to back",
+         .n = n,
+         .calls = many,
+         .run =
+             [&] {
+               for (int c = 0; c < many; ++c) strata::parallel_reduce(n, kernel, store);
+               strata::wait(D{});
+             },
+         .baseline = small_norm_by_hand(contest_.place(), {x.data(), n, norm.data(), false, many}),
+         .correct =
+             [&] {
+               double value = 0;
+               strata::deep_copy(value, norm);
+               return near(value, n);
+             },
+         .clear = [&] { strata::deep_copy(norm, 0.0); }});
+  }
+
+ private:
+  static bool near(double root, index_t n) {
+    return std::abs(root * root - static_cast<double>(n)) <= 1e-12 * static_cast<double>(n);
+  }
+
+  Contest<D> contest_;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const Options options = parse_options(argc, argv, "The cost of launches that do next to nothing.");
-  Report report("launch_latency", "");
-  for_each_device(options, [&](auto device) { Latencies<decltype(device)>(options, report).run(); });
+  Report report("launch_latency",
+                "on Cuda the same launch, or the reduction by one block, by hand: kernel<<<...>>>");
+  for_each_device(options, [&](auto device) {
+    using D = decltype(device);
+    Latencies<D>(options, report).run();
+    if constexpr (is_gpu<D>) {
+      LaunchContest<D> contest(options, report);
+      contest.template launches<40>();
+      contest.template launches<3000>();
+      contest.template launches<20000>();
+      std::vector<index_t> sizes = {32, 10000};
+      if (options.n > 0) sizes = {options.n};
+      for (const index_t n : sizes) contest.reductions(n);
+      report.note("back to back: 1000 launches, then one wait; the time is of one");
+    }
+  });
   report.note("Workers that run at the same time as other processes miss their turn: see p90 against min.");
   return report.finish(options);
 }

@@ -1,5 +1,7 @@
-// sort and sort_by_key, against std::sort and oneTBB's parallel_sort, and what is made of passes over the
-// data: copy_if, partition, find_if, transform_reduce.
+// sort and sort_by_key, against std::sort and oneTBB's parallel_sort, on GPUs against CUB, and what is made
+// of passes over the data: copy_if, partition, find_if, transform_reduce.
+#include "baselines/sort.hpp"
+
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -8,14 +10,8 @@
 #include <strata/algorithms/select.hpp>
 #include <strata/algorithms/sort.hpp>
 #include <strata/algorithms/transform_reduce.hpp>
-#include <strata/version.hpp>
-#if STRATA_HAS_TBB && __has_include(<oneapi/tbb/parallel_sort.h>)
-#include <oneapi/tbb/parallel_sort.h>
-#define STRATA_PERF_PARALLEL_SORT 1
-#endif
 
-#include "common/devices.hpp"
-#include "common/report.hpp"
+#include "common/contest.hpp"
 
 namespace {
 
@@ -80,12 +76,13 @@ class SortRace {
       std::copy(keys_.begin(), keys_.end(), work_.begin());
       std::sort(work_.begin(), work_.end());
     });
-#if defined(STRATA_PERF_PARALLEL_SORT)
-    const int by_tbb = race.add([&] {
-      std::copy(keys_.begin(), keys_.end(), work_.begin());
-      tbb::parallel_sort(work_.begin(), work_.end());
-    });
-#endif
+    const Sweep libraries = sort_by_library(work_.data(), n_);
+    std::vector<int> by_library;
+    for (const Competitor& library : libraries)
+      by_library.push_back(race.add([&] {
+        std::copy(keys_.begin(), keys_.end(), work_.begin());
+        library.run();
+      }));
     const auto add = [&](const auto& call) {
       return race.add([this, call] {
         strata::deep_copy(target_, source_);
@@ -109,9 +106,8 @@ class SortRace {
                    none, is_baseline ? none : race.speedup(k, by_std)});
     };
     put("std::sort", "-", by_std, copy, true);
-#if defined(STRATA_PERF_PARALLEL_SORT)
-    put("tbb::parallel_sort", "-", by_tbb, copy);
-#endif
+    for (std::size_t k = 0; k < libraries.size(); ++k)
+      put(libraries[k].name.c_str(), "-", by_library[k], copy);
     put("sort", D::name, keys, own_copy);
     put("sort, functor", D::name, with_order, own_copy);
     put("sort_by_key", D::name, pairs, own_copy);
@@ -134,6 +130,109 @@ class SortRace {
   std::vector<T> keys_, work_;
   Vector<T, D> source_, target_;
   Vector<index_t, D> values_;
+};
+
+// Counts neighbours out of order; with values, which are the keys' places in the source, also keys without
+// their value, and equal keys out of their order.
+struct CountMisplaced {
+  bool pairs;
+  STRATA_FUNCTION void operator()(index_t i, auto source, auto keys, auto values, index_t& wrong) const {
+    const bool has_next = i + 1 < keys.extent(0);
+    if (has_next && !(keys(i) <= keys(i + 1))) ++wrong;
+    if (!pairs) return;
+    const bool in_range = values(i) >= 0 && values(i) < keys.extent(0);
+    if (!in_range || source(values(i)) != keys(i)) ++wrong;
+    if (has_next && keys(i) == keys(i + 1) && values(i) >= values(i + 1)) ++wrong;
+  }
+};
+// A number that two arrays have in common if one is a permutation of the other, and hardly otherwise.
+struct MixKeys {
+  STRATA_FUNCTION void operator()(index_t i, auto keys, std::uint64_t& sum) const {
+    std::uint64_t mixed =
+        static_cast<std::uint64_t>(static_cast<std::int64_t>(keys(i))) * 0x9e3779b97f4a7c15U;
+    mixed = (mixed ^ (mixed >> 31)) * 0x94d049bb133111ebU;
+    sum += mixed ^ (mixed >> 29);
+  }
+};
+struct NumberThem {
+  STRATA_FUNCTION void operator()(index_t i, auto values) const { values(i) = i; }
+};
+
+// On a GPU, against CUB. Every run copies the random keys first; that time is taken off.
+template <class T, class D>
+class GpuSorts {
+ public:
+  GpuSorts(const Options& options, Report& report, const char* type, index_t n)
+      : options_(options),
+        report_(report),
+        type_(type),
+        n_(n),
+        source_(strata::create<Vector<T, D>>("source", n)),
+        keys_(strata::create<Vector<T, D>>("keys", n)),
+        values_(strata::create<Vector<index_t, D>>("values", n)) {
+    const auto keys = random_keys<T>(n);
+    const auto host = strata::create_mirror_view(source_);
+    std::copy(keys.begin(), keys.end(), host.data());
+    strata::deep_copy(source_, host);
+    strata::parallel_reduce(n_, strata::with(MixKeys{}, source_), strata::Sum(mixed_));
+    measure("sort", SortKind::Keys, [this] { strata::sort(keys_); });
+    measure("sort, functor", SortKind::Functor, [this] { strata::sort(keys_, BySize{}); });
+    measure("sort_by_key", SortKind::Pairs, [this] { strata::sort_by_key(keys_, values_); });
+  }
+
+ private:
+  void measure(const std::string& name, SortKind kind, const std::function<void()>& sort) {
+    const auto with_copy = [this](const std::function<void()>& work) {
+      return [this, work] {
+        strata::deep_copy(keys_, source_);
+        work();
+        strata::wait(D{});
+      };
+    };
+    const auto place = Contest<D>(options_, report_, type_, 0).place();
+    const Competitor cub =
+        sort_by_cub(place, kind, SortArrays<T>{source_.data(), keys_.data(), values_.data(), n_}).front();
+    check(name, kind, with_copy(sort));
+    check(name + ", CUB", kind, cub.run);
+
+    Race race;
+    const int copy = race.add(with_copy([] {}));
+    const int own = race.add(with_copy(sort));
+    const int by_cub = race.add(cub.run);
+    race.run(options_.reps_or(30), 2.0);
+    const auto net = [&](int k) {
+      Statistics time = race[k];
+      for (double* seconds : {&time.median, &time.min, &time.p90}) *seconds -= race[copy].median;
+      return time;
+    };
+    const auto put = [&](const std::string& line, int k, double ratio) {
+      report_.add({line, D::name, n_, type_, net(k), static_cast<double>(n_) / net(k).median / 1e6, "Mkeys/s",
+                   none, ratio});
+    };
+    put(name, own, net(by_cub).median / net(own).median);
+    put(name + ", CUB: " + cub.name, by_cub, none);
+  }
+
+  void check(const std::string& name, SortKind kind, const std::function<void()>& run) {
+    const bool pairs = kind == SortKind::Pairs;
+    strata::parallel_for(n_, strata::with(NumberThem{}, values_));
+    strata::wait(D{});
+    run();
+    index_t wrong = 0;
+    std::uint64_t mixed = 0;
+    strata::parallel_reduce(n_, strata::with(CountMisplaced{pairs}, source_, keys_, values_),
+                            strata::Sum(wrong));
+    strata::parallel_reduce(n_, strata::with(MixKeys{}, keys_), strata::Sum(mixed));
+    report_.check(wrong == 0 && mixed == mixed_, name + " on " + D::name + ", " + type_);
+  }
+
+  const Options& options_;
+  Report& report_;
+  const char* type_;
+  index_t n_;
+  Vector<T, D> source_, keys_;
+  Vector<index_t, D> values_;
+  std::uint64_t mixed_ = 0;
 };
 
 // What passes over the data cost, in GB/s of the elements read and written once.
@@ -176,12 +275,19 @@ void measure_passes(const Options& options, Report& report, const char* type, in
 int main(int argc, char** argv) {
   const Options options =
       parse_options(argc, argv, "sort, sort_by_key, copy_if, partition, find_if, transform_reduce.");
-  Report report("sort", "std::sort by one thread");
+  Report report("sort", "std::sort by one thread; on Cuda CUB's sort of the line below");
   for_each_type(options, [&](auto zero, const char* type) {
-    const index_t n = options.n > 0 ? options.n : 1000000;
+    using T = decltype(zero);
     for_each_device(options, [&](auto device) {
-      SortRace<decltype(zero), decltype(device)>(options, report, type, n);
-      measure_passes<decltype(zero), decltype(device)>(options, report, type, n);
+      using D = decltype(device);
+      std::vector<index_t> sizes = {1000000};
+      if (is_gpu<D>) sizes.push_back(100000000);
+      if (options.n > 0) sizes = {options.n};
+      for (const index_t n : sizes) {
+        if constexpr (is_gpu<D>) GpuSorts<T, D>(options, report, type, n);
+        else SortRace<T, D>(options, report, type, n);
+        measure_passes<T, D>(options, report, type, n);
+      }
     });
   });
   report.note("Random keys. The time of the copy that makes them random again is taken off.");

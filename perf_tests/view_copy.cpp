@@ -1,11 +1,11 @@
 // What it costs to copy and destroy a view: managed (one count up, one down), without ownership, and a
 // functor with 20 views, as a copy and as a launch captures it. Next to it the bare atomic operations on a
-// counter.
+// counter. On a GPU only the launch differs: views are copied on the host.
 #include <atomic>
 #include <new>
 
-#include "common/devices.hpp"
-#include "common/report.hpp"
+#include "baselines/launch_latency.hpp"
+#include "common/contest.hpp"
 
 namespace {
 
@@ -17,22 +17,33 @@ void use(const T& object) {
   asm volatile("" : : "g"(&object) : "memory");  // it must exist in memory
 }
 
-using Managed = strata::MDArray<double, strata::Serial, strata::rank<2>>;
+template <class D>
+using Matrix = strata::MDArray<double, D, strata::rank<2>>;
+using Managed = Matrix<strata::Serial>;
 using Unmanaged = Managed::unmanaged_type;
 
 struct TwentyViews {
   using device_type = strata::Serial;
   Managed views[20];
-  void operator()(index_t) const {}
+  STRATA_FUNCTION void operator()(index_t) const {}
+};
+struct Nothing {
+  STRATA_FUNCTION void operator()(index_t) const {}
+};
+struct StoreOne {
+  STRATA_FUNCTION void operator()(index_t i, auto a) const { a(i, 0) = launched_value; }
+};
+// The same with 19 views more.
+template <class D>
+struct StoreOneOfTwenty {
+  using device_type = D;
+  Matrix<D> views[20];
+  STRATA_FUNCTION void operator()(index_t i) const { views[7](i, 0) = launched_value; }
 };
 
 constexpr int copies = 1000;
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  const Options options = parse_options(argc, argv, "The cost of copying views.");
-  Report report("view_copy", "");
+void on_host(const Options& options, Report& report) {
   const auto managed = strata::create<Managed>("view", 8, 8);
   const Unmanaged unmanaged(managed);
   TwentyViews functor;
@@ -68,8 +79,7 @@ int main(int argc, char** argv) {
     const TwentyViews all(functor);
     use(all);
   });
-  const int launch_nothing =
-      add([] { strata::parallel_for(strata::on(strata::Serial{}), 1, [](index_t) {}); });
+  const int launch_nothing = add([] { strata::parallel_for(strata::on(strata::Serial{}), 1, Nothing{}); });
   const int launch_twenty = add([&] { strata::parallel_for(1, functor); });
   race.run(options.reps_or(500));
   report.check(managed.use_count() > 21 + copies, "every copy of a managed view counts");
@@ -100,5 +110,50 @@ int main(int argc, char** argv) {
               " ns; an unmanaged one " + fixed(ns(plain), 2) + " ns");
   report.note("a launch with 20 views costs " + fixed((ns(launch_twenty) - ns(launch_nothing)) / 20, 2) +
               " ns a view more than one with none");
+}
+
+// Launches back to back, with one view and with twenty, against plain launches with as many addresses and
+// extents.
+template <class D>
+void on_gpu(const Options& options, Report& report) {
+  const index_t n = 8;
+  const auto a = strata::create<Matrix<D>>("a", n, 1);
+  StoreOneOfTwenty<D> twenty;
+  for (auto& view : twenty.views) view = a;
+  Contest<D> contest(options, report, "double", 0);
+  const auto one = [&](const char* name, int bytes, const auto& kernel) {
+    contest.measure({.name = name,
+                     .n = n,
+                     .calls = copies,
+                     .run =
+                         [&] {
+                           for (int c = 0; c < copies; ++c) strata::parallel_for(n, kernel);
+                           strata::wait(D{});
+                         },
+                     .baseline = launch_by_hand(contest.place(), {a.data(), n, bytes, copies}),
+                     .correct =
+                         [&] {
+                           return rows_hold(a, n, [](const auto& host, index_t at, index_t) {
+                             return host(at, 0) == launched_value;
+                           });
+                         },
+                     .clear = [&] { strata::deep_copy(a, 0.0); }});
+  };
+  one("launch with one view", 40, strata::with(StoreOne{}, a));
+  one("launch of a functor with 20 views", 480, twenty);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Options options = parse_options(argc, argv, "The cost of copying views.");
+  Report report("view_copy", "on Cuda plain launches with as many addresses and extents as arguments");
+  for_each_device(options, [&](auto device) {
+    using D = decltype(device);
+    if constexpr (is_gpu<D>) on_gpu<D>(options, report);
+    else if constexpr (std::is_same_v<D, strata::Serial>) on_host(options, report);
+    else if (options.device == D::name)
+      std::printf("left out: %s, whose views are copied as those of Serial\n", D::name);
+  });
   return report.finish(options);
 }

@@ -39,6 +39,10 @@ void for_each_device(const Options& options, F&& f) {
 template <class D>
 inline constexpr bool is_machine = D::memory_space::host_accessible;
 
+/// Whether the device is a GPU, which has cases and competitors of its own.
+template <class D>
+inline constexpr bool is_gpu = !is_machine<D> && !std::is_same_v<D, strata::Emulated>;
+
 /// The host threads that bound the device: one, or all.
 template <class D>
 int team_size() {

@@ -1,6 +1,7 @@
 // The hexahedral gradient as a kernel over views, its data, and its verification.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 #include <strata/strata.hpp>
@@ -24,11 +25,35 @@ struct HexGradient {
 
 /// Coordinate d of node k of element i: a unit cube with every node moved a little, the elements in a row.
 template <class T>
-T hex_coordinate(strata::index_t i, int d, int k) {
+STRATA_FUNCTION T hex_coordinate(strata::index_t i, int d, int k) {
   const bool upper = d == 0 ? (k % 4 == 1 || k % 4 == 2) : d == 1 ? (k % 4 >= 2) : k >= 4;
   const auto mixed = static_cast<std::uint32_t>(i * 24 + d * 8 + k) * 2654435761U;
   return static_cast<T>((upper ? 1.0 : 0.0) + 0.2 * ((mixed >> 16) / 65536.0 - 0.5));
 }
+
+struct FillHexCoordinates {
+  STRATA_FUNCTION void operator()(strata::index_t i, auto coordinates) const {
+    using T = typename decltype(coordinates)::value_type;
+    for (int d = 0; d < 3; ++d)
+      for (int k = 0; k < 8; ++k) coordinates(i, d, k) = hex_coordinate<T>(i, d, k);
+  }
+};
+
+/// About 1000 elements spread over n, then the last few.
+struct HexSamples {
+  strata::index_t n, step, spread;
+
+  explicit HexSamples(strata::index_t elements)
+      : n(elements), step(n > 1000 ? n / 1000 : 1), spread((n + step - 1) / step) {}
+  strata::index_t count() const { return spread + std::min<strata::index_t>(n, 16); }
+  STRATA_FUNCTION strata::index_t element(strata::index_t s) const {
+    return s < spread ? s * step : n - 1 - (s - spread);
+  }
+  STRATA_FUNCTION void operator()(strata::index_t s, auto gradients, auto picked) const {
+    for (int d = 0; d < 3; ++d)
+      for (int k = 0; k < 8; ++k) picked(s, d, k) = gradients(element(s), d, k);
+  }
+};
 
 template <class T, class D, class Layout>
 struct HexArrays {
@@ -40,11 +65,8 @@ struct HexArrays {
       : n(elements),
         coordinates(strata::create<Array>("coordinates", elements)),
         gradients(strata::create<Array>("gradients", elements)) {
-    const auto host = strata::create_mirror_view(coordinates);
-    for (strata::index_t i = 0; i < n; ++i)
-      for (int d = 0; d < 3; ++d)
-        for (int k = 0; k < 8; ++k) host(i, d, k) = hex_coordinate<T>(i, d, k);
-    strata::deep_copy(coordinates, host);
+    strata::parallel_for(n, strata::with(FillHexCoordinates{}, coordinates));
+    strata::wait(D{});
   }
 
   /// Enqueues the kernel.
@@ -52,29 +74,31 @@ struct HexArrays {
     strata::launch(strata::on(D{}), n, HexGradient{}, strata::in(coordinates), strata::out(gradients));
   }
 
-  /// Whether sum_k B_i(k) x_j(k) = 12 V for i = j, else 0, and sum_k B_i(k) = 0, in about 1000 elements
-  /// spread over all and in the last few. V is the volume by Grandy's formula: three determinants of
-  /// diagonals.
+  /// Whether sum_k B_i(k) x_j(k) = 12 V for i = j, else 0, and sum_k B_i(k) = 0, in the samples. V is the
+  /// volume by Grandy's formula: three determinants of diagonals.
   bool correct() const {
-    const auto host = strata::create_mirror_and_copy(gradients);
-    const strata::index_t step = n > 1000 ? n / 1000 : 1;
-    for (strata::index_t i = 0; i<n; i += n - i> 16 ? step : 1)
-      if (!element_correct(host, i)) return false;
+    const HexSamples samples(n);
+    const auto picked =
+        strata::create<strata::MDArrayIn<strata::LayoutRight, T, D, 3, 8>>("picked", samples.count());
+    strata::parallel_for(samples.count(), strata::with(samples, gradients, picked));
+    const auto host = strata::create_mirror_and_copy(picked);
+    for (strata::index_t s = 0; s < samples.count(); ++s)
+      if (!element_correct(host, s, samples.element(s))) return false;
     return true;
   }
 
  private:
   template <class Host>
-  static bool element_correct(const Host& gradient, strata::index_t i) {
+  static bool element_correct(const Host& gradient, strata::index_t at, strata::index_t i) {
     const double tolerance = sizeof(T) == 4 ? 1e-4 : 1e-12;
     const double volume = hex_volume(i);
     for (int d = 0; d < 3; ++d) {
       double sum = 0;
-      for (int k = 0; k < 8; ++k) sum += gradient(i, d, k);
+      for (int k = 0; k < 8; ++k) sum += gradient(at, d, k);
       if (!(std::abs(sum) <= tolerance)) return false;
       for (int e = 0; e < 3; ++e) {
         double moment = 0;
-        for (int k = 0; k < 8; ++k) moment += double(gradient(i, d, k)) * hex_coordinate<T>(i, e, k);
+        for (int k = 0; k < 8; ++k) moment += double(gradient(at, d, k)) * hex_coordinate<T>(i, e, k);
         if (!(std::abs(moment - (d == e ? 12 * volume : 0)) <= tolerance)) return false;
       }
     }

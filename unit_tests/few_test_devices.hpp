@@ -1,4 +1,5 @@
-// The devices of typed tests under sanitizers.
+// The devices that differ most, for variants of the tests that take long to compile or run: real threads, and
+// memory of its own.
 #pragma once
 
 namespace strata_tests {

@@ -1,0 +1,26 @@
+// Competitors of sort: oneTBB on hosts, CUB on GPUs.
+#pragma once
+
+#include "common/competitor.hpp"
+
+namespace perf {
+
+/// oneTBB's parallel_sort of [keys, keys + n), where the build has it. For T = float and double.
+template <class T>
+Sweep sort_by_library(T* keys, std::ptrdiff_t n);
+
+/// What is sorted: keys by radix, keys by a functor, keys with their values by radix.
+enum class SortKind { Keys, Functor, Pairs };
+/// Each run copies `source` to `keys` and sorts these.
+template <class T>
+struct SortArrays {
+  const T* source;
+  T* keys;
+  std::ptrdiff_t* values;
+  std::ptrdiff_t n;
+};
+/// For T = float and double.
+template <class T>
+Sweep sort_by_cub(CudaPlace place, SortKind kind, SortArrays<T> arrays);
+
+}  // namespace perf
