@@ -14,7 +14,7 @@ namespace {
 
 constexpr int most_loops = max_piece_rank + 1;
 constexpr int tile = 32;
-constexpr int tile_rows = 8;
+constexpr int tile_rows = 4;
 constexpr unsigned threads = 256;
 constexpr unsigned most_blocks = 1u << 20;
 
@@ -88,27 +88,42 @@ __global__ void copy_strided(char* dst, const char* src, const __grid_constant__
   }
 }
 
-// Loop 0 is the destination's innermost, loop 1 the source's. A block turns one tile at a time.
+// Loop 0 is the destination's innermost, loop 1 the source's. A block turns one tile at a time; of a whole
+// one all units of a thread are in flight together.
 template <class Unit>
-__global__ void copy_transposed(char* dst, const char* src, const __grid_constant__ Loops loops) {
+__global__ void __launch_bounds__(tile* tile_rows)
+    copy_transposed(char* dst, const char* src, const __grid_constant__ Loops loops) {
+  constexpr int each = tile / tile_rows;
   __shared__ Unit turned[tile][tile + 1];
+  const int lane = static_cast<int>(threadIdx.x), row = static_cast<int>(threadIdx.y);
   const index_t tiles0 = (loops.extent[0] + tile - 1) / tile, tiles1 = (loops.extent[1] + tile - 1) / tile;
   const index_t tiles = tiles0 * tiles1 * (loops.items / (loops.extent[0] * loops.extent[1]));
+  const index_t src_step = tile_rows * loops.src[0], dst_step = tile_rows * loops.dst[1];
   for (index_t t = blockIdx.x; t < tiles; t += gridDim.x) {
     index_t to = 0, from = 0;
-    loops.place<index_t>(t / (tiles0 * tiles1), 2, to, from);
+    if (loops.count > 2) loops.place<index_t>(t / (tiles0 * tiles1), 2, to, from);
     const index_t first0 = t % tiles0 * tile, first1 = t / tiles0 % tiles1 * tile;
-    for (int row = static_cast<int>(threadIdx.y); row < tile; row += tile_rows) {
-      const index_t i0 = first0 + row, i1 = first1 + threadIdx.x;
-      if (i0 < loops.extent[0] && i1 < loops.extent[1])
-        turned[row][threadIdx.x] =
-            *reinterpret_cast<const Unit*>(src + from + i0 * loops.src[0] + i1 * loops.src[1]);
-    }
-    __syncthreads();
-    for (int row = static_cast<int>(threadIdx.y); row < tile; row += tile_rows) {
-      const index_t i0 = first0 + threadIdx.x, i1 = first1 + row;
-      if (i0 < loops.extent[0] && i1 < loops.extent[1])
-        *reinterpret_cast<Unit*>(dst + to + i0 * loops.dst[0] + i1 * loops.dst[1]) = turned[threadIdx.x][row];
+    const index_t left0 = loops.extent[0] - first0, left1 = loops.extent[1] - first1;
+    const char* const in = src + from + (first0 + row) * loops.src[0] + (first1 + lane) * loops.src[1];
+    char* const out = dst + to + (first0 + lane) * loops.dst[0] + (first1 + row) * loops.dst[1];
+    if (left0 >= tile && left1 >= tile) {
+      Unit units[each];
+#pragma unroll
+      for (int k = 0; k < each; ++k) units[k] = *reinterpret_cast<const Unit*>(in + k * src_step);
+#pragma unroll
+      for (int k = 0; k < each; ++k) turned[row + k * tile_rows][lane] = units[k];
+      __syncthreads();
+#pragma unroll
+      for (int k = 0; k < each; ++k)
+        *reinterpret_cast<Unit*>(out + k * dst_step) = turned[lane][row + k * tile_rows];
+    } else {
+      for (int k = 0; k < each; ++k)
+        if (row + k * tile_rows < left0 && lane < left1)
+          turned[row + k * tile_rows][lane] = *reinterpret_cast<const Unit*>(in + k * src_step);
+      __syncthreads();
+      for (int k = 0; k < each; ++k)
+        if (lane < left0 && row + k * tile_rows < left1)
+          *reinterpret_cast<Unit*>(out + k * dst_step) = turned[lane][row + k * tile_rows];
     }
     __syncthreads();
   }
