@@ -30,7 +30,9 @@ template <AnyView V>
 template <AnyView V>
 [[nodiscard]] typename V::HostMirror create_mirror_view(const V& view) requires(
     !std::is_const_v<typename V::element_type>) {
-  if constexpr (aliases_host<V>) return view;
+  // Managed and pinned arrays, too, become arrays of the host, which keep their memory.
+  if constexpr (aliases_host<V>)
+    return typename V::HostMirror(view.allocation(), view.data(), view.mapping());
   else return create_mirror(view);
 }
 

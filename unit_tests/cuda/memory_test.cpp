@@ -150,6 +150,24 @@ void expect_prefixes_with_the_total() {
   }
 }
 
+template <class D>
+void expect_alias() {
+  typename MDArray<double, D, rank<1>>::HostMirror mirror;
+  {
+    const auto x = create<MDArray<double, D, rank<1>>>("x", 100);
+    parallel_for(100, with(Fill{2}, x));
+    wait(D{});
+    mirror = create_mirror_view(x);
+    EXPECT_EQ(mirror.data(), x.data());
+    EXPECT_EQ(create_mirror_and_copy(x).data(), x.data());
+  }
+  EXPECT_EQ(mirror(99), 2);  // the mirror keeps the memory
+}
+TEST(CudaMemory, MirrorViewsOfPinnedAndManagedArraysAreTheArraysThemselves) {
+  expect_alias<CudaPinned>();
+  expect_alias<CudaManaged>();
+}
+
 TEST(CudaMemory, APinnedArrayHoldsItsPrefixesWhenTheTotalIsThere) {
   expect_prefixes_with_the_total<int>();
   expect_prefixes_with_the_total<double>();
