@@ -24,11 +24,11 @@
 #include <type_traits>
 
 #include <strata/core/config.hpp>
-#include <strata/views/atomic_operations.hpp>
+#include <strata/devices/atomic_operations.hpp>
 #if defined(__CUDA_ARCH__)
-#include <strata/views/atomic_cuda.hpp>
+#include <strata/devices/cuda/atomic.hpp>
 #else
-#include <strata/views/atomic_host.hpp>
+#include <strata/devices/host_atomic.hpp>
 #endif
 
 namespace strata::inline STRATA_ABI {

@@ -16,8 +16,8 @@
 #include <strata/version.hpp>
 
 #if STRATA_HAS_CUDA
+#include <strata/algorithms/cuda/linear.hpp>
 #include <strata/algorithms/kernel.hpp>
-#include <strata/algorithms/linear/vendor_cuda.hpp>
 #include <strata/devices/cuda/device.hpp>
 #endif
 

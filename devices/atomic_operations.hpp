@@ -1,5 +1,5 @@
-// What atomic.hpp and its two implementations share: scopes, memory orders, which types may be used, and what
-// the operations compute.
+// What atomics (views/atomic.hpp) and their two implementations share: scopes, memory orders, which types may
+// be used, and what the operations compute.
 #pragma once
 
 #include <type_traits>

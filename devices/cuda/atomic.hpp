@@ -9,7 +9,7 @@
 
 #include <type_traits>
 
-#include <strata/views/atomic_operations.hpp>
+#include <strata/devices/atomic_operations.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 

@@ -14,7 +14,7 @@
 #include <cusparse.h>
 #include <dlfcn.h>
 
-#include <strata/algorithms/linear/vendor_cuda.hpp>
+#include <strata/algorithms/cuda/linear.hpp>
 #include <strata/core/error.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/devices/cuda/device.hpp>

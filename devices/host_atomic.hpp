@@ -3,7 +3,7 @@
 
 #include <type_traits>
 
-#include <strata/views/atomic_operations.hpp>
+#include <strata/devices/atomic_operations.hpp>
 
 // ThreadSanitizer follows the compiler's functions, not assembly.
 #if defined(__has_feature)
