@@ -1,4 +1,4 @@
-# strata_add_folder(NAME [PATH devices/serial] [ROOM] USES name... [LINK target...])
+# strata_add_folder(NAME [PATH devices/serial] [ROOM] [HEADERS] USES name... [LINK target...])
 #
 # Makes the targets strata_NAME and strata_NAME_checked (alias strata::NAME, strata::NAME_checked) of
 # the sources of one folder. The include path of a folder holds
@@ -6,9 +6,9 @@
 # and those of the folders it USES, so an include of anything else does not compile.
 # ROOM links the folder's headers one by one, so that its subfolders stay out of sight.
 # LINK names libraries of the implementation, which no header may show.
-# A folder without .cpp files is an INTERFACE target.
+# HEADERS leaves the sources to targets of the folder's own. A folder without .cpp files is an INTERFACE target.
 function(strata_add_folder name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "ROOM" "PATH" "USES;LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "ROOM;HEADERS" "PATH" "USES;LINK")
   if(NOT arg_PATH)
     set(arg_PATH ${name})
   endif()
@@ -24,6 +24,9 @@ function(strata_add_folder name)
       list(APPEND patterns "${source_dir}/*.cu")
     endif()
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${patterns})
+  endif()
+  if(arg_HEADERS)
+    set(sources)
   endif()
 
   foreach(variant "" _checked)

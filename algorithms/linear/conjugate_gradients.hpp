@@ -1,4 +1,5 @@
-// Conjugate gradients for A x = b, A symmetric and positive definite, preconditioned by the diagonal of A.
+// Conjugate gradients for A x = b, A symmetric and positive definite, preconditioned by the diagonal of A or
+// by a Chebyshev polynomial of it and A.
 //
 //   auto result = linear::solve_cg(A, b, x, {.relative_tolerance = 1e-10});      // x: first guess in,
 //   solution out if (!result) std::puts(linear::to_string(result.status));
@@ -9,11 +10,15 @@
 // nothing, so that iteration counts and results do not depend on how often it looks. Host devices give the
 // same bits.
 //
-// ConjugateGradients keeps the workspace of 4 vectors between solves; begin() and iterate() can be called,
-// and recorded, by themselves. One solver is used by one thread and one queue at a time.
+// The polynomial costs a product with A for each degree and saves reductions and iterations.
+//
+// ConjugateGradients keeps the workspace of 4 vectors (6 with the polynomial) between solves; begin() and
+// iterate() can be called, and recorded, by themselves. One solver is used by one thread and one queue at a
+// time.
 #pragma once
 
 #include <strata/algorithms/linear/cg_kernels.hpp>
+#include <strata/algorithms/linear/chebyshev.hpp>
 #include <strata/algorithms/linear/place.hpp>
 #include <strata/algorithms/linear/spmv.hpp>
 #include <strata/algorithms/linear/vectors.hpp>
@@ -25,10 +30,11 @@ namespace strata::inline STRATA_ABI {
 
 namespace linear {
 
-/// What is divided by in each iteration.
+/// What stands for the inverse of A in each iteration.
 enum class Preconditioner {
-  Jacobi,  ///< the diagonal of A
+  Jacobi,  ///< the inverse of its diagonal
   None,
+  Chebyshev,  ///< a polynomial of A, scaled by its diagonal
 };
 
 /// What a solve goes by.
@@ -39,6 +45,9 @@ struct CgOptions {
   /// Iterations between two looks at the residual; 0: 1 where launches return when done, else 20.
   int check_every = 0;
   Preconditioner preconditioner = Preconditioner::Jacobi;
+  int chebyshev_degree = 3;  ///< of the polynomial: products with A in each iteration besides the one
+  double chebyshev_ratio =
+      30;  ///< the part of the eigenvalues that it works on is [greatest / ratio, greatest]
   Backend backend = Backend::Strata;  ///< of the products with A
   /// Whether the iterations between two looks are recorded once and replayed as a graph: nobody else may use
   /// the queue meanwhile, so give the solve one of its own.
@@ -101,6 +110,7 @@ class ConjugateGradients {
     q_ = create<vector_type>("CG q", n, place);
     d_ = create<vector_type>("CG diagonal", n, place);
     state_ = create<StateView>("CG state", place);
+    prepare();
   }
 
   /// Solves A x = b; x holds the first guess and then the solution, or the last iterate where the status is
@@ -160,6 +170,16 @@ class ConjugateGradients {
     launch_reduce_into("CG: first residual", where, n, CgResidual<B, vector_type>{{}, b, q_, r_, p_, d_},
                        CgFirst<StateView>{state_, static_cast<value_type>(options_.relative_tolerance),
                                           static_cast<value_type>(options_.absolute_tolerance)});
+    if (options_.preconditioner != Preconditioner::Chebyshev) return;
+    launch_reduce_into("CG: Chebyshev bound", where, n,
+                       ChebyshevBound<Matrix, vector_type>{graph.row_map(), matrix_.values(), d_},
+                       ChebyshevStoreBound<Value<value_type, device_type>>{bound_});
+    launch_for("CG: Chebyshev scale", where, n,
+               ChebyshevScale<vector_type, Value<value_type, device_type>>{d_, bound_});
+    apply_polynomial(where);
+    launch_reduce_into("CG: r.z", where, n, DotKernel<vector_type, vector_type>{r_, z_},
+                       CgFirstProduct<StateView>{state_});
+    linear::copy(where, z_, p_);
   }
 
   /// Enqueues one iteration on the x that begin() was given. Does not wait.
@@ -170,10 +190,17 @@ class ConjugateGradients {
     spmv(where, matrix_, p_, q_, options_.backend);
     launch_reduce_into("CG: p.Ap", where, n, DotKernel<vector_type, vector_type>{p_, q_},
                        CgStep<StateView>{state_});
-    launch_reduce_into("CG: update", where, n,
-                       CgUpdate<X, vector_type, StateView>{{}, x, p_, q_, r_, d_, state_},
-                       CgJudge<StateView>{state_});
-    launch_for("CG: direction", where, n, CgDirection<vector_type, StateView>{p_, r_, d_, state_});
+    const CgUpdate<X, vector_type, StateView> update{{}, x, p_, q_, r_, d_, state_};
+    if (options_.preconditioner != Preconditioner::Chebyshev) {
+      launch_reduce_into("CG: update", where, n, update, CgJudge<StateView>{state_});
+      launch_for("CG: direction", where, n, CgDirection<vector_type, StateView>{p_, r_, d_, state_});
+      return;
+    }
+    launch_reduce_into("CG: update", where, n, update, CgJudgeResidual<StateView>{state_});
+    apply_polynomial(where);
+    launch_reduce_into("CG: r.z", where, n, DotKernel<vector_type, vector_type>{r_, z_},
+                       CgNextProduct<StateView>{state_});
+    launch_for("CG: direction", where, n, CgDirectionOf<vector_type, StateView>{p_, z_, state_});
   }
 
   /// Where the solve is after all that was enqueued; the status is Running where it is not done. Waits.
@@ -188,12 +215,37 @@ class ConjugateGradients {
   /// What the next solve goes by.
   const CgOptions& options() const { return options_; }
   /// Changes what the next solve goes by.
-  void set_options(const CgOptions& options) { options_ = options; }
+  void set_options(const CgOptions& options) {
+    options_ = options;
+    prepare();
+  }
 
  private:
   using State = strata::detail::CgState<value_type>;
   using StateView = Value<State, device_type>;
 
+  // The workspace that only the polynomial needs.
+  void prepare() {
+    if (options_.preconditioner != Preconditioner::Chebyshev || z_) return;
+    const auto place = on(strata::detail::device_of(matrix_.values()));
+    z_ = create<vector_type>("CG z", matrix_.rows(), place);
+    s_ = create<vector_type>("CG Chebyshev step", matrix_.rows(), place);
+    bound_ = create<Value<value_type, device_type>>("CG Chebyshev bound", place);
+  }
+  // z = p(D^-1 A) D^-1 r; uses q.
+  void apply_polynomial(const On<device_type>& where) const {
+    using namespace strata::detail;
+    ChebyshevRecurrence<value_type> recurrence(options_.chebyshev_ratio);
+    launch_for("CG: Chebyshev begin", where, matrix_.rows(),
+               ChebyshevBegin<vector_type>{r_, d_, s_, z_, recurrence.first()});
+    for (int k = 0; k < options_.chebyshev_degree; ++k) {
+      value_type keep, c;
+      recurrence.next(keep, c);
+      spmv(where, matrix_, z_, q_, options_.backend);
+      launch_for("CG: Chebyshev step", where, matrix_.rows(),
+                 ChebyshevStep<vector_type>{r_, q_, d_, s_, z_, keep, c});
+    }
+  }
   index_t check_every() const {
     if (options_.check_every > 0) return options_.check_every;
     return device_type::memory_space::host_accessible ? 1 : 20;
@@ -207,6 +259,8 @@ class ConjugateGradients {
   Matrix matrix_;
   CgOptions options_;
   vector_type r_, p_, q_, d_;
+  vector_type z_, s_;  // of the polynomial
+  Value<value_type, device_type> bound_;
   StateView state_;
 };
 

@@ -41,6 +41,7 @@ class Strata(CMakePackage, CudaPackage):
             self.define("STRATA_ARCH", ""),
             self.define("STRATA_BUILD_PERF_TESTS", False),
             self.define("STRATA_BUILD_EXAMPLES", False),
+            self.define("STRATA_BUILD_MINIAPPS", False),
             self.define_from_variant("STRATA_BUILD_TESTS", "tests"),
             self.define_from_variant("STRATA_ENABLE_TBB", "tbb"),
             self.define_from_variant("STRATA_ENABLE_CUDA", "cuda"),

@@ -1,0 +1,151 @@
+// The steps of the Chebyshev preconditioner of the conjugate gradients: z = p(D^-1 A) D^-1 r, p the
+// polynomial of a given degree whose product with its argument is nearest to 1 between bound/ratio and bound.
+//
+// The bound is the greatest sum of magnitudes of a row of D^-1 A, above which no eigenvalue lies, so that p
+// is positive where it has to be. It stays on the device: D is scaled by it once, and all coefficients are
+// numbers of the host.
+#pragma once
+
+#include <strata/algorithms/linear/cg_kernels.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// The greatest sum of magnitudes of a row of D^-1 A.
+template <class Matrix, class V>
+struct ChebyshevBound {
+  using device_type = typename V::device_type;
+  using value_type = typename V::value_type;
+  typename Matrix::graph_type::row_map_type row_map;
+  typename Matrix::values_type values;
+  V d;
+
+  STRATA_FUNCTION void operator()(index_t i, value_type& bound) const {
+    value_type sum = 0;
+    for (index_t k = row_map(i); k < row_map(i + 1); ++k) {
+      const value_type a = values(k);
+      sum += a < 0 ? -a : a;
+    }
+    join(bound, sum * d(i));
+  }
+  STRATA_FUNCTION static void init(value_type& bound) { bound = 0; }
+  STRATA_FUNCTION static void join(value_type& bound, const value_type& other) {
+    if (other > bound) bound = other;
+  }
+};
+
+template <class S>
+struct ChebyshevStoreBound {
+  S bound;
+  STRATA_FUNCTION void operator()(const typename S::value_type& value) const { *bound = value; }
+};
+
+/// d = d / bound
+template <class V, class S>
+struct ChebyshevScale {
+  using device_type = typename V::device_type;
+  V d;
+  S bound;
+  STRATA_FUNCTION void operator()(auto i) const { d(i) = *bound > 0 ? d(i) / *bound : d(i); }
+};
+
+/// z = s = c d r
+template <class V>
+struct ChebyshevBegin {
+  using device_type = typename V::device_type;
+  using T = typename V::value_type;
+  V r, d, s, z;
+  T c;
+  STRATA_FUNCTION void operator()(auto i) const {
+    const T step = c * d(i) * r(i);
+    s(i) = step;
+    z(i) = step;
+  }
+};
+
+/// s = keep s + c d (r - q), z = z + s, where q = A z
+template <class V>
+struct ChebyshevStep {
+  using device_type = typename V::device_type;
+  using T = typename V::value_type;
+  V r, q, d, s, z;
+  T keep, c;
+  STRATA_FUNCTION void operator()(auto i) const {
+    const T step = keep * s(i) + c * d(i) * (r(i) - q(i));
+    s(i) = step;
+    z(i) += step;
+  }
+};
+
+/// The coefficients of the three-term recurrence on [1/ratio, 1].
+template <class T>
+class ChebyshevRecurrence {
+ public:
+  explicit ChebyshevRecurrence(double ratio)
+      : middle_((1 + 1 / ratio) / 2), half_((1 - 1 / ratio) / 2), rho_(half_ / middle_) {}
+
+  T first() const { return static_cast<T>(1 / middle_); }
+  /// Steps on, to `keep` and `c` of the next ChebyshevStep.
+  void next(T& keep, T& c) {
+    const double rho = 1 / (2 * middle_ / half_ - rho_);
+    keep = static_cast<T>(rho * rho_);
+    c = static_cast<T>(2 * rho / half_);
+    rho_ = rho;
+  }
+
+ private:
+  double middle_, half_, rho_;
+};
+
+/// What the finalize functors of a preconditioner other than the diagonal do with r.z: the first one ...
+template <class S>
+struct CgFirstProduct {
+  S state;
+  using T = decltype(S::value_type::alpha);
+  STRATA_FUNCTION void operator()(const T& rz) const {
+    typename S::value_type s = *state;
+    s.rz = rz;
+    if (s.running() && !is_finite(rz)) s.status = CgStatus::NotFinite;
+    *state = s;
+  }
+};
+/// ... and each of the others: beta = new r.z / old r.z.
+template <class S>
+struct CgNextProduct {
+  S state;
+  using T = decltype(S::value_type::alpha);
+  STRATA_FUNCTION void operator()(const T& rz) const {
+    typename S::value_type s = *state;
+    if (!s.running()) return;
+    s.beta = rz / s.rz;
+    s.rz = rz;
+    if (!is_finite(rz)) s.status = CgStatus::NotFinite;
+    *state = s;
+  }
+};
+
+/// One iteration more, judged by the residual alone.
+template <class S>
+struct CgJudgeResidual {
+  using T = decltype(S::value_type::alpha);
+  S state;
+  STRATA_FUNCTION void operator()(const CgSums<T>& sums) const {
+    typename S::value_type s = *state;
+    if (!s.running()) return;
+    const T rz = s.rz;
+    ++s.iterations;
+    judge(s, sums);
+    s.rz = rz;
+    *state = s;
+  }
+};
+
+/// p = z + beta p
+template <class V, class S>
+struct CgDirectionOf {
+  using device_type = typename V::device_type;
+  V p, z;
+  S state;
+  STRATA_FUNCTION void operator()(auto i) const { p(i) = z(i) + (*state).beta * p(i); }
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,140 @@
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include <strata/algorithms/build_info.hpp>
+#include <strata/miniapps/common/config_file.hpp>
+#include <strata/miniapps/common/options.hpp>
+
+namespace strata::inline STRATA_ABI::miniapp {
+
+namespace {
+
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+template <class... F>
+Overloaded(F...) -> Overloaded<F...>;
+
+std::string shortest_text(double value) {
+  char text[40];
+  for (int digits = 6; digits <= 17; ++digits) {
+    std::snprintf(text, sizeof text, "%.*g", digits, value);
+    if (std::strtod(text, nullptr) == value) break;
+  }
+  return text;
+}
+
+bool truth(const std::string& text, const std::string& what) {
+  if (text == "true" || text == "1" || text == "on" || text == "yes") return true;
+  if (text == "false" || text == "0" || text == "off" || text == "no") return false;
+  throw UsageError(what + " is true or false, not \"" + text + "\"");
+}
+
+}  // namespace
+
+double to_number(const std::string& text, const std::string& what) {
+  char* end = nullptr;
+  errno = 0;
+  const double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end != '\0' || !std::isfinite(value))
+    throw UsageError(what + " needs a number, not \"" + text + "\"");
+  return value;
+}
+
+index_t to_integer(const std::string& text, const std::string& what) {
+  char* end = nullptr;
+  errno = 0;
+  const long long value = std::strtoll(text.c_str(), &end, 10);
+  if (text.empty() || *end != '\0' || errno == ERANGE)
+    throw UsageError(what + " needs a whole number, not \"" + text + "\"");
+  return value;
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+void assign(const OptionEntry& entry, const std::string& text) {
+  const std::string what = "--" + entry.name;
+  if (!entry.choices.empty() &&
+      std::find(entry.choices.begin(), entry.choices.end(), text) == entry.choices.end()) {
+    std::string list;
+    for (const std::string& choice : entry.choices) list += (list.empty() ? "" : ", ") + choice;
+    throw UsageError(what + " is one of " + list + ", not \"" + text + "\"");
+  }
+  std::visit(
+      Overloaded{[&](std::string* s) { *s = text; }, [&](double* x) { *x = to_number(text, what); },
+                 [&](index_t* n) { *n = to_integer(text, what); }, [&](bool* b) { *b = truth(text, what); },
+                 [&](std::vector<std::string>* list) { list->push_back(text); }},
+      entry.target);
+}
+
+std::string value_text(const OptionEntry& entry) {
+  return std::visit(
+      Overloaded{[](const std::string* s) { return *s; }, [](const double* x) { return shortest_text(*x); },
+                 [](const index_t* n) { return std::to_string(*n); },
+                 [](const bool* b) { return std::string(*b ? "true" : "false"); },
+                 [](const std::vector<std::string>* list) {
+                   std::string text;
+                   for (const std::string& s : *list) text += (text.empty() ? "" : " ") + s;
+                   return text;
+                 }},
+      entry.target);
+}
+
+void Options::add(const std::string& names, OptionTarget target, const std::string& takes,
+                  const std::string& help, const std::vector<std::string>& choices) {
+  OptionEntry entry{"", "", target, takes, help, choices, ""};
+  for (const std::string& name : split(names, ',')) {
+    if (name.starts_with("--")) entry.name = name.substr(2);
+    else entry.short_name = name.substr(1);
+  }
+  entry.default_text = value_text(entry);
+  table_.push_back(std::move(entry));
+}
+
+bool Options::parse(int argc, const char* const* argv) {
+  const ParsedArguments arguments = parse_arguments(program_, purpose_, table_, argc, argv);
+  if (arguments.help) {
+    std::fputs(arguments.help_text.c_str(), stdout);
+    return false;
+  }
+  if (arguments.version) {
+    std::printf("%s, %s\n", program_.c_str(), version_text().c_str());
+    return false;
+  }
+  if (!arguments.config.empty()) read_config(arguments.config);
+  for (const auto& [row, text] : arguments.values) assign(table_[row], text);
+  return true;
+}
+
+void Options::read_config(const std::string& path) {
+  for (const ConfigValue& given : read_config_file(path)) {
+    const auto entry = std::find_if(table_.begin(), table_.end(),
+                                    [&](const OptionEntry& e) { return e.name == given.name; });
+    if (entry == table_.end())
+      throw UsageError(path + ": there is no option \"" + given.name + "\"; " + program_ +
+                       " --help lists them");
+    if (given.texts.size() != 1 && !entry->is_list())
+      throw UsageError(path + ": \"" + given.name + "\" takes one value, not a list");
+    try {
+      for (const std::string& text : given.texts) assign(*entry, text);
+    } catch (const UsageError& error) {
+      throw UsageError(path + ": " + error.what());
+    }
+  }
+}
+
+std::string Options::to_json() const { return config_text(table_); }
+
+}  // namespace strata::inline STRATA_ABI::miniapp

@@ -1,0 +1,49 @@
+// Progress: one line that says how far a run is. On a terminal the line is rewritten ten times a second at
+// most; where the output goes to a file it is a line every few seconds; quiet, it is nothing.
+//
+//   Progress progress(progress_style(quiet), "steps", steps);
+//   for (...) if (progress.due(step)) progress.show(step, "t = 0.1, energy 3e2");   // text is made only when
+//   shown progress.finish();
+//
+// The line ends with steps a second and the time left. Used by one thread.
+#pragma once
+
+#include <string>
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI::miniapp {
+
+enum class ProgressStyle {
+  Quiet,     ///< nothing
+  Lines,     ///< lines, for files and pipes
+  Terminal,  ///< one line that changes
+};
+
+/// How to show progress on standard output.
+ProgressStyle progress_style(bool quiet);
+
+class Progress {
+ public:
+  /// `total` steps of a thing called `what`; 0: nobody knows how many.
+  Progress(ProgressStyle style, std::string what, index_t total);
+  ~Progress() { finish(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  /// Whether it is time for a line. Cheap.
+  bool due(index_t step) const;
+  /// Shows that `step` steps are done.
+  void show(index_t step, const std::string& text);
+  /// Ends the line.
+  void finish();
+
+ private:
+  ProgressStyle style_;
+  std::string what_;
+  index_t total_;
+  double start_, last_shown_;
+  std::size_t width_ = 0;
+};
+
+}  // namespace strata::inline STRATA_ABI::miniapp

@@ -1,0 +1,37 @@
+// CommonSettings: the options that all applications have.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <strata/miniapps/common/options.hpp>
+
+namespace strata::inline STRATA_ABI::miniapp {
+
+struct CommonSettings {
+  std::string mesh;             ///< a file or "box:..."; the application sets the default
+  index_t refine = 0;           ///< times that every element becomes eight
+  std::string device = "";      ///< names, comma-separated, or "all"; "": the best there is
+  std::string type = "double";  ///< "double" or "float"
+  std::string output;           ///< file of the results; empty: none
+  std::string json;             ///< file of the report; empty: none
+  std::string sweep;            ///< "A:B"; empty: one run
+  bool verify = false;
+  bool quiet = false;
+};
+
+/// Declares them.
+void declare(Options& options, CommonSettings& settings);
+
+/// "part.vtu" and "Cuda:1" make "part.Cuda-1.vtu": the file of one device among several. An empty path stays
+/// empty.
+std::string path_with(const std::string& path, const std::string& device);
+
+/// The sizes of --sweep A:B: A, 2 A, 4 A ... up to B. UsageError.
+std::vector<index_t> sweep_sizes(const std::string& text);
+
+/// A box of elements of about `elements` elements, nx x (nx + 1) x 2 (nx + 1) as in the paper, as
+/// "box:NXxNYxNZ".
+std::string box_of_about(index_t elements);
+
+}  // namespace strata::inline STRATA_ABI::miniapp

@@ -1,0 +1,164 @@
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <strata/miniapps/explicit_dynamics/checkpoint.hpp>
+
+namespace strata::inline STRATA_ABI::dynamics {
+
+namespace {
+
+constexpr char magic[8] = {'S', 'T', 'R', 'A', 'T', 'A', 'D', '1'};
+constexpr std::uint64_t byte_order = 0x0102030405060708;
+
+struct Header {
+  char magic[8];
+  std::uint64_t byte_order;
+  std::uint64_t description_size;
+  std::uint64_t state_size;
+  std::uint64_t checksum;  // of description and state
+};
+
+// FNV-1a over words of 8 bytes, with the rotation that its upper bits lack.
+std::uint64_t checksum(std::uint64_t sum, const char* data, std::size_t size) {
+  for (std::size_t k = 0; k < size; k += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, data + k, size - k < 8 ? size - k : 8);
+    sum = (sum ^ word) * 0x100000001b3;
+    sum = sum << 29 | sum >> 35;
+  }
+  return sum;
+}
+std::uint64_t checksum_of(const std::string& description, const std::vector<char>& state) {
+  return checksum(checksum(0xcbf29ce484222325, description.data(), description.size()), state.data(),
+                  state.size());
+}
+
+[[noreturn]] void fail(const std::string& path, const std::string& what) {
+  throw CheckpointError("checkpoint " + path + ": " + what);
+}
+
+// A file that is removed unless it is kept.
+class NewFile {
+ public:
+  explicit NewFile(const std::string& path)
+      : path_(path),
+        temporary_(path + ".part" + std::to_string(getpid())),
+        file_(open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
+    if (file_ < 0) fail(path_, std::string("cannot be written: ") + std::strerror(errno));
+  }
+  ~NewFile() {
+    if (file_ >= 0) close(file_);
+    if (!kept_) unlink(temporary_.c_str());
+  }
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  void write(const void* data, std::size_t size) {
+    const char* from = static_cast<const char*>(data);
+    while (size > 0) {
+      const ssize_t written = ::write(file_, from, size);
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) fail(path_, std::string("cannot be written: ") + std::strerror(errno));
+      from += written;
+      size -= static_cast<std::size_t>(written);
+    }
+  }
+  void keep() {
+    const bool synced = fsync(file_) == 0;
+    const bool closed = close(file_) == 0;
+    file_ = -1;
+    if (!synced || !closed || std::rename(temporary_.c_str(), path_.c_str()) != 0)
+      fail(path_, std::string("cannot be written: ") + std::strerror(errno));
+    kept_ = true;
+    const std::string folder = std::filesystem::path(path_).parent_path().string();
+    if (const int directory = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC);
+        directory >= 0) {
+      fsync(directory);  // the new name; where a file system has none, the rename is atomic all the same
+      close(directory);
+    }
+  }
+
+ private:
+  std::string path_, temporary_;
+  int file_;
+  bool kept_ = false;
+};
+
+std::string number(double x) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.17g", x);
+  return text;
+}
+
+// The first line in which two descriptions differ.
+std::string difference(const std::string& found, const std::string& wanted) {
+  std::size_t a = 0, b = 0;
+  while (a < found.size() || b < wanted.size()) {
+    const std::string x = found.substr(a, found.find('\n', a) - a),
+                      y = wanted.substr(b, wanted.find('\n', b) - b);
+    if (x != y) return "it is of \"" + x + "\", this run has \"" + y + "\"";
+    a += x.size() + 1;
+    b += y.size() + 1;
+  }
+  return "it is of something else";
+}
+
+}  // namespace
+
+std::string describe(const Dynamics& s, const std::string& mesh) {
+  const Parameters& p = s.parameters();
+  return "mesh " + mesh + "\n" + std::to_string(s.node_count()) + " nodes\n" +
+         std::to_string(s.element_count()) + " elements\ntype " + s.type() + "\nyoung " + number(p.young) +
+         "\npoisson " + number(p.poisson) + "\ndensity " + number(p.density) + "\n";
+}
+
+void write_checkpoint(const std::string& path, const std::string& description, Dynamics& simulation) {
+  simulation.wait();
+  const std::vector<char> state = simulation.state();
+  Header header{};
+  std::memcpy(header.magic, magic, sizeof magic);
+  header.byte_order = byte_order;
+  header.description_size = description.size();
+  header.state_size = state.size();
+  header.checksum = checksum_of(description, state);
+  NewFile file(path);
+  file.write(&header, sizeof header);
+  file.write(description.data(), description.size());
+  file.write(state.data(), state.size());
+  file.keep();
+}
+
+void restart(const std::string& path, const std::string& description, Dynamics& simulation) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) fail(path, std::string("cannot be read: ") + std::strerror(errno));
+  Header header{};
+  if (!file.read(reinterpret_cast<char*>(&header), sizeof header) ||
+      std::memcmp(header.magic, magic, sizeof magic) != 0)
+    fail(path, "is no checkpoint of strata-dynamics");
+  if (header.byte_order != byte_order) fail(path, "was written on a machine of another byte order");
+  file.seekg(0, std::ios::end);
+  const auto size = static_cast<std::uint64_t>(file.tellg());
+  if (header.description_size > size || header.state_size > size ||
+      size != sizeof header + header.description_size + header.state_size)
+    fail(path,
+         "is cut short or has been changed: it has " + std::to_string(size) + " bytes; use an earlier one");
+  file.seekg(sizeof header);
+  std::string found(header.description_size, '\0');
+  std::vector<char> state(header.state_size);
+  file.read(found.data(), static_cast<std::streamsize>(found.size()));
+  file.read(state.data(), static_cast<std::streamsize>(state.size()));
+  if (!file) fail(path, "cannot be read to its end");
+  if (checksum_of(found, state) != header.checksum)
+    fail(path, "is damaged: its checksum does not fit; use an earlier one");
+  if (found != description) fail(path, "does not fit this run: " + difference(found, description));
+  simulation.restore(state);
+}
+
+}  // namespace strata::inline STRATA_ABI::dynamics

@@ -1,0 +1,34 @@
+// Checkpoints: the state of a simulation in a file, from which a run goes on to the same bits.
+//
+// A file is written under another name, brought to disk and renamed, so that a run that is killed leaves the
+// checkpoint before. It holds what the simulation was (mesh, type, material), which has to be the same for a
+// restart, and a checksum. Files are of one kind of machine (byte order).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <strata/core/error.hpp>
+#include <strata/miniapps/explicit_dynamics/dynamics.hpp>
+
+namespace strata::inline STRATA_ABI::dynamics {
+
+/// A checkpoint cannot be written, read, or used for this simulation; the message names the file and says
+/// why.
+class CheckpointError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// What of a simulation has to be the same for a restart, one line each; `mesh` is its name.
+std::string describe(const Dynamics& simulation, const std::string& mesh);
+
+/// Writes `path`, or leaves what was there. Waits. CheckpointError; SimulationError when the simulation has
+/// failed.
+void write_checkpoint(const std::string& path, const std::string& description, Dynamics& simulation);
+
+/// Sets the simulation to the state in `path`. CheckpointError when the file is damaged or of something else;
+/// the simulation is as it was then.
+void restart(const std::string& path, const std::string& description, Dynamics& simulation);
+
+}  // namespace strata::inline STRATA_ABI::dynamics

@@ -1,0 +1,24 @@
+// make_simulation: what of strata-dynamics is compiled for every device, in files of its own
+// (make_simulation.cpp and simulation_double.cpp, simulation_float.cpp).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <strata/miniapps/explicit_dynamics/dynamics.hpp>
+#include <strata/miniapps/fem/mesh.hpp>
+
+namespace strata::inline STRATA_ABI::dynamics {
+
+/// A simulation of a mesh, as in fem/load_mesh.hpp, each element cut into eight `refinements` times, on a
+/// device; `type` is "double" or "float". MeshError, Error, OutOfMemory.
+template <class D>
+std::unique_ptr<Dynamics> make_simulation(const D& device, const std::string& mesh, int refinements,
+                                          const std::string& type, const Parameters& parameters);
+
+/// The same with fields of type T, of a mesh that is there.
+template <class T, class D>
+std::unique_ptr<Dynamics> make_simulation_of(const fem::Mesh<fem::PlainArrays<D>>& mesh,
+                                             const Parameters& parameters);
+
+}  // namespace strata::inline STRATA_ABI::dynamics

@@ -1,0 +1,151 @@
+// The kernels over the nodes: masses, the end of a time step (section 6.2 of the Kokkos Array paper), given
+// values.
+#pragma once
+
+#include <cstdint>
+
+#include <strata/miniapps/explicit_dynamics/kernels.hpp>
+
+namespace strata::inline STRATA_ABI::dynamics {
+
+/// The sum of the element forces at a node, in the order of its corners: the same on every device.
+STRATA_FUNCTION Vector<double> sum_forces(auto node, const auto& offsets, const auto& corners,
+                                          const auto& element_force) {
+  Vector<double> sum{0, 0, 0};
+  const std::int32_t end = offsets(index_t(node) + 1);
+  for (std::int32_t k = offsets(index_t(node)); k < end; ++k) {
+    const std::int32_t corner = corners(k);
+    const index_t element = corner / 8;
+    const int c = corner % 8;
+    sum.x += static_cast<double>(element_force(element, 0, c));
+    sum.y += static_cast<double>(element_force(element, 1, c));
+    sum.z += static_cast<double>(element_force(element, 2, c));
+  }
+  return sum;
+}
+
+/// Ends a step: sums the forces f at a node, a = -f / m but 0 in fixed directions (bits 0, 1, 2 of `fixed`),
+/// v += (dt + prev_dt) / 2 a, u += dt v. Keeps the sums over the steps of
+///   work       (dt + prev_dt) / 2 f . (v_old + v_new) / 2, which the kinetic energy at half steps loses
+///   exactly, reaction   (dt + prev_dt) / 2 f in fixed directions: the impulse of what holds the node.
+template <class T>
+struct NodeKernel {
+  template <class Node, class ClockView, class Indices, class Forces, class Numbers, class Flags,
+            class Vectors, class Works, class Impulses>
+  STRATA_FUNCTION void operator()(Node node, ClockView clock, Indices offsets, Indices corners,
+                                  Forces element_force, Numbers mass, Flags fixed, Vectors velocity,
+                                  Vectors displacement, Works work, Impulses reaction) const {
+    const Vector<double> f = sum_forces(node, offsets, corners, element_force);
+    const double dt = (*clock).dt, mean_dt = (dt + (*clock).prev_dt) / 2;
+    if (!(dt > 0)) return;  // the simulation has failed: nodes stay where the elements went wrong
+    const int held = fixed(node);
+    const double rate = mean_dt / static_cast<double>(mass(node));
+    double done = 0;
+    const auto direction = [&](int d, double force) {
+      const double old = static_cast<double>(velocity(node, d));
+      const bool is_held = (held >> d & 1) != 0;
+      const T now = is_held ? velocity(node, d) : static_cast<T>(old - rate * force);
+      velocity(node, d) = now;
+      displacement(node, d) += static_cast<T>(dt) * now;
+      done += force * (old + static_cast<double>(now));
+      if (is_held) reaction(node, d) += mean_dt * force;
+    };
+    direction(0, f.x);
+    direction(1, f.y);
+    direction(2, f.z);
+    work(node) += mean_dt / 2 * done;
+  }
+};
+
+/// The forces at the nodes, for output.
+struct SumForcesKernel {
+  STRATA_FUNCTION void operator()(auto node, auto offsets, auto corners, auto element_force,
+                                  auto force) const {
+    const Vector<double> f = sum_forces(node, offsets, corners, element_force);
+    force(node, 0) = f.x, force(node, 1) = f.y, force(node, 2) = f.z;
+  }
+};
+
+/// The mass of an element, and its state without any deformation.
+template <class T>
+struct BeginElementKernel {
+  double density;
+
+  STRATA_FUNCTION void operator()(auto e, auto nodes, auto coordinates, auto mass, auto rotation,
+                                  auto stretch) const {
+    CornerVectors<double> at;
+    const index_t first = nodes(e, 0);
+    unrolled<8>([&](int k) {
+      const index_t n = nodes(e, k);
+      at.x[k] = coordinates(n, 0) - coordinates(first, 0);
+      at.y[k] = coordinates(n, 1) - coordinates(first, 1);
+      at.z[k] = coordinates(n, 2) - coordinates(first, 2);
+    });
+    mass(e) = static_cast<T>(density * volume(at, gradient_operator(at)));
+    store(e, rotation, identity<T>());
+    store(e, stretch, Symmetric<T>{1, 1, 1, 0, 0, 0});
+  }
+};
+
+/// The mass of a node: an eighth of that of the elements around it.
+template <class T>
+struct NodeMassKernel {
+  STRATA_FUNCTION void operator()(auto node, auto offsets, auto corners, auto element_mass, auto mass) const {
+    double sum = 0;
+    const std::int32_t end = offsets(index_t(node) + 1);
+    for (std::int32_t k = offsets(index_t(node)); k < end; ++k)
+      sum += static_cast<double>(element_mass(index_t(corners(k) / 8)));
+    mass(node) = static_cast<T>(sum / 8);
+  }
+};
+
+/// Row i of an array is 0.
+struct ZeroRow {
+  STRATA_FUNCTION void operator()(index_t i, auto a) const {
+    using T = typename decltype(a)::value_type;
+    if constexpr (decltype(a)::extents_type::max_rank_value == 1) {
+      a(i) = T(0);
+    } else if constexpr (decltype(a)::extents_type::max_rank_value == 2) {
+      for (index_t j = 0; j < a.extent(1); ++j) a(i, j) = T(0);
+    } else {
+      for (index_t j = 0; j < a.extent(1); ++j)
+        for (index_t k = 0; k < a.extent(2); ++k) a(i, j, k) = T(0);
+    }
+  }
+};
+/// Row i of an array of rank 2 in another layout.
+struct CopyRow {
+  STRATA_FUNCTION void operator()(index_t i, auto from, auto to) const {
+    for (index_t j = 0; j < from.extent(1); ++j) to(i, j) = from(i, j);
+  }
+};
+
+/// The velocity of listed nodes.
+template <class T>
+struct SetVelocityKernel {
+  T x, y, z;
+  STRATA_FUNCTION void operator()(index_t k, auto list, auto velocity) const {
+    const index_t n = list(k);
+    velocity(n, 0) = x, velocity(n, 1) = y, velocity(n, 2) = z;
+  }
+};
+
+/// Holds listed nodes in the directions of `mask`, at rest.
+template <class T>
+struct FixKernel {
+  std::uint8_t mask;
+  STRATA_FUNCTION void operator()(index_t k, auto list, auto fixed) const {
+    const index_t n = list(k);
+    fixed(n) = static_cast<std::uint8_t>(fixed(n) | mask);
+  }
+};
+template <class T>
+struct RestKernel {
+  STRATA_FUNCTION void operator()(auto node, auto fixed, auto velocity) const {
+    const int held = fixed(node);
+    for (int d = 0; d < 3; ++d)
+      if ((held >> d & 1) != 0) velocity(node, d) = 0;
+  }
+};
+
+}  // namespace strata::inline STRATA_ABI::dynamics

@@ -1,0 +1,53 @@
+#include <cmath>
+#include <filesystem>
+#include <utility>
+
+#include <strata/miniapps/explicit_dynamics/output.hpp>
+
+namespace strata::inline STRATA_ABI::dynamics {
+
+namespace {
+
+std::vector<double> von_mises(const std::vector<double>& stress) {
+  std::vector<double> result(stress.size() / 6);
+  for (std::size_t e = 0; e < result.size(); ++e) {
+    const double* s = stress.data() + 6 * e;
+    const double a = s[0] - s[1], b = s[1] - s[2], c = s[2] - s[0];
+    result[e] = std::sqrt((a * a + b * b + c * c) / 2 + 3 * (s[3] * s[3] + s[4] * s[4] + s[5] * s[5]));
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string with_suffix(const std::string& path, const std::string& suffix) {
+  if (suffix.empty() || path.empty()) return path;
+  std::filesystem::path p(path);
+  std::string name = p.stem().string() + "." + suffix;
+  for (char& c : name)
+    if (c == ':') c = '-';
+  return p.replace_filename(name + p.extension().string()).string();
+}
+
+Output::Output(const std::string& path, const std::string& suffix, Dynamics& simulation)
+    : simulation_(simulation) {
+  if (!path.empty())
+    writer_ = std::make_unique<fem::ResultWriter>(with_suffix(path, suffix), simulation.mesh());
+}
+
+void Output::write() {
+  if (!writer_) return;
+  std::vector<double> stress = simulation_.get(Field::Cauchy), mises = von_mises(stress);
+  std::vector<fem::Field> fields;
+  fields.push_back({"u", 3, false, simulation_.get(Field::Displacement)});
+  fields.push_back({"v", 3, false, simulation_.get(Field::Velocity)});
+  fields.push_back({"stress", 6, true, std::move(stress)});
+  fields.push_back({"mises", 1, true, std::move(mises)});
+  writer_->write(simulation_.clock().time, std::move(fields));
+}
+
+void Output::finish() {
+  if (writer_) files_ = writer_->finish();
+}
+
+}  // namespace strata::inline STRATA_ABI::dynamics

@@ -1,0 +1,81 @@
+// Rotation R, stretch V and the unrotated rate of deformation of an element: the update of Flanagan and
+// Taylor (Comput. Methods Appl. Mech. Eng. 62, 1987, 305-320), with the deformation gradient F = V R, L = D +
+// W the velocity gradient of the middle of the step, D symmetric and W skew:
+//
+//   z_i = eps_ijk D_jm V_mk,   omega = w - (tr(V) I - V)^-1 z,   w the axial vector of W, omega that of Omega
+//   (I - dt/2 Omega) R' = (I + dt/2 Omega) R
+//   V' = V + dt ((D + W) V - V Omega)
+//   d = R'^T D R'
+//
+// That is of first order, as in the Kokkos Array paper, and V drifts in a pure rotation. The second-order
+// update takes omega from a predicted V of the middle, V' = sym((I - dt/2 L)^-1 (I + dt/2 L) V (R' R^T)^T),
+// which is exact for a given L, and d with the rotation of the middle.
+#pragma once
+
+#include <strata/miniapps/explicit_dynamics/parameters.hpp>
+#include <strata/miniapps/explicit_dynamics/tensor.hpp>
+
+namespace strata::inline STRATA_ABI::dynamics {
+
+/// The state of an element, and the rate of deformation in the axes that R has turned.
+template <class T>
+struct Decomposition {
+  Matrix<T> rotation;
+  Symmetric<T> stretch;
+  Symmetric<T> rate;
+};
+
+/// omega, the rate at which R turns.
+template <class T>
+STRATA_FUNCTION constexpr Vector<T> rotation_rate(const Symmetric<T>& d, const Vector<T>& w,
+                                                  const Symmetric<T>& v) {
+  const Matrix<T> dv = product(full(d), full(v));
+  const Vector<T> z{dv.yz - dv.zy, dv.zx - dv.xz, dv.xy - dv.yx};
+  const Symmetric<T> a{v.yy + v.zz, v.zz + v.xx, v.xx + v.yy, -v.xy, -v.yz, -v.zx};  // tr(V) I - V
+  return w - solve(a, z);
+}
+
+/// V + dt (L V - V Omega), which is symmetric for the omega of V.
+template <class T>
+STRATA_FUNCTION constexpr Symmetric<T> stretched(const Symmetric<T>& v, const Matrix<T>& l,
+                                                 const Vector<T>& omega, T dt) {
+  const Matrix<T> spin{0, -omega.z, omega.y, omega.z, 0, -omega.x, -omega.y, omega.x, 0};
+  const Matrix<T> a = product(l, full(v)), b = product(full(v), spin);
+  const Symmetric<T> change =
+      symmetric_part(Matrix<T>{a.xx - b.xx, a.xy - b.xy, a.xz - b.xz, a.yx - b.yx, a.yy - b.yy, a.yz - b.yz,
+                               a.zx - b.zx, a.zy - b.zy, a.zz - b.zz});
+  return {v.xx + dt * change.xx, v.yy + dt * change.yy, v.zz + dt * change.zz,
+          v.xy + dt * change.xy, v.yz + dt * change.yz, v.zx + dt * change.zx};
+}
+
+/// I + s a
+template <class T>
+STRATA_FUNCTION constexpr Matrix<T> identity_plus(T s, const Matrix<T>& a) {
+  return {1 + s * a.xx, s * a.xy, s * a.xz, s * a.yx,    1 + s * a.yy,
+          s * a.yz,     s * a.zx, s * a.zy, 1 + s * a.zz};
+}
+
+/// One step: rotation and stretch to its end, and the rate.
+template <Update U, class T>
+STRATA_FUNCTION constexpr void update(Decomposition<T>& element, const Matrix<T>& l, T dt) {
+  const Symmetric<T> d = symmetric_part(l);
+  const Vector<T> w = axial_vector(l);
+  const T half = dt / 2;
+  const Matrix<T> old_rotation = element.rotation;
+  Vector<T> omega = rotation_rate(d, w, element.stretch);
+  if constexpr (U == Update::Second) omega = rotation_rate(d, w, stretched(element.stretch, l, omega, half));
+  element.rotation = turned(half * omega, old_rotation);
+  if constexpr (U == Update::First) {
+    element.stretch = stretched(element.stretch, l, omega, dt);
+    element.rate = unrotated(element.rotation, d);
+  } else {
+    const Matrix<T> step = product(inverse(identity_plus(-half, l)), identity_plus(half, l));
+    // V (R' R^T)^T = V R R'^T
+    const Matrix<T> turned_back =
+        product(full(element.stretch), product(old_rotation, transposed(element.rotation)));
+    element.stretch = symmetric_part(product(step, turned_back));
+    element.rate = unrotated(turned(half / 2 * omega, old_rotation), d);
+  }
+}
+
+}  // namespace strata::inline STRATA_ABI::dynamics

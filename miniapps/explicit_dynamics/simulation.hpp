@@ -1,0 +1,363 @@
+// Simulation: Dynamics on a device, with fields of type T. Include it in files that nvcc compiles where there
+// is Cuda.
+//
+// A step is recorded once as a graph, and so is a batch of them; advance() enqueues these. Nothing waits
+// between outputs: time steps are set by a finalize functor, failures are noted in the clock, on the device.
+#pragma once
+
+#include <cstring>
+#include <stdexcept>
+#include <utility>
+
+#include <strata/algorithms/parallel_for.hpp>
+#include <strata/algorithms/parallel_reduce.hpp>
+#include <strata/devices/graph.hpp>
+#include <strata/miniapps/explicit_dynamics/dynamics.hpp>
+#include <strata/miniapps/explicit_dynamics/fields.hpp>
+#include <strata/miniapps/explicit_dynamics/host_rows.hpp>
+#include <strata/miniapps/explicit_dynamics/node_kernels.hpp>
+#include <strata/miniapps/explicit_dynamics/simulation_errors.hpp>
+#include <strata/miniapps/explicit_dynamics/sums.hpp>
+#include <strata/miniapps/fem/selector.hpp>
+#include <strata/miniapps/fem/upload.hpp>
+#include <strata/views/create.hpp>
+#include <strata/views/deep_copy.hpp>
+
+namespace strata::inline STRATA_ABI::dynamics {
+
+template <class T, class D>
+class Simulation final : public Dynamics {
+  using Arrays = DynamicsArrays<D>;
+  using DeviceMesh = fem::Mesh<fem::PlainArrays<D>>;
+
+ public:
+  /// The body at rest and free of stress.
+  Simulation(const DeviceMesh& mesh, const Parameters& parameters)
+      : mesh_(mesh), parameters_(parameters), material_(parameters), queue_(mesh.device) {
+    check(parameters);
+    follow_default_queue();  // which makes the mesh
+    take_mesh();
+    create_fields();
+    begin();
+  }
+
+  std::string device() const override {
+    return D::count() > 1 ? std::string(D::name) + ":" + std::to_string(mesh_.device.index()) : D::name;
+  }
+  std::string type() const override { return sizeof(T) == 4 ? "float" : "double"; }
+  index_t node_count() const override { return mesh_.node_count(); }
+  index_t element_count() const override { return mesh_.element_count(); }
+  const Parameters& parameters() const override { return parameters_; }
+
+  void fix(const std::string& selector, std::uint8_t directions) override {
+    const auto nodes = fem::select_nodes(mesh_, selector);
+    follow_default_queue();
+    parallel_for("fix nodes", on(queue_), nodes.extent(0), with(FixKernel<T>{directions}, nodes, f_.fixed));
+    parallel_for("stop fixed nodes", on(queue_), node_count(), with(RestKernel<T>{}, f_.fixed, f_.velocity));
+    queue_.wait();
+  }
+  void set_velocity(const std::string& selector, double x, double y, double z) override {
+    const auto nodes = fem::select_nodes(mesh_, selector);
+    follow_default_queue();
+    const SetVelocityKernel<T> kernel{static_cast<T>(x), static_cast<T>(y), static_cast<T>(z)};
+    parallel_for("set velocity", on(queue_), nodes.extent(0), with(kernel, nodes, f_.velocity));
+    parallel_for("stop fixed nodes", on(queue_), node_count(), with(RestKernel<T>{}, f_.fixed, f_.velocity));
+    queue_.wait();
+  }
+
+  void set(Field field, const std::vector<double>& values) override {
+    queue_.wait();
+    switch (field) {
+      case Field::Displacement:
+        return upload(f_.displacement, values);
+      case Field::Velocity:
+        return upload(f_.velocity, values);
+      case Field::Rotation:
+        return upload(f_.rotation, values);
+      case Field::Stretch:
+        return upload(f_.stretch, values);
+      case Field::Stress:
+        return upload(f_.stress, values);
+      case Field::Hourglass:
+        return upload(f_.hourglass, values);
+      default:
+        fail_field("set");
+    }
+  }
+  std::vector<double> get(Field field) override {
+    queue_.wait();
+    switch (field) {
+      case Field::Displacement:
+        return download(f_.displacement);
+      case Field::Velocity:
+        return download(f_.velocity);
+      case Field::Force:
+        return download(node_forces());
+      case Field::Reaction:
+        return download(f_.reaction);
+      case Field::Mass:
+        return download(f_.mass);
+      case Field::VelocityGradient:
+        return download(f_.velocity_gradient);
+      case Field::Rotation:
+        return download(f_.rotation);
+      case Field::Stretch:
+        return download(f_.stretch);
+      case Field::Stress:
+        return download(f_.stress);
+      case Field::Cauchy:
+        return download(cauchy_stress());
+      case Field::Hourglass:
+        return download(f_.hourglass);
+    }
+    fail_field("get");
+  }
+  std::vector<double> coordinates() override { return download(f_.coordinates); }
+  fem::HostMesh mesh() override { return fem::download(mesh_); }
+
+  void advance(index_t steps) override {
+    if (!step_) {
+      step_ = record(queue_, [&] { enqueue_step(); });
+      batch_ = record(queue_, [&] {
+        for (index_t k = 0; k < batch_size; ++k) enqueue_step();
+      });
+    }
+    for (; steps >= batch_size; steps -= batch_size) batch_.launch(queue_);
+    for (; steps > 0; --steps) step_.launch(queue_);
+  }
+  void wait() override {
+    queue_.wait();
+    const Clock now = clock();
+    if (now.failure != Failure::None) fail(now);
+  }
+  void impose(const std::vector<double>& displacement, const std::vector<double>& velocity,
+              double dt) override {
+    queue_.wait();
+    upload(f_.displacement, displacement);
+    upload(f_.velocity, velocity);
+    Clock now = clock();
+    now.dt = dt;
+    deep_copy(f_.clock, now);
+    enqueue_elements();
+    queue_.wait();
+  }
+
+  Clock clock() override {
+    queue_.wait();
+    Clock now;
+    deep_copy(now, f_.clock);
+    return now;
+  }
+  Energies energies() override {
+    NodeTotals nodes;
+    ElementTotals elements;
+    parallel_reduce("sum nodes", on(queue_), node_count(),
+                    with(SumNodes{}, f_.mass, f_.velocity, f_.work, f_.reaction), nodes);
+    parallel_reduce("sum elements", on(queue_), element_count(),
+                    with(SumElements{parameters_.young, parameters_.poisson, parameters_.density},
+                         f_.element_mass, f_.stress, f_.hourglass_work),
+                    elements);
+    queue_.wait();
+    return {nodes.kinetic,
+            nodes.work,
+            elements.elastic,
+            elements.hourglass,
+            {nodes.momentum.x, nodes.momentum.y, nodes.momentum.z},
+            {nodes.reaction.x, nodes.reaction.y, nodes.reaction.z}};
+  }
+  double stable_dt() override {
+    T least = 0;
+    parallel_for("stable steps", on(queue_), element_count(),
+                 with(StableStepKernel<T>{material_.modulus}, f_.nodes, f_.coordinates, f_.displacement,
+                      f_.element_mass, f_.stable_dt));
+    parallel_reduce("least step", on(queue_), element_count(), with(LeastStep<T>{}, f_.stable_dt), least);
+    return static_cast<double>(least);
+  }
+
+  std::vector<char> state() override {
+    queue_.wait();
+    std::vector<char> bytes(sizeof(Clock));
+    const Clock now = clock();
+    std::memcpy(bytes.data(), &now, sizeof(Clock));
+    for_each_state_array([&](const auto& array) {
+      const auto values = rows(array);
+      const std::size_t begin = bytes.size(), size = values.size() * sizeof(values[0]);
+      bytes.resize(begin + size);
+      std::memcpy(bytes.data() + begin, values.data(), size);
+    });
+    return bytes;
+  }
+  void restore(const std::vector<char>& bytes) override {
+    queue_.wait();
+    std::size_t wanted = sizeof(Clock), begin = sizeof(Clock);
+    for_each_state_array([&](const auto& array) {
+      wanted +=
+          static_cast<std::size_t>(array.size()) * sizeof(typename std::decay_t<decltype(array)>::value_type);
+    });
+    if (bytes.size() != wanted) fail_size("restore: bytes", bytes.size(), wanted);
+    Clock then;
+    std::memcpy(&then, bytes.data(), sizeof(Clock));
+    deep_copy(f_.clock, then);
+    for_each_state_array([&](const auto& array) {
+      std::vector<typename std::decay_t<decltype(array)>::value_type> values(
+          static_cast<std::size_t>(array.size()));
+      std::memcpy(values.data(), bytes.data() + begin, values.size() * sizeof(values[0]));
+      begin += values.size() * sizeof(values[0]);
+      set_rows(array, values);
+    });
+  }
+
+ private:
+  // Steps of a graph: enough that enqueueing graphs costs little.
+  static constexpr index_t batch_size = 16;
+
+  // The instance of the arrays, of the type that DynamicsArrays chose.
+  typename Arrays::device_type array_device() const {
+    if constexpr (Arrays::has_lanes) return {};
+    else return mesh_.device;
+  }
+  // What is enqueued from now on starts after what meshes have on the default queue.
+  void follow_default_queue() { queue_.wait_for(default_queue(mesh_.device).record()); }
+
+  // ---- arrays
+
+  template <class Array>
+  Array created(const char* label, index_t n) {
+    Array array = create<Array>(label, n, uninitialized, on(array_device()));
+    // By the threads that will work on it, which touch it first.
+    parallel_for(label, on(queue_), n, with(ZeroRow{}, array));
+    return array;
+  }
+  template <class Array>
+  void make(Array& array, const char* label, index_t n) {
+    array = created<Array>(label, n);
+  }
+
+  void take_mesh() {
+    f_.coordinates = mesh_.coordinates;
+    f_.offsets = mesh_.node_offsets;
+    f_.corners = mesh_.node_corners;
+    if constexpr (std::is_convertible_v<decltype(mesh_.element_nodes), decltype(f_.nodes)>) {
+      f_.nodes = mesh_.element_nodes;
+    } else {
+      f_.nodes = create<decltype(f_.nodes)>("element nodes, tiled", element_count(), uninitialized,
+                                            on(array_device()));
+      parallel_for("copy element nodes", on(queue_), element_count(),
+                   with(CopyRow{}, mesh_.element_nodes, f_.nodes));
+    }
+  }
+  void create_fields() {
+    const index_t n = node_count(), e = element_count();
+    make(f_.displacement, "displacement", n);
+    make(f_.velocity, "velocity", n);
+    make(f_.mass, "mass", n);
+    make(f_.fixed, "fixed", n);
+    make(f_.work, "work", n);
+    make(f_.reaction, "reaction", n);
+    make(f_.element_mass, "element mass", e);
+    make(f_.rotation, "rotation", e);
+    make(f_.stretch, "stretch", e);
+    make(f_.stress, "stress", e);
+    make(f_.hourglass, "hourglass forces", e);
+    make(f_.hourglass_work, "hourglass work", e);
+    make(f_.element_force, "element forces", e);
+    make(f_.stable_dt, "stable steps", e);
+    if (!parameters_.fused) {
+      make(f_.velocity_gradient, "velocity gradient", e);
+      make(f_.mode_rates, "hourglass rates", e);
+      make(f_.rate, "rate of deformation", e);
+    }
+    f_.clock = create<decltype(f_.clock)>("clock", on(array_device()));
+  }
+  void begin() {
+    parallel_for("begin elements", on(queue_), element_count(),
+                 with(BeginElementKernel<T>{parameters_.density}, f_.nodes, f_.coordinates, f_.element_mass,
+                      f_.rotation, f_.stretch));
+    parallel_for("node masses", on(queue_), node_count(),
+                 with(NodeMassKernel<T>{}, f_.offsets, f_.corners, f_.element_mass, f_.mass));
+    queue_.wait();
+    deep_copy(f_.clock, Clock());
+  }
+
+  // What a step reads that an earlier one wrote.
+  template <class F>
+  void for_each_state_array(const F& call) {
+    call(f_.displacement), call(f_.velocity), call(f_.fixed), call(f_.work), call(f_.reaction);
+    call(f_.rotation), call(f_.stretch), call(f_.stress), call(f_.hourglass), call(f_.hourglass_work);
+  }
+
+  auto node_forces() {
+    const auto force = created<typename Arrays::template node_array<double, 3>>("node forces", node_count());
+    parallel_for("sum forces", on(queue_), node_count(),
+                 with(SumForcesKernel{}, f_.offsets, f_.corners, f_.element_force, force));
+    queue_.wait();
+    return force;
+  }
+  auto cauchy_stress() {
+    const auto seen = created<decltype(f_.stress)>("Cauchy stress", element_count());
+    parallel_for("turn stress", on(queue_), element_count(),
+                 with(TurnStress<T>{}, f_.rotation, f_.stress, seen));
+    queue_.wait();
+    return seen;
+  }
+
+  // ---- a step
+
+  template <Update U>
+  void enqueue_fused() {
+    parallel_for("dynamics: elements", on(queue_), element_count(),
+                 with(FusedKernel<T, U>{material_}, f_.clock, f_.nodes, f_.coordinates, f_.displacement,
+                      f_.velocity, f_.element_mass, f_.rotation, f_.stretch, f_.stress, f_.hourglass,
+                      f_.hourglass_work, f_.element_force, f_.stable_dt));
+  }
+  template <Update U>
+  void enqueue_three() {
+    const auto where = on(queue_);
+    const index_t n = element_count();
+    parallel_for("dynamics: gradient", where, n,
+                 with(GradientKernel<T>{}, f_.clock, f_.nodes, f_.coordinates, f_.displacement, f_.velocity,
+                      f_.velocity_gradient, f_.mode_rates));
+    parallel_for(
+        "dynamics: rotation", where, n,
+        with(RotationKernel<T, U>{}, f_.clock, f_.velocity_gradient, f_.rotation, f_.stretch, f_.rate));
+    parallel_for("dynamics: force", where, n,
+                 with(ForceKernel<T>{material_}, f_.clock, f_.nodes, f_.coordinates, f_.displacement,
+                      f_.element_mass, f_.mode_rates, f_.rotation, f_.rate, f_.stress, f_.hourglass,
+                      f_.hourglass_work, f_.element_force, f_.stable_dt));
+  }
+  void enqueue_elements() {
+    const bool first = parameters_.update == Update::First;
+    if (parameters_.fused) first ? enqueue_fused<Update::First>() : enqueue_fused<Update::Second>();
+    else first ? enqueue_three<Update::First>() : enqueue_three<Update::Second>();
+  }
+  void enqueue_step() {
+    enqueue_elements();
+    parallel_reduce("dynamics: least step", on(queue_), element_count(), with(LeastStep<T>{}, f_.stable_dt),
+                    SetNextTimeStep<decltype(f_.clock)>{f_.clock, parameters_.dt, parameters_.safety,
+                                                        parameters_.collapse, parameters_.dt_every});
+    parallel_for("dynamics: nodes", on(queue_), node_count(),
+                 with(NodeKernel<T>{}, f_.clock, f_.offsets, f_.corners, f_.element_force, f_.mass, f_.fixed,
+                      f_.velocity, f_.displacement, f_.work, f_.reaction));
+  }
+
+  [[noreturn]] void fail(const Clock& now) {
+    T least = 0;
+    FoundElements found;
+    parallel_reduce("least step", on(queue_), element_count(), with(LeastStep<T>{}, f_.stable_dt), least);
+    const double limit = now.failure == Failure::Volume ? 0 : static_cast<double>(least);
+    parallel_reduce("find element", on(queue_), element_count(), with(FindSlowElements{limit}, f_.stable_dt),
+                    found);
+    queue_.wait();
+    const std::int64_t id = found.count > 0 ? mesh_.element_id(found.first) : 0;
+    fail_simulation({now, id, found.count, static_cast<double>(least), device()});
+  }
+
+  DeviceMesh mesh_;
+  Parameters parameters_;
+  Material<T> material_;
+  Queue<D> queue_;
+  Fields<T, Arrays> f_;
+  Graph<D> step_, batch_;
+};
+
+}  // namespace strata::inline STRATA_ABI::dynamics

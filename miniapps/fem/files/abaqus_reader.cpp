@@ -1,0 +1,369 @@
+// Abaqus input files (.inp), as far as they describe one part of C3D8 elements: *NODE, *ELEMENT, *NSET,
+// *ELSET, *SURFACE, *SOLID SECTION. Sections make the blocks where there are any, element sets otherwise;
+// four-node shells and membranes become side sets by their element sets. Other keywords are passed over.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <strata/miniapps/fem/files/formats.hpp>
+#include <strata/miniapps/fem/files/mesh_builder.hpp>
+
+namespace strata::inline STRATA_ABI::fem::detail {
+
+namespace {
+
+// Abaqus' faces S1 to S6 as those of Exodus II less one.
+constexpr std::array<int, 6> face_of_surface = {4, 5, 0, 1, 2, 3};
+
+// Names of sets are the same in capitals and in small letters.
+struct LessWithoutCase {
+  bool operator()(const std::string& a, const std::string& b) const { return lower_case(a) < lower_case(b); }
+};
+
+using Words = std::vector<std::string_view>;
+
+Words split(std::string_view line) {
+  Words words;
+  while (true) {
+    const std::size_t comma = line.find(',');
+    words.push_back(trimmed(line.substr(0, comma)));
+    if (comma == std::string_view::npos) return words;
+    line.remove_prefix(comma + 1);
+  }
+}
+
+class AbaqusReader {
+ public:
+  explicit AbaqusReader(MeshText& text) : text_(text), builder_(text) {}
+
+  HostMesh read() {
+    while (text_.remaining() > 0) {
+      const std::string_view line = trimmed(text_.line());
+      at_ = text_.word_position();
+      if (line.empty() || line.starts_with("**")) continue;
+      line[0] == '*' ? read_keyword(line) : read_data(line);
+    }
+    finish_element();
+    number_sets();
+    return builder_.build();
+  }
+
+ private:
+  enum class Data { none, nodes, elements, node_set, element_set, surface, instance };
+  struct Element {
+    std::int64_t id;
+    std::array<std::int64_t, 8> nodes;
+    std::string set;
+    std::size_t at;
+  };
+  struct Quadrilateral {
+    std::array<std::int64_t, 4> nodes;
+    std::size_t at;
+  };
+  struct SurfacePart {
+    std::string surface, of;
+    int face;
+    std::size_t at;
+  };
+
+  void read_keyword(std::string_view line) {
+    finish_element();
+    const Words words = split(line.substr(1));
+    const std::string keyword = lower_case(words[0]);
+    parameters_.clear();
+    for (std::size_t k = 1; k < words.size(); ++k) {
+      const std::size_t equals = words[k].find('=');
+      const std::string_view value =
+          equals == std::string_view::npos ? "" : trimmed(words[k].substr(equals + 1));
+      parameters_[lower_case(trimmed(words[k].substr(0, equals)))] = unquoted(value);
+    }
+    data_ = Data::none;
+    if (keyword == "node") {
+      data_ = Data::nodes;
+      set_ = parameters_["nset"];
+    } else if (keyword == "element") {
+      begin_elements();
+    } else if (keyword == "nset") {
+      data_ = Data::node_set;
+      set_ = parameters_["nset"];
+    } else if (keyword == "elset") {
+      data_ = Data::element_set;
+      set_ = parameters_["elset"];
+    } else if (keyword == "surface") {
+      const std::string type = lower_case(parameters_["type"]);
+      set_ = parameters_["name"];
+      if (type.empty() || type == "element") data_ = Data::surface;
+    } else if (keyword == "solid section") {
+      if (!parameters_["elset"].empty()) sections_.push_back(parameters_["elset"]);
+    } else if (keyword == "instance") {
+      if (++instances_ > 1) fail("a second instance is not supported; save the mesh as one part");
+      data_ = Data::instance;
+    } else if (keyword == "part") {
+      if (++parts_ > 1) fail("a second part is not supported; save the mesh as one part");
+    } else if (keyword == "include") {
+      fail("*INCLUDE is not supported; put the file's content here");
+    } else if (keyword == "system" || keyword == "ngen" || keyword == "nfill" || keyword == "elgen" ||
+               keyword == "ncopy" || keyword == "elcopy" || keyword == "nmap") {
+      fail("*" + keyword + " is not supported; save the mesh with all nodes and elements written out");
+    }
+  }
+
+  static std::string unquoted(std::string_view value) {
+    if (value.size() >= 2 && value.front() == '"' && value.back() == '"')
+      value = value.substr(1, value.size() - 2);
+    return std::string(value);
+  }
+
+  [[noreturn]] void fail(const std::string& problem) const { text_.fail(at_, problem); }
+
+  void begin_elements() {
+    const std::string type = lower_case(parameters_["type"]);
+    set_ = parameters_["elset"];
+    data_ = Data::elements;
+    const auto one_of = [&](std::initializer_list<std::string_view> names) {
+      for (const std::string_view name : names) {
+        if (type == name) return true;
+      }
+      return false;
+    };
+    if (one_of({"c3d8", "c3d8r", "c3d8i", "c3d8h", "c3d8rh", "c3d8t", "c3d8rt", "dc3d8", "ac3d8"})) {
+      corners_ = 8;
+    } else if (one_of({"s4", "s4r", "m3d4", "m3d4r", "sfm3d4", "sfm3d4r", "r3d4", "cps4", "cps4r", "cpe4",
+                       "cpe4r"})) {
+      corners_ = 4;
+    } else if (one_of(
+                   {"t3d2", "b31", "cps3", "s3", "s3r", "m3d3", "sfm3d3", "r3d3", "cpe3", "stri3", "mass"})) {
+      builder_.leave_out("groups of elements of type " + type);
+      data_ = Data::none;
+    } else {
+      fail("elements of type " + quoted(type) +
+           " are not supported, only eight-node hexahedra (C3D8); mesh the part with them");
+    }
+  }
+
+  void read_data(std::string_view line) {
+    const Words words = split(line);
+    switch (data_) {
+      case Data::none:
+        break;
+      case Data::nodes:
+        read_node(words);
+        break;
+      case Data::elements:
+        read_element(words);
+        break;
+      case Data::node_set:
+        read_members(words, node_sets_[set_]);
+        break;
+      case Data::element_set:
+        read_members(words, element_sets_[set_]);
+        break;
+      case Data::surface:
+        read_surface(words);
+        break;
+      case Data::instance:
+        fail("an instance that is moved or turned is not supported; save the mesh in its place");
+    }
+  }
+
+  std::int64_t integer(std::string_view word, const char* what) const {
+    std::int64_t value = 0;
+    if (!to_integer(word, value)) fail("expected " + std::string(what) + " and found " + quoted(word));
+    return value;
+  }
+
+  void read_node(const Words& words) {
+    if (words.size() < 4) fail("a node needs a number and three coordinates; write the line again");
+    const std::int64_t id = integer(words[0], "a node number");
+    std::array<double, 3> x{};
+    for (std::size_t k = 0; k < 3; ++k) {
+      // An empty coordinate is 0.
+      if (!words[k + 1].empty() && !to_number(words[k + 1], x[k])) {
+        fail("node " + std::to_string(id) + ": " + quoted(words[k + 1]) + " is no number");
+      }
+      if (!(x[k] - x[k] == 0)) fail("node " + std::to_string(id) + " has a coordinate that is not finite");
+    }
+    builder_.add_node(id, x, at_);
+    if (!set_.empty()) node_sets_[set_].push_back({id, at_});
+  }
+
+  // An element may go on in the next line, after a comma.
+  void read_element(const Words& words) {
+    if (pending_.empty()) element_at_ = at_;
+    for (const std::string_view word : words) {
+      if (!word.empty()) pending_.push_back(integer(word, "a number of an element or node"));
+    }
+    if (pending_.size() > corners_) finish_element();
+  }
+
+  void finish_element() {
+    if (pending_.empty()) return;
+    if (pending_.size() != corners_ + 1) {
+      text_.fail(element_at_, "element " + std::to_string(pending_[0]) + " has " +
+                                  std::to_string(pending_.size() - 1) + " nodes in place of " +
+                                  std::to_string(corners_) + "; write its line again");
+    }
+    const std::int64_t* nodes = pending_.data() + 1;
+    if (corners_ == 8) {
+      Element element{pending_[0], {}, set_, element_at_};
+      std::copy(nodes, nodes + 8, element.nodes.begin());
+      elements_.push_back(element);
+    } else {
+      quadrilaterals_[pending_[0]] = {{nodes[0], nodes[1], nodes[2], nodes[3]}, element_at_};
+    }
+    if (!set_.empty()) element_sets_[set_].push_back({pending_[0], element_at_});
+    pending_.clear();
+  }
+
+  struct Member {
+    std::int64_t id;
+    std::size_t at;
+  };
+  using Sets = std::map<std::string, std::vector<Member>, LessWithoutCase>;
+
+  // Numbers, or names of other sets that are there; with GENERATE first, last, step.
+  void read_members(const Words& words, std::vector<Member>& members) {
+    if (set_.empty()) fail("a set without a name; add NSET= or ELSET= to its keyword");
+    if (parameters_.contains("generate")) {
+      generate(words, members);
+      return;
+    }
+    for (const std::string_view word : words) {
+      if (word.empty()) continue;
+      std::int64_t id = 0;
+      if (to_integer(word, id)) {
+        members.push_back({id, at_});
+        continue;
+      }
+      const Sets& sets = data_ == Data::node_set ? node_sets_ : element_sets_;
+      const auto other = sets.find(unquoted(word));
+      if (other == sets.end()) fail("the set " + quoted(word) + " is not known here; define it before");
+      if (members.size() + other->second.size() > text_.content().size())
+        fail("the sets are larger than the file");
+      const std::vector<Member> copy = other->second;
+      members.insert(members.end(), copy.begin(), copy.end());
+    }
+  }
+
+  void generate(const Words& words, std::vector<Member>& members) const {
+    if (words.size() < 2) fail("GENERATE needs the first number, the last, and the step");
+    const std::int64_t first = integer(words[0], "the first number"),
+                       last = integer(words[1], "the last number");
+    const std::int64_t step = words.size() > 2 && !words[2].empty() ? integer(words[2], "a step") : 1;
+    // A set has no more members than the file has bytes, as each node and element takes some.
+    const auto size = static_cast<std::int64_t>(text_.content().size());
+    if (step < 1 || first < 0 || last < first ||
+        (last - first) / step > size - static_cast<std::int64_t>(members.size())) {
+      fail("GENERATE " + std::to_string(first) + ", " + std::to_string(last) + ", " + std::to_string(step) +
+           " gives no set of this file; correct the numbers");
+    }
+    for (std::int64_t id = first; id <= last - step; id += step) members.push_back({id, at_});
+    members.push_back({first + (last - first) / step * step, at_});
+  }
+
+  void read_surface(const Words& words) {
+    if (set_.empty()) fail("a surface without a name; add NAME= to its keyword");
+    if (words.size() < 2) fail("expected an element or element set and a face, such as 'top, S2'");
+    const std::string face = lower_case(words[1]);
+    if (face.size() != 2 || face[0] != 's' || face[1] < '1' || face[1] > '6') {
+      fail(quoted(words[1]) + " is no face of a hexahedron: S1 to S6");
+    }
+    surface_parts_.push_back(
+        {set_, unquoted(words[0]), face_of_surface[static_cast<std::size_t>(face[1] - '1')], at_});
+  }
+
+  std::int64_t side_set(const std::string& name) {
+    const auto [place, added] = side_sets_.emplace(name, static_cast<std::int64_t>(side_sets_.size()) + 1);
+    if (added) builder_.name_side_set(place->second, name);
+    return place->second;
+  }
+
+  void number_sets() {
+    add_elements();
+    std::int64_t key = 0;
+    for (const auto& [name, members] : node_sets_) {
+      ++key;
+      builder_.name_node_set(key, key, name);
+      for (const Member& member : members) builder_.add_set_node(member.id, key, member.at);
+    }
+    add_quadrilaterals();
+    std::size_t sides = 0;
+    for (const SurfacePart& part : surface_parts_) {
+      const std::int64_t set = side_set(part.surface);
+      std::int64_t element = 0;
+      if (to_integer(part.of, element)) {
+        builder_.add_side(element, part.face, set, part.at);
+        continue;
+      }
+      const auto found = element_sets_.find(part.of);
+      if (found == element_sets_.end()) {
+        text_.fail(part.at,
+                   "the surface names the element set " + quoted(part.of) + ", which the file does not have");
+      }
+      sides += found->second.size();
+      if (sides > text_.content().size())
+        text_.fail(part.at, "the surfaces have more sides than the file has bytes");
+      for (const Member& member : found->second) builder_.add_side(member.id, part.face, set, part.at);
+    }
+  }
+
+  // Element sets of shells are side sets.
+  void add_quadrilaterals() {
+    for (const auto& [name, members] : element_sets_) {
+      for (const Member& member : members) {
+        const auto found = quadrilaterals_.find(member.id);
+        if (found == quadrilaterals_.end()) continue;
+        builder_.add_quadrilateral(found->second.nodes, side_set(name), found->second.at);
+      }
+    }
+  }
+
+  void add_elements() {
+    std::map<std::int64_t, std::int64_t> section_of;
+    for (std::size_t k = 0; k < sections_.size(); ++k) {
+      const auto block = static_cast<std::int64_t>(k) + 1;
+      builder_.name_block(block, sections_[k]);
+      for (const Member& member : element_sets_[sections_[k]]) section_of[member.id] = block;
+    }
+    std::map<std::string, std::int64_t, LessWithoutCase> blocks;
+    for (const Element& element : elements_) {
+      std::int64_t block = 0;
+      if (const auto section = section_of.find(element.id); section != section_of.end()) {
+        block = section->second;
+      } else {
+        const auto first_free = static_cast<std::int64_t>(sections_.size() + blocks.size()) + 1;
+        block = blocks.emplace(element.set, first_free).first->second;
+        builder_.name_block(block, element.set);
+      }
+      builder_.add_hexahedron(element.id, element.nodes, block, element.at);
+    }
+  }
+
+  MeshText& text_;
+  MeshBuilder builder_;
+  std::size_t at_ = 0;  // where the line begins
+  Data data_ = Data::none;
+  std::map<std::string, std::string> parameters_;
+  std::string set_;
+  std::size_t corners_ = 8;
+  std::vector<std::int64_t> pending_;  // number and nodes of an element that is not complete
+  std::size_t element_at_ = 0;
+  int parts_ = 0;
+  int instances_ = 0;
+  std::vector<Element> elements_;
+  std::map<std::int64_t, Quadrilateral> quadrilaterals_;
+  std::vector<std::string> sections_;
+  Sets node_sets_;
+  Sets element_sets_;
+  std::vector<SurfacePart> surface_parts_;
+  std::map<std::string, std::int64_t, LessWithoutCase> side_sets_;
+};
+
+}  // namespace
+
+HostMesh read_abaqus(MeshText& text) { return AbaqusReader(text).read(); }
+
+}  // namespace strata::inline STRATA_ABI::fem::detail

@@ -1,0 +1,40 @@
+// AtomicFile: a file that is there as a whole or not at all. It is written under another name in the same
+// folder, and takes its own when it is complete; until then a file that was there before stays.
+//
+// Not thread safe. MeshFileError for whatever the file system refuses; nothing is left behind then.
+#pragma once
+
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI::fem::detail {
+
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::string path);
+  /// Removes what was written, unless commit() was called.
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  void write(const void* data, std::size_t bytes);
+  void write(std::string_view text) { write(text.data(), text.size()); }
+  /// Replaces bytes that were written before; goes on at the end.
+  void overwrite(std::size_t offset, const void* data, std::size_t bytes);
+  /// Gives the file its name.
+  void commit();
+
+ private:
+  [[noreturn]] void fail(const char* what);
+
+  std::string path_;
+  std::string temporary_;
+  std::FILE* file_ = nullptr;
+};
+
+}  // namespace strata::inline STRATA_ABI::fem::detail

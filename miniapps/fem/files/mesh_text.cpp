@@ -1,0 +1,213 @@
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include <sys/stat.h>
+
+#include <strata/miniapps/fem/files/mesh_text.hpp>
+#include <strata/miniapps/fem/mesh_error.hpp>
+
+namespace strata::inline STRATA_ABI::fem::detail {
+
+namespace {
+
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f'; }
+
+// std::from_chars takes no leading plus.
+std::string_view without_plus(std::string_view word) {
+  if (word.size() > 1 && word[0] == '+' && word[1] != '-') word.remove_prefix(1);
+  return word;
+}
+
+}  // namespace
+
+bool to_integer(std::string_view word, std::int64_t& value) {
+  word = without_plus(word);
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  return error == std::errc{} && end == word.data() + word.size();
+}
+
+bool to_number(std::string_view word, double& value) {
+  word = without_plus(word);
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (error == std::errc{} && end == word.data() + word.size()) return true;
+  // Fortran's exponent, 1.5D+3; and numbers too small for a double, which from_chars refuses.
+  char buffer[64];
+  if (word.empty() || word.size() >= sizeof buffer || is_blank(word[0])) return false;
+  std::transform(word.begin(), word.end(), buffer, [](char c) { return c == 'D' || c == 'd' ? 'e' : c; });
+  buffer[word.size()] = 0;
+  char* stop = nullptr;
+  value = std::strtod(buffer, &stop);
+  return stop == buffer + word.size();
+}
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return result;
+}
+
+std::string quoted(std::string_view text) {
+  constexpr std::size_t longest = 40;
+  std::string result = "'";
+  for (const char c : text.substr(0, longest)) result += c >= ' ' && c <= '~' ? c : '?';
+  return result + (text.size() > longest ? "...'" : "'");
+}
+
+MeshText::MeshText(std::string name, std::string content)
+    : name_(std::move(name)), content_(std::move(content)) {}
+
+MeshText MeshText::of_file(const std::string& path) {
+  const auto fail = [&](const std::string& reason) -> void {
+    throw MeshFileError("cannot read the mesh file " + path + ": " + reason);
+  };
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) fail(std::strerror(errno));
+  if (!S_ISREG(status.st_mode)) fail("it is a folder or device; give the path of a mesh file");
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  if (!file) fail(std::strerror(errno));
+  std::string content(static_cast<std::size_t>(status.st_size), '\0');
+  const std::size_t got = std::fread(content.data(), 1, content.size(), file.get());
+  if (std::ferror(file.get())) fail("reading stopped after " + std::to_string(got) + " bytes");
+  content.resize(got);
+  return MeshText(path, std::move(content));
+}
+
+bool MeshText::at_end() {
+  while (position_ < content_.size()) {
+    const char c = content_[position_];
+    if (comment_ != 0 && c == comment_) {
+      const std::size_t end = content_.find('\n', position_);
+      position_ = end == std::string::npos ? content_.size() : end;
+    } else if (is_blank(c)) {
+      ++position_;
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::string_view MeshText::line() {
+  word_position_ = position_;
+  const std::size_t end = std::min(content_.find('\n', position_), content_.size());
+  std::string_view result = std::string_view(content_).substr(position_, end - position_);
+  if (!result.empty() && result.back() == '\r') result.remove_suffix(1);
+  position_ = std::min(end + 1, content_.size());
+  return result;
+}
+
+std::string_view MeshText::peek() {
+  if (at_end()) return {};
+  std::size_t end = position_;
+  while (end < content_.size() && !is_blank(content_[end]) && (comment_ == 0 || content_[end] != comment_)) {
+    ++end;
+  }
+  return std::string_view(content_).substr(position_, end - position_);
+}
+
+std::string_view MeshText::word(std::string_view what) {
+  const std::string_view result = peek();
+  word_position_ = position_;
+  if (result.empty()) {
+    fail("the file ends where " + std::string(what) + " should follow; it is truncated: write it again");
+  }
+  position_ += result.size();
+  return result;
+}
+
+std::int64_t MeshText::integer(std::string_view what) {
+  const std::string_view text = word(what);
+  std::int64_t value = 0;
+  if (!to_integer(text, value)) {
+    fail("expected " + std::string(what) + ", an integer, and found " + quoted(text));
+  }
+  return value;
+}
+
+double MeshText::number(std::string_view what) {
+  const std::string_view text = word(what);
+  double value = 0;
+  if (!to_number(text, value)) {
+    fail("expected " + std::string(what) + ", a number, and found " + quoted(text));
+  }
+  if (!std::isfinite(value)) fail(std::string(what) + " is " + quoted(text) + ", which is not finite");
+  return value;
+}
+
+std::int64_t MeshText::count(std::string_view what, std::size_t bytes) {
+  const std::int64_t number = integer("the number of " + std::string(what));
+  expect_room(number, bytes, what);
+  return number;
+}
+
+void MeshText::expect_room(std::int64_t number, std::size_t bytes, std::string_view what) {
+  if (number >= 0 && static_cast<std::uint64_t>(number) <= remaining() / bytes) return;
+  fail(std::to_string(number) + " " + std::string(what) + " are announced, but only " +
+       std::to_string(remaining()) + " bytes follow; the file is truncated or damaged: write it again");
+}
+
+void MeshText::skip_bytes(std::int64_t number, std::size_t bytes, std::string_view what) {
+  word_position_ = position_;
+  expect_room(number, bytes, what);
+  position_ += static_cast<std::size_t>(number) * bytes;
+}
+
+std::uint64_t MeshText::raw(std::size_t bytes, std::string_view what) {
+  word_position_ = position_;
+  if (remaining() < bytes) {
+    fail("the file ends where " + std::string(what) + " should follow; it is truncated: write it again");
+  }
+  std::uint64_t value = 0;
+  for (std::size_t k = 0; k < bytes; ++k) {
+    const auto byte = static_cast<unsigned char>(content_[position_ + (big_endian_ ? k : bytes - 1 - k)]);
+    value = (value << 8) | byte;
+  }
+  position_ += bytes;
+  return value;
+}
+
+std::int64_t MeshText::binary_integer(std::size_t bytes, bool is_signed, std::string_view what) {
+  const std::uint64_t value = raw(bytes, what);
+  const int unused = 64 - 8 * static_cast<int>(bytes);
+  if (is_signed) return static_cast<std::int64_t>(value << unused) >> unused;
+  if (value > static_cast<std::uint64_t>(INT64_MAX)) fail(std::string(what) + " is too large");
+  return static_cast<std::int64_t>(value);
+}
+
+double MeshText::binary_number(std::size_t bytes, std::string_view what) {
+  const std::uint64_t value = raw(bytes, what);
+  const double number = bytes == 4 ? double{std::bit_cast<float>(static_cast<std::uint32_t>(value))}
+                                   : std::bit_cast<double>(value);
+  if (!std::isfinite(number)) fail(std::string(what) + " is not finite");
+  return number;
+}
+
+std::string MeshText::place(std::size_t position) const {
+  if (content_.empty()) return name_ + ": ";
+  position = std::min(position, content_.size());
+  const std::string_view before = std::string_view(content_).substr(0, position);
+  // Lines of a file with binary parts mean nothing to its reader.
+  if (content_.find('\0') != std::string::npos) return name_ + ": byte " + std::to_string(position) + ": ";
+  return name_ + ":" + std::to_string(1 + std::count(before.begin(), before.end(), '\n')) + ": ";
+}
+
+void MeshText::fail(std::size_t position, const std::string& problem) const {
+  throw MeshError(place(position) + problem);
+}
+
+}  // namespace strata::inline STRATA_ABI::fem::detail

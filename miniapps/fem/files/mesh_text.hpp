@@ -1,0 +1,84 @@
+// MeshText: the content of a mesh file and a place in it. Readers of all formats take words, numbers and
+// binary values from here, so that all messages name the file and the line (of binary parts: the byte).
+//
+// The whole file is held in memory. No count that a file states is believed before it is compared with the
+// bytes that are left, so that a damaged file never makes a reader allocate more than some multiple of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI::fem::detail {
+
+class MeshText {
+ public:
+  /// `name` stands in messages. From `comment` to the end of its line is no word; 0: there are no comments.
+  MeshText(std::string name, std::string content);
+  /// Reads a file. MeshFileError if that fails.
+  static MeshText of_file(const std::string& path);
+
+  void set_comment(char comment) { comment_ = comment; }
+  void set_big_endian(bool big_endian) { big_endian_ = big_endian; }
+  const std::string& name() const { return name_; }
+  const std::string& content() const { return content_; }
+
+  /// Bytes from the beginning; of a word that was just read, where it began.
+  std::size_t position() const { return position_; }
+  std::size_t word_position() const { return word_position_; }
+  std::size_t remaining() const { return content_.size() - position_; }
+  void seek(std::size_t position) { position_ = position; }
+
+  /// Moves past blanks and comments; true when nothing else is left.
+  bool at_end();
+  /// The rest of the line, without its end; moves to the next line. Empty at the end of the file.
+  std::string_view line();
+  /// The next word. MeshError at the end of the file, where `what` was looked for.
+  std::string_view word(std::string_view what);
+  /// The next word, which stays; empty at the end of the file.
+  std::string_view peek();
+  std::int64_t integer(std::string_view what);
+  /// MeshError if it is no number or not finite.
+  double number(std::string_view what);
+  /// How many of `what` follow, each of `bytes` or more.
+  std::int64_t count(std::string_view what, std::size_t bytes);
+  /// MeshError unless `number` things of `bytes` or more can follow here.
+  void expect_room(std::int64_t number, std::size_t bytes, std::string_view what);
+  /// Moves over `number` values of `bytes` each.
+  void skip_bytes(std::int64_t number, std::size_t bytes, std::string_view what);
+
+  /// Binary values, in the byte order of the file.
+  std::int64_t binary_integer(std::size_t bytes, bool is_signed, std::string_view what);
+  /// `bytes` is 4 or 8; MeshError if it is not finite.
+  double binary_number(std::size_t bytes, std::string_view what);
+
+  /// "file:line: ", "file: byte 17: " in a binary file, "file: " where there is no content.
+  std::string place(std::size_t position) const;
+  /// Throws MeshError: `problem` at that place.
+  [[noreturn]] void fail(std::size_t position, const std::string& problem) const;
+  [[noreturn]] void fail(const std::string& problem) const { fail(word_position_, problem); }
+
+ private:
+  std::uint64_t raw(std::size_t bytes, std::string_view what);
+
+  std::string name_;
+  std::string content_;
+  std::size_t position_ = 0;
+  std::size_t word_position_ = 0;
+  char comment_ = 0;
+  bool big_endian_ = false;
+};
+
+/// The integer or number that all of `word` is; false if it is none.
+bool to_integer(std::string_view word, std::int64_t& value);
+bool to_number(std::string_view word, double& value);
+/// Without blanks at both ends; in lower case.
+std::string_view trimmed(std::string_view text);
+std::string lower_case(std::string_view text);
+/// For messages: at most 40 characters of `text`, and nothing that a terminal would not print.
+std::string quoted(std::string_view text);
+
+}  // namespace strata::inline STRATA_ABI::fem::detail

@@ -1,0 +1,180 @@
+#include <bit>
+#include <cstring>
+
+#include <strata/miniapps/fem/files/netcdf_writer.hpp>
+#include <strata/miniapps/fem/mesh_error.hpp>
+
+namespace strata::inline STRATA_ABI::fem::detail {
+
+namespace {
+
+template <class Value>
+void put(std::string& bytes, Value value) {
+  char raw[sizeof value];
+  std::memcpy(raw, &value, sizeof value);
+  for (std::size_t k = 0; k < sizeof value; ++k) {
+    bytes += raw[std::endian::native == std::endian::little ? sizeof value - 1 - k : k];
+  }
+}
+
+void put_integer(std::string& bytes, std::int64_t value) { put(bytes, static_cast<std::int32_t>(value)); }
+
+void pad(std::string& bytes) { bytes.resize((bytes.size() + 3) / 4 * 4); }
+
+void put_name(std::string& bytes, const std::string& name) {
+  put_integer(bytes, static_cast<std::int64_t>(name.size()));
+  bytes += name;
+  pad(bytes);
+}
+
+void put_text(std::string& bytes, const std::string& name, const std::string& text) {
+  put_name(bytes, name);
+  put_integer(bytes, static_cast<int>(NetcdfWriter::Type::characters));
+  put_name(bytes, text);
+}
+
+constexpr std::int64_t tag_dimension = 10, tag_variable = 11, tag_attribute = 12;
+
+void put_list(std::string& bytes, std::int64_t tag, std::int64_t length) {
+  put_integer(bytes, length == 0 ? 0 : tag);
+  put_integer(bytes, length);
+}
+
+}  // namespace
+
+std::string NetcdfBytes::integers(const std::vector<std::int64_t>& values) {
+  std::string bytes;
+  bytes.reserve(4 * values.size());
+  for (const std::int64_t value : values) put_integer(bytes, value);
+  return bytes;
+}
+
+std::string NetcdfBytes::number(double value) { return numbers(&value, 1, 0, 1); }
+
+std::string NetcdfBytes::numbers(const double* values, std::size_t count, std::size_t first,
+                                 std::size_t stride) {
+  std::string bytes;
+  bytes.reserve(8 * count);
+  for (std::size_t k = 0; k < count; ++k) put(bytes, values[first + k * stride]);
+  return bytes;
+}
+
+std::string NetcdfBytes::strings(const std::vector<std::string>& texts, std::size_t length) {
+  std::string bytes;
+  for (const std::string& text : texts) {
+    bytes += text.substr(0, length - 1);
+    bytes.resize((bytes.size() / length + 1) * length);
+  }
+  return bytes;
+}
+
+void NetcdfWriter::add_attribute(const std::string& name, const std::string& text) {
+  put_text(attributes_, name, text);
+  ++number_of_attributes_;
+}
+
+void NetcdfWriter::add_attribute(const std::string& name, std::int32_t value) {
+  put_name(attributes_, name);
+  for (const std::int64_t word : {4, 1}) put_integer(attributes_, word);  // one int
+  put_integer(attributes_, value);
+  ++number_of_attributes_;
+}
+
+void NetcdfWriter::add_attribute(const std::string& name, float value) {
+  put_name(attributes_, name);
+  for (const std::int64_t word : {5, 1}) put_integer(attributes_, word);  // one float
+  put(attributes_, value);
+  ++number_of_attributes_;
+}
+
+void NetcdfWriter::add_dimension(const std::string& name, std::int64_t length) {
+  dimensions_.emplace_back(name, length);
+}
+
+std::size_t NetcdfWriter::place(const std::string& dimension) const {
+  std::size_t k = 0;
+  while (dimensions_.at(k).first != dimension) ++k;
+  return k;
+}
+
+std::uint64_t NetcdfWriter::bytes_of(const std::vector<std::string>& dimensions, Type type) const {
+  std::uint64_t bytes = type == Type::characters ? 1 : type == Type::integer ? 4 : 8;
+  for (const std::string& name : dimensions)
+    bytes *= static_cast<std::uint64_t>(dimensions_[place(name)].second);
+  return (bytes + 3) / 4 * 4;
+}
+
+void NetcdfWriter::add(const std::string& name, Type type, std::vector<std::string> dimensions,
+                       std::function<std::string()> values, Texts texts) {
+  const std::uint64_t bytes = bytes_of(dimensions, type);
+  variables_.push_back(
+      {name, type, std::move(dimensions), std::move(values), std::move(texts), false, bytes});
+}
+
+void NetcdfWriter::add_record(const std::string& name, std::vector<std::string> dimensions) {
+  const std::uint64_t bytes = bytes_of(dimensions, Type::number);
+  variables_.push_back({name, Type::number, std::move(dimensions), nullptr, {}, true, bytes});
+}
+
+std::string NetcdfWriter::header(std::uint64_t data_begin) const {
+  std::string bytes("CDF\x02", 4);
+  put_integer(bytes, records_);
+  put_list(bytes, tag_dimension, static_cast<std::int64_t>(dimensions_.size()));
+  for (const auto& [name, length] : dimensions_) {
+    put_name(bytes, name);
+    put_integer(bytes, length);
+  }
+  put_list(bytes, tag_attribute, number_of_attributes_);
+  bytes += attributes_;
+  put_list(bytes, tag_variable, static_cast<std::int64_t>(variables_.size()));
+  std::uint64_t records_begin = data_begin;
+  for (const Variable& variable : variables_) records_begin += variable.is_record ? 0 : variable.bytes;
+  for (const Variable& variable : variables_) {
+    put_name(bytes, variable.name);
+    put_integer(bytes, static_cast<std::int64_t>(variable.dimensions.size()) + (variable.is_record ? 1 : 0));
+    if (variable.is_record) put_integer(bytes, static_cast<std::int64_t>(place("time_step")));
+    for (const std::string& name : variable.dimensions)
+      put_integer(bytes, static_cast<std::int64_t>(place(name)));
+    put_list(bytes, tag_attribute, static_cast<std::int64_t>(variable.texts.size()));
+    for (const auto& [name, text] : variable.texts) put_text(bytes, name, text);
+    put_integer(bytes, static_cast<int>(variable.type));
+    put(bytes, static_cast<std::uint32_t>(variable.bytes));
+    std::uint64_t& begin = variable.is_record ? records_begin : data_begin;
+    put(bytes, begin);
+    begin += variable.bytes;
+  }
+  return bytes;
+}
+
+void NetcdfWriter::begin(const std::string& path) {
+  for (const Variable& variable : variables_) {
+    if (variable.bytes > 0xfffffffcu) {
+      throw MeshFileError("cannot write " + path + ": its variable " + variable.name + " would have " +
+                          std::to_string(variable.bytes) +
+                          " bytes, and the format allows 4294967292; write .vtu or .pvd files");
+    }
+  }
+  file_ = std::make_unique<AtomicFile>(path);
+  file_->write(header(header(0).size()));
+  for (const Variable& variable : variables_) {
+    if (variable.is_record) continue;
+    std::string values = variable.values();
+    pad(values);
+    file_->write(values);
+  }
+}
+
+void NetcdfWriter::write_record(const std::vector<std::string>& values) {
+  for (const std::string& value : values) file_->write(value);
+  ++records_;
+}
+
+void NetcdfWriter::finish() {
+  std::string number;
+  put_integer(number, records_);
+  file_->overwrite(4, number.data(), number.size());
+  file_->commit();
+  file_.reset();
+}
+
+}  // namespace strata::inline STRATA_ABI::fem::detail

@@ -1,0 +1,77 @@
+// NetcdfWriter: writes a netCDF file of the classic format CDF-2 (docs.unidata.ucar.edu/nug, "File format
+// specifications"): first all dimensions and variables are named, then fixed values are written once, and
+// records one after the other.
+//
+// Not thread safe. MeshFileError if the file cannot be written, or if a variable is too large for the format.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <strata/miniapps/fem/files/atomic_file.hpp>
+
+namespace strata::inline STRATA_ABI::fem::detail {
+
+/// Values as bytes of the file.
+class NetcdfBytes {
+ public:
+  static std::string integers(const std::vector<std::int64_t>& values);  // of 32 bits
+  static std::string number(double value);
+  /// Every `stride`th of `values`, from `first` on.
+  static std::string numbers(const double* values, std::size_t count, std::size_t first, std::size_t stride);
+  /// Rows of `length` characters; longer texts are cut.
+  static std::string strings(const std::vector<std::string>& texts, std::size_t length);
+};
+
+class NetcdfWriter {
+ public:
+  enum class Type { characters = 2, integer = 4, number = 6 };
+  using Texts = std::vector<std::pair<std::string, std::string>>;
+
+  void add_attribute(const std::string& name, const std::string& text);
+  void add_attribute(const std::string& name, std::int32_t value);
+  void add_attribute(const std::string& name, float value);
+  /// Length 0 is that of the records.
+  void add_dimension(const std::string& name, std::int64_t length);
+  /// A variable of fixed values, which `values` gives as bytes once; in the form of NetcdfBytes.
+  void add(const std::string& name, Type type, std::vector<std::string> dimensions,
+           std::function<std::string()> values, Texts texts = {});
+  /// A variable of numbers with one row of `dimensions` in every record.
+  void add_record(const std::string& name, std::vector<std::string> dimensions);
+
+  /// Writes the header and the fixed values.
+  void begin(const std::string& path);
+  /// Writes the values of all record variables, in the order in which they were added.
+  void write_record(const std::vector<std::string>& values);
+  /// Completes the file.
+  void finish();
+
+ private:
+  struct Variable {
+    std::string name;
+    Type type;
+    std::vector<std::string> dimensions;
+    std::function<std::string()> values;
+    Texts texts;
+    bool is_record;
+    std::uint64_t bytes;  // of one record where it has records; a multiple of 4
+  };
+
+  std::uint64_t bytes_of(const std::vector<std::string>& dimensions, Type type) const;
+  std::string header(std::uint64_t data_begin) const;
+  std::size_t place(const std::string& dimension) const;
+
+  std::vector<std::pair<std::string, std::int64_t>> dimensions_;
+  std::string attributes_;
+  std::int64_t number_of_attributes_ = 0;
+  std::vector<Variable> variables_;
+  std::unique_ptr<AtomicFile> file_;
+  std::int64_t records_ = 0;
+};
+
+}  // namespace strata::inline STRATA_ABI::fem::detail

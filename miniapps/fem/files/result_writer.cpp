@@ -1,0 +1,173 @@
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include <strata/miniapps/fem/files/mesh_text.hpp>
+#include <strata/miniapps/fem/files/result_formats.hpp>
+#include <strata/miniapps/fem/mesh_error.hpp>
+
+namespace strata::inline STRATA_ABI::fem {
+
+namespace {
+
+std::string extension_of(const std::string& path) {
+  return detail::lower_case(std::filesystem::path(path).extension().string());
+}
+
+bool is_exodus(const std::string& extension) {
+  return extension == ".e" || extension == ".exo" || extension == ".g" || extension == ".ex2";
+}
+
+std::unique_ptr<detail::ResultFormat> make_format(const std::string& path, const HostMesh& mesh) {
+  const std::string extension = extension_of(path);
+  if (extension == ".csv") return detail::make_csv_format(path, mesh);
+  if (extension == ".vtu") return detail::make_vtu_format(path, mesh);
+  if (extension == ".pvd") return detail::make_pvd_format(path, mesh);
+  if (is_exodus(extension)) return detail::make_exodus_format(path, mesh);
+  throw MeshFileError("cannot write " + path + ": the format of '" + extension +
+                      "' is not known; the formats are " + std::string(writable_formats()));
+}
+
+struct State {
+  double time;
+  std::vector<Field> fields;
+};
+
+}  // namespace
+
+// The thread owns the format; queue_, error_ and ending_ are shared, under the lock.
+struct ResultWriter::Implementation {
+  Implementation(std::string path, HostMesh given)
+      : path_(std::move(path)),
+        mesh_(std::move(given)),
+        format_(make_format(path_, mesh_)),
+        thread_([this] { run(); }) {}
+
+  ~Implementation() { stop(); }
+
+  void run() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [&] { return ending_ || !queue_.empty(); });
+      if (queue_.empty()) return;
+      const State& state = queue_.front();
+      lock.unlock();
+      std::exception_ptr error;
+      try {
+        format_->write(state.time, state.fields);
+      } catch (...) {
+        error = std::current_exception();
+      }
+      lock.lock();
+      queue_.pop_front();
+      // What follows a failure would have a gap: it is dropped, and every later call throws.
+      if (error) {
+        error_ = error;
+        queue_.clear();
+      }
+      changed_.notify_all();
+    }
+  }
+
+  void check(const std::vector<Field>& fields) {
+    std::vector<std::pair<std::string, int>> names;
+    for (const Field& field : fields) {
+      names.emplace_back(field.name, field.of_elements ? -field.components : field.components);
+      const std::size_t size = field.of_elements ? mesh_.elements.size() : mesh_.coordinates.size();
+      if (field.components < 1 || field.values.size() != size * static_cast<std::size_t>(field.components)) {
+        throw MeshError("cannot write " + path_ + ": the field " + field.name + " has " +
+                        std::to_string(field.values.size()) + " values; " + std::to_string(size) + " " +
+                        (field.of_elements ? "elements" : "nodes") + " with " +
+                        std::to_string(field.components) + " components need " +
+                        std::to_string(size * static_cast<std::size_t>(field.components)));
+      }
+    }
+    if (names_.empty()) names_ = names;
+    if (names_ != names)
+      throw MeshError("cannot write " + path_ + ": the fields are not those of the first state");
+  }
+
+  // Under the lock.
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+  void write(State state) {
+    check(state.fields);
+    std::unique_lock lock(mutex_);
+    constexpr std::size_t waiting = 2;  // beside the one that is written
+    changed_.wait(lock, [&] { return error_ || queue_.size() <= waiting; });
+    rethrow();
+    queue_.push_back(std::move(state));
+    changed_.notify_all();
+  }
+
+  void stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      ending_ = true;
+    }
+    changed_.notify_all();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  std::vector<std::string> finish() {
+    stop();
+    rethrow();  // there is no other thread now
+    return format_->finish();
+  }
+
+  std::string path_;
+  HostMesh mesh_;
+  std::unique_ptr<detail::ResultFormat> format_;
+  std::vector<std::pair<std::string, int>> names_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<State> queue_;  // the first is being written
+  std::exception_ptr error_;
+  bool ending_ = false;
+  std::thread thread_;  // the last member: it uses all others
+};
+
+ResultWriter::ResultWriter(std::string path, HostMesh mesh)
+    : implementation_(std::make_unique<Implementation>(std::move(path), std::move(mesh))) {}
+
+ResultWriter::~ResultWriter() = default;
+
+void ResultWriter::write(double time, std::vector<Field> fields) {
+  if (!implementation_) throw MeshError("the results are finished; make another writer");
+  implementation_->write({time, std::move(fields)});
+}
+
+std::vector<std::string> ResultWriter::finish() {
+  if (!implementation_) throw MeshError("the results are finished already");
+  const std::unique_ptr<Implementation> implementation = std::move(implementation_);
+  return implementation->finish();
+}
+
+std::vector<std::string> write_result(const std::string& path, const HostMesh& mesh, double time,
+                                      std::vector<Field> fields) {
+  ResultWriter writer(path, mesh);
+  writer.write(time, std::move(fields));
+  return writer.finish();
+}
+
+void write_mesh(const std::string& path, const HostMesh& mesh) {
+  const std::string extension = extension_of(path);
+  if (extension == ".vtk") {
+    detail::write_legacy_vtk(path, mesh);
+  } else if (is_exodus(extension)) {
+    detail::make_exodus_format(path, mesh)->finish();
+  } else {
+    throw MeshFileError("cannot write the mesh " + path + ": the format of '" + extension +
+                        "' is not known; use .e (Exodus II) or .vtk (legacy VTK)");
+  }
+}
+
+std::string_view writable_formats() { return ".vtu, .pvd (with .vtu files), .e (Exodus II) and .csv"; }
+
+}  // namespace strata::inline STRATA_ABI::fem

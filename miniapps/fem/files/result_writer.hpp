@@ -1,0 +1,62 @@
+// ResultWriter: writes the fields of a run on a thread of its own, while the next steps compute. The name
+// says the format:
+//   .csv         node numbers, coordinates and fields of nodes of the last state, with 17 digits
+//   .vtu         the last state, for ParaView and VTK
+//   .pvd         all states: NAME_0000.vtu, NAME_0001.vtu ... and NAME.pvd, which lists them with their times
+//   .e .exo .g   all states in one Exodus II file, with the sets of the mesh
+// Every file is written under another name and renamed when it is complete, Exodus II at finish(), others
+// with every state.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <strata/miniapps/fem/host_mesh.hpp>
+
+namespace strata::inline STRATA_ABI::fem {
+
+/// Values of nodes or elements. Three components are called NAMEx, NAMEy, NAMEz where a format has no
+/// vectors, two or more than three NAME1, NAME2 ...
+struct Field {
+  std::string name;
+  int components = 1;
+  bool of_elements = false;
+  std::vector<double> values;  // the components of one node or element side by side
+};
+
+/// One thread may use a writer at a time.
+class ResultWriter {
+ public:
+  /// MeshFileError if the format is not known.
+  ResultWriter(std::string path, HostMesh mesh);
+  /// Waits. Without finish() an Exodus II file is not kept; errors are lost.
+  ~ResultWriter();
+  ResultWriter(const ResultWriter&) = delete;
+  ResultWriter& operator=(const ResultWriter&) = delete;
+
+  /// Queues the state at `time`; waits only while two others are queued. Fields must be the same ones at all
+  /// times. MeshError if a field has not as many values as the mesh needs; an error of a state before is
+  /// thrown here, once.
+  void write(double time, std::vector<Field> fields);
+  /// Waits until everything is written; returns the files. Throws as write() does.
+  std::vector<std::string> finish();
+
+ private:
+  struct Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+/// Writes one state and returns the files.
+std::vector<std::string> write_result(const std::string& path, const HostMesh& mesh, double time,
+                                      std::vector<Field> fields);
+
+/// Writes a mesh with its blocks and sets: Exodus II (.e .exo .g) or legacy VTK (.vtk). MeshFileError
+/// otherwise.
+void write_mesh(const std::string& path, const HostMesh& mesh);
+
+/// The formats of ResultWriter, for help texts.
+std::string_view writable_formats();
+
+}  // namespace strata::inline STRATA_ABI::fem

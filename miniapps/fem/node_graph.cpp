@@ -1,0 +1,19 @@
+#include <string>
+
+#include <strata/miniapps/fem/mesh_error.hpp>
+#include <strata/miniapps/fem/node_graph.hpp>
+
+namespace strata::inline STRATA_ABI::fem {
+
+void fail_graph_size(const std::string& source, index_t entries) {
+  throw MeshError("the matrix of the mesh " + source + " would have " + std::to_string(entries) +
+                  " entries, which 32-bit offsets cannot count: refine it less");
+}
+
+void fail_row_length(const std::string& source, index_t length, index_t longest) {
+  throw MeshError("in the mesh " + source + " a node has " + std::to_string(length) +
+                  " neighbours, more than the " + std::to_string(longest) +
+                  " that a slot numbers: too many elements meet there");
+}
+
+}  // namespace strata::inline STRATA_ABI::fem

@@ -1,0 +1,77 @@
+// What a heat problem and its solution go by, on the host.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <strata/algorithms/linear/conjugate_gradients.hpp>
+#include <strata/core/error.hpp>
+
+namespace strata::inline STRATA_ABI::thermal {
+
+/// The equations cannot be solved: they have no or no unique solution, or iterations do not converge. The
+/// message says which, with numbers, and what to do.
+class SolverError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// A material, in units that fit each other.
+struct Material {
+  double conductivity = 1;
+  double capacity = 1;  ///< of a unit of volume
+  double source = 0;    ///< heat made in a unit of volume and time
+};
+
+/// The problem: c dT/dt - div(k0 (1 + beta T) grad T) = Q - sink T^2.
+struct Problem {
+  std::vector<Material> materials;  ///< one for each block of the mesh
+  double beta = 0;
+  double sink = 0;
+
+  bool is_nonlinear() const { return beta != 0 || sink != 0; }
+};
+
+/// How the system of equations is added up (assembly_kernels.hpp).
+enum class Assembly { Gather, Atomic, Fused };
+
+/// How it is solved.
+struct SolveSettings {
+  Assembly assembly = Assembly::Gather;
+  linear::Preconditioner preconditioner = linear::Preconditioner::Jacobi;
+  linear::Backend backend = linear::Backend::Strata;
+  int chebyshev_degree = 3;
+  double tolerance = 1e-12;  ///< of |b - A y| over |b|, rows of given temperatures left out
+  index_t max_iterations = 20000;
+  double newton_tolerance = 1e-10;  ///< of the residual over that of the first guess
+  int max_newton_steps = 50;
+};
+
+/// What a solve took; counts add up over time steps.
+struct SolveStatistics {
+  index_t cg_iterations = 0;
+  index_t newton_steps = 0;
+  double residual = 0;  ///< |b - A y| / |b| of the last system, computed anew
+};
+
+/// Seconds spent, waiting included.
+struct SolveTimes {
+  double graph = 0;     ///< the graph of the matrix and the places of elements in it
+  double compute = 0;   ///< contributions of the elements
+  double fill = 0;      ///< adding them up; of the ways without contributions, all of it
+  double boundary = 0;  ///< given temperatures
+  double solve = 0;
+};
+
+/// Throws SolverError for a conjugate gradient solve that did not converge.
+[[noreturn]] void fail_solve(const linear::CgResult& result, const SolveSettings& settings, double norm);
+/// Throws SolverError for Newton steps that do not converge.
+[[noreturn]] void fail_newton(int steps, double residual, double first_residual);
+/// Throws SolverError: the conductivity is not positive where 1 + beta T is `relative`.
+[[noreturn]] void fail_conductivity(double relative, double beta);
+/// Throws SolverError: no temperature is given anywhere.
+[[noreturn]] void fail_singular();
+/// Throws SolverError unless materials make sense; there are `blocks` of them.
+void check(const Problem& problem, index_t blocks);
+
+}  // namespace strata::inline STRATA_ABI::thermal

@@ -1,0 +1,127 @@
+#include <algorithm>
+
+#include <strata/miniapps/fem/selector.hpp>
+#include <strata/miniapps/thermal/settings.hpp>
+
+namespace strata::inline STRATA_ABI::thermal {
+
+using miniapp::UsageError;
+
+void declare(miniapp::Options& options, ThermalSettings& s) {
+  miniapp::declare(options, s.common);
+  options.add("-k,--conductivity", &s.conductivity, "K|BLOCK=K",
+              "conductivity, of all blocks or of one; else 1");
+  options.add("--capacity", &s.capacity, "C|BLOCK=C", "heat capacity of a unit of volume; else 1");
+  options.add("--source", &s.source, "Q|BLOCK=Q", "heat made in a unit of volume and time; else 0");
+  options.add("-b,--dirichlet", &s.dirichlet, "SEL=T",
+              "temperature of the nodes of a set, of all, or of x<=min+2 and the like; later ones win");
+  options.add("--beta", &s.beta, "B", "conductivity K (1 + B T)");
+  options.add("--sink", &s.sink, "S", "heat lost in a unit of volume and time, over T^2");
+  options.add("--initial", &s.initial, "T", "temperature at time 0, or the first guess");
+  options.add("--transient", &s.transient, "DT:STEPS", "steps in time; without it the steady state");
+  options.add("-p,--preconditioner", &s.preconditioner, "NAME", "of the conjugate gradients",
+              {"none", "jacobi", "chebyshev"});
+  options.add("--chebyshev-degree", &s.chebyshev_degree, "N", "of the Chebyshev polynomial");
+  options.add("-e,--tolerance", &s.tolerance, "EPS", "residual over right-hand side; at least 1e-6 in float");
+  options.add("--max-iterations", &s.max_iterations, "N", "of the conjugate gradients");
+  options.add("--newton-tolerance", &s.newton_tolerance, "EPS",
+              "residual over the first one, of Newton's method");
+  options.add("--assembly", &s.assembly, "NAME", "of linear steady problems", {"gather", "atomic", "fused"});
+  options.add("--spmv", &s.spmv, "NAME", "products with the matrix; vendor is cuSPARSE on a GPU",
+              {"strata", "vendor"});
+  options.add("--trials", &s.trials, "N", "assemblies, the fastest of which is reported");
+  options.add("--output-every", &s.output_every, "N", "time steps between two states in the output");
+}
+
+std::vector<GivenTemperature> given_temperatures(const ThermalSettings& settings) {
+  std::vector<GivenTemperature> list;
+  for (const std::string& text : settings.dirichlet) {
+    const auto [selector, value] = fem::split_setting(text);
+    if (selector.empty() || value.empty())
+      throw UsageError("--dirichlet needs SELECTOR=TEMPERATURE, such as top=0 or 'z<=min+2=100', not \"" +
+                       text + "\"");
+    list.push_back({selector, miniapp::to_number(value, "--dirichlet " + text), text});
+  }
+  if (list.empty() && settings.transient.empty())
+    list = {{"z<=min", 0, "z<=min=0"}, {"z>=max", 1, "z>=max=1"}};
+  return list;
+}
+
+TimeSteps time_steps(const ThermalSettings& settings) {
+  if (settings.transient.empty()) return {};
+  const auto parts = miniapp::split(settings.transient, ':');
+  if (parts.size() != 2)
+    throw UsageError("--transient needs a time step and a number of steps, such as 0.1:100, not \"" +
+                     settings.transient + "\"");
+  const TimeSteps steps{miniapp::to_number(parts[0], "--transient"),
+                        miniapp::to_integer(parts[1], "--transient")};
+  if (!(steps.dt > 0) || steps.count < 1)
+    throw UsageError("--transient " + settings.transient +
+                     ": time step and number of steps have to be positive");
+  return steps;
+}
+
+namespace {
+
+// Sets a member of all materials, or of one.
+void set_materials(std::vector<Material>& materials, double Material::*member,
+                   const std::vector<std::string>& texts, const std::string& option,
+                   const std::vector<std::string>& names, const std::vector<std::int64_t>& ids) {
+  for (const std::string& text : texts) {
+    const std::size_t at = text.rfind('=');
+    const double value = miniapp::to_number(at == std::string::npos ? text : text.substr(at + 1), option);
+    if (at == std::string::npos) {
+      for (Material& material : materials) material.*member = value;
+      continue;
+    }
+    const std::string block = text.substr(0, at);
+    auto found = static_cast<std::size_t>(std::find(names.begin(), names.end(), block) - names.begin());
+    for (std::size_t b = 0; found == names.size() && b < ids.size(); ++b)
+      if (std::to_string(ids[b]) == block) found = b;
+    if (found >= materials.size()) {
+      std::string list;
+      for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+      throw UsageError(option + " " + text + ": the mesh has no block \"" + block + "\"; it has " + list);
+    }
+    materials[found].*member = value;
+  }
+}
+
+}  // namespace
+
+Problem problem_of(const ThermalSettings& settings, const std::vector<std::string>& block_names,
+                   const std::vector<std::int64_t>& block_ids) {
+  Problem problem;
+  problem.materials.resize(block_names.size());
+  const auto set = [&](double Material::*member, const std::vector<std::string>& texts, const char* option) {
+    set_materials(problem.materials, member, texts, option, block_names, block_ids);
+  };
+  set(&Material::conductivity, settings.conductivity, "--conductivity");
+  set(&Material::capacity, settings.capacity, "--capacity");
+  set(&Material::source, settings.source, "--source");
+  problem.beta = settings.beta;
+  problem.sink = settings.sink;
+  return problem;
+}
+
+SolveSettings solve_settings_of(const ThermalSettings& settings, bool is_float) {
+  if (!(settings.tolerance > 0) || !(settings.newton_tolerance > 0))
+    throw UsageError("--tolerance and --newton-tolerance have to be positive");
+  if (settings.max_iterations < 1 || settings.trials < 1 || settings.output_every < 1)
+    throw UsageError("--max-iterations, --trials and --output-every are at least 1");
+  if (settings.chebyshev_degree < 0 || settings.chebyshev_degree > 100)
+    throw UsageError("--chebyshev-degree is 0 to 100");
+  SolveSettings solve;
+  if (settings.assembly == "atomic") solve.assembly = Assembly::Atomic;
+  if (settings.assembly == "fused") solve.assembly = Assembly::Fused;
+  if (settings.preconditioner == "none") solve.preconditioner = linear::Preconditioner::None;
+  if (settings.preconditioner == "chebyshev") solve.preconditioner = linear::Preconditioner::Chebyshev;
+  if (settings.spmv == "vendor") solve.backend = linear::Backend::Vendor;
+  solve.chebyshev_degree = static_cast<int>(settings.chebyshev_degree);
+  solve.max_iterations = settings.max_iterations;
+  solve.tolerance = is_float ? std::max(settings.tolerance, 1e-6) : settings.tolerance;
+  solve.newton_tolerance = is_float ? std::max(settings.newton_tolerance, 1e-5) : settings.newton_tolerance;
+  return solve;
+}
+
+}  // namespace strata::inline STRATA_ABI::thermal

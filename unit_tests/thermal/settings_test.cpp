@@ -1,0 +1,73 @@
+#include <gtest/gtest.h>
+
+#include <strata/miniapps/thermal/settings.hpp>
+
+namespace {
+
+using namespace strata;
+using namespace strata::thermal;
+using miniapp::UsageError;
+
+TEST(ThermalSettings, GivenTemperaturesKeepTheirOrder) {
+  ThermalSettings s;
+  s.dirichlet = {"top=0", "z<=min+2=100", "x==3=-1e-3"};
+
+  const auto given = given_temperatures(s);
+
+  ASSERT_EQ(given.size(), 3u);
+  EXPECT_EQ(given[0].selector, "top");
+  EXPECT_EQ(given[1].selector, "z<=min+2");
+  EXPECT_EQ(given[1].value, 100);
+  EXPECT_EQ(given[2].selector, "x==3");
+  EXPECT_EQ(given[2].value, -1e-3);
+}
+
+TEST(ThermalSettings, WithoutThemASteadyProblemIsThatOfASlab) {
+  ThermalSettings s;
+
+  EXPECT_EQ(given_temperatures(s).size(), 2u);
+  s.transient = "0.1:3";
+  EXPECT_EQ(given_temperatures(s).size(), 0u);
+}
+
+TEST(ThermalSettings, BlocksGoByNameOrNumberAndLaterOnesWin) {
+  ThermalSettings s;
+  s.conductivity = {"2", "steel=45", "7=0.5"};
+  s.source = {"steel=3"};
+
+  const Problem p = problem_of(s, {"air", "steel", "wood"}, {1, 2, 7});
+
+  EXPECT_EQ(p.materials[0].conductivity, 2);
+  EXPECT_EQ(p.materials[1].conductivity, 45);
+  EXPECT_EQ(p.materials[2].conductivity, 0.5);
+  EXPECT_EQ(p.materials[0].source, 0);
+  EXPECT_EQ(p.materials[1].source, 3);
+}
+
+TEST(ThermalSettings, WhatMakesNoSenseIsAnErrorThatNamesIt) {
+  const auto refused = [](auto change) {
+    ThermalSettings s;
+    change(s);
+    try {
+      given_temperatures(s);
+      time_steps(s);
+      solve_settings_of(s, false);
+      check(problem_of(s, {"a"}, {1}), 1);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+
+  EXPECT_NE(refused([](auto& s) { s.dirichlet = {"top"}; }).find("--dirichlet"), std::string::npos);
+  EXPECT_NE(refused([](auto& s) { s.dirichlet = {"top=hot"}; }).find("hot"), std::string::npos);
+  EXPECT_NE(refused([](auto& s) { s.transient = "1"; }).find("--transient"), std::string::npos);
+  EXPECT_NE(refused([](auto& s) { s.transient = "-1:4"; }).find("positive"), std::string::npos);
+  EXPECT_NE(refused([](auto& s) { s.conductivity = {"b=1"}; }).find("no block \"b\""), std::string::npos);
+  EXPECT_NE(refused([](auto& s) { s.conductivity = {"-1"}; }).find("positive"), std::string::npos);
+  EXPECT_NE(refused([](auto& s) { s.tolerance = 0; }).find("--tolerance"), std::string::npos);
+  EXPECT_NE(refused([](auto& s) { s.trials = 0; }).find("--trials"), std::string::npos);
+  EXPECT_EQ(refused([](auto&) {}), "");
+}
+
+}  // namespace
