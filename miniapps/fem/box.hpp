@@ -103,7 +103,8 @@ void add_box_sets(Mesh<Arrays>& mesh, const BoxSpec& box) {
 
 }  // namespace detail
 
-/// The mesh of a box in the memory of `device`. MeshError where the distortion is too large, OutOfMemory.
+/// The mesh of a box in the memory of `device`. Waits. MeshError where the distortion is too large,
+/// OutOfMemory.
 template <class Arrays>
 Mesh<Arrays> make_box(const BoxSpec& box, const typename Arrays::device_type& device = {}) {
   check(box);
@@ -125,6 +126,7 @@ Mesh<Arrays> make_box(const BoxSpec& box, const typename Arrays::device_type& de
       fail_distorted_box(box, least);
   detail::add_box_sets(mesh, box);
   build_node_corners(mesh);
+  wait(device);
   return mesh;
 }
 

@@ -33,6 +33,7 @@ NodeList<Arrays> list_marked(const char* label, const Marks& marks,
   parallel_reduce("count marked", on(device), marks.extent(0), with(CountMarked{}, marks), Sum(count));
   const NodeList<Arrays> list = create<NodeList<Arrays>>(label, count, uninitialized, on(device));
   parallel_scan("list marked", on(device), marks.extent(0), with(ListMarked{}, marks, list), sum_of<index_t>);
+  wait(device);
   return list;
 }
 

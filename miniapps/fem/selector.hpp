@@ -181,6 +181,7 @@ DeviceSideSet<Arrays> select_faces(const Mesh<Arrays>& mesh, const std::string& 
   faces.faces = create<decltype(faces.faces)>(selector.c_str(), count, uninitialized, where);
   parallel_for("split face numbers", where, count,
                with(detail::SplitFaceNumbers{}, list, faces.elements, faces.faces));
+  wait(mesh.device);
   return faces;
 }
 

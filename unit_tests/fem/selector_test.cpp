@@ -97,6 +97,27 @@ TYPED_TEST(Selector, NamesTheNodesOfSideSetsAndNodeSets) {
   EXPECT_EQ(list_of(select_nodes(mesh, "12")), list_of(select_nodes(mesh, "rim")));
 }
 
+TYPED_TEST(Selector, HasDoneItsWorkWhenItReturns) {
+  using D = TypeParam;
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    const auto mesh = make_box<PlainArrays<D>>(parse_box("box:30x30x30"));
+    const auto nodes = select_nodes(mesh, "x_max");
+    const auto faces = select_faces(mesh, "x>=max");
+    // A queue that knows nothing of the default one.
+    const Queue<D> other{D{}};
+    const auto mirror = create_mirror(nodes);
+    const auto elements = create_mirror(faces.elements);
+    deep_copy(other, mirror, nodes);
+    deep_copy(other, elements, faces.elements);
+    other.wait();
+
+    ASSERT_EQ(mirror.extent(0), 31 * 31);
+    for (index_t k = 0; k < 31 * 31; ++k) ASSERT_EQ(mirror(k), 31 * k + 30);
+    ASSERT_EQ(elements.extent(0), 30 * 30);
+    for (index_t k = 0; k < 30 * 30; ++k) ASSERT_EQ(elements(k), 30 * k + 29);
+  }
+}
+
 TYPED_TEST(Selector, TakesTheNameOfASetBeforeAllAndComparisons) {
   using Arrays = PlainArrays<TypeParam>;
   Mesh<Arrays> mesh = this->box();
