@@ -4,8 +4,8 @@
 //
 // One way to write a kernel, one way to launch it: where it runs and how data gets there is said by `where`.
 // Here: plain views on one device. `in` hands the kernel a read-only view (ReadOnlyAccess): nothing in the
-// launch writes what it reads, so that a GPU may load ahead of stores. `out` and `inout` hand it a mutable
-// one. A work item touches its own row (left-most index) of what it writes.
+// launch writes what it reads, so that a GPU may load numbers ahead of stores. `out` and `inout` hand it a
+// mutable one. A work item touches its own row (left-most index) of what it writes.
 //
 // A kernel that cannot be called with an index may be a factory: called with the views it returns a functor,
 // as the Kokkos Array paper writes them. Ordering and errors are those of parallel_for and parallel_reduce.
@@ -59,7 +59,9 @@ inline constexpr bool is_access_v<DeclaredAccess<Mode, V>> = true;
 
 template <class V>
 auto view_for_reading(const V& view) {
-  if constexpr (std::is_same_v<typename V::access_type, DefaultAccess>) return read_only(view);
+  using Access = typename V::access_type;
+  if constexpr (std::is_same_v<Access, DefaultAccess> || std::is_same_v<Access, Unmanaged<DefaultAccess>>)
+    return read_only(view);
   else return view;
 }
 template <AccessMode Mode, class V>

@@ -20,8 +20,8 @@ struct DefaultAccess {
   }
 };
 
-/// Reads only, by value, through a GPU's read-only cache where there is one. The data must not change while a
-/// kernel reads it.
+/// Reads only, by value, through a GPU's read-only cache where there is one and the element is a number (and
+/// no bool). The data must not change while a kernel reads it.
 struct ReadOnlyAccess {
   /// What an element access returns, and how it is made of the address of the element.
   template <class T>
@@ -29,7 +29,7 @@ struct ReadOnlyAccess {
   template <class T>
   STRATA_FUNCTION static constexpr std::remove_const_t<T> at(T* address) {
 #if defined(__CUDA_ARCH__)
-    if constexpr (std::is_arithmetic_v<T>) return __ldg(address);
+    if constexpr (requires { __ldg(address); }) return __ldg(address);
 #endif
     return *address;
   }

@@ -26,7 +26,7 @@
 #include <strata/core/config.hpp>
 #include <strata/devices/atomic_operations.hpp>
 #if defined(__CUDA_ARCH__)
-#include <strata/devices/cuda/atomic.hpp>
+#include <strata/devices/cuda_atomic.hpp>
 #else
 #include <strata/devices/host_atomic.hpp>
 #endif

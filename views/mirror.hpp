@@ -26,7 +26,8 @@ template <AnyView V>
 }
 
 /// The array itself where the host can touch it, else a new mirror: saves memory and copies. deep_copy
-/// between an array and its alias does nothing.
+/// between an array and its alias does nothing. Does not wait: kernels may still write a managed or pinned
+/// array.
 template <AnyView V>
 [[nodiscard]] typename V::HostMirror create_mirror_view(const V& view) requires(
     !std::is_const_v<typename V::element_type>) {
@@ -36,13 +37,18 @@ template <AnyView V>
   else return create_mirror(view);
 }
 
-/// create_mirror_view, with the elements copied.
+/// create_mirror_view, with the elements as the work on the device's default queue leaves them. Waits.
 template <AnyView V>
 [[nodiscard]] typename V::HostMirror create_mirror_and_copy(const V& view) requires(
     !std::is_const_v<typename V::element_type>) {
+  using Family = typename detail::FamilyOf<typename V::memory_space>::type;
   const auto mirror = create_mirror_view(view);
-  if constexpr (!aliases_host<V>)
+  if constexpr (!aliases_host<V>) {
     if (view) deep_copy(mirror, view);
+  } else if constexpr (!Family::host_accessible) {  // a device writes it, later than the host sees it
+    const detail::Allocation* const record = view.allocation().get();
+    wait(typename V::device_type(record != nullptr ? record->space.instance : 0));
+  }
   return mirror;
 }
 

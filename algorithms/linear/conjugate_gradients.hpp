@@ -17,11 +17,14 @@
 // time.
 #pragma once
 
+#include <string>
+
 #include <strata/algorithms/linear/cg_kernels.hpp>
 #include <strata/algorithms/linear/chebyshev.hpp>
 #include <strata/algorithms/linear/place.hpp>
 #include <strata/algorithms/linear/spmv.hpp>
 #include <strata/algorithms/linear/vectors.hpp>
+#include <strata/core/error.hpp>
 #include <strata/devices/graph.hpp>
 #include <strata/views/create.hpp>
 #include <strata/views/deep_copy.hpp>
@@ -46,8 +49,8 @@ struct CgOptions {
   int check_every = 0;
   Preconditioner preconditioner = Preconditioner::Jacobi;
   int chebyshev_degree = 3;  ///< of the polynomial: products with A in each iteration besides the one
-  double chebyshev_ratio =
-      30;  ///< the part of the eigenvalues that it works on is [greatest / ratio, greatest]
+  /// The part of the eigenvalues that it works on is [greatest / ratio, greatest]; more than 1.
+  double chebyshev_ratio = 30;
   Backend backend = Backend::Strata;  ///< of the products with A
   /// Whether the iterations between two looks are recorded once and replayed as a graph: nobody else may use
   /// the queue meanwhile, so give the solve one of its own.
@@ -95,7 +98,7 @@ class ConjugateGradients {
                 "strata: ConjugateGradients: the elements are float or double");
 
   /// A solver for `matrix`, with its workspace on the matrix's device instance. ShapeMismatch unless the
-  /// matrix is square; OutOfMemory.
+  /// matrix is square; SettingError for options that make no polynomial; OutOfMemory.
   explicit ConjugateGradients(const Matrix& matrix, const CgOptions& options = {})
       : matrix_(matrix), options_(options) {
     if (matrix.rows() != matrix.columns()) {
@@ -226,7 +229,13 @@ class ConjugateGradients {
 
   // The workspace that only the polynomial needs.
   void prepare() {
-    if (options_.preconditioner != Preconditioner::Chebyshev || z_) return;
+    if (options_.preconditioner != Preconditioner::Chebyshev) return;
+    if (!(options_.chebyshev_ratio > 1) || options_.chebyshev_degree < 0)
+      throw SettingError(
+          "conjugate gradients: the Chebyshev polynomial needs a ratio of more than 1 and a degree of "
+          "0 or more, not " +
+          std::to_string(options_.chebyshev_ratio) + " and " + std::to_string(options_.chebyshev_degree));
+    if (z_) return;
     const auto place = on(strata::detail::device_of(matrix_.values()));
     z_ = create<vector_type>("CG z", matrix_.rows(), place);
     s_ = create<vector_type>("CG Chebyshev step", matrix_.rows(), place);

@@ -99,4 +99,15 @@ TYPED_TEST(LinearChebyshev, ASolverOfTheDiagonalMayChangeToThePolynomial) {
   EXPECT_TRUE(result);
 }
 
+TYPED_TEST(LinearChebyshev, RefusesARatioAndADegreeThatMakeNoPolynomial) {
+  using D = TypeParam;
+  const auto a = on_device<double, D>(poisson<double>(4, 4));
+  CgOptions ratio = this->template options<double>(3, 1e-8), degree = ratio;
+  ratio.chebyshev_ratio = 1;
+  degree.chebyshev_degree = -1;
+
+  EXPECT_THROW(linear::ConjugateGradients(a, ratio), SettingError);
+  EXPECT_THROW(linear::ConjugateGradients(a, degree), SettingError);
+}
+
 }  // namespace
