@@ -78,6 +78,9 @@ std::vector<ConfigValue> read_config_file(const std::string& path) {
   } catch (const Json::exception& error) {
     throw UsageError(path + ": no JSON: " + error.what());
   }
+  // A report has its parameters as a member.
+  if (json.is_object() && json.contains("parameters") && json["parameters"].is_object())
+    json = Json(json["parameters"]);
   if (!json.is_object())
     throw UsageError(path + ": parameters are an object, {\"mesh\": \"box:8x8x8\", ...}");
   std::vector<ConfigValue> values;

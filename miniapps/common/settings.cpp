@@ -21,6 +21,15 @@ void declare(Options& options, CommonSettings& s) {
   options.add_flag("-q,--quiet", s.quiet, "no progress, only the report");
 }
 
+int refinements_of(const CommonSettings& settings) {
+  constexpr index_t most = 9;  // 8^9 elements of one
+  if (settings.refine < 0 || settings.refine > most)
+    throw UsageError("--refine " + std::to_string(settings.refine) +
+                     ": every refinement makes eight elements of one; 0 to " + std::to_string(most) +
+                     " of them are possible");
+  return static_cast<int>(settings.refine);
+}
+
 std::string path_with(const std::string& path, const std::string& device) {
   if (path.empty()) return path;
   std::filesystem::path parts(path);

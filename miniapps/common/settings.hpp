@@ -23,6 +23,9 @@ struct CommonSettings {
 /// Declares them.
 void declare(Options& options, CommonSettings& settings);
 
+/// The number of refinements; UsageError where no mesh could bear so many.
+int refinements_of(const CommonSettings& settings);
+
 /// "part.vtu" and "Cuda:1" make "part.Cuda-1.vtu": the file of one device among several. An empty path stays
 /// empty.
 std::string path_with(const std::string& path, const std::string& device);

@@ -59,7 +59,7 @@ int run(int argc, char** argv) {
   choose_sample(settings);
   static_cast<void>(parameters_of(settings));  // says what is wrong before anything is done
   const std::string parameters = options.to_json();
-  if (!settings.common.quiet) std::printf("%s\n", parameters.c_str());
+  if (!settings.common.quiet && settings.common.sweep.empty()) std::printf("%s\n", parameters.c_str());
 
   miniapp::Report report("strata-dynamics", parameters);
   const auto devices = miniapp::chosen_devices(settings.common.device);
@@ -85,8 +85,11 @@ int main(int argc, char** argv) {
   try {
     const strata::Runtime runtime(argc, argv);  // takes the --strata-... options
     return strata::dynamics::run(argc, argv);
-  } catch (const std::exception& error) {
+  } catch (const strata::miniapp::UsageError& error) {
     std::fprintf(stderr, "strata-dynamics: %s\n", error.what());
     return 2;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "strata-dynamics: %s\n", error.what());
+    return 1;
   }
 }

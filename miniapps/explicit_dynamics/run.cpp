@@ -92,7 +92,7 @@ class Run {
       const double seconds = now_seconds() - begin;
       report_.add_phase("steps", seconds);
       step += piece;
-      if (seconds < 0.2) piece_ *= 2;
+      if (piece == piece_ && seconds < 0.2 && piece_ < longest_piece) piece_ *= 2;
       if (progress_.due(step)) progress_.show(step, progress_text(s_));
     }
     return step;
@@ -107,6 +107,7 @@ class Run {
   Output output_;
   miniapp::Progress progress_;
   std::string description_, checkpoint_file_;
+  static constexpr index_t longest_piece = index_t{1} << 20;
   index_t piece_ = 16;
 };
 
@@ -134,7 +135,7 @@ miniapp::RunReport run_problem(const MakeSimulation& make, const DynamicsSetting
   const Parameters parameters = parameters_of(settings);
   const double begin = now_seconds();
   const auto s =
-      make(settings.common.mesh, static_cast<int>(settings.common.refine), settings.common.type, parameters);
+      make(settings.common.mesh, miniapp::refinements_of(settings.common), settings.common.type, parameters);
   RunReport report = begin_report(*s, settings);
   report.add_phase("mesh and fields", now_seconds() - begin);
 

@@ -1,10 +1,10 @@
 // strata-thermal: heat conduction on meshes of hexahedra; README.md has the problem and the method.
 //
-//   strata-thermal                                                     the box of the paper
-//   strata-thermal --mesh part.msh --conductivity 200 --dirichlet 'base=80' --dirichlet 'z>=max=20' --output
-//   part.vtu strata-thermal --mesh part.msh --initial 20 --dirichlet base=80 --transient 0.5:100 --output
-//   part.vtu strata-thermal --device all --verify                               the tests of the method on
-//   every device strata-thermal --device cuda --sweep 1000:4000000                  a line for each size
+//   strata-thermal                                                      the box of the paper
+//   strata-thermal -m part.msh -k 200 -b 'base=80' -b 'z>=max=20' -o part.vtu
+//   strata-thermal -m part.msh --initial 20 -b base=80 --transient 0.5:100 -o part.pvd
+//   strata-thermal --device all --verify                                the tests of the method
+//   strata-thermal --device cuda --sweep 1000:4000000                   a line for each size
 #include <cstdio>
 #include <exception>
 
@@ -51,7 +51,9 @@ int run(int argc, char** argv) {
   miniapp::Options options("strata-thermal", "Heat conduction on meshes of hexahedra, on any device.");
   declare(options, settings);
   if (!options.parse(argc, argv)) return 0;
-  miniapp::Report all(options.program(), options.to_json());
+  const std::string parameters = options.to_json();
+  if (!settings.common.quiet && settings.common.sweep.empty()) std::printf("%s\n", parameters.c_str());
+  miniapp::Report all(options.program(), parameters);
   const auto devices = miniapp::chosen_devices(settings.common.device);
   if (!settings.common.sweep.empty()) {
     sweep(settings, devices, all);

@@ -146,7 +146,7 @@ void run_problem(const Device& device, const ThermalSettings& settings, miniapp:
 
   fem::Mesh<Arrays> mesh;
   report.timed("mesh", [&] {
-    mesh = fem::load_mesh<Arrays>(settings.common.mesh, static_cast<int>(settings.common.refine), device);
+    mesh = fem::load_mesh<Arrays>(settings.common.mesh, miniapp::refinements_of(settings.common), device);
     wait(device);
   });
   report.mesh = {mesh.source, mesh.node_count(), mesh.element_count(), settings.common.refine};

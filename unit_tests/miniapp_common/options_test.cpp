@@ -118,6 +118,25 @@ TEST(Options, TheEchoIsAFileThatGivesTheSameParameters) {
   EXPECT_TRUE(read.quiet);
 }
 
+TEST(Options, AReportIsAFileOfItsParameters) {
+  const ConfigFile file(R"({"schema": 1, "parameters": {"steps": 11}, "runs": []})");
+  Values v;
+
+  parse(v, {"--config", file.path()});
+
+  EXPECT_EQ(v.steps, 11);
+}
+
+TEST(Options, RefinementsThatNoMeshCouldBearAreRefused) {
+  CommonSettings settings;
+  settings.refine = 3;
+  EXPECT_EQ(refinements_of(settings), 3);
+  for (const index_t times : {index_t{-1}, index_t{10}, index_t{1} << 32}) {
+    settings.refine = times;
+    EXPECT_THROW(refinements_of(settings), UsageError);
+  }
+}
+
 TEST(Options, TheCommandLineWinsOverTheFile) {
   const ConfigFile file(R"({"comment": "of mine", "steps": 11, "conductivity": 4, "fix": "a=1"})");
   Values v;
