@@ -32,8 +32,8 @@
 #define STRATA_INDEPENDENT_ITEMS
 #endif
 
-// For loops of at most 8 rounds.
-#if defined(__GNUC__) && !defined(__clang__)
+// For loops of at most 8 rounds. nvcc warns of the pragma.
+#if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
 #define STRATA_UNROLL_8 _Pragma("GCC unroll 8")
 #else
 #define STRATA_UNROLL_8
