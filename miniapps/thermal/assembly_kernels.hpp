@@ -20,7 +20,7 @@ struct ElementArrays {
   Nodes nodes;              // (element, corner)
   Coordinates coordinates;  // (node, direction)
   Blocks blocks;            // (element)
-  Materials materials;      // (block, MaterialColumn)
+  Materials materials;      // (block, column)
   Field temperature, old;   // (node)
 };
 

@@ -21,13 +21,9 @@
 
 namespace strata::inline STRATA_ABI::thermal {
 
-/// Columns of the table of materials, a row for each block of the mesh.
-enum MaterialColumn : int {
-  conductivity_column,  ///< k0, > 0
-  capacity_column,      ///< c, heat capacity of a unit of volume
-  source_column,        ///< Q, heat made in a unit of volume and time
-  material_columns
-};
+/// Columns of the table of materials, a row for each block of the mesh: k0 > 0; c, the heat capacity of a
+/// unit of volume; Q, heat made in a unit of volume and time.
+inline constexpr int conductivity_column = 0, capacity_column = 1, source_column = 2, material_columns = 3;
 
 /// What is the same for all elements.
 template <class T>

@@ -52,7 +52,7 @@ class AbaqusReader {
   }
 
  private:
-  enum class Data { none, nodes, elements, node_set, element_set, surface, instance };
+  enum class Data { None, Nodes, Elements, NodeSet, ElementSet, Surface, Instance };
   struct Element {
     std::int64_t id;
     std::array<std::int64_t, 8> nodes;
@@ -80,27 +80,27 @@ class AbaqusReader {
           equals == std::string_view::npos ? "" : trimmed(words[k].substr(equals + 1));
       parameters_[lower_case(trimmed(words[k].substr(0, equals)))] = unquoted(value);
     }
-    data_ = Data::none;
+    data_ = Data::None;
     if (keyword == "node") {
-      data_ = Data::nodes;
+      data_ = Data::Nodes;
       set_ = parameters_["nset"];
     } else if (keyword == "element") {
       begin_elements();
     } else if (keyword == "nset") {
-      data_ = Data::node_set;
+      data_ = Data::NodeSet;
       set_ = parameters_["nset"];
     } else if (keyword == "elset") {
-      data_ = Data::element_set;
+      data_ = Data::ElementSet;
       set_ = parameters_["elset"];
     } else if (keyword == "surface") {
       const std::string type = lower_case(parameters_["type"]);
       set_ = parameters_["name"];
-      if (type.empty() || type == "element") data_ = Data::surface;
+      if (type.empty() || type == "element") data_ = Data::Surface;
     } else if (keyword == "solid section") {
       if (!parameters_["elset"].empty()) sections_.push_back(parameters_["elset"]);
     } else if (keyword == "instance") {
       if (++instances_ > 1) fail("a second instance is not supported; save the mesh as one part");
-      data_ = Data::instance;
+      data_ = Data::Instance;
     } else if (keyword == "part") {
       if (++parts_ > 1) fail("a second part is not supported; save the mesh as one part");
     } else if (keyword == "include") {
@@ -122,7 +122,7 @@ class AbaqusReader {
   void begin_elements() {
     const std::string type = lower_case(parameters_["type"]);
     set_ = parameters_["elset"];
-    data_ = Data::elements;
+    data_ = Data::Elements;
     const auto one_of = [&](std::initializer_list<std::string_view> names) {
       for (const std::string_view name : names) {
         if (type == name) return true;
@@ -137,7 +137,7 @@ class AbaqusReader {
     } else if (one_of(
                    {"t3d2", "b31", "cps3", "s3", "s3r", "m3d3", "sfm3d3", "r3d3", "cpe3", "stri3", "mass"})) {
       builder_.leave_out("groups of elements of type " + type);
-      data_ = Data::none;
+      data_ = Data::None;
     } else {
       fail("elements of type " + quoted(type) +
            " are not supported, only eight-node hexahedra (C3D8); mesh the part with them");
@@ -147,24 +147,24 @@ class AbaqusReader {
   void read_data(std::string_view line) {
     const Words words = split(line);
     switch (data_) {
-      case Data::none:
+      case Data::None:
         break;
-      case Data::nodes:
+      case Data::Nodes:
         read_node(words);
         break;
-      case Data::elements:
+      case Data::Elements:
         read_element(words);
         break;
-      case Data::node_set:
+      case Data::NodeSet:
         read_members(words, node_sets_[set_]);
         break;
-      case Data::element_set:
+      case Data::ElementSet:
         read_members(words, element_sets_[set_]);
         break;
-      case Data::surface:
+      case Data::Surface:
         read_surface(words);
         break;
-      case Data::instance:
+      case Data::Instance:
         fail("an instance that is moved or turned is not supported; save the mesh in its place");
     }
   }
@@ -238,7 +238,7 @@ class AbaqusReader {
         members.push_back({id, at_});
         continue;
       }
-      const Sets& sets = data_ == Data::node_set ? node_sets_ : element_sets_;
+      const Sets& sets = data_ == Data::NodeSet ? node_sets_ : element_sets_;
       const auto other = sets.find(unquoted(word));
       if (other == sets.end()) fail("the set " + quoted(word) + " is not known here; define it before");
       if (members.size() + other->second.size() > text_.content().size())
@@ -345,7 +345,7 @@ class AbaqusReader {
   MeshText& text_;
   MeshBuilder builder_;
   std::size_t at_ = 0;  // where the line begins
-  Data data_ = Data::none;
+  Data data_ = Data::None;
   std::map<std::string, std::string> parameters_;
   std::string set_;
   std::size_t corners_ = 8;

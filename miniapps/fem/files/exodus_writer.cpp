@@ -115,12 +115,12 @@ class ExodusFormat : public ResultFormat {
   void add_integers(const std::string& name, const std::string& dimension, Integers values,
                     NetcdfWriter::Texts texts = {}) {
     file_.add(
-        name, Type::integer, {dimension}, [values] { return NetcdfBytes::integers(values); },
+        name, Type::Integer, {dimension}, [values] { return NetcdfBytes::integers(values); },
         std::move(texts));
   }
 
   void add_names(const std::string& name, const std::string& dimension, std::vector<std::string> values) {
-    file_.add(name, Type::characters, {dimension, "len_name"},
+    file_.add(name, Type::Characters, {dimension, "len_name"},
               [values] { return NetcdfBytes::strings(values, name_length); });
   }
 
@@ -137,7 +137,7 @@ class ExodusFormat : public ResultFormat {
   void add_mesh() {
     for (std::size_t axis = 0; axis < 3; ++axis) {
       file_.add(
-          std::string("coord") + "xyz" [axis], Type::number, { "num_nodes" },
+          std::string("coord") + "xyz" [axis], Type::Number, { "num_nodes" },
           [this, axis] {
             return NetcdfBytes::numbers(mesh_.coordinates[0].data(), mesh_.coordinates.size(), axis, 3);
           });
@@ -168,7 +168,7 @@ class ExodusFormat : public ResultFormat {
         }
         return NetcdfBytes::integers(corners);
       };
-      file_.add("connect" + place, Type::integer, {"num_el_in_blk" + place, "num_nod_per_el" + place}, nodes,
+      file_.add("connect" + place, Type::Integer, {"num_el_in_blk" + place, "num_nod_per_el" + place}, nodes,
                 {{"elem_type", "HEX8"}});
     }
   }
@@ -231,7 +231,7 @@ class ExodusFormat : public ResultFormat {
     if (of_elements.empty()) return;
     file_.add_dimension("num_elem_var", static_cast<std::int64_t>(of_elements.size()));
     add_names("name_elem_var", "num_elem_var", of_elements);
-    file_.add("elem_var_tab", Type::integer, {"num_el_blk", "num_elem_var"},
+    file_.add("elem_var_tab", Type::Integer, {"num_el_blk", "num_elem_var"},
               [this, variables = of_elements.size()] {
                 Integers table;
                 for (const Integers& elements : block_elements_)

@@ -83,7 +83,7 @@ class LegacyVtkReader {
   }
 
  private:
-  enum class Of { file, nodes, cells };
+  enum class Of { File, Nodes, Cells };
 
   void read_header() {
     text_.line();  // # vtk DataFile Version
@@ -111,10 +111,10 @@ class LegacyVtkReader {
     } else if (section == "cell_types") {
       read_cell_types();
     } else if (section == "cell_data") {
-      of_ = Of::cells;
+      of_ = Of::Cells;
       of_count_ = text_.integer("the number of cells");
     } else if (section == "point_data") {
-      of_ = Of::nodes;
+      of_ = Of::Nodes;
       of_count_ = text_.integer("the number of nodes");
     } else if (section == "field") {
       read_field();
@@ -325,8 +325,8 @@ class LegacyVtkReader {
   }
 
   static bool is_wanted(const std::string& name, Of of) {
-    if (of == Of::nodes) return name.starts_with("node_set:");
-    return of == Of::cells && (name == "block" || name == "side_set" || name == "gmsh:physical" ||
+    if (of == Of::Nodes) return name.starts_with("node_set:");
+    return of == Of::Cells && (name == "block" || name == "side_set" || name == "gmsh:physical" ||
                                name == "CellEntityIds" || name == "medit:ref");
   }
 
@@ -337,7 +337,7 @@ class LegacyVtkReader {
       return;
     }
     expect_values(tuples, type, "values");
-    auto& values = (of_ == Of::cells ? cell_arrays_ : node_arrays_)[name];
+    auto& values = (of_ == Of::Cells ? cell_arrays_ : node_arrays_)[name];
     values.clear();
     for (std::int64_t k = 0; k < tuples; ++k) {
       if (!type.is_float) {
@@ -422,7 +422,7 @@ class LegacyVtkReader {
   std::vector<std::int64_t> connectivity_;
   std::vector<std::size_t> places_;  // in the file, of each entry of connectivity_
   std::vector<std::int64_t> types_;
-  Of of_ = Of::file;
+  Of of_ = Of::File;
   std::int64_t of_count_ = 0;
   std::map<std::string, std::vector<std::int64_t>> cell_arrays_;
   std::map<std::string, std::vector<std::int64_t>> node_arrays_;

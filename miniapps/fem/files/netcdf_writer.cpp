@@ -29,7 +29,7 @@ void put_name(std::string& bytes, const std::string& name) {
 
 void put_text(std::string& bytes, const std::string& name, const std::string& text) {
   put_name(bytes, name);
-  put_integer(bytes, static_cast<int>(NetcdfWriter::Type::characters));
+  put_integer(bytes, static_cast<int>(NetcdfWriter::Type::Characters));
   put_name(bytes, text);
 }
 
@@ -98,7 +98,7 @@ std::size_t NetcdfWriter::place(const std::string& dimension) const {
 }
 
 std::uint64_t NetcdfWriter::bytes_of(const std::vector<std::string>& dimensions, Type type) const {
-  std::uint64_t bytes = type == Type::characters ? 1 : type == Type::integer ? 4 : 8;
+  std::uint64_t bytes = type == Type::Characters ? 1 : type == Type::Integer ? 4 : 8;
   for (const std::string& name : dimensions)
     bytes *= static_cast<std::uint64_t>(dimensions_[place(name)].second);
   return (bytes + 3) / 4 * 4;
@@ -112,8 +112,8 @@ void NetcdfWriter::add(const std::string& name, Type type, std::vector<std::stri
 }
 
 void NetcdfWriter::add_record(const std::string& name, std::vector<std::string> dimensions) {
-  const std::uint64_t bytes = bytes_of(dimensions, Type::number);
-  variables_.push_back({name, Type::number, std::move(dimensions), nullptr, {}, true, bytes});
+  const std::uint64_t bytes = bytes_of(dimensions, Type::Number);
+  variables_.push_back({name, Type::Number, std::move(dimensions), nullptr, {}, true, bytes});
 }
 
 std::string NetcdfWriter::header(std::uint64_t data_begin) const {

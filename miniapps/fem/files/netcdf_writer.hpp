@@ -30,7 +30,7 @@ class NetcdfBytes {
 
 class NetcdfWriter {
  public:
-  enum class Type { characters = 2, integer = 4, number = 6 };
+  enum class Type { Characters = 2, Integer = 4, Number = 6 };
   using Texts = std::vector<std::pair<std::string, std::string>>;
 
   void add_attribute(const std::string& name, const std::string& text);

@@ -121,6 +121,7 @@ struct ResultWriter::Implementation {
     return format_->finish();
   }
 
+ private:
   std::string path_;
   HostMesh mesh_;
   std::unique_ptr<detail::ResultFormat> format_;
