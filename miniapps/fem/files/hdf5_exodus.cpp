@@ -94,20 +94,20 @@ class Copy {
       values *= lengths_[dimension];
     }
     if (type == NC_CHAR) {
-      writer_.add(name, NetcdfWriter::Type::characters, names, [this, variable, values] {
+      writer_.add(name, NetcdfWriter::Type::Characters, names, [this, variable, values] {
         std::string text(values, '\0');
         check(nc_get_var_text(file_, variable, text.data()));
         return text;
       });
     } else if (type == NC_FLOAT || type == NC_DOUBLE) {
-      writer_.add(name, NetcdfWriter::Type::number, names, [this, variable, values] {
+      writer_.add(name, NetcdfWriter::Type::Number, names, [this, variable, values] {
         std::vector<double> numbers(values);
         check(nc_get_var_double(file_, variable, numbers.data()));
         return NetcdfBytes::numbers(numbers.data(), values, 0, 1);
       });
     } else if (type != NC_STRING && type <= NC_UINT64) {
       writer_.add(
-          name, NetcdfWriter::Type::integer, names,
+          name, NetcdfWriter::Type::Integer, names,
           [this, variable, values] { return integers(variable, values); }, element_type(variable));
     }
   }
