@@ -309,15 +309,24 @@ struct CudaReduce {
     index_t count = gridDim.x, unit = base >> log2_unit;
     const index_t warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;
     const index_t lane = threadIdx.x % warp_lanes;
+    // A warp loads several groups before it joins the first: a load takes longer than a join.
+    constexpr int batch = sizeof(T) <= 16 ? 4 : 1;
     // Ranges that begin below zero end with two nodes, -1 and 0, which have no common parent.
     while (count > 1 && !(count == 2 && unit == -1)) {
       const index_t first_group = unit >> 5, last_group = ((unit + count - 1) >> 5) + 1;
-      for (index_t group = first_group + warp; group < last_group; group += warps) {
-        const index_t k = group * warp_lanes + lane - unit;
-        T value;
-        if (k >= 0 && k < count) value = from[k];
-        join_nodes(value, group * warp_lanes, warp_lanes, reducer, Holds{*this, log2_unit});
-        if (lane == 0) to[group - first_group] = value;
+      for (index_t group = first_group + warp; group < last_group; group += batch * warps) {
+        T value[batch];
+#pragma unroll
+        for (int b = 0; b < batch; ++b) {
+          const index_t k = (group + b * warps) * warp_lanes + lane - unit;
+          if (k >= 0 && k < count) value[b] = from[k];
+        }
+#pragma unroll
+        for (int b = 0; b < batch; ++b) {
+          const index_t own = group + b * warps;
+          join_nodes(value[b], own * warp_lanes, warp_lanes, reducer, Holds{*this, log2_unit});
+          if (lane == 0 && own < last_group) to[own - first_group] = value[b];
+        }
       }
       __syncthreads();
       T* const previous = from;

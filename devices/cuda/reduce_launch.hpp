@@ -33,7 +33,8 @@ class CudaReduceLaunch {
   CudaReduceLaunch(const CudaQueue& queue, const Nodes& nodes, index_t count, bool clusters)
       : first_(nodes.first), last_(nodes.last) {
     // Few nodes: a warp each, in one block, or, as one multiprocessor is slow to read much, in a cluster.
-    // More: full blocks, as many as the device can hold or more, a warp taking 2^k nodes.
+    // More: full blocks, a warp taking 2^k nodes, at least ten times as many as the device holds at a time:
+    // with few the last ones leave most of it idle.
     while (!in_one_group(log2_warps_) && log2_warps_ < Work::log2_most_warps) ++log2_warps_;
     const bool one_block = in_one_group(log2_warps_);
     if (!one_block && clusters && Work::log2_cluster > 0 &&
@@ -43,7 +44,7 @@ class CudaReduceLaunch {
       while (!in_one_group(log2_nodes_ + log2_warps_ + Work::log2_cluster))
         ++(log2_warps_ < Work::log2_most_warps ? log2_warps_ : log2_nodes_);
     } else if (!one_block) {
-      const index_t wanted = 12 * static_cast<index_t>(cuda_multiprocessors(queue));
+      const index_t wanted = 32 * static_cast<index_t>(cuda_multiprocessors(queue));
       while (log2_nodes_ < 10 && (count >> (log2_nodes_ + log2_warps_)) > wanted) ++log2_nodes_;
     }
     const int log2_block = log2_nodes_ + log2_warps_;
