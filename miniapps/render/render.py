@@ -14,7 +14,10 @@ import re
 import sys
 import xml.etree.ElementTree as xml
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError:
+    sys.exit("render.py: needs NumPy (Debian: python3-numpy; elsewhere: pip install numpy)")
 
 # Corners of the faces of a hexahedron, normals outwards.
 FACES = np.array([[0, 1, 5, 4], [1, 2, 6, 5], [2, 3, 7, 6], [3, 0, 4, 7], [0, 3, 2, 1], [4, 5, 6, 7]])
@@ -84,12 +87,22 @@ def read_vtk(path):
 
 
 def read(path):
-    if path.suffix == ".pvd":
-        files = re.findall(r'file="([^"]+)"', path.read_text())
-        if not files:
-            sys.exit(f"{path}: lists no file")
-        return read_vtu(path.parent / files[-1])
-    return read_vtk(path) if path.suffix == ".vtk" else read_vtu(path)
+    if path.suffix not in (".vtu", ".pvd", ".vtk"):
+        sys.exit(f"{path}: only .vtu, .pvd and .vtk files are drawn; the mini-apps write one with --output NAME.vtu")
+    try:
+        if path.suffix == ".pvd":
+            files = re.findall(r'file="([^"]+)"', path.read_text())
+            if not files:
+                sys.exit(f"{path}: lists no file. Did the run end before its first output?")
+            path = path.parent / files[-1]
+        part = read_vtk(path) if path.suffix == ".vtk" else read_vtu(path)
+        if len(part.elements) == 0 or part.elements.max() >= len(part.nodes):
+            raise ValueError(f"{len(part.elements)} hexahedra over {len(part.nodes)} nodes")
+        return part
+    except OSError as error:
+        sys.exit(f"{path}: {error.strerror}. The mini-apps write such a file with --output NAME.vtu")
+    except (ValueError, LookupError, AttributeError, TypeError, xml.ParseError) as error:
+        sys.exit(f"{path}: is damaged, or no file of the mini-apps ({error}). Write it again with --output NAME.vtu")
 
 
 def chosen_field(part, name):
@@ -100,9 +113,11 @@ def chosen_field(part, name):
         rest = [key for key in [*part.of_nodes, *part.of_elements] if key not in ("node", "element", "block")]
         name = (rest + [key for key in ("block", "element") if key in fields] + [None])[0]
     if name not in fields:
-        sys.exit(f"there is no field {name}; there are: {', '.join(fields) or 'none'}")
-    values = np.asarray(fields[name], float)
-    return name, values if values.ndim == 1 else np.linalg.norm(values, axis=1), name in part.of_nodes
+        sys.exit(f"there is no field {name}: choose with --field one of {', '.join(fields) or '(the file has none)'}")
+    values, of_nodes = np.asarray(fields[name], float), name in part.of_nodes
+    if values.ndim > 1:
+        name, values = f"|{name}|", np.linalg.norm(values, axis=1)
+    return name, values, of_nodes
 
 
 def warped(part, option):
@@ -111,27 +126,31 @@ def warped(part, option):
     name, _, factor = option.partition(":")
     move = part.of_nodes.get(name)
     if move is None or move.ndim != 2:
-        sys.exit(f"--warp: there is no vector field {name} of nodes")
+        vectors = [key for key, values in part.of_nodes.items() if values.ndim == 2]
+        sys.exit(f"--warp: there is no vector field {name} of nodes; there are: {', '.join(vectors) or 'none'}")
     size, largest = np.ptp(part.nodes, axis=0).max(), np.linalg.norm(move, axis=1).max()
-    factor = float(factor) if factor else (0.05 * size / largest if largest > 0 else 1.0)
+    try:
+        factor = float(factor or "nan")
+    except ValueError:
+        sys.exit(f"--warp {option}: \"{factor}\" is not a number; write --warp {name}:10, or --warp {name}")
+    factor = factor if factor == factor else (0.05 * size / largest if largest > 0 else 1.0)
     return part.nodes + factor * move, f", moved {factor:.3g} times as far"
 
 
 def colour_limits(values, option):
     if option:
-        return [float(number) for number in option.split(",")]
-    low, high = float(values.min()), float(values.max())
+        return option
+    finite = values[np.isfinite(values)]
+    if len(finite) == 0:
+        sys.exit("the field has no finite value: draw another with --field")
+    low, high = float(finite.min()), float(finite.max())
     return [low, high if high > low else low + 1]
 
 
-def draw_with_matplotlib(nodes, part, name, values, of_nodes, limits, options, title):
-    import matplotlib
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-    from matplotlib.collections import PolyCollection
-
+def projected(nodes, part, values, of_nodes, view):
+    """The faces that are seen, from back to front: corners on the plane (f, 4, 2), their values, their light."""
     faces, owners = part.surface()
-    azimuth, elevation = (np.radians(float(angle)) for angle in options.view.split(","))
+    azimuth, elevation = np.radians(view)
     # Towards the eye, to the right, upwards; parallel projection.
     eye = np.array([np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)])
     right = np.array([-np.sin(azimuth), np.cos(azimuth), 0.0])
@@ -143,36 +162,72 @@ def draw_with_matplotlib(nodes, part, name, values, of_nodes, limits, options, t
     # Painter's order: faces that are further away first.
     order = np.flatnonzero(shown)[np.argsort((corners.mean(axis=1) @ eye)[shown])]
     of_faces = values[faces].mean(axis=1) if of_nodes else values[owners]
-    shades = plt.get_cmap(options.colours)(plt.Normalize(*limits)(of_faces[order]))
     lamp = eye + 0.5 * np.cross(eye, right) - 0.4 * right
-    light = np.clip(normals[order] @ (lamp / np.linalg.norm(lamp)), 0, 1)
-    shades[:, :3] *= (0.45 + 0.55 * light)[:, None]
+    return plane[faces[order]], of_faces[order], np.clip(normals[order] @ (lamp / np.linalg.norm(lamp)), 0, 1)
 
-    figure, axes = plt.subplots(figsize=(options.size / 100, 0.75 * options.size / 100), dpi=100)
-    edges = shades * [0.75, 0.75, 0.75, 1] if options.edges else shades
-    axes.add_collection(PolyCollection(plane[faces[order]], facecolors=shades, edgecolors=edges, linewidths=0.4))
+
+# In inches of a picture 10 wide: the title above, the scale of colours at the right, what is left blank around.
+TITLE, SCALE, BLANK = 0.5, 1.35, 0.15
+
+
+def draw_with_matplotlib(nodes, part, name, values, of_nodes, limits, options, title):
+    import matplotlib
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    from matplotlib.collections import PolyCollection
+
+    corners, of_faces, light = projected(nodes, part, values, of_nodes, options.view)
+    shades = plt.get_cmap(options.colours)(plt.Normalize(*limits)(of_faces))
+    # Dark ends of a colour map stay apart from shadows: a little white in all, and no face in the dark.
+    shades[:, :3] = (0.12 + 0.88 * shades[:, :3]) * (0.68 + 0.32 * light)[:, None]
+
+    low, high = corners.min(axis=(0, 1)), corners.max(axis=(0, 1))
+    width = 10 - SCALE - 2 * BLANK
+    height = width * min(max((high[1] - low[1]) / max(high[0] - low[0], 1e-300), 0.25), 0.85)
+    total = height + TITLE + 2 * BLANK
+    # As many pixels an inch as make the width; everything scales with it.
+    figure = plt.figure(figsize=(10, total), dpi=options.size / 10)
+    axes = figure.add_axes((BLANK / 10, BLANK / total, width / 10, height / total))
+    # Without edges lines of a face's own colour hide the seams between faces.
+    edges, strength = (shades * [0.8, 0.8, 0.8, 1], 0.35) if options.edges else (shades, 0.9)
+    axes.add_collection(PolyCollection(corners, facecolors=shades, edgecolors=edges, linewidths=strength))
     axes.set_aspect("equal")
-    axes.autoscale_view()
+    axes.set_xlim(low[0], high[0])
+    axes.set_ylim(low[1], high[1])
     axes.axis("off")
-    axes.set_title(title)
-    scale = plt.cm.ScalarMappable(plt.Normalize(*limits), options.colours)
-    figure.colorbar(scale, ax=axes, label=name, shrink=0.7)
-    figure.savefig(options.picture, bbox_inches="tight")
+    figure.text(BLANK / 10, 1 - 0.5 * TITLE / total, title, fontsize=15, va="center")
+    bar = figure.add_axes(((10 - SCALE + 0.15) / 10, (BLANK + 0.1 * height) / total, 0.22 / 10, 0.8 * height / total))
+    figure.colorbar(plt.cm.ScalarMappable(plt.Normalize(*limits), options.colours), cax=bar)
+    bar.set_title(options.label or name, fontsize=12, pad=8, loc="center")
+    bar.tick_params(labelsize=11)
+    png = {"pil_kwargs": {"optimize": True}} if options.picture.suffix == ".png" else {}
+    figure.savefig(options.picture, facecolor="white", **png)
 
 
 def draw_with_pyvista(pyvista, nodes, part, name, values, of_nodes, limits, options, title):
     cells = np.column_stack([np.full(len(part.elements), 8), part.elements]).ravel()
     grid = pyvista.UnstructuredGrid(cells, np.full(len(part.elements), 12, np.uint8), nodes)
+    name = options.label or name
     (grid.point_data if of_nodes else grid.cell_data)[name] = values
     plotter = pyvista.Plotter(off_screen=True, window_size=(options.size, options.size * 3 // 4))
     plotter.set_background("white")
     plotter.add_mesh(grid, scalars=name, clim=limits, cmap=options.colours, show_edges=options.edges,
                      scalar_bar_args={"color": "black"})
-    azimuth, elevation = (np.radians(float(angle)) for angle in options.view.split(","))
+    azimuth, elevation = np.radians(options.view)
     direction = [np.cos(elevation) * np.cos(azimuth), np.cos(elevation) * np.sin(azimuth), np.sin(elevation)]
     plotter.view_vector(direction, viewup=(0, 0, 1))
     plotter.add_title(title, font_size=10, color="black")
     plotter.screenshot(str(options.picture))
+
+
+def two_numbers(text):
+    numbers = [float(number) for number in text.split(",")]
+    if len(numbers) != 2:
+        raise ValueError
+    return numbers
+
+
+two_numbers.__name__ = "pair of numbers"  # as argparse calls it: invalid pair of numbers value: '1'
 
 
 def main():
@@ -181,15 +236,18 @@ def main():
     parser.add_argument("picture", type=pathlib.Path, nargs="?", help="default: RESULT.png")
     parser.add_argument("--field", help="default: the first of the run")
     parser.add_argument("--warp", help="FIELD or FIELD:FACTOR")
-    parser.add_argument("--view", default="-60,30", metavar="AZIMUTH,ELEVATION",
+    parser.add_argument("--view", type=two_numbers, default=[-60, 30], metavar="AZIMUTH,ELEVATION",
                         help="of the eye, in degrees; write --view=-60,30, which is the default")
-    parser.add_argument("--range", metavar="LOW,HIGH", help="of the colours (default: those of the field)")
+    parser.add_argument("--range", type=two_numbers, metavar="LOW,HIGH", help="of the colours (default: those of the field)")
     parser.add_argument("--colours", default="viridis", help="a colour map of matplotlib (default: viridis)")
     parser.add_argument("--size", type=int, default=1000, help="width in pixels (default: 1000)")
     parser.add_argument("--no-edges", dest="edges", action="store_false", help="without the edges of elements")
     parser.add_argument("--title", help="default: the name of the file")
+    parser.add_argument("--label", help="of the colours, such as 'speed, mm/s' (default: the name of the field)")
     parser.add_argument("--with", dest="tool", choices=("pyvista", "matplotlib"), help="what to draw with")
     options = parser.parse_args()
+    if not 100 <= options.size <= 10000:
+        parser.error(f"--size {options.size}: a picture is 100 to 10000 pixels wide")
     if options.picture is None:
         options.picture = options.result.with_suffix(".png")
 
@@ -205,10 +263,15 @@ def main():
         except ImportError:
             if options.tool == "pyvista":
                 sys.exit("PyVista is not installed: pip install pyvista, or leave out --with")
-    if pyvista:
-        draw_with_pyvista(pyvista, nodes, part, name, values, of_nodes, limits, options, title)
-    else:
-        draw_with_matplotlib(nodes, part, name, values, of_nodes, limits, options, title)
+    try:
+        if pyvista:
+            draw_with_pyvista(pyvista, nodes, part, name, values, of_nodes, limits, options, title)
+        else:
+            draw_with_matplotlib(nodes, part, name, values, of_nodes, limits, options, title)
+    except ImportError:
+        sys.exit("drawing needs matplotlib (Debian: python3-matplotlib) or PyVista (pip install pyvista)")
+    except OSError as error:
+        sys.exit(f"{options.picture}: {error.strerror or error}. Name another picture after the result")
     print(options.picture)
 
 

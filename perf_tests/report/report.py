@@ -80,13 +80,21 @@ def page(reports, plots):
     return "\n".join(lines).rstrip() + "\n"
 
 
+def belongs(case, to):
+    """Whether a case is named and measured as a competitor of another."""
+    return case["case"].startswith(to["case"] + ", ") and \
+        all(case[key] == to[key] for key in ("device", "type", "n", "unit"))
+
+
 def families(results):
-    """The cases that are no competitors; each gets its competitors as a list of pairs (name, result)."""
+    """The cases that are no competitors; each gets its competitors as a list of pairs (name, result).
+
+    What has competitors of its own is none ("copy, nothing declared", although there is "copy").
+    """
     heads = []
     for r in results:
-        same = [h for h in heads if all(h[key] == r[key] for key in ("device", "type", "n", "unit"))
-                and r["case"].startswith(h["case"] + ", ") and h["baseline_ratio"] is not None]
-        if same:
+        same = [h for h in heads if belongs(r, h) and h["baseline_ratio"] is not None]
+        if same and not any(belongs(other, r) for other in results):
             head = max(same, key=lambda h: len(h["case"]))
             head["competitors"].append((r["case"][len(head["case"]) + 2:], r))
         else:

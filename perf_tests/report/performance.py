@@ -1,0 +1,307 @@
+#!/usr/bin/env python3
+"""Writes what was measured into docs/performance.md: tables, targets, figures.
+
+    perf_tests/report/performance.py            # after new files in perf_tests/results
+    perf_tests/report/performance.py --check    # changes nothing; status 1 where page and results disagree
+
+Between `<!-- measured: NAME -->` and `<!-- end -->` the page belongs to this program, the rest to its authors. Results
+are perf_tests/results/{h200,host}_PROGRAM.json and {h200,host}_{thermal,dynamics}_sweep.csv; what no file has is
+left out. Targets and reasons are in targets.json, the figures of Kokkos 4.6.99 in kokkos_4_6_99.json.
+"""
+import argparse
+import json
+import pathlib
+import re
+import statistics
+import sys
+
+import figures
+import report
+import sweeps
+import targets
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MARK = re.compile(r"(<!-- measured: ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+FIRST = ("ceilings", "stream")  # the order of programs: these, then by name
+
+
+class Results:
+    """What lies in a folder of results."""
+
+    def __init__(self, folder):
+        self.book = targets.load()
+        self.tests = {machine: self.read_tests(folder, machine) for machine in ("h200", "host")}
+        self.sweeps = [sweeps.read(path) for machine in ("h200", "host")
+                       for path in sorted(folder.glob(f"{machine}_*_sweep.csv"))]
+
+    @staticmethod
+    def read_tests(folder, machine):
+        found = [report.read(path) for path in folder.glob(f"{machine}_*.json")]
+        return sorted(found, key=rank)
+
+
+def rank(test):
+    name = test["program"]
+    return (FIRST.index(name) if name in FIRST else len(FIRST), name)
+
+
+def counted(value):
+    return f"{value:,}"
+
+
+def measured(value, unit):
+    """Three digits, or four."""
+    text = f"{value:.0f}" if value >= 1000 else f"{value:.1f}" if value >= 100 else f"{value:#.3g}"
+    return f"{text} {'µs' if unit == 'us' else unit}"
+
+
+def ratio(value):
+    return "" if value is None else f"{value:.3f}"
+
+
+def mark(verdicts):
+    return "" if not verdicts else "met" if all(v.met for v in verdicts) else "**missed**"
+
+
+def where_when(test):
+    machine = test["machine"]
+    place = ", ".join(sweeps.tidy(str(machine[key])) for key in ("gpu", "cpu") if machine.get(key))
+    return f"{place}, {machine.get('processors', '?')} processors; {test['date'][:10]}, commit {test['commit'][:7]}."
+
+
+def program_section(book, machine, test):
+    """A program's cases. Devices have a column where there are several."""
+    judged = targets.judged(book, machine, test)
+    shown = ["case"] + ["device"] * (len({case["device"] for case, _ in judged}) > 1) + ["type", "n"]
+    head = shown + ["measured", "of ceiling", "of baseline", "target", ""]
+    lines = ["| " + " | ".join(head) + " |",
+             "|" + "|".join("---:" if name in ("n", "measured", "of ceiling", "of baseline") else "---" for name in head) + "|"]
+    for case, verdicts in judged:
+        name = re.sub(r": .*", "", case["case"]) if test["program"] == "ceilings" else case["case"]
+        values = {**case, "case": name, "n": counted(case["n"])}
+        cells = [values[key] for key in shown] + [
+            measured(case["value"], case["unit"]), ratio(case["fraction_of_ceiling"]), ratio(case["baseline_ratio"]),
+            "; ".join(v.target for v in verdicts), mark(verdicts)]
+        lines.append("| " + " | ".join(cells) + " |")
+    about = where_when(test) + (f" Baseline: {test['baseline']}." if test.get("baseline") else "")
+    return [f"<details{' open' if machine == 'h200' else ''}><summary><b>{test['program']}</b></summary>", "", about, ""] + \
+        lines + ["", "</details>", ""]
+
+
+def tables(results, machine):
+    return [line for test in results.tests[machine] for line in program_section(results.book, machine, test)]
+
+
+def overview(results, machine):
+    """A line for each program: its targets, and how its cases stand to their baselines."""
+    lines = ["| program | targets | met | cases with a baseline | at 0.98 of it or above | median | least |",
+             "|---|---:|---:|---:|---:|---:|---:|"]
+    for test in results.tests[machine]:
+        judged = targets.judged(results.book, machine, test)
+        found = [v for _, verdicts in judged for v in verdicts]
+        ratios = [case["baseline_ratio"] for case, _ in judged if case["baseline_ratio"] and case["device"] != "Emulated"]
+        if found or ratios:
+            share = [str(sum(r >= 0.98 for r in ratios)), f"{statistics.median(ratios):.2f}", f"{min(ratios):.2f}"] if ratios \
+                else ["", "", ""]
+            lines.append(f"| {test['program']} | {len(found)} | {sum(v.met for v in found)} | {len(ratios) or ''} | "
+                         + " | ".join(share) + " |")
+    return lines + [""] if len(lines) > 2 else []
+
+
+def missed(results, machine):
+    """Counts, then what was missed: grouped by its reason, then by case and target."""
+    groups, met, all_of_them = {}, 0, 0
+    for test in results.tests[machine]:
+        for case, verdicts in targets.judged(results.book, machine, test):
+            for v in verdicts:
+                all_of_them, met = all_of_them + 1, met + v.met
+                if not v.met:
+                    why = targets.reason(results.book, machine, test["program"], case, v.measure)
+                    of_case = groups.setdefault((test["program"], why), {})
+                    who = " ".join(text for text in (case["device"] if machine == "host" else "", case["type"]) if text != "-")
+                    of_case.setdefault((case["case"], case["n"], v.target), []).append((who + " " + miss(case, v)).strip())
+    if not all_of_them:
+        return []
+    lines = [f"{met} of {all_of_them} targets are met." + (" Missed are:" if met < all_of_them else ""), ""]
+    for (program, why), cases in groups.items():
+        lines.append(f"- **{program}.** {why or 'The reason is not known.'}")
+        lines += [f"  - `{name}`, n = {counted(n)}: {', '.join(found)} ({target})" for (name, n, target), found in cases.items()]
+    return lines + [""]
+
+
+def miss(case, v):
+    """What was measured, in the words of the target."""
+    if v.measure == "of_ceiling":
+        return ratio(case["fraction_of_ceiling"])
+    if v.measure == "of_baseline":
+        return ratio(case["baseline_ratio"])
+    if v.measure == "over_baseline":
+        return f"{measured(case['value'], case['unit'])} against {measured(targets.by_hand(case), case['unit'])}"
+    if v.measure == "of_competitor":
+        name = v.target.rsplit(" ", 1)[1]
+        other = next(r for who, r in case["competitors"] if who.startswith(name))
+        return f"{case['value'] / other['value']:.3f}"
+    return measured(case["value"], case["unit"])
+
+
+# ------------------------------------------------------------------------------------------------------ Kokkos
+
+
+def find_case(tests, program, name, kind, n):
+    for test in tests:
+        for case in test["results"] if test["program"] == program else []:
+            if (case["case"], case["type"], case["n"]) == (name, kind, n):
+                return case
+    return None
+
+
+def quoted_kokkos(results):
+    """Kokkos as it was measured before beside Strata as it is now."""
+    quoted = json.loads(targets.FILE.with_name("kokkos_4_6_99.json").read_text(encoding="utf-8"))
+    lines = [f"| on one H200, in separate runs | Kokkos {quoted['version']} | Strata | Strata is faster by |",
+             "|---|---:|---:|---:|"]
+    for entry in quoted["cases"]:
+        case = find_case(results.tests["h200"], *entry["at"])
+        if case:
+            theirs, ours, is_time = entry["kokkos"], case["value"], case["unit"] in ("us", "ns")
+            lines.append(f"| {entry['what']} | {measured(theirs, case['unit'])} | {measured(ours, case['unit'])} | "
+                         f"{(theirs / ours if is_time else ours / theirs):.3g} |")
+    return lines + [""] if len(lines) > 2 else []
+
+
+def raced_kokkos(results):
+    """Kokkos where it took part in a race."""
+    rows = []
+    for machine, tests in results.tests.items():
+        for test in tests:
+            for case in report.families(test["results"]):
+                for name, other in case["competitors"]:
+                    if name.startswith("Kokkos"):
+                        faster = other["seconds_median"] / case["seconds_median"]
+                        rows.append(f"| {test['program']}, {case['case']} | {machine} | {name} | {case['device']} | "
+                                    f"{case['type']} | {counted(case['n'])} | {measured(other['value'], other['unit'])} | "
+                                    f"{measured(case['value'], case['unit'])} | {faster:.3g} |")
+    if not rows:
+        return []
+    return ["| in one race | machine | as | device | type | n | Kokkos | Strata | Strata is faster by |",
+            "|---|---|---|---|---|---:|---:|---:|---:|"] + rows + [""]
+
+
+# ------------------------------------------------------------------------------------------------------ sweeps
+
+
+def sweep_targets(results):
+    """What the rows of the sweeps say to the targets of the mini-apps: the largest size in the bounds counts."""
+    rows, reasons = [], []
+    for rule in results.book["sweeps"]:
+        low, high = rule["elements"]
+        points = [p for p in sweeps.points_of(results.sweeps, rule["program"])
+                  if re.fullmatch(rule["device"], p.device) and p.type == rule["type"] and low <= p.elements <= high
+                  and p.kernels == rule.get("kernels", p.kernels)]
+        for p in {(q.who, q.kernels): q for q in sorted(points, key=lambda q: q.elements)}.values():
+            if "step_at_most" in rule:
+                value, limit = p.numbers["us_per_step"], rule["step_at_most"]
+                text, target, met = measured(value, "us"), f"≤ {limit} µs", value <= limit
+            else:
+                value = figures.both(p) if rule["program"] == "thermal" else p.numbers["element_steps_per_second"]
+                text, target, met = f"{value:.3g} /s", f"≥ {rule['rate_at_least']:.3g} /s", value >= rule["rate_at_least"]
+            kernels = f", {p.kernels}" if p.kernels and "kernels" not in rule else ""
+            if not met:
+                reasons.append(f"- **{rule['what'].split(',')[0]}**, {rule['what'].split(', ', 1)[1]}: "
+                               f"{rule.get('why', 'the reason is not known.')}")
+            rows.append(f"| {rule['what']}{kernels} | {p.who} | {counted(p.elements)} | {text} | {target} | "
+                        f"{'met' if met else '**missed**'} |")
+    if not rows:
+        return []
+    return ["| double | device | elements | measured | target | |", "|---|---|---:|---:|---|---|"] + rows + [""] + \
+        (["Missed are:", ""] + list(dict.fromkeys(reasons)) + [""] if reasons else [])
+
+
+def sweep_figures(results, pictures, page):
+    lines = []
+    for number in figures.CAPTIONS:
+        data = figures.data_of(number, results.sweeps)
+        if data:
+            lines += figures.section(number, data, (pictures / f"figure_{number}.png").relative_to(page.parent))
+    if lines:
+        runs = [f"`{s.path.name}`" + "".join(f", {text}" for text in (s.place.date[:10], s.place.commit[:7] and
+                                                                     f"commit {s.place.commit[:7]}") if text)
+                for s in results.sweeps]
+        lines += ["Measured: " + "; ".join(runs) + ".", ""]
+    return lines
+
+
+# -------------------------------------------------------------------------------------------------------- page
+
+
+def blocks(results, pictures, page):
+    """What stands between the marks, by name."""
+    return {
+        "h200-overview": overview(results, "h200"),
+        "h200-missed": missed(results, "h200"),
+        "h200": tables(results, "h200"),
+        "host-overview": overview(results, "host"),
+        "host-missed": missed(results, "host"),
+        "host": tables(results, "host"),
+        "kokkos-race": raced_kokkos(results),
+        "kokkos-quoted": quoted_kokkos(results),
+        "miniapps": sweep_targets(results),
+        "figures": sweep_figures(results, pictures, page),
+    }
+
+
+def filled(text, contents, path):
+    unknown = [name for _, name, _, _ in MARK.findall(text) if name not in contents]
+    lacking = [name for name in contents if f"<!-- measured: {name} -->" not in text]
+    if unknown or lacking:
+        sys.exit(f"performance.py: {path}: marks without contents: {', '.join(unknown) or 'none'}; contents without "
+                 f"`<!-- measured: NAME -->`: {', '.join(lacking) or 'none'}")
+    return MARK.sub(lambda m: m[1] + "".join(f"{line}\n" for line in ["", *contents[m[2]]] if contents[m[2]]) + m[4], text)
+
+
+def stale_pictures(results, pictures):
+    stale = []
+    for number in figures.CAPTIONS:
+        data, path = figures.data_of(number, results.sweeps), pictures / f"figure_{number}.png"
+        if data and (not path.exists() or figures.digest_in(path) != figures.digest(data)):
+            stale.append(path.name)
+    return stale
+
+
+def check(page, text, fresh, results, pictures):
+    faults = stale_pictures(results, pictures)
+    if text != fresh:
+        old, new = text.splitlines(), fresh.splitlines()
+        at = next((k for k, (a, b) in enumerate(zip(old, new)) if a != b), min(len(old), len(new)))
+        line = old[at] if at < len(old) else "(nothing)"
+        faults.insert(0, f"{page.name}, line {at + 1}: {line[:100]}")
+    if faults:
+        sys.exit(f"performance.py: not as the results say: {'; '.join(faults)}. Run perf_tests/report/performance.py")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="change nothing, compare")
+    parser.add_argument("--results", type=pathlib.Path, default=ROOT / "perf_tests/results", metavar="DIR")
+    parser.add_argument("--page", type=pathlib.Path, default=ROOT / "docs/performance.md", metavar="FILE")
+    options = parser.parse_args()
+    page = options.page.resolve()
+    pictures = page.parent / "pictures"
+    try:
+        results = Results(options.results)
+        text = page.read_text(encoding="utf-8")
+        fresh = filled(text, blocks(results, pictures, page), page)
+        if options.check:
+            check(page, text, fresh, results, pictures)
+            return
+        if stale_pictures(results, pictures):
+            pictures.mkdir(exist_ok=True)
+            figures.write(pictures, results.sweeps, figures.import_pyplot())
+        page.write_text(fresh, encoding="utf-8")
+    except sweeps.SweepError as error:
+        sys.exit(f"performance.py: {error}")
+    print(page)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""Tests of performance.py and targets.py; docs/performance.md must say what the committed results say."""
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import report
+import targets
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+PAGE = ROOT / "docs" / "performance.md"
+RESULTS = HERE.parent / "results"
+MARKS = ("h200-overview", "h200-missed", "h200", "host-overview", "host-missed", "host", "kokkos-race", "kokkos-quoted",
+         "miniapps", "figures")
+
+
+def performance(*arguments):
+    return subprocess.run([sys.executable, str(HERE / "performance.py"), *map(str, arguments)], capture_output=True,
+                          text=True, encoding="utf-8", check=False, env={"PYTHONUTF8": "1", "PATH": "/usr/bin:/bin"})
+
+
+def case(name, **changes):
+    plain = {"case": name, "device": "Cuda", "type": "double", "n": 8, "seconds_median": 1e-3, "seconds_min": 1e-3,
+             "seconds_p90": 1e-3, "value": 1000.0, "unit": "GB/s", "ceiling": 2000.0, "fraction_of_ceiling": 0.5,
+             "baseline_ratio": 1.0}
+    return {**plain, **changes}
+
+
+def judged(machine, program, *results):
+    found = targets.judged(targets.load(), machine, {"program": program, "results": list(results)})
+    return {entry["case"]: {v.measure: v.met for v in verdicts} for entry, verdicts in found}
+
+
+class CommittedPage(unittest.TestCase):
+    def test_the_page_says_what_the_results_say(self):
+        done = performance("--check")
+
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_every_case_that_was_measured_is_in_the_page_with_its_value(self):
+        page = PAGE.read_text(encoding="utf-8")
+        for path in sorted(RESULTS.glob("h200_*.json")):
+            test = json.loads(path.read_text())
+            if test["program"] == "ceilings":
+                continue
+            for entry in report.families(test["results"]):
+                self.assertIn(f"| {entry['case']} | ", page)
+
+    def test_every_target_is_about_a_case_that_is_measured(self):
+        book = targets.load()
+        for rule in book["targets"]:
+            names = [f"{rule['results']}_{name}.json" for name in rule["program"].split("|")]
+            tests = [json.loads((RESULTS / name).read_text()) for name in names if (RESULTS / name).exists()]
+            found = [entry for test in tests for entry in report.families(test["results"])
+                     if targets.holds(rule, rule["results"], test["program"], entry)]
+            self.assertTrue(found or not tests, rule)
+
+
+class Judged(unittest.TestCase):
+    def test_a_case_is_held_to_the_loop_by_hand(self):
+        self.assertEqual(judged("h200", "made_up", case("a", baseline_ratio=0.9799)), {"a": {"of_baseline": False}})
+        self.assertEqual(judged("h200", "made_up", case("a", baseline_ratio=0.98)), {"a": {"of_baseline": True}})
+
+    def test_competitors_are_no_cases_and_a_case_of_its_own_is_no_competitor(self):
+        results = [case("copy", value=4200.0, fraction_of_ceiling=0.95), case("copy, by hand: wide", baseline_ratio=None),
+                   case("copy, nothing declared", baseline_ratio=0.7),
+                   case("copy, nothing declared, by hand: wide", baseline_ratio=None)]
+
+        found = judged("h200", "stream", *results)
+
+        self.assertEqual(found, {"copy": {"of_baseline": True, "value_at_least": True, "of_ceiling": True},
+                                 "copy, nothing declared": {"of_baseline": False}})
+
+    def test_times_are_held_to_the_launch_by_hand_and_a_bit(self):
+        # A ratio of 0.9 of 10 µs: 9 µs by hand, 1 µs more than allowed 0.2.
+        slow = case("launch and wait, 40 bytes", unit="us", value=10.0, baseline_ratio=0.9, fraction_of_ceiling=None)
+        good = case("launch and wait, 40 bytes", unit="us", value=10.0, baseline_ratio=0.985, fraction_of_ceiling=None)
+
+        self.assertEqual(judged("h200", "launch_latency", slow), {slow["case"]: {"over_baseline": False}})
+        self.assertEqual(judged("h200", "launch_latency", good), {good["case"]: {"over_baseline": True}})
+
+    def test_a_library_is_compared_by_its_own_line(self):
+        n = 134217728
+        results = [case("dot to the host", n=n, value=4000.0, fraction_of_ceiling=0.95, baseline_ratio=0.99),
+                   case("dot to the host, CUB", n=n, value=4100.0, baseline_ratio=0.99)]
+
+        found = judged("h200", "reduce", *results)
+
+        self.assertEqual(found["dot to the host"], {"of_baseline": True, "of_ceiling": True, "of_competitor": False})
+
+    def test_emulated_has_no_targets(self):
+        self.assertEqual(judged("h200", "made_up", case("a", device="Emulated", baseline_ratio=0.1)), {"a": {}})
+
+
+class MadeUpResults(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+        self.results = self.folder / "results"
+        self.results.mkdir()
+        self.page = self.folder / "page.md"
+        self.page.write_text("before\n" + "".join(f"<!-- measured: {name} -->\n<!-- end -->\n" for name in MARKS) + "after\n")
+        self.write(0.9)
+
+    def write(self, ratio):
+        content = {"program": "made_up", "date": "2026-01-02T03:04:05Z", "commit": "0123456789ab",
+                   "machine": {"gpu": "G", "cpu": "C", "processors": 2}, "results": [case("a", baseline_ratio=ratio)]}
+        (self.results / "h200_made_up.json").write_text(json.dumps(content))
+
+    def run_it(self, *arguments):
+        return performance("--results", self.results, "--page", self.page, *arguments)
+
+    def test_what_is_missed_is_said_and_what_was_not_measured_is_left_out(self):
+        done = self.run_it()
+
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = self.page.read_text(encoding="utf-8")
+        self.assertIn("0 of 1 targets are met. Missed are:", text)
+        self.assertIn("- **made_up.** The reason is not known.\n  - `a`, n = 8: double 0.900 (≥ 0.98 of baseline)", text)
+        self.assertIn("| a | double | 8 | 1000 GB/s | 0.500 | 0.900 | ≥ 0.98 of baseline | **missed** |", text)
+        self.assertIn("<!-- measured: figures -->\n<!-- end -->", text)
+        self.assertTrue(text.startswith("before\n") and text.endswith("after\n"))
+
+    def test_a_page_that_is_up_to_date_passes_the_check_and_another_does_not(self):
+        self.run_it()
+        fresh = self.run_it("--check")
+        self.write(0.95)
+        before = self.page.read_text(encoding="utf-8")
+        stale = self.run_it("--check")
+
+        self.assertEqual(fresh.returncode, 0, fresh.stderr)
+        self.assertEqual(stale.returncode, 1)
+        self.assertIn("page.md, line", stale.stderr)
+        self.assertIn("Run perf_tests/report/performance.py", stale.stderr)
+        self.assertEqual(self.page.read_text(encoding="utf-8"), before)
+
+    def test_a_sweep_makes_figures_and_targets_and_its_pictures_are_checked(self):
+        try:
+            import matplotlib  # noqa: F401
+        except ImportError:
+            self.skipTest("matplotlib is not installed")
+        header = ("device,type,kernels,elements,nodes,steps,seconds,us_per_step,us_per_element_step,"
+                  "element_steps_per_second")
+        rows = [f"Cuda,double,three,{n},{n},100,1,{us},1,{1e6 * n / us}" for n, us in ((10240, 20.0), (4096000, 2000.0))]
+        (self.results / "h200_dynamics_sweep.csv").write_text("\n".join([header, *rows]) + "\n")
+
+        done = self.run_it()
+
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = self.page.read_text(encoding="utf-8")
+        self.assertIn("| Cuda, G | 4,096,000 | 2.05e+09 /s | ≥ 1.5e+09 /s | met |", text)
+        self.assertIn("| Cuda, G | 10,240 | 20.0 µs | ≤ 12 µs | **missed** |", text)
+        self.assertIn("](pictures/figure_26.png)", text)
+        self.assertNotIn("figure_19", text)
+        self.assertEqual(self.run_it("--check").returncode, 0)
+        shutil.copy(ROOT / "docs/pictures/heat_sink.png", self.folder / "pictures/figure_26.png")
+        stale = self.run_it("--check")
+        self.assertEqual(stale.returncode, 1)
+        self.assertIn("figure_26.png", stale.stderr)
+
+    def test_marks_that_nothing_belongs_to_are_named(self):
+        self.page.write_text("<!-- measured: nonsense -->\n<!-- end -->\n")
+
+        done = self.run_it()
+
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("nonsense", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

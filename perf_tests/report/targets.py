@@ -1,0 +1,101 @@
+"""Targets of the performance tests (targets.json): which hold for a case, and whether it meets them."""
+import dataclasses
+import json
+import pathlib
+import re
+
+import report
+
+FILE = pathlib.Path(__file__).with_name("targets.json")
+MEASURES = ("of_ceiling", "of_baseline", "over_baseline", "value_at_least", "value_at_most", "of_competitor", "of_case",
+            "over_case")
+
+
+@dataclasses.dataclass(frozen=True)
+class Verdict:
+    target: str   # in words
+    measure: str  # as targets.json calls it
+    met: bool
+
+
+def load():
+    return json.loads(FILE.read_text(encoding="utf-8"))
+
+
+def unit_of(case):
+    return "µs" if case["unit"] == "us" else case["unit"]
+
+
+def holds(rule, machine, program, case):
+    """Whether an entry is about a case of a program, measured on a machine ("h200", "host")."""
+    def fits(key, value):
+        return key not in rule or re.fullmatch(str(rule[key]), str(value)) is not None
+    return (fits("results", machine) and fits("program", program) and fits("case", case["case"]) and
+            fits("device", case["device"]) and fits("type", case["type"]) and fits("n", case["n"]))
+
+
+def neighbour(pattern, case, results):
+    """The case of the same run, device and size that a target compares with; a plain one has no device."""
+    found = [r for r in results if re.fullmatch(pattern, r["case"]) and r["device"] in (case["device"], "-")]
+    same = [r for r in found if (r["n"], r["type"]) == (case["n"], case["type"])] or found
+    return same[0] if same else None
+
+
+def by_hand(case):
+    """The baseline's value, as the ratio tells it."""
+    is_time = case["unit"] in ("us", "ns")
+    return case["value"] * case["baseline_ratio"] if is_time else case["value"] / case["baseline_ratio"]
+
+
+def verdict(rule, case, results):
+    """None where the case lacks what the target is about."""
+    measure = next(name for name in MEASURES if name in rule)
+    bound, value, unit = rule[measure], case["value"], unit_of(case)
+    if measure == "of_ceiling":
+        share = case["fraction_of_ceiling"]
+        return share and Verdict(f"≥ {bound:.2f} of ceiling", measure, share >= bound)
+    if measure == "of_baseline":
+        ratio = case["baseline_ratio"]
+        return ratio and Verdict(f"≥ {bound:g} of baseline", measure, ratio >= bound)
+    if measure == "over_baseline":
+        return case["baseline_ratio"] and Verdict(f"≤ baseline + {bound:g} {unit}", measure, value <= by_hand(case) + bound)
+    if measure == "value_at_least":
+        return Verdict(f"≥ {bound:g} {unit}", measure, value >= bound)
+    if measure == "value_at_most":
+        return Verdict(f"≤ {bound:g} {unit}", measure, value <= bound)
+    if measure == "of_competitor":
+        other = next((r for name, r in case["competitors"] if name.startswith(bound)), None)
+        return other and Verdict(f"≥ {rule['at_least']:g} of {bound}", measure, value >= rule["at_least"] * other["value"])
+    other = neighbour(bound, case, results)
+    if not other:
+        return None
+    name = re.sub(r"\.\*$", "", bound)
+    if measure == "of_case":
+        return Verdict(f"≥ {rule['at_least']:g} times `{name}`", measure, value >= rule["at_least"] * other["value"])
+    return Verdict(f"≤ `{name}` + {rule['at_most']:g} {unit}", measure, value <= other["value"] + rule["at_most"])
+
+
+def verdicts(book, machine, program, case, results):
+    """All targets of a case. What compares with the baseline by name stands in for the target of every case."""
+    if case["value"] is None or case["device"] == "Emulated":
+        return []
+    rules = [rule for rule in book["targets"] if holds(rule, machine, program, case)]
+    by_name = any("of_baseline" in rule or "over_baseline" in rule for rule in rules)
+    if not by_name and holds(book["every_case"], machine, program, case):
+        rules = [book["every_case"]] + rules
+    found = [verdict(rule, case, results) for rule in rules]
+    return [one for one in found if one]
+
+
+def reason(book, machine, program, case, measure):
+    """Why a target is missed, as far as it is known."""
+    for entry in book["reasons"]:
+        if holds(entry, machine, program, case) and entry.get("measure", measure) == measure:
+            return entry["why"]
+    return ""
+
+
+def judged(book, machine, test):
+    """(case, its verdicts) of a program's results: competitors are no cases."""
+    return [(case, verdicts(book, machine, test["program"], case, test["results"]))
+            for case in report.families(test["results"])]
