@@ -1,8 +1,8 @@
 // The kernel of reductions, one for all of them: core/reduction_tree.hpp on a GPU.
 //
 //   a warp     computes a node: up to 512 items, 64 lanes of the tree being two a thread, joined by halves
-//   a warp     joins up to 32 nodes at a time, one in each of its lanes, and up to 32 of such groups
-//   a block    joins its warps' values; its nodes are an aligned group of a power of two
+//   a block    has an aligned group of 2^k nodes, which its warps take in turn: all read close to each other.
+//              The values go to shared memory; a warp joins up to 32, one in each of its lanes
 //
 // Small reductions are done by one block, or by 8 in a cluster, which hand their values to the first one.
 // Large ones end in the last block to finish: it joins the blocks' values. One thread runs the finish.
@@ -100,15 +100,22 @@ struct CudaReduce {
   using T = typename Reducer::value_type;
   static constexpr int tree_lanes = reduction_lanes<T>;
   static constexpr bool bounded = Static::max_threads > 0;
-  /// Warps of a block: values of a block are joined in shared memory.
+  /// Warps of a block.
   static constexpr int log2_most_warps = [] {
-    int log2 = sizeof(T) * warp_lanes <= 16384 ? 3 : 0;
+    int log2 = sizeof(T) <= 512 ? 4 : 0;
     while (bounded && (warp_lanes << log2) > Static::max_threads) --log2;
     return log2;
   }();
-  /// Launch bounds. By default a multiprocessor should hold three blocks: registers for 32 loads in flight.
+  /// Nodes of a block: their values have up to 16 KiB of shared memory, large ones 32 KiB.
+  static constexpr int log2_most_nodes = [] {
+    int log2 = 8;
+    while (log2 > 0 && (sizeof(T) << log2) > (sizeof(T) <= 512 ? 16384 : 32768)) --log2;
+    return log2;
+  }();
+  static_assert(log2_most_nodes >= log2_most_warps);
+  /// Launch bounds. By default a multiprocessor should hold 32 warps: it takes that many to keep memory busy.
   static constexpr int most_threads = bounded ? Static::max_threads : warp_lanes << log2_most_warps;
-  static constexpr int least_blocks = bounded ? bounded_blocks<Static> : log2_most_warps == 3 ? 3 : 1;
+  static constexpr int least_blocks = bounded ? bounded_blocks<Static> : log2_most_warps == 4 ? 2 : 1;
   /// Blocks of a cluster.
   static constexpr int log2_cluster = sizeof(T) <= 64 ? 3 : 0;
   using Gather = ClusterGather<T, 1 << log2_cluster>;
@@ -117,10 +124,9 @@ struct CudaReduce {
   Reducer reducer;
   Finish finish;
   bool clustered;
-  int log2_warps;   // of a block
-  int log2_group;   // nodes that a warp joins at a time, at most 32
-  int log2_rounds;  // such groups of a warp, at most 32
-  index_t base;     // the first node of the first block's group
+  int log2_warps;  // of a block
+  int log2_nodes;  // of a block, as many as warps or more
+  index_t base;    // the first node of the first block's group
   CudaScratch scratch;
   CudaHostSlot host;
   CudaCheck check;
@@ -131,31 +137,22 @@ struct CudaReduce {
   }
 
   __device__ void run(Gather& gather) const {
-    const int log2_nodes = log2_group + log2_rounds;
-    const index_t first_warp =
-        (base >> log2_nodes) + (static_cast<index_t>(blockIdx.x) << log2_warps);  // of the block
     T value;
-    join_warps_nodes(value, (first_warp + threadIdx.x / warp_lanes) << log2_nodes);
-    join_block(value, first_warp, log2_nodes);
-    const int log2_block = log2_nodes + log2_warps;
+    join_blocks_nodes(value, base + (static_cast<index_t>(blockIdx.x) << log2_nodes));
     if (gridDim.x == 1) {
       if (threadIdx.x == 0) {
-        if (!holds(base >> log2_block, 1, log2_block)) reducer.init(value);
+        if (!nodes.holds(base, base + (index_t{1} << log2_nodes))) reducer.init(value);
         end(value);
       }
     } else if (clustered) {
-      join_cluster(gather, value, log2_block);
+      join_cluster(gather, value);
     } else {
-      join_grid(value, log2_block);
+      join_grid(value);
     }
   }
 
  private:
-  // Whether any of the units [unit, unit + count), each of 2^log2 nodes, holds a node.
-  __device__ bool holds(index_t unit, index_t count, int log2) const {
-    return nodes.holds(unit << log2, (unit + count) << log2);
-  }
-  // For join_nodes.
+  // For join_nodes: units of 2^log2 nodes.
   struct Holds {
     const CudaReduce& reduce;
     int log2;
@@ -164,17 +161,17 @@ struct CudaReduce {
     }
   };
 
-  // The values of the cluster's blocks, each of 2^log2_block nodes, and the end.
-  __device__ void join_cluster(Gather& gather, T& value, int log2_block) const {
+  // The values of the cluster's blocks, and the end.
+  __device__ void join_cluster(Gather& gather, T& value) const {
     gather.send(value);
     if (blockIdx.x != 0 || threadIdx.x >= warp_lanes) return;
     gather.receive(value);
-    join_nodes(value, base >> log2_block, 1 << log2_cluster, reducer, Holds{*this, log2_block});
+    join_nodes(value, base >> log2_nodes, 1 << log2_cluster, reducer, Holds{*this, log2_nodes});
     if (threadIdx.x == 0) end(value);
   }
 
   // The last block to arrive here sees what all others wrote.
-  __device__ void join_grid(T& value, int log2_block) const {
+  __device__ void join_grid(T& value) const {
     T* const partial = static_cast<T*>(scratch.partials);
     __shared__ bool is_last;
     if (threadIdx.x == 0) {
@@ -185,7 +182,7 @@ struct CudaReduce {
     __syncthreads();
     if (!is_last) return;
     __threadfence();
-    join_partials(partial, log2_block);
+    join_partials(partial, log2_nodes);
     if (threadIdx.x == 0) {
       *scratch.counter = 0;
       value = partial[0];
@@ -195,38 +192,45 @@ struct CudaReduce {
 
   __device__ void join(T& a, const T& b) const { reducer.join(a, b); }
 
-  // The nodes of one warp from `first` on, to lane 0.
-  __device__ void join_warps_nodes(T& value, index_t first) const {
+  // The nodes of the block from `first` on, to thread 0.
+  __device__ void join_blocks_nodes(T& value, index_t first) const {
     const int lane = static_cast<int>(threadIdx.x % warp_lanes);
-    const int group = 1 << log2_group, rounds = 1 << log2_rounds;
-    T rounds_value;
-    for (int round = 0; round < rounds; ++round) {
-      const index_t from = first + (static_cast<index_t>(round) << log2_group);
-      if (!nodes.holds(from, from + group)) continue;
-      T mine;
-      for (int k = 0; k < group; ++k) {
-        if (!nodes.holds(from + k, from + k + 1)) continue;
-        T node;
-        reduce_node(node, from + k);
-        if (group == 1) {
-          mine = node;
-        } else {
-          value_of_lane(node, node, 0);
-          if (lane == k) mine = node;
-        }
-      }
-      if (group > 1) join_nodes(mine, from, group, reducer, Holds{*this, 0});
-      if (rounds == 1) {
-        value = mine;
-        return;
-      }
-      value_of_lane(mine, mine, 0);
-      if (lane == round) rounds_value = mine;
+    const int warp = static_cast<int>(threadIdx.x / warp_lanes), warps = 1 << log2_warps;
+    const int count = 1 << log2_nodes;
+    if (count == 1) {
+      if (nodes.holds(first, first + 1)) reduce_node(value, first);
+      return;
     }
-    if (rounds > 1) {
-      join_nodes(rounds_value, first >> log2_group, rounds, reducer, Holds{*this, log2_group});
-      value = rounds_value;
+    __shared__ alignas(T) char storage[sizeof(T) << log2_most_nodes];
+    T* const shared = reinterpret_cast<T*>(storage);
+    for (int k = warp; k < count; k += warps) {
+      if (!nodes.holds(first + k, first + k + 1)) continue;
+      T node;
+      reduce_node(node, first + k);
+      if (lane == 0) shared[k] = node;
     }
+    __syncthreads();
+    if (count <= warp_lanes) {
+      if (warp == 0) join_shared(value, shared, 1, first, count, 0);
+      return;
+    }
+    // Groups of 32, each to the place of its first value; then the groups.
+    for (int k = warp * warp_lanes; k < count; k += warps * warp_lanes) {
+      T group;
+      join_shared(group, shared + k, 1, first + k, warp_lanes, 0);
+      __syncwarp();
+      if (lane == 0) shared[k] = group;
+    }
+    __syncthreads();
+    if (warp == 0) join_shared(value, shared, warp_lanes, first / warp_lanes, count / warp_lanes, 5);
+  }
+
+  // The values shared[l * stride] of the units first + l, each of 2^log2 nodes, l < count, to lane 0.
+  __device__ void join_shared(T& value, const T* shared, int stride, index_t first, int count,
+                              int log2) const {
+    const int lane = static_cast<int>(threadIdx.x % warp_lanes);
+    if (lane < count) value = shared[lane * stride];
+    join_nodes(value, first, count, reducer, Holds{*this, log2});
   }
 
   // One node, to lane 0: at most 512 items, item k adding to lane k % tree_lanes.
@@ -286,19 +290,6 @@ struct CudaReduce {
       value_from_above(above, value, half);
       if (lane < half && lane + half < count) join(value, above);
     }
-  }
-
-  // The values of the block's warps, each of 2^log2_nodes nodes, in lane 0 of each, to thread 0.
-  __device__ void join_block(T& value, index_t first_warp, int log2_nodes) const {
-    if (log2_warps == 0) return;
-    __shared__ alignas(T) char storage[sizeof(T) << log2_most_warps];
-    T* const shared = reinterpret_cast<T*>(storage);
-    const int warps = 1 << log2_warps;
-    if (threadIdx.x % warp_lanes == 0) shared[threadIdx.x / warp_lanes] = value;
-    __syncthreads();
-    if (threadIdx.x >= warp_lanes) return;
-    if (static_cast<int>(threadIdx.x) < warps) value = shared[threadIdx.x];
-    join_nodes(value, first_warp, warps, reducer, Holds{*this, log2_nodes});
   }
 
   // The partials of all blocks, each of 2^log2_unit nodes, to partial[0]: rounds of 32, from one half of the

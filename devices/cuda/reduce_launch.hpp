@@ -2,6 +2,8 @@
 // nvcc only.
 #pragma once
 
+#include <algorithm>
+
 #include <strata/devices/cuda/kernel_parameters.hpp>
 #include <strata/devices/cuda/reduce_kernels.hpp>
 
@@ -33,24 +35,26 @@ class CudaReduceLaunch {
   CudaReduceLaunch(const CudaQueue& queue, const Nodes& nodes, index_t count, bool clusters)
       : first_(nodes.first), last_(nodes.last) {
     // Few nodes: a warp each, in one block, or, as one multiprocessor is slow to read much, in a cluster.
-    // More: full blocks, a warp taking 2^k nodes, at least ten times as many as the device holds at a time:
-    // with few the last ones leave most of it idle.
-    while (!in_one_group(log2_warps_) && log2_warps_ < Work::log2_most_warps) ++log2_warps_;
-    const bool one_block = in_one_group(log2_warps_);
-    if (!one_block && clusters && Work::log2_cluster > 0 &&
-        in_one_group(1 + Work::log2_most_warps + Work::log2_cluster)) {
-      clustered_ = true;
-      log2_warps_ = 0;
-      while (!in_one_group(log2_nodes_ + log2_warps_ + Work::log2_cluster))
-        ++(log2_warps_ < Work::log2_most_warps ? log2_warps_ : log2_nodes_);
-    } else if (!one_block) {
-      const index_t wanted = 32 * static_cast<index_t>(cuda_multiprocessors(queue));
-      while (log2_nodes_ < 10 && (count >> (log2_nodes_ + log2_warps_)) > wanted) ++log2_nodes_;
+    // More: full blocks, several times as many as the device holds at a time.
+    constexpr int few = std::min(3, Work::log2_most_warps);
+    constexpr int few_nodes = std::min(few + 1, Work::log2_most_nodes);
+    while (!in_one_group(log2_nodes_) && log2_nodes_ < few) ++log2_nodes_;
+    log2_warps_ = log2_nodes_;
+    if (!in_one_group(log2_nodes_)) {
+      clustered_ = clusters && Work::log2_cluster > 0 && in_one_group(few_nodes + Work::log2_cluster);
+      if (clustered_) {
+        log2_nodes_ = 0;
+        while (!in_one_group(log2_nodes_ + Work::log2_cluster)) ++log2_nodes_;
+        log2_warps_ = std::min(log2_nodes_, few);
+      } else {
+        log2_nodes_ = log2_warps_ = Work::log2_most_warps;
+        const index_t wanted = 12 * static_cast<index_t>(cuda_multiprocessors(queue));
+        while (log2_nodes_ < Work::log2_most_nodes && (count >> log2_nodes_) > wanted) ++log2_nodes_;
+      }
     }
-    const int log2_block = log2_nodes_ + log2_warps_;
-    const int log2_aligned = log2_block + (clustered_ ? Work::log2_cluster : 0);
+    const int log2_aligned = log2_nodes_ + (clustered_ ? Work::log2_cluster : 0);
     base_ = (first_ >> log2_aligned) << log2_aligned;
-    grid_ = clustered_ ? 1 << Work::log2_cluster : ((last_ - base_ - 1) >> log2_block) + 1;
+    grid_ = clustered_ ? 1 << Work::log2_cluster : ((last_ - base_ - 1) >> log2_nodes_) + 1;
     if (count == 0) grid_ = 1;
   }
 
@@ -65,10 +69,8 @@ class CudaReduceLaunch {
            const Finish& finish) {
     CudaHostSlot host{};
     if constexpr (Finish::waits) host = launch.host_slot(sizeof(T));
-    const int log2_group = log2_nodes_ < 5 ? log2_nodes_ : 5;
-    auto parameters =
-        parameters_of(launch, Work{nodes, reducer, finish, clustered_, log2_warps_, log2_group,
-                                   log2_nodes_ - log2_group, base_, scratch, host, launch.check()});
+    auto parameters = parameters_of(launch, Work{nodes, reducer, finish, clustered_, log2_warps_, log2_nodes_,
+                                                 base_, scratch, host, launch.check()});
     CudaGrid blocks = cuda_line(grid_, static_cast<index_t>(warp_lanes) << log2_warps_);
     if (clustered_) blocks.cluster = 1u << Work::log2_cluster;
     cuda_launch(launch, kernel(), blocks, parameters);
@@ -87,7 +89,7 @@ class CudaReduceLaunch {
   index_t last_;
   bool clustered_ = false;
   int log2_warps_ = 0;
-  int log2_nodes_ = 0;  // of a warp
+  int log2_nodes_ = 0;  // of a block
   index_t base_;
   index_t grid_;
 };
