@@ -76,7 +76,7 @@ const CudaKernel::OnDevice& cuda_kernel_on(CudaQueue& queue, CudaKernel& kernel)
   // What device code sees as __CUDA_ARCH__, also where the driver compiles it for a newer GPU.
   found.waits_itself = attributes.ptxVersion >= 90;
   int most = 0;
-  for (const int block : {256, 128, 512, 1024}) {
+  for (const int block : {256, 128, 64, 512, 1024}) {
     if (block > found.most_threads) continue;
     int resident = 0;
     check_cuda(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, kernel.function, block, 0),

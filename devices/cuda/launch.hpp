@@ -28,7 +28,7 @@ struct CudaKernel {
   struct OnDevice {
     void* handle;         // CUfunction; null until filled
     int most_threads;     // that one block may have
-    int block;            // threads a block that keep the most threads on a multiprocessor, 128 or more
+    int block;            // threads a block that keep the most threads on a multiprocessor
     int resident_blocks;  // of that size, on the whole device at a time
     bool waits_itself;    // for the kernel before it: may be launched ahead
     // The last question to cuda_shared_for_occupancy and its answer.

@@ -30,6 +30,7 @@ struct RangeNodes {
   index_t last;
 
   __device__ bool holds(index_t a, index_t b) const { return a < last && b > first; }
+  __device__ bool holds_all(index_t a, index_t b) const { return a >= first && b <= last; }
   __device__ index_t count(index_t node) const {
     const BlockItems items = items_of_block(node, begin, end);
     return items.end - items.begin;
@@ -62,6 +63,9 @@ struct BoxNodes {
   __device__ bool holds(index_t a, index_t b) const {
     const index_t row_size = index_t{1} << log2_row;
     return a < last && b > first && (b - a >= row_size || (a & (row_size - 1)) < blocks);
+  }
+  __device__ bool holds_all(index_t a, index_t b) const {
+    return a >= first && b <= last && blocks == index_t{1} << log2_row;
   }
   __device__ index_t count(index_t node) const {
     const index_t left = row_items - (node & ((index_t{1} << log2_row) - 1)) * reduction_block;
@@ -158,6 +162,9 @@ struct CudaReduce {
     int log2;
     __device__ bool operator()(index_t first, index_t last) const {
       return reduce.nodes.holds(first << log2, last << log2);
+    }
+    __device__ bool all(index_t first, index_t last) const {
+      return reduce.nodes.holds_all(first << log2, last << log2);
     }
   };
 
@@ -315,8 +322,9 @@ struct CudaReduce {
 #pragma unroll
         for (int b = 0; b < batch; ++b) {
           const index_t own = group + b * warps;
+          if (own >= last_group) break;
           join_nodes(value[b], own * warp_lanes, warp_lanes, reducer, Holds{*this, log2_unit});
-          if (lane == 0 && own < last_group) to[own - first_group] = value[b];
+          if (lane == 0) to[own - first_group] = value[b];
         }
       }
       __syncthreads();

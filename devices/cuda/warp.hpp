@@ -61,16 +61,19 @@ __device__ void value_of_lane(T& result, const T& value, int lane) {
 
 /// Joins the nodes [base, base + count) that the lanes of a warp hold, lane l node base + l, pairwise; `base`
 /// is a multiple of `count`, a power of two up to 32. `holds(first, end)` says whether there is any node in
-/// [first, end). The result is in lane 0, where holds(base, base + count).
+/// [first, end), `holds.all` whether no number in it is without one. The result is in lane 0, where
+/// holds(base, base + count).
 template <class T, class Reducer, class Holds>
 __device__ void join_nodes(T& value, index_t base, int count, const Reducer& reducer, const Holds& holds) {
   const int lane = static_cast<int>(threadIdx.x % warp_lanes);
   const index_t own = base + lane;
+  const bool all = holds.all(base, base + count);
   for (int half = 1; half < count; half *= 2) {
     T above;
     value_from_above(above, value, half);
-    if ((lane & (2 * half - 1)) == 0 && lane + half < count && holds(own + half, own + 2 * half)) {
-      if (holds(own, own + half)) reducer.join(value, above);
+    if ((lane & (2 * half - 1)) != 0 || lane + half >= count) continue;
+    if (all || holds(own + half, own + 2 * half)) {
+      if (all || holds(own, own + half)) reducer.join(value, above);
       else value = above;
     }
   }
