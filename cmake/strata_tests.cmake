@@ -13,8 +13,7 @@ set(strata_test_devices_checked "STRATA_TEST_DEVICES_HEADER=\"few_test_devices.h
 if(STRATA_SANITIZER)
   set(strata_test_devices "${strata_test_devices_checked}")
 else()
-  set(strata_test_options $<$<CONFIG:Release>:-O2>)
-  set(strata_test_options_checked $<$<CONFIG:Release>:-O1>)
+  set(strata_test_options $<$<CONFIG:Release>:-O1>)
 endif()
 
 function(strata_add_tests folder)
@@ -96,7 +95,7 @@ function(_strata_add_test_program program variant libraries)
   target_include_directories(${program} PRIVATE "${PROJECT_SOURCE_DIR}/unit_tests")
   list(TRANSFORM libraries APPEND "${variant}")
   target_link_libraries(${program} PRIVATE strata_flags ${libraries} strata::strata${variant} GTest::gtest_main)
-  target_compile_options(${program} PRIVATE ${strata_test_options${variant}})
+  target_compile_options(${program} PRIVATE ${strata_test_options})
   target_compile_definitions(${program} PRIVATE ${strata_test_devices${variant}})
   # All that typed tests include, compiled once.
   set(shared_header <gtest/gtest.h>)
