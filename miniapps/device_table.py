@@ -3,8 +3,8 @@
 
     ./device_table.py REPORT.json... [--tolerance EPS]
 
-A REPORT is what strata-thermal and strata-dynamics write with --json. Ends with status 1 if a check in a report
-failed, or if devices differ in a result by more than EPS of it.
+A REPORT is what strata-thermal and strata-dynamics write with --json. Ends with status 1 if a run or a check in a
+report failed, or if devices differ in a result by more than EPS of it.
 """
 import argparse
 import json
@@ -45,9 +45,14 @@ def figure_row(name, runs, devices):
     return row(f"{name}, 10^6 {unit}", millions, devices, ".2f")
 
 
+def finished(report):
+    """The runs that did not end with an error."""
+    return [run for run in report["runs"] if "error" not in run]
+
+
 def compared(report, devices, tolerance):
     """Rows of results, and whether all devices agree."""
-    runs, rows, largest = report["runs"], [], 0.0
+    runs, rows, largest = finished(report), [], 0.0
     wanted = [name for name in names(runs, "results") if name.startswith(RESULTS.get(report["program"], ()))]
     for name in wanted:
         values = {run["device"]: named(run["results"], "value").get(name) for run in runs}
@@ -62,7 +67,10 @@ def compared(report, devices, tolerance):
 
 def section(report, devices, tolerance):
     """Rows of the table for one program."""
-    runs, mesh = report["runs"], report["runs"][0]["mesh"]
+    runs = finished(report)
+    if not runs:
+        return [[], [f"{report['program']}: no device finished"]], True
+    mesh = runs[0]["mesh"]
     refined = f" refined {mesh['refinements']}" if mesh["refinements"] else ""
     rows = [[], [f"{report['program']}: {pathlib.Path(mesh['source']).name}{refined}, {mesh['elements']:,} elements, "
                  f"{mesh['nodes']:,} nodes, {runs[0]['type']}"]]
@@ -102,6 +110,8 @@ def main():
         for run in report["runs"]:
             failures += [f"{report['program']} on {run['device']}: {check['name']}" for check in run["checks"]
                          if not check["passed"]]
+            if "error" in run:
+                failures.append(f"{report['program']} on {run['device']}: {run['error']}")
     print(f"Strata {reports[0]['version']} on {reports[0]['machine']}\n")
     print_table(rows)
     if failures:

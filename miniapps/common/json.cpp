@@ -57,6 +57,7 @@ Json json_of(const RunReport& run) {
                               {"passed", check.passed}});
   json["notes"] = run.notes;
   json["files"] = run.files;
+  if (!run.error.empty()) json["error"] = run.error;
   return json;
 }
 

@@ -27,8 +27,13 @@ ProgressStyle progress_style(bool quiet) {
   return isatty(STDOUT_FILENO) == 1 ? ProgressStyle::Terminal : ProgressStyle::Lines;
 }
 
-Progress::Progress(ProgressStyle style, std::string what, index_t total)
-    : style_(style), what_(std::move(what)), total_(total), start_(now_seconds()), last_shown_(start_) {}
+Progress::Progress(ProgressStyle style, std::string what, index_t total, index_t first)
+    : style_(style),
+      what_(std::move(what)),
+      total_(total),
+      first_(first),
+      start_(now_seconds()),
+      last_shown_(start_) {}
 
 bool Progress::due(index_t) const {
   if (style_ == ProgressStyle::Quiet) return false;
@@ -39,12 +44,13 @@ bool Progress::due(index_t) const {
 void Progress::show(index_t step, const std::string& text) {
   if (style_ == ProgressStyle::Quiet) return;
   last_shown_ = now_seconds();
-  const double rate = static_cast<double>(step) / (last_shown_ - start_);
+  const double rate = static_cast<double>(step - first_) / (last_shown_ - start_);
   std::string line = what_ + " " + std::to_string(step);
   if (total_ > 0) line += "/" + std::to_string(total_);
   if (!text.empty()) line += ", " + text;
-  if (step > 0) line += ", " + number_text(rate, 3) + "/s";
-  if (step > 0 && total_ > 0) line += ", " + time_text(static_cast<double>(total_ - step) / rate) + " left";
+  if (step > first_) line += ", " + number_text(rate, 3) + "/s";
+  if (step > first_ && total_ > 0)
+    line += ", " + time_text(static_cast<double>(total_ - step) / rate) + " left";
   if (style_ == ProgressStyle::Terminal) {
     const std::size_t length = line.size();
     if (length < width_) line += std::string(width_ - length, ' ');

@@ -25,8 +25,8 @@ ProgressStyle progress_style(bool quiet);
 
 class Progress {
  public:
-  /// `total` steps of a thing called `what`; 0: nobody knows how many.
-  Progress(ProgressStyle style, std::string what, index_t total);
+  /// `total` steps of a thing called `what`; 0: nobody knows how many. The rate counts from step `first`.
+  Progress(ProgressStyle style, std::string what, index_t total, index_t first = 0);
   ~Progress() { finish(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -41,7 +41,7 @@ class Progress {
  private:
   ProgressStyle style_;
   std::string what_;
-  index_t total_;
+  index_t total_, first_;
   double start_, last_shown_;
   std::size_t width_ = 0;
 };

@@ -39,7 +39,8 @@ double RunReport::seconds_of(const std::string& name) const {
 }
 
 bool RunReport::passed() const {
-  return std::all_of(checks.begin(), checks.end(), [](const Check& check) { return check.passed; });
+  return error.empty() &&
+         std::all_of(checks.begin(), checks.end(), [](const Check& check) { return check.passed; });
 }
 
 bool Report::passed() const {
@@ -92,6 +93,7 @@ std::string run_text(const RunReport& run) {
   for (const Figure& figure : run.figures)
     text += "FOM: " + figure.name + " = " + number_text(figure.value, 5) + " " + figure.unit + " (" +
             run.device + ", " + run.type + ")\n";
+  if (!run.error.empty()) text += "  FAILED: " + run.error + "\n";
   return text;
 }
 
@@ -99,24 +101,36 @@ std::string run_text(const RunReport& run) {
 
 std::string Report::text() const {
   std::string text;
-  std::size_t checks = 0, failed = 0;
+  std::size_t checks = 0, failed = 0, ended = 0;
   for (const RunReport& run : runs_) {
     text += run_text(run);
     checks += run.checks.size();
     for (const Check& check : run.checks) failed += check.passed ? 0 : 1;
+    ended += run.error.empty() ? 0 : 1;
   }
-  if (checks > 0)
-    text += failed == 0 ? "VERIFY: PASSED (" + std::to_string(checks) + " checks)\n"
-                        : "VERIFY: FAILED (" + std::to_string(failed) + " of " + std::to_string(checks) +
-                              " checks)\n";
-  return text;
+  std::string how;
+  if (failed > 0) how = std::to_string(failed) + " of " + std::to_string(checks) + " checks";
+  if (ended > 0)
+    how += (how.empty() ? "" : ", ") + std::to_string(ended) + " of " + std::to_string(runs_.size()) +
+           " runs ended with an error";
+  if (!how.empty()) return text + "VERIFY: FAILED (" + how + ")\n";
+  return checks == 0 ? text : text + "VERIFY: PASSED (" + std::to_string(checks) + " checks)\n";
 }
 
 int Report::finish(const std::string& path) const {
   std::fputs(text().c_str(), stdout);
   std::fflush(stdout);
+  return finish_quietly(path);
+}
+
+int Report::finish_quietly(const std::string& path) const {
+  bool is_usage_error = true;
+  for (const RunReport& run : runs_) {
+    if (!run.error.empty()) std::fprintf(stderr, "%s: %s\n", program_.c_str(), run.error.c_str());
+    if (!run.passed()) is_usage_error = is_usage_error && run.is_usage_error;
+  }
   if (!path.empty()) write_whole_file(path, to_json());
-  return passed() ? 0 : 1;
+  return passed() ? 0 : is_usage_error ? 2 : 1;
 }
 
 void write_whole_file(const std::string& path, const std::string& contents) {

@@ -71,6 +71,8 @@ struct RunReport {
   std::vector<Check> checks;
   std::vector<std::string> notes;
   std::vector<std::string> files;  ///< that were written
+  std::string error;               ///< why the run ended early; empty: it did not
+  bool is_usage_error = false;     ///< the error is in how the program was called
 
   /// Adds to the seconds of a phase.
   void add_phase(const std::string& name, double seconds);
@@ -88,7 +90,7 @@ struct RunReport {
   void add_figure(const std::string& name, double value, const std::string& unit) {
     figures.push_back({name, value, unit});
   }
-  /// Whether no check failed.
+  /// Whether nothing failed.
   bool passed() const;
 };
 
@@ -106,9 +108,12 @@ class Report {
   /// The tables, the lines "FOM: ..." and, where something was checked, "VERIFY: ...".
   std::string text() const;
   std::string to_json() const;
-  /// Prints text() and writes the JSON to `path` unless that is empty. Returns the exit status of the
-  /// program: 1 when a check failed. Error when the file cannot be written.
+  /// Prints text(), and errors of runs to standard error; writes the JSON to `path` unless that is empty.
+  /// Returns the exit status of the program: 0; 1 when a check or a run failed; 2 when all that failed is how
+  /// it was called. Error when the file cannot be written.
   int finish(const std::string& path) const;
+  /// The same without the text.
+  int finish_quietly(const std::string& path) const;
 
  private:
   std::string program_, parameters_;

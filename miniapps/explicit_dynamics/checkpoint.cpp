@@ -14,7 +14,7 @@ namespace strata::inline STRATA_ABI::dynamics {
 
 namespace {
 
-constexpr char magic[8] = {'S', 'T', 'R', 'A', 'T', 'A', 'D', '1'};
+constexpr char magic[8] = {'S', 'T', 'R', 'A', 'T', 'A', 'D', '2'};
 constexpr std::uint64_t byte_order = 0x0102030405060708;
 
 struct Header {
@@ -24,6 +24,8 @@ struct Header {
   std::uint64_t state_size;
   std::uint64_t checksum;  // of description and state
 };
+
+constexpr std::uint64_t first_sum = 0xcbf29ce484222325;
 
 // FNV-1a over words of 8 bytes, with the rotation that its upper bits lack.
 std::uint64_t checksum(std::uint64_t sum, const char* data, std::size_t size) {
@@ -36,8 +38,7 @@ std::uint64_t checksum(std::uint64_t sum, const char* data, std::size_t size) {
   return sum;
 }
 std::uint64_t checksum_of(const std::string& description, const std::vector<char>& state) {
-  return checksum(checksum(0xcbf29ce484222325, description.data(), description.size()), state.data(),
-                  state.size());
+  return checksum(checksum(first_sum, description.data(), description.size()), state.data(), state.size());
 }
 
 [[noreturn]] void fail(const std::string& path, const std::string& what) {
@@ -51,7 +52,10 @@ class NewFile {
       : path_(path),
         temporary_(path + ".part" + std::to_string(getpid())),
         file_(open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
-    if (file_ < 0) fail(path_, std::string("cannot be written: ") + std::strerror(errno));
+    if (file_ < 0)
+      fail(path_,
+           std::string("cannot be written: ") + std::strerror(errno) +
+               "; the one before is as it was. Check the folder, its permissions and the disk's space");
   }
   ~NewFile() {
     if (file_ >= 0) close(file_);
@@ -65,7 +69,10 @@ class NewFile {
     while (size > 0) {
       const ssize_t written = ::write(file_, from, size);
       if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) fail(path_, std::string("cannot be written: ") + std::strerror(errno));
+      if (written <= 0)
+        fail(path_,
+             std::string("cannot be written: ") + std::strerror(errno) +
+                 "; the one before is as it was. Check the folder, its permissions and the disk's space");
       from += written;
       size -= static_cast<std::size_t>(written);
     }
@@ -75,7 +82,9 @@ class NewFile {
     const bool closed = close(file_) == 0;
     file_ = -1;
     if (!synced || !closed || std::rename(temporary_.c_str(), path_.c_str()) != 0)
-      fail(path_, std::string("cannot be written: ") + std::strerror(errno));
+      fail(path_,
+           std::string("cannot be written: ") + std::strerror(errno) +
+               "; the one before is as it was. Check the folder, its permissions and the disk's space");
     kept_ = true;
     const std::string folder = std::filesystem::path(path_).parent_path().string();
     if (const int directory = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC);
@@ -97,6 +106,31 @@ std::string number(double x) {
   return text;
 }
 
+// Opens a file behind its header, which is that of a whole checkpoint.
+Header open_checkpoint(const std::string& path, std::ifstream& file) {
+  if (std::filesystem::is_directory(path)) fail(path, "is a folder; give the file of --checkpoint-file");
+  file.open(path, std::ios::binary);
+  if (!file)
+    fail(path,
+         std::string("cannot be read: ") + std::strerror(errno) + "; give the file of --checkpoint-file");
+  Header header{};
+  if (!file.read(reinterpret_cast<char*>(&header), sizeof header) ||
+      std::memcmp(header.magic, magic, sizeof magic - 1) != 0)
+    fail(path, "is no checkpoint of strata-dynamics; give the file of --checkpoint-file");
+  if (header.magic[sizeof magic - 1] != magic[sizeof magic - 1])
+    fail(path, "was written by another version of strata-dynamics; restart it with that one");
+  if (header.byte_order != byte_order)
+    fail(path, "was written on a machine of another byte order; restart it there");
+  file.seekg(0, std::ios::end);
+  const auto size = static_cast<std::uint64_t>(file.tellg());
+  if (header.description_size > size || header.state_size > size ||
+      size != sizeof header + header.description_size + header.state_size)
+    fail(path,
+         "is cut short or has been changed: it has " + std::to_string(size) + " bytes; use an earlier one");
+  file.seekg(sizeof header);
+  return header;
+}
+
 // The first line in which two descriptions differ.
 std::string difference(const std::string& found, const std::string& wanted) {
   std::size_t a = 0, b = 0;
@@ -112,10 +146,17 @@ std::string difference(const std::string& found, const std::string& wanted) {
 
 }  // namespace
 
-std::string describe(const Dynamics& s, const std::string& mesh) {
+std::string describe(Dynamics& s) {
+  const fem::HostMesh mesh = s.mesh();
+  std::uint64_t sum = checksum(first_sum, reinterpret_cast<const char*>(mesh.coordinates.data()),
+                               mesh.coordinates.size() * sizeof mesh.coordinates[0]);
+  sum = checksum(sum, reinterpret_cast<const char*>(mesh.elements.data()),
+                 mesh.elements.size() * sizeof mesh.elements[0]);
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(sum));
   const Parameters& p = s.parameters();
-  return "mesh " + mesh + "\n" + std::to_string(s.node_count()) + " nodes\n" +
-         std::to_string(s.element_count()) + " elements\ntype " + s.type() + "\nyoung " + number(p.young) +
+  return std::to_string(s.node_count()) + " nodes\n" + std::to_string(s.element_count()) +
+         " elements\nmesh with the checksum " + text + "\ntype " + s.type() + "\nyoung " + number(p.young) +
          "\npoisson " + number(p.poisson) + "\ndensity " + number(p.density) + "\n";
 }
 
@@ -135,29 +176,24 @@ void write_checkpoint(const std::string& path, const std::string& description, D
   file.keep();
 }
 
+void require_checkpoint(const std::string& path) {
+  std::ifstream file;
+  static_cast<void>(open_checkpoint(path, file));
+}
+
 void restart(const std::string& path, const std::string& description, Dynamics& simulation) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) fail(path, std::string("cannot be read: ") + std::strerror(errno));
-  Header header{};
-  if (!file.read(reinterpret_cast<char*>(&header), sizeof header) ||
-      std::memcmp(header.magic, magic, sizeof magic) != 0)
-    fail(path, "is no checkpoint of strata-dynamics");
-  if (header.byte_order != byte_order) fail(path, "was written on a machine of another byte order");
-  file.seekg(0, std::ios::end);
-  const auto size = static_cast<std::uint64_t>(file.tellg());
-  if (header.description_size > size || header.state_size > size ||
-      size != sizeof header + header.description_size + header.state_size)
-    fail(path,
-         "is cut short or has been changed: it has " + std::to_string(size) + " bytes; use an earlier one");
-  file.seekg(sizeof header);
+  std::ifstream file;
+  const Header header = open_checkpoint(path, file);
   std::string found(header.description_size, '\0');
   std::vector<char> state(header.state_size);
   file.read(found.data(), static_cast<std::streamsize>(found.size()));
   file.read(state.data(), static_cast<std::streamsize>(state.size()));
-  if (!file) fail(path, "cannot be read to its end");
+  if (!file) fail(path, "cannot be read to its end; use an earlier one");
   if (checksum_of(found, state) != header.checksum)
     fail(path, "is damaged: its checksum does not fit; use an earlier one");
-  if (found != description) fail(path, "does not fit this run: " + difference(found, description));
+  if (found != description)
+    fail(path, "does not fit this run: " + difference(found, description) +
+                   "; restart with the mesh, refinements, type and material of the run that wrote it");
   simulation.restore(state);
 }
 

@@ -11,10 +11,11 @@
 // Time: step n moves the nodes from t_n to t_n+1 with the velocity of the middle, from forces at t_n. After
 // it the displacements are of t_n+1, the velocities of t_n+1/2, stresses and element forces of t_n.
 //
-// advance() enqueues and does not wait; what gives numbers waits, and throws SimulationError when the
-// simulation has failed since. Not thread safe.
+// advance() enqueues and does not wait; what gives numbers waits for all of it, but for seen(), which waits
+// for one look. wait() throws SimulationError when the simulation has failed since. Not thread safe.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -46,6 +47,12 @@ struct Energies {
   double reaction[3] = {};  ///< impulse of what holds the fixed nodes
 
   double total() const { return kinetic + work; }
+};
+
+/// What a line of progress tells.
+struct Look {
+  Clock clock;
+  Energies energies;
 };
 
 /// What a state is made of, for files and comparisons. Entries in the order of the arrays' indices.
@@ -88,6 +95,13 @@ class Dynamics {
   virtual void advance(index_t steps) = 0;
   /// Waits for them.
   virtual void wait() = 0;
+
+  /// Enqueues a look, behind the steps so far; to be fetched by seen() before a third one.
+  virtual void look() { looks_[looked_++ % 2] = {clock(), energies()}; }
+  /// The oldest look that was not fetched. Waits for it, not for what was enqueued behind it, so that a
+  /// device need not run out of work (the looks of this base class wait for everything).
+  virtual Look seen() { return looks_[seen_++ % 2]; }
+
   /// A step of the elements under a given motion: displacements of its end and velocities during it, (node,
   /// 3).
   virtual void impose(const std::vector<double>& displacement, const std::vector<double>& velocity,
@@ -102,6 +116,10 @@ class Dynamics {
   /// type and device kind, and goes on to the same bits. Error when the sizes differ.
   virtual std::vector<char> state() = 0;
   virtual void restore(const std::vector<char>& state) = 0;
+
+ private:
+  Look looks_[2];
+  std::size_t looked_ = 0, seen_ = 0;
 };
 
 }  // namespace strata::inline STRATA_ABI::dynamics

@@ -87,10 +87,12 @@ STRATA_FUNCTION Rates<T> middle_rates(const CornerVectors<T>& end, const CornerV
     middle.y[k] = end.y[k] - back * (v.y[k] - v.y[0]);
     middle.z[k] = end.z[k] - back * (v.z[k] - v.z[0]);
   });
+  // Before the operator, which takes most registers.
+  const ModeVectors<T> modes_v = mode_sums(v), modes_x = mode_sums(middle);
   const CornerVectors<T> b = gradient_operator(middle);
   Rates<T> rates;
   rates.gradient = velocity_gradient(v, b, volume(middle, b));
-  rates.modes = mode_rates(v, mode_sums(middle), rates.gradient);
+  rates.modes = mode_rates(modes_v, modes_x, rates.gradient);
   return rates;
 }
 
@@ -124,6 +126,7 @@ STRATA_FUNCTION ElementEnd<T> element_end(const Material<T>& material, const Cor
                                           T dt, const Matrix<T>& rotation, const Symmetric<T>& rate,
                                           const ModeVectors<T>& mode_rate, ElementEnd<T> element) {
   const CornerVectors<T> b = gradient_operator(at);
+  const ModeVectors<T> modes = mode_sums(at);
   const T v = volume(at, b), bb = gradient_square(b), rate_trace = trace(rate);
   const T inverse_volume = 1 / v, bb_per_volume = bb * inverse_volume;
 
@@ -162,7 +165,7 @@ STRATA_FUNCTION ElementEnd<T> element_end(const Material<T>& material, const Cor
   cauchy.xx += pressure;
   cauchy.yy += pressure;
   cauchy.zz += pressure;
-  element.force = corner_forces(cauchy, forces, mode_sums(at), b, inverse_volume);
+  element.force = corner_forces(cauchy, forces, modes, b, inverse_volume);
   return element;
 }
 

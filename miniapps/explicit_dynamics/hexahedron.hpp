@@ -83,10 +83,11 @@ STRATA_FUNCTION constexpr T gradient_square(const CornerVectors<T>& b12) {
 template <class T>
 STRATA_FUNCTION constexpr Matrix<T> velocity_gradient(const CornerVectors<T>& v, const CornerVectors<T>& b12,
                                                       T element_volume) {
+  // The sums first: what they are made of need not outlive the division.
+  const Matrix<T> a{dot(v.x, b12.x), dot(v.x, b12.y), dot(v.x, b12.z), dot(v.y, b12.x), dot(v.y, b12.y),
+                    dot(v.y, b12.z), dot(v.z, b12.x), dot(v.z, b12.y), dot(v.z, b12.z)};
   const T s = 1 / (12 * element_volume);
-  return {s * dot(v.x, b12.x), s * dot(v.x, b12.y), s * dot(v.x, b12.z),
-          s * dot(v.y, b12.x), s * dot(v.y, b12.y), s * dot(v.y, b12.z),
-          s * dot(v.z, b12.x), s * dot(v.z, b12.y), s * dot(v.z, b12.z)};
+  return {s * a.xx, s * a.xy, s * a.xz, s * a.yx, s * a.yy, s * a.yz, s * a.zx, s * a.zy, s * a.zz};
 }
 
 // ---- hourglass modes. The base vectors, orthogonal, of square 8:
@@ -144,18 +145,23 @@ STRATA_FUNCTION constexpr ModeVectors<T> mode_sums(const CornerVectors<T>& a) {
   return g;
 }
 
-/// The rates v_iI gamma_aI, from the modes of the coordinates and the velocity gradient L.
+/// The rates v_iI gamma_aI, from the modes of velocities and coordinates and the velocity gradient L.
+template <class T>
+STRATA_FUNCTION constexpr ModeVectors<T> mode_rates(const ModeVectors<T>& v, const ModeVectors<T>& x,
+                                                    const Matrix<T>& l) {
+  ModeVectors<T> rate;
+  unrolled<4>([&](int a) {
+    const Vector<T> linear = product(l, Vector<T>{x.x[a], x.y[a], x.z[a]});
+    rate.x[a] = hourglass_norm<T> * (v.x[a] - linear.x);
+    rate.y[a] = hourglass_norm<T> * (v.y[a] - linear.y);
+    rate.z[a] = hourglass_norm<T> * (v.z[a] - linear.z);
+  });
+  return rate;
+}
 template <class T>
 STRATA_FUNCTION constexpr ModeVectors<T> mode_rates(const CornerVectors<T>& v, const ModeVectors<T>& x,
                                                     const Matrix<T>& l) {
-  ModeVectors<T> rate = mode_sums(v);
-  unrolled<4>([&](int a) {
-    const Vector<T> linear = product(l, Vector<T>{x.x[a], x.y[a], x.z[a]});
-    rate.x[a] = hourglass_norm<T> * (rate.x[a] - linear.x);
-    rate.y[a] = hourglass_norm<T> * (rate.y[a] - linear.y);
-    rate.z[a] = hourglass_norm<T> * (rate.z[a] - linear.z);
-  });
-  return rate;
+  return mode_rates(mode_sums(v), x, l);
 }
 
 /// f_iI = T_ij B_jI + Q_ia gamma_aI: what an element with stress T and hourglass forces Q asks of its

@@ -68,7 +68,8 @@ struct ForceKernel {
   }
 };
 
-/// The three in one: what they hand on stays in registers, and the corners are read once.
+/// The three in one: what they hand on stays in registers. The corners are read twice, the second time from
+/// caches: kept in between, they would take the registers that the rotation's update needs.
 template <class T, Update U>
 struct FusedKernel {
   Material<T> material;
@@ -80,15 +81,16 @@ struct FusedKernel {
                                   Matrices rotation, Tensors stretch, Tensors stress, Modes hourglass,
                                   Works hourglass_work, Forces element_force, Numbers stable_dt) const {
     const T dt = static_cast<T>((*clock).dt);
-    const CornerVectors<T> at = load_corners<T>(e, nodes, coordinates, displacement);
-    const Rates<T> rates = middle_rates(at, load_corners<T>(e, nodes, velocity), dt);
+    const Rates<T> rates = middle_rates(load_corners<T>(e, nodes, coordinates, displacement),
+                                        load_corners<T>(e, nodes, velocity), dt);
     Decomposition<T> element{load_matrix<T>(e, rotation), load_symmetric<T>(e, stretch), {}};
     update<U>(element, rates.gradient, dt);
-    const ElementEnd<T> end =
-        element_end(material, at, T(mass(e)), dt, element.rotation, element.rate, rates.modes,
-                    ElementEnd<T>{load_symmetric<T>(e, stress), load_modes<T>(e, hourglass), {}, 0, 0});
     store(e, rotation, element.rotation);
     store(e, stretch, element.stretch);
+    const ElementEnd<T> end =
+        element_end(material, load_corners<T>(e, nodes, coordinates, displacement), T(mass(e)), dt,
+                    element.rotation, element.rate, rates.modes,
+                    ElementEnd<T>{load_symmetric<T>(e, stress), load_modes<T>(e, hourglass), {}, 0, 0});
     store(e, stress, end.stress);
     store(e, hourglass, end.hourglass);
     hourglass_work(e) += end.hourglass_work;

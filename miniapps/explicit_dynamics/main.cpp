@@ -17,6 +17,7 @@
 
 #include <strata/core/runtime.hpp>
 #include <strata/miniapps/common/devices.hpp>
+#include <strata/miniapps/common/run_devices.hpp>
 #include <strata/miniapps/explicit_dynamics/make_simulation.hpp>
 #include <strata/miniapps/explicit_dynamics/run.hpp>
 
@@ -24,32 +25,18 @@ namespace strata::inline STRATA_ABI::dynamics {
 
 namespace {
 
-// What run_... of run.hpp needs, on one device.
-struct OnDevice {
-  const DynamicsSettings& settings;
-  miniapp::Report& report;
-  bool is_one_of_several;
-
-  template <class D>
-  void operator()(const D& device) const {
-    const MakeSimulation make = [&](const std::string& mesh, int refinements, const std::string& type,
-                                    const Parameters& parameters) {
+// Calls work(device, maker of simulations there); no name is the best device there is.
+template <class Work>
+void on_device(const std::string& name, const Work& work) {
+  const auto visit = [&](const auto& device) {
+    work(miniapp::device_text(device), [&](const std::string& mesh, int refinements, const std::string& type,
+                                           const Parameters& parameters) {
       return make_simulation(device, mesh, refinements, type, parameters);
-    };
-    if (settings.common.verify) return report.add(run_verification(make, settings));
-    if (settings.common.sweep.empty()) {
-      std::string suffix;
-      if (is_one_of_several) suffix = miniapp::device_text(device);
-      return report.add(run_problem(make, settings, suffix));
-    }
-    for (const index_t size : miniapp::sweep_sizes(settings.common.sweep)) {
-      std::string row;
-      report.add(run_size(make, settings, size, row));
-      std::printf("%s\n", row.c_str());
-      std::fflush(stdout);
-    }
-  }
-};
+    });
+  };
+  if (name.empty()) visit_device(visit);
+  else visit_device(name, visit);
+}
 
 int run(int argc, char** argv) {
   DynamicsSettings settings;
@@ -57,24 +44,31 @@ int run(int argc, char** argv) {
   declare(options, settings);
   if (!options.parse(argc, argv)) return 0;
   choose_sample(settings);
-  static_cast<void>(parameters_of(settings));  // says what is wrong before anything is done
+  require_usable(settings);
   const std::string parameters = options.to_json();
-  if (!settings.common.quiet && settings.common.sweep.empty()) std::printf("%s\n", parameters.c_str());
+  const bool is_sweep = !settings.common.sweep.empty();
+  if (!settings.common.quiet && !is_sweep) std::printf("%s\n", parameters.c_str());
 
-  miniapp::Report report("strata-dynamics", parameters);
+  miniapp::Report all(options.program(), parameters);
   const auto devices = miniapp::chosen_devices(settings.common.device);
-  if (!settings.common.sweep.empty()) std::printf("%s\n", sweep_header);
-  const OnDevice on_device{settings, report, devices.size() > 1};
-  for (const std::string& name : devices) {
-    const auto visit = [&](const auto& device) { on_device(device); };
-    if (name.empty()) visit_device(visit);
-    else visit_device(name, visit);
+  if (is_sweep) {
+    const auto row = [&](const std::string& name, const std::string& box, miniapp::RunReport& report) {
+      std::string text;
+      on_device(name, [&](const std::string&, const MakeSimulation& make) {
+        text = run_size(make, settings, box, report);
+      });
+      return text;
+    };
+    return miniapp::run_sweep(settings.common, devices, sweep_header, row, all);
   }
-  if (!settings.common.sweep.empty()) {
-    if (!settings.common.json.empty()) miniapp::write_whole_file(settings.common.json, report.to_json());
-    return 0;
-  }
-  return report.finish(settings.common.json);
+  const auto one = [&](const std::string& name, miniapp::RunReport& report) {
+    on_device(name, [&](const std::string& device, const MakeSimulation& make) {
+      report.device = device;
+      if (settings.common.verify) run_verification(make, settings, report);
+      else run_problem(make, settings, devices.size() > 1 ? device : std::string(), report);
+    });
+  };
+  return miniapp::run_devices(settings.common, devices, one, all);
 }
 
 }  // namespace

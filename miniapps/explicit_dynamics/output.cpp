@@ -1,5 +1,4 @@
 #include <cmath>
-#include <filesystem>
 #include <utility>
 
 #include <strata/miniapps/explicit_dynamics/output.hpp>
@@ -20,19 +19,9 @@ std::vector<double> von_mises(const std::vector<double>& stress) {
 
 }  // namespace
 
-std::string with_suffix(const std::string& path, const std::string& suffix) {
-  if (suffix.empty() || path.empty()) return path;
-  std::filesystem::path p(path);
-  std::string name = p.stem().string() + "." + suffix;
-  for (char& c : name)
-    if (c == ':') c = '-';
-  return p.replace_filename(name + p.extension().string()).string();
-}
-
-Output::Output(const std::string& path, const std::string& suffix, Dynamics& simulation)
+Output::Output(const std::string& path, Dynamics& simulation, std::optional<double> from)
     : simulation_(simulation) {
-  if (!path.empty())
-    writer_ = std::make_unique<fem::ResultWriter>(with_suffix(path, suffix), simulation.mesh());
+  if (!path.empty()) writer_ = std::make_unique<fem::ResultWriter>(path, simulation.mesh(), from);
 }
 
 void Output::write() {
@@ -46,8 +35,16 @@ void Output::write() {
   writer_->write(simulation_.clock().time, std::move(fields));
 }
 
+void Output::wait() {
+  if (writer_) writer_->wait();
+}
+
 void Output::finish() {
-  if (writer_) files_ = writer_->finish();
+  if (writer_) static_cast<void>(writer_->finish());
+}
+
+std::vector<std::string> Output::files() const {
+  return writer_ ? writer_->files() : std::vector<std::string>{};
 }
 
 }  // namespace strata::inline STRATA_ABI::dynamics

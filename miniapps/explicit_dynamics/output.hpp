@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,24 +13,23 @@
 
 namespace strata::inline STRATA_ABI::dynamics {
 
-/// "bar.csv" and "Serial" make "bar.Serial.csv"; without a suffix it is the path itself.
-std::string with_suffix(const std::string& path, const std::string& suffix);
-
 class Output {
  public:
-  /// No path: nothing is written. MeshFileError for a format that is not known.
-  Output(const std::string& path, const std::string& suffix, Dynamics& simulation);
+  /// No path: nothing is written. A run that goes on at a time (`from`) goes on with the series there.
+  /// MeshFileError for a format that is not known.
+  Output(const std::string& path, Dynamics& simulation, std::optional<double> from);
 
   /// Adds the present state. Waits for the simulation, not for the file.
   void write();
   /// Waits for the files; throws what went wrong with them.
+  void wait();
   void finish();
-  const std::vector<std::string>& files() const { return files_; }
+  /// What was written, whole, also after an error.
+  std::vector<std::string> files() const;
 
  private:
   Dynamics& simulation_;
   std::unique_ptr<fem::ResultWriter> writer_;
-  std::vector<std::string> files_;
 };
 
 }  // namespace strata::inline STRATA_ABI::dynamics

@@ -70,9 +70,8 @@ STRATA_FUNCTION constexpr void update(Decomposition<T>& element, const Matrix<T>
     element.rate = unrotated(element.rotation, d);
   } else {
     const Matrix<T> step = product(inverse(identity_plus(-half, l)), identity_plus(half, l));
-    // V (R' R^T)^T = V R R'^T
-    const Matrix<T> turned_back =
-        product(full(element.stretch), product(old_rotation, transposed(element.rotation)));
+    // V dR^T = (dR V)^T with the dR of this step: R R^T would carry the rounding of all steps so far
+    const Matrix<T> turned_back = transposed(turned(half * omega, full(element.stretch)));
     element.stretch = symmetric_part(product(step, turned_back));
     element.rate = unrotated(turned(half / 2 * omega, old_rotation), d);
   }

@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <optional>
 
 #include <strata/miniapps/common/progress.hpp>
+#include <strata/miniapps/common/run_devices.hpp>
 #include <strata/miniapps/explicit_dynamics/checkpoint.hpp>
 #include <strata/miniapps/explicit_dynamics/output.hpp>
 #include <strata/miniapps/explicit_dynamics/run.hpp>
@@ -16,12 +19,20 @@ using miniapp::now_seconds;
 using miniapp::number_text;
 using miniapp::RunReport;
 
-RunReport begin_report(const Dynamics& s, const DynamicsSettings& settings) {
-  RunReport report;
+void describe_run(RunReport& report, const Dynamics& s, const DynamicsSettings& settings) {
   report.device = s.device();
   report.type = s.type();
   report.mesh = {settings.common.mesh, s.node_count(), s.element_count(), settings.common.refine};
-  return report;
+}
+
+std::string with_suffix(const std::string& path, const std::string& suffix) {
+  return suffix.empty() ? path : miniapp::path_with(path, suffix);
+}
+
+// The checkpoint that this device wrote where several did; else the one for all.
+std::string restart_file(const DynamicsSettings& settings, const std::string& suffix) {
+  const std::string own = with_suffix(settings.restart, suffix);
+  return std::filesystem::exists(own) ? own : settings.restart;
 }
 
 void set_begin(Dynamics& s, const DynamicsSettings& settings) {
@@ -30,9 +41,9 @@ void set_begin(Dynamics& s, const DynamicsSettings& settings) {
   for (const HeldNodes& held : held_nodes(settings)) s.fix(held.selector, held.directions);
 }
 
-std::string progress_text(Dynamics& s) {
-  const Energies e = s.energies();
-  const Clock c = s.clock();
+std::string progress_text(const Look& look) {
+  const Energies& e = look.energies;
+  const Clock& c = look.clock;
   return "t " + number_text(c.time, 4) + ", dt " + number_text(c.dt, 3) + ", kinetic " +
          number_text(e.kinetic, 4) + ", elastic " + number_text(e.elastic, 4) + ", total " +
          number_text(e.total(), 6);
@@ -43,72 +54,121 @@ index_t next_multiple(index_t step, index_t every, index_t last) {
   return every == 0 ? last : std::min(last, (step / every + 1) * every);
 }
 
-// Goes to the last step, with outputs and checkpoints; returns the seconds of the steps.
+// Goes to the last step, with outputs and checkpoints. A restart goes on with the series of results: what
+// they have of the checkpoint's time and later is written again, so that they become those of one run.
 class Run {
  public:
   Run(Dynamics& s, const DynamicsSettings& settings, const std::string& suffix, RunReport& report)
       : s_(s),
         settings_(settings),
         report_(report),
-        output_(settings.common.output, suffix, s),
-        progress_(miniapp::progress_style(settings.common.quiet), "steps", settings.steps),
-        description_(
-            describe(s, settings.common.mesh + " refined " + std::to_string(settings.common.refine))),
-        checkpoint_file_(with_suffix(settings.checkpoint_file, suffix)) {}
+        checkpoint_file_(with_suffix(settings.checkpoint_file, suffix)),
+        description_(settings.checkpoint > 0 || !settings.restart.empty() ? describe(s) : std::string()) {
+    const bool goes_on = !settings.restart.empty();
+    if (goes_on) restart_from(restart_file(settings, suffix));
+    const Clock clock = s.clock();
+    first_ = clock.step;
+    output_.emplace(with_suffix(settings.common.output, suffix), s,
+                    goes_on ? std::optional(clock.time) : std::nullopt);
+    progress_.emplace(miniapp::progress_style(settings.common.quiet), "steps", settings.steps, first_);
+  }
 
-  void restart_from(const std::string& path) { restart(path, description_, s_); }
+  index_t first_step() const { return first_; }
 
   void go() {
-    index_t step = s_.clock().step;
+    try {
+      do_steps();
+      report_.timed("output", [&] { output_->finish(); });
+    } catch (...) {
+      list_files();
+      throw;
+    }
+    list_files();
+  }
+
+ private:
+  void restart_from(const std::string& path) {
+    restart(path, description_, s_);
+    const index_t step = s_.clock().step;
     if (step > settings_.steps)
-      throw CheckpointError("--restart " + settings_.restart + " is of step " + std::to_string(step) +
-                            ", after the last one, --steps " + std::to_string(settings_.steps));
-    if (settings_.output_every > 0 && step == 0) write();
+      throw CheckpointError("--restart " + path + " is of step " + std::to_string(step) +
+                            ", after the last one, --steps " + std::to_string(settings_.steps) +
+                            "; ask for more steps");
+  }
+
+  void do_steps() {
+    const auto is_due = [](index_t step, index_t every) { return every > 0 && step % every == 0; };
+    index_t step = first_;
+    if (is_due(step, settings_.output_every)) write();
     while (step < settings_.steps) {
       const index_t target = std::min(next_multiple(step, settings_.output_every, settings_.steps),
                                       next_multiple(step, settings_.checkpoint, settings_.steps));
       step = advance(step, target);
-      if (settings_.output_every > 0 && step % settings_.output_every == 0) write();
-      if (settings_.checkpoint > 0 && step % settings_.checkpoint == 0)
-        report_.timed("checkpoints", [&] { write_checkpoint(checkpoint_file_, description_, s_); });
+      if (is_due(step, settings_.output_every)) write();
+      if (is_due(step, settings_.checkpoint)) checkpoint();
     }
-    if (settings_.output_every == 0 || step % settings_.output_every != 0) write();
-    progress_.finish();
-    report_.timed("output", [&] { output_.finish(); });
-    for (const std::string& file : output_.files()) report_.files.push_back(file);
-    if (settings_.checkpoint > 0 && settings_.steps >= settings_.checkpoint)
-      report_.files.push_back(checkpoint_file_);
+    if (!is_due(step, settings_.output_every)) write();
+    progress_->finish();
   }
 
- private:
-  // In pieces between which progress may be shown, each long enough that its wait costs nothing; in one where
-  // it is not.
+  // In one piece where no progress is shown. Else in pieces, each with a look behind it: while one is waited
+  // for, the next is enqueued already, so that the device never waits for the host.
   index_t advance(index_t step, index_t target) {
-    while (step < target) {
-      const index_t piece = settings_.common.quiet ? target - step : std::min(target - step, piece_);
-      const double begin = now_seconds();
-      s_.advance(piece);
-      s_.wait();
-      const double seconds = now_seconds() - begin;
-      report_.add_phase("steps", seconds);
-      step += piece;
-      if (piece == piece_ && seconds < 0.2 && piece_ < longest_piece) piece_ *= 2;
-      if (progress_.due(step)) progress_.show(step, progress_text(s_));
+    const double begin = now_seconds();
+    if (settings_.common.quiet) {
+      s_.advance(target - step);
+    } else {
+      for (index_t queued = 0; step < target || queued > 0;) {
+        if (step < target) {
+          const index_t piece = std::min(target - step, piece_);
+          s_.advance(piece);
+          s_.look();
+          step += piece;
+          ++queued;
+        }
+        if (queued == 2 || step == target) {
+          show(s_.seen());
+          --queued;
+        }
+      }
     }
-    return step;
+    s_.wait();
+    report_.add_phase("steps", now_seconds() - begin);
+    return target;
+  }
+  // A piece takes some 0.1 s.
+  void show(const Look& look) {
+    const double now = now_seconds();
+    if (now - last_look_ < 0.05 && piece_ < longest_piece) piece_ *= 2;
+    else if (now - last_look_ > 0.2 && piece_ > 1) piece_ /= 2;
+    last_look_ = now;
+    if (look.clock.failure == Failure::None && progress_->due(look.clock.step))
+      progress_->show(look.clock.step, progress_text(look));
   }
   void write() {
-    report_.timed("output", [&] { output_.write(); });
+    report_.timed("output", [&] { output_->write(); });
+  }
+  // Behind the results so far: a run that goes on from here finds them.
+  void checkpoint() {
+    report_.timed("output", [&] { output_->wait(); });
+    report_.timed("checkpoints", [&] { write_checkpoint(checkpoint_file_, description_, s_); });
+    has_checkpoint_ = true;
+  }
+  void list_files() {
+    for (const std::string& file : output_->files()) report_.files.push_back(file);
+    if (has_checkpoint_) report_.files.push_back(checkpoint_file_);
   }
 
   Dynamics& s_;
   const DynamicsSettings& settings_;
   RunReport& report_;
-  Output output_;
-  miniapp::Progress progress_;
-  std::string description_, checkpoint_file_;
+  std::string checkpoint_file_, description_;
+  std::optional<Output> output_;
+  std::optional<miniapp::Progress> progress_;
   static constexpr index_t longest_piece = index_t{1} << 20;
-  index_t piece_ = 16;
+  index_t first_ = 0, piece_ = 1;
+  double last_look_ = now_seconds();
+  bool has_checkpoint_ = false;
 };
 
 void add_results(RunReport& report, Dynamics& s) {
@@ -128,52 +188,91 @@ void add_results(RunReport& report, Dynamics& s) {
   for (int d = 0; d < 3; ++d) report.add_result(std::string("reaction impulse ") + axes[d], e.reaction[d]);
 }
 
+// What a step keeps exactly, up to rounding: kinetic energy plus internal work, and momentum less the impulse
+// of what holds the body. Momenta are compared with sqrt(2 M E), which bounds the sum of m |v|.
+void add_balances(RunReport& report, Dynamics& s, const Energies& begin, index_t steps) {
+  const Energies end = s.energies();
+  const bool is_float = s.type() == "float";
+  const double energy = std::max({std::abs(begin.total()), begin.kinetic, end.kinetic, 1e-300});
+  const double thousands = std::max(1.0, static_cast<double>(steps) / 1000);
+  report.checks.push_back(miniapp::check_zero("change of kinetic energy plus internal work, relative",
+                                              (end.total() - begin.total()) / energy,
+                                              (is_float ? 1e-5 : 1e-12) * thousands));
+  double mass = 0;
+  for (const double m : s.get(Field::Mass)) mass += m;
+  const double momentum = std::sqrt(2 * mass * energy);
+  double difference = 0;
+  for (int d = 0; d < 3; ++d) {
+    const double change = end.momentum[d] - begin.momentum[d], impulse = end.reaction[d] - begin.reaction[d];
+    const double one = std::abs(change - impulse) / momentum;
+    if (!(one <= difference)) difference = one;  // also what is not a number
+  }
+  report.checks.push_back(miniapp::check_zero("change of momentum less reaction impulse, relative",
+                                              difference, is_float ? 1e-6 * thousands : 1e-10));
+}
+
 }  // namespace
 
-miniapp::RunReport run_problem(const MakeSimulation& make, const DynamicsSettings& settings,
-                               const std::string& suffix) {
+void require_usable(const DynamicsSettings& settings) {
+  static_cast<void>(parameters_of(settings));
+  static_cast<void>(given_velocities(settings));
+  static_cast<void>(held_nodes(settings));
+  static_cast<void>(miniapp::refinements_of(settings.common));
+  if (!settings.common.sweep.empty() || settings.common.verify) return;
+  miniapp::require_writable("--output", settings.common.output);
+  try {
+    if (!settings.common.output.empty()) fem::require_writable(settings.common.output);
+  } catch (const Error& error) {
+    throw miniapp::UsageError(std::string("--output: ") + error.what());
+  }
+  if (settings.checkpoint > 0) miniapp::require_writable("--checkpoint-file", settings.checkpoint_file);
+}
+
+void run_problem(const MakeSimulation& make, const DynamicsSettings& settings, const std::string& suffix,
+                 RunReport& report) {
+  if (!settings.restart.empty()) require_checkpoint(restart_file(settings, suffix));
   const Parameters parameters = parameters_of(settings);
   const double begin = now_seconds();
   const auto s =
       make(settings.common.mesh, miniapp::refinements_of(settings.common), settings.common.type, parameters);
-  RunReport report = begin_report(*s, settings);
+  describe_run(report, *s, settings);
   report.add_phase("mesh and fields", now_seconds() - begin);
 
   set_begin(*s, settings);
   Run run(*s, settings, suffix, report);
-  if (!settings.restart.empty()) run.restart_from(settings.restart);
   const double stable = s->stable_dt();
   if (parameters.dt > stable)
     report.notes.push_back("The time step " + number_text(parameters.dt) +
                            " is larger than the stable one of the begin, " + number_text(stable) +
                            ": the results may be useless.");
-  const index_t first = s->clock().step;
+  if (settings.output_every > 0 && settings.common.output.empty())
+    report.notes.push_back("--output-every writes nothing without --output FILE.");
   const Energies energies = s->energies();
-  run.go();
-
-  add_results(report, *s);
-  const Energies end = s->energies();
-  const double scale = std::max({std::abs(energies.total()), energies.kinetic, end.kinetic, 1e-300});
-  report.checks.push_back(miniapp::check_zero("change of kinetic energy plus internal work, relative",
-                                              (end.total() - energies.total()) / scale,
-                                              s->type() == "float" ? 1e-3 : 1e-10));
   if (energies.kinetic == 0 && energies.elastic == 0)
     report.notes.push_back("Nothing moves: give --velocity SELECTOR=VX,VY,VZ.");
-  const double seconds = report.seconds_of("steps");
-  const auto steps = static_cast<double>(s->clock().step - first);
-  if (seconds > 0 && steps > 0) {
-    report.add_figure("element-steps", steps * static_cast<double>(s->element_count()) / seconds,
-                      "element-steps/s");
-    report.add_figure("step", seconds / steps * 1e6, "us");
+  try {
+    run.go();
+  } catch (const SimulationError&) {
+    add_results(report, *s);  // those of the moment it was seen
+    throw;
   }
-  return report;
+
+  add_results(report, *s);
+  const index_t steps = s->clock().step - run.first_step();
+  add_balances(report, *s, energies, steps);
+  const double seconds = report.seconds_of("steps");
+  if (seconds > 0 && steps > 0) {
+    const auto count = static_cast<double>(steps);
+    report.add_figure("element-steps", count * static_cast<double>(s->element_count()) / seconds,
+                      "element-steps/s");
+    report.add_figure("step", seconds / count * 1e6, "us");
+  }
 }
 
-miniapp::RunReport run_verification(const MakeSimulation& make, const DynamicsSettings& settings) {
+void run_verification(const MakeSimulation& make, const DynamicsSettings& settings, RunReport& report) {
   Verification v;
   v.is_float = settings.common.type == "float";
   v.fused = settings.kernels == "fused";
-  RunReport report;
   report.type = settings.common.type;
   v.make = [&](const std::string& mesh, const Parameters& parameters) {
     auto s = make(mesh, 0, settings.common.type, parameters);
@@ -181,15 +280,21 @@ miniapp::RunReport run_verification(const MakeSimulation& make, const DynamicsSe
     return s;
   };
   report.mesh.source = "those of the tests";
-  for (const VerificationCase& one : verification_cases()) report.timed(one.name, [&] { one.run(v); });
+  for (const VerificationCase& one : verification_cases()) {
+    try {
+      report.timed(one.name, [&] { one.run(v); });
+    } catch (const std::exception& error) {  // the other cases go on
+      v.add(miniapp::check_true(std::string(one.name) + ": came to its end", false));
+      report.notes.push_back(std::string(one.name) + ": " + error.what());
+    }
+  }
   report.checks = std::move(v.checks);
-  return report;
 }
 
-miniapp::RunReport run_size(const MakeSimulation& make, const DynamicsSettings& settings, index_t elements,
-                            std::string& row) {
+std::string run_size(const MakeSimulation& make, const DynamicsSettings& settings, const std::string& box,
+                     RunReport& report) {
   DynamicsSettings of_size = settings;
-  of_size.common.mesh = miniapp::box_of_about(elements);
+  of_size.common.mesh = box;
   of_size.common.refine = 0;
   if (of_size.velocity.empty() && of_size.fix.empty()) {
     of_size.velocity = {"all=0.001,0,0"};
@@ -197,7 +302,7 @@ miniapp::RunReport run_size(const MakeSimulation& make, const DynamicsSettings& 
   }
   const auto s = make(of_size.common.mesh, 0, of_size.common.type, parameters_of(of_size));
   set_begin(*s, of_size);
-  RunReport report = begin_report(*s, of_size);
+  describe_run(report, *s, of_size);
   s->advance(16);  // warm: pages, caches, the graph
   s->wait();
   // As many steps as were asked for, but two seconds at most.
@@ -215,11 +320,10 @@ miniapp::RunReport run_size(const MakeSimulation& make, const DynamicsSettings& 
   const double per_step = steps > 0 ? seconds / static_cast<double>(steps) : 0;
   const auto count = static_cast<double>(s->element_count());
   report.add_figure("element-steps", per_step > 0 ? count / per_step : 0, "element-steps/s");
-  row = report.device + "," + report.type + "," + settings.kernels + "," +
-        std::to_string(s->element_count()) + "," + std::to_string(s->node_count()) + "," +
-        std::to_string(steps) + "," + number_text(seconds) + "," + number_text(per_step * 1e6) + "," +
-        number_text(per_step * 1e6 / count) + "," + number_text(per_step > 0 ? count / per_step : 0);
-  return report;
+  return report.device + "," + report.type + "," + settings.kernels + "," +
+         std::to_string(s->element_count()) + "," + std::to_string(s->node_count()) + "," +
+         std::to_string(steps) + "," + number_text(seconds) + "," + number_text(per_step * 1e6) + "," +
+         number_text(per_step * 1e6 / count) + "," + number_text(per_step > 0 ? count / per_step : 0);
 }
 
 }  // namespace strata::inline STRATA_ABI::dynamics

@@ -15,20 +15,26 @@ namespace strata::inline STRATA_ABI::dynamics {
 using MakeSimulation =
     std::function<std::unique_ptr<Dynamics>(const std::string&, int, const std::string&, const Parameters&)>;
 
+/// Before anything is computed: UsageError, MeshFileError or CheckpointError where a setting makes no sense,
+/// what is to be written has no place, or what is to be read is not there.
+void require_usable(const DynamicsSettings& settings);
+
 /// Solves the problem of the settings and writes its results. `suffix` goes into the names of files, where
-/// several devices would write the same.
-miniapp::RunReport run_problem(const MakeSimulation& make, const DynamicsSettings& settings,
-                               const std::string& suffix);
+/// several devices would write the same. What went before an error is in the report, and the results up to
+/// it are in their files.
+void run_problem(const MakeSimulation& make, const DynamicsSettings& settings, const std::string& suffix,
+                 miniapp::RunReport& report);
 
 /// Runs the cases of verify.hpp.
-miniapp::RunReport run_verification(const MakeSimulation& make, const DynamicsSettings& settings);
+void run_verification(const MakeSimulation& make, const DynamicsSettings& settings,
+                      miniapp::RunReport& report);
 
 /// The rows of a sweep over sizes, as in figure 26 of the paper.
 inline constexpr const char* sweep_header =
     "device,type,kernels,elements,nodes,steps,seconds,us_per_step,"
     "us_per_element_step,element_steps_per_second";
 /// One of them: steps enough to measure.
-miniapp::RunReport run_size(const MakeSimulation& make, const DynamicsSettings& settings, index_t elements,
-                            std::string& row);
+std::string run_size(const MakeSimulation& make, const DynamicsSettings& settings, const std::string& box,
+                     miniapp::RunReport& report);
 
 }  // namespace strata::inline STRATA_ABI::dynamics

@@ -1,5 +1,8 @@
+#include <utility>
+
 #include <strata/miniapps/explicit_dynamics/dynamics.hpp>
 #include <strata/miniapps/explicit_dynamics/settings.hpp>
+#include <strata/miniapps/explicit_dynamics/simulation_errors.hpp>
 #include <strata/miniapps/fem/selector.hpp>
 
 namespace strata::inline STRATA_ABI::dynamics {
@@ -29,7 +32,8 @@ void declare(miniapp::Options& options, DynamicsSettings& s) {
               "steps between two states in the output; 0: the last one only");
   options.add("--checkpoint", &s.checkpoint, "N", "steps between two checkpoints; 0: none");
   options.add("--checkpoint-file", &s.checkpoint_file, "FILE", "the checkpoint, replaced each time");
-  options.add("--restart", &s.restart, "FILE", "goes on from a checkpoint, up to --steps steps in all");
+  options.add("--restart", &s.restart, "FILE",
+              "goes on from a checkpoint, and with the results at --output, up to --steps steps in all");
 }
 
 void choose_sample(DynamicsSettings& s) {
@@ -70,8 +74,16 @@ Parameters parameters_of(const DynamicsSettings& s) {
                      "\"");
   p.bulk_linear = to_number(b[0], "--bulk-viscosity");
   p.bulk_quadratic = to_number(b[1], "--bulk-viscosity");
-  if (s.steps < 0 || s.output_every < 0 || s.checkpoint < 0)
-    throw UsageError("--steps, --output-every and --checkpoint are 0 or more");
+  for (const auto& [option, value] :
+       {std::pair{"--steps", s.steps}, {"--output-every", s.output_every}, {"--checkpoint", s.checkpoint}})
+    if (value < 0)
+      throw UsageError(std::string(option) + " " + std::to_string(value) +
+                       ": a number of steps is 0 or more");
+  try {
+    check(p);
+  } catch (const Error& error) {
+    throw UsageError(error.what());
+  }
   return p;
 }
 

@@ -13,31 +13,34 @@ std::string text(double x) {
   return buffer;
 }
 
-void require(bool holds, const char* name, double value, const char* range) {
+void require(bool holds, const char* name, const char* option, double value, const char* range) {
   if (!holds)
-    throw Error("dynamics: the " + std::string(name) + " is " + text(value) + "; it has to be " + range);
+    throw Error("dynamics: " + std::string(name) + " is " + text(value) + " (" + option + "); it has to be " +
+                range);
 }
 
 }  // namespace
 
 void check(const Parameters& p) {
-  require(p.young > 0 && p.young < 1e300, "Young's modulus", p.young, "positive");
-  require(p.poisson > -1 && p.poisson < 0.5, "Poisson's ratio", p.poisson,
-          "greater than -1 and less than 1/2");
-  require(p.density > 0 && p.density < 1e300, "density", p.density, "positive");
-  require(p.dt >= 0 && p.dt < 1e300, "time step", p.dt, "positive, or \"stable\"");
-  require(p.safety > 0 && p.safety <= 1, "safety factor of the stable time step", p.safety,
+  require(p.young > 0 && p.young < 1e300, "Young's modulus", "--young", p.young, "positive");
+  require(p.poisson > -1 && p.poisson < 0.5, "Poisson's ratio", "--poisson", p.poisson,
+          "greater than -1 and less than 1/2, where waves would be infinitely fast; what hardly changes its "
+          "volume has about 0.49");
+  require(p.density > 0 && p.density < 1e300, "the density", "--density", p.density, "positive");
+  require(p.dt >= 0 && p.dt < 1e300, "the time step", "--dt", p.dt, "positive, or \"stable\"");
+  require(p.safety > 0 && p.safety <= 1, "the safety factor of the stable time step", "--safety", p.safety,
           "greater than 0 and at most 1");
-  require(p.dt_every >= 1, "number of steps for which a time step is kept", static_cast<double>(p.dt_every),
-          "1 or more");
-  require(p.hourglass_stiffness >= 0 && p.hourglass_stiffness <= 1, "hourglass stiffness",
-          p.hourglass_stiffness, "between 0 and 1: with more the time step would not be stable");
-  require(p.hourglass_viscosity >= 0 && p.hourglass_viscosity <= 1, "hourglass viscosity",
-          p.hourglass_viscosity, "between 0 and 1");
-  require(p.bulk_linear >= 0 && p.bulk_linear <= 10, "linear bulk viscosity", p.bulk_linear,
-          "between 0 and 10");
-  require(p.bulk_quadratic >= 0 && p.bulk_quadratic <= 100, "quadratic bulk viscosity", p.bulk_quadratic,
-          "between 0 and 100");
+  require(p.dt_every >= 1, "the number of steps for which a time step is kept", "--dt-every",
+          static_cast<double>(p.dt_every), "1 or more");
+  require(p.hourglass_stiffness >= 0 && p.hourglass_stiffness <= 1, "the hourglass stiffness",
+          "--hourglass stiffness", p.hourglass_stiffness,
+          "between 0 and 1: with more the time step would not be stable");
+  require(p.hourglass_viscosity >= 0 && p.hourglass_viscosity <= 1, "the hourglass viscosity",
+          "--hourglass viscous", p.hourglass_viscosity, "between 0 and 1");
+  require(p.bulk_linear >= 0 && p.bulk_linear <= 10, "the linear bulk viscosity", "--bulk-viscosity",
+          p.bulk_linear, "between 0 and 10");
+  require(p.bulk_quadratic >= 0 && p.bulk_quadratic <= 100, "the quadratic bulk viscosity",
+          "--bulk-viscosity", p.bulk_quadratic, "between 0 and 100");
 }
 
 void fail_simulation(const FailedAt& at) {

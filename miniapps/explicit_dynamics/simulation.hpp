@@ -9,19 +9,15 @@
 #include <stdexcept>
 #include <utility>
 
-#include <strata/algorithms/parallel_for.hpp>
-#include <strata/algorithms/parallel_reduce.hpp>
 #include <strata/devices/graph.hpp>
 #include <strata/miniapps/explicit_dynamics/dynamics.hpp>
-#include <strata/miniapps/explicit_dynamics/fields.hpp>
 #include <strata/miniapps/explicit_dynamics/host_rows.hpp>
-#include <strata/miniapps/explicit_dynamics/node_kernels.hpp>
+#include <strata/miniapps/explicit_dynamics/make_fields.hpp>
 #include <strata/miniapps/explicit_dynamics/simulation_errors.hpp>
+#include <strata/miniapps/explicit_dynamics/step_launches.hpp>
 #include <strata/miniapps/explicit_dynamics/sums.hpp>
 #include <strata/miniapps/fem/selector.hpp>
 #include <strata/miniapps/fem/upload.hpp>
-#include <strata/views/create.hpp>
-#include <strata/views/deep_copy.hpp>
 
 namespace strata::inline STRATA_ABI::dynamics {
 
@@ -36,9 +32,13 @@ class Simulation final : public Dynamics {
       : mesh_(mesh), parameters_(parameters), material_(parameters), queue_(mesh.device) {
     check(parameters);
     follow_default_queue();  // which makes the mesh
-    take_mesh();
-    create_fields();
-    begin();
+    f_ = make_fields<T>(mesh, queue_, parameters.density, parameters.fused);
+    for (LookInFlight& look : looks_) {
+      const auto here = on(array_device(mesh.device));
+      look.nodes = create<decltype(look.nodes)>("sums of nodes", here);
+      look.elements = create<decltype(look.elements)>("sums of elements", here);
+      look.clock = create<decltype(look.clock)>("clock", here);
+    }
   }
 
   std::string device() const override {
@@ -117,9 +117,9 @@ class Simulation final : public Dynamics {
 
   void advance(index_t steps) override {
     if (!step_) {
-      step_ = record(queue_, [&] { enqueue_step(); });
+      step_ = record(queue_, [&] { launch_step(on(queue_), f_, parameters_); });
       batch_ = record(queue_, [&] {
-        for (index_t k = 0; k < batch_size; ++k) enqueue_step();
+        for (index_t k = 0; k < batch_size; ++k) launch_step(on(queue_), f_, parameters_);
       });
     }
     for (; steps >= batch_size; steps -= batch_size) batch_.launch(queue_);
@@ -138,7 +138,7 @@ class Simulation final : public Dynamics {
     Clock now = clock();
     now.dt = dt;
     deep_copy(f_.clock, now);
-    enqueue_elements();
+    launch_elements(on(queue_), f_, parameters_);
     queue_.wait();
   }
 
@@ -151,19 +151,28 @@ class Simulation final : public Dynamics {
   Energies energies() override {
     NodeTotals nodes;
     ElementTotals elements;
-    parallel_reduce("sum nodes", on(queue_), node_count(),
-                    with(SumNodes{}, f_.mass, f_.velocity, f_.work, f_.reaction), nodes);
-    parallel_reduce("sum elements", on(queue_), element_count(),
-                    with(SumElements{parameters_.young, parameters_.poisson, parameters_.density},
-                         f_.element_mass, f_.stress, f_.hourglass_work),
-                    elements);
+    sum(nodes, elements);
     queue_.wait();
-    return {nodes.kinetic,
-            nodes.work,
-            elements.elastic,
-            elements.hourglass,
-            {nodes.momentum.x, nodes.momentum.y, nodes.momentum.z},
-            {nodes.reaction.x, nodes.reaction.y, nodes.reaction.z}};
+    return energies_of(nodes, elements);
+  }
+
+  void look() override {
+    LookInFlight& look = looks_[looked_++ % 2];
+    sum(look.nodes, look.elements);
+    deep_copy(queue_, look.clock, f_.clock);
+    look.taken = queue_.record();
+  }
+  // The copies to the host go by other queues: this one may be full of steps.
+  Look seen() override {
+    LookInFlight& look = looks_[seen_++ % 2];
+    look.taken.wait();
+    Clock now;
+    NodeTotals nodes;
+    ElementTotals elements;
+    deep_copy(now, look.clock);
+    deep_copy(nodes, look.nodes);
+    deep_copy(elements, look.elements);
+    return {now, energies_of(nodes, elements)};
   }
   double stable_dt() override {
     T least = 0;
@@ -211,72 +220,26 @@ class Simulation final : public Dynamics {
   // Steps of a graph: enough that enqueueing graphs costs little.
   static constexpr index_t batch_size = 16;
 
-  // The instance of the arrays, of the type that DynamicsArrays chose.
-  typename Arrays::device_type array_device() const {
-    if constexpr (Arrays::has_lanes) return {};
-    else return mesh_.device;
-  }
   // What is enqueued from now on starts after what meshes have on the default queue.
   void follow_default_queue() { queue_.wait_for(default_queue(mesh_.device).record()); }
 
-  // ---- arrays
-
-  template <class Array>
-  Array created(const char* label, index_t n) {
-    Array array = create<Array>(label, n, uninitialized, on(array_device()));
-    // By the threads that will work on it, which touch it first.
-    parallel_for(label, on(queue_), n, with(ZeroRow{}, array));
-    return array;
+  // Sums over the body so far, to variables or Values: these do not wait.
+  template <class Nodes, class Elements>
+  void sum(Nodes& nodes, Elements& elements) {
+    parallel_reduce("sum nodes", on(queue_), node_count(),
+                    with(SumNodes{}, f_.mass, f_.velocity, f_.work, f_.reaction), nodes);
+    parallel_reduce("sum elements", on(queue_), element_count(),
+                    with(SumElements{parameters_.young, parameters_.poisson, parameters_.density},
+                         f_.element_mass, f_.stress, f_.hourglass_work),
+                    elements);
   }
-  template <class Array>
-  void make(Array& array, const char* label, index_t n) {
-    array = created<Array>(label, n);
-  }
-
-  void take_mesh() {
-    f_.coordinates = mesh_.coordinates;
-    f_.offsets = mesh_.node_offsets;
-    f_.corners = mesh_.node_corners;
-    if constexpr (std::is_convertible_v<decltype(mesh_.element_nodes), decltype(f_.nodes)>) {
-      f_.nodes = mesh_.element_nodes;
-    } else {
-      f_.nodes = create<decltype(f_.nodes)>("element nodes, tiled", element_count(), uninitialized,
-                                            on(array_device()));
-      parallel_for("copy element nodes", on(queue_), element_count(),
-                   with(CopyRow{}, mesh_.element_nodes, f_.nodes));
-    }
-  }
-  void create_fields() {
-    const index_t n = node_count(), e = element_count();
-    make(f_.displacement, "displacement", n);
-    make(f_.velocity, "velocity", n);
-    make(f_.mass, "mass", n);
-    make(f_.fixed, "fixed", n);
-    make(f_.work, "work", n);
-    make(f_.reaction, "reaction", n);
-    make(f_.element_mass, "element mass", e);
-    make(f_.rotation, "rotation", e);
-    make(f_.stretch, "stretch", e);
-    make(f_.stress, "stress", e);
-    make(f_.hourglass, "hourglass forces", e);
-    make(f_.hourglass_work, "hourglass work", e);
-    make(f_.element_force, "element forces", e);
-    make(f_.stable_dt, "stable steps", e);
-    if (!parameters_.fused) {
-      make(f_.velocity_gradient, "velocity gradient", e);
-      make(f_.mode_rates, "hourglass rates", e);
-      make(f_.rate, "rate of deformation", e);
-    }
-    f_.clock = create<decltype(f_.clock)>("clock", on(array_device()));
-  }
-  void begin() {
-    parallel_for("begin elements", on(queue_), element_count(),
-                 with(BeginElementKernel<T>{parameters_.density}, f_.nodes, f_.coordinates, f_.element_mass,
-                      f_.rotation, f_.stretch));
-    parallel_for("node masses", on(queue_), node_count(),
-                 with(NodeMassKernel<T>{}, f_.offsets, f_.corners, f_.element_mass, f_.mass));
-    queue_.wait();
-    deep_copy(f_.clock, Clock());
+  static Energies energies_of(const NodeTotals& nodes, const ElementTotals& elements) {
+    return {nodes.kinetic,
+            nodes.work,
+            elements.elastic,
+            elements.hourglass,
+            {nodes.momentum.x, nodes.momentum.y, nodes.momentum.z},
+            {nodes.reaction.x, nodes.reaction.y, nodes.reaction.z}};
   }
 
   // What a step reads that an earlier one wrote.
@@ -287,57 +250,19 @@ class Simulation final : public Dynamics {
   }
 
   auto node_forces() {
-    const auto force = created<typename Arrays::template node_array<double, 3>>("node forces", node_count());
+    const auto force = created<typename Arrays::template node_array<double, 3>>("node forces", node_count(),
+                                                                                queue_, mesh_.device);
     parallel_for("sum forces", on(queue_), node_count(),
                  with(SumForcesKernel{}, f_.offsets, f_.corners, f_.element_force, force));
     queue_.wait();
     return force;
   }
   auto cauchy_stress() {
-    const auto seen = created<decltype(f_.stress)>("Cauchy stress", element_count());
+    const auto seen = created<decltype(f_.stress)>("Cauchy stress", element_count(), queue_, mesh_.device);
     parallel_for("turn stress", on(queue_), element_count(),
                  with(TurnStress<T>{}, f_.rotation, f_.stress, seen));
     queue_.wait();
     return seen;
-  }
-
-  // ---- a step
-
-  template <Update U>
-  void enqueue_fused() {
-    parallel_for("dynamics: elements", on(queue_), element_count(),
-                 with(FusedKernel<T, U>{material_}, f_.clock, f_.nodes, f_.coordinates, f_.displacement,
-                      f_.velocity, f_.element_mass, f_.rotation, f_.stretch, f_.stress, f_.hourglass,
-                      f_.hourglass_work, f_.element_force, f_.stable_dt));
-  }
-  template <Update U>
-  void enqueue_three() {
-    const auto where = on(queue_);
-    const index_t n = element_count();
-    parallel_for("dynamics: gradient", where, n,
-                 with(GradientKernel<T>{}, f_.clock, f_.nodes, f_.coordinates, f_.displacement, f_.velocity,
-                      f_.velocity_gradient, f_.mode_rates));
-    parallel_for(
-        "dynamics: rotation", where, n,
-        with(RotationKernel<T, U>{}, f_.clock, f_.velocity_gradient, f_.rotation, f_.stretch, f_.rate));
-    parallel_for("dynamics: force", where, n,
-                 with(ForceKernel<T>{material_}, f_.clock, f_.nodes, f_.coordinates, f_.displacement,
-                      f_.element_mass, f_.mode_rates, f_.rotation, f_.rate, f_.stress, f_.hourglass,
-                      f_.hourglass_work, f_.element_force, f_.stable_dt));
-  }
-  void enqueue_elements() {
-    const bool first = parameters_.update == Update::First;
-    if (parameters_.fused) first ? enqueue_fused<Update::First>() : enqueue_fused<Update::Second>();
-    else first ? enqueue_three<Update::First>() : enqueue_three<Update::Second>();
-  }
-  void enqueue_step() {
-    enqueue_elements();
-    parallel_reduce("dynamics: least step", on(queue_), element_count(), with(LeastStep<T>{}, f_.stable_dt),
-                    SetNextTimeStep<decltype(f_.clock)>{f_.clock, parameters_.dt, parameters_.safety,
-                                                        parameters_.collapse, parameters_.dt_every});
-    parallel_for("dynamics: nodes", on(queue_), node_count(),
-                 with(NodeKernel<T>{}, f_.clock, f_.offsets, f_.corners, f_.element_force, f_.mass, f_.fixed,
-                      f_.velocity, f_.displacement, f_.work, f_.reaction));
   }
 
   [[noreturn]] void fail(const Clock& now) {
@@ -358,6 +283,14 @@ class Simulation final : public Dynamics {
   Queue<D> queue_;
   Fields<T, Arrays> f_;
   Graph<D> step_, batch_;
+  struct LookInFlight {
+    typename Arrays::template value<NodeTotals> nodes;
+    typename Arrays::template value<ElementTotals> elements;
+    typename Arrays::template value<Clock> clock;
+    Event taken;
+  };
+  LookInFlight looks_[2];
+  int looked_ = 0, seen_ = 0;
 };
 
 }  // namespace strata::inline STRATA_ABI::dynamics

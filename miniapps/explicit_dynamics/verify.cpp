@@ -22,6 +22,7 @@ std::vector<VerificationCase> verification_cases() {
           {"bar speeds", true, verify_bar_speeds},
           {"energy", false, verify_energy},
           {"stored energy", false, verify_stored_energy},
+          {"stored energy, 64 elements", true, verify_stored_energy_fine},
           {"momentum", false, verify_momentum},
           {"reaction", false, verify_reaction},
           {"three kernels and one", false, verify_fused}};

@@ -53,6 +53,7 @@ void verify_bar_speeds(Verification& v);
 // verify_conservation.cpp
 void verify_energy(Verification& v);
 void verify_stored_energy(Verification& v);
+void verify_stored_energy_fine(Verification& v);
 void verify_momentum(Verification& v);
 void verify_reaction(Verification& v);
 void verify_fused(Verification& v);

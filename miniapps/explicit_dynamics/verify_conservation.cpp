@@ -10,6 +10,7 @@ namespace strata::inline STRATA_ABI::dynamics {
 
 namespace {
 
+using miniapp::check_near;
 using miniapp::check_zero;
 
 /// Velocities without any order, up to v0.
@@ -74,14 +75,21 @@ void verify_energy(Verification& v) {
   s->wait();
   const Energies end = s->energies();
   v.add(check_zero("energy: change in 1000 steps, relative", (end.total() - begin) / begin,
-                   v.tolerance(1e-12, 1e-4)));
+                   v.tolerance(1e-12, 1e-5)));
   v.add(miniapp::check_between("energy: stored and spent in hourglass modes over the work",
                                (end.elastic + end.hourglass) / end.work, 0, 1.05));
 }
 
+// The difference is of order 2; expected to the two digits that are given.
 void verify_stored_energy(Verification& v) {
-  v.add(check_zero("energy: work against stored energy, 16 elements", stored_energy_error(v, 16), 1.4e-3));
-  v.add(check_zero("energy: work against stored energy, 32 elements", stored_energy_error(v, 32), 3.5e-4));
+  v.add(check_near("energy: work against stored energy, 16 elements", stored_energy_error(v, 16), 1.3e-3,
+                   5e-5));
+  v.add(check_near("energy: work against stored energy, 32 elements", stored_energy_error(v, 32), 3.3e-4,
+                   5e-6));
+}
+void verify_stored_energy_fine(Verification& v) {
+  v.add(check_near("energy: work against stored energy, 64 elements", stored_energy_error(v, 64), 8.1e-5,
+                   5e-7));
 }
 
 void verify_momentum(Verification& v) {
@@ -96,7 +104,7 @@ void verify_momentum(Verification& v) {
   for (int d = 0; d < 3; ++d)
     change = std::max(change, std::abs(end.momentum[d] - begin.momentum[d]) / scale);
   v.add(
-      check_zero("momentum of a free body: change in 100 steps, relative", change, v.tolerance(1e-13, 1e-6)));
+      check_zero("momentum of a free body: change in 100 steps, relative", change, v.tolerance(1e-13, 1e-7)));
 }
 
 void verify_reaction(Verification& v) {
@@ -114,7 +122,7 @@ void verify_reaction(Verification& v) {
     difference =
         std::max(difference, std::abs(end.momentum[d] - begin.momentum[d] - end.reaction[d]) / scale);
   v.add(check_zero("reaction impulse against the change of momentum, relative", difference,
-                   v.tolerance(1e-10, 1e-5)));
+                   v.tolerance(1e-10, 1e-7)));
 }
 
 void verify_fused(Verification& v) {
@@ -139,7 +147,7 @@ void verify_fused(Verification& v) {
     v.add(check_zero(std::string("three kernels against one, ") +
                          (update == Update::First ? "first" : "second") +
                          " order: displacements after 100 steps",
-                     difference / largest, v.tolerance(1e-10, 1e-3)));
+                     difference / largest, v.tolerance(1e-10, 1e-4)));
   }
 }
 

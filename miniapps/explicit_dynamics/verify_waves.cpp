@@ -118,14 +118,19 @@ Impact impact(const Verification& v, int elements) {
   return result;
 }
 
+// The plateau of the wall stress has the decaying ripples of a chain of masses behind the front; its width is
+// of the scheme, not of the material: +-0.380 % in a linear chain of 50, 0.153 % of 100, 0.0531 % of 200 with
+// these time steps, and some v0 / c from the change of length. The free end turns at the end of a step. At
+// the wall the front of 2 L / c is late by a part of its width, which is h^(2/3) L^(1/3).
 void check_impact(Verification& v, int elements, double spread, double turn) {
   const Impact found = impact(v, elements);
   const std::string name = "wall impact, " + std::to_string(elements) + " elements: ";
-  v.add(check_near(name + "mean stress over -rho c v0", found.mean, 1, v.tolerance(1e-3, 2e-3)));
+  v.add(check_near(name + "mean stress over -rho c v0", found.mean, 1, 1e-3));
   v.add(check_between(name + "least stress", found.low, 1 - spread, 1));
   v.add(check_between(name + "largest stress", found.high, 1, 1 + spread));
-  v.add(check_near(name + "time at which the free end turns, L/c", found.turn, turn, 0.55 / elements));
-  v.add(check_near(name + "time at which the wall stress changes sign, L/c", found.flip, 2, 0.06));
+  v.add(check_near(name + "time at which the free end turns, L/c", found.turn, turn, 2e-4));
+  v.add(check_near(name + "time at which the wall stress changes sign, L/c", found.flip, 2,
+                   0.25 * std::pow(elements, -2.0 / 3)));
 }
 
 }  // namespace
@@ -133,19 +138,19 @@ void check_impact(Verification& v, int elements, double spread, double turn) {
 // u = v0 / omega cos(pi x / 2L) sin(omega t), omega = pi c / 2L, for Poisson's ratio 0.
 void verify_standing_wave(Verification& v) {
   const double a = wave_error(v, 8), b = wave_error(v, 16), c = wave_error(v, 32);
-  v.add(check_relative("standing wave: error, 8 elements", a, 7.59e-3, 0.02));
-  v.add(check_relative("standing wave: error, 16 elements", b, 1.894e-3, v.tolerance(0.02, 0.05)));
-  v.add(check_relative("standing wave: error, 32 elements", c, 4.735e-4, v.tolerance(0.02, 0.1)));
-  v.add(check_near("standing wave: order, 16 to 32 elements", std::log2(b / c), 2, v.tolerance(0.02, 0.2)));
+  v.add(check_relative("standing wave: error, 8 elements", a, 7.59e-3, 1e-3));
+  v.add(check_relative("standing wave: error, 16 elements", b, 1.894e-3, v.tolerance(1e-3, 2e-3)));
+  v.add(check_relative("standing wave: error, 32 elements", c, 4.735e-4, v.tolerance(1e-3, 5e-3)));
+  v.add(check_near("standing wave: order, 16 to 32 elements", std::log2(b / c), 2, 0.02));
 }
 void verify_standing_wave_fine(Verification& v) {
   const double a = wave_error(v, 32), b = wave_error(v, 64);
-  v.add(check_relative("standing wave: error, 64 elements", b, 1.184e-4, v.tolerance(0.02, 0.3)));
-  v.add(check_near("standing wave: order, 32 to 64 elements", std::log2(a / b), 2, v.tolerance(0.02, 0.4)));
+  v.add(check_relative("standing wave: error, 64 elements", b, 1.184e-4, v.tolerance(1e-3, 0.02)));
+  v.add(check_near("standing wave: order, 32 to 64 elements", std::log2(a / b), 2, v.tolerance(0.02, 0.04)));
 }
 
-void verify_wall_impact(Verification& v) { check_impact(v, 50, 0.006, 1.0288); }
-void verify_wall_impact_fine(Verification& v) { check_impact(v, 200, v.tolerance(0.001, 0.01), 1.0081); }
+void verify_wall_impact(Verification& v) { check_impact(v, 50, 0.004, 1.0288); }
+void verify_wall_impact_fine(Verification& v) { check_impact(v, 200, 0.00055, 1.0081); }
 
 // A thin bar carries long waves at sqrt(E / rho), one that cannot move sideways at sqrt((lambda + 2 mu) /
 // rho).

@@ -10,10 +10,4 @@ void fail_graph_size(const std::string& source, index_t entries) {
                   " entries, which 32-bit offsets cannot count: refine it less");
 }
 
-void fail_row_length(const std::string& source, index_t length, index_t longest) {
-  throw MeshError("in the mesh " + source + " a node has " + std::to_string(length) +
-                  " neighbours, more than the " + std::to_string(longest) +
-                  " that a slot numbers: too many elements meet there");
-}
-
 }  // namespace strata::inline STRATA_ABI::fem

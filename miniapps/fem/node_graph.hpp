@@ -8,7 +8,6 @@
 
 #include <strata/algorithms/linear/crs.hpp>
 #include <strata/algorithms/parallel_for.hpp>
-#include <strata/algorithms/parallel_reduce.hpp>
 #include <strata/algorithms/parallel_scan.hpp>
 #include <strata/miniapps/fem/mesh.hpp>
 #include <strata/views/deep_copy.hpp>
@@ -18,8 +17,27 @@ namespace strata::inline STRATA_ABI::fem {
 
 /// MeshError: the graph would have `entries` entries.
 [[noreturn]] void fail_graph_size(const std::string& source, index_t entries);
-/// MeshError: a row has `length` entries.
-[[noreturn]] void fail_row_length(const std::string& source, index_t length, index_t longest);
+
+/// The places of the eight columns of an element in the row of one of its nodes, counted from the begin of
+/// the row: a byte each, that of column 0 lowest, or far_slot where it does not fit.
+using SlotWord = std::uint64_t;
+/// Stands for places from 255 on, which find_entry finds.
+inline constexpr index_t far_slot = 255;
+/// The place of column j, or far_slot.
+STRATA_FUNCTION constexpr index_t slot_of(SlotWord word, int j) {
+  return static_cast<index_t>(word >> (8 * j) & 0xff);
+}
+/// The entry of a column that the row with entries [begin, end) has.
+STRATA_FUNCTION constexpr index_t find_entry(const auto& entries, index_t begin, index_t end,
+                                             std::int32_t column) {
+  index_t low = begin, high = end;
+  while (high - low > 1) {
+    const index_t middle = low + (high - low) / 2;
+    if (entries(middle) <= column) low = middle;
+    else high = middle;
+  }
+  return low;
+}
 
 namespace detail {
 
@@ -51,28 +69,16 @@ struct PackRows {
   }
 };
 
-struct LongestRow {
-  STRATA_FUNCTION void operator()(index_t n, auto row_map, index_t& longest) const {
-    const index_t length = row_map(n + 1) - row_map(n);
-    if (length > longest) longest = length;
-  }
-};
-
-template <class Slot>
 struct FindSlots {
   STRATA_FUNCTION void operator()(index_t e, auto nodes, auto row_map, auto entries, auto slots) const {
     for (int i = 0; i < 8; ++i) {
       const index_t begin = row_map(nodes(e, i)), end = row_map(nodes(e, i) + 1);
+      SlotWord word = 0;
       for (int j = 0; j < 8; ++j) {
-        const std::int32_t node = nodes(e, j);
-        index_t low = begin, high = end;
-        while (high - low > 1) {
-          const index_t middle = low + (high - low) / 2;
-          if (entries(middle) <= node) low = middle;
-          else high = middle;
-        }
-        slots(e, i, j) = static_cast<Slot>(low - begin);
+        const index_t place = find_entry(entries, begin, end, nodes(e, j)) - begin;
+        word |= static_cast<SlotWord>(place < far_slot ? place : far_slot) << (8 * j);
       }
+      slots(e, i) = word;
     }
   }
 };
@@ -104,22 +110,17 @@ linear::CrsGraph<typename Arrays::device_type> node_graph(const Mesh<Arrays>& me
   return {nodes, nodes, row_map, entries};
 }
 
-/// slots(e, i, j): the place of column element_nodes(e, j) in the row of node element_nodes(e, i), counted
-/// from the begin of the row: the entry is k = row_map(element_nodes(e, i)) + slots(e, i, j). MeshError where
-/// a place does not fit Slot (rows of more than 256 entries for the default). Waits.
-template <class Slot = std::uint8_t, class Arrays>
-typename Arrays::template element_array<Slot, 8, 8> element_slots(
+/// slots(e, i): where the columns element_nodes(e, ...) are in the row of node element_nodes(e, i). The entry
+/// of column j is k = row_map(element_nodes(e, i)) + slot_of(slots(e, i), j); where that is far_slot, which
+/// only rows of more than 255 entries have, find_entry finds it. Waits.
+template <class Arrays>
+typename Arrays::template element_array<SlotWord, 8> element_slots(
     const Mesh<Arrays>& mesh, const linear::CrsGraph<typename Arrays::device_type>& graph) {
-  using Array = typename Arrays::template element_array<Slot, 8, 8>;
+  using Array = typename Arrays::template element_array<SlotWord, 8>;
   const auto where = on(mesh.device);
-  index_t longest = 0;
-  parallel_reduce("longest row", where, graph.rows(), with(detail::LongestRow{}, graph.row_map()),
-                  Max(longest));
-  constexpr index_t most = index_t{std::numeric_limits<Slot>::max()};
-  if (longest - 1 > most) fail_row_length(mesh.source, longest, most + 1);
   const Array slots = create<Array>("element_slots", mesh.element_count(), uninitialized, where);
   parallel_for("find slots", where, mesh.element_count(),
-               with(detail::FindSlots<Slot>{}, mesh.element_nodes, graph.row_map(), graph.entries(), slots));
+               with(detail::FindSlots{}, mesh.element_nodes, graph.row_map(), graph.entries(), slots));
   wait(mesh.device);
   return slots;
 }

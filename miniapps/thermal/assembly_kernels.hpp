@@ -7,6 +7,9 @@
 // elements again.
 #pragma once
 
+#include <strata/algorithms/launch_hints.hpp>
+#include <strata/algorithms/team.hpp>
+#include <strata/miniapps/fem/node_graph.hpp>
 #include <strata/miniapps/thermal/element_system.hpp>
 #include <strata/views/atomic.hpp>
 
@@ -64,43 +67,135 @@ struct ElementContributions {
   }
 };
 
-/// The entries of a row that are summed at a time.
-inline constexpr int row_window = 32;
+/// Where what elements give to the rows of their nodes goes in the matrix.
+template <class Nodes, class Slots, class RowMap, class Entries>
+struct MatrixPlaces {
+  Nodes nodes;  // (element, corner)
+  Slots slots;  // (element, corner): fem::element_slots
+  RowMap row_map;
+  Entries entries;
+
+  /// The entry of column j of element e in a row with the entries [begin, end), by the places in that row.
+  STRATA_FUNCTION index_t find(fem::SlotWord word, index_t e, int j, index_t begin, index_t end) const {
+    const index_t slot = fem::slot_of(word, j);
+    if (slot < fem::far_slot) return begin + slot;
+    return find_far(entries, begin, end, nodes(e, j));
+  }
+
+ private:
+  // Out of the way of the loops, as few meshes need it; without the address of the kernel's parameters.
+  [[gnu::noinline]] STRATA_FUNCTION static index_t find_far(Entries all, index_t begin, index_t end,
+                                                            std::int32_t column) {
+    return fem::find_entry(all, begin, end, column);
+  }
+};
+
+template <class... Views>
+MatrixPlaces(Views...) -> MatrixPlaces<Views...>;
 
 /// Adds what the elements of a node stored into its row: matrix, and right-hand side.
-template <class Offsets, class Corners, class RowMap, class Slots, class Matrix, class Vector, class Values,
-          class Field>
+///
+/// A team has some neighbouring rows, whose entries lie side by side. Their sums are in its scratch memory in
+/// the same order, so that any member may reach any entry of its row fast, and all of them together write the
+/// sums as one piece. Rows are added up by a member each, whose lanes take some columns of every element.
+/// Where the entries of the team's rows are more than the scratch memory holds, it goes over the elements
+/// once for each part.
+template <class Offsets, class Corners, class Places, class Matrix, class Vector, class Values, class Field>
 struct GatherRows {
   using device_type = typename Field::device_type;
   using T = typename Field::value_type;
   Offsets offsets;  // (node): where its corners begin
   Corners corners;  // 8 * element + corner
-  RowMap row_map;
-  Slots slots;  // (element, corner, corner)
+  Places places;
   Matrix matrix;
   Vector vector;
   Values values;
   Field b;
 
-  STRATA_FUNCTION void operator()(index_t n) const {
-    const index_t begin = row_map(n), length = row_map(n + 1) - begin;
-    const index_t first_corner = offsets(n), last_corner = offsets(n + 1);
-    for (index_t first = 0; first < length; first += row_window) {
-      T row[row_window];
-      for (int s = 0; s < row_window; ++s) row[s] = T(0);
-      for (index_t k = first_corner; k < last_corner; ++k) {
-        const index_t e = corners(k) / 8, c = corners(k) % 8;
-        for (int j = 0; j < 8; ++j) {
-          const index_t s = static_cast<index_t>(slots(e, c, j)) - first;
-          if (s >= 0 && s < row_window) row[s] += matrix(e, c, j);
-        }
-      }
-      const index_t count = length - first < row_window ? length - first : row_window;
-      for (index_t s = 0; s < count; ++s) values(begin + first + s) = row[s];
+  // Inside a block of elements rows have 27 entries. On a GPU two lanes share the columns of an element, for
+  // more loads under way, and small teams leave room for the first cache; elsewhere the sums shall stay
+  // there.
+  static constexpr bool has_wide_teams = !device_type::memory_space::host_accessible;
+  static constexpr index_t rows = has_wide_teams ? 64 : 16;
+  static constexpr index_t window = rows * (has_wide_teams ? 27 : 64);
+  static constexpr int lanes = has_wide_teams ? 2 : 1, columns = 8 / lanes;
+
+  /// The work of a launch.
+  static constexpr auto work(index_t nodes) {
+    return launch_bounds<128, 8>(
+        teams((nodes + rows - 1) / rows).vector(lanes).scratch(0, scratch_bytes<T>(window)));
+  }
+
+  // What is made of this for hosts calls members of host teams, which are for hosts only.
+#if defined(__CUDACC__)
+#pragma nv_exec_check_disable
+#endif
+  STRATA_FUNCTION void operator()(const auto& member) const {
+    const index_t first = member.league_rank() * rows, nodes = b.extent(0);
+    const index_t last = nodes - first < rows ? nodes : first + rows;
+    const index_t begin = places.row_map(first), end = places.row_map(last);
+    T* const sums = member.template scratch<T>(0, window);
+    index_t from = begin;
+    do {
+      const index_t to = end - from < window ? end : from + window;
+      parallel_for(team_vector_range(member, to - from), [&](index_t k) { sums[k] = T(0); });
+      member.barrier();
+      parallel_for(team_range(member, first, last), [&](index_t n) {
+        const index_t row = places.row_map(n), row_end = places.row_map(n + 1);
+        if (from <= row && row_end <= to && row_end - row <= fem::far_slot)
+          add_row(member, n, sums + (row - from));
+        else single(per_member(member), [&] { add_part(n, from, to, sums); });
+      });
+      member.barrier();
+      parallel_for(team_vector_range(member, to - from), [&](index_t k) { values(from + k) = sums[k]; });
+      if (to < end) member.barrier();
+      from = to;
+    } while (from < end);
+  }
+
+ private:
+  // The columns of an element differ, so that their sums may be read before any is written. Where the next
+  // element is gets known one round ahead: devices wait for memory once a round.
+  STRATA_FUNCTION void add_row(const auto& member, index_t n, T* row) const {
+    T load = T(0);
+    const index_t end = offsets(n + 1);
+    index_t k = offsets(n);
+    std::int32_t next = k < end ? corners(k) : 0;
+    while (k < end) {
+      const index_t e = next >> 3;
+      const int c = next & 7;
+      if (++k < end) next = corners(k);
+      const fem::SlotWord slots = places.slots(e, c);
+      const T own_load = vector(e, c);
+      const auto add_columns = [&](index_t lane) {
+        const int first = static_cast<int>(lane) * columns;
+        const fem::SlotWord own = slots >> (8 * first);
+        T sums[columns];
+        unrolled<columns>([&](auto j) { sums[j] = matrix(e, c, first + j); });
+        unrolled<columns>([&](auto j) { sums[j] += row[fem::slot_of(own, j)]; });
+        unrolled<columns>([&](auto j) { row[fem::slot_of(own, j)] = sums[j]; });
+      };
+      if constexpr (lanes == 1) add_columns(0);
+      else parallel_for(vector_range(member, lanes), add_columns);
+      load += own_load;
     }
-    T sum = T(0);
-    for (index_t k = first_corner; k < last_corner; ++k) sum += vector(corners(k) / 8, corners(k) % 8);
-    b(n) = sum;
+    single(per_member(member), [&] { b(n) = load; });
+  }
+  // The same for entries [from, to) of the matrix, of a row of any length.
+  STRATA_FUNCTION void add_part(index_t n, index_t from, index_t to, T* sums) const {
+    const index_t begin = places.row_map(n), end = places.row_map(n + 1);
+    T load = T(0);
+    for (index_t k = offsets(n); k < offsets(n + 1); ++k) {
+      const index_t e = corners(k) >> 3;
+      const int c = corners(k) & 7;
+      const fem::SlotWord slots = places.slots(e, c);
+      load += vector(e, c);
+      for (int j = 0; j < 8; ++j) {
+        const index_t entry = places.find(slots, e, j, begin, end);
+        if (from <= entry && entry < to) sums[entry - from] += matrix(e, c, j);
+      }
+    }
+    b(n) = load;
   }
 };
 
@@ -128,15 +223,14 @@ template <class... Views>
 GatherVector(Views...) -> GatherVector<Views...>;
 
 /// Computes an element and adds it to the rows of its nodes by atomic additions.
-template <int Kind, class Arrays, class Source, class RowMap, class Slots, class Values>
+template <int Kind, class Arrays, class Source, class Places, class Values>
 struct ScatterElements {
   using device_type = typename Arrays::device_type;
   using T = typename Arrays::value_type;
   Arrays in;
   Coefficients<T> coefficients;
   Source source;
-  RowMap row_map;
-  Slots slots;
+  Places places;
   Values values;
   decltype(Arrays::temperature) b;
 
@@ -145,20 +239,27 @@ struct ScatterElements {
     read_element<Kind>(e, in.nodes, in.coordinates, in.blocks, in.materials, in.temperature, in.old, input);
     ElementSystem<T, Kind> system;
     compute_system(input, coefficients, source, system);
-    index_t row[8];
-    for (int c = 0; c < 8; ++c) row[c] = row_map(in.nodes(e, c));
+    index_t row[8], row_end[8];
+    fem::SlotWord slots[8];
+    unrolled<8>([&](auto c) {
+      slots[c] = places.slots(e, int(c));
+      row[c] = places.row_map(in.nodes(e, int(c)));
+      row_end[c] = places.row_map(in.nodes(e, int(c)) + 1);
+    });
     unrolled<8>([&](auto c) { atomic_fetch_add(&b(in.nodes(e, int(c))), system.load[bits_of_corner(c)]); });
     system.each_entry([&](auto i, auto j, T value) {
       constexpr int first = bits_of_corner(i), second = bits_of_corner(j);
-      atomic_fetch_add(&values(row[first] + slots(e, first, second)), value);
-      if constexpr (i != j) atomic_fetch_add(&values(row[second] + slots(e, second, first)), value);
+      const auto add = [&](int at, int column) {
+        atomic_fetch_add(&values(places.find(slots[at], e, column, row[at], row_end[at])), value);
+      };
+      add(first, second);
+      if constexpr (i != j) add(second, first);
     });
   }
 };
 
 /// Computes every element of a node, and adds one row of each.
-template <int Kind, class Arrays, class Source, class Offsets, class Corners, class RowMap, class Slots,
-          class Values>
+template <int Kind, class Arrays, class Source, class Offsets, class Corners, class Places, class Values>
 struct GatherComputed {
   using device_type = typename Arrays::device_type;
   using T = typename Arrays::value_type;
@@ -167,13 +268,12 @@ struct GatherComputed {
   Source source;
   Offsets offsets;
   Corners corners;
-  RowMap row_map;
-  Slots slots;
+  Places places;
   Values values;
   decltype(Arrays::temperature) b;
 
   STRATA_FUNCTION void operator()(index_t n) const {
-    const index_t begin = row_map(n), end = row_map(n + 1);
+    const index_t begin = places.row_map(n), end = places.row_map(n + 1);
     for (index_t k = begin; k < end; ++k) values(k) = T(0);
     T sum = T(0);
     for (index_t k = offsets(n); k < offsets(n + 1); ++k) {
@@ -192,7 +292,8 @@ struct GatherComputed {
         if (first == c) row[second] = value;
         else if (second == c) row[first] = value;
       });
-      for (int j = 0; j < 8; ++j) values(begin + slots(e, c, j)) += row[j];
+      const fem::SlotWord slots = places.slots(e, c);
+      for (int j = 0; j < 8; ++j) values(places.find(slots, e, j, begin, end)) += row[j];
     }
     b(n) = sum;
   }

@@ -22,24 +22,13 @@ struct GiveTemperature {
   }
 };
 
-/// The same with a temperature for each node.
-template <class T, class Function>
+/// The same with a temperature for each node: `values` has those of all nodes.
 struct GiveValues {
   std::int32_t number;
-  Function function;
-  STRATA_FUNCTION void operator()(index_t i, auto list, auto coordinates, auto conditions, auto given) const {
-    const index_t node = list(i);
+  STRATA_FUNCTION void operator()(auto i, auto list, auto values, auto conditions, auto given) const {
+    const auto node = list(i);
     conditions(node) = number;
-    given(node) =
-        static_cast<T>(function.value(coordinates(node, 0), coordinates(node, 1), coordinates(node, 2)));
-  }
-};
-
-template <class T, class Function>
-struct SetValues {
-  Function function;
-  STRATA_FUNCTION void operator()(index_t i, auto coordinates, auto temperature) const {
-    temperature(i) = static_cast<T>(function.value(coordinates(i, 0), coordinates(i, 1), coordinates(i, 2)));
+    given(node) = values(node);
   }
 };
 
@@ -81,38 +70,50 @@ EliminateGiven(RowMap, Entries, Values, Conditions, Field, Field)
 template <class Conditions, class Field>
 struct ApplyGiven {
   using device_type = typename Field::device_type;
-  using value_type = typename Field::value_type;
+  using value_type = double;
   Conditions conditions;
   Field given, lift, b, y;
 
-  STRATA_FUNCTION void operator()(auto i, value_type& squares) const {
+  STRATA_FUNCTION void operator()(auto i, double& squares) const {
     const bool is_given = conditions(i) != free_node;
-    const value_type value = given(i), own = b(i) - lift(i), old = y(i);
-    squares += is_given ? value_type(0) : own * own;
+    const auto value = given(i), own = b(i) - lift(i), old = y(i);
+    squares += is_given ? 0.0 : static_cast<double>(own) * static_cast<double>(own);
     b(i) = is_given ? value : own;
     y(i) = is_given ? value : old;
   }
-  STRATA_FUNCTION static void init(value_type& squares) { squares = 0; }
-  STRATA_FUNCTION static void join(value_type& squares, const value_type& other) { squares += other; }
+  STRATA_FUNCTION static void init(double& squares) { squares = 0; }
+  STRATA_FUNCTION static void join(double& squares, const double& other) { squares += other; }
 };
 
-/// The same for a Newton step from a state that has the given temperatures: nothing changes there.
 template <class Conditions, class Field>
-struct HoldGiven {
-  using device_type = typename Field::device_type;
-  using value_type = typename Field::value_type;
-  Conditions conditions;
-  Field b, y;
+ApplyGiven(Conditions, Field, Field, Field, Field) -> ApplyGiven<Conditions, Field>;
 
-  STRATA_FUNCTION void operator()(auto i, value_type& squares) const {
-    const value_type own = conditions(i) != free_node ? value_type(0) : b(i);
-    b(i) = own;
-    y(i) = value_type(0);
+/// The same for a change of a state that has the given temperatures: nothing changes there.
+struct HoldGiven {
+  STRATA_FUNCTION void operator()(auto i, auto conditions, auto b, auto y) const {
+    using T = std::remove_cvref_t<decltype(b(i))>;
+    const T own = b(i);
+    b(i) = conditions(i) != free_node ? T(0) : own;
+    y(i) = T(0);
+  }
+};
+
+/// |b|
+template <class Field>
+struct SumOfSquares {
+  using device_type = typename Field::device_type;
+  using value_type = double;
+  Field b;
+  STRATA_FUNCTION void operator()(auto i, double& squares) const {
+    const auto own = static_cast<double>(b(i));
     squares += own * own;
   }
-  STRATA_FUNCTION static void init(value_type& squares) { squares = 0; }
-  STRATA_FUNCTION static void join(value_type& squares, const value_type& other) { squares += other; }
+  STRATA_FUNCTION static void init(double& squares) { squares = 0; }
+  STRATA_FUNCTION static void join(double& squares, const double& other) { squares += other; }
 };
+
+template <class Field>
+SumOfSquares(Field) -> SumOfSquares<Field>;
 
 /// y = b: the solution of a system without load, whose matrix couples no given nodes.
 struct SetLoad {
@@ -135,7 +136,8 @@ struct StepSize {
   T conductivity;  // the least 1 + beta T
 };
 
-/// T += y / (1 + beta T): Kirchhoff's transformation undone (element_system.hpp).
+/// Kirchhoff's transformation undone (element_system.hpp): y is the change of T + beta T^2/2, which as a
+/// whole gives T where (1 + beta T)^2 = (1 + beta T_old)^2 + 2 beta y.
 template <class Field>
 struct TakeStep {
   using device_type = typename Field::device_type;
@@ -146,9 +148,15 @@ struct TakeStep {
 
   STRATA_FUNCTION void operator()(index_t i, value_type& size) const {
     const T old = temperature(i), relative = T(1) + beta * old;
-    const T change = y(i) / relative, next = old + change;
+    const T square = relative * relative + T(2) * beta * y(i);
+    if (!(relative > T(0) && square > T(0))) {
+      size.conductivity = T(0);  // NaN comes here, too
+      return;
+    }
+    const T next_relative = std::sqrt(square);
+    const T change = T(2) * y(i) / (relative + next_relative), next = old + change;
     temperature(i) = next;
-    join(size, {change < 0 ? -change : change, next < 0 ? -next : next, T(1) + beta * next});
+    join(size, {change < 0 ? -change : change, next < 0 ? -next : next, next_relative});
   }
   STRATA_FUNCTION static void init(value_type& size) { size = {T(0), T(0), T(1)}; }
   STRATA_FUNCTION static void join(value_type& size, const value_type& other) {
@@ -158,19 +166,72 @@ struct TakeStep {
   }
 };
 
-/// |b - q|, q being A y.
-template <class Field>
+/// Sums over the rows of free nodes, in double: of the squares of b - A y, of b, and of the sums of |a_ij
+/// y_j|, to which rounding is in proportion.
 struct ResidualSquares {
-  using device_type = typename Field::device_type;
-  using value_type = double;
-  Field b, q;
-  STRATA_FUNCTION void operator()(auto i, double& squares) const {
-    const double own = static_cast<double>(b(i)) - static_cast<double>(q(i));
-    squares += own * own;
-  }
-  STRATA_FUNCTION static void init(double& squares) { squares = 0; }
-  STRATA_FUNCTION static void join(double& squares, const double& other) { squares += other; }
+  double residual, right_hand_side, magnitude;
 };
+template <class RowMap, class Entries, class Values, class Conditions, class Field>
+struct TrueResidual {
+  using device_type = typename Field::device_type;
+  using value_type = ResidualSquares;
+  RowMap row_map;
+  Entries entries;
+  Values values;
+  Conditions conditions;
+  Field b, y;
+
+  STRATA_FUNCTION void operator()(index_t i, value_type& squares) const {
+    if (conditions(i) != free_node) return;
+    const auto own = static_cast<double>(b(i));
+    double rest = own, magnitude = 0;
+    for (index_t k = row_map(i); k < row_map(i + 1); ++k) {
+      const double term = static_cast<double>(values(k)) * static_cast<double>(y(entries(k)));
+      rest -= term;
+      magnitude += term < 0 ? -term : term;
+    }
+    join(squares, {rest * rest, own * own, magnitude * magnitude});
+  }
+  STRATA_FUNCTION static void init(value_type& squares) { squares = {0, 0, 0}; }
+  STRATA_FUNCTION static void join(value_type& squares, const value_type& other) {
+    squares.residual += other.residual;
+    squares.right_hand_side += other.right_hand_side;
+    squares.magnitude += other.magnitude;
+  }
+};
+
+template <class RowMap, class Entries, class Values, class Conditions, class Field>
+TrueResidual(RowMap, Entries, Values, Conditions, Field, Field)
+    -> TrueResidual<RowMap, Entries, Values, Conditions, Field>;
+
+/// The greatest entry beside the diagonal over the diagonal, of the rows of free nodes.
+template <class RowMap, class Entries, class Values, class Conditions>
+struct GreatestCoupling {
+  using device_type = typename Values::device_type;
+  using value_type = double;
+  RowMap row_map;
+  Entries entries;
+  Values values;
+  Conditions conditions;
+
+  STRATA_FUNCTION void operator()(index_t i, double& greatest) const {
+    if (conditions(i) != free_node) return;
+    double diagonal = 0, most = 0;
+    for (index_t k = row_map(i); k < row_map(i + 1); ++k) {
+      const auto value = static_cast<double>(values(k));
+      if (entries(k) == i) diagonal = value;
+      else if (value > most) most = value;
+    }
+    join(greatest, most / diagonal);
+  }
+  STRATA_FUNCTION static void init(double& greatest) { greatest = 0; }
+  STRATA_FUNCTION static void join(double& greatest, const double& other) {
+    if (!(other <= greatest)) greatest = other;  // lets NaN through
+  }
+};
+
+template <class... Views>
+GreatestCoupling(Views...) -> GreatestCoupling<Views...>;
 
 /// The heat that flows in at the nodes of condition `number`: what is missing in the balance of those nodes.
 template <class Conditions, class Field>
@@ -209,16 +270,19 @@ struct FieldRange {
   }
 };
 
-/// Integrals over the mesh: of 1, of the temperature, of source and sink of heat; by the Gauss points.
+/// Integrals over the mesh, by the Gauss points: of 1, of the temperature, of source and sink of heat, of
+/// what is stored in a unit of time since the old state; and of the conductivity and the capacity over the
+/// time step as the entries of the matrix have them, to whose products with temperatures rounding is in
+/// proportion.
 struct HeatIntegrals {
-  double volume, temperature, source, sink;
+  double volume, temperature, source, sink, stored, entries;
 };
 template <class Arrays>
 struct Integrals {
   using device_type = typename Arrays::device_type;
   using value_type = HeatIntegrals;
   Arrays in;
-  double sink;
+  double beta, sink, rate;
 
   STRATA_FUNCTION void operator()(index_t e, value_type& sum) const {
     ElementInput<double> element;
@@ -226,19 +290,27 @@ struct Integrals {
                             element);
     Metric<double> metric;
     measure(element.x, metric);
-    double coefficients[8], state[8];
+    double coefficients[8], state[8], old[8];
     corners_to_points(element.temperature, coefficients, state);
-    for (int q = 0; q < 8; ++q)
-      join(sum,
-           {metric.volume[q], metric.volume[q] * state[q], metric.volume[q] * element.material[source_column],
-            metric.volume[q] * sink * state[q] * state[q]});
+    corners_to_points(element.old, coefficients, old);
+    const double conductivity = element.material[conductivity_column],
+                 storage = rate * element.material[capacity_column];
+    for (int q = 0; q < 8; ++q) {
+      const double volume = metric.volume[q], t = state[q], relative = 1 + beta * t,
+                   flow = metric.flow[0][q] + metric.flow[1][q] + metric.flow[2][q];
+      join(sum, {volume, volume * t, volume * element.material[source_column], volume * sink * t * t,
+                 volume * storage * (t - old[q]),
+                 conductivity * (relative < 0 ? -relative : relative) * flow + storage * volume});
+    }
   }
-  STRATA_FUNCTION static void init(value_type& sum) { sum = {0, 0, 0, 0}; }
+  STRATA_FUNCTION static void init(value_type& sum) { sum = {0, 0, 0, 0, 0, 0}; }
   STRATA_FUNCTION static void join(value_type& sum, const value_type& other) {
     sum.volume += other.volume;
     sum.temperature += other.temperature;
     sum.source += other.source;
     sum.sink += other.sink;
+    sum.stored += other.stored;
+    sum.entries += other.entries;
   }
 };
 

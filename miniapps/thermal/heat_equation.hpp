@@ -5,6 +5,10 @@
 //   heat.solve_steady();                               // or heat.step(dt), again and again
 //   heat.fields().temperature                          // the solution, a number a node
 //
+// Given temperatures hold at all times, also at the begin of a step: what the state has at those nodes is of
+// no effect. A step without temperature-dependent terms is solved for its change, to the tolerance times what
+// drives this change, by one matrix as long as dt stays; nothing but the conjugate gradients waits.
+//
 // A solve enqueues on a queue of its own and waits for it; the fields may be read by any queue afterwards.
 // The mesh is shared, not copied. Used by one thread at a time. Errors: SolverError, OutOfMemory, those of
 // the launches.
@@ -16,8 +20,8 @@
 
 #include <strata/algorithms/linear/conjugate_gradients.hpp>
 #include <strata/miniapps/fem/mesh.hpp>
-#include <strata/miniapps/fem/node_graph.hpp>
 #include <strata/miniapps/thermal/boundary_kernels.hpp>
+#include <strata/miniapps/thermal/mesh_parts.hpp>
 #include <strata/miniapps/thermal/parameters.hpp>
 #include <strata/views/mirror.hpp>
 
@@ -40,11 +44,11 @@ struct HeatFields {
   Field b, y;                                    // the system's right-hand side and solution
   element_array<T, 8, 8> element_matrix;
   element_array<T, 8> element_vector;
-  element_array<std::uint8_t, 8, 8> slots;  // (element, row, column): place in the matrix's row
+  element_array<fem::SlotWord, 8> slots;  // (element, corner): places in the matrix's row
   node_array<T, material_columns> materials;
 };
 
-template <class Arrays, class T, class Source = BlockSource>
+template <class Arrays, class T>
 class HeatEquation {
  public:
   using Device = typename Arrays::device_type;
@@ -53,8 +57,7 @@ class HeatEquation {
   using Matrix = linear::CrsMatrix<T, Device>;
 
   /// Builds the graph of the matrix and allocates the fields; all temperatures are free and 0.
-  HeatEquation(const Mesh& mesh, const Problem& problem, const SolveSettings& settings,
-               const Source& source = {});
+  HeatEquation(const Mesh& mesh, const Problem& problem, const SolveSettings& settings);
 
   /// Gives nodes a temperature; returns the number of the condition, 0 for the first.
   template <class List>
@@ -62,26 +65,14 @@ class HeatEquation {
     parallel_for("give temperatures", on(queue_), nodes.extent(0),
                  with(GiveTemperature<T>{conditions_, static_cast<T>(value)}, nodes, fields_.conditions,
                       fields_.given));
-    queue_.wait();
-    matrix_rate_ = none;
-    return conditions_++;
+    return given();
   }
-  /// The same with a temperature for each node: value(x, y, z) of a functor that devices can call.
-  template <class List, class Function>
-  int give_values(const List& nodes, const Function& function) {
+  /// The same with a temperature for each node, that of its number in `values`, which has one for all nodes.
+  template <class List>
+  int give_values(const List& nodes, const typename Fields::Field& values) {
     parallel_for("give temperatures", on(queue_), nodes.extent(0),
-                 with(GiveValues<T, Function>{conditions_, function}, nodes, mesh_.coordinates,
-                      fields_.conditions, fields_.given));
-    queue_.wait();
-    matrix_rate_ = none;
-    return conditions_++;
-  }
-  /// Sets the temperature of every node: value(x, y, z).
-  template <class Function>
-  void set_temperatures(const Function& function) {
-    parallel_for("set temperatures", on(queue_), mesh_.node_count(),
-                 with(SetValues<T, Function>{function}, mesh_.coordinates, fields_.temperature));
-    queue_.wait();
+                 with(GiveValues{conditions_}, nodes, values, fields_.conditions, fields_.given));
+    return given();
   }
   /// Sets all temperatures: the first guess, or the state at time 0.
   void set_temperature(double value) { deep_copy(fields_.temperature, static_cast<T>(value)); }
@@ -101,6 +92,15 @@ class HeatEquation {
   void assemble();
   void eliminate();
   void solve();
+
+  /// Adds heat that is made at each node to the right-hand side; between assemble() and eliminate().
+  void add_load(const typename Fields::Field& load) { linear::axpy(on(queue_), T(1), load, fields_.b); }
+  /// The greatest entry beside the diagonal, over the diagonal of its row, of the rows of free nodes; between
+  /// assemble() and eliminate(). Where none is positive, temperatures keep to the given ones unless there is
+  /// a source.
+  double greatest_coupling() const;
+  /// How well the last system is solved, computed anew; before compute_balance().
+  LinearResidual residual() const;
 
   /// The balance of each node at the state: heat that comes in, less what it takes up. 0 at free nodes of a
   /// solution; at others it is minus the heat that the surroundings give. Overwrites fields().b. After
@@ -125,17 +125,33 @@ class HeatEquation {
         mesh_.element_nodes, mesh_.coordinates,   mesh_.element_blocks,
         fields_.materials,   fields_.temperature, fields_.old};
   }
+  auto matrix_places() const {
+    const auto& graph = matrix_.graph();
+    return MatrixPlaces{mesh_.element_nodes, fields_.slots, graph.row_map(), graph.entries()};
+  }
 
  private:
   static constexpr double none = -1;
 
+  int given() {
+    queue_.wait();
+    matrix_rate_ = none;
+    return conditions_++;
+  }
   void allocate_contributions();
+  // Of these and eliminate_matrix, none waits.
+  template <int Kind>
+  void compute_contributions(double rate);
+  template <int Kind>
+  void add_contributions();
   template <int Kind>
   void assemble_terms(double rate);
   void scatter();
   void gather_computed();
+  void set_given();
+  void solve_change(double rate);
   void solve_newton(double rate);
-  double assemble_step(double rate, bool keep_matrix);
+  double assemble_newton(double rate);
   StepSize<T> take_step();
   template <class Work>
   void timed(double& seconds, const Work& work) const {
@@ -149,20 +165,19 @@ class HeatEquation {
     return {static_cast<T>(problem_.beta), static_cast<T>(problem_.sink), static_cast<T>(rate)};
   }
   void eliminate_matrix();
-  void solve_system(double norm);
+  void solve_system(double relative, double absolute);
 
   Mesh mesh_;
   Problem problem_;
   SolveSettings settings_;
-  Source source_;
   Queue<Device> queue_;
   Fields fields_;
+  MatrixGraph<Arrays> graph_;
   Matrix matrix_;
   linear::ConjugateGradients<Matrix> cg_;
   int conditions_ = 0;
   double matrix_rate_ = none;  // the 1/dt that the linear matrix was eliminated for
   double norm_ = 0;            // |b| over the free rows
-  double load_ = 0;            // the greatest one of all steps
   SolveStatistics statistics_;
   mutable SolveTimes times_;
 };

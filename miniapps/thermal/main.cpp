@@ -5,76 +5,86 @@
 //   strata-thermal -m part.msh --initial 20 -b base=80 --transient 0.5:100 -o part.pvd
 //   strata-thermal --device all --verify                                the tests of the method
 //   strata-thermal --device cuda --sweep 1000:4000000                   a line for each size
+//
+// What it does is in run.cpp; what is compiled for every device, in make_heat.hpp. This file chooses the
+// device, and is compiled by nvcc where there is Cuda.
 #include <cstdio>
 #include <exception>
 
 #include <strata/core/runtime.hpp>
 #include <strata/miniapps/common/devices.hpp>
-#include <strata/miniapps/thermal/app.hpp>
+#include <strata/miniapps/common/run_devices.hpp>
+#include <strata/miniapps/fem/files/result_writer.hpp>
+#include <strata/miniapps/thermal/make_heat.hpp>
+#include <strata/miniapps/thermal/run.hpp>
+
+namespace strata::inline STRATA_ABI::thermal {
 
 namespace {
 
-using namespace strata;
-using miniapp::RunReport;
-using thermal::ThermalSettings;
-
-// One problem, or the tests, on one device.
-RunReport run_on(const std::string& name, const ThermalSettings& settings) {
-  RunReport report;
-  report.type = settings.common.verify ? "double" : settings.common.type;
-  visit_device(name, [&](auto device) {
-    report.device = miniapp::device_text(device);
-    using D = decltype(device);
-    if (settings.common.verify) thermal::run_tests<D>(device, report);
-    else if (settings.common.type == "float") thermal::run_problem<D, float>(device, settings, report);
-    else thermal::run_problem<D, double>(device, settings, report);
-  });
-  return report;
+// What makes heat problems on the device of a name; NoSuchDevice.
+MakeHeat maker(const std::string& name, std::string& device_text) {
+  MakeHeat make;
+  const auto visit = [&](const auto& device) {
+    device_text = miniapp::device_text(device);
+    make = [device](const HeatRequest& request) { return make_heat(device, request); };
+  };
+  if (name.empty()) visit_device(visit);
+  else visit_device(name, visit);
+  return make;
 }
 
-void sweep(ThermalSettings settings, const std::vector<std::string>& devices, miniapp::Report& all) {
-  std::puts(thermal::sweep_header);
-  for (const index_t size : miniapp::sweep_sizes(settings.common.sweep)) {
-    settings.common.mesh = miniapp::box_of_about(size);
-    for (const std::string& device : devices) {
-      RunReport report = run_on(device, settings);
-      std::puts(thermal::sweep_line(report).c_str());
-      std::fflush(stdout);
-      all.add(std::move(report));
-    }
+// UsageError for an ending that is no format.
+void require_known_format(const std::string& output) {
+  if (output.empty()) return;
+  miniapp::require_writable("--output", output);
+  try {
+    fem::require_writable(output);
+  } catch (const Error& error) {
+    throw miniapp::UsageError(std::string("--output: ") + error.what());
   }
 }
 
 int run(int argc, char** argv) {
-  const Runtime runtime(argc, argv);
   ThermalSettings settings;
   miniapp::Options options("strata-thermal", "Heat conduction on meshes of hexahedra, on any device.");
   declare(options, settings);
   if (!options.parse(argc, argv)) return 0;
+  // What is wrong is said before anything is done.
+  check(settings);
+  require_known_format(settings.common.output);
   const std::string parameters = options.to_json();
-  if (!settings.common.quiet && settings.common.sweep.empty()) std::printf("%s\n", parameters.c_str());
-  miniapp::Report all(options.program(), parameters);
+  const bool is_sweep = !settings.common.sweep.empty();
+  if (!settings.common.quiet && !is_sweep) std::printf("%s\n", parameters.c_str());
+
+  miniapp::Report report(options.program(), parameters);
   const auto devices = miniapp::chosen_devices(settings.common.device);
-  if (!settings.common.sweep.empty()) {
-    sweep(settings, devices, all);
-    if (!settings.common.json.empty()) miniapp::write_whole_file(settings.common.json, all.to_json());
-    return 0;
-  }
-  const std::string output = settings.common.output;
-  for (const std::string& device : devices) {
-    // One file each.
-    if (devices.size() > 1) settings.common.output = miniapp::path_with(output, device);
-    all.add(run_on(device, settings));
-  }
-  return all.finish(settings.common.json);
+  const auto run_size = [&](const std::string& name, const std::string& box, miniapp::RunReport& one) {
+    ThermalSettings of_size = settings;
+    of_size.common.mesh = box;
+    run_problem(maker(name, one.device), of_size, "", one);
+    return sweep_row(one);
+  };
+  if (is_sweep) return miniapp::run_sweep(settings.common, devices, sweep_header, run_size, report);
+  const auto run_one = [&](const std::string& name, miniapp::RunReport& one) {
+    std::string ignored;
+    const MakeHeat make = maker(name, one.device);
+    if (settings.common.verify) return run_verification(make, maker("serial", ignored), settings, one);
+    const std::string& path = settings.common.output;
+    run_problem(make, settings, devices.size() > 1 ? miniapp::path_with(path, one.device) : path, one);
+  };
+  return miniapp::run_devices(settings.common, devices, run_one, report);
 }
 
 }  // namespace
 
+}  // namespace strata::inline STRATA_ABI::thermal
+
 int main(int argc, char** argv) {
   try {
-    return run(argc, argv);
-  } catch (const miniapp::UsageError& error) {
+    const strata::Runtime runtime(argc, argv);  // takes the --strata-... options
+    return strata::thermal::run(argc, argv);
+  } catch (const strata::miniapp::UsageError& error) {
     std::fprintf(stderr, "strata-thermal: %s\n", error.what());
     return 2;
   } catch (const std::exception& error) {

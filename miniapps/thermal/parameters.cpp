@@ -17,26 +17,39 @@ std::string text_of(const char* format, Numbers... numbers) {
 }  // namespace
 
 void fail_solve(const linear::CgResult& result, const SolveSettings& settings, double norm) {
+  const char* advice = "allow more iterations (--max-iterations) or ask for less (--tolerance)";
+  if (result.status == linear::CgStatus::NotPositiveDefinite)
+    advice =
+        "look for a part of the mesh without a given temperature and, with --sink, for temperatures below 0, "
+        "where there is no stable solution";
+  if (result.status == linear::CgStatus::NotFinite || !std::isfinite(result.residual))
+    advice =
+        "numbers of the problem are too large or too small for the type: try other units or --type double";
   throw SolverError(
-      text_of("conjugate gradients: %s: residual %.3g of |b| = %.3g after %lld iterations, asked for %.3g; "
-              "allow more iterations (--max-iterations), ask for less (--tolerance), or look for a part of "
-              "the mesh without a given temperature",
+      text_of("conjugate gradients: %s: residual %.3g of |b| = %.3g after %lld iterations, "
+              "asked for %.3g; %s",
               linear::to_string(result.status), norm > 0 ? result.residual / norm : result.residual, norm,
-              static_cast<long long>(result.iterations), settings.tolerance));
+              static_cast<long long>(result.iterations), settings.tolerance, advice));
 }
 
 void fail_newton(int steps, double residual, double first_residual) {
+  if (!std::isfinite(residual))
+    throw SolverError(
+        text_of("Newton's method: after %d steps the residual is not finite: temperatures or other numbers "
+                "are too large for the type; try other units, --type double or smaller time steps",
+                steps));
   throw SolverError(
-      text_of("Newton's method: the residual is %.3g of the first one (%.3g) after %d steps; start from a "
-              "better guess (--initial), take smaller time steps, or change --beta or --sink",
-              residual / first_residual, first_residual, steps));
+      text_of("Newton's method does not converge: after %d steps the residual is %.3g times the first one "
+              "(%.3g); start from a better guess (--initial), take smaller time steps, ask for less "
+              "(--newton-tolerance), or change --beta or --sink",
+              steps, residual / first_residual, first_residual));
 }
 
-void fail_conductivity(double relative, double beta) {
-  throw SolverError(
-      text_of("the conductivity k0 (1 + beta T) falls to %.3g k0 with beta = %g: it has to be positive at "
-              "all temperatures that occur; change --beta, --dirichlet or --initial",
-              relative, beta));
+void fail_conductivity(double beta) {
+  throw SolverError(text_of(
+      "the conductivity k0 (1 + beta T) is not positive at temperatures %s %g that come up, with beta = "
+      "%g: change --beta, --dirichlet, --source or --initial so that they do not",
+      beta > 0 ? "down to" : "up to", -1 / beta, beta));
 }
 
 void fail_singular() {
@@ -46,17 +59,44 @@ void fail_singular() {
       "--dirichlet 'x<=min=0', or solve in time (--transient DT:STEPS)");
 }
 
-void check(const Problem& problem, index_t blocks) {
-  if (static_cast<index_t>(problem.materials.size()) != blocks)
+namespace {
+
+// The number as the fields will have it.
+double as_type(double value, bool is_float) { return is_float ? static_cast<float>(value) : value; }
+
+void require_positive(const char* what, const char* option, double value, bool is_float,
+                      const std::string& block) {
+  const double own = as_type(value, is_float);
+  if (own > 0 && std::isfinite(own)) return;
+  throw SolverError(text_of("the %s of block \"%.100s\" is %g%s; it has to be positive: change %s", what,
+                            block.c_str(), value, value > 0 ? ", beyond the numbers of type float" : "",
+                            option));
+}
+
+}  // namespace
+
+void check(const Problem& problem, const std::vector<std::string>& blocks, bool is_float) {
+  if (problem.materials.size() != blocks.size())
     throw SolverError("there are " + std::to_string(problem.materials.size()) + " materials for " +
-                      std::to_string(blocks) + " blocks of the mesh; give one for each");
-  for (const Material& material : problem.materials) {
-    if (!(material.conductivity > 0 && std::isfinite(material.conductivity)))
-      throw SolverError(text_of("a conductivity is %g; it has to be positive", material.conductivity));
-    if (!(material.capacity > 0 && std::isfinite(material.capacity)))
-      throw SolverError(text_of("a heat capacity is %g; it has to be positive", material.capacity));
-    if (!std::isfinite(material.source)) throw SolverError("a heat source is not finite");
+                      std::to_string(blocks.size()) + " blocks of the mesh; give one for each");
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    const Material& material = problem.materials[b];
+    require_positive("conductivity", "--conductivity", material.conductivity, is_float, blocks[b]);
+    require_positive("heat capacity", "--capacity", material.capacity, is_float, blocks[b]);
+    if (!std::isfinite(as_type(material.source, is_float)))
+      throw SolverError(
+          text_of("the source of block \"%.100s\" is %g, no number of the type: change --source",
+                  blocks[b].c_str(), material.source));
   }
+  if (!std::isfinite(as_type(problem.beta, is_float)) || !std::isfinite(as_type(problem.sink, is_float)))
+    throw SolverError(
+        text_of("--beta %g and --sink %g have to be numbers of the type", problem.beta, problem.sink));
+}
+
+void check_temperature(double value, bool is_float, const std::string& what) {
+  if (!std::isfinite(as_type(value, is_float)))
+    throw SolverError(text_of("%.200s: %g is no number of the type%s", what.c_str(), value,
+                              is_float ? "; --type double has larger ones" : ""));
 }
 
 }  // namespace strata::inline STRATA_ABI::thermal

@@ -41,7 +41,8 @@ struct SolveSettings {
   linear::Preconditioner preconditioner = linear::Preconditioner::Jacobi;
   linear::Backend backend = linear::Backend::Strata;
   int chebyshev_degree = 3;
-  double tolerance = 1e-12;  ///< of |b - A y| over |b|, rows of given temperatures left out
+  double tolerance =
+      1e-12;  ///< of |b - A y| over |b|, rows of given temperatures left out; in time, of each step
   index_t max_iterations = 20000;
   double newton_tolerance = 1e-10;  ///< of the residual over that of the first guess
   int max_newton_steps = 50;
@@ -51,7 +52,17 @@ struct SolveSettings {
 struct SolveStatistics {
   index_t cg_iterations = 0;
   index_t newton_steps = 0;
-  double residual = 0;  ///< |b - A y| / |b| of the last system, computed anew
+  double newton_begin = 0;     ///< the residual of the first guess, in the last solve by Newton's method
+  double newton_residual = 0;  ///< the residual at the end of it
+};
+
+/// Norms of a system that is solved, over the rows of free nodes.
+struct LinearResidual {
+  double residual;         ///< |b - A y|
+  double right_hand_side;  ///< |b|
+  double magnitude;        ///< of the sums of |a_ij y_j|: rounding is in proportion to it
+
+  double relative() const { return right_hand_side > 0 ? residual / right_hand_side : residual; }
 };
 
 /// Seconds spent, waiting included.
@@ -61,17 +72,21 @@ struct SolveTimes {
   double fill = 0;      ///< adding them up; of the ways without contributions, all of it
   double boundary = 0;  ///< given temperatures
   double solve = 0;
+  double steps = 0;  ///< time steps of linear problems but for making the matrix
 };
 
 /// Throws SolverError for a conjugate gradient solve that did not converge.
 [[noreturn]] void fail_solve(const linear::CgResult& result, const SolveSettings& settings, double norm);
 /// Throws SolverError for Newton steps that do not converge.
 [[noreturn]] void fail_newton(int steps, double residual, double first_residual);
-/// Throws SolverError: the conductivity is not positive where 1 + beta T is `relative`.
-[[noreturn]] void fail_conductivity(double relative, double beta);
+/// Throws SolverError: the conductivity is not positive at some temperature.
+[[noreturn]] void fail_conductivity(double beta);
 /// Throws SolverError: no temperature is given anywhere.
 [[noreturn]] void fail_singular();
-/// Throws SolverError unless materials make sense; there are `blocks` of them.
-void check(const Problem& problem, index_t blocks);
+/// Throws SolverError unless materials make sense, in float where numbers are float; `blocks` are the names
+/// of the mesh's blocks.
+void check(const Problem& problem, const std::vector<std::string>& blocks, bool is_float);
+/// Throws SolverError unless a temperature is a number of the type; `what` names it.
+void check_temperature(double value, bool is_float, const std::string& what);
 
 }  // namespace strata::inline STRATA_ABI::thermal

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include <strata/miniapps/fem/selector.hpp>
 #include <strata/miniapps/thermal/settings.hpp>
@@ -13,24 +14,40 @@ void declare(miniapp::Options& options, ThermalSettings& s) {
               "conductivity, of all blocks or of one; else 1");
   options.add("--capacity", &s.capacity, "C|BLOCK=C", "heat capacity of a unit of volume; else 1");
   options.add("--source", &s.source, "Q|BLOCK=Q", "heat made in a unit of volume and time; else 0");
-  options.add("-b,--dirichlet", &s.dirichlet, "SEL=T",
-              "temperature of the nodes of a set, of all, or of x<=min+2 and the like; later ones win");
+  options.add(
+      "-b,--dirichlet", &s.dirichlet, "SEL=T",
+      "temperature of the nodes of a set, of all, or of x<=min+2 and the like, at all times; later ones win");
   options.add("--beta", &s.beta, "B", "conductivity K (1 + B T)");
   options.add("--sink", &s.sink, "S", "heat lost in a unit of volume and time, over T^2");
-  options.add("--initial", &s.initial, "T", "temperature at time 0, or the first guess");
+  options.add("--initial", &s.initial, "T",
+              "temperature at time 0 where none is given by --dirichlet; steady: the first guess");
   options.add("--transient", &s.transient, "DT:STEPS", "steps in time; without it the steady state");
   options.add("-p,--preconditioner", &s.preconditioner, "NAME", "of the conjugate gradients",
               {"none", "jacobi", "chebyshev"});
   options.add("--chebyshev-degree", &s.chebyshev_degree, "N", "of the Chebyshev polynomial");
-  options.add("-e,--tolerance", &s.tolerance, "EPS", "residual over right-hand side; at least 1e-6 in float");
+  options.add("-e,--tolerance", &s.tolerance, "EPS",
+              "residual over right-hand side, in time of each step; at least 1e-6 in float");
   options.add("--max-iterations", &s.max_iterations, "N", "of the conjugate gradients");
   options.add("--newton-tolerance", &s.newton_tolerance, "EPS",
               "residual over the first one, of Newton's method");
-  options.add("--assembly", &s.assembly, "NAME", "of linear steady problems", {"gather", "atomic", "fused"});
+  options.add("--assembly", &s.assembly, "NAME", "atomic and fused are for linear steady problems",
+              {"gather", "atomic", "fused"});
   options.add("--spmv", &s.spmv, "NAME", "products with the matrix; vendor is cuSPARSE on a GPU",
               {"strata", "vendor"});
   options.add("--trials", &s.trials, "N", "assemblies, the fastest of which is reported");
   options.add("--output-every", &s.output_every, "N", "time steps between two states in the output");
+}
+
+void check(const ThermalSettings& settings) {
+  const TimeSteps steps = time_steps(settings);
+  given_temperatures(settings);
+  miniapp::refinements_of(settings.common);
+  solve_settings_of(settings, false);
+  const bool is_linear = settings.beta == 0 && settings.sink == 0;
+  if (settings.common.verify || settings.assembly == "gather") return;
+  if (steps.count > 0 || !is_linear)
+    throw UsageError("--assembly " + settings.assembly + " is for linear steady problems, and this one has " +
+                     (steps.count > 0 ? "--transient" : "--beta or --sink") + ": take --assembly gather");
 }
 
 std::vector<GivenTemperature> given_temperatures(const ThermalSettings& settings) {
@@ -58,6 +75,8 @@ TimeSteps time_steps(const ThermalSettings& settings) {
   if (!(steps.dt > 0) || steps.count < 1)
     throw UsageError("--transient " + settings.transient +
                      ": time step and number of steps have to be positive");
+  if (!std::isfinite(1 / steps.dt))
+    throw UsageError("--transient " + settings.transient + ": 1 / DT is no number; take other units of time");
   return steps;
 }
 

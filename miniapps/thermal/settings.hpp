@@ -26,6 +26,9 @@ struct ThermalSettings {
 /// Declares them.
 void declare(miniapp::Options& options, ThermalSettings& settings);
 
+/// UsageError for what makes no sense whatever the mesh.
+void check(const ThermalSettings& settings);
+
 /// A temperature that is given.
 struct GivenTemperature {
   std::string selector;

@@ -107,6 +107,9 @@ TYPED_TEST(ExplicitDynamics, OneKernelDoesWhatThreeDo) {
 TYPED_TEST(ExplicitDynamics, SlowStandingWaveIsResolvedBy64Elements) {
   expect_verified<TypeParam>("standing wave, 64 elements");
 }
+TYPED_TEST(ExplicitDynamics, SlowWorkIsTheStoredEnergyOf64Elements) {
+  expect_verified<TypeParam>("stored energy, 64 elements");
+}
 TYPED_TEST(ExplicitDynamics, SlowImpactWith200ElementsIsSharper) {
   expect_verified<TypeParam>("wall impact, 200 elements");
 }
@@ -152,9 +155,30 @@ TYPED_TEST(ExplicitDynamics, StepsInGraphsOfManyGiveTheBitsOfSingleSteps) {
   EXPECT_EQ(many->state(), single->state());
 }
 
+TYPED_TEST(ExplicitDynamics, LooksTellTheStateOfWhenTheyWereEnqueued) {
+  const auto looked_at = this->bar(every_force()), same = this->bar(every_force());
+
+  looked_at->advance(20);
+  looked_at->look();
+  looked_at->advance(20);
+  looked_at->look();
+  looked_at->advance(5);
+  const Look first = looked_at->seen(), second = looked_at->seen();
+
+  same->advance(20);
+  EXPECT_EQ(first.clock.step, 20);
+  EXPECT_EQ(first.clock.time, same->clock().time);
+  EXPECT_EQ(first.energies.kinetic, same->energies().kinetic);
+  EXPECT_EQ(first.energies.elastic, same->energies().elastic);
+  same->advance(20);
+  EXPECT_EQ(second.clock.step, 40);
+  EXPECT_EQ(second.energies.kinetic, same->energies().kinetic);
+  EXPECT_NE(first.energies.kinetic, second.energies.kinetic);
+}
+
 TYPED_TEST(ExplicitDynamics, RestartGoesOnToTheSameBits) {
   const auto whole = this->bar(every_force()), first = this->bar(every_force());
-  const std::string description = describe(*whole, "bar");
+  const std::string description = describe(*whole);
   whole->advance(70);
   first->advance(30);
   write_checkpoint(this->file(), description, *first);
@@ -168,7 +192,7 @@ TYPED_TEST(ExplicitDynamics, RestartGoesOnToTheSameBits) {
 
 TYPED_TEST(ExplicitDynamics, DamagedOrForeignCheckpointsAreRefusedAndLeaveTheSimulationAsItWas) {
   const auto s = this->bar(every_force());
-  const std::string description = describe(*s, "bar");
+  const std::string description = describe(*s);
   s->advance(5);
   write_checkpoint(this->file(), description, *s);
   const auto before = s->state();
@@ -182,7 +206,8 @@ TYPED_TEST(ExplicitDynamics, DamagedOrForeignCheckpointsAreRefusedAndLeaveTheSim
     EXPECT_EQ(s->state(), before);
   };
 
-  expect_refused("\"mesh bar\"", describe(*s, "another bar"));
+  const auto other = make<TypeParam>("box:9x3x3:3,1,1:random=0.21", every_force());
+  expect_refused("mesh with the checksum", describe(*other));
   std::fstream(this->file(), std::ios::in | std::ios::out | std::ios::binary).seekp(1000).put('x');
   expect_refused("checksum", description);
   std::filesystem::resize_file(this->file(), 500);

@@ -1,10 +1,10 @@
 // The graph of the nodes of a mesh, and the places of element matrices in it.
+#include <algorithm>
 #include <set>
 #include <string>
 
 #include <strata/algorithms/linear/crs_create.hpp>
 #include <strata/miniapps/fem/box.hpp>
-#include <strata/miniapps/fem/mesh_error.hpp>
 #include <strata/miniapps/fem/node_graph.hpp>
 #include <strata/miniapps/fem/upload.hpp>
 
@@ -51,33 +51,35 @@ TYPED_TEST(NodeGraph, OfABoxHas27EntriesInARowInside) {
   EXPECT_EQ(graph.entry_count(), (3 * 5 - 2) * (3 * 6 - 2) * (3 * 7 - 2));
 }
 
-template <class Slot, class Arrays>
+template <class Arrays>
 void expect_slots(const Mesh<Arrays>& mesh, const HostMesh& host) {
   const auto graph = node_graph(mesh);
 
-  const auto slots = on_host(element_slots<Slot>(mesh, graph));
+  const auto slots = on_host(element_slots(mesh, graph));
 
   const auto row_map = list_of_const(graph.row_map());
   const auto entries = list_of_const(graph.entries());
+  const auto entry = [&](index_t k) { return entries[static_cast<std::size_t>(k)]; };
   for (std::size_t e = 0; e < host.elements.size(); ++e)
     for (std::size_t i = 0; i < 8; ++i)
       for (std::size_t j = 0; j < 8; ++j) {
         const auto row = static_cast<std::size_t>(host.elements[e][i]);
-        const auto slot = static_cast<std::size_t>(slots(e, i, j));
-        ASSERT_LT(slot, static_cast<std::size_t>(row_map[row + 1] - row_map[row]));
-        ASSERT_EQ(entries[static_cast<std::size_t>(row_map[row]) + slot], host.elements[e][j]);
+        const index_t begin = row_map[row], end = row_map[row + 1];
+        const index_t slot = slot_of(slots(e, i), static_cast<int>(j));
+        const index_t k = find_entry(entry, begin, end, host.elements[e][j]);
+        ASSERT_EQ(entry(k), host.elements[e][j]);
+        ASSERT_EQ(slot, std::min(k - begin, far_slot));
       }
 }
 
 TYPED_TEST(NodeGraph, HasAPlaceForEachCoefficientOfAnElement) {
   const HostMesh host = scattered_brick(4, 3, 5);
 
-  expect_slots<std::uint8_t>(upload<PlainArrays<TypeParam>>(host), host);
-  expect_slots<std::int32_t>(upload<PlainArrays<TypeParam>>(host), host);
-  expect_slots<std::uint8_t>(upload<TiledArrays<TypeParam>>(host), host);
+  expect_slots(upload<PlainArrays<TypeParam>>(host), host);
+  expect_slots(upload<TiledArrays<TypeParam>>(host), host);
 }
 
-TYPED_TEST(NodeGraph, WithRowsTooLongForASlotIsAnErrorThatSaysHowLong) {
+TYPED_TEST(NodeGraph, FindsPlacesInRowsTooLongForASlot) {
   HostMesh host;  // 60 elements that share one node: a row of 1 + 60 * 7 entries
   host.source = "a star";
   host.coordinates.resize(421);
@@ -87,16 +89,8 @@ TYPED_TEST(NodeGraph, WithRowsTooLongForASlotIsAnErrorThatSaysHowLong) {
     for (std::int32_t c = 1; c < 8; ++c) host.elements.back()[static_cast<std::size_t>(c)] = 7 * e + c;
     host.element_blocks.push_back(0);
   }
-  const auto mesh = upload<PlainArrays<TypeParam>>(host);
-  const auto graph = node_graph(mesh);
 
-  try {
-    element_slots(mesh, graph);
-    ADD_FAILURE() << "no error";
-  } catch (const MeshError& error) {
-    EXPECT_NE(std::string(error.what()).find("421 neighbours"), std::string::npos) << error.what();
-  }
-  expect_slots<std::int16_t>(mesh, host);
+  expect_slots(upload<PlainArrays<TypeParam>>(host), host);
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 // Results come out as they went in, whole or not at all, and failures reach the caller.
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <strata/miniapps/fem/files/netcdf_classic.hpp>
 #include <strata/miniapps/fem/files/read_mesh.hpp>
@@ -213,14 +215,169 @@ TEST(WriteExodus, EveryStateIsATimeStep) {
   EXPECT_EQ(text.content().size(), times->begin + 5 * record);
 }
 
-TEST(ResultWriter, WithoutFinishNothingIsLeftOfAnExodusFile) {
+// The number of states that an Exodus II file says to have, and whether they are all there.
+std::int64_t states_of(const std::string& path, std::size_t fields_size) {
+  fem::detail::MeshText text = fem::detail::MeshText::of_file(path);
+  text.set_big_endian(true);
+  text.seek(4);
+  const std::int64_t states = text.binary_integer(4, false, "records");
+  text.seek(0);
+  const fem::detail::NetcdfClassic file(text);
+  EXPECT_GE(text.content().size(),
+            file.find("time_whole")->begin + static_cast<std::size_t>(states) * 8 * (1 + fields_size));
+  return states;
+}
+
+TEST(ResultWriter, WithoutFinishAnExodusFileHasTheStatesThatWereWritten) {
   const TemporaryFolder folder;
   const fem::HostMesh mesh = two_blocks();
   {
     fem::ResultWriter writer(folder / "run.e", mesh);
     writer.write(0, fields_of(mesh));
+    writer.write(1, fields_of(mesh));
   }
-  EXPECT_EQ(files_in(folder), 0u);
+  EXPECT_EQ(states_of(folder / "run.e", 4 * 36 + 12), 2);
+  EXPECT_EQ(files_in(folder), 1u);
+}
+
+TEST(ResultWriter, EveryStateIsInItsFileWhenWaitReturns) {
+  const TemporaryFolder folder;
+  const fem::HostMesh mesh = two_blocks();
+  fem::ResultWriter exodus(folder / "run.e", mesh), pvd(folder / "run.pvd", mesh);
+  for (int step = 0; step < 3; ++step) {
+    for (fem::ResultWriter* writer : {&exodus, &pvd}) {
+      writer->write(step, fields_of(mesh, step));
+      writer->wait();
+    }
+    EXPECT_EQ(states_of(folder / "run.e", 4 * 36 + 12), step + 1);
+    EXPECT_NE(content_of(folder / "run.pvd").find("run_000" + std::to_string(step)), std::string::npos);
+  }
+  EXPECT_EQ(exodus.files(), std::vector{folder / "run.e"});
+  EXPECT_EQ(pvd.files().size(), 4u);
+}
+
+TEST(ResultWriter, SeriesGoOnToTheBytesOfOneWriter) {
+  for (const char* name : {"run.e", "run.pvd"}) {
+    const TemporaryFolder whole, parts;
+    const fem::HostMesh mesh = two_blocks();
+    fem::ResultWriter all(whole / name, mesh);
+    for (int step = 0; step < 6; ++step) all.write(step, fields_of(mesh, step));
+    all.finish();
+    // The first run got as far as 4, but goes on at 3; between, it wrote something of its own.
+    fem::ResultWriter first(parts / name, mesh);
+    for (int step = 0; step < 5; ++step) first.write(step < 3 ? step : step + 0.5, fields_of(mesh, step));
+    first.finish();
+
+    fem::ResultWriter second(parts / name, mesh, 3.0);
+    for (int step = 3; step < 6; ++step) second.write(step, fields_of(mesh, step));
+    second.finish();
+
+    EXPECT_EQ(files_in(parts), files_in(whole));
+    for (const auto& entry : std::filesystem::directory_iterator(whole.path())) {
+      const std::string file = entry.path().filename().string();
+      EXPECT_TRUE(content_of(whole / file) == content_of(parts / file)) << file;
+    }
+  }
+}
+
+TEST(ResultWriter, SeriesThatAreNotThereBegin) {
+  for (const char* name : {"run.e", "run.pvd", "run.vtu", "run.csv"}) {
+    const TemporaryFolder folder;
+    const fem::HostMesh mesh = two_blocks();
+    fem::ResultWriter writer(folder / name, mesh, 3.0);
+    writer.write(3, fields_of(mesh));
+    EXPECT_EQ(writer.finish()[0], folder / name);
+  }
+}
+
+TEST(ResultWriter, SeriesOfSomethingElseAreRefusedAndStay) {
+  const TemporaryFolder folder;
+  const fem::HostMesh mesh = two_blocks();
+  fem::HostMesh moved = mesh;
+  moved.coordinates[5][0] += 1e-9;
+  fem::write_result(folder / "mesh.e", moved, 0, fields_of(mesh));
+  fem::write_result(folder / "fields.e", mesh, 0, {field("t", 36, 1, 0)});
+  std::ofstream(folder / "text.e") << "text";
+  std::ofstream(folder / "text.pvd") << "text";
+  std::ofstream(folder / "empty.pvd");
+  for (const char* name : {"mesh.e", "fields.e", "text.e", "text.pvd", "empty.pvd"}) {
+    const std::string before = content_of(folder / name);
+    try {
+      fem::ResultWriter writer(folder / name, mesh, 3.0);
+      writer.write(3, fields_of(mesh));
+      writer.finish();
+      ADD_FAILURE() << name;
+    } catch (const fem::MeshFileError& error) {
+      EXPECT_NE(std::string(error.what()).find("cannot go on with " + (folder / name)), std::string::npos)
+          << error.what();
+    }
+    EXPECT_EQ(content_of(folder / name), before);
+  }
+}
+
+// Files of this process may not grow beyond some size, as on a disk that is full.
+class LimitOnFiles {
+ public:
+  explicit LimitOnFiles(std::size_t bytes) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit limit = before_;
+    limit.rlim_cur = bytes;
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~LimitOnFiles() { setrlimit(RLIMIT_FSIZE, &before_); }
+  LimitOnFiles(const LimitOnFiles&) = delete;
+  LimitOnFiles& operator=(const LimitOnFiles&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST(ResultWriter, StatesBeforeAFullDiskAreKeptWhole) {
+  const TemporaryFolder folder, once;
+  const fem::HostMesh mesh = two_blocks();
+  const std::size_t record = 8 * (1 + 4 * 36 + 12);
+  fem::write_result(once / "run.e", mesh, 0, fields_of(mesh));
+  const std::size_t one_state = std::filesystem::file_size(once / "run.e");
+  fem::ResultWriter writer(folder / "run.e", mesh);
+  {
+    const LimitOnFiles limit(one_state + 2 * record + record / 2);
+
+    EXPECT_THROW(
+        {
+          for (int step = 0; step < 10; ++step) writer.write(step, fields_of(mesh, step));
+          writer.finish();
+        },
+        fem::MeshFileError);
+  }
+  EXPECT_EQ(writer.files(), std::vector{folder / "run.e"});
+  EXPECT_EQ(states_of(folder / "run.e", 4 * 36 + 12), 3);
+  EXPECT_EQ(std::filesystem::file_size(folder / "run.e"), one_state + 2 * record);
+  EXPECT_EQ(files_in(folder), 1u);
+
+  fem::ResultWriter list(folder / "run.pvd", mesh);
+  list.write(0, fields_of(mesh));
+  list.wait();
+  {
+    const LimitOnFiles limit(1000);
+    list.write(1, fields_of(mesh));
+    EXPECT_THROW(list.wait(), fem::MeshFileError);
+  }
+  EXPECT_EQ(list.files().size(), 2u);
+  EXPECT_EQ(content_of(folder / "run.pvd").find("run_0001"), std::string::npos);
+  EXPECT_EQ(files_in(folder), 3u);
+}
+
+TEST(ResultWriter, PlacesAreTriedBeforehand) {
+  const TemporaryFolder folder;
+
+  fem::require_writable(folder / "run.pvd");
+  EXPECT_THROW(fem::require_writable(folder / "none/run.pvd"), fem::MeshFileError);
+  EXPECT_THROW(fem::require_writable(folder / "run.xyz"), fem::MeshFileError);
+  std::filesystem::create_directory(folder / "run.e");
+  EXPECT_THROW(fem::require_writable(folder / "run.e"), fem::MeshFileError);
+
+  EXPECT_EQ(files_in(folder), 1u);
 }
 
 TEST(ResultWriter, AFolderThatIsNotThereIsAnErrorOfANextCall) {
@@ -241,15 +398,15 @@ TEST(ResultWriter, AFolderThatIsNotThereIsAnErrorOfANextCall) {
   EXPECT_EQ(files_in(folder), 0u);
 }
 
-TEST(ResultWriter, AnOldFileStaysUntilTheNewOneIsComplete) {
+TEST(ResultWriter, AnOldFileStaysUntilTheNewOneHasAState) {
   const TemporaryFolder folder;
   const fem::HostMesh mesh = two_blocks();
   std::ofstream(folder / "run.e") << "old";
   fem::ResultWriter writer(folder / "run.e", mesh);
-  writer.write(0, fields_of(mesh));
 
   EXPECT_EQ(content_of(folder / "run.e"), "old");
-  writer.finish();
+  writer.write(0, fields_of(mesh));
+  writer.wait();
 
   EXPECT_EQ(content_of(folder / "run.e").substr(0, 3), "CDF");
 }

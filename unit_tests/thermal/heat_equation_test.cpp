@@ -1,5 +1,10 @@
-// HeatEquation beyond the tests of the method: errors, settings, and what stays the same.
-#include <strata/miniapps/thermal/verify.hpp>
+// Heat problems beyond the tests of the method: errors, settings, what stays the same, and what steps start
+// from.
+#include <algorithm>
+#include <cmath>
+
+#include <strata/miniapps/thermal/error_norms.hpp>
+#include <strata/miniapps/thermal/make_heat.hpp>
 
 #include "test_devices.hpp"
 
@@ -9,115 +14,219 @@ using namespace strata;
 using namespace strata_tests;
 using namespace strata::thermal;
 
+struct LinearField : Solution {
+  double value(double x, double y, double z) const override { return 1 + x + 2 * y + 3 * z; }
+};
+
+HeatRequest request_of(const std::string& box, const ProblemOfBlocks& problem, double tolerance = 1e-14) {
+  HeatRequest request;
+  request.mesh = box;
+  request.problem = problem;
+  request.solve.tolerance = tolerance;
+  return request;
+}
+
+double difference(const std::vector<double>& a, const std::vector<double>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  double most = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) most = std::max(most, std::abs(a[k] - b[k]));
+  return most;
+}
+
+template <class Work>
+std::string error_of(const Work& work) {
+  try {
+    work();
+  } catch (const SolverError& error) {
+    return error.what();
+  }
+  return "";
+}
+
 template <class D>
 class ThermalHeatEquation : public ::testing::Test {
- protected:
-  // A distorted box, hot below, cold at a corner, with a source.
-  static BoxHeat<D> problem(const Problem& p, const SolveSettings& settings) {
-    BoxHeat<D> heat(test_box("box:7x6x5:1,2,1:random=0.15", D{}), p, settings);
-    heat.give(fem::select_nodes(heat.mesh(), "z_min"), 3);
-    heat.give(fem::select_nodes(heat.mesh(), "x>=max & y<=min+0.5"), -1);
+ public:
+  static std::unique_ptr<Heat> make(const HeatRequest& request) { return make_heat(D{}, request); }
+  // A distorted box, hot below, cold at a corner.
+  static std::unique_ptr<Heat> problem(const ProblemOfBlocks& p, const SolveSettings& settings) {
+    HeatRequest request = request_of("box:7x6x5:1,2,1:random=0.15", p);
+    request.solve = settings;
+    auto heat = make(request);
+    heat->give("z_min", 3);
+    heat->give("x>=max & y<=min+0.5", -1);
     return heat;
   }
-  template <class Heat>
-  static std::vector<double> temperatures(const Heat& heat) {
-    const auto host = on_host(heat.fields().temperature);
-    std::vector<double> list;
-    for (index_t n = 0; n < host.extent(0); ++n) list.push_back(host(n));
-    return list;
+  static std::vector<double> steady(const ProblemOfBlocks& p, const SolveSettings& settings) {
+    const auto heat = problem(p, settings);
+    heat->solve_steady();
+    return heat->temperatures();
   }
-  static double difference(const std::vector<double>& a, const std::vector<double>& b) {
-    EXPECT_EQ(a.size(), b.size());
-    double most = 0;
-    for (std::size_t k = 0; k < a.size(); ++k) most = std::max(most, std::abs(a[k] - b[k]));
-    return most;
-  }
-
- public:
-  static std::vector<double> steady(const Problem& p, const SolveSettings& settings) {
-    auto heat = problem(p, settings);
-    heat.solve_steady();
-    return temperatures(heat);
+  static SolveSettings exact() {
+    SolveSettings settings;
+    settings.tolerance = 1e-14;
+    return settings;
   }
 };
 TYPED_TEST_SUITE(ThermalHeatEquation, TestDevices, DeviceName);
 
 TYPED_TEST(ThermalHeatEquation, EveryDeviceFindsTheTemperaturesOfSerial) {
-  const Problem p{{{2, 1, 5}}};
+  const auto p = uniform({2, 1, 5});
 
-  const auto here = this->steady(p, exact_settings());
-  const auto serial = ThermalHeatEquation<Serial>::steady(p, exact_settings());
+  const auto here = this->steady(p, this->exact());
+  const auto serial = ThermalHeatEquation<Serial>::steady(p, this->exact());
 
-  EXPECT_LT(this->difference(here, serial), 3e-10);
+  EXPECT_LT(difference(here, serial), 3e-10);
 }
 
 TYPED_TEST(ThermalHeatEquation, PreconditionersAndWaysToAssembleAgree) {
-  const Problem p{{{2, 1, 5}}};
-  const auto expected = this->steady(p, exact_settings());
-  SolveSettings none = exact_settings(), chebyshev = exact_settings();
+  const auto p = uniform({2, 1, 5});
+  const auto expected = this->steady(p, this->exact());
+  SolveSettings none = this->exact(), chebyshev = this->exact();
   none.preconditioner = linear::Preconditioner::None;
   none.assembly = Assembly::Atomic;
   chebyshev.preconditioner = linear::Preconditioner::Chebyshev;
   chebyshev.assembly = Assembly::Fused;
 
-  EXPECT_LT(this->difference(this->steady(p, none), expected), 1e-10);
-  EXPECT_LT(this->difference(this->steady(p, chebyshev), expected), 1e-10);
+  EXPECT_LT(difference(this->steady(p, none), expected), 1e-10);
+  EXPECT_LT(difference(this->steady(p, chebyshev), expected), 1e-10);
 }
 
 TYPED_TEST(ThermalHeatEquation, InTimeTheTemperaturesBecomeTheSteadyOnes) {
-  Problem p{{{2, 1, 5}}};
-  p.beta = 0.1;
-  const auto steady = this->steady(p, SolveSettings{});
-  auto heat = this->problem(p, SolveSettings{});
+  for (const double beta : {0.0, 0.1}) {
+    const auto p = uniform({2, 1, 5}, beta);
+    const auto steady = this->steady(p, SolveSettings{});
+    const auto heat = this->problem(p, SolveSettings{});
 
-  for (int s = 0; s < 12; ++s) heat.step(10.0);
+    for (int s = 0; s < 12; ++s) heat->step(10.0);
 
-  EXPECT_LT(this->difference(this->temperatures(heat), steady), 1e-8);
-}
-
-TYPED_TEST(ThermalHeatEquation, HeatThatFlowsInIsWhatSourcesTakeUp) {
-  auto heat = this->problem({{{2, 1, 5}}}, exact_settings());
-
-  heat.solve_steady();
-  heat.compute_balance(0);
-
-  EXPECT_NEAR(heat.heat_flow(0) + heat.heat_flow(1), -5 * 2.0, 1e-9);  // the volume is 2
-}
-
-TYPED_TEST(ThermalHeatEquation, WithoutAGivenTemperatureTheSteadyStateIsRefused) {
-  BoxHeat<TypeParam> heat(test_box("box:2x2x2", TypeParam{}), {{{1, 1, 1}}}, SolveSettings{});
-
-  EXPECT_THROW(heat.solve_steady(), SolverError);
-}
-
-TYPED_TEST(ThermalHeatEquation, TooFewIterationsAreAnErrorThatSaysSo) {
-  SolveSettings settings = exact_settings();
-  settings.max_iterations = 3;
-
-  try {
-    this->steady({{{2, 1, 5}}}, settings);
-    FAIL() << "it converged in three iterations";
-  } catch (const SolverError& error) {
-    EXPECT_NE(std::string(error.what()).find("--max-iterations"), std::string::npos) << error.what();
+    EXPECT_LT(difference(heat->temperatures(), steady), 1e-8) << beta;
   }
 }
 
-TYPED_TEST(ThermalHeatEquation, AConductivityThatFallsBelowZeroIsAnError) {
-  Problem where_given{{{2, 1, 0}}}, on_the_way{{{2, 1, 1000}}};
-  where_given.beta = 1;  // and -1 is given somewhere
-  on_the_way.beta = -0.25;
+TYPED_TEST(ThermalHeatEquation, HeatThatFlowsInIsWhatSourcesTakeUp) {
+  const auto heat = this->problem(uniform({2, 1, 5}), this->exact());
 
-  EXPECT_THROW(this->steady(where_given, SolveSettings{}), SolverError);
-  EXPECT_THROW(this->steady(on_the_way, SolveSettings{}), SolverError);
+  heat->solve_steady();
+  const HeatState state = heat->state(0);
+
+  EXPECT_NEAR(state.flows.at(0) + state.flows.at(1), -5 * 2.0, 1e-9);  // the volume is 2
+  EXPECT_NEAR(state.imbalance(), 0, 1e-9);
+}
+
+TYPED_TEST(ThermalHeatEquation, InAStepHeatThatFlowsInIsStored) {
+  for (const double beta : {0.0, 0.2}) {
+    const auto heat = this->problem(uniform({2, 3, 5}, beta), this->exact());
+
+    for (int s = 0; s < 3; ++s) heat->step(0.01);
+    const HeatState state = heat->state(0.01);
+
+    EXPECT_GT(std::abs(state.stored), 1);
+    EXPECT_NEAR(state.imbalance(), 0, 1e-8) << beta;
+  }
+}
+
+TYPED_TEST(ThermalHeatEquation, GivenTemperaturesHoldAtTheBeginOfAStep) {
+  const auto heat = this->make(request_of("box:1x1x8", uniform({1, 1, 0})));
+  heat->give("z_min", 100);
+
+  heat->step(1e-9);
+
+  // Nothing but what a billionth of the time has let in: no mass that jumps pulls its neighbours.
+  const HeatState state = heat->state(1e-9);
+  EXPECT_EQ(state.greatest, 100);
+  EXPECT_GT(state.least, -1e-6);
+}
+
+TYPED_TEST(ThermalHeatEquation, ShortStepsAreAsExactAsLongOnes) {
+  const auto heat = this->make(request_of("box:1x1x16:1,1,1", uniform({1, 2, 3}), 1e-12));
+  heat->give("z_min", 5);
+  const double dt = 1e-9;
+
+  for (int s = 0; s < 5; ++s) heat->step(dt);
+
+  const auto t = heat->temperatures();
+  const auto mesh = heat->mesh();
+  for (std::size_t n = 0; n < t.size(); ++n) {
+    if (mesh.coordinates[n][2] == 1) {
+      EXPECT_NEAR(t[n] / (5 * dt * 1.5), 1, 1e-5);
+    }
+  }
+}
+
+TYPED_TEST(ThermalHeatEquation, AConductivityThatGrowsTenfoldTakesFewSteps) {
+  const auto heat = this->make(request_of("box:4x4x16:1,1,1:random=0.15", uniform({1, 1, 0}, 0.09)));
+  heat->give("z_min", 0);
+  heat->give("z_max", 100);
+
+  heat->solve_steady();
+
+  EXPECT_LE(heat->statistics().newton_steps, 12);
+  EXPECT_LE(heat->statistics().newton_residual, 1e-10 * heat->statistics().newton_begin);
+}
+
+TYPED_TEST(ThermalHeatEquation, TheTrueResidualIsThatOfTheTolerance) {
+  const auto heat = this->problem(uniform({2, 1, 5}), SolveSettings{});
+
+  heat->solve_steady();
+  const LinearResidual residual = heat->residual();
+
+  EXPECT_LT(residual.relative(), 2e-12);
+  EXPECT_GT(residual.magnitude, residual.right_hand_side);
+}
+
+TYPED_TEST(ThermalHeatEquation, CubesAdmitNoTemperaturesBeyondTheGivenOnes) {
+  const auto cubes = this->make(request_of("box:4x4x4", uniform({1, 1, 0}))),
+             plates = this->make(request_of("box:4x4x4:8,8,1", uniform({1, 1, 0})));
+  for (const auto* heat : {&cubes, &plates}) {
+    (*heat)->give("z_min", 1);
+    (*heat)->assemble();
+  }
+
+  EXPECT_LE(cubes->greatest_coupling(), 1e-14);
+  EXPECT_GT(plates->greatest_coupling(), 1e-2);
+}
+
+TYPED_TEST(ThermalHeatEquation, WithoutAGivenTemperatureTheSteadyStateIsRefused) {
+  const auto heat = this->make(request_of("box:2x2x2", uniform({1, 1, 1})));
+
+  EXPECT_NE(error_of([&] { heat->solve_steady(); }).find("--dirichlet"), std::string::npos);
+}
+
+TYPED_TEST(ThermalHeatEquation, TooFewIterationsAreAnErrorThatSaysSo) {
+  SolveSettings settings = this->exact();
+  settings.max_iterations = 3;
+
+  const std::string error = error_of([&] { this->steady(uniform({2, 1, 5}), settings); });
+
+  EXPECT_NE(error.find("--max-iterations"), std::string::npos) << error;
+}
+
+TYPED_TEST(ThermalHeatEquation, TooFewNewtonStepsAreAnErrorThatSaysSo) {
+  SolveSettings settings = this->exact();
+  settings.max_newton_steps = 1;
+
+  const std::string error = error_of([&] { this->steady(uniform({2, 1, 5}, 0.1), settings); });
+
+  EXPECT_NE(error.find("Newton's method does not converge"), std::string::npos) << error;
+  EXPECT_NE(error.find("--initial"), std::string::npos) << error;
+}
+
+TYPED_TEST(ThermalHeatEquation, AConductivityThatFallsBelowZeroIsAnError) {
+  const auto where_given = uniform({2, 1, 0}, 1),  // and -1 is given somewhere
+      on_the_way = uniform({2, 1, 1000}, -0.25);
+
+  EXPECT_NE(error_of([&] { this->steady(where_given, SolveSettings{}); }).find("--beta"), std::string::npos);
+  EXPECT_NE(error_of([&] { this->steady(on_the_way, SolveSettings{}); }).find("--beta"), std::string::npos);
 }
 
 TYPED_TEST(ThermalHeatEquation, EverythingGivenIsTheSolution) {
-  BoxHeat<TypeParam> heat(test_box("box:3x3x3:1,1,1", TypeParam{}), {{{1, 1, 1}}}, SolveSettings{});
-  heat.give_values(fem::select_nodes(heat.mesh(), "all"), LinearSolution{});
+  const auto heat = this->make(request_of("box:3x3x3:1,1,1", uniform({1, 1, 1})));
+  const LinearField linear;
+  heat->give("all", nodal_values(heat->mesh(), linear));
 
-  heat.solve_steady();
+  heat->solve_steady();
 
-  EXPECT_EQ(nodal_error(heat, LinearSolution{}), 0);
+  EXPECT_EQ(nodal_error(heat->mesh(), heat->temperatures(), linear), 0);
 }
 
 }  // namespace

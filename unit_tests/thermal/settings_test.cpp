@@ -49,10 +49,8 @@ TEST(ThermalSettings, WhatMakesNoSenseIsAnErrorThatNamesIt) {
     ThermalSettings s;
     change(s);
     try {
-      given_temperatures(s);
-      time_steps(s);
-      solve_settings_of(s, false);
-      check(problem_of(s, {"a"}, {1}), 1);
+      check(s);
+      check(problem_of(s, {"a"}, {1}), {"a"}, false);
     } catch (const Error& error) {
       return std::string(error.what());
     }
@@ -67,7 +65,25 @@ TEST(ThermalSettings, WhatMakesNoSenseIsAnErrorThatNamesIt) {
   EXPECT_NE(refused([](auto& s) { s.conductivity = {"-1"}; }).find("positive"), std::string::npos);
   EXPECT_NE(refused([](auto& s) { s.tolerance = 0; }).find("--tolerance"), std::string::npos);
   EXPECT_NE(refused([](auto& s) { s.trials = 0; }).find("--trials"), std::string::npos);
+  EXPECT_NE(refused([](auto& s) { s.conductivity = {"a=0"}; }).find("block \"a\" is 0"), std::string::npos);
+  EXPECT_NE(refused([](auto& s) { s.capacity = {"0"}; }).find("--capacity"), std::string::npos);
+  EXPECT_NE(refused([](auto& s) { s.transient = "1e-320:4"; }).find("1 / DT"), std::string::npos);
+  EXPECT_NE(refused([](auto& s) { s.common.refine = 99; }).find("--refine"), std::string::npos);
   EXPECT_EQ(refused([](auto&) {}), "");
+}
+
+TEST(ThermalSettings, WaysToAssembleThatAModeDoesNotHaveAreRefused) {
+  ThermalSettings s;
+  s.assembly = "atomic";
+  EXPECT_NO_THROW(check(s));
+
+  s.transient = "0.1:3";
+  EXPECT_THROW(check(s), UsageError);
+  s.transient = "";
+  s.beta = 1;
+  EXPECT_THROW(check(s), UsageError);
+  s.assembly = "gather";
+  EXPECT_NO_THROW(check(s));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // AtomicFile: a file that is there as a whole or not at all. It is written under another name in the same
-// folder, and takes its own when it is complete; until then a file that was there before stays.
+// folder, and takes its own when it is complete; until then a file that was there before stays. A file that
+// grows is complete at each keep(): what comes after the last one is cut off again.
 //
 // Not thread safe. MeshFileError for whatever the file system refuses; nothing is left behind then.
 #pragma once
@@ -16,7 +17,9 @@ namespace strata::inline STRATA_ABI::fem::detail {
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path);
-  /// Removes what was written, unless commit() was called.
+  /// Goes on with a file that is there, of which the first `bytes` are kept.
+  AtomicFile(std::string path, std::size_t bytes);
+  /// Removes what was written since the last keep(), unless commit() was called.
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -26,15 +29,20 @@ class AtomicFile {
   void write(std::string_view text) { write(text.data(), text.size()); }
   /// Replaces bytes that were written before; goes on at the end.
   void overwrite(std::size_t offset, const void* data, std::size_t bytes);
-  /// Gives the file its name.
+  /// What is there now, is kept; gives the file its name.
+  void keep();
+  /// The same, and ends it.
   void commit();
 
  private:
   [[noreturn]] void fail(const char* what);
+  void drop() noexcept;
 
   std::string path_;
   std::string temporary_;
   std::FILE* file_ = nullptr;
+  bool has_name_ = false;
+  std::size_t kept_ = 0;
 };
 
 }  // namespace strata::inline STRATA_ABI::fem::detail

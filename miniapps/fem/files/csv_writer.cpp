@@ -41,7 +41,7 @@ class CsvFormat : public ResultFormat {
     written_ = true;
   }
 
-  std::vector<std::string> finish() override {
+  std::vector<std::string> files() const override {
     return written_ ? std::vector{path_} : std::vector<std::string>{};
   }
 

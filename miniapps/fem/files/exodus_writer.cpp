@@ -2,6 +2,7 @@
 // are sorted by blocks, as the format wants them; their numbers say which they were.
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <numeric>
 #include <set>
@@ -40,7 +41,10 @@ std::vector<std::string> names_of(const Entities& entities) {
 
 class ExodusFormat : public ResultFormat {
  public:
-  ExodusFormat(const std::string& path, const HostMesh& mesh) : path_(path), mesh_(mesh) { sort_elements(); }
+  ExodusFormat(const std::string& path, const HostMesh& mesh, std::optional<double> from)
+      : path_(path), mesh_(mesh), from_(from) {
+    sort_elements();
+  }
 
   void write(double time, const std::vector<Field>& fields) override {
     if (!begun_) begin(fields);
@@ -63,12 +67,16 @@ class ExodusFormat : public ResultFormat {
       }
     }
     file_.write_record(values);
+    written_ = true;
   }
 
-  std::vector<std::string> finish() override {
+  void finish() override {
     if (!begun_) begin({});
     file_.finish();
-    return {path_};
+    written_ = true;
+  }
+  std::vector<std::string> files() const override {
+    return written_ ? std::vector{path_} : std::vector<std::string>{};
   }
 
  private:
@@ -90,7 +98,8 @@ class ExodusFormat : public ResultFormat {
     add_blocks();
     add_sets();
     add_fields(fields);
-    file_.begin(path_);
+    if (from_ && std::filesystem::exists(path_)) file_.go_on(path_, *from_);
+    else file_.begin(path_);
     begun_ = true;
   }
 
@@ -253,14 +262,16 @@ class ExodusFormat : public ResultFormat {
   const HostMesh& mesh_;
   std::vector<Integers> block_elements_;
   Integers places_;  // of elements in the file, from 1
+  std::optional<double> from_;
   NetcdfWriter file_;
-  bool begun_ = false;
+  bool begun_ = false, written_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<ResultFormat> make_exodus_format(const std::string& path, const HostMesh& mesh) {
-  return std::make_unique<ExodusFormat>(path, mesh);
+std::unique_ptr<ResultFormat> make_exodus_format(const std::string& path, const HostMesh& mesh,
+                                                 std::optional<double> from) {
+  return std::make_unique<ExodusFormat>(path, mesh, from);
 }
 
 }  // namespace strata::inline STRATA_ABI::fem::detail

@@ -1,5 +1,6 @@
 #include <bit>
 #include <cstring>
+#include <fstream>
 
 #include <strata/miniapps/fem/files/netcdf_writer.hpp>
 #include <strata/miniapps/fem/mesh_error.hpp>
@@ -155,7 +156,7 @@ void NetcdfWriter::begin(const std::string& path) {
     }
   }
   file_ = std::make_unique<AtomicFile>(path);
-  file_->write(header(header(0).size()));
+  file_->write(header());
   for (const Variable& variable : variables_) {
     if (variable.is_record) continue;
     std::string values = variable.values();
@@ -164,15 +165,77 @@ void NetcdfWriter::begin(const std::string& path) {
   }
 }
 
-void NetcdfWriter::write_record(const std::vector<std::string>& values) {
-  for (const std::string& value : values) file_->write(value);
-  ++records_;
+std::uint64_t NetcdfWriter::record_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const Variable& variable : variables_) bytes += variable.is_record ? variable.bytes : 0;
+  return bytes;
 }
 
-void NetcdfWriter::finish() {
+void NetcdfWriter::go_on(const std::string& path, double before) {
+  std::ifstream old(path, std::ios::binary);
+  std::uint64_t place = 0;
+  std::string found;
+  const auto read = [&](std::size_t bytes) {
+    found.resize(bytes);
+    old.read(found.data(), static_cast<std::streamsize>(bytes));
+    place += bytes;
+    return static_cast<bool>(old);
+  };
+  const auto expect = [&](const std::string& wanted, std::size_t any_at) {
+    bool same = read(wanted.size());
+    for (std::size_t k = 0; same && k < wanted.size(); ++k)
+      same = found[k] == wanted[k] || (k >= any_at && k < any_at + 4);
+    if (!same)
+      throw MeshFileError("cannot go on with " + path +
+                          ": it is no result of the same mesh with the same fields; write to another file");
+  };
+  const std::string wanted = header();
+  expect(wanted, 4);
+  std::int64_t count = 0;
+  for (std::size_t k = 4; k < 8; ++k) count = count << 8 | static_cast<unsigned char>(found[k]);
+  for (const Variable& variable : variables_) {
+    if (variable.is_record) continue;
+    std::string values = variable.values();
+    pad(values);
+    expect(values, values.size());
+  }
+  const std::uint64_t begin = place, bytes = record_bytes();
+  old.seekg(0, std::ios::end);
+  const auto size = static_cast<std::uint64_t>(old.tellg());
+  if (bytes == 0 || begin + static_cast<std::uint64_t>(count) * bytes > size) count = 0;  // cut short
+  for (records_ = 0; records_ < count; ++records_) {
+    old.seekg(static_cast<std::streamoff>(begin + static_cast<std::uint64_t>(records_) * bytes));
+    if (!read(8)) break;
+    char raw[8];
+    for (std::size_t k = 0; k < 8; ++k)
+      raw[std::endian::native == std::endian::little ? 7 - k : k] = found[k];
+    double time = 0;
+    std::memcpy(&time, raw, sizeof time);
+    if (!(time < before)) break;
+  }
+  file_ = std::make_unique<AtomicFile>(
+      path, static_cast<std::size_t>(begin + static_cast<std::uint64_t>(records_) * bytes));
+  write_count();
+}
+
+void NetcdfWriter::write_count() {
   std::string number;
   put_integer(number, records_);
   file_->overwrite(4, number.data(), number.size());
+  file_->keep();
+}
+
+void NetcdfWriter::write_record(const std::vector<std::string>& values) {
+  for (const std::string& value : values) file_->write(value);
+  // A program that is killed between the two leaves a record that is not counted, which no reader minds. The
+  // first record comes with its count, as the file has no name before.
+  if (records_ > 0) file_->keep();
+  ++records_;
+  write_count();
+}
+
+void NetcdfWriter::finish() {
+  write_count();
   file_->commit();
   file_.reset();
 }

@@ -1,6 +1,7 @@
 // NetcdfWriter: writes a netCDF file of the classic format CDF-2 (docs.unidata.ucar.edu/nug, "File format
 // specifications"): first all dimensions and variables are named, then fixed values are written once, and
-// records one after the other.
+// records one after the other. The file has its name from the first record on, and is whole after each: its
+// count of records is changed when a record is there.
 //
 // Not thread safe. MeshFileError if the file cannot be written, or if a variable is too large for the format.
 #pragma once
@@ -46,6 +47,9 @@ class NetcdfWriter {
 
   /// Writes the header and the fixed values.
   void begin(const std::string& path);
+  /// Goes on with a file that has the same header and fixed values; of its records stay those from the
+  /// first on whose first number is less than `before`. MeshFileError if it is another file.
+  void go_on(const std::string& path, double before);
   /// Writes the values of all record variables, in the order in which they were added.
   void write_record(const std::vector<std::string>& values);
   /// Completes the file.
@@ -64,6 +68,9 @@ class NetcdfWriter {
 
   std::uint64_t bytes_of(const std::vector<std::string>& dimensions, Type type) const;
   std::string header(std::uint64_t data_begin) const;
+  std::string header() const { return header(header(0).size()); }
+  std::uint64_t record_bytes() const;
+  void write_count();
   std::size_t place(const std::string& dimension) const;
 
   std::vector<std::pair<std::string, std::int64_t>> dimensions_;

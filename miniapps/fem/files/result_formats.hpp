@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,15 +13,21 @@ namespace strata::inline STRATA_ABI::fem::detail {
 class ResultFormat {
  public:
   virtual ~ResultFormat() = default;
+  /// What was written before is still there when it fails.
   virtual void write(double time, const std::vector<Field>& fields) = 0;
-  /// Returns the files.
-  virtual std::vector<std::string> finish() = 0;
+  /// Completes the files.
+  virtual void finish() {}
+  /// Those that are there.
+  virtual std::vector<std::string> files() const = 0;
 };
 
 std::unique_ptr<ResultFormat> make_csv_format(const std::string& path, const HostMesh& mesh);
 std::unique_ptr<ResultFormat> make_vtu_format(const std::string& path, const HostMesh& mesh);
-std::unique_ptr<ResultFormat> make_pvd_format(const std::string& path, const HostMesh& mesh);
-std::unique_ptr<ResultFormat> make_exodus_format(const std::string& path, const HostMesh& mesh);
+/// Formats of series, which go on with one that is at `path` where `from` has a time.
+std::unique_ptr<ResultFormat> make_pvd_format(const std::string& path, const HostMesh& mesh,
+                                              std::optional<double> from = {});
+std::unique_ptr<ResultFormat> make_exodus_format(const std::string& path, const HostMesh& mesh,
+                                                 std::optional<double> from = {});
 void write_legacy_vtk(const std::string& path, const HostMesh& mesh);
 
 /// The name of one component of a field.

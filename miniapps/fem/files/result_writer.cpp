@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include <strata/miniapps/fem/files/atomic_file.hpp>
 #include <strata/miniapps/fem/files/mesh_text.hpp>
 #include <strata/miniapps/fem/files/result_formats.hpp>
 #include <strata/miniapps/fem/mesh_error.hpp>
@@ -22,14 +23,19 @@ bool is_exodus(const std::string& extension) {
   return extension == ".e" || extension == ".exo" || extension == ".g" || extension == ".ex2";
 }
 
-std::unique_ptr<detail::ResultFormat> make_format(const std::string& path, const HostMesh& mesh) {
+[[noreturn]] void fail_format(const std::string& path) {
+  throw MeshFileError("cannot write " + path + ": the format of '" + extension_of(path) +
+                      "' is not known; the formats are " + std::string(writable_formats()));
+}
+
+std::unique_ptr<detail::ResultFormat> make_format(const std::string& path, const HostMesh& mesh,
+                                                  std::optional<double> from) {
   const std::string extension = extension_of(path);
   if (extension == ".csv") return detail::make_csv_format(path, mesh);
   if (extension == ".vtu") return detail::make_vtu_format(path, mesh);
-  if (extension == ".pvd") return detail::make_pvd_format(path, mesh);
-  if (is_exodus(extension)) return detail::make_exodus_format(path, mesh);
-  throw MeshFileError("cannot write " + path + ": the format of '" + extension +
-                      "' is not known; the formats are " + std::string(writable_formats()));
+  if (extension == ".pvd") return detail::make_pvd_format(path, mesh, from);
+  if (is_exodus(extension)) return detail::make_exodus_format(path, mesh, from);
+  fail_format(path);
 }
 
 struct State {
@@ -41,10 +47,10 @@ struct State {
 
 // The thread owns the format; queue_, error_ and ending_ are shared, under the lock.
 struct ResultWriter::Implementation {
-  Implementation(std::string path, HostMesh given)
+  Implementation(std::string path, HostMesh given, std::optional<double> from)
       : path_(std::move(path)),
         mesh_(std::move(given)),
-        format_(make_format(path_, mesh_)),
+        format_(make_format(path_, mesh_, from)),
         thread_([this] { run(); }) {}
 
   ~Implementation() { stop(); }
@@ -115,10 +121,23 @@ struct ResultWriter::Implementation {
     if (thread_.joinable()) thread_.join();
   }
 
-  std::vector<std::string> finish() {
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return queue_.empty(); });
+    rethrow();
+  }
+
+  // With an empty queue the thread leaves the format alone.
+  std::vector<std::string> files() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return queue_.empty(); });
+    return format_->files();
+  }
+
+  void finish() {
     stop();
     rethrow();  // there is no other thread now
-    return format_->finish();
+    format_->finish();
   }
 
  private:
@@ -134,8 +153,8 @@ struct ResultWriter::Implementation {
   std::thread thread_;  // the last member: it uses all others
 };
 
-ResultWriter::ResultWriter(std::string path, HostMesh mesh)
-    : implementation_(std::make_unique<Implementation>(std::move(path), std::move(mesh))) {}
+ResultWriter::ResultWriter(std::string path, HostMesh mesh, std::optional<double> from)
+    : implementation_(std::make_unique<Implementation>(std::move(path), std::move(mesh), from)) {}
 
 ResultWriter::~ResultWriter() = default;
 
@@ -144,10 +163,24 @@ void ResultWriter::write(double time, std::vector<Field> fields) {
   implementation_->write({time, std::move(fields)});
 }
 
+void ResultWriter::wait() {
+  if (implementation_) implementation_->wait();
+}
+
 std::vector<std::string> ResultWriter::finish() {
   if (!implementation_) throw MeshError("the results are finished already");
   const std::unique_ptr<Implementation> implementation = std::move(implementation_);
-  return implementation->finish();
+  try {
+    implementation->finish();
+  } catch (...) {
+    finished_ = implementation->files();
+    throw;
+  }
+  return finished_ = implementation->files();
+}
+
+std::vector<std::string> ResultWriter::files() {
+  return implementation_ ? implementation_->files() : finished_;
 }
 
 std::vector<std::string> write_result(const std::string& path, const HostMesh& mesh, double time,
@@ -167,6 +200,14 @@ void write_mesh(const std::string& path, const HostMesh& mesh) {
     throw MeshFileError("cannot write the mesh " + path + ": the format of '" + extension +
                         "' is not known; use .e (Exodus II) or .vtk (legacy VTK)");
   }
+}
+
+void require_writable(const std::string& path) {
+  const std::string extension = extension_of(path);
+  if (extension != ".csv" && extension != ".vtu" && extension != ".pvd" && !is_exodus(extension))
+    fail_format(path);
+  if (std::filesystem::is_directory(path)) throw MeshFileError("cannot write " + path + ": it is a folder");
+  detail::AtomicFile try_it(path);
 }
 
 std::string_view writable_formats() { return ".vtu, .pvd (with .vtu files), .e (Exodus II) and .csv"; }

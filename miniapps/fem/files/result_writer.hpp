@@ -4,11 +4,12 @@
 //   .vtu         the last state, for ParaView and VTK
 //   .pvd         all states: NAME_0000.vtu, NAME_0001.vtu ... and NAME.pvd, which lists them with their times
 //   .e .exo .g   all states in one Exodus II file, with the sets of the mesh
-// Every file is written under another name and renamed when it is complete, Exodus II at finish(), others
-// with every state.
+// Every file is written under another name and renamed when it is complete; an Exodus II file, with its first
+// state. After every state all files are whole, whatever happens to the run then, and a series can go on.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,9 +30,11 @@ struct Field {
 /// One thread may use a writer at a time.
 class ResultWriter {
  public:
-  /// MeshFileError if the format is not known.
-  ResultWriter(std::string path, HostMesh mesh);
-  /// Waits. Without finish() an Exodus II file is not kept; errors are lost.
+  /// A new series, or, with a time in `from`, one that goes on with what is at `path`: its states before that
+  /// time stay, later ones make room. MeshFileError if the format is not known, or the file at `path` is of
+  /// something else (Exodus II: of another mesh or other fields, thrown as by write()).
+  ResultWriter(std::string path, HostMesh mesh, std::optional<double> from = {});
+  /// Waits; errors are lost.
   ~ResultWriter();
   ResultWriter(const ResultWriter&) = delete;
   ResultWriter& operator=(const ResultWriter&) = delete;
@@ -40,12 +43,17 @@ class ResultWriter {
   /// times. MeshError if a field has not as many values as the mesh needs; an error of a state before is
   /// thrown here, once.
   void write(double time, std::vector<Field> fields);
+  /// Waits until everything that is queued is in its files. Throws as write() does.
+  void wait();
   /// Waits until everything is written; returns the files. Throws as write() does.
   std::vector<std::string> finish();
+  /// The files that this writer has written so far, whole, also after an error. Waits.
+  std::vector<std::string> files();
 
  private:
   struct Implementation;
   std::unique_ptr<Implementation> implementation_;
+  std::vector<std::string> finished_;
 };
 
 /// Writes one state and returns the files.
@@ -55,6 +63,10 @@ std::vector<std::string> write_result(const std::string& path, const HostMesh& m
 /// Writes a mesh with its blocks and sets: Exodus II (.e .exo .g) or legacy VTK (.vtk). MeshFileError
 /// otherwise.
 void write_mesh(const std::string& path, const HostMesh& mesh);
+
+/// Throws MeshFileError unless the format of `path` is known and its folder takes a file: for a look before
+/// the hours that lead to the first state.
+void require_writable(const std::string& path);
 
 /// The formats of ResultWriter, for help texts.
 std::string_view writable_formats();

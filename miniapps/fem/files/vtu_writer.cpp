@@ -2,10 +2,13 @@
 // and the .pvd files by which ParaView puts several of them in order of time.
 #include <bit>
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include <strata/miniapps/fem/files/atomic_file.hpp>
 #include <strata/miniapps/fem/files/result_formats.hpp>
+#include <strata/miniapps/fem/mesh_error.hpp>
 
 namespace strata::inline STRATA_ABI::fem::detail {
 
@@ -137,7 +140,7 @@ class VtuFormat : public ResultFormat {
     file_.write(path_, time, fields);
     written_ = true;
   }
-  std::vector<std::string> finish() override {
+  std::vector<std::string> files() const override {
     return written_ ? std::vector{path_} : std::vector<std::string>{};
   }
 
@@ -147,26 +150,39 @@ class VtuFormat : public ResultFormat {
   bool written_ = false;
 };
 
+// The text between `begin` and `end` in a line; empty where it is not.
+std::string between(const std::string& line, const std::string& begin, const std::string& end) {
+  const std::size_t at = line.find(begin);
+  if (at == std::string::npos) return "";
+  const std::size_t first = at + begin.size(), last = line.find(end, first);
+  return last == std::string::npos ? "" : line.substr(first, last - first);
+}
+
 class PvdFormat : public ResultFormat {
  public:
-  PvdFormat(const std::string& path, const HostMesh& mesh) : path_(path), file_(mesh) {}
+  PvdFormat(const std::string& path, const HostMesh& mesh, std::optional<double> from)
+      : path_(path), file_(mesh) {
+    if (from && std::filesystem::exists(path_)) go_on(*from);
+  }
 
   void write(double time, const std::vector<Field>& fields) override {
-    std::string number = std::to_string(files_.size());
+    std::string number = std::to_string(states_);
     if (number.size() < 4) number.insert(0, 4 - number.size(), '0');
     const std::filesystem::path path(path_);
     const std::string name = path.stem().string() + "_" + number + ".vtu";
     const std::string full = (path.parent_path() / name).string();
     file_.write(full, time, fields);
-    files_.push_back(full);
-    entries_ += "<DataSet timestep=\"" + in_digits(time) + "\" part=\"0\" file=\"" + xml(name) + "\"/>\n";
+    const std::string entry =
+        "<DataSet timestep=\"" + in_digits(time) + "\" part=\"0\" file=\"" + xml(name) + "\"/>\n";
     AtomicFile list(path_);
-    list.write("<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\">\n<Collection>\n" +
-               entries_ + "</Collection>\n</VTKFile>\n");
+    list.write(head_ + entries_ + entry + "</Collection>\n</VTKFile>\n");
     list.commit();
+    entries_ += entry;
+    files_.push_back(full);
+    ++states_;
   }
 
-  std::vector<std::string> finish() override {
+  std::vector<std::string> files() const override {
     std::vector<std::string> all;
     if (!files_.empty()) all.push_back(path_);
     all.insert(all.end(), files_.begin(), files_.end());
@@ -174,9 +190,29 @@ class PvdFormat : public ResultFormat {
   }
 
  private:
+  // Keeps the entries of earlier times; what is written takes the numbers after them.
+  void go_on(double from) {
+    std::ifstream old(path_);
+    std::string line, begin;
+    for (int k = 0; k < 3 && std::getline(old, line); ++k) begin += line + "\n";
+    if (begin != head_)
+      throw MeshFileError("cannot go on with " + path_ +
+                          ": it is no list of states as this program writes them; write to another file");
+    while (std::getline(old, line)) {
+      const std::string time = between(line, "timestep=\"", "\"");
+      if (time.empty() || !(std::strtod(time.c_str(), nullptr) < from)) break;
+      entries_ += line + "\n";
+      ++states_;
+    }
+  }
+
+  const std::string head_ =
+      "<?xml version=\"1.0\"?>\n<VTKFile type=\"Collection\" version=\"0.1\">\n<Collection>\n";
+
   std::string path_;
   VtuFile file_;
   std::string entries_;
+  std::size_t states_ = 0;
   std::vector<std::string> files_;
 };
 
@@ -186,8 +222,9 @@ std::unique_ptr<ResultFormat> make_vtu_format(const std::string& path, const Hos
   return std::make_unique<VtuFormat>(path, mesh);
 }
 
-std::unique_ptr<ResultFormat> make_pvd_format(const std::string& path, const HostMesh& mesh) {
-  return std::make_unique<PvdFormat>(path, mesh);
+std::unique_ptr<ResultFormat> make_pvd_format(const std::string& path, const HostMesh& mesh,
+                                              std::optional<double> from) {
+  return std::make_unique<PvdFormat>(path, mesh, from);
 }
 
 }  // namespace strata::inline STRATA_ABI::fem::detail

@@ -1,0 +1,102 @@
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <new>
+
+#include <strata/miniapps/common/run_devices.hpp>
+
+namespace strata::inline STRATA_ABI::miniapp {
+
+void run_guarded(RunReport& report, const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const UsageError& error) {
+    report.error = error.what();
+    report.is_usage_error = true;
+  } catch (const std::bad_alloc&) {
+    report.error = "out of host memory: take a smaller mesh, or a machine with more";
+  } catch (const std::exception& error) {
+    report.error = error.what();
+  }
+}
+
+void require_writable(const std::string& option, const std::string& path) {
+  namespace fs = std::filesystem;
+  if (path.empty()) return;
+  const auto fail = [&](const std::string& why) { throw UsageError(option + " " + path + ": " + why); };
+  std::error_code error;
+  const fs::path file(path);
+  if (fs::is_directory(file, error)) fail("this is a folder: give the name of a file in it");
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  if (!fs::exists(folder, error))
+    fail("there is no folder " + folder.string() + ": make it, or name another");
+  if (!fs::is_directory(folder, error)) fail(folder.string() + " is no folder: name another");
+  // A file is written beside its place and renamed.
+  const std::string beside = path + ".part";
+  const bool is_there = fs::exists(beside, error);
+  const bool is_writable = std::ofstream(beside, std::ios::app).good();
+  if (!is_there) std::remove(beside.c_str());
+  if (!is_writable)
+    fail("the folder " + folder.string() + " cannot be written to: change its permissions, or name another");
+}
+
+namespace {
+
+void require_devices(const CommonSettings& settings, const std::vector<std::string>& devices) {
+  bool has_names = !devices.empty();
+  for (const std::string& device : devices)
+    has_names = has_names && (!device.empty() || settings.device.empty());
+  if (!has_names)
+    throw UsageError("--device " + settings.device + ": names of devices are separated by one comma each");
+}
+
+void require_files(const CommonSettings& settings) {
+  require_writable("--output", settings.output);
+  require_writable("--json", settings.json);
+  if (!settings.output.empty() && settings.output == settings.json)
+    throw UsageError("--output and --json are the same file, " + settings.json + ": name two");
+}
+
+RunReport new_run(const CommonSettings& settings, const std::string& device) {
+  RunReport run;
+  run.device = device.empty() ? "default" : device;  // until it is found
+  run.type = settings.type;
+  return run;
+}
+
+}  // namespace
+
+int run_devices(const CommonSettings& settings, const std::vector<std::string>& devices,
+                const RunOnDevice& run, Report& report) {
+  require_devices(settings, devices);
+  require_files(settings);
+  for (const std::string& device : devices) {
+    RunReport one = new_run(settings, device);
+    run_guarded(one, [&] { run(device, one); });
+    report.add(std::move(one));
+  }
+  return report.finish(settings.json);
+}
+
+int run_sweep(const CommonSettings& settings, const std::vector<std::string>& devices,
+              const std::string& header, const RunSize& run, Report& report) {
+  require_devices(settings, devices);
+  require_files(settings);
+  const std::vector<index_t> sizes = sweep_sizes(settings.sweep);
+  std::printf("%s\n", header.c_str());
+  for (const std::string& device : devices)
+    for (const index_t size : sizes) {
+      RunReport one = new_run(settings, device);
+      std::string row;
+      run_guarded(one, [&] { row = run(device, box_of_about(size), one); });
+      const bool failed = !one.error.empty();
+      if (!failed) std::printf("%s\n", row.c_str());
+      std::fflush(stdout);
+      report.add(std::move(one));
+      if (failed) break;
+    }
+  return report.finish_quietly(settings.json);
+}
+
+}  // namespace strata::inline STRATA_ABI::miniapp

@@ -1,0 +1,38 @@
+// run_devices and run_sweep: an application on the devices of --device, one after the other. What fails on
+// one device is told and noted in its report, and the others run all the same.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <strata/miniapps/common/report.hpp>
+#include <strata/miniapps/common/settings.hpp>
+
+namespace strata::inline STRATA_ABI::miniapp {
+
+/// Runs on the device of a name, and fills the report: also of what it did before it threw.
+using RunOnDevice = std::function<void(const std::string& device, RunReport& report)>;
+/// The same with a box of elements; returns the row of a table.
+using RunSize =
+    std::function<std::string(const std::string& device, const std::string& box, RunReport& report)>;
+
+/// Calls work(); what it throws becomes the report's `error`.
+void run_guarded(RunReport& report, const std::function<void()>& work);
+
+/// Runs on all devices, prints the report and writes its JSON. Returns the exit status of the program: 0, 1
+/// when a check or a run failed, 2 when all that failed is how the program was called. UsageError, before
+/// anything is run, when the files of --output and --json could not be written.
+int run_devices(const CommonSettings& settings, const std::vector<std::string>& devices,
+                const RunOnDevice& run, Report& report);
+
+/// The rows of a table of comma-separated values on standard output: `header`, then for each device in turn
+/// the sizes of --sweep, ascending. A size that fails ends the rows of its device. Otherwise as run_devices.
+int run_sweep(const CommonSettings& settings, const std::vector<std::string>& devices,
+              const std::string& header, const RunSize& run, Report& report);
+
+/// UsageError unless a file of this name can be written, saying what to do; `option` is where it was given.
+/// Leaves nothing behind. An empty path is none.
+void require_writable(const std::string& option, const std::string& path);
+
+}  // namespace strata::inline STRATA_ABI::miniapp

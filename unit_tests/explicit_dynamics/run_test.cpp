@@ -1,0 +1,353 @@
+// What strata-dynamics does around its steps, with a simulation that only counts them: series of results over
+// restarts, what is left of a run that fails, settings that are refused before anything is done.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <strata/miniapps/explicit_dynamics/checkpoint.hpp>
+#include <strata/miniapps/explicit_dynamics/run.hpp>
+#include <strata/miniapps/fem/mesh_error.hpp>
+
+namespace {
+
+using namespace strata;
+using namespace strata::dynamics;
+using miniapp::RunReport;
+
+/// One element; every step takes 1/4 and moves all nodes by 1. `fails_at` is the step that fails.
+class CountingDynamics : public Dynamics {
+ public:
+  explicit CountingDynamics(index_t fails_at = -1, double size = 1) : fails_at_(fails_at), size_(size) {}
+
+  std::string device() const override { return "Counting"; }
+  std::string type() const override { return "double"; }
+  index_t node_count() const override { return 8; }
+  index_t element_count() const override { return 1; }
+  const Parameters& parameters() const override { return parameters_; }
+
+  void fix(const std::string&, std::uint8_t) override {}
+  void set_velocity(const std::string&, double, double, double) override {}
+  void set(Field, const std::vector<double>&) override {}
+  std::vector<double> get(Field field) override {
+    switch (field) {
+      case Field::Cauchy:
+        return std::vector<double>(6, 0.0);
+      case Field::Mass:
+        return std::vector<double>(8, 1.0);
+      default:
+        return std::vector<double>(24, static_cast<double>(clock_.step));
+    }
+  }
+  std::vector<double> coordinates() override { return {}; }
+  fem::HostMesh mesh() override {
+    fem::HostMesh mesh;
+    mesh.coordinates = {{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0},
+                        {0, 0, 1}, {1, 0, 1}, {1, 1, 1}, {0, 1, size_}};
+    mesh.elements = {{0, 1, 2, 3, 4, 5, 6, 7}};
+    mesh.element_blocks = {0};
+    mesh.blocks = {{1, "block"}};
+    return mesh;
+  }
+  void advance(index_t steps) override {
+    for (; steps > 0 && clock_.failure == Failure::None; --steps) {
+      if (clock_.step == fails_at_) {
+        clock_.failure = Failure::Volume;
+      } else {
+        clock_.time += 0.25;
+        ++clock_.step;
+      }
+    }
+  }
+  void wait() override {
+    if (clock_.failure != Failure::None) throw SimulationError("element 1 is inside out");
+  }
+  void impose(const std::vector<double>&, const std::vector<double>&, double) override {}
+  Clock clock() override { return clock_; }
+  Energies energies() override { return clock_.step == 0 ? Energies{1, 0, 0, 0, {}, {}} : end_; }
+  void look() override {
+    looks_.push_back({clock_, energies()});
+    most_looks_ = std::max(most_looks_, looks_.size());
+  }
+  Look seen() override {
+    const Look first = looks_.at(0);
+    looks_.erase(looks_.begin());
+    ahead_ += clock_.step > first.clock.step ? 1 : 0;
+    return first;
+  }
+  double stable_dt() override { return 0.25; }
+  std::vector<char> state() override {
+    std::vector<char> bytes(sizeof clock_);
+    std::memcpy(bytes.data(), &clock_, sizeof clock_);
+    return bytes;
+  }
+  void restore(const std::vector<char>& bytes) override { std::memcpy(&clock_, bytes.data(), sizeof clock_); }
+
+  Energies end_{1, 0, 0, 0, {}, {}};
+  std::vector<Look> looks_;
+  std::size_t most_looks_ = 0;
+  int ahead_ = 0;  // looks that were fetched while more was enqueued behind them
+
+ private:
+  Clock clock_;
+  Parameters parameters_;
+  index_t fails_at_;
+  double size_;
+};
+
+class DynamicsRun : public ::testing::Test {
+ protected:
+  DynamicsRun() {
+    std::string name = (std::filesystem::temp_directory_path() / "strata_run_XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) std::abort();
+    folder_ = name;
+    settings_.common.quiet = true;
+    settings_.common.mesh = "box:1x1x1";
+    settings_.checkpoint_file = path("checkpoint");
+  }
+  ~DynamicsRun() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string content(const std::string& name) const {
+    std::ifstream file(path(name), std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+  // All files with their contents, but for the checkpoint.
+  std::vector<std::pair<std::string, std::string>> files() const {
+    std::vector<std::pair<std::string, std::string>> all;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+      const std::string name = entry.path().filename().string();
+      if (name != "checkpoint") all.emplace_back(name, content(name));
+    }
+    std::sort(all.begin(), all.end());
+    return all;
+  }
+  void clear() {
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) std::filesystem::remove(entry);
+  }
+
+  RunReport run(index_t steps, index_t fails_at = -1, double size = 1) {
+    settings_.steps = steps;
+    RunReport report;
+    run_problem([&](const std::string&, int, const std::string&,
+                    const Parameters&) { return std::make_unique<CountingDynamics>(fails_at, size); },
+                settings_, "", report);
+    return report;
+  }
+  template <class Error>
+  std::string message(const std::function<void()>& work) {
+    try {
+      work();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  std::filesystem::path folder_;
+  DynamicsSettings settings_;
+};
+
+TEST_F(DynamicsRun, RestartGoesOnWithTheSeriesAsIfTheRunHadNotStopped) {
+  for (const char* name : {"bar.pvd", "bar.e"}) {
+    settings_.common.output = path(name);
+    settings_.output_every = 20;
+    settings_.checkpoint = 30;
+    settings_.restart.clear();
+    clear();
+    run(90);
+    const auto whole = files();
+    ASSERT_FALSE(whole.empty());
+
+    clear();
+    EXPECT_THROW(run(90, 70), SimulationError);  // checkpoint 60; results of 0, 20, 40, 60 are there
+    settings_.restart = path("checkpoint");
+    run(90);
+
+    EXPECT_TRUE(files() == whole) << name;
+  }
+}
+
+TEST_F(DynamicsRun, RestartDropsTheLastStateOfARunThatEndedBetweenOutputs) {
+  settings_.common.output = path("bar.pvd");
+  settings_.output_every = 20;
+  settings_.checkpoint = 30;
+  run(30);
+  EXPECT_NE(content("bar.pvd").find("timestep=\"7.5\""), std::string::npos);
+
+  settings_.restart = path("checkpoint");
+  run(40);
+
+  EXPECT_EQ(content("bar.pvd").find("timestep=\"7.5\""), std::string::npos);
+  EXPECT_NE(content("bar.pvd").find("timestep=\"5\""), std::string::npos);
+  EXPECT_NE(content("bar.pvd").find("timestep=\"10\" part=\"0\" file=\"bar_0002.vtu\""), std::string::npos);
+}
+
+TEST_F(DynamicsRun, ResultsUpToAFailureAreKeptAndReported) {
+  settings_.output_every = 10;
+  for (const char* name : {"bar.pvd", "bar.e", "bar.vtu", "bar.csv"}) {
+    clear();
+    settings_.common.output = path(name);
+    settings_.steps = 100;
+    RunReport report;
+    EXPECT_THROW(run_problem([&](const std::string&, int, const std::string&,
+                                 const Parameters&) { return std::make_unique<CountingDynamics>(25); },
+                             settings_, "", report),
+                 SimulationError);
+
+    ASSERT_FALSE(report.files.empty()) << name;
+    EXPECT_EQ(report.files[0], path(name));
+    for (const auto& [file, text] : files()) EXPECT_EQ(file.find("part"), std::string::npos) << file;
+    EXPECT_EQ(report.results.at(0).name, "steps");
+    EXPECT_EQ(report.results.at(0).value, 25);
+  }
+}
+
+TEST_F(DynamicsRun, CheckpointOfAnotherMeshIsRefusedAndTheSameMeshMayHaveMoved) {
+  settings_.checkpoint = 10;
+  run(10);
+  settings_.restart = path("checkpoint");
+  settings_.common.mesh = "elsewhere.msh";
+
+  EXPECT_EQ(run(20).results.at(0).value, 20);
+  const std::string text = message<CheckpointError>([&] { run(40, -1, 1.0000001); });
+  EXPECT_NE(text.find("mesh with the checksum"), std::string::npos) << text;
+}
+
+TEST_F(DynamicsRun, RestartAfterTheLastStepIsRefused) {
+  settings_.checkpoint = 10;
+  run(30);
+  settings_.restart = path("checkpoint");
+
+  const std::string text = message<CheckpointError>([&] { run(20); });
+
+  EXPECT_NE(text.find("is of step 30, after the last one, --steps 20"), std::string::npos) << text;
+}
+
+TEST_F(DynamicsRun, CheckpointsThatAreNoneAreRefusedBeforeTheMeshIsMade) {
+  const auto refused = [&](const std::string& words) {
+    const std::string text = message<CheckpointError>([&] {
+      RunReport report;
+      run_problem(
+          [](const std::string&, int, const std::string&, const Parameters&) -> std::unique_ptr<Dynamics> {
+            throw std::logic_error("a mesh was asked for");
+          },
+          settings_, "", report);
+    });
+    EXPECT_NE(text.find(words), std::string::npos) << text;
+  };
+  settings_.restart = path("none");
+  refused("cannot be read: No such file");
+  settings_.restart = folder_.string();
+  refused("is a folder");
+  settings_.restart = path("text");
+  std::ofstream(path("text")) << "solid cube, and so on, for more than forty bytes\n";
+  refused("is no checkpoint");
+  settings_.restart.clear();
+  settings_.checkpoint = 10;
+  run(10);
+  settings_.restart = path("checkpoint");
+  std::filesystem::resize_file(settings_.restart, std::filesystem::file_size(settings_.restart) - 1);
+  refused("is cut short");
+}
+
+TEST_F(DynamicsRun, LooksAreFetchedWhileTheNextStepsAreEnqueued) {
+  class Watched final : public CountingDynamics {
+   public:
+    explicit Watched(int& ahead) : result_(ahead) {}
+    ~Watched() override {
+      EXPECT_EQ(most_looks_, 2u);
+      EXPECT_TRUE(looks_.empty());
+      result_ = ahead_;
+    }
+
+   private:
+    int& result_;
+  };
+  settings_.common.quiet = false;
+  settings_.steps = 1000;
+  settings_.output_every = 500;
+  RunReport report;
+  int ahead = 0;
+
+  run_problem([&](const std::string&, int, const std::string&,
+                  const Parameters&) { return std::make_unique<Watched>(ahead); },
+              settings_, "", report);
+
+  EXPECT_EQ(report.results.at(0).value, 1000);
+  EXPECT_GE(ahead, 2);
+}
+
+TEST_F(DynamicsRun, EnergyOrMomentumThatIsNotKeptFailsTheRun) {
+  settings_.steps = 10;
+  const auto passes = [&](const Energies& end) {
+    RunReport report;
+    run_problem(
+        [&](const std::string&, int, const std::string&, const Parameters&) {
+          auto s = std::make_unique<CountingDynamics>();
+          s->end_ = end;
+          return s;
+        },
+        settings_, "", report);
+    return report.passed();
+  };
+  EXPECT_TRUE(passes({1, 0, 0, 0, {}, {}}));
+  EXPECT_TRUE(passes({0.25, 0.75, 0, 0, {3, 0, 0}, {3, 0, 0}}));
+  EXPECT_FALSE(passes({0.25, 0.75 + 1e-9, 0, 0, {}, {}}));
+  EXPECT_FALSE(passes({1, 0, 0, 0, {0, 1e-6, 0}, {}}));
+  EXPECT_FALSE(passes({1, 0, 0, 0, {}, {0, 0, 1e-6}}));
+  EXPECT_FALSE(passes({std::nan(""), 0, 0, 0, {}, {}}));
+  EXPECT_FALSE(passes({1, 0, 0, 0, {0, 0, std::nan("")}, {}}));
+}
+
+TEST_F(DynamicsRun, PlacesThatCannotBeWrittenAreRefusedBeforeAnythingIsDone) {
+  const auto refused = [&](const std::string& words) {
+    const std::string text = message<Error>([&] { require_usable(settings_); });
+    EXPECT_NE(text.find(words), std::string::npos) << text;
+  };
+  require_usable(settings_);
+  settings_.common.output = path("none/bar.vtu");
+  refused("--output " + path("none/bar.vtu") + ": there is no folder " + path("none"));
+  settings_.common.output = path("bar.xyz");
+  refused("the format of '.xyz' is not known");
+  settings_.common.output.clear();
+  settings_.checkpoint = 10;
+  settings_.checkpoint_file = path("none/checkpoint");
+  refused("--checkpoint-file " + path("none/checkpoint") + ": there is no folder");
+  EXPECT_TRUE(files().empty());
+}
+
+TEST_F(DynamicsRun, SettingsWithoutSenseAreRefusedWithTheirOption) {
+  const auto refused = [](auto change, const std::string& words) {
+    DynamicsSettings s;
+    change(s);
+    try {
+      require_usable(s);
+      ADD_FAILURE() << "accepted: " << words;
+    } catch (const miniapp::UsageError& error) {
+      EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+    }
+  };
+  refused([](DynamicsSettings& s) { s.poisson = 0.5; }, "Poisson's ratio is 0.5 (--poisson)");
+  refused([](DynamicsSettings& s) { s.density = -7850; }, "the density is -7850 (--density)");
+  refused([](DynamicsSettings& s) { s.young = 0; }, "--young");
+  refused([](DynamicsSettings& s) { s.dt = "nan"; }, "--dt");
+  refused([](DynamicsSettings& s) { s.dt = "0"; }, "--dt 0: the time step has to be positive");
+  refused([](DynamicsSettings& s) { s.steps = -1; }, "--steps -1");
+  refused([](DynamicsSettings& s) { s.velocity = {"all=nan,0,0"}; }, "--velocity");
+  refused([](DynamicsSettings& s) { s.velocity = {"all=1,0"}; }, "SELECTOR=VX,VY,VZ");
+  refused([](DynamicsSettings& s) { s.fix = {"all=w"}; }, "some of xyz");
+  refused([](DynamicsSettings& s) { s.hourglass = "stiffness:2"; }, "--hourglass stiffness");
+  refused([](DynamicsSettings& s) { s.bulk_viscosity = "0.06"; }, "--bulk-viscosity");
+}
+
+}  // namespace
