@@ -104,9 +104,9 @@ struct CudaReduce {
   using T = typename Reducer::value_type;
   static constexpr int tree_lanes = reduction_lanes<T>;
   static constexpr bool bounded = Static::max_threads > 0;
-  /// Warps of a block.
+  /// Warps of a block: 16 where values are small; kernels of larger ones need more registers.
   static constexpr int log2_most_warps = [] {
-    int log2 = sizeof(T) <= 512 ? 4 : 0;
+    int log2 = sizeof(T) <= 8 ? 4 : sizeof(T) <= 512 ? 3 : 0;
     while (bounded && (warp_lanes << log2) > Static::max_threads) --log2;
     return log2;
   }();
@@ -117,9 +117,13 @@ struct CudaReduce {
     return log2;
   }();
   static_assert(log2_most_nodes >= log2_most_warps);
-  /// Launch bounds. By default a multiprocessor should hold 32 warps: it takes that many to keep memory busy.
+  /// Launch bounds. By default a multiprocessor should hold two or three blocks, which keeps memory busy: 64
+  /// or 80 registers a thread.
   static constexpr int most_threads = bounded ? Static::max_threads : warp_lanes << log2_most_warps;
-  static constexpr int least_blocks = bounded ? bounded_blocks<Static> : log2_most_warps == 4 ? 2 : 1;
+  static constexpr int least_blocks = bounded                ? bounded_blocks<Static>
+                                      : log2_most_warps == 4 ? 2
+                                      : log2_most_warps == 3 ? 3
+                                                             : 1;
   /// Blocks of a cluster.
   static constexpr int log2_cluster = sizeof(T) <= 64 ? 3 : 0;
   using Gather = ClusterGather<T, 1 << log2_cluster>;
