@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -118,15 +119,23 @@ std::string Report::text() const {
 }
 
 int Report::finish(const std::string& path) const {
-  std::fputs(text().c_str(), stdout);
-  std::fflush(stdout);
-  return finish_quietly(path);
+  const bool told = std::fputs(text().c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+  const int status = finish_quietly(path);
+  if (told) return status;
+  std::fprintf(stderr, "%s: the report cannot be written to standard output: is its disk full?\n",
+               program_.c_str());
+  return 1;
 }
 
 int Report::finish_quietly(const std::string& path) const {
   bool is_usage_error = true;
   for (const RunReport& run : runs_) {
     if (!run.error.empty()) std::fprintf(stderr, "%s: %s\n", program_.c_str(), run.error.c_str());
+    for (const Check& check : run.checks)
+      if (!check.passed)
+        std::fprintf(stderr, "%s: %s, %s, %s: check failed: %s is %.6g, expected %.6g within %.3g\n",
+                     program_.c_str(), run.device.c_str(), run.type.c_str(), run.mesh.source.c_str(),
+                     check.name.c_str(), check.value, check.expected, check.tolerance);
     if (!run.passed()) is_usage_error = is_usage_error && run.is_usage_error;
   }
   if (!path.empty()) write_whole_file(path, to_json());
@@ -134,11 +143,15 @@ int Report::finish_quietly(const std::string& path) const {
 }
 
 void write_whole_file(const std::string& path, const std::string& contents) {
-  const std::string temporary = path + ".part";
+  // Not beside a link to it.
+  std::error_code none;
+  const std::filesystem::path real = std::filesystem::weakly_canonical(path, none);
+  const bool is_link = std::filesystem::is_symlink(path, none) && !real.empty();
+  const std::string target = is_link ? real.string() : path, temporary = target + ".part";
   std::ofstream file(temporary, std::ios::binary);
   file << contents;
   file.close();
-  if (!file || std::rename(temporary.c_str(), path.c_str()) != 0) {
+  if (!file || std::rename(temporary.c_str(), target.c_str()) != 0) {
     std::remove(temporary.c_str());
     throw Error(path + ": cannot be written; is there such a folder, may you write there, is the disk full?");
   }

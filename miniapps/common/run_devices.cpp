@@ -28,6 +28,8 @@ void require_writable(const std::string& option, const std::string& path) {
   std::error_code error;
   const fs::path file(path);
   if (fs::is_directory(file, error)) fail("this is a folder: give the name of a file in it");
+  if (fs::exists(file, error) && !fs::is_regular_file(file, error))
+    fail("this is a device or a pipe, whose place no file may take: give the name of a file");
   const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
   if (!fs::exists(folder, error))
     fail("there is no folder " + folder.string() + ": make it, or name another");

@@ -80,7 +80,7 @@ class Dynamics {
   virtual index_t element_count() const = 0;
   virtual const Parameters& parameters() const = 0;
 
-  /// Begin values. Selectors are those of fem/selector.hpp. Fixing a node also stops it there.
+  /// Initial values. Selectors are those of fem/selector.hpp. Fixing a node also stops it there.
   virtual void fix(const std::string& selector, std::uint8_t directions) = 0;
   virtual void set_velocity(const std::string& selector, double x, double y, double z) = 0;
   /// Any of Displacement, Velocity, Rotation, Stretch, Stress, Hourglass.

@@ -5,8 +5,8 @@
 // turn with the material, hourglass control, central differences. Sample runs:
 //
 //   strata-dynamics                                             a bar hits a wall
-//   strata-dynamics -m box:64x8x8 -f 'x>=max' -v all=0.01,0,0 --steps 2000 --output bar.vtu --output-every
-//   100 strata-dynamics -m rod.msh -v 'head=0,0,-20' -f 'x<=min' --young 2.1e11 --poisson 0.3 --density 7850
+//   strata-dynamics -m box:64x8x8 -f 'x>=max' -v all=0.01,0,0 -s 2000 -o bar.pvd --output-every 100
+//   strata-dynamics -m rod.msh -v 'head=0,0,-20' -f 'x<=min' -E 2.1e11 -n 0.3 -D 7850 -o rod.e
 //   strata-dynamics --device all --verify
 //   strata-dynamics --device cuda --sweep 1000:4000000 --steps 1000 --kernels fused
 //

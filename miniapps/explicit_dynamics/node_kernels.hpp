@@ -48,8 +48,8 @@ struct NodeKernel {
     const double node_mass = static_cast<double>(mass(node)), work_before = work(node);
     const Vector<T> v{velocity(node, 0), velocity(node, 1), velocity(node, 2)};
     const Vector<T> u{displacement(node, 0), displacement(node, 1), displacement(node, 2)};
-    const Vector<double> f = sum_forces(node, offsets, corners, element_force);
     if (!(dt > 0)) return;  // the simulation has failed: nodes stay where the elements went wrong
+    const Vector<double> f = sum_forces(node, offsets, corners, element_force);
     const double rate = mean_dt / node_mass;
     double done = 0;
     const auto direction = [&](int d, double force, T old_velocity, T old_displacement) {

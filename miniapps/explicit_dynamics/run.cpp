@@ -3,6 +3,8 @@
 #include <exception>
 #include <filesystem>
 #include <optional>
+#include <system_error>
+#include <vector>
 
 #include <strata/miniapps/common/progress.hpp>
 #include <strata/miniapps/common/run_devices.hpp>
@@ -111,25 +113,24 @@ class Run {
     progress_->finish();
   }
 
-  // In one piece where no progress is shown. Else in pieces, each with a look behind it: while one is waited
-  // for, the next is enqueued already, so that the device never waits for the host.
+  // In pieces, each with a look behind it: while one is waited for, the next is enqueued already, so that the
+  // device never waits for the host. After a look that shows a failure nothing more is enqueued: the looks
+  // that were, are fetched, and wait() tells of it.
   index_t advance(index_t step, index_t target) {
     const double begin = now_seconds();
-    if (settings_.common.quiet) {
-      s_.advance(target - step);
-    } else {
-      for (index_t queued = 0; step < target || queued > 0;) {
-        if (step < target) {
-          const index_t piece = std::min(target - step, piece_);
-          s_.advance(piece);
-          s_.look();
-          step += piece;
-          ++queued;
-        }
-        if (queued == 2 || step == target) {
-          show(s_.seen());
-          --queued;
-        }
+    for (index_t queued = 0; step < target || queued > 0;) {
+      if (step < target) {
+        const index_t piece = std::min(target - step, piece_);
+        s_.advance(piece);
+        s_.look();
+        step += piece;
+        ++queued;
+      }
+      if (queued == 2 || step == target) {
+        const Look look = s_.seen();
+        --queued;
+        show(look);
+        if (look.clock.failure != Failure::None) target = step;
       }
     }
     s_.wait();
@@ -179,8 +180,12 @@ void add_results(RunReport& report, Dynamics& s) {
   report.add_result("last time step", c.dt);
   report.add_result("least stable time step", c.minimum_dt);
   report.add_result("kinetic energy", e.kinetic);
-  report.add_result("elastic energy", e.elastic);
-  report.add_result("hourglass energy", e.hourglass);
+  // Of an inverted element they may be no numbers, which says nothing about the others.
+  const auto add_of_elements = [&](const char* name, double energy) {
+    if (c.failure == Failure::None || std::isfinite(energy)) report.add_result(name, energy);
+  };
+  add_of_elements("elastic energy", e.elastic);
+  add_of_elements("hourglass energy", e.hourglass);
   report.add_result("internal work", e.work);
   report.add_result("total energy", e.total());
   const char* const axes[] = {"x", "y", "z"};
@@ -211,6 +216,27 @@ void add_balances(RunReport& report, Dynamics& s, const Energies& begin, index_t
                                               difference, is_float ? 1e-6 * thousands : 1e-10));
 }
 
+// Files of one name would replace each other. JSON comes from all devices, the others may be one for each.
+void require_different_files(const DynamicsSettings& settings) {
+  struct File {
+    const char* option;
+    const std::string& path;
+  };
+  std::vector<File> files{{"--output", settings.common.output}, {"--json", settings.common.json}};
+  if (settings.checkpoint > 0) files.push_back({"--checkpoint-file", settings.checkpoint_file});
+  const auto place = [](const std::string& path) {
+    std::error_code error;  // what cannot be followed is compared as it was given
+    const std::filesystem::path given = std::filesystem::absolute(path, error);
+    const std::filesystem::path found = std::filesystem::weakly_canonical(given, error);
+    return error ? given.lexically_normal() : found;
+  };
+  for (std::size_t b = 1; b < files.size(); ++b)
+    for (std::size_t a = 0; a < b; ++a)
+      if (!files[a].path.empty() && !files[b].path.empty() && place(files[a].path) == place(files[b].path))
+        throw miniapp::UsageError(std::string(files[a].option) + " " + files[a].path + " and " +
+                                  files[b].option + " " + files[b].path + " are the same file: name two");
+}
+
 }  // namespace
 
 void require_usable(const DynamicsSettings& settings) {
@@ -225,7 +251,9 @@ void require_usable(const DynamicsSettings& settings) {
   } catch (const Error& error) {
     throw miniapp::UsageError(std::string("--output: ") + error.what());
   }
+  miniapp::require_writable("--json", settings.common.json);
   if (settings.checkpoint > 0) miniapp::require_writable("--checkpoint-file", settings.checkpoint_file);
+  require_different_files(settings);
 }
 
 void run_problem(const MakeSimulation& make, const DynamicsSettings& settings, const std::string& suffix,
@@ -243,7 +271,7 @@ void run_problem(const MakeSimulation& make, const DynamicsSettings& settings, c
   const double stable = s->stable_dt();
   if (parameters.dt > stable)
     report.notes.push_back("The time step " + number_text(parameters.dt) +
-                           " is larger than the stable one of the begin, " + number_text(stable) +
+                           " is larger than the stable one at the start, " + number_text(stable) +
                            ": the results may be useless.");
   if (settings.output_every > 0 && settings.common.output.empty())
     report.notes.push_back("--output-every writes nothing without --output FILE.");

@@ -15,8 +15,8 @@ namespace strata::inline STRATA_ABI::dynamics {
 using MakeSimulation =
     std::function<std::unique_ptr<Dynamics>(const std::string&, int, const std::string&, const Parameters&)>;
 
-/// Before anything is computed: UsageError, MeshFileError or CheckpointError where a setting makes no sense,
-/// what is to be written has no place, or what is to be read is not there.
+/// Before anything is computed: UsageError where a setting makes no sense, what is to be written has no
+/// place, or two files would be the same.
 void require_usable(const DynamicsSettings& settings);
 
 /// Solves the problem of the settings and writes its results. `suffix` goes into the names of files, where

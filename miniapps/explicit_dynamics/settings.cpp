@@ -17,7 +17,7 @@ void declare(miniapp::Options& options, DynamicsSettings& s) {
   options.add("-n,--poisson", &s.poisson, "NU", "Poisson's ratio");
   options.add("-D,--density", &s.density, "RHO", "mass of a unit of volume");
   options.add("-v,--velocity", &s.velocity, "SEL=VX,VY,VZ",
-              "begin velocity of the nodes of a set, of all, or of x<=min+2 and the like; later ones win");
+              "initial velocity of the nodes of a set, of all, or of x<=min+2 and the like; later ones win");
   options.add("-f,--fix", &s.fix, "SEL[=xyz]", "nodes that are held, in all or in some directions");
   options.add("--dt", &s.dt, "DT|stable", "time step");
   options.add("--safety", &s.safety, "S", "factor of the stable time step");
@@ -109,8 +109,8 @@ std::vector<HeldNodes> held_nodes(const DynamicsSettings& settings) {
     HeldNodes held{selector, value.empty() ? all_directions : std::uint8_t{0}};
     bool is_wrong = selector.empty();
     for (const char c : value) {
-      is_wrong = is_wrong || c < 'x' || c > 'z';
-      held.directions = static_cast<std::uint8_t>(held.directions | 1 << (c - 'x'));
+      if (c >= 'x' && c <= 'z') held.directions = static_cast<std::uint8_t>(held.directions | 1 << (c - 'x'));
+      else is_wrong = true;
     }
     if (is_wrong)
       throw UsageError(

@@ -39,7 +39,7 @@ void choose_sample(DynamicsSettings& settings);
 /// UsageError.
 Parameters parameters_of(const DynamicsSettings& settings);
 
-/// A begin velocity.
+/// An initial velocity.
 struct GivenVelocity {
   std::string selector;
   double v[3];

@@ -5,6 +5,7 @@
 // between outputs: time steps are set by a finalize functor, failures are noted in the clock, on the device.
 #pragma once
 
+#include <cstddef>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
@@ -290,7 +291,7 @@ class Simulation final : public Dynamics {
     Event taken;
   };
   LookInFlight looks_[2];
-  int looked_ = 0, seen_ = 0;
+  std::size_t looked_ = 0, seen_ = 0;
 };
 
 }  // namespace strata::inline STRATA_ABI::dynamics

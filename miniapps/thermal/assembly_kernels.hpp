@@ -142,6 +142,7 @@ struct GatherRows {
       member.barrier();
       parallel_for(team_range(member, first, last), [&](index_t n) {
         const index_t row = places.row_map(n), row_end = places.row_map(n + 1);
+        if (row < row_end && (row_end <= from || row >= to)) return;  // in another part
         if (from <= row && row_end <= to && row_end - row <= fem::far_slot)
           add_row(member, n, sums + (row - from));
         else single(per_member(member), [&] { add_part(n, from, to, sums); });

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 #include <strata/algorithms/linear/conjugate_gradients.hpp>
 #include <strata/miniapps/fem/mesh.hpp>
@@ -75,7 +76,12 @@ class HeatEquation {
     return given();
   }
   /// Sets all temperatures: the first guess, or the state at time 0.
-  void set_temperature(double value) { deep_copy(fields_.temperature, static_cast<T>(value)); }
+  void set_temperature(double value) {
+    deep_copy(fields_.temperature, static_cast<T>(value));
+    forget_load();
+  }
+  /// To be called when temperatures were set in other ways: what was to be solved is no measure any more.
+  void forget_load() { load_ = 0; }
 
   /// SolverError unless the steady solution is unique: some temperature is given, or there is a sink.
   void require_unique() const {
@@ -136,6 +142,7 @@ class HeatEquation {
   int given() {
     queue_.wait();
     matrix_rate_ = none;
+    forget_load();
     return conditions_++;
   }
   void allocate_contributions();
@@ -165,7 +172,12 @@ class HeatEquation {
     return {static_cast<T>(problem_.beta), static_cast<T>(problem_.sink), static_cast<T>(rate)};
   }
   void eliminate_matrix();
-  void solve_system(double relative, double absolute);
+  double solve_system(double relative, double absolute);  // returns |b|
+  // What may be left of a step whose right-hand side is next to nothing, beside those of the steps before: a
+  // state that comes to rest needs no further solving, and squares of it would underflow.
+  double floor(double tolerance) const {
+    return tolerance * static_cast<double>(std::numeric_limits<T>::epsilon()) * load_;
+  }
 
   Mesh mesh_;
   Problem problem_;
@@ -178,6 +190,8 @@ class HeatEquation {
   int conditions_ = 0;
   double matrix_rate_ = none;  // the 1/dt that the linear matrix was eliminated for
   double norm_ = 0;            // |b| over the free rows
+  double load_ = 0;            // the greatest |b| of the steps so far
+  double floor_ = 0;           // of the last step
   SolveStatistics statistics_;
   mutable SolveTimes times_;
 };

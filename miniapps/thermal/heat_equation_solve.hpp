@@ -1,6 +1,8 @@
 // How HeatEquation (heat_equation.hpp, which includes this file) assembles and solves.
 #pragma once
 
+#include <algorithm>
+
 #include <strata/miniapps/thermal/heat_equation.hpp>
 
 namespace strata::inline STRATA_ABI::thermal {
@@ -133,7 +135,7 @@ void HeatEquation<Arrays, T>::eliminate_matrix() {
 }
 
 template <class Arrays, class T>
-void HeatEquation<Arrays, T>::solve_system(double relative, double absolute) {
+double HeatEquation<Arrays, T>::solve_system(double relative, double absolute) {
   linear::CgOptions options;
   options.relative_tolerance = relative;
   options.absolute_tolerance = absolute;
@@ -145,6 +147,7 @@ void HeatEquation<Arrays, T>::solve_system(double relative, double absolute) {
   const linear::CgResult result = cg_.solve(on(queue_), fields_.b, fields_.y);
   statistics_.cg_iterations += result.iterations;
   if (!result) fail_solve(result, settings_, relative > 0 ? result.right_hand_side : norm_);
+  return result.right_hand_side;
 }
 
 template <class Arrays, class T>
@@ -155,7 +158,8 @@ LinearResidual HeatEquation<Arrays, T>::residual() const {
                   TrueResidual{graph.row_map(), graph.entries(), matrix_.values(), fields_.conditions,
                                fields_.b, fields_.y},
                   squares);
-  return {std::sqrt(squares.residual), std::sqrt(squares.right_hand_side), std::sqrt(squares.magnitude)};
+  return {std::sqrt(squares.residual), std::sqrt(squares.right_hand_side), std::sqrt(squares.magnitude),
+          floor_};
 }
 
 template <class Arrays, class T>
@@ -220,28 +224,33 @@ void HeatEquation<Arrays, T>::set_given() {
 template <class Arrays, class T>
 void HeatEquation<Arrays, T>::step(double dt) {
   if (!fields_.element_matrix) allocate_contributions();
-  set_given();
-  linear::copy(on(queue_), fields_.temperature, fields_.old);
+  timed(times_.steps, [&] {
+    set_given();
+    linear::copy(on(queue_), fields_.temperature, fields_.old);
+  });
   if (problem_.is_nonlinear()) solve_newton(1 / dt);
   else solve_change(1 / dt);
 }
 
 // The first step with a dt makes the matrix; all solve A y = b, b being the residual of the old state, and
-// add y. Only cg_ waits.
+// add y.
 template <class Arrays, class T>
 void HeatEquation<Arrays, T>::solve_change(double rate) {
-  if (matrix_rate_ != rate) {
+  const bool has_matrix = matrix_rate_ == rate;
+  if (!has_matrix) {
     assemble_terms<MatrixTerm | StateTerm>(rate);
     timed(times_.boundary, [&] { eliminate_matrix(); });
     matrix_rate_ = rate;
-  } else {
-    compute_contributions<StateTerm>(rate);
-    add_contributions<StateTerm>();
   }
   timed(times_.steps, [&] {
+    if (has_matrix) {
+      compute_contributions<StateTerm>(rate);
+      add_contributions<StateTerm>();
+    }
     parallel_for("hold given temperatures", on(queue_), mesh_.node_count(),
                  with(HoldGiven{}, fields_.conditions, fields_.b, fields_.y));
-    solve_system(settings_.tolerance, 0);
+    floor_ = floor(settings_.tolerance);
+    load_ = std::max(load_, solve_system(settings_.tolerance, floor_));
     linear::axpy(on(queue_), T(1), fields_.y, fields_.temperature);
   });
 }
@@ -256,11 +265,15 @@ void HeatEquation<Arrays, T>::solve_newton(double rate) {
   bool is_rounding = false;  // the last step changed nothing that the type could show
   for (int steps = 0;; ++steps) {
     norm_ = assemble_newton(rate);
-    if (steps == 0) first = norm_;
+    if (steps == 0) {
+      first = norm_;
+      floor_ = floor(settings_.newton_tolerance);
+      load_ = std::max(load_, first);
+    }
     statistics_.newton_begin = first;
     statistics_.newton_residual = norm_;
     if (!std::isfinite(norm_)) fail_newton(steps, norm_, first);
-    if (is_rounding || norm_ <= settings_.newton_tolerance * first) return;
+    if (is_rounding || norm_ <= std::max(floor_, settings_.newton_tolerance * first)) return;
     if (steps == settings_.max_newton_steps) fail_newton(steps, norm_, first);
     timed(times_.solve, [&] { solve_system(0, settings_.tolerance * norm_); });
     ++statistics_.newton_steps;

@@ -38,6 +38,7 @@ class HeatOnDevice final : public Heat {
   }
   void set_temperatures(const std::vector<double>& of_nodes) override {
     deep_copy(heat_.fields().temperature, on_device(of_nodes));
+    heat_.forget_load();
   }
   std::vector<double> temperatures() const override { return on_host(heat_.fields().temperature); }
 

@@ -61,6 +61,7 @@ struct LinearResidual {
   double residual;         ///< |b - A y|
   double right_hand_side;  ///< |b|
   double magnitude;        ///< of the sums of |a_ij y_j|: rounding is in proportion to it
+  double floor;            ///< below which the residual counts as 0, for what the begin of the run had
 
   double relative() const { return right_hand_side > 0 ? residual / right_hand_side : residual; }
 };

@@ -24,6 +24,7 @@ class Output {
     if (writer_) writer_->write(time, {{"temperature", 1, false, heat.temperatures()}});
   }
   std::vector<std::string> finish() { return writer_ ? writer_->finish() : std::vector<std::string>(); }
+  std::vector<std::string> files() { return writer_ ? writer_->files() : std::vector<std::string>(); }
 
  private:
   std::unique_ptr<fem::ResultWriter> writer_;
@@ -86,18 +87,20 @@ void add_checks(const Heat& heat, const HeatState& state, const LinearResidual& 
   const double epsilon =
       is_float ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();
   const bool is_nonlinear = heat.problem().is_nonlinear();
-  double unsolved = solve.tolerance * residual.right_hand_side;  // what may be left of the equations
+  // What may be left of the equations.
+  double unsolved = std::max(solve.tolerance * residual.right_hand_side, residual.floor);
   if (is_nonlinear) {
     const SolveStatistics& taken = heat.statistics();
     const double scale = taken.newton_begin > 0 ? taken.newton_begin : 1;
-    unsolved = solve.newton_tolerance * taken.newton_begin + epsilon * state.rounding;
+    unsolved =
+        std::max(solve.newton_tolerance * taken.newton_begin, residual.floor) + epsilon * state.rounding;
     report.checks.push_back(miniapp::check_zero("Newton's residual over the first one",
                                                 taken.newton_residual / scale, unsolved / scale));
   } else {
     const double scale = residual.right_hand_side > 0 ? residual.right_hand_side : 1;
     report.checks.push_back(
         miniapp::check_zero("true residual |b - A y| / |b|", residual.residual / scale,
-                            2 * solve.tolerance + 8 * epsilon * residual.magnitude / scale));
+                            2 * unsolved / scale + 8 * epsilon * residual.magnitude / scale));
   }
   report.checks.push_back(miniapp::check_zero(
       "heat in by boundaries and sources, less what is stored", state.imbalance(),
@@ -193,9 +196,16 @@ void run_problem(const MakeHeat& make, const ThermalSettings& settings, const st
   heat->set_temperature(settings.initial);
   for (const GivenTemperature& g : given) heat->give(g.selector, g.value);
   Output output(path, *heat);
-  const Solved solved =
-      steps.count > 0 ? run_transient(*heat, settings, steps, output) : run_steady(*heat, settings);
-  if (steps.count == 0) output.write(0, *heat);
+  Solved solved;
+  try {
+    solved = steps.count > 0 ? run_transient(*heat, settings, steps, output) : run_steady(*heat, settings);
+    if (steps.count == 0) output.write(0, *heat);
+  } catch (...) {  // as far as it came
+    add_figures(*heat, heat->times(), steps, report);
+    report.figures.clear();
+    report.files = output.files();
+    throw;
+  }
 
   report.timed("checks", [&] {
     const LinearResidual residual = heat->residual();

@@ -124,8 +124,9 @@ Problem problem_of(const ThermalSettings& settings, const std::vector<std::strin
 }
 
 SolveSettings solve_settings_of(const ThermalSettings& settings, bool is_float) {
-  if (!(settings.tolerance > 0) || !(settings.newton_tolerance > 0))
-    throw UsageError("--tolerance and --newton-tolerance have to be positive");
+  for (const double tolerance : {settings.tolerance, settings.newton_tolerance})
+    if (!(tolerance > 0 && tolerance < 1))
+      throw UsageError("--tolerance and --newton-tolerance have to be positive and less than 1");
   if (settings.max_iterations < 1 || settings.trials < 1 || settings.output_every < 1)
     throw UsageError("--max-iterations, --trials and --output-every are at least 1");
   if (settings.chebyshev_degree < 0 || settings.chebyshev_degree > 100)

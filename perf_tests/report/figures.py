@@ -24,7 +24,7 @@ STYLES = [("#d55e00", "o"), ("#0072b2", "s"), ("#009e73", "^"), ("#000000", "D")
 PIXELS, DOTS = 1200, 150
 CAPTIONS = {
     19: "Thermal: elements computed, and filled into the matrix, per second",
-    20: "Thermal: compute and fill of 1.06 million elements",
+    20: "Thermal: compute and fill of 1.05 million elements",
     26: "Explicit dynamics: element-steps per second",
 }
 

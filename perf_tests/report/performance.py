@@ -9,16 +9,17 @@ are perf_tests/results/{h200,host}_PROGRAM.json and {h200,host}_{thermal,dynamic
 left out. Targets and reasons are in targets.json, the figures of Kokkos 4.6.99 in kokkos_4_6_99.json.
 """
 import argparse
-import json
 import pathlib
 import re
 import statistics
 import sys
 
 import figures
+import kokkos
 import report
 import sweeps
 import targets
+from formats import counted, measured, power, ratio, times
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MARK = re.compile(r"(<!-- measured: ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
@@ -45,18 +46,8 @@ def rank(test):
     return (FIRST.index(name) if name in FIRST else len(FIRST), name)
 
 
-def counted(value):
-    return f"{value:,}"
-
-
-def measured(value, unit):
-    """Three digits, or four."""
-    text = f"{value:.0f}" if value >= 1000 else f"{value:.1f}" if value >= 100 else f"{value:#.3g}"
-    return f"{text} {'µs' if unit == 'us' else unit}"
-
-
-def ratio(value):
-    return "" if value is None else f"{value:.3f}"
+def bounds_missed(verdicts, *measures):
+    return [v.bound for v in verdicts if not v.met and v.measure in measures]
 
 
 def mark(verdicts):
@@ -80,11 +71,15 @@ def program_section(book, machine, test):
         name = re.sub(r": .*", "", case["case"]) if test["program"] == "ceilings" else case["case"]
         values = {**case, "case": name, "n": counted(case["n"])}
         cells = [values[key] for key in shown] + [
-            measured(case["value"], case["unit"]), ratio(case["fraction_of_ceiling"]), ratio(case["baseline_ratio"]),
+            measured(case["value"], case["unit"],
+                     bounds_missed(verdicts, "value_at_least", "value_at_most", "over_baseline", "of_case", "over_case")),
+            ratio(case["fraction_of_ceiling"], bounds_missed(verdicts, "of_ceiling")),
+            ratio(case["baseline_ratio"], bounds_missed(verdicts, "of_baseline")),
             "; ".join(v.target for v in verdicts), mark(verdicts)]
         lines.append("| " + " | ".join(cells) + " |")
-    about = where_when(test) + (f" Baseline: {test['baseline']}." if test.get("baseline") else "")
-    return [f"<details{' open' if machine == 'h200' else ''}><summary><b>{test['program']}</b></summary>", "", about, ""] + \
+    baseline = re.sub(r" (of the line below|that the line names)$", "", test.get("baseline", ""))  # the file has those lines
+    about = where_when(test) + (f" Baseline: {baseline}." if baseline else "")
+    return [f"<details><summary><b>{test['program']}</b></summary>", "", about, ""] + \
         lines + ["", "</details>", ""]
 
 
@@ -101,8 +96,9 @@ def overview(results, machine):
         found = [v for _, verdicts in judged for v in verdicts]
         ratios = [case["baseline_ratio"] for case, _ in judged if case["baseline_ratio"] and case["device"] != "Emulated"]
         if found or ratios:
-            share = [str(sum(r >= 0.98 for r in ratios)), f"{statistics.median(ratios):.2f}", f"{min(ratios):.2f}"] if ratios \
-                else ["", "", ""]
+            share = [str(sum(r >= 0.98 for r in ratios))] + [ratio(r, [0.98] if r < 0.98 else [])
+                                                             for r in (statistics.median(ratios), min(ratios))] \
+                if ratios else ["", "", ""]
             lines.append(f"| {test['program']} | {len(found)} | {sum(v.met for v in found)} | {len(ratios) or ''} | "
                          + " | ".join(share) + " |")
     return lines + [""] if len(lines) > 2 else []
@@ -132,67 +128,25 @@ def missed(results, machine):
 def miss(case, v):
     """What was measured, in the words of the target."""
     if v.measure == "of_ceiling":
-        return ratio(case["fraction_of_ceiling"])
+        return ratio(case["fraction_of_ceiling"], [v.bound])
     if v.measure == "of_baseline":
-        return ratio(case["baseline_ratio"])
+        return ratio(case["baseline_ratio"], [v.bound])
     if v.measure == "over_baseline":
         return f"{measured(case['value'], case['unit'])} against {measured(targets.by_hand(case), case['unit'])}"
     if v.measure == "of_competitor":
         name = v.target.rsplit(" ", 1)[1]
         other = next(r for who, r in case["competitors"] if who.startswith(name))
-        return f"{case['value'] / other['value']:.3f}"
-    return measured(case["value"], case["unit"])
-
-
-# ------------------------------------------------------------------------------------------------------ Kokkos
-
-
-def find_case(tests, program, name, kind, n):
-    for test in tests:
-        for case in test["results"] if test["program"] == program else []:
-            if (case["case"], case["type"], case["n"]) == (name, kind, n):
-                return case
-    return None
-
-
-def quoted_kokkos(results):
-    """Kokkos as it was measured before beside Strata as it is now."""
-    quoted = json.loads(targets.FILE.with_name("kokkos_4_6_99.json").read_text(encoding="utf-8"))
-    lines = [f"| on one H200, in separate runs | Kokkos {quoted['version']} | Strata | Strata is faster by |",
-             "|---|---:|---:|---:|"]
-    for entry in quoted["cases"]:
-        case = find_case(results.tests["h200"], *entry["at"])
-        if case:
-            theirs, ours, is_time = entry["kokkos"], case["value"], case["unit"] in ("us", "ns")
-            lines.append(f"| {entry['what']} | {measured(theirs, case['unit'])} | {measured(ours, case['unit'])} | "
-                         f"{(theirs / ours if is_time else ours / theirs):.3g} |")
-    return lines + [""] if len(lines) > 2 else []
-
-
-def raced_kokkos(results):
-    """Kokkos where it took part in a race."""
-    rows = []
-    for machine, tests in results.tests.items():
-        for test in tests:
-            for case in report.families(test["results"]):
-                for name, other in case["competitors"]:
-                    if name.startswith("Kokkos"):
-                        faster = other["seconds_median"] / case["seconds_median"]
-                        rows.append(f"| {test['program']}, {case['case']} | {machine} | {name} | {case['device']} | "
-                                    f"{case['type']} | {counted(case['n'])} | {measured(other['value'], other['unit'])} | "
-                                    f"{measured(case['value'], case['unit'])} | {faster:.3g} |")
-    if not rows:
-        return []
-    return ["| in one race | machine | as | device | type | n | Kokkos | Strata | Strata is faster by |",
-            "|---|---|---|---|---|---:|---:|---:|---:|"] + rows + [""]
+        return ratio(case["value"] / other["value"], [v.bound])
+    return measured(case["value"], case["unit"], [v.bound])
 
 
 # ------------------------------------------------------------------------------------------------------ sweeps
 
 
-def sweep_targets(results):
-    """What the rows of the sweeps say to the targets of the mini-apps: the largest size in the bounds counts."""
-    rows, reasons = [], []
+def sweep_rows(results):
+    """What the rows of the sweeps say to the targets of the mini-apps: the largest size in the bounds counts.
+    (rule, what, point, measured, target, whether it is met)"""
+    rows = []
     for rule in results.book["sweeps"]:
         low, high = rule["elements"]
         points = [p for p in sweeps.points_of(results.sweeps, rule["program"])
@@ -201,19 +155,27 @@ def sweep_targets(results):
         for p in {(q.who, q.kernels): q for q in sorted(points, key=lambda q: q.elements)}.values():
             if "step_at_most" in rule:
                 value, limit = p.numbers["us_per_step"], rule["step_at_most"]
-                text, target, met = measured(value, "us"), f"≤ {limit} µs", value <= limit
+                met = value <= limit
+                text, target = measured(value, "us", [] if met else [limit]), f"≤ {limit} µs"
             else:
                 value = figures.both(p) if rule["program"] == "thermal" else p.numbers["element_steps_per_second"]
-                text, target, met = f"{value:.3g} /s", f"≥ {rule['rate_at_least']:.3g} /s", value >= rule["rate_at_least"]
+                limit = rule["rate_at_least"]
+                met = value >= limit
+                text, target = f"{power(value, [] if met else [limit])} /s", f"≥ {power(limit)} /s"
             kernels = f", {p.kernels}" if p.kernels and "kernels" not in rule else ""
-            if not met:
-                reasons.append(f"- **{rule['what'].split(',')[0]}**, {rule['what'].split(', ', 1)[1]}: "
-                               f"{rule.get('why', 'the reason is not known.')}")
-            rows.append(f"| {rule['what']}{kernels} | {p.who} | {counted(p.elements)} | {text} | {target} | "
-                        f"{'met' if met else '**missed**'} |")
+            rows.append((rule, rule["what"] + kernels, p, text, target, met))
+    return rows
+
+
+def sweep_targets(results):
+    rows = sweep_rows(results)
     if not rows:
         return []
-    return ["| double | device | elements | measured | target | |", "|---|---|---:|---:|---|---|"] + rows + [""] + \
+    lines = [f"| {what} | {p.who} | {counted(p.elements)} | {text} | {target} | {'met' if met else '**missed**'} |"
+             for _, what, p, text, target, met in rows]
+    reasons = ["- **{}**, {}: {}".format(*rule["what"].split(", ", 1), rule.get("why", "the reason is not known."))
+               for rule, *_, met in rows if not met]
+    return ["| double | device | elements | measured | target | |", "|---|---|---:|---:|---|---|"] + lines + [""] + \
         (["Missed are:", ""] + list(dict.fromkeys(reasons)) + [""] if reasons else [])
 
 
@@ -231,20 +193,58 @@ def sweep_figures(results, pictures, page):
     return lines
 
 
+# ----------------------------------------------------------------------------------------------------- summary
+
+
+def summary(results):
+    """The page in five lines."""
+    places = {"h200": "the H200", "host": "a host"}
+    lines, counts = [], []
+    for machine, place in places.items():
+        judged = [(test["program"], case, verdicts) for test in results.tests[machine]
+                  for case, verdicts in targets.judged(results.book, machine, test)]
+        found = [v for *_, verdicts in judged for v in verdicts]
+        if found:
+            counts.append(f"{sum(v.met for v in found)} of {len(found)} on {place}")
+        if machine == "h200":
+            compared = sorted(((case["baseline_ratio"], program, case) for program, case, _ in judged
+                               if case["baseline_ratio"] and case["device"] != "Emulated"), key=lambda entry: entry[0])
+    if counts:
+        lines.append(f"- [Targets](#targets-missed): {', '.join(counts)} are met.")
+    if compared:
+        ratios = [r for r, *_ in compared]
+        worst = "; ".join(f"{program}, `{case['case']}`, n = {counted(case['n'])}, {case['type']}: {ratio(r)}"
+                          for r, program, case in compared[:3])
+        lines += [f"- [Against code by hand, or the library to beat](#one-nvidia-h200), on the H200: the median of {len(ratios)} "
+                  f"cases is {ratio(statistics.median(ratios))} of the baseline; {sum(r >= 0.98 for r in ratios)} reach 0.98.",
+                  f"- [Worst](#every-case) of them: {worst}."]
+    races = sorted(kokkos.speed(case, other) for machine, _, case, _, other in kokkos.races(results) if machine == "h200")
+    if races:
+        lines.append(f"- [Against Kokkos](#kokkos), in {len(races)} races on the H200: {times(statistics.median(races))} times as "
+                     f"fast in the median, {times(races[0])} at least, {times(races[-1])} at most.")
+    rows = sweep_rows(results)
+    if rows:
+        told = "; ".join(f"{what}: {text}" for rule, what, _, text, *_ in rows if "rate_at_least" in rule)
+        lines.append(f"- [Mini-apps](#the-mini-apps), in double: {sum(row[-1] for row in rows)} of {len(rows)} targets are met"
+                     f"{'; ' + told if told else ''}.")
+    return lines + [""] if lines else []
+
+
 # -------------------------------------------------------------------------------------------------------- page
 
 
 def blocks(results, pictures, page):
     """What stands between the marks, by name."""
     return {
+        "summary": summary(results),
         "h200-overview": overview(results, "h200"),
         "h200-missed": missed(results, "h200"),
         "h200": tables(results, "h200"),
         "host-overview": overview(results, "host"),
         "host-missed": missed(results, "host"),
         "host": tables(results, "host"),
-        "kokkos-race": raced_kokkos(results),
-        "kokkos-quoted": quoted_kokkos(results),
+        "kokkos-race": kokkos.raced(results),
+        "kokkos-quoted": kokkos.quoted(results),
         "miniapps": sweep_targets(results),
         "figures": sweep_figures(results, pictures, page),
     }

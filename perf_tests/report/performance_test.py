@@ -15,8 +15,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PAGE = ROOT / "docs" / "performance.md"
 RESULTS = HERE.parent / "results"
-MARKS = ("h200-overview", "h200-missed", "h200", "host-overview", "host-missed", "host", "kokkos-race", "kokkos-quoted",
-         "miniapps", "figures")
+MARKS = ("summary", "h200-overview", "h200-missed", "h200", "host-overview", "host-missed", "host", "kokkos-race",
+         "kokkos-quoted", "miniapps", "figures")
 
 
 def performance(*arguments):
@@ -127,6 +127,22 @@ class MadeUpResults(unittest.TestCase):
         self.assertIn("<!-- measured: figures -->\n<!-- end -->", text)
         self.assertTrue(text.startswith("before\n") and text.endswith("after\n"))
 
+    def test_the_summary_counts_targets_and_names_the_worst(self):
+        self.run_it()
+
+        text = self.page.read_text(encoding="utf-8")
+        self.assertIn("- [Targets](#targets-missed): 0 of 1 on the H200 are met.\n", text)
+        self.assertIn("made_up, `a`, n = 8, double: 0.900.\n", text)
+
+    def test_a_ratio_that_would_read_as_the_target_it_misses_has_a_further_digit(self):
+        self.write(0.97996)
+
+        self.run_it()
+
+        text = self.page.read_text(encoding="utf-8")
+        self.assertIn("`a`, n = 8: double 0.97996 (≥ 0.98 of baseline)", text)
+        self.assertIn("| 0.97996 | ≥ 0.98 of baseline | **missed** |", text)
+
     def test_a_page_that_is_up_to_date_passes_the_check_and_another_does_not(self):
         self.run_it()
         fresh = self.run_it("--check")
@@ -154,7 +170,7 @@ class MadeUpResults(unittest.TestCase):
 
         self.assertEqual(done.returncode, 0, done.stderr)
         text = self.page.read_text(encoding="utf-8")
-        self.assertIn("| Cuda, G | 4,096,000 | 2.05e+09 /s | ≥ 1.5e+09 /s | met |", text)
+        self.assertIn("| Cuda, G | 4,096,000 | 2.05·10^9 /s | ≥ 1.5·10^9 /s | met |", text)
         self.assertIn("| Cuda, G | 10,240 | 20.0 µs | ≤ 12 µs | **missed** |", text)
         self.assertIn("](pictures/figure_26.png)", text)
         self.assertNotIn("figure_19", text)

@@ -16,6 +16,7 @@ class Verdict:
     target: str   # in words
     measure: str  # as targets.json calls it
     met: bool
+    bound: float  # what the measure is compared with
 
 
 def load():
@@ -53,26 +54,32 @@ def verdict(rule, case, results):
     bound, value, unit = rule[measure], case["value"], unit_of(case)
     if measure == "of_ceiling":
         share = case["fraction_of_ceiling"]
-        return share and Verdict(f"≥ {bound:.2f} of ceiling", measure, share >= bound)
+        return share and Verdict(f"≥ {bound:.2f} of ceiling", measure, share >= bound, bound)
     if measure == "of_baseline":
         ratio = case["baseline_ratio"]
-        return ratio and Verdict(f"≥ {bound:g} of baseline", measure, ratio >= bound)
+        return ratio and Verdict(f"≥ {bound:g} of baseline", measure, ratio >= bound, bound)
     if measure == "over_baseline":
-        return case["baseline_ratio"] and Verdict(f"≤ baseline + {bound:g} {unit}", measure, value <= by_hand(case) + bound)
+        if not case["baseline_ratio"]:
+            return None
+        limit = by_hand(case) + bound
+        return Verdict(f"≤ baseline + {bound:g} {unit}", measure, value <= limit, limit)
     if measure == "value_at_least":
-        return Verdict(f"≥ {bound:g} {unit}", measure, value >= bound)
+        return Verdict(f"≥ {bound:g} {unit}", measure, value >= bound, bound)
     if measure == "value_at_most":
-        return Verdict(f"≤ {bound:g} {unit}", measure, value <= bound)
+        return Verdict(f"≤ {bound:g} {unit}", measure, value <= bound, bound)
     if measure == "of_competitor":
         other = next((r for name, r in case["competitors"] if name.startswith(bound)), None)
-        return other and Verdict(f"≥ {rule['at_least']:g} of {bound}", measure, value >= rule["at_least"] * other["value"])
+        share = rule["at_least"]
+        return other and Verdict(f"≥ {share:g} of {bound}", measure, value >= share * other["value"], share)
     other = neighbour(bound, case, results)
     if not other:
         return None
     name = re.sub(r"\.\*$", "", bound)
     if measure == "of_case":
-        return Verdict(f"≥ {rule['at_least']:g} times `{name}`", measure, value >= rule["at_least"] * other["value"])
-    return Verdict(f"≤ `{name}` + {rule['at_most']:g} {unit}", measure, value <= other["value"] + rule["at_most"])
+        limit = rule["at_least"] * other["value"]
+        return Verdict(f"≥ {rule['at_least']:g} times `{name}`", measure, value >= limit, limit)
+    limit = other["value"] + rule["at_most"]
+    return Verdict(f"≤ `{name}` + {rule['at_most']:g} {unit}", measure, value <= limit, limit)
 
 
 def verdicts(book, machine, program, case, results):

@@ -1,6 +1,7 @@
 // parallel_reduce: the bits of floating-point sums, which are those of one tree on every device.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
@@ -102,6 +103,43 @@ TYPED_TEST(ParallelReduce, SumsOfDoublesHaveTheBitsOfTheTree) {
           << begin << ", " << n << ": " << by_lane << ", not " << expected;
     }
   }
+}
+
+// A value that tells every order of joins apart.
+template <int Words>
+struct Order {
+  std::uint64_t hash[Words];
+};
+template <class D, int Words>
+struct HashItems {
+  using device_type = D;
+  using value_type = Order<Words>;
+  STRATA_FUNCTION void operator()(index_t i, value_type& order) const {
+    for (int w = 0; w < Words; ++w) order.hash[w] = order.hash[w] * 31 + static_cast<std::uint64_t>(i + w);
+  }
+  STRATA_FUNCTION static void init(value_type& order) {
+    for (int w = 0; w < Words; ++w) order.hash[w] = 1;
+  }
+  STRATA_FUNCTION static void join(value_type& a, const value_type& b) {
+    for (int w = 0; w < Words; ++w) a.hash[w] = a.hash[w] * 6364136223846793005u + b.hash[w];
+  }
+};
+
+// Enough for all levels of a GPU's blocks. Serial's order is that of the plain tree: see the smaller ones.
+template <class D, int Words>
+void expect_order_of_many() {
+  constexpr index_t many = 30'000'007;
+  for (const index_t begin : {index_t{0}, index_t{-700}}) {
+    const auto expected = parallel_reduce(range(begin, begin + many), HashItems<Serial, Words>());
+
+    const auto order = parallel_reduce(range(begin, begin + many), HashItems<D, Words>());
+
+    for (int w = 0; w < Words; ++w) EXPECT_EQ(order.hash[w], expected.hash[w]) << begin << ", word " << w;
+  }
+}
+TYPED_TEST(ParallelReduce, ManyItemsAreJoinedInTheOrderOfTheTree) {
+  expect_order_of_many<TypeParam, 1>();
+  expect_order_of_many<TypeParam, 3>();
 }
 
 template <class D, int Doubles>

@@ -57,6 +57,7 @@ class CountingDynamics : public Dynamics {
     return mesh;
   }
   void advance(index_t steps) override {
+    asked_ += steps;
     for (; steps > 0 && clock_.failure == Failure::None; --steps) {
       if (clock_.step == fails_at_) {
         clock_.failure = Failure::Volume;
@@ -93,7 +94,8 @@ class CountingDynamics : public Dynamics {
   Energies end_{1, 0, 0, 0, {}, {}};
   std::vector<Look> looks_;
   std::size_t most_looks_ = 0;
-  int ahead_ = 0;  // looks that were fetched while more was enqueued behind them
+  index_t asked_ = 0;  // steps that were enqueued
+  int ahead_ = 0;      // looks that were fetched while more was enqueued behind them
 
  private:
   Clock clock_;
@@ -287,6 +289,62 @@ TEST_F(DynamicsRun, LooksAreFetchedWhileTheNextStepsAreEnqueued) {
   EXPECT_GE(ahead, 2);
 }
 
+TEST_F(DynamicsRun, AFailureEndsTheStepsLongBeforeTheNextOutput) {
+  class Watched final : public CountingDynamics {
+   public:
+    explicit Watched(index_t& asked) : CountingDynamics(25), result_(asked) {}
+    ~Watched() override {
+      EXPECT_TRUE(looks_.empty());
+      result_ = asked_;
+    }
+
+   private:
+    index_t& result_;
+  };
+  settings_.steps = 1000000000;
+  for (const bool quiet : {false, true}) {
+    settings_.common.quiet = quiet;
+    RunReport report;
+    index_t asked = 0;
+
+    EXPECT_THROW(run_problem([&](const std::string&, int, const std::string&,
+                                 const Parameters&) { return std::make_unique<Watched>(asked); },
+                             settings_, "", report),
+                 SimulationError);
+
+    EXPECT_GT(asked, 25);
+    EXPECT_LT(asked, 1000) << "quiet: " << quiet;
+  }
+}
+
+TEST_F(DynamicsRun, EnergiesThatAreNoNumbersAreReportedUnlessAnElementIsInverted) {
+  const auto names = [&](index_t fails_at, const Energies& end) {
+    settings_.steps = 10;
+    RunReport report;
+    try {
+      run_problem(
+          [&](const std::string&, int, const std::string&, const Parameters&) {
+            auto s = std::make_unique<CountingDynamics>(fails_at);
+            s->end_ = end;
+            return s;
+          },
+          settings_, "", report);
+    } catch (const SimulationError&) {
+    }
+    std::string list;
+    for (const auto& result : report.results) list += result.name + ";";
+    return list;
+  };
+  const double nan = std::nan("");
+  const std::string both = "kinetic energy;elastic energy;hourglass energy;internal work;";
+
+  EXPECT_NE(names(-1, {1, 0, nan, nan, {}, {}}).find(both), std::string::npos);
+  EXPECT_NE(names(5, {1, 0, 2, 3, {}, {}}).find(both), std::string::npos);
+  EXPECT_NE(names(5, {1, 0, 2, nan, {}, {}}).find("kinetic energy;elastic energy;internal work;"),
+            std::string::npos);
+  EXPECT_NE(names(5, {1, 0, nan, nan, {}, {}}).find("kinetic energy;internal work;"), std::string::npos);
+}
+
 TEST_F(DynamicsRun, EnergyOrMomentumThatIsNotKeptFailsTheRun) {
   settings_.steps = 10;
   const auto passes = [&](const Energies& end) {
@@ -324,6 +382,43 @@ TEST_F(DynamicsRun, PlacesThatCannotBeWrittenAreRefusedBeforeAnythingIsDone) {
   settings_.checkpoint_file = path("none/checkpoint");
   refused("--checkpoint-file " + path("none/checkpoint") + ": there is no folder");
   EXPECT_TRUE(files().empty());
+}
+
+TEST_F(DynamicsRun, FilesThatWouldReplaceEachOtherAreRefused) {
+  const auto refused = [&](const std::string& output, const std::string& json, const std::string& checkpoint,
+                           const std::string& words) {
+    settings_.common.output = output;
+    settings_.common.json = json;
+    settings_.checkpoint_file = checkpoint;
+    const std::string text = message<miniapp::UsageError>([&] { require_usable(settings_); });
+    EXPECT_NE(text.find(words), std::string::npos) << text;
+    EXPECT_EQ(text.empty(), words.empty()) << text;
+  };
+  std::filesystem::create_directory(folder_ / "other");
+  std::filesystem::create_directory_symlink(folder_, folder_ / "link");
+  settings_.checkpoint = 10;
+  refused(path("x.csv"), path("x.json"), path("x"), "");
+  refused(path("x.csv"), "", path("other/x.csv"), "");
+  refused("x.csv", "", "./x.csv", "--output x.csv and --checkpoint-file ./x.csv are the same file");
+  refused("", "x", "x", "--json x and --checkpoint-file x are the same file");
+  refused("./x.csv", "x.csv", "y", "--output ./x.csv and --json x.csv are the same file");
+  refused(path("x.csv"), "", path("other/../x.csv"), "are the same file");
+  refused(path("link/x.csv"), "", path("x.csv"), "are the same file");
+  settings_.checkpoint = 0;  // writes none
+  refused(path("x.csv"), "", path("x.csv"), "");
+}
+
+TEST_F(DynamicsRun, DirectionsOfHeldNodesAreTheLettersXyz) {
+  const auto directions = [](const std::string& text) {
+    DynamicsSettings s;
+    s.fix = {text};
+    return static_cast<int>(held_nodes(s).at(0).directions);
+  };
+  EXPECT_EQ(directions("all"), 7);
+  EXPECT_EQ(directions("all=x"), 1);
+  EXPECT_EQ(directions("all=zx"), 5);
+  for (const char* text : {"all=0", "all=X", "all=x,y", "all=w", "all={", "all=\xff"})
+    EXPECT_THROW(directions(text), miniapp::UsageError) << text;
 }
 
 TEST_F(DynamicsRun, SettingsWithoutSenseAreRefusedWithTheirOption) {

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -277,6 +278,44 @@ TEST(ResultWriter, SeriesGoOnToTheBytesOfOneWriter) {
       const std::string file = entry.path().filename().string();
       EXPECT_TRUE(content_of(whole / file) == content_of(parts / file)) << file;
     }
+  }
+}
+
+TEST(ResultWriter, ASeriesThatWasCutShortGoesOnBehindItsWholeStates) {
+  const TemporaryFolder whole, parts;
+  const fem::HostMesh mesh = two_blocks();
+  const auto write = [&](const std::string& path, int first, int end, std::optional<double> from) {
+    fem::ResultWriter writer(path, mesh, from);
+    for (int step = first; step < end; ++step) writer.write(step, fields_of(mesh, step));
+    writer.finish();
+  };
+  write(whole / "run.e", 0, 10, {});
+  write(whole / "run.e", 20, 21, 15.0);
+  write(parts / "run.e", 0, 11, {});
+  const std::size_t size = std::filesystem::file_size(parts / "run.e");
+  std::filesystem::resize_file(parts / "run.e", size - 1);
+
+  write(parts / "run.e", 20, 21, 15.0);
+
+  EXPECT_EQ(states_of(parts / "run.e", 4 * 36 + 12), 11);
+  EXPECT_EQ(std::filesystem::file_size(parts / "run.e"), size);
+  EXPECT_TRUE(content_of(parts / "run.e") == content_of(whole / "run.e"));
+}
+
+TEST(ResultWriter, ASeriesThatWasCutShortBeforeItsFirstStateBeginsAgain) {
+  const TemporaryFolder whole, parts;
+  const fem::HostMesh mesh = two_blocks();
+  fem::write_result(whole / "run.e", mesh, 3, fields_of(mesh));
+  fem::write_result(parts / "run.e", mesh, 0, fields_of(mesh));
+  const std::size_t record = 8 * (1 + 4 * 36 + 12), size = std::filesystem::file_size(parts / "run.e");
+  for (const std::size_t bytes : {size - 1, size - record}) {
+    std::filesystem::resize_file(parts / "run.e", bytes);
+
+    fem::ResultWriter writer(parts / "run.e", mesh, 3.0);
+    writer.write(3, fields_of(mesh));
+    writer.finish();
+
+    EXPECT_TRUE(content_of(parts / "run.e") == content_of(whole / "run.e"));
   }
 }
 

@@ -78,6 +78,8 @@ TEST_F(RunDevices, FilesThatCannotBeWrittenAreRefusedBeforeAnythingRuns) {
 
   refused("/nonexistent/part.vtu", "");
   refused("", "/nonexistent/report.json");
+  refused("/dev/null", "");
+  refused("", "/dev/null");
   refused("", ::testing::TempDir());
   refused("same.csv", "same.csv");
   EXPECT_FALSE(has_run);

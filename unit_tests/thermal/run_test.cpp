@@ -1,6 +1,7 @@
 // What a run reports, and that its checks fail where they should.
 #include <cstdio>
 #include <fstream>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
@@ -58,6 +59,27 @@ TEST(ThermalRun, EveryKindOfProblemIsCheckedAndPasses) {
         EXPECT_TRUE(check.passed) << check.name << " " << check.value << " " << check.tolerance << " "
                                   << type;
     }
+  }
+}
+
+// The right-hand side shrinks until squares of it underflow: a state that has come to rest is solved.
+TEST(ThermalRun, BodiesThatCoolDownToNothingStaySolved) {
+  ThermalSettings cooling = small("box:4x4x4:1,1,1");
+  cooling.initial = 20;
+  cooling.dirichlet = {"z<=min=0"};
+  for (const auto& [type, beta, steps] :
+       {std::tuple{"float", 0.0, "10:40"}, std::tuple{"float", 0.0, "0.1:250"},
+        std::tuple{"double", 0.0, "1:400"}, std::tuple{"double", 0.0, "1e9:30"},
+        std::tuple{"float", 0.01, "10:40"}, std::tuple{"double", 0.01, "10:200"}}) {
+    cooling.common.type = type;
+    cooling.beta = beta;
+    cooling.transient = steps;
+
+    const RunReport report = report_of(cooling);
+
+    for (const auto& check : report.checks)
+      EXPECT_TRUE(check.passed) << check.name << " " << check.value << " " << check.tolerance << " " << type
+                                << " " << steps;
   }
 }
 

@@ -1,5 +1,6 @@
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include <unistd.h>
@@ -9,8 +10,19 @@
 
 namespace strata::inline STRATA_ABI::fem::detail {
 
+namespace {
+
+// Where a link leads: the file is put beside that, not in the place of the link.
+std::string behind_links(const std::string& path) {
+  std::error_code none;
+  const std::filesystem::path real = std::filesystem::weakly_canonical(path, none);
+  return std::filesystem::is_symlink(path, none) && !real.empty() ? real.string() : path;
+}
+
+}  // namespace
+
 AtomicFile::AtomicFile(std::string path)
-    : path_(std::move(path)), temporary_(path_ + "." + std::to_string(getpid()) + ".partial") {
+    : path_(behind_links(path)), temporary_(path_ + "." + std::to_string(getpid()) + ".partial") {
   file_ = std::fopen(temporary_.c_str(), "wb");
   if (file_ == nullptr) fail("creating it");
 }
@@ -19,8 +31,7 @@ AtomicFile::AtomicFile(std::string path, std::size_t bytes)
     : path_(std::move(path)), has_name_(true), kept_(bytes) {
   file_ = std::fopen(path_.c_str(), "r+b");
   if (file_ == nullptr) fail("opening it");
-  if (ftruncate(fileno(file_), static_cast<off_t>(bytes)) != 0 || std::fseek(file_, 0, SEEK_END) != 0)
-    fail("shortening it");
+  if (std::fseek(file_, 0, SEEK_END) != 0) fail("opening it");
 }
 
 AtomicFile::~AtomicFile() { drop(); }
@@ -48,6 +59,12 @@ void AtomicFile::overwrite(std::size_t offset, const void* data, std::size_t byt
   if (std::fseek(file_, static_cast<long>(offset), SEEK_SET) != 0) fail("writing");
   write(data, bytes);
   if (std::fseek(file_, 0, SEEK_END) != 0) fail("writing");
+}
+
+void AtomicFile::shorten(std::size_t bytes) {
+  if (ftruncate(fileno(file_), static_cast<off_t>(bytes)) != 0 || std::fseek(file_, 0, SEEK_END) != 0)
+    fail("shortening it");
+  kept_ = bytes;
 }
 
 void AtomicFile::keep() {

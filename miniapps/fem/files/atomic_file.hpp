@@ -17,7 +17,7 @@ namespace strata::inline STRATA_ABI::fem::detail {
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path);
-  /// Goes on with a file that is there, of which the first `bytes` are kept.
+  /// Goes on at the end of a file that is there and has `bytes` bytes.
   AtomicFile(std::string path, std::size_t bytes);
   /// Removes what was written since the last keep(), unless commit() was called.
   ~AtomicFile();
@@ -29,6 +29,8 @@ class AtomicFile {
   void write(std::string_view text) { write(text.data(), text.size()); }
   /// Replaces bytes that were written before; goes on at the end.
   void overwrite(std::size_t offset, const void* data, std::size_t bytes);
+  /// Keeps the first `bytes` only; to be called after keep().
+  void shorten(std::size_t bytes);
   /// What is there now, is kept; gives the file its name.
   void keep();
   /// The same, and ends it.

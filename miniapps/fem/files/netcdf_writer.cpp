@@ -202,7 +202,8 @@ void NetcdfWriter::go_on(const std::string& path, double before) {
   const std::uint64_t begin = place, bytes = record_bytes();
   old.seekg(0, std::ios::end);
   const auto size = static_cast<std::uint64_t>(old.tellg());
-  if (bytes == 0 || begin + static_cast<std::uint64_t>(count) * bytes > size) count = 0;  // cut short
+  const std::uint64_t whole = bytes > 0 && size > begin ? (size - begin) / bytes : 0;
+  if (whole < static_cast<std::uint64_t>(count)) count = static_cast<std::int64_t>(whole);  // cut short
   for (records_ = 0; records_ < count; ++records_) {
     old.seekg(static_cast<std::streamoff>(begin + static_cast<std::uint64_t>(records_) * bytes));
     if (!read(8)) break;
@@ -213,9 +214,11 @@ void NetcdfWriter::go_on(const std::string& path, double before) {
     std::memcpy(&time, raw, sizeof time);
     if (!(time < before)) break;
   }
-  file_ = std::make_unique<AtomicFile>(
-      path, static_cast<std::size_t>(begin + static_cast<std::uint64_t>(records_) * bytes));
+  // First the count: a program that is killed between the two leaves records that are not counted, rather
+  // than a count of records that are not there.
+  file_ = std::make_unique<AtomicFile>(path, static_cast<std::size_t>(size));
   write_count();
+  file_->shorten(static_cast<std::size_t>(begin + static_cast<std::uint64_t>(records_) * bytes));
 }
 
 void NetcdfWriter::write_count() {

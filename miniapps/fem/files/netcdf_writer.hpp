@@ -48,7 +48,8 @@ class NetcdfWriter {
   /// Writes the header and the fixed values.
   void begin(const std::string& path);
   /// Goes on with a file that has the same header and fixed values; of its records stay those from the
-  /// first on whose first number is less than `before`. MeshFileError if it is another file.
+  /// first on whose first number is less than `before`, and of a file that was cut short those that are
+  /// whole. MeshFileError if it is another file.
   void go_on(const std::string& path, double before);
   /// Writes the values of all record variables, in the order in which they were added.
   void write_record(const std::vector<std::string>& values);

@@ -41,7 +41,7 @@ class ResultWriter {
 
   /// Queues the state at `time`; waits only while two others are queued. Fields must be the same ones at all
   /// times. MeshError if a field has not as many values as the mesh needs; an error of a state before is
-  /// thrown here, once.
+  /// thrown here and by every later call.
   void write(double time, std::vector<Field> fields);
   /// Waits until everything that is queued is in its files. Throws as write() does.
   void wait();
