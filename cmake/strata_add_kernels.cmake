@@ -13,7 +13,7 @@ function(strata_add_kernels target)
   if(NOT STRATA_HAS_CUDA AND NOT STRATA_ENABLE_CUDA)
     return()
   endif()
-  if(NOT CMAKE_CUDA_COMPILER)
+  if(NOT CMAKE_CUDA_COMPILER_LOADED)  # here: a subproject that enabled it did so for itself
     message(FATAL_ERROR "strata_add_kernels(${target}): this build of Strata has the device Cuda, and the project "
                         "has not enabled the language: enable_language(CUDA), with nvcc on the PATH")
   endif()
