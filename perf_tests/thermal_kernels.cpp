@@ -88,14 +88,16 @@ struct FillVectors {
   }
 };
 
+template <class T>
+struct UpdateSums {
+  T rz, rr;
+};
 /// What conjugate gradients do to solution and residual (linear/cg_kernels.hpp), without their state.
 template <class V>
 struct UpdateVectors {
   using device_type = typename V::device_type;
   using T = typename V::value_type;
-  struct value_type {
-    T rz, rr;
-  };
+  using value_type = UpdateSums<T>;
   V x, p, q, r, d, scalars;
 
   STRATA_FUNCTION void operator()(auto i, value_type& sums) const {

@@ -18,11 +18,13 @@ namespace perf {
 
 namespace dynamics = strata::dynamics;
 
-/// |a - b| and |b|, the largest of each, over the rows of two arrays.
+/// |a - b| and |b|.
+struct Difference {
+  double difference, size;
+};
+/// The largest of each, over the rows of two arrays.
 struct LargestDifference {
-  struct value_type {
-    double difference, size;
-  };
+  using value_type = Difference;
   STRATA_FUNCTION void operator()(strata::index_t i, auto a, auto b, value_type& largest) const {
     using Array = decltype(a);
     const auto take = [&](double x, double y) {
