@@ -67,6 +67,7 @@ struct NestedSpread {
     f(i, slot<I>(values)...);
   }
 };
+STRATA_MAY_CALL_HOST
 template <class R, class F, std::size_t... I, class... Operation, class... T>
 STRATA_FUNCTION void reduce_several(const R& range, const F& f, std::index_sequence<I...>,
                                     const Reducer<Operation, T, T*>&... results) {
@@ -115,6 +116,7 @@ STRATA_FUNCTION detail::NestedRange<detail::OverMembersAndLanes, M> team_vector_
 }
 
 /// Calls f(i) for every item.
+STRATA_MAY_CALL_HOST
 template <detail::Nested R, class F>
 STRATA_FUNCTION void parallel_for(const R& range, const F& f) {
   static_assert(std::is_invocable_v<const F&, index_t>,
@@ -124,6 +126,7 @@ STRATA_FUNCTION void parallel_for(const R& range, const F& f) {
 
 /// Calls f(i, value) for every item and gives every member (with vector_range every lane) the sum of the
 /// values in `result`.
+STRATA_MAY_CALL_HOST
 template <detail::Nested R, class F, class T>
 requires(!detail::is_reducer_v<T>) STRATA_FUNCTION
     void parallel_reduce(const R& range, const F& f, T& result) {
@@ -133,6 +136,7 @@ requires(!detail::is_reducer_v<T>) STRATA_FUNCTION
   range.member.reduce_items(typename R::over(), range.begin, range.end, f, reducer, result);
 }
 /// The same with named reducers, several results at once: f(i, a, b) with Max(a), Sum(b).
+STRATA_MAY_CALL_HOST
 template <detail::Nested R, class F, class... Operation, class... T>
 STRATA_FUNCTION void parallel_reduce(const R& range, const F& f,
                                      const Reducer<Operation, T, T*>&... results) {
@@ -145,6 +149,7 @@ STRATA_FUNCTION void parallel_reduce(const R& range, const F& f,
 
 /// Prefix sums: calls f(i, value, final) as parallel_scan over a range does, every item up to twice; `value`
 /// starts at T(). Every member gets the sum of all in `total`.
+STRATA_MAY_CALL_HOST
 template <detail::Nested R, class F, class T>
 requires(!detail::is_reducer_v<T>) STRATA_FUNCTION void parallel_scan(const R& range, const F& f, T& total) {
   static_assert(
@@ -153,6 +158,7 @@ requires(!detail::is_reducer_v<T>) STRATA_FUNCTION void parallel_scan(const R& r
   const Reducer<detail::SumOf, T, detail::NoTarget> reducer{};
   range.member.scan_items(typename R::over(), range.begin, range.end, f, reducer, total);
 }
+STRATA_MAY_CALL_HOST
 template <detail::Nested R, class F, class Operation, class T>
 STRATA_FUNCTION void parallel_scan(const R& range, const F& f, const Reducer<Operation, T, T*>& total) {
   static_assert(
@@ -187,12 +193,14 @@ STRATA_FUNCTION detail::OneOf<detail::OneOfMember, M> per_member(const M& member
   return {member};
 }
 /// Calls f() once. Of a team's other members none waits.
+STRATA_MAY_CALL_HOST
 template <class One, detail::Member M, class F>
 STRATA_FUNCTION void single(const detail::OneOf<One, M>& one, const F& f) {
   static_assert(std::is_invocable_v<const F&>, "strata: single: the body cannot be called as f()");
   one.member.single(One(), f);
 }
 /// Calls f(value) once, and gives the value to all members of the team, or lanes of the member.
+STRATA_MAY_CALL_HOST
 template <class One, detail::Member M, class F, class T>
 STRATA_FUNCTION void single(const detail::OneOf<One, M>& one, const F& f, T& value) {
   static_assert(std::is_invocable_v<const F&, T&>, "strata: single: the body cannot be called as f(value&)");
@@ -201,6 +209,7 @@ STRATA_FUNCTION void single(const detail::OneOf<One, M>& one, const F& f, T& val
   one.member.broadcast(One(), value, 0);
 }
 /// Every member's `value` becomes that of member `root`.
+STRATA_MAY_CALL_HOST
 template <detail::Member M, class T>
 STRATA_FUNCTION void broadcast(const M& member, T& value, int root = 0) {
   static_assert(std::is_trivially_copyable_v<T>, "strata: broadcast: the value is trivially copyable");

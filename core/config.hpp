@@ -20,8 +20,12 @@
 // Qualifies every function that a kernel may call on any device.
 #if defined(__CUDACC__)
 #define STRATA_FUNCTION __host__ __device__
+// Before a function for every device that calls functions for hosts only where it is made for a host: nvcc
+// warns of each such call otherwise.
+#define STRATA_MAY_CALL_HOST _Pragma("nv_exec_check_disable")
 #else
 #define STRATA_FUNCTION
+#define STRATA_MAY_CALL_HOST
 #endif
 
 namespace strata::inline STRATA_ABI {

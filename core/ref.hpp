@@ -38,7 +38,7 @@ class Ref {
   }
   ~Ref() {
     RefCounted* const base = object_;
-    if (base != nullptr && __atomic_sub_fetch(&base->references_, 1, __ATOMIC_ACQ_REL) == 0) delete base;
+    if (base != nullptr && __atomic_sub_fetch(&base->references_, 1, __ATOMIC_ACQ_REL) == 0) destroy(base);
   }
 
   T* get() const { return object_; }
@@ -52,6 +52,8 @@ class Ref {
     RefCounted* const base = object_;
     if (base != nullptr) __atomic_fetch_add(&base->references_, 1, __ATOMIC_RELAXED);
   }
+  // Out of line: it is rare, and g++ takes Refs that follow for uses of what it frees.
+  [[gnu::noinline]] static void destroy(RefCounted* object) { delete object; }
 
   T* object_ = nullptr;
 };

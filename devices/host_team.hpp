@@ -95,23 +95,26 @@ class HostTeamMember {
 
   explicit HostTeamMember(HostMemberState& state) : state_(&state) {}
 
-  index_t league_rank() const { return state_->league_rank; }
-  index_t league_size() const { return state_->league_size; }
-  int team_rank() const { return state_->team_rank; }
-  int team_size() const { return state_->team_size; }
-  int vector_length() const { return state_->vector_length; }
+  STRATA_FUNCTION index_t league_rank() const { return state_->league_rank; }
+  STRATA_FUNCTION index_t league_size() const { return state_->league_size; }
+  STRATA_FUNCTION int team_rank() const { return state_->team_rank; }
+  STRATA_FUNCTION int team_size() const { return state_->team_size; }
+  STRATA_FUNCTION int vector_length() const { return state_->vector_length; }
 
-  void barrier() const {
+  STRATA_MAY_CALL_HOST
+  STRATA_FUNCTION void barrier() const {
     if (state_->team_size > 1) host_team_meet(*state_, nullptr, {nullptr, nullptr});
   }
 
+  STRATA_MAY_CALL_HOST
   template <class T>
-  T* scratch(int level, index_t count) const {
+  STRATA_FUNCTION T* scratch(int level, index_t count) const {
     return static_cast<T*>(state_->of_team[level == 0 ? 0 : 1].take(count, static_cast<index_t>(sizeof(T)),
                                                                     alignof(T), level, false));
   }
+  STRATA_MAY_CALL_HOST
   template <class T>
-  T* own_scratch(int level, index_t count) const {
+  STRATA_FUNCTION T* own_scratch(int level, index_t count) const {
     return static_cast<T*>(state_->of_member[level == 0 ? 0 : 1].take(count, static_cast<index_t>(sizeof(T)),
                                                                       alignof(T), level, true));
   }

@@ -76,8 +76,10 @@ struct ColumnDots {
 
   STRATA_FUNCTION void operator()(auto p, value_type& sums) const {
     const auto q_i = *scale * q(p, i);
+    // Columns past the last are the first one once more, and their sums are not used: loads that depend on
+    // no condition are in flight together.
     for (int k = 0; k < columns; ++k)
-      if (columns == 1 || k < count) sums.column[k] += q_i * q(p, first + k);
+      sums.column[k] += q_i * q(p, first + (columns == 1 || k < count ? k : 0));
   }
   STRATA_FUNCTION static void init(value_type& sums) { sums = {}; }
   STRATA_FUNCTION static void join(value_type& sums, const value_type& other) {
@@ -112,9 +114,18 @@ struct ColumnsWithout {
   int count;
 
   STRATA_FUNCTION void operator()(auto p) const {
-    const auto q_i = *scale * q(p, i);
+    // All loads before the first store, which they would have to wait for: the compiler has to take the
+    // columns for one array.
+    auto q_i = *scale * q(p, i);
+    decltype(q_i) old[columns];
+    typename Q::value_type along[columns];
+    for (int k = 0; k < columns; ++k) {
+      if (columns > 1 && k >= count) continue;
+      old[k] = q(p, first + k);
+      along[k] = r(i, first + k);
+    }
     for (int k = 0; k < columns; ++k)
-      if (columns == 1 || k < count) q(p, first + k) -= r(i, first + k) * q_i;
+      if (columns == 1 || k < count) q(p, first + k) = old[k] - along[k] * q_i;
     if constexpr (IsLast) q(p, i) = q_i;
   }
 };

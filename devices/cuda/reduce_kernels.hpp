@@ -117,13 +117,10 @@ struct CudaReduce {
     return log2;
   }();
   static_assert(log2_most_nodes >= log2_most_warps);
-  /// Launch bounds. By default a multiprocessor should hold two or three blocks, which keeps memory busy: 64
-  /// or 80 registers a thread.
+  /// Launch bounds. By default a multiprocessor should hold two blocks: 64 registers a thread for small
+  /// values, and 128, which keep more loads in flight, for larger ones.
   static constexpr int most_threads = bounded ? Static::max_threads : warp_lanes << log2_most_warps;
-  static constexpr int least_blocks = bounded                ? bounded_blocks<Static>
-                                      : log2_most_warps == 4 ? 2
-                                      : log2_most_warps == 3 ? 3
-                                                             : 1;
+  static constexpr int least_blocks = bounded ? bounded_blocks<Static> : log2_most_warps > 0 ? 2 : 1;
   /// Blocks of a cluster.
   static constexpr int log2_cluster = sizeof(T) <= 64 ? 3 : 0;
   using Gather = ClusterGather<T, 1 << log2_cluster>;

@@ -126,10 +126,6 @@ struct GatherRows {
         teams((nodes + rows - 1) / rows).vector(lanes).scratch(0, scratch_bytes<T>(window)));
   }
 
-  // What is made of this for hosts calls members of host teams, which are for hosts only.
-#if defined(__CUDACC__)
-#pragma nv_exec_check_disable
-#endif
   STRATA_FUNCTION void operator()(const auto& member) const {
     const index_t first = member.league_rank() * rows, nodes = b.extent(0);
     const index_t last = nodes - first < rows ? nodes : first + rows;

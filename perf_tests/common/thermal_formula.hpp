@@ -6,9 +6,14 @@
 
 #if defined(__CUDACC__)
 #define STRATA_PERF_INLINE __host__ __device__ __forceinline__
-#define STRATA_PERF_UNROLL _Pragma("unroll")
 #else
 #define STRATA_PERF_INLINE [[gnu::always_inline]] inline
+#endif
+#if defined(__CUDA_ARCH__)
+#define STRATA_PERF_UNROLL _Pragma("unroll")
+#elif defined(__CUDACC__)
+#define STRATA_PERF_UNROLL  // nvcc's compiler for hosts knows neither
+#else
 #define STRATA_PERF_UNROLL _Pragma("GCC unroll 8")
 #endif
 
