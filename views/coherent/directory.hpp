@@ -1,0 +1,49 @@
+// Where the current values of one array are. Pure logic: no memory is touched, no device or thread is used.
+//
+// Every index of the array has a set of memories that hold its current value; where that set is empty,
+// nothing was ever written. A copy adds the memory that it goes to, a write leaves the writer's only. Neither
+// happens while a copy is planned (copy_planner.hpp): the directory is told of copies when they are enqueued,
+// so that a plan that is not carried out leaves no lie behind.
+//
+// After Dastgeer and Kessler, Smart Containers and Skeleton Programming for GPU-Based Systems, IJPP 44
+// (2016), with regions in place of whole copies.
+#pragma once
+
+#include <vector>
+
+#include <strata/core/box.hpp>
+#include <strata/views/coherent/memory_set.hpp>
+#include <strata/views/coherent/region_map.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// Boxes given to it lie in the domain. A region is a vector of boxes that share no index.
+class Directory {
+ public:
+  /// An array whose values are in `current`: nowhere yet, or where the user had them.
+  Directory(const Box& domain, MemorySet current) : map_(domain, current) {}
+
+  const Box& domain() const { return map_.domain(); }
+  const RegionMap<MemorySet>& map() const { return map_; }
+
+  /// Whether `memory` holds all of `box`.
+  bool holds(MemoryId memory, const Box& box) const;
+  /// Of `box`, what `memory` lacks and some other memory has.
+  std::vector<Box> missing(MemoryId memory, const Box& box) const;
+  /// Of `box`, what no memory has.
+  std::vector<Box> never_written(const Box& box) const;
+  /// Of `box`, what no other memory than this has: to be copied before the memory is given up.
+  std::vector<Box> only_in(MemoryId memory, const Box& box) const;
+
+  /// `memory` got the current values of `box` from a memory that had them.
+  void copied(MemoryId memory, const Box& box);
+  /// `memory` wrote all of `box`: all other copies are out of date.
+  void written(MemoryId memory, const Box& box);
+  /// `memory` gives `box` up. What was only there is lost, and was never written from now on.
+  void dropped(MemoryId memory, const Box& box);
+
+ private:
+  RegionMap<MemorySet> map_;
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

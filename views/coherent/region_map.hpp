@@ -1,0 +1,121 @@
+// What is true of which part of an array: a value for every index, kept for boxes.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include <strata/views/coherent/box_index.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// A map from the indices of a box, the domain, to values that can be compared, in few boxes: a change splits
+/// boxes where it must, and joins neighbours of equal value where it can. Boxes given lie in the domain. A
+/// change that throws (no memory) leaves the map unusable.
+template <class V>
+class RegionMap {
+ public:
+  /// `value` everywhere.
+  RegionMap(const Box& domain, const V& value) : domain_(domain) {
+    if (!domain.empty()) add(domain, value);
+  }
+
+  const Box& domain() const { return domain_; }
+  /// The boxes that it takes.
+  std::size_t size() const { return index_.size(); }
+
+  /// Calls f(part, value) for the parts of `box`, which share no index, in no particular order; as long as f
+  /// returns true, or always where f returns nothing. Whether it came to the end.
+  template <class F>
+  bool visit(const Box& box, F&& f) const {
+    for (const int id : found(box)) {
+      const Box part = intersect(index_[id], box);
+      if constexpr (std::is_void_v<decltype(f(part, value(id)))>) f(part, value(id));
+      else if (!f(part, value(id))) return false;
+    }
+    return true;
+  }
+
+  /// Replaces every value in `box` by change(value).
+  template <class F>
+  void update(const Box& box, F&& change) {
+    if (box.empty()) return;
+    bool changed = false;
+    for (const int id : found(box)) {
+      const V before = value(id);
+      const V after = change(before);
+      if (after == before) continue;
+      changed = true;
+      const Box whole = index_[id];
+      remove(id);
+      add(intersect(whole, box), after);
+      for (const Box& rest : remainder(whole, box)) add(rest, before);
+    }
+    if (changed) join_near(box);
+  }
+  void assign(const Box& box, const V& value) {
+    update(box, [&](const V&) { return value; });
+  }
+
+ private:
+  std::vector<int> found(const Box& box) const {
+    std::vector<int> ids;
+    index_.find(box, ids);
+    return ids;
+  }
+  const V& value(int id) const { return values_[static_cast<std::size_t>(id)]; }
+
+  void add(const Box& box, const V& value) {
+    int id;
+    if (free_.empty()) {
+      id = static_cast<int>(values_.size());
+      values_.push_back(value);
+    } else {
+      id = free_.back();
+      free_.pop_back();
+      values_[static_cast<std::size_t>(id)] = value;
+    }
+    index_.insert(id, box);
+  }
+  void remove(int id) {
+    index_.erase(id);
+    free_.push_back(id);
+  }
+
+  // Joins boxes of equal value that touch `box`, and those that touch what comes of it.
+  void join_near(Box box) {
+    for (bool joined = true; joined;) {
+      joined = false;
+      std::vector<int> ids = found(grown(box));
+      while (!ids.empty()) {
+        const V common = value(ids.front());
+        std::vector<int> same, others;
+        for (const int id : ids) (value(id) == common ? same : others).push_back(id);
+        ids = std::move(others);
+        std::vector<Box> boxes;
+        for (const int id : same) boxes.push_back(index_[id]);
+        merge(boxes);
+        if (boxes.size() == same.size()) continue;
+        for (const int id : same) remove(id);
+        for (const Box& whole : boxes) {
+          add(whole, common);
+          box = cover(box, whole);
+        }
+        joined = true;
+      }
+    }
+  }
+  // The box and its neighbours in the domain.
+  Box grown(Box box) const {
+    for (int d = 0; d < box.rank(); ++d)
+      box = box.with_bounds(d, box.lower(d) > domain_.lower(d) ? box.lower(d) - 1 : box.lower(d),
+                            box.upper(d) < domain_.upper(d) ? box.upper(d) + 1 : box.upper(d));
+    return box;
+  }
+
+  Box domain_;
+  BoxIndex index_;
+  std::vector<V> values_;
+  std::vector<int> free_;
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,71 @@
+// Which arrays have memory on a device, and which of them make room for others. Pure logic: it says what to
+// give up, and the caller writes back and frees.
+#pragma once
+
+#include <vector>
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// The memory that arrays hold in one device's memory, under a budget. An array has one allocation there,
+/// which grows; it is pinned while a call that works on it is being prepared or in flight, and is not given
+/// up then.
+class Residency {
+ public:
+  explicit Residency(index_t budget_bytes) : budget_(budget_bytes) {}
+
+  struct Resident {
+    int array;
+    index_t bytes;
+    int pins;
+    long last_use;  // counts the uses of all arrays
+  };
+
+  index_t budget() const { return budget_; }
+  /// A smaller one than what is held takes effect with the next growth.
+  void set_budget(index_t bytes) { budget_ = bytes; }
+  /// Held by all arrays, or one (0: not resident).
+  index_t bytes() const { return bytes_; }
+  index_t bytes(int array) const;
+
+  /// The arrays to give up, in this order, so that `more` bytes fit: none that is pinned; those that are
+  /// clean (is_clean(array): other memories have all that they hold) before those that must be written back,
+  /// among them those that were not used for longest. False, and no array, where that is not enough.
+  template <class IsClean>
+  bool make_room(index_t more, const IsClean& is_clean, std::vector<int>& victims) const {
+    std::vector<Candidate> candidates;
+    if (bytes_ > budget_ - more)
+      for (const Resident& r : residents_)
+        if (r.pins == 0) candidates.push_back({r.array, r.bytes, r.last_use, is_clean(r.array)});
+    return choose(more, candidates, victims);
+  }
+
+  /// `array` holds `more` bytes more than before; it counts as used.
+  void grown(int array, index_t more);
+  /// It gave all of its memory up.
+  void dropped(int array);
+  void used(int array);
+  void pin(int array);
+  void unpin(int array);
+
+  /// The arrays with the most memory first: for the error that says why there is no room.
+  std::vector<Resident> residents() const;
+
+ private:
+  struct Candidate {
+    int array;
+    index_t bytes;
+    long last_use;
+    bool is_clean;
+  };
+  bool choose(index_t more, std::vector<Candidate>& candidates, std::vector<int>& victims) const;
+  Resident& of(int array);
+
+  index_t budget_;
+  index_t bytes_ = 0;
+  long uses_ = 0;
+  std::vector<Resident> residents_;
+};
+
+}  // namespace strata::inline STRATA_ABI::detail
