@@ -16,7 +16,6 @@ namespace strata_tests {
 
 using strata::Box;
 using strata::index_t;
-using strata::detail::AccessMode;
 using strata::detail::CopyPlanner;
 using strata::detail::Directory;
 using strata::detail::ExactCopies;
@@ -26,6 +25,7 @@ using strata::detail::MemoryLink;
 using strata::detail::MemoryLinks;
 using strata::detail::MemorySet;
 using strata::detail::PlannedCopy;
+using strata::detail::Use;
 
 /// Links as of an H200: 55 GB/s to the host, 395 GB/s between devices, or none.
 inline MemoryLinks links_of(int devices, bool peer) {
@@ -36,7 +36,7 @@ struct Access {
   int array;
   MemoryId memory;
   Box box;
-  AccessMode mode;
+  Use use;
 };
 
 /// Bytes and numbers of copies by kind, and the memory of devices.
@@ -183,14 +183,14 @@ class RegionMachine : public Machine {
     for (const Access& access : accesses) reside(access);
     CopyPlanner planner(links(), broadcast_);
     for (const Access& access : accesses)
-      if (access.mode != AccessMode::Out)
+      if (access.use != Use::Write)
         planner.read(access.array, directory(access.array), element_bytes(access.array), access.memory,
                      access.box);
     enqueue(planner);
     for (const Access& access : accesses)
-      if (access.mode != AccessMode::Out) expect_current(access.array, access.memory, access.box);
+      if (access.use != Use::Write) expect_current(access.array, access.memory, access.box);
     for (const Access& access : accesses) {
-      if (access.mode == AccessMode::In) continue;
+      if (access.use == Use::Read) continue;
       directory(access.array).written(access.memory, access.box);
       write(access.array, access.memory, access.box);
     }
@@ -238,13 +238,13 @@ class ExactMachine : public Machine {
     for (const Access& access : accesses) {
       ExactCopies& copies = copies_[static_cast<std::size_t>(access.array)];
       ExactCopies::Plan plan = access.memory == host_memory
-                                   ? copies.host(access.box, access.mode)
-                                   : copies.device(access.memory, access.box, access.mode);
+                                   ? copies.host(access.box, access.use)
+                                   : copies.device(access.memory, access.box, access.use);
       if (plan.allocates) allocated(access.array, access.box.size(), true);
       carry_out(plan.copies);
       copies.commit(std::move(plan));
-      if (access.mode != AccessMode::Out) expect_current(access.array, access.memory, access.box);
-      if (access.mode != AccessMode::In) write(access.array, access.memory, access.box);
+      if (access.use != Use::Write) expect_current(access.array, access.memory, access.box);
+      if (access.use != Use::Read) write(access.array, access.memory, access.box);
     }
   }
 

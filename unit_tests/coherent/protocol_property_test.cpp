@@ -29,9 +29,8 @@ Box random_domain(Random& random, int rank) {
   }
   return Box(lower, upper);
 }
-AccessMode random_mode(Random& random) {
-  return std::vector<AccessMode>{AccessMode::In, AccessMode::Out,
-                                 AccessMode::InOut}[static_cast<std::size_t>(random(0, 2))];
+Use random_use(Random& random) {
+  return std::vector<Use>{Use::Read, Use::Write, Use::ReadWrite}[static_cast<std::size_t>(random(0, 2))];
 }
 
 // A call on several devices whose writes share nothing with each other, nor with another device's reads.
@@ -41,10 +40,10 @@ std::vector<Access> random_call(Random& random, int devices, const std::vector<B
   for (index_t k = 0; k < wanted; ++k) {
     const int array = static_cast<int>(random(0, static_cast<index_t>(domains.size()) - 1));
     Access access{array, static_cast<MemoryId>(random(0, devices)),
-                  random_part(random, domains[static_cast<std::size_t>(array)]), random_mode(random)};
+                  random_part(random, domains[static_cast<std::size_t>(array)]), random_use(random)};
     const bool clashes = std::any_of(accesses.begin(), accesses.end(), [&](const Access& other) {
       return other.array == access.array && overlap(other.box, access.box) &&
-             (other.mode != AccessMode::In || access.mode != AccessMode::In);
+             (other.use != Use::Read || access.use != Use::Read);
     });
     if (!clashes) accesses.push_back(access);
   }
@@ -93,7 +92,7 @@ void run_exact(Random& random, int traces) {
     machine.array(domains[0], 1, true);
     for (int step = 0; step < 12; ++step)
       machine.call({{0, static_cast<MemoryId>(random(0, devices)), random_part(random, domains[0]),
-                     random_mode(random)}});
+                     random_use(random)}});
   }
 }
 
@@ -121,8 +120,8 @@ TEST(CoherentProtocols, ModifiedCopiesShareNothing) {
     for (int step = 0; step < 12; ++step) {
       const Box box = random_part(random, domain);
       const MemoryId memory = static_cast<MemoryId>(random(0, 3));
-      copies.commit(memory == host_memory ? copies.host(box, random_mode(random))
-                                          : copies.device(memory, box, random_mode(random)));
+      copies.commit(memory == host_memory ? copies.host(box, random_use(random))
+                                          : copies.device(memory, box, random_use(random)));
       const auto& state = copies.state();
       for (std::size_t a = 0; a < state.copies.size(); ++a) {
         if (!state.copies[a].modified) continue;

@@ -14,7 +14,8 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-enum class AccessMode : unsigned char { In, Out, InOut };
+/// How an array is used.
+enum class Use : unsigned char { Read, Write, ReadWrite };
 
 /// The copies of one array, of number `array`. Boxes given lie in the domain.
 class ExactCopies {
@@ -39,9 +40,9 @@ class ExactCopies {
   ExactCopies(int array, const Box& domain, const MemoryLinks& links);
 
   /// `memory`, a device's, accesses `box`: plans as algorithms 1 (fill) and 2 (write) say.
-  Plan device(MemoryId memory, const Box& box, AccessMode mode) const;
+  Plan device(MemoryId memory, const Box& box, Use use) const;
   /// The host accesses `box`.
-  Plan host(const Box& box, AccessMode mode) const;
+  Plan host(const Box& box, Use use) const;
   /// The copies of the plan, made for the present state, were enqueued.
   void commit(Plan plan) { state_ = std::move(plan.after); }
 
