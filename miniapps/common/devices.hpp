@@ -7,27 +7,45 @@
 // instantiated in files of its own (strata_add_miniapp).
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include <strata/algorithms/visit_device.hpp>
+#include <strata/core/error.hpp>
 #include <strata/miniapps/common/options.hpp>
 
 namespace strata::inline STRATA_ABI::miniapp {
-
-/// The names to give visit_device: what is listed, or all that this machine has. Those that it does not have
-/// are errors of visit_device.
-inline std::vector<std::string> chosen_devices(const std::string& text) {
-  if (text == "all") return device_names<AllDevices>();
-  if (text.empty()) return {""};
-  return split(text, ',');
-}
 
 /// The name of a device instance for people: "Threads", or "Cuda:1" where there are several.
 template <class Device>
 std::string device_text(const Device& device) {
   return Device::count() > 1 ? std::string(Device::name) + ":" + std::to_string(device.index())
                              : Device::name;
+}
+
+/// The names to give visit_device: what is listed, or all that this machine has. Those that it does not have
+/// are errors of visit_device. UsageError where two of them are one device, whose second run would replace
+/// the files of the first.
+inline std::vector<std::string> chosen_devices(const std::string& text) {
+  if (text == "all") return device_names<AllDevices>();
+  if (text.empty()) return {""};
+  const std::vector<std::string> names = split(text, ',');
+  if (names.size() < 2) return names;
+  std::vector<std::string> found;
+  for (const std::string& name : names) {
+    std::string device = name;
+    try {
+      if (!name.empty()) device = visit_device(name, [](const auto& d) { return device_text(d); });
+    } catch (const Error&) {  // its run will tell
+    }
+    const auto before = std::find(found.begin(), found.end(), device);
+    if (!device.empty() && before != found.end())
+      throw UsageError("--device " + text + ": " + names[static_cast<std::size_t>(before - found.begin())] +
+                       " and " + name + " are the same device: name each once");
+    found.push_back(device);
+  }
+  return names;
 }
 
 }  // namespace strata::inline STRATA_ABI::miniapp

@@ -28,6 +28,11 @@ std::string shortest_text(double value) {
   return text;
 }
 
+constexpr const char* exit_status_text =
+    "Exit status: 0 when all went well; 1 when a run failed: it diverged, a check did not hold, a file\n"
+    "could not be written, the memory is too small; 2 when nothing worse happened than that a run could\n"
+    "not start because of what was given: options, devices, mesh, sets, material, checkpoint.\n";
+
 bool truth(const std::string& text, const std::string& what) {
   if (text == "true" || text == "1" || text == "on" || text == "yes") return true;
   if (text == "false" || text == "0" || text == "off" || text == "no") return false;
@@ -35,6 +40,22 @@ bool truth(const std::string& text, const std::string& what) {
 }
 
 }  // namespace
+
+void fail_unknown_argument(const std::string& program, const std::vector<OptionEntry>& table,
+                           const std::string& argument) {
+  std::string why = "there is no option " + argument;
+  if (!argument.starts_with('-') || argument == "-") {
+    why = "the argument \"" + argument + "\" belongs to no option: every value follows its option";
+    const auto taker =
+        std::find_if(table.begin(), table.end(), [](const OptionEntry& e) { return !e.is_flag(); });
+    if (taker != table.end()) why += ", as in --" + taker->name + " " + argument;
+  }
+  throw UsageError(why + "\n" + program + " --help lists the options");
+}
+
+void fail_missing_value(const std::string& program, const std::string& option) {
+  throw UsageError(option + " needs a value\n" + program + " --help lists the options");
+}
 
 double to_number(const std::string& text, const std::string& what) {
   char* end = nullptr;
@@ -103,10 +124,32 @@ void Options::add(const std::string& names, OptionTarget target, const std::stri
   table_.push_back(std::move(entry));
 }
 
+OptionEntry& Options::entry_of(const std::string& name) {
+  const auto entry =
+      std::find_if(table_.begin(), table_.end(), [&](const OptionEntry& e) { return e.name == name; });
+  if (entry == table_.end()) throw Error("Options::exclude: there is no option --" + name);
+  return *entry;
+}
+
+void Options::exclude(const std::string& name, const std::vector<std::string>& others,
+                      const std::string& why) {
+  for (const std::string& other : others) exclusions_.push_back({name, other, why});
+}
+
+void Options::require_compatible() {
+  for (const Exclusion& exclusion : exclusions_) {
+    const OptionEntry &entry = entry_of(exclusion.name), &other = entry_of(exclusion.other);
+    if (!entry.is_given || !other.is_given) continue;
+    throw UsageError("--" + other.name + (other.is_flag() ? "" : " " + value_text(other)) +
+                     " has no effect beside --" + entry.name + ": " + exclusion.why +
+                     "; leave one of the two out");
+  }
+}
+
 bool Options::parse(int argc, const char* const* argv) {
   const ParsedArguments arguments = parse_arguments(program_, purpose_, table_, argc, argv);
   if (arguments.help) {
-    std::fputs(arguments.help_text.c_str(), stdout);
+    std::printf("%s\n%s", arguments.help_text.c_str(), exit_status_text);
     return false;
   }
   if (arguments.version) {
@@ -114,7 +157,12 @@ bool Options::parse(int argc, const char* const* argv) {
     return false;
   }
   if (!arguments.config.empty()) read_config(arguments.config);
-  for (const auto& [row, text] : arguments.values) assign(table_[row], text);
+  for (const auto& [row, text] : arguments.values) {
+    OptionEntry& entry = table_[row];
+    assign(entry, text);
+    entry.is_given = !entry.is_flag() || value_text(entry) != entry.default_text;
+  }
+  require_compatible();
   return true;
 }
 
@@ -129,6 +177,8 @@ void Options::read_config(const std::string& path) {
       throw UsageError(path + ": \"" + given.name + "\" takes one value, not a list");
     try {
       for (const std::string& text : given.texts) assign(*entry, text);
+      // A file may be the echo of all parameters, most of which nobody gave.
+      entry->is_given = value_text(*entry) != entry->default_text;
     } catch (const UsageError& error) {
       throw UsageError(path + ": " + error.what());
     }

@@ -37,6 +37,7 @@ struct OptionEntry {
   std::string help;
   std::vector<std::string> choices;  ///< what the text may be; empty: anything
   std::string default_text;          ///< the value before parsing, in words
+  bool is_given = false;  ///< on the command line, or in a file with another value than the default
 
   bool is_flag() const { return std::holds_alternative<bool*>(target); }
   bool is_list() const { return std::holds_alternative<std::vector<std::string>*>(target); }
@@ -57,6 +58,10 @@ class Options {
     add(names, &target, "", help);
   }
 
+  /// Says that `others` have no effect beside the option `name`, for which `why` is the reason: parse()
+  /// refuses them together. Names are those of the table, without dashes.
+  void exclude(const std::string& name, const std::vector<std::string>& others, const std::string& why);
+
   /// Sets the variables. Returns false when --help or --version was asked for and printed. UsageError.
   bool parse(int argc, const char* const* argv);
   /// Sets the variables that a file names. UsageError.
@@ -67,8 +72,16 @@ class Options {
   const std::string& program() const { return program_; }
 
  private:
+  struct Exclusion {
+    std::string name, other, why;
+  };
+
+  OptionEntry& entry_of(const std::string& name);
+  void require_compatible();
+
   std::string program_, purpose_;
   std::vector<OptionEntry> table_;
+  std::vector<Exclusion> exclusions_;
 };
 
 /// Sets the variable of `entry`; UsageError when `text` is no such value.
@@ -85,9 +98,16 @@ struct ParsedArguments {
   std::vector<std::pair<std::size_t, std::string>> values;  // row of the table, text
 };
 
-/// Takes a command line apart, by CLI11 where the build has it. UsageError names what is wrong.
+/// Takes a command line apart, by CLI11 where the build has it: --name VALUE, --name=VALUE, -n VALUE,
+/// -nVALUE, and flags, the short ones also in one word. UsageError names what is wrong, whatever the parser.
 ParsedArguments parse_arguments(const std::string& program, const std::string& purpose,
                                 const std::vector<OptionEntry>& table, int argc, const char* const* argv);
+
+/// UsageError for an argument that is neither an option of the table nor the value of one.
+[[noreturn]] void fail_unknown_argument(const std::string& program, const std::vector<OptionEntry>& table,
+                                        const std::string& argument);
+/// UsageError for an option, as it was written, whose value is missing.
+[[noreturn]] void fail_missing_value(const std::string& program, const std::string& option);
 
 /// "a,b,c" in parts; empty text has none.
 std::vector<std::string> split(const std::string& text, char separator);

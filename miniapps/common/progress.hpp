@@ -2,8 +2,9 @@
 // most; where the output goes to a file it is a line every few seconds; quiet, it is nothing.
 //
 //   Progress progress(progress_style(quiet), "steps", steps);
-//   for (...) if (progress.due(step)) progress.show(step, "t = 0.1, energy 3e2");   // text is made only when
-//   shown progress.finish();
+//   for (...)
+//     if (progress.due(step)) progress.show(step, "t = 0.1, energy 3e2");  // the text is made when it is due
+//   progress.finish();
 //
 // The line ends with steps a second and the time left. Used by one thread.
 #pragma once

@@ -4,21 +4,60 @@
 #include <fstream>
 #include <new>
 
+#include <strata/core/error.hpp>
 #include <strata/miniapps/common/run_devices.hpp>
 
 namespace strata::inline STRATA_ABI::miniapp {
 
+namespace {
+
+template <class... Types>
+bool is_one_of(const std::exception& error) {
+  return ((dynamic_cast<const Types*>(&error) != nullptr) || ...);
+}
+
+bool is_usage_error(const std::exception& error, bool is_starting) {
+  if (is_one_of<UsageError, NoSuchDevice, SettingError>(error)) return true;
+  return is_starting && is_one_of<Error>(error) && !is_one_of<OutOfMemory, KernelError, CopyError>(error);
+}
+
+}  // namespace
+
 void run_guarded(RunReport& report, const std::function<void()>& work) {
   try {
     work();
-  } catch (const UsageError& error) {
-    report.error = error.what();
-    report.is_usage_error = true;
   } catch (const std::bad_alloc&) {
     report.error = "out of host memory: take a smaller mesh, or a machine with more";
   } catch (const std::exception& error) {
     report.error = error.what();
+    report.is_usage_error = is_usage_error(error, report.is_starting);
   }
+}
+
+int exit_status_of(const std::string& program, const std::function<int()>& run) {
+  const auto tell = [&](const char* what) { std::fprintf(stderr, "%s: %s\n", program.c_str(), what); };
+  int status = 1;
+  try {
+    status = run();
+  } catch (const std::exception& error) {
+    tell(error.what());
+    return is_usage_error(error, false) ? 2 : 1;
+  }
+  if (const bool told = std::fflush(stdout) == 0 && std::ferror(stdout) == 0; told || status != 0)
+    return status;
+  tell("not everything could be written to standard output: is its disk full?");
+  return 1;
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  namespace fs = std::filesystem;
+  const auto place = [](const std::string& path) {
+    std::error_code error;  // what cannot be followed is compared as it was given
+    const fs::path given = fs::absolute(path, error);
+    const fs::path found = fs::weakly_canonical(given, error);
+    return error ? given.lexically_normal() : found;
+  };
+  return place(a) == place(b);
 }
 
 void require_writable(const std::string& option, const std::string& path) {
@@ -56,8 +95,9 @@ void require_devices(const CommonSettings& settings, const std::vector<std::stri
 void require_files(const CommonSettings& settings) {
   require_writable("--output", settings.output);
   require_writable("--json", settings.json);
-  if (!settings.output.empty() && settings.output == settings.json)
-    throw UsageError("--output and --json are the same file, " + settings.json + ": name two");
+  if (!settings.output.empty() && !settings.json.empty() && same_file(settings.output, settings.json))
+    throw UsageError("--output " + settings.output + " and --json " + settings.json +
+                     " are the same file: name two");
 }
 
 RunReport new_run(const CommonSettings& settings, const std::string& device) {

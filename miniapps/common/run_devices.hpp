@@ -17,12 +17,14 @@ using RunOnDevice = std::function<void(const std::string& device, RunReport& rep
 using RunSize =
     std::function<std::string(const std::string& device, const std::string& box, RunReport& report)>;
 
-/// Calls work(); what it throws becomes the report's `error`.
+/// Calls work(); what it throws becomes the report's `error`. One of how the program was called are
+/// UsageError, NoSuchDevice and SettingError, and while the report `is_starting` every Error but those of a
+/// machine that could not do what was asked (OutOfMemory, KernelError, CopyError).
 void run_guarded(RunReport& report, const std::function<void()>& work);
 
-/// Runs on all devices, prints the report and writes its JSON. Returns the exit status of the program: 0, 1
-/// when a check or a run failed, 2 when all that failed is how the program was called. UsageError, before
-/// anything is run, when the files of --output and --json could not be written.
+/// Runs on all devices, prints the report and writes its JSON. Returns the exit status of the program, as
+/// Report::finish. UsageError, before anything is run, when the files of --output and --json could not be
+/// written.
 int run_devices(const CommonSettings& settings, const std::vector<std::string>& devices,
                 const RunOnDevice& run, Report& report);
 
@@ -30,6 +32,14 @@ int run_devices(const CommonSettings& settings, const std::vector<std::string>& 
 /// the sizes of --sweep, ascending. A size that fails ends the rows of its device. Otherwise as run_devices.
 int run_sweep(const CommonSettings& settings, const std::vector<std::string>& devices,
               const std::string& header, const RunSize& run, Report& report);
+
+/// What main() returns: what run() does, or, when it throws, 2 for an error in how the program was called
+/// (UsageError, NoSuchDevice, SettingError) and 1 for others, which standard error is told. 1 also when
+/// standard output did not take all that was printed.
+int exit_status_of(const std::string& program, const std::function<int()>& run);
+
+/// Whether two paths lead to one file, which may not be there yet.
+bool same_file(const std::string& a, const std::string& b);
 
 /// UsageError unless a file of this name can be written, saying what to do; `option` is where it was given.
 /// Leaves nothing behind. An empty path is none.

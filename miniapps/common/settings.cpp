@@ -19,6 +19,9 @@ void declare(Options& options, CommonSettings& s) {
               "boxes of A to B elements, doubling, as lines of comma-separated values");
   options.add_flag("--verify", s.verify, "runs the tests of the method instead of a problem");
   options.add_flag("-q,--quiet", s.quiet, "no progress, only the report");
+  options.exclude("sweep", {"mesh"}, "a sweep makes the boxes that it runs");
+  options.exclude("sweep", {"output"}, "a sweep prints a line for each size, and writes no results");
+  options.exclude("sweep", {"verify"}, "a sweep measures, and runs no tests");
 }
 
 int refinements_of(const CommonSettings& settings) {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <strata/miniapps/explicit_dynamics/checkpoint.hpp>
+#include <strata/miniapps/fem/files/partial_file.hpp>
 
 namespace strata::inline STRATA_ABI::dynamics {
 
@@ -48,10 +49,7 @@ std::uint64_t checksum_of(const std::string& description, const std::vector<char
 // A file that is removed unless it is kept.
 class NewFile {
  public:
-  explicit NewFile(const std::string& path)
-      : path_(path),
-        temporary_(path + ".part" + std::to_string(getpid())),
-        file_(open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
+  explicit NewFile(const std::string& path) : path_(path), file_(fem::create_partial(path, temporary_)) {
     if (file_ < 0)
       fail(path_,
            std::string("cannot be written: ") + std::strerror(errno) +
@@ -169,6 +167,7 @@ void write_checkpoint(const std::string& path, const std::string& description, D
   header.description_size = description.size();
   header.state_size = state.size();
   header.checksum = checksum_of(description, state);
+  fem::remove_abandoned_partials(path);
   NewFile file(path);
   file.write(&header, sizeof header);
   file.write(description.data(), description.size());

@@ -13,9 +13,9 @@
 // What it does is in run.cpp; what is compiled for every device, in simulation.hpp. This file chooses the
 // device, and is compiled by nvcc where there is Cuda.
 #include <cstdio>
-#include <exception>
 
 #include <strata/core/runtime.hpp>
+#include <strata/devices/queue.hpp>
 #include <strata/miniapps/common/devices.hpp>
 #include <strata/miniapps/common/run_devices.hpp>
 #include <strata/miniapps/explicit_dynamics/make_simulation.hpp>
@@ -33,6 +33,7 @@ void on_device(const std::string& name, const Work& work) {
                                            const Parameters& parameters) {
       return make_simulation(device, mesh, refinements, type, parameters);
     });
+    default_queue(device).wait();  // an error that nobody waited for ends the run, too
   };
   if (name.empty()) visit_device(visit);
   else visit_device(name, visit);
@@ -45,12 +46,12 @@ int run(int argc, char** argv) {
   if (!options.parse(argc, argv)) return 0;
   choose_sample(settings);
   require_usable(settings);
+  const auto devices = miniapp::chosen_devices(settings.common.device);
   const std::string parameters = options.to_json();
   const bool is_sweep = !settings.common.sweep.empty();
   if (!settings.common.quiet && !is_sweep) std::printf("%s\n", parameters.c_str());
 
   miniapp::Report all(options.program(), parameters);
-  const auto devices = miniapp::chosen_devices(settings.common.device);
   if (is_sweep) {
     const auto row = [&](const std::string& name, const std::string& box, miniapp::RunReport& report) {
       std::string text;
@@ -76,14 +77,8 @@ int run(int argc, char** argv) {
 }  // namespace strata::inline STRATA_ABI::dynamics
 
 int main(int argc, char** argv) {
-  try {
+  return strata::miniapp::exit_status_of("strata-dynamics", [&] {
     const strata::Runtime runtime(argc, argv);  // takes the --strata-... options
     return strata::dynamics::run(argc, argv);
-  } catch (const strata::miniapp::UsageError& error) {
-    std::fprintf(stderr, "strata-dynamics: %s\n", error.what());
-    return 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "strata-dynamics: %s\n", error.what());
-    return 1;
-  }
+  });
 }

@@ -3,7 +3,6 @@
 #include <exception>
 #include <filesystem>
 #include <optional>
-#include <system_error>
 #include <vector>
 
 #include <strata/miniapps/common/progress.hpp>
@@ -224,15 +223,10 @@ void require_different_files(const DynamicsSettings& settings) {
   };
   std::vector<File> files{{"--output", settings.common.output}, {"--json", settings.common.json}};
   if (settings.checkpoint > 0) files.push_back({"--checkpoint-file", settings.checkpoint_file});
-  const auto place = [](const std::string& path) {
-    std::error_code error;  // what cannot be followed is compared as it was given
-    const std::filesystem::path given = std::filesystem::absolute(path, error);
-    const std::filesystem::path found = std::filesystem::weakly_canonical(given, error);
-    return error ? given.lexically_normal() : found;
-  };
   for (std::size_t b = 1; b < files.size(); ++b)
     for (std::size_t a = 0; a < b; ++a)
-      if (!files[a].path.empty() && !files[b].path.empty() && place(files[a].path) == place(files[b].path))
+      if (!files[a].path.empty() && !files[b].path.empty() &&
+          miniapp::same_file(files[a].path, files[b].path))
         throw miniapp::UsageError(std::string(files[a].option) + " " + files[a].path + " and " +
                                   files[b].option + " " + files[b].path + " are the same file: name two");
 }
@@ -258,6 +252,7 @@ void require_usable(const DynamicsSettings& settings) {
 
 void run_problem(const MakeSimulation& make, const DynamicsSettings& settings, const std::string& suffix,
                  RunReport& report) {
+  report.is_starting = true;
   if (!settings.restart.empty()) require_checkpoint(restart_file(settings, suffix));
   const Parameters parameters = parameters_of(settings);
   const double begin = now_seconds();
@@ -268,6 +263,7 @@ void run_problem(const MakeSimulation& make, const DynamicsSettings& settings, c
 
   set_begin(*s, settings);
   Run run(*s, settings, suffix, report);
+  report.is_starting = false;
   const double stable = s->stable_dt();
   if (parameters.dt > stable)
     report.notes.push_back("The time step " + number_text(parameters.dt) +
@@ -321,15 +317,13 @@ void run_verification(const MakeSimulation& make, const DynamicsSettings& settin
 
 std::string run_size(const MakeSimulation& make, const DynamicsSettings& settings, const std::string& box,
                      RunReport& report) {
+  report.is_starting = true;
   DynamicsSettings of_size = settings;
   of_size.common.mesh = box;
   of_size.common.refine = 0;
-  if (of_size.velocity.empty() && of_size.fix.empty()) {
-    of_size.velocity = {"all=0.001,0,0"};
-    of_size.fix = {"x>=max"};
-  }
   const auto s = make(of_size.common.mesh, 0, of_size.common.type, parameters_of(of_size));
   set_begin(*s, of_size);
+  report.is_starting = false;
   describe_run(report, *s, of_size);
   s->advance(16);  // warm: pages, caches, the graph
   s->wait();

@@ -34,11 +34,14 @@ void declare(miniapp::Options& options, DynamicsSettings& s) {
   options.add("--checkpoint-file", &s.checkpoint_file, "FILE", "the checkpoint, replaced each time");
   options.add("--restart", &s.restart, "FILE",
               "goes on from a checkpoint, and with the results at --output, up to --steps steps in all");
+  options.exclude("sweep", {"refine"}, "a sweep makes the boxes that it runs");
+  options.exclude("sweep", {"output-every", "checkpoint", "checkpoint-file", "restart"},
+                  "a sweep begins with each size anew, and writes neither results nor checkpoints");
 }
 
 void choose_sample(DynamicsSettings& s) {
   if (!s.common.mesh.empty()) return;
-  s.common.mesh = "box:64x8x8";
+  if (s.common.sweep.empty()) s.common.mesh = "box:64x8x8";  // a sweep makes its own
   if (!s.velocity.empty() || !s.fix.empty()) return;
   s.velocity = {"all=0.01,0,0"};
   s.fix = {"x>=max"};

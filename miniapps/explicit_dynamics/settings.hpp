@@ -32,8 +32,8 @@ struct DynamicsSettings {
 /// Declares them.
 void declare(miniapp::Options& options, DynamicsSettings& settings);
 
-/// Without a mesh, velocities and held nodes: a bar that hits a wall. To be called after parsing, before the
-/// echo.
+/// Without a mesh, velocities and held nodes: a bar that hits a wall; in a sweep, one of each size. To be
+/// called after parsing, before the echo.
 void choose_sample(DynamicsSettings& settings);
 
 /// UsageError.

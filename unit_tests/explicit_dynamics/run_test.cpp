@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <strata/miniapps/common/run_devices.hpp>
 #include <strata/miniapps/explicit_dynamics/checkpoint.hpp>
 #include <strata/miniapps/explicit_dynamics/run.hpp>
 #include <strata/miniapps/fem/mesh_error.hpp>
@@ -28,7 +29,7 @@ class CountingDynamics : public Dynamics {
   explicit CountingDynamics(index_t fails_at = -1, double size = 1) : fails_at_(fails_at), size_(size) {}
 
   std::string device() const override { return "Counting"; }
-  std::string type() const override { return "double"; }
+  std::string type() const override { return type_; }
   index_t node_count() const override { return 8; }
   index_t element_count() const override { return 1; }
   const Parameters& parameters() const override { return parameters_; }
@@ -92,6 +93,7 @@ class CountingDynamics : public Dynamics {
   void restore(const std::vector<char>& bytes) override { std::memcpy(&clock_, bytes.data(), sizeof clock_); }
 
   Energies end_{1, 0, 0, 0, {}, {}};
+  std::string type_ = "double";
   std::vector<Look> looks_;
   std::size_t most_looks_ = 0;
   index_t asked_ = 0;  // steps that were enqueued
@@ -223,6 +225,135 @@ TEST_F(DynamicsRun, CheckpointOfAnotherMeshIsRefusedAndTheSameMeshMayHaveMoved) 
   EXPECT_EQ(run(20).results.at(0).value, 20);
   const std::string text = message<CheckpointError>([&] { run(40, -1, 1.0000001); });
   EXPECT_NE(text.find("mesh with the checksum"), std::string::npos) << text;
+}
+
+TEST_F(DynamicsRun, CheckpointOfAnotherTypeIsRefusedAndTheResultsStay) {
+  for (const char* name : {"bar.pvd", "bar.e"}) {
+    clear();
+    settings_.restart.clear();
+    settings_.common.output = path(name);
+    settings_.output_every = settings_.checkpoint = 10;
+    run(20);
+    const auto whole = files();
+    settings_.restart = path("checkpoint");
+    settings_.steps = 40;
+
+    const std::string text = message<CheckpointError>([&] {
+      RunReport report;
+      run_problem(
+          [](const std::string&, int, const std::string&, const Parameters&) {
+            auto s = std::make_unique<CountingDynamics>();
+            s->type_ = "float";
+            return s;
+          },
+          settings_, "", report);
+    });
+
+    EXPECT_NE(text.find("it is of \"type double\", this run has \"type float\""), std::string::npos) << text;
+    EXPECT_TRUE(files() == whole) << name;
+  }
+}
+
+TEST_F(DynamicsRun, WhatTheUserGaveIsToldFromWhatFailedLater) {
+  const auto is_usage_error = [&](const MakeSimulation& make) {
+    RunReport report;
+    miniapp::run_guarded(report, [&] { run_problem(make, settings_, "", report); });
+    EXPECT_FALSE(report.error.empty());
+    return report.is_usage_error;
+  };
+  const auto counting = [](index_t fails_at) {
+    return [fails_at](const std::string&, int, const std::string&, const Parameters&) {
+      return std::make_unique<CountingDynamics>(fails_at);
+    };
+  };
+  class WithoutSets final : public CountingDynamics {
+   public:
+    void fix(const std::string&, std::uint8_t) override { throw fem::MeshError("no such set"); }
+  };
+  settings_.steps = 20;
+
+  EXPECT_FALSE(is_usage_error(counting(5)));  // is inside out
+  EXPECT_TRUE(is_usage_error([](const std::string&, int, const std::string&, const Parameters&)
+                                 -> std::unique_ptr<Dynamics> { throw fem::MeshFileError("no such file"); }));
+  EXPECT_FALSE(
+      is_usage_error([](const std::string&, int, const std::string&,
+                        const Parameters&) -> std::unique_ptr<Dynamics> { throw OutOfMemory("too large"); }));
+  settings_.fix = {"side"};
+  EXPECT_TRUE(is_usage_error([](const std::string&, int, const std::string&, const Parameters&) {
+    return std::make_unique<WithoutSets>();
+  }));
+  settings_.fix.clear();
+  settings_.restart = path("none");
+  EXPECT_TRUE(is_usage_error(counting(-1)));
+}
+
+TEST_F(DynamicsRun, ResultsThatCannotBeWrittenToTheEndFailTheRun) {
+  // States of a series go to a folder that is taken away after the first.
+  class Vandal final : public CountingDynamics {
+   public:
+    explicit Vandal(std::filesystem::path folder) : folder_(std::move(folder)) {}
+    void advance(index_t steps) override {
+      CountingDynamics::advance(steps);
+      if (clock().step >= 20) std::filesystem::remove_all(folder_);
+    }
+
+   private:
+    std::filesystem::path folder_;
+  };
+  std::filesystem::create_directory(folder_ / "results");
+  settings_.common.output = path("results/bar.pvd");
+  settings_.steps = 20;
+  RunReport report;
+
+  miniapp::run_guarded(report, [&] {
+    run_problem([&](const std::string&, int, const std::string&,
+                    const Parameters&) { return std::make_unique<Vandal>(folder_ / "results"); },
+                settings_, "", report);
+  });
+
+  EXPECT_NE(report.error.find("cannot write"), std::string::npos) << report.error;
+  EXPECT_FALSE(report.is_usage_error);
+  EXPECT_FALSE(report.passed());
+}
+
+TEST_F(DynamicsRun, PartialCheckpointsOfKilledRunsAreRemoved) {
+  const std::string left = path("checkpoint.12345678.partial"), other = path("checkpoints.1.partial");
+  for (const std::string& name : {left, other}) std::ofstream(name) << "cut short";
+  settings_.checkpoint = 10;
+
+  run(10);
+
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_TRUE(std::filesystem::exists(other));
+}
+
+TEST_F(DynamicsRun, ASweepTakesNoOptionsOfARunAndHasNoMesh) {
+  const auto error_of = [](std::vector<const char*> arguments) {
+    DynamicsSettings settings;
+    miniapp::Options options("program", "Does things.");
+    declare(options, settings);
+    arguments.insert(arguments.begin(), {"program", "--sweep", "1:2"});
+    try {
+      options.parse(static_cast<int>(arguments.size()), arguments.data());
+    } catch (const miniapp::UsageError& error) {
+      return std::string(error.what());
+    }
+    choose_sample(settings);
+    return settings.common.mesh + "," + settings.velocity.at(0);
+  };
+
+  EXPECT_EQ(error_of({}), ",all=0.01,0,0");
+  EXPECT_EQ(error_of({"--steps", "10", "-v", "all=1,0,0"}), ",all=1,0,0");
+  for (const auto& [option, value] : {std::pair{"--restart", "a"},
+                                      {"--checkpoint", "5"},
+                                      {"--checkpoint-file", "a"},
+                                      {"--output-every", "5"},
+                                      {"--refine", "1"},
+                                      {"--output", "a.vtu"}})
+    EXPECT_EQ(
+        error_of({option, value}).find(std::string(option) + " " + value + " has no effect beside --sweep"),
+        0u)
+        << option;
 }
 
 TEST_F(DynamicsRun, RestartAfterTheLastStepIsRefused) {

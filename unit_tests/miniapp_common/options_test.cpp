@@ -175,6 +175,55 @@ TEST(Options, HelpShowsEveryOptionWithItsDefault) {
     EXPECT_NE(text.find(part), std::string::npos) << part;
 }
 
+TEST(Options, HelpSaysWhatTheExitStatusMeans) {
+  Values v;
+  ::testing::internal::CaptureStdout();
+
+  parse(v, {"-h"});
+
+  EXPECT_NE(::testing::internal::GetCapturedStdout().find("Exit status: 0 when all went well; 1 when"),
+            std::string::npos);
+}
+
+TEST(Options, WhatHasNoEffectBesideAnotherOptionIsRefused) {
+  const auto error_of_sweep = [](std::vector<const char*> arguments) {
+    CommonSettings settings;
+    settings.mesh = "box:8x9x18";
+    Options options("program", "Does things.");
+    declare(options, settings);
+    arguments.insert(arguments.begin(), "program");
+    try {
+      options.parse(static_cast<int>(arguments.size()), arguments.data());
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const ConfigFile echo(R"({"mesh": "box:8x9x18", "sweep": "1:2"})");
+
+  EXPECT_EQ(error_of_sweep({"--sweep", "1:2"}), "");
+  EXPECT_EQ(error_of_sweep({"--mesh", "part.msh", "--output", "x.vtu", "--verify"}), "");
+  EXPECT_EQ(
+      error_of_sweep({"--sweep", "1:2", "-m", "part.msh"}),
+      "--mesh part.msh has no effect beside --sweep: a sweep makes the boxes that it runs; leave one of "
+      "the two out");
+  EXPECT_NE(error_of_sweep({"--sweep", "1:2", "-m", "box:8x9x18"}), "");
+  EXPECT_NE(error_of_sweep({"-o", "x.vtu", "--sweep", "1:2"}).find("--output x.vtu has no effect"),
+            std::string::npos);
+  EXPECT_NE(error_of_sweep({"--sweep", "1:2", "--verify"}).find("--verify has no effect"), std::string::npos);
+  EXPECT_EQ(error_of_sweep({"--config", echo.path()}), "");
+}
+
+TEST(Options, AFileAndTheCommandLineAreRefusedTogether) {
+  CommonSettings settings;
+  Options options("program", "Does things.");
+  declare(options, settings);
+  const ConfigFile file(R"({"output": "x.vtu"})");
+  const std::vector<const char*> arguments{"program", "--sweep", "1:2", "--config", file.path()};
+
+  EXPECT_THROW(options.parse(static_cast<int>(arguments.size()), arguments.data()), UsageError);
+}
+
 TEST(Sweep, DoublesUpToTheEnd) {
   EXPECT_EQ(sweep_sizes("1000:8000"), (std::vector<index_t>{1000, 2000, 4000, 8000}));
   EXPECT_EQ(sweep_sizes("10:39"), (std::vector<index_t>{10, 20}));

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <strata/core/error.hpp>
+#include <strata/miniapps/common/devices.hpp>
 #include <strata/miniapps/common/run_devices.hpp>
 
 namespace {
@@ -82,7 +83,84 @@ TEST_F(RunDevices, FilesThatCannotBeWrittenAreRefusedBeforeAnythingRuns) {
   refused("", "/dev/null");
   refused("", ::testing::TempDir());
   refused("same.csv", "same.csv");
+  refused("./same.csv", "same.csv");
+  refused("same.csv", std::filesystem::absolute("same.csv").string());
+  refused(::testing::TempDir() + "none/../same.csv", ::testing::TempDir() + "same.csv");
   EXPECT_FALSE(has_run);
+}
+
+TEST_F(RunDevices, WhatTheUserGaveIsToldFromWhatFailedLater) {
+  const auto status_with = [&](bool is_starting, auto error) {
+    return status_of({"a"}, [&](const std::string&, RunReport& report) {
+      report.is_starting = is_starting;
+      throw error;
+    });
+  };
+
+  EXPECT_EQ(status_with(true, Error("the mesh has no set \"x\"")), 2);
+  EXPECT_EQ(status_with(false, Error("an element is inside out")), 1);
+  EXPECT_EQ(status_with(false, NoSuchDevice("no")), 2);
+  EXPECT_EQ(status_with(true, OutOfMemory("a large mesh")), 1);
+  EXPECT_EQ(status_with(true, KernelError("launch")), 1);
+  EXPECT_EQ(status_with(true, CopyError("link")), 1);
+  EXPECT_EQ(status_with(true, std::bad_alloc()), 1);
+  EXPECT_EQ(status_with(true, std::runtime_error("of something else")), 1);
+}
+
+TEST_F(RunDevices, AFailureWeighsMoreThanARunThatCouldNotStart) {
+  const auto run = [](const std::string& device, RunReport& report) {
+    report.is_starting = device == "a";
+    if (device != "c") throw Error(device);
+  };
+
+  EXPECT_EQ(status_of({"a", "c"}, run), 2);
+  EXPECT_EQ(status_of({"a", "b"}, run), 1);
+  EXPECT_EQ(status_of({"b", "a"}, run), 1);
+}
+
+TEST(ExitStatus, IsTheOneOfTheRunOrOfWhatItThrows) {
+  const auto throws = [](auto error) { return exit_status_of("program", [&]() -> int { throw error; }); };
+  ::testing::internal::CaptureStderr();
+
+  EXPECT_EQ(exit_status_of("program", [] { return 0; }), 0);
+  EXPECT_EQ(exit_status_of("program", [] { return 2; }), 2);
+  EXPECT_EQ(throws(UsageError("no option")), 2);
+  EXPECT_EQ(throws(SettingError("no setting")), 2);
+  EXPECT_EQ(throws(Error("no file")), 1);
+  EXPECT_EQ(throws(std::bad_alloc()), 1);
+
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("program: no file\n"), std::string::npos);
+}
+
+TEST(ExitStatus, IsOneWhereStandardOutputDidNotTakeEverything) {
+  if (!std::filesystem::exists("/dev/full")) GTEST_SKIP() << "there is no /dev/full here";
+  const auto prints = [] {
+    if (std::freopen("/dev/full", "w", stdout) == nullptr) std::exit(3);
+    std::exit(exit_status_of("program", [] {
+      std::printf("a row\n");
+      return 0;
+    }));
+  };
+
+  EXPECT_EXIT(prints(), ::testing::ExitedWithCode(1), "program: not everything could be written");
+}
+
+TEST(ChosenDevices, AreThoseListedEachOnce) {
+  const auto refused = [](const std::string& text) {
+    try {
+      chosen_devices(text);
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+
+  EXPECT_EQ(chosen_devices("serial,threads,none"), (std::vector<std::string>{"serial", "threads", "none"}));
+  EXPECT_EQ(refused("serial,serial"),
+            "--device serial,serial: serial and serial are the same device: name each once");
+  EXPECT_NE(refused("threads,serial,Serial").find("serial and Serial are"), std::string::npos);
+  EXPECT_NE(refused("serial:0,serial").find("serial:0 and serial are"), std::string::npos);
+  EXPECT_NE(refused("none,none").find("none and none are"), std::string::npos);
 }
 
 TEST_F(RunDevices, ASweepGoesThroughTheSizesOfEachDevice) {

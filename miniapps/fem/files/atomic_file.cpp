@@ -1,30 +1,25 @@
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <utility>
 
 #include <unistd.h>
 
 #include <strata/miniapps/fem/files/atomic_file.hpp>
+#include <strata/miniapps/fem/files/partial_file.hpp>
 #include <strata/miniapps/fem/mesh_error.hpp>
 
 namespace strata::inline STRATA_ABI::fem::detail {
 
-namespace {
-
-// Where a link leads: the file is put beside that, not in the place of the link.
-std::string behind_links(const std::string& path) {
-  std::error_code none;
-  const std::filesystem::path real = std::filesystem::weakly_canonical(path, none);
-  return std::filesystem::is_symlink(path, none) && !real.empty() ? real.string() : path;
-}
-
-}  // namespace
-
-AtomicFile::AtomicFile(std::string path)
-    : path_(behind_links(path)), temporary_(path_ + "." + std::to_string(getpid()) + ".partial") {
-  file_ = std::fopen(temporary_.c_str(), "wb");
-  if (file_ == nullptr) fail("creating it");
+AtomicFile::AtomicFile(std::string path) : path_(behind_links(path)) {
+  const int descriptor = create_partial(path_, temporary_);
+  if (descriptor < 0) fail("creating it");
+  file_ = fdopen(descriptor, "wb");
+  if (file_ != nullptr) return;
+  const int error = errno;
+  close(descriptor);
+  std::remove(temporary_.c_str());
+  errno = error;
+  fail("creating it");
 }
 
 AtomicFile::AtomicFile(std::string path, std::size_t bytes)

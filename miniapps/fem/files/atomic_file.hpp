@@ -1,6 +1,6 @@
 // AtomicFile: a file that is there as a whole or not at all. It is written under another name in the same
-// folder, and takes its own when it is complete; until then a file that was there before stays. A file that
-// grows is complete at each keep(): what comes after the last one is cut off again.
+// folder (partial_file.hpp), and takes its own when it is complete; until then a file that was there before
+// stays. A file that grows is complete at each keep(): what comes after the last one is cut off again.
 //
 // Not thread safe. MeshFileError for whatever the file system refuses; nothing is left behind then.
 #pragma once

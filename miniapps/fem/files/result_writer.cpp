@@ -8,6 +8,7 @@
 
 #include <strata/miniapps/fem/files/atomic_file.hpp>
 #include <strata/miniapps/fem/files/mesh_text.hpp>
+#include <strata/miniapps/fem/files/partial_file.hpp>
 #include <strata/miniapps/fem/files/result_formats.hpp>
 #include <strata/miniapps/fem/mesh_error.hpp>
 
@@ -48,10 +49,10 @@ struct State {
 // The thread owns the format; queue_, error_ and ending_ are shared, under the lock.
 struct ResultWriter::Implementation {
   Implementation(std::string path, HostMesh given, std::optional<double> from)
-      : path_(std::move(path)),
-        mesh_(std::move(given)),
-        format_(make_format(path_, mesh_, from)),
-        thread_([this] { run(); }) {}
+      : path_(std::move(path)), mesh_(std::move(given)), format_(make_format(path_, mesh_, from)) {
+    remove_abandoned_partials(path_);
+    thread_ = std::thread([this] { run(); });
+  }
 
   ~Implementation() { stop(); }
 
@@ -191,6 +192,7 @@ std::vector<std::string> write_result(const std::string& path, const HostMesh& m
 }
 
 void write_mesh(const std::string& path, const HostMesh& mesh) {
+  remove_abandoned_partials(path);
   const std::string extension = extension_of(path);
   if (extension == ".vtk") {
     detail::write_legacy_vtk(path, mesh);
