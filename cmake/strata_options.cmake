@@ -3,6 +3,7 @@ option(STRATA_BUILD_TESTS "Build the tests (needs GoogleTest)" ${PROJECT_IS_TOP_
 option(STRATA_BUILD_PERF_TESTS "Build the performance tests (needs nlohmann_json)" ${PROJECT_IS_TOP_LEVEL})
 option(STRATA_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})
 option(STRATA_BUILD_MINIAPPS "Build the mini-apps (needs nlohmann_json)" ${PROJECT_IS_TOP_LEVEL})
+option(STRATA_ENABLE_HYPRE "Use hypre's BoomerAMG in strata-thermal, where it is found" ON)
 option(STRATA_BUILD_TOOLS "Build the program strata-info" ${PROJECT_IS_TOP_LEVEL})
 option(STRATA_INSTALL "Make the install and export rules" ${PROJECT_IS_TOP_LEVEL})
 option(STRATA_CHECKS "Add the checks of tools/check to CTest, under the label check" OFF)

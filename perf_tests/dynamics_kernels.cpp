@@ -7,6 +7,7 @@
 
 #include "common/contest.hpp"
 #include "common/dynamics_problem.hpp"
+#include "kokkos/miniapp_cases.hpp"
 
 namespace {
 
@@ -76,6 +77,7 @@ void one_size(const Options& options, Report& report, const char* type, index_t 
                      .calls = times,
                      .run = run,
                      .baseline = dynamics_by_hand(contest.place(), work, problem.by_hand(), times),
+                     .others = {kokkos_dynamics(kokkos_place<D>(), work, problem.by_hand(), times)},
                      .correct = [&] { return problem.correct(); },
                      .clear = [&] { problem.clear(); }});
     problem.clear();

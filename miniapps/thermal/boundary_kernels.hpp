@@ -131,7 +131,7 @@ struct SetGiven {
 /// What a Newton step came to.
 template <class T>
 struct StepSize {
-  T change;        // the greatest |dT|
+  T change;        // the greatest |dT|, as it would be without limits
   T temperature;   // the greatest |T|
   T conductivity;  // the least 1 + beta T
 };
@@ -163,6 +163,31 @@ struct TakeStep {
     if (!(other.change <= size.change)) size.change = other.change;  // lets NaN through
     if (other.temperature > size.temperature) size.temperature = other.temperature;
     if (!(other.conductivity >= size.conductivity)) size.conductivity = other.conductivity;
+  }
+};
+
+/// T += y, of a step at a frozen conductivity, but no node's conductivity falls below a tenth of what it was.
+template <class Field>
+struct TakeFrozenStep {
+  using device_type = typename Field::device_type;
+  using T = typename Field::value_type;
+  using value_type = StepSize<T>;
+  Field temperature, y;
+  T beta;
+
+  STRATA_FUNCTION void operator()(index_t i, value_type& size) const {
+    const T change = y(i), old = temperature(i), relative = T(1) + beta * old;
+    const bool falls = beta * change < T(-0.9) * relative;
+    const T next = falls ? old - T(0.9) * relative / beta : old + change;
+    temperature(i) = next;
+    // Held back by the limit again and again, it ends at rounding.
+    const T next_relative = T(1) + beta * next, least = sizeof(T) == 4 ? T(1e-5) : T(1e-13);
+    TakeStep<Field>::join(size, {change < 0 ? -change : change, next < 0 ? -next : next,
+                                 next_relative > least ? next_relative : T(0)});
+  }
+  STRATA_FUNCTION static void init(value_type& size) { TakeStep<Field>::init(size); }
+  STRATA_FUNCTION static void join(value_type& size, const value_type& other) {
+    TakeStep<Field>::join(size, other);
   }
 };
 

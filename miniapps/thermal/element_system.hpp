@@ -15,6 +15,12 @@
 // For beta = 0 this is Newton's method to the letter; else the derivative is that of the equation, not of its
 // discretisation, and steps converge at a small rate where Newton's would square. Linear problems start from
 // T = 0: A and b are then the matrix and the right-hand side.
+//
+// Where the conductivity changes by a large factor inside of an element and the time step is short, the two
+// derivatives differ too much for that. Picard's matrix, symmetric for dT itself, is right where storage
+// rules and slower where conduction does: the derivative at a conductivity that is frozen,
+//
+//   A_ij = sum over q of k0 (1 + beta T) grad N_i . grad N_j det J + (c/dt + 2 sink T) N_i N_j det J
 #pragma once
 
 #include <strata/miniapps/thermal/element.hpp>
@@ -31,6 +37,8 @@ struct Coefficients {
   T beta = 0;  ///< relative growth of the conductivity with temperature
   T sink = 0;  ///< heat lost in a unit of volume and time, over T^2
   T rate = 0;  ///< 1/dt; 0: steady
+  /// Whether the matrix is Picard's.
+  bool is_frozen = false;
 };
 
 /// Which terms a kernel computes; the vector always.
@@ -139,13 +147,21 @@ STRATA_FUNCTION constexpr void compute_system(const ElementInput<T>& in, const C
       density += storage * (old[q] - state[q]) - c.sink * state[q] * state[q];
       growth[q] = k * relative;
       if constexpr (System::has_matrix)
-        weight[q] = metric.volume[q] * (storage + T(2) * c.sink * state[q]) / (relative * k);
+        weight[q] =
+            metric.volume[q] * (storage + T(2) * c.sink * state[q]) / (c.is_frozen ? k : relative * k);
     }
     out.load[q] = metric.volume[q] * density;
   });
   density_to_corners(out.load);
   if constexpr (System::has_state) subtract_flux(metric, growth, state_coefficients, out.load);
   if constexpr (System::has_matrix) {
+    if constexpr (System::has_state) {
+      if (c.is_frozen)
+        unrolled<8>([&](auto q) {
+          const T relative = T(1) + c.beta * state[q];
+          unrolled<6>([&](auto s) { metric.flow[s][q] *= relative; });
+        });
+    }
     monomial_matrix<System::has_state>(metric.flow, weight, out.matrix);
     out.scale = k;
   }

@@ -18,12 +18,17 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <optional>
+#include <type_traits>
 
 #include <strata/algorithms/linear/conjugate_gradients.hpp>
 #include <strata/miniapps/fem/mesh.hpp>
+#include <strata/miniapps/thermal/boomeramg.hpp>
 #include <strata/miniapps/thermal/boundary_kernels.hpp>
 #include <strata/miniapps/thermal/mesh_parts.hpp>
 #include <strata/miniapps/thermal/parameters.hpp>
+#include <strata/miniapps/thermal/preconditioned_cg.hpp>
 #include <strata/views/mirror.hpp>
 
 namespace strata::inline STRATA_ABI::thermal {
@@ -39,6 +44,7 @@ struct HeatFields {
 
   Field temperature;                             // the state, and the solution
   Field old;                                     // at the begin of the time step
+  Field before;                                  // the last Newton step, where steps may be taken back
   Field given;                                   // temperatures, where
   node_array<std::int32_t, rank<1>> conditions;  // names a condition
   Field lift;                                    // what given temperatures contribute to free rows
@@ -138,6 +144,9 @@ class HeatEquation {
 
  private:
   static constexpr double none = -1;
+  static constexpr bool is_in_host_memory = Device::memory_space::host_accessible;
+  struct NoCg {};
+  using MultigridCg = std::conditional_t<is_in_host_memory, PreconditionedCg<Matrix>, NoCg>;
 
   int given() {
     queue_.wait();
@@ -160,6 +169,7 @@ class HeatEquation {
   void solve_newton(double rate);
   double assemble_newton(double rate);
   StepSize<T> take_step();
+  StepSize<T> take_frozen_step();
   template <class Work>
   void timed(double& seconds, const Work& work) const {
     using Clock = std::chrono::steady_clock;
@@ -169,10 +179,11 @@ class HeatEquation {
     seconds += std::chrono::duration<double>(Clock::now() - start).count();
   }
   Coefficients<T> coefficients(double rate) const {
-    return {static_cast<T>(problem_.beta), static_cast<T>(problem_.sink), static_cast<T>(rate)};
+    return {static_cast<T>(problem_.beta), static_cast<T>(problem_.sink), static_cast<T>(rate), is_frozen_};
   }
   void eliminate_matrix();
   double solve_system(double relative, double absolute);  // returns |b|
+  linear::CgResult solve_by_boomeramg(const linear::CgOptions& options);
   // What may be left of a step whose right-hand side is next to nothing, beside those of the steps before: a
   // state that comes to rest needs no further solving, and squares of it would underflow.
   double floor(double tolerance) const {
@@ -187,11 +198,14 @@ class HeatEquation {
   MatrixGraph<Arrays> graph_;
   Matrix matrix_;
   linear::ConjugateGradients<Matrix> cg_;
+  std::optional<MultigridCg> multigrid_cg_;
+  std::unique_ptr<BoomerAmg> boomeramg_;  // of the matrix as it is
   int conditions_ = 0;
   double matrix_rate_ = none;  // the 1/dt that the linear matrix was eliminated for
   double norm_ = 0;            // |b| over the free rows
   double load_ = 0;            // the greatest |b| of the steps so far
   double floor_ = 0;           // of the last step
+  bool is_frozen_ = false;     // the conductivity, in the matrix of a Newton step
   SolveStatistics statistics_;
   mutable SolveTimes times_;
 };

@@ -37,6 +37,7 @@ HeatEquation<Arrays, T>::HeatEquation(const Mesh& mesh, const Problem& problem, 
               create<typename Matrix::values_type>("matrix", graph_.graph.entry_count(), on(mesh.device))),
       cg_(matrix_) {
   check(problem, mesh.block_names, sizeof(T) == 4);
+  if (settings.use_boomeramg) require_boomeramg(Device::name, is_in_host_memory);
   const auto place = on(mesh.device);
   const index_t nodes = mesh.node_count(), elements = mesh.element_count();
   using Field = typename Fields::Field;
@@ -47,6 +48,7 @@ HeatEquation<Arrays, T>::HeatEquation(const Mesh& mesh, const Problem& problem, 
     *field = create<Field>(label, nodes, place);
   fields_.conditions = create<decltype(fields_.conditions)>("conditions", nodes, place);
   deep_copy(fields_.conditions, free_node);
+  if (problem.beta != 0) fields_.before = create<Field>("temperature before", nodes, place);
   // The other ways do without the largest of the arrays.
   if (settings.assembly == Assembly::Gather || problem.is_nonlinear()) allocate_contributions();
   fields_.element_vector = create<decltype(fields_.element_vector)>("element vectors", elements, place);
@@ -128,6 +130,7 @@ void HeatEquation<Arrays, T>::allocate_contributions() {
 
 template <class Arrays, class T>
 void HeatEquation<Arrays, T>::eliminate_matrix() {
+  boomeramg_.reset();
   const auto& graph = matrix_.graph();
   parallel_for("eliminate given temperatures", on(queue_), mesh_.node_count(),
                EliminateGiven{graph.row_map(), graph.entries(), matrix_.values(), fields_.conditions,
@@ -144,10 +147,28 @@ double HeatEquation<Arrays, T>::solve_system(double relative, double absolute) {
   options.chebyshev_degree = settings_.chebyshev_degree;
   options.backend = settings_.backend;
   cg_.set_options(options);
-  const linear::CgResult result = cg_.solve(on(queue_), fields_.b, fields_.y);
+  const linear::CgResult result =
+      settings_.use_boomeramg ? solve_by_boomeramg(options) : cg_.solve(on(queue_), fields_.b, fields_.y);
   statistics_.cg_iterations += result.iterations;
   if (!result) fail_solve(result, settings_, relative > 0 ? result.right_hand_side : norm_);
   return result.right_hand_side;
+}
+
+template <class Arrays, class T>
+linear::CgResult HeatEquation<Arrays, T>::solve_by_boomeramg(const linear::CgOptions& options) {
+  if constexpr (is_in_host_memory) {
+    const auto& graph = matrix_.graph();
+    if (!multigrid_cg_) multigrid_cg_.emplace(matrix_);
+    queue_.wait();
+    if (!boomeramg_)
+      boomeramg_ = std::make_unique<BoomerAmg>(matrix_.rows(), graph.row_map().data(), graph.entries().data(),
+                                               matrix_.values().data());
+    return multigrid_cg_->solve(on(queue_), fields_.b, fields_.y, options,
+                                [&](const T* r, T* z) { boomeramg_->apply(r, z); });
+  } else {
+    (void)options;
+    return {};  // the constructor refuses it
+  }
 }
 
 template <class Arrays, class T>
@@ -159,7 +180,7 @@ LinearResidual HeatEquation<Arrays, T>::residual() const {
                                fields_.b, fields_.y},
                   squares);
   return {std::sqrt(squares.residual), std::sqrt(squares.right_hand_side), std::sqrt(squares.magnitude),
-          floor_};
+          floor_, load_};
 }
 
 template <class Arrays, class T>
@@ -256,41 +277,66 @@ void HeatEquation<Arrays, T>::solve_change(double rate) {
 }
 
 // Newton's method from a state that has the given temperatures, so that a step changes nothing there.
+//
+// A step that makes a conductivity negative or does not halve the residual is taken back, and the rest of
+// them are Picard's, at a frozen conductivity: those get along with steep fronts in short time steps. They
+// need not reduce the residual at once; limits at each node keep the conductivity positive on the way.
 template <class Arrays, class T>
 void HeatEquation<Arrays, T>::solve_newton(double rate) {
   matrix_rate_ = none;
+  is_frozen_ = false;
   linear::scale(on(queue_), T(0), fields_.y);
-  take_step();  // of nothing: looks at the conductivity
-  double first = 0;
+  const bool is_steady = rate == 0;
+  // A step of nothing looks at the conductivity.
+  if (!(take_step().conductivity > 0)) fail_conductivity(problem_.beta, is_steady);
+  const double first = norm_ = assemble_newton(rate);
+  floor_ = floor(settings_.newton_tolerance);
+  load_ = std::max(load_, first);
   bool is_rounding = false;  // the last step changed nothing that the type could show
   for (int steps = 0;; ++steps) {
-    norm_ = assemble_newton(rate);
-    if (steps == 0) {
-      first = norm_;
-      floor_ = floor(settings_.newton_tolerance);
-      load_ = std::max(load_, first);
-    }
     statistics_.newton_begin = first;
     statistics_.newton_residual = norm_;
-    if (!std::isfinite(norm_)) fail_newton(steps, norm_, first);
+    if (!std::isfinite(norm_)) fail_newton(steps, norm_, first, is_steady);
     if (is_rounding || norm_ <= std::max(floor_, settings_.newton_tolerance * first)) return;
-    if (steps == settings_.max_newton_steps) fail_newton(steps, norm_, first);
+    if (steps == settings_.max_newton_steps) fail_newton(steps, norm_, first, is_steady);
     timed(times_.solve, [&] { solve_system(0, settings_.tolerance * norm_); });
     ++statistics_.newton_steps;
-    const StepSize<T> size = take_step();
+    if (is_frozen_) ++statistics_.frozen_steps;
+    const bool may_take_back = problem_.beta != 0 && !is_frozen_;
+    if (may_take_back) linear::copy(on(queue_), fields_.temperature, fields_.before);
+    const StepSize<T> size = is_frozen_ ? take_frozen_step() : take_step();
+    const bool is_conducting = size.conductivity > 0;
     const double rounding = 4 * static_cast<double>(std::numeric_limits<T>::epsilon());
-    is_rounding = static_cast<double>(size.change) <= rounding * static_cast<double>(size.temperature);
+    is_rounding =
+        is_conducting && static_cast<double>(size.change) <= rounding * static_cast<double>(size.temperature);
+    const double last = norm_;
+    if (is_conducting) norm_ = assemble_newton(rate);
+    else if (!may_take_back) fail_conductivity(problem_.beta, is_steady);
+    if (!may_take_back || (is_conducting && (is_rounding || norm_ <= last / 2))) continue;
+    linear::copy(on(queue_), fields_.before, fields_.temperature);
+    is_frozen_ = true;
+    norm_ = assemble_newton(rate);
   }
 }
 
-// SolverError unless the conductivity stays positive.
+// Where the conductivity does not stay positive, so says the result, and temperatures are of no use.
 template <class Arrays, class T>
 StepSize<T> HeatEquation<Arrays, T>::take_step() {
   StepSize<T> size{};
   parallel_reduce(
       "take a Newton step", on(queue_), mesh_.node_count(),
       TakeStep<typename Fields::Field>{fields_.temperature, fields_.y, static_cast<T>(problem_.beta)}, size);
-  if (!(size.conductivity > 0)) fail_conductivity(problem_.beta);
+  return size;
+}
+
+// The same of a step at a frozen conductivity.
+template <class Arrays, class T>
+StepSize<T> HeatEquation<Arrays, T>::take_frozen_step() {
+  StepSize<T> size{};
+  parallel_reduce(
+      "take a Picard step", on(queue_), mesh_.node_count(),
+      TakeFrozenStep<typename Fields::Field>{fields_.temperature, fields_.y, static_cast<T>(problem_.beta)},
+      size);
   return size;
 }
 

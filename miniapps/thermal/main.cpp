@@ -9,7 +9,6 @@
 // What it does is in run.cpp; what is compiled for every device, in make_heat.hpp. This file chooses the
 // device, and is compiled by nvcc where there is Cuda.
 #include <cstdio>
-#include <exception>
 
 #include <strata/core/runtime.hpp>
 #include <strata/miniapps/common/devices.hpp>
@@ -81,14 +80,8 @@ int run(int argc, char** argv) {
 }  // namespace strata::inline STRATA_ABI::thermal
 
 int main(int argc, char** argv) {
-  try {
+  return strata::miniapp::exit_status_of("strata-thermal", [&] {
     const strata::Runtime runtime(argc, argv);  // takes the --strata-... options
     return strata::thermal::run(argc, argv);
-  } catch (const strata::miniapp::UsageError& error) {
-    std::fprintf(stderr, "strata-thermal: %s\n", error.what());
-    return 2;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "strata-thermal: %s\n", error.what());
-    return 1;
-  }
+  });
 }

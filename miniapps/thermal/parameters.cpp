@@ -1,6 +1,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include <strata/miniapps/thermal/boomeramg.hpp>
 #include <strata/miniapps/thermal/parameters.hpp>
 
 namespace strata::inline STRATA_ABI::thermal {
@@ -32,24 +33,39 @@ void fail_solve(const linear::CgResult& result, const SolveSettings& settings, d
               static_cast<long long>(result.iterations), settings.tolerance, advice));
 }
 
-void fail_newton(int steps, double residual, double first_residual) {
+void fail_newton(int steps, double residual, double first_residual, bool is_steady) {
   if (!std::isfinite(residual))
     throw SolverError(
         text_of("Newton's method: after %d steps the residual is not finite: temperatures or other numbers "
-                "are too large for the type; try other units, --type double or smaller time steps",
+                "are too large for the type; try other units or --type double",
                 steps));
   throw SolverError(
       text_of("Newton's method does not converge: after %d steps the residual is %.3g times the first one "
-              "(%.3g); start from a better guess (--initial), take smaller time steps, ask for less "
-              "(--newton-tolerance), or change --beta or --sink",
-              steps, residual / first_residual, first_residual));
+              "(%.3g); %s, ask for less (--newton-tolerance), or change --beta or --sink",
+              steps, residual / first_residual, first_residual,
+              is_steady ? "start from a better guess (--initial), such as the end of a run in time"
+                        : "take other time steps (--transient) or smaller elements where temperatures jump "
+                          "(--refine)"));
 }
 
-void fail_conductivity(double beta) {
+void fail_conductivity(double beta, bool is_steady) {
   throw SolverError(text_of(
       "the conductivity k0 (1 + beta T) is not positive at temperatures %s %g that come up, with beta = "
-      "%g: change --beta, --dirichlet, --source or --initial so that they do not",
-      beta > 0 ? "down to" : "up to", -1 / beta, beta));
+      "%g: change --beta, --dirichlet, --source or --initial so that they do not%s",
+      beta > 0 ? "down to" : "up to", -1 / beta, beta,
+      is_steady
+          ? ""
+          : "; where temperatures jump, short time steps lead beyond the given ones: there, take longer "
+            "steps (--transient) or smaller elements (--refine)"));
+}
+
+void require_boomeramg(const std::string& device, bool is_in_host_memory) {
+  const std::string lack = boomeramg_lack();
+  if (!lack.empty()) throw SettingError("--preconditioner boomeramg: " + lack);
+  if (!is_in_host_memory)
+    throw SettingError("--preconditioner boomeramg: not on " + device +
+                       ", as hypre works in host memory: take --device serial, threads or tbb, or "
+                       "--preconditioner chebyshev");
 }
 
 void fail_singular() {

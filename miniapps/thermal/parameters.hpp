@@ -39,6 +39,7 @@ enum class Assembly { Gather, Atomic, Fused };
 struct SolveSettings {
   Assembly assembly = Assembly::Gather;
   linear::Preconditioner preconditioner = linear::Preconditioner::Jacobi;
+  bool use_boomeramg = false;  ///< in place of it; where there is hypre, on devices in host memory
   linear::Backend backend = linear::Backend::Strata;
   int chebyshev_degree = 3;
   double tolerance =
@@ -52,6 +53,7 @@ struct SolveSettings {
 struct SolveStatistics {
   index_t cg_iterations = 0;
   index_t newton_steps = 0;
+  index_t frozen_steps = 0;    ///< those of them that were Picard's
   double newton_begin = 0;     ///< the residual of the first guess, in the last solve by Newton's method
   double newton_residual = 0;  ///< the residual at the end of it
 };
@@ -62,6 +64,7 @@ struct LinearResidual {
   double right_hand_side;  ///< |b|
   double magnitude;        ///< of the sums of |a_ij y_j|: rounding is in proportion to it
   double floor;            ///< below which the residual counts as 0, for what the begin of the run had
+  double greatest;         ///< the greatest right-hand side of the run: of time steps, and of Newton's method
 
   double relative() const { return right_hand_side > 0 ? residual / right_hand_side : residual; }
 };
@@ -79,9 +82,12 @@ struct SolveTimes {
 /// Throws SolverError for a conjugate gradient solve that did not converge.
 [[noreturn]] void fail_solve(const linear::CgResult& result, const SolveSettings& settings, double norm);
 /// Throws SolverError for Newton steps that do not converge.
-[[noreturn]] void fail_newton(int steps, double residual, double first_residual);
+[[noreturn]] void fail_newton(int steps, double residual, double first_residual, bool is_steady);
 /// Throws SolverError: the conductivity is not positive at some temperature.
-[[noreturn]] void fail_conductivity(double beta);
+[[noreturn]] void fail_conductivity(double beta, bool is_steady);
+/// Throws SettingError where BoomerAMG (boomeramg.hpp) cannot be used: without hypre, or on a device in other
+/// memory than the host's.
+void require_boomeramg(const std::string& device, bool is_in_host_memory);
 /// Throws SolverError: no temperature is given anywhere.
 [[noreturn]] void fail_singular();
 /// Throws SolverError unless materials make sense, in float where numbers are float; `blocks` are the names

@@ -91,10 +91,11 @@ void add_checks(const Heat& heat, const HeatState& state, const LinearResidual& 
   double unsolved = std::max(solve.tolerance * residual.right_hand_side, residual.floor);
   if (is_nonlinear) {
     const SolveStatistics& taken = heat.statistics();
-    const double scale = taken.newton_begin > 0 ? taken.newton_begin : 1;
+    // Near rest the first one of a step is rounding itself, and says nothing.
+    const double scale = residual.greatest > 0 ? residual.greatest : 1;
     unsolved =
         std::max(solve.newton_tolerance * taken.newton_begin, residual.floor) + epsilon * state.rounding;
-    report.checks.push_back(miniapp::check_zero("Newton's residual over the first one",
+    report.checks.push_back(miniapp::check_zero("Newton's residual over the greatest first one",
                                                 taken.newton_residual / scale, unsolved / scale));
   } else {
     const double scale = residual.right_hand_side > 0 ? residual.right_hand_side : 1;
@@ -141,7 +142,10 @@ void add_results(const Heat& heat, const HeatState& state, const LinearResidual&
   report.add_result("iterations", static_cast<double>(heat.statistics().cg_iterations));
   if (heat.problem().is_nonlinear())
     report.add_result("Newton steps", static_cast<double>(heat.statistics().newton_steps));
-  else report.add_result("residual |b - A y| / |b|", residual.relative());
+  if (heat.statistics().frozen_steps > 0)
+    report.add_result("of them at a frozen conductivity",
+                      static_cast<double>(heat.statistics().frozen_steps));
+  if (!heat.problem().is_nonlinear()) report.add_result("residual |b - A y| / |b|", residual.relative());
 }
 
 void add_figures(const Heat& heat, const SolveTimes& times, const TimeSteps& steps, RunReport& report) {
@@ -174,6 +178,7 @@ void add_figures(const Heat& heat, const SolveTimes& times, const TimeSteps& ste
 
 void run_problem(const MakeHeat& make, const ThermalSettings& settings, const std::string& path,
                  RunReport& report) {
+  report.is_starting = true;
   const TimeSteps steps = time_steps(settings);
   const std::vector<GivenTemperature> given = given_temperatures(settings);
   HeatRequest request{settings.common.mesh, miniapp::refinements_of(settings.common), settings.common.type};
@@ -196,6 +201,7 @@ void run_problem(const MakeHeat& make, const ThermalSettings& settings, const st
   heat->set_temperature(settings.initial);
   for (const GivenTemperature& g : given) heat->give(g.selector, g.value);
   Output output(path, *heat);
+  report.is_starting = false;
   Solved solved;
   try {
     solved = steps.count > 0 ? run_transient(*heat, settings, steps, output) : run_steady(*heat, settings);

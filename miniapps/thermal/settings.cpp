@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include <strata/miniapps/fem/selector.hpp>
+#include <strata/miniapps/thermal/boomeramg.hpp>
 #include <strata/miniapps/thermal/settings.hpp>
 
 namespace strata::inline STRATA_ABI::thermal {
@@ -22,8 +23,9 @@ void declare(miniapp::Options& options, ThermalSettings& s) {
   options.add("--initial", &s.initial, "T",
               "temperature at time 0 where none is given by --dirichlet; steady: the first guess");
   options.add("--transient", &s.transient, "DT:STEPS", "steps in time; without it the steady state");
-  options.add("-p,--preconditioner", &s.preconditioner, "NAME", "of the conjugate gradients",
-              {"none", "jacobi", "chebyshev"});
+  options.add("-p,--preconditioner", &s.preconditioner, "NAME",
+              "of the conjugate gradients; boomeramg is hypre's, on hosts",
+              {"none", "jacobi", "chebyshev", "boomeramg"});
   options.add("--chebyshev-degree", &s.chebyshev_degree, "N", "of the Chebyshev polynomial");
   options.add("-e,--tolerance", &s.tolerance, "EPS",
               "residual over right-hand side, in time of each step; at least 1e-6 in float");
@@ -42,7 +44,9 @@ void check(const ThermalSettings& settings) {
   const TimeSteps steps = time_steps(settings);
   given_temperatures(settings);
   miniapp::refinements_of(settings.common);
-  solve_settings_of(settings, false);
+  if (const std::string lack = boomeramg_lack();
+      solve_settings_of(settings, false).use_boomeramg && !lack.empty())
+    throw UsageError("--preconditioner boomeramg: " + lack);
   const bool is_linear = settings.beta == 0 && settings.sink == 0;
   if (settings.common.verify || settings.assembly == "gather") return;
   if (steps.count > 0 || !is_linear)
@@ -136,6 +140,7 @@ SolveSettings solve_settings_of(const ThermalSettings& settings, bool is_float) 
   if (settings.assembly == "fused") solve.assembly = Assembly::Fused;
   if (settings.preconditioner == "none") solve.preconditioner = linear::Preconditioner::None;
   if (settings.preconditioner == "chebyshev") solve.preconditioner = linear::Preconditioner::Chebyshev;
+  solve.use_boomeramg = settings.preconditioner == "boomeramg";
   if (settings.spmv == "vendor") solve.backend = linear::Backend::Vendor;
   solve.chebyshev_degree = static_cast<int>(settings.chebyshev_degree);
   solve.max_iterations = settings.max_iterations;

@@ -15,6 +15,9 @@ namespace perf {
 struct Competitor {
   std::string name;
   std::function<void()> run;
+  /// Where it has arrays of its own, in another layout: copy the race's arrays to them, and its results back.
+  /// Around the run that is verified, never timed.
+  std::function<void()> fetch = {}, give_back = {};
 };
 /// Variants of one way, of which the fastest counts.
 using Sweep = std::vector<Competitor>;

@@ -11,17 +11,20 @@ Ceiling triad_ceiling(HostPlace place, double bytes) {
   return {{"triad", [loops] { loops->run_triad(); }}, loops->triad_bytes()};
 }
 
-void ContestBase::verify(const Case& question, const std::string& name, const std::function<void()>& run) {
+void ContestBase::verify(const Case& question, const Competitor& competitor) {
   if (!question.correct) return;
   if (question.clear) question.clear();
-  run();
+  if (competitor.fetch) competitor.fetch();
+  competitor.run();
+  if (competitor.give_back) competitor.give_back();
+  const std::string name = competitor.name.empty() ? "" : ", " + competitor.name;
   report_.check(question.correct(), question.name + name + " on " + device_ + ", " + type_);
 }
 
 Competitor ContestBase::best(const Case& question, const Sweep& sweep) {
   Race race;
   for (const Competitor& variant : sweep) {
-    verify(question, ", " + variant.name, variant.run);
+    verify(question, variant);
     race.add(variant.run);
   }
   if (sweep.size() == 1) return sweep.front();
@@ -33,8 +36,8 @@ Competitor ContestBase::best(const Case& question, const Sweep& sweep) {
 }
 
 void ContestBase::measure(const Case& question) {
-  verify(question, "", question.run);
   std::vector<Competitor> entries = {{"", question.run}};
+  verify(question, entries.front());
   const bool has_baseline = !question.baseline.empty();
   if (has_baseline) {
     entries.push_back(best(question, question.baseline));

@@ -51,7 +51,7 @@ class ContestBase {
 
  private:
   Competitor best(const Case& question, const Sweep& sweep);
-  void verify(const Case& question, const std::string& name, const std::function<void()>& run);
+  void verify(const Case& question, const Competitor& competitor);
 
   const Options& options_;
   Report& report_;

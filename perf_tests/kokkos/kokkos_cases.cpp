@@ -4,60 +4,19 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
-#include <type_traits>
+
+#include "kokkos/spaces.hpp"
 
 #if __has_include(<Kokkos_Core.hpp>)  // for tools that look at every file
-#include <Kokkos_Core.hpp>
 #include <Kokkos_ScatterView.hpp>
 
 namespace perf {
 
 namespace {
 
-template <class Data, class Space>
-using View = Kokkos::View<Data, typename Space::array_layout, Space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+using namespace with_kokkos;
 template <class Space>
 using Range = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
-
-void start() {
-  static const bool started = [] {
-    Kokkos::initialize();
-    std::atexit([] { Kokkos::finalize(); });
-    return true;
-  }();
-  static_cast<void>(started);
-}
-
-template <class Space>
-struct Type {
-  using type = Space;
-};
-
-// The competitor that make(Type<Space>{}) returns, for the execution space of a place.
-template <class Make>
-Sweep in_space(KokkosPlace place, const Make& make) {
-  start();
-  switch (place) {
-#if defined(KOKKOS_ENABLE_SERIAL)
-    case KokkosPlace::Serial:
-      return {{"Kokkos Serial", make(Type<Kokkos::Serial>{})}};
-#endif
-#if defined(KOKKOS_ENABLE_OPENMP)
-    case KokkosPlace::Threads:
-      return {{"Kokkos OpenMP", make(Type<Kokkos::OpenMP>{})}};
-#elif defined(KOKKOS_ENABLE_THREADS)
-    case KokkosPlace::Threads:
-      return {{"Kokkos Threads", make(Type<Kokkos::Threads>{})}};
-#endif
-#if defined(KOKKOS_ENABLE_CUDA) && defined(__CUDACC__)
-    case KokkosPlace::Cuda:
-      return {{"Kokkos Cuda", make(Type<Kokkos::Cuda>{})}};
-#endif
-    default:
-      return {};
-  }
-}
 
 template <StreamOperation O, class T, class Space>
 struct Stream {

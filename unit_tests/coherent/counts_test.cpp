@@ -94,6 +94,16 @@ TEST(CoherentCounts, AWriteOfAPartKeepsTheRest) {
   expect_sums(program, 1, true, {0, 0, 0, 10, 15}, {0, 0, 0, 10, 10});
 }
 
+TEST(CoherentCounts, FewerElementsThanDevices) {
+  const auto program = [](Machine& m) {
+    const int a = m.array(line(0, 1), 1, true);
+    for (int t = 0; t < 3; ++t)
+      m.call(std::vector<Access>{{a, 1, Box::none(1), inout}, {a, 2, line(0, 1), inout}});
+    m.call({{a, host_memory, line(0, 1), in}});
+  };
+  expect_sums(program, 2, true, {1, 0, 0, 1, 1}, {1, 0, 0, 1, 1});
+}
+
 // Three points, two arrays in turn.
 void stencil(Machine& m) {
   const index_t n = 1000;
@@ -209,6 +219,9 @@ TEST(CoherentCounts, NumbersOfCopiesAndAllocationsOfNBody) {
   EXPECT_EQ(ours.counts().copies_peer, 44);
   EXPECT_EQ(ours.counts().copies_to_host, 2);
   EXPECT_EQ(ours.counts().allocations, 4);
+  ExactMachine four(4, true);
+  nbody(4)(four);
+  EXPECT_EQ(four.counts().allocations, 16);
 }
 
 // Doolittle's factors: the last element is the number of the step.
@@ -223,7 +236,8 @@ void lu(Machine& m) {
   }
   m.call({{a, host_memory, line(0, n), in}});
 }
-// The memory: of A and the factors all on both devices, of the indices a block on each.
+// The memory: of A and the factors all on both devices, of the indices a block on each, which is all that a
+// device asks for: 5 arrays.
 TEST(CoherentCounts, Lu) {
   expect_sums(lu, 2, false, {65764, 62556, 0, 64160, 11228}, {65764, 0, 0, 64160, 8020});
 }
@@ -233,6 +247,7 @@ TEST(CoherentCounts, LuWithPeerCopies) {
 TEST(CoherentCounts, ABroadcastLeavesTheHostOnce) {
   RegionMachine m(2, true, CopyPlanner::Broadcast::Yes);
   lu(m);
+  EXPECT_EQ(m.counts().allocations, 6);
   EXPECT_EQ(m.counts().to_device, 1604);
   EXPECT_EQ(m.counts().peer, 64160);
   EXPECT_EQ(m.counts().to_host, 1604);

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <strata/core/error.hpp>
+
 #include "coherent/machine.hpp"
 
 namespace {
@@ -44,6 +46,29 @@ TEST(Directory, WhatIsDroppedByTheLastIsLost) {
   where.dropped(1, line(0, 10));
   EXPECT_TRUE(where.holds(2, line(0, 4)));
   EXPECT_EQ(where.never_written(line(0, 10)), boxes({line(4, 10)}));
+}
+
+TEST(Directory, AWriteThatDoesNotComeAboutIsTakenBack) {
+  Directory where(line(0, 10), {host_memory});
+  where.copied(1, line(2, 6));
+  const auto before = where.written(2, line(4, 8));
+  EXPECT_FALSE(where.holds(1, line(2, 6)));
+  where.restore(before);
+  EXPECT_TRUE(where.holds(1, line(2, 6)));
+  EXPECT_TRUE(where.holds(host_memory, line(0, 10)));
+  EXPECT_EQ(where.missing(2, line(0, 10)), boxes({line(0, 10)}));
+  EXPECT_EQ(where.map().size(), 3U);
+}
+
+TEST(Directory, IsCleanWhereOthersHaveAll) {
+  Directory where(line(0, 10), {host_memory});
+  where.copied(1, line(0, 10));
+  EXPECT_TRUE(where.is_clean(1));
+  where.written(1, line(9, 10));
+  EXPECT_FALSE(where.is_clean(1));
+  EXPECT_FALSE(where.lacks(1, line(0, 10)));
+  EXPECT_TRUE(where.lacks(host_memory, line(0, 10)));
+  EXPECT_FALSE(where.lacks(host_memory, line(0, 9)));
 }
 
 TEST(Directory, EmptyBoxesAreHeldByAll) {
@@ -186,6 +211,27 @@ TEST(CopyPlanner, ABroadcastGoesOnFromWhereItCame) {
   ASSERT_EQ(planner.copies().size(), 2U);
   EXPECT_EQ(planner.copies()[1].from, 1);
   EXPECT_EQ(planner.copies()[1].after, std::vector<int>{0});
+}
+
+TEST(CopyPlanner, ABroadcastToManySpreadsFromDeviceToDevice) {
+  const MemoryLinks links = links_of(8, true);
+  const Directory where(line(0, 1 << 20), {host_memory});
+  CopyPlanner planner(links, CopyPlanner::Broadcast::Yes);
+  for (MemoryId device = 1; device <= 8; ++device) planner.read(0, where, 8, device, line(0, 1 << 20));
+  ASSERT_EQ(planner.copies().size(), 8U);
+  std::vector<int> sent(9);
+  for (const PlannedCopy& copy : planner.copies()) ++sent[static_cast<std::size_t>(copy.from)];
+  EXPECT_EQ(sent[host_memory], 1);
+  EXPECT_EQ(sent[1], 3);  // 2 in the first round, then 3 and 4, then 5 to 8
+}
+
+TEST(CopyPlanner, WithoutAWayItSaysSo) {
+  MemoryLinks links = links_of(2, false);
+  links.set(1, host_memory, {});
+  Directory where(line(0, 100), {});
+  where.written(1, line(0, 100));
+  CopyPlanner planner(links);
+  EXPECT_THROW(planner.read(0, where, 8, 2, line(0, 100)), strata::CopyError);
 }
 
 TEST(CopyPlanner, APlanChangesNothing) {

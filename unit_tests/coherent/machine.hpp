@@ -1,9 +1,12 @@
 // A machine for protocols of coherent arrays: memories that hold a version number for every element, and
-// counters. It carries out what is planned, and fails the test where a read meets an old version.
+// counters. It carries out what is planned, in any order that the plan allows, and fails the test where a
+// read meets an old version.
 #pragma once
 
+#include <algorithm>
 #include <map>
-#include <string>
+#include <random>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -102,14 +105,27 @@ class Machine {
       for (const int earlier : copy.after) EXPECT_LT(earlier, static_cast<int>(k));
       EXPECT_FALSE(copy.box.empty());
       EXPECT_TRUE(copy.from == copy.to || links_.joins(copy.from, copy.to));
-      Values& values = of(copy.array);
-      for_each_index(copy.box, [&](const std::vector<index_t>& at) {
-        const std::size_t k_at = place(values.domain, at);
-        values.of[static_cast<std::size_t>(copy.to)][k_at] =
-            values.of[static_cast<std::size_t>(copy.from)][k_at];
-      });
       count(copy);
     }
+    // Of those that may begin any one next.
+    std::vector<bool> done(copies.size());
+    for (std::size_t left = copies.size(); left > 0; --left) {
+      std::vector<std::size_t> ready;
+      for (std::size_t k = 0; k < copies.size(); ++k)
+        if (!done[k] && std::all_of(copies[k].after.begin(), copies[k].after.end(),
+                                    [&](int earlier) { return done[static_cast<std::size_t>(earlier)]; }))
+          ready.push_back(k);
+      const std::size_t next = ready[order_() % ready.size()];
+      done[next] = true;
+      copy_values(copies[next]);
+    }
+  }
+  void copy_values(const PlannedCopy& copy) {
+    Values& values = of(copy.array);
+    for_each_index(copy.box, [&](const std::vector<index_t>& at) {
+      const std::size_t k = place(values.domain, at);
+      values.of[static_cast<std::size_t>(copy.to)][k] = values.of[static_cast<std::size_t>(copy.from)][k];
+    });
   }
   void write(int array, MemoryId memory, const Box& box) {
     ++version_;
@@ -128,6 +144,11 @@ class Machine {
       if (values.newest[k] != 0 && values.of[static_cast<std::size_t>(memory)][k] != values.newest[k]) ++old;
     });
     EXPECT_EQ(old, 0) << "old values of array " << array << " in memory " << memory << ", " << to_string(box);
+  }
+  void expect_never_written(int array, const Box& box) {
+    const Values& values = of(array);
+    for_each_index(
+        box, [&](const std::vector<index_t>& at) { EXPECT_EQ(values.newest[place(values.domain, at)], 0); });
   }
   /// Memory that is given up, or got anew, has no values.
   void forget(int array, MemoryId memory, const Box& box) {
@@ -166,6 +187,7 @@ class Machine {
   }
 
   MemoryLinks links_;
+  std::minstd_rand order_;
   std::vector<Values> arrays_;
   long version_ = 0;
   Counts counts_;
@@ -205,6 +227,19 @@ class RegionMachine : public Machine {
     where.dropped(memory, where.domain());
     forget(array, memory, where.domain());
   }
+  /// All that the directories say of memories is so: every memory of a part has its newest values.
+  void expect_sound() {
+    for (std::size_t array = 0; array < directories_.size(); ++array) {
+      index_t points = 0;
+      const Box domain = directories_[array].domain();
+      directories_[array].map().visit(domain, [&](const Box& part, MemorySet memories) {
+        points += part.size();
+        memories.visit([&](MemoryId memory) { expect_current(static_cast<int>(array), memory, part); });
+        if (memories.empty()) expect_never_written(static_cast<int>(array), part);
+      });
+      EXPECT_EQ(points, domain.size());
+    }
+  }
   Directory& directory(int array) { return directories_[static_cast<std::size_t>(array)]; }
 
  private:
@@ -217,7 +252,7 @@ class RegionMachine : public Machine {
   }
   // One allocation an array and device, which grows to the box that covers all that was asked for.
   void reside(const Access& access) {
-    if (access.memory == host_memory) return;
+    if (access.memory == host_memory || access.box.empty()) return;
     const auto [known, is_first] = instances_.try_emplace({access.array, access.memory}, access.box);
     const index_t before = is_first ? 0 : known->second.size();
     known->second = cover(known->second, access.box);

@@ -51,6 +51,32 @@ TEST(Residency, KeepsWhatIsPinned) {
   EXPECT_EQ(room(memory, 51), (std::vector<int>{0, 2, 3}));
 }
 
+TEST(Residency, PinsOutliveTheMemory) {
+  Residency memory(100);
+  memory.grown(0, 50);
+  memory.pin(0);
+  memory.dropped(0);  // to be had again, elsewhere
+  memory.grown(0, 60);
+  std::vector<int> victims;
+  EXPECT_FALSE(memory.make_room(50, all_clean, victims));
+  memory.dropped(0);
+  memory.unpin(0);
+  memory.unpin(0);  // once too often
+  memory.grown(0, 60);
+  memory.pin(0);
+  EXPECT_FALSE(memory.make_room(50, all_clean, victims));
+}
+
+TEST(Residency, WhatHoldsNothingMakesNoRoom) {
+  Residency memory(100);
+  memory.grown(0, 80);
+  memory.pin(7);
+  memory.unpin(7);
+  memory.pin(8);
+  EXPECT_EQ(room(memory, 30), std::vector<int>{0});
+  EXPECT_EQ(memory.residents().size(), 1U);
+}
+
 TEST(Residency, CountsWhatIsHeld) {
   Residency memory(100);
   memory.grown(7, 30);

@@ -164,6 +164,50 @@ TYPED_TEST(ThermalHeatEquation, AConductivityThatGrowsTenfoldTakesFewSteps) {
   EXPECT_LE(heat->statistics().newton_residual, 1e-10 * heat->statistics().newton_begin);
 }
 
+// A hot end whose front is steeper than an element, in steps that are short for it: the matrix of the
+// equation and that of its discretisation differ by more than Newton's method bears. Temperatures of an
+// independent program.
+TYPED_TEST(ThermalHeatEquation, SteepFrontsOfAGrowingConductivityAreSolvedInShortSteps) {
+  struct Case {
+    double initial, beta;
+    std::vector<double> expected;  // at 1/20, 2/20 ...
+  };
+  const Case cases[] = {
+      {50, 0.05, {792.445338, 562.983118, 336.686403, 153.584062, 62.9464618, 49.8215364, 50.0046166}},
+      {0, 1, {952.854167, 903.703528, 852.69862, 800.023955, 745.894043, 690.551, 634.263659}}};
+  for (const auto& [initial, beta, expected] : cases) {
+    const auto heat = this->make(request_of("box:1x1x20:1,1,1", uniform({1, 1, 0}, beta)));
+    heat->set_temperature(initial);
+    heat->give("z_min", 1000);
+
+    for (int s = 0; s < 3; ++s) heat->step(1e-4);
+
+    EXPECT_GT(heat->statistics().frozen_steps, 0) << beta;
+    const auto t = heat->temperatures();
+    const auto mesh = heat->mesh();
+    for (std::size_t n = 0; n < t.size(); ++n) {
+      const auto layer = static_cast<std::size_t>(std::lround(20 * mesh.coordinates[n][2]));
+      if (layer > 0 && layer <= expected.size()) {
+        EXPECT_NEAR(t[n], expected[layer - 1], 1e-5) << beta << " at " << layer;
+      }
+    }
+    const HeatState state = heat->state(1e-4);
+    EXPECT_NEAR(state.imbalance() / state.stored, 0, 1e-9) << beta;
+  }
+}
+
+// Steps so short that temperatures undershoot to where nothing conducts: there is no solution.
+TYPED_TEST(ThermalHeatEquation, AFrontWithoutASolutionIsAnErrorThatNamesTimeStepsAndElements) {
+  const auto heat = this->make(request_of("box:1x1x20:1,1,1", uniform({1, 1, 0}, 0.2)));
+  heat->give("z_min", 1000);
+
+  const std::string error = error_of([&] { heat->step(1e-6); });
+
+  EXPECT_NE(error.find("conductivity"), std::string::npos) << error;
+  EXPECT_NE(error.find("longer steps (--transient)"), std::string::npos) << error;
+  EXPECT_NE(error.find("--refine"), std::string::npos) << error;
+}
+
 TYPED_TEST(ThermalHeatEquation, TheTrueResidualIsThatOfTheTolerance) {
   const auto heat = this->problem(uniform({2, 1, 5}), SolveSettings{});
 

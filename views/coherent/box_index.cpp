@@ -29,22 +29,23 @@ double centre(const Box& box, int d) {
 void BoxIndex::insert(int id, const Box& box) {
   const auto place = static_cast<std::size_t>(id);
   if (place >= boxes_.size()) boxes_.resize(place + 1);
-  boxes_[place] = {box, -1, true};
-  ++size_;
+  boxes_[place] = {box, -1, used_.size()};
+  used_.push_back(id);
   if (root_ >= 0) insert_into_tree(id);
-  else if (size_ > longest_list) build_tree();
+  else if (used_.size() > longest_list) build_tree();
 }
 
 void BoxIndex::erase(int id) {
-  Entry& entry = boxes_[static_cast<std::size_t>(id)];
-  entry.used = false;
-  --size_;
+  const Entry& entry = boxes_[static_cast<std::size_t>(id)];
+  used_[entry.place] = used_.back();
+  boxes_[static_cast<std::size_t>(used_.back())].place = entry.place;
+  used_.pop_back();
   if (root_ < 0) return;
   Node& leaf = nodes_[static_cast<std::size_t>(entry.leaf)];
   leaf.children.erase(std::find(leaf.children.begin(), leaf.children.end(), id));
   tighten(entry.leaf);
   // Not at once at 32: a map that keeps changing there would build trees all the time.
-  if (size_ <= longest_list / 2) {
+  if (used_.size() <= longest_list / 2) {
     nodes_.clear();
     free_nodes_.clear();
     root_ = -1;
@@ -53,8 +54,8 @@ void BoxIndex::erase(int id) {
 
 void BoxIndex::find(const Box& query, std::vector<int>& ids) const {
   if (root_ < 0) {
-    for (std::size_t k = 0; k < boxes_.size(); ++k)
-      if (boxes_[k].used && overlap(boxes_[k].box, query)) ids.push_back(static_cast<int>(k));
+    for (const int id : used_)
+      if (overlap(boxes_[static_cast<std::size_t>(id)].box, query)) ids.push_back(id);
     return;
   }
   std::vector<int> stack{root_};
@@ -77,8 +78,7 @@ int BoxIndex::depth() const {
 
 void BoxIndex::build_tree() {
   root_ = new_node(true, -1);
-  for (std::size_t k = 0; k < boxes_.size(); ++k)
-    if (boxes_[k].used) insert_into_tree(static_cast<int>(k));
+  for (const int id : used_) insert_into_tree(id);
 }
 
 void BoxIndex::insert_into_tree(int id) {

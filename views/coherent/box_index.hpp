@@ -23,15 +23,15 @@ class BoxIndex {
   void find(const Box& query, std::vector<int>& ids) const;
 
   const Box& operator[](int id) const { return boxes_[static_cast<std::size_t>(id)].box; }
-  std::size_t size() const { return size_; }
+  std::size_t size() const { return used_.size(); }
   /// The levels of the tree; 0: a list.
   int depth() const;
 
  private:
   struct Entry {
     Box box;
-    int leaf = -1;  // its node
-    bool used = false;
+    int leaf = -1;          // its node
+    std::size_t place = 0;  // in used_
   };
   // A node has boxes, or nodes.
   struct Node {
@@ -54,7 +54,7 @@ class BoxIndex {
   std::vector<Node> nodes_;
   std::vector<int> free_nodes_;
   int root_ = -1;
-  std::size_t size_ = 0;
+  std::vector<int> used_;  // all numbers in use, in no order
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

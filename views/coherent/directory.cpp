@@ -20,6 +20,13 @@ std::vector<Box> parts(const RegionMap<MemorySet>& map, const Box& box, const Wa
 bool Directory::holds(MemoryId memory, const Box& box) const {
   return map_.visit(box, [&](const Box&, MemorySet memories) { return memories.contains(memory); });
 }
+bool Directory::lacks(MemoryId memory, const Box& box) const {
+  return !map_.visit(
+      box, [&](const Box&, MemorySet memories) { return memories.empty() || memories.contains(memory); });
+}
+bool Directory::is_clean(MemoryId memory) const {
+  return map_.visit(domain(), [&](const Box&, MemorySet memories) { return memories != MemorySet{memory}; });
+}
 std::vector<Box> Directory::missing(MemoryId memory, const Box& box) const {
   return parts(map_, box,
                [&](MemorySet memories) { return !memories.empty() && !memories.contains(memory); });
@@ -35,7 +42,15 @@ void Directory::copied(MemoryId memory, const Box& box) {
   // What nobody ever wrote stays so: there was nothing to copy.
   map_.update(box, [&](MemorySet memories) { return memories.empty() ? memories : memories.with(memory); });
 }
-void Directory::written(MemoryId memory, const Box& box) { map_.assign(box, MemorySet{memory}); }
+std::vector<Directory::Part> Directory::written(MemoryId memory, const Box& box) {
+  std::vector<Part> before;
+  map_.visit(box, [&](const Box& part, MemorySet memories) { before.push_back({part, memories}); });
+  map_.assign(box, MemorySet{memory});
+  return before;
+}
+void Directory::restore(const std::vector<Part>& parts) {
+  for (const Part& part : parts) map_.assign(part.box, part.memories);
+}
 void Directory::dropped(MemoryId memory, const Box& box) {
   map_.update(box, [&](MemorySet memories) { return memories.without(memory); });
 }

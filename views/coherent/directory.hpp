@@ -28,6 +28,10 @@ class Directory {
 
   /// Whether `memory` holds all of `box`.
   bool holds(MemoryId memory, const Box& box) const;
+  /// Whether some other memory has a part of `box` that `memory` lacks.
+  bool lacks(MemoryId memory, const Box& box) const;
+  /// Whether nothing is in `memory` only: all of it could be given up.
+  bool is_clean(MemoryId memory) const;
   /// Of `box`, what `memory` lacks and some other memory has.
   std::vector<Box> missing(MemoryId memory, const Box& box) const;
   /// Of `box`, what no memory has.
@@ -37,8 +41,16 @@ class Directory {
 
   /// `memory` got the current values of `box` from a memory that had them.
   void copied(MemoryId memory, const Box& box);
-  /// `memory` wrote all of `box`: all other copies are out of date.
-  void written(MemoryId memory, const Box& box);
+  /// What a part was before a change.
+  struct Part {
+    Box box;
+    MemorySet memories;
+  };
+  /// `memory` wrote all of `box`, or is going to: all other copies are out of date. What was there before, to
+  /// be restored where the write does not come about.
+  std::vector<Part> written(MemoryId memory, const Box& box);
+  /// Takes back what was changed since.
+  void restore(const std::vector<Part>& parts);
   /// `memory` gives `box` up. What was only there is lost, and was never written from now on.
   void dropped(MemoryId memory, const Box& box);
 

@@ -36,6 +36,7 @@ ExactCopies::ExactCopies(int array, const Box& domain, const MemoryLinks& links)
 ExactCopies::Plan ExactCopies::device(MemoryId memory, const Box& box, Use use) const {
   Plan plan;
   plan.after = state_;
+  if (box.empty()) return plan;
   std::vector<Copy>& copies = plan.after.copies;
   std::size_t own = 0;
   while (own < copies.size() && !(copies[own].memory == memory && copies[own].box == box)) ++own;
@@ -54,6 +55,7 @@ ExactCopies::Plan ExactCopies::device(MemoryId memory, const Box& box, Use use) 
 ExactCopies::Plan ExactCopies::host(const Box& box, Use use) const {
   Plan plan;
   plan.after = state_;
+  if (box.empty()) return plan;
   State& state = plan.after;
   if (!state.main_valid) {
     for (Copy& copy : state.copies) {

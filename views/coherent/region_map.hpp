@@ -8,9 +8,13 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
+/// Throws OutOfMemory.
+[[noreturn]] void fail_region_map();
+
 /// A map from the indices of a box, the domain, to values that can be compared, in few boxes: a change splits
-/// boxes where it must, and joins neighbours of equal value where it can. Boxes given lie in the domain. A
-/// change that throws (no memory) leaves the map unusable.
+/// boxes where it must, and joins neighbours of equal value where it can. Boxes given lie in the domain.
+/// After a change that ran out of memory every use throws OutOfMemory: what a part would be is not known any
+/// more.
 template <class V>
 class RegionMap {
  public:
@@ -27,6 +31,7 @@ class RegionMap {
   /// returns true, or always where f returns nothing. Whether it came to the end.
   template <class F>
   bool visit(const Box& box, F&& f) const {
+    require_whole();
     for (const int id : found(box)) {
       const Box part = intersect(index_[id], box);
       if constexpr (std::is_void_v<decltype(f(part, value(id)))>) f(part, value(id));
@@ -38,7 +43,9 @@ class RegionMap {
   /// Replaces every value in `box` by change(value).
   template <class F>
   void update(const Box& box, F&& change) {
+    require_whole();
     if (box.empty()) return;
+    is_whole_ = false;
     bool changed = false;
     for (const int id : found(box)) {
       const V before = value(id);
@@ -51,12 +58,17 @@ class RegionMap {
       for (const Box& rest : remainder(whole, box)) add(rest, before);
     }
     if (changed) join_near(box);
+    is_whole_ = true;
   }
   void assign(const Box& box, const V& value) {
     update(box, [&](const V&) { return value; });
   }
 
  private:
+  void require_whole() const {
+    if (!is_whole_) [[unlikely]]
+      fail_region_map();
+  }
   std::vector<int> found(const Box& box) const {
     std::vector<int> ids;
     index_.find(box, ids);
@@ -113,6 +125,7 @@ class RegionMap {
   }
 
   Box domain_;
+  bool is_whole_ = true;
   BoxIndex index_;
   std::vector<V> values_;
   std::vector<int> free_;

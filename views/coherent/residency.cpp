@@ -40,15 +40,26 @@ void Residency::grown(int array, index_t more) {
   used(array);
 }
 void Residency::dropped(int array) {
-  bytes_ -= bytes(array);
-  std::erase_if(residents_, [&](const Resident& r) { return r.array == array; });
+  Resident& resident = of(array);
+  bytes_ -= resident.bytes;
+  resident.bytes = 0;
+  forget_if_nothing(array);
 }
 void Residency::used(int array) { of(array).last_use = ++uses_; }
 void Residency::pin(int array) { ++of(array).pins; }
-void Residency::unpin(int array) { --of(array).pins; }
+void Residency::unpin(int array) {
+  Resident& resident = of(array);
+  if (resident.pins > 0) --resident.pins;
+  forget_if_nothing(array);
+}
+void Residency::forget_if_nothing(int array) {
+  std::erase_if(residents_,
+                [&](const Resident& r) { return r.array == array && r.bytes == 0 && r.pins == 0; });
+}
 
 std::vector<Residency::Resident> Residency::residents() const {
   std::vector<Resident> all = residents_;
+  std::erase_if(all, [](const Resident& r) { return r.bytes == 0; });
   std::sort(all.begin(), all.end(), [](const Resident& a, const Resident& b) { return a.bytes > b.bytes; });
   return all;
 }

@@ -37,15 +37,17 @@ class Residency {
     std::vector<Candidate> candidates;
     if (bytes_ > budget_ - more)
       for (const Resident& r : residents_)
-        if (r.pins == 0) candidates.push_back({r.array, r.bytes, r.last_use, is_clean(r.array)});
+        if (r.pins == 0 && r.bytes > 0)
+          candidates.push_back({r.array, r.bytes, r.last_use, is_clean(r.array)});
     return choose(more, candidates, victims);
   }
 
   /// `array` holds `more` bytes more than before; it counts as used.
   void grown(int array, index_t more);
-  /// It gave all of its memory up.
+  /// It gave all of its memory up; pins stay.
   void dropped(int array);
   void used(int array);
+  /// As often unpinned as pinned; before there is memory, too.
   void pin(int array);
   void unpin(int array);
 
@@ -61,6 +63,7 @@ class Residency {
   };
   bool choose(index_t more, std::vector<Candidate>& candidates, std::vector<int>& victims) const;
   Resident& of(int array);
+  void forget_if_nothing(int array);
 
   index_t budget_;
   index_t bytes_ = 0;
