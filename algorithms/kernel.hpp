@@ -48,6 +48,20 @@ requires(V::mapping_type::tile >= Lanes && V::mapping_type::static_row_size >= 4
          V::mapping_type::static_row_size <=
              64) inline constexpr bool can_fetch_rows<ReadRows<V>, LaneIndex<Lanes>> = true;
 
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+// Whether a view knows what a work item declared to touch of it (DeclaredView).
+template <class V>
+inline constexpr bool declares_items = requires(const V& view) {
+  view.for_item(index_t{});
+};
+// Of the arguments of a kernel, which may begin with a tag.
+template <class First, class... Rest>
+STRATA_FUNCTION index_t left_most_index(const First& first, const Rest&... rest) {
+  if constexpr (std::is_convertible_v<First, index_t>) return static_cast<index_t>(first);
+  else return left_most_index(rest...);
+}
+#endif
+
 template <std::size_t I, class V>
 struct BoundView {
   V view;
@@ -65,6 +79,16 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
     (fetch_rows_of(static_cast<const BoundView<I, V>&>(*this).view, block), ...);
   }
 
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+  // The same, where views show work item `item` what it declared to touch, and nothing else.
+  template <int Indices, class F, class... Rest>
+  STRATA_FUNCTION void insert_for(index_t item, const F& f, Rest&&... rest) const {
+    if constexpr (Indices == 0)
+      f(view_for_item(static_cast<const BoundView<I, V>&>(*this).view, item)...,
+        static_cast<Rest&&>(rest)...);
+    else insert_for_after<Indices>(item, f, static_cast<Rest&&>(rest)...);
+  }
+#endif
   // Calls f(arguments...) with the views put in after the first `Indices` arguments.
   template <int Indices, class F, class... Rest>
   STRATA_FUNCTION void insert(const F& f, Rest&&... rest) const {
@@ -79,6 +103,20 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
   static void fetch_rows_of([[maybe_unused]] const OneView& view, [[maybe_unused]] Index block) {
     if constexpr (can_fetch_rows<OneView, Index>) view.mapping().prefetch_rows(view.data(), block);
   }
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+  template <int Indices, class F, class First, class... Rest>
+  STRATA_FUNCTION void insert_for_after(index_t item, const F& f, First first, Rest&&... rest) const {
+    insert_for<Indices - 1>(
+        item, [&](auto&&... more) { f(first, static_cast<decltype(more)&&>(more)...); },
+        static_cast<Rest&&>(rest)...);
+  }
+  template <class OneView>
+  STRATA_FUNCTION static typename OneView::unmanaged_type view_for_item(const OneView& view,
+                                                                        [[maybe_unused]] index_t item) {
+    if constexpr (requires { view.for_item(item); }) return view.for_item(item);
+    else return typename OneView::unmanaged_type(view);
+  }
+#endif
   template <int Indices, class F, class First, class... Rest>
   STRATA_FUNCTION void insert_after(const F& f, First first, Rest&&... rest) const {
     insert<Indices - 1>([&](auto&&... more) { f(first, static_cast<decltype(more)&&>(more)...); },
@@ -211,6 +249,17 @@ struct KernelTraits<With<K, V...>> {
   }
   template <int Indices, class... Arguments>
   STRATA_FUNCTION static void call(const With<K, V...>& bound, Arguments&&... arguments) {
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+    if constexpr ((declares_items<V> || ...)) {
+      bound.views.template insert_for<Indices>(
+          left_most_index(arguments...),
+          [&](auto&&... all_arguments) {
+            bound.kernel(static_cast<decltype(all_arguments)&&>(all_arguments)...);
+          },
+          static_cast<Arguments&&>(arguments)...);
+      return;
+    }
+#endif
     bound.views.template insert<Indices>(
         [&](auto&&... all_arguments) {
           bound.kernel(static_cast<decltype(all_arguments)&&>(all_arguments)...);

@@ -14,12 +14,10 @@
 #include <strata/algorithms/parallel_for.hpp>
 #include <strata/algorithms/parallel_reduce.hpp>
 #include <strata/algorithms/parallel_scan.hpp>
+#include <strata/core/access_mode.hpp>
 #include <strata/views/view_as.hpp>
 
 namespace strata::inline STRATA_ABI {
-
-/// How a launch uses an array.
-enum class AccessMode { In, Out, InOut };
 
 /// One declared use of an array.
 template <AccessMode Mode, class V>

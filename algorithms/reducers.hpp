@@ -172,7 +172,8 @@ struct BitOrOf {
 
 }  // namespace detail
 
-/// A way to join values of type T, and the place of the result: a host variable, a view of rank 0, or none.
+/// A way to join values of type T, and the place of the result: a host variable, a view or coherent array of
+/// rank 0, or none.
 template <class Operation, class T, class Target>
 struct Reducer {
   static_assert(std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>,
@@ -198,12 +199,23 @@ inline constexpr bool is_reducer_v<Reducer<Operation, T, Target>> = true;
 /// The place of a result that nobody asked for.
 struct NoTarget {};
 
+// A coherent array (views/coherent), which not everybody includes.
+template <class A>
+concept IsCoherent = requires {
+  typename std::remove_cvref_t<A>::coherent_array_type;
+};
+
 template <class Operation>
 struct MakeReducer {
   template <class T>
-  requires(!AnyView<T>) STRATA_FUNCTION constexpr auto operator()(T& result) const {
+  requires(!AnyView<T> && !IsCoherent<T>) STRATA_FUNCTION constexpr auto operator()(T& result) const {
     static_assert(!std::is_const_v<T>, "strata: the result of a reduction is const; give a variable");
     return Reducer<Operation, std::remove_const_t<T>, T*>{&result};
+  }
+  template <IsCoherent A>
+  auto operator()(const A& result) const {
+    static_assert(A::rank == 0, "strata: a reduction's result is a value (a coherent array of rank 0)");
+    return Reducer<Operation, typename A::value_type, A>{result};
   }
   template <AnyView V>
   auto operator()(const V& result) const {

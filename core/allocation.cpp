@@ -25,30 +25,54 @@ Registry& registry() {
   return *instance;
 }
 
-}  // namespace
+void tell(EventKind kind, const Allocation& record) {
+  if (hooks_active())
+    emit({.kind = kind,
+          .label = record.label,
+          .destination = record.space,
+          .destination_data = record.data,
+          .bytes = record.held});
+}
 
-Allocation* make_allocation(void* data, std::size_t bytes, SpaceId space, const char* label,
-                            ReleaseFunction release, void* owner) {
+Allocation* make_record(void* data, std::size_t bytes, std::size_t held, SpaceId space, const char* label,
+                        ReleaseFunction release, void* owner) {
   const std::size_t length = label ? std::strlen(label) : 0;
   // The label lies behind the record: one allocation for both.
   char* const raw = static_cast<char*>(::operator new(sizeof(Allocation) + length + 1));
   char* const text = raw + sizeof(Allocation);
   if (length > 0) std::memcpy(text, label, length);
   text[length] = '\0';
-  auto* const record = new (raw) Allocation{1, data, bytes, space, text, release, owner, nullptr, nullptr};
+  auto* const record =
+      new (raw) Allocation{1, data, bytes, held, space, text, release, owner, nullptr, nullptr};
   // Before it is registered: listeners that start with this event count what lives, and then this.
-  if (hooks_active())
-    emit({.kind = EventKind::Allocate,
-          .label = text,
-          .destination = space,
-          .destination_data = data,
-          .bytes = bytes});
+  tell(EventKind::Allocate, *record);
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   record->next = all.head;
   if (all.head) all.head->previous = record;
   all.head = record;
   return record;
+}
+
+}  // namespace
+
+Allocation* make_allocation(void* data, std::size_t bytes, SpaceId space, const char* label,
+                            ReleaseFunction release, void* owner) {
+  return make_record(data, bytes, bytes, space, label, release, owner);
+}
+
+Allocation* make_reservation(void* data, std::size_t bytes, SpaceId space, const char* label,
+                             ReleaseFunction release, void* owner) {
+  return make_record(data, bytes, 0, space, label, release, owner);
+}
+
+void set_held(Allocation& allocation, std::size_t held) {
+  tell(EventKind::Deallocate, allocation);
+  {
+    const std::lock_guard lock(registry().mutex);
+    allocation.held = held;
+  }
+  tell(EventKind::Allocate, allocation);
 }
 
 void destroy_allocation(Allocation* record) noexcept {
@@ -59,12 +83,7 @@ void destroy_allocation(Allocation* record) noexcept {
     if (record->next) record->next->previous = record->previous;
     if (all.head == record) all.head = record->next;
   }
-  if (hooks_active())
-    emit({.kind = EventKind::Deallocate,
-          .label = record->label,
-          .destination = record->space,
-          .destination_data = record->data,
-          .bytes = record->bytes});
+  tell(EventKind::Deallocate, *record);
   record->release(*record);
   record->~Allocation();
   ::operator delete(record);
@@ -116,8 +135,9 @@ void visit_allocations(void (*visit)(void*, const AllocationInfo&), void* contex
   const std::lock_guard lock(all.mutex);
   std::vector<const detail::Allocation*> records;
   for (const detail::Allocation* a = all.head; a; a = a->next) records.push_back(a);
-  std::stable_sort(records.begin(), records.end(), [](auto* a, auto* b) { return a->bytes > b->bytes; });
-  for (const detail::Allocation* a : records) visit(context, {a->label, a->bytes, a->space, a->data});
+  std::stable_sort(records.begin(), records.end(), [](auto* a, auto* b) { return a->held > b->held; });
+  for (const detail::Allocation* a : records)
+    visit(context, {a->label, a->held, a->space, a->data, a->bytes});
 }
 
 AllocationTotals allocation_totals(const char* kind) {
@@ -126,7 +146,7 @@ AllocationTotals allocation_totals(const char* kind) {
   AllocationTotals totals{0, 0};
   for (const detail::Allocation* a = all.head; a; a = a->next) {
     if (kind != nullptr && a->space.kind != kind) continue;
-    totals.bytes += a->bytes;
+    totals.bytes += a->held;
     ++totals.count;
   }
   return totals;

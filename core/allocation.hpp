@@ -39,7 +39,8 @@ using ReleaseFunction = void (*)(Allocation&) noexcept;
 struct Allocation {
   long count;
   void* data;
-  std::size_t bytes;
+  std::size_t bytes;  // of addresses
+  std::size_t held;   // of them, those that have memory: all but in reserved memory (devices/backend.hpp)
   SpaceId space;
   const char* label;
   ReleaseFunction release;
@@ -51,6 +52,12 @@ struct Allocation {
 /// Registers `data` under `label` (copied) with one reference. Throws std::bad_alloc.
 Allocation* make_allocation(void* data, std::size_t bytes, SpaceId space, const char* label,
                             ReleaseFunction release, void* owner);
+/// The same for addresses that have no memory yet.
+Allocation* make_reservation(void* data, std::size_t bytes, SpaceId space, const char* label,
+                             ReleaseFunction release, void* owner);
+/// From now on `held` bytes of a reservation have memory. Listeners see an array that is freed, and allocated
+/// again with that many.
+void set_held(Allocation& allocation, std::size_t held);
 /// The last reference went: unregisters, releases, deletes the record.
 void destroy_allocation(Allocation* allocation) noexcept;
 
@@ -161,9 +168,10 @@ class AllocationRef {
 /// One live allocation, as the registry lists it.
 struct AllocationInfo {
   const char* label;  ///< as given at creation
-  std::size_t bytes;  ///< asked for
+  std::size_t bytes;  ///< asked for; of reserved memory, what has been given to it
   SpaceId space;      ///< the memory
   const void* data;   ///< its address, as views hold it
+  std::size_t span;   ///< bytes of addresses from there: `bytes`, or more for reserved memory
 };
 
 /// Calls `visit(context, info)` for every live allocation, largest first, under the registry's lock: do not

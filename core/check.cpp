@@ -19,7 +19,7 @@ std::string array_name(const void* data) {
       [](void* context, const AllocationInfo& info) {
         auto& s = *static_cast<Search*>(context);
         const char* begin = static_cast<const char*>(info.data);
-        if (s.data >= begin && s.data < begin + (info.bytes ? info.bytes : 1))
+        if (s.data >= begin && s.data < begin + (info.span ? info.span : 1))
           s.name = "\"" + std::string(info.label) + "\" on " + describe_space(info.space);
       },
       &search);
@@ -43,8 +43,8 @@ std::string message(const BadAccess& r) {
   }
   text += ")";
   if (r.rank > 0 && (r.resident_begin != r.begin[0] || r.resident_end != r.end[0]))
-    text += "; resident here are rows [" + std::to_string(r.resident_begin) + ", " +
-            std::to_string(r.resident_end) + ")";
+    text += "; what is resident here, or was declared of the work item, are rows [" +
+            std::to_string(r.resident_begin) + ", " + std::to_string(r.resident_end) + ")";
   return text;
 }
 

@@ -67,6 +67,21 @@ class KernelError : public Error {
   using Error::Error;
 };
 
+/// Two uses of a coherent array exclude each other: in one launch, or a launch and a host view.
+class AccessConflict : public Error {
+  using Error::Error;
+};
+
+/// A launch or the host was to read elements that nobody ever wrote; checked builds only.
+class NeverWritten : public Error {
+  using Error::Error;
+};
+
+/// Work on coherent arrays failed and took values with it that were nowhere else; the message lists them.
+class DataLost : public Error {
+  using Error::Error;
+};
+
 /// A setting has no such name or a value that cannot be read.
 class SettingError : public Error {
   using Error::Error;

@@ -1,3 +1,7 @@
+#include <string>
+
+#include <strata/core/allocation_report.hpp>
+#include <strata/core/error.hpp>
 #include <strata/devices/backend.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -5,6 +9,13 @@ namespace strata::inline STRATA_ABI::detail {
 std::uint64_t next_queue_id() {
   static std::uint64_t id = 0;
   return __atomic_add_fetch(&id, 1, __ATOMIC_RELAXED);
+}
+
+void ReservedMemory::require_reserved(std::size_t begin, std::size_t end) const {
+  if (begin <= end && end <= size()) return;
+  throw OutOfBounds("asked for memory for bytes [" + std::to_string(begin) + ", " + std::to_string(end) +
+                    ") of \"" + allocation().label + "\" on " + describe_space(allocation().space) +
+                    "; reserved are [0, " + std::to_string(size()) + ")");
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

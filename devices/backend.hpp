@@ -26,6 +26,44 @@ struct AllocationRequest {
   const LayoutDescriptor* layout;  // may be null
 };
 
+/// Addresses for an array on one instance, of which parts get memory as they are needed: what has memory
+/// never moves. The instance's figures, the registry and out-of-memory errors count what has memory.
+/// Its end never waits and never throws: work enqueued before it, on any queue, may still use the memory.
+class ReservedMemory : public RefCounted {
+ public:
+  /// The address of byte 0, as views hold it.
+  void* data() const { return record_.get()->data; }
+  /// The bytes that were asked for.
+  std::size_t size() const { return record_.get()->bytes; }
+  /// The record: views made with a reference to it keep the memory too.
+  const Allocation& allocation() const { return *record_.get(); }
+  /// Memory is given in multiples of this many bytes, counted from byte 0.
+  virtual std::size_t granule() const = 0;
+
+  /// Gives memory to bytes [begin, end), rounded outwards to granules, and to no byte behind the last; what
+  /// has memory keeps it, with its contents, and what is new holds anything. It may be used by all work
+  /// enqueued after the call. False, with nothing changed, where there is not enough; blocks that were freed
+  /// are waited for first, as an allocation does. Throws OutOfBounds for bytes that were not reserved.
+  virtual bool commit(std::size_t begin, std::size_t end) = 0;
+  /// Bytes that have memory now.
+  virtual std::size_t committed() const = 0;
+
+ protected:
+  explicit ReservedMemory(AllocationRef record) : record_(static_cast<AllocationRef&&>(record)) {}
+  /// Throws OutOfBounds unless [begin, end) lies within the bytes reserved.
+  void require_reserved(std::size_t begin, std::size_t end) const;
+  Allocation& record() { return const_cast<Allocation&>(*record_.get()); }
+
+ private:
+  AllocationRef record_;
+};
+
+/// What a copy takes: `seconds`, and then its bytes at `bytes_per_second`; 0 there: no direct way.
+struct CopyCost {
+  double seconds = 0;
+  double bytes_per_second = 0;
+};
+
 /// A point in the work of one queue. Complete once all work enqueued before it is done or dropped.
 class EventState : public RefCounted {
  public:
@@ -34,6 +72,9 @@ class EventState : public RefCounted {
   /// Blocks until complete. Throws the error that made the work before it fail, each time; the queue stays
   /// poisoned until it is waited for itself.
   virtual void wait() = 0;
+  /// The time from `earlier` to this: both complete, and from record_timed() of queues of one kind of device.
+  /// -1 where it is not known.
+  virtual double seconds_since(const EventState& /*earlier*/) const { return -1; }
 };
 
 /// One side of a copy: an address as views hold it, where it lies and how.
@@ -60,6 +101,9 @@ class DeviceInstance {
   /// A record that owns at least one byte of new memory, 64-byte aligned or better. The memory may be used by
   /// all work enqueued after the call. Throws OutOfMemory, which lists the largest live allocations.
   virtual Allocation* allocate(const AllocationRequest& request) = 0;
+  /// Addresses for the request, without memory. Null where the device cannot give it in parts, or where that
+  /// is not worth it: allocate the whole then.
+  virtual Ref<ReservedMemory> reserve(const AllocationRequest& /*request*/) { return {}; }
 
   /// The queue that launches without a queue use, shared by all threads.
   virtual QueueState& default_queue() = 0;
@@ -70,6 +114,11 @@ class DeviceInstance {
   /// Bytes that may be held in its memory, and that are; 0 where nobody counts.
   virtual std::size_t capacity() const { return 0; }
   virtual std::size_t used() const { return 0; }
+
+  /// What a copy costs to this memory from that of `from`, which is of this kind or the host's, and from this
+  /// memory to the host's. Measured by the first call for a pair, where it is not known by then.
+  virtual CopyCost copy_cost(const DeviceInstance& /*from*/) { return {}; }
+  virtual CopyCost copy_cost_to_host() { return {}; }
 };
 
 /// An in-order stream of work on one instance. Host devices work at once on the calling thread, so their
@@ -88,6 +137,8 @@ class QueueState : public RefCounted {
   virtual bool idle() const = 0;
   /// The point after all work enqueued so far.
   virtual Ref<EventState> record() = 0;
+  /// The same, with the time at which it is complete: for EventState::seconds_since().
+  virtual Ref<EventState> record_timed() { return record(); }
   /// Work enqueued later starts after `event`; the host does not wait. An event whose work failed poisons
   /// this queue. Events of other kinds of device are waited for on the host.
   virtual void wait_for(const Ref<EventState>& event) = 0;

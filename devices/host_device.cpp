@@ -1,3 +1,4 @@
+#include <chrono>
 #include <cstdlib>
 #include <string>
 
@@ -25,6 +26,20 @@ class CompleteEvent final : public EventState {
   void wait() override {}
 };
 
+// Work is done when it is enqueued, so the time of the call is that of the event.
+class TimedEvent final : public EventState {
+ public:
+  bool complete() const override { return true; }
+  void wait() override {}
+  double seconds_since(const EventState& earlier) const override {
+    const auto* const first = dynamic_cast<const TimedEvent*>(&earlier);
+    return first == nullptr ? -1 : std::chrono::duration<double>(time_ - first->time_).count();
+  }
+
+ private:
+  const std::chrono::steady_clock::time_point time_ = std::chrono::steady_clock::now();
+};
+
 class HostQueue final : public QueueState {
  public:
   HostQueue(HostDevice& instance, Runner (*runner)(), std::uint64_t id)
@@ -35,6 +50,7 @@ class HostQueue final : public QueueState {
   void wait() override {}
   bool idle() const override { return true; }
   Ref<EventState> record() override { return Ref<EventState>(new CompleteEvent); }
+  Ref<EventState> record_timed() override { return Ref<EventState>(new TimedEvent); }
   void wait_for(const Ref<EventState>& event) override { event->wait(); }
 
   void copy(const CopySide& destination, const CopySide& source, std::size_t element_bytes) override {

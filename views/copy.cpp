@@ -160,9 +160,9 @@ int instance_of(SpaceId space, const void* data, const LayoutDescriptor& layout,
         auto& s = *static_cast<Search*>(context);
         const auto at =
             reinterpret_cast<std::uintptr_t>(s.data) - reinterpret_cast<std::uintptr_t>(info.data);
-        if (info.space.kind != s.space.kind || at >= info.bytes) return;
+        if (info.space.kind != s.space.kind || at >= info.span) return;
         s.space.instance = info.space.instance;
-        s.inside = lies_within(info.data, info.bytes, s.data, *s.layout, s.element_bytes);
+        s.inside = lies_within(info.data, info.span, s.data, *s.layout, s.element_bytes);
         s.label = info.label;
       },
       &search);

@@ -12,6 +12,7 @@
 #include <strata/devices/cuda/copy_kernels.hpp>
 #include <strata/devices/cuda/failure.hpp>
 #include <strata/devices/cuda/graph.hpp>
+#include <strata/devices/cuda/links.hpp>
 #include <strata/devices/cuda/queue.hpp>
 #include <strata/devices/cuda/staging.hpp>
 #include <strata/devices/host_space.hpp>
@@ -46,27 +47,6 @@ void check_places(const CopySide& destination, const CopySide& source, int here)
     throw WrongDevice("a copy on a queue of Cuda{" + std::to_string(here) + "} was given " +
                       described(destination) + " and " + described(source) +
                       "; use a queue of the GPU that owns one of them");
-}
-
-// Whether kernels of GPU `here` reach the memory of GPU `other`; turns it on the first time.
-bool reach_peer(int here, int other) {
-  static std::mutex& mutex = *new std::mutex;
-  static int known[max_cuda_devices][max_cuda_devices];  // 0 not asked, 1 no, 2 yes
-  const std::lock_guard lock(mutex);
-  int& answer = known[here][other];
-  if (answer == 0) {
-    int can = 0;
-    check_cuda(cudaDeviceCanAccessPeer(&can, here, other), "asking for a link between GPUs", here);
-    if (can != 0) {
-      const CudaDeviceScope scope(here);
-      const cudaError_t code = cudaDeviceEnablePeerAccess(other, 0);
-      if (code == cudaErrorPeerAccessAlreadyEnabled) static_cast<void>(cudaGetLastError());
-      else check_cuda(code, "opening a link between GPUs", here);
-      CudaInstance::get(other).open_to(here);
-    }
-    answer = can != 0 ? 2 : 1;
-  }
-  return answer == 2;
 }
 
 cudaError_t copy_pitched(cudaStream_t stream, void* destination, const void* source, const CopyPiece& piece) {

@@ -31,6 +31,9 @@ class DeviceHeap {
   virtual void release(void* address) = 0;
   /// As release(), without a call of CUDA, which may be gone already.
   virtual void forget(void* address) = 0;
+  /// Counts memory that was taken from CUDA by other ways as held and used; false where the limit forbids it.
+  [[nodiscard]] virtual bool charge(std::size_t bytes) = 0;
+  virtual void discharge(std::size_t bytes) = 0;
   /// Gives unused memory back while more than `keep` bytes are held; returns the bytes given back.
   virtual std::size_t trim(std::size_t keep) = 0;
   virtual void set_limit(std::size_t bytes) = 0;

@@ -8,6 +8,7 @@
 #include <strata/core/settings.hpp>
 #include <strata/devices/cuda/failure.hpp>
 #include <strata/devices/cuda/instance.hpp>
+#include <strata/devices/cuda/links.hpp>
 #include <strata/devices/cuda/queue.hpp>
 #include <strata/devices/cuda/watching.hpp>
 #include <strata/devices/host_device.hpp>
@@ -123,6 +124,16 @@ std::size_t CudaMemory::capacity() const {
 }
 std::size_t CudaMemory::used() const {
   return kind_ == CudaMemoryKind::Device ? gpu_.statistics().used : allocation_totals(kind_of(kind_)).bytes;
+}
+
+CopyCost CudaMemory::copy_cost(const DeviceInstance& from) {
+  const auto* const other = dynamic_cast<const CudaMemory*>(&from);
+  const bool from_gpu = other != nullptr && other->kind_ == CudaMemoryKind::Device;
+  if (!from_gpu && (host_accessible() || !from.host_accessible())) return {};
+  return measured_copy_cost(host_accessible() ? host_place : index(), from_gpu ? other->index() : host_place);
+}
+CopyCost CudaMemory::copy_cost_to_host() {
+  return host_accessible() ? CopyCost{} : measured_copy_cost(host_place, index());
 }
 
 Allocation* CudaMemory::allocate(const AllocationRequest& request) {
@@ -303,14 +314,15 @@ void* CudaInstance::allocate(CudaMemoryKind kind, std::size_t bytes) {
 
 void CudaInstance::free_now(CudaMemoryKind kind, void* address) noexcept {
   if (kind == CudaMemoryKind::Managed) cudaFree(address);
-  else heap(kind).release(address);
+  else if (!drop_reservation(address, true)) heap(kind).release(address);
 }
 
-void CudaInstance::release(CudaMemoryKind kind, void* address) noexcept {
+void CudaInstance::release(CudaMemoryKind kind, void* address, bool reserved) noexcept {
   if (runtime_ended()) {
     // No work can be under way, and CUDA itself may be gone.
     const std::lock_guard lock(memory_mutex_);
-    if (kind != CudaMemoryKind::Managed) heap(kind).forget(address);
+    if (reserved) drop_reservation(address, false);
+    else if (kind != CudaMemoryKind::Managed) heap(kind).forget(address);
     return;
   }
   try {
@@ -320,8 +332,8 @@ void CudaInstance::release(CudaMemoryKind kind, void* address) noexcept {
       for (const auto& stream : gpu->streams_) {
         if ((gpu != this && !stream->reaches_peers && kind == CudaMemoryKind::Device) || !busy(*stream))
           continue;
-        // Not with CUDA's pool, which may give the memory away.
-        if (kind == CudaMemoryKind::Device && gpu == this && orders_ == 1 && pool_ == nullptr) {
+        // Not with CUDA's pool, which may give the memory away, nor with what is unmapped.
+        if (kind == CudaMemoryKind::Device && gpu == this && orders_ == 1 && pool_ == nullptr && !reserved) {
           reused_in_order_ = true;
           continue;
         }
@@ -366,8 +378,11 @@ void CudaInstance::set_limit(std::size_t bytes) {
   device_heap_->set_limit(bytes);
 }
 
-void CudaInstance::open_to(int other) const {
+void CudaInstance::open_to(int other) {
   if (pool_ != nullptr) pool_->open_to(other);
+  const std::lock_guard lock(memory_mutex_);
+  for (const auto& [data, reservation] : reservations_) reservation->open_to(other);
+  open_to_.push_back(other);
 }
 
 cuda::MemoryStatistics CudaInstance::statistics() {
@@ -375,29 +390,32 @@ cuda::MemoryStatistics CudaInstance::statistics() {
   reclaim(false);
   std::size_t quarantined = 0;
   for (const Quarantined& block : quarantine_)
-    if (block.kind == CudaMemoryKind::Device) quarantined += device_heap_->bytes_of(block.address);
+    if (const auto reserved = reservations_.find(block.address); reserved != reservations_.end())
+      quarantined += reserved->second->committed();
+    else if (block.kind == CudaMemoryKind::Device) quarantined += device_heap_->bytes_of(block.address);
   const HeapStatistics now = device_heap_->statistics();
   return {now.held, now.used, quarantined, now.peak, now.slabs, now.blocks, now.limit, physical_bytes_};
 }
 
-cudaEvent_t CudaInstance::take_event() {
+cudaEvent_t CudaInstance::take_event(bool timed) {
   {
     const std::lock_guard lock(events_mutex_);
-    if (!events_.empty()) {
-      const cudaEvent_t event = events_.back();
-      events_.pop_back();
+    if (std::vector<cudaEvent_t>& free = events_[timed]; !free.empty()) {
+      const cudaEvent_t event = free.back();
+      free.pop_back();
       return event;
     }
   }
   const CudaDeviceScope scope(index_);
   cudaEvent_t event = nullptr;
-  check_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "creating an event", index_);
+  check_cuda(cudaEventCreateWithFlags(&event, timed ? cudaEventDefault : cudaEventDisableTiming),
+             "creating an event", index_);
   return event;
 }
 
-void CudaInstance::give_back(cudaEvent_t event) noexcept {
+void CudaInstance::give_back(cudaEvent_t event, bool timed) noexcept {
   const std::lock_guard lock(events_mutex_);
-  events_.push_back(event);
+  events_[timed].push_back(event);
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

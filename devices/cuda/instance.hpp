@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <cuda_runtime_api.h>
@@ -21,6 +22,7 @@
 #include <strata/devices/cuda/device.hpp>
 #include <strata/devices/cuda/memory_pool.hpp>
 #include <strata/devices/cuda/slab_heap.hpp>
+#include <strata/devices/cuda/virtual_memory.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -37,11 +39,15 @@ class CudaMemory final : public DeviceInstance {
   SpaceId space() const override;
   bool host_accessible() const override { return kind_ != CudaMemoryKind::Device; }
   Allocation* allocate(const AllocationRequest& request) override;
+  /// Of device memory, for arrays that are not small.
+  Ref<ReservedMemory> reserve(const AllocationRequest& request) override;
   QueueState& default_queue() override;
   Ref<QueueState> create_queue() override;
   void wait_all() override;
   std::size_t capacity() const override;
   std::size_t used() const override;
+  CopyCost copy_cost(const DeviceInstance& from) override;
+  CopyCost copy_cost_to_host() override;
 
   CudaInstance& gpu() const { return gpu_; }
   CudaMemoryKind kind() const { return kind_; }
@@ -81,21 +87,29 @@ class CudaInstance {
 
   /// Memory of at least one byte, or null where there is none. Owned by the caller until release().
   void* allocate(CudaMemoryKind kind, std::size_t bytes);
-  /// Makes the memory free once all work that is enqueued by now is done.
-  void release(CudaMemoryKind kind, void* address) noexcept;
+  /// Makes the memory free once all work that is enqueued by now is done; `reserved`: what reserve() gave.
+  void release(CudaMemoryKind kind, void* address, bool reserved = false) noexcept;
+
+  /// Addresses for an array, without memory, and how that is given; null where there are none. Owned by the
+  /// caller until release().
+  void* reserve(std::size_t bytes, std::size_t& granule);
+  /// See ReservedMemory.
+  bool commit(void* data, std::size_t begin, std::size_t end);
+  std::size_t committed(void* data);
+
   std::size_t trim(std::size_t keep);
   cuda::MemoryStatistics statistics();
   void set_limit(std::size_t bytes);
   std::size_t physical_bytes() const { return physical_bytes_; }
   /// Lets kernels of GPU `other` reach the memory of this one, once CUDA has opened the link between them.
-  void open_to(int other) const;
+  void open_to(int other);
 
   /// A stream that only works for another one, which waits for it.
   CudaStream& take_helper_stream() { return take_stream(nullptr, true); }
   void give_back(CudaStream& stream) noexcept;
-  /// An event without timing, of this GPU.
-  cudaEvent_t take_event();
-  void give_back(cudaEvent_t event) noexcept;
+  /// An event of this GPU.
+  cudaEvent_t take_event(bool timed = false);
+  void give_back(cudaEvent_t event, bool timed = false) noexcept;
   /// Called for every queue, under a lock.
   void add_queue(CudaQueue& queue);
   void remove_queue(CudaQueue& queue);
@@ -112,6 +126,7 @@ class CudaInstance {
   static bool busy(CudaStream& stream);
   void reclaim(bool wait);
   void free_now(CudaMemoryKind kind, void* address) noexcept;
+  bool drop_reservation(void* data, bool with_cuda) noexcept;
   DeviceHeap& heap(CudaMemoryKind kind) {
     return kind == CudaMemoryKind::Pinned ? pinned_heap_ : *device_heap_;
   }
@@ -124,13 +139,15 @@ class CudaInstance {
   std::unique_ptr<CudaMemoryPool> pool_;  // null where device memory comes from slabs
   std::unique_ptr<DeviceHeap> device_heap_;
   SlabHeap pinned_heap_;
+  std::unordered_map<void*, std::unique_ptr<CudaReservation>> reservations_;
+  std::vector<int> open_to_;  // GPUs that reach the memory of this one
   std::vector<Quarantined> quarantine_;
   std::mutex streams_mutex_;
   std::vector<std::unique_ptr<CudaStream>> streams_;
   int orders_ = 0;                // streams but for helpers
   bool reused_in_order_ = false;  // a block was handed on by the order of the only stream
   std::mutex events_mutex_;
-  std::vector<cudaEvent_t> events_;
+  std::vector<cudaEvent_t> events_[2];  // without timing, and with it
   std::mutex queues_mutex_;
   std::vector<CudaQueue*> queues_;
   Ref<CudaQueue> default_queue_;

@@ -34,12 +34,27 @@ void PoolHeap::release(void* address) {
   source_.give(source_.context, address);
 }
 
+bool PoolHeap::charge(std::size_t bytes) {
+  if (limit_ != 0 && (used_ > limit_ || bytes > limit_ - used_)) return false;
+  used_ += bytes;
+  charged_ += bytes;
+  peak_ = std::max(peak_, used_);
+  return true;
+}
+
+void PoolHeap::discharge(std::size_t bytes) {
+  used_ -= bytes;
+  charged_ -= bytes;
+}
+
 std::size_t PoolHeap::trim(std::size_t keep) {
   const std::size_t before = held();
   if (before > keep) source_.trim(source_.context, keep);
   return before - std::min(before, held());
 }
 
-HeapStatistics PoolHeap::statistics() const { return {held(), used_, peak_, limit_, 0, live_.size()}; }
+HeapStatistics PoolHeap::statistics() const {
+  return {held() + charged_, used_, peak_, limit_, 0, live_.size()};
+}
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -2,7 +2,7 @@
 // functions, so it can be tested anywhere.
 //
 // The pool serves others in the process too, so what it holds is more than these books know. The limit bounds
-// the live blocks of the books alone.
+// the live blocks of the books, and what is charged to them, alone.
 #pragma once
 
 #include <cstddef>
@@ -29,6 +29,8 @@ class PoolHeap final : public DeviceHeap {
   [[nodiscard]] void* allocate(std::size_t bytes) override;
   void release(void* address) override;
   void forget(void* address) override;
+  [[nodiscard]] bool charge(std::size_t bytes) override;
+  void discharge(std::size_t bytes) override;
   std::size_t trim(std::size_t keep) override;
   void set_limit(std::size_t bytes) override { limit_ = bytes; }
   HeapStatistics statistics() const override;
@@ -39,7 +41,7 @@ class PoolHeap final : public DeviceHeap {
 
   Source source_;
   std::size_t limit_;
-  std::size_t used_ = 0, peak_ = 0;
+  std::size_t used_ = 0, peak_ = 0, charged_ = 0;
   std::unordered_map<void*, std::size_t> live_;
 };
 

@@ -12,14 +12,26 @@ namespace strata::inline STRATA_ABI::detail {
 
 // ---- events
 
-CudaEventState::CudaEventState(CudaQueue& queue, cudaEvent_t event) : queue_(&queue), event_(event) {}
-CudaEventState::~CudaEventState() { queue_->gpu().give_back(event_); }
+CudaEventState::CudaEventState(CudaQueue& queue, cudaEvent_t event, bool timed)
+    : queue_(&queue), event_(event), timed_(timed) {}
+CudaEventState::~CudaEventState() { queue_->gpu().give_back(event_, timed_); }
 
 bool CudaEventState::complete() const { return cudaEventQuery(event_) != cudaErrorNotReady; }
 
 void CudaEventState::wait() {
   check_cuda(cudaEventSynchronize(event_), "waiting for an event", queue_->device());
   queue_->throw_bad_access_found(false);
+}
+
+double CudaEventState::seconds_since(const EventState& earlier) const {
+  const auto* const first = dynamic_cast<const CudaEventState*>(&earlier);
+  if (first == nullptr || !first->timed_ || !timed_) return -1;
+  float milliseconds = 0;
+  if (cudaEventElapsedTime(&milliseconds, first->event_, event_) != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());  // of two GPUs, or not complete
+    return -1;
+  }
+  return static_cast<double>(milliseconds) * 1e-3;
 }
 
 // ---- queues
@@ -61,11 +73,11 @@ void CudaQueue::wait() {
 
 bool CudaQueue::idle() const { return cudaStreamQuery(stream_.stream) != cudaErrorNotReady; }
 
-Ref<EventState> CudaQueue::record() {
+Ref<EventState> CudaQueue::record(bool timed) {
   require_running("Queue::record");
   const CudaDeviceScope scope(device());
-  const cudaEvent_t event = gpu_.take_event();
-  const Ref<EventState> state(new CudaEventState(*this, event));
+  const cudaEvent_t event = gpu_.take_event(timed);
+  const Ref<EventState> state(new CudaEventState(*this, event, timed));
   check_cuda(cudaEventRecord(event, stream_.stream), "recording an event", device());
   return state;
 }

@@ -23,15 +23,18 @@ class CudaRecording;
 
 class CudaEventState final : public EventState {
  public:
-  CudaEventState(CudaQueue& queue, cudaEvent_t event);
+  CudaEventState(CudaQueue& queue, cudaEvent_t event, bool timed);
   ~CudaEventState() override;
   bool complete() const override;
   void wait() override;
+  /// Of events of one GPU.
+  double seconds_since(const EventState& earlier) const override;
   cudaEvent_t event() const { return event_; }
 
  private:
   const Ref<CudaQueue> queue_;
   const cudaEvent_t event_;
+  const bool timed_;
 };
 
 class CudaQueue final : public QueueState {
@@ -43,7 +46,8 @@ class CudaQueue final : public QueueState {
   std::uint64_t id() const override { return id_; }
   void wait() override;
   bool idle() const override;
-  Ref<EventState> record() override;
+  Ref<EventState> record() override { return record(false); }
+  Ref<EventState> record_timed() override { return record(true); }
   void wait_for(const Ref<EventState>& event) override;
   void copy(const CopySide& destination, const CopySide& source, std::size_t element_bytes) override;
   void fill(const CopySide& destination, const void* value, std::size_t element_bytes) override;
@@ -98,6 +102,7 @@ class CudaQueue final : public QueueState {
   };
   static constexpr std::size_t flights = 64;
 
+  Ref<EventState> record(bool timed);
   void copy_by_host(const CopySide& destination, const CopySide& source, std::size_t element_bytes);
   void fill_by_host(const CopySide& destination, const void* value, std::size_t element_bytes);
   [[noreturn]] void fail_copy(cudaError_t code, const CopySide& destination, const CopySide& source) const;

@@ -47,6 +47,19 @@ void SlabHeap::release(void* address) {
   make_free(block);
 }
 
+bool SlabHeap::charge(std::size_t bytes) {
+  if (limit_ != 0 && (held_ > limit_ || bytes > limit_ - held_)) return false;
+  held_ += bytes;
+  used_ += bytes;
+  peak_ = std::max(peak_, used_);
+  return true;
+}
+
+void SlabHeap::discharge(std::size_t bytes) {
+  held_ -= bytes;
+  used_ -= bytes;
+}
+
 void SlabHeap::make_free(Blocks::iterator block) {
   const auto merge = [&](Blocks::iterator first, Blocks::iterator second) {
     first->second.bytes += second->second.bytes;

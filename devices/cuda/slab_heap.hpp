@@ -37,6 +37,8 @@ class SlabHeap final : public DeviceHeap {
   [[nodiscard]] void* allocate(std::size_t bytes) override;
   void release(void* address) override;
   void forget(void* address) override { release(address); }  // slabs stay
+  [[nodiscard]] bool charge(std::size_t bytes) override;
+  void discharge(std::size_t bytes) override;
   /// Gives slabs without a live block back, the largest first, while more than `keep` bytes are held. Returns
   /// the bytes given back.
   std::size_t trim(std::size_t keep) override;
@@ -44,8 +46,8 @@ class SlabHeap final : public DeviceHeap {
   HeapStatistics statistics() const override { return {held_, used_, peak_, limit_, slabs(), blocks()}; }
 
   std::size_t limit() const { return limit_; }
-  std::size_t held() const { return held_; }  ///< bytes of all slabs
-  std::size_t used() const { return used_; }  ///< bytes of live blocks
+  std::size_t held() const { return held_; }  ///< bytes of all slabs, and charged ones
+  std::size_t used() const { return used_; }  ///< bytes of live blocks, and charged ones
   std::size_t peak() const { return peak_; }
   std::size_t slabs() const { return slabs_.size(); }
   std::size_t blocks() const { return live_.size(); }

@@ -42,7 +42,7 @@ void set_capacity(int instance, index_t bytes);
 index_t used(int instance);
 index_t peak(int instance);
 
-/// What can be made to fail.
+/// What can be made to fail. Allocation is also what gives a part of a reserved array its memory.
 enum class Fault { Allocation, Copy, Kernel };
 /// The k-th such operation from now on (1: the next) fails, once, with OutOfMemory, CopyError or KernelError.
 /// Copies and kernels count in the order in which they are enqueued, and fail without having touched memory.

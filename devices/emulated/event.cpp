@@ -25,6 +25,12 @@ void EmulatedEvent::wait() {
   if (error_) std::rethrow_exception(error_);
 }
 
+double EmulatedEvent::seconds_since(const EventState& earlier) const {
+  const auto* const first = dynamic_cast<const EmulatedEvent*>(&earlier);
+  if (first == nullptr || first->moment_.epoch != moment_.epoch) return -1;
+  return moment_.time - first->moment_.time;
+}
+
 void EmulatedEvent::wait_in_queue() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return complete_; });

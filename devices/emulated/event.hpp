@@ -26,6 +26,7 @@ class EmulatedEvent final : public EventState {
   bool complete() const override;
   /// Also moves the host's virtual clock. Throws the error each time: the queue keeps it for its own wait.
   void wait() override;
+  double seconds_since(const EventState& earlier) const override;
 
   /// Completes the event; `error` is what poisoned the queue by then.
   void set(std::exception_ptr error);

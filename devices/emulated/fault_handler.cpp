@@ -92,17 +92,20 @@ struct Fault {
   int owner;               // instance whose memory it is
   std::uintptr_t address;  // as a view would hold it
   bool exhausted;          // the memory is there, but the machine has no page for it
+  bool resolved;           // by the way of the instance's own workers, or of its copies
 };
 
 void explain(const Fault& fault, std::uint64_t byte) {
   bool live = false;
   const ListedAllocation* entry = find_allocation(fault.address, live);
+  const bool reserved = live && fault.resolved;  // and never given memory
   message << "strata: "
           << (fault.exhausted    ? "out of host memory: "
               : entry == nullptr ? "access outside every array: "
+              : reserved         ? "access to a part without memory: "
               : live             ? "wrong memory space: "
                                  : "use after free: ");
-  if (fault.kernel_of < 0) message << "a host thread";
+  if (fault.kernel_of < 0) message << (reserved ? "a copy" : "a host thread");
   else (message << "a kernel on ").instance(fault.kernel_of);
   message << " accessed ";
   if (entry != nullptr) describe(*entry, fault.address);
@@ -113,6 +116,8 @@ void explain(const Fault& fault, std::uint64_t byte) {
         << ", and the machine has no page left for it; lower the capacity of Emulated or free host memory\n";
   } else if (entry == nullptr) {
     message << ", where no array lies; check the index, and that a view keeps the array alive\n";
+  } else if (reserved) {
+    message << ", where this part of the array is not held; declare all that the kernel or copy touches\n";
   } else if (!live) {
     message << "; keep a view of it until the access is done\n";
   } else if (fault.kernel_of < 0) {
@@ -151,15 +156,18 @@ bool decode(const EmulatedRegion& region, int signal, std::uintptr_t address, Fa
   fault.kernel_of = instance_with_offset(region, emulated_offset);
   fault.exhausted = signal == SIGBUS;
   fault.address = address;
+  fault.resolved = false;
   fault.owner = region.viewed_by(address);
   if (fault.owner >= 0) return true;
   if (fault.kernel_of >= 0) {
     fault.address = address - std::uintptr_t(emulated_offset);
     fault.owner = region.viewed_by(fault.address);
+    fault.resolved = fault.owner == fault.kernel_of;
     return fault.owner >= 0;
   }
   // A copy engine, which adds offsets itself, or a stray pointer of the host.
   fault.owner = region.worked_by(address);
+  fault.resolved = true;
   if (fault.owner >= 0) fault.address = address - std::uintptr_t(region.offset(fault.owner));
   return fault.owner >= 0;
 }

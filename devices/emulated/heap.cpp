@@ -164,6 +164,19 @@ bool EmulatedHeap::holds(std::size_t offset) const {
   return live_.contains(offset);
 }
 
+bool EmulatedHeap::charge(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (used_ > capacity_ || bytes > capacity_ - used_) return false;
+  used_ += bytes;
+  peak_ = std::max(peak_, used_);
+  return true;
+}
+
+void EmulatedHeap::discharge(std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  used_ -= bytes;
+}
+
 void EmulatedHeap::set_capacity(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   capacity_ = bytes;
@@ -191,7 +204,8 @@ std::size_t EmulatedHeap::allocations() const {
 
 std::size_t EmulatedHeap::largest_free() const {
   const std::lock_guard lock(mutex_);
-  return by_size_.empty() ? 0 : by_size_.rbegin()->first;
+  const std::size_t left = capacity_ > used_ ? capacity_ - used_ : 0;
+  return by_size_.empty() ? 0 : std::min(left, by_size_.rbegin()->first);
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

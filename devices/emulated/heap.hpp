@@ -32,6 +32,10 @@ class EmulatedHeap {
   /// Whether a block begins at `offset`.
   bool holds(std::size_t offset) const;
 
+  /// Counts bytes that lie elsewhere (reserve_heap.hpp) as used; false if the capacity does not suffice.
+  [[nodiscard]] bool charge(std::size_t bytes);
+  void discharge(std::size_t bytes);
+
   void set_capacity(std::size_t bytes);
   std::size_t capacity() const;
   std::size_t used() const;

@@ -35,6 +35,29 @@ AllocationShape shape_of(const AllocationRequest& request) {
   return shape;
 }
 
+class EmulatedReservedMemory final : public ReservedMemory {
+ public:
+  EmulatedReservedMemory(EmulatedInstance& instance, AllocationRef record)
+      : ReservedMemory(std::move(record)), instance_(instance) {}
+
+  std::size_t granule() const override { return EmulatedMemory::alignment; }
+  bool commit(std::size_t begin, std::size_t end) override {
+    require_reserved(begin, end);
+    if (begin == end) return true;
+    const std::lock_guard lock(mutex_);
+    if (!instance_.commit(data(), begin, end)) return false;
+    if (const std::size_t now = committed(); now != allocation().held) set_held(record(), now);
+    return true;
+  }
+  std::size_t committed() const override {
+    return Platform::get().memory->committed(instance_.index(), data());
+  }
+
+ private:
+  EmulatedInstance& instance_;
+  std::mutex mutex_;
+};
+
 }  // namespace
 
 EmulatedInstance::EmulatedInstance(int index) : index_(index), default_queue_(new EmulatedQueue(*this, 0)) {}
@@ -55,9 +78,9 @@ Allocation* EmulatedInstance::allocate(const AllocationRequest& request) {
   const std::string name = describe_space(space());
   if (fails) fail_out_of_memory(request, space(), name.c_str(), "failure injected");
   reclaim();
-  void* data = platform.memory->allocate(index_, request.bytes);
-  if (data == nullptr) data = allocate_after_waiting(request.bytes);
-  if (data == nullptr) {
+  void* data = nullptr;
+  const auto attempt = [&] { return (data = platform.memory->allocate(index_, request.bytes)) != nullptr; };
+  if (!repeat_while_blocks_get_free(attempt)) {
     const std::string reason = std::to_string(used()) + " of " + std::to_string(capacity()) +
                                " bytes are in use, the largest free block has " +
                                std::to_string(platform.memory->largest_free(index_));
@@ -72,26 +95,58 @@ Allocation* EmulatedInstance::allocate(const AllocationRequest& request) {
   }
 }
 
-// Waits for one block in quarantine after the other, in the order in which they get free, until the memory
-// suffices or none is left. In a kernel that may be the work at hand, so nothing is waited for.
-void* EmulatedInstance::allocate_after_waiting(std::size_t bytes) {
+Ref<ReservedMemory> EmulatedInstance::reserve(const AllocationRequest& request) {
+  require_running("an allocation");
   Platform& platform = Platform::get();
-  if (emulated_offset != 0) return nullptr;
-  while (true) {
+  platform.instance(index_);
+  reclaim();
+  void* const data = platform.memory->reserve(index_, request.bytes);
+  if (data == nullptr) return {};
+  AllocationRef record;
+  try {
+    register_allocation(data, request.bytes, request.label ? request.label : "", shape_of(request));
+    record =
+        AllocationRef(make_reservation(data, request.bytes, space(), request.label, release_emulated, this));
+  } catch (...) {
+    platform.memory->deallocate(index_, data);
+    throw;
+  }
+  return Ref<ReservedMemory>(new EmulatedReservedMemory(*this, std::move(record)));
+}
+
+bool EmulatedInstance::commit(void* data, std::size_t begin, std::size_t end) {
+  require_running("an allocation");
+  Platform& platform = Platform::get();
+  if (platform.memory->missing(index_, data, begin, end) == 0) return true;
+  {
+    const std::lock_guard lock(platform.mutex);
+    if (platform.fails(emulated::Fault::Allocation)) return false;
+  }
+  reclaim();
+  return repeat_while_blocks_get_free([&] { return platform.memory->commit(index_, data, begin, end); });
+}
+
+// Waits for one block in quarantine after the other, in the order in which they get free, until the attempt
+// succeeds or none is left. In a kernel that may be the work at hand, so nothing is waited for.
+template <class Attempt>
+bool EmulatedInstance::repeat_while_blocks_get_free(const Attempt& attempt) {
+  Platform& platform = Platform::get();
+  while (!attempt()) {
+    if (emulated_offset != 0) return false;
     PendingWork work;
     {
       const std::lock_guard lock(quarantine_mutex_);
       const auto first =
           std::min_element(quarantine_.begin(), quarantine_.end(),
                            [](const auto& a, const auto& b) { return a.until.end.time < b.until.end.time; });
-      if (first == quarantine_.end()) return platform.memory->allocate(index_, bytes);
+      if (first == quarantine_.end()) return attempt();
       work = first->until;
     }
     for (const auto& [core, number] : work.numbers) core->wait_until_finished(number);
     platform.host_wait_until(work.end);
     reclaim();
-    if (void* const data = platform.memory->allocate(index_, bytes)) return data;
   }
+  return true;
 }
 
 void EmulatedInstance::release(void* address) noexcept {
@@ -126,6 +181,26 @@ std::size_t EmulatedInstance::capacity() const { return Platform::get().memory->
 std::size_t EmulatedInstance::used() const {
   reclaim();
   return Platform::get().memory->used(index_);
+}
+
+// ---- costs
+
+CopyCost EmulatedInstance::copy_cost(const DeviceInstance& from) {
+  const emulated::Config config = Platform::get().configuration();
+  const double link = config.host_link_total;
+  const double host = config.host_to_device_bandwidth;
+  if (from.host_accessible()) return {config.copy_latency, link > 0 ? std::min(host, link) : host};
+  const auto* const other = dynamic_cast<const EmulatedInstance*>(&from);
+  if (other == nullptr) return {};
+  if (other == this) return {config.copy_latency, config.memory_bandwidth};
+  return {config.copy_latency, config.peer_bandwidth};
+}
+
+CopyCost EmulatedInstance::copy_cost_to_host() {
+  const emulated::Config config = Platform::get().configuration();
+  const double link = config.host_link_total;
+  const double host = config.device_to_host_bandwidth;
+  return {config.copy_latency, link > 0 ? std::min(host, link) : host};
 }
 
 // ---- queues and threads

@@ -28,6 +28,7 @@ class EmulatedInstance final : public DeviceInstance {
   SpaceId space() const override;
   bool host_accessible() const override { return false; }
   Allocation* allocate(const AllocationRequest& request) override;
+  Ref<ReservedMemory> reserve(const AllocationRequest& request) override;
   QueueState& default_queue() override { return *default_queue_; }
   Ref<QueueState> create_queue() override;
   void wait_all() override;
@@ -35,6 +36,12 @@ class EmulatedInstance final : public DeviceInstance {
   /// Blocks in quarantine count.
   std::size_t used() const override;
 
+  /// By the rates of the configuration; without links between instances there is no direct way.
+  CopyCost copy_cost(const DeviceInstance& from) override;
+  CopyCost copy_cost_to_host() override;
+
+  /// Gives memory to a part of what reserve() gave; see ReservedMemory::commit.
+  bool commit(void* data, std::size_t begin, std::size_t end);
   EmulatedQueue& queue() { return *default_queue_; }
   /// The threads that run this instance's kernels, each in the instance's memory.
   Runner runner();
@@ -51,7 +58,8 @@ class EmulatedInstance final : public DeviceInstance {
     void* address;
     PendingWork until;
   };
-  void* allocate_after_waiting(std::size_t bytes);
+  template <class Attempt>
+  bool repeat_while_blocks_get_free(const Attempt& attempt);
 
   const int index_;
   const Ref<EmulatedQueue> default_queue_;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
@@ -14,11 +15,14 @@
 #include <strata/devices/emulated/fault_handler.hpp>
 #include <strata/devices/emulated/heap.hpp>
 #include <strata/devices/emulated/memory.hpp>
+#include <strata/devices/emulated/reserve_heap.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 namespace {
 
 constexpr std::size_t guard_bytes = std::size_t{1} << 20;
+// Addresses for reserve(), of each instance, where the system has them.
+constexpr std::size_t least_reserve = std::size_t{1} << 30;
 constexpr std::size_t max_capacity = std::size_t{1} << 40;
 constexpr int max_count = 64;
 
@@ -54,32 +58,54 @@ EmulatedMemory::EmulatedMemory(std::size_t capacity, int count) {
     throw SettingError("Emulated: asked for " + std::to_string(count) + " instances of " +
                        std::to_string(capacity) + " bytes; choose 1 to " + std::to_string(max_count) +
                        " instances of 1 to " + std::to_string(max_capacity) + " bytes");
-  region_ = {0, round_up(capacity, page_bytes()) + guard_bytes, count};
-  // One reservation, so that every hole is ours; the system chooses where, which the sanitizers need.
-  void* base = mmap(nullptr, region_.size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (base == MAP_FAILED) throw_system("reserve addresses", region_, errno);
-  region_.base = reinterpret_cast<std::uintptr_t>(base);
-  const std::size_t bytes = region_.span - guard_bytes;
+  reserve_addresses(round_up(capacity, page_bytes()), count);
   file_ = memfd_create("strata-emulated", MFD_CLOEXEC);
-  bool mapped = file_ >= 0 && ftruncate(file_, off_t(bytes * std::size_t(count))) == 0;
-  for (int i = 0; mapped && i < count; ++i) {
-    const auto map = [&](std::uintptr_t address, int protection) {
-      return mmap(reinterpret_cast<void*>(address), bytes, protection, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
-                  file_, off_t(bytes * std::size_t(i))) != MAP_FAILED;
-    };
-    mapped = map(region_.view_base(i), PROT_NONE) && map(region_.work_base(i), PROT_READ | PROT_WRITE);
-  }
+  bool mapped = file_ >= 0 && ftruncate(file_, off_t(file_begin(count))) == 0;
+  for (int i = 0; mapped && i < count; ++i) mapped = map(i);
   try {
     if (!mapped) throw_system("map a memory file", region_, errno);
     heaps_ = std::make_unique<EmulatedHeap[]>(std::size_t(count));
-    for (int i = 0; i < count; ++i)
-      heap(i).open(reinterpret_cast<char*>(region_.work_base(i)), file_, bytes * std::size_t(i), capacity);
+    reserve_heaps_ = std::make_unique<EmulatedReserveHeap[]>(std::size_t(count));
+    for (int i = 0; i < count; ++i) {
+      char* const memory = reinterpret_cast<char*>(region_.work_base(i));
+      heap(i).open(memory, file_, file_begin(i), capacity);
+      reserve_heap(i).open(memory + reserve_begin(), file_, file_begin(i) + heap_bytes_, reserve_bytes_,
+                           heap(i));
+    }
     watch_region(region_);
   } catch (...) {
-    munmap(base, region_.size());
+    munmap(reinterpret_cast<void*>(region_.base), region_.size());
     if (file_ >= 0) close(file_);
     throw;
   }
+}
+
+// One reservation, so that every hole is ours; the system chooses where, which the sanitizers need. Where it
+// has few addresses (limits, ThreadSanitizer), the share of reserve() is given up.
+void EmulatedMemory::reserve_addresses(std::size_t heap_bytes, int count) {
+  heap_bytes_ = heap_bytes;
+  reserve_bytes_ = std::max(heap_bytes, round_up(least_reserve, page_bytes()));
+  void* base = nullptr;
+  do {
+    region_ = {0, heap_bytes_ + guard_bytes + (reserve_bytes_ > 0 ? reserve_bytes_ + guard_bytes : 0), count};
+    base = mmap(nullptr, region_.size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base != MAP_FAILED) break;
+    if (reserve_bytes_ == 0) throw_system("reserve addresses", region_, errno);
+    reserve_bytes_ = reserve_bytes_ < least_reserve ? 0 : round_up(reserve_bytes_ / 4, page_bytes());
+  } while (true);
+  region_.base = reinterpret_cast<std::uintptr_t>(base);
+}
+
+bool EmulatedMemory::map(int instance) const {
+  const auto map = [&](std::uintptr_t address, std::size_t bytes, std::size_t file_offset, int protection) {
+    return mmap(reinterpret_cast<void*>(address), bytes, protection, MAP_SHARED | MAP_FIXED | MAP_NORESERVE,
+                file_, off_t(file_offset)) != MAP_FAILED;
+  };
+  const std::size_t begin = file_begin(instance);
+  const std::uintptr_t work = region_.work_base(instance);
+  return map(region_.view_base(instance), heap_bytes_, begin, PROT_NONE) &&
+         map(work, heap_bytes_, begin, PROT_READ | PROT_WRITE) &&
+         (reserve_bytes_ == 0 || map(work + reserve_begin(), reserve_bytes_, begin + heap_bytes_, PROT_NONE));
 }
 
 EmulatedMemory::~EmulatedMemory() {
@@ -96,18 +122,50 @@ EmulatedHeap& EmulatedMemory::heap(int instance) const {
   return heaps_[std::size_t(instance)];
 }
 
+EmulatedReserveHeap& EmulatedMemory::reserve_heap(int instance) const {
+  static_cast<void>(heap(instance));  // throws
+  return reserve_heaps_[std::size_t(instance)];
+}
+
+std::size_t EmulatedMemory::reserve_begin() const { return heap_bytes_ + guard_bytes; }
+
+std::size_t EmulatedMemory::reserve_offset(int instance, const void* address) const {
+  return reinterpret_cast<std::uintptr_t>(address) - region_.view_base(instance) - reserve_begin();
+}
+
 void* EmulatedMemory::allocate(int instance, std::size_t bytes) {
   const std::ptrdiff_t offset = heap(instance).allocate(bytes);
   return offset < 0 ? nullptr : reinterpret_cast<char*>(region_.view_base(instance)) + offset;
+}
+
+void* EmulatedMemory::reserve(int instance, std::size_t bytes) {
+  const std::ptrdiff_t offset = reserve_heap(instance).reserve(bytes);
+  if (offset < 0) return nullptr;
+  return reinterpret_cast<char*>(region_.view_base(instance)) + reserve_begin() + offset;
+}
+
+bool EmulatedMemory::commit(int instance, void* address, std::size_t begin, std::size_t end) {
+  return reserve_heap(instance).commit(reserve_offset(instance, address), begin, end);
+}
+
+std::size_t EmulatedMemory::missing(int instance, const void* address, std::size_t begin,
+                                    std::size_t end) const {
+  return reserve_heap(instance).missing(reserve_offset(instance, address), begin, end);
+}
+
+std::size_t EmulatedMemory::committed(int instance, const void* address) const {
+  return reserve_heap(instance).committed(reserve_offset(instance, address));
 }
 
 void EmulatedMemory::deallocate(int instance, void* address) {
   if (address == nullptr) return;
   const std::size_t offset = reinterpret_cast<std::uintptr_t>(address) - region_.view_base(instance);
   EmulatedHeap& owner = heap(instance);
+  EmulatedReserveHeap& reserved = reserve_heap(instance);
+  const std::size_t behind = reserve_offset(instance, address);
   // Struck off before the block can be allocated, and named, again.
-  if (owner.holds(offset)) unregister_allocation(address);
-  if (!owner.deallocate(offset))
+  if (owner.holds(offset) || reserved.holds(behind)) unregister_allocation(address);
+  if (!owner.deallocate(offset) && !reserved.release(behind))
     throw Error(
         "Emulated{" + std::to_string(instance) + "}: asked to free the address " +
         std::to_string(reinterpret_cast<std::uintptr_t>(address)) +
@@ -115,18 +173,19 @@ void EmulatedMemory::deallocate(int instance, void* address) {
 }
 
 void EmulatedMemory::set_capacity(int instance, std::size_t bytes) {
-  const std::size_t most = region_.span - guard_bytes;
-  if (bytes > most)
+  if (bytes > heap_bytes_)
     throw SettingError("Emulated{" + std::to_string(instance) + "}: asked for a capacity of " +
                        std::to_string(bytes) + " bytes, but addresses are reserved for " +
-                       std::to_string(most) + "; set the capacity before the first allocation");
+                       std::to_string(heap_bytes_) + "; set the capacity before the first allocation");
   heap(instance).set_capacity(bytes);
 }
 
 std::size_t EmulatedMemory::capacity(int instance) const { return heap(instance).capacity(); }
 std::size_t EmulatedMemory::used(int instance) const { return heap(instance).used(); }
 std::size_t EmulatedMemory::peak(int instance) const { return heap(instance).peak(); }
-std::size_t EmulatedMemory::allocations(int instance) const { return heap(instance).allocations(); }
+std::size_t EmulatedMemory::allocations(int instance) const {
+  return heap(instance).allocations() + reserve_heap(instance).reservations();
+}
 std::size_t EmulatedMemory::largest_free(int instance) const { return heap(instance).largest_free(); }
 
 std::size_t EmulatedMemory::resident() const {

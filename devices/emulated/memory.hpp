@@ -4,10 +4,13 @@
 // can be reached; workers get there by a thread-local offset (access.hpp), so an access from a thread that
 // has none, or that of another instance, faults and is explained by fault_handler.hpp.
 //
-//     one reservation of (N*N + 1) spans S, here for N = 3 instances; S = capacity + a guard
+//     one reservation of (N*N + 1) spans S, here for N = 3 instances; S = capacity + reserve + guards
 //
 //     | v0 | v1 | v2 | w0 |  . |  . | w1 |  . |  . | w2 |      v: what views hold   w: where workers go   .:
 //     hole base           base + N*S                                w(i) = base + N*S + i*N*S
+//
+// A span holds the instance's blocks and, behind a guard, addresses for arrays of which parts get memory as
+// they are needed (reserve_heap.hpp).
 //
 // A worker of i adds w(i) - v(i). On an address of v(j) that gives the span i*N + (j - i) behind base + N*S,
 // which is a w only where N divides j - i, that is where j = i; all others are holes.
@@ -29,6 +32,7 @@
 namespace strata::inline STRATA_ABI::detail {
 
 class EmulatedHeap;
+class EmulatedReserveHeap;
 
 /// Where the two mappings of every instance lie: pure arithmetic, safe in a signal handler.
 struct EmulatedRegion {
@@ -61,7 +65,8 @@ class EmulatedMemory {
   /// Addresses that allocate() returns are multiples of this many bytes, and so are the bytes it accounts.
   static constexpr std::size_t alignment = 256;
 
-  /// Reserves addresses for `count` instances (1 to 64) of at most `capacity` bytes each.
+  /// Reserves addresses for `count` instances (1 to 64) of at most `capacity` bytes each; for reserve() as
+  /// many again, if the system has them.
   /// Throws SettingError for other arguments, OutOfMemory if the system refuses the addresses.
   EmulatedMemory(std::size_t capacity, int count);
   ~EmulatedMemory();
@@ -71,8 +76,19 @@ class EmulatedMemory {
   /// Bytes for a view on `instance`, at least one unit of `alignment`. Null if the capacity, or the largest
   /// free block, is too small; the caller knows label and shape and words the error.
   [[nodiscard]] void* allocate(int instance, std::size_t bytes);
-  /// Gives back what allocate(instance, ...) returned, and strikes it off the fault handler's list of labels.
-  /// Null does nothing. Throws Error, and does nothing else, if `address` is not allocated there.
+  /// Addresses for a view of `bytes` bytes on `instance`, of which none has memory; null if there are none
+  /// left.
+  [[nodiscard]] void* reserve(int instance, std::size_t bytes);
+  /// Gives memory to bytes [begin, end) of what reserve(instance, ...) returned, rounded outwards to
+  /// `alignment`: accounted as that of blocks. False, with nothing changed, if there is not enough.
+  [[nodiscard]] bool commit(int instance, void* address, std::size_t begin, std::size_t end);
+  /// The bytes that commit() with the same arguments would have to find.
+  std::size_t missing(int instance, const void* address, std::size_t begin, std::size_t end) const;
+  /// Bytes that have memory of what reserve(instance, ...) returned.
+  std::size_t committed(int instance, const void* address) const;
+  /// Gives back what allocate(instance, ...) or reserve(instance, ...) returned, and strikes it off the fault
+  /// handler's list of labels. Null does nothing. Throws Error, and does nothing else, if `address` is not
+  /// allocated there.
   void deallocate(int instance, void* address);
 
   /// Lowers or raises the bytes that may be allocated on `instance`, at most the capacity given at
@@ -83,9 +99,8 @@ class EmulatedMemory {
   std::size_t capacity(int instance) const;     ///< bytes that may be allocated
   std::size_t used(int instance) const;         ///< bytes allocated now
   std::size_t peak(int instance) const;         ///< the most bytes allocated at once
-  std::size_t allocations(int instance) const;  ///< number of blocks allocated now
-  /// The largest block that the addresses allow, in bytes: less than capacity - used where freed blocks lie
-  /// apart.
+  std::size_t allocations(int instance) const;  ///< blocks allocated now, and what is reserved
+  /// The largest block that would fit, in bytes: less than capacity - used where freed blocks lie apart.
   std::size_t largest_free(int instance) const;
   /// Bytes of the machine's memory that all instances occupy now.
   std::size_t resident() const;
@@ -102,9 +117,20 @@ class EmulatedMemory {
 
  private:
   EmulatedHeap& heap(int instance) const;
+  EmulatedReserveHeap& reserve_heap(int instance) const;
+  void reserve_addresses(std::size_t heap_bytes, int count);
+  bool map(int instance) const;
+  // From the begin of an instance's span to its reserve, and what lies between `address` and that.
+  std::size_t reserve_begin() const;
+  std::size_t reserve_offset(int instance, const void* address) const;
+  std::size_t file_begin(int instance) const {
+    return std::size_t(instance) * (heap_bytes_ + reserve_bytes_);
+  }
 
   EmulatedRegion region_;
+  std::size_t heap_bytes_ = 0, reserve_bytes_ = 0;  // of each instance
   int file_ = -1;
+  std::unique_ptr<EmulatedReserveHeap[]> reserve_heaps_;
   std::unique_ptr<EmulatedHeap[]> heaps_;
 };
 

@@ -137,7 +137,7 @@ void Platform::require_unused(int instances) {
       throw Error("emulated::configure: a queue of " + where + " lives; destroy it first");
   }
   for (int i = 0; i < instances && i < config.count; ++i)
-    if (memory->used(i) > 0) {
+    if (memory->allocations(i) > 0) {
       const SpaceId space{EmulatedSpace::kind, i};
       throw Error("emulated::configure: arrays live on " + describe_space(space) + "; " +
                   largest_allocations(space));

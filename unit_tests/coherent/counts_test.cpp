@@ -12,7 +12,7 @@
 namespace {
 
 using namespace strata_tests;
-constexpr Use in = Use::Read, out = Use::Write, inout = Use::ReadWrite;
+constexpr AccessMode in = AccessMode::In, out = AccessMode::Out, inout = AccessMode::InOut;
 
 Box line(index_t begin, index_t end) { return Box({begin}, {end}); }
 // Block g of n elements over G devices, the last one takes what is left; device g's memory is g + 1.
@@ -171,7 +171,7 @@ std::vector<Access> map_array(index_t n, int devices, int full, int part, int to
   }
   return accesses;
 }
-std::vector<Access> blocks_of(index_t n, int devices, int array, Use use) {
+std::vector<Access> blocks_of(index_t n, int devices, int array, AccessMode use) {
   std::vector<Access> accesses;
   for (int g = 0; g < devices; ++g) accesses.push_back({array, g + 1, block(n, devices, g), use});
   return accesses;

@@ -91,9 +91,9 @@ TEST(SmartContainerDefects, AWriteWithinAModifiedCopyKeepsWhatIsAround) {
   run(
       [](Machine& m) {
         const int a = m.array(line(0, 20), 1, true);
-        m.call({{a, 1, line(0, 13), Use::Write}});
-        m.call({{a, 1, line(10, 12), Use::Write}});
-        m.call({{a, host_memory, line(0, 20), Use::Read}});
+        m.call({{a, 1, line(0, 13), AccessMode::Out}});
+        m.call({{a, 1, line(10, 12), AccessMode::Out}});
+        m.call({{a, host_memory, line(0, 20), AccessMode::In}});
       },
       1);
 }
@@ -102,10 +102,10 @@ TEST(SmartContainerDefects, AWriteWithinAModifiedCopyKeepsWhatIsAround) {
 TEST(SmartContainerDefects, MemoryGivenUpLosesNothing) {
   RegionMachine m(2, true);
   const int a = m.array(line(0, 20), 1, true);
-  m.call({{a, 1, line(5, 15), Use::Write}});
+  m.call({{a, 1, line(5, 15), AccessMode::Out}});
   m.evict(a, 1);
   EXPECT_EQ(m.counts().to_host, 10);
-  m.call({{a, 2, line(0, 20), Use::Read}});
+  m.call({{a, 2, line(0, 20), AccessMode::In}});
   m.evict(a, 2);  // has nothing of its own
   EXPECT_EQ(m.counts().to_host, 10);
 }
@@ -116,10 +116,10 @@ TEST(SmartContainerDefects, AHaloGoesOutOfDateWhenItsOwnerWrites) {
       [](Machine& m) {
         const int a = m.array(line(0, 20), 1, true);
         for (int step = 0; step < 3; ++step) {
-          m.call({{a, 1, line(0, 11), Use::Read}, {a, 2, line(9, 20), Use::Read}});
-          m.call({{a, 1, line(0, 10), Use::Write}, {a, 2, line(10, 20), Use::Write}});
+          m.call({{a, 1, line(0, 11), AccessMode::In}, {a, 2, line(9, 20), AccessMode::In}});
+          m.call({{a, 1, line(0, 10), AccessMode::Out}, {a, 2, line(10, 20), AccessMode::Out}});
         }
-        m.call({{a, 1, line(0, 20), Use::Read}});
+        m.call({{a, 1, line(0, 20), AccessMode::In}});
       },
       2);
 }
@@ -128,8 +128,8 @@ TEST(SmartContainerDefects, AHaloGoesOutOfDateWhenItsOwnerWrites) {
 TEST(SmartContainerDefects, TheHostReadsWhatItAsksFor) {
   RegionMachine m(1, true);
   const int a = m.array(line(0, 1000), 8, true);
-  m.call({{a, 1, line(0, 1000), Use::ReadWrite}});
-  m.call({{a, host_memory, line(500, 501), Use::Read}});
+  m.call({{a, 1, line(0, 1000), AccessMode::InOut}});
+  m.call({{a, host_memory, line(500, 501), AccessMode::In}});
   EXPECT_EQ(m.counts().to_host, 8);
 }
 
@@ -137,8 +137,8 @@ TEST(SmartContainerDefects, TheHostReadsWhatItAsksFor) {
 TEST(SmartContainerDefects, ThereIsNoLimitToThePartsOfAnArray) {
   RegionMachine m(2, true);
   const int a = m.array(line(0, 10000), 1, true);
-  for (index_t i = 0; i < 10000; i += 10) m.call({{a, 1, line(i, i + 5), Use::Write}});
-  m.call({{a, 2, line(0, 10000), Use::Read}});
+  for (index_t i = 0; i < 10000; i += 10) m.call({{a, 1, line(i, i + 5), AccessMode::Out}});
+  m.call({{a, 2, line(0, 10000), AccessMode::In}});
   EXPECT_EQ(m.counts().peer, 5000);
   EXPECT_EQ(m.counts().to_device, 5000);
   EXPECT_EQ(m.counts().copies_peer, 1000);
@@ -150,10 +150,10 @@ TEST(SmartContainerDefects, EveryPairOfDevicesHasItsOwnWay) {
   links.set(1, 2, {1e-5, 395e9});
   RegionMachine m(links, CopyPlanner::Broadcast::No);
   const int a = m.array(line(0, 100), 1, true);
-  m.call({{a, 1, line(0, 100), Use::Write}});
-  m.call({{a, 2, line(0, 100), Use::Read}});
+  m.call({{a, 1, line(0, 100), AccessMode::Out}});
+  m.call({{a, 2, line(0, 100), AccessMode::In}});
   EXPECT_EQ(m.counts().peer, 100);
-  m.call({{a, 3, line(0, 100), Use::Read}});
+  m.call({{a, 3, line(0, 100), AccessMode::In}});
   EXPECT_EQ(m.counts().peer, 100);
   EXPECT_EQ(m.counts().to_host, 100);
   EXPECT_EQ(m.counts().to_device, 100);

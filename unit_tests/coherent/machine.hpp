@@ -17,6 +17,7 @@
 
 namespace strata_tests {
 
+using strata::AccessMode;
 using strata::Box;
 using strata::index_t;
 using strata::detail::CopyPlanner;
@@ -28,7 +29,6 @@ using strata::detail::MemoryLink;
 using strata::detail::MemoryLinks;
 using strata::detail::MemorySet;
 using strata::detail::PlannedCopy;
-using strata::detail::Use;
 
 /// Links as of an H200: 55 GB/s to the host, 395 GB/s between devices, or none.
 inline MemoryLinks links_of(int devices, bool peer) {
@@ -39,7 +39,7 @@ struct Access {
   int array;
   MemoryId memory;
   Box box;
-  Use use;
+  AccessMode use;
 };
 
 /// Bytes and numbers of copies by kind, and the memory of devices.
@@ -205,14 +205,14 @@ class RegionMachine : public Machine {
     for (const Access& access : accesses) reside(access);
     CopyPlanner planner(links(), broadcast_);
     for (const Access& access : accesses)
-      if (access.use != Use::Write)
+      if (access.use != AccessMode::Out)
         planner.read(access.array, directory(access.array), element_bytes(access.array), access.memory,
                      access.box);
     enqueue(planner);
     for (const Access& access : accesses)
-      if (access.use != Use::Write) expect_current(access.array, access.memory, access.box);
+      if (access.use != AccessMode::Out) expect_current(access.array, access.memory, access.box);
     for (const Access& access : accesses) {
-      if (access.use == Use::Read) continue;
+      if (access.use == AccessMode::In) continue;
       directory(access.array).written(access.memory, access.box);
       write(access.array, access.memory, access.box);
     }
@@ -278,8 +278,8 @@ class ExactMachine : public Machine {
       if (plan.allocates) allocated(access.array, access.box.size(), true);
       carry_out(plan.copies);
       copies.commit(std::move(plan));
-      if (access.use != Use::Write) expect_current(access.array, access.memory, access.box);
-      if (access.use != Use::Read) write(access.array, access.memory, access.box);
+      if (access.use != AccessMode::Out) expect_current(access.array, access.memory, access.box);
+      if (access.use != AccessMode::In) write(access.array, access.memory, access.box);
     }
   }
 

@@ -29,8 +29,9 @@ Box random_domain(Random& random, int rank) {
   }
   return Box(lower, upper);
 }
-Use random_use(Random& random) {
-  return std::vector<Use>{Use::Read, Use::Write, Use::ReadWrite}[static_cast<std::size_t>(random(0, 2))];
+AccessMode random_use(Random& random) {
+  return std::vector<AccessMode>{AccessMode::In, AccessMode::Out,
+                                 AccessMode::InOut}[static_cast<std::size_t>(random(0, 2))];
 }
 
 // A call on several devices whose writes share nothing with each other, nor with another device's reads.
@@ -43,7 +44,7 @@ std::vector<Access> random_call(Random& random, int devices, const std::vector<B
                   random_part(random, domains[static_cast<std::size_t>(array)]), random_use(random)};
     const bool clashes = std::any_of(accesses.begin(), accesses.end(), [&](const Access& other) {
       return other.array == access.array && overlap(other.box, access.box) &&
-             (other.use != Use::Read || access.use != Use::Read);
+             (other.use != AccessMode::In || access.use != AccessMode::In);
     });
     if (!clashes) accesses.push_back(access);
   }

@@ -170,7 +170,7 @@ TEST(Residency, RandomProgramsInTooLittleMemoryLoseNothing) {
         if (!accesses.empty() && accesses[0].array == array) continue;
         accesses.push_back({array, static_cast<MemoryId>(random(0, 2)),
                             Box({lower}, {random(lower + 1, domain.upper(0))}),
-                            random(0, 1) == 1 ? Use::ReadWrite : Use::Read});
+                            random(0, 1) == 1 ? AccessMode::InOut : AccessMode::In});
       }
       ++(machine.call_within_budget(accesses, domains) ? calls : refused);
     }

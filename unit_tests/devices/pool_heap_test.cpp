@@ -121,5 +121,21 @@ TEST(PoolHeap, ForgettingABlockLeavesThePoolAlone) {
   EXPECT_EQ(pool.live.size(), 1U);
 }
 
+TEST(PoolHeap, MemoryTakenByOtherWaysCountsAgainstTheLimit) {
+  Pool pool;
+  PoolHeap heap(pool.source(), 50 * mebi);
+
+  EXPECT_TRUE(heap.charge(30 * mebi));
+  EXPECT_FALSE(heap.charge(21 * mebi));
+  EXPECT_EQ(heap.allocate(21 * mebi), nullptr);
+  EXPECT_NE(heap.allocate(20 * mebi), nullptr);
+  EXPECT_EQ(heap.statistics().held, 50 * mebi);
+  EXPECT_EQ(heap.statistics().used, 50 * mebi);
+
+  heap.discharge(30 * mebi);
+  EXPECT_EQ(heap.statistics().held, 20 * mebi);
+  EXPECT_EQ(heap.statistics().used, 20 * mebi);
+}
+
 }  // namespace
 #endif

@@ -83,6 +83,29 @@ TEST(SlabHeap, HoldsNoMoreThanItsLimitAndGivesUnusedSlabsBack) {
   EXPECT_EQ(heap.trim(0), 0U);
 }
 
+TEST(SlabHeap, MemoryTakenByOtherWaysCountsAgainstTheLimit) {
+  Slabs slabs;
+  SlabHeap heap(slabs.source(), 100 * mebi);
+
+  EXPECT_TRUE(heap.charge(60 * mebi));
+  EXPECT_FALSE(heap.charge(41 * mebi));
+  EXPECT_EQ(heap.held(), 60 * mebi);
+  EXPECT_EQ(heap.used(), 60 * mebi);
+  EXPECT_EQ(heap.allocate(42 * mebi), nullptr);
+  EXPECT_NE(heap.allocate(40 * mebi), nullptr);
+  EXPECT_FALSE(heap.charge(1));
+  EXPECT_EQ(heap.trim(0), 0U);
+
+  heap.discharge(60 * mebi);
+  EXPECT_EQ(heap.held(), 40 * mebi);
+  EXPECT_EQ(heap.used(), 40 * mebi);
+  EXPECT_EQ(heap.peak(), 100 * mebi);
+  heap.set_limit(10 * mebi);
+  EXPECT_FALSE(heap.charge(1)) << "more is held than the limit allows";
+  heap.set_limit(0);
+  EXPECT_TRUE(heap.charge(10000 * mebi)) << "no limit";
+}
+
 TEST(SlabHeap, WhereMemoryIsShortASlabIsNoLargerThanTheBlock) {
   Slabs slabs;
   slabs.left = 10 * mebi;

@@ -44,9 +44,12 @@ void Directory::copied(MemoryId memory, const Box& box) {
 }
 std::vector<Directory::Part> Directory::written(MemoryId memory, const Box& box) {
   std::vector<Part> before;
+  written(memory, box, before);
+  return before;
+}
+void Directory::written(MemoryId memory, const Box& box, std::vector<Part>& before) {
   map_.visit(box, [&](const Box& part, MemorySet memories) { before.push_back({part, memories}); });
   map_.assign(box, MemorySet{memory});
-  return before;
 }
 void Directory::restore(const std::vector<Part>& parts) {
   for (const Part& part : parts) map_.assign(part.box, part.memories);

@@ -49,6 +49,8 @@ class Directory {
   /// `memory` wrote all of `box`, or is going to: all other copies are out of date. What was there before, to
   /// be restored where the write does not come about.
   std::vector<Part> written(MemoryId memory, const Box& box);
+  /// The same, adding what was there to `before`.
+  void written(MemoryId memory, const Box& box, std::vector<Part>& before);
   /// Takes back what was changed since.
   void restore(const std::vector<Part>& parts);
   /// `memory` gives `box` up. What was only there is lost, and was never written from now on.

@@ -33,7 +33,7 @@ Copy* largest_overlap(std::vector<Copy>& copies, const Box& box, const Wanted& w
 ExactCopies::ExactCopies(int array, const Box& domain, const MemoryLinks& links)
     : array_(array), domain_(domain), links_(&links) {}
 
-ExactCopies::Plan ExactCopies::device(MemoryId memory, const Box& box, Use use) const {
+ExactCopies::Plan ExactCopies::device(MemoryId memory, const Box& box, AccessMode use) const {
   Plan plan;
   plan.after = state_;
   if (box.empty()) return plan;
@@ -44,15 +44,15 @@ ExactCopies::Plan ExactCopies::device(MemoryId memory, const Box& box, Use use) 
     copies.push_back({memory, box});
     plan.allocates = true;
   }
-  if (use != Use::Write && !copies[own].valid) fill(plan, own);
-  if (use != Use::Read) {
+  if (use != AccessMode::Out && !copies[own].valid) fill(plan, own);
+  if (use != AccessMode::In) {
     claim(plan, own);
     copies[own].valid = copies[own].modified = true;
   }
   return plan;
 }
 
-ExactCopies::Plan ExactCopies::host(const Box& box, Use use) const {
+ExactCopies::Plan ExactCopies::host(const Box& box, AccessMode use) const {
   Plan plan;
   plan.after = state_;
   if (box.empty()) return plan;
@@ -60,12 +60,12 @@ ExactCopies::Plan ExactCopies::host(const Box& box, Use use) const {
   if (!state.main_valid) {
     for (Copy& copy : state.copies) {
       if (!copy.modified || !overlap(copy.box, box)) continue;
-      if (use == Use::Write && box.contains(copy.box)) continue;
+      if (use == AccessMode::Out && box.contains(copy.box)) continue;
       add(plan, copy.box, copy.memory, host_memory);
       copy.modified = false;
     }
   }
-  if (use != Use::Read)
+  if (use != AccessMode::In)
     for (Copy& copy : state.copies)
       if (overlap(copy.box, box)) copy.valid = copy.modified = false;
   state.main_valid = no_copy_modified(state);

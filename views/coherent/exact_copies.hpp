@@ -10,12 +10,10 @@
 
 #include <vector>
 
+#include <strata/core/access_mode.hpp>
 #include <strata/views/coherent/copy_planner.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
-
-/// How an array is used.
-enum class Use : unsigned char { Read, Write, ReadWrite };
 
 /// The copies of one array, of number `array`. Boxes given lie in the domain.
 class ExactCopies {
@@ -40,9 +38,9 @@ class ExactCopies {
   ExactCopies(int array, const Box& domain, const MemoryLinks& links);
 
   /// `memory`, a device's, accesses `box`: plans as algorithms 1 (fill) and 2 (write) say.
-  Plan device(MemoryId memory, const Box& box, Use use) const;
+  Plan device(MemoryId memory, const Box& box, AccessMode use) const;
   /// The host accesses `box`.
-  Plan host(const Box& box, Use use) const;
+  Plan host(const Box& box, AccessMode use) const;
   /// The copies of the plan, made for the present state, were enqueued.
   void commit(Plan plan) { state_ = std::move(plan.after); }
 

@@ -32,11 +32,18 @@ class RegionMap {
   template <class F>
   bool visit(const Box& box, F&& f) const {
     require_whole();
-    for (const int id : found(box)) {
-      const Box part = intersect(index_[id], box);
-      if constexpr (std::is_void_v<decltype(f(part, value(id)))>) f(part, value(id));
-      else if (!f(part, value(id))) return false;
+    const auto see = [&](int id) {
+      const Box part = box.contains(index_[id]) ? index_[id] : intersect(index_[id], box);
+      if constexpr (std::is_void_v<decltype(f(part, value(id)))>) return f(part, value(id)), true;
+      else return static_cast<bool>(f(part, value(id)));
+    };
+    if (index_.is_list()) {
+      for (const int id : index_.numbers())
+        if (overlap(index_[id], box) && !see(id)) return false;
+      return true;
     }
+    for (const int id : found(box))
+      if (!see(id)) return false;
     return true;
   }
 
@@ -47,17 +54,32 @@ class RegionMap {
     if (box.empty()) return;
     is_whole_ = false;
     bool changed = false;
-    for (const int id : found(box)) {
-      const V before = value(id);
-      const V after = change(before);
-      if (after == before) continue;
+    const auto alter = [&](int id) {
+      V& mine = values_[static_cast<std::size_t>(id)];
+      V after = change(mine);
+      if (after == mine) return;
       changed = true;
+      if (box.contains(index_[id])) {
+        mine = std::move(after);
+        return;
+      }
+      const V before = mine;
       const Box whole = index_[id];
       remove(id);
       add(intersect(whole, box), after);
       for (const Box& rest : remainder(whole, box)) add(rest, before);
+    };
+    if (index_.is_list()) {
+      // What alter() adds overlaps no box that is still to come; numbers move, so they are noted first.
+      int ids[BoxIndex::longest_list + 1];
+      int count = 0;
+      for (const int id : index_.numbers())
+        if (overlap(index_[id], box)) ids[count++] = id;
+      for (int k = 0; k < count; ++k) alter(ids[k]);
+    } else {
+      for (const int id : found(box)) alter(id);
     }
-    if (changed) join_near(box);
+    if (changed && may_join(box)) join_near(box);
     is_whole_ = true;
   }
   void assign(const Box& box, const V& value) {
@@ -91,6 +113,21 @@ class RegionMap {
   void remove(int id) {
     index_.erase(id);
     free_.push_back(id);
+  }
+
+  // Whether two boxes near `box` have one value. Cheap where there are few, and where there are many: true.
+  bool may_join(const Box& box) const {
+    if (index_.size() < 2) return false;
+    if (!index_.is_list()) return true;
+    const Box near = grown(box);
+    int ids[BoxIndex::longest_list + 1];
+    int count = 0;
+    for (const int id : index_.numbers())
+      if (overlap(index_[id], near)) ids[count++] = id;
+    for (int k = 0; k < count; ++k)
+      for (int l = 0; l < k; ++l)
+        if (value(ids[k]) == value(ids[l])) return true;
+    return false;
   }
 
   // Joins boxes of equal value that touch `box`, and those that touch what comes of it.

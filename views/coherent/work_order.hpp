@@ -2,7 +2,9 @@
 // reads or writes. Pure logic.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <strata/core/box.hpp>
@@ -16,6 +18,31 @@ struct Work {
   int queue = 0;
   std::uint64_t number = 0;  // 0: none
   friend auto operator<=>(const Work&, const Work&) = default;
+};
+
+/// A few works, of each queue the last, sorted by queue. As most lists have three or fewer, those need no
+/// memory of their own.
+class WorkList {
+ public:
+  void add(Work work);
+  template <class Ended>
+  void forget(const Ended& ended) {
+    WorkList kept;
+    for (const Work work : *this)
+      if (!ended(work)) kept.add(work);
+    *this = std::move(kept);
+  }
+  const Work* begin() const { return more_.empty() ? few_ : more_.data(); }
+  const Work* end() const { return begin() + count_; }
+  friend bool operator==(const WorkList& a, const WorkList& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
+
+ private:
+  static constexpr int few = 3;
+  Work few_[few];
+  int count_ = 0;
+  std::vector<Work> more_;  // all, where they are more
 };
 
 /// The order of work on one array in one memory: a read comes after the last write of each index, a write
@@ -39,7 +66,7 @@ class WorkOrder {
   void forget(const Ended& ended) {
     map_.update(map_.domain(), [&](Uses uses) {
       if (uses.writer.number != 0 && ended(uses.writer)) uses.writer = {};
-      std::erase_if(uses.readers, ended);
+      uses.readers.forget(ended);
       return uses;
     });
   }
@@ -49,7 +76,7 @@ class WorkOrder {
  private:
   struct Uses {
     Work writer;
-    std::vector<Work> readers;  // since; of each queue the last, sorted by queue
+    WorkList readers;  // since
     friend bool operator==(const Uses&, const Uses&) = default;
   };
   RegionMap<Uses> map_;

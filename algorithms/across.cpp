@@ -1,0 +1,106 @@
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+#include <strata/algorithms/across.hpp>
+#include <strata/algorithms/coherent_launch.hpp>
+#include <strata/core/error.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+// ---- Balance
+
+std::vector<double> Balance::shares(std::size_t devices) {
+  learn();
+  speeds_.resize(devices, 0);
+  double known = 0;
+  std::size_t measured = 0;
+  for (const double speed : speeds_)
+    if (speed > 0) {
+      known += speed;
+      ++measured;
+    }
+  const double guess = measured > 0 ? known / static_cast<double>(measured) : 1;
+  const double sum = known + guess * static_cast<double>(devices - measured);
+  std::vector<double> shares;
+  // Nobody is left without any work: whoever was slow once would never be measured again.
+  constexpr double least = 1e-3;
+  for (const double speed : speeds_) shares.push_back(std::max((speed > 0 ? speed : guess) / sum, least));
+  const double total = std::accumulate(shares.begin(), shares.end(), 0.0);
+  for (double& share : shares) share /= total;
+  return shares;
+}
+
+void Balance::add(std::vector<Sample> samples) { open_.push_back(std::move(samples)); }
+
+void Balance::learn() {
+  constexpr double weight_of_new = 0.5;
+  std::erase_if(open_, [&](const std::vector<Sample>& samples) {
+    const auto done = [](const Sample& s) { return !s.end || s.end->complete(); };
+    if (!std::all_of(samples.begin(), samples.end(), done)) return false;
+    if (speeds_.size() != samples.size()) speeds_.assign(samples.size(), 0);
+    for (std::size_t k = 0; k < samples.size(); ++k) {
+      if (!samples[k].end || !samples[k].begin || samples[k].items == 0) continue;
+      const double seconds = samples[k].end->seconds_since(*samples[k].begin);
+      if (!(seconds > 0)) continue;
+      const double speed = static_cast<double>(samples[k].items) / seconds;
+      speeds_[k] = speeds_[k] > 0 ? (1 - weight_of_new) * speeds_[k] + weight_of_new * speed : speed;
+    }
+    return true;
+  });
+}
+
+namespace detail {
+
+std::vector<ResidentRows> split_range(index_t first, index_t last, std::size_t count,
+                                      const std::vector<double>& weights, index_t align) {
+  const index_t items = std::max<index_t>(last - first, 0);
+  const auto parts = static_cast<index_t>(count);
+  // Multiples are those of the global index.
+  const auto rounded = [&](index_t cut) {
+    const index_t down = cut >= 0 ? cut / align * align : -((-cut + align - 1) / align * align);
+    return std::clamp(down, first, first + items);
+  };
+  double sum = 0;
+  for (const double weight : weights) sum += weight;
+  std::vector<ResidentRows> split;
+  index_t begin = first;
+  double part = 0;
+  for (index_t k = 0; k < parts; ++k) {
+    index_t end = first + items;
+    if (k + 1 < parts) {
+      if (weights.empty()) {
+        end = rounded(first + (k + 1) * (items / parts));
+      } else {
+        part += weights[static_cast<std::size_t>(k)];
+        end = rounded(first + static_cast<index_t>(static_cast<double>(items) * (part / sum) + 0.5));
+      }
+      end = std::max(begin, end);
+    }
+    split.push_back({begin, end});
+    begin = end;
+  }
+  return split;
+}
+
+void fail_weights(std::size_t weights, std::size_t devices) {
+  throw Error("across(...).weighted was given " + std::to_string(weights) + " sizes for " +
+              std::to_string(devices) + " devices; give one a device, none negative and not all zero");
+}
+std::vector<SpreadPart> order_parts(const std::vector<ResidentRows>& split,
+                                    const std::vector<bool>& is_host) {
+  std::vector<SpreadPart> parts;
+  for (const bool hosts : {false, true})
+    for (std::size_t k = 0; k < split.size(); ++k)
+      if (is_host[k] == hosts && split[k].begin < split[k].end) parts.push_back({k, split[k]});
+  return parts;
+}
+
+void fail_no_array() {
+  throw Error("launch: a coherent array was declared that is no array yet; create it first");
+}
+
+void fail_no_devices() { throw NoSuchDevice("across was given no devices; give one or more"); }
+
+}  // namespace detail
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,148 @@
+// across: several devices that share the work of a launch, and how it is split among them.
+//
+//   across(Cuda{0}, Cuda{1})                            in equal parts
+//   across(devices)                                     a std::vector of devices of one kind
+//   across(Cuda{0}, Threads{}).weighted({0.9, 0.1})     in parts of these sizes
+//   across(Cuda{0}, Threads{}).adaptive(balance)        by the speed measured so far
+//
+// Parts are runs of left-most indices in the order of the devices. Each device works on its default queue;
+// parts of hosts run on the calling thread and its helpers, after the others were enqueued.
+#pragma once
+
+#include <variant>
+#include <vector>
+
+#include <strata/algorithms/policy.hpp>
+#include <strata/core/layout.hpp>
+#include <strata/devices/queue.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// How fast devices were that share work, kept by the user from launch to launch. What was not measured yet
+/// counts as equal. Times are those of kernels on their queues, which are looked at when the next launch is
+/// split, without waiting for them.
+class Balance {
+ public:
+  /// Shares in the order of the devices, which sum to 1.
+  std::vector<double> shares(std::size_t devices);
+
+  /// What a launch measured: for each device the items that it had, and events around them.
+  struct Sample {
+    index_t items;                               ///< of the device
+    detail::Ref<detail::EventState> begin, end;  ///< around its kernel
+  };
+  void add(std::vector<Sample> samples);
+
+ private:
+  void learn();
+  std::vector<double> speeds_;  // items a second
+  std::vector<std::vector<Sample>> open_;
+};
+
+namespace detail {
+
+/// The part [begin, end) of a range that each device has: `count` parts of [first, last), cut at multiples of
+/// `align`. Without weights each has as many items, rounded down, and the last one the rest.
+std::vector<ResidentRows> split_range(index_t first, index_t last, std::size_t count,
+                                      const std::vector<double>& weights, index_t align);
+[[noreturn]] void fail_weights(std::size_t weights, std::size_t devices);
+
+}  // namespace detail
+
+/// Several devices, of the kinds `D`, made by `across`.
+template <class... D>
+struct Across {
+  std::vector<std::variant<On<D>...>> places;  ///< in order
+  std::vector<double> weights;                 ///< empty: equal
+  Balance* balance = nullptr;                  ///< null: as weights say
+
+  /// In parts of these sizes, which need not sum to 1. Throws Error unless there is one a device, none
+  /// negative and not all zero.
+  Across weighted(std::vector<double> sizes) const {
+    double sum = 0;
+    bool good = sizes.size() == places.size();
+    for (const double size : sizes) {
+      good = good && size >= 0;
+      sum += size;
+    }
+    if (!good || !(sum > 0)) detail::fail_weights(sizes.size(), places.size());
+    Across result = *this;
+    result.weights = static_cast<std::vector<double>&&>(sizes);
+    return result;
+  }
+  /// In parts after the speed of the devices in earlier launches with this balance, which must live on.
+  Across adaptive(Balance& kept) const {
+    Across result = *this;
+    result.balance = &kept;
+    return result;
+  }
+};
+
+namespace detail {
+
+template <class All, class... D>
+struct UniqueDevices {
+  using type = All;
+};
+template <class... U, class First, class... Rest>
+struct UniqueDevices<Across<U...>, First, Rest...> {
+  using type = typename UniqueDevices<
+      std::conditional_t<(std::is_same_v<First, U> || ...), Across<U...>, Across<U..., First>>,
+      Rest...>::type;
+};
+[[noreturn]] void fail_no_devices();
+
+}  // namespace detail
+
+/// Over the devices, each once, in this order.
+template <Device... D>
+requires(sizeof...(D) > 0) typename detail::UniqueDevices<Across<>, D...>::type across(const D&... devices) {
+  typename detail::UniqueDevices<Across<>, D...>::type places;
+  (places.places.push_back(on(devices)), ...);
+  return places;
+}
+/// Throws NoSuchDevice where there is none.
+template <Device D>
+Across<D> across(const std::vector<D>& devices) {
+  if (devices.empty()) detail::fail_no_devices();
+  Across<D> places;
+  for (const D& device : devices) places.places.push_back(on(device));
+  return places;
+}
+
+namespace detail {
+
+/// The left-most indices of a range, and the range with others.
+template <class R>
+struct LeftMost {
+  static ResidentRows of(const R& n) { return {0, static_cast<index_t>(n)}; }
+  static Range part(const R&, ResidentRows rows) { return range(rows.begin, rows.end); }
+};
+template <>
+struct LeftMost<Range> {
+  static ResidentRows of(const Range& r) { return {r.first, r.last}; }
+  static Range part(Range r, ResidentRows rows) {
+    r.first = rows.begin;
+    r.last = rows.end;
+    return r;
+  }
+};
+template <int Rank>
+struct LeftMost<MDRange<Rank>> {
+  static ResidentRows of(const MDRange<Rank>& r) { return {r.lower[0], r.upper[0]}; }
+  static MDRange<Rank> part(MDRange<Rank> r, ResidentRows rows) {
+    r.lower[0] = rows.begin;
+    r.upper[0] = rows.end;
+    return r;
+  }
+};
+template <class Tag, class R>
+struct LeftMost<Tagged<Tag, R>> {
+  static ResidentRows of(const Tagged<Tag, R>& t) { return LeftMost<R>::of(t.work); }
+  static auto part(const Tagged<Tag, R>& t, ResidentRows rows) {
+    return tagged<Tag>(LeftMost<R>::part(t.work, rows));
+  }
+};
+
+}  // namespace detail
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,155 @@
+// in, out and inout of coherent arrays: how a launch uses one, and which part of it a work item touches
+// (views/coherent/access_region.hpp).
+#pragma once
+
+#include <strata/algorithms/launch.hpp>
+#include <strata/views/coherent/coherent_array.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// A declared use of a coherent array.
+template <AccessMode Mode, class Array, AccessRegion Region>
+struct CoherentAccess {
+  /// How it is used.
+  static constexpr AccessMode mode = Mode;
+  using array_type = Array;
+  using region_type = Region;
+  Array array;    ///< which
+  Region region;  ///< which part
+};
+
+/// The launch reads what a work item touches.
+template <class T, int Rank, class L, AccessRegion Region = Own>
+CoherentAccess<AccessMode::In, CoherentArray<T, Rank, L>, Region> in(const CoherentArray<T, Rank, L>& array,
+                                                                     const Region& region = {}) {
+  return {array, region};
+}
+/// The launch writes all that a work item touches, and reads none of it. What it leaves out is undefined
+/// afterwards: declare it inout where some elements stay as they are.
+template <class T, int Rank, class L, AccessRegion Region = Own>
+CoherentAccess<AccessMode::Out, CoherentArray<T, Rank, L>, Region> out(const CoherentArray<T, Rank, L>& array,
+                                                                       const Region& region = {}) {
+  return {array, region};
+}
+/// The launch reads and writes what a work item touches.
+template <class T, int Rank, class L, AccessRegion Region = Own>
+CoherentAccess<AccessMode::InOut, CoherentArray<T, Rank, L>, Region> inout(
+    const CoherentArray<T, Rank, L>& array, const Region& region = {}) {
+  return {array, region};
+}
+
+namespace detail {
+
+[[noreturn]] void fail_no_array();
+
+template <class>
+inline constexpr bool is_coherent_access_v = false;
+template <AccessMode Mode, class A, class R>
+inline constexpr bool is_coherent_access_v<CoherentAccess<Mode, A, R>> = true;
+
+// A view that also answers to indices outside of the array, as `edge` says. By value: there may be no
+// element.
+template <class V, class Edge>
+struct EdgeView : V {
+  using unmanaged_type = EdgeView;
+  using reference = typename V::value_type;
+  Edge edge;
+
+  EdgeView(const V& view, const Edge& at_edges) : V(view), edge(at_edges) {}
+
+  template <IndexLike... I>
+  STRATA_FUNCTION reference operator()(I... i) const {
+    return at(std::index_sequence_for<I...>(), static_cast<index_t>(i)...);
+  }
+  template <IndexLike I>
+  STRATA_FUNCTION reference operator[](I i) const {
+    return (*this)(i);
+  }
+
+ private:
+  template <std::size_t... R, class... I>
+  STRATA_FUNCTION reference at(std::index_sequence<R...>, I... i) const {
+    if constexpr (std::is_same_v<Edge, edge::Cyclic>)
+      return V::operator()(wrapped(i, this->extent(static_cast<int>(R)))...);
+    else if constexpr (std::is_same_v<Edge, edge::Duplicate>)
+      return V::operator()(clamped(i, this->extent(static_cast<int>(R)))...);
+    else if ((... && (i >= 0 && i < this->extent(static_cast<int>(R))))) return V::operator()(i...);
+    else return static_cast<reference>(edge.value);
+  }
+  // Neighbours are less than an array away.
+  STRATA_FUNCTION static index_t wrapped(index_t i, index_t n) { return i < 0 ? i + n : i >= n ? i - n : i; }
+  STRATA_FUNCTION static index_t clamped(index_t i, index_t n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
+};
+
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+// A view of which a work item gets the rows that it declared to touch: `left` before its own to `right`
+// behind it.
+template <class V>
+struct DeclaredView : V {
+  using unmanaged_type = V;
+  index_t left, right;
+  DeclaredView(const V& view, index_t before, index_t behind) : V(view), left(before), right(behind) {}
+
+  STRATA_FUNCTION V for_item(index_t i) const {
+    using M = typename V::mapping_type;
+    const ResidentRows resident = this->mapping().resident();
+    const ResidentRows rows{i - left > resident.begin ? i - left : resident.begin,
+                            i + right + 1 < resident.end ? i + right + 1 : resident.end};
+    const M part(this->extents(),
+                 rows.begin < rows.end ? rows : ResidentRows{resident.begin, resident.begin});
+    return V(this->data() + this->mapping().shift() - part.shift(), part);
+  }
+};
+template <class V>
+inline constexpr bool has_declared_rows =
+    V::extents_type::max_rank_value > 0 && V::layout_type::contiguous_rows;
+#endif
+
+template <class Region>
+inline constexpr bool is_own = std::is_same_v<Region, Own>;
+template <class>
+inline constexpr bool has_edges = false;
+template <class Edge>
+inline constexpr bool has_edges<Halo<Edge>> = !std::is_same_v<Edge, edge::None>;
+
+// A use whose view is known: what bind_kernel takes.
+template <AccessMode Mode, class V, class Region>
+struct ResolvedAccess {
+  using view_type = V;
+  V view;
+  Region region;
+};
+template <AccessMode Mode, class V, class Region>
+auto view_to_bind(const ResolvedAccess<Mode, V, Region>& access) {
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+  if constexpr (has_declared_rows<V> && (is_own<Region> || std::is_same_v<Region, Halo<>>)) {
+    index_t left = 0, right = 0;
+    if constexpr (!is_own<Region>) {
+      left = access.region.left;
+      right = access.region.right;
+    }
+    if constexpr (Mode == AccessMode::In) {
+      const auto view = view_for_reading(access.view);
+      return DeclaredView<std::remove_const_t<decltype(view)>>(view, left, right);
+    } else {
+      return DeclaredView<V>(access.view, left, right);
+    }
+  } else
+#endif
+      if constexpr (is_own<Region>) {
+    return view_to_bind(DeclaredAccess<Mode, V>{access.view});
+  } else if constexpr (has_edges<Region>) {
+    static_assert(Mode == AccessMode::In,
+                  "strata: halo with edges: such an array is for reading, declare it in");
+    const auto view = view_for_reading(access.view);
+    return EdgeView<std::remove_const_t<decltype(view)>, decltype(access.region.edge)>(view,
+                                                                                       access.region.edge);
+  } else if constexpr (Mode == AccessMode::In) {
+    return view_for_reading(access.view);
+  } else {
+    return access.view;
+  }
+}
+
+}  // namespace detail
+}  // namespace strata::inline STRATA_ABI

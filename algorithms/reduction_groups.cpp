@@ -1,0 +1,79 @@
+#include <algorithm>
+#include <map>
+
+#include <strata/algorithms/across.hpp>
+#include <strata/algorithms/coherent_reduce.hpp>
+#include <strata/algorithms/reduction_groups.hpp>
+#include <strata/core/error.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+index_t floor_div(index_t a, index_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
+
+}  // namespace
+
+std::vector<ReductionGroup> reduction_groups(ResidentRows range, std::size_t parts,
+                                             const std::vector<double>& weights, index_t block) {
+  std::vector<ReductionGroup> groups;
+  if (range.begin >= range.end) return groups;
+  const index_t first = floor_div(range.begin, block), last = floor_div(range.end - 1, block) + 1;
+  // Parts of about `grain` blocks, a power of two.
+  constexpr index_t grains = 32;
+  index_t grain = 1;
+  while (grain * 2 * grains * static_cast<index_t>(parts) <= last - first) grain *= 2;
+  const std::vector<ResidentRows> split = split_range(first, last, parts, weights, grain);
+  for (std::size_t part = 0; part < parts; ++part) {
+    index_t node = split[part].begin;
+    const index_t end = split[part].end;
+    while (node < end) {
+      // The largest subtree that begins here and ends in time; at the end of the range those that end later,
+      // too.
+      int level = 0;
+      index_t size = 1;
+      const auto fits = [&](index_t wider) {
+        return floor_div(node, wider) * wider == node && (node + wider <= end || end == last);
+      };
+      while (size < end - node && fits(size * 2)) {
+        size *= 2;
+        ++level;
+      }
+      const index_t until = std::min(node + size, end);
+      groups.push_back({part,
+                        {std::max(range.begin, node * block), std::min(range.end, until * block)},
+                        level,
+                        floor_div(node, size)});
+      node = until;
+    }
+  }
+  return groups;
+}
+
+void fail_too_many_groups() {
+  throw Error(
+      "launch_reduce over so many devices with a result that stays on a device: at most 512 partial "
+      "results are joined there; reduce into a host variable");
+}
+
+std::vector<Join> joins_of(const std::vector<ReductionGroup>& groups) {
+  std::vector<Join> joins;
+  // Level by level: nodes by number, and the group whose place has their value.
+  std::map<int, std::map<index_t, int>> levels;
+  for (std::size_t k = 0; k < groups.size(); ++k)
+    levels[groups[k].level][groups[k].node] = static_cast<int>(k);
+  while (!levels.empty()) {
+    const int level = levels.begin()->first;
+    const std::map<index_t, int> nodes = levels.begin()->second;
+    levels.erase(levels.begin());
+    if (levels.empty() && nodes.size() == 1) break;
+    for (const auto& [node, place] : nodes) {
+      const index_t parent = floor_div(node, 2);
+      const auto [at, is_new] = levels[level + 1].try_emplace(parent, place);
+      if (!is_new) joins.push_back({at->second, place});
+    }
+  }
+  return joins;
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,81 @@
+// inclusive_scan, exclusive_scan: prefixes of the elements of coherent arrays.
+//
+//   inclusive_scan(where, Sum, y, x);               // y(i) = x(0) + ... + x(i)
+//   exclusive_scan(where, Sum, 100, y, x);          // y(i) = 100 + x(0) + ... + x(i-1)
+//   inclusive_scan(where, Larger{}, 0.0, x, x);     // by Larger{}(a, b), in place
+#pragma once
+
+#include <strata/algorithms/coherent_reduce.hpp>
+#include <strata/algorithms/skeletons/joining.hpp>
+#include <strata/algorithms/skeletons/operands.hpp>
+
+namespace strata::inline STRATA_ABI {
+namespace detail {
+
+template <bool Inclusive, class Op, class T>
+struct ScanKernel {
+  using value_type = typename Joining<Op, T>::value_type;
+  Joining<Op, T> joining;
+  T start;
+
+  STRATA_FUNCTION void init(value_type& value) const { joining.init(value); }
+  STRATA_FUNCTION void join(value_type& value, const value_type& other) const { joining.join(value, other); }
+  template <class I, class X, class Y>
+  STRATA_FUNCTION void operator()(I i, const X& x, const Y& y, value_type& value, bool final) const {
+    const T own = x(i);  // before y(i) is written: they may be one array
+    if (!Inclusive && final) y(i) = joining.after(start, value);
+    joining.add(value, own);
+    if (Inclusive && final) y(i) = joining.after(start, value);
+  }
+  template <class I, class X>
+  STRATA_FUNCTION void operator()(I i, const X& x, value_type& value, bool final) const {
+    (*this)(i, x, x, value, final);
+  }
+};
+
+template <bool Inclusive, class Where, class Op, class T, class LY, class LX>
+T scan_from(const char* label, const Where& where, const Op& op, const T& start,
+            const CoherentArray<T, 1, LY>& y, const CoherentArray<T, 1, LX>& x) {
+  check_same_shape(label, array_of(y), array_of(x));
+  const ScanKernel<Inclusive, Op, T> kernel{Joining<Op, T>{op}, start};
+  typename ScanKernel<Inclusive, Op, T>::value_type total;
+  kernel.init(total);
+  const Range work = range(x.extent(0));
+  bool in_place = false;
+  if constexpr (std::is_same_v<LX, LY>) in_place = x == y;
+  if (in_place) strata::launch_scan(label, where, work, kernel, total, inout(y));
+  else strata::launch_scan(label, where, work, kernel, total, in(x), out(y));
+  return kernel.joining.after(start, total);
+}
+
+}  // namespace detail
+
+namespace skeletons {
+
+/// y(i) = start op x(0) op ... op x(i); returns start op all of x, and so waits. `op` is Sum, Max or the
+/// like, or a function op(a, b) (joining.hpp); x and y may be one array. ShapeMismatch where their shapes
+/// differ.
+template <Place Where, class Op, class T, class LY, class LX>
+T inclusive_scan(const Where& where, const Op& op, const std::type_identity_t<T>& start,
+                 const CoherentArray<T, 1, LY>& y, const CoherentArray<T, 1, LX>& x) {
+  return detail::scan_from<true>("inclusive_scan", where, op, start, y, x);
+}
+template <Place Where, NamedOperation Op, class T, class LY, class LX>
+T inclusive_scan(const Where& where, const Op& op, const CoherentArray<T, 1, LY>& y,
+                 const CoherentArray<T, 1, LX>& x) {
+  return detail::scan_from<true>("inclusive_scan", where, op, detail::neutral_of<T>(op), y, x);
+}
+/// y(i) = start op x(0) op ... op x(i-1), likewise.
+template <Place Where, class Op, class T, class LY, class LX>
+T exclusive_scan(const Where& where, const Op& op, const std::type_identity_t<T>& start,
+                 const CoherentArray<T, 1, LY>& y, const CoherentArray<T, 1, LX>& x) {
+  return detail::scan_from<false>("exclusive_scan", where, op, start, y, x);
+}
+template <Place Where, NamedOperation Op, class T, class LY, class LX>
+T exclusive_scan(const Where& where, const Op& op, const CoherentArray<T, 1, LY>& y,
+                 const CoherentArray<T, 1, LX>& x) {
+  return detail::scan_from<false>("exclusive_scan", where, op, detail::neutral_of<T>(op), y, x);
+}
+
+}  // namespace skeletons
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,17 @@
+// How a launch, or the host, uses an array.
+#pragma once
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// How an array is used: what is in it is read; all that is declared is overwritten, and nothing read; or
+/// both.
+enum class AccessMode : unsigned char { In, Out, InOut };
+
+namespace detail {
+constexpr bool reads(AccessMode mode) { return mode != AccessMode::Out; }
+constexpr bool writes(AccessMode mode) { return mode != AccessMode::In; }
+}  // namespace detail
+
+}  // namespace strata::inline STRATA_ABI

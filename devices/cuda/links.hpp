@@ -1,0 +1,19 @@
+// The links of GPUs, to each other and to the host: whether there is one, and how fast it is. Private to this
+// folder.
+#pragma once
+
+#include <strata/devices/backend.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// Whether kernels of GPU `here` reach the memory of GPU `other`; turns it on the first time.
+bool reach_peer(int here, int other);
+
+/// The place of the host in measured_copy_cost().
+inline constexpr int host_place = -1;
+
+/// What copies cost from the memory of GPU `from` to that of GPU `to`; one of them may be host_place: then of
+/// pinned memory. Measured by the first call, in some milliseconds, beside whatever else goes on; kept then.
+CopyCost measured_copy_cost(int to, int from);
+
+}  // namespace strata::inline STRATA_ABI::detail

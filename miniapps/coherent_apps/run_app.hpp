@@ -1,0 +1,15 @@
+// run_app: what of strata-coherent is compiled for every device, in a file of its own (run_app.cpp).
+#pragma once
+
+#include <vector>
+
+#include <strata/miniapps/coherent_apps/app.hpp>
+
+namespace strata::inline STRATA_ABI::coherent_apps {
+
+/// Runs a program whose launches are split over `devices`, instances of one kind. What the launches throw:
+/// OutOfMemory, KernelError, CopyError.
+template <class Device>
+AppOutcome run_app(const std::vector<Device>& devices, const AppRequest& request);
+
+}  // namespace strata::inline STRATA_ABI::coherent_apps

@@ -1,0 +1,230 @@
+// Coherent arrays on several GPUs: a stencil whose halos travel while the interior is computed, N bodies, of
+// which every device needs all, the bandwidth of copies between devices; and on one GPU the applications of
+// Dastgeer and Kessler (IJPP 44, 2016, figures 6 and 7) under three protocols.
+//
+// Speed-ups are over one GPU, the same program. Without a GPU the program says so; on Emulated, which the
+// option --device asks for, it runs small and measures nothing that counts.
+#include <algorithm>
+#include <vector>
+
+#include <strata/algorithms/coherent_reduce.hpp>
+#include <strata/miniapps/coherent_apps/run_app.hpp>
+#include <strata/views/coherent/coherent_array.hpp>
+
+#include "baselines/peer_copy.hpp"
+#include "common/contest.hpp"
+
+namespace {
+
+using namespace perf;
+using namespace strata;
+using coherent::Protocol;
+
+template <class D>
+using Devices = std::vector<D>;
+
+template <class D>
+Devices<D> first_devices(int count) {
+  Devices<D> devices;
+  for (int k = 0; k < count; ++k) devices.push_back(D(k));
+  return devices;
+}
+template <class D>
+void wait_for(const Devices<D>& devices) {
+  for (const D& device : devices) wait(device);
+}
+
+// ---- the stencil
+
+struct FillGrid {
+  STRATA_FUNCTION void operator()(index_t i, index_t j, auto u) const {
+    u(i, j) = static_cast<double>((i * 31 + j * 17) % 101);
+  }
+};
+struct FivePoints {
+  STRATA_FUNCTION void operator()(index_t i, index_t j, auto u, auto v) const {
+    v(i, j) = 0.25 * (u(i - 1, j) + u(i + 1, j) + u(i, j - 1) + u(i, j + 1));
+  }
+};
+struct SumOfRow {
+  index_t columns;
+  STRATA_FUNCTION void operator()(index_t i, auto u, double& sum) const {
+    for (index_t j = 0; j < columns; ++j) sum += u(i, j);
+  }
+};
+
+struct StencilRun {
+  double seconds, sum;
+};
+template <class D>
+StencilRun run_stencil(const Devices<D>& devices, index_t n, int steps, int reps) {
+  using Grid = CoherentArray<double, 2, LayoutRight>;
+  Grid u("u", n, n, uninitialized), v("v", n, n, uninitialized);
+  const auto where = across(devices);
+  launch(where, mdrange({n, n}), FillGrid{}, out(u));
+  launch(where, mdrange({n, n}), FillGrid{}, out(v));
+  const auto inner = mdrange({1, 1}, {n - 1, n - 1});
+  const auto step = [&] {
+    launch(where, inner, FivePoints{}, in(u, halo(1, 1)), inout(v));
+    std::swap(u, v);
+  };
+  for (int s = 0; s < 4; ++s) step();
+  wait_for(devices);
+  std::vector<double> seconds;
+  for (int rep = 0; rep < reps; ++rep) {
+    const double begin = now();
+    for (int s = 0; s < steps; ++s) step();
+    wait_for(devices);
+    seconds.push_back(now() - begin);
+  }
+  std::sort(seconds.begin(), seconds.end());
+  double sum = 0;
+  launch_reduce(where, n, SumOfRow{n}, Sum(sum), in(u));
+  return {seconds[seconds.size() / 2], sum};
+}
+
+// ---- copies between devices
+
+struct Touch {
+  STRATA_FUNCTION void operator()(auto i, auto x) const { x(i) += 1; }
+};
+
+template <class D>
+void peer_bandwidth(Report& report, index_t n) {
+  const CoherentArray<double, 1> x("x", n);
+  const double bytes = static_cast<double>(n) * sizeof(double);
+  std::vector<double> seconds;
+  for (int rep = -2; rep < 7; ++rep) {
+    launch(on(D(0)), n, Touch{}, inout(x));
+    wait(D(0));
+    const double begin = now();
+    x.prefetch(x.domain(), D(1));
+    wait(D(1));
+    if (rep >= 0) seconds.push_back(now() - begin);
+  }
+  std::sort(seconds.begin(), seconds.end());
+  Statistics time{seconds[seconds.size() / 2], seconds.front(), seconds.back()};
+  double by_hand = none;
+  if constexpr (is_gpu<D>)
+    by_hand = bytes / peer_copy_seconds(0, 1, static_cast<std::size_t>(bytes), 7) / 1e9;
+  report.add({"peer copy by prefetch", D::name, n, "double", time, gigabytes_per_second(bytes, time), "GB/s",
+              by_hand, none});
+}
+
+// ---- the applications
+
+template <class D>
+void applications(Report& report, bool small) {
+  for (const auto& kind : coherent_apps::app_kinds()) {
+    coherent_apps::AppRequest request;
+    request.app = kind.name;
+    request.n = small ? kind.least_n : kind.n;
+    request.steps = small ? 2 : kind.steps;
+    double seconds[3] = {};
+    const Protocol protocols[3] = {Protocol::Regions, Protocol::Exact, Protocol::None};
+    const char* const names[3] = {"regions", "exact", "none"};
+    std::vector<double> first;
+    for (int p = 0; p < 3; ++p) {
+      request.protocol = protocols[p];
+      std::vector<double> all;
+      coherent_apps::AppOutcome outcome;
+      for (int rep = 0; rep < (small ? 1 : 4); ++rep) {
+        outcome = coherent_apps::run_app(first_devices<D>(1), request);
+        if (rep > 0 || small) all.push_back(outcome.run_seconds);  // the first one warms up
+      }
+      std::sort(all.begin(), all.end());
+      seconds[p] = all[all.size() / 2];
+      if (p == 0) first = outcome.values;
+      else
+        report.check(outcome.values == first,
+                     std::string(kind.name) + ": all protocols give the same values");
+    }
+    for (int p = 0; p < 3; ++p)
+      report.add({std::string(kind.name) + ", " + names[p],
+                  D::name,
+                  request.n,
+                  kind.type,
+                  {seconds[p], seconds[p], seconds[p]},
+                  seconds[p] * 1e3,
+                  "ms",
+                  none,
+                  p == 0 ? none : seconds[p] / seconds[0]});
+  }
+}
+
+template <class D>
+void measure(const Options& options, Report& report) {
+  constexpr bool small = !is_gpu<D>;
+  const index_t grid = options.n > 0 ? options.n : small ? 256 : 16384;
+  const int steps = small ? 10 : 100, reps = options.reps_or(3);
+  double one = 0, one_sum = 0, one_nbody = 0;
+  std::vector<double> bodies;
+  for (int count = 1; count <= D::count(); count *= 2) {
+    const Devices<D> devices = first_devices<D>(count);
+    const StencilRun run = run_stencil<D>(devices, grid, steps, reps);
+    if (count == 1) {
+      one = run.seconds;
+      one_sum = run.sum;
+    }
+    report.check(run.sum == one_sum,
+                 "the stencil on " + std::to_string(count) + " devices gives the bits of one");
+    const double updates = static_cast<double>((grid - 2) * (grid - 2)) * steps;
+    report.add({"5-point stencil, " + std::to_string(count) + " devices",
+                D::name,
+                grid,
+                "double",
+                {run.seconds, run.seconds, run.seconds},
+                updates / run.seconds / 1e9,
+                "G/s",
+                none,
+                one / run.seconds});
+
+    coherent_apps::AppRequest request;
+    request.app = "nbody";
+    request.n = small ? 256 : 131072;
+    request.steps = small ? 2 : 50;
+    std::vector<double> seconds;
+    coherent_apps::AppOutcome outcome;
+    for (int rep = 0; rep < 2; ++rep) {
+      outcome = coherent_apps::run_app(devices, request);
+      seconds.push_back(outcome.run_seconds);
+    }
+    const double best = std::min(seconds[0], seconds[1]);
+    if (count == 1) {
+      one_nbody = best;
+      bodies = outcome.values;
+    }
+    report.check(outcome.values == bodies,
+                 "the bodies on " + std::to_string(count) + " devices are those of one");
+    report.add({"N bodies, " + std::to_string(count) + " devices",
+                D::name,
+                request.n,
+                "double",
+                {best, best, best},
+                static_cast<double>(request.n) * static_cast<double>(request.n) *
+                    static_cast<double>(request.steps) / best / 1e9,
+                "G/s",
+                none,
+                one_nbody / best});
+  }
+  if (D::count() > 1) peer_bandwidth<D>(report, small ? 1 << 16 : 1 << 27);
+  applications<D>(report, small);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Options options = parse_options(argc, argv, "Coherent arrays on several GPUs, and their protocols.");
+  Report report("coherence_scaling",
+                "one device; of exact and none: regions (how many times as long they take)");
+  for_each_device(options, [&](auto device) {
+    using D = decltype(device);
+    if constexpr (is_gpu<D>) measure<D>(options, report);
+    else if constexpr (std::is_same_v<D, Emulated>) {
+      if (options.device == D::name) measure<D>(options, report);
+    } else if (options.device == D::name) {
+      std::printf("left out: %s, of which a machine has one\n", D::name);
+    }
+  });
+  return report.finish(options);
+}

@@ -1,0 +1,130 @@
+// Bytes that the applications of Dastgeer and Kessler (IJPP 44, 2016, table 1) move on emulated devices:
+// those that follow from their sequences of calls, for regions and for the paper's own protocol.
+#include <ostream>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <strata/devices/emulated/control.hpp>
+#include <strata/devices/emulated/device.hpp>
+#include <strata/devices/queue.hpp>
+#include <strata/devices/serial/device.hpp>
+#include <strata/miniapps/coherent_apps/run_app.hpp>
+
+namespace {
+
+using namespace strata;
+using namespace strata::coherent_apps;
+using coherent::Protocol;
+
+// Emulated devices, with links between them or without.
+class EmulatedMachine {
+ public:
+  EmulatedMachine(int devices, bool peer) {
+    emulated::Config config = before_;
+    config.count = devices;
+    config.peer_bandwidth = peer ? 395e9 : 0;
+    emulated::configure(config);
+  }
+  ~EmulatedMachine() {
+    // What the host did not ask for may still be computed.
+    for (int k = 0; k < Emulated::count(); ++k) wait(Emulated(k));
+    emulated::configure(before_);
+  }
+  EmulatedMachine(const EmulatedMachine&) = delete;
+  EmulatedMachine& operator=(const EmulatedMachine&) = delete;
+
+ private:
+  emulated::Config before_ = emulated::config();
+};
+
+struct Sums {
+  std::uint64_t to_device, within, peer, to_host, allocated;
+  friend bool operator==(const Sums&, const Sums&) = default;
+  friend std::ostream& operator<<(std::ostream& os, const Sums& s) {
+    return os << "to devices " << s.to_device << ", within " << s.within << ", peer " << s.peer
+              << ", to host " << s.to_host << ", allocated " << s.allocated;
+  }
+};
+
+AppOutcome run_on(int count, bool peer, AppRequest request, Protocol protocol) {
+  const EmulatedMachine machine(count, peer);
+  std::vector<Emulated> devices;
+  for (int k = 0; k < count; ++k) devices.push_back(Emulated(k));
+  request.protocol = protocol;
+  AppOutcome outcome = run_app(devices, request);
+  EXPECT_EQ(outcome.values, run_app(std::vector<Serial>{Serial{}}, request).values);
+  return outcome;
+}
+Sums sums_of(int devices, bool peer, const AppRequest& request, Protocol protocol) {
+  const TransferCounters t = run_on(devices, peer, request, protocol).traffic;
+  return {t.host_to_device.bytes, t.same_device.bytes, t.peer.bytes, t.device_to_host.bytes,
+          t.allocated.bytes};
+}
+
+const AppRequest nbody{"nbody", 1000, 11}, lu{"lu", 20, 20}, sph{"sph", 500, 50};
+
+TEST(CoherentAppsTraffic, RegionsMoveWhatIsMissing) {
+  EXPECT_EQ(sums_of(2, true, nbody, Protocol::Regions), (Sums{0, 0, 1936000, 88000, 352000}));
+  // The matrix leaves the host once, and goes on from device to device. Of the places a device has its block.
+  EXPECT_EQ(sums_of(2, true, lu, Protocol::Regions), (Sums{1604, 0, 64160, 1604, 8020}));
+  EXPECT_EQ(sums_of(2, true, sph, Protocol::Regions), (Sums{0, 0, 5050000, 50000, 200000}));
+}
+TEST(CoherentAppsTraffic, RegionsMoveWhatIsMissingThroughTheHost) {
+  EXPECT_EQ(sums_of(2, false, nbody, Protocol::Regions), (Sums{1936000, 0, 0, 2024000, 352000}));
+  EXPECT_EQ(sums_of(2, false, lu, Protocol::Regions), (Sums{65764, 0, 0, 64160, 8020}));
+  EXPECT_EQ(sums_of(2, false, sph, Protocol::Regions), (Sums{5050000, 0, 0, 5100000, 200000}));
+}
+TEST(CoherentAppsTraffic, FourDevicesGetThreeQuartersFromTheOthers) {
+  EXPECT_EQ(sums_of(4, true, nbody, Protocol::Regions), (Sums{0, 0, 5808000, 88000, 704000}));
+  EXPECT_EQ(sums_of(4, false, nbody, Protocol::Regions), (Sums{5808000, 0, 0, 2024000, 704000}));
+}
+TEST(CoherentAppsTraffic, OneDeviceKeepsEverything) {
+  EXPECT_EQ(sums_of(1, true, nbody, Protocol::Regions), (Sums{0, 0, 0, 88000, 176000}));
+  EXPECT_EQ(sums_of(1, true, lu, Protocol::Regions), (Sums{1604, 0, 0, 1604, 4812}));
+  EXPECT_EQ(sums_of(1, true, sph, Protocol::Regions), (Sums{0, 0, 0, 50000, 100000}));
+}
+TEST(CoherentAppsTraffic, ExactCopiesMoveWhatThePaperCounted) {
+  EXPECT_EQ(sums_of(2, false, nbody, Protocol::Exact), (Sums{1936000, 1936000, 0, 2024000, 528000}));
+  EXPECT_EQ(sums_of(2, true, nbody, Protocol::Exact), (Sums{0, 1936000, 1936000, 88000, 528000}));
+  EXPECT_EQ(sums_of(4, true, nbody, Protocol::Exact), (Sums{0, 1936000, 5808000, 88000, 880000}));
+  EXPECT_EQ(sums_of(2, false, lu, Protocol::Exact), (Sums{65764, 62556, 0, 64160, 11228}));
+  EXPECT_EQ(sums_of(2, true, lu, Protocol::Exact), (Sums{3208, 62556, 62556, 1604, 11228}));
+  EXPECT_EQ(sums_of(2, false, sph, Protocol::Exact), (Sums{5050000, 5050000, 0, 5100000, 300000}));
+  EXPECT_EQ(sums_of(2, true, sph, Protocol::Exact), (Sums{0, 5050000, 5050000, 50000, 300000}));
+}
+// What a step needs does not grow with the steps before it.
+TEST(CoherentAppsTraffic, NumbersOfCopiesGrowWithTheStepsAndAllocationsDoNot) {
+  const auto of = [](index_t steps) {
+    AppRequest request = nbody;
+    request.steps = steps;
+    return run_on(2, true, request, Protocol::Regions).traffic;
+  };
+  const TransferCounters few = of(2), many = of(11);
+
+  EXPECT_EQ(few.peer.count, 8u);
+  EXPECT_EQ(many.peer.count, 44u);
+  EXPECT_EQ(many.device_to_host.count, 2u);
+  EXPECT_EQ(many.allocated.count, few.allocated.count);
+}
+// Both blocks of all operands, of every call: 2 C full arrays and C blocks in, C blocks out, the result, and
+// what was generated.
+TEST(CoherentAppsTraffic, WithoutCoherenceEverythingTravelsEveryTime) {
+  const Sums sums = sums_of(2, false, nbody, Protocol::None);
+
+  EXPECT_EQ(sums.to_device, 66u * 88000);
+  EXPECT_EQ(sums.to_host, 24u * 88000);
+}
+TEST(CoherentAppsTraffic, ReductionsFindTheirArraysWhereTheyAre) {
+  const auto bytes = [](const AppRequest& request, Protocol protocol) {
+    return sums_of(2, false, request, protocol).to_device;
+  };
+  const AppRequest ppmcc{"ppmcc", 1000, 3}, mse{"mse", 1000, 1};
+
+  EXPECT_EQ(bytes(ppmcc, Protocol::Regions), 2u * 8000);
+  EXPECT_EQ(bytes(ppmcc, Protocol::None), 3u * 6 * 8000);
+  EXPECT_EQ(bytes(mse, Protocol::Regions), 2u * 8000);
+  EXPECT_EQ(bytes(mse, Protocol::None), 2u * 8000);
+}
+
+}  // namespace

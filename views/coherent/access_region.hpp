@@ -1,0 +1,143 @@
+// Regions: which part of an array a work item of a launch touches, as seen from its left-most index i.
+//
+//   in(x)                 own: row i (the left-most index of the array)
+//   in(x, halo(1, 1))     rows i-1 to i+1; what lies outside of the array the kernel does not touch, or sees
+//                         as halo(1, 1, edge::cyclic), edge::duplicate or edge::pad(value) say
+//   in(x, rows(f))        the rows f(work), for work items [work.begin, work.end)
+//   in(a, columns)        column i (index 1); columns(1, 1): with its neighbours
+//   in(x, all)            everything
+//   in(x, fixed(box))     a box, whichever work items
+//
+// From it follows what a device needs of an array that runs a part of the work.
+#pragma once
+
+#include <vector>
+
+#include <strata/core/box.hpp>
+#include <strata/core/layout.hpp>
+#include <strata/core/range.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// The row of the work item.
+struct Own {};
+inline constexpr Own own{};
+
+/// What a kernel sees that reads outside of an array.
+namespace edge {
+/// Nothing: it does not read there.
+struct None {};
+/// The other end: index -1 is the last one.
+struct Cyclic {};
+/// The nearest element.
+struct Duplicate {};
+/// A value.
+template <class T>
+struct Pad {
+  T value;  ///< of every element outside
+};
+inline constexpr None none{};
+inline constexpr Cyclic cyclic{};
+inline constexpr Duplicate duplicate{};
+/// Everything outside is `value`.
+template <class T>
+constexpr Pad<T> pad(const T& value) {
+  return {value};
+}
+}  // namespace edge
+
+/// Rows i - left to i + right.
+template <class Edge = edge::None>
+struct Halo {
+  index_t left, right;  ///< rows before and after
+  Edge edge;            ///< what lies outside of the array, in all its dimensions
+};
+constexpr Halo<> halo(index_t left, index_t right) { return {left, right, {}}; }
+template <class Edge>
+constexpr Halo<Edge> halo(index_t left, index_t right, const Edge& at_edges) {
+  return {left, right, at_edges};
+}
+
+/// The rows f(work) of the work items `work`, a ResidentRows each.
+template <class F>
+struct Rows {
+  F f;  ///< from work items to rows
+};
+template <class F>
+constexpr Rows<F> rows(const F& f) {
+  return {f};
+}
+
+/// Column i, index 1 of the array, and as many before and after.
+struct Columns {
+  index_t left = 0, right = 0;  ///< columns before and after
+  constexpr Columns operator()(index_t before, index_t after) const { return {before, after}; }
+};
+inline constexpr Columns columns{};
+
+/// A box of the array, whichever work items.
+struct Fixed {
+  Box box;  ///< in the array
+};
+inline Fixed fixed(const Box& box) { return {box}; }
+
+namespace detail {
+
+/// A part of an array: boxes that share no index. Nearly always one.
+struct ArrayPart {
+  Box first;
+  std::vector<Box> more;
+
+  void add(const Box& box) {
+    if (box.empty()) return;
+    if (first.empty() || (first.rank() == 0 && box.rank() != 0)) first = box;
+    else more.push_back(box);
+  }
+  bool empty() const { return first.empty(); }
+  template <class F>
+  void visit(const F& f) const {
+    if (first.empty()) return;
+    f(first);
+    for (const Box& box : more) f(box);
+  }
+};
+
+/// Indices [begin, end) of dimension `d`, as far as the domain has them. A domain of rank 0 is one point,
+/// which every work item touches.
+ArrayPart part_of_rows(const Box& domain, int d, index_t begin, index_t end);
+/// The same where what lies outside is the other end.
+ArrayPart cyclic_part_of_rows(const Box& domain, index_t begin, index_t end);
+/// Throws ShapeMismatch where `box` is not one of the array.
+ArrayPart part_of_box(const Box& domain, const Box& box, const char* label);
+
+inline ArrayPart part_of(Own, const Box& domain, ResidentRows work, const char*) {
+  return part_of_rows(domain, 0, work.begin, work.end);
+}
+template <class Edge>
+ArrayPart part_of(const Halo<Edge>& h, const Box& domain, ResidentRows work, const char*) {
+  if constexpr (std::is_same_v<Edge, edge::Cyclic>)
+    return cyclic_part_of_rows(domain, work.begin - h.left, work.end + h.right);
+  else return part_of_rows(domain, 0, work.begin - h.left, work.end + h.right);
+}
+template <class F>
+ArrayPart part_of(const Rows<F>& r, const Box& domain, ResidentRows work, const char*) {
+  const ResidentRows wanted = r.f(work);
+  return part_of_rows(domain, 0, wanted.begin, wanted.end);
+}
+inline ArrayPart part_of(Columns c, const Box& domain, ResidentRows work, const char*) {
+  return part_of_rows(domain, 1, work.begin - c.left, work.end + c.right);
+}
+inline ArrayPart part_of(All, const Box& domain, ResidentRows, const char*) { return {domain, {}}; }
+inline ArrayPart part_of(const Fixed& f, const Box& domain, ResidentRows, const char* label) {
+  return part_of_box(domain, f.box, label);
+}
+
+}  // namespace detail
+
+/// What may say which part of an array a work item touches.
+template <class R>
+concept AccessRegion = requires(const R& region, const Box& domain, ResidentRows work) {
+  { detail::part_of(region, domain, work, "") } -> std::same_as<detail::ArrayPart>;
+};
+
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,311 @@
+#include <algorithm>
+#include <string>
+
+#include <strata/core/allocation_report.hpp>
+#include <strata/core/error.hpp>
+#include <strata/views/coherent/coherence.hpp>
+#include <strata/views/copy.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+Coherence& Coherence::get() {
+  static Coherence& all = *new Coherence;  // arrays in static storage may outlive everything else
+  return all;
+}
+
+// ---- arrays
+
+void Coherence::add(CoherentState& array) {
+  const std::lock_guard lock(mutex);
+  const auto unused = std::find(arrays_.begin(), arrays_.end(), nullptr);
+  array.number = static_cast<int>(unused - arrays_.begin());
+  if (unused == arrays_.end()) arrays_.push_back(&array);
+  else *unused = &array;
+  if (array.protocol == coherent::Protocol::Exact)
+    array.exact = std::make_unique<ExactStorage>(array.shape.domain, memories.links());
+}
+
+void Coherence::remove(CoherentState& array) {
+  const std::lock_guard lock(mutex);
+  // Copies under way may still use the host's memory.
+  std::vector<Work> after;
+  array.order(host_memory).before_write(array.shape.domain, after);
+  Leftover leftover{array.main.storage, {}};
+  for (const Work work : after)
+    if (Ref<EventState> event = tracker.event_of(work)) leftover.until.push_back(event);
+  if (!leftover.until.empty()) {
+    if (leftover.storage.get() != nullptr) {
+      leftovers_.push_back(std::move(leftover));
+    } else {
+      for (const Ref<EventState>& event : leftover.until) try {
+          event->wait();
+        } catch (...) {
+          tracker.set_failed();  // whoever uses what failed with it is told
+        }
+    }
+  }
+  for (MemoryId m = 1; m < memories.size(); ++m)
+    if (memories[m].residency.bytes(array.number) > 0) memories[m].residency.dropped(array.number);
+  arrays_[static_cast<std::size_t>(array.number)] = nullptr;
+  drop_leftovers();
+  if (std::all_of(arrays_.begin(), arrays_.end(), [](CoherentState* a) { return a == nullptr; })) {
+    arrays_.clear();
+    memories.clear();
+    tracker = WorkTracker();
+  }
+}
+
+void Coherence::drop_leftovers() {
+  std::erase_if(leftovers_, [](const Leftover& leftover) {
+    return std::all_of(leftover.until.begin(), leftover.until.end(),
+                       [](const Ref<EventState>& event) { return event->complete(); });
+  });
+}
+
+void Coherence::set_budget(DeviceInstance& device, index_t bytes) {
+  const std::lock_guard lock(mutex);
+  const SpaceId space = device.space();
+  std::erase_if(budgets_, [&](const Budget& known) { return known.space == space; });
+  budgets_.push_back({space, bytes});
+  for (MemoryId m = 1; m < memories.size(); ++m)
+    if (memories[m].device == &device) memories[m].residency.set_budget(bytes);
+}
+
+MemoryId Coherence::memory_of(DeviceInstance& device) {
+  const int known = memories.size();
+  const MemoryId memory = memories.id_of(device);
+  if (memories.size() > known)
+    for (const Budget& budget : budgets_)
+      if (budget.space == device.space()) memories[memory].residency.set_budget(budget.bytes);
+  return memory;
+}
+
+bool Coherence::wait_for_host_uses(std::unique_lock<std::mutex>& lock, const CoherentState& array,
+                                   const ArrayPart& part, bool writes, const char* what) {
+  const auto excludes = [&](const HostUse& use) {
+    if (!use.writes && !writes) return false;
+    bool overlaps = false;
+    part.visit([&](const Box& mine) {
+      use.part.visit([&](const Box& other) { overlaps = overlaps || overlap(mine, other); });
+    });
+    return overlaps;
+  };
+  for (bool waited = false;; waited = true) {
+    const auto use = std::find_if(array.host_uses.begin(), array.host_uses.end(), excludes);
+    if (use == array.host_uses.end()) return waited;
+    if (use->thread == std::this_thread::get_id())
+      throw AccessConflict(std::string(what) + " is to " + (writes ? "write " : "read ") +
+                           to_string(part.first) + " of \"" + array.label + "\", but " + use->what +
+                           " that " + (use->writes ? "writes " : "reads ") + to_string(use->part.first) +
+                           " is alive on this thread; end its scope first");
+    released.wait(lock);
+  }
+}
+
+// ---- room
+
+void Coherence::reside(CoherentState& array, MemoryId memory, const ArrayPart& part) {
+  ResidentRows rows{0, 0};
+  part.visit([&](const Box& box) { rows = cover(rows, array.shape.rows_of(box)); });
+  if (rows.begin >= rows.end) return;
+  Instance& instance = array.instance(memory);
+  DeviceMemory& room = memories[memory];
+  for (;;) {
+    const Instance::Growth growth = instance.growth(array.shape, *room.device, array.label.c_str(), rows);
+    if (growth.rows.begin == instance.rows().begin && growth.rows.end == instance.rows().end) break;
+    make_room(array, memory, growth.bytes);
+    Instance old;
+    if (instance.grow(array.shape, *room.device, array.label.c_str(), growth, old)) {
+      room.residency.grown(array.number, growth.bytes);
+      if (old.has_memory()) move_values(array, memory, old);
+      break;
+    }
+    // Others hold memory there, too: what the budget allows need not be there.
+    if (!evict_least_used(memory)) fail_room(array, memory, growth.bytes);
+  }
+  if (const index_t more = instance.ask(array.shape, rows); more > 0)
+    count(array, &TransferCounters::allocated, more);
+  room.residency.used(array.number);
+}
+
+void Coherence::make_room(CoherentState& array, MemoryId memory, index_t bytes) {
+  std::vector<int> victims;
+  const auto is_clean = [&](int number) {
+    return arrays_[static_cast<std::size_t>(number)]->directory.is_clean(memory);
+  };
+  if (!memories[memory].residency.make_room(bytes, is_clean, victims)) fail_room(array, memory, bytes);
+  for (const int victim : victims) evict(*arrays_[static_cast<std::size_t>(victim)], memory);
+}
+
+bool Coherence::evict_least_used(MemoryId memory) {
+  const Residency& residency = memories[memory].residency;
+  const Residency::Resident* least = nullptr;
+  const std::vector<Residency::Resident> residents = residency.residents();
+  for (const Residency::Resident& resident : residents)
+    if (resident.pins == 0 && (least == nullptr || resident.last_use < least->last_use)) least = &resident;
+  if (least == nullptr) return false;
+  evict(*arrays_[static_cast<std::size_t>(least->array)], memory);
+  return true;
+}
+
+void Coherence::fail_room(const CoherentState& array, MemoryId memory, index_t bytes) {
+  const Residency& residency = memories[memory].residency;
+  std::string text = "no room for " + std::to_string(bytes) + " more bytes of \"" + array.label + "\" on " +
+                     memories.name(memory) + ": coherent arrays hold " + std::to_string(residency.bytes()) +
+                     " of the " + std::to_string(residency.budget()) + " bytes they may. Resident:";
+  const char* between = " ";
+  for (const Residency::Resident& resident : residency.residents()) {
+    text += between + ("\"" + arrays_[static_cast<std::size_t>(resident.array)]->label + "\" " +
+                       std::to_string(resident.bytes) + (resident.pins > 0 ? " (in use)" : ""));
+    between = ", ";
+  }
+  if (residency.residents().empty()) text += " nothing";
+  throw OutOfMemory(
+      text + "; split the work over more devices, launch parts of it, or raise coherent::set_budget. " +
+      largest_allocations(memories[memory].device->space()));
+}
+
+void Coherence::write_back(CoherentState& array, MemoryId memory) {
+  for (const Box& box : array.directory.only_in(memory, array.shape.domain)) {
+    const Work work = copy(array, box, memory, host_memory);
+    array.directory.copied(host_memory, box);
+    array.log_copy(host_memory, box, work);
+  }
+}
+
+void Coherence::evict(CoherentState& array, MemoryId memory) {
+  write_back(array, memory);
+  const Box& all = array.shape.domain;
+  wait_for_work(array, host_memory, all);
+  wait_for_work(array, memory, all);
+  array.directory.dropped(memory, all);
+  array.log_drop(memory, all);
+  array.instance(memory).drop();
+  memories[memory].residency.dropped(array.number);
+}
+
+void Coherence::wait_for_work(CoherentState& array, MemoryId memory, const Box& box) {
+  std::vector<Work> after;
+  array.order(memory).before_write(box, after);
+  for (const Work work : after)
+    if (const Ref<EventState> event = tracker.event_of(work)) {
+      try {
+        event->wait();
+      } catch (...) {
+        recover();
+      }
+    }
+}
+
+// ---- copies
+
+CopySide Coherence::side(CoherentState& array, MemoryId memory, const LayoutDescriptor& layout, char* base) {
+  if (memory == host_memory)
+    return {array.main.base, array.main.space, &layout, array.label.c_str(), array.main.device};
+  DeviceInstance* const device = memories[memory].device;
+  return {base != nullptr ? base : array.instance(memory).base(), device->space(), &layout,
+          array.label.c_str(), device};
+}
+
+Work Coherence::copy(CoherentState& array, const Box& box, MemoryId from, MemoryId to, char* from_base,
+                     char* to_base) {
+  const LayoutDescriptor layout = array.shape.layout_of(box);
+  QueueState& queue = from == host_memory ? *memories[to].upload
+                      : to == host_memory ? *memories[from].download
+                                          : *memories[to].peer;
+  std::vector<Work> after;
+  array.order(from).before_read(box, after);
+  array.order(to).before_write(box, after);
+  tracker.wait_for(queue, after);
+  copy_arrays(side(array, to, layout, to_base), side(array, from, layout, from_base),
+              static_cast<std::size_t>(array.shape.element_bytes), &queue);
+  const Work work = tracker.add(queue, std::move(after));
+  array.order(from).read(box, work);
+  array.order(to).written(box, work);
+  count(array,
+        from == to            ? &TransferCounters::same_device
+        : from == host_memory ? &TransferCounters::host_to_device
+        : to == host_memory   ? &TransferCounters::device_to_host
+                              : &TransferCounters::peer,
+        array.shape.bytes_of(box));
+  return work;
+}
+
+void Coherence::enqueue(const std::vector<PlannedCopy>& copies, const std::vector<CoherentState*>& arrays) {
+  for (const PlannedCopy& planned : copies) {
+    CoherentState& array = *arrays[static_cast<std::size_t>(planned.array)];
+    const Work work = copy(array, planned.box, planned.from, planned.to);
+    array.directory.copied(planned.to, planned.box);
+    array.log_copy(planned.to, planned.box, work);
+  }
+}
+
+void Coherence::move_values(CoherentState& array, MemoryId memory, const Instance& old) {
+  std::vector<Box> held;
+  array.directory.map().visit(array.shape.domain, [&](const Box& box, MemorySet holders) {
+    if (holders.contains(memory)) held.push_back(box);
+  });
+  merge(held);
+  for (const Box& box : held) {
+    const Work work = copy(array, box, memory, memory, old.base());
+    array.log_move(memory, box, work);
+  }
+}
+
+char* Coherence::access_exactly(CoherentState& array, MemoryId memory, const Box& box, AccessMode mode) {
+  ExactStorage& exact = *array.exact;
+  const ExactCopies::Plan plan =
+      memory == host_memory ? exact.copies.host(box, mode) : exact.copies.device(memory, box, mode);
+  if (plan.allocates) {
+    Instance block;
+    const ResidentRows rows = array.shape.rows_of(box);
+    block.forbid_reservation();
+    DeviceInstance& device = *memories[memory].device;
+    Instance none;
+    const Instance::Growth growth{rows, 0, true};
+    if (!block.grow(array.shape, device, array.label.c_str(), growth, none))
+      fail_room(array, memory, array.shape.bytes_of(box));
+    count(array, &TransferCounters::allocated, array.shape.bytes_of(box));
+    exact.blocks.push_back({memory, box, block});
+  }
+  char* const mine = memory == host_memory ? array.main.base : exact.find(memory, box)->base();
+  for (const PlannedCopy& planned : plan.copies) {
+    const Instance* const source =
+        planned.from == host_memory
+            ? nullptr
+            : exact.source(planned.from, planned.box, planned.from == planned.to ? box : Box::none(1));
+    copy(array, planned.box, planned.from, planned.to, source != nullptr ? source->base() : nullptr,
+         planned.to == host_memory ? nullptr : mine);
+  }
+  exact.copies.commit(plan);
+  return mine;
+}
+
+// ---- failures
+
+void Coherence::recover() {
+  const WorkTracker::Recovery recovery = tracker.recover();
+  ++recoveries;
+  std::string lost;
+  for (CoherentState* const array : arrays_) {
+    if (array == nullptr) continue;
+    const auto outcome_of = [&](Work work) {
+      return work.number == 0 ? 0 : static_cast<int>(recovery.of(work));
+    };
+    for (const Box& box : array->rebuild(outcome_of))
+      lost += (lost.empty() ? "" : ", ") + to_string(box) + " of \"" + array->label + "\"";
+  }
+  drop_leftovers();
+  if (lost.empty() && recovery.error) std::rethrow_exception(recovery.error);
+  std::string text = "work on coherent arrays failed";
+  try {
+    if (recovery.error) std::rethrow_exception(recovery.error);
+  } catch (const std::exception& error) {
+    text = error.what();
+  } catch (...) {
+  }
+  throw DataLost(text + "; lost with it, being nowhere else: " + lost +
+                 ". Write them anew before they are read");
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,95 @@
+// Coherence: what all coherent arrays of a program share: the lock, the devices' memories and who has room
+// there, the queues of copies, and what becomes of failures. One object, never destroyed.
+//
+// Everything that changes where values are happens under `mutex`: a call plans its copies, enqueues them and
+// its kernels, and only then lets the next one look. What waits for devices (host views) waits without it.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <strata/views/coherent/coherent_state.hpp>
+#include <strata/views/coherent/copy_planner.hpp>
+#include <strata/views/coherent/device_memories.hpp>
+#include <strata/views/coherent/work_tracker.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+class Coherence {
+ public:
+  static Coherence& get();
+
+  std::mutex mutex;
+  /// A host use ended.
+  std::condition_variable released;
+
+  // All that follows is called with `mutex` held, but for add, remove and set_budget, which take it.
+  DeviceMemories memories;
+  WorkTracker tracker;
+  TransferCounters totals;
+  /// How often directories were made anew after a failure.
+  std::uint64_t recoveries = 0;
+
+  void add(CoherentState& array);
+  void remove(CoherentState& array);
+  void set_budget(DeviceInstance& device, index_t bytes);
+  /// The memory of `device`, with its budget.
+  MemoryId memory_of(DeviceInstance& device);
+
+  /// Waits until no use of the host excludes this one. AccessConflict where the calling thread has that use
+  /// itself; `what` is who asks. Whether it had to wait.
+  bool wait_for_host_uses(std::unique_lock<std::mutex>& lock, const CoherentState& array,
+                          const ArrayPart& part, bool writes, const char* what);
+  /// Gives the part memory on a device, which the caller has pinned there. Throws OutOfMemory, which lists
+  /// what is resident.
+  void reside(CoherentState& array, MemoryId memory, const ArrayPart& part);
+  /// Enqueues the copies of a plan; the directory knows of each once it is enqueued. `arrays` are the plan's.
+  void enqueue(const std::vector<PlannedCopy>& copies, const std::vector<CoherentState*>& arrays);
+  /// What the device alone has goes to the host.
+  void write_back(CoherentState& array, MemoryId memory);
+  /// Writes back, waits for all work on it, and frees the array's memory on the device.
+  void evict(CoherentState& array, MemoryId memory);
+  /// Waits for all work on the part of `array` in `memory`. Throws its error.
+  void wait_for_work(CoherentState& array, MemoryId memory, const Box& box);
+  /// An access under the protocol of the paper; returns the block, or the host's memory.
+  char* access_exactly(CoherentState& array, MemoryId memory, const Box& box, AccessMode mode);
+
+  /// If work failed: waits for all, makes the directories true again, and throws the error; DataLost where
+  /// values are gone.
+  void check_failures() {
+    if (tracker.failed()) recover();
+  }
+  [[noreturn]] void recover();
+
+ private:
+  struct Budget {
+    SpaceId space;
+    index_t bytes;
+  };
+  // Memory of the host whose array is gone, until copies are done.
+  struct Leftover {
+    AllocationRef storage;
+    std::vector<Ref<EventState>> until;
+  };
+
+  CopySide side(CoherentState& array, MemoryId memory, const LayoutDescriptor& layout, char* base = nullptr);
+  Work copy(CoherentState& array, const Box& box, MemoryId from, MemoryId to, char* from_base = nullptr,
+            char* to_base = nullptr);
+  void make_room(CoherentState& array, MemoryId memory, index_t bytes);
+  bool evict_least_used(MemoryId memory);
+  [[noreturn]] void fail_room(const CoherentState& array, MemoryId memory, index_t bytes);
+  void move_values(CoherentState& array, MemoryId memory, const Instance& old);
+  void count(CoherentState& array, TransferCount TransferCounters::*kind, index_t bytes) {
+    (array.counters.*kind).add(bytes);
+    (totals.*kind).add(bytes);
+  }
+  void drop_leftovers();
+
+  std::vector<CoherentState*> arrays_;  // by number; null: free
+  std::vector<Budget> budgets_;
+  std::vector<Leftover> leftovers_;
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

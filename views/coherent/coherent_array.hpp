@@ -1,0 +1,296 @@
+// CoherentArray: one logical array with partial copies in the memories of the host and of devices. Launches
+// that declare how they use it (algorithms/launch.hpp) and the host find current values wherever they are;
+// what is missing is copied, and nothing else.
+//
+//   CoherentArray<double, 1> x("x", n), y("y", n);
+//   x.write()(0) = 1;                                             // the host, by a scoped view
+//   launch(across(Cuda{0}, Cuda{1}), n, axpy{2.0}, in(x), inout(y));
+//   double first = y(0);                                          // waits, and copies one element
+//
+// A handle: copies share the array, the last one frees it. After Dastgeer and Kessler, IJPP 44 (2016), with
+// regions in place of whole copies.
+//
+// Threads: all functions may be called from any thread. A host view excludes, for its box, views and launches
+// that conflict with it: those of other threads wait for its end, those of its own thread throw. Layout: the
+// same in every memory; of rank 2 and more in tiles of 8 rows, LayoutRight where kernels run over several
+// indices, the last one fastest. With LayoutLeft devices hold all of the array, and parts are packed to be
+// copied.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <strata/core/layout_left.hpp>
+#include <strata/core/layout_right.hpp>
+#include <strata/core/layout_tiled.hpp>
+#include <strata/devices/serial/device.hpp>
+#include <strata/views/coherent/access_region.hpp>
+#include <strata/views/coherent/coherent_array_state.hpp>
+#include <strata/views/coherent/element_reference.hpp>
+#include <strata/views/coherent/host_access.hpp>
+#include <strata/views/create.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// The layout of coherent arrays where none is given.
+template <int Rank>
+using CoherentLayout = std::conditional_t<(Rank <= 1), LayoutRight, LayoutTiled<8>>;
+
+/// Where the host's memory of an array comes from: of CudaPinned, copies to GPUs are fast; of Threads, large
+/// arrays are touched first by its threads.
+template <class D>
+struct MainIn {
+  D device;  ///< whose memory the host reaches
+};
+template <Device D>
+constexpr MainIn<D> main_in(const D& device) {
+  static_assert(D::memory_space::host_accessible, "strata: main_in: the host must reach the device's memory");
+  return {device};
+}
+
+/// A view of a box of a coherent array for the host, which excludes conflicting uses as long as it lives.
+/// Indices are those of the array. `T` is const where it is for reading.
+template <class T, class E, class L>
+class HostView {
+ public:
+  /// The view of it.
+  using view_type = View<T, Serial, E, L, Unmanaged<DefaultAccess>>;
+
+  HostView(detail::HostUseScope&& scope, const view_type& view, const Box& box)
+      : scope_(static_cast<detail::HostUseScope&&>(scope)), view_(view), box_(box) {}
+  HostView(HostView&&) = default;
+  HostView& operator=(HostView&&) = default;
+
+  /// The element at an index of the box; with other indices the behaviour is undefined, in checked builds
+  /// (rows only) OutOfBounds is thrown.
+  template <IndexLike... I>
+  T& operator()(I... i) const {
+    return view_(i...);
+  }
+  template <IndexLike I>
+  T& operator[](I i) const {
+    return view_(i);
+  }
+  /// The element of an array of rank 0.
+  T& operator*() const requires(E::max_rank_value == 0) { return view_(); }
+
+  /// Valid while this is.
+  const view_type& view() const { return view_; }
+  /// The address of the array's first element, whether it is in the box or not.
+  const Box& box() const { return box_; }
+  /// Ends it before its scope does.
+  void end() { scope_.end(); }
+
+ private:
+  detail::HostUseScope scope_;
+  view_type view_;
+  Box box_;
+};
+
+/// `T`: the elements, trivially copyable; `Rank` from 0 (a value) to 8.
+template <class T, int Rank, class LayoutType = CoherentLayout<Rank>>
+class CoherentArray {
+  static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
+                "strata: the elements of a coherent array are trivially copyable and not const");
+  static_assert(Rank >= 0 && Rank <= max_rank, "strata: a coherent array has rank 0 to 8");
+
+ public:
+  /// The parameters, and what follows from them.
+  using value_type = T;
+  using layout_type = LayoutType;
+  using coherent_array_type = CoherentArray;
+  using extents_type = typename detail::DynamicExtentsOf<Rank>::type;
+  using mapping_type = typename LayoutType::template mapping<extents_type>;
+  static constexpr int rank = Rank;
+  /// Views of it on `D`, as kernels get them.
+  template <class U, class D, class Access = DefaultAccess>
+  using view_type = View<U, D, extents_type, LayoutType, Unmanaged<Access>>;
+  static_assert(
+      requires(const mapping_type& m) { m.describe(); },
+      "strata: the layout of a coherent array must describe its strides");
+
+  /// No array.
+  CoherentArray() = default;
+  /// A new array named `label`: `arguments` are the Rank extents, then, in any order, `uninitialized` (else
+  /// it is zero, and the host has it), main_in(device), a coherent::Protocol. Throws ExtentError,
+  /// OutOfMemory.
+  template <class... Arguments>
+  explicit CoherentArray(const char* label, const Arguments&... arguments) {
+    Options options;
+    index_t extents[max_rank + 1] = {};
+    int count = 0;
+    (take(options, extents, count, arguments), ...);
+    if (count != Rank) detail::fail_rank(count, Rank, "CoherentArray: give as many extents as its rank");
+    make(label, extents, options);
+  }
+  /// Of memory that the user has: `view` shows all of the array in the layout of this type, in memory of the
+  /// host or of a device, and has the current values. Memory that the view does not share is to be kept by
+  /// the user until the array is gone; `flush` brings the values back to the host's. Throws LayoutError where
+  /// the view is a part of an array.
+  template <AnyView V>
+  static CoherentArray adopt(const char* label, const V& view) {
+    static_assert(
+        std::is_same_v<typename V::element_type, T> && std::is_same_v<typename V::layout_type, LayoutType>,
+        "strata: adopt: the view must have the element type and the layout of the coherent array");
+    if (view.rank() != Rank) detail::fail_rank(view.rank(), Rank, "CoherentArray::adopt");
+    index_t extents[max_rank + 1] = {};
+    for (int r = 0; r < Rank; ++r) extents[r] = view.extent(r);
+    CoherentArray array;
+    array.mapping_ = mapping_type(extents_type(extents, Rank));
+    const LayoutDescriptor whole = array.mapping_.describe();
+    if (!detail::same_offsets(view.mapping().describe(), whole))
+      detail::fail_layout("CoherentArray::adopt: the view is a part of an array; give all of it",
+                          view.extent(0), 0);
+    const detail::CopySide side = detail::copy_side(view, whole);
+    if constexpr (V::memory_space::host_accessible) {
+      array.state_ = detail::make_coherent(label, whole, sizeof(T), LayoutType::contiguous_rows, side,
+                                           view.allocation(), true, coherent::Protocol::Regions);
+    } else {
+      array.make(label, extents, {nullptr, false, coherent::Protocol::Regions});
+      detail::adopt_device_memory(*array.state_, side, view.allocation());
+    }
+    return array;
+  }
+
+  /// Whether there is an array.
+  explicit operator bool() const { return static_cast<bool>(state_); }
+  const char* label() const { return detail::label_of(*state_); }
+  index_t extent(int r) const { return mapping_.extents().extent(r); }
+  /// The number of elements.
+  index_t size() const { return domain().size(); }
+  const extents_type& extents() const { return mapping_.extents(); }
+  const mapping_type& mapping() const { return mapping_; }
+  /// All its indices.
+  Box domain() const { return detail::domain_of(*state_); }
+
+  /// Views for the host of a box, or all: they bring what is missing, wait for the work that touches the box
+  /// and for nothing else, and keep it the host's. What is written by write() was not read: all of the box is
+  /// to be written. Throw what the work threw, AccessConflict (on a thread that has a view which excludes
+  /// this one), ShapeMismatch, NeverWritten (checked builds).
+  HostView<const T, extents_type, LayoutType> read() const { return read(domain()); }
+  HostView<const T, extents_type, LayoutType> read(const Box& box) const {
+    return host_view<const T>(box, AccessMode::In);
+  }
+  HostView<T, extents_type, LayoutType> write() const { return write(domain()); }
+  HostView<T, extents_type, LayoutType> write(const Box& box) const {
+    return host_view<T>(box, AccessMode::Out);
+  }
+  HostView<T, extents_type, LayoutType> read_write() const { return read_write(domain()); }
+  HostView<T, extents_type, LayoutType> read_write(const Box& box) const {
+    return host_view<T>(box, AccessMode::InOut);
+  }
+
+  /// One element, for the host.
+  template <IndexLike... I>
+  ElementReference<CoherentArray> operator()(I... i) const {
+    static_assert(sizeof...(I) == Rank,
+                  "strata: an element needs as many indices as the array has dimensions");
+    const index_t index[Rank + 1] = {static_cast<index_t>(i)..., 0};
+    return {*this, index};
+  }
+
+  /// The host gets all current values, and has them when this returns.
+  void flush() const { detail::flush(state_, domain()); }
+  /// The device gets the current values of the box; returns when that is enqueued.
+  template <Device D>
+  void prefetch(const Box& box, const D& device) const {
+    detail::prefetch(*state_, box, device.backend());
+  }
+  /// Which memories have, or will have, current values of the parts of a box.
+  std::vector<Residence> where(const Box& box) const { return detail::where(*state_, box); }
+  /// What was copied and allocated so far.
+  TransferCounters counters() const { return detail::counters_of(*state_); }
+  /// For people: the layout, what lies where, and what was copied.
+  std::string explain() const { return detail::explain(*state_); }
+
+  /// Whether both are the same array.
+  friend bool operator==(const CoherentArray& a, const CoherentArray& b) { return a.state_ == b.state_; }
+
+  const detail::Ref<detail::CoherentState>& state() const { return state_; }
+
+ private:
+  friend class ElementReference<CoherentArray>;
+  struct Options {
+    detail::DeviceInstance* main = nullptr;  // null: that of Serial
+    bool fill = true;
+    coherent::Protocol protocol = coherent::Protocol::Regions;
+  };
+
+  template <class A>
+  static void take(Options& options, index_t* extents, int& count, const A& argument) {
+    if constexpr (IndexLike<A> && !std::is_enum_v<A>) {
+      if (count == max_rank) detail::fail_rank(count + 1, max_rank, "CoherentArray: too many extents");
+      extents[count++] = static_cast<index_t>(argument);
+    } else if constexpr (std::is_same_v<A, Uninitialized>) {
+      options.fill = false;
+    } else if constexpr (std::is_same_v<A, coherent::Protocol>) {
+      options.protocol = argument;
+    } else {
+      static_assert(
+          requires { argument.device.backend(); },
+          "strata: CoherentArray: an argument is neither an extent (an integer) nor `uninitialized`, "
+          "main_in(device) or a coherent::Protocol");
+      options.main = &argument.device.backend();
+    }
+  }
+
+  void make(const char* label, const index_t* extents, const Options& options) {
+    try {
+      mapping_ = mapping_type(extents_type(extents, Rank));
+    } catch (...) {
+      detail::rethrow_creating(label, extents, Rank);
+    }
+    detail::DeviceInstance& main = options.main != nullptr ? *options.main : Serial().backend();
+    const LayoutDescriptor layout = mapping_.describe();
+    const detail::AllocationRef storage(detail::create_storage(
+        main, nullptr, label, mapping_.required_span_size(), sizeof(T), layout, options.fill));
+    const detail::CopySide side{storage.get()->data, main.space(), &layout, label, &main};
+    state_ = detail::make_coherent(label, layout, sizeof(T), LayoutType::contiguous_rows, side, storage,
+                                   options.fill, options.protocol);
+  }
+
+  template <class U>
+  HostView<U, extents_type, LayoutType> host_view(const Box& box, AccessMode mode) const {
+    detail::HostUseScope scope(state_, box, mode);
+    return {static_cast<detail::HostUseScope&&>(scope),
+            detail::view_of_rows<view_type<U, Serial>>(
+                mapping_, detail::main_base(*state_),
+                box.rank() == 0 ? ResidentRows{0, 1} : ResidentRows{box.lower(0), box.upper(0)}),
+            box};
+  }
+
+  template <AccessMode Mode>
+  T element(const index_t* index, const T* value) const {
+    index_t upper[Rank + 1] = {};
+    for (int r = 0; r < Rank; ++r) upper[r] = index[r] + 1;
+    const Box box =
+        Rank == 0 ? Box() : Box(std::span(index, std::size_t{Rank}), std::span(upper, std::size_t{Rank}));
+    const detail::HostUseScope scope(state_, box, Mode);
+    T* const address =
+        reinterpret_cast<T*>(detail::main_base(*state_)) + offset_of(mapping_.describe(), index);
+    if constexpr (Mode == AccessMode::Out) *address = *value;
+    return *address;
+  }
+
+  mapping_type mapping_;
+  detail::Ref<detail::CoherentState> state_;
+};
+
+namespace coherent {
+
+/// Of all coherent arrays, from the beginning or the last reset on.
+TransferCounters counters();
+void reset_counters();
+/// The bytes that coherent arrays may hold of the device's memory; by default all of its capacity.
+template <Device D>
+void set_budget(const D& device, index_t bytes) {
+  detail::set_budget(device.backend(), bytes);
+}
+/// The bytes of the device's memory that coherent arrays hold now.
+template <Device D>
+index_t resident_bytes(const D& device) {
+  return detail::resident_bytes(device.backend());
+}
+
+}  // namespace coherent
+}  // namespace strata::inline STRATA_ABI

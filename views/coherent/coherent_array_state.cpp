@@ -1,0 +1,99 @@
+#include <string>
+
+#include <strata/core/bytes.hpp>
+#include <strata/core/error.hpp>
+#include <strata/views/coherent/coherence.hpp>
+#include <strata/views/coherent/coherent_array.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+namespace detail {
+
+Ref<CoherentState> make_coherent(const char* label, const LayoutDescriptor& layout, std::size_t element_bytes,
+                                 bool contiguous_rows, const CopySide& main, const AllocationRef& storage,
+                                 bool current, coherent::Protocol protocol) {
+  const ArrayShape shape{
+      layout.rank == 0 ? Box()
+                       : Box::from_extents(std::span(layout.extent, static_cast<std::size_t>(layout.rank))),
+      layout, static_cast<index_t>(element_bytes), contiguous_rows};
+  return Ref<CoherentState>(
+      new CoherentState(label, shape, {static_cast<char*>(main.data), storage, main.instance, main.space},
+                        current ? MemorySet{host_memory} : MemorySet(), protocol));
+}
+
+void adopt_device_memory(CoherentState& array, const CopySide& side, const AllocationRef& block) {
+  Coherence& all = Coherence::get();
+  // What others did to the memory so far is not known here.
+  side.instance->wait_all();
+  const std::lock_guard lock(all.mutex);
+  const MemoryId memory = all.memory_of(*side.instance);
+  array.instance(memory).adopt(block, static_cast<char*>(side.data), array.shape);
+  static_cast<void>(array.directory.written(memory, array.shape.domain));
+  array.log_kernel(memory, array.shape.domain, {});
+}
+
+const char* label_of(const CoherentState& array) { return array.label.c_str(); }
+const Box& domain_of(const CoherentState& array) { return array.shape.domain; }
+char* main_base(const CoherentState& array) { return array.main.base; }
+
+std::vector<Residence> where(const CoherentState& array, const Box& box) {
+  const ArrayPart part = part_of_box(array.shape.domain, box, array.label.c_str());
+  Coherence& all = Coherence::get();
+  const std::lock_guard lock(all.mutex);
+  std::vector<Residence> parts;
+  array.directory.map().visit(part.first, [&](const Box& b, MemorySet memories) {
+    Residence residence{b, {}};
+    memories.visit([&](MemoryId memory) { residence.memories.push_back(all.memories.name(memory)); });
+    parts.push_back(std::move(residence));
+  });
+  return parts;
+}
+
+TransferCounters counters_of(const CoherentState& array) {
+  const std::lock_guard lock(Coherence::get().mutex);
+  return array.counters;
+}
+
+std::string explain(CoherentState& array) {
+  std::string text = "\"" + array.label + "\": " + to_string(array.shape.domain) + ", " +
+                     std::to_string(array.shape.element_bytes) + " bytes an element; ";
+  if (!array.shape.contiguous_rows)
+    text += "its rows are not contiguous: devices hold all of it, and parts are packed to be copied";
+  else if (array.shape.layout.tile_log2 >= 0)
+    text += "tiles of " + std::to_string(1 << array.shape.layout.tile_log2) +
+            " rows: parts cut at tiles are contiguous, others are packed to be copied";
+  else text += "its rows are contiguous";
+  for (const Residence& part : where(array, array.shape.domain)) {
+    text += "\n  " + to_string(part.box) + ": ";
+    for (const std::string& memory : part.memories)
+      text += (&memory == part.memories.data() ? "" : ", ") + memory;
+    if (part.memories.empty()) text += "never written";
+  }
+  return text + "\n  " + to_json(counters_of(array));
+}
+
+void set_budget(DeviceInstance& device, index_t bytes) { Coherence::get().set_budget(device, bytes); }
+
+index_t resident_bytes(DeviceInstance& device) {
+  Coherence& all = Coherence::get();
+  const std::lock_guard lock(all.mutex);
+  for (MemoryId m = 1; m < all.memories.size(); ++m)
+    if (all.memories[m].device == &device) return all.memories[m].residency.bytes();
+  return 0;
+}
+
+}  // namespace detail
+
+namespace coherent {
+
+TransferCounters counters() {
+  const std::lock_guard lock(detail::Coherence::get().mutex);
+  return detail::Coherence::get().totals;
+}
+void reset_counters() {
+  const std::lock_guard lock(detail::Coherence::get().mutex);
+  detail::Coherence::get().totals = {};
+}
+
+}  // namespace coherent
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,70 @@
+// What CoherentArray asks of the state that it shares, without the types of elements.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <strata/core/allocation.hpp>
+#include <strata/core/box.hpp>
+#include <strata/core/layout_descriptor.hpp>
+#include <strata/core/ref.hpp>
+#include <strata/devices/backend.hpp>
+#include <strata/views/coherent/transfer_counters.hpp>
+#include <strata/views/view.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+namespace coherent {
+
+/// How copies are kept coherent. All but Regions are there for comparison only.
+enum class Protocol {
+  Regions,  ///< any box may be current in any memories; a copy moves what is missing
+  Exact,    ///< copies found again by their exact range, as in the paper (views/coherent/exact_copies.hpp)
+  None,     ///< operands are copied to the device for each launch, and back after it
+};
+
+}  // namespace coherent
+
+/// A part of an array, and the memories that have it: "Host", "Cuda{1}"; none where it was never written.
+struct Residence {
+  Box box;                            ///< the part
+  std::vector<std::string> memories;  ///< that have it
+};
+
+namespace detail {
+
+class CoherentState;
+
+/// A new state; `main` describes all of the array in the host's memory. `current`: the host has its values.
+Ref<CoherentState> make_coherent(const char* label, const LayoutDescriptor& layout, std::size_t element_bytes,
+                                 bool contiguous_rows, const CopySide& main, const AllocationRef& storage,
+                                 bool current, coherent::Protocol protocol);
+/// The values of all of the array are in memory of a device that somebody else allocated.
+void adopt_device_memory(CoherentState& array, const CopySide& side, const AllocationRef& block);
+
+const char* label_of(const CoherentState& array);
+const Box& domain_of(const CoherentState& array);
+char* main_base(const CoherentState& array);
+std::vector<Residence> where(const CoherentState& array, const Box& box);
+TransferCounters counters_of(const CoherentState& array);
+std::string explain(CoherentState& array);
+void set_budget(DeviceInstance& device, index_t bytes);
+index_t resident_bytes(DeviceInstance& device);
+
+/// The view `V` of an array of which `base` is, or would be, the first element, and whose use `rows` were
+/// declared: checked builds refuse others.
+template <class V>
+V view_of_rows(const typename V::mapping_type& mapping, char* base, [[maybe_unused]] ResidentRows rows) {
+  using T = typename V::element_type;
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+  if constexpr (V::layout_type::contiguous_rows && V::extents_type::max_rank_value > 0) {
+    const typename V::mapping_type part(mapping.extents(), rows);
+    // Only the beginning of the resident rows differs: the address is that of their first element.
+    return V(reinterpret_cast<T*>(base) - part.shift(), part);
+  }
+#endif
+  return V(reinterpret_cast<T*>(base), mapping);
+}
+
+}  // namespace detail
+}  // namespace strata::inline STRATA_ABI

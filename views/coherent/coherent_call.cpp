@@ -1,0 +1,428 @@
+#include <algorithm>
+#include <string>
+
+#include <strata/core/error.hpp>
+#include <strata/core/hooks.hpp>
+#include <strata/core/runtime.hpp>
+#include <strata/devices/recording.hpp>
+#include <strata/views/coherent/coherent_call.hpp>
+#include <strata/views/copy.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+bool overlap(const ArrayPart& a, const ArrayPart& b, Box& where) {
+  bool found = false;
+  a.visit([&](const Box& x) {
+    b.visit([&](const Box& y) {
+      if (found) return;
+      where = intersect(x, y);
+      found = !where.empty();
+    });
+  });
+  return found;
+}
+
+bool by_regions(const CoherentState& array) { return array.protocol != coherent::Protocol::Exact; }
+
+}  // namespace
+
+CoherentCall::CoherentCall(const char* label, const char* kernel_type, const char* tag_type)
+    : label_(label),
+      kernel_type_(kernel_type),
+      tag_type_(tag_type),
+      lock_(Coherence::get().mutex, std::defer_lock) {
+  parts_.reserve(4);
+  uses_.reserve(8);
+}
+
+void CoherentCall::add_part(DeviceInstance& device, QueueState& queue, bool waits) {
+  Part& part = parts_.emplace_back();
+  part.device = &device;
+  part.queue = &queue;
+  part.is_host = device.host_accessible();
+  part.unlocked = part.is_host || waits;
+  part.first_use = static_cast<int>(uses_.size());
+}
+
+void CoherentCall::add_use(CoherentState& array, AccessMode mode, ArrayPart part) {
+  Use& use = uses_.emplace_back();
+  use.array = &array;
+  use.mode = mode;
+  use.part = std::move(part);
+  ++parts_.back().uses;
+}
+
+const char* CoherentCall::name() const { return kernel_name(label_, kernel_type_, tag_type_); }
+
+// ---- before
+
+void CoherentCall::prepare() {
+  require_running("a launch");
+  if (current_recording != nullptr)
+    throw Error(
+        std::string("the launch of ") + name() +
+        " over coherent arrays cannot be recorded: what it copies depends on where values are; record "
+        "launches over plain views");
+  check_conflicts();
+  lock_.lock();
+  Coherence& all = Coherence::get();
+  all.check_failures();
+  for (Part& part : parts_)
+    if (!part.is_host) part.memory = all.memory_of(*part.device);
+  wait_for_host();
+
+  for (Part& part : parts_)
+    for_uses(part, [&](Use& use) {
+      if (part.is_host || use.part.empty() || !by_regions(*use.array)) return;
+      all.memories[part.memory].residency.pin(use.array->number);
+      use.pinned = true;
+    });
+  for (Part& part : parts_)
+    for_uses(part, [&](Use& use) {
+      if (use.pinned) all.reside(*use.array, part.memory, use.part);
+      check_written(part, use);
+    });
+  plan_reads();
+  recoveries_ = all.recoveries;
+  claim();
+  for (Part& part : parts_)
+    if (part.unlocked) mark_host_uses(part);
+}
+
+void CoherentCall::check_conflicts() const {
+  for (std::size_t p = 0; p < parts_.size(); ++p)
+    for (int k = 0; k < parts_[p].uses; ++k) {
+      const Use& x = uses_[static_cast<std::size_t>(parts_[p].first_use + k)];
+      for (std::size_t q = p; q < parts_.size(); ++q)
+        for (int l = q == p ? k + 1 : 0; l < parts_[q].uses; ++l) {
+          const Use& y = uses_[static_cast<std::size_t>(parts_[q].first_use + l)];
+          if (x.array != y.array || (!writes(x.mode) && !writes(y.mode))) continue;
+          if (Box where; overlap(x.part, y.part, where)) fail_conflict(parts_[p], x, parts_[q], y);
+        }
+    }
+}
+
+void CoherentCall::fail_conflict(const Part& a, const Use& x, const Part& b, const Use& y) const {
+  const auto verb = [](AccessMode mode) {
+    return mode == AccessMode::In ? " reads " : mode == AccessMode::Out ? " writes " : " reads and writes ";
+  };
+  const auto place = [](const Part& part) {
+    return std::string(part.device->device_name()) + "{" + std::to_string(part.device->index()) + "}";
+  };
+  const std::string array = "\"" + x.array->label + "\"";
+  std::string text = std::string("launch of ") + name() + ": ";
+  if (&a == &b)
+    throw AccessConflict(text + array + " is declared twice: one use" + verb(x.mode) +
+                         to_string(x.part.first) + ", the other" + verb(y.mode) + to_string(y.part.first) +
+                         "; declare it once, as inout, or give the kernel a second array");
+  throw AccessConflict(
+      text + place(a) + verb(x.mode) + to_string(x.part.first) + " of " + array + " and " + place(b) +
+      verb(y.mode) + to_string(y.part.first) +
+      " of it; devices may not write what another one uses: declare smaller regions, or write "
+      "to a second array");
+}
+
+void CoherentCall::check_written([[maybe_unused]] const Part& part, [[maybe_unused]] const Use& use) const {
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+  if (!reads(use.mode) || !by_regions(*use.array)) return;
+  use.part.visit([&](const Box& box) {
+    const std::vector<Box> missing = use.array->directory.never_written(box);
+    if (!missing.empty())
+      throw NeverWritten(std::string("launch of ") + name() + " on " + part.device->device_name() + ": \"" +
+                         use.array->label + "\" is read at " + to_string(missing.front()) +
+                         ", which nobody has written; write it first, or declare it out");
+  });
+#endif
+}
+
+void CoherentCall::wait_for_host() {
+  const auto busy = [&] {
+    return std::any_of(uses_.begin(), uses_.end(),
+                       [](const Use& use) { return !use.array->host_uses.empty(); });
+  };
+  if (!busy()) return;
+  const std::string what = std::string("launch of ") + name();
+  // While one is waited for, others may begin: until none had to be.
+  for (bool waited = true; waited;) {
+    waited = false;
+    for (const Use& use : uses_)
+      if (Coherence::get().wait_for_host_uses(lock_, *use.array, use.part, writes(use.mode), what.c_str()))
+        waited = true;
+  }
+}
+
+void CoherentCall::plan_reads() {
+  Coherence& all = Coherence::get();
+  // Usually nothing is missing, and this is all that is done.
+  const auto missing = [&](const Part& part, const Use& use) {
+    bool lacks = false;
+    if (reads(use.mode) && by_regions(*use.array))
+      use.part.visit([&](const Box& box) { lacks = lacks || use.array->directory.lacks(part.memory, box); });
+    return lacks;
+  };
+  bool any = false;
+  for (const Part& part : parts_) for_uses(part, [&](const Use& use) { any = any || missing(part, use); });
+  if (!any) return;
+  CopyPlanner planner(all.memories.links());
+  std::vector<CoherentState*> arrays;
+  for (const Part& part : parts_)
+    for_uses(part, [&](const Use& use) {
+      if (!missing(part, use)) return;
+      const auto known = std::find(arrays.begin(), arrays.end(), use.array);
+      const int number = static_cast<int>(known - arrays.begin());
+      if (known == arrays.end()) arrays.push_back(use.array);
+      use.part.visit([&](const Box& box) {
+        planner.read(number, use.array->directory, use.array->shape.element_bytes, part.memory, box);
+      });
+    });
+  all.enqueue(planner.copies(), arrays);
+}
+
+void CoherentCall::claim() {
+  for (Part& part : parts_)
+    for_uses(part, [&](Use& use) {
+      if (!writes(use.mode) || !by_regions(*use.array)) return;
+      use.claimed = true;
+      use.part.visit([&](const Box& box) { use.array->directory.written(part.memory, box, use.before); });
+    });
+}
+
+void CoherentCall::mark_host_uses(Part& part) {
+  static std::uint64_t numbers = 0;  // under the lock
+  part.host_use = ++numbers;
+  for_uses(part, [&](Use& use) {
+    if (!use.part.empty())
+      use.array->host_uses.push_back({use.part, writes(use.mode), std::this_thread::get_id(),
+                                      part.is_host ? "a kernel on a host" : "a launch with a result",
+                                      part.host_use});
+  });
+}
+
+void CoherentCall::end_host_uses(Part& part) {
+  for_uses(part, [&](Use& use) {
+    std::erase_if(use.array->host_uses, [&](const HostUse& mark) { return mark.number == part.host_use; });
+  });
+  part.host_use = 0;
+  Coherence::get().released.notify_all();
+}
+
+// ---- kernels
+
+char* CoherentCall::base(int part, int use) const {
+  return uses_[static_cast<std::size_t>(parts_[static_cast<std::size_t>(part)].first_use + use)].base;
+}
+ResidentRows CoherentCall::rows(int part, int use) const {
+  const Use& u = uses_[static_cast<std::size_t>(parts_[static_cast<std::size_t>(part)].first_use + use)];
+  ResidentRows rows{0, 0};
+  u.part.visit([&](const Box& box) { rows = cover(rows, u.array->shape.rows_of(box)); });
+  return rows;
+}
+
+void CoherentCall::find_memory(Part& part) {
+  for_uses(part, [&](Use& use) {
+    CoherentState& array = *use.array;
+    if (use.part.empty()) use.base = array.main.base;
+    else if (!by_regions(array))
+      use.base = Coherence::get().access_exactly(array, part.memory, use.part.first, use.mode);
+    else use.base = part.is_host ? array.main.base : array.instance(part.memory).base();
+  });
+}
+
+void CoherentCall::collect(const Part& part, const Use& use, const ArrayPart& touched,
+                           std::vector<Work>& after) {
+  WorkOrder& order = use.array->order(part.memory);
+  touched.visit([&](const Box& box) {
+    if (writes(use.mode)) order.before_write(box, after);
+    else order.before_read(box, after);
+  });
+}
+
+bool CoherentCall::begin_early([[maybe_unused]] int number,
+                               [[maybe_unused]] const std::vector<ArrayPart>& parts,
+                               [[maybe_unused]] bool timed) {
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+  return false;  // what is poisoned is poisoned as a whole
+#else
+  Part& part = parts_[static_cast<std::size_t>(number)];
+  if (part.unlocked) return false;
+  WorkTracker& tracker = Coherence::get().tracker;
+  const int mine = tracker.number_of(*part.queue);
+  const auto drop_ended = [&](std::vector<Work>& works) {
+    std::erase_if(works, [&](Work work) { return work.queue == mine || tracker.ended(work); });
+  };
+  find_memory(part);
+  std::vector<Work> early, all;
+  std::size_t k = 0;
+  for_uses(part, [&](Use& use) {
+    collect(part, use, parts[k++], early);
+    collect(part, use, use.part, all);
+  });
+  drop_ended(early);
+  drop_ended(all);
+  if (early == all) return false;
+  part.state = Part::State::Begun;
+  part.early = true;
+  tracker.wait_for(*part.queue, early);
+  part.after = std::move(early);
+  if (timed) part.timing.begin = part.queue->record_timed();
+  return true;
+#endif
+}
+
+void CoherentCall::begin(int number, bool timed) {
+  Part& part = parts_[static_cast<std::size_t>(number)];
+  Coherence& all = Coherence::get();
+  if (!part.early) find_memory(part);
+  for_uses(part, [&](Use& use) { collect(part, use, use.part, part.after); });
+  if (!part.is_host) {
+    part.state = Part::State::Begun;
+    all.tracker.wait_for(*part.queue, part.after);
+    for_uses(part, [&](Use& use) { poison(part, use); });
+    if (timed && !part.early) part.timing.begin = part.queue->record_timed();
+    if (part.unlocked) lock_.unlock();
+    return;
+  }
+  std::vector<Ref<EventState>> events;
+  for (const Work work : part.after)
+    if (const Ref<EventState> event = all.tracker.event_of(work)) events.push_back(event);
+  lock_.unlock();
+  for (const Ref<EventState>& event : events) {
+    try {
+      event->wait();
+    } catch (...) {
+      lock_.lock();
+      if (all.recoveries != recoveries_) throw;  // another thread has set it right
+      all.tracker.set_failed();
+      all.recover();
+    }
+  }
+  part.state = Part::State::Begun;
+  for_uses(part, [&](Use& use) { poison(part, use); });
+  if (timed) part.timing.begin = part.queue->record_timed();
+}
+
+void CoherentCall::end(int number) {
+  Part& part = parts_[static_cast<std::size_t>(number)];
+  Coherence& all = Coherence::get();
+  if (part.is_host) {
+    if (part.timing.begin) part.timing.end = part.queue->record_timed();
+    lock_.lock();
+    // Claimed again: after a failure elsewhere directories are made anew of what has ended.
+    for_uses(part, [&](Use& use) {
+      if (!use.claimed) return;
+      use.part.visit([&](const Box& box) {
+        static_cast<void>(use.array->directory.written(host_memory, box));
+        use.array->log_kernel(host_memory, box, {});
+      });
+    });
+    end_host_uses(part);
+    part.state = Part::State::Ended;
+  } else {
+    if (part.unlocked) {
+      lock_.lock();
+      end_host_uses(part);
+    }
+    const Ref<EventState> event = part.timing.begin ? part.queue->record_timed() : part.queue->record();
+    if (part.timing.begin) part.timing.end = event;
+    const Work work = all.tracker.add(*part.queue, event, std::move(part.after));
+    part.state = Part::State::Ended;
+    for_uses(part, [&](Use& use) {
+      WorkOrder& order = use.array->order(part.memory);
+      use.part.visit([&](const Box& box) {
+        if (writes(use.mode)) order.written(box, work);
+        else order.read(box, work);
+        if (use.claimed) use.array->log_kernel(part.memory, box, work);
+      });
+    });
+  }
+  if (number + 1 == static_cast<int>(parts_.size())) transfer_back();
+}
+
+// What was to be written only is filled with bytes of ones, so that what the kernel leaves out shows: it is
+// NaN, or -1.
+void CoherentCall::poison([[maybe_unused]] Part& part, [[maybe_unused]] Use& use) {
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+  if (use.mode != AccessMode::Out) return;
+  const CoherentState& array = *use.array;
+  const std::vector<unsigned char> ones(static_cast<std::size_t>(array.shape.element_bytes), 0xff);
+  use.part.visit([&](const Box& box) {
+    const LayoutDescriptor layout = array.shape.layout_of(box);
+    const SpaceId space = part.is_host ? array.main.space : part.device->space();
+    fill_array(
+        {use.base, space, &layout, array.label.c_str(), part.is_host ? array.main.device : part.device},
+        ones.data(), ones.size(), part.is_host ? &array.main.device->default_queue() : part.queue);
+  });
+  if (part.is_host) {
+    QueueState& queue = use.array->main.device->default_queue();
+    if (!queue.instance().host_accessible() || use.array->main.space.shared) queue.wait();
+  }
+#endif
+}
+
+// Protocol::None: after the call all is the host's again.
+void CoherentCall::transfer_back() {
+  Coherence& all = Coherence::get();
+  for (const Part& part : parts_)
+    for_uses(part, [&](const Use& use) {
+      CoherentState& array = *use.array;
+      if (array.protocol != coherent::Protocol::None || part.is_host) return;
+      if (!array.instance(part.memory).has_memory()) return;
+      const Box& domain = array.shape.domain;
+      all.write_back(array, part.memory);
+      all.wait_for_work(array, host_memory, domain);
+      array.directory.dropped(part.memory, domain);  // the memory stays for the next call
+      array.log_drop(part.memory, domain);
+    });
+}
+
+// ---- after
+
+void CoherentCall::take_back(Part& part) {
+  const bool made_anew = Coherence::get().recoveries != recoveries_;  // without the claims, that is
+  const bool half_written = part.is_host && part.state == Part::State::Begun;
+  for_uses(part, [&](Use& use) {
+    if (!use.claimed || (made_anew && !half_written)) return;
+    Directory& directory = use.array->directory;
+    std::vector<Directory::Part> before = use.before;
+    if (made_anew) {
+      before.clear();
+      use.part.visit([&](const Box& box) {
+        directory.map().visit(box, [&](const Box& b, MemorySet memories) {
+          before.push_back({b, memories});
+        });
+      });
+    }
+    // What a host's kernel began to write is not what it was: others that have it have it alone.
+    if (half_written)
+      for (Directory::Part& p : before) {
+        const MemorySet others = p.memories.without(host_memory);
+        p.memories = others.empty() ? MemorySet{host_memory} : others;
+      }
+    directory.restore(before);
+    use.array->log_restored(before);
+  });
+}
+
+CoherentCall::~CoherentCall() {
+  Coherence& all = Coherence::get();
+  if (!lock_.owns_lock()) {
+    const bool prepared =
+        std::any_of(uses_.begin(), uses_.end(), [](const Use& use) { return use.pinned || use.claimed; }) ||
+        std::any_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.host_use != 0; });
+    if (!prepared) return;
+    lock_.lock();
+  }
+  for (Part& part : parts_) {
+    if (part.state != Part::State::Ended) take_back(part);
+    if (part.host_use != 0) end_host_uses(part);
+    for_uses(part, [&](Use& use) {
+      if (use.pinned) all.memories[part.memory].residency.unpin(use.array->number);
+      constexpr std::size_t many = 32;
+      if (use.array->log_size() > many) use.array->settle(all.tracker);
+    });
+  }
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,47 @@
+// ElementReference: one element of a coherent array on the host, which tells reading from writing.
+#pragma once
+
+#include <strata/core/access_mode.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// What x(i, j) of a coherent array is. Each read and each write is a host access of one element, with all
+/// its waiting: for setting up, checks and debugging; loops take host views.
+template <class Array>
+class ElementReference {
+ public:
+  /// Of the elements.
+  using value_type = typename Array::value_type;
+
+  ElementReference(const Array& array, const index_t* index) : array_(&array) {
+    for (int r = 0; r < Array::rank; ++r) index_[r] = index[r];
+  }
+
+  operator value_type() const { return array_->template element<AccessMode::In>(index_, nullptr); }
+  const ElementReference& operator=(const value_type& value) const {
+    array_->template element<AccessMode::Out>(index_, &value);
+    return *this;
+  }
+  const ElementReference& operator=(const ElementReference& other) const {
+    return *this = static_cast<value_type>(other);
+  }
+  ElementReference(const ElementReference&) = default;
+  const ElementReference& operator+=(const value_type& value) const {
+    return *this = static_cast<value_type>(*this) + value;
+  }
+  const ElementReference& operator-=(const value_type& value) const {
+    return *this = static_cast<value_type>(*this) - value;
+  }
+  const ElementReference& operator*=(const value_type& value) const {
+    return *this = static_cast<value_type>(*this) * value;
+  }
+  const ElementReference& operator/=(const value_type& value) const {
+    return *this = static_cast<value_type>(*this) / value;
+  }
+
+ private:
+  const Array* array_;
+  index_t index_[Array::rank > 0 ? Array::rank : 1];
+};
+
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,127 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <strata/core/error.hpp>
+#include <strata/core/runtime.hpp>
+#include <strata/views/coherent/coherence.hpp>
+#include <strata/views/coherent/coherent_call.hpp>
+#include <strata/views/coherent/host_access.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+std::uint64_t next_number() {
+  static std::uint64_t last = std::uint64_t{1} << 62;  // calls count from 1; under the lock
+  return ++last;
+}
+
+const char* name_of(AccessMode mode) {
+  switch (mode) {
+    case AccessMode::In:
+      return "a host view for reading";
+    case AccessMode::Out:
+      return "a host view for writing";
+    case AccessMode::InOut:
+      break;
+  }
+  return "a host view for reading and writing";
+}
+
+void end_use(CoherentState& array, std::uint64_t number) {
+  std::erase_if(array.host_uses, [&](const HostUse& use) { return use.number == number; });
+  Coherence::get().released.notify_all();
+}
+
+// Plans and enqueues what the host lacks of the box.
+void bring(CoherentState& array, const Box& box) {
+  Coherence& all = Coherence::get();
+  if (!array.directory.lacks(host_memory, box)) return;
+  CopyPlanner planner(all.memories.links());
+  planner.read(0, array.directory, array.shape.element_bytes, host_memory, box);
+  all.enqueue(planner.copies(), {&array});
+}
+
+}  // namespace
+
+HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, AccessMode mode)
+    : array_(its_array) {
+  require_running("a host access");
+  CoherentState& array = *array_;
+  const ArrayPart part = part_of_box(array.shape.domain, box, array.label.c_str());
+  Coherence& all = Coherence::get();
+  std::unique_lock lock(all.mutex);
+  all.check_failures();
+  all.wait_for_host_uses(lock, array, part, writes(mode), name_of(mode));
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+  if (reads(mode) && array.protocol != coherent::Protocol::Exact)
+    if (const std::vector<Box> missing = array.directory.never_written(box); !missing.empty())
+      throw NeverWritten(std::string(name_of(mode)) + ": \"" + array.label + "\" is read at " +
+                         to_string(missing.front()) + ", which nobody has written");
+#endif
+  if (box.empty()) {
+    array_ = {};
+    return;
+  }
+  if (array.protocol == coherent::Protocol::Exact) {
+    static_cast<void>(all.access_exactly(array, host_memory, box, mode));
+  } else if (reads(mode)) {
+    bring(array, box);
+  }
+  // Claimed when all it waits for went well: until then others see the use, and keep away.
+  const auto claim = [&] {
+    if (writes(mode) && array.protocol != coherent::Protocol::Exact) {
+      static_cast<void>(array.directory.written(host_memory, box));
+      array.log_kernel(host_memory, box, {});
+    }
+    array.settle(all.tracker);
+  };
+  std::vector<Work> after;
+  if (writes(mode)) array.order(host_memory).before_write(box, after);
+  else array.order(host_memory).before_read(box, after);
+  std::vector<Ref<EventState>> events;
+  for (const Work work : after)
+    if (Ref<EventState> event = all.tracker.event_of(work)) events.push_back(std::move(event));
+  number_ = next_number();
+  array.host_uses.push_back({part, writes(mode), std::this_thread::get_id(), name_of(mode), number_});
+  if (events.empty()) {
+    claim();
+    return;
+  }
+  const std::uint64_t recoveries = all.recoveries;
+  lock.unlock();
+  try {
+    for (const Ref<EventState>& event : events) event->wait();
+  } catch (...) {
+    lock.lock();
+    end_use(array, number_);
+    number_ = 0;
+    if (all.recoveries != recoveries) throw;  // another thread has set it right, and told its own
+    all.tracker.set_failed();
+    all.recover();
+  }
+  lock.lock();
+  claim();
+}
+
+void HostUseScope::end() noexcept {
+  if (number_ == 0) return;
+  const std::lock_guard lock(Coherence::get().mutex);
+  end_use(*array_, number_);
+  number_ = 0;
+}
+
+void prefetch(CoherentState& array, const Box& box, DeviceInstance& device) {
+  if (array.protocol != coherent::Protocol::Regions) return;
+  CoherentCall call("prefetch", nullptr, nullptr);
+  call.add_part(device, device.default_queue());
+  call.add_use(array, AccessMode::In, part_of_box(array.shape.domain, box, array.label.c_str()));
+  call.prepare();
+}
+
+void flush(const Ref<CoherentState>& array, const Box& box) {
+  HostUseScope(array, box, AccessMode::In).end();
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,49 @@
+// HostUseScope: a use of an array by the host, from the wait for the work that it needs to its end: what host
+// views and element proxies are made of.
+#pragma once
+
+#include <strata/core/access_mode.hpp>
+#include <strata/core/box.hpp>
+#include <strata/core/ref.hpp>
+#include <strata/devices/backend.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+class CoherentState;
+
+class HostUseScope {
+ public:
+  HostUseScope() = default;
+  /// Brings what is read to the host, claims what is written, and waits for exactly the work that this needs.
+  /// Throws AccessConflict where the calling thread has a view of the box that excludes this one,
+  /// NeverWritten in checked builds, ShapeMismatch where the box does not lie in the array, and what made the
+  /// work fail.
+  HostUseScope(const Ref<CoherentState>& array, const Box& box, AccessMode mode);
+  ~HostUseScope() { end(); }
+  HostUseScope(HostUseScope&& other) noexcept : array_(static_cast<Ref<CoherentState>&&>(other.array_)) {
+    number_ = other.number_;
+    other.number_ = 0;
+  }
+  HostUseScope& operator=(HostUseScope&& other) noexcept {
+    if (this == &other) return *this;
+    end();
+    array_ = static_cast<Ref<CoherentState>&&>(other.array_);
+    number_ = other.number_;
+    other.number_ = 0;
+    return *this;
+  }
+
+  /// Lets others in; what was written is current from the beginning of the use on.
+  void end() noexcept;
+
+ private:
+  Ref<CoherentState> array_;
+  std::uint64_t number_ = 0;
+};
+
+/// Copies what the device lacks of `box` to it; returns when that is enqueued.
+void prefetch(CoherentState& array, const Box& box, DeviceInstance& device);
+/// The host gets the current values of `box`; returns when it has.
+void flush(const Ref<CoherentState>& array, const Box& box);
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,35 @@
+// TransferCounters: what keeping copies of an array coherent took.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// Bytes, and how often.
+struct TransferCount {
+  std::uint64_t bytes = 0;  ///< of the elements, without padding
+  std::uint64_t count = 0;  ///< copies, or allocations
+
+  void add(index_t more) {
+    bytes += static_cast<std::uint64_t>(more);
+    ++count;
+  }
+};
+
+/// Of one array, or all. Copies count when they are enqueued.
+struct TransferCounters {
+  TransferCount host_to_device;  ///< copies
+  TransferCount device_to_host;  ///< copies
+  TransferCount peer;            ///< copies from device to device
+  TransferCount
+      same_device;          ///< copies within the memory of a device: where an array could not grow in place
+  TransferCount allocated;  ///< of devices' memory: what was asked for; what grows in place counts its growth
+};
+
+/// As a JSON object with the names of the fields.
+std::string to_json(const TransferCounters& counters);
+
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,131 @@
+#include <algorithm>
+
+#include <strata/views/coherent/work_tracker.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+int WorkTracker::number_of(QueueState& queue) {
+  int unused = -1;
+  for (std::size_t k = 0; k < tracks_.size(); ++k) {
+    if (tracks_[k].queue == &queue) return static_cast<int>(k);
+    if (tracks_[k].queue == nullptr) unused = static_cast<int>(k);
+  }
+  // A number may serve another queue: all work of the one before has ended.
+  if (unused < 0) {
+    unused = static_cast<int>(tracks_.size());
+    tracks_.emplace_back();
+  }
+  track(unused).queue = &queue;
+  track(unused).kept = Ref<QueueState>(&queue);
+  return unused;
+}
+
+void WorkTracker::poll(Track& t) {
+  while (!t.open.empty() && t.open.front().event->complete()) {
+    try {
+      t.open.front().event->wait();
+    } catch (...) {
+      failed_ = true;
+      return;
+    }
+    t.done = t.open.front().number;
+    t.open.pop_front();
+  }
+}
+
+bool WorkTracker::ended(Work work) {
+  if (work.number == 0) return true;
+  Track& t = track(work.queue);
+  if (work.number <= t.done) return true;
+  poll(t);
+  return work.number <= t.done;
+}
+
+Ref<EventState> WorkTracker::event_of(Work work) {
+  if (ended(work)) return {};
+  Track& t = track(work.queue);
+  const auto known =
+      std::lower_bound(t.open.begin(), t.open.end(), work.number,
+                       [](const Open& open, std::uint64_t number) { return open.number < number; });
+  return known == t.open.end() ? Ref<EventState>() : known->event;
+}
+
+void WorkTracker::wait_for(QueueState& queue, std::vector<Work>& after) {
+  if (after.empty()) return;
+  const int mine = number_of(queue);
+  std::erase_if(after, [&](Work work) {
+    if (work.queue == mine) return true;  // its order is that of the queue
+    const Ref<EventState> event = event_of(work);
+    if (!event) return true;
+    queue.wait_for(event);
+    return false;
+  });
+}
+
+Work WorkTracker::add(QueueState& queue, const Ref<EventState>& event, std::vector<Work> after) {
+  const int number = number_of(queue);
+  Track& t = track(number);
+  constexpr std::size_t many = 64;
+  if (t.open.size() >= many) poll(t);
+  t.open.push_back({++t.last, event, std::move(after)});
+  return {number, t.last};
+}
+
+WorkTracker::Outcome WorkTracker::Recovery::of(Work work) const {
+  for (const Ended& ended : works)
+    if (ended.work == work) return ended.outcome;
+  return Outcome::Done;
+}
+
+WorkTracker::Recovery WorkTracker::recover() {
+  Recovery result;
+  for (std::size_t k = 0; k < tracks_.size(); ++k)
+    for (const Open& open : tracks_[k].open) {
+      Outcome outcome = Outcome::Done;
+      try {
+        open.event->wait();
+      } catch (...) {
+        outcome = Outcome::Failed;
+        if (!result.error) result.error = std::current_exception();
+      }
+      result.works.push_back({{static_cast<int>(k), open.number}, outcome});
+    }
+  // Dropped: what had a failure before it on its queue, or waited for work that has one.
+  std::size_t at = 0;
+  for (const Track& t : tracks_) {
+    bool poisoned = false;
+    for (const Open& open : t.open) {
+      Recovery::Ended& ended = result.works[at++];
+      if (ended.outcome == Outcome::Done) continue;
+      const bool waited = std::any_of(open.after.begin(), open.after.end(),
+                                      [&](Work work) { return result.of(work) != Outcome::Done; });
+      if (poisoned || waited) ended.outcome = Outcome::Dropped;
+      poisoned = true;
+    }
+  }
+  for (Track& t : tracks_) {
+    t.done = t.last;
+    const bool had_work = !t.open.empty();
+    t.open.clear();
+    if (!had_work) continue;
+    try {
+      t.queue->wait();
+    } catch (...) {
+      if (!result.error) result.error = std::current_exception();
+    }
+  }
+  failed_ = false;
+  forget_idle();
+  return result;
+}
+
+void WorkTracker::forget_idle() {
+  for (Track& t : tracks_) {
+    if (t.queue != nullptr) poll(t);
+    if (!t.open.empty()) continue;
+    t.queue = nullptr;
+    t.kept = {};
+  }
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,76 @@
+// Which work on which queues has ended, and how: numbers for what was enqueued, and an event behind each.
+//
+// Not thread-safe: the owner locks.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <vector>
+
+#include <strata/devices/backend.hpp>
+#include <strata/views/coherent/work_order.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+class WorkTracker {
+ public:
+  /// The number of `queue` here; queues are known from their first work on, as long as any is open.
+  int number_of(QueueState& queue);
+
+  /// What is enqueued on `queue` from now on comes after the work of `after`, of other queues: the host does
+  /// not wait. Leaves in `after` what is still open.
+  void wait_for(QueueState& queue, std::vector<Work>& after);
+  /// The work enqueued on `queue` just now, which came after `after` and has `event` behind it.
+  Work add(QueueState& queue, const Ref<EventState>& event, std::vector<Work> after);
+  Work add(QueueState& queue, std::vector<Work> after) {
+    return add(queue, queue.record(), std::move(after));
+  }
+
+  /// Whether the work is done, without an error; never waits. Work that failed has not ended: it is waited
+  /// for by recover().
+  bool ended(Work work);
+  /// The event behind the work; null where it has ended.
+  Ref<EventState> event_of(Work work);
+  /// Whether some work is known to have failed or to have been dropped.
+  bool failed() const { return failed_; }
+  void set_failed() { failed_ = true; }
+
+  /// How work ended that had failed or was dropped with it.
+  enum class Outcome : unsigned char { Done, Failed, Dropped };
+  struct Recovery {
+    std::exception_ptr error;  // the first; null where all was done
+    struct Ended {
+      Work work;
+      Outcome outcome;
+    };
+    std::vector<Ended> works;  // all that were open
+    Outcome of(Work work) const;
+  };
+  /// Blocks until all work is done or dropped, takes the errors of the queues away, and says how each ended.
+  /// Work that failed itself came after work that was done; what was dropped came after such.
+  Recovery recover();
+  /// Forgets queues without open work.
+  void forget_idle();
+
+ private:
+  struct Open {
+    std::uint64_t number;
+    Ref<EventState> event;
+    std::vector<Work> after;
+  };
+  struct Track {
+    QueueState* queue = nullptr;  // kept while work is open
+    Ref<QueueState> kept;
+    std::uint64_t last = 0;
+    std::uint64_t done = 0;  // all up to it ended well
+    std::deque<Open> open;
+  };
+  void poll(Track& track);
+  Track& track(int queue) { return tracks_[static_cast<std::size_t>(queue)]; }
+
+  std::vector<Track> tracks_;
+  bool failed_ = false;
+};
+
+}  // namespace strata::inline STRATA_ABI::detail
