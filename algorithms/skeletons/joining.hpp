@@ -1,5 +1,6 @@
 // How reductions and scans join values: by a name of reducers.hpp (Sum, Prod, Min, Max, ...), or by a
-// function of two values, op(a, b), which is associative; over arrays of rank 2 and more also commutative.
+// function of two values, op(a, b), which is associative; that of a reduction of all elements is also
+// commutative.
 #pragma once
 
 #include <type_traits>

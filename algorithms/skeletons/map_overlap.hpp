@@ -233,6 +233,7 @@ void map_overlap(const Where& where, const F& f, const CoherentArray<T, Rank, L>
                  const X&... others) {
   using namespace detail;
   check_overlap(overlap, array_of(x));
+  check_same_shape("map_overlap", x, array_of(update.scratch));
   const auto region = halo(overlap.reach[0], overlap.reach[0], overlap.edge);
   const auto first =
       select_overlap(f, overlap, x, update.update == Update::Normal ? -1 : update.update == Update::Black);

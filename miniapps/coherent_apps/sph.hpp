@@ -72,6 +72,13 @@ struct ShockTube {
   /// A step that is short enough for waves from particle to particle.
   double time_step() const { return 0.2 * static_cast<double>(distance); }
 
+  /// When the shock, which comes first, is near a wall.
+  double time_to_walls() const {
+    constexpr double shock = 1.7522;
+    const auto free = static_cast<double>(n - left - wall - 4);
+    return free * density_ratio * static_cast<double>(distance) / shock;
+  }
+
   STRATA_FUNCTION void operator()(index_t i, const auto& particles) const { particles(i) = particle(i); }
 };
 

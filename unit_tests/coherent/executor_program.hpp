@@ -137,8 +137,12 @@ class Program {
     }
     known.array = Array(label, extents[R]..., uninitialized);
     known.now.resize(static_cast<std::size_t>(size_));
-    launch(on(Emulated{static_cast<int>(random_(0, options_.devices - 1))}), extents[0],
-           Overwrite<rank>{7, false}, out(known.array));
+    const Overwrite<rank> first{7, false};
+    try {
+      launch(on(any_device()), extents[0], first, out(known.array));
+    } catch (const OutOfMemory&) {  // other threads have it
+      launch(on(Serial{}), extents[0], first, out(known.array));
+    }
     write_rows(known.now, {0, extents[0]},
                [&](index_t row, std::size_t) { return Number{7} + static_cast<Number>(row); });
     known.past.push_back(known.now);  // a failure now would be of another program
@@ -317,8 +321,10 @@ class Program {
     const Number salt = next_++ * 1000;
     attempt(
         [&] {
-          launch_anywhere(work, SumOfRows<rank>{wanted, salt}, in(x.array, strata::rows(wanted)),
-                          out(y.array));
+          const SumOfRows<rank> kernel{wanted, salt};
+          if (kind == WantedRows::Halo)
+            launch_anywhere(work, kernel, in(x.array, halo(wanted.a, wanted.b)), out(y.array));
+          else launch_anywhere(work, kernel, in(x.array, strata::rows(wanted)), out(y.array));
         },
         [&] {
           change(y, [&](Values& values) {

@@ -21,20 +21,25 @@ using coherent::Protocol;
 class EmulatedMachine {
  public:
   EmulatedMachine(int devices, bool peer) {
+    finish_work();
     emulated::Config config = before_;
     config.count = devices;
     config.peer_bandwidth = peer ? 395e9 : 0;
     emulated::configure(config);
   }
   ~EmulatedMachine() {
-    // What the host did not ask for may still be computed.
-    for (int k = 0; k < Emulated::count(); ++k) wait(Emulated(k));
+    finish_work();
     emulated::configure(before_);
   }
   EmulatedMachine(const EmulatedMachine&) = delete;
   EmulatedMachine& operator=(const EmulatedMachine&) = delete;
 
  private:
+  // What nobody reads may still be computed.
+  static void finish_work() {
+    for (int k = 0; k < Emulated::count(); ++k) wait(Emulated(k));
+  }
+
   emulated::Config before_ = emulated::config();
 };
 

@@ -23,9 +23,16 @@ class SkeletonTest : public ::testing::Test {
   static void SetUpTestSuite() {
     strata::emulated::Config config = strata::emulated::default_config();
     config.count = 4;
+    configure(config);
+  }
+  static void TearDownTestSuite() { configure(strata::emulated::default_config()); }
+
+ private:
+  static void configure(const strata::emulated::Config& config) {
+    for (int k = 0; k < strata::Emulated::count(); ++k)
+      wait(strata::Emulated(k));  // for what is being freed, too
     strata::emulated::configure(config);
   }
-  static void TearDownTestSuite() { strata::emulated::configure(strata::emulated::default_config()); }
 };
 
 /// Calls f(where) for D alone, and for two and four of it where there are so many. Threads also work with an

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <cstdlib>
 #include <string>
+#include <utility>
 
 #include <strata/core/allocation_report.hpp>
 #include <strata/core/error.hpp>
@@ -287,16 +289,24 @@ void Coherence::recover() {
   const WorkTracker::Recovery recovery = tracker.recover();
   ++recoveries;
   std::string lost;
+  std::vector<CoherentState*> changed;
   for (CoherentState* const array : arrays_) {
     if (array == nullptr) continue;
     const auto outcome_of = [&](Work work) {
       return work.number == 0 ? 0 : static_cast<int>(recovery.of(work));
     };
-    for (const Box& box : array->rebuild(outcome_of))
+    bool taken_back = false;
+    const std::vector<Box> boxes = array->rebuild(outcome_of, taken_back);
+    for (const Box& box : boxes)
       lost += (lost.empty() ? "" : ", ") + to_string(box) + " of \"" + array->label + "\"";
+    if (taken_back || !boxes.empty()) changed.push_back(array);
   }
   drop_leftovers();
-  if (lost.empty() && recovery.error) std::rethrow_exception(recovery.error);
+  const auto tell_all = [&](const std::exception_ptr& error) {
+    for (CoherentState* const array : changed) array->failure = {error, std::this_thread::get_id()};
+    std::rethrow_exception(error);
+  };
+  if (lost.empty() && recovery.error) tell_all(recovery.error);
   std::string text = "work on coherent arrays failed";
   try {
     if (recovery.error) std::rethrow_exception(recovery.error);
@@ -304,8 +314,15 @@ void Coherence::recover() {
     text = error.what();
   } catch (...) {
   }
-  throw DataLost(text + "; lost with it, being nowhere else: " + lost +
-                 ". Write them anew before they are read");
+  if (!lost.empty())
+    text += "; lost with it, being nowhere else: " + lost + ". Write them anew before they are read";
+  tell_all(std::make_exception_ptr(DataLost(text)));
+  std::abort();  // not reached
+}
+
+void Coherence::tell_failure(CoherentState& array) {
+  const CoherentState::Failure failure = std::exchange(array.failure, {});
+  if (failure.told != std::this_thread::get_id()) std::rethrow_exception(failure.error);
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -62,6 +62,10 @@ class Coherence {
     if (tracker.failed()) recover();
   }
   [[noreturn]] void recover();
+  /// Throws, once, the error of work on the array that another thread was told of.
+  static void tell(CoherentState& array) {
+    if (array.failure.error) tell_failure(array);
+  }
 
  private:
   struct Budget {
@@ -86,6 +90,7 @@ class Coherence {
     (totals.*kind).add(bytes);
   }
   void drop_leftovers();
+  static void tell_failure(CoherentState& array);
 
   std::vector<CoherentState*> arrays_;  // by number; null: free
   std::vector<Budget> budgets_;

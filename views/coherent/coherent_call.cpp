@@ -69,6 +69,7 @@ void CoherentCall::prepare() {
   lock_.lock();
   Coherence& all = Coherence::get();
   all.check_failures();
+  for (const Use& use : uses_) all.tell(*use.array);
   for (Part& part : parts_)
     if (!part.is_host) part.memory = all.memory_of(*part.device);
   wait_for_host();
@@ -287,13 +288,17 @@ void CoherentCall::begin(int number, bool timed) {
   std::vector<Ref<EventState>> events;
   for (const Work work : part.after)
     if (const Ref<EventState> event = all.tracker.event_of(work)) events.push_back(event);
+  all.check_failures();
   lock_.unlock();
   for (const Ref<EventState>& event : events) {
     try {
       event->wait();
     } catch (...) {
       lock_.lock();
-      if (all.recoveries != recoveries_) throw;  // another thread has set it right
+      if (all.recoveries != recoveries_) {  // another thread has set it right
+        for (const Use& use : uses_) all.tell(*use.array);
+        throw;
+      }
       all.tracker.set_failed();
       all.recover();
     }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <exception>
 #include <memory>
 #include <string>
 #include <thread>
@@ -58,6 +59,12 @@ class CoherentState : public RefCounted {
   Directory directory;
   TransferCounters counters;
   std::vector<HostUse> host_uses;
+  /// Why values are not what was to be written, until who uses the array next has been told: threads but the
+  /// one that was.
+  struct Failure {
+    std::exception_ptr error;
+    std::thread::id told;
+  } failure;
   /// Of Protocol::Exact only.
   std::unique_ptr<ExactStorage> exact;
 
@@ -76,9 +83,10 @@ class CoherentState : public RefCounted {
   void settle(WorkTracker& tracker);
   std::size_t log_size() const { return log_.size(); }
 
-  /// After work failed: the directory becomes that of what was done. Returns the boxes whose values are lost.
+  /// After work failed: the directory becomes that of what was done. Returns the boxes whose values are lost;
+  /// `taken_back`: whether anything else is not as it was to be written.
   template <class OutcomeOf>
-  std::vector<Box> rebuild(const OutcomeOf& outcome_of);
+  std::vector<Box> rebuild(const OutcomeOf& outcome_of, bool& taken_back);
 
  private:
   struct Change {
@@ -101,10 +109,13 @@ class CoherentState : public RefCounted {
 };
 
 template <class OutcomeOf>
-std::vector<Box> CoherentState::rebuild(const OutcomeOf& outcome_of) {
+std::vector<Box> CoherentState::rebuild(const OutcomeOf& outcome_of, bool& taken_back) {
   std::vector<Box> lost;
+  taken_back = false;
   for (const Change& change : log_) {
-    switch (outcome_of(change.work)) {
+    const int outcome = outcome_of(change.work);
+    taken_back = taken_back || (outcome != 0 && change.kind == Change::Kind::Written);
+    switch (outcome) {
       case 0:  // done
         // What was given up was out of date by work that may have failed since: then it was needed.
         if (change.kind == Change::Kind::Dropped) lose(change, lost);

@@ -53,6 +53,7 @@ class CopyPlanner {
     MemoryId from;
     bool through_host;
     friend auto operator<=>(const Way&, const Way&) = default;
+    friend bool operator==(const Way&, const Way&) = default;
   };
   // Of an array that something is copied of: where parts are going to be, and the copies to each memory.
   struct Arrivals {

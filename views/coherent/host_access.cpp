@@ -53,6 +53,7 @@ HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, 
   Coherence& all = Coherence::get();
   std::unique_lock lock(all.mutex);
   all.check_failures();
+  all.tell(array);
   all.wait_for_host_uses(lock, array, part, writes(mode), name_of(mode));
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
   if (reads(mode) && array.protocol != coherent::Protocol::Exact)
@@ -70,7 +71,15 @@ HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, 
     bring(array, box);
   }
   // Claimed when all it waits for went well: until then others see the use, and keep away.
+  const auto give_up = [&] {
+    end_use(array, number_);
+    number_ = 0;
+  };
   const auto claim = [&] {
+    if (all.tracker.failed()) {  // what came after failed work may have run all the same
+      give_up();
+      all.recover();
+    }
     if (writes(mode) && array.protocol != coherent::Protocol::Exact) {
       static_cast<void>(array.directory.written(host_memory, box));
       array.log_kernel(host_memory, box, {});
@@ -95,9 +104,11 @@ HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, 
     for (const Ref<EventState>& event : events) event->wait();
   } catch (...) {
     lock.lock();
-    end_use(array, number_);
-    number_ = 0;
-    if (all.recoveries != recoveries) throw;  // another thread has set it right, and told its own
+    give_up();
+    if (all.recoveries != recoveries) {  // another thread has set it right, and told its own
+      all.tell(array);
+      throw;
+    }
     all.tracker.set_failed();
     all.recover();
   }

@@ -18,6 +18,7 @@ struct Work {
   int queue = 0;
   std::uint64_t number = 0;  // 0: none
   friend auto operator<=>(const Work&, const Work&) = default;
+  friend bool operator==(const Work&, const Work&) = default;  // nvcc 13.0 forgets the one that <=> brings
 };
 
 /// A few works, of each queue the last, sorted by queue. As most lists have three or fewer, those need no

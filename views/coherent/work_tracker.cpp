@@ -54,7 +54,7 @@ void WorkTracker::wait_for(QueueState& queue, std::vector<Work>& after) {
   if (after.empty()) return;
   const int mine = number_of(queue);
   std::erase_if(after, [&](Work work) {
-    if (work.queue == mine) return true;  // its order is that of the queue
+    if (work.queue == mine) return work.number <= track(mine).done;  // its order is that of the queue
     const Ref<EventState> event = event_of(work);
     if (!event) return true;
     queue.wait_for(event);
@@ -90,17 +90,25 @@ WorkTracker::Recovery WorkTracker::recover() {
       }
       result.works.push_back({{static_cast<int>(k), open.number}, outcome});
     }
-  // Dropped: what had a failure before it on its queue, or waited for work that has one.
-  std::size_t at = 0;
-  for (const Track& t : tracks_) {
-    bool poisoned = false;
-    for (const Open& open : t.open) {
-      Recovery::Ended& ended = result.works[at++];
-      if (ended.outcome == Outcome::Done) continue;
-      const bool waited = std::any_of(open.after.begin(), open.after.end(),
-                                      [&](Work work) { return result.of(work) != Outcome::Done; });
-      if (poisoned || waited) ended.outcome = Outcome::Dropped;
-      poisoned = true;
+  // Dropped: what had a failure before it on its queue, or waited for work that has one. Where somebody took
+  // the error of a queue away, what came after the failure has run: on values that are not there.
+  for (bool changed = result.error != nullptr; changed;) {
+    changed = false;
+    std::size_t at = 0;
+    for (const Track& t : tracks_) {
+      bool poisoned = false;
+      for (const Open& open : t.open) {
+        Recovery::Ended& ended = result.works[at++];
+        const bool waited = std::any_of(open.after.begin(), open.after.end(),
+                                        [&](Work work) { return result.of(work) != Outcome::Done; });
+        if (ended.outcome == Outcome::Done) {
+          changed = changed || waited;
+          if (waited) ended.outcome = Outcome::Failed;
+          continue;
+        }
+        if (poisoned || waited) ended.outcome = Outcome::Dropped;
+        poisoned = true;
+      }
     }
   }
   for (Track& t : tracks_) {

@@ -1,0 +1,414 @@
+// What fails, and what is left then: copies, allocations and kernels that fail one after the other, memory
+// that is short, and the defects of SkePU 3 that such arrays had before (Dastgeer and Kessler's design, as
+// coded).
+#include <algorithm>
+#include <thread>
+
+#include "coherent/executor_fixture.hpp"
+
+namespace {
+
+using namespace coherent_testing;
+using Numbers = CoherentArray<std::int64_t, 1>;
+
+class CoherentFailures : public CoherentTest {};
+class CoherentBudget : public CoherentTest {};
+class SkePUDefects : public CoherentTest {};
+
+// A program of a few launches with all that copies can be: from the host, to it, from device to device.
+// `after` is called after each step with its number, and with what the array must be if it went well.
+struct Trial {
+  static constexpr index_t n = 40;
+  Numbers x{"x", n}, y{"y", n};
+  std::vector<std::int64_t> rx = std::vector<std::int64_t>(n, 0), ry = rx;
+
+  void step(int k) {
+    const auto both = across(Emulated{0}, Emulated{1});
+    switch (k) {
+      case 0:
+        return launch("fill", both, n, Iota{100}, out(x));
+      case 1:
+        return launch("sums", both, range(1, n - 1), SumOfThree{}, in(x, halo(1, 1)), out(y));
+      case 2:
+        return launch("add", on(Emulated{2}), range(10, 30), AddTo{1000}, inout(y));
+      case 3: {
+        const auto view = x.read_write(line(5, 35));
+        for (index_t i = 5; i < 35; ++i) view(i) += 7;
+        return;
+      }
+      case 4:
+        return launch("copy", both.weighted({0.25, 0.75}), n, Copy{}, in(y), out(x));
+      default:
+        return launch("more", on(Emulated{1}), n, AddTo{5}, inout(x));
+    }
+  }
+  static constexpr int steps = 6;
+  void expect(int k) {
+    switch (k) {
+      case 0:
+        for (index_t i = 0; i < n; ++i) at(rx, i) = 100 + i;
+        break;
+      case 1:
+        for (index_t i = 1; i < n - 1; ++i) at(ry, i) = at(rx, i - 1) + at(rx, i) + at(rx, i + 1);
+        break;
+      case 2:
+        for (index_t i = 10; i < 30; ++i) at(ry, i) += 1000;
+        break;
+      case 3:
+        for (index_t i = 5; i < 35; ++i) at(rx, i) += 7;
+        break;
+      case 4:
+        rx = ry;
+        break;
+      default:
+        for (std::int64_t& value : rx) value += 5;
+    }
+  }
+  static std::int64_t& at(std::vector<std::int64_t>& values, index_t i) {
+    return values[static_cast<std::size_t>(i)];
+  }
+};
+
+// The host looks after each step, so that the error is known where it belongs: the step that failed, or the
+// look. Arrays are then as before the step, or the error is DataLost and names every part that is not.
+void expect_as_before(const Numbers& x, const std::vector<std::int64_t>& before,
+                      const std::vector<std::int64_t>& after, const Error& error) {
+  std::vector<bool> lost(before.size());
+  for (const Residence& part : x.where(x.domain())) {
+    if (!part.memories.empty()) continue;
+    EXPECT_NE(dynamic_cast<const DataLost*>(&error), nullptr) << error.what();
+    EXPECT_TRUE(has(error.what(), to_string(part.box) + " of \"" + x.label() + "\""));
+    const auto anew = x.write(part.box);
+    for (index_t i = part.box.lower(0); i < part.box.upper(0); ++i) {
+      lost[static_cast<std::size_t>(i)] = true;
+      anew(i) = after[static_cast<std::size_t>(i)];
+    }
+  }
+  const auto now = values(x);
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    // Devices that did not fail have done their part.
+    EXPECT_TRUE(lost[i] || now[i] == before[i] || now[i] == after[i])
+        << x.label() << " " << i << ": " << now[i];
+  }
+  const auto view = x.write();
+  for (std::size_t i = 0; i < now.size(); ++i) view(static_cast<index_t>(i)) = after[i];
+}
+
+int failures_of(emulated::Fault what) {
+  int k = 0;
+  for (bool failed = true; failed && k < 100;) {
+    ++k;
+    SCOPED_TRACE(k);
+    failed = false;
+    {
+      Trial trial;
+      emulated::fail(what, k);
+      for (int step = 0; step < Trial::steps; ++step) {
+        SCOPED_TRACE(step);
+        auto before_x = trial.rx, before_y = trial.ry;
+        trial.expect(step);
+        try {
+          trial.step(step);
+          EXPECT_EQ(values(trial.x), trial.rx);
+          EXPECT_EQ(values(trial.y), trial.ry);
+        } catch (const Error& error) {
+          EXPECT_FALSE(failed) << "a second error: " << error.what();
+          failed = true;
+
+          expect_as_before(trial.x, before_x, trial.rx, error);
+          expect_as_before(trial.y, before_y, trial.ry, error);
+        }
+      }
+    }
+    for (int i = 0; i < emulated::config().count; ++i) wait(Emulated{i});
+    for (int i = 0; i < emulated::config().count; ++i) EXPECT_EQ(emulated::used(i), 0);
+    emulated::clear_faults();
+  }
+  return k - 1;
+}
+
+TEST_F(CoherentFailures, OfAnyCopyLeaveTheArraysAsTheyWere) {
+  EXPECT_GT(failures_of(emulated::Fault::Copy), 8);
+}
+TEST_F(CoherentFailures, OfAnyCopyThroughTheHostLeaveTheArraysAsTheyWere) {
+  emulated::configure(machine(3, 0));
+  EXPECT_GT(failures_of(emulated::Fault::Copy), 8);
+}
+TEST_F(CoherentFailures, OfAnyKernelLeaveTheArraysAsTheyWereOrSayWhatIsLost) {
+  EXPECT_GE(failures_of(emulated::Fault::Kernel), 8);
+}
+// Nothing has begun then, so that memory is all that fails: another attempt is made after room was made.
+TEST_F(CoherentFailures, OfAnyAllocationLeaveTheArraysAsTheyWere) {
+  EXPECT_GT(failures_of(emulated::Fault::Allocation), 2);
+}
+
+TEST_F(CoherentFailures, OfAnAllocationLeaveNothingBegun) {
+  const Numbers x("x", 100), y("y", 100);
+  launch(on(Emulated{0}), 100, Iota{0}, out(x));
+  emulated::fail(emulated::Fault::Allocation, 1);
+
+  EXPECT_THROW(launch(on(Emulated{1}), 100, AddTo{1}, inout(x)), OutOfMemory);
+
+  EXPECT_EQ(emulated::used(1), 0);
+  EXPECT_EQ(values(x)[99], 99);
+  launch(on(Emulated{1}), 100, AddTo{1}, inout(x));
+  EXPECT_EQ(values(x)[99], 100);
+}
+
+TEST_F(CoherentFailures, OfAKernelLoseWhatOnlyItsDeviceHad) {
+  const Numbers x("x", 100, uninitialized), y("y", 100);
+  launch(on(Emulated{0}), 100, Iota{0}, out(x));
+  launch(on(Emulated{1}), 100, Iota{0}, out(y));
+  emulated::fail(emulated::Fault::Kernel, 1);
+  launch("halve", on(Emulated{0}), range(0, 50), AddTo{1}, inout(x));
+
+  const std::string message = message_of<DataLost>([&] { x.flush(); });
+
+  EXPECT_TRUE(has(message, "halve"));
+  EXPECT_TRUE(has(message, "[0, 50) of \"x\""));
+  EXPECT_FALSE(has(message, "\"y\""));
+  EXPECT_EQ(x.read(line(50, 100))(99), 99);
+  EXPECT_EQ(values(y)[99], 99);
+  launch(on(Emulated{0}), range(0, 50), Iota{0}, out(x));
+  EXPECT_EQ(values(x)[49], 49);
+}
+
+TEST_F(CoherentFailures, AreForgottenWhereTheHostHasWrittenAnew) {
+  const Numbers x("x", 100, uninitialized);
+  emulated::fail(emulated::Fault::Kernel, 1);
+  launch(on(Emulated{0}), 100, Iota{0}, out(x));
+  {
+    const auto view = x.write();
+    for (index_t i = 0; i < 100; ++i) view(i) = -i;
+  }
+
+  try {
+    launch(on(Emulated{0}), 100, AddTo{0}, inout(x));
+    x.flush();
+  } catch (const KernelError&) {  // not DataLost
+  }
+
+  EXPECT_EQ(values(x)[99], -99);
+}
+
+TEST_F(CoherentFailures, OfOneThreadAreToldToItThoughAnotherMetThemFirst) {
+  const Numbers x("x", 100), y("y", 100);
+  emulated::fail(emulated::Fault::Kernel, 1);
+  launch("mine", on(Emulated{0}), 100, AddTo{1}, inout(x));
+  wait(Emulated{1});
+  std::thread other([&] {
+    for (int k = 0; k < 2; ++k) try {
+        launch("yours", on(Emulated{0}), 100, AddTo{1}, inout(y));
+        y.flush();
+      } catch (const KernelError&) {
+      }
+  });
+  other.join();
+
+  EXPECT_TRUE(has(message_of<KernelError>([&] { x.flush(); }), "mine"));
+  EXPECT_EQ(values(x)[5], 0) << "the error is told once";
+  EXPECT_THROW(wait(Emulated{0}), KernelError) << "and once by the queue, to the thread whose work it was";
+}
+
+TEST_F(CoherentFailures, OfWorkThatSomebodyElseWaitedForAreNotBuiltUpon) {
+  const Numbers x("x", 100), y("y", 100);
+  launch(on(Emulated{0}), 100, Iota{100}, out(x));
+  x.flush();
+  emulated::fail(emulated::Fault::Kernel, 1);
+  launch("wrong", on(Emulated{0}), 100, AddTo{1}, inout(x));
+  EXPECT_THROW(wait(Emulated{0}), KernelError);  // from now on the queue works again
+
+  std::string told;
+  try {
+    launch(on(Emulated{0}), 100, Copy{}, in(x), out(y));
+    y.flush();
+  } catch (const Error& error) {
+    told = error.what();
+  }
+
+  EXPECT_TRUE(has(told, "wrong"));
+  EXPECT_EQ(values(x)[9], 109);
+}
+
+// Kernels that take any index may not throw (devices/host_loops.hpp).
+template <class V>
+struct Throwing {
+  V x;
+  index_t where;
+  void operator()(index_t i) const {
+    if (i == where) throw std::runtime_error("kernel's own");
+    x(i) = -1;
+  }
+};
+struct ThrowAt {
+  index_t where;
+  template <class V>
+  Throwing<V> operator()(const V& x) const {
+    return {x, where};
+  }
+};
+TEST_F(CoherentFailures, OfAHostsKernelAreThrownAndOthersGoOn) {
+  const Numbers x("x", 100), y("y", 100);
+  launch(on(Emulated{0}), 100, Iota{0}, out(x));
+
+  EXPECT_THROW(launch(on(Serial{}), range(50, 100), ThrowAt{60}, inout(x)), std::runtime_error);
+  EXPECT_THROW(launch(on(Threads{}), 100, ThrowAt{0}, inout(y)), std::runtime_error);
+
+  EXPECT_EQ(x.read(line(0, 50))(49), 49);
+  launch(across(Emulated{0}, Threads{}), 100, Iota{7}, out(x));
+  EXPECT_EQ(values(x)[99], 106);
+}
+
+TEST_F(CoherentFailures, OfKernelsOnDevicesAreTheirs) {
+  const Numbers x("x", 100);
+  launch("throwing", on(Emulated{0}), 100, ThrowAt{60}, inout(x));
+  EXPECT_TRUE(has(message_of<std::runtime_error>([&] { x.flush(); }), "kernel's own"));
+  EXPECT_EQ(values(x)[99], 0) << "as before the launch";
+}
+
+// ---- budgets
+
+constexpr index_t length = 64, array_bytes = 8 * length;
+std::vector<Numbers> filled(int count) {
+  std::vector<Numbers> arrays;
+  const char* const labels[] = {"first", "second", "third", "fourth"};
+  for (int k = 0; k < count; ++k) arrays.emplace_back(labels[k], length);
+  return arrays;
+}
+bool is_on_device(const Numbers& x) {
+  for (const Residence& part : x.where(x.domain()))
+    if (std::find(part.memories.begin(), part.memories.end(), "Emulated{0}") != part.memories.end())
+      return true;
+  return false;
+}
+
+TEST_F(CoherentBudget, LeastRecentlyUsedArraysMakeRoom) {
+  const auto arrays = filled(3);
+  coherent::set_budget(Emulated{0}, 2 * array_bytes);
+  for (const int k : {0, 1, 0, 2})
+    launch(on(Emulated{0}), length, ReadOnly{}, in(arrays[static_cast<std::size_t>(k)]));
+
+  EXPECT_TRUE(is_on_device(arrays[0]));
+  EXPECT_FALSE(is_on_device(arrays[1]));
+  EXPECT_TRUE(is_on_device(arrays[2]));
+  EXPECT_EQ(coherent::resident_bytes(Emulated{0}), 2 * array_bytes);
+  EXPECT_EQ(coherent::counters().same_device.bytes, 0U);
+}
+
+TEST_F(CoherentBudget, CleanArraysMakeRoomBeforeModifiedOnes) {
+  const auto arrays = filled(3);
+  coherent::set_budget(Emulated{0}, 2 * array_bytes);
+  launch(on(Emulated{0}), length, Iota{5}, out(arrays[0]));
+  launch(on(Emulated{0}), length, ReadOnly{}, in(arrays[1]));
+  launch(on(Emulated{0}), length, ReadOnly{}, in(arrays[2]));
+
+  EXPECT_TRUE(is_on_device(arrays[0]));
+  EXPECT_FALSE(is_on_device(arrays[1]));
+  EXPECT_EQ(arrays[0].counters().device_to_host.bytes, 0U);
+}
+
+TEST_F(CoherentBudget, ModifiedArraysAreWrittenBack) {
+  const auto arrays = filled(3);
+  coherent::set_budget(Emulated{0}, array_bytes);
+  for (std::size_t k = 0; k < 3; ++k)
+    launch(on(Emulated{0}), length, Iota{static_cast<std::int64_t>(100 * k)}, out(arrays[k]));
+
+  EXPECT_EQ(arrays[0].counters().device_to_host.bytes, static_cast<std::uint64_t>(array_bytes));
+  for (std::size_t k = 0; k < 3; ++k)
+    EXPECT_EQ(values(arrays[k])[63], static_cast<std::int64_t>(100 * k + 63));
+}
+
+TEST_F(CoherentBudget, OperandsOfALaunchStay) {
+  const auto arrays = filled(3);
+  coherent::set_budget(Emulated{0}, 2 * array_bytes);
+  launch(on(Emulated{0}), length, ReadOnly{}, in(arrays[2]));
+  launch(on(Emulated{0}), length, Copy{}, in(arrays[0]), out(arrays[1]));
+  EXPECT_EQ(coherent::resident_bytes(Emulated{0}), 2 * array_bytes);
+
+  const std::string message = message_of<OutOfMemory>([&] {
+    coherent::set_budget(Emulated{0}, 2 * array_bytes - 1);
+    launch(on(Emulated{0}), length, Copy{}, in(arrays[2]), out(arrays[0]));
+  });
+
+  EXPECT_TRUE(has(message, "\"first\" 512 (in use)") || has(message, "\"third\" 512 (in use)")) << message;
+  EXPECT_TRUE(has(message, "Emulated{0}"));
+  EXPECT_TRUE(has(message, "set_budget"));
+  coherent::set_budget(Emulated{0}, 2 * array_bytes);
+  launch(on(Emulated{0}), length, Copy{}, in(arrays[2]), out(arrays[0]));
+  EXPECT_EQ(values(arrays[0]), values(arrays[2]));
+}
+
+TEST_F(CoherentBudget, ADeviceSmallerThanItsBudgetEvictsToo) {
+  const auto arrays = filled(4);
+  emulated::set_capacity(0, 2 * array_bytes);
+  for (std::size_t k = 0; k < 4; ++k)
+    launch(on(Emulated{0}), length, Iota{static_cast<std::int64_t>(100 * k)}, out(arrays[k]));
+
+  for (std::size_t k = 0; k < 4; ++k) EXPECT_EQ(values(arrays[k])[1], static_cast<std::int64_t>(100 * k + 1));
+}
+
+TEST_F(CoherentBudget, WhatDoesNotFitAtAllIsAnError) {
+  const Numbers x("large", 1000);
+  emulated::set_capacity(0, 4000);
+  const std::string message =
+      message_of<OutOfMemory>([&] { launch(on(Emulated{0}), 1000, AddTo{1}, inout(x)); });
+  EXPECT_TRUE(has(message, "\"large\""));
+  launch(on(Emulated{0}), 400, AddTo{1}, inout(x));
+  EXPECT_EQ(values(x)[399], 1);
+}
+
+// ---- the defects of SkePU 3
+
+// a: a modified copy of more was dropped where a part of it was written.
+TEST_F(SkePUDefects, AModifiedCopyOfMoreIsNotDropped) {
+  const Numbers x("x", 13);
+  launch(on(Emulated{0}), 13, Iota{100}, out(x));
+  launch(on(Emulated{0}), range(10, 12), Iota{200}, out(x));
+  for (index_t i = 0; i < 13; ++i) EXPECT_EQ(x(i), i + (i >= 10 && i < 12 ? 200 : 100));
+}
+// b: what made room was not written back.
+TEST_F(SkePUDefects, WhatMakesRoomIsWrittenBack) {
+  const Numbers x("x", 64), y("y", 64);
+  coherent::set_budget(Emulated{0}, array_bytes);
+  launch(on(Emulated{0}), 64, Iota{1}, out(x));
+  launch(on(Emulated{0}), 64, Iota{2}, out(y));
+  EXPECT_EQ(values(x)[63], 64);
+}
+// c: overlapping copies on other devices stayed valid.
+TEST_F(SkePUDefects, OverlappingCopiesOnOtherDevicesAreOutOfDate) {
+  const Numbers x("x", 64), y("y", 64);
+  launch(on(Emulated{1}), range(10, 50), ReadOnly{}, in(x));
+  launch(on(Emulated{0}), range(20, 30), Iota{1000}, out(x));
+  launch(on(Emulated{1}), range(10, 50), Copy{}, in(x), out(y));
+  EXPECT_EQ(y(25), 1025);
+  EXPECT_EQ(y(15), 0);
+}
+// d: the host read all or nothing.
+TEST_F(SkePUDefects, TheHostReadsAPart) {
+  const Numbers x("x", 1000);
+  launch(on(Emulated{0}), 1000, Iota{0}, out(x));
+  EXPECT_EQ(x.read(line(7, 9))(8), 8);
+  EXPECT_EQ(x.counters().device_to_host.bytes, 2 * sizeof(std::int64_t));
+}
+// e: no more than ten ranges.
+TEST_F(SkePUDefects, ThereAreAsManyPartsAsThereAre) {
+  const Numbers x("x", 1000);
+  for (index_t i = 0; i < 1000; i += 2)
+    launch(on(Emulated{static_cast<int>(i / 2 % 8)}), range(i, i + 1), Iota{500}, out(x));
+  launch(on(Emulated{3}), 1000, AddTo{1}, inout(x));
+  for (index_t i = 0; i < 1000; ++i) ASSERT_EQ(x(i), i % 2 == 0 ? 501 + i : 1);
+}
+// f: whether devices reach each other was one flag for all pairs. On Emulated all pairs do, or none: with
+// none there is a way all the same.
+TEST_F(SkePUDefects, DevicesThatDoNotReachEachOtherGoThroughTheHost) {
+  emulated::configure(machine(2, 0));
+  const Numbers x("x", 100);
+  launch(on(Emulated{0}), 100, Iota{3}, out(x));
+  launch(on(Emulated{1}), 100, AddTo{1}, inout(x));
+  EXPECT_EQ(x.counters().peer.bytes, 0U);
+  EXPECT_EQ(x.counters().device_to_host.bytes, 800U);
+  EXPECT_EQ(x.counters().host_to_device.bytes, 800U);
+  EXPECT_EQ(values(x)[99], 103);
+}
+
+}  // namespace
