@@ -67,6 +67,11 @@ std::vector<Join> joins_of(const std::vector<ReductionGroup>& groups) {
     const std::map<index_t, int> nodes = levels.begin()->second;
     levels.erase(levels.begin());
     if (levels.empty() && nodes.size() == 1) break;
+    // Nodes below and above zero never become siblings: they meet at the root.
+    if (levels.empty() && nodes.size() == 2 && nodes.contains(-1) && nodes.contains(0)) {
+      joins.push_back({nodes.at(-1), nodes.at(0)});
+      break;
+    }
     for (const auto& [node, place] : nodes) {
       const index_t parent = floor_div(node, 2);
       const auto [at, is_new] = levels[level + 1].try_emplace(parent, place);

@@ -75,9 +75,9 @@ void launching() {
   launch(on(device), 1000, Axpy{2}, in(x), inout(y));       // returns after enqueueing where the device can
   launch("last tenth", on(device), range(900, 1000), Axpy{2}, in(x), inout(y));
   launch(on(device), mdrange({30, 20}), Transpose{}, in(a, columns), out(b));
+//! [launching]
   Queue<Device> queue(device);
   launch(on(queue), 1000, Axpy{1}, in(x), inout(y));        // after the others, as y is the same
-//! [launching]
   check(y(10) == 9.0 && b(7, 2) == 5.0);
 }
 
@@ -157,13 +157,13 @@ void reducing(const Where& where) {
   CoherentArray<int, 1> count("count", n), first("first", n);
   x(1) = 3, x(2) = 4, y(2) = 2, count(5) = 7;
 
-//! [reducing]
   double dot = 0;
+  int total = 0;
+//! [reducing]
   launch_reduce(where, n, Dot{}, Sum(dot), in(x), in(y));                  // waits: the result is on the host
   launch_reduce(where, n, SumOfSquares{}, squares, in(x));                 // does not wait
   launch_reduce(where, n, SumOfSquares{}, finalize(SetScale{}, out(scale)), in(x));
   launch(where, n, ScaleBy{}, in(scale, all), inout(x));                   // x now has length 1; the host saw nothing of it
-  int total = 0;
   launch_scan(where, n, Offsets{}, Sum(total), in(count), out(first));
 //! [reducing]
   check(dot == 8 && squares() == 25.0 && std::abs(x(1) - 0.6) < 1e-15 && total == 7 && first(6) == 7 && first(5) == 0);

@@ -72,8 +72,8 @@ class Region {
  private:
   template <std::size_t... D, class... I>
   STRATA_FUNCTION typename V::value_type at(std::index_sequence<D...>, I... offsets) const {
-    STRATA_ASSERT((... && (offsets >= -reach_[D] && offsets <= reach_[D])),
-                  "map_overlap: the function reads further away than overlap(...) says");
+    [[maybe_unused]] const bool within_reach = (... && (offsets >= -reach_[D] && offsets <= reach_[D]));
+    STRATA_ASSERT(within_reach, "map_overlap: the function reads further away than overlap(...) says");
     return (*view_)((at_[D] + offsets)...);
   }
 

@@ -58,7 +58,7 @@ auto result_of_elements() {
       TypeList<typename A::value_type, typename OperandTraits<Others>::array_type::value_type...>;
   constexpr auto called = []<class... E, std::size_t... R>(TypeList<E...>, std::index_sequence<R...>) {
     if constexpr (std::is_invocable_v<const F&, E...>) return std::invoke_result<const F&, E...>();
-    else return std::invoke_result<const F&, decltype((static_cast<void>(R), index_t()))..., E...>();
+    else return std::invoke_result<const F&, typename IndexOf<R>::type..., E...>();
   };
   using Result = decltype(called(Elements(), std::make_index_sequence<A::rank>()));
   return std::remove_cvref_t<typename Result::type>();

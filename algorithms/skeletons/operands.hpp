@@ -136,6 +136,12 @@ STRATA_FUNCTION constexpr const auto& nth_result(const skeletons::Results<T...>&
   else return nth_result<K - 1>(results.rest);
 }
 
+// An index for dimension R: nvcc 13.0 loses the pack in shorter ways to say it.
+template <std::size_t R>
+struct IndexOf {
+  using type = index_t;
+};
+
 // Functions of the library that want the indices whatever else they could be called with.
 template <class F>
 concept WantsIndices = F::wants_indices;
@@ -192,7 +198,7 @@ struct FunctionCall {
       return f(argument<position(P).view, position(P).is_element>(all...)...);
     } else {
       static_assert(
-          std::is_invocable_v<const F&, decltype((static_cast<void>(R), index_t()))...,
+          std::is_invocable_v<const F&, typename IndexOf<R>::type...,
                               decltype(argument<position(P).view, position(P).is_element>(all...))...>,
           "strata: skeletons: the function can be called neither as f(elements and views...) const nor with "
           "one index a dimension before them");

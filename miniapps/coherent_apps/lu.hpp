@@ -33,15 +33,13 @@ struct NumberPlaces {
 /// Where an element is, and the step that the matrix is at.
 struct LuPlace {
   std::int32_t row, column, step;
+  bool is_counter;
 
-  /// False at the counter.
-  STRATA_FUNCTION bool find(std::int32_t rows, std::int32_t place, const auto& matrix) {
-    const std::int32_t last = rows * rows;
-    step = static_cast<std::int32_t>(matrix(last));
-    row = place / rows;
-    column = place - row * rows;
-    return place != last;
-  }
+  STRATA_FUNCTION LuPlace(std::int32_t rows, std::int32_t place, const auto& matrix)
+      : row(place / rows),
+        column(place - row * rows),
+        step(static_cast<std::int32_t>(matrix(rows * rows))),
+        is_counter(place == rows * rows) {}
 };
 
 /// The first half of a step: the column of L, its elements over the pivot; all else as it was.
@@ -49,11 +47,10 @@ struct DivideByPivot {
   std::int32_t rows;
 
   STRATA_FUNCTION void operator()(index_t i, const auto& matrix, const auto& places, const auto& next) const {
-    LuPlace at;
     const std::int32_t place = places(i);
+    const LuPlace at(rows, place, matrix);
     float value = matrix(place);
-    if (at.find(rows, place, matrix) && at.column == at.step && at.row > at.step)
-      value /= matrix(at.step * rows + at.step);
+    if (!at.is_counter && at.column == at.step && at.row > at.step) value /= matrix(at.step * rows + at.step);
     next(i) = value;
   }
 };
@@ -63,10 +60,10 @@ struct Eliminate {
   std::int32_t rows;
 
   STRATA_FUNCTION void operator()(index_t i, const auto& matrix, const auto& places, const auto& next) const {
-    LuPlace at;
     const std::int32_t place = places(i);
+    const LuPlace at(rows, place, matrix);
     float value = matrix(place);
-    if (!at.find(rows, place, matrix)) value += 1;
+    if (at.is_counter) value += 1;
     else if (at.column > at.step && at.row > at.step)
       value -= matrix(at.row * rows + at.step) * matrix(at.step * rows + at.column);
     next(i) = value;

@@ -65,12 +65,26 @@ struct MakeBodies {
   static constexpr std::uint64_t seed = 2016;
 };
 
-/// 1 / sqrt(x), x > 0.
-STRATA_FUNCTION inline double inverse_root(double x) {
+// A loop over lanes that run side by side.
 #if defined(__CUDA_ARCH__)
-  return rsqrt(x);  // half the operations
+#define STRATA_FOR_LANES _Pragma("unroll") for (int k = 0; k < lanes; ++k)
 #else
-  return 1 / std::sqrt(x);
+#define STRATA_FOR_LANES _Pragma("omp simd") for (int k = 0; k < lanes; ++k)
+#endif
+
+/// 1 / sqrt(x), x > 0, of each lane.
+template <int lanes>
+STRATA_FUNCTION inline void inverse_roots(const double (&x)[lanes], double (&y)[lanes]) {
+#if defined(__CUDA_ARCH__)
+  // An approximation of 20 bits and two steps of Newton's method, without the branches of rsqrt().
+  STRATA_FOR_LANES asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y[k]) : "d"(x[k]));
+  for (int step = 0; step < 2; ++step) {
+    double rest[lanes];
+    STRATA_FOR_LANES rest[k] = fma(-0.5 * x[k] * y[k], y[k], 0.5);
+    STRATA_FOR_LANES y[k] = fma(y[k], rest[k], y[k]);
+  }
+#else
+  STRATA_FOR_LANES y[k] = 1 / std::sqrt(x[k]);
 #endif
 }
 
@@ -81,16 +95,36 @@ struct MoveBodies {
 
   /// Bodies that are nearer than this pull little more than at this distance.
   static constexpr double softening = 0.05;
-  /// Every so-many-eth body has sums of its own, so that hosts compute them side by side.
+  /// Every so-many-eth body has sums of its own, so that hosts compute them side by side; threads of GPUs
+  /// have registers for four.
+#if defined(__CUDA_ARCH__)
+  static constexpr int lanes = 4;
+#else
   static constexpr int lanes = 8;
+#endif
 
   STRATA_FUNCTION void operator()(index_t i, const auto& now, const auto& older) const {
     const Body self = now(i);
     double a0[lanes] = {}, a1[lanes] = {}, a2[lanes] = {}, potential[lanes] = {};
     const index_t bodies = now.extent(0), whole = bodies - bodies % lanes;
     for (index_t first = 0; first < whole; first += lanes) {
-#pragma omp simd
-      for (int k = 0; k < lanes; ++k) add_pull(self, now(first + k), a0[k], a1[k], a2[k], potential[k]);
+      // One thing after the other for all lanes: none waits for what it just computed.
+      double r0[lanes], r1[lanes], r2[lanes], square[lanes], inverse[lanes];
+      STRATA_FOR_LANES {
+        const Body& other = now(first + k);
+        r0[k] = other.position[0] - self.position[0];
+        r1[k] = other.position[1] - self.position[1];
+        r2[k] = other.position[2] - self.position[2];
+      }
+      STRATA_FOR_LANES square[k] = softening * softening + r0[k] * r0[k] + r1[k] * r1[k] + r2[k] * r2[k];
+      inverse_roots(square, inverse);
+      STRATA_FOR_LANES {
+        const double pull = now(first + k).mass * inverse[k], weight = pull * inverse[k] * inverse[k];
+        a0[k] += weight * r0[k];
+        a1[k] += weight * r1[k];
+        a2[k] += weight * r2[k];
+        potential[k] += pull;
+      }
     }
     for (index_t j = whole; j < bodies; ++j) add_pull(self, now(j), a0[0], a1[0], a2[0], potential[0]);
 
@@ -117,7 +151,10 @@ struct MoveBodies {
                                 double& potential) const {
     const double r0 = other.position[0] - self.position[0], r1 = other.position[1] - self.position[1],
                  r2 = other.position[2] - self.position[2];
-    const double inverse = inverse_root(softening * softening + r0 * r0 + r1 * r1 + r2 * r2);
+    const double square[1] = {softening * softening + r0 * r0 + r1 * r1 + r2 * r2};
+    double root[1];
+    inverse_roots(square, root);
+    const double inverse = root[0];
     const double pull = other.mass * inverse, weight = pull * inverse * inverse;
     a0 += weight * r0;
     a1 += weight * r1;
@@ -130,6 +167,8 @@ struct MoveBodies {
     return sum;
   }
 };
+
+#undef STRATA_FOR_LANES
 
 /// The values are the 11 numbers of each body after 2 `steps` steps in time.
 template <class Where, class Memory>

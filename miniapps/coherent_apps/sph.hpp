@@ -99,13 +99,31 @@ struct Spline {
     }
   }
 };
-STRATA_FUNCTION inline float distance_of(const Particle& a, const Particle& b) {
+STRATA_FUNCTION inline float square_of_distance(const Particle& a, const Particle& b) {
   float square = 0;
   for (int d = 0; d < 3; ++d) {
     const float along = a.position[d] - b.position[d];
     square += along * along;
   }
-  return std::sqrt(square);
+  return square;
+}
+
+/// Calls f(j, other, distance) for the particles that are nearer than twice length_with(other). Few are: all
+/// are looked at in groups, without a branch, so that their loads do not wait for each other.
+STRATA_FUNCTION inline void for_near(const Particle& self, const auto& particles, const auto& length_with,
+                                     const auto& f) {
+  constexpr int group = 8;
+  const index_t n = particles.extent(0);
+  for (index_t first = 0; first < n; first += group) {
+    float square[group], reach[group];
+    for (int k = 0; k < group; ++k) {
+      const Particle other = particles(first + k < n ? first + k : n - 1);
+      square[k] = square_of_distance(self, other);
+      reach[k] = first + k < n ? 2 * length_with(other) : 0;
+    }
+    for (int k = 0; k < group; ++k)
+      if (square[k] < reach[k] * reach[k]) f(first + k, particles(first + k), std::sqrt(square[k]));
+  }
 }
 
 /// The second array begins as the first.
@@ -121,13 +139,12 @@ struct FindDensities {
       // The density of the step before says how far to look.
       const float length = ShockTube::smoothing * self.mass / older(i).density;
       float density = 0, neighbours = 0;
-      for (index_t j = 0; j < now.extent(0); ++j) {
-        const Particle other = now(j);
-        const float distance = distance_of(self, other);
-        if (!(distance < 2 * length)) continue;
-        density += other.mass * Spline(distance, length).value;
-        neighbours += 1;
-      }
+      for_near(
+          self, now, [=](const Particle&) { return length; },
+          [&](index_t, const Particle& other, float distance) {
+            density += other.mass * Spline(distance, length).value;
+            neighbours += 1;
+          });
       self.length = length;
       self.density = density;
       self.neighbours = neighbours;
@@ -144,10 +161,10 @@ struct FindForces {
     Particle self = now(i);
     if (self.is_wall == 0) {
       float acceleration[3] = {}, heating = 0, signal = self.sound;
-      for (index_t j = 0; j < now.extent(0); ++j) {
-        const Particle other = now(j);
-        const float length = 0.5F * (self.length + other.length), distance = distance_of(self, other);
-        if (j == i || !(distance < 2 * length)) continue;
+      const auto length_with = [&](const Particle& other) { return 0.5F * (self.length + other.length); };
+      for_near(self, now, length_with, [&](index_t j, const Particle& other, float distance) {
+        if (j == i) return;
+        const float length = length_with(other);
         float approach = 0;
         for (int d = 0; d < 3; ++d)
           approach += (self.velocity[d] - other.velocity[d]) * (self.position[d] - other.position[d]);
@@ -158,7 +175,7 @@ struct FindForces {
         for (int d = 0; d < 3; ++d) acceleration[d] -= weight * (self.position[d] - other.position[d]);
         heating += 0.5F * weight * approach;
         signal = std::fmax(signal, self.sound - std::fmin(0.0F, approach / distance));
-      }
+      });
       for (int d = 0; d < 3; ++d) self.acceleration[d] = acceleration[d];
       self.heating = heating;
       self.signal = signal;

@@ -72,6 +72,23 @@ TEST_F(CoherentPrograms, OfSeveralThreadsShareNothingButTheDevices) {
   });
 }
 
+// An error may be another thread's; that of a thread's own arrays is told to it whoever met it first.
+TEST_F(CoherentPrograms, OfSeveralThreadsAreToldOfTheirFailures) {
+  std::vector<Random> random(3);
+
+  on_threads(3, [&](int t) {
+    for (int k = 0; k < 30 && !HasFailure(); ++k)
+      run_one(random[static_cast<std::size_t>(t)],
+              {.devices = 4, .failures = true, .budgets = false, .alone = false});
+  });
+
+  emulated::clear_faults();
+  for (int i = 0; i < emulated::config().count; ++i) try {
+      wait(Emulated{i});
+    } catch (const Error&) {
+    }
+}
+
 // All add, so that the order does not matter; whole arrays, so that what is added twice or lost shows.
 TEST_F(CoherentPrograms, OfSeveralThreadsShareArrays) {
   using Numbers = CoherentArray<Number, 1>;

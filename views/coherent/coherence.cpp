@@ -33,8 +33,7 @@ void Coherence::remove(CoherentState& array) {
   std::vector<Work> after;
   array.order(host_memory).before_write(array.shape.domain, after);
   Leftover leftover{array.main.storage, {}};
-  for (const Work work : after)
-    if (Ref<EventState> event = tracker.event_of(work)) leftover.until.push_back(event);
+  for (const Work work : after) tracker.events_of(work, leftover.until);
   if (!leftover.until.empty()) {
     if (leftover.storage.get() != nullptr) {
       leftovers_.push_back(std::move(leftover));
@@ -189,14 +188,15 @@ void Coherence::evict(CoherentState& array, MemoryId memory) {
 void Coherence::wait_for_work(CoherentState& array, MemoryId memory, const Box& box) {
   std::vector<Work> after;
   array.order(memory).before_write(box, after);
-  for (const Work work : after)
-    if (const Ref<EventState> event = tracker.event_of(work)) {
-      try {
-        event->wait();
-      } catch (...) {
-        recover();
-      }
+  std::vector<Ref<EventState>> events;
+  for (const Work work : after) tracker.events_of(work, events);
+  for (const Ref<EventState>& event : events) {
+    try {
+      event->wait();
+    } catch (...) {
+      recover();
     }
+  }
 }
 
 // ---- copies
@@ -285,6 +285,25 @@ char* Coherence::access_exactly(CoherentState& array, MemoryId memory, const Box
 
 // ---- failures
 
+namespace {
+
+// The error with a text behind its own; a failed check stays one.
+std::exception_ptr error_with(const std::exception_ptr& original, const std::string& more) {
+  try {
+    if (original) std::rethrow_exception(original);
+  } catch (const OutOfBounds& error) {
+    return std::make_exception_ptr(OutOfBounds(error.what() + more));
+  } catch (const AssertionFailed& error) {
+    return std::make_exception_ptr(AssertionFailed(error.what() + more));
+  } catch (const std::exception& error) {
+    return std::make_exception_ptr(DataLost(error.what() + more));
+  } catch (...) {
+  }
+  return std::make_exception_ptr(DataLost("work on coherent arrays failed" + more));
+}
+
+}  // namespace
+
 void Coherence::recover() {
   const WorkTracker::Recovery recovery = tracker.recover();
   ++recoveries;
@@ -303,20 +322,18 @@ void Coherence::recover() {
   }
   drop_leftovers();
   const auto tell_all = [&](const std::exception_ptr& error) {
-    for (CoherentState* const array : changed) array->failure = {error, std::this_thread::get_id()};
+    const std::thread::id here = std::this_thread::get_id();
+    // Where different threads were told of two failures, neither knows both.
+    for (CoherentState* const array : changed) {
+      const bool knows = !array->failure.error || array->failure.told == here;
+      array->failure = {error, knows ? here : std::thread::id()};
+    }
     std::rethrow_exception(error);
   };
   if (lost.empty() && recovery.error) tell_all(recovery.error);
-  std::string text = "work on coherent arrays failed";
-  try {
-    if (recovery.error) std::rethrow_exception(recovery.error);
-  } catch (const std::exception& error) {
-    text = error.what();
-  } catch (...) {
-  }
   if (!lost.empty())
-    text += "; lost with it, being nowhere else: " + lost + ". Write them anew before they are read";
-  tell_all(std::make_exception_ptr(DataLost(text)));
+    lost = "; lost with it, being nowhere else: " + lost + ". Write them anew before they are read";
+  tell_all(error_with(recovery.error, lost));
   std::abort();  // not reached
 }
 

@@ -26,6 +26,7 @@
 #include <strata/devices/serial/device.hpp>
 #include <strata/views/coherent/access_region.hpp>
 #include <strata/views/coherent/coherent_array_state.hpp>
+#include <strata/views/coherent/coherent_state.hpp>
 #include <strata/views/coherent/element_reference.hpp>
 #include <strata/views/coherent/host_access.hpp>
 #include <strata/views/create.hpp>

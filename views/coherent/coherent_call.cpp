@@ -286,8 +286,7 @@ void CoherentCall::begin(int number, bool timed) {
     return;
   }
   std::vector<Ref<EventState>> events;
-  for (const Work work : part.after)
-    if (const Ref<EventState> event = all.tracker.event_of(work)) events.push_back(event);
+  for (const Work work : part.after) all.tracker.events_of(work, events);
   all.check_failures();
   lock_.unlock();
   for (const Ref<EventState>& event : events) {

@@ -124,8 +124,11 @@ std::vector<Box> CoherentState::rebuild(const OutcomeOf& outcome_of, bool& taken
       case 1:  // failed: what it was to write may be in part
         if (change.kind == Change::Kind::Written || change.kind == Change::Kind::Moved) lose(change, lost);
         break;
-      default:  // dropped: it did not begin
+      case 2:  // dropped: it did not begin
         if (change.kind == Change::Kind::Moved) lose(change, lost);
+        break;
+      default:  // spoiled: it wrote wrong values
+        lose(change, lost);
         break;
     }
   }

@@ -90,8 +90,7 @@ HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, 
   if (writes(mode)) array.order(host_memory).before_write(box, after);
   else array.order(host_memory).before_read(box, after);
   std::vector<Ref<EventState>> events;
-  for (const Work work : after)
-    if (Ref<EventState> event = all.tracker.event_of(work)) events.push_back(std::move(event));
+  for (const Work work : after) all.tracker.events_of(work, events);
   number_ = next_number();
   array.host_uses.push_back({part, writes(mode), std::this_thread::get_id(), name_of(mode), number_});
   if (events.empty()) {

@@ -66,7 +66,8 @@ Instance::Growth Instance::growth(const ArrayShape& shape, DeviceInstance& devic
   if (wanted.begin >= wanted.end || covers(rows_, wanted)) return {rows_, 0, true};
   const ResidentRows all = shape.rows_of(shape.domain);
   if (!has_memory() && !reserved_ && can_reserve_) {
-    if (shape.contiguous_rows && shape.layout.rank > 0)
+    // What needs all of its memory at once will not grow: a block is quicker to get.
+    if (shape.contiguous_rows && shape.layout.rank > 0 && !covers(wanted, all))
       reserved_ = device.reserve({static_cast<std::size_t>(shape.bytes()), label,
                                   static_cast<std::size_t>(shape.element_bytes), &shape.layout});
     can_reserve_ = static_cast<bool>(reserved_);

@@ -21,16 +21,23 @@ int WorkTracker::number_of(QueueState& queue) {
 }
 
 void WorkTracker::poll(Track& t) {
-  while (!t.open.empty() && t.open.front().event->complete()) {
+  if (t.polled) return;  // by way of work on other queues that came after work here
+  t.polled = true;
+  const auto ended_well = [&](const Open& open) {
     try {
-      t.open.front().event->wait();
+      open.event->wait();
     } catch (...) {
       failed_ = true;
-      return;
+      return false;
     }
+    // Where work before it failed, this is done, but with wrong values.
+    return std::all_of(open.after.begin(), open.after.end(), [&](Work before) { return ended(before); });
+  };
+  while (!t.open.empty() && t.open.front().event->complete() && ended_well(t.open.front())) {
     t.done = t.open.front().number;
     t.open.pop_front();
   }
+  t.polled = false;
 }
 
 bool WorkTracker::ended(Work work) {
@@ -41,13 +48,21 @@ bool WorkTracker::ended(Work work) {
   return work.number <= t.done;
 }
 
-Ref<EventState> WorkTracker::event_of(Work work) {
-  if (ended(work)) return {};
+const WorkTracker::Open* WorkTracker::find(Work work) {
+  if (ended(work)) return nullptr;
   Track& t = track(work.queue);
   const auto known =
       std::lower_bound(t.open.begin(), t.open.end(), work.number,
                        [](const Open& open, std::uint64_t number) { return open.number < number; });
-  return known == t.open.end() ? Ref<EventState>() : known->event;
+  return known == t.open.end() ? nullptr : &*known;
+}
+
+void WorkTracker::events_of(Work work, std::vector<Ref<EventState>>& events) {
+  const Open* const open = find(work);
+  if (open == nullptr || std::find(events.begin(), events.end(), open->event) != events.end()) return;
+  events.push_back(open->event);
+  // A copy: to look for others may end this one.
+  for (const Work before : std::vector<Work>(open->after)) events_of(before, events);
 }
 
 void WorkTracker::wait_for(QueueState& queue, std::vector<Work>& after) {
@@ -55,9 +70,9 @@ void WorkTracker::wait_for(QueueState& queue, std::vector<Work>& after) {
   const int mine = number_of(queue);
   std::erase_if(after, [&](Work work) {
     if (work.queue == mine) return work.number <= track(mine).done;  // its order is that of the queue
-    const Ref<EventState> event = event_of(work);
-    if (!event) return true;
-    queue.wait_for(event);
+    const Open* const open = find(work);
+    if (open == nullptr) return true;
+    queue.wait_for(open->event);
     return false;
   });
 }
@@ -90,8 +105,9 @@ WorkTracker::Recovery WorkTracker::recover() {
       }
       result.works.push_back({{static_cast<int>(k), open.number}, outcome});
     }
-  // Dropped: what had a failure before it on its queue, or waited for work that has one. Where somebody took
-  // the error of a queue away, what came after the failure has run: on values that are not there.
+  // Dropped: what had a failure before it on its queue, or waited for work that has one. Spoiled: what was
+  // done all the same, on values that are not there, as somebody took the error of a queue away, or a device
+  // tells of failed checks only at the end.
   for (bool changed = result.error != nullptr; changed;) {
     changed = false;
     std::size_t at = 0;
@@ -101,11 +117,11 @@ WorkTracker::Recovery WorkTracker::recover() {
         Recovery::Ended& ended = result.works[at++];
         const bool waited = std::any_of(open.after.begin(), open.after.end(),
                                         [&](Work work) { return result.of(work) != Outcome::Done; });
-        if (ended.outcome == Outcome::Done) {
-          changed = changed || waited;
-          if (waited) ended.outcome = Outcome::Failed;
-          continue;
+        if (ended.outcome == Outcome::Done && waited) {
+          ended.outcome = Outcome::Spoiled;
+          changed = true;
         }
+        if (ended.outcome == Outcome::Done || ended.outcome == Outcome::Spoiled) continue;
         if (poisoned || waited) ended.outcome = Outcome::Dropped;
         poisoned = true;
       }

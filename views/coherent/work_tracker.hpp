@@ -30,14 +30,16 @@ class WorkTracker {
   /// Whether the work is done, without an error; never waits. Work that failed has not ended: it is waited
   /// for by recover().
   bool ended(Work work);
-  /// The event behind the work; null where it has ended.
-  Ref<EventState> event_of(Work work);
+  /// Adds the events behind the work, and behind all that it came after, as far as they have not ended: some
+  /// devices tell of a failed check only to who waits for the queue that it was on.
+  void events_of(Work work, std::vector<Ref<EventState>>& events);
   /// Whether some work is known to have failed or to have been dropped.
   bool failed() const { return failed_; }
   void set_failed() { failed_ = true; }
 
-  /// How work ended that had failed or was dropped with it.
-  enum class Outcome : unsigned char { Done, Failed, Dropped };
+  /// How work ended: well; by an error of its own; not begun, as work before it failed; or done with what such
+  /// work left behind.
+  enum class Outcome : unsigned char { Done, Failed, Dropped, Spoiled };
   struct Recovery {
     std::exception_ptr error;  // the first; null where all was done
     struct Ended {
@@ -65,7 +67,9 @@ class WorkTracker {
     std::uint64_t last = 0;
     std::uint64_t done = 0;  // all up to it ended well
     std::deque<Open> open;
+    bool polled = false;  // right now
   };
+  const Open* find(Work work);
   void poll(Track& track);
   Track& track(int queue) { return tracks_[static_cast<std::size_t>(queue)]; }
 
