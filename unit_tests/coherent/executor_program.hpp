@@ -108,7 +108,7 @@ class Program {
     if (options_.failures) {
       emulated::clear_faults();
       // No error is left to the next program: queues keep what nobody asked for.
-      for (int d = 0; d < options_.devices; ++d) try {
+      for (int d = 0; options_.alone && d < options_.devices; ++d) try {
           wait(Emulated{d});
         } catch (const Error&) {
         }

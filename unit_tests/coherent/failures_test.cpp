@@ -1,8 +1,9 @@
-// What fails, and what is left then: copies, allocations and kernels that fail one after the other, memory
-// that is short, and the defects of SkePU 3 that such arrays had before (Dastgeer and Kessler's design, as
-// coded).
-#include <algorithm>
+// What fails, and what is left then: copies, allocations and kernels that fail one after the other, errors of
+// other threads, kernels that throw.
+#include <stdexcept>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "coherent/executor_fixture.hpp"
 
@@ -13,8 +14,8 @@ using Numbers = CoherentArray<std::int64_t, 1>;
 
 class CoherentFailures : public CoherentTest {};
 
-// A program of a few launches with all that copies can be: from the host, to it, from device to device.
-// `after` is called after each step with its number, and with what the array must be if it went well.
+// A program of a few launches with all that copies can be: from the host, to it, from device to device;
+// expect(k) makes the plain arrays what they must be after step k.
 struct Trial {
   static constexpr index_t n = 40;
   Numbers x{"x", n}, y{"y", n};
