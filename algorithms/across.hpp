@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include <strata/algorithms/launch_hints.hpp>
 #include <strata/algorithms/policy.hpp>
 #include <strata/core/layout.hpp>
 #include <strata/devices/queue.hpp>
@@ -134,6 +135,14 @@ struct LeftMost<MDRange<Rank>> {
     r.lower[0] = rows.begin;
     r.upper[0] = rows.end;
     return r;
+  }
+};
+template <class R, class Static>
+struct LeftMost<Hinted<R, Static>> {
+  static ResidentRows of(const Hinted<R, Static>& w) { return LeftMost<R>::of(w.work); }
+  static auto part(const Hinted<R, Static>& w, ResidentRows rows) {
+    const auto mine = LeftMost<R>::part(w.work, rows);
+    return Hinted<std::remove_const_t<decltype(mine)>, Static>{mine, w.hints};
   }
 };
 template <class Tag, class R>

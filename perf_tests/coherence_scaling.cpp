@@ -120,7 +120,7 @@ void applications(Report& report, bool small) {
     request.app = kind.name;
     request.n = small ? kind.least_n : kind.n;
     // With all pairs, many bodies hide what is copied; the paper does not say how many it had.
-    if (!small && request.app == "nbody") request.n = 1024;
+    if (!small && request.app == "nbody") request.n = 512;
     request.steps = small ? 2 : kind.steps;
     double seconds[3] = {};
     const Protocol protocols[3] = {Protocol::Regions, Protocol::Exact, Protocol::None};

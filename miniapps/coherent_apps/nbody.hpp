@@ -71,26 +71,18 @@ template <class V>
 using ByReference = View<const Body, typename V::device_type, typename V::extents_type,
                          typename V::layout_type, Unmanaged<DefaultAccess>>;
 
-// A loop over lanes that run side by side.
+/// 1 / sqrt(x), x > 0.
+STRATA_FUNCTION inline double inverse_root(double x) {
 #if defined(__CUDA_ARCH__)
-#define STRATA_FOR_LANES _Pragma("unroll") for (int k = 0; k < lanes; ++k)
+  // An approximation of 20 bits and two steps of Newton's method, without the branches of rsqrt(), so that
+  // lanes run side by side.
+  double y;
+  asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+  const double half = 0.5 * x;
+  y = fma(y, fma(-half * y, y, 0.5), y);
+  return fma(y, fma(-half * y, y, 0.5), y);
 #else
-#define STRATA_FOR_LANES _Pragma("omp simd") for (int k = 0; k < lanes; ++k)
-#endif
-
-/// 1 / sqrt(x), x > 0, of each lane.
-template <int lanes>
-STRATA_FUNCTION inline void inverse_roots(const double (&x)[lanes], double (&y)[lanes]) {
-#if defined(__CUDA_ARCH__)
-  // An approximation of 20 bits and two steps of Newton's method, without the branches of rsqrt().
-  STRATA_FOR_LANES asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y[k]) : "d"(x[k]));
-  for (int step = 0; step < 2; ++step) {
-    double rest[lanes];
-    STRATA_FOR_LANES rest[k] = fma(-0.5 * x[k] * y[k], y[k], 0.5);
-    STRATA_FOR_LANES y[k] = fma(y[k], rest[k], y[k]);
-  }
-#else
-  STRATA_FOR_LANES y[k] = 1 / std::sqrt(x[k]);
+  return 1 / std::sqrt(x);
 #endif
 }
 
@@ -101,13 +93,15 @@ struct MoveBodies {
 
   /// Bodies that are nearer than this pull little more than at this distance.
   static constexpr double softening = 0.05;
-  /// Every so-many-eth body has sums of its own, so that hosts compute them side by side; threads of GPUs
-  /// have registers for four.
+  /// Every so-many-eth body has sums of its own: hosts compute them side by side, threads of GPUs one after
+  /// the other without waiting for results.
 #if defined(__CUDA_ARCH__)
-  static constexpr int lanes = 4;
+  static constexpr int lanes = 16;
 #else
   static constexpr int lanes = 8;
 #endif
+  /// Threads of GPUs in a block, few for the many registers of the lanes.
+  static constexpr int threads = 128;
 
   STRATA_FUNCTION void operator()(index_t i, const auto& now, const auto& older) const {
     const ByReference<std::remove_cvref_t<decltype(now)>> all_now(now);
@@ -115,24 +109,22 @@ struct MoveBodies {
     double a0[lanes] = {}, a1[lanes] = {}, a2[lanes] = {}, potential[lanes] = {};
     const index_t bodies = now.extent(0), whole = bodies - bodies % lanes;
     for (index_t first = 0; first < whole; first += lanes) {
-      // One thing after the other for all lanes: none waits for what it just computed.
-      double r0[lanes], r1[lanes], r2[lanes], square[lanes], inverse[lanes], mass[lanes];
+#if defined(__CUDA_ARCH__)
+#pragma unroll
+      for (int k = 0; k < lanes; ++k) add_pull(self, all_now(first + k), a0[k], a1[k], a2[k], potential[k]);
+#else
+      double r0[lanes], r1[lanes], r2[lanes], mass[lanes];
       for (int k = 0; k < lanes; ++k) {  // of places 88 bytes apart, which no compiler vectorises
         const Body& other = all_now(first + k);
         r0[k] = other.position[0] - self.position[0];
         r1[k] = other.position[1] - self.position[1];
         r2[k] = other.position[2] - self.position[2];
+        mass[k] = other.mass;
       }
-      STRATA_FOR_LANES square[k] = softening * softening + r0[k] * r0[k] + r1[k] * r1[k] + r2[k] * r2[k];
-      inverse_roots(square, inverse);
-      for (int k = 0; k < lanes; ++k) mass[k] = all_now(first + k).mass;
-      STRATA_FOR_LANES {
-        const double pull = mass[k] * inverse[k], weight = pull * inverse[k] * inverse[k];
-        a0[k] += weight * r0[k];
-        a1[k] += weight * r1[k];
-        a2[k] += weight * r2[k];
-        potential[k] += pull;
-      }
+#pragma omp simd
+      for (int k = 0; k < lanes; ++k)
+        add_pull(r0[k], r1[k], r2[k], mass[k], a0[k], a1[k], a2[k], potential[k]);
+#endif
     }
     for (index_t j = whole; j < bodies; ++j) add_pull(self, now(j), a0[0], a1[0], a2[0], potential[0]);
 
@@ -155,15 +147,16 @@ struct MoveBodies {
   }
 
  private:
-  STRATA_FUNCTION void add_pull(const Body& self, const Body& other, double& a0, double& a1, double& a2,
-                                double& potential) const {
-    const double r0 = other.position[0] - self.position[0], r1 = other.position[1] - self.position[1],
-                 r2 = other.position[2] - self.position[2];
-    const double square[1] = {softening * softening + r0 * r0 + r1 * r1 + r2 * r2};
-    double root[1];
-    inverse_roots(square, root);
-    const double inverse = root[0];
-    const double pull = other.mass * inverse, weight = pull * inverse * inverse;
+  STRATA_FUNCTION static void add_pull(const Body& self, const Body& other, double& a0, double& a1,
+                                       double& a2, double& potential) {
+    add_pull(other.position[0] - self.position[0], other.position[1] - self.position[1],
+             other.position[2] - self.position[2], other.mass, a0, a1, a2, potential);
+  }
+  // Of a body at a distance.
+  STRATA_FUNCTION static void add_pull(double r0, double r1, double r2, double mass, double& a0, double& a1,
+                                       double& a2, double& potential) {
+    const double inverse = inverse_root(softening * softening + r0 * r0 + r1 * r1 + r2 * r2);
+    const double pull = mass * inverse, weight = pull * inverse * inverse;
     a0 += weight * r0;
     a1 += weight * r1;
     a2 += weight * r2;
@@ -175,8 +168,6 @@ struct MoveBodies {
     return sum;
   }
 };
-
-#undef STRATA_FOR_LANES
 
 /// The values are the 11 numbers of each body after 2 `steps` steps in time.
 template <class Where, class Memory>
@@ -192,8 +183,9 @@ AppOutcome run_nbody(const Where& where, const Memory& memory, const AppRequest&
 
   const double dt = time_step_of(request);
   for (index_t step = 0; step < request.steps; ++step) {
-    launch("nbody: move", where, n, MoveBodies{dt, step == 0}, in(v0, all), inout(v1));
-    launch("nbody: move", where, n, MoveBodies{dt, false}, in(v1, all), inout(v0));
+    const auto work = block_size(MoveBodies::threads, launch_bounds<MoveBodies::threads, 1>(n));
+    launch("nbody: move", where, work, MoveBodies{dt, step == 0}, in(v0, all), inout(v1));
+    launch("nbody: move", where, work, MoveBodies{dt, false}, in(v1, all), inout(v0));
   }
   const auto bodies = v0.read();
   outcome.run_seconds = miniapp::now_seconds() - start - outcome.setup_seconds;

@@ -112,7 +112,7 @@ STRATA_FUNCTION inline float square_of_distance(const Particle& a, const Particl
 /// are looked at in groups, without a branch, so that their loads do not wait for each other.
 STRATA_FUNCTION inline void for_near(const Particle& self, const auto& particles, const auto& length_with,
                                      const auto& f) {
-  constexpr int group = 16;
+  constexpr int group = 8;
   const index_t n = particles.extent(0);
   for (index_t first = 0; first < n; first += group) {
     float square[group], reach[group];

@@ -41,7 +41,7 @@ class ElementReference {
 
  private:
   const Array* array_;
-  index_t index_[Array::rank > 0 ? Array::rank : 1];
+  index_t index_[Array::rank > 0 ? Array::rank : 1] = {};
 };
 
 }  // namespace strata::inline STRATA_ABI

@@ -37,8 +37,8 @@ class WorkTracker {
   bool failed() const { return failed_; }
   void set_failed() { failed_ = true; }
 
-  /// How work ended: well; by an error of its own; not begun, as work before it failed; or done with what such
-  /// work left behind.
+  /// How work ended: well; by an error of its own; not begun, as work before it failed; or done with what
+  /// such work left behind.
   enum class Outcome : unsigned char { Done, Failed, Dropped, Spoiled };
   struct Recovery {
     std::exception_ptr error;  // the first; null where all was done
