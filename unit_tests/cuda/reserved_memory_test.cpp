@@ -82,6 +82,7 @@ TEST(CudaReserved, TheLimitHoldsAndWhatFailsLeavesEverythingAsItWas) {
   EXPECT_EQ(failed.used, before.used);
   EXPECT_EQ(failed.held, before.held);
   EXPECT_EQ(cuda::memory_statistics(Cuda{}).used - before.used, memory->committed() - 8 * mebi);
+  wait(Cuda{});
   EXPECT_EQ(last(x), 7);
   EXPECT_TRUE(memory->commit(0, 128 * mebi));
 }
