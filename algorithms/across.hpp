@@ -29,9 +29,11 @@ class Balance {
 
   /// What a launch measured: for each device the items that it had, and events around them.
   struct Sample {
-    index_t items;                               ///< of the device
-    detail::Ref<detail::EventState> begin, end;  ///< around its kernel
+    index_t items;                          ///< of the device
+    detail::Ref<detail::EventState> begin;  ///< before its kernel, timed
+    detail::Ref<detail::EventState> end;    ///< behind it
   };
+  /// The samples of a launch, one a device; they count when all are complete.
   void add(std::vector<Sample> samples);
 
  private:

@@ -20,6 +20,7 @@ namespace skeletons {
 /// What a function returns for several outputs; made by `results`.
 template <class... T>
 struct Results {};
+/// The same, of one output and others.
 template <class First, class... Rest>
 struct Results<First, Rest...> {
   First first;            ///< of the first output

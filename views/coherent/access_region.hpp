@@ -21,6 +21,7 @@ namespace strata::inline STRATA_ABI {
 
 /// The row of the work item.
 struct Own {};
+/// The region where none is given.
 inline constexpr Own own{};
 
 /// What a kernel sees that reads outside of an array.
@@ -36,9 +37,10 @@ template <class T>
 struct Pad {
   T value;  ///< of every element outside
 };
+/// As arguments of halo().
 inline constexpr None none{};
-inline constexpr Cyclic cyclic{};
-inline constexpr Duplicate duplicate{};
+inline constexpr Cyclic cyclic{};        ///< the other end
+inline constexpr Duplicate duplicate{};  ///< the nearest element
 /// Everything outside is `value`.
 template <class T>
 constexpr Pad<T> pad(const T& value) {
@@ -49,10 +51,13 @@ constexpr Pad<T> pad(const T& value) {
 /// Rows i - left to i + right.
 template <class Edge = edge::None>
 struct Halo {
-  index_t left, right;  ///< rows before and after
-  Edge edge;            ///< what lies outside of the array, in all its dimensions
+  index_t left;   ///< rows before
+  index_t right;  ///< rows after
+  Edge edge;      ///< what lies outside of the array, in all its dimensions
 };
+/// The row of a work item, `left` rows before it and `right` behind it.
 constexpr Halo<> halo(index_t left, index_t right) { return {left, right, {}}; }
+/// The same, with something to see outside of the array.
 template <class Edge>
 constexpr Halo<Edge> halo(index_t left, index_t right, const Edge& at_edges) {
   return {left, right, at_edges};
@@ -63,6 +68,7 @@ template <class F>
 struct Rows {
   F f;  ///< from work items to rows
 };
+/// The rows f(work), a ResidentRows, of the work items `work`, a ResidentRows.
 template <class F>
 constexpr Rows<F> rows(const F& f) {
   return {f};
@@ -70,15 +76,19 @@ constexpr Rows<F> rows(const F& f) {
 
 /// Column i, index 1 of the array, and as many before and after.
 struct Columns {
-  index_t left = 0, right = 0;  ///< columns before and after
+  index_t left = 0;   ///< columns before
+  index_t right = 0;  ///< columns after
+  /// With neighbours.
   constexpr Columns operator()(index_t before, index_t after) const { return {before, after}; }
 };
+/// The column of a work item; columns(1, 1) with its neighbours.
 inline constexpr Columns columns{};
 
 /// A box of the array, whichever work items.
 struct Fixed {
   Box box;  ///< in the array
 };
+/// `box`, whichever work items.
 inline Fixed fixed(const Box& box) { return {box}; }
 
 namespace detail {

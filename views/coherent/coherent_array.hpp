@@ -43,6 +43,7 @@ template <class D>
 struct MainIn {
   D device;  ///< whose memory the host reaches
 };
+/// As an argument of CoherentArray's constructor.
 template <Device D>
 constexpr MainIn<D> main_in(const D& device) {
   static_assert(D::memory_space::host_accessible, "strata: main_in: the host must reach the device's memory");
@@ -57,8 +58,10 @@ class HostView {
   /// The view of it.
   using view_type = View<T, Serial, E, L, Unmanaged<DefaultAccess>>;
 
+  /// Made by CoherentArray; moved, not copied.
   HostView(detail::HostUseScope&& scope, const view_type& view, const Box& box)
       : scope_(static_cast<detail::HostUseScope&&>(scope)), view_(view), box_(box) {}
+  /// Takes the other's place, which ends nothing.
   HostView(HostView&&) = default;
   HostView& operator=(HostView&&) = default;
 
@@ -77,7 +80,7 @@ class HostView {
 
   /// Valid while this is.
   const view_type& view() const { return view_; }
-  /// The address of the array's first element, whether it is in the box or not.
+  /// What it is a view of.
   const Box& box() const { return box_; }
   /// Ends it before its scope does.
   void end() { scope_.end(); }
@@ -207,6 +210,7 @@ class CoherentArray {
   /// Whether both are the same array.
   friend bool operator==(const CoherentArray& a, const CoherentArray& b) { return a.state_ == b.state_; }
 
+  /// For launches.
   const detail::Ref<detail::CoherentState>& state() const { return state_; }
 
  private:

@@ -13,11 +13,14 @@ class ElementReference {
   /// Of the elements.
   using value_type = typename Array::value_type;
 
+  /// The element of `array` at `index`, Rank indices.
   ElementReference(const Array& array, const index_t* index) : array_(&array) {
     for (int r = 0; r < Array::rank; ++r) index_[r] = index[r];
   }
 
+  /// Reads it.
   operator value_type() const { return array_->template element<AccessMode::In>(index_, nullptr); }
+  /// Writes it.
   const ElementReference& operator=(const value_type& value) const {
     array_->template element<AccessMode::Out>(index_, &value);
     return *this;
@@ -25,6 +28,7 @@ class ElementReference {
   const ElementReference& operator=(const ElementReference& other) const {
     return *this = static_cast<value_type>(other);
   }
+  /// The same element.
   ElementReference(const ElementReference&) = default;
   const ElementReference& operator+=(const value_type& value) const {
     return *this = static_cast<value_type>(*this) + value;

@@ -6,10 +6,9 @@
 #include <strata/core/box.hpp>
 #include <strata/core/ref.hpp>
 #include <strata/devices/backend.hpp>
+#include <strata/views/coherent/coherent_state.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
-
-class CoherentState;
 
 class HostUseScope {
  public:

@@ -13,6 +13,7 @@ struct TransferCount {
   std::uint64_t bytes = 0;  ///< of the elements, without padding
   std::uint64_t count = 0;  ///< copies, or allocations
 
+  /// One more, of so many bytes.
   void add(index_t more) {
     bytes += static_cast<std::uint64_t>(more);
     ++count;
