@@ -70,7 +70,9 @@ std::vector<ResidentRows> split_range(index_t first, index_t last, std::size_t c
     index_t end = first + items;
     if (k + 1 < parts) {
       if (weights.empty()) {
-        end = rounded(first + (k + 1) * (items / parts));
+        // In whole tiles, or all but the last as many items.
+        end = align > 1 ? rounded(first + (k + 1) * items / parts + align / 2)
+                        : first + (k + 1) * (items / parts);
       } else {
         part += weights[static_cast<std::size_t>(k)];
         end = rounded(first + static_cast<index_t>(static_cast<double>(items) * (part / sum) + 0.5));

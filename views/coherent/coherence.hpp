@@ -53,6 +53,8 @@ class Coherence {
   void evict(CoherentState& array, MemoryId memory);
   /// Waits for all work on the part of `array` in `memory`. Throws its error.
   void wait_for_work(CoherentState& array, MemoryId memory, const Box& box);
+  /// Frees the host's memory of arrays that are gone, where copies are done with it.
+  void drop_leftovers();
   /// An access under the protocol of the paper; returns the block, or the host's memory.
   char* access_exactly(CoherentState& array, MemoryId memory, const Box& box, AccessMode mode);
 
@@ -89,7 +91,6 @@ class Coherence {
     (array.counters.*kind).add(bytes);
     (totals.*kind).add(bytes);
   }
-  void drop_leftovers();
   static void tell_failure(CoherentState& array);
 
   std::vector<CoherentState*> arrays_;  // by number; null: free

@@ -245,6 +245,7 @@ class CoherentArray {
     } catch (...) {
       detail::rethrow_creating(label, extents, Rank);
     }
+    detail::drop_leftovers();
     detail::DeviceInstance& main = options.main != nullptr ? *options.main : Serial().backend();
     const LayoutDescriptor layout = mapping_.describe();
     const detail::AllocationRef storage(detail::create_storage(

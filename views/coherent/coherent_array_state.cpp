@@ -32,6 +32,12 @@ void adopt_device_memory(CoherentState& array, const CopySide& side, const Alloc
   array.log_kernel(memory, array.shape.domain, {});
 }
 
+void drop_leftovers() {
+  Coherence& all = Coherence::get();
+  const std::lock_guard lock(all.mutex);
+  all.drop_leftovers();
+}
+
 const char* label_of(const CoherentState& array) { return array.label.c_str(); }
 const Box& domain_of(const CoherentState& array) { return array.shape.domain; }
 char* main_base(const CoherentState& array) { return array.main.base; }

@@ -42,6 +42,9 @@ Ref<CoherentState> make_coherent(const char* label, const LayoutDescriptor& layo
 /// The values of all of the array are in memory of a device that somebody else allocated.
 void adopt_device_memory(CoherentState& array, const CopySide& side, const AllocationRef& block);
 
+/// Frees what arrays that are gone left behind.
+void drop_leftovers();
+
 const char* label_of(const CoherentState& array);
 const Box& domain_of(const CoherentState& array);
 char* main_base(const CoherentState& array);

@@ -38,6 +38,11 @@ CoherentCall::CoherentCall(const char* label, const char* kernel_type, const cha
 }
 
 void CoherentCall::add_part(DeviceInstance& device, QueueState& queue, bool waits) {
+  if (device.host_accessible() && device.space().shared)
+    throw WrongDevice(
+        std::string("launch of ") + name() + " over coherent arrays on " + device.device_name() +
+        ": its kernels run on a GPU; launch on Cuda, and give the arrays pinned memory of the host by "
+        "main_in(CudaPinned{})");
   Part& part = parts_.emplace_back();
   part.device = &device;
   part.queue = &queue;
@@ -68,6 +73,7 @@ void CoherentCall::prepare() {
   check_conflicts();
   lock_.lock();
   Coherence& all = Coherence::get();
+  all.drop_leftovers();
   all.check_failures();
   for (const Use& use : uses_) all.tell(*use.array);
   for (Part& part : parts_)
@@ -151,6 +157,9 @@ void CoherentCall::wait_for_host() {
     for (const Use& use : uses_)
       if (Coherence::get().wait_for_host_uses(lock_, *use.array, use.part, writes(use.mode), what.c_str()))
         waited = true;
+    if (!waited) continue;
+    Coherence::get().check_failures();
+    for (const Use& use : uses_) Coherence::get().tell(*use.array);
   }
 }
 
@@ -187,6 +196,12 @@ void CoherentCall::claim() {
       if (!writes(use.mode) || !by_regions(*use.array)) return;
       use.claimed = true;
       use.part.visit([&](const Box& box) { use.array->directory.written(part.memory, box, use.before); });
+      if (!part.unlocked) return;
+      // What others have is needed where the kernel fails: nobody may take its memory meanwhile.
+      MemorySet holders;
+      for (const Directory::Part& p : use.before) holders = holders | p.memories;
+      use.kept = holders.without(host_memory);
+      use.kept.visit([&](MemoryId m) { Coherence::get().memories[m].residency.pin(use.array->number); });
     });
 }
 
@@ -302,6 +317,12 @@ void CoherentCall::begin(int number, bool timed) {
       all.recover();
     }
   }
+  if (!events.empty()) {
+    lock_.lock();
+    if (all.recoveries != recoveries_)
+      for (const Use& use : uses_) all.tell(*use.array);
+    lock_.unlock();
+  }
   part.state = Part::State::Begun;
   for_uses(part, [&](Use& use) { poison(part, use); });
   if (timed) part.timing.begin = part.queue->record_timed();
@@ -337,7 +358,10 @@ void CoherentCall::end(int number) {
       use.part.visit([&](const Box& box) {
         if (writes(use.mode)) order.written(box, work);
         else order.read(box, work);
-        if (use.claimed) use.array->log_kernel(part.memory, box, work);
+        if (!use.claimed) return;
+        // Again, as for hosts above.
+        if (part.unlocked) static_cast<void>(use.array->directory.written(part.memory, box));
+        use.array->log_kernel(part.memory, box, work);
       });
     });
   }
@@ -384,10 +408,12 @@ void CoherentCall::transfer_back() {
 // ---- after
 
 void CoherentCall::take_back(Part& part) {
-  const bool made_anew = Coherence::get().recoveries != recoveries_;  // without the claims, that is
-  const bool half_written = part.is_host && part.state == Part::State::Begun;
+  Coherence& all = Coherence::get();
+  const bool made_anew = all.recoveries != recoveries_;  // without the claims, that is
+  const bool begun = part.state == Part::State::Begun;
+  if (begun && !part.is_host) follow(part);
   for_uses(part, [&](Use& use) {
-    if (!use.claimed || (made_anew && !half_written)) return;
+    if (!use.claimed || (made_anew && !begun)) return;
     Directory& directory = use.array->directory;
     std::vector<Directory::Part> before = use.before;
     if (made_anew) {
@@ -398,15 +424,35 @@ void CoherentCall::take_back(Part& part) {
         });
       });
     }
-    // What a host's kernel began to write is not what it was: others that have it have it alone.
-    if (half_written)
+    // What a kernel may have begun to write is not what it was: others that have it have it alone.
+    std::string lost;
+    if (begun)
       for (Directory::Part& p : before) {
-        const MemorySet others = p.memories.without(host_memory);
-        p.memories = others.empty() ? MemorySet{host_memory} : others;
+        const MemorySet others = p.memories.without(part.memory);
+        if (others.empty() && !p.memories.empty()) lost += (lost.empty() ? "" : ", ") + to_string(p.box);
+        p.memories = others;
       }
     directory.restore(before);
     use.array->log_restored(before);
+    if (!lost.empty())
+      use.array->failure = {std::make_exception_ptr(DataLost(
+                                std::string("the launch of ") + name() +
+                                " failed while it may have written " + lost + " of \"" + use.array->label +
+                                "\", whose values were nowhere else. Write them anew before they are read")),
+                            {}};
   });
+}
+
+// What may have been enqueued of a part that was not finished comes before all that is enqueued later.
+void CoherentCall::follow(Part& part) {
+  try {
+    const Work work = Coherence::get().tracker.add(*part.queue, std::move(part.after));
+    for_uses(part, [&](Use& use) {
+      use.part.visit([&](const Box& box) { use.array->order(part.memory).written(box, work); });
+    });
+  } catch (...) {
+    Coherence::get().tracker.set_failed();
+  }
 }
 
 CoherentCall::~CoherentCall() {
@@ -423,6 +469,7 @@ CoherentCall::~CoherentCall() {
     if (part.host_use != 0) end_host_uses(part);
     for_uses(part, [&](Use& use) {
       if (use.pinned) all.memories[part.memory].residency.unpin(use.array->number);
+      use.kept.visit([&](MemoryId m) { all.memories[m].residency.unpin(use.array->number); });
       constexpr std::size_t many = 32;
       if (use.array->log_size() > many) use.array->settle(all.tracker);
     });

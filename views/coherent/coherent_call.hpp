@@ -64,6 +64,7 @@ class CoherentCall {
     ArrayPart part;
     char* base = nullptr;
     std::vector<Directory::Part> before;  // what a claim replaced
+    MemorySet kept;                       // where that is pinned
     bool pinned = false;
     bool claimed = false;
   };
@@ -97,6 +98,7 @@ class CoherentCall {
   void mark_host_uses(Part& part);
   void end_host_uses(Part& part);
   void take_back(Part& part);
+  void follow(Part& part);
   void poison(Part& part, Use& use);
   void transfer_back();
 

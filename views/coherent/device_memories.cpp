@@ -20,7 +20,12 @@ MemoryId DeviceMemories::id_of(DeviceInstance& device) {
       capacity == 0 ? std::numeric_limits<index_t>::max() / 2 : static_cast<index_t>(capacity);
   memories_.push_back(std::make_unique<DeviceMemory>(DeviceMemory{
       &device, Residency(budget), device.create_queue(), device.create_queue(), device.create_queue()}));
-  connect();
+  try {
+    connect();
+  } catch (...) {
+    memories_.pop_back();
+    throw;
+  }
   return size() - 1;
 }
 

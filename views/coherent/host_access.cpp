@@ -52,9 +52,10 @@ HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, 
   const ArrayPart part = part_of_box(array.shape.domain, box, array.label.c_str());
   Coherence& all = Coherence::get();
   std::unique_lock lock(all.mutex);
-  all.check_failures();
-  all.tell(array);
-  all.wait_for_host_uses(lock, array, part, writes(mode), name_of(mode));
+  do {
+    all.check_failures();
+    all.tell(array);
+  } while (all.wait_for_host_uses(lock, array, part, writes(mode), name_of(mode)));
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
   if (reads(mode) && array.protocol != coherent::Protocol::Exact)
     if (const std::vector<Box> missing = array.directory.never_written(box); !missing.empty())
@@ -112,6 +113,12 @@ HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, 
     all.recover();
   }
   lock.lock();
+  if (all.recoveries != recoveries) {  // what was waited for may be wrong, although nothing said so here
+    give_up();
+    lock.unlock();
+    *this = HostUseScope(its_array, box, mode);
+    return;
+  }
   claim();
 }
 
