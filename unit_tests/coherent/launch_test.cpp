@@ -218,6 +218,9 @@ TEST_F(CoherentLaunch, EmptyRangesAndDevicesWithoutWorkAreFine) {
   EXPECT_THROW(launch(on(Emulated{0}), 3, AddTo{1}, inout(Numbers())), Error);
 }
 
+struct CopyUpperHalf {
+  STRATA_FUNCTION void operator()(index_t i, const auto& x, const auto& y) const { y(i) = x(i + 50); }
+};
 TEST_F(CoherentLaunch, UsesThatExcludeEachOtherAreNamed) {
   const Numbers x("mine", 100);
   const auto both = across(Emulated{0}, Emulated{1});
@@ -230,7 +233,8 @@ TEST_F(CoherentLaunch, UsesThatExcludeEachOtherAreNamed) {
     EXPECT_TRUE(has(devices, part));
   EXPECT_THROW(launch(both, 100, ReadOnly{}, out(x, all)), AccessConflict);
   EXPECT_THROW(launch(on(Emulated{0}), 100, Copy{}, in(x), out(x)), AccessConflict);
-  EXPECT_NO_THROW(launch(on(Emulated{0}), range(0, 50), Copy{}, in(x, fixed(line(50, 100))), out(x)));
+  EXPECT_NO_THROW(
+      launch(on(Emulated{0}), range(0, 50), CopyUpperHalf{}, in(x, fixed(line(50, 100))), out(x)));
   EXPECT_NO_THROW(launch(both, 100, ReadOnly{}, in(x, all)));
   EXPECT_EQ(x.counters().device_to_host.count, 0U);
 }
@@ -317,6 +321,9 @@ TEST_F(CoherentLaunch, WorkOnDisjointDataOverlaps) {
 }
 
 TEST_F(CoherentLaunch, HalosTravelWhileTheInsideIsComputed) {
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+  GTEST_SKIP() << "checked builds fill what is to be written before the kernel, in one piece";
+#endif
   const index_t n = 200000;
   const Numbers a("a", n), b("b", n);
   const auto both = across(Emulated{0}, Emulated{1});
