@@ -300,10 +300,12 @@ TYPED_TEST(CoherentDevices, WhatWasNotDeclaredIsFound) {
       for (const char* part : {"the array", "forgot the halo", "was declared"})
         EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
     }
-    try {
-      y.flush();  // of several devices each may have something to say
-    } catch (const Error&) {
-    }
+    // Of several devices each may have something to say, and what is lost is told as well.
+    for (int device = 0; device < 6; ++device) try {
+        y.flush();
+        break;
+      } catch (const Error&) {
+      }
     y.write();
     launch(where, range(1, n - 1), ThreePoints{}, in(x, halo(1, 1)), inout(y));
     EXPECT_EQ(double(y(50)), 0);
