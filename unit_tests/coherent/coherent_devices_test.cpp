@@ -289,7 +289,7 @@ TYPED_TEST(CoherentDevices, ResidencesAreTold) {
 
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
 TYPED_TEST(CoherentDevices, WhatWasNotDeclaredIsFound) {
-  everywhere<TypeParam>([](const auto& where) {
+  const auto check = [](const auto& where) {
     const index_t n = 100;
     CoherentArray<double, 1> x("the array", n), y("y", n);
     try {
@@ -308,7 +308,9 @@ TYPED_TEST(CoherentDevices, WhatWasNotDeclaredIsFound) {
       }
     launch(where, range(1, n - 1), ThreePoints{}, in(x, halo(1, 1)), inout(y));
     EXPECT_EQ(double(y(50)), 0);
-  });
+  };
+  check(on(TypeParam{}));
+  check(across(all_of<TypeParam>()));
 }
 TYPED_TEST(CoherentDevices, WhatNobodyWroteIsNotRead) {
   everywhere<TypeParam>([](const auto& where) {
