@@ -47,6 +47,11 @@ template <class... Kept>
 struct WithOwnMemory<::testing::Types<>, Kept...> {
   using type = ::testing::Types<Kept...>;
 };
+// GoogleTest takes no empty list: where no device has such memory, one that does.
+template <>
+struct WithOwnMemory<::testing::Types<>> {
+  using type = ::testing::Types<strata::Emulated>;
+};
 template <class D, class... Others, class... Kept>
 struct WithOwnMemory<::testing::Types<D, Others...>, Kept...>
     : std::conditional_t<D::memory_space::host_accessible,
