@@ -12,7 +12,10 @@
 //
 // On devices that work asynchronously the call returns after enqueueing. Errors: AccessConflict, OutOfMemory
 // (with what is resident), NeverWritten (checked builds), DataLost, and what made earlier work on the arrays
-// fail; nothing was begun then, and the arrays are as before. Reductions and scans: coherent_reduce.hpp.
+// fail: then nothing was begun, and the arrays are as before. What a kernel threw that ran in the call (on a
+// host, or for a result) may have written a part: values that were nowhere else are told as DataLost by the
+// next use. Parts of other devices that were enqueued before are done. Reductions, scans:
+// coherent_reduce.hpp.
 #pragma once
 
 #include <strata/algorithms/across.hpp>

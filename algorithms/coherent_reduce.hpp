@@ -1,16 +1,16 @@
-// launch_reduce and launch_scan over coherent arrays, on one device or several.
+// launch_reduce and launch_scan over coherent arrays, on one device or several; `where` is that of launch.
 //
-//   launch_reduce(where, n, kernel, Sum(total), in(x));         // kernel(i, x, value&); `where` as for
-//   launch launch_reduce(where, n, functor, total, in(x));             // functors with value_type, init and
-//   join launch_reduce(where, n, functor, value, in(x));             // into a CoherentArray<T, 0>,
-//   asynchronous launch_reduce(where, n, functor, finalize(f, out(dt)), in(x));   // f(value&, views...) runs
-//   once launch_scan(where, n, kernel, Sum(total), in(x), out(y));   // kernel(i, x, y, value&, final)
+//   launch_reduce(where, n, kernel, Sum(total), in(x));             // kernel(i, x, value&)
+//   launch_reduce(where, n, functor, total, in(x));                 // has value_type, init and join
+//   launch_reduce(where, n, functor, value, in(x));                 // a CoherentArray<T, 0>, asynchronous
+//   launch_reduce(where, n, functor, finalize(f, out(dt)), in(x));  // f(value&, views...) runs once
+//   launch_scan(where, n, kernel, Sum(total), in(x), out(y));       // kernel(i, x, y, value&, final)
 //
 // Into host variables (also by reducers such as Sum(total)) the call returns with the result. Over several
 // devices each reduces whole nodes of the one tree of core/reduction_tree.hpp, whose values are joined on the
 // first device, so that the bits of the result do not depend on how many devices there are; cuts are made
-// where nodes are large, parts are so only about what was asked for. Scans go from device to device, each
-// beginning with the total of those before.
+// where nodes are large, so that parts are only about what was asked for. Scans go from device to device,
+// each beginning with the total of those before.
 #pragma once
 
 #include <tuple>
