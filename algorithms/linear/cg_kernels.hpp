@@ -16,11 +16,12 @@ namespace linear {
 
 /// How a solve ended.
 enum class CgStatus : int {
-  Running,              ///< it did not; never seen in a result
-  Converged,            ///< the residual is small enough
-  MaxIterations,        ///< it is not, after as many iterations as were allowed
-  NotPositiveDefinite,  ///< a direction p has p.Ap <= 0, or a diagonal entry is missing or not positive
-  NotFinite,            ///< infinities or NaN came up, in the input or by overflow
+  Running,        ///< it did not; never seen in a result
+  Converged,      ///< the residual is small enough
+  MaxIterations,  ///< it is not, after as many iterations as were allowed
+  /// a direction p has p.Ap <= 0, a residual r.z <= 0, or a diagonal entry is missing or not positive
+  NotPositiveDefinite,
+  NotFinite,  ///< infinities or NaN came up, in the input or by overflow
 };
 
 }  // namespace linear

@@ -96,19 +96,8 @@ class ChebyshevRecurrence {
   double middle_, half_, rho_;
 };
 
-/// What the finalize functors of a preconditioner other than the diagonal do with r.z: the first one ...
-template <class S>
-struct CgFirstProduct {
-  S state;
-  using T = decltype(S::value_type::alpha);
-  STRATA_FUNCTION void operator()(const T& rz) const {
-    typename S::value_type s = *state;
-    s.rz = rz;
-    if (s.running() && !is_finite(rz)) s.status = CgStatus::NotFinite;
-    *state = s;
-  }
-};
-/// ... and each of the others: beta = new r.z / old r.z.
+/// What the finalize functor of a preconditioner other than the diagonal does with r.z: beta = new r.z / old
+/// r.z, and 0 in the first iteration.
 template <class S>
 struct CgNextProduct {
   S state;
@@ -116,9 +105,10 @@ struct CgNextProduct {
   STRATA_FUNCTION void operator()(const T& rz) const {
     typename S::value_type s = *state;
     if (!s.running()) return;
-    s.beta = rz / s.rz;
+    s.beta = s.iterations > 0 ? rz / s.rz : T(0);
     s.rz = rz;
     if (!is_finite(rz)) s.status = CgStatus::NotFinite;
+    else if (!(rz > T(0))) s.status = CgStatus::NotPositiveDefinite;
     *state = s;
   }
 };

@@ -1,8 +1,8 @@
-// Conjugate gradients for A x = b, A symmetric and positive definite, preconditioned by the diagonal of A or
-// by a Chebyshev polynomial of it and A.
+// Conjugate gradients for A x = b, A symmetric and positive definite, preconditioned by the diagonal of A, by
+// a Chebyshev polynomial of it and A, or by a function of the user's.
 //
-//   auto result = linear::solve_cg(A, b, x, {.relative_tolerance = 1e-10});      // x: first guess in,
-//   solution out if (!result) std::puts(linear::to_string(result.status));
+//   auto result = linear::solve_cg(A, b, x, {.relative_tolerance = 1e-10});   // x: guess in, solution out
+//   if (!result) std::puts(linear::to_string(result.status));
 //
 // An iteration is four launches on one queue: q = A p; p.q, finalized to alpha; x, r and the next r.z in one
 // pass, finalized to beta and the verdict; p. All scalars stay on the device, which also stops the iteration:
@@ -12,12 +12,14 @@
 //
 // The polynomial costs a product with A for each degree and saves reductions and iterations.
 //
-// ConjugateGradients keeps the workspace of 4 vectors (6 with the polynomial) between solves; begin() and
-// iterate() can be called, and recorded, by themselves. One solver is used by one thread and one queue at a
-// time.
+// ConjugateGradients keeps the workspace of 4 vectors (6 with the polynomial, 5 with a function) between
+// solves; begin() and iterate() can be called, and recorded, by themselves. One solver is used by one thread
+// and one queue at a time.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <utility>
 
 #include <strata/algorithms/linear/cg_kernels.hpp>
 #include <strata/algorithms/linear/chebyshev.hpp>
@@ -79,7 +81,7 @@ constexpr const char* to_string(CgStatus status) {
     case CgStatus::MaxIterations:
       return "not converged within the iterations allowed";
     case CgStatus::NotPositiveDefinite:
-      return "the matrix is not positive definite, or a diagonal entry is missing or not positive";
+      return "matrix or preconditioner are not positive definite, or a diagonal entry is not positive";
     case CgStatus::NotFinite:
       return "infinities or NaN in the matrix, the right-hand side or the first guess";
   }
@@ -94,6 +96,9 @@ class ConjugateGradients {
   using value_type = typename Matrix::value_type;
   using device_type = typename Matrix::device_type;
   using vector_type = MDArray<value_type, device_type, rank<1>>;
+  /// Enqueues z = about A^-1 r as a symmetric positive matrix would make it, at `where`. What it computes on
+  /// the host has to wait for the queue first, and cannot be recorded.
+  using Apply = std::function<void(const On<device_type>& where, const vector_type& r, const vector_type& z)>;
   static_assert(std::is_floating_point_v<value_type>,
                 "strata: ConjugateGradients: the elements are float or double");
 
@@ -165,24 +170,21 @@ class ConjugateGradients {
     check_spmv_vector("ConjugateGradients: b", b, n);
     check_spmv_vector("ConjugateGradients: x", x, n);
     const auto& graph = matrix_.graph();
-    launch_reduce_into("CG: diagonal", where, n,
-                       CgDiagonal<Matrix, vector_type>{graph.row_map(), graph.entries(), matrix_.values(), d_,
-                                                       options_.preconditioner == Preconditioner::None},
-                       CgBegin<StateView>{state_});
+    launch_reduce_into(
+        "CG: diagonal", where, n,
+        CgDiagonal<Matrix, vector_type>{graph.row_map(), graph.entries(), matrix_.values(), d_,
+                                        apply_ || options_.preconditioner == Preconditioner::None},
+        CgBegin<StateView>{state_});
     spmv(where, matrix_, x, q_, options_.backend);
     launch_reduce_into("CG: first residual", where, n, CgResidual<B, vector_type>{{}, b, q_, r_, p_, d_},
                        CgFirst<StateView>{state_, static_cast<value_type>(options_.relative_tolerance),
                                           static_cast<value_type>(options_.absolute_tolerance)});
-    if (options_.preconditioner != Preconditioner::Chebyshev) return;
+    if (apply_ || options_.preconditioner != Preconditioner::Chebyshev) return;
     launch_reduce_into("CG: Chebyshev bound", where, n,
                        ChebyshevBound<Matrix, vector_type>{graph.row_map(), matrix_.values(), d_},
                        ChebyshevStoreBound<Value<value_type, device_type>>{bound_});
     launch_for("CG: Chebyshev scale", where, n,
                ChebyshevScale<vector_type, Value<value_type, device_type>>{d_, bound_});
-    apply_polynomial(where);
-    launch_reduce_into("CG: r.z", where, n, DotKernel<vector_type, vector_type>{r_, z_},
-                       CgFirstProduct<StateView>{state_});
-    linear::copy(where, z_, p_);
   }
 
   /// Enqueues one iteration on the x that begin() was given. Does not wait.
@@ -190,20 +192,18 @@ class ConjugateGradients {
   void iterate(const On<device_type>& where, const X& x) const {
     using namespace strata::detail;
     const index_t n = matrix_.rows();
+    const bool is_diagonal = !apply_ && options_.preconditioner != Preconditioner::Chebyshev;
+    if (!is_diagonal) make_direction(where);
     spmv(where, matrix_, p_, q_, options_.backend);
     launch_reduce_into("CG: p.Ap", where, n, DotKernel<vector_type, vector_type>{p_, q_},
                        CgStep<StateView>{state_});
     const CgUpdate<X, vector_type, StateView> update{{}, x, p_, q_, r_, d_, state_};
-    if (options_.preconditioner != Preconditioner::Chebyshev) {
-      launch_reduce_into("CG: update", where, n, update, CgJudge<StateView>{state_});
-      launch_for("CG: direction", where, n, CgDirection<vector_type, StateView>{p_, r_, d_, state_});
+    if (!is_diagonal) {
+      launch_reduce_into("CG: update", where, n, update, CgJudgeResidual<StateView>{state_});
       return;
     }
-    launch_reduce_into("CG: update", where, n, update, CgJudgeResidual<StateView>{state_});
-    apply_polynomial(where);
-    launch_reduce_into("CG: r.z", where, n, DotKernel<vector_type, vector_type>{r_, z_},
-                       CgNextProduct<StateView>{state_});
-    launch_for("CG: direction", where, n, CgDirectionOf<vector_type, StateView>{p_, z_, state_});
+    launch_reduce_into("CG: update", where, n, update, CgJudge<StateView>{state_});
+    launch_for("CG: direction", where, n, CgDirection<vector_type, StateView>{p_, r_, d_, state_});
   }
 
   /// Where the solve is after all that was enqueued; the status is Running where it is not done. Waits.
@@ -222,6 +222,12 @@ class ConjugateGradients {
     options_ = options;
     prepare();
   }
+  /// Takes a function in place of the preconditioner of the options, from the next solve on; an empty one
+  /// gives that back. OutOfMemory.
+  void set_preconditioner(Apply apply) {
+    apply_ = std::move(apply);
+    if (apply_ && !z_) z_ = create<vector_type>("CG z", matrix_.rows(), place());
+  }
 
  private:
   using State = strata::detail::CgState<value_type>;
@@ -235,11 +241,20 @@ class ConjugateGradients {
           "conjugate gradients: the Chebyshev polynomial needs a ratio of more than 1 and a degree of "
           "0 or more, not " +
           std::to_string(options_.chebyshev_ratio) + " and " + std::to_string(options_.chebyshev_degree));
-    if (z_) return;
-    const auto place = on(strata::detail::device_of(matrix_.values()));
-    z_ = create<vector_type>("CG z", matrix_.rows(), place);
-    s_ = create<vector_type>("CG Chebyshev step", matrix_.rows(), place);
-    bound_ = create<Value<value_type, device_type>>("CG Chebyshev bound", place);
+    if (!z_) z_ = create<vector_type>("CG z", matrix_.rows(), place());
+    if (s_) return;
+    s_ = create<vector_type>("CG Chebyshev step", matrix_.rows(), place());
+    bound_ = create<Value<value_type, device_type>>("CG Chebyshev bound", place());
+  }
+  auto place() const { return on(strata::detail::device_of(matrix_.values())); }
+  // z = about A^-1 r, p = z + beta p
+  void make_direction(const On<device_type>& where) const {
+    using namespace strata::detail;
+    if (apply_) apply_(where, r_, z_);
+    else apply_polynomial(where);
+    launch_reduce_into("CG: r.z", where, matrix_.rows(), DotKernel<vector_type, vector_type>{r_, z_},
+                       CgNextProduct<StateView>{state_});
+    launch_for("CG: direction", where, matrix_.rows(), CgDirectionOf<vector_type, StateView>{p_, z_, state_});
   }
   // z = p(D^-1 A) D^-1 r; uses q.
   void apply_polynomial(const On<device_type>& where) const {
@@ -268,7 +283,8 @@ class ConjugateGradients {
   Matrix matrix_;
   CgOptions options_;
   vector_type r_, p_, q_, d_;
-  vector_type z_, s_;  // of the polynomial
+  vector_type z_, s_;  // of the polynomial; z also of a function
+  Apply apply_;
   Value<value_type, device_type> bound_;
   StateView state_;
 };

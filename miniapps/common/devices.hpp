@@ -24,9 +24,10 @@ std::string device_text(const Device& device) {
                              : Device::name;
 }
 
-/// The names to give visit_device: what is listed, or all that this machine has. Those that it does not have
-/// are errors of visit_device. UsageError where two of them are one device, whose second run would replace
-/// the files of the first.
+/// The names to give visit_device: what is listed, or all that this machine has; several are those of
+/// device_text, by which their files are told apart. Those that the machine does not have stay as they are,
+/// and are errors of visit_device. UsageError where two of them are one device, whose second run would
+/// replace the files of the first.
 inline std::vector<std::string> chosen_devices(const std::string& text) {
   if (text == "all") return device_names<AllDevices>();
   if (text.empty()) return {""};
@@ -45,7 +46,7 @@ inline std::vector<std::string> chosen_devices(const std::string& text) {
                        " and " + name + " are the same device: name each once");
     found.push_back(device);
   }
-  return names;
+  return found;
 }
 
 }  // namespace strata::inline STRATA_ABI::miniapp

@@ -48,6 +48,11 @@ bool Report::passed() const {
   return std::all_of(runs_.begin(), runs_.end(), [](const RunReport& run) { return run.passed(); });
 }
 
+bool Report::finds_only_usage_errors() const {
+  return std::all_of(runs_.begin(), runs_.end(),
+                     [](const RunReport& run) { return run.passed() || run.is_usage_error; });
+}
+
 namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
@@ -56,8 +61,10 @@ std::string title_of(const RunReport& run) {
   std::string text = run.device + ", " + run.type;
   if (!run.mesh.source.empty())
     text += ": " + run.mesh.source +
-            (run.mesh.refinements > 0 ? ", refined " + std::to_string(run.mesh.refinements) : "") + ", " +
-            std::to_string(run.mesh.elements) + " elements, " + std::to_string(run.mesh.nodes) + " nodes";
+            (run.mesh.refinements > 0 ? ", refined " + std::to_string(run.mesh.refinements) : "");
+  if (run.mesh.elements > 0)
+    text +=
+        ", " + std::to_string(run.mesh.elements) + " elements, " + std::to_string(run.mesh.nodes) + " nodes";
   return text + "\n";
 }
 
@@ -114,6 +121,8 @@ std::string Report::text() const {
   if (ended > 0)
     how += (how.empty() ? "" : ", ") + std::to_string(ended) + " of " + std::to_string(runs_.size()) +
            " runs ended with an error";
+  // What was refused for the way it was asked for has verified nothing.
+  if (checks == 0 && finds_only_usage_errors()) return text;
   if (!how.empty()) return text + "VERIFY: FAILED (" + how + ")\n";
   return checks == 0 ? text : text + "VERIFY: PASSED (" + std::to_string(checks) + " checks)\n";
 }
@@ -128,7 +137,6 @@ int Report::finish(const std::string& path) const {
 }
 
 int Report::finish_quietly(const std::string& path) const {
-  bool is_usage_error = true;
   for (const RunReport& run : runs_) {
     if (!run.error.empty()) std::fprintf(stderr, "%s: %s\n", program_.c_str(), run.error.c_str());
     for (const Check& check : run.checks)
@@ -136,10 +144,9 @@ int Report::finish_quietly(const std::string& path) const {
         std::fprintf(stderr, "%s: %s, %s, %s: check failed: %s is %.6g, expected %.6g within %.3g\n",
                      program_.c_str(), run.device.c_str(), run.type.c_str(), run.mesh.source.c_str(),
                      check.name.c_str(), check.value, check.expected, check.tolerance);
-    if (!run.passed()) is_usage_error = is_usage_error && run.is_usage_error;
   }
   if (!path.empty()) write_whole_file(path, to_json());
-  return passed() ? 0 : is_usage_error ? 2 : 1;
+  return passed() ? 0 : finds_only_usage_errors() ? 2 : 1;
 }
 
 void write_whole_file(const std::string& path, const std::string& contents) {

@@ -106,7 +106,8 @@ class Report {
   const std::vector<RunReport>& runs() const { return runs_; }
   bool passed() const;
 
-  /// The tables, the lines "FOM: ..." and, where something was checked, "VERIFY: ...".
+  /// The tables, the lines "FOM: ..." and, where something was checked or failed, "VERIFY: ...". No such line
+  /// where no run could start because of what the user gave.
   std::string text() const;
   std::string to_json() const;
   /// Prints text(), and errors of runs to standard error; writes the JSON to `path` unless that is empty.
@@ -117,6 +118,9 @@ class Report {
   int finish_quietly(const std::string& path) const;
 
  private:
+  // Whether nothing worse happened than that runs could not start because of what the user gave.
+  bool finds_only_usage_errors() const;
+
   std::string program_, parameters_;
   std::vector<RunReport> runs_;
 };

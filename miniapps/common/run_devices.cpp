@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <new>
+#include <utility>
 
 #include <strata/core/error.hpp>
 #include <strata/miniapps/common/run_devices.hpp>
@@ -60,6 +61,38 @@ bool same_file(const std::string& a, const std::string& b) {
   return place(a) == place(b);
 }
 
+namespace {
+
+// The files that an option stands for, with the device that each is of.
+std::vector<std::pair<std::string, std::string>> files_of(const NamedFile& file,
+                                                          const std::vector<std::string>& devices) {
+  if (file.path.empty()) return {};
+  if (!file.is_of_device || devices.size() < 2) return {{file.path, ""}};
+  std::vector<std::pair<std::string, std::string>> files;
+  for (const std::string& device : devices) files.emplace_back(path_with(file.path, device), device);
+  return files;
+}
+
+void require_different(const NamedFile& a, const NamedFile& b, const std::vector<std::string>& devices) {
+  for (const auto& [path, device] : files_of(a, devices))
+    for (const auto& [other, other_device] : files_of(b, devices)) {
+      if (!same_file(path, other)) continue;
+      const std::string of_device = device.empty() ? other_device : device;
+      throw UsageError(a.option + " " + a.path + " and " + b.option + " " + b.path + " are the same file" +
+                       (device == other_device ? "" : ", " + other + ", on " + of_device) + ": name two");
+    }
+}
+
+}  // namespace
+
+void require_different_files(const std::vector<NamedFile>& written, const std::vector<NamedFile>& read,
+                             const std::vector<std::string>& devices) {
+  for (std::size_t b = 0; b < written.size(); ++b) {
+    for (std::size_t a = 0; a < b; ++a) require_different(written[a], written[b], devices);
+    for (const NamedFile& file : read) require_different(file, written[b], devices);
+  }
+}
+
 void require_writable(const std::string& option, const std::string& path) {
   namespace fs = std::filesystem;
   if (path.empty()) return;
@@ -92,12 +125,11 @@ void require_devices(const CommonSettings& settings, const std::vector<std::stri
     throw UsageError("--device " + settings.device + ": names of devices are separated by one comma each");
 }
 
-void require_files(const CommonSettings& settings) {
+void require_files(const CommonSettings& settings, const std::vector<std::string>& devices) {
   require_writable("--output", settings.output);
   require_writable("--json", settings.json);
-  if (!settings.output.empty() && !settings.json.empty() && same_file(settings.output, settings.json))
-    throw UsageError("--output " + settings.output + " and --json " + settings.json +
-                     " are the same file: name two");
+  require_different_files({{"--output", settings.output, true}, {"--json", settings.json}},
+                          {{"--mesh", settings.mesh}}, devices);
 }
 
 RunReport new_run(const CommonSettings& settings, const std::string& device) {
@@ -112,7 +144,7 @@ RunReport new_run(const CommonSettings& settings, const std::string& device) {
 int run_devices(const CommonSettings& settings, const std::vector<std::string>& devices,
                 const RunOnDevice& run, Report& report) {
   require_devices(settings, devices);
-  require_files(settings);
+  require_files(settings, devices);
   for (const std::string& device : devices) {
     RunReport one = new_run(settings, device);
     run_guarded(one, [&] { run(device, one); });
@@ -124,7 +156,7 @@ int run_devices(const CommonSettings& settings, const std::vector<std::string>& 
 int run_sweep(const CommonSettings& settings, const std::vector<std::string>& devices,
               const std::string& header, const RunSize& run, Report& report) {
   require_devices(settings, devices);
-  require_files(settings);
+  require_files(settings, devices);
   const std::vector<index_t> sizes = sweep_sizes(settings.sweep);
   std::printf("%s\n", header.c_str());
   for (const std::string& device : devices)

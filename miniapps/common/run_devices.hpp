@@ -24,7 +24,7 @@ void run_guarded(RunReport& report, const std::function<void()>& work);
 
 /// Runs on all devices, prints the report and writes its JSON. Returns the exit status of the program, as
 /// Report::finish. UsageError, before anything is run, when the files of --output and --json could not be
-/// written.
+/// written, or one would replace the other or the mesh.
 int run_devices(const CommonSettings& settings, const std::vector<std::string>& devices,
                 const RunOnDevice& run, Report& report);
 
@@ -40,6 +40,15 @@ int exit_status_of(const std::string& program, const std::function<int()>& run);
 
 /// Whether two paths lead to one file, which may not be there yet.
 bool same_file(const std::string& a, const std::string& b);
+
+/// A file, and the option that it was given to; an empty path is none.
+struct NamedFile {
+  std::string option, path;
+  bool is_of_device = false;  ///< each device writes its own where there are several (path_with)
+};
+/// UsageError where one of the files `written` would replace another one or one of those that are `read`.
+void require_different_files(const std::vector<NamedFile>& written, const std::vector<NamedFile>& read,
+                             const std::vector<std::string>& devices);
 
 /// UsageError unless a file of this name can be written, saying what to do; `option` is where it was given.
 /// Leaves nothing behind. An empty path is none.

@@ -7,13 +7,14 @@
 namespace strata::inline STRATA_ABI::miniapp {
 
 void declare(Options& options, CommonSettings& s) {
-  options.add("-m,--mesh", &s.mesh, "FILE|BOX", "the mesh: a file, or box:NXxNYxNZ[:LX,LY,LZ]");
+  options.add("-m,--mesh", &s.mesh, "FILE|BOX",
+              "the mesh: a file, or box:NXxNYxNZ[:LX,LY,LZ], distorted by :wave=A or :random=F");
   options.add("-r,--refine", &s.refine, "TIMES", "how often every element is cut into eight");
   options.add("-d,--device", &s.device, "NAMES",
               "serial, threads, tbb, cuda[:N], emulated, several with commas, or all");
   options.add("-t,--type", &s.type, "TYPE", "numbers of the fields", {"double", "float"});
   options.add("-o,--output", &s.output, "FILE",
-              "writes the results: .vtu, .csv and what the build has besides");
+              "writes the results: .vtu, .csv, or in time .pvd (with .vtu files) and .e (Exodus II)");
   options.add("-j,--json", &s.json, "FILE", "writes the report as JSON");
   options.add("--sweep", &s.sweep, "A:B",
               "boxes of A to B elements, doubling, as lines of comma-separated values");

@@ -45,8 +45,8 @@ int run(int argc, char** argv) {
   declare(options, settings);
   if (!options.parse(argc, argv)) return 0;
   choose_sample(settings);
-  require_usable(settings);
   const auto devices = miniapp::chosen_devices(settings.common.device);
+  require_usable(settings, devices);
   const std::string parameters = options.to_json();
   const bool is_sweep = !settings.common.sweep.empty();
   if (!settings.common.quiet && !is_sweep) std::printf("%s\n", parameters.c_str());

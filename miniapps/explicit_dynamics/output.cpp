@@ -24,15 +24,22 @@ Output::Output(const std::string& path, Dynamics& simulation, std::optional<doub
   if (!path.empty()) writer_ = std::make_unique<fem::ResultWriter>(path, simulation.mesh(), from);
 }
 
-void Output::write() {
-  if (!writer_) return;
+std::vector<fem::Field> Output::fields() {
   std::vector<double> stress = simulation_.get(Field::Cauchy), mises = von_mises(stress);
   std::vector<fem::Field> fields;
   fields.push_back({"u", 3, false, simulation_.get(Field::Displacement)});
   fields.push_back({"v", 3, false, simulation_.get(Field::Velocity)});
   fields.push_back({"stress", 6, true, std::move(stress)});
   fields.push_back({"mises", 1, true, std::move(mises)});
-  writer_->write(simulation_.clock().time, std::move(fields));
+  return fields;
+}
+
+void Output::require_series() {
+  if (writer_) writer_->require_series(fields());
+}
+
+void Output::write() {
+  if (writer_) writer_->write(simulation_.clock().time, fields());
 }
 
 void Output::wait() {

@@ -19,6 +19,8 @@ class Output {
   /// MeshFileError for a format that is not known.
   Output(const std::string& path, Dynamics& simulation, std::optional<double> from);
 
+  /// MeshFileError where the series to go on with is of another mesh: a look before the first write().
+  void require_series();
   /// Adds the present state. Waits for the simulation, not for the file.
   void write();
   /// Waits for the files; throws what went wrong with them.
@@ -28,6 +30,8 @@ class Output {
   std::vector<std::string> files() const;
 
  private:
+  std::vector<fem::Field> fields();
+
   Dynamics& simulation_;
   std::unique_ptr<fem::ResultWriter> writer_;
 };

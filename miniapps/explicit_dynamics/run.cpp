@@ -71,6 +71,7 @@ class Run {
     first_ = clock.step;
     output_.emplace(with_suffix(settings.common.output, suffix), s,
                     goes_on ? std::optional(clock.time) : std::nullopt);
+    if (goes_on) output_->require_series();
     progress_.emplace(miniapp::progress_style(settings.common.quiet), "steps", settings.steps, first_);
   }
 
@@ -215,25 +216,19 @@ void add_balances(RunReport& report, Dynamics& s, const Energies& begin, index_t
                                               difference, is_float ? 1e-6 * thousands : 1e-10));
 }
 
-// Files of one name would replace each other. JSON comes from all devices, the others may be one for each.
-void require_different_files(const DynamicsSettings& settings) {
-  struct File {
-    const char* option;
-    const std::string& path;
-  };
-  std::vector<File> files{{"--output", settings.common.output}, {"--json", settings.common.json}};
-  if (settings.checkpoint > 0) files.push_back({"--checkpoint-file", settings.checkpoint_file});
-  for (std::size_t b = 1; b < files.size(); ++b)
-    for (std::size_t a = 0; a < b; ++a)
-      if (!files[a].path.empty() && !files[b].path.empty() &&
-          miniapp::same_file(files[a].path, files[b].path))
-        throw miniapp::UsageError(std::string(files[a].option) + " " + files[a].path + " and " +
-                                  files[b].option + " " + files[b].path + " are the same file: name two");
+// Files of one name would replace each other. A checkpoint may replace the one that the run begins with.
+void require_different_files(const DynamicsSettings& settings, const std::vector<std::string>& devices) {
+  const miniapp::NamedFile output{"--output", settings.common.output, true},
+      json{"--json", settings.common.json}, mesh{"--mesh", settings.common.mesh},
+      restart{"--restart", settings.restart}, restart_of_device{"--restart", settings.restart, true},
+      checkpoint{"--checkpoint-file", settings.checkpoint > 0 ? settings.checkpoint_file : "", true};
+  miniapp::require_different_files({output, json, checkpoint}, {mesh}, devices);
+  miniapp::require_different_files({output, json}, {restart, restart_of_device}, devices);
 }
 
 }  // namespace
 
-void require_usable(const DynamicsSettings& settings) {
+void require_usable(const DynamicsSettings& settings, const std::vector<std::string>& devices) {
   static_cast<void>(parameters_of(settings));
   static_cast<void>(given_velocities(settings));
   static_cast<void>(held_nodes(settings));
@@ -247,7 +242,7 @@ void require_usable(const DynamicsSettings& settings) {
   }
   miniapp::require_writable("--json", settings.common.json);
   if (settings.checkpoint > 0) miniapp::require_writable("--checkpoint-file", settings.checkpoint_file);
-  require_different_files(settings);
+  require_different_files(settings, devices);
 }
 
 void run_problem(const MakeSimulation& make, const DynamicsSettings& settings, const std::string& suffix,

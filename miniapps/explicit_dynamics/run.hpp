@@ -16,8 +16,8 @@ using MakeSimulation =
     std::function<std::unique_ptr<Dynamics>(const std::string&, int, const std::string&, const Parameters&)>;
 
 /// Before anything is computed: UsageError where a setting makes no sense, what is to be written has no
-/// place, or two files would be the same.
-void require_usable(const DynamicsSettings& settings);
+/// place, or two files would be the same; several devices write files of their own.
+void require_usable(const DynamicsSettings& settings, const std::vector<std::string>& devices = {""});
 
 /// Solves the problem of the settings and writes its results. `suffix` goes into the names of files, where
 /// several devices would write the same. What went before an error is in the report, and the results up to

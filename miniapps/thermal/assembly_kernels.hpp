@@ -20,18 +20,18 @@ template <class Nodes, class Coordinates, class Blocks, class Materials, class F
 struct ElementArrays {
   using device_type = typename Nodes::device_type;
   using value_type = typename Field::value_type;
-  Nodes nodes;              // (element, corner)
-  Coordinates coordinates;  // (node, direction)
-  Blocks blocks;            // (element)
-  Materials materials;      // (block, column)
-  Field temperature, old;   // (node)
+  Nodes nodes;                // (element, corner)
+  Coordinates coordinates;    // (node, direction)
+  Blocks blocks;              // (element)
+  Materials materials;        // (block, column)
+  Field temperature, change;  // (node)
 };
 
 /// Reads what one element needs.
 template <int Kind, class T, class Nodes, class Coordinates, class Blocks, class Materials, class Field>
 STRATA_FUNCTION void read_element(auto e, const Nodes& nodes, const Coordinates& coordinates,
                                   const Blocks& blocks, const Materials& materials, const Field& temperature,
-                                  const Field& old, ElementInput<T>& in) {
+                                  const Field& change, ElementInput<T>& in) {
   const auto block = blocks(e);
   unrolled<material_columns>([&](auto m) { in.material[m] = materials(block, int(m)); });
   unrolled<8>([&](auto corner) {
@@ -40,7 +40,7 @@ STRATA_FUNCTION void read_element(auto e, const Nodes& nodes, const Coordinates&
     unrolled<3>([&](auto d) { in.x[d][b] = coordinates(node, int(d)); });
     if constexpr ((Kind & StateTerm) != 0) {
       in.temperature[b] = temperature(node);
-      in.old[b] = old(node);
+      in.change[b] = change(node);
     }
   });
 }
@@ -52,9 +52,9 @@ struct ElementContributions {
   Source source;
 
   STRATA_FUNCTION void operator()(auto e, auto nodes, auto coordinates, auto blocks, auto materials,
-                                  auto temperature, auto old, auto matrix, auto vector) const {
+                                  auto temperature, auto change, auto matrix, auto vector) const {
     ElementInput<T> in;
-    read_element<Kind>(e, nodes, coordinates, blocks, materials, temperature, old, in);
+    read_element<Kind>(e, nodes, coordinates, blocks, materials, temperature, change, in);
     ElementSystem<T, Kind> system;
     compute_system(in, coefficients, source, system);
     unrolled<8>([&](auto corner) { vector(e, int(corner)) = system.load[bits_of_corner(corner)]; });
@@ -233,7 +233,8 @@ struct ScatterElements {
 
   STRATA_FUNCTION void operator()(index_t e) const {
     ElementInput<T> input;
-    read_element<Kind>(e, in.nodes, in.coordinates, in.blocks, in.materials, in.temperature, in.old, input);
+    read_element<Kind>(e, in.nodes, in.coordinates, in.blocks, in.materials, in.temperature, in.change,
+                       input);
     ElementSystem<T, Kind> system;
     compute_system(input, coefficients, source, system);
     index_t row[8], row_end[8];
@@ -277,7 +278,8 @@ struct GatherComputed {
       const index_t e = corners(k) / 8;
       const int c = static_cast<int>(corners(k) % 8);
       ElementInput<T> input;
-      read_element<Kind>(e, in.nodes, in.coordinates, in.blocks, in.materials, in.temperature, in.old, input);
+      read_element<Kind>(e, in.nodes, in.coordinates, in.blocks, in.materials, in.temperature, in.change,
+                         input);
       ElementSystem<T, Kind> system;
       compute_system(input, coefficients, source, system);
       T row[8];

@@ -137,13 +137,14 @@ struct StepSize {
 };
 
 /// Kirchhoff's transformation undone (element_system.hpp): y is the change of T + beta T^2/2, which as a
-/// whole gives T where (1 + beta T)^2 = (1 + beta T_old)^2 + 2 beta y.
+/// whole gives T where (1 + beta T)^2 = (1 + beta T_old)^2 + 2 beta y. `change` adds up what the steps
+/// change.
 template <class Field>
 struct TakeStep {
   using device_type = typename Field::device_type;
   using T = typename Field::value_type;
   using value_type = StepSize<T>;
-  Field temperature, y;
+  Field temperature, change, y;
   T beta;
 
   STRATA_FUNCTION void operator()(index_t i, value_type& size) const {
@@ -154,9 +155,10 @@ struct TakeStep {
       return;
     }
     const T next_relative = std::sqrt(square);
-    const T change = T(2) * y(i) / (relative + next_relative), next = old + change;
+    const T step = T(2) * y(i) / (relative + next_relative), next = old + step;
     temperature(i) = next;
-    join(size, {change < 0 ? -change : change, next < 0 ? -next : next, next_relative});
+    change(i) += step;
+    join(size, {step < 0 ? -step : step, next < 0 ? -next : next, next_relative});
   }
   STRATA_FUNCTION static void init(value_type& size) { size = {T(0), T(0), T(1)}; }
   STRATA_FUNCTION static void join(value_type& size, const value_type& other) {
@@ -172,17 +174,18 @@ struct TakeFrozenStep {
   using device_type = typename Field::device_type;
   using T = typename Field::value_type;
   using value_type = StepSize<T>;
-  Field temperature, y;
+  Field temperature, change, y;
   T beta;
 
   STRATA_FUNCTION void operator()(index_t i, value_type& size) const {
-    const T change = y(i), old = temperature(i), relative = T(1) + beta * old;
-    const bool falls = beta * change < T(-0.9) * relative;
-    const T next = falls ? old - T(0.9) * relative / beta : old + change;
+    const T step = y(i), old = temperature(i), relative = T(1) + beta * old;
+    const bool falls = beta * step < T(-0.9) * relative;
+    const T taken = falls ? T(-0.9) * relative / beta : step, next = old + taken;
     temperature(i) = next;
+    change(i) += taken;
     // Held back by the limit again and again, it ends at rounding.
     const T next_relative = T(1) + beta * next, least = sizeof(T) == 4 ? T(1e-5) : T(1e-13);
-    TakeStep<Field>::join(size, {change < 0 ? -change : change, next < 0 ? -next : next,
+    TakeStep<Field>::join(size, {step < 0 ? -step : step, next < 0 ? -next : next,
                                  next_relative > least ? next_relative : T(0)});
   }
   STRATA_FUNCTION static void init(value_type& size) { TakeStep<Field>::init(size); }
@@ -296,11 +299,11 @@ struct FieldRange {
 };
 
 /// Integrals over the mesh, by the Gauss points: of 1, of the temperature, of source and sink of heat, of
-/// what is stored in a unit of time since the old state; and of the conductivity and the capacity over the
-/// time step as the entries of the matrix have them, to whose products with temperatures rounding is in
-/// proportion.
+/// what the change of the time step stores in a unit of time, and of its magnitude; and of the conductivity
+/// and the capacity over the time step as the entries of the matrix have them, to whose products with
+/// temperatures rounding is in proportion.
 struct HeatIntegrals {
-  double volume, temperature, source, sink, stored, entries;
+  double volume, temperature, source, sink, stored, stored_magnitude, conductivity, storage;
 };
 template <class Arrays>
 struct Integrals {
@@ -311,31 +314,33 @@ struct Integrals {
 
   STRATA_FUNCTION void operator()(index_t e, value_type& sum) const {
     ElementInput<double> element;
-    read_element<StateTerm>(e, in.nodes, in.coordinates, in.blocks, in.materials, in.temperature, in.old,
+    read_element<StateTerm>(e, in.nodes, in.coordinates, in.blocks, in.materials, in.temperature, in.change,
                             element);
     Metric<double> metric;
     measure(element.x, metric);
-    double coefficients[8], state[8], old[8];
+    double coefficients[8], state[8], change[8];
     corners_to_points(element.temperature, coefficients, state);
-    corners_to_points(element.old, coefficients, old);
+    corners_to_points(element.change, coefficients, change);
     const double conductivity = element.material[conductivity_column],
                  storage = rate * element.material[capacity_column];
     for (int q = 0; q < 8; ++q) {
       const double volume = metric.volume[q], t = state[q], relative = 1 + beta * t,
                    flow = metric.flow[0][q] + metric.flow[1][q] + metric.flow[2][q];
       join(sum, {volume, volume * t, volume * element.material[source_column], volume * sink * t * t,
-                 volume * storage * (t - old[q]),
-                 conductivity * (relative < 0 ? -relative : relative) * flow + storage * volume});
+                 volume * storage * change[q], volume * storage * (change[q] < 0 ? -change[q] : change[q]),
+                 conductivity * (relative < 0 ? -relative : relative) * flow, storage * volume});
     }
   }
-  STRATA_FUNCTION static void init(value_type& sum) { sum = {0, 0, 0, 0, 0, 0}; }
+  STRATA_FUNCTION static void init(value_type& sum) { sum = {0, 0, 0, 0, 0, 0, 0, 0}; }
   STRATA_FUNCTION static void join(value_type& sum, const value_type& other) {
     sum.volume += other.volume;
     sum.temperature += other.temperature;
     sum.source += other.source;
     sum.sink += other.sink;
     sum.stored += other.stored;
-    sum.entries += other.entries;
+    sum.stored_magnitude += other.stored_magnitude;
+    sum.conductivity += other.conductivity;
+    sum.storage += other.storage;
   }
 };
 

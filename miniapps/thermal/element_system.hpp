@@ -5,7 +5,10 @@
 // weakly, by backward Euler in time. The vector is the residual at the state T, the right-hand side of a
 // Newton step:
 //
-//   b_i = sum over q of N_i (Q - sink T^2 - c (T - T_old)/dt) det J - grad N_i . k0 (1 + beta T) grad T det J
+//   b_i = sum over q of N_i (Q - sink T^2 - c dT/dt) det J - grad N_i . k0 (1 + beta T) grad T det J
+//
+// with dT = T - T_old, the change since the begin of the time step: an array of its own, as the difference of
+// the two would lose its digits in short steps.
 //
 // and the matrix its negative derivative, times 1/(1 + beta T): with y = (1 + beta T) dT the flux of a change
 // is k0 grad y (Kirchhoff's transformation), so that a step solves A y = b with a symmetric matrix
@@ -95,7 +98,7 @@ struct ElementInput {
   double x[3][8];  // corners by bits, as everything here
   T material[material_columns];
   T temperature[8];  // the state, where there is StateTerm
-  T old[8];          // at the begin of the time step, likewise
+  T change[8];       // since the begin of the time step, likewise
 };
 
 /// The system: load[b] for the corners by bits, and the matrix between monomials with its factor
@@ -124,10 +127,10 @@ STRATA_FUNCTION constexpr void compute_system(const ElementInput<T>& in, const C
   measure(in.x, metric);
   const T k = in.material[conductivity_column];
 
-  T state[8], state_coefficients[8], old[8], old_coefficients[8], position[3][8];
+  T state[8], state_coefficients[8], change[8], change_coefficients[8], position[3][8];
   if constexpr (System::has_state) {
     corners_to_points(in.temperature, state_coefficients, state);
-    corners_to_points(in.old, old_coefficients, old);
+    corners_to_points(in.change, change_coefficients, change);
   }
   if constexpr (Source::needs_position)
     unrolled<3>([&](auto d) {
@@ -144,7 +147,7 @@ STRATA_FUNCTION constexpr void compute_system(const ElementInput<T>& in, const C
     else density = in.material[source_column];
     if constexpr (System::has_state) {
       const T relative = T(1) + c.beta * state[q];
-      density += storage * (old[q] - state[q]) - c.sink * state[q] * state[q];
+      density -= storage * change[q] + c.sink * state[q] * state[q];
       growth[q] = k * relative;
       if constexpr (System::has_matrix)
         weight[q] =

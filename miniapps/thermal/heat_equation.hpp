@@ -19,8 +19,6 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <optional>
-#include <type_traits>
 
 #include <strata/algorithms/linear/conjugate_gradients.hpp>
 #include <strata/miniapps/fem/mesh.hpp>
@@ -28,7 +26,6 @@
 #include <strata/miniapps/thermal/boundary_kernels.hpp>
 #include <strata/miniapps/thermal/mesh_parts.hpp>
 #include <strata/miniapps/thermal/parameters.hpp>
-#include <strata/miniapps/thermal/preconditioned_cg.hpp>
 #include <strata/views/mirror.hpp>
 
 namespace strata::inline STRATA_ABI::thermal {
@@ -43,8 +40,8 @@ struct HeatFields {
   using Field = node_array<T, rank<1>>;
 
   Field temperature;                             // the state, and the solution
-  Field old;                                     // at the begin of the time step
-  Field before;                                  // the last Newton step, where steps may be taken back
+  Field change;                                  // since the begin of the time step
+  Field before, change_before;                   // the last Newton step, where steps may be taken back
   Field given;                                   // temperatures, where
   node_array<std::int32_t, rank<1>> conditions;  // names a condition
   Field lift;                                    // what given temperatures contribute to free rows
@@ -135,7 +132,7 @@ class HeatEquation {
     return ElementArrays<decltype(mesh_.element_nodes), decltype(mesh_.coordinates),
                          decltype(mesh_.element_blocks), decltype(fields_.materials), typename Fields::Field>{
         mesh_.element_nodes, mesh_.coordinates,   mesh_.element_blocks,
-        fields_.materials,   fields_.temperature, fields_.old};
+        fields_.materials,   fields_.temperature, fields_.change};
   }
   auto matrix_places() const {
     const auto& graph = matrix_.graph();
@@ -145,8 +142,6 @@ class HeatEquation {
  private:
   static constexpr double none = -1;
   static constexpr bool is_in_host_memory = Device::memory_space::host_accessible;
-  struct NoCg {};
-  using MultigridCg = std::conditional_t<is_in_host_memory, PreconditionedCg<Matrix>, NoCg>;
 
   int given() {
     queue_.wait();
@@ -183,7 +178,7 @@ class HeatEquation {
   }
   void eliminate_matrix();
   double solve_system(double relative, double absolute);  // returns |b|
-  linear::CgResult solve_by_boomeramg(const linear::CgOptions& options);
+  void prepare_boomeramg();
   // What may be left of a step whose right-hand side is next to nothing, beside those of the steps before: a
   // state that comes to rest needs no further solving, and squares of it would underflow.
   double floor(double tolerance) const {
@@ -198,7 +193,6 @@ class HeatEquation {
   MatrixGraph<Arrays> graph_;
   Matrix matrix_;
   linear::ConjugateGradients<Matrix> cg_;
-  std::optional<MultigridCg> multigrid_cg_;
   std::unique_ptr<BoomerAmg> boomeramg_;  // of the matrix as it is
   int conditions_ = 0;
   double matrix_rate_ = none;  // the 1/dt that the linear matrix was eliminated for

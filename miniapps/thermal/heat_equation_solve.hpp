@@ -42,13 +42,16 @@ HeatEquation<Arrays, T>::HeatEquation(const Mesh& mesh, const Problem& problem, 
   const index_t nodes = mesh.node_count(), elements = mesh.element_count();
   using Field = typename Fields::Field;
   for (auto [field, label] :
-       {std::pair{&fields_.temperature, "temperature"}, std::pair{&fields_.old, "old temperature"},
+       {std::pair{&fields_.temperature, "temperature"}, std::pair{&fields_.change, "change of temperature"},
         std::pair{&fields_.given, "given temperature"}, std::pair{&fields_.lift, "lift"},
         std::pair{&fields_.b, "b"}, std::pair{&fields_.y, "y"}})
     *field = create<Field>(label, nodes, place);
   fields_.conditions = create<decltype(fields_.conditions)>("conditions", nodes, place);
   deep_copy(fields_.conditions, free_node);
-  if (problem.beta != 0) fields_.before = create<Field>("temperature before", nodes, place);
+  if (problem.beta != 0) {
+    fields_.before = create<Field>("temperature before", nodes, place);
+    fields_.change_before = create<Field>("change before", nodes, place);
+  }
   // The other ways do without the largest of the arrays.
   if (settings.assembly == Assembly::Gather || problem.is_nonlinear()) allocate_contributions();
   fields_.element_vector = create<decltype(fields_.element_vector)>("element vectors", elements, place);
@@ -63,7 +66,7 @@ void HeatEquation<Arrays, T>::compute_contributions(double rate) {
   parallel_for("element contributions", on(queue_), mesh_.element_count(),
                with(ElementContributions<T, Kind, BlockSource>{coefficients(rate), {}}, mesh_.element_nodes,
                     mesh_.coordinates, mesh_.element_blocks, fields_.materials, fields_.temperature,
-                    fields_.old, fields_.element_matrix, fields_.element_vector));
+                    fields_.change, fields_.element_matrix, fields_.element_vector));
 }
 
 template <class Arrays, class T>
@@ -147,27 +150,28 @@ double HeatEquation<Arrays, T>::solve_system(double relative, double absolute) {
   options.chebyshev_degree = settings_.chebyshev_degree;
   options.backend = settings_.backend;
   cg_.set_options(options);
-  const linear::CgResult result =
-      settings_.use_boomeramg ? solve_by_boomeramg(options) : cg_.solve(on(queue_), fields_.b, fields_.y);
+  prepare_boomeramg();
+  const linear::CgResult result = cg_.solve(on(queue_), fields_.b, fields_.y);
   statistics_.cg_iterations += result.iterations;
+  statistics_.residual =
+      result.right_hand_side > 0 ? result.residual / result.right_hand_side : result.residual;
   if (!result) fail_solve(result, settings_, relative > 0 ? result.right_hand_side : norm_);
   return result.right_hand_side;
 }
 
+// Once for each matrix.
 template <class Arrays, class T>
-linear::CgResult HeatEquation<Arrays, T>::solve_by_boomeramg(const linear::CgOptions& options) {
-  if constexpr (is_in_host_memory) {
+void HeatEquation<Arrays, T>::prepare_boomeramg() {
+  if constexpr (is_in_host_memory) {  // the constructor refuses it elsewhere
+    if (!settings_.use_boomeramg || boomeramg_) return;
     const auto& graph = matrix_.graph();
-    if (!multigrid_cg_) multigrid_cg_.emplace(matrix_);
     queue_.wait();
-    if (!boomeramg_)
-      boomeramg_ = std::make_unique<BoomerAmg>(matrix_.rows(), graph.row_map().data(), graph.entries().data(),
-                                               matrix_.values().data());
-    return multigrid_cg_->solve(on(queue_), fields_.b, fields_.y, options,
-                                [&](const T* r, T* z) { boomeramg_->apply(r, z); });
-  } else {
-    (void)options;
-    return {};  // the constructor refuses it
+    boomeramg_ = std::make_unique<BoomerAmg>(matrix_.rows(), graph.row_map().data(), graph.entries().data(),
+                                             matrix_.values().data());
+    cg_.set_preconditioner([amg = boomeramg_.get()](const auto& where, const auto& r, const auto& z) {
+      where.queue->wait();
+      amg->apply(r.data(), z.data());
+    });
   }
 }
 
@@ -247,7 +251,7 @@ void HeatEquation<Arrays, T>::step(double dt) {
   if (!fields_.element_matrix) allocate_contributions();
   timed(times_.steps, [&] {
     set_given();
-    linear::copy(on(queue_), fields_.temperature, fields_.old);
+    linear::scale(on(queue_), T(0), fields_.change);
   });
   if (problem_.is_nonlinear()) solve_newton(1 / dt);
   else solve_change(1 / dt);
@@ -273,6 +277,7 @@ void HeatEquation<Arrays, T>::solve_change(double rate) {
     floor_ = floor(settings_.tolerance);
     load_ = std::max(load_, solve_system(settings_.tolerance, floor_));
     linear::axpy(on(queue_), T(1), fields_.y, fields_.temperature);
+    linear::copy(on(queue_), fields_.y, fields_.change);
   });
 }
 
@@ -292,7 +297,7 @@ void HeatEquation<Arrays, T>::solve_newton(double rate) {
   const double first = norm_ = assemble_newton(rate);
   floor_ = floor(settings_.newton_tolerance);
   load_ = std::max(load_, first);
-  bool is_rounding = false;  // the last step changed nothing that the type could show
+  bool is_rounding = false;  // the last step was too small for temperatures to show it, and of no use
   for (int steps = 0;; ++steps) {
     statistics_.newton_begin = first;
     statistics_.newton_residual = norm_;
@@ -303,17 +308,22 @@ void HeatEquation<Arrays, T>::solve_newton(double rate) {
     ++statistics_.newton_steps;
     if (is_frozen_) ++statistics_.frozen_steps;
     const bool may_take_back = problem_.beta != 0 && !is_frozen_;
-    if (may_take_back) linear::copy(on(queue_), fields_.temperature, fields_.before);
+    if (may_take_back) {
+      linear::copy(on(queue_), fields_.temperature, fields_.before);
+      linear::copy(on(queue_), fields_.change, fields_.change_before);
+    }
     const StepSize<T> size = is_frozen_ ? take_frozen_step() : take_step();
     const bool is_conducting = size.conductivity > 0;
     const double rounding = 4 * static_cast<double>(std::numeric_limits<T>::epsilon());
-    is_rounding =
+    const bool is_small =
         is_conducting && static_cast<double>(size.change) <= rounding * static_cast<double>(size.temperature);
     const double last = norm_;
     if (is_conducting) norm_ = assemble_newton(rate);
     else if (!may_take_back) fail_conductivity(problem_.beta, is_steady);
+    is_rounding = is_small && !(norm_ <= last / 2);  // in short time steps small changes matter
     if (!may_take_back || (is_conducting && (is_rounding || norm_ <= last / 2))) continue;
     linear::copy(on(queue_), fields_.before, fields_.temperature);
+    linear::copy(on(queue_), fields_.change_before, fields_.change);
     is_frozen_ = true;
     norm_ = assemble_newton(rate);
   }
@@ -323,9 +333,10 @@ void HeatEquation<Arrays, T>::solve_newton(double rate) {
 template <class Arrays, class T>
 StepSize<T> HeatEquation<Arrays, T>::take_step() {
   StepSize<T> size{};
-  parallel_reduce(
-      "take a Newton step", on(queue_), mesh_.node_count(),
-      TakeStep<typename Fields::Field>{fields_.temperature, fields_.y, static_cast<T>(problem_.beta)}, size);
+  parallel_reduce("take a Newton step", on(queue_), mesh_.node_count(),
+                  TakeStep<typename Fields::Field>{fields_.temperature, fields_.change, fields_.y,
+                                                   static_cast<T>(problem_.beta)},
+                  size);
   return size;
 }
 
@@ -333,10 +344,10 @@ StepSize<T> HeatEquation<Arrays, T>::take_step() {
 template <class Arrays, class T>
 StepSize<T> HeatEquation<Arrays, T>::take_frozen_step() {
   StepSize<T> size{};
-  parallel_reduce(
-      "take a Picard step", on(queue_), mesh_.node_count(),
-      TakeFrozenStep<typename Fields::Field>{fields_.temperature, fields_.y, static_cast<T>(problem_.beta)},
-      size);
+  parallel_reduce("take a Picard step", on(queue_), mesh_.node_count(),
+                  TakeFrozenStep<typename Fields::Field>{fields_.temperature, fields_.change, fields_.y,
+                                                         static_cast<T>(problem_.beta)},
+                  size);
   return size;
 }
 

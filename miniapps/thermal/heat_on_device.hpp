@@ -117,7 +117,10 @@ HeatState HeatOnDevice<Arrays, T>::state(double dt) {
   state.sink = sums.sink;
   state.stored = sums.stored;
   const double largest = range.greatest > -range.least ? range.greatest : -range.least;
-  state.rounding = sums.entries * largest + (sums.source < 0 ? -sums.source : sums.source) + sums.sink;
+  // Newton's steps end where they are rounding of the temperature.
+  const double stored = problem().is_nonlinear() ? sums.storage * largest : sums.stored_magnitude;
+  state.rounding =
+      sums.conductivity * largest + stored + (sums.source < 0 ? -sums.source : sums.source) + sums.sink;
   return state;
 }
 

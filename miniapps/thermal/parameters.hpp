@@ -54,6 +54,7 @@ struct SolveStatistics {
   index_t cg_iterations = 0;
   index_t newton_steps = 0;
   index_t frozen_steps = 0;    ///< those of them that were Picard's
+  double residual = 0;         ///< of the last solve by conjugate gradients, over the right-hand side
   double newton_begin = 0;     ///< the residual of the first guess, in the last solve by Newton's method
   double newton_residual = 0;  ///< the residual at the end of it
 };

@@ -74,7 +74,8 @@ Solved run_transient(Heat& heat, const ThermalSettings& settings, const TimeStep
     if (s % settings.output_every == 0 || s == steps.count) output.write(time, heat);
     if (progress.due(s))
       progress.show(s, "time " + number_text(time, 4) + ", dt " + number_text(steps.dt, 4) + ", " +
-                           std::to_string(heat.statistics().cg_iterations) + " iterations");
+                           std::to_string(heat.statistics().cg_iterations) + " iterations, residual " +
+                           number_text(heat.statistics().residual, 2));
   }
   return {heat.times(), false};
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <strata/miniapps/fem/selector.hpp>
 #include <strata/miniapps/thermal/boomeramg.hpp>
@@ -40,7 +41,23 @@ void declare(miniapp::Options& options, ThermalSettings& s) {
   options.add("--output-every", &s.output_every, "N", "time steps between two states in the output");
 }
 
+namespace {
+
+// "K" or "BLOCK=K": the block, empty for all of them, and the value. UsageError.
+std::pair<std::string, double> material_value(const std::string& text, const std::string& option) {
+  const std::size_t at = text.rfind('=');
+  if (at == std::string::npos) return {"", miniapp::to_number(text, option)};
+  if (at == 0) throw UsageError(option + " needs a number, or BLOCK=NUMBER, not \"" + text + "\"");
+  return {text.substr(0, at), miniapp::to_number(text.substr(at + 1), option + " " + text)};
+}
+
+}  // namespace
+
 void check(const ThermalSettings& settings) {
+  for (const auto& [texts, option] : {std::pair{&settings.conductivity, "--conductivity"},
+                                      {&settings.capacity, "--capacity"},
+                                      {&settings.source, "--source"}})
+    for (const std::string& text : *texts) material_value(text, option);
   const TimeSteps steps = time_steps(settings);
   given_temperatures(settings);
   miniapp::refinements_of(settings.common);
@@ -91,13 +108,11 @@ void set_materials(std::vector<Material>& materials, double Material::*member,
                    const std::vector<std::string>& texts, const std::string& option,
                    const std::vector<std::string>& names, const std::vector<std::int64_t>& ids) {
   for (const std::string& text : texts) {
-    const std::size_t at = text.rfind('=');
-    const double value = miniapp::to_number(at == std::string::npos ? text : text.substr(at + 1), option);
-    if (at == std::string::npos) {
+    const auto [block, value] = material_value(text, option);
+    if (block.empty()) {
       for (Material& material : materials) material.*member = value;
       continue;
     }
-    const std::string block = text.substr(0, at);
     auto found = static_cast<std::size_t>(std::find(names.begin(), names.end(), block) - names.begin());
     for (std::size_t b = 0; found == names.size() && b < ids.size(); ++b)
       if (std::to_string(ids[b]) == block) found = b;

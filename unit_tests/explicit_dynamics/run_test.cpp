@@ -254,6 +254,34 @@ TEST_F(DynamicsRun, CheckpointOfAnotherTypeIsRefusedAndTheResultsStay) {
   }
 }
 
+TEST_F(DynamicsRun, RestartBesideTheResultsOfAnotherMeshIsRefusedBeforeAStep) {
+  settings_.checkpoint = 10;
+  settings_.output_every = 10;
+  for (const char* name : {"bar.pvd", "bar.e"}) {
+    settings_.restart.clear();
+    settings_.common.output = path(name);
+    run(20, -1, 2);
+    settings_.common.output.clear();
+    run(20);
+    const auto whole = files();
+    settings_.common.output = path(name);
+    settings_.restart = path("checkpoint");
+    settings_.steps = 40;
+    RunReport report;
+
+    miniapp::run_guarded(report, [&] {
+      run_problem([](const std::string&, int, const std::string&,
+                     const Parameters&) { return std::make_unique<CountingDynamics>(); },
+                  settings_, "", report);
+    });
+
+    EXPECT_TRUE(report.is_usage_error) << name;
+    EXPECT_NE(report.error.find("it is no result of the same mesh"), std::string::npos) << report.error;
+    EXPECT_EQ(report.seconds_of("steps"), 0) << name;
+    EXPECT_TRUE(files() == whole) << name;
+  }
+}
+
 TEST_F(DynamicsRun, WhatTheUserGaveIsToldFromWhatFailedLater) {
   const auto is_usage_error = [&](const MakeSimulation& make) {
     RunReport report;
@@ -537,6 +565,29 @@ TEST_F(DynamicsRun, FilesThatWouldReplaceEachOtherAreRefused) {
   refused(path("link/x.csv"), "", path("x.csv"), "are the same file");
   settings_.checkpoint = 0;  // writes none
   refused(path("x.csv"), "", path("x.csv"), "");
+  settings_.common.mesh = path("x.e");
+  refused(path("x.e"), "", "y", "--mesh " + path("x.e") + " and --output");
+  settings_.restart = path("begin");
+  refused(path("x.csv"), path("begin"), "y", "--restart " + path("begin") + " and --json");
+  settings_.checkpoint = 10;
+  refused(path("x.csv"), "", path("begin"), "");  // each checkpoint takes the place of the one before
+}
+
+TEST_F(DynamicsRun, FilesOfOneDeviceThatWouldReplaceAnotherAreRefused) {
+  const auto refused = [&](const std::string& json, const std::vector<std::string>& devices) {
+    settings_.common.json = json;
+    return message<miniapp::UsageError>([&] { require_usable(settings_, devices); });
+  };
+  settings_.common.output = "bar.vtu";
+  settings_.checkpoint = 10;
+  settings_.checkpoint_file = "state";
+
+  EXPECT_EQ(refused("bar.Serial.vtu", {"Serial"}), "");
+  EXPECT_NE(refused("bar.Serial.vtu", {"Serial", "Threads"}).find("bar.Serial.vtu, on Serial"),
+            std::string::npos);
+  EXPECT_NE(refused("state.Threads", {"Serial", "Threads"}).find("--checkpoint-file state are the same file"),
+            std::string::npos);
+  EXPECT_EQ(refused("state.Tbb", {"Serial", "Threads"}), "");
 }
 
 TEST_F(DynamicsRun, DirectionsOfHeldNodesAreTheLettersXyz) {

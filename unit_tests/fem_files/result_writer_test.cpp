@@ -358,6 +358,64 @@ TEST(ResultWriter, SeriesOfSomethingElseAreRefusedAndStay) {
   }
 }
 
+// What require_series says; "" where the series can go on.
+std::string refusal_of(const std::string& path, const fem::HostMesh& mesh,
+                       const std::vector<fem::Field>& fields) {
+  try {
+    fem::ResultWriter(path, mesh, 3.0).require_series(fields);
+  } catch (const fem::MeshFileError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(ResultWriter, SeriesOfAnotherMeshAreToldFromTheirOwnBeforeTheFirstState) {
+  const TemporaryFolder folder;
+  const fem::HostMesh mesh = two_blocks();
+  fem::HostMesh moved = mesh, smaller = mesh, turned = mesh;
+  moved.coordinates[5][0] += 1e-9;
+  std::swap(turned.elements[0], turned.elements[1]);
+  smaller.elements.pop_back();
+  smaller.element_blocks.pop_back();
+  smaller.element_ids.clear();
+  smaller.side_sets.clear();
+  const fem::HostMesh cube =
+      fem::parse_mesh("cube",
+                      "MeshVersionFormatted 2\nDimension 3\nVertices\n8\n0 0 0 0\n1 0 0 0\n"
+                      "1 1 0 0\n0 1 0 0\n0 0 1 0\n1 0 1 0\n1 1 1 0\n0 1 1 0\n"
+                      "Hexahedra\n1\n1 2 3 4 5 6 7 8 1\nEnd\n");
+  const std::string nodes = std::to_string(mesh.coordinates.size()),
+                    elements = std::to_string(mesh.elements.size());
+  for (const std::string name : {"run.e", "run.pvd", "a & b.pvd"}) {
+    fem::write_result(folder / name, mesh, 0, fields_of(mesh));
+    const auto expect = [&](const fem::HostMesh& other, const std::string& words) {
+      const std::string before = content_of(folder / name),
+                        text = refusal_of(folder / name, other, fields_of(other));
+      EXPECT_NE(text.find("cannot go on with " + (folder / name) + ": it is no result of the same mesh"),
+                std::string::npos)
+          << text;
+      EXPECT_NE(text.find(words), std::string::npos) << text;
+      EXPECT_EQ(content_of(folder / name), before);
+    };
+
+    EXPECT_EQ(refusal_of(folder / name, mesh, fields_of(mesh)), "");
+    expect(smaller, "has " + elements + " elements, this run has " + std::to_string(smaller.elements.size()));
+    expect(cube, "has " + nodes + " nodes, this run has 8");
+    expect(moved, name == "run.e" ? "the values of its coordx are others" : "has nodes at other places");
+    expect(turned, name == "run.e" ? "the values of its connect" : "has elements between other nodes");
+  }
+  EXPECT_NE(
+      refusal_of(folder / "run.e", mesh, {field("t", mesh.coordinates.size(), 1, 0)}).find("num_nod_var"),
+      std::string::npos);
+  std::ofstream(folder / "text.e") << "text";
+  EXPECT_NE(refusal_of(folder / "text.e", mesh, fields_of(mesh)).find("it is no Exodus II file"),
+            std::string::npos);
+  std::filesystem::remove(folder / "run_0000.vtu");
+  EXPECT_NE(refusal_of(folder / "run.pvd", mesh, fields_of(mesh)).find("run_0000.vtu cannot be read"),
+            std::string::npos);
+  EXPECT_EQ(refusal_of(folder / "none.pvd", mesh, fields_of(mesh)), "");
+}
+
 // Files of this process may not grow beyond some size, as on a disk that is full.
 class LimitOnFiles {
  public:

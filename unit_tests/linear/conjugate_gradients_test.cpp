@@ -165,6 +165,70 @@ TYPED_TEST(LinearCg, TheDiagonalAsPreconditionerSavesIterationsOnBadlyScaledMatr
   EXPECT_LT(2 * with.iterations, without.iterations);
 }
 
+TYPED_TEST(LinearCg, AFunctionTakesThePlaceOfThePreconditionerUntilItIsTakenAway) {
+  using D = TypeParam;
+  HostMatrix<double> a = poisson<double>(30, 30), inverse_diagonal;
+  inverse_diagonal.columns = a.rows;
+  for (index_t i = 0; i < a.rows; ++i) {  // S A S with a diagonal S
+    const auto scale = [](index_t k) { return 1 + static_cast<double>(k % 31); };
+    for (auto k = static_cast<std::size_t>(a.row_map[static_cast<std::size_t>(i)]);
+         k < static_cast<std::size_t>(a.row_map[static_cast<std::size_t>(i) + 1]); ++k)
+      a.values[k] *= scale(i) * scale(a.entries[k]);
+    inverse_diagonal.add(i, 0.25 / (scale(i) * scale(i)));
+    inverse_diagonal.end_row();
+  }
+  const auto matrix = on_device<double, D>(a), inverse = on_device<double, D>(inverse_diagonal);
+  const auto b = this->template right_hand_side<double>(900);
+  linear::ConjugateGradients solver(matrix, this->tolerance(1e-10));
+  const auto solve = [&] {
+    const auto x = make_vector<double, D>(900, [](index_t) { return 0; });
+    const CgResult result = solver.solve(b, x);
+    EXPECT_LE(relative_residual(a, values_of(x), values_of(b)), 1e-9);
+    return result;
+  };
+
+  const CgResult jacobi = solve();
+  index_t calls = 0;
+  solver.set_preconditioner([&](const auto& where, const auto& r, const auto& z) {
+    ++calls;
+    linear::spmv(where, inverse, r, z);
+  });
+  const CgResult own = solve();
+  solver.set_preconditioner({});
+  const CgResult again = solve();
+
+  EXPECT_TRUE(own);
+  EXPECT_NEAR(static_cast<double>(own.iterations), static_cast<double>(jacobi.iterations), 2);
+  EXPECT_GE(calls, own.iterations);
+  if (D::memory_space::host_accessible) {
+    EXPECT_EQ(calls, own.iterations);
+  }
+  EXPECT_EQ(again.iterations, jacobi.iterations);
+}
+
+TYPED_TEST(LinearCg, AFunctionThatIsNotPositiveOrNotFiniteIsReportedAndLeavesTheGuess) {
+  using D = TypeParam;
+  linear::ConjugateGradients solver(on_device<double, D>(poisson<double>(10)));
+  const auto b = this->template right_hand_side<double>(10);
+  const auto status_with = [&](double factor) {
+    const auto x = make_vector<double, D>(10, [](index_t) { return 0.5; });
+    solver.set_preconditioner([&](const auto& where, const auto& r, const auto& z) {
+      linear::copy(where, r, z);
+      linear::scale(where, factor, z);
+    });
+    const CgResult result = solver.solve(b, x);
+    if (!result) {
+      EXPECT_EQ(values_of(x), std::vector<double>(10, 0.5));
+    }
+    return result.status;
+  };
+
+  EXPECT_EQ(status_with(1), CgStatus::Converged);
+  EXPECT_EQ(status_with(-1), CgStatus::NotPositiveDefinite);
+  EXPECT_EQ(status_with(0), CgStatus::NotPositiveDefinite);
+  EXPECT_EQ(status_with(std::numeric_limits<double>::quiet_NaN()), CgStatus::NotFinite);
+}
+
 TYPED_TEST(LinearCg, ARightHandSideOfZeroGivesZeroWhateverTheGuess) {
   using D = TypeParam;
   const auto x = make_vector<double, D>(100, [](index_t i) { return i; });

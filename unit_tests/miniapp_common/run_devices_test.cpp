@@ -89,6 +89,63 @@ TEST_F(RunDevices, FilesThatCannotBeWrittenAreRefusedBeforeAnythingRuns) {
   EXPECT_FALSE(has_run);
 }
 
+TEST_F(RunDevices, FilesThatWouldReplaceEachOtherOrTheMeshAreRefusedBeforeAnythingRuns) {
+  CommonSettings settings;
+  Report report("program", "{}");
+  bool has_run = false;
+  const auto refusal = [&](const std::string& output, const std::string& json,
+                           const std::vector<std::string>& devices) {
+    settings.output = output;
+    settings.json = json;
+    try {
+      run_devices(
+          settings, devices, [&](const std::string&, RunReport&) { has_run = true; }, report);
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+
+  EXPECT_EQ(
+      refusal("a.csv", "./a.Serial.csv", {"Threads", "Serial"}),
+      "--output a.csv and --json ./a.Serial.csv are the same file, ./a.Serial.csv, on Serial: name two");
+  EXPECT_NE(refusal("a.csv", "a.Emulated-1.csv", {"Emulated:0", "Emulated:1"}), "");
+  settings.mesh = "part.e";
+  EXPECT_EQ(refusal("./part.e", "", {"Serial"}),
+            "--mesh part.e and --output ./part.e are the same file: name two");
+  EXPECT_NE(refusal("", "part.e", {"Serial", "Threads"}), "");
+  settings.mesh = "part.Serial.e";
+  EXPECT_NE(refusal("part.e", "", {"Serial", "Threads"}), "");
+  EXPECT_FALSE(has_run);
+
+  settings.mesh = "part.e";
+  ::testing::internal::CaptureStdout();
+  EXPECT_EQ(refusal("part.e", "", {"Serial", "Threads"}), "");  // part.Serial.e and part.Threads.e
+  EXPECT_EQ(refusal("a.csv", json_, {"Serial", "Threads"}), "");
+  EXPECT_EQ(refusal("a.csv", ::testing::TempDir() + "a.Serial.csv", {"Serial"}), "");
+  ::testing::internal::GetCapturedStdout();
+  std::remove((::testing::TempDir() + "a.Serial.csv").c_str());
+  EXPECT_TRUE(has_run);
+}
+
+TEST_F(RunDevices, WhatWasNeverRunIsNotVerified) {
+  const auto run = [](const std::string& device, RunReport& report) {
+    report.is_starting = device != "failing";
+    report.mesh.source = "part.msh";
+    if (device != "good") throw Error("there is no such thing");
+    report.checks.push_back(check_zero("patch", 0, 1));
+  };
+
+  EXPECT_EQ(status_of({"a"}, run), 2);
+  EXPECT_EQ(printed_, "a, double: part.msh\n  FAILED: there is no such thing\n");
+  status_of({"a", "b"}, run);
+  EXPECT_EQ(printed_.find("VERIFY"), std::string::npos) << printed_;
+  status_of({"failing"}, run);
+  EXPECT_NE(printed_.find("VERIFY: FAILED (1 of 1 runs"), std::string::npos) << printed_;
+  status_of({"good", "a"}, run);
+  EXPECT_NE(printed_.find("VERIFY: FAILED (1 of 2 runs"), std::string::npos) << printed_;
+}
+
 TEST_F(RunDevices, WhatTheUserGaveIsToldFromWhatFailedLater) {
   const auto status_with = [&](bool is_starting, auto error) {
     return status_of({"a"}, [&](const std::string&, RunReport& report) {
@@ -155,7 +212,8 @@ TEST(ChosenDevices, AreThoseListedEachOnce) {
     return std::string();
   };
 
-  EXPECT_EQ(chosen_devices("serial,threads,none"), (std::vector<std::string>{"serial", "threads", "none"}));
+  EXPECT_EQ(chosen_devices("serial,THREADS:0,none"), (std::vector<std::string>{"Serial", "Threads", "none"}));
+  EXPECT_EQ(chosen_devices("serial"), std::vector<std::string>{"serial"});
   EXPECT_EQ(refused("serial,serial"),
             "--device serial,serial: serial and serial are the same device: name each once");
   EXPECT_NE(refused("threads,serial,Serial").find("serial and Serial are"), std::string::npos);

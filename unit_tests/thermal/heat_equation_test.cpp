@@ -153,6 +153,28 @@ TYPED_TEST(ThermalHeatEquation, ShortStepsAreAsExactAsLongOnes) {
   }
 }
 
+// As the step becomes shorter, flows tend to those of the rates at its begin; the difference of two
+// temperatures that differ in their last digits only would say anything.
+TYPED_TEST(ThermalHeatEquation, FlowsOfShortStepsAreAsExactAsThoseOfLongOnes) {
+  for (const double beta : {0.0, 0.2}) {
+    const auto state_after = [&](double dt) {
+      const auto heat = this->problem(uniform({2, 3, 5}, beta), this->exact());
+      heat->set_temperature(1);
+      for (int s = 0; s < 2; ++s) heat->step(dt);
+      return heat->state(dt);
+    };
+
+    const HeatState longer = state_after(1e-11), shorter = state_after(1e-13);
+
+    const double flow = longer.flows.at(0);
+    EXPECT_GT(flow, 1) << beta;
+    for (std::size_t k = 0; k < 2; ++k)
+      EXPECT_NEAR(longer.flows.at(k), shorter.flows.at(k), 1e-8 * flow) << beta;
+    EXPECT_NEAR(longer.stored, shorter.stored, 1e-8 * flow) << beta;
+    EXPECT_NEAR(shorter.imbalance(), 0, 1e-9 * flow) << beta;
+  }
+}
+
 TYPED_TEST(ThermalHeatEquation, AConductivityThatGrowsTenfoldTakesFewSteps) {
   const auto heat = this->make(request_of("box:4x4x16:1,1,1:random=0.15", uniform({1, 1, 0}, 0.09)));
   heat->give("z_min", 0);
@@ -216,6 +238,8 @@ TYPED_TEST(ThermalHeatEquation, TheTrueResidualIsThatOfTheTolerance) {
 
   EXPECT_LT(residual.relative(), 2e-12);
   EXPECT_GT(residual.magnitude, residual.right_hand_side);
+  EXPECT_GT(heat->statistics().residual, 0);
+  EXPECT_LE(heat->statistics().residual, 1e-12);
 }
 
 TYPED_TEST(ThermalHeatEquation, CubesAdmitNoTemperaturesBeyondTheGivenOnes) {

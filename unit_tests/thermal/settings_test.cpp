@@ -72,6 +72,14 @@ TEST(ThermalSettings, WhatMakesNoSenseIsAnErrorThatNamesIt) {
   EXPECT_EQ(refused([](auto&) {}), "");
 }
 
+TEST(ThermalSettings, NumbersOfMaterialsAreReadBeforeTheMesh) {
+  for (const char* text : {"x", "steel=", "steel=x", "=3", "="}) {
+    ThermalSettings s;
+    s.source = {"1", text};
+    EXPECT_THROW(check(s), UsageError) << text;
+  }
+}
+
 TEST(ThermalSettings, WaysToAssembleThatAModeDoesNotHaveAreRefused) {
   ThermalSettings s;
   s.assembly = "atomic";

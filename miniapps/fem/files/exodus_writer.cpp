@@ -70,6 +70,12 @@ class ExodusFormat : public ResultFormat {
     written_ = true;
   }
 
+  void require_series(const std::vector<Field>& fields) override {
+    if (begun_ || !goes_on()) return;
+    describe(fields);
+    file_.require_same(path_);
+  }
+
   void finish() override {
     if (!begun_) begin({});
     file_.finish();
@@ -92,15 +98,24 @@ class ExodusFormat : public ResultFormat {
     }
   }
 
+  bool goes_on() const { return from_ && std::filesystem::exists(path_); }
+
   void begin(const std::vector<Field>& fields) {
+    describe(fields);
+    if (goes_on()) file_.go_on(path_, *from_);
+    else file_.begin(path_);
+    begun_ = true;
+  }
+
+  // What is in the file, once.
+  void describe(const std::vector<Field>& fields) {
+    if (described_) return;
+    described_ = true;
     add_sizes();
     add_mesh();
     add_blocks();
     add_sets();
     add_fields(fields);
-    if (from_ && std::filesystem::exists(path_)) file_.go_on(path_, *from_);
-    else file_.begin(path_);
-    begun_ = true;
   }
 
   void add_sizes() {
@@ -264,7 +279,7 @@ class ExodusFormat : public ResultFormat {
   Integers places_;  // of elements in the file, from 1
   std::optional<double> from_;
   NetcdfWriter file_;
-  bool begun_ = false, written_ = false;
+  bool described_ = false, begun_ = false, written_ = false;
 };
 
 }  // namespace

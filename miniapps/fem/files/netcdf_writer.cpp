@@ -1,6 +1,7 @@
 #include <bit>
 #include <cstring>
 #include <fstream>
+#include <map>
 
 #include <strata/miniapps/fem/files/netcdf_writer.hpp>
 #include <strata/miniapps/fem/mesh_error.hpp>
@@ -171,43 +172,106 @@ std::uint64_t NetcdfWriter::record_bytes() const {
   return bytes;
 }
 
-void NetcdfWriter::go_on(const std::string& path, double before) {
-  std::ifstream old(path, std::ios::binary);
+namespace {
+
+std::int64_t read_integer(std::istream& file) {
+  unsigned char raw[4] = {};
+  file.read(reinterpret_cast<char*>(raw), sizeof raw);
+  return file ? std::int64_t{raw[0]} << 24 | raw[1] << 16 | raw[2] << 8 | raw[3] : -1;
+}
+
+// The dimensions of a file as this program writes it; none of another file.
+std::map<std::string, std::int64_t> dimensions_in(std::istream& file) {
+  constexpr std::int64_t most = 4096;  // of dimensions, and of characters of a name
+  char begin[8];
+  file.clear();
+  file.seekg(0);
+  if (!file.read(begin, sizeof begin) || std::memcmp(begin, "CDF\x02", 4) != 0) return {};
+  if (read_integer(file) != tag_dimension) return {};
+  std::map<std::string, std::int64_t> dimensions;
+  const std::int64_t count = read_integer(file);
+  for (std::int64_t k = 0; k < count && count <= most; ++k) {
+    const std::int64_t size = read_integer(file);
+    if (size < 0 || size > most) return {};
+    std::string name(static_cast<std::size_t>((size + 3) / 4 * 4), '\0');
+    file.read(name.data(), static_cast<std::streamsize>(name.size()));
+    name.resize(static_cast<std::size_t>(size));
+    const std::int64_t length = read_integer(file);
+    if (!file) return {};
+    dimensions[name] = length;
+  }
+  return dimensions;
+}
+
+}  // namespace
+
+std::string NetcdfWriter::difference_of_dimensions(std::istream& old) const {
+  const std::map<std::string, std::int64_t> found = dimensions_in(old);
+  if (found.empty()) return "it is no Exodus II file as this program writes it";
+  const std::pair<const char*, const char*> words[] = {{"num_nodes", "nodes"}, {"num_elem", "elements"}};
+  for (const auto& [name, word] : words) {
+    const auto there = found.find(name);
+    const std::int64_t own = dimensions_[place(name)].second;
+    if (there != found.end() && there->second != own)
+      return "it has " + std::to_string(there->second) + " " + word + ", this run has " + std::to_string(own);
+  }
+  for (const auto& [name, length] : dimensions_) {
+    const auto there = found.find(name);
+    if (there == found.end()) return "it has no " + name;
+    if (there->second != length)
+      return "its " + name + " is " + std::to_string(there->second) + ", that of this run is " +
+             std::to_string(length);
+  }
+  return found.size() == dimensions_.size() ? "" : "it has more sets or fields than this run";
+}
+
+NetcdfWriter::Series NetcdfWriter::require_same(const std::string& path, std::istream& old) const {
   std::uint64_t place = 0;
   std::string found;
-  const auto read = [&](std::size_t bytes) {
-    found.resize(bytes);
-    old.read(found.data(), static_cast<std::streamsize>(bytes));
-    place += bytes;
-    return static_cast<bool>(old);
-  };
-  const auto expect = [&](const std::string& wanted, std::size_t any_at) {
-    bool same = read(wanted.size());
+  // What differs is told by the dimensions, where those are others.
+  const auto expect = [&](const std::string& wanted, std::size_t any_at, const std::string& what) {
+    found.resize(wanted.size());
+    old.read(found.data(), static_cast<std::streamsize>(found.size()));
+    place += wanted.size();
+    bool same = static_cast<bool>(old);
     for (std::size_t k = 0; same && k < wanted.size(); ++k)
       same = found[k] == wanted[k] || (k >= any_at && k < any_at + 4);
-    if (!same)
-      throw MeshFileError("cannot go on with " + path +
-                          ": it is no result of the same mesh with the same fields; write to another file");
+    if (same) return;
+    const std::string difference = difference_of_dimensions(old);
+    throw MeshFileError("cannot go on with " + path + ": it is no result of the same mesh with the same " +
+                        "fields (" + (difference.empty() ? what : difference) + "); write to another file");
   };
   const std::string wanted = header();
-  expect(wanted, 4);
-  std::int64_t count = 0;
-  for (std::size_t k = 4; k < 8; ++k) count = count << 8 | static_cast<unsigned char>(found[k]);
+  expect(wanted, 4, "its fields or sets are others");
+  Series series;
+  for (std::size_t k = 4; k < 8; ++k) series.count = series.count << 8 | static_cast<unsigned char>(found[k]);
   for (const Variable& variable : variables_) {
     if (variable.is_record) continue;
     std::string values = variable.values();
     pad(values);
-    expect(values, values.size());
+    expect(values, values.size(), "the values of its " + variable.name + " are others");
   }
-  const std::uint64_t begin = place, bytes = record_bytes();
+  series.begin = place;
   old.seekg(0, std::ios::end);
-  const auto size = static_cast<std::uint64_t>(old.tellg());
+  series.size = static_cast<std::uint64_t>(old.tellg());
+  return series;
+}
+
+void NetcdfWriter::require_same(const std::string& path) const {
+  std::ifstream old(path, std::ios::binary);
+  static_cast<void>(require_same(path, old));
+}
+
+void NetcdfWriter::go_on(const std::string& path, double before) {
+  std::ifstream old(path, std::ios::binary);
+  auto [begin, size, count] = require_same(path, old);
+  const std::uint64_t bytes = record_bytes();
   const std::uint64_t whole = bytes > 0 && size > begin ? (size - begin) / bytes : 0;
   if (whole < static_cast<std::uint64_t>(count)) count = static_cast<std::int64_t>(whole);  // cut short
   for (records_ = 0; records_ < count; ++records_) {
     old.seekg(static_cast<std::streamoff>(begin + static_cast<std::uint64_t>(records_) * bytes));
-    if (!read(8)) break;
-    char raw[8];
+    char found[8], raw[8];
+    if (!old.read(found, sizeof found)) break;
     for (std::size_t k = 0; k < 8; ++k)
       raw[std::endian::native == std::endian::little ? 7 - k : k] = found[k];
     double time = 0;

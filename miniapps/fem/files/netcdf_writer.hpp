@@ -49,8 +49,10 @@ class NetcdfWriter {
   void begin(const std::string& path);
   /// Goes on with a file that has the same header and fixed values; of its records stay those from the
   /// first on whose first number is less than `before`, and of a file that was cut short those that are
-  /// whole. MeshFileError if it is another file.
+  /// whole. MeshFileError, as of require_same(), if it is another file.
   void go_on(const std::string& path, double before);
+  /// MeshFileError that says what differs, unless the file at `path` has the same header and fixed values.
+  void require_same(const std::string& path) const;
   /// Writes the values of all record variables, in the order in which they were added.
   void write_record(const std::vector<std::string>& values);
   /// Completes the file.
@@ -67,6 +69,14 @@ class NetcdfWriter {
     std::uint64_t bytes;  // of one record where it has records; a multiple of 4
   };
 
+  // What a file has that is gone on with: where its records begin, its bytes, and how many records it counts.
+  struct Series {
+    std::uint64_t begin = 0, size = 0;
+    std::int64_t count = 0;
+  };
+
+  Series require_same(const std::string& path, std::istream& old) const;
+  std::string difference_of_dimensions(std::istream& old) const;
   std::uint64_t bytes_of(const std::vector<std::string>& dimensions, Type type) const;
   std::string header(std::uint64_t data_begin) const;
   std::string header() const { return header(header(0).size()); }

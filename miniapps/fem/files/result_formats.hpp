@@ -15,6 +15,9 @@ class ResultFormat {
   virtual ~ResultFormat() = default;
   /// What was written before is still there when it fails.
   virtual void write(double time, const std::vector<Field>& fields) = 0;
+  /// MeshFileError where a series that is to go on is of another mesh or other fields. Before the first
+  /// write().
+  virtual void require_series(const std::vector<Field>& fields) { static_cast<void>(fields); }
   /// Completes the files.
   virtual void finish() {}
   /// Those that are there.

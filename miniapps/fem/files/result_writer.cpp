@@ -113,6 +113,12 @@ struct ResultWriter::Implementation {
     changed_.notify_all();
   }
 
+  // Before the first state the thread leaves the format alone.
+  void require_series(const std::vector<Field>& fields) {
+    const std::lock_guard lock(mutex_);
+    if (queue_.empty() && !error_) format_->require_series(fields);
+  }
+
   void stop() {
     {
       const std::lock_guard lock(mutex_);
@@ -162,6 +168,10 @@ ResultWriter::~ResultWriter() = default;
 void ResultWriter::write(double time, std::vector<Field> fields) {
   if (!implementation_) throw MeshError("the results are finished; make another writer");
   implementation_->write({time, std::move(fields)});
+}
+
+void ResultWriter::require_series(const std::vector<Field>& fields) {
+  if (implementation_) implementation_->require_series(fields);
 }
 
 void ResultWriter::wait() {

@@ -32,13 +32,16 @@ class ResultWriter {
  public:
   /// A new series, or, with a time in `from`, one that goes on with what is at `path`: its states before that
   /// time stay, later ones make room. MeshFileError if the format is not known, or the file at `path` is of
-  /// something else (Exodus II: of another mesh or other fields, thrown as by write()).
+  /// something else (Exodus II: thrown by require_series(), or as by write()).
   ResultWriter(std::string path, HostMesh mesh, std::optional<double> from = {});
   /// Waits; errors are lost.
   ~ResultWriter();
   ResultWriter(const ResultWriter&) = delete;
   ResultWriter& operator=(const ResultWriter&) = delete;
 
+  /// A look before anything is computed, and before the first write(): MeshFileError that says what differs,
+  /// where a series that is to go on is of another mesh or of other fields than these. Values do not matter.
+  void require_series(const std::vector<Field>& fields);
   /// Queues the state at `time`; waits only while two others are queued. Fields must be the same ones at all
   /// times. MeshError if a field has not as many values as the mesh needs; an error of a state before is
   /// thrown here and by every later call.

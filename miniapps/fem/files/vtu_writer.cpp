@@ -3,8 +3,10 @@
 #include <bit>
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include <strata/miniapps/fem/files/atomic_file.hpp>
 #include <strata/miniapps/fem/files/result_formats.hpp>
@@ -37,6 +39,22 @@ std::string xml(std::string_view text) {
     }
   }
   return result;
+}
+
+// The text that xml() was made of.
+std::string plain(std::string text) {
+  for (const auto& [word, character] : {std::pair{"&lt;", "<"}, {"&quot;", "\""}, {"&amp;", "&"}})
+    for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; ++at)
+      text.replace(at, std::strlen(word), character);
+  return text;
+}
+
+// The text between `begin` and `end`; empty where it is not.
+std::string between(const std::string& text, const std::string& begin, const std::string& end) {
+  const std::size_t at = text.find(begin);
+  if (at == std::string::npos) return "";
+  const std::size_t first = at + begin.size(), last = text.find(end, first);
+  return last == std::string::npos ? "" : text.substr(first, last - first);
 }
 
 // Header and data are collected in two passes over the same arrays: the header has each array's place in the
@@ -85,6 +103,38 @@ class VtuFile {
     }
     file.write("\n</AppendedData>\n</VTKFile>\n");
     file.commit();
+  }
+
+  /// Why the file at `path` is no state of this mesh as write() makes it; empty: it is.
+  std::string difference(const std::string& path) const {
+    std::ifstream file(path, std::ios::binary);
+    std::string head, line;
+    while (std::getline(file, line) && line != "<AppendedData encoding=\"raw\">") head += line + "\n";
+    const auto begin = static_cast<std::uint64_t>(file ? std::int64_t{file.tellg()} + 1 : 0);  // behind "_"
+    if (begin == 0) return "cannot be read";
+    const auto count = [&](const char* name, const char* what, std::size_t own) {
+      const std::string found = between(head, std::string(name) + "=\"", "\"");
+      return found == std::to_string(own)
+                 ? std::string()
+                 : "has " + found + " " + what + ", this run has " + std::to_string(own);
+    };
+    if (std::string other = count("NumberOfPoints", "nodes", mesh_.coordinates.size()); !other.empty())
+      return other;
+    if (std::string other = count("NumberOfCells", "elements", mesh_.elements.size()); !other.empty())
+      return other;
+    const auto is_same = [&](const char* name, const auto& values) {
+      const std::string of_array = between(head, std::string("Name=\"") + name + "\"", "/>");
+      const std::string offset = between(of_array, "offset=\"", "\"");
+      const std::uint64_t bytes = values.size() * sizeof values[0];
+      std::uint64_t found = 0;
+      std::string content(bytes, '\0');
+      file.seekg(static_cast<std::streamoff>(begin + std::strtoull(offset.c_str(), nullptr, 10)));
+      file.read(reinterpret_cast<char*>(&found), sizeof found);
+      file.read(content.data(), static_cast<std::streamsize>(bytes));
+      return file && found == bytes && std::memcmp(content.data(), values.data(), bytes) == 0;
+    };
+    if (!is_same("Points", mesh_.coordinates)) return "has nodes at other places";
+    return is_same("connectivity", mesh_.elements) ? "" : "has elements between other nodes";
   }
 
  private:
@@ -150,14 +200,6 @@ class VtuFormat : public ResultFormat {
   bool written_ = false;
 };
 
-// The text between `begin` and `end` in a line; empty where it is not.
-std::string between(const std::string& line, const std::string& begin, const std::string& end) {
-  const std::size_t at = line.find(begin);
-  if (at == std::string::npos) return "";
-  const std::size_t first = at + begin.size(), last = line.find(end, first);
-  return last == std::string::npos ? "" : line.substr(first, last - first);
-}
-
 class PvdFormat : public ResultFormat {
  public:
   PvdFormat(const std::string& path, const HostMesh& mesh, std::optional<double> from)
@@ -193,7 +235,7 @@ class PvdFormat : public ResultFormat {
   // Keeps the entries of earlier times; what is written takes the numbers after them.
   void go_on(double from) {
     std::ifstream old(path_);
-    std::string line, begin;
+    std::string line, begin, last;
     for (int k = 0; k < 3 && std::getline(old, line); ++k) begin += line + "\n";
     if (begin != head_)
       throw MeshFileError("cannot go on with " + path_ +
@@ -203,7 +245,13 @@ class PvdFormat : public ResultFormat {
       if (time.empty() || !(std::strtod(time.c_str(), nullptr) < from)) break;
       entries_ += line + "\n";
       ++states_;
+      last = between(line, "file=\"", "\"");
     }
+    if (states_ == 0) return;
+    const std::string state = (std::filesystem::path(path_).parent_path() / plain(last)).string();
+    if (const std::string difference = file_.difference(state); !difference.empty())
+      throw MeshFileError("cannot go on with " + path_ + ": it is no result of the same mesh (its state " +
+                          state + " " + difference + "); write to another file");
   }
 
   const std::string head_ =
