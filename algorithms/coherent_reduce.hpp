@@ -99,10 +99,16 @@ struct ReductionOf<K, Reducer<Operation, T, Target>> {
 
 // ---- on one device
 
-// The host waits in the launch: other threads may go on meanwhile.
 template <class Into>
 inline constexpr bool is_host_result =
     !IsCoherent<Into> && !has_coherent_target<Into> && !is_finalize_v<Into> && !AnyView<Into>;
+// Whether the host waits in the launch, for a variable of its own: other threads may go on meanwhile.
+template <class K, class Into>
+constexpr bool waits_for_result() {
+  if constexpr (is_reducer_v<Into>) return std::is_pointer_v<typename Into::target_type>;
+  else if constexpr (!is_host_result<Into>) return false;
+  else return std::is_pointer_v<Into> || std::is_same_v<Into, typename ReductionOf<K, Into>::value_type>;
+}
 
 template <class D, class R, class K, class Into, class... Accesses>
 void launch_reduce_coherent(const char* label, const On<D>& where, const R& work, const K& kernel,
@@ -118,7 +124,7 @@ void launch_reduce_coherent(const char* label, const On<D>& where, const R& work
         accesses...);
   };
   CoherentCall call = make_call<R, K>(label);
-  call.add_part(where.device.backend(), queue_of(where), is_host_result<I>);
+  call.add_part(where.device.backend(), queue_of(where), waits_for_result<K, I>());
   (declare(call, accesses, rows), ...);
   constexpr int first = use_number<sizeof...(Accesses), Accesses...>();
   if constexpr (IsCoherent<I> || has_coherent_target<I>) {
@@ -287,7 +293,7 @@ template <class D, class R, class K, class Into, class Start, class... Accesses>
 void launch_scan_part(const char* label, const On<D>& where, const R& work, const K& kernel, Into&& into,
                       const Start& start, const Accesses&... accesses) {
   CoherentCall call = make_call<R, K>(label);
-  call.add_part(where.device.backend(), queue_of(where), is_host_result<std::remove_cvref_t<Into>>);
+  call.add_part(where.device.backend(), queue_of(where), waits_for_result<K, std::remove_cvref_t<Into>>());
   (declare(call, accesses, LeftMost<R>::of(work)), ...);
   call.prepare();
   run_part<D>(

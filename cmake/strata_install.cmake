@@ -33,8 +33,9 @@ configure_file(cmake/strata-config.cmake.in "${PROJECT_BINARY_DIR}/strata-config
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/strata-config-version.cmake"
                                  COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/strata-config.cmake" "${PROJECT_BINARY_DIR}/strata-config-version.cmake"
-        cmake/strata_add_kernels.cmake DESTINATION "${strata_package_dir}")
+        cmake/strata_add_kernels.cmake cmake/FindLiburing.cmake DESTINATION "${strata_package_dir}")
 configure_file(cmake/strata_add_kernels.cmake "${PROJECT_BINARY_DIR}/strata_add_kernels.cmake" COPYONLY)
+configure_file(cmake/FindLiburing.cmake "${PROJECT_BINARY_DIR}/FindLiburing.cmake" COPYONLY)
 
 # pkg-config: `strata` and `strata_checked`. The prefix is found from the file's own place.
 cmake_path(APPEND CMAKE_INSTALL_LIBDIR pkgconfig OUTPUT_VARIABLE strata_pc_dir)
@@ -53,6 +54,9 @@ if(STRATA_ENABLE_TBB)
 endif()
 if(STRATA_ENABLE_CUDA)
   set(STRATA_PC_LIBS " -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -lrt -ldl")
+endif()
+if(STRATA_ENABLE_LIBURING)
+  string(APPEND STRATA_PC_LIBS " -luring")
 endif()
 foreach(STRATA_PC_NAME IN ITEMS strata strata_checked)
   if(STRATA_PC_NAME STREQUAL "strata_checked")

@@ -42,6 +42,17 @@ elseif(NOT STRATA_ENABLE_TBB)
   message(STATUS "Strata: without the device Tbb (STRATA_ENABLE_TBB=OFF)")
 endif()
 
+find_package(Liburing QUIET)
+option(STRATA_ENABLE_LIBURING "Read and write arrays in files through io_uring (needs liburing)" ${Liburing_FOUND})
+if(STRATA_ENABLE_LIBURING AND NOT Liburing_FOUND)
+  message(FATAL_ERROR "STRATA_ENABLE_LIBURING is ON but liburing is not found: install liburing-dev, or set "
+                      "LIBURING_INCLUDE_DIR and LIBURING_LIBRARY")
+elseif(NOT Liburing_FOUND)
+  message(STATUS "Strata: files are read and written by threads, as liburing is not found (install liburing-dev)")
+elseif(NOT STRATA_ENABLE_LIBURING)
+  message(STATUS "Strata: files are read and written by threads (STRATA_ENABLE_LIBURING=OFF)")
+endif()
+
 # nvcc compiles no sanitizers into host code.
 include(CheckLanguage)
 if(NOT DEFINED STRATA_ENABLE_CUDA OR STRATA_ENABLE_CUDA)

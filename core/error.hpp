@@ -82,6 +82,12 @@ class DataLost : public Error {
   using Error::Error;
 };
 
+/// A file cannot be created, opened, read or written, or is not what the call needs; the message names its
+/// path and says what the system said.
+class FileError : public Error {
+  using Error::Error;
+};
+
 /// A setting has no such name or a value that cannot be read.
 class SettingError : public Error {
   using Error::Error;

@@ -64,6 +64,19 @@ struct CopyCost {
   double bytes_per_second = 0;
 };
 
+/// How fast a device is, for plans that have copies and kernels overlap; 0: not known. Bytes and seconds.
+struct DeviceRates {
+  double to_device = 0;       ///< copies from the host, a second
+  double to_host = 0;         ///< copies to the host, a second
+  double both_ways = 0;       ///< both of them at once, together
+  double memory = 0;          ///< read and written by kernels, together, a second
+  double copy_seconds = 0;    ///< until a copy begins
+  double launch_seconds = 0;  ///< until a kernel begins
+};
+
+/// Host memory that a device copies from and to at full speed, as long as this lives.
+class PinnedMemory : public RefCounted {};
+
 /// A point in the work of one queue. Complete once all work enqueued before it is done or dropped.
 class EventState : public RefCounted {
  public:
@@ -119,6 +132,11 @@ class DeviceInstance {
   /// memory to the host's. Measured by the first call for a pair, where it is not known by then.
   virtual CopyCost copy_cost(const DeviceInstance& /*from*/) { return {}; }
   virtual CopyCost copy_cost_to_host() { return {}; }
+  /// Measured by the first call, where it is not known by then. Copies are those of pinned memory.
+  virtual DeviceRates rates() { return {}; }
+  /// Pins host memory that somebody allocated otherwise, and that outlives the result. Null where the system
+  /// forbids it, or where it would make nothing faster.
+  virtual Ref<PinnedMemory> pin(void* /*data*/, std::size_t /*bytes*/) { return {}; }
 };
 
 /// An in-order stream of work on one instance. Host devices work at once on the calling thread, so their

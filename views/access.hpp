@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include <strata/core/config.hpp>
+#include <strata/core/element_types.hpp>
 #include <strata/views/atomic_reference.hpp>
 
 namespace strata::inline STRATA_ABI {
@@ -20,16 +21,27 @@ struct DefaultAccess {
   }
 };
 
-/// Reads only, by value, through a GPU's read-only cache where there is one and the element is a number (and
-/// no bool). The data must not change while a kernel reads it.
+namespace detail {
+
+// What is read by value: what fits into registers as a whole, and is used as a whole.
+template <class T>
+inline constexpr bool is_read_by_value =
+    std::is_scalar_v<T> || is_complex_v<std::remove_const_t<T>> || is_short_float_v<std::remove_const_t<T>>;
+
+}  // namespace detail
+
+/// Reads only: numbers by value, through a GPU's read-only cache where there is one (bools not); elements
+/// that are no numbers by reference to const, so that a kernel loads the members that it uses and no others.
+/// The data must not change while a kernel reads it.
 struct ReadOnlyAccess {
   /// What an element access returns, and how it is made of the address of the element.
   template <class T>
-  using reference = std::remove_const_t<T>;
+  using reference =
+      std::conditional_t<detail::is_read_by_value<T>, std::remove_const_t<T>, std::add_const_t<T>&>;
   template <class T>
-  STRATA_FUNCTION static constexpr std::remove_const_t<T> at(T* address) {
+  STRATA_FUNCTION static constexpr reference<T> at(T* address) {
 #if defined(__CUDA_ARCH__)
-    if constexpr (requires { __ldg(address); }) return __ldg(address);
+    if constexpr (detail::is_read_by_value<T> && requires { __ldg(address); }) return __ldg(address);
 #endif
     return *address;
   }

@@ -135,6 +135,46 @@ CopyCost CudaMemory::copy_cost(const DeviceInstance& from) {
 CopyCost CudaMemory::copy_cost_to_host() {
   return host_accessible() ? CopyCost{} : measured_copy_cost(host_place, index());
 }
+DeviceRates CudaMemory::rates() {
+  if (host_accessible()) return {};
+  const CopyCost up = measured_copy_cost(index(), host_place), down = measured_copy_cost(host_place, index());
+  // Each byte that is copied within the GPU is read and written.
+  const double memory = 2 * measured_copy_cost(index(), index()).bytes_per_second;
+  constexpr double launch_seconds = 3e-6;  // back to back
+  return {up.bytes_per_second, down.bytes_per_second, measured_both_ways(index()), memory,
+          up.seconds,          launch_seconds};
+}
+
+namespace {
+
+class RegisteredMemory final : public PinnedMemory {
+ public:
+  RegisteredMemory(void* data, int gpu) : data_(data), gpu_(gpu) {}
+  ~RegisteredMemory() override {
+    const CudaDeviceScope scope(gpu_);
+    if (data_ != nullptr && cudaHostUnregister(data_) != cudaSuccess) static_cast<void>(cudaGetLastError());
+  }
+
+ private:
+  void* const data_;  // null: pinned by somebody else
+  const int gpu_;
+};
+
+}  // namespace
+
+Ref<PinnedMemory> CudaMemory::pin(void* data, std::size_t bytes) {
+  if (bytes == 0) return {};
+  const CudaDeviceScope scope(index());
+  cudaPointerAttributes attributes{};
+  if (cudaPointerGetAttributes(&attributes, data) != cudaSuccess) static_cast<void>(cudaGetLastError());
+  else if (attributes.type != cudaMemoryTypeUnregistered)
+    return Ref<PinnedMemory>(new RegisteredMemory(nullptr, index()));
+  if (cudaHostRegister(data, bytes, cudaHostRegisterPortable) != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());
+    return {};
+  }
+  return Ref<PinnedMemory>(new RegisteredMemory(data, index()));
+}
 
 Allocation* CudaMemory::allocate(const AllocationRequest& request) {
   require_running("an allocation");

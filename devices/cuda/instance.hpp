@@ -48,6 +48,8 @@ class CudaMemory final : public DeviceInstance {
   std::size_t used() const override;
   CopyCost copy_cost(const DeviceInstance& from) override;
   CopyCost copy_cost_to_host() override;
+  DeviceRates rates() override;
+  Ref<PinnedMemory> pin(void* data, std::size_t bytes) override;
 
   CudaInstance& gpu() const { return gpu_; }
   CudaMemoryKind kind() const { return kind_; }

@@ -117,6 +117,39 @@ bool measure(int to, int from, std::size_t bytes, CopyCost& cost) {
   return true;
 }
 
+// Copies go both ways for longer than it takes to begin them.
+bool measure_both(int place, double& rate) {
+  constexpr std::size_t bytes = std::size_t{64} << 20;
+  const End up_to(place, bytes), up_from(host_place, bytes), down_to(host_place, bytes),
+      down_from(place, bytes);
+  for (const End* const end : {&up_to, &up_from, &down_to, &down_from})
+    if (end->data() == nullptr) return false;
+  CudaInstance& gpu = *up_to.gpu();
+  const CudaDeviceScope scope(gpu.index());
+  Clock up(gpu), down(gpu);
+  up.start_behind(gpu);
+  check_cuda(cudaMemsetAsync(down_from.data(), 0, bytes, up.stream()), "measuring a link", gpu.index());
+  const cudaEvent_t ready = gpu.take_event();
+  double best = 1e9;
+  for (int round = 0; round < rounds; ++round) {
+    check_cuda(cudaStreamSynchronize(down.stream()), "measuring a link", gpu.index());
+    check_cuda(cudaEventRecord(ready, up.stream()), "measuring a link", gpu.index());
+    check_cuda(cudaStreamWaitEvent(down.stream(), ready, 0), "measuring a link", gpu.index());
+    const double seconds = up.seconds([&] {
+      const cudaError_t code =
+          cudaMemcpyAsync(down_to.data(), down_from.data(), bytes, cudaMemcpyDefault, down.stream());
+      return code != cudaSuccess
+                 ? code
+                 : cudaMemcpyAsync(up_to.data(), up_from.data(), bytes, cudaMemcpyDefault, up.stream());
+    });
+    const double rest = down.seconds([&] { return cudaSuccess; });
+    best = std::min(best, seconds + rest);
+  }
+  gpu.give_back(ready);
+  rate = 2 * static_cast<double>(bytes) / best;
+  return true;
+}
+
 }  // namespace
 
 bool reach_peer(int here, int other) {
@@ -156,6 +189,14 @@ CopyCost measured_copy_cost(int to, int from) {
   for (std::size_t bytes = most_bytes; bytes >= least_bytes && !answer.measured; bytes /= 4)
     answer.measured = measure(to, from, bytes, answer.cost);
   return answer.measured ? answer.cost : assumed;
+}
+
+double measured_both_ways(int gpu) {
+  static std::mutex& mutex = *new std::mutex;
+  static double known[max_cuda_devices];
+  const std::lock_guard lock(mutex);
+  if (known[gpu] == 0 && !measure_both(gpu, known[gpu])) return 0;
+  return known[gpu];
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -16,4 +16,8 @@ inline constexpr int host_place = -1;
 /// pinned memory. Measured by the first call, in some milliseconds, beside whatever else goes on; kept then.
 CopyCost measured_copy_cost(int to, int from);
 
+/// What copies between pinned memory and a GPU do a second where both ways are in use, both together;
+/// measured by the first call, and kept then. 0 where it cannot be measured.
+double measured_both_ways(int gpu);
+
 }  // namespace strata::inline STRATA_ABI::detail

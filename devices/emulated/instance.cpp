@@ -203,6 +203,17 @@ CopyCost EmulatedInstance::copy_cost_to_host() {
   return {config.copy_latency, link > 0 ? std::min(host, link) : host};
 }
 
+DeviceRates EmulatedInstance::rates() {
+  const emulated::Config config = Platform::get().configuration();
+  const double sum = config.host_to_device_bandwidth + config.device_to_host_bandwidth;
+  return {config.host_to_device_bandwidth,
+          config.device_to_host_bandwidth,
+          config.host_link_total > 0 ? std::min(sum, config.host_link_total) : sum,
+          2 * config.memory_bandwidth,
+          config.copy_latency,
+          config.launch_latency};
+}
+
 // ---- queues and threads
 
 Ref<QueueState> EmulatedInstance::create_queue() {

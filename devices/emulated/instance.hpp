@@ -39,6 +39,9 @@ class EmulatedInstance final : public DeviceInstance {
   /// By the rates of the configuration; without links between instances there is no direct way.
   CopyCost copy_cost(const DeviceInstance& from) override;
   CopyCost copy_cost_to_host() override;
+  DeviceRates rates() override;
+  /// Its copies take as long from any memory.
+  Ref<PinnedMemory> pin(void*, std::size_t) override { return Ref<PinnedMemory>(new PinnedMemory); }
 
   /// Gives memory to a part of what reserve() gave; see ReservedMemory::commit.
   bool commit(void* data, std::size_t begin, std::size_t end);

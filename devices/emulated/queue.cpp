@@ -49,9 +49,12 @@ Ref<EventState> EmulatedQueue::record() {
   const Ref<EventState> result(event);
   // Nothing enters while the platform is locked: an idle queue stays idle, and needs no thread for this.
   if (core_->idle()) {
-    event->set(core_->poison());
+    event->set(core_->error_of_event(std::this_thread::get_id()));
   } else {
-    QueueCore::Work work{[event, keep = result, core = core_.get()] { event->set(core->poison()); }, true};
+    QueueCore::Work work{[event, keep = result, core = core_.get(), from = std::this_thread::get_id()] {
+                           event->set(core->error_of_event(from));
+                         },
+                         true};
     core_->enqueue(work);
   }
   return result;

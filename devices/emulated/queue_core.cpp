@@ -81,6 +81,7 @@ void QueueCore::run_thread() {
     if (lost) {
       if (!dropped) poison_ = lost;
       try {
+        since_event_[entry.from] = lost;
         untold_[entry.from] = std::move(lost);
       } catch (const std::bad_alloc&) {  // then the next wait of any thread must do
       }
@@ -90,6 +91,7 @@ void QueueCore::run_thread() {
   }
   const std::exception_ptr left = std::exchange(poison_, nullptr);
   untold_.clear();
+  since_event_.clear();
   lock.unlock();
   report_untaken(left);
 }
@@ -107,6 +109,7 @@ std::exception_ptr QueueCore::take_error() {
     if (!error) error = std::move(mine->second);
     untold_.erase(mine);
   }
+  since_event_.erase(std::this_thread::get_id());
   return error;
 }
 
@@ -134,6 +137,16 @@ std::uint64_t QueueCore::finished() const {
 std::exception_ptr QueueCore::poison() const {
   const std::lock_guard lock(mutex_);
   return poison_;
+}
+
+std::exception_ptr QueueCore::error_of_event(std::thread::id from) {
+  const std::lock_guard lock(mutex_);
+  std::exception_ptr error = poison_;
+  if (const auto mine = since_event_.find(from); mine != since_event_.end()) {
+    if (!error) error = std::move(mine->second);
+    since_event_.erase(mine);
+  }
+  return error;
 }
 
 void QueueCore::close() noexcept {

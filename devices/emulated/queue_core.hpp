@@ -61,6 +61,9 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   std::uint64_t finished() const;
   /// The error that poisons the queue.
   std::exception_ptr poison() const;
+  /// For an event of thread `from`: that error, or the one by which work of the thread since its last event
+  /// failed or was dropped, which another thread may have taken.
+  std::exception_ptr error_of_event(std::thread::id from);
 
   /// No work will follow: the thread ends when it is done.
   void close() noexcept;
@@ -85,7 +88,8 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   std::uint64_t enqueued_ = 0;
   std::uint64_t finished_ = 0;
   std::exception_ptr poison_;
-  std::map<std::thread::id, std::exception_ptr> untold_;  // threads that lost work
+  std::map<std::thread::id, std::exception_ptr> untold_;       // threads that lost work
+  std::map<std::thread::id, std::exception_ptr> since_event_;  // the same, since their last event
   bool closed_ = false;
   std::thread thread_;
 };

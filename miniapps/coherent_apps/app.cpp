@@ -38,16 +38,4 @@ double time_step_of(const AppRequest& request) {
   return request.app == "sph" ? ShockTube(request.n).time_step() : 0.01;
 }
 
-void add(TransferCounters& sums, const TransferCounters& more) {
-  const auto add_one = [](TransferCount& sum, const TransferCount& one) {
-    sum.bytes += one.bytes;
-    sum.count += one.count;
-  };
-  add_one(sums.host_to_device, more.host_to_device);
-  add_one(sums.device_to_host, more.device_to_host);
-  add_one(sums.peer, more.peer);
-  add_one(sums.same_device, more.same_device);
-  add_one(sums.allocated, more.allocated);
-}
-
 }  // namespace strata::inline STRATA_ABI::coherent_apps

@@ -46,7 +46,4 @@ struct AppOutcome {
 /// Runs a program on the devices that it was made for.
 using RunApp = std::function<AppOutcome(const AppRequest&)>;
 
-/// Adds what one array moved.
-void add(TransferCounters& sums, const TransferCounters& more);
-
 }  // namespace strata::inline STRATA_ABI::coherent_apps

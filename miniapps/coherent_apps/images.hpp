@@ -96,7 +96,7 @@ AppOutcome run_ppmcc(const Where& where, const Memory& memory, const AppRequest&
 
   outcome.launches = 5 * request.steps;
   outcome.values = {coefficient};
-  for (const auto& counters : {x.counters(), y.counters()}) add(outcome.traffic, counters);
+  for (const auto& counters : {x.counters(), y.counters()}) outcome.traffic += counters;
   return outcome;
 }
 
@@ -118,7 +118,7 @@ AppOutcome run_mse(const Where& where, const Memory& memory, const AppRequest& r
 
   outcome.launches = request.steps;
   outcome.values = {error};
-  for (const auto& counters : {images.x.counters(), images.y.counters()}) add(outcome.traffic, counters);
+  for (const auto& counters : {images.x.counters(), images.y.counters()}) outcome.traffic += counters;
   return outcome;
 }
 

@@ -96,8 +96,7 @@ AppOutcome run_lu(const Where& where, const Memory& memory, const AppRequest& re
 
   outcome.launches = 2 * steps;
   for (index_t place = 0; place < n; ++place) outcome.values.push_back(factors(place));
-  for (const auto& counters : {a.counters(), lu.counters(), places.counters()})
-    add(outcome.traffic, counters);
+  for (const auto& counters : {a.counters(), lu.counters(), places.counters()}) outcome.traffic += counters;
   return outcome;
 }
 

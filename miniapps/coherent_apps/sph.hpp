@@ -242,7 +242,7 @@ AppOutcome run_sph(const Where& where, const Memory& memory, const AppRequest& r
     for (const float value : {p.position[0], p.velocity[0], p.density, p.pressure, p.energy})
       outcome.values.push_back(value);
   }
-  for (const auto& counters : {f1.counters(), f2.counters()}) add(outcome.traffic, counters);
+  for (const auto& counters : {f1.counters(), f2.counters()}) outcome.traffic += counters;
   return outcome;
 }
 

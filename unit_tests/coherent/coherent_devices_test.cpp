@@ -186,6 +186,36 @@ TYPED_TEST(CoherentDevices, RegionsSayWhatIsTouched) {
   });
 }
 
+// A kernel that uses one member of eleven loads no others.
+struct Item {
+  double word[11];
+};
+struct TakeOneWord {
+  STRATA_FUNCTION void operator()(auto index, const auto& items, const auto& weights, const auto& y) const {
+    static_assert(std::is_same_v<decltype(items(index_t{})), const Item&>);
+    static_assert(std::is_same_v<decltype(weights(index_t{})), double>);
+    const index_t i = static_cast<index_t>(index), n = y.extent(0);
+    y(i) = weights(n - 1 - i) * items(n - 1 - i).word[10];
+  }
+};
+TYPED_TEST(CoherentDevices, WhatIsReadIsHandedOutByReferenceUnlessItIsANumber) {
+  const index_t n = 100;
+  const CoherentArray<Item, 1> items("items", n);
+  const CoherentArray<double, 1> weights("weights", n), y("y", n);
+  {
+    const auto item = items.write();
+    const auto weight = weights.write();
+    for (index_t i = 0; i < n; ++i) {
+      item(i).word[10] = static_cast<double>(i);
+      weight(i) = 2;
+    }
+  }
+
+  launch(on(TypeParam{}), n, TakeOneWord{}, in(items, strata::all), in(weights, strata::all), out(y));
+
+  for (index_t i = 0; i < n; ++i) EXPECT_EQ(y(i), 2 * static_cast<double>(n - 1 - i));
+}
+
 TYPED_TEST(CoherentDevices, ReductionsHaveTheSameBitsHoweverTheyAreSplit) {
   using D = TypeParam;
   for (const index_t n : {1, 511, 1025, 100003}) {

@@ -191,7 +191,8 @@ TEST_F(CoherentApplications, NumbersOfCopiesAndAllocationsOfNBody) {
   EXPECT_EQ(regions.device_to_host.count, 2U);
   EXPECT_EQ(run(nbody, 4, fast, Protocol::Exact).allocated.count, 16U);
 }
-// Of the matrix and the factors a device has all, of the indices its block.
+// Of the matrix and the factors a device has all, of the indices its block: the table of the design has 1604
+// bytes more on two devices, as it counts all of the indices on each.
 TEST_F(CoherentApplications, Lu) {
   expect(lu, 2, none, {65764, 62556, 0, 64160, 11228}, {65764, 0, 0, 64160, 8020});
   expect(lu, 2, slow, {3208, 62556, 62556, 1604, 11228}, {3208, 0, 62556, 1604, 8020});
@@ -199,9 +200,25 @@ TEST_F(CoherentApplications, Lu) {
 TEST_F(CoherentApplications, ABroadcastOfLuLeavesTheHostOnce) {
   expect(lu, 2, fast, {3208, 62556, 62556, 1604, 11228}, {1604, 0, 64160, 1604, 8020});
 }
+// What little there is takes as long as the latencies: without broadcasts only where a copy from device to
+// device takes longer than three from the host, one after the other.
+TEST_F(CoherentApplications, LuOnFourDevices) {
+  constexpr double too_slow = 20e6;
+  expect(lu, 4, none, {194084, 62556, 0, 64160, 17644}, {194084, 0, 0, 64160, 14436});
+  expect(lu, 4, too_slow, {6416, 62556, 187668, 1604, 17644}, {6416, 0, 187668, 1604, 14436});
+}
+// While the first device sends to the second one, the host sends to the third: the fourth has it after two
+// copies then, and would after three if it left the host but once.
+TEST_F(CoherentApplications, ABroadcastOfLuToFourDevicesLeavesTheHostTwice) {
+  expect(lu, 4, fast, {6416, 62556, 187668, 1604, 17644}, {3208, 0, 190876, 1604, 14436});
+}
 TEST_F(CoherentApplications, Sph) {
   expect(sph, 2, none, {5050000, 5050000, 0, 5100000, 300000}, {5050000, 0, 0, 5100000, 200000});
   expect(sph, 2, fast, {0, 5050000, 5050000, 50000, 300000}, {0, 0, 5050000, 50000, 200000});
+}
+TEST_F(CoherentApplications, SphOnFourDevices) {
+  expect(sph, 4, none, {15150000, 5050000, 0, 5100000, 500000}, {15150000, 0, 0, 5100000, 400000});
+  expect(sph, 4, fast, {0, 5050000, 15150000, 50000, 500000}, {0, 0, 15150000, 50000, 400000});
 }
 
 }  // namespace

@@ -229,6 +229,74 @@ TEST_F(CoherentFailures, OfWorkThatSomebodyElseWaitedForAreNotBuiltUpon) {
   EXPECT_EQ(values(x)[9], 109);
 }
 
+// Two failures: of the copy that another device was to have, and of the launch that would have made it
+// useless.
+struct AddAndSum {
+  STRATA_FUNCTION void operator()(auto i, auto x, std::int64_t& sum) const { sum += ++x(i); }
+};
+TEST_F(CoherentFailures, OfALaunchWithAResultDoNotBringBackACopyThatFailed) {
+  emulated::configure(machine(2, 0));  // both copies are the host's
+  const Numbers x("x", 100), y("y", 100);
+  {
+    const auto view = x.write();
+    for (index_t i = 0; i < 100; ++i) view(i) = 500 + i;
+  }
+  emulated::fail(emulated::Fault::Copy, 1);
+  x.prefetch(x.domain(), Emulated{1});
+  emulated::fail(emulated::Fault::Kernel, 1);
+  std::int64_t sum = 0;
+  EXPECT_THROW(launch_reduce(on(Emulated{0}), 100, AddAndSum{}, Sum(sum), inout(x)), KernelError);
+  const auto copy_on_the_other = [&] {
+    launch(on(Emulated{1}), 100, Copy{}, in(x), out(y));
+    y.flush();
+  };
+
+  EXPECT_THROW(copy_on_the_other(), CopyError);
+  copy_on_the_other();
+
+  EXPECT_EQ(values(y)[99], 599);
+  EXPECT_EQ(values(x)[99], 599);
+}
+
+TEST_F(CoherentFailures, OfALaunchWithAResultStayAfterOthers) {
+  const Numbers x("x", 100, uninitialized), y("y", 100);
+  launch(on(Emulated{0}), 100, Iota{0}, out(x));
+  emulated::fail(emulated::Fault::Kernel, 1);
+  std::int64_t sum = 0;
+  EXPECT_THROW(launch_reduce(on(Emulated{0}), 100, AddAndSum{}, Sum(sum), inout(x)), KernelError);
+  EXPECT_THROW(x.flush(), DataLost);
+  emulated::fail(emulated::Fault::Kernel, 1);
+  launch(on(Emulated{1}), 100, AddTo{1}, inout(y));
+  EXPECT_THROW(y.flush(), KernelError);
+
+  ASSERT_EQ(x.where(x.domain()).size(), 1U);
+  EXPECT_TRUE(x.where(x.domain()).front().memories.empty());
+}
+
+struct AddToBoth {
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y) const {
+    x(i) += 1;
+    y(i) += 1;
+  }
+};
+TEST_F(CoherentFailures, OfALaunchOverSeveralArraysAreToldOnce) {
+  const Numbers x("x", 100), y("y", 100), z("z", 100);
+  emulated::fail(emulated::Fault::Kernel, 1);
+  launch("mine", on(Emulated{0}), 100, AddToBoth{}, inout(x), inout(y));
+  std::thread other([&] {
+    for (int k = 0; k < 2; ++k) try {
+        launch("yours", on(Emulated{0}), 100, AddTo{1}, inout(z));
+        z.flush();
+      } catch (const KernelError&) {
+      }
+  });
+  other.join();
+
+  EXPECT_THROW(x.flush(), KernelError);
+  EXPECT_NO_THROW(y.flush());
+  EXPECT_THROW(wait(Emulated{0}), KernelError) << "the queue tells the thread whose work it was";
+}
+
 // Kernels that take any index may not throw (devices/host_loops.hpp).
 template <class V>
 struct Throwing {

@@ -6,28 +6,14 @@
 #include <gtest/gtest.h>
 
 #include "coherent/machine.hpp"
-#include "core/random.hpp"
+#include "coherent/random_boxes.hpp"
 
 namespace {
 
 using namespace strata_tests;
 
-Box random_part(Random& random, const Box& domain) {
-  Box box = domain;
-  for (int d = 0; d < domain.rank(); ++d) {
-    const index_t lower = random(domain.lower(d), domain.upper(d) - 1);
-    box = box.with_bounds(d, lower, random(lower + 1, domain.upper(d)));
-  }
-  return box;
-}
-Box random_domain(Random& random, int rank) {
-  std::vector<index_t> lower, upper;
-  const index_t longest = rank == 1 ? 24 : rank == 2 ? 6 : rank <= 4 ? 3 : 2;
-  for (int d = 0; d < rank; ++d) {
-    lower.push_back(random(-2, 2));
-    upper.push_back(lower.back() + random(1, longest));
-  }
-  return Box(lower, upper);
+Box small_domain(Random& random, int rank) {
+  return random_domain(random, rank, rank == 1 ? 24 : rank == 2 ? 6 : rank <= 4 ? 3 : 2);
 }
 AccessMode random_use(Random& random) {
   return std::vector<AccessMode>{AccessMode::In, AccessMode::Out,
@@ -62,7 +48,7 @@ void run_regions(Random& random, int traces) {
                           random(0, 1) == 1 ? CopyPlanner::Broadcast::Yes : CopyPlanner::Broadcast::No);
     std::vector<Box> domains;
     for (index_t k = random(1, 2); k > 0; --k) {
-      domains.push_back(random_domain(random, rank));
+      domains.push_back(small_domain(random, rank));
       machine.array(domains.back(), random(1, 100), random(0, 1) == 1);
     }
     for (int step = 0; step < 8; ++step) {
@@ -80,7 +66,7 @@ void run_exact(Random& random, int traces) {
   for (int trace = 0; trace < traces && !::testing::Test::HasFailure(); ++trace) {
     const int devices = static_cast<int>(random(1, 3));
     ExactMachine machine(devices, random(0, 1) == 1);
-    const std::vector<Box> domains{random_domain(random, static_cast<int>(random(1, 3)))};
+    const std::vector<Box> domains{small_domain(random, static_cast<int>(random(1, 3)))};
     machine.array(domains[0], 1, true);
     for (int step = 0; step < 12; ++step)
       machine.call({{0, static_cast<MemoryId>(random(0, devices)), random_part(random, domains[0]),
@@ -107,7 +93,7 @@ TEST(CoherentProtocols, ModifiedCopiesShareNothing) {
   Random random;
   const MemoryLinks links = links_of(3, true);
   for (int trace = 0; trace < 2000; ++trace) {
-    const Box domain = random_domain(random, 1);
+    const Box domain = small_domain(random, 1);
     ExactCopies copies(0, domain, links);
     for (int step = 0; step < 12; ++step) {
       const Box box = random_part(random, domain);

@@ -8,7 +8,7 @@
 #include <strata/views/coherent/region_map.hpp>
 
 #include "coherent/machine.hpp"
-#include "core/random.hpp"
+#include "coherent/random_boxes.hpp"
 
 namespace {
 
@@ -17,27 +17,14 @@ using strata::index_t;
 using strata::detail::RegionMap;
 using strata_tests::for_each_index;
 using strata_tests::Random;
-
-Box random_part(Random& random, const Box& domain) {
-  Box box = domain;
-  for (int d = 0; d < domain.rank(); ++d) {
-    const index_t lower = random(domain.lower(d), domain.upper(d) - 1);
-    box = box.with_bounds(d, lower, random(lower + 1, domain.upper(d)));
-  }
-  return box;
-}
+using strata_tests::random_domain;
+using strata_tests::random_part;
 
 TEST(RegionMap, AgreesWithAValueForEveryIndex) {
   Random random;
   for (int round = 0; round < 200; ++round) {
     const int rank = static_cast<int>(random(1, 8));
-    std::vector<index_t> lower, upper;
-    const index_t longest = rank == 1 ? 300 : rank == 2 ? 20 : rank == 3 ? 8 : 3;
-    for (int d = 0; d < rank; ++d) {
-      lower.push_back(random(-4, 4));
-      upper.push_back(lower.back() + random(1, longest));
-    }
-    const Box domain(lower, upper);
+    const Box domain = random_domain(random, rank, rank == 1 ? 300 : rank == 2 ? 20 : rank == 3 ? 8 : 3);
     RegionMap<int> map(domain, 0);
     std::map<std::vector<index_t>, int> values;
     for_each_index(domain, [&](const auto& at) { values[at] = 0; });

@@ -21,18 +21,6 @@ inline Sums sums_of(const TransferCounters& c, std::uint64_t unit) {
   return {c.host_to_device.bytes / unit, c.same_device.bytes / unit, c.peer.bytes / unit,
           c.device_to_host.bytes / unit, c.allocated.bytes / unit};
 }
-inline TransferCounters operator+(TransferCounters a, const TransferCounters& b) {
-  const auto add = [](TransferCount& x, const TransferCount& y) {
-    x.bytes += y.bytes;
-    x.count += y.count;
-  };
-  add(a.host_to_device, b.host_to_device);
-  add(a.device_to_host, b.device_to_host);
-  add(a.peer, b.peer);
-  add(a.same_device, b.same_device);
-  add(a.allocated, b.allocated);
-  return a;
-}
 
 // Peer copies as fast as an H200's, so that broadcasts pay; as fast as the host's, so that they do not; none.
 constexpr double fast = 395e9, slow = 55e9, none = 0;

@@ -32,7 +32,7 @@ void Coherence::remove(CoherentState& array) {
   // Copies under way may still use the host's memory.
   std::vector<Work> after;
   array.order(host_memory).before_write(array.shape.domain, after);
-  Leftover leftover{array.main.storage, {}};
+  Leftover leftover{array.main.storage, array.pinned, {}};
   for (const Work work : after) tracker.events_of(work, leftover.until);
   if (!leftover.until.empty()) {
     if (leftover.storage.get() != nullptr) {
@@ -105,9 +105,32 @@ bool Coherence::wait_for_host_uses(std::unique_lock<std::mutex>& lock, const Coh
 
 // ---- room
 
-void Coherence::reside(CoherentState& array, MemoryId memory, const ArrayPart& part) {
+namespace {
+
+ResidentRows rows_of(const CoherentState& array, const ArrayPart& part) {
   ResidentRows rows{0, 0};
   part.visit([&](const Box& box) { rows = cover(rows, array.shape.rows_of(box)); });
+  return rows;
+}
+
+}  // namespace
+
+bool Coherence::wait_to_move(std::unique_lock<std::mutex>& lock, CoherentState& array, MemoryId memory,
+                             const ArrayPart& part) {
+  const auto is_there = [&](const HostUse& use) { return use.memory == memory; };
+  const auto moves = [&] {
+    Instance& instance = array.instance(memory);
+    return !instance.growth(array.shape, *memories[memory].device, array.label.c_str(), rows_of(array, part))
+                .in_place;
+  };
+  for (bool waited = false;; waited = true) {
+    if (std::none_of(array.host_uses.begin(), array.host_uses.end(), is_there) || !moves()) return waited;
+    released.wait(lock);
+  }
+}
+
+void Coherence::reside(CoherentState& array, MemoryId memory, const ArrayPart& part) {
+  const ResidentRows rows = rows_of(array, part);
   if (rows.begin >= rows.end) return;
   Instance& instance = array.instance(memory);
   DeviceMemory& room = memories[memory];
@@ -118,7 +141,15 @@ void Coherence::reside(CoherentState& array, MemoryId memory, const ArrayPart& p
     Instance old;
     if (instance.grow(array.shape, *room.device, array.label.c_str(), growth, old)) {
       room.residency.grown(array.number, growth.bytes);
-      if (old.has_memory()) move_values(array, memory, old);
+      if (old.has_memory()) {
+        try {
+          move_values(array, memory, old);
+        } catch (...) {  // the old block has all values as before
+          instance = old;
+          room.residency.grown(array.number, -growth.bytes);
+          throw;
+        }
+      }
       break;
     }
     // Others hold memory there, too: what the budget allows need not be there.
@@ -248,10 +279,10 @@ void Coherence::move_values(CoherentState& array, MemoryId memory, const Instanc
     if (holders.contains(memory)) held.push_back(box);
   });
   merge(held);
-  for (const Box& box : held) {
-    const Work work = copy(array, box, memory, memory, old.base());
-    array.log_move(memory, box, work);
-  }
+  // Noted when all are enqueued: until then the old block may become the array's again.
+  std::vector<Work> works;
+  for (const Box& box : held) works.push_back(copy(array, box, memory, memory, old.base()));
+  for (std::size_t k = 0; k < held.size(); ++k) array.log_move(memory, held[k], works[k]);
 }
 
 char* Coherence::access_exactly(CoherentState& array, MemoryId memory, const Box& box, AccessMode mode) {
@@ -311,11 +342,8 @@ void Coherence::recover() {
   std::vector<CoherentState*> changed;
   for (CoherentState* const array : arrays_) {
     if (array == nullptr) continue;
-    const auto outcome_of = [&](Work work) {
-      return work.number == 0 ? 0 : static_cast<int>(recovery.of(work));
-    };
     bool taken_back = false;
-    const std::vector<Box> boxes = array->rebuild(outcome_of, taken_back);
+    const std::vector<Box> boxes = array->rebuild(recovery, taken_back);
     for (const Box& box : boxes)
       lost += (lost.empty() ? "" : ", ") + to_string(box) + " of \"" + array->label + "\"";
     if (taken_back || !boxes.empty()) changed.push_back(array);
@@ -325,8 +353,9 @@ void Coherence::recover() {
     const std::thread::id here = std::this_thread::get_id();
     // Where different threads were told of two failures, neither knows both.
     for (CoherentState* const array : changed) {
-      const bool knows = !array->failure.error || array->failure.told == here;
-      array->failure = {error, knows ? here : std::thread::id()};
+      const bool knows = !array->failure.error || array->failure.is_told_to(here);
+      array->failure = {error, {}};
+      if (knows) array->failure.told.push_back(here);
     }
     std::rethrow_exception(error);
   };
@@ -339,7 +368,12 @@ void Coherence::recover() {
 
 void Coherence::tell_failure(CoherentState& array) {
   const CoherentState::Failure failure = std::exchange(array.failure, {});
-  if (failure.told != std::this_thread::get_id()) std::rethrow_exception(failure.error);
+  const std::thread::id here = std::this_thread::get_id();
+  if (failure.is_told_to(here)) return;
+  // One error is told once, also where it is that of several arrays.
+  for (CoherentState* const other : arrays_)
+    if (other != nullptr && other->failure.error == failure.error) other->failure.told.push_back(here);
+  std::rethrow_exception(failure.error);
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

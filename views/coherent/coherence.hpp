@@ -42,6 +42,10 @@ class Coherence {
   /// itself; `what` is who asks. Whether it had to wait.
   bool wait_for_host_uses(std::unique_lock<std::mutex>& lock, const CoherentState& array,
                           const ArrayPart& part, bool writes, const char* what);
+  /// Waits until no launch that is not covered by the lock works in the array's block on the device, if the
+  /// part needs a new one: what such a launch writes would be lost with the old one. Whether it had to wait.
+  bool wait_to_move(std::unique_lock<std::mutex>& lock, CoherentState& array, MemoryId memory,
+                    const ArrayPart& part);
   /// Gives the part memory on a device, which the caller has pinned there. Throws OutOfMemory, which lists
   /// what is resident.
   void reside(CoherentState& array, MemoryId memory, const ArrayPart& part);
@@ -64,8 +68,8 @@ class Coherence {
     if (tracker.failed()) recover();
   }
   [[noreturn]] void recover();
-  /// Throws, once, the error of work on the array that another thread was told of.
-  static void tell(CoherentState& array) {
+  /// Throws, once a thread, the error of work on the array that another thread was told of.
+  void tell(CoherentState& array) {
     if (array.failure.error) tell_failure(array);
   }
 
@@ -77,6 +81,7 @@ class Coherence {
   // Memory of the host whose array is gone, until copies are done.
   struct Leftover {
     AllocationRef storage;
+    Ref<PinnedMemory> pinned;
     std::vector<Ref<EventState>> until;
   };
 
@@ -91,7 +96,7 @@ class Coherence {
     (array.counters.*kind).add(bytes);
     (totals.*kind).add(bytes);
   }
-  static void tell_failure(CoherentState& array);
+  void tell_failure(CoherentState& array);
 
   std::vector<CoherentState*> arrays_;  // by number; null: free
   std::vector<Budget> budgets_;

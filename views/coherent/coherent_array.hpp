@@ -33,6 +33,10 @@
 
 namespace strata::inline STRATA_ABI {
 
+namespace detail {
+struct FileArrays;
+}  // namespace detail
+
 /// The layout of coherent arrays where none is given.
 template <int Rank>
 using CoherentLayout = std::conditional_t<(Rank <= 1), LayoutRight, LayoutTiled<8>>;
@@ -215,6 +219,7 @@ class CoherentArray {
 
  private:
   friend class ElementReference<CoherentArray>;
+  friend struct detail::FileArrays;
   struct Options {
     detail::DeviceInstance* main = nullptr;  // null: that of Serial
     bool fill = true;
@@ -257,7 +262,9 @@ class CoherentArray {
 
   template <class U>
   HostView<U, extents_type, LayoutType> host_view(const Box& box, AccessMode mode) const {
+    detail::check_file_use(*state_, detail::writes(mode));
     detail::HostUseScope scope(state_, box, mode);
+    if (detail::writes(mode)) detail::mark_file_incomplete(*state_);
     return {static_cast<detail::HostUseScope&&>(scope),
             detail::view_of_rows<view_type<U, Serial>>(
                 mapping_, detail::main_base(*state_),
@@ -271,7 +278,9 @@ class CoherentArray {
     for (int r = 0; r < Rank; ++r) upper[r] = index[r] + 1;
     const Box box =
         Rank == 0 ? Box() : Box(std::span(index, std::size_t{Rank}), std::span(upper, std::size_t{Rank}));
+    detail::check_file_use(*state_, detail::writes(Mode));
     const detail::HostUseScope scope(state_, box, Mode);
+    if (detail::writes(Mode)) detail::mark_file_incomplete(*state_);
     T* const address =
         reinterpret_cast<T*>(detail::main_base(*state_)) + offset_of(mapping_.describe(), index);
     if constexpr (Mode == AccessMode::Out) *address = *value;

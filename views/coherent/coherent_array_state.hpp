@@ -42,6 +42,12 @@ Ref<CoherentState> make_coherent(const char* label, const LayoutDescriptor& layo
 /// The values of all of the array are in memory of a device that somebody else allocated.
 void adopt_device_memory(CoherentState& array, const CopySide& side, const AllocationRef& block);
 
+/// Of arrays in files (file_array.hpp), nothing elsewhere. Before a use: FileError where the file may not be
+/// used so.
+void check_file_use(const CoherentState& array, bool writes);
+/// Before elements change: on the disk the file is marked incomplete.
+void mark_file_incomplete(const CoherentState& array);
+
 /// Frees what arrays that are gone left behind.
 void drop_leftovers();
 

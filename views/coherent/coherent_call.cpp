@@ -52,6 +52,8 @@ void CoherentCall::add_part(DeviceInstance& device, QueueState& queue, bool wait
 }
 
 void CoherentCall::add_use(CoherentState& array, AccessMode mode, ArrayPart part) {
+  check_file_use(array, writes(mode));
+  if (writes(mode)) mark_file_incomplete(array);
   Use& use = uses_.emplace_back();
   use.array = &array;
   use.mode = mode;
@@ -154,9 +156,14 @@ void CoherentCall::wait_for_host() {
   // While one is waited for, others may begin: until none had to be.
   for (bool waited = true; waited;) {
     waited = false;
-    for (const Use& use : uses_)
-      if (Coherence::get().wait_for_host_uses(lock_, *use.array, use.part, writes(use.mode), what.c_str()))
-        waited = true;
+    for (const Part& part : parts_)
+      for_uses(part, [&](const Use& use) {
+        Coherence& all = Coherence::get();
+        if (all.wait_for_host_uses(lock_, *use.array, use.part, writes(use.mode), what.c_str()))
+          waited = true;
+        const bool grows = !part.is_host && !use.part.empty() && by_regions(*use.array);
+        if (grows && all.wait_to_move(lock_, *use.array, part.memory, use.part)) waited = true;
+      });
     if (!waited) continue;
     Coherence::get().check_failures();
     for (const Use& use : uses_) Coherence::get().tell(*use.array);
@@ -212,7 +219,7 @@ void CoherentCall::mark_host_uses(Part& part) {
     if (!use.part.empty())
       use.array->host_uses.push_back({use.part, writes(use.mode), std::this_thread::get_id(),
                                       part.is_host ? "a kernel on a host" : "a launch with a result",
-                                      part.host_use});
+                                      part.host_use, part.memory});
   });
 }
 
@@ -328,25 +335,38 @@ void CoherentCall::begin(int number, bool timed) {
   if (timed) part.timing.begin = part.queue->record_timed();
 }
 
+// What ran without the lock has ended. After a failure elsewhere directories were made anew of what had ended
+// by then.
+void CoherentCall::claim_again(Part& part) {
+  for_uses(part, [&](Use& use) {
+    if (!use.claimed) return;
+    use.part.visit([&](const Box& box) {
+      static_cast<void>(use.array->directory.written(part.memory, box));
+      use.array->log_kernel(part.memory, box, {});
+    });
+  });
+}
+
 void CoherentCall::end(int number) {
   Part& part = parts_[static_cast<std::size_t>(number)];
   Coherence& all = Coherence::get();
   if (part.is_host) {
     if (part.timing.begin) part.timing.end = part.queue->record_timed();
     lock_.lock();
-    // Claimed again: after a failure elsewhere directories are made anew of what has ended.
-    for_uses(part, [&](Use& use) {
-      if (!use.claimed) return;
-      use.part.visit([&](const Box& box) {
-        static_cast<void>(use.array->directory.written(host_memory, box));
-        use.array->log_kernel(host_memory, box, {});
-      });
-    });
+    claim_again(part);
     end_host_uses(part);
     part.state = Part::State::Ended;
   } else {
     if (part.unlocked) {
       lock_.lock();
+      // The kernel has ended well, and so has all that it came after. Where that failed on this queue, and
+      // somebody else took the queue's error away, the kernel ran all the same, and the result is worth
+      // nothing.
+      for (const Work work : part.after)
+        if (!all.tracker.ended(work)) all.check_failures();
+      if (all.recoveries != recoveries_)  // or another thread has taken it back
+        for (const Use& use : uses_) all.tell(*use.array);
+      claim_again(part);
       end_host_uses(part);
     }
     const Ref<EventState> event = part.timing.begin ? part.queue->record_timed() : part.queue->record();
@@ -358,10 +378,7 @@ void CoherentCall::end(int number) {
       use.part.visit([&](const Box& box) {
         if (writes(use.mode)) order.written(box, work);
         else order.read(box, work);
-        if (!use.claimed) return;
-        // Again, as for hosts above.
-        if (part.unlocked) static_cast<void>(use.array->directory.written(part.memory, box));
-        use.array->log_kernel(part.memory, box, work);
+        if (use.claimed && !part.unlocked) use.array->log_kernel(part.memory, box, work);
       });
     });
   }
@@ -411,7 +428,12 @@ void CoherentCall::take_back(Part& part) {
   Coherence& all = Coherence::get();
   const bool made_anew = all.recoveries != recoveries_;  // without the claims, that is
   const bool begun = part.state == Part::State::Begun;
-  if (begun && !part.is_host) follow(part);
+  if (begun && !part.is_host) {
+    follow(part);
+    // What threw here may have been the error of work before: whoever uses an array next hears what became of
+    // that, not somebody later.
+    all.tracker.forget_idle();
+  }
   for_uses(part, [&](Use& use) {
     if (!use.claimed || (made_anew && !begun)) return;
     Directory& directory = use.array->directory;
@@ -433,7 +455,11 @@ void CoherentCall::take_back(Part& part) {
         p.memories = others;
       }
     directory.restore(before);
-    use.array->log_restored(before);
+    // Claims are not logged before their kernels are: where none has begun, nothing is to be taken back.
+    if (begun) {
+      use.part.visit([&](const Box& box) { use.array->log_drop(part.memory, box); });
+      use.array->settle(all.tracker);  // what is told here is not told again with failures to come
+    }
     if (!lost.empty())
       use.array->failure = {std::make_exception_ptr(DataLost(
                                 std::string("the launch of ") + name() +

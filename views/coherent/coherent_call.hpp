@@ -26,8 +26,8 @@ class CoherentCall {
   CoherentCall(const CoherentCall&) = delete;
   CoherentCall& operator=(const CoherentCall&) = delete;
 
-  /// A part of the work, on a device. With `waits` its launch waits for the result, and others go on
-  /// meanwhile; then it is the only part.
+  /// A part of the work, on a device. With `waits` its launch returns when the kernel has ended, and others
+  /// go on meanwhile; then it is the only part.
   void add_part(DeviceInstance& device, QueueState& queue, bool waits = false);
   /// A use of the last part. The array must outlive the call.
   void add_use(CoherentState& array, AccessMode mode, ArrayPart part);
@@ -95,6 +95,7 @@ class CoherentCall {
   void find_memory(Part& part);
   void collect(const Part& part, const Use& use, const ArrayPart& touched, std::vector<Work>& after);
   void claim();
+  void claim_again(Part& part);
   void mark_host_uses(Part& part);
   void end_host_uses(Part& part);
   void take_back(Part& part);

@@ -1,6 +1,5 @@
 #include <strata/views/coherent/coherence.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
-#include <strata/views/coherent/work_tracker.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -31,20 +30,16 @@ WorkOrder& CoherentState::order(MemoryId memory) {
 }
 
 void CoherentState::log_copy(MemoryId memory, const Box& box, Work work) {
-  log_.push_back({Change::Kind::Copied, memory, box, work, {}});
+  log_.push_back({Change::Kind::Copied, memory, box, work});
 }
 void CoherentState::log_kernel(MemoryId memory, const Box& box, Work work) {
-  log_.push_back({Change::Kind::Written, memory, box, work, {}});
+  log_.push_back({Change::Kind::Written, memory, box, work});
 }
 void CoherentState::log_move(MemoryId memory, const Box& box, Work work) {
-  log_.push_back({Change::Kind::Moved, memory, box, work, {}});
+  log_.push_back({Change::Kind::Moved, memory, box, work});
 }
 void CoherentState::log_drop(MemoryId memory, const Box& box) {
-  log_.push_back({Change::Kind::Dropped, memory, box, {}, {}});
-}
-void CoherentState::log_restored(const std::vector<Directory::Part>& parts) {
-  for (const Directory::Part& part : parts)
-    log_.push_back({Change::Kind::Set, host_memory, part.box, {}, part.memories});
+  log_.push_back({Change::Kind::Dropped, memory, box, {}});
 }
 
 void CoherentState::apply(const Change& change, Directory& directory) {
@@ -60,9 +55,6 @@ void CoherentState::apply(const Change& change, Directory& directory) {
     case Change::Kind::Dropped:
       directory.dropped(change.memory, change.box);
       break;
-    case Change::Kind::Set:
-      directory.restore({{change.box, change.memories}});
-      break;
   }
 }
 
@@ -71,6 +63,48 @@ void CoherentState::settle(WorkTracker& tracker) {
     apply(log_.front(), settled_);
     log_.pop_front();
   }
+}
+
+void CoherentState::lose(const Change& change, std::vector<Box>& lost) {
+  for (const Box& box : settled_.only_in(change.memory, change.box)) lost.push_back(box);
+  settled_.dropped(change.memory, change.box);
+}
+
+std::vector<Box> CoherentState::rebuild(const WorkTracker::Recovery& recovery, bool& taken_back) {
+  using Outcome = WorkTracker::Outcome;
+  std::vector<Box> lost;
+  taken_back = false;
+  for (const Change& change : log_) {
+    const Outcome outcome = change.work.number == 0 ? Outcome::Done : recovery.of(change.work);
+    const bool is_written = change.kind == Change::Kind::Written,
+               is_moved = change.kind == Change::Kind::Moved;
+    taken_back = taken_back || (outcome != Outcome::Done && is_written);
+    switch (outcome) {
+      case Outcome::Done:
+        // What was given up was out of date by work that may have failed since: then it was needed.
+        if (change.kind == Change::Kind::Dropped) lose(change, lost);
+        else apply(change, settled_);
+        break;
+      case Outcome::Failed:  // what it was to write may be in part
+        if (is_written || is_moved) lose(change, lost);
+        break;
+      case Outcome::Dropped:  // it did not begin
+        if (is_moved) lose(change, lost);
+        break;
+      case Outcome::Spoiled:  // it wrote wrong values
+        lose(change, lost);
+        break;
+    }
+  }
+  log_.clear();
+  directory = settled_;
+  orders_.clear();
+  // What was written anew since is not lost.
+  std::vector<Box> still_lost;
+  for (const Box& box : lost)
+    for (const Box& part : settled_.never_written(box)) still_lost.push_back(part);
+  merge(still_lost);
+  return still_lost;
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -2,6 +2,7 @@
 // it.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <exception>
 #include <memory>
@@ -18,20 +19,21 @@
 #include <strata/views/coherent/instance.hpp>
 #include <strata/views/coherent/transfer_counters.hpp>
 #include <strata/views/coherent/work_order.hpp>
+#include <strata/views/coherent/work_tracker.hpp>
 
 namespace strata::inline STRATA_ABI {
 
 namespace detail {
 
-class WorkTracker;
-
-/// A use of the host's memory under way: a host view that is alive, or a kernel that a host runs.
+/// A use that the lock does not cover: a host view that is alive, a kernel that a host runs, or one of a
+/// launch that waits for its result.
 struct HostUse {
   ArrayPart part;
   bool writes;
   std::thread::id thread;
   const char* what;  // "a host view", or the kernel
   std::uint64_t number;
+  MemoryId memory = host_memory;  // in which it is; of a device's, no byte may move meanwhile
 };
 
 class CoherentState : public RefCounted {
@@ -59,11 +61,15 @@ class CoherentState : public RefCounted {
   Directory directory;
   TransferCounters counters;
   std::vector<HostUse> host_uses;
-  /// Why values are not what was to be written, until who uses the array next has been told: threads but the
-  /// one that was.
+  Ref<PinnedMemory> pinned;  // the host's memory, since it was streamed
+  /// Why values are not what was to be written, until who uses the array next has been told: threads but
+  /// those that were.
   struct Failure {
     std::exception_ptr error;
-    std::thread::id told;
+    std::vector<std::thread::id> told;
+    bool is_told_to(std::thread::id thread) const {
+      return std::find(told.begin(), told.end(), thread) != told.end();
+    }
   } failure;
   /// Of Protocol::Exact only.
   std::unique_ptr<ExactStorage> exact;
@@ -78,70 +84,29 @@ class CoherentState : public RefCounted {
   void log_kernel(MemoryId memory, const Box& box, Work work);
   void log_move(MemoryId memory, const Box& box, Work work);
   void log_drop(MemoryId memory, const Box& box);
-  void log_restored(const std::vector<Directory::Part>& parts);
   /// Carries over to the settled state what has ended.
   void settle(WorkTracker& tracker);
   std::size_t log_size() const { return log_.size(); }
 
   /// After work failed: the directory becomes that of what was done. Returns the boxes whose values are lost;
   /// `taken_back`: whether anything else is not as it was to be written.
-  template <class OutcomeOf>
-  std::vector<Box> rebuild(const OutcomeOf& outcome_of, bool& taken_back);
+  std::vector<Box> rebuild(const WorkTracker::Recovery& recovery, bool& taken_back);
 
  private:
   struct Change {
-    enum class Kind : unsigned char { Copied, Written, Moved, Dropped, Set } kind;
+    enum class Kind : unsigned char { Copied, Written, Moved, Dropped } kind;
     MemoryId memory;
     Box box;
     Work work;
-    MemorySet memories;  // of Set
   };
   static void apply(const Change& change, Directory& directory);
-  void lose(const Change& change, std::vector<Box>& lost) {
-    for (const Box& box : settled_.only_in(change.memory, change.box)) lost.push_back(box);
-    settled_.dropped(change.memory, change.box);
-  }
+  void lose(const Change& change, std::vector<Box>& lost);
 
   Directory settled_;
   std::deque<Change> log_;
   std::vector<Instance> instances_;                 // of devices' memories, from 1
   std::vector<std::unique_ptr<WorkOrder>> orders_;  // of all memories
 };
-
-template <class OutcomeOf>
-std::vector<Box> CoherentState::rebuild(const OutcomeOf& outcome_of, bool& taken_back) {
-  std::vector<Box> lost;
-  taken_back = false;
-  for (const Change& change : log_) {
-    const int outcome = outcome_of(change.work);
-    taken_back = taken_back || (outcome != 0 && change.kind == Change::Kind::Written);
-    switch (outcome) {
-      case 0:  // done
-        // What was given up was out of date by work that may have failed since: then it was needed.
-        if (change.kind == Change::Kind::Dropped) lose(change, lost);
-        else apply(change, settled_);
-        break;
-      case 1:  // failed: what it was to write may be in part
-        if (change.kind == Change::Kind::Written || change.kind == Change::Kind::Moved) lose(change, lost);
-        break;
-      case 2:  // dropped: it did not begin
-        if (change.kind == Change::Kind::Moved) lose(change, lost);
-        break;
-      default:  // spoiled: it wrote wrong values
-        lose(change, lost);
-        break;
-    }
-  }
-  log_.clear();
-  directory = settled_;
-  orders_.clear();
-  // What was written anew since is not lost.
-  std::vector<Box> still_lost;
-  for (const Box& box : lost)
-    for (const Box& part : settled_.never_written(box)) still_lost.push_back(part);
-  merge(still_lost);
-  return still_lost;
-}
 
 }  // namespace detail
 }  // namespace strata::inline STRATA_ABI

@@ -18,6 +18,12 @@ struct TransferCount {
     bytes += static_cast<std::uint64_t>(more);
     ++count;
   }
+  /// And all of `other`.
+  TransferCount& operator+=(const TransferCount& other) {
+    bytes += other.bytes;
+    count += other.count;
+    return *this;
+  }
 };
 
 /// Of one array, or all. Copies count when they are enqueued.
@@ -28,6 +34,17 @@ struct TransferCounters {
   TransferCount
       same_device;          ///< copies within the memory of a device: where an array could not grow in place
   TransferCount allocated;  ///< of devices' memory: what was asked for; what grows in place counts its growth
+
+  /// Sums of several arrays.
+  TransferCounters& operator+=(const TransferCounters& other) {
+    host_to_device += other.host_to_device;
+    device_to_host += other.device_to_host;
+    peer += other.peer;
+    same_device += other.same_device;
+    allocated += other.allocated;
+    return *this;
+  }
+  friend TransferCounters operator+(TransferCounters a, const TransferCounters& b) { return a += b; }
 };
 
 /// As a JSON object with the names of the fields.

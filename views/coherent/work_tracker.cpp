@@ -94,26 +94,37 @@ WorkTracker::Outcome WorkTracker::Recovery::of(Work work) const {
 
 WorkTracker::Recovery WorkTracker::recover() {
   Recovery result;
+  std::vector<std::exception_ptr> errors;  // of result.works
   for (std::size_t k = 0; k < tracks_.size(); ++k)
     for (const Open& open : tracks_[k].open) {
       Outcome outcome = Outcome::Done;
+      std::exception_ptr error;
       try {
         open.event->wait();
       } catch (...) {
         outcome = Outcome::Failed;
-        if (!result.error) result.error = std::current_exception();
+        error = std::current_exception();
+        if (!result.error) result.error = error;
       }
       result.works.push_back({{static_cast<int>(k), open.number}, outcome});
+      errors.push_back(error);
     }
-  // Dropped: what had a failure before it on its queue, or waited for work that has one. Spoiled: what was
-  // done all the same, on values that are not there, as somebody took the error of a queue away, or a device
-  // tells of failed checks only at the end.
+  // Dropped: what has the error of work before it on its queue, or of work that it waited for. With another
+  // error it may have begun: somebody may have taken the first one of the queue away. Spoiled: what was done
+  // all the same, on values that are not there, as somebody did so, or a device tells of failed checks only
+  // at the end.
+  const auto error_of = [&](Work work) -> std::exception_ptr {
+    for (std::size_t k = 0; k < errors.size(); ++k)
+      if (result.works[k].work == work) return errors[k];
+    return nullptr;
+  };
   for (bool changed = result.error != nullptr; changed;) {
     changed = false;
     std::size_t at = 0;
     for (const Track& t : tracks_) {
-      bool poisoned = false;
+      std::exception_ptr poison;
       for (const Open& open : t.open) {
+        const std::exception_ptr error = errors[at];
         Recovery::Ended& ended = result.works[at++];
         const bool waited = std::any_of(open.after.begin(), open.after.end(),
                                         [&](Work work) { return result.of(work) != Outcome::Done; });
@@ -122,8 +133,11 @@ WorkTracker::Recovery WorkTracker::recover() {
           changed = true;
         }
         if (ended.outcome == Outcome::Done || ended.outcome == Outcome::Spoiled) continue;
-        if (poisoned || waited) ended.outcome = Outcome::Dropped;
-        poisoned = true;
+        const bool inherited =
+            error == poison || std::any_of(open.after.begin(), open.after.end(),
+                                           [&](Work work) { return error_of(work) == error; });
+        if (inherited) ended.outcome = Outcome::Dropped;
+        poison = error;
       }
     }
   }

@@ -1,0 +1,54 @@
+// The program of docs/file_arrays.md: arrays that live in files. The region between the marks is shown there.
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include <unistd.h>
+
+#include <strata/algorithms/coherent_launch.hpp>
+#include <strata/strata.hpp>
+#include <strata/views/coherent/file_array.hpp>
+
+using namespace strata;
+
+namespace {
+
+struct Cool {
+  STRATA_FUNCTION void operator()(auto i, auto t) const {
+    for (index_t j = 0; j < 40; ++j) t(i, j) = 300 + t(i, j) / 2;
+  }
+};
+
+void check(bool good) {
+  if (good) return;
+  std::puts("file_arrays: a result is wrong");
+  std::exit(1);
+}
+
+// clang-format off
+template <class D>
+void write_and_read(const D& device, const std::string& path) {
+//! [file_arrays]
+  {
+    auto t = file_array<double, 2>(path, 1000, 40, overwrite);   // a file of zeros, with all the blocks it needs
+    launch(on(device), 1000, Cool{}, inout(t));                  // a coherent array as any other
+    save(t);                                                     // on the disk, and complete
+    t(3, 4) = 273;                                               // incomplete again, until t ends
+  }
+  auto t = open_file_array<double, 2>(path, for_reading);        // its extents are in the file
+  const double sum = t(3, 4) + t(999, 39);
+//! [file_arrays]
+  check(sum == 573);
+}
+// clang-format on
+
+}  // namespace
+
+int main() {
+  const std::string name = "strata-file-arrays-" + std::to_string(getpid());
+  const std::string path = (std::filesystem::temp_directory_path() / name).string();
+  write_and_read(Emulated{0}, path);
+  std::filesystem::remove(path);
+  std::puts("file_arrays: all right");
+}

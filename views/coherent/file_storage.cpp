@@ -1,0 +1,189 @@
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <strata/core/error.hpp>
+#include <strata/views/coherent/file_storage.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+// A new name in a folder outlives the end of power when the folder is on the disk. Some systems refuse; then
+// it is as old as they make it.
+void sync_folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const int file = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (file < 0) return;
+  static_cast<void>(fsync(file));
+  close(file);
+}
+
+// What is at the path goes away, and stays what it is for those who have it open.
+void remove_old(const std::string& path) {
+  struct stat status {};
+  if (lstat(path.c_str(), &status) != 0) return;  // opening tells
+  if (!S_ISREG(status.st_mode))
+    throw FileError("cannot replace \"" + path + "\": it is not a regular file; give another path");
+  if (unlink(path.c_str()) != 0) throw_file_error("replace", path, errno);
+}
+
+}  // namespace
+
+FileStorage* FileStorage::create(const std::string& path, bool overwrites, const FileHeader& header) {
+  if (overwrites) remove_old(path);
+  std::unique_ptr<FileStorage> storage(new FileStorage(path, AsyncFile::Mode::Create));
+  try {
+    storage->header_ = header;
+    storage->lock(true);
+    const index_t bytes = header.data_offset + header.data_bytes;
+    // All blocks now: a page of a mapping that finds no room when it is written ends the program.
+    int error;
+    do error = posix_fallocate(storage->file_.descriptor(), 0, static_cast<off_t>(bytes));
+    while (error == EINTR);
+    if (error != 0)
+      throw_file_error("make a file of " + std::to_string(bytes) + " bytes at", path, error, bytes);
+    storage->write_header(FileHeader::State::BeingWritten);
+    sync_folder_of(path);
+    storage->map();
+  } catch (...) {
+    unlink(path.c_str());
+    throw;
+  }
+  return storage.release();
+}
+
+FileStorage* FileStorage::open(const std::string& path, bool reads_only, bool allows_incomplete,
+                               FileHeader& header) {
+  std::unique_ptr<FileStorage> storage(
+      new FileStorage(path, reads_only ? AsyncFile::Mode::Read : AsyncFile::Mode::ReadWrite));
+  const int file = storage->file_.descriptor();
+  storage->reads_only_ = reads_only;
+  std::memset(static_cast<void*>(&header), 0, sizeof header);
+  const ssize_t bytes = pread(file, &header, sizeof header, 0);
+  if (bytes < 0) throw_file_error("read the header of", path, errno);
+  // Who writes the file holds the lock, and the file says that it is incomplete; the latter is clearer.
+  if (!(reads_only && allows_incomplete)) {
+    try {
+      storage->lock(!reads_only);
+    } catch (const FileError&) {
+      check_header(header, bytes, storage->file_.size(), allows_incomplete, path);
+      throw;
+    }
+  }
+  check_header(header, bytes, storage->file_.size(), allows_incomplete, path);
+  storage->header_ = header;
+  if (header.state == FileHeader::State::Complete) storage->on_disk_ = OnDisk::Complete;
+  storage->map();
+  return storage.release();
+}
+
+FileStorage::~FileStorage() {
+  if (map_ != nullptr) munmap(map_, static_cast<std::size_t>(mapped_));
+}
+
+// For the time that the file is open. File systems without locks do without.
+void FileStorage::lock(bool exclusive) {
+  int result;
+  do result = flock(file_.descriptor(), (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB);
+  while (result != 0 && errno == EINTR);
+  if (result != 0 && errno == EWOULDBLOCK)
+    throw FileError("cannot open \"" + path() + "\"" + (exclusive ? " for writing" : "") +
+                    ": it is open elsewhere, in this or another process" +
+                    (exclusive ? "" : ", for writing") + "; wait for the end of that array");
+}
+
+void FileStorage::map() {
+  mapped_ = header_.data_offset + header_.data_bytes;
+  // Of a file for reading a private one: what launches write is this process' own.
+  void* const address = mmap(nullptr, static_cast<std::size_t>(mapped_), PROT_READ | PROT_WRITE,
+                             (reads_only_ ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED), file_.descriptor(), 0);
+  if (address == MAP_FAILED)
+    throw_file_error("map the " + std::to_string(mapped_) + " bytes of", path(), errno);
+  map_ = static_cast<char*>(address);
+}
+
+// To the disk: before it says incomplete no element changes, and after it says complete none has to be
+// written.
+void FileStorage::write_header(FileHeader::State state) {
+  header_.state = state;
+  header_.checksum = checksum_of(header_);
+  const ssize_t bytes = pwrite(file_.descriptor(), &header_, sizeof header_, 0);
+  if (bytes != ssize_t{sizeof header_})
+    throw_file_error("write the header of", path(), bytes < 0 ? errno : ENOSPC, FileHeader::size);
+  file_.sync();
+}
+
+void FileStorage::check_use(bool writes) const {
+  if (writes && reads_only_)
+    throw FileError("cannot write to the array in \"" + path() +
+                    "\": it was opened for_reading; open it without to change it");
+  const index_t end = file_.size();
+  if (end < mapped_)
+    throw FileError("cannot use the array in \"" + path() + "\": the file ends at byte " +
+                    std::to_string(end) + " of " + std::to_string(mapped_) +
+                    ": it was truncated while it was open; restore it, or make "
+                    "it anew");
+}
+
+void FileStorage::mark_incomplete() {
+  if (reads_only_ || on_disk_.load(std::memory_order_acquire) == OnDisk::BeingWritten) return;
+  const std::lock_guard guard(mutex_);
+  if (on_disk_.load(std::memory_order_relaxed) == OnDisk::BeingWritten) return;
+  write_header(FileHeader::State::BeingWritten);
+  on_disk_.store(OnDisk::BeingWritten, std::memory_order_release);
+}
+
+void FileStorage::complete() {
+  check_use(true);
+  const std::lock_guard guard(mutex_);
+  if (on_disk_.load(std::memory_order_relaxed) == OnDisk::Complete) return;
+  if (msync(map_, static_cast<std::size_t>(mapped_), MS_SYNC) != 0)
+    throw_file_error("bring to the disk the changes of", path(), errno);
+  file_.sync();  // what went past the page cache, too
+  on_disk_.store(OnDisk::Unknown, std::memory_order_release);
+  write_header(FileHeader::State::Complete);
+  on_disk_.store(OnDisk::Complete, std::memory_order_release);
+}
+
+void FileStorage::before_direct_read([[maybe_unused]] index_t first_byte, [[maybe_unused]] index_t bytes) {
+  if (reads_only_ || !file_.is_direct() || bytes == 0) return;
+#if defined(__linux__)
+  // The pages alone: msync would also write what the file system knows of the file, and wait for the disk.
+  if (sync_file_range(file_.descriptor(), first_byte, bytes,
+                      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER) == 0)
+    return;
+  if (errno != ENOSYS && errno != EINVAL && errno != ESPIPE)
+    throw_file_error(
+        "write back " + std::to_string(bytes) + " bytes at offset " + std::to_string(first_byte) + " of",
+        path(), errno);
+#endif
+  const index_t page = sysconf(_SC_PAGESIZE), begin = first_byte / page * page;
+  if (msync(map_ + begin, static_cast<std::size_t>(first_byte + bytes - begin), MS_SYNC) != 0)
+    throw_file_error(
+        "write back " + std::to_string(bytes) + " bytes at offset " + std::to_string(first_byte) + " of",
+        path(), errno);
+}
+
+void FileStorage::before_direct_write(index_t, index_t) {
+  check_use(true);
+  mark_incomplete();
+}
+
+void FileStorage::after_direct_write([[maybe_unused]] index_t first_byte, [[maybe_unused]] index_t bytes) {
+#if !defined(__linux__)
+  const index_t page = sysconf(_SC_PAGESIZE), begin = first_byte / page * page;
+  if (bytes > 0 && file_.is_direct())
+    static_cast<void>(
+        msync(map_ + begin, static_cast<std::size_t>(first_byte + bytes - begin), MS_INVALIDATE));
+#endif
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

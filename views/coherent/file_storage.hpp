@@ -1,0 +1,83 @@
+// FileStorage: the file in which a coherent array lives, for those who move parts of it by themselves.
+//
+// Mapping and direct I/O see the same bytes where these calls are made. What Linux does by itself (ext4, XFS,
+// btrfs, tmpfs): a direct read first writes back what the page cache has changed there, mappings included; a
+// direct write writes back and drops the pages before and after, also from mappings, so that the next touch
+// reads the file. What it cannot drop is a page that somebody changes during the write: pages of the cache
+// may be larger than 4096 bytes, and hold a part of the neighbour's. AsyncFile looks for such pages after
+// each request, and writes what they should have into them (with cachestat(2), of Linux 6.5; before that, XFS
+// alone had such pages). Other systems promise less.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <string>
+
+#include <strata/core/async_file.hpp>
+#include <strata/views/coherent/file_header.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+class CoherentState;
+
+class FileStorage {
+ public:
+  /// A file with a header, mapped. FileError.
+  static FileStorage* create(const std::string& path, bool overwrites, const FileHeader& header);
+  /// `header` gets that of the file.
+  static FileStorage* open(const std::string& path, bool reads_only, bool allows_incomplete,
+                           FileHeader& header);
+  ~FileStorage();
+  FileStorage(const FileStorage&) = delete;
+  FileStorage& operator=(const FileStorage&) = delete;
+
+  /// Reads and writes at offsets of the file.
+  AsyncFile& file() { return file_; }
+  const std::string& path() const { return file_.path(); }
+  /// Where in the file the first element lies: a multiple of 4096. Those after it follow as in memory.
+  index_t first_byte() const { return header_.data_offset; }
+  /// Of all elements, as the layout places them.
+  index_t data_bytes() const { return header_.data_bytes; }
+  const FileHeader& header() const { return header_; }
+  bool is_for_reading() const { return reads_only_; }
+  /// The first element in the mapping.
+  char* data() const { return map_ + header_.data_offset; }
+
+  // Offsets and lengths are in bytes of the file, as AsyncFile takes them.
+
+  /// What the host changed there through the mapping is seen by direct reads that begin later. Microseconds
+  /// where nothing was changed. FileError.
+  void before_direct_read(index_t first_byte, index_t bytes);
+  /// The file is marked incomplete, on the disk, if it was not. FileError where it was opened for_reading.
+  void before_direct_write(index_t first_byte, index_t bytes);
+  /// After the wait for a direct write: the mapping shows what was written.
+  void after_direct_write(index_t first_byte, index_t bytes);
+
+  /// Throws FileError where the file was truncated, or `writes` one that was opened for_reading.
+  void check_use(bool writes) const;
+  /// Elements may change from now on.
+  void mark_incomplete();
+  /// All changes go to the disk; then the file is complete. Nobody may change elements meanwhile.
+  void complete();
+
+ private:
+  FileStorage(const std::string& path, AsyncFile::Mode mode) : file_(path, mode) {}
+  void lock(bool exclusive);
+  void map();
+  void write_header(FileHeader::State state);
+
+  AsyncFile file_;
+  FileHeader header_{};
+  bool reads_only_ = false;
+  char* map_ = nullptr;
+  index_t mapped_ = 0;
+  // What the header on the disk says; Unknown where writing it failed.
+  enum class OnDisk : unsigned char { BeingWritten, Complete, Unknown };
+  std::mutex mutex_;  // of what changes it
+  std::atomic<OnDisk> on_disk_ = OnDisk::BeingWritten;
+};
+
+/// The file of an array, valid as long as the array; null of arrays in memory.
+FileStorage* file_storage_of(const CoherentState& array);
+
+}  // namespace strata::inline STRATA_ABI::detail
