@@ -16,15 +16,21 @@ index_t floor_div(index_t a, index_t b) { return a >= 0 ? a / b : -((-a + b - 1)
 
 std::vector<ReductionGroup> reduction_groups(ResidentRows range, std::size_t parts,
                                              const std::vector<double>& weights, index_t block) {
-  std::vector<ReductionGroup> groups;
-  if (range.begin >= range.end) return groups;
+  if (range.begin >= range.end) return {};
   const index_t first = floor_div(range.begin, block), last = floor_div(range.end - 1, block) + 1;
   // Parts of about `grain` blocks, a power of two.
   constexpr index_t grains = 32;
   index_t grain = 1;
   while (grain * 2 * grains * static_cast<index_t>(parts) <= last - first) grain *= 2;
-  const std::vector<ResidentRows> split = split_range(first, last, parts, weights, grain);
-  for (std::size_t part = 0; part < parts; ++part) {
+  return groups_of_split(range, split_range(first, last, parts, weights, grain), block);
+}
+
+std::vector<ReductionGroup> groups_of_split(ResidentRows range, const std::vector<ResidentRows>& split,
+                                            index_t block) {
+  std::vector<ReductionGroup> groups;
+  if (split.empty()) return groups;
+  const index_t last = split.back().end;
+  for (std::size_t part = 0; part < split.size(); ++part) {
     index_t node = split[part].begin;
     const index_t end = split[part].end;
     while (node < end) {

@@ -1,0 +1,73 @@
+// FileStage: rows of an array in a file on their way to a device and back: page-locked memory of the host,
+// from which and to which the file is read and written while other slices are copied and computed.
+#pragma once
+
+#include <vector>
+
+#include <strata/devices/backend.hpp>
+#include <strata/views/coherent/file_storage.hpp>
+#include <strata/views/coherent/instance.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+class FileStage {
+ public:
+  /// Tiles of which `depth` are under way each way; of each at most `rows_bytes` bytes. Throws OutOfMemory.
+  FileStage(FileStorage& file, const ArrayShape& shape, const char* label, index_t rows_bytes, int depth,
+            DeviceInstance& device);
+  /// Waits for what is under way; errors are dropped.
+  ~FileStage();
+  FileStage(const FileStage&) = delete;
+  FileStage& operator=(const FileStage&) = delete;
+
+  int depth() const { return static_cast<int>(in_.size()); }
+  /// Whether rows lie in whole tiles of the layout: others go through the mapping of the file.
+  bool takes(ResidentRows rows) const;
+  bool pinned() const { return pinned_; }
+
+  /// A tile takes the place of tile - depth, whose copies to the device are done.
+  void begin_tile(long tile);
+  void read(long tile, ResidentRows rows);
+  bool has(long tile) const { return in_[slot(tile)].tile == tile; }
+  /// FileError.
+  void wait_for_reads(long tile);
+  /// Where row 0 of the array would be, as far as `rows` are concerned.
+  char* base_of_read(long tile, ResidentRows rows) const;
+
+  /// Makes room for rows that a device is going to write, in place of those of tile - depth, which are in the
+  /// file.
+  char* base_to_write(long tile, ResidentRows rows);
+  /// The rows of the tile are there: they go to the file.
+  void write(long tile);
+  bool has_written(long tile) const { return out_[slot(tile)].tile == tile && out_[slot(tile)].begun; }
+  /// FileError.
+  void wait_for_writes(long tile);
+
+ private:
+  struct Region {
+    ResidentRows rows;
+    char* memory;
+    AsyncFile::Ticket ticket;
+  };
+  struct Stage {
+    AllocationRef block;
+    Ref<PinnedMemory> pin;
+    char* memory = nullptr;
+    index_t used = 0;
+    long tile = -1;
+    bool begun = false;  // writes
+    std::vector<Region> regions;
+  };
+  std::size_t slot(long tile) const { return static_cast<std::size_t>(tile % depth()); }
+  Region& add(Stage& stage, ResidentRows rows);
+  void wait(Stage& stage);
+  static void reset(Stage& stage, long tile);
+
+  FileStorage& file_;
+  const ArrayShape& shape_;
+  index_t capacity_;
+  bool pinned_ = true;
+  std::vector<Stage> in_, out_;
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,427 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <limits>
+
+#include <strata/algorithms/streaming/stream_plan.hpp>
+#include <strata/core/bytes.hpp>
+#include <strata/core/error.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+using Use = StreamArray::Use;
+
+// Bytes a second of a copy within the host's memory, by its threads: of machines with GPUs, about.
+constexpr double host_copy_rate = 20e9;
+
+index_t rows_of(ResidentRows rows) { return std::max<index_t>(0, rows.end - rows.begin); }
+bool has_states(const StreamProblem& problem) {
+  return std::any_of(problem.arrays.begin(), problem.arrays.end(),
+                     [](const StreamArray& a) { return a.use == Use::State; });
+}
+
+StreamPass make_pass(const StreamProblem& problem, StreamScheduler scheduler, index_t chunk, int steps) {
+  switch (scheduler) {
+    case StreamScheduler::Overlap:
+    case StreamScheduler::Naive:
+      return overlap_pass(problem, chunk, steps);
+    case StreamScheduler::EvenOdd:
+      return even_odd_pass(problem, chunk, steps);
+    case StreamScheduler::Carry:
+      return carry_pass(problem, chunk, steps);
+    case StreamScheduler::Automatic:
+      break;
+  }
+  return map_pass(problem, chunk);
+}
+
+// The rows that all tiles together go over.
+index_t all_rows(const StreamProblem& problem) {
+  for (const StreamArray& array : problem.arrays)
+    if (array.use == Use::State) return array.rows;
+  return rows_of(problem.work);
+}
+
+// The kernel's time for one row and step, from what it moves where it was never measured.
+double row_seconds(const StreamProblem& problem, const StreamRates& rates) {
+  if (problem.seconds_per_row > 0) return problem.seconds_per_row;
+  double bytes = 0;
+  for (const StreamArray& array : problem.arrays)
+    if (array.use != Use::Whole)
+      bytes += static_cast<double>(array.row_bytes) *
+               (array.use == Use::State || array.mode == AccessMode::InOut ? 2 : 1);
+  return rates.memory > 0 ? bytes / rates.memory : 0;
+}
+
+// What a stage of a tile takes. Where both ways of the link are in use each has its part of what they have
+// together.
+struct Speeds {
+  double up, down;
+};
+Speeds speeds_of(const StreamBytes& bytes, const StreamRates& rates) {
+  Speeds speeds{rates.up, rates.down};
+  if (bytes.up > 0 && bytes.down > 0 && rates.both > 0 && rates.up + rates.down > 0) {
+    const double part = std::min(1.0, rates.both / (rates.up + rates.down));
+    speeds = {rates.up * part, rates.down * part};
+  }
+  return speeds;
+}
+
+// The stages of tiles on three engines, one tile after the other.
+class Engines {
+ public:
+  Engines(const StreamProblem& problem, const StreamPlan& plan, const StreamRates& rates)
+      : problem_(problem), plan_(plan), rates_(rates), row_seconds_(row_seconds(problem, rates)) {
+    speeds_ = speeds_of(bytes_of(problem, plan.last), rates);
+  }
+
+  void pass(const StreamPass& pass, int previous_tiles) {
+    const std::size_t first = done_.size();
+    for (std::size_t k = 0; k < pass.tiles.size(); ++k) {
+      const StreamTile& tile = pass.tiles[k];
+      const auto after = [&](double start, const std::vector<StreamWait>& waits) {
+        for (const StreamWait& wait : waits) {
+          const long at = static_cast<long>(first) + wait.tile - (wait.previous_pass ? previous_tiles : 0);
+          if (at >= 0 && (!wait.previous_pass || previous_tiles > 0))
+            start = std::max(start, done(wait.stage, at));
+        }
+        return start;
+      };
+      double start = after(0, tile.before_upload);
+      for (const SlotWait& wait : slot_waits(static_cast<long>(done_.size()), plan_.slots))
+        start = std::max(start, done(wait.stage, wait.tile));
+      done_.push_back({});
+      // Copies of several arrays follow each other without a pause.
+      run(StreamStage::Upload, start, copy_seconds(tile.uploads, speeds_.up));
+      run(StreamStage::Compute, done_.back()[0], compute_seconds(tile));
+      run(StreamStage::Download, after(done_.back()[1], tile.before_download),
+          copy_seconds(tile.downloads, speeds_.down));
+    }
+  }
+  double end() const { return *std::max_element(ready_.begin(), ready_.end()); }
+
+ private:
+  double done(StreamStage stage, long tile) const {
+    return done_[static_cast<std::size_t>(tile)][static_cast<std::size_t>(stage)];
+  }
+  void run(StreamStage stage, double start, double seconds) {
+    double& ready = ready_[static_cast<std::size_t>(stage)];
+    start = std::max(start, ready);
+    if (seconds > 0) ready = start + seconds;
+    done_.back()[static_cast<std::size_t>(stage)] = start + seconds;
+  }
+  double copy_seconds(const std::vector<StreamCopy>& copies, double speed) const {
+    double seconds = 0;
+    for (const StreamCopy& copy : copies) {
+      const double bytes = static_cast<double>(
+          rows_of(copy.rows) * problem_.arrays[static_cast<std::size_t>(copy.array)].row_bytes);
+      // A copy is set up while the one before it moves.
+      seconds += std::max(speed > 0 ? bytes / speed : 0, rates_.copy_latency);
+    }
+    return seconds;
+  }
+  double compute_seconds(const StreamTile& tile) const {
+    double seconds = 0;
+    for (const StreamMove& move : tile.moves)
+      seconds +=
+          rates_.launch_latency +
+          (rates_.memory > 0
+               ? 2 *
+                     static_cast<double>(rows_of(move.rows) *
+                                         problem_.arrays[static_cast<std::size_t>(move.array)].row_bytes) /
+                     rates_.memory
+               : 0);
+    for (const StreamLaunch& launch : tile.launches)
+      seconds += rates_.launch_latency + static_cast<double>(rows_of(launch.work)) * row_seconds_;
+    return seconds;
+  }
+
+  const StreamProblem& problem_;
+  const StreamPlan& plan_;
+  const StreamRates& rates_;
+  double row_seconds_;
+  Speeds speeds_;
+  std::array<double, 3> ready_{};
+  std::vector<std::array<double, 3>> done_;
+};
+
+void finish_plan(const StreamProblem& problem, const StreamRates& rates, StreamPlan& plan) {
+  const int rest = problem.steps % std::max(plan.pass.steps, 1);
+  plan.passes = (problem.steps + plan.pass.steps - 1) / plan.pass.steps;
+  plan.last = rest == 0 ? plan.pass : make_pass(problem, plan.scheduler, plan.chunk, rest);
+  follow(problem, plan.pass, plan.last);
+  follow(problem, StreamPass(plan.pass), plan.pass);
+  plan.device_bytes = device_bytes(problem, plan.pass, plan.slots, plan.window_rows);
+  std::vector<index_t> last_rows;
+  static_cast<void>(device_bytes(problem, plan.last, plan.slots, last_rows));
+  index_t bytes = 0;
+  for (std::size_t a = 0; a < last_rows.size(); ++a) {
+    plan.window_rows[a] = std::max(plan.window_rows[a], last_rows[a]);
+    const StreamArray& array = problem.arrays[a];
+    bytes += buffer_bytes(array, plan.window_rows[a]) *
+             (array.use == Use::Whole ? 1 : plan.slots * (array.use == Use::State ? 2 : 1));
+  }
+  plan.device_bytes = bytes;
+  const StreamBytes one = bytes_of(problem, plan.pass), last = bytes_of(problem, plan.last);
+  plan.bytes = {one.up * (plan.passes - 1) + last.up, one.down * (plan.passes - 1) + last.down,
+                one.moved * (plan.passes - 1) + last.moved};
+  for (const StreamArray& array : problem.arrays) {
+    if (array.use != Use::Whole) continue;
+    if (reads(array.mode)) plan.bytes.up += array.rows * array.row_bytes;
+    if (writes(array.mode)) plan.bytes.down += array.rows * array.row_bytes;
+  }
+  plan.seconds = predict(problem, plan, rates);
+}
+
+// The same problem with fewer rows, whose tiles have the same windows; the same where they may differ.
+StreamProblem shortened(const StreamProblem& problem, index_t rows_wanted) {
+  const index_t rows = all_rows(problem);
+  if (rows <= rows_wanted || !std::all_of(problem.arrays.begin(), problem.arrays.end(),
+                                          [](const StreamArray& a) { return a.regular; }))
+    return problem;
+  StreamProblem part = problem;
+  const index_t less = (rows - rows_wanted) / problem.align * problem.align;
+  part.work.end = std::max(part.work.begin, part.work.end - less);
+  for (StreamArray& array : part.arrays)
+    if (array.use != Use::Whole) array.rows = std::max<index_t>(array.rows - less, 0);
+  return part;
+}
+index_t halo_of(const StreamProblem& problem) {
+  index_t halo = problem.align;
+  for (const StreamArray& array : problem.arrays)
+    if (array.use == Use::State) halo = std::max({halo, array.left, array.right});
+  return halo;
+}
+
+// The largest chunk whose buffers fit, at most `most`, or 0.
+index_t largest_chunk(const StreamProblem& problem, StreamScheduler scheduler, int steps, int slots,
+                      index_t most, index_t budget) {
+  const index_t halo = halo_of(problem);
+  const auto fits = [&](index_t chunk) {
+    std::vector<index_t> rows;
+    const StreamProblem part = shortened(problem, 8 * chunk + 4 * steps * halo);
+    return device_bytes(part, make_pass(part, scheduler, chunk, steps), slots, rows) <= budget;
+  };
+  index_t least = problem.align;
+  if (scheduler == StreamScheduler::EvenOdd) least = std::max(least, steps * halo + 1);
+  if (least > most) return 0;
+  // A window is at least a chunk: a first bound without making passes of many small tiles.
+  index_t bytes_per_row = 0, whole = 0;
+  for (const StreamArray& array : problem.arrays) {
+    if (array.use == Use::Whole) whole += buffer_bytes(array, array.rows);
+    else if (array.use == Use::State) bytes_per_row += 2 * array.row_bytes * slots;
+    else if (array.rows >= rows_of(problem.work)) bytes_per_row += array.row_bytes * slots;
+  }
+  if (whole > budget) return 0;
+  index_t high = most;
+  if (bytes_per_row > 0) high = std::min(high, (budget - whole) / bytes_per_row);
+  high -= high % problem.align;
+  if (high < least) return 0;
+  if (fits(high)) return high;
+  // Passes get long where chunks are small: 1/1024 of the largest is the least that is tried before the
+  // least.
+  index_t low = std::max(least, high / 1024 / problem.align * problem.align);
+  if (!fits(low)) return low > least && fits(least) ? least : 0;
+  while (high - low > std::max(problem.align, low / 64)) {
+    index_t middle = low + (high - low) / 2;
+    middle -= middle % problem.align;
+    if (middle <= low) break;
+    (fits(middle) ? low : high) = middle;
+  }
+  return low;
+}
+
+[[noreturn]] void fail_budget(const StreamProblem& problem, index_t budget, index_t chunk) {
+  std::string text =
+      "streaming \"" + problem.label + "\": a budget of " + string_from_bytes(budget) + " does not hold " +
+      (chunk > 0 ? "slices of " + std::to_string(chunk) + " rows" : std::string("the smallest slices")) +
+      " of its arrays:";
+  for (const StreamArray& array : problem.arrays)
+    text += "\n  \"" + array.label + "\": " +
+            (array.use == Use::Whole ? "all of it, " + string_from_bytes(buffer_bytes(array, array.rows))
+                                     : string_from_bytes(array.row_bytes) + " a row") +
+            (array.use == Use::State ? ", old and new values" : "");
+  throw OutOfMemory(text + "\nGive a larger budget, or smaller slices, fewer slots and fewer steps per pass");
+}
+
+}  // namespace
+
+index_t buffer_bytes(const StreamArray& array, index_t rows) {
+  // Windows may begin and end within tiles of the layout.
+  const index_t tiles = array.align > 1 ? (rows + 2 * (array.align - 1)) / array.align : rows;
+  constexpr index_t granule = 512;
+  const index_t bytes = tiles * array.align * array.row_bytes;
+  return (bytes + granule - 1) / granule * granule;
+}
+
+index_t device_bytes(const StreamProblem& problem, const StreamPass& pass, int slots,
+                     std::vector<index_t>& window_rows) {
+  window_rows.assign(problem.arrays.size(), 0);
+  for (const StreamTile& tile : pass.tiles)
+    for (std::size_t a = 0; a < problem.arrays.size(); ++a)
+      window_rows[a] = std::max(window_rows[a], rows_of(tile.windows[a]));
+  index_t bytes = 0;
+  for (std::size_t a = 0; a < problem.arrays.size(); ++a) {
+    const StreamArray& array = problem.arrays[a];
+    const index_t buffers = array.use == Use::Whole ? 1 : slots * (array.use == Use::State ? 2 : 1);
+    bytes += buffers * buffer_bytes(array, window_rows[a]);
+  }
+  return bytes;
+}
+
+StreamBytes bytes_of(const StreamProblem& problem, const StreamPass& pass) {
+  StreamBytes bytes;
+  const auto of = [&](int array, ResidentRows rows) {
+    return rows_of(rows) * problem.arrays[static_cast<std::size_t>(array)].row_bytes;
+  };
+  for (const StreamTile& tile : pass.tiles) {
+    for (const StreamCopy& copy : tile.uploads) bytes.up += of(copy.array, copy.rows);
+    for (const StreamCopy& copy : tile.downloads) bytes.down += of(copy.array, copy.rows);
+    for (const StreamMove& move : tile.moves) bytes.moved += of(move.array, move.rows);
+  }
+  return bytes;
+}
+
+double predict(const StreamProblem& problem, const StreamPlan& plan, const StreamRates& rates) {
+  if (plan.passes == 0 || plan.last.tiles.empty()) return 0;
+  double whole = 0;
+  for (const StreamArray& array : problem.arrays)
+    if (array.use == Use::Whole) {
+      const double bytes = static_cast<double>(array.rows * array.row_bytes);
+      if (reads(array.mode) && rates.up > 0) whole += bytes / rates.up;
+      if (writes(array.mode) && rates.down > 0) whole += bytes / rates.down;
+    }
+  Engines engines(problem, plan, rates);
+  // Passes in the middle take as long as each other.
+  constexpr int looked_at = 4;
+  const int passes = std::min(plan.passes, looked_at);
+  // Results in the second copies of states go home at the end.
+  if (!plan.pass.in_place && plan.passes % 2 != 0)
+    for (const StreamArray& array : problem.arrays)
+      if (array.use == Use::State)
+        whole += static_cast<double>(array.rows * array.row_bytes) / host_copy_rate;
+  double before = 0, each = 0;
+  int tiles = 0;
+  for (int p = 0; p < passes; ++p) {
+    const StreamPass& pass = plan.pass_number(p + 1 < passes ? 0 : plan.passes - 1);
+    engines.pass(pass, tiles);
+    tiles = static_cast<int>(pass.tiles.size());
+    if (p + 1 < passes) each = engines.end() - before;
+    before = engines.end();
+  }
+  return whole + engines.end() + each * (plan.passes - passes);
+}
+
+StreamPlan make_plan(const StreamProblem& problem, index_t budget, const StreamRates& rates,
+                     const StreamOptions& options) {
+  const bool iterates = has_states(problem);
+  const index_t rows = std::max<index_t>(all_rows(problem), 1);
+  const auto plan_for = [&](const StreamProblem& whole, StreamScheduler scheduler, int steps, int slots,
+                            index_t chunk) {
+    StreamPlan plan;
+    plan.scheduler = iterates ? scheduler : StreamScheduler::Automatic;
+    plan.slots = slots;
+    plan.chunk = chunk;
+    plan.pass = make_pass(whole, plan.scheduler, chunk, steps);
+    finish_plan(whole, rates, plan);
+    return plan;
+  };
+  // Candidates are compared by what they take of the first tiles.
+  struct Candidate {
+    StreamScheduler scheduler = StreamScheduler::Automatic;
+    int steps = 0, slots = 0;
+    index_t chunk = 0;
+    double seconds = std::numeric_limits<double>::infinity();
+  } chosen;
+  const auto consider = [&](StreamScheduler scheduler, int steps, int slots, index_t chunk) {
+    constexpr index_t tiles_looked_at = 64;
+    const StreamProblem part = shortened(problem, tiles_looked_at * chunk);
+    const StreamPlan plan = plan_for(part, scheduler, steps, slots, chunk);
+    const double seconds =
+        plan.seconds * static_cast<double>(rows) / static_cast<double>(std::max<index_t>(all_rows(part), 1));
+    if (plan.device_bytes <= budget && seconds < chosen.seconds)
+      chosen = {scheduler, steps, slots, chunk, seconds};
+  };
+
+  // Enough tiles that filling and draining the pipeline costs little, of enough bytes to be worth a copy.
+  constexpr index_t tiles_wanted = 32;
+  constexpr index_t worth_copying = index_t{16} << 20, least_copy = index_t{256} << 10;
+  index_t row_bytes = 1;
+  for (const StreamArray& array : problem.arrays)
+    if (array.use != Use::Whole) row_bytes = std::max(row_bytes, array.row_bytes);
+  index_t most =
+      std::max((rows + tiles_wanted - 1) / tiles_wanted, std::min(rows, worth_copying / row_bytes + 1));
+  most = (most + problem.align - 1) / problem.align * problem.align;
+
+  const std::vector<int> slot_counts =
+      options.slots > 0 ? std::vector<int>{options.slots} : std::vector<int>{3};
+  std::vector<StreamScheduler> schedulers{options.scheduler};
+  if (!iterates) schedulers = {StreamScheduler::Automatic};
+  else if (options.scheduler == StreamScheduler::Automatic)
+    schedulers = {StreamScheduler::Carry, StreamScheduler::Overlap};
+
+  std::vector<int> step_counts;
+  if (!iterates || options.scheduler == StreamScheduler::Naive) step_counts = {1};
+  else if (options.steps_per_pass > 0) step_counts = {std::min(options.steps_per_pass, problem.steps)};
+  else
+    for (double t = 1; static_cast<int>(t) <= problem.steps && t <= 4096; t = std::max(t + 1, t * 1.25))
+      step_counts.push_back(static_cast<int>(t));
+
+  const bool free_choice = options.chunk == 0 && options.steps_per_pass == 0;
+  for (const StreamScheduler scheduler : schedulers)
+    for (const int slots : slot_counts)
+      for (const int steps : step_counts) {
+        index_t chunk = options.chunk;
+        if (chunk == 0) chunk = largest_chunk(problem, scheduler, steps, slots, most, budget);
+        if (chunk == 0) continue;
+        // Windows much longer than what is new in them are not worth looking at.
+        if (free_choice && steps > 1 && steps * halo_of(problem) > chunk) continue;
+        consider(scheduler, steps, slots, chunk);
+        // What takes as long as some copies alone gains by smaller slices.
+        if (options.chunk == 0)
+          for (const index_t parts : {4, 16, 64})
+            if (const index_t part = chunk / parts / problem.align * problem.align;
+                part * row_bytes >= least_copy && part > steps * halo_of(problem))
+              consider(scheduler, steps, slots, part);
+      }
+  // All of it at once, where it fits: then nothing is copied but at the beginning and the end.
+  if (iterates && free_choice && options.slots == 0 && options.scheduler == StreamScheduler::Automatic)
+    consider(StreamScheduler::Carry, problem.steps, 1, rows + problem.align);
+  if (chosen.steps == 0) fail_budget(problem, budget, options.chunk);
+  return plan_for(problem, chosen.scheduler, chosen.steps, chosen.slots, chosen.chunk);
+}
+
+std::string describe(const StreamProblem& problem, const StreamPlan& plan) {
+  char line[256];
+  std::string text;
+  const auto add = [&](const char* format, auto... values) {
+    std::snprintf(line, sizeof line, format, values...);
+    text += line;
+  };
+  if (has_states(problem))
+    add("%s: %d steps, %d a pass, %d passes of %zu tiles of %lld rows in %d slots\n", name_of(plan.scheduler),
+        problem.steps, plan.pass.steps, plan.passes, plan.pass.tiles.size(),
+        static_cast<long long>(plan.chunk), plan.slots);
+  else
+    add("%zu tiles of %lld rows in %d slots\n", plan.last.tiles.size(), static_cast<long long>(plan.chunk),
+        plan.slots);
+  add("  device %s; to it %s, from it %s, within it %s; predicted %.3g s\n",
+      string_from_bytes(plan.device_bytes).c_str(), string_from_bytes(plan.bytes.up).c_str(),
+      string_from_bytes(plan.bytes.down).c_str(), string_from_bytes(plan.bytes.moved).c_str(), plan.seconds);
+  for (std::size_t a = 0; a < problem.arrays.size(); ++a) {
+    const StreamArray& array = problem.arrays[a];
+    add("  %-16s %s, windows of %lld rows of %s\n", array.label.c_str(),
+        array.use == Use::Whole   ? "whole on the device"
+        : array.use == Use::State ? "old and new values"
+        : !writes(array.mode)     ? "read"
+        : reads(array.mode)       ? "read and written"
+                                  : "written",
+        static_cast<long long>(plan.window_rows[a]), string_from_bytes(array.row_bytes).c_str());
+  }
+  return text;
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

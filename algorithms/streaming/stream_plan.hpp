@@ -1,0 +1,194 @@
+// StreamPlan: what a streamed launch does, as data: which rows go to which buffer of the device, what is
+// computed there, what comes back, and what each of these waits for. Pure logic: no device, no memory, no
+// thread.
+//
+// A launch makes one or more passes over the rows of its arrays. A pass is a sequence of tiles; of a tile
+// each array has a *window* of rows on the device, in one buffer, or in two for the old and the new values of
+// a double-buffered field (`State`). Each tile has three stages, which devices do on three queues:
+//
+//     upload      [ tile 0 ][ tile 1 ][ tile 2 ] ...         host -> window
+//     compute               [ tile 0 ][ tile 1 ][ tile 2 ]   moves between windows, then kernels
+//     download                        [ tile 0 ][ tile 1 ]   window -> host
+//
+// Stages of one tile follow each other, and stages of one kind are in order; what else a stage waits for is
+// said by StreamWait. Tile g of all tiles of all passes uses slot g mod `slots` of each buffer: see
+// slot_waits().
+//
+// Rows on the device are counted from where the array begins, and may be negative or beyond its end where
+// edges are cyclic: a copy or launch of rows r has them at r + shift. Steps are counted from 1 within a pass;
+// step k reads buffer (k-1) mod 2 of a state and writes buffer k mod 2.
+//
+// After Veit et al., "Array streaming for array programming" (the even/odd trapezoids), with its slips
+// mended, and skewed tiles in place of them where one device does all.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <strata/core/access_mode.hpp>
+#include <strata/core/layout.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// How the steps of an iterated launch go over arrays that the device cannot hold. t steps a pass, halo h,
+/// R rows a tile; the formulas are rows copied for each row of the array.
+enum class StreamScheduler : unsigned char {
+  Automatic,  ///< what the model takes for the fastest
+  Naive,      ///< one step a pass: 1 + 2h/R in, 1 out
+  Overlap,    ///< t steps on tiles with th more rows on both sides, computed twice: 1 + 2th/R in, 1 out
+  EvenOdd,  ///< shrinking and growing tiles in turn, nothing computed twice: 1 + (2th+h)/R in, 1 + (2th-h)/R
+            ///< out
+  Carry     ///< each step lags h rows behind the one before; 1 in, 1 out, in place
+};
+const char* name_of(StreamScheduler scheduler);
+
+namespace detail {
+
+/// One array of a streamed launch, as plans see it.
+struct StreamArray {
+  enum class Use : unsigned char {
+    Rows,   // a tile touches rows_of(work items) of it
+    Whole,  // is on the device as a whole, as long as the launch lasts
+    State   // old and new values; a work item reads rows around its own of the old, and writes its own of the
+            // new
+  };
+  std::string label;
+  Use use = Use::Rows;
+  AccessMode mode = AccessMode::In;  // not of State
+  index_t rows = 0;                  // of the array
+  index_t row_bytes = 0;
+  index_t align = 1;                                  // rows that lie together: tiles of the layout
+  std::function<ResidentRows(ResidentRows)> rows_of;  // of Rows: not cut to the array where cyclic
+  index_t left = 0, right = 0;                        // of State: rows read before and behind
+  bool cyclic = false;                                // rows beyond the ends are those of the other end
+  bool regular = true;                                // rows_of is a halo: all tiles have windows of one size
+  bool keeps = false;  // of State: elements that the kernel leaves out keep their values
+};
+
+struct StreamProblem {
+  std::string label;
+  ResidentRows work{0, 0};  // left-most indices of work items
+  int steps = 1;            // more than 1 only with a State
+  std::vector<StreamArray> arrays;
+  index_t align = 1;           // tiles and lags are multiples of it
+  double seconds_per_row = 0;  // of the kernel, for one step and one left-most index; 0: not known
+};
+
+/// A copy between the host and the device. A State has two arrays on the host, of which each pass but those
+/// of Carry in place reads side 0 and writes side 1; then they change places.
+struct StreamCopy {
+  int array;
+  int buffer;  // 0 or 1
+  int side;
+  ResidentRows rows;  // of the host
+  index_t shift;
+};
+/// Rows that are on the device: from the previous tile, or from the other buffer of this one.
+struct StreamMove {
+  int array;
+  bool from_previous;
+  int from_buffer, buffer;
+  ResidentRows rows;  // of the device
+};
+struct StreamLaunch {
+  int step;
+  ResidentRows work;  // the kernel's indices
+  index_t shift;
+};
+
+enum class StreamStage : unsigned char { Upload, Compute, Download };
+/// Waits until a stage of a tile is done, of this pass or the previous one.
+struct StreamWait {
+  StreamStage stage;
+  int tile;
+  bool previous_pass;
+};
+
+struct StreamTile {
+  std::vector<ResidentRows> windows;  // of each array, rows of the device
+  std::vector<StreamWait> before_upload, before_download;
+  std::vector<StreamCopy> uploads;
+  std::vector<StreamMove> moves;
+  std::vector<StreamLaunch> launches;
+  std::vector<StreamCopy> downloads;
+};
+struct StreamPass {
+  int steps = 1;
+  bool in_place = true;  // else sides change places after it
+  std::vector<StreamTile> tiles;
+};
+
+/// How fast things go: bytes a second, while both ways of the link are busy where both are used, and seconds.
+struct StreamRates {
+  double up = 0, down = 0;  // of the link, one way at a time
+  double both = 0;          // of the link, both ways together
+  double memory = 0;        // bytes read and written by a kernel that does nothing else
+  double copy_latency = 0;
+  double launch_latency = 0;
+};
+
+/// What the user says; 0: the model decides.
+struct StreamOptions {
+  StreamScheduler scheduler = StreamScheduler::Automatic;
+  index_t chunk = 0;  // rows a tile
+  int slots = 0;
+  int steps_per_pass = 0;
+};
+
+struct StreamBytes {
+  index_t up = 0, down = 0, moved = 0;
+  friend bool operator==(const StreamBytes&, const StreamBytes&) = default;
+};
+
+struct StreamPlan {
+  StreamScheduler scheduler = StreamScheduler::Naive;
+  index_t chunk = 0;
+  int slots = 1;
+  int passes = 0;  // all but the last one are `pass`
+  StreamPass pass;
+  StreamPass last;                   // may have fewer steps
+  std::vector<index_t> window_rows;  // the largest window of each array
+  index_t device_bytes = 0;          // of all buffers
+  StreamBytes bytes;                 // that are copied in all
+  double seconds = 0;                // predicted
+
+  const StreamPass& pass_number(int p) const { return p + 1 < passes ? pass : last; }
+};
+
+/// A pass over all rows. `chunk` and `steps` as they are; see StreamScheduler. Throws Error where a pass
+/// cannot be made so: the message says why, with the least chunk.
+StreamPass map_pass(const StreamProblem& problem, index_t chunk);
+StreamPass overlap_pass(const StreamProblem& problem, index_t chunk, int steps);
+StreamPass carry_pass(const StreamProblem& problem, index_t chunk, int steps);
+StreamPass even_odd_pass(const StreamProblem& problem, index_t chunk, int steps);
+
+/// Gives the tiles of a pass what they have to wait for of the pass before it.
+void follow(const StreamProblem& problem, const StreamPass& previous, StreamPass& pass);
+
+/// What tile number `tile` of all has to wait for before its slot is free: stages of earlier tiles, counted
+/// likewise.
+struct SlotWait {
+  StreamStage stage;
+  long tile;
+};
+std::vector<SlotWait> slot_waits(long tile, int slots);
+
+/// Bytes that a row range takes in a buffer of the device.
+index_t buffer_bytes(const StreamArray& array, index_t rows);
+/// Bytes that all buffers take, and of each array the rows of its largest window.
+index_t device_bytes(const StreamProblem& problem, const StreamPass& pass, int slots,
+                     std::vector<index_t>& window_rows);
+StreamBytes bytes_of(const StreamProblem& problem, const StreamPass& pass);
+
+/// The plan for a device of which `budget` bytes may be used. Throws OutOfMemory where not even the smallest
+/// tiles fit, saying what would.
+StreamPlan make_plan(const StreamProblem& problem, index_t budget, const StreamRates& rates,
+                     const StreamOptions& options);
+/// The time that a plan takes: its stages on three engines, one after the other on each.
+double predict(const StreamProblem& problem, const StreamPlan& plan, const StreamRates& rates);
+/// For people: the plan in some lines.
+std::string describe(const StreamProblem& problem, const StreamPlan& plan);
+
+}  // namespace detail
+}  // namespace strata::inline STRATA_ABI

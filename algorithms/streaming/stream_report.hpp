@@ -1,0 +1,31 @@
+// StreamReport: what a streamed launch was to do, and what it did.
+#pragma once
+
+#include <string>
+
+#include <strata/algorithms/streaming/stream_plan.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// Returned by streamed launches. Times in seconds, bytes as they crossed the link.
+struct StreamReport {
+  StreamScheduler scheduler = StreamScheduler::Automatic;  ///< of iterations; Automatic: slices one by one
+  index_t chunk = 0;                                       ///< rows of a slice
+  int slots = 0;                                           ///< slices on the device at once
+  int steps_per_pass = 1;                                  ///< of an iteration
+  int passes = 0;                                          ///< over all rows
+  index_t slices = 0;                                      ///< in all passes
+  index_t device_bytes = 0;                                ///< of buffers
+  index_t bytes_to_device = 0;                             ///< copied from the host
+  index_t bytes_to_host = 0;                               ///< copied to the host
+  index_t bytes_moved = 0;                                 ///< copied within the device
+  double predicted_seconds = 0;  ///< by the model; 0: nothing is known of the device
+  double seconds = 0;            ///< what it took; 0: it was only planned
+  bool pinned = true;            ///< whether all arrays could be copied at the full speed of the link
+  std::string plan;              ///< for people
+
+  /// For people: plan, prediction, and what was achieved.
+  std::string explain() const;
+};
+
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,602 @@
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <mutex>
+
+#include <unistd.h>
+
+#include <strata/algorithms/streaming/stream_run.hpp>
+#include <strata/core/bytes.hpp>
+#include <strata/core/error.hpp>
+#include <strata/devices/threads/device.hpp>
+#include <strata/views/copy.hpp>
+#include <strata/views/create.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+std::string StreamReport::explain() const {
+  char line[256];
+  std::string text = plan;
+  if (seconds > 0) {
+    const auto rate = [&](index_t bytes) { return static_cast<double>(bytes) / seconds * 1e-9; };
+    std::snprintf(line, sizeof line,
+                  "  took %.3g s (predicted %.3g): %.3g GB/s to the device, %.3g GB/s from it%s\n", seconds,
+                  predicted_seconds, rate(bytes_to_device), rate(bytes_to_host),
+                  pinned ? "" : "; some arrays are not pinned: their copies go through staging buffers");
+    text += line;
+  }
+  return text;
+}
+
+namespace detail {
+
+namespace {
+
+std::mutex& rates_mutex() {
+  static std::mutex& mutex = *new std::mutex;
+  return mutex;
+}
+std::map<std::string, double>& known_rates() {
+  static std::map<std::string, double>& rates = *new std::map<std::string, double>;
+  return rates;
+}
+
+constexpr int file_depth = 4;  // tiles of a file under way, each way
+
+index_t rows_of(ResidentRows rows) { return std::max<index_t>(0, rows.end - rows.begin); }
+index_t floor_div(index_t a, index_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
+
+// A line about how far it is, where somebody watches.
+class Progress {
+ public:
+  Progress(const std::string& label, long tiles, bool wanted)
+      : label_(label), tiles_(tiles), shown_(wanted && isatty(STDERR_FILENO) != 0), begin_(Clock::now()) {}
+  ~Progress() {
+    if (printed_) std::fputc('\n', stderr);
+  }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void at(long tile) {
+    if (!shown_) return;
+    const auto now = Clock::now();
+    const double seconds = std::chrono::duration<double>(now - begin_).count();
+    if (seconds < 1 || now - last_ < std::chrono::milliseconds(200)) return;
+    last_ = now;
+    printed_ = true;
+    const double left = seconds / static_cast<double>(tile + 1) * static_cast<double>(tiles_ - tile - 1);
+    std::fprintf(stderr, "\r%s: slice %ld of %ld, %.3g slices/s, %.0f s left   ", label_.c_str(), tile + 1,
+                 tiles_, static_cast<double>(tile + 1) / seconds, left);
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const std::string label_;
+  const long tiles_;
+  const bool shown_;
+  bool printed_ = false;
+  const Clock::time_point begin_;
+  Clock::time_point last_{};
+};
+
+}  // namespace
+
+double known_row_seconds(const std::string& kernel) {
+  const std::lock_guard lock(rates_mutex());
+  const auto at = known_rates().find(kernel);
+  return at == known_rates().end() ? 0 : at->second;
+}
+void learn_row_seconds(const std::string& kernel, double seconds) {
+  const std::lock_guard lock(rates_mutex());
+  known_rates()[kernel] = seconds;
+}
+
+StreamRun::StreamRun(DeviceInstance& device, QueueState& compute, StreamProblem problem,
+                     std::vector<Ref<CoherentState>> arrays)
+    : device_(device), compute_(compute), problem_(static_cast<StreamProblem&&>(problem)) {
+  for (Ref<CoherentState>& state : arrays) {
+    Operand operand;
+    operand.state = state;
+    operands_.push_back(static_cast<Operand&&>(operand));
+  }
+  for (std::size_t a = 0; a < operands_.size(); ++a) {
+    StreamArray& here = array(a);
+    const CoherentState& state = *operands_[a].state;
+    const ArrayShape& shape = state.shape;
+    here.label = state.label;
+    operands_[a].file = file_storage_of(state);
+    if (shape.domain.rank() == 0) here.use = StreamArray::Use::Whole;
+    if (here.use == StreamArray::Use::Whole) {
+      here.rows = 1;
+      here.row_bytes = shape.bytes();
+      continue;
+    }
+    if (!shape.contiguous_rows)
+      throw LayoutError(
+          "streaming \"" + problem_.label + "\": the rows of \"" + here.label +
+          "\" do not lie together in its layout (LayoutLeft); make it with LayoutRight or in tiles");
+    here.rows = shape.domain.extent(0);
+    here.align = shape.layout.tile_log2 >= 0 ? index_t{1} << shape.layout.tile_log2 : 1;
+    here.row_bytes = shape.layout.tile_log2 >= 0 ? shape.layout.tile_stride / here.align * shape.element_bytes
+                                                 : shape.layout.stride[0] * shape.element_bytes;
+    if (shape.domain.rank() == 1 && shape.layout.tile_log2 < 0) here.row_bytes = shape.element_bytes;
+    if (here.cyclic && here.rows % here.align != 0)
+      throw LayoutError("streaming \"" + problem_.label + "\": \"" + here.label + "\" has " +
+                        std::to_string(here.rows) + " rows in tiles of " + std::to_string(here.align) +
+                        " and cyclic edges; make it with LayoutRight, or of whole tiles");
+    for (std::size_t b = 0; b < a; ++b)
+      if (operands_[b].state == operands_[a].state &&
+          (here.use == StreamArray::Use::State || array(b).use == StreamArray::Use::State ||
+           writes(here.mode) || writes(array(b).mode)))
+        throw AccessConflict("streaming \"" + problem_.label + "\": \"" + here.label +
+                             "\" is declared twice, and written; declare it once");
+  }
+}
+
+void StreamRun::plan(index_t budget, const StreamOptions& options, const std::string& kernel) {
+  kernel_ = std::string(device_.device_name()) + ":" + kernel;
+  for (const StreamArray& a : problem_.arrays)
+    kernel_ += "," + std::to_string(a.use == StreamArray::Use::Whole ? 0 : a.row_bytes);
+  problem_.seconds_per_row = known_row_seconds(kernel_);
+  StreamOptions chosen = options;
+  for (std::size_t a = 0; a < operands_.size(); ++a) {
+    if (operands_[a].file == nullptr || is_whole(a)) continue;
+    problem_.align = std::max(problem_.align, array(a).align);  // whole tiles of the layout go to the file
+    if (is_state(a) && chosen.scheduler == StreamScheduler::Automatic)
+      chosen.scheduler = StreamScheduler::Carry;
+  }
+  const DeviceRates rates = device_.rates();
+  plan_ = make_plan(problem_, budget,
+                    {rates.to_device, rates.to_host, rates.both_ways, rates.memory, rates.copy_seconds,
+                     rates.launch_seconds},
+                    chosen);
+  report_.scheduler = plan_.scheduler;
+  report_.chunk = plan_.chunk;
+  report_.slots = plan_.slots;
+  report_.steps_per_pass = plan_.pass.steps;
+  report_.passes = plan_.passes;
+  for (int p = 0; p < plan_.passes; ++p)
+    report_.slices += static_cast<index_t>(plan_.pass_number(p).tiles.size());
+  report_.device_bytes = plan_.device_bytes;
+  report_.predicted_seconds = plan_.seconds;
+  report_.plan = describe(problem_, plan_);
+}
+
+// ---- what it works with
+
+// The host has current values of all that is read, and nobody else uses the arrays while the launch lasts.
+void StreamRun::take_arrays() {
+  for (std::size_t a = 0; a < operands_.size(); ++a) {
+    Operand& operand = operands_[a];
+    CoherentState& state = *operand.state;
+    const bool earlier = std::any_of(operands_.begin(), operands_.begin() + static_cast<std::ptrdiff_t>(a),
+                                     [&](const Operand& other) { return other.state == operand.state; });
+    AccessMode mode = is_state(a) ? AccessMode::InOut : array(a).mode;
+    check_file_use(state, writes(mode));
+    if (writes(mode)) mark_file_incomplete(state);
+    if (!earlier) {
+      // Rows that the launch does not touch keep their values.
+      if (mode == AccessMode::Out && !is_whole(a) && array(a).rows_of) {
+        const ResidentRows rows = array(a).rows_of(problem_.work);
+        if (rows.begin > 0 || rows.end < array(a).rows) {
+          const Box part = state.shape.domain.with_bounds(0, std::max<index_t>(rows.begin, 0),
+                                                          std::min(rows.end, array(a).rows));
+          operand.use = HostUseScope(operand.state, part, mode);
+        } else {
+          operand.use = HostUseScope(operand.state, state.shape.domain, mode);
+        }
+      } else {
+        operand.use = HostUseScope(operand.state, state.shape.domain, mode);
+      }
+    }
+    operand.host[0] = operand.host[1] = state.main.base;
+    const bool in_place = plan_.pass.in_place && plan_.last.in_place;
+    if (operand.file != nullptr && !is_whole(a)) {
+      FileStorage& file = *operand.file;
+      const bool is_written = is_state(a) || writes(mode);
+      file.before_direct_read(file.first_byte(), file.data_bytes());
+      if (is_written) file.before_direct_write(file.first_byte(), file.data_bytes());
+      operand.stage =
+          std::make_unique<FileStage>(file, state.shape, state.label.c_str(),
+                                      buffer_bytes(array(a), plan_.window_rows[a]), file_depth, device_);
+      has_files_ = true;
+      if (is_state(a) && !in_place)
+        throw Error("streaming \"" + problem_.label + "\": \"" + state.label +
+                    "\" lives in a file, whose steps are done in place: by the scheduler carry, without "
+                    "cyclic edges");
+      continue;
+    }
+    if (!is_state(a) || in_place) continue;
+    const std::string label = state.label + " (second copy)";
+    operand.second = AllocationRef(
+        create_storage(*state.main.device, nullptr, label.c_str(), state.shape.layout.span,
+                       static_cast<std::size_t>(state.shape.element_bytes), state.shape.layout, false));
+    operand.host[1] = static_cast<char*>(operand.second.get()->data);
+  }
+}
+
+void StreamRun::pin_arrays() {
+  report_.pinned = true;
+  if (device_.host_accessible()) return;
+  for (std::size_t a = 0; a < operands_.size(); ++a) {
+    Operand& operand = operands_[a];
+    CoherentState& state = *operand.state;
+    if (operand.file != nullptr) {
+      report_.pinned = report_.pinned && (!operand.stage || operand.stage->pinned());
+      continue;
+    }
+    if (!state.pinned)
+      state.pinned = device_.pin(state.main.base, static_cast<std::size_t>(state.shape.bytes()));
+    if (!state.pinned) report_.pinned = false;
+  }
+}
+
+void StreamRun::make_buffers() {
+  for (std::size_t a = 0; a < operands_.size(); ++a) {
+    const int count = is_whole(a) ? 1 : plan_.slots * (is_state(a) ? 2 : 1);
+    const index_t bytes = buffer_bytes(array(a), is_whole(a) ? 1 : plan_.window_rows[a]);
+    for (int k = 0; k < count; ++k) {
+      Buffer buffer;
+      const ArrayShape& shape = operands_[a].state->shape;
+      buffer.block =
+          AllocationRef(device_.allocate({static_cast<std::size_t>(bytes), array(a).label.c_str(),
+                                          static_cast<std::size_t>(shape.element_bytes), &shape.layout}));
+      buffer.data = static_cast<char*>(buffer.block.get()->data);
+      operands_[a].buffers.push_back(static_cast<Buffer&&>(buffer));
+    }
+  }
+}
+
+int StreamRun::pass_of(long tile) const {
+  // Nearly always this one or the next.
+  int pass = pass_;
+  while (tile >= firsts_[static_cast<std::size_t>(pass) + 1]) ++pass;
+  while (tile < firsts_[static_cast<std::size_t>(pass)]) --pass;
+  return pass;
+}
+const StreamTile& StreamRun::tile_at(long tile) const {
+  const int pass = pass_of(tile);
+  return plan_.pass_number(pass)
+      .tiles[static_cast<std::size_t>(tile - firsts_[static_cast<std::size_t>(pass)])];
+}
+
+// Where row 0 of the array is, or would be, in a buffer that holds it at row `shift` of the device.
+char* StreamRun::base_of(std::size_t a, long tile, int buffer, index_t shift) const {
+  const Operand& operand = operands_[a];
+  if (is_whole(a)) return operand.buffers[0].data;
+  const StreamArray& here = problem_.arrays[a];
+  const long slot = tile % plan_.slots;
+  const std::size_t number = static_cast<std::size_t>(is_state(a) ? 2 * slot + buffer : slot);
+  const index_t begin = tile_at(tile).windows[a].begin - shift;
+  const index_t first = floor_div(begin, here.align) * here.align;
+  return operand.buffers[number].data - first * here.row_bytes;
+}
+
+// ---- copies
+
+void StreamRun::copy(const StreamCopy& copy, long tile, bool is_upload) {
+  const std::size_t a = static_cast<std::size_t>(copy.array);
+  const Operand& operand = operands_[a];
+  const CoherentState& state = *operand.state;
+  const LayoutDescriptor layout =
+      state.shape.layout_of(state.shape.domain.with_bounds(0, copy.rows.begin, copy.rows.end));
+  const int side = is_state(a) ? copy.side ^ turned_ : 0;
+  char* base = operand.host[side];
+  if (is_staged(copy))
+    base = is_upload ? operand.stage->base_of_read(tile, copy.rows)
+                     : operand.stage->base_to_write(tile, copy.rows);
+  const CopySide host{base, state.main.space, &layout, state.label.c_str(), state.main.device};
+  const CopySide device{base_of(a, tile, copy.buffer, copy.shift), device_.space(), &layout,
+                        state.label.c_str(), &device_};
+  const std::size_t element = static_cast<std::size_t>(state.shape.element_bytes);
+  const index_t bytes = rows_of(copy.rows) * problem_.arrays[a].row_bytes;
+  if (is_upload) {
+    copy_arrays(device, host, element, &*upload_);
+    report_.bytes_to_device += bytes;
+  } else {
+    copy_arrays(host, device, element, &*download_);
+    report_.bytes_to_host += bytes;
+  }
+}
+
+void StreamRun::move(const StreamMove& move, long tile) {
+  const std::size_t a = static_cast<std::size_t>(move.array);
+  const CoherentState& state = *operands_[a].state;
+  const LayoutDescriptor layout =
+      state.shape.layout_of(state.shape.domain.with_bounds(0, move.rows.begin, move.rows.end));
+  const CopySide from{base_of(a, move.from_previous ? tile - 1 : tile, move.from_buffer, 0), device_.space(),
+                      &layout, state.label.c_str(), &device_};
+  const CopySide to{base_of(a, tile, move.buffer, 0), device_.space(), &layout, state.label.c_str(),
+                    &device_};
+  copy_arrays(to, from, static_cast<std::size_t>(state.shape.element_bytes), &compute_);
+  report_.bytes_moved += rows_of(move.rows) * problem_.arrays[a].row_bytes;
+}
+
+void StreamRun::copy_whole(bool is_upload) {
+  for (std::size_t a = 0; a < operands_.size(); ++a) {
+    if (!is_whole(a) || !(is_upload ? reads(array(a).mode) : writes(array(a).mode))) continue;
+    const CoherentState& state = *operands_[a].state;
+    const LayoutDescriptor& layout = state.shape.layout;
+    const CopySide host{operands_[a].host[0], state.main.space, &layout, state.label.c_str(),
+                        state.main.device};
+    const CopySide device{operands_[a].buffers[0].data, device_.space(), &layout, state.label.c_str(),
+                          &device_};
+    const std::size_t element = static_cast<std::size_t>(state.shape.element_bytes);
+    if (is_upload) copy_arrays(device, host, element, &*upload_);
+    else copy_arrays(host, device, element, &*download_);
+    (is_upload ? report_.bytes_to_device : report_.bytes_to_host) += state.shape.bytes();
+  }
+}
+
+// ---- the stages
+
+void StreamRun::wait(QueueState& queue, StreamStage stage, long tile) {
+  const Ref<EventState>& event =
+      stages_[static_cast<std::size_t>(tile)].done[static_cast<std::size_t>(stage)];
+  if (event) queue.wait_for(event);
+}
+void StreamRun::record(StreamStage stage, long tile, QueueState& queue) {
+  stages_[static_cast<std::size_t>(tile)].done[static_cast<std::size_t>(stage)] = queue.record();
+}
+
+// ---- files: what the host does meanwhile
+
+bool StreamRun::is_staged(const StreamCopy& copy) const {
+  const Operand& operand = operands_[static_cast<std::size_t>(copy.array)];
+  return operand.stage && operand.stage->takes(copy.rows);
+}
+
+// Begins to read what the tile uploads. False, with nothing done, where it needs what was not yet written.
+bool StreamRun::begin_reads(long tile) {
+  const StreamTile& here = tile_at(tile);
+  const int pass = pass_of(tile);
+  for (const StreamWait& before : here.before_upload) {
+    if (before.stage != StreamStage::Download || (before.previous_pass && pass == 0)) continue;
+    const long writer =
+        firsts_[static_cast<std::size_t>(pass - (before.previous_pass ? 1 : 0))] + before.tile;
+    if (writer >= written_) return false;
+    for (Operand& operand : operands_)
+      if (operand.stage)
+        for (long t = std::max(0L, written_ - operand.stage->depth()); t <= writer; ++t)
+          operand.stage->wait_for_writes(t);
+  }
+  for (std::size_t a = 0; a < operands_.size(); ++a) {
+    if (!operands_[a].stage) continue;
+    FileStage& stage = *operands_[a].stage;
+    if (tile >= stage.depth()) {
+      const Ref<EventState>& uploaded = stages_[static_cast<std::size_t>(tile - stage.depth())]
+                                            .done[static_cast<std::size_t>(StreamStage::Upload)];
+      if (uploaded) uploaded->wait();
+    }
+    stage.begin_tile(tile);
+    for (const StreamCopy& copy : here.uploads)
+      if (static_cast<std::size_t>(copy.array) == a && stage.takes(copy.rows)) stage.read(tile, copy.rows);
+  }
+  return true;
+}
+
+// The tile's rows are with the host, or are waited for; they go to the files.
+void StreamRun::begin_writes(long tile) {
+  const Ref<EventState>& done =
+      stages_[static_cast<std::size_t>(tile)].done[static_cast<std::size_t>(StreamStage::Download)];
+  if (done) done->wait();
+  for (Operand& operand : operands_)
+    if (operand.stage) operand.stage->write(tile);
+}
+
+void StreamRun::upload(long tile, int pass) {
+  const StreamTile& here = tile_at(tile);
+  if (has_files_) {
+    while (read_ <= tile) {
+      if (begin_reads(read_)) ++read_;
+      else begin_writes(written_++);
+    }
+    for (Operand& operand : operands_)
+      if (operand.stage) operand.stage->wait_for_reads(tile);
+    // The next tiles are read while this one is copied and computed.
+    const long ahead = tile + file_depth - 1;
+    while (read_ <= ahead && read_ < firsts_.back() && begin_reads(read_)) ++read_;
+  }
+  for (const SlotWait& before : slot_waits(tile, plan_.slots)) wait(*upload_, before.stage, before.tile);
+  for (const StreamWait& before : here.before_upload)
+    if (!before.previous_pass || pass > 0)
+      wait(*upload_, before.stage,
+           firsts_[static_cast<std::size_t>(pass - (before.previous_pass ? 1 : 0))] + before.tile);
+  for (const StreamCopy& part : here.uploads) copy(part, tile, true);
+  record(StreamStage::Upload, tile, *upload_);
+}
+
+void StreamRun::compute(long tile, int pass, const std::function<void(const StreamSite&)>& launch) {
+  const StreamTile& here = tile_at(tile);
+  wait(compute_, StreamStage::Upload, tile);
+  for (const StreamMove& part : here.moves) move(part, tile);
+  // The first tiles of a pass are at its edges, and what is new is slow.
+  constexpr std::size_t samples_wanted = 4;
+  const bool timed = !here.launches.empty() && samples_.size() < samples_wanted &&
+                     (tile > 0 || plan_.pass_number(pass).tiles.size() == 1);
+  Ref<EventState> begin;
+  if (timed) begin = compute_.record_timed();
+  index_t rows = 0;
+  StreamSite site;
+  site.places.resize(operands_.size());
+  for (const StreamLaunch& part : here.launches) {
+    if (rows_of(part.work) == 0) continue;
+    site.step = steps_done_ + part.step - 1;
+    site.work = part.work;
+    for (std::size_t a = 0; a < operands_.size(); ++a) {
+      StreamSite::Place& place = site.places[a];
+      const int old = is_state(a) ? (part.step - 1) % 2 : 0;
+      place.base[0] = base_of(a, tile, old, part.shift);
+      place.base[1] = is_state(a) ? base_of(a, tile, 1 - old, part.shift) : place.base[0];
+      place.rows = is_whole(a)
+                       ? ResidentRows{0, operands_[a].state->shape.domain.rank() == 0
+                                             ? 1
+                                             : operands_[a].state->shape.domain.extent(0)}
+                       : ResidentRows{here.windows[a].begin - part.shift, here.windows[a].end - part.shift};
+    }
+    launch(site);
+    rows += rows_of(part.work);
+  }
+  if (timed && rows > 0) samples_.push_back({begin, compute_.record_timed(), rows});
+  record(StreamStage::Compute, tile, compute_);
+}
+
+void StreamRun::download(long tile, int pass) {
+  const StreamTile& here = tile_at(tile);
+  if (has_files_) {
+    // The last tile but one has come back, or soon will have; and of those before it one makes room.
+    while (written_ < tile - 1) begin_writes(written_++);
+    for (Operand& operand : operands_)
+      if (operand.stage && tile >= operand.stage->depth())
+        operand.stage->wait_for_writes(tile - operand.stage->depth());
+  }
+  wait(*download_, StreamStage::Compute, tile);
+  for (const StreamWait& before : here.before_download)
+    if (!before.previous_pass || pass > 0)
+      wait(*download_, before.stage,
+           firsts_[static_cast<std::size_t>(pass - (before.previous_pass ? 1 : 0))] + before.tile);
+  for (const StreamCopy& part : here.downloads) copy(part, tile, false);
+  record(StreamStage::Download, tile, *download_);
+}
+
+void StreamRun::run(const std::function<void(const StreamSite&)>& launch, bool progress) {
+  take_arrays();
+  pin_arrays();
+  make_buffers();
+  upload_ = device_.create_queue();
+  download_ = device_.create_queue();
+  const auto begin = std::chrono::steady_clock::now();
+  long tiles = 0;
+  for (int p = 0; p < plan_.passes; ++p) tiles += static_cast<long>(plan_.pass_number(p).tiles.size());
+  stages_.resize(static_cast<std::size_t>(tiles));
+  firsts_.assign(1, 0);
+  for (int p = 0; p < plan_.passes; ++p)
+    firsts_.push_back(firsts_.back() + static_cast<long>(plan_.pass_number(p).tiles.size()));
+  long tile = 0;
+  try {
+    // What was enqueued before on the compute queue may still use memory that the buffers were made of.
+    const Ref<EventState> start = compute_.record();
+    upload_->wait_for(start);
+    download_->wait_for(start);
+    copy_whole(true);
+    Progress line(problem_.label.empty() ? "streaming" : problem_.label, tiles, progress);
+    // So many tiles are enqueued before the host waits for the first of them.
+    const long ahead = std::max(8, 2 * plan_.slots);
+    const bool slices_ahead =
+        problem_.steps == 1 && plan_.scheduler == StreamScheduler::Automatic && plan_.slots > 2;
+    long uploaded = 0;
+    for (pass_ = 0; pass_ < plan_.passes; ++pass_) {
+      const StreamPass& pass = plan_.pass_number(pass_);
+      for (std::size_t k = 0; k < pass.tiles.size(); ++k, ++tile) {
+        // Slices that need nothing of each other are enqueued one ahead, for launches that wait for results.
+        for (const long until = slices_ahead && k + 1 < pass.tiles.size() ? tile + 1 : tile;
+             uploaded <= until; ++uploaded)
+          upload(uploaded, pass_);
+        compute(tile, pass_, launch);
+        download(tile, pass_);
+        if (tile >= ahead) {
+          Stages& old = stages_[static_cast<std::size_t>(tile - ahead)];
+          if (old.done[2]) old.done[2]->wait();
+        }
+        line.at(tile);
+      }
+      steps_done_ += pass.steps;
+      if (!pass.in_place) turned_ ^= 1;
+    }
+    --pass_;
+    // Behind all kernels.
+    download_->wait_for(compute_.record());
+    copy_whole(false);
+    upload_->wait();
+    compute_.wait();
+    download_->wait();
+    if (has_files_) {
+      while (written_ < tiles) {
+        for (Operand& operand : operands_)
+          if (operand.stage && written_ >= operand.stage->depth())
+            operand.stage->wait_for_writes(written_ - operand.stage->depth());
+        begin_writes(written_++);
+      }
+      for (Operand& operand : operands_)
+        if (operand.stage)
+          for (long t = std::max(0L, tiles - operand.stage->depth()); t < tiles; ++t)
+            operand.stage->wait_for_writes(t);
+    }
+  } catch (...) {
+    wait_for_all();
+    fail(tile);
+  }
+  finish();
+  report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// Whatever they did: memory is given back after it.
+void StreamRun::wait_for_all() {
+  for (QueueState* const queue : {&*upload_, &compute_, &*download_}) {
+    try {
+      queue->wait();
+    } catch (...) {
+      continue;  // what failed first is told
+    }
+  }
+}
+
+void StreamRun::finish() {
+  double seconds = 0;
+  index_t rows = 0;
+  for (const Sample& sample : samples_) {
+    const double took = sample.end->seconds_since(*sample.begin);
+    if (took <= 0) continue;
+    seconds += took;
+    rows += sample.rows;
+  }
+  if (rows > 0) learn_row_seconds(kernel_, seconds / static_cast<double>(rows));
+  for (Operand& operand : operands_) {
+    if (turned_ == 1 && operand.second.get() != nullptr) {
+      // By all threads of the host.
+      const CoherentState& state = *operand.state;
+      DeviceInstance& host = Threads().backend();
+      const CopySide from{operand.host[1], host.space(), &state.shape.layout, state.label.c_str(), &host};
+      const CopySide to{operand.host[0], host.space(), &state.shape.layout, state.label.c_str(), &host};
+      copy_arrays(to, from, static_cast<std::size_t>(state.shape.element_bytes), &host.default_queue());
+    }
+    operand.use.end();
+  }
+}
+
+// Whether the first pass was the only one that wrote to the host: to the second copies of states, then.
+bool StreamRun::only_first_pass() const {
+  const std::size_t second = plan_.pass_number(0).tiles.size();
+  if (plan_.pass.in_place || second >= stages_.size()) return !plan_.pass.in_place;
+  const Ref<EventState>& computed = stages_[second].done[static_cast<std::size_t>(StreamStage::Compute)];
+  if (!computed) return true;
+  try {
+    computed->wait();
+  } catch (...) {
+    return true;  // what failed before it made its download drop, too
+  }
+  return false;
+}
+
+// Rethrows what happened, with what became of the arrays.
+void StreamRun::fail(long tile) {
+  std::string partly;
+  const bool first_pass = only_first_pass();
+  for (std::size_t a = 0; a < operands_.size(); ++a) {
+    if ((is_state(a) && !first_pass) || (!is_state(a) && writes(array(a).mode)))
+      partly += (partly.empty() ? "\"" : ", \"") + array(a).label + "\"";
+  }
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    const std::string text = "streaming \"" + problem_.label + "\" failed at slice " + std::to_string(tile) +
+                             " of " + std::to_string(stages_.size()) + ": " + error.what();
+    if (partly.empty()) throw Error(text + "\nNo array was changed");
+    throw DataLost(text + "\nIn part old and in part new are now the values of " + partly +
+                   ": write them anew before they are used");
+  }
+}
+
+}  // namespace detail
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,36 @@
+#include <algorithm>
+#include <string>
+
+#include <strata/algorithms/streaming/streamed_iterate.hpp>
+#include <strata/algorithms/streaming/streamed_reduce.hpp>
+#include <strata/core/error.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+void fail_steps(int steps) {
+  throw Error("streamed_iterate: " + std::to_string(steps) + " steps were asked for; give 0 or more");
+}
+
+index_t reduction_align(const StreamProblem& problem, index_t block, index_t budget) {
+  // Slices of at least about 8 nodes; the range has 1024 or more.
+  index_t row_bytes = 1;
+  for (const StreamArray& array : problem.arrays) row_bytes += array.row_bytes;
+  constexpr index_t slots = 3, nodes_a_slice = 8, nodes = 1024;
+  const index_t rows = std::min((problem.work.end - problem.work.begin) / nodes,
+                                std::max<index_t>(budget, 0) / (slots * nodes_a_slice * row_bytes));
+  index_t align = block;
+  while (align * 2 <= rows) align *= 2;
+  return align;
+}
+
+std::vector<ReductionGroup> stream_groups(const StreamProblem& problem, const StreamPlan& plan,
+                                          index_t block) {
+  std::vector<ResidentRows> split;
+  const auto floor_div = [](index_t a, index_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); };
+  for (const StreamTile& tile : plan.last.tiles)
+    for (const StreamLaunch& launch : tile.launches)
+      split.push_back({floor_div(launch.work.begin, block), floor_div(launch.work.end - 1, block) + 1});
+  return groups_of_split(problem.work, split, block);
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

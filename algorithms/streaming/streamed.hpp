@@ -1,0 +1,227 @@
+// streamed: arrays larger than a device, or than memory, go through it in slices of rows.
+//
+//   launch(streamed(Cuda{0}, 2_GiB), n, axpy{a}, in(x), inout(y));            // slice by slice
+//   launch_reduce(streamed(Cuda{0}, 2_GiB), n, kernel, Sum(total), in(x));
+//   launch_scan(streamed(Cuda{0}, 2_GiB), n, kernel, Sum(total), in(x), out(y));
+//   streamed_iterate(streamed(Cuda{0}, 2_GiB), steps, kernel, state(u, halo(1, 1)), in(k));
+//
+// The arrays are coherent ones; their home is the host's memory, or a file. While one slice is computed the next
+// one comes in and the one before goes out. Kernels are those of any launch, and see the arrays' own indices. What
+// work items touch is declared as in other launches: `own`, halos and rows(f) are streamed by rows; `all`, columns
+// and fixed boxes are on the device as a whole, as long as the launch lasts.
+//
+// The call returns when the results are with the host. It excludes other uses of its arrays meanwhile. Errors:
+// OutOfMemory where the budget does not hold the smallest slices, AccessConflict, LayoutError (rows that do not
+// lie together), and what copies and kernels threw: DataLost then says which arrays are part old, part new.
+#pragma once
+
+#include <strata/algorithms/coherent_launch.hpp>
+#include <strata/algorithms/streaming/stream_report.hpp>
+#include <strata/algorithms/streaming/stream_run.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// Where a launch streams, made by `streamed`.
+template <Device D>
+struct Streamed {
+  On<D> where;                    ///< the device, or the queue of its kernels
+  index_t budget;                 ///< bytes of its memory
+  detail::StreamOptions options;  ///< what is not left to the model
+  bool progress = false;          ///< a line on a terminal
+  bool only_plan = false;         ///< nothing is done
+
+  /// By this scheduler; of iterations.
+  Streamed scheduler(StreamScheduler s) const { return with([&](Streamed& p) { p.options.scheduler = s; }); }
+  /// In slices of so many rows.
+  Streamed chunk(index_t rows) const { return with([&](Streamed& p) { p.options.chunk = rows; }); }
+  /// So many slices on the device: 3 for copies both ways and a kernel at once; at least 2.
+  Streamed slots(int count) const { return with([&](Streamed& p) { p.options.slots = count < 2 ? 2 : count; }); }
+  /// So many steps each time that a slice is on the device.
+  Streamed steps_per_pass(int steps) const {
+    return with([&](Streamed& p) { p.options.steps_per_pass = steps; });
+  }
+  /// With a line of progress where standard error is a terminal.
+  Streamed show_progress() const { return with([](Streamed& p) { p.progress = true; }); }
+  /// Only for the report: nothing is copied or computed.
+  Streamed dry_run() const { return with([](Streamed& p) { p.only_plan = true; }); }
+
+ private:
+  template <class F>
+  Streamed with(const F& change) const {
+    Streamed changed = *this;
+    change(changed);
+    return changed;
+  }
+};
+
+/// Through a device of whose memory `budget` bytes may be used.
+template <Device D>
+Streamed<D> streamed(const D& device, index_t budget) {
+  return {on(device), budget, {}, false, false};
+}
+/// The same with kernels on this queue.
+template <class D>
+Streamed<D> streamed(const Queue<D>& queue, index_t budget) {
+  return {on(queue), budget, {}, false, false};
+}
+
+namespace detail {
+
+// What an access means to a plan.
+template <class Access>
+StreamArray stream_array(const Access& access) {
+  static_assert(is_coherent_access_v<Access>,
+                "strata: streamed launches take coherent arrays: in(x), out(y), inout(z) of CoherentArray");
+  using Region = typename Access::region_type;
+  StreamArray array;
+  array.mode = Access::mode;
+  if constexpr (is_own<Region>) {
+    array.rows_of = [](ResidentRows work) { return work; };
+  } else if constexpr (requires { access.region.edge; }) {
+    array.rows_of = [left = access.region.left, right = access.region.right](ResidentRows work) {
+      return ResidentRows{work.begin - left, work.end + right};
+    };
+    array.cyclic = std::is_same_v<decltype(access.region.edge), edge::Cyclic>;
+  } else if constexpr (requires { access.region.f; }) {
+    array.rows_of = access.region.f;
+    array.regular = false;
+  } else {
+    array.use = StreamArray::Use::Whole;
+  }
+  return array;
+}
+
+// A view for reading whose rows beyond the ends are those of the other end, and are there; other indices wrap.
+template <class V>
+struct RingView : V {
+  using unmanaged_type = RingView;
+  using reference = typename V::value_type;
+  explicit RingView(const V& view) : V(view) {}
+
+  template <IndexLike I0, IndexLike... I>
+  STRATA_FUNCTION reference operator()(I0 i0, I... i) const {
+    return at(std::index_sequence_for<I...>(), static_cast<index_t>(i0), static_cast<index_t>(i)...);
+  }
+  template <IndexLike I>
+  STRATA_FUNCTION reference operator[](I i) const {
+    return (*this)(i);
+  }
+
+ private:
+  template <std::size_t... R, class... I>
+  STRATA_FUNCTION reference at(std::index_sequence<R...>, index_t i0, I... i) const {
+    // Past the checks of a view: rows beyond the ends are there.
+    return V::access_type::at(V::memory_space::resolve(this->data()) +
+                              this->mapping()(i0, wrapped(i, this->extent(static_cast<int>(R) + 1))...));
+  }
+  STRATA_FUNCTION static index_t wrapped(index_t i, index_t n) { return i < 0 ? i + n : i >= n ? i - n : i; }
+};
+
+// What bind_kernel takes for an access whose rows lie at `base`.
+template <AccessMode Mode, class V, class Region, class M>
+auto stream_resolve(const M& mapping, char* base, ResidentRows rows, const Region& region) {
+  return ResolvedAccess<Mode, V, Region>{view_of_rows<V>(mapping, base, rows), region};
+}
+template <class V>
+struct RingAccess {
+  using view_type = V;
+  V view;
+};
+template <class V>
+auto view_to_bind(const RingAccess<V>& access) {
+  return RingView<V>(access.view);
+}
+
+template <class Region>
+inline constexpr bool is_ring = false;
+template <>
+inline constexpr bool is_ring<Halo<edge::Cyclic>> = true;
+
+// The rows of an array of `n` that are there, as checked builds see them.
+inline ResidentRows inside(ResidentRows rows, index_t n) {
+  return {rows.begin < 0 ? 0 : rows.begin, rows.end > n ? n : rows.end};
+}
+
+template <class D, class Access>
+auto resolve_streamed(const StreamSite::Place& place, const Access& access) {
+  using A = typename Access::array_type;
+  constexpr AccessMode mode = Access::mode;
+  using T = std::conditional_t<mode == AccessMode::In, const typename A::value_type, typename A::value_type>;
+  using V = typename A::template view_type<T, D>;
+  using Region = typename Access::region_type;
+  const auto& mapping = access.array.mapping();
+  if constexpr (is_ring<Region>) {
+    static_assert(mode == AccessMode::In, "strata: halo with edges: such an array is for reading, declare it in");
+    return RingAccess<V>{V(reinterpret_cast<T*>(place.base[0]), mapping)};
+  } else if constexpr (A::rank == 0) {
+    return stream_resolve<mode, V>(mapping, place.base[0], {0, 1}, access.region);
+  } else {
+    return stream_resolve<mode, V>(mapping, place.base[0], inside(place.rows, access.array.extent(0)),
+                                   access.region);
+  }
+}
+
+template <class R, class... Accesses>
+StreamProblem stream_problem(const char* label, const R& work, const Accesses&... accesses) {
+  StreamProblem problem;
+  problem.label = label;
+  problem.work = LeftMost<R>::of(work);
+  problem.align = alignment_of_all<Accesses...>();
+  problem.arrays = {stream_array(accesses)...};
+  return problem;
+}
+template <class... Accesses>
+std::vector<Ref<CoherentState>> stream_states(const Accesses&... accesses) {
+  const auto state_of = [](const auto& access) {
+    if (!access.array) fail_no_array();
+    return access.array.state();
+  };
+  return {state_of(accesses)...};
+}
+
+template <class D, class F, class... Accesses>
+void with_streamed(const StreamSite& site, const F& f, const Accesses&... accesses) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) { f(resolve_streamed<D>(site.places[I], accesses)...); }
+  (std::index_sequence_for<Accesses...>());
+}
+
+template <class D, class R, class K, class... Accesses>
+StreamReport launch_streamed(const char* label, const Streamed<D>& where, const R& work, const K& kernel,
+                             const Accesses&... accesses) {
+  StreamRun run(where.where.device.backend(), queue_of(where.where), stream_problem(label, work, accesses...),
+                stream_states(accesses...));
+  run.plan(where.budget, where.options, typeid(FunctorOf<K>).name());
+  if (where.only_plan) return run.report();
+  run.run(
+      [&](const StreamSite& site) {
+        const auto mine = LeftMost<R>::part(work, site.work);
+        with_streamed<D>(
+            site,
+            [&](const auto&... resolved) {
+              launch_for(label, where.where, mine,
+                         bind_kernel<D, std::remove_const_t<decltype(mine)>>(kernel, resolved...));
+            },
+            accesses...);
+      },
+      where.progress);
+  return run.report();
+}
+
+}  // namespace detail
+
+/// Calls kernel(index..., views...) for every index of `work`, slice by slice; the head of this file says more.
+template <class D, WorkRange R, class K, class... Accesses>
+requires(detail::is_coherent_access_v<Accesses>&&...) StreamReport launch(const Streamed<D>& where, const R& work,
+                                                                          const K& kernel,
+                                                                          const Accesses&... accesses) {
+  return detail::launch_streamed("", where, work, kernel, accesses...);
+}
+template <class D, WorkRange R, class K, class... Accesses>
+requires(detail::is_coherent_access_v<Accesses>&&...) StreamReport launch(const char* label,
+                                                                          const Streamed<D>& where, const R& work,
+                                                                          const K& kernel,
+                                                                          const Accesses&... accesses) {
+  return detail::launch_streamed(label, where, work, kernel, accesses...);
+}
+
+}  // namespace strata::inline STRATA_ABI

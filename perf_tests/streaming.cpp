@@ -1,0 +1,373 @@
+// Arrays that do not fit a device: maps of 1 to 3883 iterations an element and stencils of as many steps, in core and
+// out of it, streamed and not, after the figures 17 to 20 of Veit et al.; the link's limit; a sum of a large
+// host array; foreign pageable memory.
+//
+//   not streamed   all to the device, the kernel, all back
+//   streamed       in slices that overlap, with a budget for all of the arrays, or for a part (out of core)
+//   naive          out of core, slice after slice, each in, computed, out before the next one begins
+//
+// On devices other than a GPU the program is for trying itself out: --device, small sizes.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <strata/algorithms/streaming/streamed_iterate.hpp>
+#include <strata/algorithms/streaming/streamed_reduce.hpp>
+
+#include "baselines/link_copy.hpp"
+#include "common/contest.hpp"
+
+namespace {
+
+using namespace perf;
+using namespace strata;
+
+struct Logistic {  // `iterations` multiply-adds of an element
+  int iterations;
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y) const {
+    float value = x(i);
+    for (int k = 0; k < iterations; ++k) value = value * 0.999f + 0.001f;
+    y(i) = value;
+  }
+};
+struct Scale {
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y) const { y(i) = 2 * x(i); }
+};
+struct Add {
+  STRATA_FUNCTION void operator()(auto i, auto x, double& sum) const { sum += x(i); }
+};
+struct ThreePoints {
+  STRATA_FUNCTION void operator()(auto i, const auto& old, const auto& next) const {
+    next(i) = 0.5 * old(i) + 0.25 * (old(i - 1) + old(i + 1));
+  }
+};
+struct FivePoints {
+  STRATA_FUNCTION void operator()(index_t i, index_t j, const auto& old, const auto& next) const {
+    next(i, j) = 0.5 * old(i, j) + 0.125 * (old(i - 1, j) + old(i + 1, j) + old(i, j - 1) + old(i, j + 1));
+  }
+};
+struct SevenPoints {
+  STRATA_FUNCTION void operator()(index_t i, index_t j, index_t k, const auto& old, const auto& next) const {
+    next(i, j, k) = 0.4 * old(i, j, k) + 0.1 * (old(i - 1, j, k) + old(i + 1, j, k) + old(i, j - 1, k) +
+                                                old(i, j + 1, k) + old(i, j, k - 1) + old(i, j, k + 1));
+  }
+};
+
+struct Fill {
+  template <class I, class V>
+  STRATA_FUNCTION void operator()(I i, const V& v) const {
+    using T = typename V::value_type;
+    v(i) = static_cast<T>((static_cast<index_t>(i) * 7919) % 1009) / T{1009};
+  }
+};
+struct FillOnes {
+  STRATA_FUNCTION void operator()(auto i, const auto& v) const { v(i) = 1; }
+};
+
+// Memory of the host from which copies run at the link's speed, where the device has such.
+template <class D>
+auto home_of() {
+#if STRATA_HAS_CUDA
+  if constexpr (is_gpu<D>) return CudaPinned{};
+  else
+#endif
+    return Serial{};
+}
+
+template <class F>
+Statistics times(int reps, const F& run) {
+  std::vector<double> seconds;
+  for (int rep = -1; rep < reps; ++rep) {
+    const double begin = now();
+    run();
+    if (rep >= 0) seconds.push_back(now() - begin);
+  }
+  std::sort(seconds.begin(), seconds.end());
+  return {seconds[seconds.size() / 2], seconds.front(), seconds.back()};
+}
+Statistics once(double seconds) { return {seconds, seconds, seconds}; }
+
+template <class T>
+void fill(const CoherentArray<T, 1>& array) {
+  const auto view = array.write();
+  parallel_for(on(Threads{}), array.extent(0), with(Fill{}, view.view()));
+}
+
+template <class D>
+double link_seconds(double up, double down) {
+#if STRATA_HAS_CUDA
+  if constexpr (is_gpu<D>)
+    return link_copy_seconds(static_cast<std::size_t>(up), static_cast<std::size_t>(down), std::size_t{16} << 20, 3);
+#endif
+  static_cast<void>(up);
+  static_cast<void>(down);
+  return none;
+}
+
+// What the report of a run says beside its time.
+std::string predicted(const StreamReport& report, double seconds) {
+  return fixed(report.predicted_seconds / seconds, 2) + " of the time was predicted";
+}
+
+template <class D>
+class Streaming {
+ public:
+  Streaming(const Options& options, Report& report) : report_(report) {
+    constexpr bool small = !is_gpu<D>;
+    unit_ = small ? 1e-4 : 1;
+    static_cast<void>(options);
+  }
+
+  void all() {
+    link();
+    map();
+    iterations();
+    stencils();
+    figures();
+    large_sum();
+  }
+
+ private:
+  index_t elements(double bytes, index_t element) const {
+    return static_cast<index_t>(bytes * unit_) / element / 1024 * 1024;
+  }
+  index_t bytes(double b) const { return static_cast<index_t>(b * unit_); }
+  void add(std::string name, index_t n, const char* type, const Statistics& time, double value, const char* unit,
+           double ceiling, double ratio = none) {
+    report_.add({std::move(name), D::name, n, type, time, value, unit, ceiling, ratio});
+  }
+
+  // The link in this run, and one pass of a map with as much in as out.
+  void link() {
+    const double gigabytes = 4e9 * unit_;
+    const double up = link_seconds<D>(gigabytes, 0), down = link_seconds<D>(0, gigabytes),
+                 both = link_seconds<D>(gigabytes, gigabytes);
+    if (!(both > 0)) return;
+    add("link to the device, by hand", 0, "bytes", once(up), gigabytes / up / 1e9, "GB/s", none);
+    add("link from the device, by hand", 0, "bytes", once(down), gigabytes / down / 1e9, "GB/s", none);
+    add("link both ways, by hand", 0, "bytes", once(both), 2 * gigabytes / both / 1e9, "GB/s", none);
+  }
+
+  void map() {
+    const index_t n = elements(4e9, 8);
+    const CoherentArray<double, 1> x("x", n, main_in(home_of<D>())), y("y", n, main_in(home_of<D>()));
+    fill(x);
+    const double moved = 8.0 * static_cast<double>(n);
+    const double limit = 2 * moved / link_seconds<D>(moved, moved) / 1e9;
+    StreamReport report;
+    for (const double budget : {1e9, 12e9}) {
+      const auto where = streamed(D{}, bytes(budget));
+      const Statistics time = times(3, [&] { report = launch(where, n, Scale{}, in(x), out(y)); });
+      const bool in_core = budget > 1e10;
+      add(std::string("map, 1 in, 1 out, ") + (in_core ? "in core" : "out of core"), n, "double", time,
+          2 * moved / time.median / 1e9, "GB/s", limit);
+      if (!in_core) report_.note("map out of core: " + predicted(report, time.median));
+    }
+    report_.check(y(5) == 2 * x(5) && y(n - 1) == 2 * x(n - 1), "the map");
+    const Statistics whole = times(2, [&] { not_streamed(x, y, n, [&](const auto& a, const auto& b) {
+      parallel_for(on(D{}), n, with(Scale{}, a, b));
+    }); });
+    add("map, 1 in, 1 out, not streamed", n, "double", whole, 2 * moved / whole.median / 1e9, "GB/s", limit);
+
+    // Memory that somebody else allocated, pageable: what it costs to pin it is in the first run.
+    const index_t part = elements(1e9, 8);
+    const std::unique_ptr<double[]> foreign(new double[static_cast<std::size_t>(2 * part)]);
+    std::memset(foreign.get(), 0, static_cast<std::size_t>(2 * part) * sizeof(double));
+    using Plain = MDArray<double, Serial, rank<1>>;
+    const typename LayoutRight::template mapping<typename Plain::extents_type> mapping{
+        typename Plain::extents_type{part}};
+    using Lent = View<double, Serial, typename Plain::extents_type, LayoutRight, Unmanaged<DefaultAccess>>;
+    const auto a = CoherentArray<double, 1>::adopt("foreign x", Lent(foreign.get(), mapping));
+    const auto b = CoherentArray<double, 1>::adopt("foreign y", Lent(foreign.get() + part, mapping));
+    double begin = now();
+    report = launch(streamed(D{}, bytes(1e9)), part, Scale{}, in(a), out(b));
+    const double first = now() - begin;
+    const Statistics later = times(3, [&] { launch(streamed(D{}, bytes(1e9)), part, Scale{}, in(a), out(b)); });
+    const double all = 16.0 * static_cast<double>(part);
+    add("map of foreign memory, the first time", part, "double", once(first), all / first / 1e9, "GB/s", limit);
+    add("map of foreign memory, then", part, "double", later, all / later.median / 1e9, "GB/s", limit);
+    report_.note(report.pinned ? "foreign memory is pinned by its first use"
+                               : "the system forbids pinning: foreign memory goes through staging buffers");
+  }
+
+  // All in, the kernel, all out.
+  template <class T, class F>
+  void not_streamed(const CoherentArray<T, 1>& x, const CoherentArray<T, 1>& y, index_t n, const F& kernel) {
+    using Array = MDArray<T, D, rank<1>>;
+    const Array a = create<Array>("x", n, uninitialized, on(D{})), b = create<Array>("y", n, uninitialized, on(D{}));
+    const auto from = x.read();
+    deep_copy(a, from.view());
+    kernel(a, b);
+    const auto to = y.write();
+    deep_copy(to.view(), b);
+  }
+
+  // Updates a second of steps in core, and out of it with arrays of four times the budget.
+  template <class Array, class Make, class R, class K>
+  void compare_steps(const std::string& name, const Make& make, const R& work, double updates, const K& kernel,
+                     double array_bytes) {
+    const int steps = is_gpu<D> ? 192 : 6;
+    double in_core = 0;
+    {
+      Array u = make("u"), v = make("v");
+      const auto run = [&](int count) {
+        for (int s = 0; s < count; ++s) {
+          launch(on(D{}), work, kernel, in(u, halo(1, 1)), inout(v));
+          std::swap(u, v);
+        }
+        wait(D{});
+      };
+      run(2);
+      const double begin = now();
+      run(steps);
+      in_core = updates * steps / (now() - begin);
+      add(name + ", in core", u.size(), "double", once(updates * steps / in_core), in_core / 1e9, "G/s", none);
+    }
+    const Array u = make("u");
+    const auto where = streamed(D{}, static_cast<index_t>(array_bytes / 4));
+    StreamReport report = streamed_iterate(where, work, steps, kernel, state(u, halo(1, 1)));  // learns its speed
+    double best = 1e30;
+    for (int rep = 0; rep < 2; ++rep) {
+      report = streamed_iterate(where, work, steps, kernel, state(u, halo(1, 1)));
+      best = std::min(best, report.seconds);
+    }
+    const double rate = updates * steps / best;
+    add(name + ", array 4x the budget, " + name_of(report.scheduler), u.size(), "double", once(best), rate / 1e9,
+        "G/s", in_core / 1e9, rate / in_core);
+    report_.note(name + ": " + report.explain());
+    report_.note(name + ": " + predicted(report, best));
+  }
+
+  void stencils() {
+    const double size = 8e9 * unit_;
+    const index_t n = elements(8e9, 8);
+    using Line = CoherentArray<double, 1>;
+    compare_steps<Line>(
+        "3-point stencil", [&](const char* label) { return Line(label, n, main_in(home_of<D>())); },
+        range(1, n - 1), static_cast<double>(n - 2), ThreePoints{}, size);
+    const index_t edge = static_cast<index_t>(std::sqrt(static_cast<double>(n)));
+    using Plane = CoherentArray<double, 2, LayoutRight>;
+    compare_steps<Plane>(
+        "5-point stencil", [&](const char* label) { return Plane(label, edge, edge, main_in(home_of<D>())); },
+        mdrange({1, 1}, {edge - 1, edge - 1}), static_cast<double>(edge - 2) * static_cast<double>(edge - 2),
+        FivePoints{}, size);
+    const index_t side = is_gpu<D> ? 512 : 16, length = n / side / side;
+    using Cube = CoherentArray<double, 3, LayoutRight>;
+    compare_steps<Cube>(
+        "7-point stencil",
+        [&](const char* label) { return Cube(label, length, side, side, main_in(home_of<D>())); },
+        mdrange({1, 1, 1}, {length - 1, side - 1, side - 1}),
+        static_cast<double>(length - 2) * static_cast<double>(side - 2) * static_cast<double>(side - 2),
+        SevenPoints{}, size);
+  }
+
+  // Figures 17 and 19: maps of 1 to 3883 iterations, and figure 18's number of slots.
+  void figures() {
+    for (const double size : {2e7, 2e8, 2e9, 1e10, 2.5e10}) {
+      const index_t n = elements(size / 2, 4);
+      const CoherentArray<float, 1> x("x", n, main_in(home_of<D>())), y("y", n, main_in(home_of<D>()));
+      fill(x);
+      for (const int iterations : {1, 64, 256, 3883}) {
+        const double budget = 1.1e10;
+        const std::string name = "map of " + std::to_string(iterations);
+        const double all = 8.0 * static_cast<double>(n);
+        const auto show = [&](const char* how, const Statistics& time) {
+          add(name + ", " + how, n, "float", time, all / time.median / 1e9, "GB/s", none);
+        };
+        const int reps = size > 5e9 ? 1 : 3;
+        const auto where = streamed(D{}, bytes(budget));
+        const bool in_core = size <= budget;
+        show(in_core ? "streamed in core" : "streamed out of core",
+             times(reps, [&] { launch(where, n, Logistic{iterations}, in(x), out(y)); }));
+        if (in_core)
+          show("not streamed", times(reps, [&] {
+                 not_streamed(x, y, n, [&](const auto& a, const auto& b) {
+                   parallel_for(on(D{}), n, with(Logistic{iterations}, a, b));
+                 });
+               }));
+        if (size >= 2e9)
+          show("naive out of core", times(1, [&] { naive(x, y, n, iterations, bytes(budget)); }));
+      }
+    }
+    const index_t n = elements(1e9, 4);
+    const CoherentArray<float, 1> x("x", n, main_in(home_of<D>())), y("y", n, main_in(home_of<D>()));
+    fill(x);
+    for (const int slots : {2, 3, 4, 8, 16, 32, 64, 128}) {
+      const auto where = streamed(D{}, bytes(1.1e9)).slots(slots);
+      const Statistics time = times(3, [&] { launch(where, n, Logistic{64}, in(x), out(y)); });
+      add("map of 64 in " + std::to_string(slots) + " slots", n, "float", time,
+          8.0 * static_cast<double>(n) / time.median / 1e9, "GB/s", none);
+    }
+  }
+  void naive(const CoherentArray<float, 1>& x, const CoherentArray<float, 1>& y, index_t n, int iterations,
+             index_t budget) {
+    using Array = MDArray<float, D, rank<1>>;
+    const index_t chunk = std::min(n, budget / 8);
+    const Array a = create<Array>("x", chunk, uninitialized, on(D{})), b = create<Array>("y", chunk, uninitialized, on(D{}));
+    const auto from = x.read();
+    const auto to = y.write();
+    for (index_t at = 0; at < n; at += chunk) {
+      const index_t count = std::min(chunk, n - at);
+      const auto part = range(0, count), there = range(at, at + count);
+      deep_copy(subview(a, part), subview(from.view(), there));
+      parallel_for(on(D{}), count, with(Logistic{iterations}, a, b));
+      deep_copy(subview(to.view(), there), subview(b, part));
+    }
+  }
+  // Figures 18 and 20: the 3-point stencil of as many steps, all schedulers.
+  void iterations() {
+    const index_t n = elements(2e9, 8);
+    const CoherentArray<double, 1> u("u", n, main_in(home_of<D>()));
+    fill(u);
+    for (const int steps : {1, 64, 256})
+      for (const StreamScheduler scheduler : {StreamScheduler::Naive, StreamScheduler::Overlap,
+                                              StreamScheduler::EvenOdd, StreamScheduler::Carry}) {
+        if (scheduler == StreamScheduler::Naive && steps > 64) continue;
+        const auto where = streamed(D{}, bytes(0.5e9)).scheduler(scheduler);
+        StreamReport report = streamed_iterate(where, steps, ThreePoints{}, state(u, halo(1, 1)));
+        report = streamed_iterate(where, steps, ThreePoints{}, state(u, halo(1, 1)));
+        const double updates = static_cast<double>(n - 2) * steps;
+        add("3 points, " + std::to_string(steps) + " steps, " + name_of(scheduler), n, "double",
+            once(report.seconds), updates / report.seconds / 1e9, "G/s", none);
+        report_.note("3 points, " + std::to_string(steps) + " steps: " + predicted(report, report.seconds) + ", " +
+                     std::to_string(report.steps_per_pass) + " steps a pass");
+      }
+  }
+
+  void large_sum() {
+    const index_t n = elements(64e9, 8);
+    const CoherentArray<double, 1> x("x", n, uninitialized, main_in(home_of<D>()));
+    {
+      const auto view = x.write();
+      parallel_for(on(Threads{}), n, with(FillOnes{}, view.view()));
+    }
+    double sum = 0;
+    const double moved = 8.0 * static_cast<double>(n);
+    const double limit = moved / link_seconds<D>(moved / 8, 0) / 8 / 1e9;
+    StreamReport report;
+    const Statistics time =
+        times(2, [&] { report = launch_reduce(streamed(D{}, bytes(2e9)), n, Add{}, Sum(sum), in(x)); });
+    report_.check(sum == static_cast<double>(n), "the sum");
+    add("sum of a host array", n, "double", time, moved / time.median / 1e9, "GB/s", limit);
+    report_.note("sum: " + predicted(report, time.median));
+  }
+
+  Report& report_;
+  double unit_ = 1;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Options options = parse_options(argc, argv, "Arrays larger than a device, in slices.");
+  Report report("streaming", "the same in core");
+  for_each_device(options, [&](auto device) {
+    using D = decltype(device);
+    if constexpr (is_gpu<D>) Streaming<D>(options, report).all();
+    else if (options.device == D::name) Streaming<D>(options, report).all();
+  });
+  return report.finish(options);
+}

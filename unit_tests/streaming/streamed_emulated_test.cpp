@@ -1,0 +1,246 @@
+// Streamed launches on emulated devices: budgets, bytes, virtual time, failures, random problems.
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <strata/core/error.hpp>
+
+#include "stream_kernels.hpp"
+
+namespace {
+
+using namespace stream_test;
+
+// Copies of 1 GB/s each way, and kernels of 10 ns a row.
+emulated::Config machine() {
+  return {.count = 2,
+          .capacity = index_t{1} << 24,
+          .threads = 2,
+          .host_to_device_bandwidth = 1e9,
+          .device_to_host_bandwidth = 1e9,
+          .host_link_total = 0,
+          .peer_bandwidth = 0,
+          .memory_bandwidth = 1e12,
+          .copy_latency = 1e-6,
+          .launch_latency = 1e-6,
+          .seconds_per_item = 1e-8,
+          .host_submit_cost = 0};
+}
+
+class StreamedEmulated : public ::testing::Test {
+ protected:
+  void SetUp() override { emulated::configure(machine()); }
+  void TearDown() override {
+    emulated::clear_faults();
+    emulated::keep_trace(false);
+    EXPECT_NO_THROW(wait(Emulated{0}));
+    EXPECT_EQ(emulated::used(0), 0) << "memory was lost";
+    emulated::configure(emulated::default_config());
+  }
+};
+
+TEST_F(StreamedEmulated, MemoryStaysWithinTheBudget) {
+  const index_t n = 100000;
+  for (const index_t budget : {16384, 50000, 1 << 18}) {
+    const CoherentArray<double, 1> x("x", n), y("y", n), u("u", n);
+    fill(x);
+    fill(u);
+    const index_t before = emulated::peak(0);
+    EXPECT_LE(before, budget);
+    const StreamReport map = launch(streamed(Emulated{0}, budget), n, Axpy{1}, in(x), inout(y));
+    EXPECT_LE(emulated::peak(0), budget);
+    EXPECT_LE(map.device_bytes, budget);
+    streamed_iterate(streamed(Emulated{0}, budget), 5, Step1{1, 1}, state(u, halo(1, 1)));
+    EXPECT_LE(emulated::peak(0), budget);
+    double sum = 0;
+    launch_reduce(streamed(Emulated{0}, budget), n, Add{}, Sum(sum), in(x));
+    EXPECT_LE(emulated::peak(0), budget);
+    EXPECT_GT(emulated::peak(0), budget / 3) << "most of the budget is used";
+    wait(Emulated{0});
+  }
+}
+TEST_F(StreamedEmulated, TooSmallABudgetIsAnErrorBeforeAnythingIsDone) {
+  const CoherentArray<double, 2, LayoutRight> x("x", 100, 1000), y("y", 100, 1000), z("z", 100, 1000);
+  EXPECT_THROW(launch(streamed(Emulated{0}, 10000), 100, Triad{}, in(x), in(y), out(z)), OutOfMemory);
+}
+
+// The operations of an engine, by their beginning.
+std::vector<emulated::Operation> operations(const std::string& engine) {
+  std::vector<emulated::Operation> all;
+  for (const emulated::Operation& operation : emulated::trace())
+    if (operation.engine == engine) all.push_back(operation);
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
+  return all;
+}
+double busy(const std::vector<emulated::Operation>& all) {
+  double seconds = 0;
+  for (const emulated::Operation& operation : all) seconds += operation.end - operation.start;
+  return seconds;
+}
+
+TEST_F(StreamedEmulated, CopiesOfOneSliceOverlapTheKernelOfAnother) {
+  const index_t n = 1 << 20;  // 8 ms up for each of 2 arrays, 8 ms down, 10 ms of kernels
+  const CoherentArray<double, 1> x("x", n), y("y", n);
+  emulated::reset_time();
+  emulated::keep_trace(true);
+  const StreamReport report =
+      launch(streamed(Emulated{0}, 1 << 22).chunk(n / 32), n, Axpy{1}, in(x), inout(y));
+  const auto up = operations("upload 0"), down = operations("download 0"), kernels = operations("compute 0");
+  ASSERT_EQ(kernels.size(), 32u);
+  ASSERT_EQ(down.size(), 32u);
+  // While a slice in the middle is computed, the next one comes in and the one before goes out.
+  const auto overlaps = [](const std::vector<emulated::Operation>& all, const emulated::Operation& kernel) {
+    return std::any_of(all.begin(), all.end(), [&](const emulated::Operation& copy) {
+      return copy.start < kernel.end && kernel.start < copy.end;
+    });
+  };
+  for (std::size_t k = 4; k < 28; ++k) {
+    EXPECT_TRUE(overlaps(up, kernels[k])) << k;
+    EXPECT_TRUE(overlaps(down, kernels[k])) << k;
+  }
+  // The time is that of the uploads, and of one slice's kernel and download behind the last of them.
+  const double seconds = down.back().end - up.front().start;
+  EXPECT_LT(seconds, busy(up) + 2 * (busy(kernels) + busy(down)) / 32);
+  // As predicted, once the kernel's cost is known.
+  const StreamReport again =
+      launch(streamed(Emulated{0}, 1 << 22).chunk(n / 32).dry_run(), n, Axpy{1}, in(x), inout(y));
+  EXPECT_NEAR(again.predicted_seconds, seconds, 0.05 * seconds);
+  EXPECT_EQ(report.bytes_to_device, 16 * n);
+}
+TEST_F(StreamedEmulated, StepsOfAPassHideTheCopies) {
+  const index_t n = 1 << 18;  // 2.1 ms each way; a step 2.6 ms
+  const int steps = 24;
+  const CoherentArray<double, 1> u("u", n);
+  const auto seconds = [&](int steps_per_pass) {
+    emulated::reset_time();
+    emulated::keep_trace(true);
+    streamed_iterate(streamed(Emulated{0}, 1 << 21)
+                         .scheduler(StreamScheduler::Carry)
+                         .chunk(n / 32)
+                         .steps_per_pass(steps_per_pass),
+                     steps, Step1{1, 1}, state(u, halo(1, 1)));
+    double last = 0;
+    for (const emulated::Operation& operation : emulated::trace()) last = std::max(last, operation.end);
+    return last;
+  };
+  const double in_core = steps * static_cast<double>(n) * 1e-8;
+  EXPECT_LT(seconds(8), 1.12 * in_core);
+}
+
+TEST_F(StreamedEmulated, BytesAreThoseOfTheSchedulers) {
+  const index_t n = 2048, chunk = 128, h = 1, t = 4;
+  const auto run = [&](StreamScheduler scheduler) {
+    const CoherentArray<double, 1> u("u", n);
+    return streamed_iterate(
+        streamed(Emulated{0}, 1 << 20).scheduler(scheduler).chunk(chunk).steps_per_pass(t), n, 3 * t,
+        Step1{1, 1}, state(u, halo(h, h, edge::cyclic)));
+  };
+  const index_t tiles = n / chunk;
+  const StreamReport naive = run(StreamScheduler::Naive);
+  EXPECT_EQ(naive.passes, 3 * t);
+  EXPECT_EQ(naive.bytes_to_device, 3 * t * 8 * (n + tiles * 2 * h));
+  EXPECT_EQ(naive.bytes_to_host, 3 * t * 8 * n);
+  const StreamReport overlap = run(StreamScheduler::Overlap);
+  EXPECT_EQ(overlap.bytes_to_device, 3 * 8 * (n + tiles * 2 * t * h));
+  EXPECT_EQ(overlap.bytes_to_host, 3 * 8 * n);
+  const StreamReport even_odd = run(StreamScheduler::EvenOdd);
+  EXPECT_EQ(even_odd.bytes_to_device, 3 * 8 * (n + tiles * (2 * t * h + h)));
+  EXPECT_EQ(even_odd.bytes_to_host, 3 * 8 * (n + tiles * (2 * t * h - h)));
+  const CoherentArray<double, 1> u("u", n);
+  const StreamReport carry = streamed_iterate(
+      streamed(Emulated{0}, 1 << 20).scheduler(StreamScheduler::Carry).chunk(chunk).steps_per_pass(t), 3 * t,
+      Step1{1, 1}, state(u, halo(h, h)));
+  EXPECT_EQ(carry.bytes_to_device, 3 * 8 * n);
+  EXPECT_EQ(carry.bytes_to_host, 3 * 8 * n);
+}
+
+// ---- failures
+
+TEST_F(StreamedEmulated, AnyAllocationCopyOrKernelMayFailOnce) {
+  const index_t n = 4000;
+  for (const emulated::Fault fault :
+       {emulated::Fault::Allocation, emulated::Fault::Copy, emulated::Fault::Kernel}) {
+    int failures = 0;
+    for (int k = 1; k < 200; ++k) {
+      const CoherentArray<double, 1> x("x", n), y("y", n);
+      fill(x);
+      fill(y);
+      emulated::fail(fault, k);
+      bool failed = false;
+      try {
+        launch(streamed(Emulated{0}, 1 << 20).chunk(500), n, Axpy{1}, in(x), inout(y));
+      } catch (const DataLost& error) {
+        failed = true;
+        EXPECT_NE(std::string(error.what()).find("In part old and in part new are now the values of \"y\":"),
+                  std::string::npos)
+            << error.what();
+      } catch (const OutOfMemory&) {
+        failed = true;
+        EXPECT_EQ(fault, emulated::Fault::Allocation);
+        EXPECT_EQ(values(y), values(x)) << "nothing was begun";
+      }
+      emulated::clear_faults();
+      if (!failed) break;
+      ++failures;
+      // The device and the arrays go on.
+      fill(y);
+      launch(streamed(Emulated{0}, 1 << 20), n, Axpy{1}, in(x), inout(y));
+      EXPECT_EQ(values(y)[7], 2 * start_value(7));
+    }
+    EXPECT_GE(failures, fault == emulated::Fault::Allocation ? 6 : 8) << "faults were met";
+    EXPECT_LT(failures, 150);
+  }
+}
+TEST_F(StreamedEmulated, AFailureInTheFirstPassOfTwoCopiesChangesNothing) {
+  const index_t n = 1000;
+  const CoherentArray<double, 1> u("u", n);
+  fill(u);
+  const auto before = values(u);
+  emulated::fail(emulated::Fault::Kernel, 5);
+  try {
+    streamed_iterate(
+        streamed(Emulated{0}, 1 << 20).scheduler(StreamScheduler::Overlap).chunk(100).steps_per_pass(2), 8,
+        Step1{1, 1}, state(u, halo(1, 1)));
+    FAIL() << "a kernel failed";
+  } catch (const DataLost& error) {
+    FAIL() << error.what();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("No array was changed"), std::string::npos) << error.what();
+  }
+  emulated::clear_faults();
+  EXPECT_EQ(values(u), before);
+}
+
+// ---- random problems against Serial in core
+
+TEST_F(StreamedEmulated, RandomStepsEqualSerial) {
+  for (unsigned seed = 0; seed < 150; ++seed) {
+    std::mt19937 random(seed);
+    const auto pick = [&](int low, int high) {
+      return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
+    };
+    const int left = pick(0, 3), right = pick(0, 3), steps = pick(1, 9);
+    const index_t n = pick(left + right + 1, 700);
+    CoherentArray<double, 1> a("a", n), b("b", n), u("u", n);
+    for (const auto* array : {&a, &b, &u}) fill(*array);
+    in_core(Serial{}, range(left, n - right), steps, Step1{left, right}, a, b, halo(left, right));
+    const index_t budget = 8 * pick(600, 20000);
+    auto where = streamed(Emulated{0}, budget);
+    if (random() % 2 == 0) where = where.steps_per_pass(pick(1, 4));
+    if (random() % 2 == 0) where = where.scheduler(static_cast<StreamScheduler>(pick(0, 4)));
+    if (random() % 3 == 0) where = where.slots(pick(2, 4));
+    try {
+      const StreamReport report = streamed_iterate(where, range(left, n - right), steps, Step1{left, right},
+                                                   state(u, halo(left, right)));
+      EXPECT_LE(report.device_bytes, budget);
+      EXPECT_LE(emulated::peak(0), machine().capacity);
+    } catch (const OutOfMemory&) {
+      EXPECT_LT(budget, 40000) << "seed " << seed;  // so many rows for halos of all steps in so little
+      continue;
+    }
+    ASSERT_EQ(values(u), values(a)) << "seed " << seed;
+  }
+}
+
+}  // namespace

@@ -1,0 +1,159 @@
+// Streamed launches over arrays that live in files: disk, host, device, and back.
+#include <cerrno>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <strata/core/error.hpp>
+#include <strata/views/coherent/file_array.hpp>
+#include <strata/views/coherent/file_storage.hpp>
+
+#include "stream_kernels.hpp"
+
+namespace {
+
+using namespace stream_test;
+
+template <class D>
+class StreamedFiles : public ::testing::Test {
+ protected:
+  StreamedFiles() {
+    char name[] = "/tmp/strata_streamed_files_XXXXXX";
+    directory_ = mkdtemp(name);
+  }
+  ~StreamedFiles() override { std::filesystem::remove_all(directory_); }
+  std::string path(const char* name) const { return directory_ + "/" + name; }
+
+ private:
+  std::string directory_;
+};
+TYPED_TEST_SUITE(StreamedFiles, strata_tests::TestDevices, strata_tests::DeviceName);
+
+TYPED_TEST(StreamedFiles, MapFromOneFileToAnother) {
+  const index_t n = 300001;
+  {
+    const auto x = file_array<double, 1>(this->path("x"), n);
+    const auto y = file_array<double, 1>(this->path("y"), n);
+    fill(x);
+    const StreamReport report =
+        launch(streamed(TypeParam{}, 1 << 19).chunk(10000), n, Axpy{2}, in(x), inout(y));
+    EXPECT_EQ(report.slices, 31);
+    launch(streamed(TypeParam{}, 1 << 18), n, Axpy{1}, in(x), inout(y));
+    save(y);
+  }
+  const auto y = open_file_array<double, 1>(this->path("y"));
+  const auto got = values(y);
+  for (index_t i = 0; i < n; ++i)
+    ASSERT_EQ(got[static_cast<std::size_t>(i)], 2 * start_value(i) + start_value(i)) << i;
+}
+TYPED_TEST(StreamedFiles, TilesHalosAndPartsOfTheRows) {
+  const auto x = file_array<float, 2>(this->path("x"), 1003, 5);
+  const CoherentArray<float, 2> y("y", 1003, 5);
+  const auto z = file_array<float, 2>(this->path("z"), 1003, 5);
+  fill(x);
+  fill(y);
+  fill(z);
+  const auto before = values(z);
+  launch(streamed(TypeParam{}, 1 << 16).chunk(100), range(3, 999), Triad{}, in(x), in(y), out(z));
+  const auto a = values(x), b = values(y), got = values(z);
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const bool inside = i / 5 >= 3 && i / 5 < 999;
+    ASSERT_EQ(got[i], inside ? static_cast<float>(static_cast<double>(a[i]) + 0.5 * static_cast<double>(b[i]))
+                             : before[i])
+        << i;
+  }
+}
+TYPED_TEST(StreamedFiles, StepsInPlaceOverManyPasses) {
+  const index_t n = 60000;
+  CoherentArray<double, 1> a("a", n), b("b", n);
+  const auto u = file_array<double, 1>(this->path("u"), n);
+  fill(a);
+  fill(b);
+  fill(u);
+  in_core(TypeParam{}, range(1, n - 1), 23, Step1{1, 1}, a, b, halo(1, 1));
+  const StreamReport report = streamed_iterate(streamed(TypeParam{}, 1 << 18).chunk(4000).steps_per_pass(4),
+                                               23, Step1{1, 1}, state(u, halo(1, 1)));
+  EXPECT_EQ(report.scheduler, StreamScheduler::Carry);
+  EXPECT_EQ(report.passes, 6);
+  EXPECT_EQ(values(u), values(a));
+  // A tile larger than all: passes wait for each other's only tile.
+  fill(u);
+  streamed_iterate(streamed(TypeParam{}, 1 << 24).chunk(n).steps_per_pass(5).slots(2), 23, Step1{1, 1},
+                   state(u, halo(1, 1)));
+  EXPECT_EQ(values(u), values(a));
+}
+TYPED_TEST(StreamedFiles, StepsOverTiles) {
+  using Array = CoherentArray<double, 2>;
+  Array a("a", 501, 6), b("b", 501, 6);
+  const auto u = file_array<double, 2>(this->path("u"), 501, 6);
+  fill(a);
+  fill(b);
+  fill(u);
+  in_core(TypeParam{}, range(1, 500), 9, RowStep{}, a, b, halo(1, 1));
+  streamed_iterate(streamed(TypeParam{}, 1 << 18).chunk(50).steps_per_pass(3), range(1, 500), 9, RowStep{},
+                   state(u, halo(1, 1)));
+  EXPECT_EQ(values(u), values(a));
+}
+TYPED_TEST(StreamedFiles, SumsAndScans) {
+  const index_t n = 100000;
+  const CoherentArray<double, 1> x("x", n), y("y", n);
+  const auto file = file_array<double, 1>(this->path("x"), n),
+             prefix = file_array<double, 1>(this->path("y"), n);
+  fill(x);
+  fill(file);
+  double expected = 0, got = -1;
+  launch_reduce(on(TypeParam{}), n, Add{}, Sum(expected), in(x));
+  launch_reduce(streamed(TypeParam{}, 1 << 17), n, Add{}, Sum(got), in(file));
+  EXPECT_EQ(got, expected);
+  launch_scan(on(TypeParam{}), n, Prefix{}, Sum(expected), in(x), out(y));
+  launch_scan(streamed(TypeParam{}, 1 << 17), n, Prefix{}, Sum(got), in(file), out(prefix));
+  EXPECT_EQ(got, expected);
+  EXPECT_EQ(values(prefix), values(y));
+}
+TYPED_TEST(StreamedFiles, SecondCopiesAndRingsAreErrors) {
+  const auto u = file_array<double, 1>(this->path("u"), 1000);
+  EXPECT_THROW(streamed_iterate(streamed(TypeParam{}, 1 << 18).scheduler(StreamScheduler::Overlap), 3,
+                                Step1{1, 1}, state(u, halo(1, 1))),
+               Error);
+  EXPECT_THROW(
+      streamed_iterate(streamed(TypeParam{}, 1 << 18), 3, Step1{1, 1}, state(u, halo(1, 1, edge::cyclic))),
+      Error);
+}
+TYPED_TEST(StreamedFiles, FailuresOfTheDiskAreToldAndTheFileIsNotComplete) {
+  const index_t n = 100000;
+  for (const int request : {0, 3, 9}) {
+    const std::string name = this->path("y") + std::to_string(request);
+    {
+      const auto x = file_array<double, 1>(name + "x", n), y = file_array<double, 1>(name, n);
+      fill(x);
+      save(x);
+      save(y);
+      detail::file_storage_of(*y.state())->file().inject({request, ENOSPC, -1});
+      try {
+        launch(streamed(TypeParam{}, 1 << 19).chunk(8192), n, Axpy{2}, in(x), inout(y));
+        FAIL() << "a request failed";
+      } catch (const DataLost& error) {
+        EXPECT_NE(std::string(error.what()).find(name), std::string::npos) << error.what();
+      }
+      launch(streamed(TypeParam{}, 1 << 18), n, Axpy{2}, in(x), inout(y));  // goes on
+    }
+  }
+}
+TYPED_TEST(StreamedFiles, AFileForReadingIsNotWritten) {
+  const index_t n = 5000;
+  {
+    const auto y = file_array<double, 1>(this->path("y"), n);
+    save(y);
+  }
+  const auto y = open_file_array<double, 1>(this->path("y"), for_reading);
+  const CoherentArray<double, 1> x("x", n);
+  EXPECT_THROW(launch(streamed(TypeParam{}, 1 << 18), n, Axpy{2}, in(x), inout(y)), FileError);
+  double sum = -1;
+  launch_reduce(streamed(TypeParam{}, 1 << 18), n, Add{}, Sum(sum), in(y));
+  EXPECT_EQ(sum, 0);
+}
+
+}  // namespace
