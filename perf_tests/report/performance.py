@@ -17,6 +17,7 @@ import sys
 import figures
 import kokkos
 import report
+import streaming
 import sweeps
 import targets
 from formats import counted, measured, power, ratio, times
@@ -227,6 +228,7 @@ def summary(results):
         told = "; ".join(f"{what}: {text}" for rule, what, _, text, *_ in rows if "rate_at_least" in rule)
         lines.append(f"- [Mini-apps](#the-mini-apps), in double: {sum(row[-1] for row in rows)} of {len(rows)} targets are met"
                      f"{'; ' + told if told else ''}.")
+    lines += streaming.summary(results)
     return lines + [""] if lines else []
 
 
@@ -247,6 +249,7 @@ def blocks(results, pictures, page):
         "kokkos-quoted": kokkos.quoted(results),
         "miniapps": sweep_targets(results),
         "figures": sweep_figures(results, pictures, page),
+        "streaming": streaming.block(results, pictures, page),
     }
 
 
@@ -269,7 +272,7 @@ def stale_pictures(results, pictures):
 
 
 def check(page, text, fresh, results, pictures):
-    faults = stale_pictures(results, pictures)
+    faults = stale_pictures(results, pictures) + streaming.stale(results, pictures)
     if text != fresh:
         old, new = text.splitlines(), fresh.splitlines()
         at = next((k for k, (a, b) in enumerate(zip(old, new)) if a != b), min(len(old), len(new)))
@@ -297,6 +300,9 @@ def main():
         if stale_pictures(results, pictures):
             pictures.mkdir(exist_ok=True)
             figures.write(pictures, results.sweeps, figures.import_pyplot())
+        if streaming.stale(results, pictures):
+            pictures.mkdir(exist_ok=True)
+            streaming.write(results, pictures, figures.import_pyplot())
         page.write_text(fresh, encoding="utf-8")
     except sweeps.SweepError as error:
         sys.exit(f"performance.py: {error}")

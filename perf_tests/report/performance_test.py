@@ -16,7 +16,7 @@ ROOT = HERE.parents[1]
 PAGE = ROOT / "docs" / "performance.md"
 RESULTS = HERE.parent / "results"
 MARKS = ("summary", "h200-overview", "h200-missed", "h200", "host-overview", "host-missed", "host", "kokkos-race",
-         "kokkos-quoted", "miniapps", "figures")
+         "kokkos-quoted", "miniapps", "figures", "streaming")
 
 
 def performance(*arguments):
@@ -97,7 +97,7 @@ class Judged(unittest.TestCase):
         self.assertEqual(judged("h200", "made_up", case("a", device="Emulated", baseline_ratio=0.1)), {"a": {}})
 
 
-class MadeUpResults(unittest.TestCase):
+class Folder(unittest.TestCase):
     def setUp(self):
         temporary = tempfile.TemporaryDirectory()
         self.addCleanup(temporary.cleanup)
@@ -116,6 +116,8 @@ class MadeUpResults(unittest.TestCase):
     def run_it(self, *arguments):
         return performance("--results", self.results, "--page", self.page, *arguments)
 
+
+class MadeUpResults(Folder):
     def test_what_is_missed_is_said_and_what_was_not_measured_is_left_out(self):
         done = self.run_it()
 
@@ -187,6 +189,78 @@ class MadeUpResults(unittest.TestCase):
 
         self.assertEqual(done.returncode, 1)
         self.assertIn("nonsense", done.stderr)
+
+
+class Streaming(Folder):
+    """Out of core: targets, predictions, and figures with their roofs."""
+
+    def write_streaming(self, notes=(), stencil=0.95):
+        link = case("link both ways, by hand", n=0, type="bytes", value=100.0, ceiling=None, fraction_of_ceiling=None,
+                    baseline_ratio=None)
+        plain = {"ceiling": None, "fraction_of_ceiling": None, "baseline_ratio": None}
+        results = [link,
+                   case("map, 1 in, 1 out, out of core", value=94.0, ceiling=100.0, fraction_of_ceiling=0.94, baseline_ratio=None),
+                   case("3-point stencil, in core", unit="G/s", value=200.0, **plain),
+                   case("3-point stencil, array 4x the budget, carry", unit="G/s", value=200.0 * stencil, baseline_ratio=stencil),
+                   case("map of 64, streamed in core", type="float", n=1000, value=80.0, **plain),
+                   case("map of 64, streamed in core", type="float", n=1000000, value=90.0, **plain),
+                   case("map of 64 in 4 slots", type="float", n=1000, value=70.0, **plain),
+                   case("3 points, 8 steps, carry", unit="G/s", n=1000, value=30.0, **plain),
+                   case("3 points, 8 steps in 2 slots, carry", unit="G/s", n=1000, value=20.0, **plain)]
+        content = {"program": "streaming", "date": "2026-01-02T03:04:05Z", "commit": "0123456789ab", "notes": list(notes),
+                   "machine": {"gpu": "G", "cpu": "C", "processors": 2}, "results": results}
+        (self.results / "h200_streaming.json").write_text(json.dumps(content))
+
+    def text(self):
+        try:
+            import matplotlib  # noqa: F401
+        except ImportError:
+            self.skipTest("matplotlib is not installed")
+        done = self.run_it()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = self.page.read_text(encoding="utf-8")
+        return text[text.index("<!-- measured: streaming -->"):]
+
+    def test_cases_stand_beside_their_targets_and_those_of_figures_do_not(self):
+        self.write_streaming(stencil=0.85)
+
+        text = self.text()
+
+        table = text[:text.index("### Figure")]
+        self.assertIn("| map, 1 in, 1 out, out of core | double | 8 | 94.0 GB/s | 0.940 |  | ≥ 0.95 of the limit | **missed** |", table)
+        self.assertIn("carry | double | 8 | 170.0 10^9/s |  | 0.850 | ≥ 0.9 of in core | **missed** |", table)
+        self.assertNotIn("map of 64", table)
+        self.assertNotIn("3 points", table)
+
+    def test_predictions_are_held_to_what_was_measured(self):
+        self.write_streaming(["3 points, 8 steps, carry: 0.86 of the time was predicted, 4 steps a pass",
+                              "sum: 1.16 of the time was predicted", "something else"])
+
+        text = self.text()
+
+        self.assertIn("| 3 points, 8 steps, carry, 4 steps a pass | 0.86 | within 15 % | met |", text)
+        self.assertIn("| sum | 1.16 | within 15 % | **missed** |", text)
+        self.assertIn("1 of 2 predictions within 15 %", self.page.read_text(encoding="utf-8"))
+
+    def test_figures_have_their_roofs_and_are_checked(self):
+        self.write_streaming()
+
+        text = self.text()
+
+        for number in (17, 18, 19, 20):
+            self.assertIn(f"](pictures/streaming_{number}.png)", text)
+        # 4 bytes an element, in two arrays; an update of a double moves 16 bytes, and 8 steps may share a pass.
+        self.assertIn("| 64 iterations, GB/s: bytes | streamed in core | roof: link, both ways at once |", text)
+        self.assertIn("| 8,000 | 80 | 100 |\n| 8,000,000 | 90 | 100 |", text)
+        self.assertIn("| 8 steps, 10^9 updates/s: bytes | carry | roof: link, all steps in a pass | roof: link, one step a pass |", text)
+        self.assertIn("| 8,000 | 30 | 50 | 6.25 |", text)
+        self.assertIn("| 64 iterations, GB/s: slices | 8 kB | roof: link, both ways at once |", text)
+        self.assertIn("| 8 steps, 10^9 updates/s: slices | 8 kB, carry |", text)
+        self.assertEqual(self.run_it("--check").returncode, 0)
+        shutil.copy(self.folder / "pictures/streaming_17.png", self.folder / "pictures/streaming_18.png")
+        stale = self.run_it("--check")
+        self.assertEqual(stale.returncode, 1)
+        self.assertIn("streaming_18.png", stale.stderr)
 
 
 if __name__ == "__main__":

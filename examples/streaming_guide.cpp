@@ -1,0 +1,145 @@
+// The code of docs/out_of_core.md. Everything here is compiled and run as a test; the regions between the
+// marks are shown there. Arrays are small, and budgets smaller still.
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include <strata/algorithms/streaming/streamed_iterate.hpp>
+#include <strata/algorithms/streaming/streamed_reduce.hpp>
+#include <strata/strata.hpp>
+
+using namespace strata;
+
+namespace {
+
+void check(bool good) {
+  if (good) return;
+  std::puts("streaming_guide: a result is wrong");
+  std::exit(1);
+}
+
+// clang-format off
+struct Axpy {                                               // a kernel of any other launch
+  double a;
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y) const { y(i) += a * x(i); }
+};
+
+struct Add {
+  STRATA_FUNCTION void operator()(auto i, auto x, double& sum) const { sum += x(i); }
+};
+struct Prefix {
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y, double& sum, bool final) const {
+    sum += x(i);
+    if (final) y(i) = sum;
+  }
+};
+
+template <class Device>
+void launching(const Device& device) {
+  const index_t n = 1'000'000;                              // 8 MB each
+  const CoherentArray<double, 1> x("x", n), y("y", n), z("z", n);
+  double sum = 0, total = 0;
+  x(0) = 1, x(n - 1) = 2;
+//! [launching]
+  const auto where = streamed(device, 1_MiB);               // so many bytes of its memory, and no more
+  const StreamReport report = launch("axpy", where, n, Axpy{2}, in(x), inout(y));
+  launch_reduce(where, n, Add{}, Sum(sum), in(y));
+  launch_scan(where, n, Prefix{}, Sum(total), in(x), out(z));
+//! [launching]
+  check(y(n - 1) == 4.0 && y(1) == 0.0 && report.device_bytes <= 1_MiB);
+  check(sum == 6 && total == 3 && z(0) == 1.0 && z(n - 1) == 3.0);
+}
+
+struct Mean {
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y) const { y(i) = (x(i - 1) + x(i) + x(i + 1)) / 3; }
+};
+struct Pairs {                                              // work item i touches rows 2 i and 2 i + 1
+  ResidentRows operator()(ResidentRows work) const { return {2 * work.begin, 2 * work.end}; }
+};
+struct SumOfPair {
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y) const { y(i) = x(2 * i) + x(2 * i + 1); }
+};
+struct LookUp {
+  STRATA_FUNCTION void operator()(auto i, auto index, auto table, auto y) const { y(i) = table(index(i)); }
+};
+
+template <class Device>
+void regions(const Device& device) {
+  const index_t n = 100'000;
+  const CoherentArray<double, 1> x("x", n), y("y", n), half("half", n / 2), table("table", 100);
+  const CoherentArray<int, 1> index("index", n);
+  const auto where = streamed(device, 256_KiB);
+  x(n - 1) = 6, table(7) = 5, index(n / 2) = 7;
+//! [regions]
+  launch(where, range(1, n - 1), Mean{}, in(x, halo(1, 1)), out(y));       // rows i - 1 to i + 1
+  launch(where, n / 2, SumOfPair{}, in(x, rows(Pairs{})), out(half));      // rows that a function says
+  launch(where, n, LookUp{}, in(index), in(table, all), inout(y));         // `table` is there all the time
+//! [regions]
+  check(half(n / 2 - 1) == 6.0 && y(n / 2) == 5.0 && y(n - 2) == 0.0);
+}
+
+//! [heat]
+struct Heat {                                               // of a state: its old values, then its new ones
+  STRATA_FUNCTION void operator()(auto i, const auto& old, const auto& next, const auto& k) const {
+    next(i) = old(i) + k(i) * (old(i - 1) - 2 * old(i) + old(i + 1));
+  }
+};
+//! [heat]
+struct Plate {
+  STRATA_FUNCTION void operator()(index_t i, index_t j, const auto& old, const auto& next) const {
+    next(i, j) = old(i, j) / 2 + (old(i - 1, j) + old(i + 1, j) + old(i, j - 1) + old(i, j + 1)) / 8;
+  }
+};
+
+template <class Device>
+void iterating(const Device& device) {
+  const index_t n = 100'000, height = 500, width = 200;
+  const CoherentArray<double, 1> t("t", n), k("k", n);
+  const CoherentArray<double, 2, LayoutRight> plate("plate", height, width);
+  launch(on(Serial{}), n, [](auto i, auto x) { x(i) = 0.25; }, out(k));
+  t(n - 1) = 1, plate(height - 1, 100) = 8;
+  const auto where = streamed(device, 256_KiB);
+//! [iterating]
+  streamed_iterate(where, 100, Heat{}, state(t, halo(1, 1)), in(k));       // the first and the last row are fixed
+  streamed_iterate(where, mdrange({1, 1}, {height - 1, width - 1}), 100, Plate{}, state(plate, halo(1, 1)));
+//! [iterating]
+  check(t(n - 2) > 0.85 && t(n - 102) == 0.0 && plate(height - 2, 100) > 1.0);
+  const CoherentArray<double, 1> u("u", n);
+  const int steps = 100;
+  u(n - 1) = 1;
+//! [choosing]
+  const auto by_hand = where.scheduler(StreamScheduler::Carry).steps_per_pass(25).chunk(2000).slots(3);
+  streamed_iterate(by_hand, steps, Heat{}, state(u, halo(1, 1)), in(k));
+  const StreamReport plan = streamed_iterate("heat", where.dry_run(), range(1, n - 1), steps, Heat{},
+                                             state(t, halo(1, 1)), in(k));   // nothing is copied or computed
+  std::printf("%s: %s", Device::name, plan.explain().c_str());
+//! [choosing]
+  check(u(n - 2) == t(n - 2) && plan.steps_per_pass >= 1 && plan.seconds == 0);
+}
+
+template <class Device>
+void errors(const Device& device) {
+  const CoherentArray<double, 2, LayoutRight> wide("wide", 10, 100'000);   // a row is 800 kB
+  try {
+    launch("too wide", streamed(device, 1_MiB), mdrange({10, 100'000}),
+           [] STRATA_FUNCTION(index_t i, index_t j, auto a) { a(i, j) = 1; }, out(wide));
+    check(false);
+  } catch (const OutOfMemory& error) {
+    std::puts(error.what());
+  }
+}
+// clang-format on
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Runtime runtime(argc, argv);
+  AllDevices::for_each([]<class Device>(Device device) {
+    launching(device);
+    regions(device);
+    iterating(device);
+    errors(device);
+  });
+  std::puts("streaming_guide: all results are right");
+}
