@@ -103,8 +103,13 @@ bool measure(int to, int from, std::size_t bytes, CopyCost& cost) {
                : cudaMemcpyAsync(destination.data(), source.data(), size, cudaMemcpyDefault, clock.stream());
   };
   // For tools that look for reads of what nobody wrote.
-  if (source.gpu() == &gpu)
-    check_cuda(cudaMemsetAsync(source.data(), 0, bytes, clock.stream()), "measuring a link", gpu.index());
+  if (source.gpu() != nullptr) {
+    const CudaDeviceScope there(source.gpu()->index());
+    Clock clearing(*source.gpu());  // waits at its end
+    clearing.start_behind(*source.gpu());
+    check_cuda(cudaMemsetAsync(source.data(), 0, bytes, clearing.stream()), "measuring a link",
+               source.gpu()->index());
+  }
   clock.seconds([&] { return copy(bytes); });  // the first one opens what it needs
   double all = 1e9, start = 1e9;
   for (int round = 0; round < rounds; ++round) {

@@ -1,6 +1,7 @@
 // Streamed launches over arrays that live in files: disk, host, device, and back.
 #include <cerrno>
 #include <filesystem>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,8 @@ template <class D>
 class StreamedFiles : public ::testing::Test {
  protected:
   StreamedFiles() {
-    char name[] = "/tmp/strata_streamed_files_XXXXXX";
-    directory_ = mkdtemp(name);
+    directory_ = (std::filesystem::temp_directory_path() / "strata_streamed_files_XXXXXX").string();
+    if (mkdtemp(directory_.data()) == nullptr) throw std::runtime_error("no temporary directory");
   }
   ~StreamedFiles() override { std::filesystem::remove_all(directory_); }
   std::string path(const char* name) const { return directory_ + "/" + name; }

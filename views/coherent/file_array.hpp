@@ -32,14 +32,17 @@ namespace strata::inline STRATA_ABI {
 
 /// For file_array: what is at the path is replaced.
 struct Overwrite {};
+/// As an argument.
 inline constexpr Overwrite overwrite{};
 /// For open_file_array: the file is not changed. Views for writing and launches that write throw. Several
 /// processes may have the file open so.
 struct ForReading {};
+/// As an argument.
 inline constexpr ForReading for_reading{};
 /// For open_file_array: also a file whose writer was interrupted; what was not saved may be lost in any
 /// parts. With for_reading, also one that is being written.
 struct AllowIncomplete {};
+/// As an argument.
 inline constexpr AllowIncomplete allow_incomplete{};
 
 namespace detail {
