@@ -1,6 +1,6 @@
-// Arrays that do not fit a device: maps of 1 to 3883 iterations an element and stencils of as many steps, in core and
-// out of it, streamed and not, after the figures 17 to 20 of Veit et al.; the link's limit; a sum of a large
-// host array; foreign pageable memory.
+// Arrays that do not fit a device: maps of 1 to 3883 iterations an element and stencils of as many steps, in
+// core and out of it, streamed and not, after the figures 17 to 20 of Veit et al.; the link's limit; a sum of
+// a large host array; foreign pageable memory.
 //
 //   not streamed   all to the device, the kernel, all back
 //   streamed       in slices that overlap, with a budget for all of the arrays, or for a part (out of core)
@@ -9,13 +9,19 @@
 // On devices other than a GPU the program is for trying itself out: --device, small sizes.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <strata/algorithms/streaming/fused_steps.hpp>
+#include <strata/algorithms/streaming/streamed_across.hpp>
 #include <strata/algorithms/streaming/streamed_iterate.hpp>
-#include <strata/algorithms/streaming/streamed_reduce.hpp>
+#include <strata/views/coherent/file_array.hpp>
+#include <strata/views/coherent/file_storage.hpp>
 
 #include "baselines/link_copy.hpp"
 #include "common/contest.hpp"
@@ -40,16 +46,19 @@ struct Add {
   STRATA_FUNCTION void operator()(auto i, auto x, double& sum) const { sum += x(i); }
 };
 struct ThreePoints {
+  static constexpr int reach = 1;
   STRATA_FUNCTION void operator()(auto i, const auto& old, const auto& next) const {
     next(i) = 0.5 * old(i) + 0.25 * (old(i - 1) + old(i + 1));
   }
 };
 struct FivePoints {
+  static constexpr int reach = 1;
   STRATA_FUNCTION void operator()(index_t i, index_t j, const auto& old, const auto& next) const {
     next(i, j) = 0.5 * old(i, j) + 0.125 * (old(i - 1, j) + old(i + 1, j) + old(i, j - 1) + old(i, j + 1));
   }
 };
 struct SevenPoints {
+  static constexpr int reach = 1;
   STRATA_FUNCTION void operator()(index_t i, index_t j, index_t k, const auto& old, const auto& next) const {
     next(i, j, k) = 0.4 * old(i, j, k) + 0.1 * (old(i - 1, j, k) + old(i + 1, j, k) + old(i, j - 1, k) +
                                                 old(i, j + 1, k) + old(i, j, k - 1) + old(i, j, k + 1));
@@ -100,7 +109,8 @@ template <class D>
 double link_seconds(double up, double down) {
 #if STRATA_HAS_CUDA
   if constexpr (is_gpu<D>)
-    return link_copy_seconds(static_cast<std::size_t>(up), static_cast<std::size_t>(down), std::size_t{16} << 20, 3);
+    return link_copy_seconds(static_cast<std::size_t>(up), static_cast<std::size_t>(down),
+                             std::size_t{16} << 20, 3);
 #endif
   static_cast<void>(up);
   static_cast<void>(down);
@@ -127,6 +137,8 @@ class Streaming {
     iterations();
     stencils();
     figures();
+    several();
+    disk();
     large_sum();
   }
 
@@ -135,8 +147,8 @@ class Streaming {
     return static_cast<index_t>(bytes * unit_) / element / 1024 * 1024;
   }
   index_t bytes(double b) const { return static_cast<index_t>(b * unit_); }
-  void add(std::string name, index_t n, const char* type, const Statistics& time, double value, const char* unit,
-           double ceiling, double ratio = none) {
+  void add(std::string name, index_t n, const char* type, const Statistics& time, double value,
+           const char* unit, double ceiling, double ratio = none) {
     report_.add({std::move(name), D::name, n, type, time, value, unit, ceiling, ratio});
   }
 
@@ -167,9 +179,10 @@ class Streaming {
       if (!in_core) report_.note("map out of core: " + predicted(report, time.median));
     }
     report_.check(y(5) == 2 * x(5) && y(n - 1) == 2 * x(n - 1), "the map");
-    const Statistics whole = times(2, [&] { not_streamed(x, y, n, [&](const auto& a, const auto& b) {
-      parallel_for(on(D{}), n, with(Scale{}, a, b));
-    }); });
+    const Statistics whole = times(2, [&] {
+      not_streamed(x, y, n,
+                   [&](const auto& a, const auto& b) { parallel_for(on(D{}), n, with(Scale{}, a, b)); });
+    });
     add("map, 1 in, 1 out, not streamed", n, "double", whole, 2 * moved / whole.median / 1e9, "GB/s", limit);
 
     // Memory that somebody else allocated, pageable: what it costs to pin it is in the first run.
@@ -185,9 +198,11 @@ class Streaming {
     double begin = now();
     report = launch(streamed(D{}, bytes(1e9)), part, Scale{}, in(a), out(b));
     const double first = now() - begin;
-    const Statistics later = times(3, [&] { launch(streamed(D{}, bytes(1e9)), part, Scale{}, in(a), out(b)); });
+    const Statistics later =
+        times(3, [&] { launch(streamed(D{}, bytes(1e9)), part, Scale{}, in(a), out(b)); });
     const double all = 16.0 * static_cast<double>(part);
-    add("map of foreign memory, the first time", part, "double", once(first), all / first / 1e9, "GB/s", limit);
+    add("map of foreign memory, the first time", part, "double", once(first), all / first / 1e9, "GB/s",
+        limit);
     add("map of foreign memory, then", part, "double", later, all / later.median / 1e9, "GB/s", limit);
     report_.note(report.pinned ? "foreign memory is pinned by its first use"
                                : "the system forbids pinning: foreign memory goes through staging buffers");
@@ -197,7 +212,8 @@ class Streaming {
   template <class T, class F>
   void not_streamed(const CoherentArray<T, 1>& x, const CoherentArray<T, 1>& y, index_t n, const F& kernel) {
     using Array = MDArray<T, D, rank<1>>;
-    const Array a = create<Array>("x", n, uninitialized, on(D{})), b = create<Array>("y", n, uninitialized, on(D{}));
+    const Array a = create<Array>("x", n, uninitialized, on(D{})),
+                b = create<Array>("y", n, uninitialized, on(D{}));
     const auto from = x.read();
     deep_copy(a, from.view());
     kernel(a, b);
@@ -207,8 +223,8 @@ class Streaming {
 
   // Updates a second of steps in core, and out of it with arrays of four times the budget.
   template <class Array, class Make, class R, class K>
-  void compare_steps(const std::string& name, const Make& make, const R& work, double updates, const K& kernel,
-                     double array_bytes) {
+  void compare_steps(const std::string& name, const Make& make, const R& work, double updates,
+                     const K& kernel, double array_bytes) {
     const int steps = is_gpu<D> ? 192 : 6;
     double in_core = 0;
     {
@@ -224,21 +240,71 @@ class Streaming {
       const double begin = now();
       run(steps);
       in_core = updates * steps / (now() - begin);
-      add(name + ", in core", u.size(), "double", once(updates * steps / in_core), in_core / 1e9, "G/s", none);
+      add(name + ", in core", u.size(), "double", once(updates * steps / in_core), in_core / 1e9, "G/s",
+          none);
     }
     const Array u = make("u");
     const auto where = streamed(D{}, static_cast<index_t>(array_bytes / 4));
-    StreamReport report = streamed_iterate(where, work, steps, kernel, state(u, halo(1, 1)));  // learns its speed
+    StreamReport report =
+        streamed_iterate(where, work, steps, kernel, state(u, halo(1, 1)));  // learns its speed
     double best = 1e30;
     for (int rep = 0; rep < 2; ++rep) {
       report = streamed_iterate(where, work, steps, kernel, state(u, halo(1, 1)));
       best = std::min(best, report.seconds);
     }
     const double rate = updates * steps / best;
-    add(name + ", array 4x the budget, " + name_of(report.scheduler), u.size(), "double", once(best), rate / 1e9,
-        "G/s", in_core / 1e9, rate / in_core);
+    add(name + ", array 4x the budget, " + name_of(report.scheduler), u.size(), "double", once(best),
+        rate / 1e9, "G/s", in_core / 1e9, rate / in_core);
     report_.note(name + ": " + report.explain());
     report_.note(name + ": " + predicted(report, best));
+    if constexpr (requires { K::reach; })
+      compare_fused<Array>(name, make, work, updates, kernel, array_bytes, in_core);
+  }
+
+  // The same with several steps in a launch: in core (the whole array on the device at once; the kernels
+  // alone are timed by a second run of so many more steps), and out of it. Both against one step a launch in
+  // core.
+  template <class Array, class Make, class R, class K>
+  void compare_fused(const std::string& name, const Make& make, const R& work, double updates,
+                     const K& kernel, double array_bytes, double in_core) {
+    for (const int each : {2, 4, 8, 16, 32, 64}) {
+      if (!detail::fused_uses(Array::rank, K::reach, sizeof(double), each)) continue;
+      const std::string steps_each = ", " + std::to_string(each) + " steps a launch";
+      const int steps = is_gpu<D> ? 192 : 2 * each;
+      double few = 1e30, more = 1e30;
+      {
+        const Array u = make("u");
+        const auto where = streamed(D{}, static_cast<index_t>(8 * array_bytes))
+                               .steps_per_launch(each)
+                               .scheduler(StreamScheduler::Overlap)
+                               .slots(2)
+                               .chunk(u.extent(0));
+        const auto seconds = [&](int count) {
+          return streamed_iterate(where.steps_per_pass(count), work, count, kernel, state(u, halo(1, 1)))
+              .seconds;
+        };
+        for (int rep = 0; rep < 2; ++rep) {
+          few = std::min(few, seconds(steps));
+          more = std::min(more, seconds(4 * steps));
+        }
+        const double rate = updates * 3 * steps / (more - few);
+        add(name + steps_each + ", in core", u.size(), "double", once((more - few) / 3), rate / 1e9, "G/s",
+            in_core / 1e9, rate / in_core);
+      }
+      const Array u = make("u");
+      const auto where = streamed(D{}, static_cast<index_t>(array_bytes / 4)).steps_per_launch(each);
+      StreamReport report;
+      double best = 1e30;
+      for (int rep = 0; rep < 3; ++rep) {
+        report = streamed_iterate(where, work, steps, kernel, state(u, halo(1, 1)));
+        if (rep > 0) best = std::min(best, report.seconds);  // the first one learns its speed
+      }
+      const double rate = updates * steps / best;
+      add(name + steps_each + ", array 4x the budget, " + name_of(report.scheduler), u.size(), "double",
+          once(best), rate / 1e9, "G/s", in_core / 1e9, rate / in_core);
+      report_.note(name + steps_each + ": " + report.explain());
+      report_.note(name + steps_each + ": " + predicted(report, best));
+    }
   }
 
   void stencils() {
@@ -306,7 +372,8 @@ class Streaming {
              index_t budget) {
     using Array = MDArray<float, D, rank<1>>;
     const index_t chunk = std::min(n, budget / 8);
-    const Array a = create<Array>("x", chunk, uninitialized, on(D{})), b = create<Array>("y", chunk, uninitialized, on(D{}));
+    const Array a = create<Array>("x", chunk, uninitialized, on(D{})),
+                b = create<Array>("y", chunk, uninitialized, on(D{}));
     const auto from = x.read();
     const auto to = y.write();
     for (index_t at = 0; at < n; at += chunk) {
@@ -317,24 +384,120 @@ class Streaming {
       deep_copy(subview(to.view(), there), subview(b, part));
     }
   }
-  // Figures 18 and 20: the 3-point stencil of as many steps, all schedulers.
+  // Figures 18 and 20: steps of the 3-point stencil by sizes, by schedulers, and by slots.
   void iterations() {
-    const index_t n = elements(2e9, 8);
-    const CoherentArray<double, 1> u("u", n, main_in(home_of<D>()));
-    fill(u);
-    for (const int steps : {1, 64, 256})
-      for (const StreamScheduler scheduler : {StreamScheduler::Naive, StreamScheduler::Overlap,
-                                              StreamScheduler::EvenOdd, StreamScheduler::Carry}) {
-        if (scheduler == StreamScheduler::Naive && steps > 64) continue;
-        const auto where = streamed(D{}, bytes(0.5e9)).scheduler(scheduler);
-        StreamReport report = streamed_iterate(where, steps, ThreePoints{}, state(u, halo(1, 1)));
-        report = streamed_iterate(where, steps, ThreePoints{}, state(u, halo(1, 1)));
+    for (const double size : {2e7, 2e8, 2e9}) {
+      const index_t n = elements(size, 8);
+      const CoherentArray<double, 1> u("u", n, main_in(home_of<D>())), v("v", n, main_in(home_of<D>()));
+      fill(u);
+      for (const int steps : {1, 64, 256, 3883}) {
+        const std::string name = "3 points, " + std::to_string(steps) + " steps, ";
         const double updates = static_cast<double>(n - 2) * steps;
-        add("3 points, " + std::to_string(steps) + " steps, " + name_of(scheduler), n, "double",
-            once(report.seconds), updates / report.seconds / 1e9, "G/s", none);
-        report_.note("3 points, " + std::to_string(steps) + " steps: " + predicted(report, report.seconds) + ", " +
-                     std::to_string(report.steps_per_pass) + " steps a pass");
+        const auto show = [&](const char* how, double seconds) {
+          add(name + how, n, "double", once(seconds), updates / seconds / 1e9, "G/s", none);
+        };
+        // With all of it on the device: in, the steps, out.
+        CoherentArray<double, 1> a = u, b = v;
+        const double begin = now();
+        static_cast<void>(a.read_write());
+        for (int s = 0; s < steps; ++s) {
+          launch(on(D{}), range(1, n - 1), ThreePoints{}, in(a, halo(1, 1)), inout(b));
+          std::swap(a, b);
+        }
+        a.flush();
+        show("in core", now() - begin);
+        for (const StreamScheduler scheduler : {StreamScheduler::Naive, StreamScheduler::Overlap,
+                                                StreamScheduler::EvenOdd, StreamScheduler::Carry}) {
+          if (scheduler == StreamScheduler::Naive && steps * size > 64 * 2e9) continue;
+          const auto where = streamed(D{}, bytes(size / 4)).scheduler(scheduler);
+          StreamReport report = streamed_iterate(where, steps, ThreePoints{}, state(u, halo(1, 1)));
+          report = streamed_iterate(where, steps, ThreePoints{}, state(u, halo(1, 1)));
+          show(name_of(scheduler), report.seconds);
+          report_.note(name + name_of(scheduler) + ", " + std::to_string(n) + ": " +
+                       predicted(report, report.seconds));
+        }
+        if (size < 1e9 || steps != 64) continue;
+        for (const int slots : {2, 3, 4, 8, 16, 32, 64, 128}) {
+          const auto where = streamed(D{}, bytes(size / 4)).slots(slots).scheduler(StreamScheduler::Overlap);
+          const StreamReport report = streamed_iterate(where, steps, ThreePoints{}, state(u, halo(1, 1)));
+          add("3 points, 64 steps in " + std::to_string(slots) + " slots", n, "double", once(report.seconds),
+              updates / report.seconds / 1e9, "G/s", none);
+        }
       }
+    }
+  }
+
+  // Files: a map from one to another and a sum, against reads and writes of the same files that do nothing
+  // else.
+  void disk() {
+    const char* const folder = std::getenv("TMPDIR");
+    const std::string path = std::string(folder != nullptr ? folder : "/tmp") + "/strata_streaming_test";
+    const index_t n = elements(4e9, 8);
+    const auto x = file_array<double, 1>(path + "_x", n, overwrite);
+    const auto y = file_array<double, 1>(path + "_y", n, overwrite);
+    fill(x);
+    save(x);
+    save(y);
+    const double size = 8.0 * static_cast<double>(n);
+    const double read = file_seconds(x, false), write = file_seconds(y, true);
+    add("file read, nothing else", n, "double", once(read), size / read / 1e9, "GB/s", none);
+    add("file written, nothing else", n, "double", once(write), size / write / 1e9, "GB/s", none);
+    double sum = 0;
+    const auto where = streamed(D{}, bytes(2e9));
+    const Statistics reading = times(2, [&] { launch_reduce(where, n, Add{}, Sum(sum), in(x)); });
+    add("sum of a file", n, "double", reading, size / reading.median / 1e9, "GB/s", size / read / 1e9);
+    const Statistics both = times(2, [&] { launch(where, n, Scale{}, in(x), out(y)); });
+    const double slower = std::max(read, write);
+    add("map from file to file", n, "double", both, size / both.median / 1e9, "GB/s", size / slower / 1e9);
+    report_.check(y(7) == 2 * x(7), "the map of files");
+    std::remove((path + "_x").c_str());
+    std::remove((path + "_y").c_str());
+  }
+  // All of the file in requests of 64 MiB, four at once, past the page cache.
+  static double file_seconds(const CoherentArray<double, 1>& array, bool writes) {
+    detail::FileStorage& storage = *detail::file_storage_of(*array.state());
+    constexpr index_t chunk = index_t{64} << 20;
+    constexpr int depth = 4;
+    const std::unique_ptr<char[]> memory(new char[static_cast<std::size_t>(depth * chunk + 4096)]());
+    char* const first = memory.get() + (4096 - reinterpret_cast<std::uintptr_t>(memory.get()) % 4096);
+    storage.before_direct_read(storage.first_byte(), storage.data_bytes());
+    if (writes) storage.before_direct_write(storage.first_byte(), storage.data_bytes());
+    detail::AsyncFile::Ticket tickets[depth];
+    const double begin = now();
+    for (index_t at = 0, k = 0; at < storage.data_bytes(); at += chunk, ++k) {
+      detail::AsyncFile::Ticket& ticket = tickets[k % depth];
+      storage.file().wait(ticket);
+      const index_t bytes = std::min(chunk, storage.data_bytes() - at);
+      char* const here = first + k % depth * chunk;
+      ticket = writes ? storage.file().write(here, bytes, storage.first_byte() + at)
+                      : storage.file().read(here, bytes, storage.first_byte() + at);
+    }
+    for (const detail::AsyncFile::Ticket& ticket : tickets) storage.file().wait(ticket);
+    return now() - begin;
+  }
+
+  // The same launches on one device and on several.
+  void several() {
+    const index_t n = elements(4e9, 8);
+    const CoherentArray<double, 1> x("x", n, main_in(home_of<D>())), y("y", n, main_in(home_of<D>()));
+    fill(x);
+    double map_one = 0, steps_one = 0;
+    for (int count = 1; count <= D::count(); count *= 2) {
+      std::vector<D> devices;
+      for (int k = 0; k < count; ++k) devices.push_back(D(k));
+      const auto where = streamed(across(devices), bytes(1e9));
+      const std::string name = ", " + std::to_string(count) + " devices";
+      const Statistics map = times(3, [&] { launch(where, n, Scale{}, in(x), out(y)); });
+      if (count == 1) map_one = map.median;
+      add("map, 1 in, 1 out" + name, n, "double", map, 16.0 * static_cast<double>(n) / map.median / 1e9,
+          "GB/s", none, map_one / map.median);
+      constexpr int steps = 192;
+      const Statistics run =
+          times(2, [&] { streamed_iterate(where, steps, ThreePoints{}, state(x, halo(1, 1))); });
+      if (count == 1) steps_one = run.median;
+      add("3-point stencil" + name, n, "double", run, static_cast<double>(n - 2) * steps / run.median / 1e9,
+          "G/s", none, steps_one / run.median);
+    }
   }
 
   void large_sum() {

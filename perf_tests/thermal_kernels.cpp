@@ -93,13 +93,16 @@ template <class T>
 struct UpdateSums {
   T rz, rr;
 };
+template <class V>
+using ReadOnly = decltype(strata::read_only(std::declval<const V&>()));
 /// What conjugate gradients do to solution and residual (linear/cg_kernels.hpp), without their state.
 template <class V>
 struct UpdateVectors {
   using device_type = typename V::device_type;
   using T = typename V::value_type;
   using value_type = UpdateSums<T>;
-  V x, p, q, r, d, scalars;
+  V x, r;
+  ReadOnly<V> p, q, d, scalars;
 
   STRATA_FUNCTION void operator()(auto i, value_type& sums) const {
     const T alpha = scalars(alpha_scalar), old_x = x(i), own_r = r(i) - alpha * q(i);
@@ -130,7 +133,8 @@ struct StoreDot {
 template <class V>
 struct NewDirection {
   using device_type = typename V::device_type;
-  V p, r, d, scalars;
+  V p;
+  ReadOnly<V> r, d, scalars;
   STRATA_FUNCTION void operator()(auto i) const { p(i) = d(i) * r(i) + scalars(beta_scalar) * p(i); }
 };
 
@@ -296,14 +300,17 @@ class Kernels {
     measure(
         "update", 7 * sizeof(T) * m, ThermalKernel::Update,
         [this] {
-          parallel_reduce("update", queue(), nodes_, UpdateVectors<Vector>{x_, p_, q_, r_, d_, scalars_},
-                          StoreSums<Vector>{scalars_});
+          parallel_reduce(
+              "update", queue(), nodes_,
+              UpdateVectors<Vector>{x_, r_, read_only(p_), read_only(q_), read_only(d_), read_only(scalars_)},
+              StoreSums<Vector>{scalars_});
         },
         [this] { return update_correct(); });
     measure(
         "direction", 4 * sizeof(T) * m, ThermalKernel::Direction,
         [this] {
-          parallel_for("direction", queue(), nodes_, NewDirection<Vector>{p_, r_, d_, scalars_});
+          parallel_for("direction", queue(), nodes_,
+                       NewDirection<Vector>{p_, read_only(r_), read_only(d_), read_only(scalars_)});
         },
         [this] { return vector_holds(p_, [](const Values& v) { return v.d * v.r + beta * v.p; }); });
   }

@@ -6,9 +6,11 @@
 #pragma once
 
 #include <cmath>
+#include <utility>
 
 #include <strata/algorithms/linear/crs.hpp>
 #include <strata/views/multivector.hpp>
+#include <strata/views/view_as.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -175,13 +177,18 @@ struct CgStep {
   }
 };
 
+/// What a kernel only reads: a GPU may load it ahead of the stores of other items.
+template <class V>
+using ReadOnlyView = decltype(read_only(std::declval<const V&>()));
+
 /// x = x + alpha p, r = r - alpha q
 template <class X, class V, class S>
 struct CgUpdate : CgJoin<typename V::value_type> {
   using device_type = typename V::device_type;
   using Sums = CgSums<typename V::value_type>;
   X x;
-  V p, q, r, d;
+  V r;
+  ReadOnlyView<V> p, q, d;
   S state;
 
   STRATA_FUNCTION void operator()(auto i, Sums& sums) const {
@@ -217,7 +224,8 @@ struct CgJudge {
 template <class V, class S>
 struct CgDirection {
   using device_type = typename V::device_type;
-  V p, r, d;
+  V p;
+  ReadOnlyView<V> r, d;
   S state;
 
   STRATA_FUNCTION void operator()(auto i) const { p(i) = d(i) * r(i) + (*state).beta * p(i); }

@@ -133,7 +133,8 @@ struct CgJudgeResidual {
 template <class V, class S>
 struct CgDirectionOf {
   using device_type = typename V::device_type;
-  V p, z;
+  V p;
+  ReadOnlyView<V> z;
   S state;
   STRATA_FUNCTION void operator()(auto i) const { p(i) = z(i) + (*state).beta * p(i); }
 };

@@ -197,13 +197,15 @@ class ConjugateGradients {
     spmv(where, matrix_, p_, q_, options_.backend);
     launch_reduce_into("CG: p.Ap", where, n, DotKernel<vector_type, vector_type>{p_, q_},
                        CgStep<StateView>{state_});
-    const CgUpdate<X, vector_type, StateView> update{{}, x, p_, q_, r_, d_, state_};
+    const CgUpdate<X, vector_type, StateView> update{
+        {}, x, r_, read_only(p_), read_only(q_), read_only(d_), state_};
     if (!is_diagonal) {
       launch_reduce_into("CG: update", where, n, update, CgJudgeResidual<StateView>{state_});
       return;
     }
     launch_reduce_into("CG: update", where, n, update, CgJudge<StateView>{state_});
-    launch_for("CG: direction", where, n, CgDirection<vector_type, StateView>{p_, r_, d_, state_});
+    launch_for("CG: direction", where, n,
+               CgDirection<vector_type, StateView>{p_, read_only(r_), read_only(d_), state_});
   }
 
   /// Where the solve is after all that was enqueued; the status is Running where it is not done. Waits.
@@ -254,7 +256,8 @@ class ConjugateGradients {
     else apply_polynomial(where);
     launch_reduce_into("CG: r.z", where, matrix_.rows(), DotKernel<vector_type, vector_type>{r_, z_},
                        CgNextProduct<StateView>{state_});
-    launch_for("CG: direction", where, matrix_.rows(), CgDirectionOf<vector_type, StateView>{p_, z_, state_});
+    launch_for("CG: direction", where, matrix_.rows(),
+               CgDirectionOf<vector_type, StateView>{p_, read_only(z_), state_});
   }
   // z = p(D^-1 A) D^-1 r; uses q.
   void apply_polynomial(const On<device_type>& where) const {

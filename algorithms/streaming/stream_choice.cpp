@@ -15,7 +15,7 @@ namespace {
 using Use = StreamArray::Use;
 
 // Bytes a second of a copy within the host's memory, by its threads: of machines with GPUs, about.
-constexpr double host_copy_rate = 20e9;
+constexpr double host_copy_rate = 40e9;
 
 index_t rows_of(ResidentRows rows) { return std::max<index_t>(0, rows.end - rows.begin); }
 bool has_states(const StreamProblem& problem) {
@@ -41,7 +41,8 @@ StreamPass make_pass(const StreamProblem& problem, StreamScheduler scheduler, in
 // The rows that all tiles together go over.
 index_t all_rows(const StreamProblem& problem) {
   for (const StreamArray& array : problem.arrays)
-    if (array.use == Use::State) return array.rows;
+    if (array.use == Use::State)
+      return problem.part.end < problem.part.begin ? array.rows : rows_of(problem.part);
   return rows_of(problem.work);
 }
 
@@ -80,6 +81,8 @@ class Engines {
 
   void pass(const StreamPass& pass, int previous_tiles) {
     const std::size_t first = done_.size();
+    // Devices that share the rows wait for each other.
+    if (is_partial(problem_)) ready_.fill(end());
     for (std::size_t k = 0; k < pass.tiles.size(); ++k) {
       const StreamTile& tile = pass.tiles[k];
       const auto after = [&](double start, const std::vector<StreamWait>& waits) {
@@ -108,7 +111,7 @@ class Engines {
     return done_[static_cast<std::size_t>(tile)][static_cast<std::size_t>(stage)];
   }
   void run(StreamStage stage, double start, double seconds) {
-    double& ready = ready_[static_cast<std::size_t>(stage)];
+    double& ready = ready_[rates_.in_turn ? 0 : static_cast<std::size_t>(stage)];
     start = std::max(start, ready);
     if (seconds > 0) ready = start + seconds;
     done_.back()[static_cast<std::size_t>(stage)] = start + seconds;
@@ -118,8 +121,7 @@ class Engines {
     for (const StreamCopy& copy : copies) {
       const double bytes = static_cast<double>(
           rows_of(copy.rows) * problem_.arrays[static_cast<std::size_t>(copy.array)].row_bytes);
-      // A copy is set up while the one before it moves.
-      seconds += std::max(speed > 0 ? bytes / speed : 0, rates_.copy_latency);
+      seconds += (speed > 0 ? bytes / speed : 0) + rates_.copy_latency;
     }
     return seconds;
   }
@@ -185,6 +187,7 @@ StreamProblem shortened(const StreamProblem& problem, index_t rows_wanted) {
   StreamProblem part = problem;
   const index_t less = (rows - rows_wanted) / problem.align * problem.align;
   part.work.end = std::max(part.work.begin, part.work.end - less);
+  if (part.part.end >= part.part.begin) part.part.end -= less;
   for (StreamArray& array : part.arrays)
     if (array.use != Use::Whole) array.rows = std::max<index_t>(array.rows - less, 0);
   return part;
@@ -389,7 +392,8 @@ StreamPlan make_plan(const StreamProblem& problem, index_t budget, const StreamR
       }
   // All of it at once, where it fits: then nothing is copied but at the beginning and the end.
   if (iterates && free_choice && options.slots == 0 && options.scheduler == StreamScheduler::Automatic)
-    consider(StreamScheduler::Carry, problem.steps, 1, rows + problem.align);
+    consider(StreamScheduler::Carry, problem.steps, 1,
+             rows + problem.align + (is_partial(problem) ? 2 * problem.steps * halo_of(problem) : 0));
   if (chosen.steps == 0) fail_budget(problem, budget, options.chunk);
   return plan_for(problem, chosen.scheduler, chosen.steps, chosen.slots, chosen.chunk);
 }

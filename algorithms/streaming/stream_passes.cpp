@@ -44,10 +44,11 @@ void unwrap(Rows rows, index_t n, bool cyclic, const F& f) {
     f(Rows{std::max(rows.begin - turn * n, index_t{0}), std::min(rows.end - turn * n, n)}, turn * n);
 }
 
-// The halo, the extent and the edges of the states of a problem.
+// The halo, the extent, the edges and the part of the states of a problem.
 struct States {
   index_t rows = 0, left = 0, right = 0;
   bool cyclic = false;
+  Rows part{0, 0};  // whose new values go home
 };
 States states_of(const StreamProblem& problem) {
   States all;
@@ -72,6 +73,7 @@ States states_of(const StreamProblem& problem) {
                         std::to_string(problem.work.end) + ") of states with " + std::to_string(all.rows) +
                         " rows" +
                         (inside ? ": cyclic edges need all rows" : ": each needs a row of its own"));
+  all.part = problem.part.end < problem.part.begin ? Rows{0, all.rows} : both(problem.part, {0, all.rows});
   return all;
 }
 
@@ -190,6 +192,13 @@ class LastToCopy {
 
 }  // namespace
 
+bool is_partial(const StreamProblem& problem) {
+  if (problem.part.end < problem.part.begin) return false;
+  return std::any_of(problem.arrays.begin(), problem.arrays.end(), [&](const StreamArray& array) {
+    return array.use == StreamArray::Use::State && (problem.part.begin > 0 || problem.part.end < array.rows);
+  });
+}
+
 StreamPass map_pass(const StreamProblem& problem, index_t chunk) {
   StreamPass pass;
   TileMaker make(problem, pass);
@@ -225,8 +234,8 @@ StreamPass overlap_pass(const StreamProblem& problem, index_t chunk, int steps) 
   TileMaker make(problem, pass);
   chunk = round_up(std::max<index_t>(chunk, 1), problem.align);
   const Rows array_rows{0, n};
-  for (index_t begin = 0; begin < n; begin += chunk) {
-    const index_t end = std::min(begin + chunk, n);
+  for (index_t begin = states.part.begin; begin < states.part.end; begin += chunk) {
+    const index_t end = std::min(begin + chunk, states.part.end);
     StreamTile& tile = make.add();
     const auto range = [&](int step, Rows bounds) {
       const Rows rows{begin - (steps - step) * left, end + (steps - step) * right};
@@ -255,22 +264,30 @@ StreamPass carry_pass(const StreamProblem& problem, index_t chunk, int steps) {
   const index_t lag = round_up(std::max({states.left, states.right, index_t{1}}), problem.align);
   StreamPass pass;
   pass.steps = steps;
-  pass.in_place = !states.cyclic;
+  const bool all_rows = states.part.begin == 0 && states.part.end == n;
+  pass.in_place = !states.cyclic && all_rows;
   TileMaker make(problem, pass);
   chunk = round_up(std::max<index_t>(chunk, 1), problem.align);
-  // With cyclic edges the pass begins so far before row 0, and ends so far behind, that step t has all rows.
-  const index_t more = states.cyclic ? steps * lag : 0;
+  // The pass begins so far before the part, and ends so far behind it, that step t has all of it; at the ends
+  // of an array that is no ring there is nothing beyond.
+  const auto around_part = [&](index_t lags, Rows bounds) {
+    const Rows rows{states.part.begin - lags * lag, states.part.end + lags * lag};
+    return states.cyclic ? rows : both(rows, bounds);
+  };
+  const Rows read = around_part(steps, {0, n});
   const auto bounds = [&](int step) {
-    return states.cyclic ? Rows{-(steps - step) * lag, n + (steps - step) * lag} : problem.work;
+    const Rows rows = around_part(steps - step, problem.work);
+    const index_t nowhere = clamp(rows.begin, problem.work.begin, problem.work.end);
+    return count(rows) > 0 ? rows : Rows{nowhere, nowhere};
   };
   const auto step_end = [&](index_t end, int step) {
     const Rows all = bounds(step);
-    return end == n + more ? all.end : clamp(end - step * lag, all.begin, all.end);
+    return end == read.end ? all.end : clamp(end - step * lag, all.begin, all.end);
   };
-  index_t out = 0;
+  index_t out = states.part.begin;
   bool first = true;
-  for (index_t begin = -more; begin < n + more; first = false) {
-    const index_t end = std::min(begin + chunk, n + more);
+  for (index_t begin = read.begin; begin < read.end; first = false) {
+    const index_t end = std::min(begin + chunk, read.end);
     StreamTile& tile = make.add();
     const auto range = [&](int step) {
       return Rows{first ? bounds(step).begin : step_end(begin, step), step_end(end, step)};
@@ -282,10 +299,11 @@ StreamPass carry_pass(const StreamProblem& problem, index_t chunk, int steps) {
                                       : Rows{std::min(touched.begin, range(step).begin),
                                              std::max(touched.end, range(step).end)};
     make.bring_rows(tile, touched, true);
-    const index_t out_end = end == n + more ? n : clamp(end - steps * lag, 0, n);
+    const index_t out_end =
+        end == read.end ? states.part.end : clamp(end - steps * lag, states.part.begin, states.part.end);
     make.for_states([&](std::size_t a) {
       const StreamArray& array = problem.arrays[a];
-      const Rows window{std::max(-more, begin - steps * lag - states.left), end};
+      const Rows window{std::max(read.begin, begin - steps * lag - states.left), end};
       tile.windows[a] = window;
       make.upload(tile, a, 0, 0, {begin, end});
       if (!first) {
@@ -295,7 +313,8 @@ StreamPass carry_pass(const StreamProblem& problem, index_t chunk, int steps) {
           make.move(tile, a, true, 1, 1, old);
         } else {  // of the other buffer there are the rows of step 1, and those that no step writes
           const index_t known = step_end(begin, 1);
-          const index_t since = states.cyclic ? bounds(1).begin : window.begin;
+          const index_t begun = bounds(1).begin;
+          const index_t since = states.cyclic || begun > problem.work.begin ? begun : window.begin;
           make.move(tile, a, true, 1, 1, both(old, {since, known}));
           if (!states.cyclic)
             make.move(tile, a, true, 1, 1, both(old, {std::max(known, problem.work.end), n}));
@@ -321,6 +340,11 @@ StreamPass even_odd_pass(const StreamProblem& problem, index_t chunk, int steps)
   pass.steps = steps;
   pass.in_place = false;
   TileMaker make(problem, pass);
+  if (is_partial(problem))
+    throw Error(
+        "streaming \"" + problem.label +
+        "\": even_odd goes over all rows of its states, on one device; over several take carry, overlap "
+        "or naive");
   if (chunk <= th) fail_chunk(problem, StreamScheduler::EvenOdd, chunk, steps, th + 1);
 
   std::vector<index_t> cut{0};

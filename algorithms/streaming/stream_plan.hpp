@@ -41,6 +41,7 @@ enum class StreamScheduler : unsigned char {
             ///< out
   Carry     ///< each step lags h rows behind the one before; 1 in, 1 out, in place
 };
+/// "carry" and the like.
 const char* name_of(StreamScheduler scheduler);
 
 namespace detail {
@@ -69,7 +70,10 @@ struct StreamArray {
 struct StreamProblem {
   std::string label;
   ResidentRows work{0, 0};  // left-most indices of work items
-  int steps = 1;            // more than 1 only with a State
+  // Of states: the rows whose new values this plan brings home, where other devices do the others at the same
+  // time; what their steps need of the neighbours' rows it copies and computes too. By default all rows.
+  ResidentRows part{0, -1};
+  int steps = 1;  // more than 1 only with a State
   std::vector<StreamArray> arrays;
   index_t align = 1;           // tiles and lags are multiples of it
   double seconds_per_row = 0;  // of the kernel, for one step and one left-most index; 0: not known
@@ -126,6 +130,7 @@ struct StreamRates {
   double memory = 0;        // bytes read and written by a kernel that does nothing else
   double copy_latency = 0;
   double launch_latency = 0;
+  bool in_turn = false;  // one thread does all: nothing overlaps
 };
 
 /// What the user says; 0: the model decides.
@@ -156,8 +161,14 @@ struct StreamPlan {
   const StreamPass& pass_number(int p) const { return p + 1 < passes ? pass : last; }
 };
 
-/// A pass over all rows. `chunk` and `steps` as they are; see StreamScheduler. Throws Error where a pass
-/// cannot be made so: the message says why, with the least chunk.
+/// Whether a problem with states is that of a part of their rows, beside those of other devices: passes of
+/// all the devices then begin together, when the pass before is done everywhere.
+bool is_partial(const StreamProblem& problem);
+
+/// A pass over all rows, or the part that the problem says. `chunk` and `steps` as they are; see
+/// StreamScheduler. Throws Error where a pass cannot be made so: the message says why, with the least chunk.
+/// Of a part, Carry and Overlap read steps * halo rows beyond each end that is not one of the array (Carry in
+/// multiples of its lag), and never work in place; EvenOdd is for all rows only.
 StreamPass map_pass(const StreamProblem& problem, index_t chunk);
 StreamPass overlap_pass(const StreamProblem& problem, index_t chunk, int steps);
 StreamPass carry_pass(const StreamProblem& problem, index_t chunk, int steps);

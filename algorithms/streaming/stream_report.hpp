@@ -7,7 +7,9 @@
 
 namespace strata::inline STRATA_ABI {
 
-/// Returned by streamed launches. Times in seconds, bytes as they crossed the link.
+/// Returned by streamed launches. Times in seconds, bytes as they crossed the link. Of several devices slices
+/// and bytes copied are those of all together; chunk, slots and device_bytes are the largest, times the
+/// longest.
 struct StreamReport {
   StreamScheduler scheduler = StreamScheduler::Automatic;  ///< of iterations; Automatic: slices one by one
   index_t chunk = 0;                                       ///< rows of a slice
@@ -21,6 +23,7 @@ struct StreamReport {
   index_t bytes_moved = 0;                                 ///< copied within the device
   double predicted_seconds = 0;  ///< by the model; 0: nothing is known of the device
   double seconds = 0;            ///< what it took; 0: it was only planned
+  int devices = 1;               ///< that had a part of the rows
   bool pinned = true;            ///< whether all arrays could be copied at the full speed of the link
   std::string plan;              ///< for people
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <map>
 #include <mutex>
 
@@ -40,6 +41,24 @@ std::mutex& rates_mutex() {
 std::map<std::string, double>& known_rates() {
   static std::map<std::string, double>& rates = *new std::map<std::string, double>;
   return rates;
+}
+
+// Bytes a second that a thread of the host copies, which is all that devices of the host do besides kernels.
+// Measured once, in some milliseconds.
+double host_copy_speed() {
+  static const double speed = [] {
+    constexpr std::size_t bytes = std::size_t{16} << 20;
+    const std::vector<char> from(bytes, 1);
+    std::vector<char> to(bytes);
+    double best = 1;
+    for (int round = 0; round < 3; ++round) {
+      const auto begin = std::chrono::steady_clock::now();
+      std::memcpy(to.data(), from.data(), bytes);
+      best = std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    }
+    return static_cast<double>(bytes) / std::max(best, 1e-6);
+  }();
+  return speed;
 }
 
 constexpr int file_depth = 4;  // tiles of a file under way, each way
@@ -92,20 +111,12 @@ void learn_row_seconds(const std::string& kernel, double seconds) {
   known_rates()[kernel] = seconds;
 }
 
-StreamRun::StreamRun(DeviceInstance& device, QueueState& compute, StreamProblem problem,
-                     std::vector<Ref<CoherentState>> arrays)
-    : device_(device), compute_(compute), problem_(static_cast<StreamProblem&&>(problem)) {
-  for (Ref<CoherentState>& state : arrays) {
-    Operand operand;
-    operand.state = state;
-    operands_.push_back(static_cast<Operand&&>(operand));
-  }
-  for (std::size_t a = 0; a < operands_.size(); ++a) {
-    StreamArray& here = array(a);
-    const CoherentState& state = *operands_[a].state;
+void complete_problem(StreamProblem& problem, const std::vector<Ref<CoherentState>>& arrays) {
+  for (std::size_t a = 0; a < arrays.size(); ++a) {
+    StreamArray& here = problem.arrays[a];
+    const CoherentState& state = *arrays[a];
     const ArrayShape& shape = state.shape;
     here.label = state.label;
-    operands_[a].file = file_storage_of(state);
     if (shape.domain.rank() == 0) here.use = StreamArray::Use::Whole;
     if (here.use == StreamArray::Use::Whole) {
       here.rows = 1;
@@ -114,7 +125,7 @@ StreamRun::StreamRun(DeviceInstance& device, QueueState& compute, StreamProblem 
     }
     if (!shape.contiguous_rows)
       throw LayoutError(
-          "streaming \"" + problem_.label + "\": the rows of \"" + here.label +
+          "streaming \"" + problem.label + "\": the rows of \"" + here.label +
           "\" do not lie together in its layout (LayoutLeft); make it with LayoutRight or in tiles");
     here.rows = shape.domain.extent(0);
     here.align = shape.layout.tile_log2 >= 0 ? index_t{1} << shape.layout.tile_log2 : 1;
@@ -122,19 +133,37 @@ StreamRun::StreamRun(DeviceInstance& device, QueueState& compute, StreamProblem 
                                                  : shape.layout.stride[0] * shape.element_bytes;
     if (shape.domain.rank() == 1 && shape.layout.tile_log2 < 0) here.row_bytes = shape.element_bytes;
     if (here.cyclic && here.rows % here.align != 0)
-      throw LayoutError("streaming \"" + problem_.label + "\": \"" + here.label + "\" has " +
+      throw LayoutError("streaming \"" + problem.label + "\": \"" + here.label + "\" has " +
                         std::to_string(here.rows) + " rows in tiles of " + std::to_string(here.align) +
                         " and cyclic edges; make it with LayoutRight, or of whole tiles");
-    for (std::size_t b = 0; b < a; ++b)
-      if (operands_[b].state == operands_[a].state &&
-          (here.use == StreamArray::Use::State || array(b).use == StreamArray::Use::State ||
-           writes(here.mode) || writes(array(b).mode)))
-        throw AccessConflict("streaming \"" + problem_.label + "\": \"" + here.label +
+    for (std::size_t b = 0; b < a; ++b) {
+      const StreamArray& other = problem.arrays[b];
+      if (arrays[b] == arrays[a] &&
+          (here.use == StreamArray::Use::State || other.use == StreamArray::Use::State || writes(here.mode) ||
+           writes(other.mode)))
+        throw AccessConflict("streaming \"" + problem.label + "\": \"" + here.label +
                              "\" is declared twice, and written; declare it once");
+    }
+  }
+}
+
+StreamRun::StreamRun(DeviceInstance& device, QueueState& compute, StreamProblem problem,
+                     std::vector<Ref<CoherentState>> arrays)
+    : device_(device),
+      compute_(compute),
+      problem_(static_cast<StreamProblem&&>(problem)),
+      states_(static_cast<std::vector<Ref<CoherentState>>&&>(arrays)) {
+  complete_problem(problem_, states_);
+  for (const Ref<CoherentState>& state : states_) {
+    Operand operand;
+    operand.state = state;
+    operand.file = file_storage_of(*state);
+    operands_.push_back(static_cast<Operand&&>(operand));
   }
 }
 
 void StreamRun::plan(index_t budget, const StreamOptions& options, const std::string& kernel) {
+  report_ = {};
   kernel_ = std::string(device_.device_name()) + ":" + kernel;
   for (const StreamArray& a : problem_.arrays)
     kernel_ += "," + std::to_string(a.use == StreamArray::Use::Whole ? 0 : a.row_bytes);
@@ -146,10 +175,12 @@ void StreamRun::plan(index_t budget, const StreamOptions& options, const std::st
     if (is_state(a) && chosen.scheduler == StreamScheduler::Automatic)
       chosen.scheduler = StreamScheduler::Carry;
   }
-  const DeviceRates rates = device_.rates();
+  DeviceRates rates = device_.rates();
+  const bool in_turn = device_.host_accessible();
+  if (in_turn) rates = {host_copy_speed(), host_copy_speed(), host_copy_speed(), 2 * host_copy_speed(), 0, 0};
   plan_ = make_plan(problem_, budget,
                     {rates.to_device, rates.to_host, rates.both_ways, rates.memory, rates.copy_seconds,
-                     rates.launch_seconds},
+                     rates.launch_seconds, in_turn},
                     chosen);
   report_.scheduler = plan_.scheduler;
   report_.chunk = plan_.chunk;
@@ -165,55 +196,84 @@ void StreamRun::plan(index_t budget, const StreamOptions& options, const std::st
 
 // ---- what it works with
 
-// The host has current values of all that is read, and nobody else uses the arrays while the launch lasts.
-void StreamRun::take_arrays() {
-  for (std::size_t a = 0; a < operands_.size(); ++a) {
+StreamArrays::StreamArrays(const StreamProblem& problem, const std::vector<Ref<CoherentState>>& arrays,
+                           bool in_place) {
+  operands_.resize(arrays.size());
+  for (std::size_t a = 0; a < arrays.size(); ++a) {
+    const StreamArray& here = problem.arrays[a];
+    const bool is_state = here.use == StreamArray::Use::State, is_whole = here.use == StreamArray::Use::Whole;
     Operand& operand = operands_[a];
+    operand.state = arrays[a];
     CoherentState& state = *operand.state;
-    const bool earlier = std::any_of(operands_.begin(), operands_.begin() + static_cast<std::ptrdiff_t>(a),
-                                     [&](const Operand& other) { return other.state == operand.state; });
-    AccessMode mode = is_state(a) ? AccessMode::InOut : array(a).mode;
+    FileStorage* const file = file_storage_of(state);
+    const bool earlier = std::find(arrays.begin(), arrays.begin() + static_cast<std::ptrdiff_t>(a),
+                                   arrays[a]) != arrays.begin() + static_cast<std::ptrdiff_t>(a);
+    const AccessMode mode = is_state ? AccessMode::InOut : here.mode;
     check_file_use(state, writes(mode));
     if (writes(mode)) mark_file_incomplete(state);
     if (!earlier) {
+      Box box = state.shape.domain;
       // Rows that the launch does not touch keep their values.
-      if (mode == AccessMode::Out && !is_whole(a) && array(a).rows_of) {
-        const ResidentRows rows = array(a).rows_of(problem_.work);
-        if (rows.begin > 0 || rows.end < array(a).rows) {
-          const Box part = state.shape.domain.with_bounds(0, std::max<index_t>(rows.begin, 0),
-                                                          std::min(rows.end, array(a).rows));
-          operand.use = HostUseScope(operand.state, part, mode);
-        } else {
-          operand.use = HostUseScope(operand.state, state.shape.domain, mode);
-        }
-      } else {
-        operand.use = HostUseScope(operand.state, state.shape.domain, mode);
+      if (mode == AccessMode::Out && !is_whole && here.rows_of) {
+        const ResidentRows rows = here.rows_of(problem.work);
+        if (rows.begin > 0 || rows.end < here.rows)
+          box = box.with_bounds(0, std::max<index_t>(rows.begin, 0), std::min(rows.end, here.rows));
       }
+      operand.use = HostUseScope(operand.state, box, mode);
     }
     operand.host[0] = operand.host[1] = state.main.base;
-    const bool in_place = plan_.pass.in_place && plan_.last.in_place;
-    if (operand.file != nullptr && !is_whole(a)) {
-      FileStorage& file = *operand.file;
-      const bool is_written = is_state(a) || writes(mode);
-      file.before_direct_read(file.first_byte(), file.data_bytes());
-      if (is_written) file.before_direct_write(file.first_byte(), file.data_bytes());
-      operand.stage =
-          std::make_unique<FileStage>(file, state.shape, state.label.c_str(),
-                                      buffer_bytes(array(a), plan_.window_rows[a]), file_depth, device_);
-      has_files_ = true;
-      if (is_state(a) && !in_place)
-        throw Error("streaming \"" + problem_.label + "\": \"" + state.label +
+    if (file != nullptr && !is_whole) {
+      file->before_direct_read(file->first_byte(), file->data_bytes());
+      if (writes(mode)) file->before_direct_write(file->first_byte(), file->data_bytes());
+      if (is_state && !in_place)
+        throw Error("streaming \"" + problem.label + "\": \"" + state.label +
                     "\" lives in a file, whose steps are done in place: by the scheduler carry, without "
                     "cyclic edges");
       continue;
     }
-    if (!is_state(a) || in_place) continue;
+    if (!is_state || in_place) continue;
     const std::string label = state.label + " (second copy)";
     operand.second = AllocationRef(
         create_storage(*state.main.device, nullptr, label.c_str(), state.shape.layout.span,
                        static_cast<std::size_t>(state.shape.element_bytes), state.shape.layout, false));
     operand.host[1] = static_cast<char*>(operand.second.get()->data);
   }
+}
+
+void StreamArrays::end(int side) {
+  for (Operand& operand : operands_) {
+    if (side == 1 && operand.second.get() != nullptr) {
+      // By all threads of the host.
+      const CoherentState& state = *operand.state;
+      DeviceInstance& host = Threads().backend();
+      const CopySide from{operand.host[1], host.space(), &state.shape.layout, state.label.c_str(), &host};
+      const CopySide to{operand.host[0], host.space(), &state.shape.layout, state.label.c_str(), &host};
+      copy_arrays(to, from, static_cast<std::size_t>(state.shape.element_bytes), &host.default_queue());
+    }
+    operand.use.end();
+  }
+}
+
+void StreamRun::make_stages() {
+  for (std::size_t a = 0; a < operands_.size(); ++a) {
+    Operand& operand = operands_[a];
+    if (operand.file == nullptr || is_whole(a)) continue;
+    const CoherentState& state = *operand.state;
+    operand.stage =
+        std::make_unique<FileStage>(*operand.file, state.shape, state.label.c_str(),
+                                    buffer_bytes(array(a), plan_.window_rows[a]), file_depth, device_);
+    has_files_ = true;
+  }
+}
+
+void StreamRun::prepare(const StreamArrays& arrays) {
+  for (std::size_t a = 0; a < operands_.size(); ++a)
+    for (const int side : {0, 1}) operands_[a].host[side] = arrays.host(a, side);
+  make_stages();
+  pin_arrays();
+  make_buffers();
+  upload_ = device_.create_queue();
+  download_ = device_.create_queue();
 }
 
 void StreamRun::pin_arrays() {
@@ -228,7 +288,9 @@ void StreamRun::pin_arrays() {
     }
     if (!state.pinned)
       state.pinned = device_.pin(state.main.base, static_cast<std::size_t>(state.shape.bytes()));
-    if (!state.pinned) report_.pinned = false;
+    // A second copy lies where the first one was made.
+    const bool second_too = operand.host[1] == operand.host[0] || state.main.space.shared;
+    if (!state.pinned || !second_too) report_.pinned = false;
   }
 }
 
@@ -461,20 +523,42 @@ void StreamRun::download(long tile, int pass) {
 }
 
 void StreamRun::run(const std::function<void(const StreamSite&)>& launch, bool progress) {
-  take_arrays();
-  pin_arrays();
-  make_buffers();
-  upload_ = device_.create_queue();
-  download_ = device_.create_queue();
+  arrays_ = std::make_unique<StreamArrays>(problem_, states_, in_place());
+  prepare(*arrays_);
   const auto begin = std::chrono::steady_clock::now();
+  try {
+    work(launch, progress, nullptr);
+  } catch (...) {
+    fail_streaming("streaming \"" + problem_.label + "\" failed at " + progress_made(),
+                   changed_arrays(only_first_pass()));
+  }
+  learn();
+  arrays_->end(turned_);
+  report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// All have enqueued the pass before anybody waits for its end, and all have ended it before anybody begins
+// the next: rows that are read there are those of others.
+void StreamRun::meet(StreamGate& gate, bool pass_follows) {
+  if (!gate.arrive()) throw StreamStopped();
+  if (!pass_follows) return;
+  upload_->wait();
+  compute_.wait();
+  download_->wait();
+  if (!gate.arrive()) throw StreamStopped();
+}
+
+void StreamRun::work(const std::function<void(const StreamSite&)>& launch, bool progress, StreamGate* gate) {
+  const auto began = std::chrono::steady_clock::now();
   long tiles = 0;
   for (int p = 0; p < plan_.passes; ++p) tiles += static_cast<long>(plan_.pass_number(p).tiles.size());
   stages_.resize(static_cast<std::size_t>(tiles));
   firsts_.assign(1, 0);
   for (int p = 0; p < plan_.passes; ++p)
     firsts_.push_back(firsts_.back() + static_cast<long>(plan_.pass_number(p).tiles.size()));
-  long tile = 0;
+  long& tile = tile_ = 0;
   try {
+    if (gate != nullptr) meet(*gate, false);
     // What was enqueued before on the compute queue may still use memory that the buffers were made of.
     const Ref<EventState> start = compute_.record();
     upload_->wait_for(start);
@@ -503,6 +587,7 @@ void StreamRun::run(const std::function<void(const StreamSite&)>& launch, bool p
       }
       steps_done_ += pass.steps;
       if (!pass.in_place) turned_ ^= 1;
+      if (gate != nullptr) meet(*gate, pass_ + 1 < plan_.passes);
     }
     --pass_;
     // Behind all kernels.
@@ -525,10 +610,9 @@ void StreamRun::run(const std::function<void(const StreamSite&)>& launch, bool p
     }
   } catch (...) {
     wait_for_all();
-    fail(tile);
+    throw;
   }
-  finish();
-  report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
 // Whatever they did: memory is given back after it.
@@ -542,7 +626,7 @@ void StreamRun::wait_for_all() {
   }
 }
 
-void StreamRun::finish() {
+void StreamRun::learn() {
   double seconds = 0;
   index_t rows = 0;
   for (const Sample& sample : samples_) {
@@ -552,17 +636,6 @@ void StreamRun::finish() {
     rows += sample.rows;
   }
   if (rows > 0) learn_row_seconds(kernel_, seconds / static_cast<double>(rows));
-  for (Operand& operand : operands_) {
-    if (turned_ == 1 && operand.second.get() != nullptr) {
-      // By all threads of the host.
-      const CoherentState& state = *operand.state;
-      DeviceInstance& host = Threads().backend();
-      const CopySide from{operand.host[1], host.space(), &state.shape.layout, state.label.c_str(), &host};
-      const CopySide to{operand.host[0], host.space(), &state.shape.layout, state.label.c_str(), &host};
-      copy_arrays(to, from, static_cast<std::size_t>(state.shape.element_bytes), &host.default_queue());
-    }
-    operand.use.end();
-  }
 }
 
 // Whether the first pass was the only one that wrote to the host: to the second copies of states, then.
@@ -579,19 +652,23 @@ bool StreamRun::only_first_pass() const {
   return false;
 }
 
-// Rethrows what happened, with what became of the arrays.
-void StreamRun::fail(long tile) {
+std::string StreamRun::progress_made() const {
+  return "slice " + std::to_string(tile_) + " of " + std::to_string(stages_.size());
+}
+
+std::string StreamRun::changed_arrays(bool first_pass) const {
   std::string partly;
-  const bool first_pass = only_first_pass();
-  for (std::size_t a = 0; a < operands_.size(); ++a) {
-    if ((is_state(a) && !first_pass) || (!is_state(a) && writes(array(a).mode)))
-      partly += (partly.empty() ? "\"" : ", \"") + array(a).label + "\"";
-  }
+  for (std::size_t a = 0; a < operands_.size(); ++a)
+    if (is_state(a) ? !first_pass : writes(problem_.arrays[a].mode))
+      partly += (partly.empty() ? "\"" : ", \"") + problem_.arrays[a].label + "\"";
+  return partly;
+}
+
+void fail_streaming(const std::string& where, const std::string& partly) {
   try {
     throw;
   } catch (const std::exception& error) {
-    const std::string text = "streaming \"" + problem_.label + "\" failed at slice " + std::to_string(tile) +
-                             " of " + std::to_string(stages_.size()) + ": " + error.what();
+    const std::string text = where + ": " + error.what();
     if (partly.empty()) throw Error(text + "\nNo array was changed");
     throw DataLost(text + "\nIn part old and in part new are now the values of " + partly +
                    ": write them anew before they are used");

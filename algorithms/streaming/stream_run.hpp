@@ -1,8 +1,12 @@
 // StreamRun: carries out a stream plan on a device: buffers, three queues, and the events between them.
+// StreamArrays: the arrays on the host's side of it, which several devices may share.
 #pragma once
 
+#include <condition_variable>
+#include <exception>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -26,6 +30,60 @@ struct StreamSite {
   std::vector<Place> places;
 };
 
+/// Completes a problem by what arrays say of themselves: labels, rows, bytes, tiles. Throws LayoutError where
+/// rows do not lie together, AccessConflict where an array is written and declared twice.
+void complete_problem(StreamProblem& problem, const std::vector<Ref<CoherentState>>& arrays);
+
+/// Arrays as the host has them while a launch lasts: it has current values of all that is read, and nobody
+/// but the thread that made this uses them elsewhere. States that are not computed in place have a second
+/// copy.
+class StreamArrays {
+ public:
+  /// `problem` is complete, and of all the work.
+  StreamArrays(const StreamProblem& problem, const std::vector<Ref<CoherentState>>& arrays, bool in_place);
+  /// Where array `a` is: side 0, or side 1 of a state.
+  char* host(std::size_t a, int side) const { return operands_[a].host[side]; }
+  /// The end of a launch that did not fail: `side` has the results of states.
+  void end(int side);
+
+ private:
+  struct Operand {
+    Ref<CoherentState> state;
+    HostUseScope use;
+    char* host[2] = {};
+    AllocationRef second;  // of side 1
+  };
+  std::vector<Operand> operands_;
+};
+
+/// Where the runs of several devices wait for each other; one that fails stops the others.
+class StreamGate {
+ public:
+  explicit StreamGate(int runs) : runs_(runs) {}
+  /// Returns when all runs have come here as often. False: one has failed, and is not coming.
+  bool arrive();
+  /// The current exception is why this run ends early. The first one counts.
+  void fail(int run);
+  /// After the end of all runs.
+  const std::exception_ptr& error() const { return error_; }
+  int failed_run() const { return failed_run_; }
+
+ private:
+  const int runs_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int here_ = 0;
+  long passed_ = 0;
+  std::exception_ptr error_;
+  int failed_run_ = -1;
+};
+/// Thrown by a run that was stopped since another one failed.
+struct StreamStopped {};
+
+/// Rethrows the current exception as that of a launch, with what became of the arrays `partly`, which are
+/// quoted labels.
+[[noreturn]] void fail_streaming(const std::string& where, const std::string& partly);
+
 class StreamRun {
  public:
   /// `compute` is the queue on which launches are going to be enqueued. The arrays are those of the problem,
@@ -41,6 +99,25 @@ class StreamRun {
   void run(const std::function<void(const StreamSite&)>& launch, bool progress);
   const StreamReport& report() const { return report_; }
   const StreamPlan& plan() const { return plan_; }
+  DeviceInstance& device() const { return device_; }
+
+  // The steps of run(), for several devices that share arrays.
+  /// Makes buffers and queues. The arrays outlive the run.
+  void prepare(const StreamArrays& arrays);
+  /// From any thread: does all, and returns when it is done. Passes begin when the gate opens, if there is
+  /// one. Throws what copies and kernels threw, or StreamStopped, when nothing of it is under way any more.
+  void work(const std::function<void(const StreamSite&)>& launch, bool progress, StreamGate* gate);
+  /// After work(), also where it threw: "slice 3 of 32".
+  std::string progress_made() const;
+  /// Labels of the arrays that are part old, part new after work() threw; `first_pass`: states are not, since
+  /// only the first pass was begun.
+  std::string changed_arrays(bool first_pass) const;
+  int passes_begun() const { return pass_ + 1; }
+  /// The side that has the results of states.
+  int result_side() const { return turned_; }
+  /// Keeps what was measured of the kernel.
+  void learn();
+  bool in_place() const { return plan_.pass.in_place && plan_.last.in_place; }
 
  private:
   struct Buffer {
@@ -49,9 +126,7 @@ class StreamRun {
   };
   struct Operand {
     Ref<CoherentState> state;
-    HostUseScope use;
     char* host[2] = {};           // the sides
-    AllocationRef second;         // of side 1
     std::vector<Buffer> buffers;  // of slots, two by two for states
     FileStorage* file = nullptr;  // where it lives, if not in memory
     std::unique_ptr<FileStage> stage;
@@ -63,7 +138,7 @@ class StreamRun {
   StreamArray& array(std::size_t a) { return problem_.arrays[a]; }
   bool is_state(std::size_t a) const { return problem_.arrays[a].use == StreamArray::Use::State; }
   bool is_whole(std::size_t a) const { return problem_.arrays[a].use == StreamArray::Use::Whole; }
-  void take_arrays();
+  void make_stages();
   void pin_arrays();
   void make_buffers();
   char* base_of(std::size_t a, long tile, int buffer, index_t shift) const;
@@ -80,10 +155,9 @@ class StreamRun {
   void compute(long tile, int pass, const std::function<void(const StreamSite&)>& launch);
   void download(long tile, int pass);
   void record(StreamStage stage, long tile, QueueState& queue);
+  void meet(StreamGate& gate, bool pass_follows);
   void wait_for_all();
-  void finish();
   bool only_first_pass() const;
-  [[noreturn]] void fail(long tile);
 
   DeviceInstance& device_;
   QueueState& compute_;
@@ -92,8 +166,11 @@ class StreamRun {
   StreamPlan plan_;
   StreamReport report_;
   std::string kernel_;
+  std::vector<Ref<CoherentState>> states_;
+  std::unique_ptr<StreamArrays> arrays_;  // of run(); ends after what is read from files and written to them
   std::vector<Operand> operands_;
   int pass_ = 0;
+  long tile_ = 0;             // that is being enqueued
   int turned_ = 0;            // whether sides have changed places
   std::vector<long> firsts_;  // the first tile of each pass, of all tiles; and their number
   bool has_files_ = false;

@@ -5,14 +5,15 @@
 //   launch_scan(streamed(Cuda{0}, 2_GiB), n, kernel, Sum(total), in(x), out(y));
 //   streamed_iterate(streamed(Cuda{0}, 2_GiB), steps, kernel, state(u, halo(1, 1)), in(k));
 //
-// The arrays are coherent ones; their home is the host's memory, or a file. While one slice is computed the next
-// one comes in and the one before goes out. Kernels are those of any launch, and see the arrays' own indices. What
-// work items touch is declared as in other launches: `own`, halos and rows(f) are streamed by rows; `all`, columns
-// and fixed boxes are on the device as a whole, as long as the launch lasts.
+// The arrays are coherent ones; their home is the host's memory, or a file. While one slice is computed the
+// next one comes in and the one before goes out. Kernels are those of any launch, and see the arrays' own
+// indices. What work items touch is declared as in other launches: `own`, halos and rows(f) are streamed by
+// rows; `all`, columns and fixed boxes are on the device as a whole, as long as the launch lasts.
 //
-// The call returns when the results are with the host. It excludes other uses of its arrays meanwhile. Errors:
-// OutOfMemory where the budget does not hold the smallest slices, AccessConflict, LayoutError (rows that do not
-// lie together), and what copies and kernels threw: DataLost then says which arrays are part old, part new.
+// The call returns when the results are with the host. It excludes other uses of its arrays meanwhile.
+// Errors: OutOfMemory where the budget does not hold the smallest slices, AccessConflict, LayoutError (rows
+// that do not lie together), and what copies and kernels threw: DataLost then says which arrays are part old,
+// part new.
 #pragma once
 
 #include <strata/algorithms/coherent_launch.hpp>
@@ -21,29 +22,45 @@
 
 namespace strata::inline STRATA_ABI {
 
-/// Where a launch streams, made by `streamed`.
-template <Device D>
+/// Where a launch streams, made by `streamed`. `SeveralSteps`: iterations make several steps in a launch.
+template <Device D, bool SeveralSteps = false>
 struct Streamed {
   On<D> where;                    ///< the device, or the queue of its kernels
   index_t budget;                 ///< bytes of its memory
   detail::StreamOptions options;  ///< what is not left to the model
   bool progress = false;          ///< a line on a terminal
   bool only_plan = false;         ///< nothing is done
+  int launch_steps = 1;           ///< steps in a launch, of iterations
 
   /// By this scheduler; of iterations.
-  Streamed scheduler(StreamScheduler s) const { return with([&](Streamed& p) { p.options.scheduler = s; }); }
+  Streamed scheduler(StreamScheduler s) const {
+    return with([&](Streamed& p) { p.options.scheduler = s; });
+  }
   /// In slices of so many rows.
-  Streamed chunk(index_t rows) const { return with([&](Streamed& p) { p.options.chunk = rows; }); }
+  Streamed chunk(index_t rows) const {
+    return with([&](Streamed& p) { p.options.chunk = rows; });
+  }
   /// So many slices on the device: 3 for copies both ways and a kernel at once; at least 2.
-  Streamed slots(int count) const { return with([&](Streamed& p) { p.options.slots = count < 2 ? 2 : count; }); }
+  Streamed slots(int count) const {
+    return with([&](Streamed& p) { p.options.slots = count < 2 ? 2 : count; });
+  }
   /// So many steps each time that a slice is on the device.
   Streamed steps_per_pass(int steps) const {
     return with([&](Streamed& p) { p.options.steps_per_pass = steps; });
   }
+  /// So many steps in each launch, of kernels that allow it (temporal blocking): see fused_steps.hpp, which
+  /// has the streamed_iterate for it.
+  Streamed<D, true> steps_per_launch(int steps) const {
+    return {where, budget, options, progress, only_plan, steps};
+  }
   /// With a line of progress where standard error is a terminal.
-  Streamed show_progress() const { return with([](Streamed& p) { p.progress = true; }); }
+  Streamed show_progress() const {
+    return with([](Streamed& p) { p.progress = true; });
+  }
   /// Only for the report: nothing is copied or computed.
-  Streamed dry_run() const { return with([](Streamed& p) { p.only_plan = true; }); }
+  Streamed dry_run() const {
+    return with([](Streamed& p) { p.only_plan = true; });
+  }
 
  private:
   template <class F>
@@ -57,12 +74,12 @@ struct Streamed {
 /// Through a device of whose memory `budget` bytes may be used.
 template <Device D>
 Streamed<D> streamed(const D& device, index_t budget) {
-  return {on(device), budget, {}, false, false};
+  return {on(device), budget, {}, false, false, 1};
 }
 /// The same with kernels on this queue.
 template <class D>
 Streamed<D> streamed(const Queue<D>& queue, index_t budget) {
-  return {on(queue), budget, {}, false, false};
+  return {on(queue), budget, {}, false, false, 1};
 }
 
 namespace detail {
@@ -91,7 +108,8 @@ StreamArray stream_array(const Access& access) {
   return array;
 }
 
-// A view for reading whose rows beyond the ends are those of the other end, and are there; other indices wrap.
+// A view for reading whose rows beyond the ends are those of the other end, and are there; other indices
+// wrap.
 template <class V>
 struct RingView : V {
   using unmanaged_type = RingView;
@@ -151,7 +169,8 @@ auto resolve_streamed(const StreamSite::Place& place, const Access& access) {
   using Region = typename Access::region_type;
   const auto& mapping = access.array.mapping();
   if constexpr (is_ring<Region>) {
-    static_assert(mode == AccessMode::In, "strata: halo with edges: such an array is for reading, declare it in");
+    static_assert(mode == AccessMode::In,
+                  "strata: halo with edges: such an array is for reading, declare it in");
     return RingAccess<V>{V(reinterpret_cast<T*>(place.base[0]), mapping)};
   } else if constexpr (A::rank == 0) {
     return stream_resolve<mode, V>(mapping, place.base[0], {0, 1}, access.region);
@@ -209,18 +228,17 @@ StreamReport launch_streamed(const char* label, const Streamed<D>& where, const 
 
 }  // namespace detail
 
-/// Calls kernel(index..., views...) for every index of `work`, slice by slice; the head of this file says more.
+/// Calls kernel(index..., views...) for every index of `work`, slice by slice; the head of this file says
+/// more.
 template <class D, WorkRange R, class K, class... Accesses>
-requires(detail::is_coherent_access_v<Accesses>&&...) StreamReport launch(const Streamed<D>& where, const R& work,
-                                                                          const K& kernel,
-                                                                          const Accesses&... accesses) {
+requires(detail::is_any_access_v<Accesses>&&...) StreamReport
+    launch(const Streamed<D>& where, const R& work, const K& kernel, const Accesses&... accesses) {
   return detail::launch_streamed("", where, work, kernel, accesses...);
 }
 template <class D, WorkRange R, class K, class... Accesses>
-requires(detail::is_coherent_access_v<Accesses>&&...) StreamReport launch(const char* label,
-                                                                          const Streamed<D>& where, const R& work,
-                                                                          const K& kernel,
-                                                                          const Accesses&... accesses) {
+requires(detail::is_any_access_v<Accesses>&&...) StreamReport
+    launch(const char* label, const Streamed<D>& where, const R& work, const K& kernel,
+           const Accesses&... accesses) {
   return detail::launch_streamed(label, where, work, kernel, accesses...);
 }
 

@@ -7,9 +7,10 @@
 //   };
 //   streamed_iterate(streamed(Cuda{0}, 2_GiB), 1000, heat{}, state(u, halo(1, 1)));
 //
-// A state is handed to the kernel as two views, old and new; other accesses are `in`, one view each. A work item
-// writes its own row of the new values (or elements of it, over several indices); elements that nobody writes keep
-// their values, from the beginning on. After the call the array has the values after the last step.
+// A state is handed to the kernel as two views, old and new; other accesses are `in`, one view each. A work
+// item writes its own row of the new values (or elements of it, over several indices); elements that nobody
+// writes keep their values, from the beginning on. After the call the array has the values after the last
+// step.
 //
 // Without a range the work items are all rows; where a state has a halo without edges, those whose halo lies
 // within it: the others are fixed. Bits are those of the same steps in core.
@@ -51,8 +52,8 @@ detail::StreamedState<CoherentArray<T, Rank, L>, Edge> state(const CoherentArray
 
 namespace detail {
 
-// Whether work items write all elements of the rows that they own: over one index a row is one element or left to
-// the kernel; over several all of them have to be in the range.
+// Whether work items write all elements of the rows that they own: over one index a row is one element or
+// left to the kernel; over several all of them have to be in the range.
 template <class R, class A>
 bool covers_rows(const R& work, const A& array) {
   if constexpr (A::rank == 1) return true;
@@ -171,7 +172,8 @@ requires(detail::IteratedAccesses<Accesses...>) StreamReport
 template <class D, class K, class... Accesses>
 requires(detail::IteratedAccesses<Accesses...>) StreamReport
     streamed_iterate(const Streamed<D>& where, int steps, const K& kernel, const Accesses&... accesses) {
-  return detail::iterate_streamed("", where, detail::rows_within_halos(accesses...), steps, kernel, accesses...);
+  return detail::iterate_streamed("", where, detail::rows_within_halos(accesses...), steps, kernel,
+                                  accesses...);
 }
 
 }  // namespace strata::inline STRATA_ABI

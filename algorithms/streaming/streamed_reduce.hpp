@@ -24,6 +24,29 @@ index_t reduction_align(const StreamProblem& problem, index_t block, index_t bud
 std::vector<ReductionGroup> stream_groups(const StreamProblem& problem, const StreamPlan& plan,
                                           index_t block);
 
+// Does with the value of a reduction what was asked for; finalize runs on `on`.
+template <class D, class Reducer, class T, class Into>
+void store_reduced(const char* label, const On<D>& on, const Reducer& reducer, const T& value, Into&& into) {
+  using I = std::remove_cvref_t<Into>;
+  if constexpr (std::is_same_v<I, T>) {
+    into = value;
+  } else if constexpr (IsCoherent<I>) {
+    *into.write() = value;
+  } else if constexpr (has_coherent_target<I>) {
+    *into.target.write() = value;
+  } else if constexpr (is_finalize_v<I>) {
+    const CoherentArray<T, 1> result("result", 1);
+    result.write()(0) = value;
+    std::apply(
+        [&](const auto&... a) {
+          launch(label, on, 1, join_groups(reducer, into.functor, {}), inout(result, strata::all), a...);
+        },
+        into.accesses);
+  } else {
+    *into.target = value;
+  }
+}
+
 template <class D, class R, class K, class Into, class... Accesses>
 StreamReport launch_reduce_streamed(const char* label, const Streamed<D>& where, const R& work,
                                     const K& kernel, Into&& into, const Accesses&... accesses) {
@@ -79,32 +102,15 @@ StreamReport launch_reduce_streamed(const char* label, const Streamed<D>& where,
   }
   for (const Join& join : joins_of(groups))
     reducer.join(values[static_cast<std::size_t>(join.a)], values[static_cast<std::size_t>(join.b)]);
-  if constexpr (std::is_same_v<I, T>) {
-    into = values[0];
-  } else if constexpr (IsCoherent<I>) {
-    *into.write() = values[0];
-  } else if constexpr (has_coherent_target<I>) {
-    *into.target.write() = values[0];
-  } else if constexpr (is_finalize_v<I>) {
-    const CoherentArray<T, 1> result("result", 1);
-    result.write()(0) = values[0];
-    std::apply(
-        [&](const auto&... a) {
-          launch(label, where.where, 1, join_groups(reducer, into.functor, {}), inout(result, strata::all),
-                 a...);
-        },
-        into.accesses);
-  } else {
-    *into.target = values[0];
-  }
+  store_reduced(label, where.where, reducer, values[0], static_cast<Into&&>(into));
   return run.report();
 }
 
-template <class D, class R, class K, class Into, class... Accesses>
-StreamReport launch_scan_streamed(const char* label, const Streamed<D>& where, const R& work, const K& kernel,
-                                  Into&& into, const Accesses&... accesses) {
+// A scan that begins with the total `start` of what lies before.
+template <class D, class R, class K, class Into, class T, class... Accesses>
+StreamReport scan_streamed_part(const char* label, const Streamed<D>& where, const R& work, const K& kernel,
+                                Into&& into, const T& begin_with, const Accesses&... accesses) {
   using I = std::remove_cvref_t<Into>;
-  using T = typename ReductionOf<K, I>::value_type;
   using Left = LeftMost<R>;
   StreamProblem problem = stream_problem(label, work, accesses...);
   problem.align = std::max(problem.align, reduction_block);
@@ -112,7 +118,7 @@ StreamReport launch_scan_streamed(const char* label, const Streamed<D>& where, c
                 stream_states(accesses...));
   run.plan(where.budget, where.options, typeid(FunctorOf<K>).name());
   if (where.only_plan) return run.report();
-  T total = neutral_value<K, I>(kernel, into);
+  T total = begin_with;
   run.run(
       [&](const StreamSite& site) {
         const T start = total;
@@ -135,17 +141,24 @@ StreamReport launch_scan_streamed(const char* label, const Streamed<D>& where, c
   return run.report();
 }
 
+template <class D, class R, class K, class Into, class... Accesses>
+StreamReport launch_scan_streamed(const char* label, const Streamed<D>& where, const R& work, const K& kernel,
+                                  Into&& into, const Accesses&... accesses) {
+  return scan_streamed_part(label, where, work, kernel, static_cast<Into&&>(into),
+                            neutral_value<K, std::remove_cvref_t<Into>>(kernel, into), accesses...);
+}
+
 }  // namespace detail
 
 /// Calls kernel(index..., views..., value&) slice by slice and joins the values into `into`.
 template <class D, WorkRange R, class K, class Into, class... Accesses>
-requires(detail::is_coherent_access_v<Accesses>&&...) StreamReport
+requires(detail::is_any_access_v<Accesses>&&...) StreamReport
     launch_reduce(const Streamed<D>& where, const R& work, const K& kernel, Into&& into,
                   const Accesses&... accesses) {
   return detail::launch_reduce_streamed("", where, work, kernel, static_cast<Into&&>(into), accesses...);
 }
 template <class D, WorkRange R, class K, class Into, class... Accesses>
-requires(detail::is_coherent_access_v<Accesses>&&...) StreamReport
+requires(detail::is_any_access_v<Accesses>&&...) StreamReport
     launch_reduce(const char* label, const Streamed<D>& where, const R& work, const K& kernel, Into&& into,
                   const Accesses&... accesses) {
   return detail::launch_reduce_streamed(label, where, work, kernel, static_cast<Into&&>(into), accesses...);
@@ -154,13 +167,13 @@ requires(detail::is_coherent_access_v<Accesses>&&...) StreamReport
 /// Calls kernel(index, views..., value&, final) slice by slice as launch_scan does; `into` is a host
 /// variable.
 template <class D, WorkRange R, class K, class Into, class... Accesses>
-requires(detail::is_coherent_access_v<Accesses>&&...) StreamReport
+requires(detail::is_any_access_v<Accesses>&&...) StreamReport
     launch_scan(const Streamed<D>& where, const R& work, const K& kernel, Into&& into,
                 const Accesses&... accesses) {
   return detail::launch_scan_streamed("", where, work, kernel, static_cast<Into&&>(into), accesses...);
 }
 template <class D, WorkRange R, class K, class Into, class... Accesses>
-requires(detail::is_coherent_access_v<Accesses>&&...) StreamReport
+requires(detail::is_any_access_v<Accesses>&&...) StreamReport
     launch_scan(const char* label, const Streamed<D>& where, const R& work, const K& kernel, Into&& into,
                 const Accesses&... accesses) {
   return detail::launch_scan_streamed(label, where, work, kernel, static_cast<Into&&>(into), accesses...);

@@ -2,8 +2,10 @@
 // allow: a plan that lacks a wait gives wrong values sooner or later, as would one that copies a row too few.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -65,16 +67,22 @@ inline void reference(const detail::StreamProblem& problem, Arrays& arrays) {
   }
 }
 
+// What the host has while plans are carried out: both sides.
+struct Host {
+  Host(const detail::StreamProblem& problem, const Arrays& arrays) {
+    sides[0] = sides[1] = arrays.values;
+    for (std::size_t a = 0; a < problem.arrays.size(); ++a)
+      for (auto& values : sides[1][a])
+        if (problem.arrays[a].use == detail::StreamArray::Use::State) values = garbage;
+  }
+  std::vector<std::vector<std::uint64_t>> sides[2];
+};
+
+// One device that carries out its plan.
 class Interpreter {
  public:
-  Interpreter(const detail::StreamProblem& problem, const detail::StreamPlan& plan, Arrays& arrays,
-              unsigned seed)
-      : problem_(problem), plan_(plan), random_(seed) {
-    host_[0] = arrays.values;
-    host_[1] = arrays.values;
-    for (std::size_t a = 0; a < problem.arrays.size(); ++a)
-      for (auto& values : host_[1][a])
-        if (problem.arrays[a].use == detail::StreamArray::Use::State) values = garbage;
+  Interpreter(const detail::StreamProblem& problem, const detail::StreamPlan& plan, Host& host)
+      : problem_(problem), plan_(plan), host_(host.sides) {
     buffers_.resize(problem.arrays.size());
     for (std::size_t a = 0; a < problem.arrays.size(); ++a)
       buffers_[a].assign(static_cast<std::size_t>(plan.slots) * 2,
@@ -85,22 +93,38 @@ class Interpreter {
     first_.push_back(0);
     for (int p = 0; p < plan.passes; ++p)
       first_.push_back(first_.back() + static_cast<long>(plan.pass_number(p).tiles.size()));
-    run();
-    arrays.values = host_[side(plan.passes, 0)];
-    for (std::size_t a = 0; a < problem.arrays.size(); ++a)
-      if (problem.arrays[a].use != detail::StreamArray::Use::State) arrays.values[a] = host_[0][a];
   }
   index_t updates() const { return updates_; }
-
- private:
-  struct At {
-    int pass, tile;
-  };
+  // Passes that are done.
+  int passes_done() const {
+    int p = 0;
+    while (p < plan_.passes && next_[2] >= first_[static_cast<std::size_t>(p) + 1]) ++p;
+    return p;
+  }
+  // The stages of passes up to `pass` that may be next.
+  std::vector<int> able(int pass) const {
+    const long count = static_cast<long>(tiles_.size());
+    std::vector<int> all;
+    for (int s = 0; s < 3; ++s)
+      if (next_[s] < count && tiles_[static_cast<std::size_t>(next_[s])].pass <= pass &&
+          ready(static_cast<detail::StreamStage>(s), next_[s]))
+        all.push_back(s);
+    return all;
+  }
+  void do_next(int stage) {
+    carry_out(static_cast<detail::StreamStage>(stage), next_[stage]);
+    ++next_[stage];
+  }
   int side(int pass, int side) const {
     int now = side;
     for (int p = 0; p < pass; ++p) now ^= plan_.pass_number(p).in_place ? 0 : 1;
     return now;
   }
+
+ private:
+  struct At {
+    int pass, tile;
+  };
   std::uint64_t& host(const detail::StreamCopy& copy, int pass, index_t row) {
     const bool state =
         problem_.arrays[static_cast<std::size_t>(copy.array)].use == detail::StreamArray::Use::State;
@@ -144,18 +168,6 @@ class Interpreter {
     }
     return done(detail::StreamStage::Compute, tile) && all(now.before_download);
   }
-  void run() {
-    const long count = static_cast<long>(tiles_.size());
-    while (next_[2] < count) {
-      std::vector<int> able;
-      for (int s = 0; s < 3; ++s)
-        if (next_[s] < count && ready(static_cast<detail::StreamStage>(s), next_[s])) able.push_back(s);
-      ASSERT_FALSE(able.empty()) << "the plan waits for itself";
-      const int s = able[random_() % able.size()];
-      carry_out(static_cast<detail::StreamStage>(s), next_[s]);
-      ++next_[s];
-    }
-  }
   void carry_out(detail::StreamStage stage, long number) {
     const At at = tiles_[static_cast<std::size_t>(number)];
     const detail::StreamTile& tile = plan_.pass_number(at.pass).tiles[static_cast<std::size_t>(at.tile)];
@@ -190,13 +202,49 @@ class Interpreter {
 
   const detail::StreamProblem& problem_;
   const detail::StreamPlan& plan_;
-  std::mt19937 random_;
-  std::vector<std::vector<std::uint64_t>> host_[2];
+  std::vector<std::vector<std::uint64_t>>* host_;  // of both sides
   std::vector<std::vector<std::vector<std::uint64_t>>> buffers_;
   std::vector<At> tiles_;
   std::vector<long> first_;
   long next_[3] = {0, 0, 0};
   index_t updates_ = 0;
 };
+
+// Carries out the plans of devices that have parts of the rows, all at the same time in a random order; a
+// pass begins when the one before is done everywhere. Returns the updates of rows in all.
+inline index_t carry_out_together(const std::vector<detail::StreamProblem>& problems,
+                                  const std::vector<detail::StreamPlan>& plans, Arrays& arrays,
+                                  unsigned seed) {
+  std::mt19937 random(seed);
+  Host host(problems[0], arrays);
+  std::vector<Interpreter> devices;
+  devices.reserve(plans.size());
+  for (std::size_t d = 0; d < plans.size(); ++d) devices.emplace_back(problems[d], plans[d], host);
+  const int passes = plans[0].passes;
+  const auto passes_done = [&] {
+    int done = passes;
+    for (const Interpreter& device : devices) done = std::min(done, device.passes_done());
+    return done;
+  };
+  // One device goes on as its own waits allow.
+  for (int done = 0; (done = passes_done()) < passes;) {
+    std::vector<std::pair<std::size_t, int>> able;
+    for (std::size_t d = 0; d < devices.size(); ++d)
+      for (const int stage : devices[d].able(devices.size() == 1 ? passes : done))
+        able.emplace_back(d, stage);
+    if (able.empty()) {
+      ADD_FAILURE() << "the plan waits for itself";
+      return 0;
+    }
+    const auto [d, stage] = able[random() % able.size()];
+    devices[d].do_next(stage);
+  }
+  arrays.values = host.sides[devices[0].side(passes, 0)];
+  for (std::size_t a = 0; a < arrays.values.size(); ++a)
+    if (problems[0].arrays[a].use != detail::StreamArray::Use::State) arrays.values[a] = host.sides[0][a];
+  index_t updates = 0;
+  for (const Interpreter& device : devices) updates += device.updates();
+  return updates;
+}
 
 }  // namespace plan_test

@@ -1,5 +1,7 @@
 // Stream plans carried out in random orders against the reference, and what they copy against the formulas of
 // the study of schedulers.
+#include <algorithm>
+#include <array>
 #include <random>
 #include <string>
 #include <vector>
@@ -59,7 +61,7 @@ void check(const StreamProblem& problem, const StreamPlan& plan, std::mt19937& r
            const std::string& what) {
   Arrays expected = random_arrays(problem, random), got = expected;
   reference(problem, expected);
-  const Interpreter run(problem, plan, got, random());
+  const index_t updates = carry_out_together({problem}, {plan}, got, static_cast<unsigned>(random()));
   for (std::size_t a = 0; a < problem.arrays.size(); ++a)
     ASSERT_EQ(got.values[a], expected.values[a]) << what << ", array " << a;
   // Only Overlap computes a row twice, and rings what lies beyond their ends.
@@ -72,13 +74,12 @@ void check(const StreamProblem& problem, const StreamPlan& plan, std::mt19937& r
   const index_t useful = (problem.work.end - problem.work.begin) * problem.steps * states;
   const bool once = (plan.scheduler == StreamScheduler::EvenOdd && plan.pass.tiles.size() > 1) ||
                     (plan.scheduler == StreamScheduler::Carry && !cyclic);
-  EXPECT_GE(run.updates(), useful) << what;
-  EXPECT_TRUE(!once || run.updates() == useful) << what;
+  EXPECT_GE(updates, useful) << what;
+  EXPECT_TRUE(!once || updates == useful) << what;
 }
 
-// One problem of any shape.
-void check_random(unsigned seed) {
-  std::mt19937 random(seed);
+// A problem of any shape.
+StreamProblem random_problem(std::mt19937& random) {
   const auto pick = [&](index_t low, index_t high) {
     return low + static_cast<index_t>(random() % static_cast<unsigned long>(high - low + 1));
   };
@@ -97,6 +98,15 @@ void check_random(unsigned seed) {
   }
   problem.steps = static_cast<int>(pick(1, 12));
   if (random() % 5 == 0) problem.align = 4;
+  return problem;
+}
+
+void check_random(unsigned seed) {
+  std::mt19937 random(seed);
+  const auto pick = [&](index_t low, index_t high) {
+    return low + static_cast<index_t>(random() % static_cast<unsigned long>(high - low + 1));
+  };
+  const StreamProblem problem = random_problem(random);
   StreamOptions options;
   options.scheduler = static_cast<StreamScheduler>(pick(1, 4));
   options.steps_per_pass = static_cast<int>(pick(1, 5));
@@ -109,9 +119,10 @@ void check_random(unsigned seed) {
   }
   const StreamPlan plan = detail::make_plan(problem, index_t{1} << 40, rates, options);
   check(problem, plan, random,
-        "seed " + std::to_string(seed) + ": " + strata::name_of(plan.scheduler) + ", " + std::to_string(n) +
-            " rows, " + std::to_string(problem.steps) + " steps, " + std::to_string(plan.pass.steps) +
-            " a pass, chunk " + std::to_string(plan.chunk) + (cyclic ? ", cyclic" : ""));
+        "seed " + std::to_string(seed) + ": " + strata::name_of(plan.scheduler) + ", " +
+            std::to_string(problem.arrays[0].rows) + " rows, " + std::to_string(problem.steps) + " steps, " +
+            std::to_string(plan.pass.steps) + " a pass, chunk " + std::to_string(plan.chunk) +
+            (problem.arrays[0].cyclic ? ", cyclic" : ""));
 }
 
 TEST(StreamPlan, AnyProblemGivesWhatTheStepsGive) {
@@ -119,6 +130,80 @@ TEST(StreamPlan, AnyProblemGivesWhatTheStepsGive) {
 }
 TEST(StreamPlan, AnyProblemGivesWhatTheStepsGiveSlow) {
   for (unsigned seed = 20000; seed < 1000000 && !testing::Test::HasFailure(); ++seed) check_random(seed);
+}
+
+// The rows cut into parts of any length, one a device, in slices of their own.
+void check_random_parts(unsigned seed) {
+  std::mt19937 random(seed);
+  const auto pick = [&](index_t low, index_t high) {
+    return low + static_cast<index_t>(random() % static_cast<unsigned long>(high - low + 1));
+  };
+  const StreamProblem problem = random_problem(random);
+  const index_t n = problem.arrays[0].rows;
+  std::vector<index_t> cuts{0, n};
+  for (index_t devices = pick(1, 4); devices > 1; --devices)
+    cuts.push_back(pick(0, n) / problem.align * problem.align);
+  std::sort(cuts.begin(), cuts.end());
+  StreamOptions options;
+  options.scheduler = std::array{StreamScheduler::Naive, StreamScheduler::Overlap,
+                                 StreamScheduler::Carry}[static_cast<std::size_t>(pick(0, 2))];
+  options.steps_per_pass = static_cast<int>(pick(1, 5));
+  std::vector<StreamProblem> problems;
+  std::vector<StreamPlan> plans;
+  for (std::size_t d = 0; d + 1 < cuts.size(); ++d) {
+    if (cuts[d] == cuts[d + 1]) continue;
+    problems.push_back(problem);
+    problems.back().part = {cuts[d], cuts[d + 1]};
+    options.slots = static_cast<int>(pick(2, 4));
+    options.chunk = pick(1, 30);
+    plans.push_back(detail::make_plan(problems.back(), index_t{1} << 40, rates, options));
+    const bool all = cuts[d] == 0 && cuts[d + 1] == n;
+    EXPECT_EQ(plans.back().pass.in_place,
+              all && !problem.arrays[0].cyclic && options.scheduler == StreamScheduler::Carry);
+  }
+  Arrays expected = random_arrays(problem, random), got = expected;
+  reference(problem, expected);
+  carry_out_together(problems, plans, got, static_cast<unsigned>(random()));
+  for (std::size_t a = 0; a < problem.arrays.size(); ++a)
+    ASSERT_EQ(got.values[a], expected.values[a])
+        << "seed " << seed << ": " << plans.size() << " devices, " << strata::name_of(options.scheduler)
+        << ", " << n << " rows, " << problem.steps << " steps, " << options.steps_per_pass << " a pass"
+        << (problem.arrays[0].cyclic ? ", cyclic" : "") << ", array " << a;
+}
+
+TEST(StreamPlan, PartsOfSeveralDevicesGiveWhatTheStepsGive) {
+  for (unsigned seed = 0; seed < 20000 && !testing::Test::HasFailure(); ++seed) check_random_parts(seed);
+}
+TEST(StreamPlan, PartsOfSeveralDevicesGiveWhatTheStepsGiveSlow) {
+  for (unsigned seed = 20000; seed < 1000000 && !testing::Test::HasFailure(); ++seed)
+    check_random_parts(seed);
+}
+TEST(StreamPlan, PartsReadTheHalosOfAllStepsBeyondTheirEnds) {
+  const index_t n = 4096, h = 2, t = 6;
+  for (const bool cyclic : {false, true}) {
+    StreamProblem problem;
+    problem.arrays = {state(n, h, h, cyclic)};
+    problem.work = cyclic ? ResidentRows{0, n} : ResidentRows{h, n - h};
+    problem.steps = t;
+    index_t carry_up = 0, carry_down = 0;
+    for (const ResidentRows part : {ResidentRows{0, 1000}, ResidentRows{1000, 3000}, ResidentRows{3000, n}}) {
+      problem.part = part;
+      const detail::StreamBytes bytes = detail::bytes_of(problem, detail::carry_pass(problem, 100, t));
+      carry_up += bytes.up;
+      carry_down += bytes.down;
+    }
+    const index_t seams = cyclic ? 3 : 2;
+    EXPECT_EQ(carry_up, 8 * (n + seams * 2 * t * h));
+    EXPECT_EQ(carry_down, 8 * n);
+  }
+}
+TEST(StreamPlan, EvenOddIsForAllRows) {
+  StreamProblem problem;
+  problem.arrays = {state(1000, 1, 1)};
+  problem.work = {0, 1000};
+  problem.steps = 4;
+  problem.part = {0, 500};
+  EXPECT_THROW(static_cast<void>(detail::even_odd_pass(problem, 100, 4)), strata::Error);
 }
 
 // Rows that are copied, against the formulas of the study: of whole tiles, at the ends of the array less.

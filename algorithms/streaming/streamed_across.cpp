@@ -1,0 +1,295 @@
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <strata/algorithms/streaming/streamed_across.hpp>
+#include <strata/core/error.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+using Use = StreamArray::Use;
+
+std::string name_of_device(DeviceInstance& device) {
+  return std::string(device.device_name()) + " " + std::to_string(device.index());
+}
+std::string text_of(ResidentRows rows) {
+  return "[" + std::to_string(rows.begin) + ", " + std::to_string(rows.end) + ")";
+}
+
+}  // namespace
+
+StreamGroup::StreamGroup(StreamProblem problem, std::vector<Ref<CoherentState>> arrays)
+    : problem_(static_cast<StreamProblem&&>(problem)),
+      states_(static_cast<std::vector<Ref<CoherentState>>&&>(arrays)) {
+  complete_problem(problem_, states_);
+}
+
+bool StreamGroup::has_states() const {
+  return std::any_of(problem_.arrays.begin(), problem_.arrays.end(),
+                     [](const StreamArray& array) { return array.use == Use::State; });
+}
+
+ResidentRows StreamGroup::rows() const {
+  for (const StreamArray& array : problem_.arrays)
+    if (array.use == Use::State) return {0, array.rows};
+  return problem_.work;
+}
+
+std::vector<ResidentRows> StreamGroup::split(std::size_t devices, const std::vector<double>& weights) const {
+  index_t align = problem_.align;
+  for (const StreamArray& array : problem_.arrays) align = std::max(align, array.align);
+  const ResidentRows all = rows();
+  return split_range(all.begin, all.end, devices, weights, align);
+}
+
+void StreamGroup::add(DeviceInstance& device, QueueState& compute, ResidentRows part) {
+  StreamProblem mine = problem_;
+  (has_states() ? mine.part : mine.work) = part;
+  runs_.push_back(std::make_unique<StreamRun>(device, compute, static_cast<StreamProblem&&>(mine), states_));
+  parts_.push_back(part);
+}
+
+// ---- plans
+
+void StreamGroup::plan(index_t budget, const StreamOptions& options, const std::string& kernel,
+                       const std::vector<index_t>& reserved) {
+  if (runs_.size() > 1) check_writes();
+  if (runs_.size() > 1 && has_states()) return plan_steps(budget, options, kernel);
+  for (std::size_t k = 0; k < runs_.size(); ++k)
+    runs_[k]->plan(budget - (k < reserved.size() ? reserved[k] : 0), options, kernel);
+}
+
+// All make the same steps a pass, those with which the slowest is the fastest.
+void StreamGroup::plan_steps(index_t budget, const StreamOptions& options, const std::string& kernel) {
+  if (options.scheduler == StreamScheduler::EvenOdd)
+    throw Error("streamed_iterate \"" + problem_.label +
+                "\": even_odd is for one device; over several take carry, overlap or naive");
+  std::vector<StreamOptions> candidates;
+  const auto add = [&](StreamScheduler scheduler, int steps) {
+    StreamOptions one = options;
+    one.scheduler = scheduler;
+    one.steps_per_pass = steps;
+    const bool there = std::any_of(candidates.begin(), candidates.end(), [&](const StreamOptions& other) {
+      return other.scheduler == scheduler && other.steps_per_pass == steps;
+    });
+    if (!there) candidates.push_back(one);
+  };
+  for (const std::unique_ptr<StreamRun>& run : runs_) {
+    run->plan(budget, options, kernel);
+    add(run->plan().scheduler, run->plan().pass.steps);
+  }
+  // Plans of their own choice, where all chose the same.
+  if (candidates.size() == 1) return;
+  const auto try_all = [&](const StreamOptions& one, double& seconds) {
+    seconds = 0;
+    try {
+      for (const std::unique_ptr<StreamRun>& run : runs_) {
+        run->plan(budget, one, kernel);
+        seconds = std::max(seconds, run->plan().seconds);
+      }
+    } catch (const OutOfMemory&) {
+      return false;
+    }
+    return true;
+  };
+  double seconds = 0, least = 0;
+  const StreamOptions* best = nullptr;
+  int fewest = candidates.front().steps_per_pass;
+  for (const StreamOptions& one : candidates) {
+    fewest = std::min(fewest, one.steps_per_pass);
+    if (try_all(one, seconds) && (best == nullptr || seconds < least)) {
+      best = &one;
+      least = seconds;
+    }
+  }
+  if (best != nullptr) {
+    static_cast<void>(try_all(*best, seconds));
+    return;
+  }
+  // What fits one with its own rows and slots may not fit another.
+  StreamOptions fewer = candidates.front();
+  fewer.scheduler =
+      options.scheduler == StreamScheduler::Automatic ? StreamScheduler::Overlap : options.scheduler;
+  for (fewer.steps_per_pass = fewest / 2; fewer.steps_per_pass > 1; fewer.steps_per_pass /= 2)
+    if (try_all(fewer, seconds)) return;
+  fewer.steps_per_pass = 1;
+  for (const std::unique_ptr<StreamRun>& run : runs_) run->plan(budget, fewer, kernel);
+}
+
+// Each row is written by one device.
+void StreamGroup::check_writes() const {
+  for (std::size_t a = 0; a < problem_.arrays.size(); ++a) {
+    const StreamArray& array = problem_.arrays[a];
+    const std::string what =
+        "streaming \"" + problem_.label + "\" over several devices: \"" + array.label + "\" ";
+    if (array.use == Use::State && file_storage_of(*states_[a]) != nullptr)
+      throw Error(what + "is a state in a file; iterate over it on one device, or keep it in memory");
+    if (array.use == Use::State || !writes(array.mode)) continue;
+    if (array.use == Use::Whole)
+      throw AccessConflict(
+          what +
+          "is written, and declared to be on each device as a whole; let a work item write its own "
+          "row, or use one device");
+    const auto written = [&](ResidentRows part) {
+      const ResidentRows rows = array.rows_of(part);
+      return ResidentRows{std::max<index_t>(rows.begin, 0), std::min(rows.end, array.rows)};
+    };
+    for (std::size_t k = 0; k < parts_.size(); ++k)
+      for (std::size_t j = 0; j < k; ++j) {
+        const ResidentRows one = written(parts_[j]), other = written(parts_[k]);
+        const index_t begin = std::max(one.begin, other.begin);
+        if (begin < std::min(one.end, other.end))
+          throw AccessConflict(what + "has row " + std::to_string(begin) + ", which " +
+                               name_of_device(runs_[j]->device()) + " and " +
+                               name_of_device(runs_[k]->device()) +
+                               " would both write; let a work item write its own row, or use one device");
+      }
+  }
+}
+
+// ---- at the same time
+
+bool StreamGate::arrive() {
+  std::unique_lock lock(mutex_);
+  const long pass = passed_;
+  if (++here_ == runs_) {
+    here_ = 0;
+    ++passed_;
+    changed_.notify_all();
+  } else {
+    changed_.wait(lock, [&] { return passed_ != pass || error_ != nullptr; });
+  }
+  return error_ == nullptr;
+}
+
+void StreamGate::fail(int run) {
+  const std::lock_guard lock(mutex_);
+  if (error_ == nullptr) {
+    error_ = std::current_exception();
+    failed_run_ = run;
+  }
+  changed_.notify_all();
+}
+
+void StreamGroup::carry_out(const std::vector<Launch>& launches, bool progress) {
+  if (runs_.size() == 1) {
+    runs_[0]->run(launches[0], progress);
+    seconds_ = runs_[0]->report().seconds;
+    return;
+  }
+  arrays_ = std::make_unique<StreamArrays>(problem_, states_, runs_[0]->in_place());
+  for (const std::unique_ptr<StreamRun>& run : runs_) run->prepare(*arrays_);
+  const auto begin = std::chrono::steady_clock::now();
+  StreamGate gate(static_cast<int>(runs_.size()));
+  const auto drive = [&](std::size_t k) {
+    try {
+      runs_[k]->work(launches[k], progress && k == 0, &gate);
+    } catch (const StreamStopped&) {
+      return;  // another one failed, and says why
+    } catch (...) {
+      gate.fail(static_cast<int>(k));
+    }
+  };
+  // The calling thread drives a host, if there is one: its kernels may belong to where the caller is.
+  std::size_t own = 0;
+  while (own < runs_.size() && !runs_[own]->device().host_accessible()) ++own;
+  own %= runs_.size();
+  std::vector<std::thread> threads;
+  bool all_begun = true;
+  for (std::size_t k = 0; k < runs_.size() && all_begun; ++k) {
+    if (k == own) continue;
+    try {
+      threads.emplace_back(drive, k);
+    } catch (...) {  // those that have begun wait for this one
+      gate.fail(static_cast<int>(k));
+      all_begun = false;
+    }
+  }
+  if (all_begun) drive(own);
+  for (std::thread& thread : threads) thread.join();
+  if (gate.error() != nullptr) fail(gate);
+  for (const std::unique_ptr<StreamRun>& run : runs_) run->learn();
+  arrays_->end(runs_[0]->result_side());
+  seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+void StreamGroup::fail(const StreamGate& gate) const {
+  const std::size_t k = static_cast<std::size_t>(gate.failed_run());
+  // States go from one copy to another: those of the first pass are there as long as nobody begins the
+  // second.
+  const bool first_pass = !runs_[0]->in_place() &&
+                          std::all_of(runs_.begin(), runs_.end(), [](const std::unique_ptr<StreamRun>& run) {
+                            return run->passes_begun() <= 1;
+                          });
+  try {
+    std::rethrow_exception(gate.error());
+  } catch (...) {
+    fail_streaming("streaming \"" + problem_.label + "\" failed on " + name_of_device(runs_[k]->device()) +
+                       ", which had rows " + text_of(parts_[k]) + ", at " + runs_[k]->progress_made(),
+                   runs_[k]->changed_arrays(first_pass));
+  }
+}
+
+// ---- what it did
+
+void add_report(StreamReport& all, const StreamReport& one) {
+  all.scheduler = one.scheduler;
+  all.chunk = std::max(all.chunk, one.chunk);
+  all.slots = std::max(all.slots, one.slots);
+  all.steps_per_pass = one.steps_per_pass;
+  all.passes = std::max(all.passes, one.passes);
+  all.slices += one.slices;
+  all.device_bytes = std::max(all.device_bytes, one.device_bytes);
+  all.bytes_to_device += one.bytes_to_device;
+  all.bytes_to_host += one.bytes_to_host;
+  all.bytes_moved += one.bytes_moved;
+  all.predicted_seconds += one.predicted_seconds;
+  all.seconds += one.seconds;
+  all.devices += one.devices;
+  all.pinned = all.pinned && one.pinned;
+  all.plan += one.plan;
+}
+
+StreamReport StreamGroup::report() const {
+  StreamReport all;
+  all.devices = 0;
+  double predicted = 0;
+  for (std::size_t k = 0; k < runs_.size(); ++k) {
+    StreamReport one = runs_[k]->report();
+    predicted = std::max(predicted, one.predicted_seconds);
+    if (runs_.size() > 1)
+      one.plan = name_of_device(runs_[k]->device()) + ", rows " + text_of(parts_[k]) + ": " + one.plan;
+    add_report(all, one);
+  }
+  all.predicted_seconds = predicted;
+  all.seconds = seconds_;
+  return all;
+}
+
+std::vector<ReductionGroup> stream_groups(StreamGroup& group, index_t block,
+                                          std::vector<std::size_t>& first) {
+  std::vector<ResidentRows> split;
+  std::vector<std::size_t> slices;  // of runs before each
+  const auto floor_div = [](index_t a, index_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); };
+  for (std::size_t k = 0; k < group.size(); ++k) {
+    slices.push_back(split.size());
+    for (const StreamTile& tile : group.run(k).plan().last.tiles)
+      for (const StreamLaunch& launch : tile.launches)
+        split.push_back({floor_div(launch.work.begin, block), floor_div(launch.work.end - 1, block) + 1});
+  }
+  slices.push_back(split.size());
+  std::vector<ReductionGroup> groups = groups_of_split(group.problem().work, split, block);
+  first.assign(1, 0);
+  for (std::size_t k = 0; k < group.size(); ++k) {
+    std::size_t next = first.back();
+    while (next < groups.size() && groups[next].part < slices[k + 1]) ++next;
+    first.push_back(next);
+  }
+  return groups;
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,37 @@
+// What the tests of several steps in one launch share.
+#pragma once
+
+#include <vector>
+
+#include <strata/algorithms/streaming/fused_steps.hpp>
+
+#include "stream_kernels.hpp"
+
+namespace stream_test {
+
+// `at_once` steps a launch, by schedulers, against one by one in core.
+template <class Device, int Rank, class R, class K, class H, class... N>
+void expect_bits_of_core(const R& work, int steps, std::vector<int> at_once, index_t chunk, const K& kernel,
+                         const H& region, N... extents) {
+  using Array = CoherentArray<double, Rank, LayoutRight>;
+  Array a("a", extents...), b("b", extents...);
+  fill(a);
+  fill(b);
+  in_core(Device{}, work, steps, kernel, a, b, region);
+  const auto expected = values(a);
+  for (const int s : at_once)
+    for (const StreamScheduler scheduler : all_schedulers) {
+      const Array u("u", extents...);
+      fill(u);
+      auto where = streamed(Device{}, 1 << 24).steps_per_launch(s);
+      if (scheduler != StreamScheduler::Automatic)
+        where = where.scheduler(scheduler).chunk(chunk).steps_per_pass(2 * s);
+      streamed_iterate(where, work, steps, kernel, state(u, region));
+      const auto got = values(u);
+      for (std::size_t n = 0; n < got.size(); ++n)
+        ASSERT_EQ(got[n], expected[n])
+            << name_of(scheduler) << ", " << steps << " steps, " << s << " a launch, element " << n;
+    }
+}
+
+}  // namespace stream_test
