@@ -13,7 +13,9 @@
 //   heat{},
 //                    state(u, halo(1, 1)));
 //
-// The kernel is the same, and so are the bits. It allows this by its member `reach`, and
+// The kernel is the same, and so are the bits, as far as the compiler treats its expressions alike: nvcc
+// contracts multiply-adds of one expression in different kernels differently (-fmad=false forbids it). It
+// allows this by its member `reach`, and
 //   - runs over as many indices as its states have dimensions, 1 to 3; states have one shape and LayoutRight;
 //   - writes its own element of new values, and reads old ones within its reach, which no halo of rows
 //   exceeds;

@@ -68,8 +68,14 @@ TYPED_TEST(FusedFields, OfSeveralFieldsAndCoefficients) {
     if (scheduler != StreamScheduler::Automatic) where = where.chunk(40).steps_per_pass(8);
     streamed_iterate(where, work, steps, Waves{}, state(u, halo(1, 0)), state(v, halo(0, 1)),
                      in(k, halo(1, 0)));
-    EXPECT_EQ(values(u), values(u0)) << name_of(scheduler);
-    EXPECT_EQ(values(v), values(v0)) << name_of(scheduler);
+    const auto close = [](const auto& got, const auto& expected, double tolerance) {
+      for (std::size_t e = 0; e < got.size(); ++e)
+        if (!(std::abs(static_cast<double>(got[e] - expected[e])) <= tolerance)) return false;
+      return true;
+    };
+    const bool is_exact = contraction<TypeParam> == 0;
+    EXPECT_TRUE(close(values(u), values(u0), is_exact ? 0 : 1e-5)) << name_of(scheduler);
+    EXPECT_TRUE(close(values(v), values(v0), is_exact ? 0 : 1e-6)) << name_of(scheduler);
   }
 }
 

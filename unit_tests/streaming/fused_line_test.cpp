@@ -60,7 +60,9 @@ TYPED_TEST(FusedLine, WithinABudgetOfAPart) {
                                                LineStep<1>{}, state(u, halo(1, 1)));
   EXPECT_LE(report.device_bytes, 200000);
   EXPECT_EQ(report.steps_per_pass % 8, 0);
-  EXPECT_EQ(values(u), values(a));
+  const auto got = values(u), expected = values(a);
+  for (std::size_t e = 0; e < got.size(); ++e)
+    ASSERT_LE(std::abs(got[e] - expected[e]), contraction<TypeParam> * std::abs(expected[e])) << e;
 }
 TYPED_TEST(FusedLine, StepsThatAreLeftOverAreReportedToo) {
   const CoherentArray<double, 1> u("u", 1000);
