@@ -190,6 +190,26 @@ TEST_F(CoherentFailures, AreForgottenWhereTheHostHasWrittenAnew) {
   EXPECT_EQ(values(x)[99], -99);
 }
 
+TEST_F(CoherentFailures, AreForgottenWhereALaunchHasWrittenAnew) {
+  constexpr index_t n = 40;
+  const Numbers y("y", n);
+  {
+    const auto view = y.write();
+    for (index_t i = 0; i < n; ++i) view(i) = 5;
+  }
+  emulated::fail(emulated::Fault::Kernel, 1);
+  launch("fails", on(Emulated{0}), n, AddTo{1}, inout(y));
+  EXPECT_THROW(wait(Emulated{0}), KernelError);
+  // It came after what failed, but read nothing of it.
+  launch("writes all", on(Emulated{0}), n, Iota{100}, out(y));
+  wait(Emulated{0});
+  try {
+    static_cast<void>(y.read());
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string(error.what()).find("lost"), std::string::npos) << error.what();
+  }
+  for (index_t i = 0; i < n; ++i) ASSERT_EQ(y(i), 100 + i);
+}
 TEST_F(CoherentFailures, OfOneThreadAreToldToItThoughAnotherMetThemFirst) {
   const Numbers x("x", 100), y("y", 100);
   emulated::fail(emulated::Fault::Kernel, 1);

@@ -246,13 +246,14 @@ Work Coherence::copy(CoherentState& array, const Box& box, MemoryId from, Memory
   QueueState& queue = from == host_memory ? *memories[to].upload
                       : to == host_memory ? *memories[from].download
                                           : *memories[to].peer;
-  std::vector<Work> after;
+  std::vector<Work> after, needs;
   array.order(from).before_read(box, after);
+  needs = after;
   array.order(to).before_write(box, after);
   tracker.wait_for(queue, after);
   copy_arrays(side(array, to, layout, to_base), side(array, from, layout, from_base),
               static_cast<std::size_t>(array.shape.element_bytes), &queue);
-  const Work work = tracker.add(queue, std::move(after));
+  const Work work = tracker.add(queue, queue.record(), std::move(after), std::move(needs));
   array.order(from).read(box, work);
   array.order(to).written(box, work);
   count(array,

@@ -298,7 +298,11 @@ void CoherentCall::begin(int number, bool timed) {
   Part& part = parts_[static_cast<std::size_t>(number)];
   Coherence& all = Coherence::get();
   if (!part.early) find_memory(part);
-  for_uses(part, [&](Use& use) { collect(part, use, use.part, part.after); });
+  for_uses(part, [&](Use& use) {
+    collect(part, use, use.part, part.after);
+    if (reads(use.mode))
+      use.part.visit([&](const Box& box) { use.array->order(part.memory).before_read(box, part.needs); });
+  });
   if (!part.is_host) {
     part.state = Part::State::Begun;
     all.tracker.wait_for(*part.queue, part.after);
@@ -371,7 +375,7 @@ void CoherentCall::end(int number) {
     }
     const Ref<EventState> event = part.timing.begin ? part.queue->record_timed() : part.queue->record();
     if (part.timing.begin) part.timing.end = event;
-    const Work work = all.tracker.add(*part.queue, event, std::move(part.after));
+    const Work work = all.tracker.add(*part.queue, event, std::move(part.after), std::move(part.needs));
     part.state = Part::State::Ended;
     for_uses(part, [&](Use& use) {
       WorkOrder& order = use.array->order(part.memory);

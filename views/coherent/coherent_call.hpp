@@ -76,6 +76,7 @@ class CoherentCall {
     MemoryId memory = host_memory;
     int first_use = 0, uses = 0;
     std::vector<Work> after;
+    std::vector<Work> needs;  // of it, what wrote the values that are read
     bool early = false;  // some of it was enqueued
     Timing timing;
     std::uint64_t host_use = 0;  // the number of its entries in CoherentState::host_uses

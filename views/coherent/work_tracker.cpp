@@ -77,12 +77,13 @@ void WorkTracker::wait_for(QueueState& queue, std::vector<Work>& after) {
   });
 }
 
-Work WorkTracker::add(QueueState& queue, const Ref<EventState>& event, std::vector<Work> after) {
+Work WorkTracker::add(QueueState& queue, const Ref<EventState>& event, std::vector<Work> after,
+                      std::vector<Work> needs) {
   const int number = number_of(queue);
   Track& t = track(number);
   constexpr std::size_t many = 64;
   if (t.open.size() >= many) poll(t);
-  t.open.push_back({++t.last, event, std::move(after)});
+  t.open.push_back({++t.last, event, std::move(after), std::move(needs)});
   return {number, t.last};
 }
 
@@ -126,9 +127,9 @@ WorkTracker::Recovery WorkTracker::recover() {
       for (const Open& open : t.open) {
         const std::exception_ptr error = errors[at];
         Recovery::Ended& ended = result.works[at++];
-        const bool waited = std::any_of(open.after.begin(), open.after.end(),
-                                        [&](Work work) { return result.of(work) != Outcome::Done; });
-        if (ended.outcome == Outcome::Done && waited) {
+        const bool read_wrong = std::any_of(open.needs.begin(), open.needs.end(),
+                                            [&](Work work) { return result.of(work) != Outcome::Done; });
+        if (ended.outcome == Outcome::Done && read_wrong) {
           ended.outcome = Outcome::Spoiled;
           changed = true;
         }
