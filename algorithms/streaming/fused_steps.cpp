@@ -46,4 +46,9 @@ void fail_launch_steps(int steps) {
               " steps in one launch were asked for; give 1 or more");
 }
 
+void fail_rest(const char* said, int done, int steps) {
+  throw DataLost(std::string(said) + "\nBefore that " + std::to_string(done) + " of " +
+                 std::to_string(steps) + " steps had been made: the states are not as before the call");
+}
+
 }  // namespace strata::inline STRATA_ABI::detail

@@ -67,6 +67,8 @@ index_t fused_segment(index_t rows, index_t columns, index_t lost, bool many_mem
 /// Reports of two launches, one behind the other, as one.
 StreamReport joined(const StreamReport& first, const StreamReport& second);
 /// Throws Error: what the kernel says it reads is less than a halo.
+/// The steps that were left over failed: DataLost, with what was said.
+[[noreturn]] void fail_rest(const char* said, int done, int steps);
 [[noreturn]] void fail_reach(const char* label, int reach, const std::string& array, index_t left,
                              index_t right);
 [[noreturn]] void fail_fused_shape(const char* label, const std::string& a, const std::string& b);
@@ -284,7 +286,11 @@ StreamReport iterate_fused(const char* label, const Streamed<D, true>& where, co
     StreamReport report = run.report();
     report.steps_per_pass *= each;
     if (steps % each == 0) return report;
-    return joined(report, iterate_streamed(label, singly, work, steps % each, kernel, accesses...));
+    try {
+      return joined(report, iterate_streamed(label, singly, work, steps % each, kernel, accesses...));
+    } catch (const std::exception& error) {
+      fail_rest(error.what(), steps - steps % each, steps);
+    }
   } else {
     return {};
   }

@@ -192,6 +192,10 @@ StreamProblem shortened(const StreamProblem& problem, index_t rows_wanted) {
     if (array.use != Use::Whole) array.rows = std::max<index_t>(array.rows - less, 0);
   return part;
 }
+bool is_ring(const StreamProblem& problem) {
+  return std::any_of(problem.arrays.begin(), problem.arrays.end(),
+                     [](const StreamArray& a) { return a.use == Use::State && a.cyclic; });
+}
 index_t halo_of(const StreamProblem& problem) {
   index_t halo = problem.align;
   for (const StreamArray& array : problem.arrays)
@@ -205,7 +209,8 @@ index_t largest_chunk(const StreamProblem& problem, StreamScheduler scheduler, i
   const index_t halo = halo_of(problem);
   const auto fits = [&](index_t chunk) {
     std::vector<index_t> rows;
-    const StreamProblem part = shortened(problem, 8 * chunk + 4 * steps * halo);
+    // A whole number of tiles, so that the last one is no smaller than others.
+    const StreamProblem part = shortened(problem, (9 + 4 * steps * halo / chunk) * chunk);
     return device_bytes(part, make_pass(part, scheduler, chunk, steps), slots, rows) <= budget;
   };
   index_t least = problem.align;
@@ -345,6 +350,7 @@ StreamPlan make_plan(const StreamProblem& problem, index_t budget, const StreamR
     const StreamPlan plan = plan_for(part, scheduler, steps, slots, chunk);
     const double seconds =
         plan.seconds * static_cast<double>(rows) / static_cast<double>(std::max<index_t>(all_rows(part), 1));
+    if (slots == 1 && plan.pass.tiles.size() > 1) return;  // tiles take rows from the ones before
     if (plan.device_bytes <= budget && seconds < chosen.seconds)
       chosen = {scheduler, steps, slots, chunk, seconds};
   };
@@ -393,9 +399,19 @@ StreamPlan make_plan(const StreamProblem& problem, index_t budget, const StreamR
   // All of it at once, where it fits: then nothing is copied but at the beginning and the end.
   if (iterates && free_choice && options.slots == 0 && options.scheduler == StreamScheduler::Automatic)
     consider(StreamScheduler::Carry, problem.steps, 1,
-             rows + problem.align + (is_partial(problem) ? 2 * problem.steps * halo_of(problem) : 0));
+             rows + problem.align +
+                 (is_partial(problem) || is_ring(problem) ? 2 * problem.steps * halo_of(problem) : 0));
   if (chosen.steps == 0) fail_budget(problem, budget, options.chunk);
-  return plan_for(problem, chosen.scheduler, chosen.steps, chosen.slots, chosen.chunk);
+  // The last tiles of all rows may be larger than those that were looked at.
+  for (;;) {
+    StreamPlan plan = plan_for(problem, chosen.scheduler, chosen.steps, chosen.slots, chosen.chunk);
+    if (plan.device_bytes <= budget) return plan;
+    const index_t smaller = chosen.chunk * 7 / 8 / problem.align * problem.align;
+    const index_t least =
+        chosen.scheduler == StreamScheduler::EvenOdd ? chosen.steps * halo_of(problem) + 1 : problem.align;
+    if (options.chunk > 0 || smaller < least) fail_budget(problem, budget, options.chunk);
+    chosen.chunk = smaller;
+  }
 }
 
 std::string describe(const StreamProblem& problem, const StreamPlan& plan) {

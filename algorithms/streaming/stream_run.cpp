@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <numeric>
 
 #include <unistd.h>
 
@@ -118,6 +119,14 @@ void complete_problem(StreamProblem& problem, const std::vector<Ref<CoherentStat
     const ArrayShape& shape = state.shape;
     here.label = state.label;
     if (shape.domain.rank() == 0) here.use = StreamArray::Use::Whole;
+    for (std::size_t b = 0; b < a; ++b) {
+      const StreamArray& other = problem.arrays[b];
+      if (arrays[b] == arrays[a] &&
+          (here.use == StreamArray::Use::State || other.use == StreamArray::Use::State || writes(here.mode) ||
+           writes(other.mode)))
+        throw AccessConflict("streaming \"" + problem.label + "\": \"" + here.label +
+                             "\" is declared twice, and written; declare it once");
+    }
     if (here.use == StreamArray::Use::Whole) {
       here.rows = 1;
       here.row_bytes = shape.bytes();
@@ -132,19 +141,26 @@ void complete_problem(StreamProblem& problem, const std::vector<Ref<CoherentStat
     here.row_bytes = shape.layout.tile_log2 >= 0 ? shape.layout.tile_stride / here.align * shape.element_bytes
                                                  : shape.layout.stride[0] * shape.element_bytes;
     if (shape.domain.rank() == 1 && shape.layout.tile_log2 < 0) here.row_bytes = shape.element_bytes;
+  }
+  // Around a ring all rows go: what a tile beyond an end computes needs theirs, too.
+  const auto ring = std::find_if(problem.arrays.begin(), problem.arrays.end(), [](const StreamArray& a) {
+    return a.use == StreamArray::Use::State && a.cyclic;
+  });
+  if (ring != problem.arrays.end())
+    for (StreamArray& here : problem.arrays) {
+      if (here.use == StreamArray::Use::Whole || here.cyclic) continue;
+      if (here.use == StreamArray::Use::Rows && (!here.regular || here.rows != ring->rows))
+        throw ShapeMismatch("streaming \"" + problem.label + "\": \"" + here.label + "\" has " +
+                            std::to_string(here.rows) + " rows, or rows(f), beside the cyclic state \"" +
+                            ring->label + "\" of " + std::to_string(ring->rows) +
+                            " rows; declare it `all`, or give it as many rows");
+      here.cyclic = true;
+    }
+  for (const StreamArray& here : problem.arrays)
     if (here.cyclic && here.rows % here.align != 0)
       throw LayoutError("streaming \"" + problem.label + "\": \"" + here.label + "\" has " +
                         std::to_string(here.rows) + " rows in tiles of " + std::to_string(here.align) +
                         " and cyclic edges; make it with LayoutRight, or of whole tiles");
-    for (std::size_t b = 0; b < a; ++b) {
-      const StreamArray& other = problem.arrays[b];
-      if (arrays[b] == arrays[a] &&
-          (here.use == StreamArray::Use::State || other.use == StreamArray::Use::State || writes(here.mode) ||
-           writes(other.mode)))
-        throw AccessConflict("streaming \"" + problem.label + "\": \"" + here.label +
-                             "\" is declared twice, and written; declare it once");
-    }
-  }
 }
 
 StreamRun::StreamRun(DeviceInstance& device, QueueState& compute, StreamProblem problem,
@@ -199,15 +215,22 @@ void StreamRun::plan(index_t budget, const StreamOptions& options, const std::st
 StreamArrays::StreamArrays(const StreamProblem& problem, const std::vector<Ref<CoherentState>>& arrays,
                            bool in_place) {
   operands_.resize(arrays.size());
-  for (std::size_t a = 0; a < arrays.size(); ++a) {
+  // All threads take arrays in one order: none waits for another that waits for it.
+  std::vector<std::size_t> order(arrays.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::less<const CoherentState*>()(&*arrays[a], &*arrays[b]);
+  });
+  const CoherentState* last = nullptr;
+  for (const std::size_t a : order) {
     const StreamArray& here = problem.arrays[a];
     const bool is_state = here.use == StreamArray::Use::State, is_whole = here.use == StreamArray::Use::Whole;
     Operand& operand = operands_[a];
     operand.state = arrays[a];
     CoherentState& state = *operand.state;
     FileStorage* const file = file_storage_of(state);
-    const bool earlier = std::find(arrays.begin(), arrays.begin() + static_cast<std::ptrdiff_t>(a),
-                                   arrays[a]) != arrays.begin() + static_cast<std::ptrdiff_t>(a);
+    const bool earlier = last == &state;  // read twice
+    last = &state;
     const AccessMode mode = is_state ? AccessMode::InOut : here.mode;
     check_file_use(state, writes(mode));
     if (writes(mode)) mark_file_incomplete(state);
@@ -266,19 +289,25 @@ void StreamRun::make_stages() {
   }
 }
 
-void StreamRun::prepare(const StreamArrays& arrays) {
-  for (std::size_t a = 0; a < operands_.size(); ++a)
-    for (const int side : {0, 1}) operands_[a].host[side] = arrays.host(a, side);
+void StreamRun::allocate() {
   make_stages();
-  pin_arrays();
   make_buffers();
   upload_ = device_.create_queue();
   download_ = device_.create_queue();
 }
 
+void StreamRun::prepare(const StreamArrays& arrays) {
+  for (std::size_t a = 0; a < operands_.size(); ++a)
+    for (const int side : {0, 1}) operands_[a].host[side] = arrays.host(a, side);
+  pin_arrays();
+}
+
 void StreamRun::pin_arrays() {
   report_.pinned = true;
   if (device_.host_accessible()) return;
+  // Two threads may stream an array that both read.
+  static std::mutex& mutex = *new std::mutex;
+  const std::lock_guard lock(mutex);
   for (std::size_t a = 0; a < operands_.size(); ++a) {
     Operand& operand = operands_[a];
     CoherentState& state = *operand.state;
@@ -523,6 +552,7 @@ void StreamRun::download(long tile, int pass) {
 }
 
 void StreamRun::run(const std::function<void(const StreamSite&)>& launch, bool progress) {
+  allocate();  // before anything is claimed: where there is no memory the arrays stay as they are
   arrays_ = std::make_unique<StreamArrays>(problem_, states_, in_place());
   prepare(*arrays_);
   const auto begin = std::chrono::steady_clock::now();
@@ -640,6 +670,10 @@ void StreamRun::learn() {
 
 // Whether the first pass was the only one that wrote to the host: to the second copies of states, then.
 bool StreamRun::only_first_pass() const {
+  // Seams of even tiles go to the first copies.
+  for (const StreamTile& tile : plan_.pass_number(0).tiles)
+    for (const StreamCopy& copy : tile.downloads)
+      if (is_state(static_cast<std::size_t>(copy.array)) && copy.side == 0) return false;
   const std::size_t second = plan_.pass_number(0).tiles.size();
   if (plan_.pass.in_place || second >= stages_.size()) return !plan_.pass.in_place;
   const Ref<EventState>& computed = stages_[second].done[static_cast<std::size_t>(StreamStage::Compute)];

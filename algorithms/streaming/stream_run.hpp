@@ -102,7 +102,9 @@ class StreamRun {
   DeviceInstance& device() const { return device_; }
 
   // The steps of run(), for several devices that share arrays.
-  /// Makes buffers and queues. The arrays outlive the run.
+  /// Makes buffers and queues. Throws OutOfMemory.
+  void allocate();
+  /// The arrays outlive the run.
   void prepare(const StreamArrays& arrays);
   /// From any thread: does all, and returns when it is done. Passes begin when the gate opens, if there is
   /// one. Throws what copies and kernels threw, or StreamStopped, when nothing of it is under way any more.

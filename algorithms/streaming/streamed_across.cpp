@@ -181,6 +181,8 @@ void StreamGroup::carry_out(const std::vector<Launch>& launches, bool progress) 
     seconds_ = runs_[0]->report().seconds;
     return;
   }
+  // Before anything is claimed: where there is no memory the arrays stay as they are.
+  for (const std::unique_ptr<StreamRun>& run : runs_) run->allocate();
   arrays_ = std::make_unique<StreamArrays>(problem_, states_, runs_[0]->in_place());
   for (const std::unique_ptr<StreamRun>& run : runs_) run->prepare(*arrays_);
   const auto begin = std::chrono::steady_clock::now();

@@ -245,6 +245,7 @@ StreamReport launch_reduce_streamed(const char* label, const StreamedAcross<D...
                 "strata: launch_reduce in slices: values of run-time length are reduced in core");
   constexpr index_t block = WorkOf<R>::rank == 1 ? reduction_block : 1;
   StreamProblem problem = stream_problem(label, work, accesses...);
+  complete_problem(problem, stream_states(accesses...));  // bytes of rows
   problem.align = std::max(problem.align, reduction_align(problem, block, where.budget));
   StreamGroup group(static_cast<StreamProblem&&>(problem), stream_states(accesses...));
   const std::vector<std::size_t> places = add_runs(group, where.where);

@@ -58,6 +58,7 @@ StreamReport launch_reduce_streamed(const char* label, const Streamed<D>& where,
   using Left = LeftMost<R>;
   constexpr index_t block = WorkOf<R>::rank == 1 ? reduction_block : 1;
   StreamProblem problem = stream_problem(label, work, accesses...);
+  complete_problem(problem, stream_states(accesses...));  // bytes of rows
   problem.align = std::max(problem.align, reduction_align(problem, block, where.budget));
   StreamRun run(where.where.device.backend(), queue_of(where.where), static_cast<StreamProblem&&>(problem),
                 stream_states(accesses...));

@@ -16,6 +16,9 @@ struct Axpy {
   double a;
   STRATA_FUNCTION void operator()(auto i, auto x, auto y) const { y(i) += a * x(i); }
 };
+struct Copy {
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y) const { y(i) = x(i); }
+};
 struct Triad {  // of a row of two dimensions
   STRATA_FUNCTION void operator()(auto i, auto x, auto y, auto z) const {
     for (index_t j = 0; j < z.extent(1); ++j) z(i, j) = x(i, j) + 0.5 * y(i, j);

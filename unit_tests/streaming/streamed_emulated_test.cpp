@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <strata/core/error.hpp>
@@ -210,6 +211,99 @@ TEST_F(StreamedEmulated, AFailureInTheFirstPassOfTwoCopiesChangesNothing) {
   }
   emulated::clear_faults();
   EXPECT_EQ(values(u), before);
+}
+
+// ---- corners
+
+struct RingWith {
+  STRATA_FUNCTION void operator()(auto i, const auto& old, const auto& next, const auto& k) const {
+    next(i) = 0.5 * old(i) + k(i) * (old(i - 1) + old(i + 1));
+  }
+};
+TEST_F(StreamedEmulated, ARingBesideAnArrayWithoutEdges) {
+  const index_t n = 300;
+  const int steps = 9;
+  CoherentArray<double, 1> a("a", n), b("b", n), k("k", n);
+  for (const auto* array : {&a, &b, &k}) fill(*array);
+  for (int s = 0; s < steps; ++s) {
+    launch(on(Serial{}), n, RingWith{}, in(a, halo(1, 1, edge::cyclic)), inout(b), in(k));
+    std::swap(a, b);
+  }
+  for (const StreamScheduler scheduler : all_schedulers) {
+    const CoherentArray<double, 1> u("u", n);
+    fill(u);
+    auto where = streamed(Emulated{0}, 1 << 18).scheduler(scheduler);
+    if (scheduler != StreamScheduler::Automatic) where = where.chunk(40).steps_per_pass(4);
+    streamed_iterate(where, n, steps, RingWith{}, state(u, halo(1, 1, edge::cyclic)), in(k));
+    EXPECT_EQ(values(u), values(a)) << name_of(scheduler);
+  }
+  const CoherentArray<double, 1> u("u", n), longer("longer", n + 1);
+  EXPECT_THROW(streamed_iterate(streamed(Emulated{0}, 1 << 18), n, 2, RingWith{},
+                                state(u, halo(1, 1, edge::cyclic)), in(longer)),
+               ShapeMismatch);
+}
+TEST_F(StreamedEmulated, ARingThatNearlyFits) {
+  const index_t n = 500;
+  for (const int steps : {50, 124, 200}) {
+    CoherentArray<double, 1> a("a", n), b("b", n), u("u", n);
+    for (const auto* array : {&a, &b, &u}) fill(*array);
+    in_core(Serial{}, range(0, n), steps, Step1{1, 1}, a, b, halo(1, 1, edge::cyclic));
+    for (const index_t budget : {2 * 8 * n + 1024, 4 * 8 * n, 8 * 8 * n, 40 * 8 * n}) {
+      fill(u);
+      streamed_iterate(streamed(Emulated{0}, budget), n, steps, Step1{1, 1},
+                       state(u, halo(1, 1, edge::cyclic)));
+      ASSERT_EQ(values(u), values(a)) << steps << " steps, " << budget;
+    }
+  }
+}
+TEST_F(StreamedEmulated, AnArrayAsAWholeAndBySlicesIsAnError) {
+  const CoherentArray<double, 1> x("x", 100);
+  EXPECT_THROW(launch(streamed(Emulated{0}, 1 << 18), 100, Axpy{1}, in(x, all), inout(x)), AccessConflict);
+  EXPECT_THROW(launch(streamed(Emulated{0}, 1 << 18), 100, Axpy{1}, in(x), inout(x, all)), AccessConflict);
+}
+TEST_F(StreamedEmulated, WhereThereIsNoMemoryWhatIsWrittenStays) {
+  const index_t n = 1000;
+  const CoherentArray<double, 1> x("x", n), y("y", n);
+  fill(x);
+  launch(on(Emulated{0}), n, Axpy{1}, in(x), inout(y));  // the newest values are on the device
+  emulated::fail(emulated::Fault::Allocation, 2);
+  EXPECT_THROW(launch(streamed(Emulated{1}, 1 << 18), n, Copy{}, in(x), out(y)), OutOfMemory);
+  emulated::clear_faults();
+  EXPECT_EQ(values(y), values(x));
+}
+TEST_F(StreamedEmulated, SeamsThatWentHomeAreToldAsLost) {
+  const index_t n = 1000;
+  int lost = 0;
+  for (int k = 1; k < 40; ++k) {
+    const CoherentArray<double, 1> u("u", n);
+    fill(u);
+    const auto before = values(u);
+    emulated::fail(emulated::Fault::Kernel, k);
+    try {
+      streamed_iterate(
+          streamed(Emulated{0}, 1 << 20).scheduler(StreamScheduler::EvenOdd).chunk(100).steps_per_pass(2), 2,
+          Step1{1, 1}, state(u, halo(1, 1)));
+    } catch (const DataLost&) {
+      ++lost;
+      continue;
+    } catch (const Error&) {
+      EXPECT_EQ(values(u), before) << k;
+    }
+    emulated::clear_faults();
+  }
+  EXPECT_GT(lost, 5);
+}
+TEST_F(StreamedEmulated, TwoThreadsThatTakeArraysInOtherOrders) {
+  const index_t n = 2000;
+  const CoherentArray<double, 1> x("x", n), y("y", n);
+  fill(x);
+  fill(y);
+  std::thread other([&] {
+    for (int k = 0; k < 20; ++k) launch(streamed(Emulated{1}, 1 << 16), n, Axpy{1e-3}, in(y), inout(x));
+  });
+  for (int k = 0; k < 20; ++k) launch(streamed(Emulated{0}, 1 << 16), n, Axpy{1e-3}, in(x), inout(y));
+  other.join();
+  EXPECT_GT(values(x)[7], start_value(7));
 }
 
 // ---- random problems against Serial in core
