@@ -77,7 +77,7 @@ class CoherentCall {
     int first_use = 0, uses = 0;
     std::vector<Work> after;
     std::vector<Work> needs;  // of it, what wrote the values that are read
-    bool early = false;  // some of it was enqueued
+    bool early = false;       // some of it was enqueued
     Timing timing;
     std::uint64_t host_use = 0;  // the number of its entries in CoherentState::host_uses
     enum class State : unsigned char { Waiting, Begun, Ended } state = State::Waiting;

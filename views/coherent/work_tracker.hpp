@@ -21,8 +21,8 @@ class WorkTracker {
   /// What is enqueued on `queue` from now on comes after the work of `after`, of other queues: the host does
   /// not wait. Leaves in `after` what is still open.
   void wait_for(QueueState& queue, std::vector<Work>& after);
-  /// The work enqueued on `queue` just now, which came after `after` and has `event` behind it. `needs` is the
-  /// work whose values it read: what failed of the rest does not spoil what it wrote.
+  /// The work enqueued on `queue` just now, which came after `after` and has `event` behind it. `needs` is
+  /// the work whose values it read: what failed of the rest does not spoil what it wrote.
   Work add(QueueState& queue, const Ref<EventState>& event, std::vector<Work> after, std::vector<Work> needs);
   Work add(QueueState& queue, const Ref<EventState>& event, std::vector<Work> after) {
     return add(queue, event, after, after);
