@@ -23,7 +23,10 @@ bool has_states(const StreamProblem& problem) {
                      [](const StreamArray& a) { return a.use == Use::State; });
 }
 
+bool is_sequence(const StreamProblem& problem) { return !problem.loops.empty(); }
+
 StreamPass make_pass(const StreamProblem& problem, StreamScheduler scheduler, index_t chunk, int steps) {
+  if (is_sequence(problem)) return sequence_pass(problem, chunk, steps);
   switch (scheduler) {
     case StreamScheduler::Overlap:
     case StreamScheduler::Naive:
@@ -57,6 +60,17 @@ double row_seconds(const StreamProblem& problem, const StreamRates& rates) {
   return rates.memory > 0 ? bytes / rates.memory : 0;
 }
 
+double row_seconds(const StreamProblem& problem, const StreamLoop& loop, const StreamRates& rates) {
+  if (loop.seconds_per_row > 0) return loop.seconds_per_row;
+  double bytes = 0;
+  for (const StreamLoop::Use& use : loop.uses) {
+    const StreamArray& array = problem.arrays[static_cast<std::size_t>(use.array)];
+    if (array.use != Use::Whole)
+      bytes += static_cast<double>(array.row_bytes) * (use.mode == AccessMode::InOut ? 2 : 1);
+  }
+  return rates.memory > 0 ? bytes / rates.memory : 0;
+}
+
 // What a stage of a tile takes. Where both ways of the link are in use each has its part of what they have
 // together.
 struct Speeds {
@@ -75,7 +89,9 @@ Speeds speeds_of(const StreamBytes& bytes, const StreamRates& rates) {
 class Engines {
  public:
   Engines(const StreamProblem& problem, const StreamPlan& plan, const StreamRates& rates)
-      : problem_(problem), plan_(plan), rates_(rates), row_seconds_(row_seconds(problem, rates)) {
+      : problem_(problem), plan_(plan), rates_(rates) {
+    if (problem.loops.empty()) row_seconds_.push_back(row_seconds(problem, rates));
+    for (const StreamLoop& loop : problem.loops) row_seconds_.push_back(row_seconds(problem, loop, rates));
     speeds_ = speeds_of(bytes_of(problem, plan.last), rates);
   }
 
@@ -137,14 +153,19 @@ class Engines {
                      rates_.memory
                : 0);
     for (const StreamLaunch& launch : tile.launches)
-      seconds += rates_.launch_latency + static_cast<double>(rows_of(launch.work)) * row_seconds_;
+      seconds += rates_.launch_latency + static_cast<double>(rows_of(launch.work)) * row_seconds_of(launch);
     return seconds;
+  }
+
+  double row_seconds_of(const StreamLaunch& launch) const {
+    return row_seconds_[static_cast<std::size_t>(problem_.first_loop + launch.step - 1) %
+                        row_seconds_.size()];
   }
 
   const StreamProblem& problem_;
   const StreamPlan& plan_;
   const StreamRates& rates_;
-  double row_seconds_;
+  std::vector<double> row_seconds_;  // of each loop
   Speeds speeds_;
   std::array<double, 3> ready_{};
   std::vector<std::array<double, 3>> done_;
@@ -181,8 +202,9 @@ void finish_plan(const StreamProblem& problem, const StreamRates& rates, StreamP
 // The same problem with fewer rows, whose tiles have the same windows; the same where they may differ.
 StreamProblem shortened(const StreamProblem& problem, index_t rows_wanted) {
   const index_t rows = all_rows(problem);
-  if (rows <= rows_wanted || !std::all_of(problem.arrays.begin(), problem.arrays.end(),
-                                          [](const StreamArray& a) { return a.regular; }))
+  if (rows <= rows_wanted || is_sequence(problem) ||
+      !std::all_of(problem.arrays.begin(), problem.arrays.end(),
+                   [](const StreamArray& a) { return a.regular; }))
     return problem;
   StreamProblem part = problem;
   const index_t less = (rows - rows_wanted) / problem.align * problem.align;
@@ -230,10 +252,11 @@ index_t largest_chunk(const StreamProblem& problem, StreamScheduler scheduler, i
   if (high < least) return 0;
   if (fits(high)) return high;
   // Passes get long where chunks are small: 1/1024 of the largest is the least that is tried before the
-  // least.
-  index_t low = std::max(least, high / 1024 / problem.align * problem.align);
+  // least. Those of sequences are made whole, and slowly.
+  const bool slow = is_sequence(problem);
+  index_t low = std::max(least, high / (slow ? 64 : 1024) / problem.align * problem.align);
   if (!fits(low)) return low > least && fits(least) ? least : 0;
-  while (high - low > std::max(problem.align, low / 64)) {
+  while (high - low > std::max(problem.align, low / (slow ? 16 : 64))) {
     index_t middle = low + (high - low) / 2;
     middle -= middle % problem.align;
     if (middle <= low) break;
@@ -325,7 +348,8 @@ double predict(const StreamProblem& problem, const StreamPlan& plan, const Strea
 
 StreamPlan make_plan(const StreamProblem& problem, index_t budget, const StreamRates& rates,
                      const StreamOptions& options) {
-  const bool iterates = has_states(problem);
+  const bool iterates = has_states(problem), in_sequence = is_sequence(problem);
+  const int loops = in_sequence ? static_cast<int>(problem.loops.size()) : 1;
   const index_t rows = std::max<index_t>(all_rows(problem), 1);
   const auto plan_for = [&](const StreamProblem& whole, StreamScheduler scheduler, int steps, int slots,
                             index_t chunk) {
@@ -360,7 +384,8 @@ StreamPlan make_plan(const StreamProblem& problem, index_t budget, const StreamR
   constexpr index_t worth_copying = index_t{16} << 20, least_copy = index_t{256} << 10;
   index_t row_bytes = 1;
   for (const StreamArray& array : problem.arrays)
-    if (array.use != Use::Whole) row_bytes = std::max(row_bytes, array.row_bytes);
+    if (array.use != Use::Whole)
+      row_bytes = in_sequence ? row_bytes + array.row_bytes : std::max(row_bytes, array.row_bytes);
   index_t most =
       std::max((rows + tiles_wanted - 1) / tiles_wanted, std::min(rows, worth_copying / row_bytes + 1));
   most = (most + problem.align - 1) / problem.align * problem.align;
@@ -373,11 +398,13 @@ StreamPlan make_plan(const StreamProblem& problem, index_t budget, const StreamR
     schedulers = {StreamScheduler::Carry, StreamScheduler::Overlap};
 
   std::vector<int> step_counts;
-  if (!iterates || options.scheduler == StreamScheduler::Naive) step_counts = {1};
-  else if (options.steps_per_pass > 0) step_counts = {std::min(options.steps_per_pass, problem.steps)};
+  if (!in_sequence && (!iterates || options.scheduler == StreamScheduler::Naive)) step_counts = {1};
+  else if (options.steps_per_pass > 0)
+    step_counts = {std::min(options.steps_per_pass * loops, problem.steps)};
   else
-    for (double t = 1; static_cast<int>(t) <= problem.steps && t <= 4096; t = std::max(t + 1, t * 1.25))
-      step_counts.push_back(static_cast<int>(t));
+    for (double t = 1; static_cast<int>(t) * loops <= std::max(problem.steps, loops) && t <= 4096;
+         t = std::max(t + 1, t * 1.25))
+      step_counts.push_back(std::min(static_cast<int>(t) * loops, problem.steps));
 
   const bool free_choice = options.chunk == 0 && options.steps_per_pass == 0;
   for (const StreamScheduler scheduler : schedulers)
@@ -387,17 +414,20 @@ StreamPlan make_plan(const StreamProblem& problem, index_t budget, const StreamR
         if (chunk == 0) chunk = largest_chunk(problem, scheduler, steps, slots, most, budget);
         if (chunk == 0) continue;
         // Windows much longer than what is new in them are not worth looking at.
-        if (free_choice && steps > 1 && steps * halo_of(problem) > chunk) continue;
+        if (!in_sequence && free_choice && steps > 1 && steps * halo_of(problem) > chunk) continue;
+        // More steps pay up to some number of them.
+        if (in_sequence && steps > 4 * chosen.steps && chosen.steps > 0) break;
         consider(scheduler, steps, slots, chunk);
         // What takes as long as some copies alone gains by smaller slices.
         if (options.chunk == 0)
           for (const index_t parts : {4, 16, 64})
             if (const index_t part = chunk / parts / problem.align * problem.align;
-                part * row_bytes >= least_copy && part > steps * halo_of(problem))
+                part * row_bytes >= least_copy && (in_sequence || part > steps * halo_of(problem)))
               consider(scheduler, steps, slots, part);
       }
   // All of it at once, where it fits: then nothing is copied but at the beginning and the end.
-  if (iterates && free_choice && options.slots == 0 && options.scheduler == StreamScheduler::Automatic)
+  if ((iterates || in_sequence) && free_choice && options.slots == 0 &&
+      options.scheduler == StreamScheduler::Automatic)
     consider(StreamScheduler::Carry, problem.steps, 1,
              rows + problem.align +
                  (is_partial(problem) || is_ring(problem) ? 2 * problem.steps * halo_of(problem) : 0));
@@ -421,7 +451,10 @@ std::string describe(const StreamProblem& problem, const StreamPlan& plan) {
     std::snprintf(line, sizeof line, format, values...);
     text += line;
   };
-  if (has_states(problem))
+  if (is_sequence(problem))
+    add("sequence: %d loops, %d a pass, %d passes of %zu tiles of %lld rows in %d slots\n", problem.steps,
+        plan.pass.steps, plan.passes, plan.pass.tiles.size(), static_cast<long long>(plan.chunk), plan.slots);
+  else if (has_states(problem))
     add("%s: %d steps, %d a pass, %d passes of %zu tiles of %lld rows in %d slots\n", name_of(plan.scheduler),
         problem.steps, plan.pass.steps, plan.passes, plan.pass.tiles.size(),
         static_cast<long long>(plan.chunk), plan.slots);
@@ -435,6 +468,7 @@ std::string describe(const StreamProblem& problem, const StreamPlan& plan) {
     const StreamArray& array = problem.arrays[a];
     add("  %-16s %s, windows of %lld rows of %s\n", array.label.c_str(),
         array.use == Use::Whole   ? "whole on the device"
+        : array.temporary         ? "on the device only"
         : array.use == Use::State ? "old and new values"
         : !writes(array.mode)     ? "read"
         : reads(array.mode)       ? "read and written"

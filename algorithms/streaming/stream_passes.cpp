@@ -424,7 +424,8 @@ void follow(const StreamProblem& problem, const StreamPass& previous, StreamPass
   // By the side on which `pass` sees them.
   LastToCopy writers[2], readers[2];
   const auto is_state = [&](const StreamCopy& copy) {
-    return problem.arrays[static_cast<std::size_t>(copy.array)].use == StreamArray::Use::State;
+    return !problem.loops.empty() ||
+           problem.arrays[static_cast<std::size_t>(copy.array)].use == StreamArray::Use::State;
   };
   const int turned = previous.in_place ? 0 : 1;
   for (std::size_t k = 0; k < previous.tiles.size(); ++k) {

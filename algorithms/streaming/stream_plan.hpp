@@ -64,19 +64,40 @@ struct StreamArray {
   index_t left = 0, right = 0;                        // of State: rows read before and behind
   bool cyclic = false;                                // rows beyond the ends are those of the other end
   bool regular = true;                                // rows_of is a halo: all tiles have windows of one size
-  bool keeps = false;  // of State: elements that the kernel leaves out keep their values
+  bool keeps = false;      // of State: elements that the kernel leaves out keep their values
+  bool temporary = false;  // of a sequence: written before it is read, not needed behind it
+};
+
+/// A loop of a sequence: a kernel over its own work items. It writes the rows of its work items, and reads
+/// rows that neither begin nor end earlier for later items.
+struct StreamLoop {
+  struct Use {
+    int array;
+    AccessMode mode;
+    std::function<ResidentRows(ResidentRows)> rows_of;  // none: the rows of the work items
+  };
+  std::string label;
+  ResidentRows work{0, 0};
+  std::vector<Use> uses;
+  double seconds_per_row = 0;  // 0: not known
 };
 
 struct StreamProblem {
   std::string label;
-  ResidentRows work{0, 0};  // left-most indices of work items
+  ResidentRows work{0, 0};  // left-most indices of work items; of a sequence, those of its first loop
   // Of states: the rows whose new values this plan brings home, where other devices do the others at the same
   // time; what their steps need of the neighbours' rows it copies and computes too. By default all rows.
   ResidentRows part{0, -1};
-  int steps = 1;  // more than 1 only with a State
+  int steps = 1;  // more than 1 only with a State; of a sequence, how many loops are done, again and again
   std::vector<StreamArray> arrays;
-  index_t align = 1;           // tiles and lags are multiples of it
-  double seconds_per_row = 0;  // of the kernel, for one step and one left-most index; 0: not known
+  index_t align = 1;              // tiles and lags are multiples of it
+  double seconds_per_row = 0;     // of the kernel, for one step and one left-most index; 0: not known
+  std::vector<StreamLoop> loops;  // of a sequence, which has no states
+  int first_loop = 0;             // with which it begins
+
+  const StreamLoop& loop_of(int step) const {
+    return loops[static_cast<std::size_t>(first_loop + step - 1) % loops.size()];
+  }
 };
 
 /// A copy between the host and the device. A State has two arrays on the host, of which each pass but those
@@ -173,6 +194,11 @@ StreamPass map_pass(const StreamProblem& problem, index_t chunk);
 StreamPass overlap_pass(const StreamProblem& problem, index_t chunk, int steps);
 StreamPass carry_pass(const StreamProblem& problem, index_t chunk, int steps);
 StreamPass even_odd_pass(const StreamProblem& problem, index_t chunk, int steps);
+
+/// `steps` loops of a sequence in one pass over its arrays, each as far behind the one before as it reads
+/// what that writes: as carry does it, where the halo is what loops say, and differs from place to place.
+/// Throws Error where the rows of a loop fall, or a temporary array is read before it is written.
+StreamPass sequence_pass(const StreamProblem& problem, index_t chunk, int steps);
 
 /// Gives the tiles of a pass what they have to wait for of the pass before it.
 void follow(const StreamProblem& problem, const StreamPass& previous, StreamPass& pass);

@@ -179,11 +179,13 @@ StreamRun::StreamRun(DeviceInstance& device, QueueState& compute, StreamProblem 
 }
 
 void StreamRun::plan(index_t budget, const StreamOptions& options, const std::string& kernel) {
-  report_ = {};
+  budget_ = budget;
   kernel_ = std::string(device_.device_name()) + ":" + kernel;
   for (const StreamArray& a : problem_.arrays)
     kernel_ += "," + std::to_string(a.use == StreamArray::Use::Whole ? 0 : a.row_bytes);
   problem_.seconds_per_row = known_row_seconds(kernel_);
+  for (std::size_t k = 0; k < problem_.loops.size(); ++k)
+    problem_.loops[k].seconds_per_row = known_row_seconds(kernel_of(k));
   StreamOptions chosen = options;
   for (std::size_t a = 0; a < operands_.size(); ++a) {
     if (operands_[a].file == nullptr || is_whole(a)) continue;
@@ -194,14 +196,25 @@ void StreamRun::plan(index_t budget, const StreamOptions& options, const std::st
   DeviceRates rates = device_.rates();
   const bool in_turn = device_.host_accessible();
   if (in_turn) rates = {host_copy_speed(), host_copy_speed(), host_copy_speed(), 2 * host_copy_speed(), 0, 0};
-  plan_ = make_plan(problem_, budget,
-                    {rates.to_device, rates.to_host, rates.both_ways, rates.memory, rates.copy_seconds,
-                     rates.launch_seconds, in_turn},
-                    chosen);
+  take(make_plan(problem_, budget,
+                 {rates.to_device, rates.to_host, rates.both_ways, rates.memory, rates.copy_seconds,
+                  rates.launch_seconds, in_turn},
+                 chosen));
+}
+
+std::string StreamRun::kernel_of(std::size_t loop) const { return kernel_ + "#" + std::to_string(loop); }
+
+void StreamRun::take(const StreamPlan& plan) {
+  plan_ = plan;
+  report_ = {};
   report_.scheduler = plan_.scheduler;
   report_.chunk = plan_.chunk;
   report_.slots = plan_.slots;
   report_.steps_per_pass = plan_.pass.steps;
+  if (!problem_.loops.empty()) {
+    const int loops = static_cast<int>(problem_.loops.size());
+    report_.steps_per_pass = (plan_.pass.steps + loops - 1) / loops;
+  }
   report_.passes = plan_.passes;
   for (int p = 0; p < plan_.passes; ++p)
     report_.slices += static_cast<index_t>(plan_.pass_number(p).tiles.size());
@@ -280,6 +293,7 @@ void StreamArrays::end(int side) {
 void StreamRun::make_stages() {
   for (std::size_t a = 0; a < operands_.size(); ++a) {
     Operand& operand = operands_[a];
+    operand.stage.reset();
     if (operand.file == nullptr || is_whole(a)) continue;
     const CoherentState& state = *operand.state;
     operand.stage =
@@ -292,8 +306,18 @@ void StreamRun::make_stages() {
 void StreamRun::allocate() {
   make_stages();
   make_buffers();
+  if (upload_) return;
   upload_ = device_.create_queue();
   download_ = device_.create_queue();
+}
+
+// As before any tile.
+void StreamRun::restart() {
+  report_.bytes_to_device = report_.bytes_to_host = report_.bytes_moved = 0;
+  pass_ = turned_ = steps_done_ = 0;
+  tile_ = read_ = written_ = 0;
+  stages_.clear();
+  samples_.clear();
 }
 
 void StreamRun::prepare(const StreamArrays& arrays) {
@@ -311,6 +335,7 @@ void StreamRun::pin_arrays() {
   for (std::size_t a = 0; a < operands_.size(); ++a) {
     Operand& operand = operands_[a];
     CoherentState& state = *operand.state;
+    if (problem_.arrays[a].temporary) continue;  // nothing of it is copied
     if (operand.file != nullptr) {
       report_.pinned = report_.pinned && (!operand.stage || operand.stage->pinned());
       continue;
@@ -323,17 +348,37 @@ void StreamRun::pin_arrays() {
   }
 }
 
-void StreamRun::make_buffers() {
+// Whether those of an earlier run suffice.
+bool StreamRun::has_buffers() const {
+  index_t held = 0;
   for (std::size_t a = 0; a < operands_.size(); ++a) {
-    const int count = is_whole(a) ? 1 : plan_.slots * (is_state(a) ? 2 : 1);
-    const index_t bytes = buffer_bytes(array(a), is_whole(a) ? 1 : plan_.window_rows[a]);
-    for (int k = 0; k < count; ++k) {
+    const std::vector<Buffer>& buffers = operands_[a].buffers;
+    if (buffers.size() < buffer_count(a) || buffers[0].bytes < bytes_of_buffer(a)) return false;
+    for (const Buffer& buffer : buffers) held += buffer.bytes;
+  }
+  return held <= budget_;
+}
+std::size_t StreamRun::buffer_count(std::size_t a) const {
+  return is_whole(a) ? 1 : static_cast<std::size_t>(plan_.slots * (is_state(a) ? 2 : 1));
+}
+index_t StreamRun::bytes_of_buffer(std::size_t a) const {
+  return buffer_bytes(problem_.arrays[a], is_whole(a) ? 1 : plan_.window_rows[a]);
+}
+
+void StreamRun::make_buffers() {
+  if (has_buffers()) return;
+  for (Operand& operand : operands_) operand.buffers.clear();
+  for (std::size_t a = 0; a < operands_.size(); ++a) {
+    const std::size_t count = buffer_count(a);
+    const index_t bytes = bytes_of_buffer(a);
+    for (std::size_t k = 0; k < count; ++k) {
       Buffer buffer;
       const ArrayShape& shape = operands_[a].state->shape;
       buffer.block =
           AllocationRef(device_.allocate({static_cast<std::size_t>(bytes), array(a).label.c_str(),
                                           static_cast<std::size_t>(shape.element_bytes), &shape.layout}));
       buffer.data = static_cast<char*>(buffer.block.get()->data);
+      buffer.bytes = bytes;
       operands_[a].buffers.push_back(static_cast<Buffer&&>(buffer));
     }
   }
@@ -504,6 +549,10 @@ void StreamRun::compute(long tile, int pass, const std::function<void(const Stre
   for (const StreamMove& part : here.moves) move(part, tile);
   // The first tiles of a pass are at its edges, and what is new is slow.
   constexpr std::size_t samples_wanted = 4;
+  const bool in_sequence = !problem_.loops.empty();
+  const auto loop_number = [&](int step) {
+    return static_cast<std::size_t>(problem_.first_loop + step - 1) % problem_.loops.size();
+  };
   const bool timed = !here.launches.empty() && samples_.size() < samples_wanted &&
                      (tile > 0 || plan_.pass_number(pass).tiles.size() == 1);
   Ref<EventState> begin;
@@ -513,6 +562,7 @@ void StreamRun::compute(long tile, int pass, const std::function<void(const Stre
   site.places.resize(operands_.size());
   for (const StreamLaunch& part : here.launches) {
     if (rows_of(part.work) == 0) continue;
+    if (timed && in_sequence) begin = compute_.record_timed();
     site.step = steps_done_ + part.step - 1;
     site.work = part.work;
     for (std::size_t a = 0; a < operands_.size(); ++a) {
@@ -528,8 +578,10 @@ void StreamRun::compute(long tile, int pass, const std::function<void(const Stre
     }
     launch(site);
     rows += rows_of(part.work);
+    if (timed && in_sequence)
+      samples_.push_back({begin, compute_.record_timed(), rows_of(part.work), loop_number(part.step)});
   }
-  if (timed && rows > 0) samples_.push_back({begin, compute_.record_timed(), rows});
+  if (timed && !in_sequence && rows > 0) samples_.push_back({begin, compute_.record_timed(), rows, 0});
   record(StreamStage::Compute, tile, compute_);
 }
 
@@ -553,14 +605,18 @@ void StreamRun::download(long tile, int pass) {
 
 void StreamRun::run(const std::function<void(const StreamSite&)>& launch, bool progress) {
   allocate();  // before anything is claimed: where there is no memory the arrays stay as they are
+  restart();
+  arrays_.reset();
   arrays_ = std::make_unique<StreamArrays>(problem_, states_, in_place());
   prepare(*arrays_);
   const auto begin = std::chrono::steady_clock::now();
   try {
     work(launch, progress, nullptr);
   } catch (...) {
-    fail_streaming("streaming \"" + problem_.label + "\" failed at " + progress_made(),
-                   changed_arrays(only_first_pass()));
+    const std::string partly = changed_arrays(only_first_pass());
+    for (Operand& operand : operands_) operand.stage.reset();
+    arrays_.reset();
+    fail_streaming("streaming \"" + problem_.label + "\" failed at " + progress_made(), partly);
   }
   learn();
   arrays_->end(turned_);
@@ -657,15 +713,21 @@ void StreamRun::wait_for_all() {
 }
 
 void StreamRun::learn() {
-  double seconds = 0;
-  index_t rows = 0;
+  struct Sum {
+    double seconds = 0;
+    index_t rows = 0;
+  };
+  std::vector<Sum> sums(std::max<std::size_t>(problem_.loops.size(), 1));
   for (const Sample& sample : samples_) {
     const double took = sample.end->seconds_since(*sample.begin);
     if (took <= 0) continue;
-    seconds += took;
-    rows += sample.rows;
+    sums[sample.loop].seconds += took;
+    sums[sample.loop].rows += sample.rows;
   }
-  if (rows > 0) learn_row_seconds(kernel_, seconds / static_cast<double>(rows));
+  for (std::size_t k = 0; k < sums.size(); ++k)
+    if (sums[k].rows > 0)
+      learn_row_seconds(problem_.loops.empty() ? kernel_ : kernel_of(k),
+                        sums[k].seconds / static_cast<double>(sums[k].rows));
 }
 
 // Whether the first pass was the only one that wrote to the host: to the second copies of states, then.

@@ -21,7 +21,7 @@ namespace strata::inline STRATA_ABI::detail {
 /// A launch of the kernel over some rows of a tile. Of each array of the problem where the first element is,
 /// or would be: of a State for the old and the new values; and which of its rows are there.
 struct StreamSite {
-  int step;  // of all steps, from 0
+  int step;  // of all steps, or loops of a sequence, from 0
   ResidentRows work;
   struct Place {
     char* base[2];
@@ -92,8 +92,11 @@ class StreamRun {
             std::vector<Ref<CoherentState>> arrays);
 
   StreamProblem& problem() { return problem_; }
-  /// Decides how: throws OutOfMemory where the budget is too small.
+  /// Decides how: throws OutOfMemory where the budget is too small. Of a sequence, which may be planned and
+  /// run again and again, loop k is known as `kernel` and its number.
   void plan(index_t budget, const StreamOptions& options, const std::string& kernel);
+  /// Takes a plan that plan() made of this problem before.
+  void take(const StreamPlan& plan);
   /// Carries it out, waits for its end, and returns what it took. Throws what copies and kernels threw, with
   /// what became of the arrays. `launch` enqueues a kernel on the compute queue.
   void run(const std::function<void(const StreamSite&)>& launch, bool progress);
@@ -125,6 +128,7 @@ class StreamRun {
   struct Buffer {
     AllocationRef block;
     char* data = nullptr;
+    index_t bytes = 0;
   };
   struct Operand {
     Ref<CoherentState> state;
@@ -140,8 +144,13 @@ class StreamRun {
   StreamArray& array(std::size_t a) { return problem_.arrays[a]; }
   bool is_state(std::size_t a) const { return problem_.arrays[a].use == StreamArray::Use::State; }
   bool is_whole(std::size_t a) const { return problem_.arrays[a].use == StreamArray::Use::Whole; }
+  void restart();
+  std::string kernel_of(std::size_t loop) const;
   void make_stages();
   void pin_arrays();
+  bool has_buffers() const;
+  std::size_t buffer_count(std::size_t a) const;
+  index_t bytes_of_buffer(std::size_t a) const;
   void make_buffers();
   char* base_of(std::size_t a, long tile, int buffer, index_t shift) const;
   const StreamTile& tile_at(long tile) const;
@@ -167,6 +176,7 @@ class StreamRun {
   StreamProblem problem_;
   StreamPlan plan_;
   StreamReport report_;
+  index_t budget_ = 0;
   std::string kernel_;
   std::vector<Ref<CoherentState>> states_;
   std::unique_ptr<StreamArrays> arrays_;  // of run(); ends after what is read from files and written to them
@@ -183,6 +193,7 @@ class StreamRun {
   struct Sample {
     Ref<EventState> begin, end;
     index_t rows;
+    std::size_t loop;  // of a sequence, else 0
   };
   std::vector<Sample> samples_;
 };

@@ -1,0 +1,219 @@
+#include <algorithm>
+#include <string>
+
+#include <strata/algorithms/streaming/fixed_row.hpp>
+#include <strata/algorithms/streaming/streamed_sequence.hpp>
+#include <strata/core/error.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+[[noreturn]] void fail_declared(const std::string& label, const std::string& array, const char* how) {
+  throw AccessConflict("sequence \"" + label + "\": \"" + array + "\" is declared " + how);
+}
+
+}  // namespace
+
+void fail_fixed_row(const char* label, int dimension, index_t extent, index_t given) {
+  throw ShapeMismatch("fixed_row: \"" + std::string(label) + "\" has extent " + std::to_string(extent) +
+                      " in dimension " + std::to_string(dimension) + ", not " + std::to_string(given));
+}
+
+std::vector<std::vector<ReductionGroup>> sequence_groups(const StreamProblem& problem, const StreamPlan& plan,
+                                                         int loop, index_t block, bool any_order) {
+  const int loops = static_cast<int>(problem.loops.size());
+  const int first = ((loop - problem.first_loop) % loops + loops) % loops;  // of the run's, this loop's first
+  const StreamLoop& data = problem.loops[static_cast<std::size_t>(loop)];
+  std::vector<std::vector<ResidentRows>> pieces(
+      problem.steps > first ? static_cast<std::size_t>((problem.steps - 1 - first) / loops + 1) : 0);
+  int before = 0;
+  for (int p = 0; p < plan.passes; ++p) {
+    const StreamPass& pass = plan.pass_number(p);
+    for (const StreamTile& tile : pass.tiles)
+      for (const StreamLaunch& launch : tile.launches) {
+        const int number = before + launch.step - 1;
+        if (number % loops == first) pieces[static_cast<std::size_t>(number / loops)].push_back(launch.work);
+      }
+    before += pass.steps;
+  }
+  std::vector<std::vector<ReductionGroup>> all;
+  const auto floor_div = [](index_t a, index_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); };
+  for (std::vector<ResidentRows>& of_time : pieces) {
+    all.emplace_back();
+    if (any_order) {
+      for (const ResidentRows piece : of_time)
+        all.back().push_back({all.back().size(), piece, 0, static_cast<index_t>(all.back().size())});
+    } else {
+      for (ResidentRows& piece : of_time)
+        piece = {floor_div(piece.begin, block), floor_div(piece.end - 1, block) + 1};
+      all.back() = groups_of_split(data.work, of_time, block);
+    }
+  }
+  return all;
+}
+
+struct SequenceRuns::Plan {
+  int first, count;
+  int uses = 0;
+  StreamPlan plan;
+};
+
+SequenceRuns::SequenceRuns(DeviceInstance& device, QueueState& queue, const char* label, index_t budget,
+                           const StreamOptions& options, bool progress, bool only_plan)
+    : device_(device),
+      queue_(queue),
+      label_(label),
+      budget_(budget),
+      options_(options),
+      progress_(progress),
+      only_plan_(only_plan) {}
+SequenceRuns::~SequenceRuns() = default;
+
+int SequenceRuns::add_array(const Ref<CoherentState>& state, const StreamArray& declared) {
+  if (run_) throw Error("sequence \"" + label_ + "\": a loop is declared after a run; declare all before it");
+  for (std::size_t a = 0; a < states_.size(); ++a) {
+    if (states_[a] != state) continue;
+    if (arrays_[a].use != declared.use)
+      fail_declared(label_, state->label,
+                    "by rows in one loop, and as a whole in another; declare it by rows in both");
+    arrays_[a].regular = arrays_[a].regular && declared.regular;
+    if (arrays_[a].mode != declared.mode) arrays_[a].mode = AccessMode::InOut;
+    return static_cast<int>(a);
+  }
+  states_.push_back(state);
+  arrays_.push_back(declared);
+  return static_cast<int>(states_.size()) - 1;
+}
+
+void SequenceRuns::add_loop(Loop&& loop) {
+  const StreamLoop& data = loop.data;
+  for (std::size_t k = 0; k < data.uses.size(); ++k) {
+    const StreamLoop::Use& use = data.uses[k];
+    const CoherentState& state = *states_[static_cast<std::size_t>(use.array)];
+    if (writes(use.mode) && arrays_[static_cast<std::size_t>(use.array)].use == StreamArray::Use::Whole)
+      fail_declared(label_, state.label, "as a whole, and written: a sequence needs its rows");
+    for (std::size_t other = 0; other < k; ++other)
+      if (data.uses[other].array == use.array && (writes(use.mode) || writes(data.uses[other].mode)))
+        fail_declared(label_, state.label,
+                      ("twice in loop \"" + data.label + "\", and written; declare it once").c_str());
+    const Box& domain = state.shape.domain;
+    if (!use.rows_of && domain.rank() > 0 && (data.work.begin < 0 || data.work.end > domain.extent(0)))
+      throw ShapeMismatch("sequence \"" + label_ + "\": loop \"" + data.label + "\" has work items [" +
+                          std::to_string(data.work.begin) + ", " + std::to_string(data.work.end) + "), \"" +
+                          state.label + "\" " + std::to_string(domain.extent(0)) +
+                          " rows: each needs a row of its own, or declare in(array, rows(f))");
+  }
+  loops_.push_back(static_cast<Loop&&>(loop));
+}
+
+void SequenceRuns::set_temporary(const Ref<CoherentState>& state) { temporary_.push_back(state); }
+
+void SequenceRuns::begin_with(int loop) {
+  if (loop < 0 || loop >= loop_count())
+    throw Error("sequence \"" + label_ + "\": there is no loop " + std::to_string(loop) + ", it has " +
+                std::to_string(loop_count()));
+  next_ = loop;
+}
+
+void SequenceRuns::release() { run_.reset(); }
+
+void SequenceRuns::complete() {
+  StreamProblem problem;
+  problem.label = label_;
+  problem.arrays = arrays_;
+  for (std::size_t a = 0; a < states_.size(); ++a)
+    problem.arrays[a].temporary =
+        std::find(temporary_.begin(), temporary_.end(), states_[a]) != temporary_.end();
+  for (const Loop& loop : loops_) {
+    problem.loops.push_back(loop.data);
+    problem.align = std::max(problem.align, loop.align);
+  }
+  run_ = std::make_unique<StreamRun>(device_, queue_, static_cast<StreamProblem&&>(problem), states_);
+}
+
+// How a run uses arrays, which is that of the loop that comes to them first.
+void SequenceRuns::declare_modes(int count) {
+  StreamProblem& problem = run_->problem();
+  for (std::size_t a = 0; a < states_.size(); ++a) {
+    StreamArray& array = problem.arrays[a];
+    if (array.use == StreamArray::Use::Whole) continue;
+    bool used = false, comes = true, goes = false;
+    for (int step = 1; step <= std::min(count, loop_count()); ++step) {
+      const StreamLoop& loop = problem.loop_of(step);
+      bool here = false, reads_here = false;
+      for (const StreamLoop::Use& use : loop.uses) {
+        if (static_cast<std::size_t>(use.array) != a) continue;
+        here = true;
+        reads_here = reads_here || reads(use.mode);
+        goes = goes || writes(use.mode);
+      }
+      if (here && !used)
+        comes = reads_here || (!array.temporary && (loop.work.begin > 0 || loop.work.end < array.rows));
+      used = used || here;
+    }
+    array.mode = !goes ? AccessMode::In : comes ? AccessMode::InOut : AccessMode::Out;
+  }
+}
+
+void SequenceRuns::plan(int count) {
+  StreamProblem& problem = run_->problem();
+  problem.first_loop = next_;
+  problem.steps = count;
+  problem.work = problem.loops[static_cast<std::size_t>(next_)].work;
+  declare_modes(count);
+  const auto known = std::find_if(plans_.begin(), plans_.end(),
+                                  [&](const auto& p) { return p->first == next_ && p->count == count; });
+  const auto prepare = [&] {
+    index_t bytes = 0;
+    for (const Loop& loop : loops_)
+      if (loop.prepare) bytes += (loop.prepare(problem, run_->plan()) + 511) / 512 * 512;
+    return bytes;
+  };
+  // The second one knows how long kernels take.
+  if (known != plans_.end() && (*known)->uses > 1) {
+    run_->take((*known)->plan);
+    prepare();
+    return;
+  }
+  std::string kernels = label_;
+  for (const Loop& loop : loops_) kernels += "," + loop.kernel;
+  // Results take room, too.
+  for (index_t room = 0;;) {
+    run_->plan(budget_ - room, options_, kernels);
+    const index_t results = only_plan_ ? 0 : prepare();
+    if (results <= room) break;
+    room = results + results / 4;
+  }
+  if (known == plans_.end()) {
+    plans_.push_back(std::make_unique<Plan>(Plan{next_, count, 1, run_->plan()}));
+  } else {
+    (*known)->uses = 2;
+    (*known)->plan = run_->plan();
+  }
+}
+
+StreamReport SequenceRuns::run(int count) {
+  if (count < 0)
+    throw Error("sequence \"" + label_ + "\": " + std::to_string(count) +
+                " loops were asked for; give 0 or more");
+  if (loops_.empty() || count == 0) return {};
+  if (!run_) complete();
+  plan(count);
+  if (only_plan_) return run_->report();
+  const int first = next_, loops = loop_count();
+  next_ = 0;
+  run_->run(
+      [&](const StreamSite& site) {
+        const int number = first + site.step;
+        const int loop = number % loops, before = ((loop - first) % loops + loops) % loops;
+        loops_[static_cast<std::size_t>(loop)].launch(site, number / loops, (site.step - before) / loops);
+      },
+      progress_);
+  next_ = (first + count) % loops;
+  for (const Loop& loop : loops_)
+    if (loop.finish) loop.finish();
+  return run_->report();
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

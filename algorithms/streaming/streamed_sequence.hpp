@@ -1,0 +1,354 @@
+// StreamedSequence: several loops, one after the other and again and again, over arrays that the device
+// cannot hold: the time steps of a simulation on a mesh, or several launches that use the same arrays.
+//
+//   StreamedSequence steps("steps", streamed(Cuda{0}, 2_GiB));
+//   steps.temporary(force);                                    // made and used on the device only
+//   steps.loop("elements", elements, stress{}, in(corners), in(x, rows(nodes_of)), inout(state), out(force));
+//   steps.loop("nodes", nodes, motion{}, in(force, rows(elements_of)), inout(x));
+//   steps.run(1000);
+//
+// means: 1000 times, launch the first loop over all its work items, then the second one. It does so with
+// slices of the arrays: while a slice is on the device as many of the loops go over it as what they read of
+// its neighbours allows, each some rows behind the one before. The bits are those of the loops in core.
+//
+// Work items write their own rows (own), and read any: own, halo(l, r), rows(f), `all` of arrays that no loop
+// writes. rows(f) may neither begin nor end earlier for later items: number the items so that rows lie close
+// together, as the model's plans hold what the loops read of each other at once. Arrays are changed in place.
+//
+// Each run excludes other uses of its arrays; it returns when the results are with the host. Errors are those
+// of streamed launches; after one that began, arrays that loops write are part old, part new, and run() goes
+// on with the first loop.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <strata/algorithms/coherent_reduce.hpp>
+#include <strata/algorithms/streaming/streamed.hpp>
+#include <strata/views/deep_copy.hpp>
+#include <strata/views/mdarray.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+namespace detail {
+
+/// The loops of a sequence, and the runs over them.
+class SequenceRuns {
+ public:
+  struct Loop {
+    StreamLoop data;  // arrays by their number here
+    index_t align = 1;
+    std::string kernel;
+    /// `step`: how often the loops have begun anew in this run; `time`: how often this one was done before.
+    std::function<void(const StreamSite&, int step, int time)> launch;
+    /// Of reductions: makes room for the results of a run with its plan, and says how many bytes; and behind
+    /// it.
+    std::function<index_t(const StreamProblem&, const StreamPlan&)> prepare;
+    std::function<void()> finish;
+  };
+
+  SequenceRuns(DeviceInstance& device, QueueState& queue, const char* label, index_t budget,
+               const StreamOptions& options, bool progress, bool only_plan);
+  ~SequenceRuns();
+  /// The number of an array, with what one more loop declares.
+  int add_array(const Ref<CoherentState>& state, const StreamArray& declared);
+  void add_loop(Loop&& loop);
+  void set_temporary(const Ref<CoherentState>& state);
+  /// `count` loops, from the one behind the last on.
+  StreamReport run(int count);
+  int loop_count() const { return static_cast<int>(loops_.size()); }
+  void begin_with(int loop);
+  /// Gives the device's memory back until the next run.
+  void release();
+
+ private:
+  struct Plan;
+  void complete();
+  void declare_modes(int count);
+  void plan(int count);
+
+  DeviceInstance& device_;
+  QueueState& queue_;
+  const std::string label_;
+  const index_t budget_;
+  const StreamOptions options_;
+  const bool progress_, only_plan_;
+  std::vector<Loop> loops_;
+  std::vector<StreamArray> arrays_;
+  std::vector<Ref<CoherentState>> states_;
+  std::vector<Ref<CoherentState>> temporary_;
+  std::unique_ptr<StreamRun> run_;
+  std::vector<std::unique_ptr<Plan>> plans_;
+  int next_ = 0;
+};
+
+/// The nodes of the tree of reductions that each time of loop `loop` in a run has, time after time; or, for
+/// reductions in any order, the pieces that it is done in.
+std::vector<std::vector<ReductionGroup>> sequence_groups(const StreamProblem& problem, const StreamPlan& plan,
+                                                         int loop, index_t block, bool any_order);
+
+template <class K>
+struct ByStep {
+  K make;
+};
+template <class>
+inline constexpr bool is_by_step = false;
+template <class K>
+inline constexpr bool is_by_step<ByStep<K>> = true;
+template <class K>
+decltype(auto) kernel_at(const K& kernel, int step) {
+  if constexpr (is_by_step<K>) return kernel.make(step);
+  else return (kernel);
+}
+template <class K>
+using KernelOf = std::remove_cvref_t<decltype(kernel_at(std::declval<const K&>(), 0))>;
+
+template <class Access>
+StreamArray sequence_array(const Access& access) {
+  using Region = typename Access::region_type;
+  static_assert(Access::mode == AccessMode::In || is_own<Region>,
+                "strata: in a sequence work items write their own rows: out(x), inout(x) without a region");
+  if constexpr (requires { access.region.edge; })
+    static_assert(std::is_same_v<decltype(access.region.edge), edge::None>,
+                  "strata: sequences have no edges: use halo(l, r), and let the work items be those inside");
+  if (!access.array) fail_no_array();
+  StreamArray array = stream_array(access);
+  array.regular = is_own<Region>;
+  return array;
+}
+
+// A reduction's operation and value where each step has a result of its own, in a vector.
+template <class K, class Into>
+struct StepReduction {
+  using functor_type = FunctorOf<K>;
+  using value_type = typename functor_type::value_type;
+  static FunctorReducer<functor_type> reducer(const K& kernel) {
+    return FunctorReducer<functor_type>(functor_of(kernel));
+  }
+  template <class V>
+  static V into(const V& view) {
+    return view;
+  }
+};
+template <class Operation, class T>
+struct EachStep {
+  std::vector<T>* values;
+};
+template <class K, class Operation, class T>
+struct StepReduction<K, EachStep<Operation, T>> {
+  using value_type = T;
+  static Reducer<Operation, T, NoTarget> reducer(const K&) { return {}; }
+  template <class V>
+  static Reducer<Operation, T, V> into(const V& view) {
+    return {view};
+  }
+};
+// The results of a reducing loop: values of groups on the device, joined on the host behind a run.
+template <class T, class D>
+class StepResults {
+ public:
+  index_t prepare(std::vector<std::vector<ReductionGroup>>&& groups, const On<D>& where) {
+    groups_ = static_cast<std::vector<std::vector<ReductionGroup>>&&>(groups);
+    next_.assign(groups_.size(), 0);
+    first_.assign(1, 0);
+    for (const auto& of_time : groups_) first_.push_back(first_.back() + of_time.size());
+    const index_t count = std::max<index_t>(static_cast<index_t>(first_.back()), 1);
+    if (partials_.extent(0) != count) {
+      partials_ = {};
+      partials_ = create<Partials>("results of slices", count, uninitialized, where);
+    }
+    return count * static_cast<index_t>(sizeof(T));
+  }
+  // The groups of one time that begin before `end`, and were not called for yet.
+  template <class F>
+  void for_groups(int time, index_t end, const F& f) {
+    const std::size_t t = static_cast<std::size_t>(time);
+    for (std::size_t& next = next_[t]; next < groups_[t].size() && groups_[t][next].items.begin < end; ++next)
+      f(groups_[t][next].items, ValueView<T, D>(partials_.data() + (first_[t] + next)));
+  }
+  template <class R>
+  void finish(const R& reducer, std::vector<T>& values) {
+    std::vector<T> parts(static_cast<std::size_t>(partials_.extent(0)));
+    const View<T, Serial, typename Partials::extents_type, LayoutRight, Unmanaged<DefaultAccess>> host(
+        parts.data(),
+        typename LayoutRight::template mapping<typename Partials::extents_type>(partials_.extents()));
+    deep_copy(host, partials_);
+    values.resize(groups_.size());
+    for (std::size_t t = 0; t < groups_.size(); ++t) {
+      T* const of_time = parts.data() + first_[t];
+      if (groups_[t].empty()) reducer.init(values[t]);
+      else {
+        for (const Join& join : joins_of(groups_[t])) reducer.join(of_time[join.a], of_time[join.b]);
+        values[t] = of_time[0];
+      }
+    }
+  }
+
+ private:
+  using Partials = MDArray<T, D, rank<1>>;
+  std::vector<std::vector<ReductionGroup>> groups_;  // of each time
+  std::vector<std::size_t> first_, next_;            // values of a time, and the group that is next
+  Partials partials_;
+};
+
+template <class F>
+constexpr bool reduces_in_any_order() {
+  if constexpr (requires { F::any_order; }) return F::any_order;
+  else return false;
+}
+
+}  // namespace detail
+
+/// A kernel that differs from step to step: make(step) is that of a step of this run, from 0. A run that does
+/// not begin with the first loop begins within step 0.
+template <class F>
+detail::ByStep<F> by_step(const F& make) {
+  return {make};
+}
+
+/// The results of a named reducer, such as Sum, in a vector: one for each time that a loop is done.
+template <class Operation, class T>
+detail::EachStep<Operation, T> each_step(const detail::MakeReducer<Operation>&, std::vector<T>& values) {
+  return {&values};
+}
+
+/// See the head of this file. Loops are declared before the first run; kernels and arrays are kept. Not
+/// copied. One thread at a time.
+template <Device D>
+class StreamedSequence {
+ public:
+  /// No loops yet. `where` is a streamed(device, budget); of its options chunk (work items of the loop that a
+  /// run begins with), slots and steps_per_pass count here.
+  StreamedSequence(const char* label, const Streamed<D>& where)
+      : where_(where),
+        runs_(where.where.device.backend(), detail::queue_of(where.where), label, where.budget, where.options,
+              where.progress, where.only_plan) {}
+
+  /// Loops write the array before others read it, and nobody needs it behind a run: it is never copied. Its
+  /// values are undefined afterwards, and memory of it that the host never touches costs nothing.
+  template <class T, int Rank, class L>
+  void temporary(const CoherentArray<T, Rank, L>& array) {
+    runs_.set_temporary(array.state());
+  }
+
+  /// One more loop: kernel(index..., views...) for every index of `work`. The kernel may be a
+  /// by_step(function).
+  template <WorkRange R, class K, class... Accesses>
+  requires(detail::is_coherent_access_v<Accesses>&&...) void loop(const char* label, const R& work,
+                                                                  const K& kernel,
+                                                                  const Accesses&... accesses) {
+    auto made = make_loop<detail::KernelOf<K>>(label, work, accesses...);
+    made.launch = [where = where_.where, name = std::string(label), work, kernel,
+                   numbers = numbers_of(made.data),
+                   accesses...](const detail::StreamSite& site, int step, int) {
+      const auto mine = detail::LeftMost<R>::part(work, site.work);
+      with_places(
+          site, numbers,
+          [&](const auto&... resolved) {
+            detail::launch_for(name.c_str(), where, mine,
+                               detail::bind_kernel<D, std::remove_const_t<decltype(mine)>>(
+                                   detail::kernel_at(kernel, step), resolved...));
+          },
+          accesses...);
+    };
+    runs_.add_loop(static_cast<detail::SequenceRuns::Loop&&>(made));
+  }
+
+  /// One more loop that reduces: kernel(index..., views..., value&), as parallel_reduce takes it. After a run
+  /// `into` has a value for each time that the loop was done: a std::vector of the functor's value_type, or
+  /// each_step(Sum, vector) and its like. The vector outlives this. Bits are those of the reduction in core.
+  /// Functors whose result does not depend on the order, as that of a minimum, may say `static constexpr bool
+  /// any_order = true`: slices may then be cut anywhere.
+  template <WorkRange R, class K, class Into, class... Accesses>
+  requires(detail::is_coherent_access_v<Accesses>&&...) void loop_reduce(const char* label, const R& work,
+                                                                         const K& kernel, Into&& into,
+                                                                         const Accesses&... accesses) {
+    using Kernel = detail::KernelOf<K>;
+    using Reduction = detail::StepReduction<Kernel, std::remove_cvref_t<Into>>;
+    using T = typename Reduction::value_type;
+    using Results = detail::StepResults<T, D>;
+    constexpr bool any_order = detail::reduces_in_any_order<detail::FunctorOf<Kernel>>();
+    constexpr index_t block = detail::WorkOf<R>::rank == 1 ? detail::reduction_block : 1;
+    const auto results = std::make_shared<Results>();
+    auto made = make_loop<Kernel>(label, work, accesses...);
+    if constexpr (!any_order) made.align = std::max(made.align, block);
+
+    made.prepare = [results, number = runs_.loop_count(), where = where_.where](
+                       const detail::StreamProblem& problem, const detail::StreamPlan& plan) {
+      return results->prepare(detail::sequence_groups(problem, plan, number, block, any_order), where);
+    };
+    made.launch = [results, where = where_.where, name = std::string(label), work, kernel,
+                   numbers = numbers_of(made.data),
+                   accesses...](const detail::StreamSite& site, int step, int time) {
+      with_places(
+          site, numbers,
+          [&](const auto&... resolved) {
+            const auto bound =
+                detail::bind_views(detail::kernel_at(kernel, step), detail::view_to_bind(resolved)...);
+            results->for_groups(time, site.work.end, [&](ResidentRows items, const auto& value) {
+              detail::launch_reduce_into(name.c_str(), where, detail::LeftMost<R>::part(work, items), bound,
+                                         Reduction::into(value));
+            });
+          },
+          accesses...);
+    };
+    std::vector<T>* values;
+    if constexpr (requires { into.values; }) values = into.values;
+    else values = &into;
+    made.finish = [results, values, kernel] {
+      results->finish(Reduction::reducer(detail::kernel_at(kernel, 0)), *values);
+    };
+    runs_.add_loop(static_cast<detail::SequenceRuns::Loop&&>(made));
+  }
+
+  /// All loops, `steps` times, beginning with the one behind the last that was done. Waits. Errors as at the
+  /// head of this file; AccessConflict where loops declare an array in ways that exclude each other.
+  StreamReport run(int steps) { return runs_.run(steps * runs_.loop_count()); }
+  /// So many loops: a part of the steps.
+  StreamReport run_loops(int count) { return runs_.run(count); }
+  /// The next run begins with this loop, counted from 0.
+  void begin_with(int loop) { runs_.begin_with(loop); }
+  /// Gives the device's memory back until the next run.
+  void release() { runs_.release(); }
+
+ private:
+  template <class K, class R, class... Accesses>
+  detail::SequenceRuns::Loop make_loop(const char* label, const R& work, const Accesses&... accesses) {
+    detail::SequenceRuns::Loop made;
+    made.data.label = label;
+    made.data.work = detail::LeftMost<R>::of(work);
+    const auto add = [&](const auto& access) {
+      const detail::StreamArray array = detail::sequence_array(access);
+      detail::StreamLoop::Use use{runs_.add_array(access.array.state(), array), array.mode, {}};
+      if (!array.regular) use.rows_of = array.rows_of;
+      made.data.uses.push_back(use);
+    };
+    (add(accesses), ...);
+    made.align = detail::alignment_of_all<Accesses...>();
+    made.kernel = typeid(detail::FunctorOf<K>).name();
+    return made;
+  }
+  static std::vector<int> numbers_of(const detail::StreamLoop& loop) {
+    std::vector<int> numbers;
+    for (const detail::StreamLoop::Use& use : loop.uses) numbers.push_back(use.array);
+    return numbers;
+  }
+  // Calls f with the accesses as bind_kernel takes them.
+  template <class F, class... Accesses>
+  static void with_places(const detail::StreamSite& site, const std::vector<int>& numbers, const F& f,
+                          const Accesses&... accesses) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      f(detail::resolve_streamed<D>(site.places[static_cast<std::size_t>(numbers[I])], accesses)...);
+    }
+    (std::index_sequence_for<Accesses...>());
+  }
+
+  Streamed<D> where_;
+  detail::SequenceRuns runs_;
+};
+template <class D>
+StreamedSequence(const char*, const Streamed<D>&) -> StreamedSequence<D>;
+
+}  // namespace strata::inline STRATA_ABI

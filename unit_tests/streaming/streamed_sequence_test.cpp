@@ -1,0 +1,224 @@
+// Sequences of loops over arrays that go through a device in slices: the same bits as in core.
+#include <string>
+#include <vector>
+
+#include <strata/algorithms/streaming/fixed_row.hpp>
+#include <strata/core/error.hpp>
+
+#include "sequence_fixture.hpp"
+
+namespace {
+
+using namespace sequence_test;
+
+template <class D>
+class StreamedSequences : public ::testing::Test {};
+TYPED_TEST_SUITE(StreamedSequences, strata_tests::TestDevices, strata_tests::DeviceName);
+
+TYPED_TEST(StreamedSequences, ElementsAndNodesAsInCore) {
+  unsigned seed = 1;
+  for (const auto& [n, e, width] :
+       {std::array<index_t, 3>{3000, 2500, 40}, {2000, 5000, 3}, {700, 700, 0}, {5, 1, 2}})
+    for (const int steps_per_pass : {1, 2, 7})
+      for (const index_t chunk : {1, 60, 500, 100000}) {
+        if (e / chunk > 100) continue;
+        const Mesh mesh(n, e, width, ++seed);
+        const Arrays a(mesh);
+        InCore expected(mesh);
+        StreamedSequence steps("steps",
+                               streamed(TypeParam{}, 1 << 22).chunk(chunk).steps_per_pass(steps_per_pass));
+        steps.temporary(a.force);
+        add_loops(steps, mesh, a);
+        const StreamReport report = steps.run(5);
+        for (int step = 0; step < 5; ++step) expected.elements(step), expected.nodes();
+        const std::string what = std::to_string(n) + " nodes, " + std::to_string(steps_per_pass) +
+                                 " steps a pass, slices of " + std::to_string(chunk);
+        expect_same(a, expected, what);
+        // Each row comes and goes once a pass; what is temporary never.
+        const index_t passes = (4 + steps_per_pass) / steps_per_pass;
+        EXPECT_EQ(report.passes, passes) << what;
+        const index_t touching = static_cast<index_t>(mesh.touching.size());
+        const index_t comes = 8 * n + 8 * e + 4 * (n + 1) + 4 * touching;
+        EXPECT_EQ(report.bytes_to_host, passes * (8 * n + 8 * e)) << what;
+        // Rows of corners are whole tiles of 8.
+        EXPECT_GE(report.bytes_to_device, passes * (comes + 12 * e)) << what;
+        EXPECT_LE(report.bytes_to_device, passes * (comes + 12 * (e + 7))) << what;
+      }
+}
+
+TYPED_TEST(StreamedSequences, RunsThatEndAndBeginWithinAStep) {
+  const Mesh mesh(1500, 1800, 20, 3);
+  const Arrays a(mesh);
+  InCore expected(mesh);
+  StreamedSequence steps("steps", streamed(TypeParam{}, 1 << 20).chunk(160));
+  add_loops(steps, mesh, a);
+  // Elements; then nodes and elements, as where something is to be known of all elements before nodes move.
+  steps.run_loops(1);
+  expected.elements(0);
+  expect_same(a, expected, "elements");
+  for (int again = 0; again < 3; ++again) {
+    steps.run(4);
+    for (int step = 0; step < 4; ++step) expected.nodes(), expected.elements(step + 1);
+    expect_same(a, expected, "again");
+  }
+  steps.run_loops(1);
+  expected.nodes();
+  expect_same(a, expected, "nodes");
+  steps.release();
+  steps.begin_with(1);
+  steps.run_loops(1);
+  expected.nodes();
+  expect_same(a, expected, "nodes again");
+}
+
+TYPED_TEST(StreamedSequences, ResultsOfEachStepAsInCore) {
+  const Mesh mesh(20000, 30000, 50, 4);
+  const Arrays a(mesh);
+  InCore expected(mesh);
+  std::vector<double> sums;
+  std::vector<Hash> least;
+  StreamedSequence steps("steps", streamed(TypeParam{}, 1 << 19));
+  steps.temporary(a.force);
+  steps.loop("elements", mesh.elements, Elements{0}, in(a.corners), in(a.x, mesh.nodes_of()), inout(a.state),
+             out(a.force));
+  steps.loop_reduce("sum", mesh.elements, SumOfForces{}, each_step(Sum, sums), in(a.force));
+  steps.loop_reduce("least", mesh.elements, LeastForce{}, least, in(a.force));
+  steps.loop("nodes", mesh.nodes, Nodes{}, in(a.offsets, halo(0, 1)), in(a.touching, mesh.touching_of()),
+             in(a.force, mesh.elements_of()), inout(a.x));
+  const StreamReport report = steps.run(6);
+  EXPECT_GT(report.slices, 3);
+  EXPECT_LE(report.device_bytes, 1 << 19);
+  std::vector<double> in_core;
+  for (int step = 0; step < 6; ++step) {
+    expected.elements(0);
+    const CoherentArray<Hash, 1> force("force", mesh.elements);
+    {
+      const auto all = force.write();
+      for (index_t e = 0; e < mesh.elements; ++e) all(e) = expected.force[Mesh::at(e)];
+    }
+    double sum = 0;
+    launch_reduce(on(TypeParam{}), mesh.elements, SumOfForces{}, Sum(sum), in(force));
+    in_core.push_back(sum);
+    expected.nodes();
+  }
+  expect_same(a, expected, "with results");
+  EXPECT_EQ(sums, in_core);
+  EXPECT_EQ(least, expected.least);
+}
+
+struct Axes {
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y) const {
+    static_assert(decltype(x)::extents_type::static_extent(1) == 3 &&
+                  decltype(y)::extents_type::static_extent(2) == 4);
+    for (int r = 0; r < 3; ++r)
+      for (int k = 0; k < 4; ++k) y(i, r, k) += x(i, r) * (k + 1);
+  }
+};
+TYPED_TEST(StreamedSequences, RowsOfExtentsThatAreKnown) {
+  const index_t n = 1003;
+  const CoherentArray<double, 2> x("x", n, 3);
+  const CoherentArray<double, 3> y("y", n, 3, 4);
+  {
+    const auto all = x.write();
+    for (index_t i = 0; i < n; ++i)
+      for (index_t r = 0; r < 3; ++r) all(i, r) = static_cast<double>(10 * i + r);
+  }
+  StreamedSequence steps("steps", streamed(TypeParam{}, 1 << 20).chunk(64));
+  steps.loop("axes", n, Axes{}, fixed_row<3>(in(x)), fixed_row<3, 4>(inout(y)));
+  steps.run(3);
+  const auto got = y.read();
+  for (index_t i = 0; i < n; ++i)
+    for (index_t r = 0; r < 3; ++r)
+      for (index_t k = 0; k < 4; ++k)
+        ASSERT_EQ(got(i, r, k), 3 * static_cast<double>((10 * i + r) * (k + 1))) << i;
+  EXPECT_THROW(static_cast<void>(fixed_row<4>(in(x))), ShapeMismatch);
+}
+
+struct Twice {
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y) const { y(i) = 2 * x(i); }
+};
+struct AddTo {
+  STRATA_FUNCTION void operator()(auto i, auto y, auto z) const { z(i) += y(i - 1) + y(i + 1); }
+};
+// The first loop leaves the rows at the ends alone, which the second one reads.
+TYPED_TEST(StreamedSequences, RowsThatALoopLeavesOutKeepTheirValues) {
+  const index_t n = 500;
+  const CoherentArray<double, 1> x("x", n), y("y", n), z("z", n);
+  {
+    const auto all_x = x.write(), all_y = y.write();
+    for (index_t i = 0; i < n; ++i) all_x(i) = static_cast<double>(i), all_y(i) = 1000;
+  }
+  StreamedSequence steps("steps", streamed(TypeParam{}, 1 << 20).chunk(32));
+  steps.loop("twice", range(1, n - 1), Twice{}, in(x), out(y));
+  steps.loop("add", range(1, n - 1), AddTo{}, in(y, halo(1, 1)), inout(z));
+  steps.run(2);
+  const auto got = stream_test::values(z);
+  const auto at = [&](index_t i) { return i == 0 || i == n - 1 ? 1000.0 : 2.0 * static_cast<double>(i); };
+  for (index_t i = 1; i < n - 1; ++i) ASSERT_EQ(got[Mesh::at(i)], 2 * (at(i - 1) + at(i + 1))) << i;
+  EXPECT_EQ(got[0], 0);
+  EXPECT_EQ(stream_test::values(y)[0], 1000);
+}
+
+// ---- what is refused
+
+template <class E, class F>
+std::string message_of(const F& f) {
+  try {
+    f();
+  } catch (const E& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(StreamedSequenceErrors, SayWhatIsWrong) {
+  const Mesh mesh(100, 100, 3, 5);
+  const Arrays a(mesh);
+  const auto where = streamed(Serial{}, 1 << 20);
+  {
+    StreamedSequence steps("mine", where);
+    EXPECT_NE(message_of<AccessConflict>([&] {
+                steps.loop("l", mesh.nodes, Twice{}, in(a.x, halo(1, 1)), out(a.x));
+              }).find("\"x\" is declared twice in loop \"l\""),
+              std::string::npos);
+    EXPECT_NE(message_of<ShapeMismatch>([&] {
+                steps.loop("l", 101, Twice{}, in(a.x), out(a.state));
+              }).find("work items [0, 101), \"x\" 100 rows"),
+              std::string::npos);
+  }
+  {
+    StreamedSequence steps("mine", where);
+    steps.loop("whole", mesh.nodes, Twice{}, in(a.x, strata::all), out(a.state));
+    EXPECT_NE(message_of<AccessConflict>([&] {
+                steps.loop("rows", mesh.nodes, Twice{}, in(a.state), out(a.x));
+              }).find("as a whole in another"),
+              std::string::npos);
+  }
+  {
+    StreamedSequence steps("mine", where);
+    steps.temporary(a.force);
+    add_loops(steps, mesh, a);
+    steps.begin_with(1);
+    EXPECT_NE(message_of<Error>([&] { steps.run(1); }).find("\"force\" is temporary"), std::string::npos);
+    EXPECT_THROW(steps.begin_with(2), Error);
+    EXPECT_THROW(steps.run(-1), Error);
+    EXPECT_EQ(steps.run(0).passes, 0);
+  }
+  {
+    StreamedSequence steps("mine", where.chunk(8));
+    steps.loop("falls", mesh.nodes, Twice{}, in(a.x, rows([](ResidentRows r) {
+                                                  return ResidentRows{99 - r.end, 100 - r.begin};
+                                                })),
+               out(a.state));
+    steps.loop("then", mesh.nodes, Twice{}, in(a.state), out(a.x));
+    EXPECT_NE(message_of<Error>([&] { steps.run(2); }).find("begin earlier for later work items"),
+              std::string::npos);
+  }
+  {
+    StreamedSequence steps("mine", streamed(Serial{}, 2000));
+    add_loops(steps, mesh, a);
+    EXPECT_NE(message_of<OutOfMemory>([&] { steps.run(2); }).find("does not hold"), std::string::npos);
+  }
+}
+
+}  // namespace
