@@ -1,10 +1,9 @@
-// Arrays that do not fit a device: maps of 1 to 3883 iterations an element and stencils of as many steps, in
-// core and out of it, streamed and not, after the figures 17 to 20 of Veit et al.; the link's limit; a sum of
-// a large host array; foreign pageable memory.
+// Arrays that do not fit a device: a map and stencils, in core and out of it, streamed and not, on one device
+// and on several; the link's limit; foreign pageable memory; files; a sum of a large host array. The figures
+// of Veit et al. are strata_streaming_figures.
 //
 //   not streamed   all to the device, the kernel, all back
 //   streamed       in slices that overlap, with a budget for all of the arrays, or for a part (out of core)
-//   naive          out of core, slice after slice, each in, computed, out before the next one begins
 //
 // On devices other than a GPU the program is for trying itself out: --device, small sizes.
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <strata/algorithms/streaming/fused_steps.hpp>
@@ -23,33 +23,18 @@
 #include <strata/views/coherent/file_array.hpp>
 #include <strata/views/coherent/file_storage.hpp>
 
-#include "baselines/link_copy.hpp"
-#include "common/contest.hpp"
+#include "common/streaming_cases.hpp"
 
 namespace {
 
 using namespace perf;
 using namespace strata;
 
-struct Logistic {  // `iterations` multiply-adds of an element
-  int iterations;
-  STRATA_FUNCTION void operator()(auto i, auto x, auto y) const {
-    float value = x(i);
-    for (int k = 0; k < iterations; ++k) value = value * 0.999f + 0.001f;
-    y(i) = value;
-  }
-};
 struct Scale {
   STRATA_FUNCTION void operator()(auto i, auto x, auto y) const { y(i) = 2 * x(i); }
 };
 struct Add {
   STRATA_FUNCTION void operator()(auto i, auto x, double& sum) const { sum += x(i); }
-};
-struct ThreePoints {
-  static constexpr int reach = 1;
-  STRATA_FUNCTION void operator()(auto i, const auto& old, const auto& next) const {
-    next(i) = 0.5 * old(i) + 0.25 * (old(i - 1) + old(i + 1));
-  }
 };
 struct FivePoints {
   static constexpr int reach = 1;
@@ -65,108 +50,42 @@ struct SevenPoints {
   }
 };
 
-struct Fill {
-  template <class I, class V>
-  STRATA_FUNCTION void operator()(I i, const V& v) const {
-    using T = typename V::value_type;
-    v(i) = static_cast<T>((static_cast<index_t>(i) * 7919) % 1009) / T{1009};
-  }
-};
 struct FillOnes {
   STRATA_FUNCTION void operator()(auto i, const auto& v) const { v(i) = 1; }
 };
 
-// Memory of the host from which copies run at the link's speed, where the device has such.
-template <class D>
-auto home_of() {
-#if STRATA_HAS_CUDA
-  if constexpr (is_gpu<D>) return CudaPinned{};
-  else
-#endif
-    return Serial{};
-}
-
-template <class F>
-Statistics times(int reps, const F& run) {
-  std::vector<double> seconds;
-  for (int rep = -1; rep < reps; ++rep) {
-    const double begin = now();
-    run();
-    if (rep >= 0) seconds.push_back(now() - begin);
-  }
-  std::sort(seconds.begin(), seconds.end());
-  return {seconds[seconds.size() / 2], seconds.front(), seconds.back()};
-}
-Statistics once(double seconds) { return {seconds, seconds, seconds}; }
-
-template <class T>
-void fill(const CoherentArray<T, 1>& array) {
-  const auto view = array.write();
-  parallel_for(on(Threads{}), array.extent(0), with(Fill{}, view.view()));
-}
+// A file that goes away with it, after an error too.
+struct Removed {
+  explicit Removed(std::string p) : path(std::move(p)) {}
+  Removed(const Removed&) = delete;
+  Removed& operator=(const Removed&) = delete;
+  ~Removed() { std::remove(path.c_str()); }
+  std::string path;
+};
 
 template <class D>
-double link_seconds(double up, double down) {
-#if STRATA_HAS_CUDA
-  if constexpr (is_gpu<D>)
-    return link_copy_seconds(static_cast<std::size_t>(up), static_cast<std::size_t>(down),
-                             std::size_t{16} << 20, 3);
-#endif
-  static_cast<void>(up);
-  static_cast<void>(down);
-  return none;
-}
+class Streaming : StreamingCases<D> {
+  using Cases = StreamingCases<D>;
+  using Cases::add, Cases::bytes, Cases::elements, Cases::not_streamed, Cases::measured, Cases::report_,
+      Cases::unit_;
 
-// What the report of a run says beside its time.
-std::string predicted(const StreamReport& report, double seconds) {
-  return fixed(report.predicted_seconds / seconds, 2) + " of the time was predicted";
-}
-
-template <class D>
-class Streaming {
  public:
-  Streaming(const Options& options, Report& report) : report_(report) {
-    constexpr bool small = !is_gpu<D>;
-    unit_ = small ? 1e-4 : 1;
-    static_cast<void>(options);
-  }
+  using Cases::Cases;
 
   void all() {
-    link();
-    map();
-    iterations();
-    stencils();
-    figures();
-    several();
-    disk();
-    large_sum();
+    measured([&] { Cases::link(); });
+    measured([&] { map(); });
+    measured([&] { several(); });
+    measured([&] { disk(); });
+    measured([&] { stencils(); });
+    measured([&] { large_sum(); });
   }
 
  private:
-  index_t elements(double bytes, index_t element) const {
-    return static_cast<index_t>(bytes * unit_) / element / 1024 * 1024;
-  }
-  index_t bytes(double b) const { return static_cast<index_t>(b * unit_); }
-  void add(std::string name, index_t n, const char* type, const Statistics& time, double value,
-           const char* unit, double ceiling, double ratio = none) {
-    report_.add({std::move(name), D::name, n, type, time, value, unit, ceiling, ratio});
-  }
-
-  // The link in this run, and one pass of a map with as much in as out.
-  void link() {
-    const double gigabytes = 4e9 * unit_;
-    const double up = link_seconds<D>(gigabytes, 0), down = link_seconds<D>(0, gigabytes),
-                 both = link_seconds<D>(gigabytes, gigabytes);
-    if (!(both > 0)) return;
-    add("link to the device, by hand", 0, "bytes", once(up), gigabytes / up / 1e9, "GB/s", none);
-    add("link from the device, by hand", 0, "bytes", once(down), gigabytes / down / 1e9, "GB/s", none);
-    add("link both ways, by hand", 0, "bytes", once(both), 2 * gigabytes / both / 1e9, "GB/s", none);
-  }
-
   void map() {
     const index_t n = elements(4e9, 8);
     const CoherentArray<double, 1> x("x", n, main_in(home_of<D>())), y("y", n, main_in(home_of<D>()));
-    fill(x);
+    fill_streamed(x);
     const double moved = 8.0 * static_cast<double>(n);
     const double limit = 2 * moved / link_seconds<D>(moved, moved) / 1e9;
     StreamReport report;
@@ -208,17 +127,76 @@ class Streaming {
                                : "the system forbids pinning: foreign memory goes through staging buffers");
   }
 
-  // All in, the kernel, all out.
-  template <class T, class F>
-  void not_streamed(const CoherentArray<T, 1>& x, const CoherentArray<T, 1>& y, index_t n, const F& kernel) {
-    using Array = MDArray<T, D, rank<1>>;
-    const Array a = create<Array>("x", n, uninitialized, on(D{})),
-                b = create<Array>("y", n, uninitialized, on(D{}));
-    const auto from = x.read();
-    deep_copy(a, from.view());
-    kernel(a, b);
-    const auto to = y.write();
-    deep_copy(to.view(), b);
+  // The same launches on one device and on several.
+  void several() {
+    const index_t n = elements(4e9, 8);
+    const CoherentArray<double, 1> x("x", n, main_in(home_of<D>())), y("y", n, main_in(home_of<D>()));
+    fill_streamed(x);
+    double map_one = 0, steps_one = 0;
+    for (int count = 1; count <= D::count(); count *= 2) {
+      std::vector<D> devices;
+      for (int k = 0; k < count; ++k) devices.push_back(D(k));
+      const auto where = streamed(across(devices), bytes(1e9));
+      const std::string name = ", " + std::to_string(count) + " devices";
+      const Statistics map = times(3, [&] { launch(where, n, Scale{}, in(x), out(y)); });
+      if (count == 1) map_one = map.median;
+      add("map, 1 in, 1 out" + name, n, "double", map, 16.0 * static_cast<double>(n) / map.median / 1e9,
+          "GB/s", none, map_one / map.median);
+      constexpr int steps = 192;
+      const Statistics run =
+          times(2, [&] { streamed_iterate(where, steps, ThreePoints{}, state(x, halo(1, 1))); });
+      if (count == 1) steps_one = run.median;
+      add("3-point stencil" + name, n, "double", run, static_cast<double>(n - 2) * steps / run.median / 1e9,
+          "G/s", none, steps_one / run.median);
+    }
+  }
+
+  // Files: a map from one to another and a sum, against reads and writes of the same files that do nothing
+  // else.
+  void disk() {
+    const char* const folder = std::getenv("TMPDIR");
+    const std::string path = std::string(folder != nullptr ? folder : "/tmp") + "/strata_streaming_test";
+    const index_t n = elements(1e9, 8);
+    const Removed first(path + "_x"), second(path + "_y");
+    const auto x = file_array<double, 1>(first.path, n, overwrite);
+    const auto y = file_array<double, 1>(second.path, n, overwrite);
+    fill_streamed(x);
+    save(x);
+    save(y);
+    const double size = 8.0 * static_cast<double>(n);
+    const double read = file_seconds(x, false), write = file_seconds(y, true);
+    add("file read, nothing else", n, "double", once(read), size / read / 1e9, "GB/s", none);
+    add("file written, nothing else", n, "double", once(write), size / write / 1e9, "GB/s", none);
+    double sum = 0;
+    const auto where = streamed(D{}, bytes(0.5e9));
+    const Statistics reading = times(2, [&] { launch_reduce(where, n, Add{}, Sum(sum), in(x)); });
+    add("sum of a file", n, "double", reading, size / reading.median / 1e9, "GB/s", size / read / 1e9);
+    const Statistics both = times(2, [&] { launch(where, n, Scale{}, in(x), out(y)); });
+    const double slower = std::max(read, write);
+    add("map from file to file", n, "double", both, size / both.median / 1e9, "GB/s", size / slower / 1e9);
+    report_.check(y(7) == 2 * x(7), "the map of files");
+  }
+  // All of the file in requests of 64 MiB, four at once, past the page cache.
+  static double file_seconds(const CoherentArray<double, 1>& array, bool writes) {
+    detail::FileStorage& storage = *detail::file_storage_of(*array.state());
+    constexpr index_t chunk = index_t{64} << 20;
+    constexpr int depth = 4;
+    const std::unique_ptr<char[]> memory(new char[static_cast<std::size_t>(depth * chunk + 4096)]());
+    char* const first = memory.get() + (4096 - reinterpret_cast<std::uintptr_t>(memory.get()) % 4096);
+    storage.before_direct_read(storage.first_byte(), storage.data_bytes());
+    if (writes) storage.before_direct_write(storage.first_byte(), storage.data_bytes());
+    detail::AsyncFile::Ticket tickets[depth];
+    const double begin = now();
+    for (index_t at = 0, k = 0; at < storage.data_bytes(); at += chunk, ++k) {
+      detail::AsyncFile::Ticket& ticket = tickets[k % depth];
+      storage.file().wait(ticket);
+      const index_t bytes = std::min(chunk, storage.data_bytes() - at);
+      char* const here = first + k % depth * chunk;
+      ticket = writes ? storage.file().write(here, bytes, storage.first_byte() + at)
+                      : storage.file().read(here, bytes, storage.first_byte() + at);
+    }
+    for (const detail::AsyncFile::Ticket& ticket : tickets) storage.file().wait(ticket);
+    return now() - begin;
   }
 
   // Updates a second of steps in core, and out of it with arrays of four times the budget.
@@ -330,177 +308,6 @@ class Streaming {
         SevenPoints{}, size);
   }
 
-  // Figures 17 and 19: maps of 1 to 3883 iterations, and figure 18's number of slots.
-  void figures() {
-    for (const double size : {2e7, 2e8, 2e9, 1e10, 2.5e10}) {
-      const index_t n = elements(size / 2, 4);
-      const CoherentArray<float, 1> x("x", n, main_in(home_of<D>())), y("y", n, main_in(home_of<D>()));
-      fill(x);
-      for (const int iterations : {1, 64, 256, 3883}) {
-        const double budget = 1.1e10;
-        const std::string name = "map of " + std::to_string(iterations);
-        const double all = 8.0 * static_cast<double>(n);
-        const auto show = [&](const char* how, const Statistics& time) {
-          add(name + ", " + how, n, "float", time, all / time.median / 1e9, "GB/s", none);
-        };
-        const int reps = size > 5e9 ? 1 : 3;
-        const auto where = streamed(D{}, bytes(budget));
-        const bool in_core = size <= budget;
-        show(in_core ? "streamed in core" : "streamed out of core",
-             times(reps, [&] { launch(where, n, Logistic{iterations}, in(x), out(y)); }));
-        if (in_core)
-          show("not streamed", times(reps, [&] {
-                 not_streamed(x, y, n, [&](const auto& a, const auto& b) {
-                   parallel_for(on(D{}), n, with(Logistic{iterations}, a, b));
-                 });
-               }));
-        if (size >= 2e9)
-          show("naive out of core", times(1, [&] { naive(x, y, n, iterations, bytes(budget)); }));
-      }
-    }
-    const index_t n = elements(1e9, 4);
-    const CoherentArray<float, 1> x("x", n, main_in(home_of<D>())), y("y", n, main_in(home_of<D>()));
-    fill(x);
-    for (const int slots : {2, 3, 4, 8, 16, 32, 64, 128}) {
-      const auto where = streamed(D{}, bytes(1.1e9)).slots(slots);
-      const Statistics time = times(3, [&] { launch(where, n, Logistic{64}, in(x), out(y)); });
-      add("map of 64 in " + std::to_string(slots) + " slots", n, "float", time,
-          8.0 * static_cast<double>(n) / time.median / 1e9, "GB/s", none);
-    }
-  }
-  void naive(const CoherentArray<float, 1>& x, const CoherentArray<float, 1>& y, index_t n, int iterations,
-             index_t budget) {
-    using Array = MDArray<float, D, rank<1>>;
-    const index_t chunk = std::min(n, budget / 8);
-    const Array a = create<Array>("x", chunk, uninitialized, on(D{})),
-                b = create<Array>("y", chunk, uninitialized, on(D{}));
-    const auto from = x.read();
-    const auto to = y.write();
-    for (index_t at = 0; at < n; at += chunk) {
-      const index_t count = std::min(chunk, n - at);
-      const auto part = range(0, count), there = range(at, at + count);
-      deep_copy(subview(a, part), subview(from.view(), there));
-      parallel_for(on(D{}), count, with(Logistic{iterations}, a, b));
-      deep_copy(subview(to.view(), there), subview(b, part));
-    }
-  }
-  // Figures 18 and 20: steps of the 3-point stencil by sizes, by schedulers, and by slots.
-  void iterations() {
-    for (const double size : {2e8, 2e9}) {
-      const index_t n = elements(size, 8);
-      const CoherentArray<double, 1> u("u", n, main_in(home_of<D>())), v("v", n, main_in(home_of<D>()));
-      fill(u);
-      for (const int steps : {1, 64, 256, 3883}) {
-        if (steps > 256 && size > 1e9) continue;
-        const std::string name = "3 points, " + std::to_string(steps) + " steps, ";
-        const double updates = static_cast<double>(n - 2) * steps;
-        const auto show = [&](const char* how, double seconds) {
-          add(name + how, n, "double", once(seconds), updates / seconds / 1e9, "G/s", none);
-        };
-        // With all of it on the device: in, the steps, out.
-        CoherentArray<double, 1> a = u, b = v;
-        const double begin = now();
-        static_cast<void>(a.read_write());
-        for (int s = 0; s < steps; ++s) {
-          launch(on(D{}), range(1, n - 1), ThreePoints{}, in(a, halo(1, 1)), inout(b));
-          std::swap(a, b);
-        }
-        a.flush();
-        show("in core", now() - begin);
-        for (const StreamScheduler scheduler : {StreamScheduler::Naive, StreamScheduler::Overlap,
-                                                StreamScheduler::EvenOdd, StreamScheduler::Carry}) {
-          if (scheduler == StreamScheduler::Naive && (steps > 64 || size > 1e9)) continue;
-          const auto where = streamed(D{}, bytes(size / 4)).scheduler(scheduler);
-          StreamReport report = streamed_iterate(where, steps, ThreePoints{}, state(u, halo(1, 1)));
-          report = streamed_iterate(where, steps, ThreePoints{}, state(u, halo(1, 1)));
-          show(name_of(scheduler), report.seconds);
-          report_.note(name + name_of(scheduler) + ", " + std::to_string(n) + ": " +
-                       predicted(report, report.seconds));
-        }
-        if (size < 1e9 || steps != 64) continue;
-        for (const int slots : {2, 3, 4, 8, 16, 32, 64, 128}) {
-          const auto where = streamed(D{}, bytes(size / 4)).slots(slots).scheduler(StreamScheduler::Overlap);
-          const StreamReport report = streamed_iterate(where, steps, ThreePoints{}, state(u, halo(1, 1)));
-          add("3 points, 64 steps in " + std::to_string(slots) + " slots", n, "double", once(report.seconds),
-              updates / report.seconds / 1e9, "G/s", none);
-        }
-      }
-    }
-  }
-
-  // Files: a map from one to another and a sum, against reads and writes of the same files that do nothing
-  // else.
-  void disk() {
-    const char* const folder = std::getenv("TMPDIR");
-    const std::string path = std::string(folder != nullptr ? folder : "/tmp") + "/strata_streaming_test";
-    const index_t n = elements(1e9, 8);
-    const auto x = file_array<double, 1>(path + "_x", n, overwrite);
-    const auto y = file_array<double, 1>(path + "_y", n, overwrite);
-    fill(x);
-    save(x);
-    save(y);
-    const double size = 8.0 * static_cast<double>(n);
-    const double read = file_seconds(x, false), write = file_seconds(y, true);
-    add("file read, nothing else", n, "double", once(read), size / read / 1e9, "GB/s", none);
-    add("file written, nothing else", n, "double", once(write), size / write / 1e9, "GB/s", none);
-    double sum = 0;
-    const auto where = streamed(D{}, bytes(0.5e9));
-    const Statistics reading = times(2, [&] { launch_reduce(where, n, Add{}, Sum(sum), in(x)); });
-    add("sum of a file", n, "double", reading, size / reading.median / 1e9, "GB/s", size / read / 1e9);
-    const Statistics both = times(2, [&] { launch(where, n, Scale{}, in(x), out(y)); });
-    const double slower = std::max(read, write);
-    add("map from file to file", n, "double", both, size / both.median / 1e9, "GB/s", size / slower / 1e9);
-    report_.check(y(7) == 2 * x(7), "the map of files");
-    std::remove((path + "_x").c_str());
-    std::remove((path + "_y").c_str());
-  }
-  // All of the file in requests of 64 MiB, four at once, past the page cache.
-  static double file_seconds(const CoherentArray<double, 1>& array, bool writes) {
-    detail::FileStorage& storage = *detail::file_storage_of(*array.state());
-    constexpr index_t chunk = index_t{64} << 20;
-    constexpr int depth = 4;
-    const std::unique_ptr<char[]> memory(new char[static_cast<std::size_t>(depth * chunk + 4096)]());
-    char* const first = memory.get() + (4096 - reinterpret_cast<std::uintptr_t>(memory.get()) % 4096);
-    storage.before_direct_read(storage.first_byte(), storage.data_bytes());
-    if (writes) storage.before_direct_write(storage.first_byte(), storage.data_bytes());
-    detail::AsyncFile::Ticket tickets[depth];
-    const double begin = now();
-    for (index_t at = 0, k = 0; at < storage.data_bytes(); at += chunk, ++k) {
-      detail::AsyncFile::Ticket& ticket = tickets[k % depth];
-      storage.file().wait(ticket);
-      const index_t bytes = std::min(chunk, storage.data_bytes() - at);
-      char* const here = first + k % depth * chunk;
-      ticket = writes ? storage.file().write(here, bytes, storage.first_byte() + at)
-                      : storage.file().read(here, bytes, storage.first_byte() + at);
-    }
-    for (const detail::AsyncFile::Ticket& ticket : tickets) storage.file().wait(ticket);
-    return now() - begin;
-  }
-
-  // The same launches on one device and on several.
-  void several() {
-    const index_t n = elements(4e9, 8);
-    const CoherentArray<double, 1> x("x", n, main_in(home_of<D>())), y("y", n, main_in(home_of<D>()));
-    fill(x);
-    double map_one = 0, steps_one = 0;
-    for (int count = 1; count <= D::count(); count *= 2) {
-      std::vector<D> devices;
-      for (int k = 0; k < count; ++k) devices.push_back(D(k));
-      const auto where = streamed(across(devices), bytes(1e9));
-      const std::string name = ", " + std::to_string(count) + " devices";
-      const Statistics map = times(3, [&] { launch(where, n, Scale{}, in(x), out(y)); });
-      if (count == 1) map_one = map.median;
-      add("map, 1 in, 1 out" + name, n, "double", map, 16.0 * static_cast<double>(n) / map.median / 1e9,
-          "GB/s", none, map_one / map.median);
-      constexpr int steps = 192;
-      const Statistics run =
-          times(2, [&] { streamed_iterate(where, steps, ThreePoints{}, state(x, halo(1, 1))); });
-      if (count == 1) steps_one = run.median;
-      add("3-point stencil" + name, n, "double", run, static_cast<double>(n - 2) * steps / run.median / 1e9,
-          "G/s", none, steps_one / run.median);
-    }
-  }
-
   void large_sum() {
     const index_t n = elements(64e9, 8);
     const CoherentArray<double, 1> x("x", n, uninitialized, main_in(home_of<D>()));
@@ -518,9 +325,6 @@ class Streaming {
     add("sum of a host array", n, "double", time, moved / time.median / 1e9, "GB/s", limit);
     report_.note("sum: " + predicted(report, time.median));
   }
-
-  Report& report_;
-  double unit_ = 1;
 };
 
 }  // namespace
@@ -528,10 +332,7 @@ class Streaming {
 int main(int argc, char** argv) {
   const Options options = parse_options(argc, argv, "Arrays larger than a device, in slices.");
   Report report("streaming", "the same in core");
-  for_each_device(options, [&](auto device) {
-    using D = decltype(device);
-    if constexpr (is_gpu<D>) Streaming<D>(options, report).all();
-    else if (options.device == D::name) Streaming<D>(options, report).all();
-  });
+  for_each_streaming_device(options,
+                            [&](auto device) { Streaming<decltype(device)>(options, report).all(); });
   return report.finish(options);
 }

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include <strata/core/bytes.hpp>
 #include <strata/miniapps/common/settings.hpp>
 
 namespace strata::inline STRATA_ABI::miniapp {
@@ -18,6 +19,8 @@ void declare(Options& options, CommonSettings& s) {
   options.add("-j,--json", &s.json, "FILE", "writes the report as JSON");
   options.add("--sweep", &s.sweep, "A:B",
               "boxes of A to B elements, doubling, as lines of comma-separated values");
+  options.add("-L,--memory-limit", &s.memory_limit, "BYTES",
+              "memory of the device for all arrays, such as 2GiB: what is larger goes through it in slices");
   options.add_flag("--verify", s.verify, "runs the tests of the method instead of a problem");
   options.add_flag("-q,--quiet", s.quiet, "no progress, only the report");
   options.exclude("sweep", {"mesh"}, "a sweep makes the boxes that it runs");
@@ -32,6 +35,20 @@ int refinements_of(const CommonSettings& settings) {
                      ": every refinement makes eight elements of one; 0 to " + std::to_string(most) +
                      " of them are possible");
   return static_cast<int>(settings.refine);
+}
+
+index_t memory_limit_of(const CommonSettings& settings) {
+  if (settings.memory_limit.empty()) return 0;
+  index_t bytes = 0;
+  try {
+    bytes = bytes_from_string(settings.memory_limit);
+  } catch (const Error& error) {
+    throw UsageError(std::string("--memory-limit: ") + error.what());
+  }
+  if (bytes <= 0)
+    throw UsageError("--memory-limit " + settings.memory_limit +
+                     ": some memory is needed, such as 512MiB; leave it out for all that the device has");
+  return bytes;
 }
 
 std::string path_with(const std::string& path, const std::string& device) {

@@ -16,6 +16,7 @@ struct CommonSettings {
   std::string output;           ///< file of the results; empty: none
   std::string json;             ///< file of the report; empty: none
   std::string sweep;            ///< "A:B"; empty: one run
+  std::string memory_limit;     ///< bytes of the device, "2GiB"; empty: all that it has
   bool verify = false;
   bool quiet = false;
 };
@@ -25,6 +26,10 @@ void declare(Options& options, CommonSettings& settings);
 
 /// The number of refinements; UsageError where no mesh could bear so many.
 int refinements_of(const CommonSettings& settings);
+
+/// The bytes of the device's memory that arrays may take at --memory-limit, which makes them go through it in
+/// slices; 0: no limit was given. UsageError.
+index_t memory_limit_of(const CommonSettings& settings);
 
 /// "part.vtu" and "Cuda:1" make "part.Cuda-1.vtu": the file of one device among several. An empty path stays
 /// empty.

@@ -103,6 +103,8 @@ void Report::check(bool correct, const std::string& what) {
   std::fprintf(stderr, "%s: WRONG RESULT: %s\n", program_.c_str(), what.c_str());
 }
 
+bool Report::save(const Options& options) const { return options.json.empty() || write(options.json); }
+
 int Report::finish(const Options& options) const {
   if (results_.empty()) {
     std::fprintf(stderr, "%s: nothing to measure on %s with --type %s\n", program_.c_str(),
@@ -110,7 +112,7 @@ int Report::finish(const Options& options) const {
     return 2;
   }
   print();
-  const bool written = options.json.empty() || write(options.json);
+  const bool written = save(options);
   return correct_ && written ? 0 : 1;
 }
 
@@ -138,6 +140,7 @@ bool Report::write(const std::string& path) const {
   all["baseline"] = baseline_;
   all["notes"] = notes_;
   all["correct"] = correct_;
+  all["results"] = nlohmann::json::array();
   for (const Result& r : results_)
     all["results"].push_back({{"case", r.name},
                               {"device", r.device},

@@ -41,6 +41,8 @@ class Report {
   /// A result that is wrong makes the program fail.
   void check(bool correct, const std::string& what);
 
+  /// Writes the JSON with what there is so far, if the options say so; whether that went well.
+  bool save(const Options& options) const;
   /// Prints the table, writes the JSON if the options say so, and returns the program's exit status.
   int finish(const Options& options) const;
 

@@ -262,6 +262,51 @@ class Streaming(Folder):
         self.assertEqual(stale.returncode, 1)
         self.assertIn("streaming_18.png", stale.stderr)
 
+    def write_figures(self, date):
+        plain = {"ceiling": None, "fraction_of_ceiling": None, "baseline_ratio": None}
+        results = [case("link both ways, by hand", n=0, type="bytes", value=96.0, **plain),
+                   case("map of 64, streamed in core", type="float", n=1000, value=85.0, **plain),
+                   case("3 points, 8 steps, carry", unit="G/s", n=1000, value=40.0, **plain)]
+        content = {"program": "streaming_figures", "date": date, "commit": "0123456789ab",
+                   "notes": ["3 points, 8 steps, carry, 1000: 0.99 of the time was predicted"],
+                   "machine": {"gpu": "G", "cpu": "C", "processors": 2}, "results": results}
+        (self.results / "h200_streaming_figures.json").write_text(json.dumps(content))
+
+    def test_a_figure_its_roofs_and_predictions_are_of_the_newest_run_that_has_its_cases(self):
+        self.write_streaming(["3 points, 8 steps, carry: 0.86 of the time was predicted, 4 steps a pass",
+                              "sum: 1.16 of the time was predicted"])
+        self.write_figures("2026-01-03T00:00:00Z")
+
+        text = self.text()
+
+        self.assertIn("| 8,000 | 85 | 96 |", text)
+        self.assertNotIn("| 8,000 | 80 | 100 |", text)
+        self.assertIn("| 8,000 | 40 | 48 | 6 |", text)
+        self.assertIn("| 4 | 70 | 100 |", text)  # of slots, which only the older run has
+        self.assertIn("| 3 points, 8 steps, carry, 1000 | 0.99 |", text)
+        self.assertNotIn("4 steps a pass | 0.86", text)
+        self.assertIn("| sum | 1.16 |", text)
+        self.assertIn("| map, 1 in, 1 out, out of core |", text)
+
+    def test_figures_older_than_a_run_that_has_them_all_are_not_shown(self):
+        self.write_streaming(["3 points, 8 steps, carry: 0.86 of the time was predicted, 4 steps a pass"])
+        self.write_figures("2026-01-01T00:00:00Z")
+
+        text = self.text()
+
+        self.assertIn("| 8,000 | 80 | 100 |", text)
+        self.assertIn("4 steps a pass | 0.86", text)
+        self.assertNotIn("carry, 1000 | 0.99", text)
+
+    def test_figures_alone_make_no_table(self):
+        self.write_figures("2026-01-03T00:00:00Z")
+
+        text = self.text()
+
+        self.assertIn("| 8,000 | 85 | 96 |", text)
+        self.assertIn("| 3 points, 8 steps, carry, 1000 | 0.99 |", text)
+        self.assertNotIn("of the link's limit", text)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -1,6 +1,7 @@
 """Arrays larger than a device, for performance.py: figures 17 to 20 of the paper on array streaming, redrawn with their
-rooflines, and the table of targets and predictions. Everything comes from h200_streaming.json, roofs of memory from
-h200_ceilings.json.
+rooflines, and the table of targets and predictions. The table comes from h200_streaming.json; a figure, with its roofs of
+the link and its predictions, from h200_streaming_figures.json or h200_streaming.json, the newest that has its cases; roofs
+of memory from h200_ceilings.json.
 
 A figure has panels by iterations, or steps, with lines by way of computing (17, 18) or by size (19, 20). Names of cases:
 
@@ -16,7 +17,7 @@ import figures
 import targets
 from formats import counted, measured, ratio
 
-PROGRAM = "streaming"
+PROGRAM, FIGURES = "streaming", "streaming_figures"
 CAPTIONS = {
     17: "Map: bytes in and out per second, by size",
     18: "3-point stencil: updates per second, by size",
@@ -38,6 +39,7 @@ ROOFS = {  # of a picture: dashes
     "link, all steps in a pass": (0, (4, 2, 1, 2)),
     "link, one step a pass": (0, (1, 1.5)),
 }
+OF_FIGURES = re.compile(r"3 points, \d+ steps")  # whose predictions come with figure 18
 PREDICTED = re.compile(r"(.+): ([0-9.]+) of the time was predicted(?:, (.+))?")
 
 
@@ -51,8 +53,15 @@ def array_bytes(number, case):
 
 
 def run_of(results):
-    """The run of the program on the GPU, or nothing."""
+    """The run on the GPU that the table is of, or nothing."""
     return next((test for test in results.tests["h200"] if test["program"] == PROGRAM), None)
+
+
+def figure_run(results, number):
+    """The newest run that has cases of a figure, or nothing: the lines of a figure and its roofs are of one run."""
+    found = [test for test in results.tests["h200"] if test["program"] in (PROGRAM, FIGURES) and
+             any(CASES[number].fullmatch(case["case"]) for case in test["results"])]
+    return max(found, key=lambda test: test["date"], default=None)
 
 
 def value_of(test, name):
@@ -69,7 +78,7 @@ def memory_bandwidth(results, kind):
 
 def roofs(results, number, steps, kind):
     """{name: value} of a panel, in GB/s of a map, in 10^9 updates a second of a stencil."""
-    test = run_of(results)
+    test = figure_run(results, number)
     memory, link, one_way = memory_bandwidth(results, kind), value_of(test, LINK), value_of(test, ONE_WAY)
     if is_map(number):
         found = {"memory of the device": memory, "link, both ways at once": link, "link, one way at a time": one_way}
@@ -83,7 +92,7 @@ def roofs(results, number, steps, kind):
 
 def data_of(number, results):
     """[(title, {line: [(x, value)]}, {roof: value})]; empty where nothing was measured."""
-    test = run_of(results)
+    test = figure_run(results, number)
     panels = {}
     for case in test["results"] if test else ():
         match = CASES[number].fullmatch(case["case"])
@@ -183,11 +192,12 @@ def write(results, pictures, pyplot):
 
 def predictions(results):
     """(run, predicted over measured, whether it is as near as it is to be, how near, why if it is known and not)"""
-    test, rule = run_of(results), results.book["predictions"]
+    rule, table_run, figures_run = results.book["predictions"], run_of(results), figure_run(results, 18)
+    runs = [table_run] if table_run is figures_run else [table_run, figures_run]
     found = []
-    for note in test.get("notes", ()) if test else ():
+    for test, note in ((test, note) for test in runs if test for note in test.get("notes", ())):
         match = PREDICTED.fullmatch(note.strip())
-        if match:
+        if match and test is (figures_run if OF_FIGURES.match(match[1]) else table_run):
             run = match[1] + (f", {match[3]}" if match[3] else "")
             share = float(match[2])
             why = next((entry["why"] for entry in rule["reasons"] if re.fullmatch(entry["run"], run)), "")
@@ -196,7 +206,7 @@ def predictions(results):
 
 
 def table(results):
-    """The cases that are in no figure, beside their targets; then what the model said."""
+    """The cases that are in no figure, beside their targets."""
     test = run_of(results)
     if not test:
         return []
@@ -214,8 +224,12 @@ def table(results):
                  "; ".join(v.target.replace("of ceiling", "of the limit").replace("of baseline", "of in core") for v in verdicts),
                  "" if not verdicts else "**missed**" if missed else "met"]
         lines.append("| " + " | ".join(cells) + " |")
-    lines.append("")
-    said = predictions(results)
+    return lines + [""]
+
+
+def predicted(results):
+    """What the model said, beside how near it is to be."""
+    lines, said = [], predictions(results)
     if said:
         lines += ["| run | predicted / measured | target | |", "|---|---:|---|---|"]
         lines += [f"| {run} | {share:.2f} | within {within:.0%} | {'met' if met else '**missed**'} |".replace("%", " %")
@@ -248,7 +262,7 @@ def sections(results, pictures, page):
 
 
 def block(results, pictures, page):
-    return table(results) + sections(results, pictures, page)
+    return table(results) + predicted(results) + sections(results, pictures, page)
 
 
 def summary(results):
