@@ -52,6 +52,26 @@ STRATA_FUNCTION bool is_finite(T x) {
   return x - x == T(0);
 }
 
+/// 1 / a_ii, and 1 where that is no positive number, which `bad` counts.
+template <class T>
+STRATA_FUNCTION T inverse_of_diagonal(T diagonal, index_t& bad) {
+  const bool good = diagonal > T(0) && is_finite(diagonal);
+  if (!good) ++bad;
+  return good ? T(1) / diagonal : T(1);
+}
+
+/// The entry of column `column` in a row with the entries [begin, end), which ascend; `end` where it is
+/// missing.
+STRATA_FUNCTION index_t find_column(const auto& entries, index_t begin, index_t end, index_t column) {
+  index_t low = begin, high = end;
+  while (low < high) {
+    const index_t middle = low + (high - low) / 2;
+    if (static_cast<index_t>(entries(middle)) < column) low = middle + 1;
+    else high = middle;
+  }
+  return low < end && static_cast<index_t>(entries(low)) == column ? low : end;
+}
+
 /// d(i) = 1 / a_ii; counts the rows where that is no positive number. With `identity`, d(i) = 1.
 template <class Matrix, class V>
 struct CgDiagonal {
@@ -67,22 +87,43 @@ struct CgDiagonal {
   STRATA_FUNCTION void operator()(index_t i, index_t& bad) const {
     T diagonal = T(1);
     if (!identity) {
-      diagonal = T(0);
-      index_t low = row_map(i), high = row_map(i + 1);
-      const index_t end = high;
-      while (low < high) {
-        const index_t middle = low + (high - low) / 2;
-        if (static_cast<index_t>(entries(middle)) < i) low = middle + 1;
-        else high = middle;
-      }
-      if (low < end && static_cast<index_t>(entries(low)) == i) diagonal = values(low);
+      const index_t end = row_map(i + 1), k = find_column(entries, row_map(i), end, i);
+      diagonal = k < end ? values(k) : T(0);
     }
-    const bool good = diagonal > T(0) && is_finite(diagonal);
-    d(i) = good ? T(1) / diagonal : T(1);
-    if (!good) ++bad;
+    d(i) = inverse_of_diagonal(diagonal, bad);
   }
   STRATA_FUNCTION static void init(index_t& bad) { bad = 0; }
   STRATA_FUNCTION static void join(index_t& bad, const index_t& other) { bad += other; }
+};
+
+/// The same where d has the diagonal.
+template <class V>
+struct CgInvertDiagonal {
+  using device_type = typename V::device_type;
+  using value_type = index_t;
+  using T = typename V::value_type;
+  V d;
+  bool identity;
+
+  STRATA_FUNCTION void operator()(index_t i, index_t& bad) const {
+    d(i) = inverse_of_diagonal(identity ? T(1) : d(i), bad);
+  }
+  STRATA_FUNCTION static void init(index_t& bad) { bad = 0; }
+  STRATA_FUNCTION static void join(index_t& bad, const index_t& other) { bad += other; }
+};
+
+/// The greatest s(i) d(i), or 0.
+template <class V>
+struct CgGreatestProduct {
+  using device_type = typename V::device_type;
+  using value_type = typename V::value_type;
+  V s, d;
+
+  STRATA_FUNCTION void operator()(index_t i, value_type& greatest) const { join(greatest, s(i) * d(i)); }
+  STRATA_FUNCTION static void init(value_type& greatest) { greatest = 0; }
+  STRATA_FUNCTION static void join(value_type& greatest, const value_type& other) {
+    if (other > greatest) greatest = other;
+  }
 };
 
 /// The first state of a solve.

@@ -12,6 +12,14 @@
 //
 // The polynomial costs a product with A for each degree and saves reductions and iterations.
 //
+// A is a CrsMatrix, or what else can do the following (CgOperator), as a matrix that its device cannot hold:
+// then every iteration is looked at, and none recorded.
+//
+//   a.rows(), a.columns(), a.device()
+//   a.multiply(where, x, y)         y = A x
+//   a.diagonal(where, d)            d(i) = a_ii, 0 where it is missing
+//   a.magnitudes(where, s)          s(i) = the sum of |a_ij| over j, from left to right
+//
 // ConjugateGradients keeps the workspace of 4 vectors (6 with the polynomial, 5 with a function) between
 // solves; begin() and iterate() can be called, and recorded, by themselves. One solver is used by one thread
 // and one queue at a time.
@@ -71,6 +79,17 @@ struct CgResult {
   explicit operator bool() const { return status == CgStatus::Converged; }
 };
 
+/// A matrix that multiplies by itself; the head of this file says how. Its functions enqueue at `where`, or
+/// return when done. A handle, as views are.
+template <class A>
+concept CgOperator = !requires(const A& a) {
+  a.graph();
+}
+&&requires(const A& a) {
+  typename A::value_type;
+  a.device();
+};
+
 /// The status in words.
 constexpr const char* to_string(CgStatus status) {
   switch (status) {
@@ -91,6 +110,8 @@ constexpr const char* to_string(CgStatus status) {
 /// Solves A x = b for symmetric positive definite A; keeps its vectors from one solve to the next.
 template <class Matrix>
 class ConjugateGradients {
+  static constexpr bool is_operator = CgOperator<Matrix>;
+
  public:
   /// The types of elements, device and vectors.
   using value_type = typename Matrix::value_type;
@@ -108,17 +129,22 @@ class ConjugateGradients {
       : matrix_(matrix), options_(options) {
     if (matrix.rows() != matrix.columns()) {
       const index_t found[] = {matrix.rows(), matrix.columns()}, wanted[] = {matrix.rows(), matrix.rows()};
-      strata::detail::fail_shapes("ConjugateGradients", matrix.values().label(), found, 2, "a square matrix",
-                                  wanted, 2);
+      const char* label = "A";
+      if constexpr (!is_operator) label = matrix.values().label();
+      strata::detail::fail_shapes("ConjugateGradients", label, found, 2, "a square matrix", wanted, 2);
     }
-    const auto place = on(strata::detail::device_of(matrix.values()));
     const index_t n = matrix.rows();
-    r_ = create<vector_type>("CG r", n, place);
-    p_ = create<vector_type>("CG p", n, place);
-    q_ = create<vector_type>("CG q", n, place);
-    d_ = create<vector_type>("CG diagonal", n, place);
-    state_ = create<StateView>("CG state", place);
+    r_ = create<vector_type>("CG r", n, place());
+    p_ = create<vector_type>("CG p", n, place());
+    q_ = create<vector_type>("CG q", n, place());
+    d_ = create<vector_type>("CG diagonal", n, place());
+    state_ = create<StateView>("CG state", place());
     prepare();
+  }
+
+  /// The vectors of the workspace, without one for a function.
+  static int vector_count(const CgOptions& options) {
+    return options.preconditioner == Preconditioner::Chebyshev ? 6 : 4;
   }
 
   /// Solves A x = b; x holds the first guess and then the solution, or the last iterate where the status is
@@ -139,7 +165,7 @@ class ConjugateGradients {
       const auto step = [&] {
         for (index_t k = 0; k < now; ++k) iterate(queue, x);
       };
-      if (options_.record && now == check_every()) {
+      if (options_.record && !is_operator && now == check_every()) {
         const Queue<device_type> replayed(queue.device, queue.queue);
         if (!graph) graph = strata::record(replayed, step);
         graph.launch(replayed);
@@ -156,7 +182,7 @@ class ConjugateGradients {
   }
   template <AnyView B, AnyView X>
   CgResult solve(const B& b, const X& x) const {
-    return solve(on(strata::detail::device_of(matrix_.values())), b, x);
+    return solve(place(), b, x);
   }
 
   /// Enqueues what comes before the first iteration. Does not wait.
@@ -169,20 +195,13 @@ class ConjugateGradients {
     const index_t n = matrix_.rows();
     check_spmv_vector("ConjugateGradients: b", b, n);
     check_spmv_vector("ConjugateGradients: x", x, n);
-    const auto& graph = matrix_.graph();
-    launch_reduce_into(
-        "CG: diagonal", where, n,
-        CgDiagonal<Matrix, vector_type>{graph.row_map(), graph.entries(), matrix_.values(), d_,
-                                        apply_ || options_.preconditioner == Preconditioner::None},
-        CgBegin<StateView>{state_});
-    spmv(where, matrix_, x, q_, options_.backend);
+    invert_diagonal(where, apply_ || options_.preconditioner == Preconditioner::None);
+    multiply(where, x, q_);
     launch_reduce_into("CG: first residual", where, n, CgResidual<B, vector_type>{{}, b, q_, r_, p_, d_},
                        CgFirst<StateView>{state_, static_cast<value_type>(options_.relative_tolerance),
                                           static_cast<value_type>(options_.absolute_tolerance)});
     if (apply_ || options_.preconditioner != Preconditioner::Chebyshev) return;
-    launch_reduce_into("CG: Chebyshev bound", where, n,
-                       ChebyshevBound<Matrix, vector_type>{graph.row_map(), matrix_.values(), d_},
-                       ChebyshevStoreBound<Value<value_type, device_type>>{bound_});
+    find_bound(where);
     launch_for("CG: Chebyshev scale", where, n,
                ChebyshevScale<vector_type, Value<value_type, device_type>>{d_, bound_});
   }
@@ -194,7 +213,7 @@ class ConjugateGradients {
     const index_t n = matrix_.rows();
     const bool is_diagonal = !apply_ && options_.preconditioner != Preconditioner::Chebyshev;
     if (!is_diagonal) make_direction(where);
-    spmv(where, matrix_, p_, q_, options_.backend);
+    multiply(where, p_, q_);
     launch_reduce_into("CG: p.Ap", where, n, DotKernel<vector_type, vector_type>{p_, q_},
                        CgStep<StateView>{state_});
     const CgUpdate<X, vector_type, StateView> update{
@@ -248,7 +267,48 @@ class ConjugateGradients {
     s_ = create<vector_type>("CG Chebyshev step", matrix_.rows(), place());
     bound_ = create<Value<value_type, device_type>>("CG Chebyshev bound", place());
   }
-  auto place() const { return on(strata::detail::device_of(matrix_.values())); }
+  auto place() const {
+    if constexpr (is_operator) return on(matrix_.device());
+    else return on(strata::detail::device_of(matrix_.values()));
+  }
+
+  // y = A x
+  template <AnyView X>
+  void multiply(const On<device_type>& where, const X& x, const vector_type& y) const {
+    if constexpr (is_operator) matrix_.multiply(where, x, y);
+    else spmv(where, matrix_, x, y, options_.backend);
+  }
+  // d = D^-1, and the state of a solve that begins.
+  void invert_diagonal(const On<device_type>& where, bool identity) const {
+    using namespace strata::detail;
+    const CgBegin<StateView> begin{state_};
+    if constexpr (is_operator) {
+      if (!identity) matrix_.diagonal(where, d_);
+      launch_reduce_into("CG: diagonal", where, matrix_.rows(), CgInvertDiagonal<vector_type>{d_, identity},
+                         begin);
+    } else {
+      const auto& graph = matrix_.graph();
+      launch_reduce_into(
+          "CG: diagonal", where, matrix_.rows(),
+          CgDiagonal<Matrix, vector_type>{graph.row_map(), graph.entries(), matrix_.values(), d_, identity},
+          begin);
+    }
+  }
+  // The greatest sum of magnitudes of a row of D^-1 A; uses q.
+  void find_bound(const On<device_type>& where) const {
+    using namespace strata::detail;
+    const ChebyshevStoreBound<Value<value_type, device_type>> store{bound_};
+    if constexpr (is_operator) {
+      matrix_.magnitudes(where, q_);
+      launch_reduce_into("CG: Chebyshev bound", where, matrix_.rows(), CgGreatestProduct<vector_type>{q_, d_},
+                         store);
+    } else {
+      launch_reduce_into("CG: Chebyshev bound", where, matrix_.rows(),
+                         ChebyshevBound<Matrix, vector_type>{matrix_.graph().row_map(), matrix_.values(), d_},
+                         store);
+    }
+  }
+
   // z = about A^-1 r, p = z + beta p
   void make_direction(const On<device_type>& where) const {
     using namespace strata::detail;
@@ -268,14 +328,14 @@ class ConjugateGradients {
     for (int k = 0; k < options_.chebyshev_degree; ++k) {
       value_type keep, c;
       recurrence.next(keep, c);
-      spmv(where, matrix_, z_, q_, options_.backend);
+      multiply(where, z_, q_);
       launch_for("CG: Chebyshev step", where, matrix_.rows(),
                  ChebyshevStep<vector_type>{r_, q_, d_, s_, z_, keep, c});
     }
   }
   index_t check_every() const {
     if (options_.check_every > 0) return options_.check_every;
-    return device_type::memory_space::host_accessible ? 1 : 20;
+    return is_operator || device_type::memory_space::host_accessible ? 1 : 20;
   }
   template <AnyView X>
   static void scale_to_zero(const On<device_type>& where, const X& x) {

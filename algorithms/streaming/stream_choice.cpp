@@ -121,6 +121,8 @@ class Engines {
     }
   }
   double end() const { return *std::max_element(ready_.begin(), ready_.end()); }
+  /// When a tile has gone home.
+  double done_at(std::size_t tile) const { return done_[tile][2]; }
 
  private:
   double done(StreamStage stage, long tile) const {
@@ -231,6 +233,10 @@ index_t largest_chunk(const StreamProblem& problem, StreamScheduler scheduler, i
   const index_t halo = halo_of(problem);
   const auto fits = [&](index_t chunk) {
     std::vector<index_t> rows;
+    if (is_sequence(problem)) {
+      const StreamPass sample = sequence_pass(problem, chunk, steps, true);
+      return !sample.tiles.empty() && device_bytes(problem, sample, slots, rows) <= budget;
+    }
     // A whole number of tiles, so that the last one is no smaller than others.
     const StreamProblem part = shortened(problem, (9 + 4 * steps * halo / chunk) * chunk);
     return device_bytes(part, make_pass(part, scheduler, chunk, steps), slots, rows) <= budget;
@@ -265,11 +271,35 @@ index_t largest_chunk(const StreamProblem& problem, StreamScheduler scheduler, i
   return low;
 }
 
-[[noreturn]] void fail_budget(const StreamProblem& problem, index_t budget, index_t chunk) {
-  std::string text =
-      "streaming \"" + problem.label + "\": a budget of " + string_from_bytes(budget) + " does not hold " +
-      (chunk > 0 ? "slices of " + std::to_string(chunk) + " rows" : std::string("the smallest slices")) +
-      " of its arrays:";
+index_t bytes_of_all(const StreamProblem& problem) {
+  index_t bytes = 0;
+  for (const StreamArray& array : problem.arrays)
+    bytes += buffer_bytes(array, array.use == Use::Whole ? 1 : array.rows);
+  return bytes;
+}
+
+// What the smallest slices take: one step, or each loop once, two slices at once.
+index_t least_budget(const StreamProblem& problem, const StreamOptions& options) {
+  const int loops = is_sequence(problem) ? static_cast<int>(problem.loops.size()) : 1;
+  const int steps =
+      std::min(problem.steps, options.steps_per_pass > 0 ? options.steps_per_pass * loops : loops);
+  StreamScheduler scheduler = options.scheduler;
+  if (has_states(problem) && scheduler == StreamScheduler::Automatic) scheduler = StreamScheduler::Carry;
+  index_t chunk = options.chunk > 0 ? options.chunk : problem.align;
+  if (scheduler == StreamScheduler::EvenOdd && options.chunk == 0)
+    chunk = std::max(chunk, steps * halo_of(problem) + 1);
+  std::vector<index_t> rows;
+  return device_bytes(problem, make_pass(problem, scheduler, chunk, steps),
+                      options.slots > 0 ? options.slots : 3, rows);
+}
+
+[[noreturn]] void fail_budget(const StreamProblem& problem, index_t budget, const StreamOptions& options) {
+  std::string text = "streaming \"" + problem.label + "\": a budget of " + string_from_bytes(budget) +
+                     " does not hold " +
+                     (options.chunk > 0 ? "slices of " + std::to_string(options.chunk) + " rows"
+                                        : std::string("the smallest slices")) +
+                     " of its arrays, which take " + string_from_bytes(least_budget(problem, options)) +
+                     " (" + std::to_string(least_budget(problem, options)) + " B):";
   for (const StreamArray& array : problem.arrays)
     text += "\n  \"" + array.label + "\": " +
             (array.use == Use::Whole ? "all of it, " + string_from_bytes(buffer_bytes(array, array.rows))
@@ -346,6 +376,35 @@ double predict(const StreamProblem& problem, const StreamPlan& plan, const Strea
   return whole + engines.end() + each * (plan.passes - passes);
 }
 
+// What a sequence takes of which a pass has `steps` steps, by the first tiles of one.
+double sampled_seconds(const StreamProblem& problem, const StreamPass& sample, int steps, int slots,
+                       const StreamRates& rates) {
+  StreamPlan plan;
+  plan.slots = slots;
+  plan.pass = plan.last = sample;
+  Engines engines(problem, plan, rates);
+  engines.pass(sample, 0);
+  const index_t rows = rows_of(problem.work);
+  const auto rows_until = [&](std::size_t tiles) {
+    index_t end = problem.work.begin;
+    for (std::size_t k = 0; k < tiles; ++k)
+      for (const StreamLaunch& launch : sample.tiles[k].launches)
+        if (launch.step == 1) end = std::max(end, launch.work.end);
+    return end - problem.work.begin;
+  };
+  const double passes = std::ceil(static_cast<double>(problem.steps) / steps);
+  const std::size_t tiles = sample.tiles.size(), before = tiles - std::min<std::size_t>(tiles, 8);
+  const index_t behind = rows_until(tiles), ahead = rows_until(before);
+  // All of the pass, or too little to tell.
+  if (behind >= rows || ahead == 0 || behind <= ahead) {
+    const double part = static_cast<double>(std::max<index_t>(behind, 1)) / static_cast<double>(rows);
+    return engines.end() * passes / std::min(part, 1.0);
+  }
+  const double end = engines.done_at(tiles - 1), begin = engines.done_at(before - 1);
+  const double a_row = (end - begin) / static_cast<double>(behind - ahead);
+  return engines.done_at(0) + a_row * static_cast<double>(rows) * passes;
+}
+
 StreamPlan make_plan(const StreamProblem& problem, index_t budget, const StreamRates& rates,
                      const StreamOptions& options) {
   const bool iterates = has_states(problem), in_sequence = is_sequence(problem);
@@ -370,6 +429,14 @@ StreamPlan make_plan(const StreamProblem& problem, index_t budget, const StreamR
   } chosen;
   const auto consider = [&](StreamScheduler scheduler, int steps, int slots, index_t chunk) {
     constexpr index_t tiles_looked_at = 64;
+    if (in_sequence && slots > 1) {
+      std::vector<index_t> window_rows;
+      const StreamPass sample = sequence_pass(problem, chunk, steps, true);
+      if (sample.tiles.empty() || device_bytes(problem, sample, slots, window_rows) > budget) return;
+      const double seconds = sampled_seconds(problem, sample, steps, slots, rates);
+      if (seconds < chosen.seconds) chosen = {scheduler, steps, slots, chunk, seconds};
+      return;
+    }
     const StreamProblem part = shortened(problem, tiles_looked_at * chunk);
     const StreamPlan plan = plan_for(part, scheduler, steps, slots, chunk);
     const double seconds =
@@ -412,6 +479,7 @@ StreamPlan make_plan(const StreamProblem& problem, index_t budget, const StreamR
       for (const int steps : step_counts) {
         index_t chunk = options.chunk;
         if (chunk == 0) chunk = largest_chunk(problem, scheduler, steps, slots, most, budget);
+        if (chunk == 0 && in_sequence) break;  // nor do more steps fit
         if (chunk == 0) continue;
         // Windows much longer than what is new in them are not worth looking at.
         if (!in_sequence && free_choice && steps > 1 && steps * halo_of(problem) > chunk) continue;
@@ -426,12 +494,12 @@ StreamPlan make_plan(const StreamProblem& problem, index_t budget, const StreamR
               consider(scheduler, steps, slots, part);
       }
   // All of it at once, where it fits: then nothing is copied but at the beginning and the end.
-  if ((iterates || in_sequence) && free_choice && options.slots == 0 &&
+  if ((iterates || (in_sequence && bytes_of_all(problem) <= budget)) && free_choice && options.slots == 0 &&
       options.scheduler == StreamScheduler::Automatic)
     consider(StreamScheduler::Carry, problem.steps, 1,
              rows + problem.align +
                  (is_partial(problem) || is_ring(problem) ? 2 * problem.steps * halo_of(problem) : 0));
-  if (chosen.steps == 0) fail_budget(problem, budget, options.chunk);
+  if (chosen.steps == 0) fail_budget(problem, budget, options);
   // The last tiles of all rows may be larger than those that were looked at.
   for (;;) {
     StreamPlan plan = plan_for(problem, chosen.scheduler, chosen.steps, chosen.slots, chosen.chunk);
@@ -439,7 +507,7 @@ StreamPlan make_plan(const StreamProblem& problem, index_t budget, const StreamR
     const index_t smaller = chosen.chunk * 7 / 8 / problem.align * problem.align;
     const index_t least =
         chosen.scheduler == StreamScheduler::EvenOdd ? chosen.steps * halo_of(problem) + 1 : problem.align;
-    if (options.chunk > 0 || smaller < least) fail_budget(problem, budget, options.chunk);
+    if (options.chunk > 0 || smaller < least) fail_budget(problem, budget, options);
     chosen.chunk = smaller;
   }
 }

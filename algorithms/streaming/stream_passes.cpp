@@ -421,29 +421,36 @@ StreamPass even_odd_pass(const StreamProblem& problem, index_t chunk, int steps)
 }
 
 void follow(const StreamProblem& problem, const StreamPass& previous, StreamPass& pass) {
-  // By the side on which `pass` sees them.
-  LastToCopy writers[2], readers[2];
-  const auto is_state = [&](const StreamCopy& copy) {
-    return !problem.loops.empty() ||
-           problem.arrays[static_cast<std::size_t>(copy.array)].use == StreamArray::Use::State;
+  // Of arrays whose rows two passes change, by the side on which `pass` sees them.
+  const auto is_shared = [&](const StreamCopy& copy) {
+    const StreamArray& array = problem.arrays[static_cast<std::size_t>(copy.array)];
+    return array.use == StreamArray::Use::State || (!problem.loops.empty() && writes(array.mode));
   };
+  struct Copies {
+    LastToCopy of_side[2];
+  };
+  std::vector<Copies> writers(problem.arrays.size()), readers(problem.arrays.size());
   const int turned = previous.in_place ? 0 : 1;
   for (std::size_t k = 0; k < previous.tiles.size(); ++k) {
-    for (const StreamCopy& copy : previous.tiles[k].downloads)
-      if (is_state(copy)) writers[copy.side ^ turned].add(copy.rows, static_cast<int>(k));
-    for (const StreamCopy& copy : previous.tiles[k].uploads)
-      if (is_state(copy)) readers[copy.side ^ turned].add(copy.rows, static_cast<int>(k));
+    const auto add = [&](std::vector<Copies>& to, const StreamCopy& copy) {
+      if (is_shared(copy))
+        to[static_cast<std::size_t>(copy.array)].of_side[copy.side ^ turned].add(copy.rows,
+                                                                                 static_cast<int>(k));
+    };
+    for (const StreamCopy& copy : previous.tiles[k].downloads) add(writers, copy);
+    for (const StreamCopy& copy : previous.tiles[k].uploads) add(readers, copy);
   }
-  for (const int side : {0, 1}) {
-    writers[side].sort();
-    readers[side].sort();
-  }
+  for (std::vector<Copies>* const all : {&writers, &readers})
+    for (Copies& of_array : *all)
+      for (LastToCopy& of_side : of_array.of_side) of_side.sort();
   for (StreamTile& tile : pass.tiles) {
-    const auto wait_for_last = [&](const LastToCopy* others, const std::vector<StreamCopy>& copies,
+    const auto wait_for_last = [&](const std::vector<Copies>& others, const std::vector<StreamCopy>& copies,
                                    StreamStage stage, std::vector<StreamWait>& waits) {
       int last = -1;
       for (const StreamCopy& copy : copies)
-        if (is_state(copy)) last = std::max(last, others[copy.side].tile(copy.rows));
+        if (is_shared(copy))
+          last =
+              std::max(last, others[static_cast<std::size_t>(copy.array)].of_side[copy.side].tile(copy.rows));
       if (last >= 0) waits.push_back({stage, last, true});
     };
     wait_for_last(writers, tile.uploads, StreamStage::Download, tile.before_upload);

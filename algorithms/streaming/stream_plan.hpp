@@ -197,8 +197,10 @@ StreamPass even_odd_pass(const StreamProblem& problem, index_t chunk, int steps)
 
 /// `steps` loops of a sequence in one pass over its arrays, each as far behind the one before as it reads
 /// what that writes: as carry does it, where the halo is what loops say, and differs from place to place.
-/// Throws Error where the rows of a loop fall, or a temporary array is read before it is written.
-StreamPass sequence_pass(const StreamProblem& problem, index_t chunk, int steps);
+/// Throws Error where the rows of a loop fall, or a temporary array is read before it is written. A `sample`
+/// has the first tiles only, to some behind that in which the last step begins; none where these are very
+/// many.
+StreamPass sequence_pass(const StreamProblem& problem, index_t chunk, int steps, bool sample = false);
 
 /// Gives the tiles of a pass what they have to wait for of the pass before it.
 void follow(const StreamProblem& problem, const StreamPass& previous, StreamPass& pass);

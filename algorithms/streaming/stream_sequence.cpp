@@ -44,6 +44,19 @@ class SequencePass {
     }
     return static_cast<StreamPass&&>(pass_);
   }
+  StreamPass make_sample() {
+    constexpr std::size_t most_launches = 200000;
+    constexpr int tiles_behind = 12;
+    bool done = steps_.empty();
+    for (int behind = 0; !done && behind < tiles_behind;) {
+      if (pass_.tiles.size() * steps_.size() > most_launches) return {};
+      add_tile();
+      const Step& last = steps_.back();
+      if (last.front > last.loop->work.begin) ++behind;
+      done = std::all_of(steps_.begin(), steps_.end(), [](const Step& s) { return s.is_done(); });
+    }
+    return static_cast<StreamPass&&>(pass_);
+  }
 
  private:
   // A front may not pass what others still need, or have not made.
@@ -235,8 +248,9 @@ class SequencePass {
 
 }  // namespace
 
-StreamPass sequence_pass(const StreamProblem& problem, index_t chunk, int steps) {
-  return SequencePass(problem, chunk, steps).make();
+StreamPass sequence_pass(const StreamProblem& problem, index_t chunk, int steps, bool sample) {
+  SequencePass pass(problem, chunk, steps);
+  return sample ? pass.make_sample() : pass.make();
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -156,7 +156,7 @@ void SequenceRuns::declare_modes(int count) {
   }
 }
 
-void SequenceRuns::plan(int count) {
+void SequenceRuns::plan(int count, bool only_plan) {
   StreamProblem& problem = run_->problem();
   problem.first_loop = next_;
   problem.steps = count;
@@ -173,7 +173,7 @@ void SequenceRuns::plan(int count) {
   // The second one knows how long kernels take.
   if (known != plans_.end() && (*known)->uses > 1) {
     run_->take((*known)->plan);
-    prepare();
+    if (!only_plan) prepare();
     return;
   }
   std::string kernels = label_;
@@ -181,10 +181,11 @@ void SequenceRuns::plan(int count) {
   // Results take room, too.
   for (index_t room = 0;;) {
     run_->plan(budget_ - room, options_, kernels);
-    const index_t results = only_plan_ ? 0 : prepare();
+    const index_t results = only_plan ? 0 : prepare();
     if (results <= room) break;
     room = results + results / 4;
   }
+  if (only_plan) return;
   if (known == plans_.end()) {
     plans_.push_back(std::make_unique<Plan>(Plan{next_, count, 1, run_->plan()}));
   } else {
@@ -193,14 +194,21 @@ void SequenceRuns::plan(int count) {
   }
 }
 
+StreamReport SequenceRuns::planned(int count) {
+  if (loops_.empty() || count <= 0) return {};
+  if (!run_) complete();
+  plan(count, true);
+  return run_->report();
+}
+
 StreamReport SequenceRuns::run(int count) {
   if (count < 0)
     throw Error("sequence \"" + label_ + "\": " + std::to_string(count) +
                 " loops were asked for; give 0 or more");
+  if (only_plan_) return planned(count);
   if (loops_.empty() || count == 0) return {};
   if (!run_) complete();
-  plan(count);
-  if (only_plan_) return run_->report();
+  plan(count, false);
   const int first = next_, loops = loop_count();
   next_ = 0;
   run_->run(

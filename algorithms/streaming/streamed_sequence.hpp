@@ -58,6 +58,7 @@ class SequenceRuns {
   void set_temporary(const Ref<CoherentState>& state);
   /// `count` loops, from the one behind the last on.
   StreamReport run(int count);
+  StreamReport planned(int count);
   int loop_count() const { return static_cast<int>(loops_.size()); }
   void begin_with(int loop);
   /// Gives the device's memory back until the next run.
@@ -67,7 +68,7 @@ class SequenceRuns {
   struct Plan;
   void complete();
   void declare_modes(int count);
-  void plan(int count);
+  void plan(int count, bool only_plan);
 
   DeviceInstance& device_;
   QueueState& queue_;
@@ -308,6 +309,8 @@ class StreamedSequence {
   StreamReport run(int steps) { return runs_.run(steps * runs_.loop_count()); }
   /// So many loops: a part of the steps.
   StreamReport run_loops(int count) { return runs_.run(count); }
+  /// What run(steps) is going to do, without doing it. Throws OutOfMemory.
+  StreamReport planned(int steps) { return runs_.planned(steps * runs_.loop_count()); }
   /// The next run begins with this loop, counted from 0.
   void begin_with(int loop) { runs_.begin_with(loop); }
   /// Gives the device's memory back until the next run.

@@ -51,6 +51,11 @@ index_t memory_limit_of(const CommonSettings& settings) {
   return bytes;
 }
 
+index_t memory_left(std::size_t capacity, std::size_t used) {
+  // A tenth is left to the libraries and others.
+  return capacity > used ? static_cast<index_t>((capacity - used) / 10 * 9) : 0;
+}
+
 std::string path_with(const std::string& path, const std::string& device) {
   if (path.empty()) return path;
   std::filesystem::path parts(path);

@@ -1,6 +1,7 @@
 // CommonSettings: the options that all applications have.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,9 @@ int refinements_of(const CommonSettings& settings);
 /// The bytes of the device's memory that arrays may take at --memory-limit, which makes them go through it in
 /// slices; 0: no limit was given. UsageError.
 index_t memory_limit_of(const CommonSettings& settings);
+
+/// What may be used of a device of this capacity, of which `used` bytes are taken; 0: not known.
+index_t memory_left(std::size_t capacity, std::size_t used);
 
 /// "part.vtu" and "Cuda:1" make "part.Cuda-1.vtu": the file of one device among several. An empty path stays
 /// empty.

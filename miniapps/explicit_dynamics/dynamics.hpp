@@ -93,6 +93,10 @@ class Dynamics {
 
   /// Enqueues `steps` steps.
   virtual void advance(index_t steps) = 0;
+  /// A number of steps that advance() does well together; 0: any.
+  virtual index_t steps_at_once() { return 0; }
+  /// Sentences on where the fields are, if not in the device's memory, else nothing.
+  virtual std::string storage() const { return {}; }
   /// Waits for them.
   virtual void wait() = 0;
 

@@ -14,7 +14,7 @@ template <class Array>
 using HostRows = View<typename Array::value_type, Serial, typename Array::extents_type, LayoutRight>;
 
 template <class Array>
-std::vector<typename Array::value_type> rows(const Array& array) {
+std::vector<typename Array::value_type> host_values(const Array& array) {
   std::vector<typename Array::value_type> values(static_cast<std::size_t>(array.size()));
   if (!values.empty()) deep_copy(HostRows<Array>(values.data(), array.extent(0)), array);
   return values;
@@ -28,7 +28,7 @@ void set_rows(const Array& array, std::vector<typename Array::value_type>& value
 
 template <class Array>
 std::vector<double> download(const Array& array) {
-  const auto values = rows(array);
+  const auto values = host_values(array);
   return {values.begin(), values.end()};
 }
 

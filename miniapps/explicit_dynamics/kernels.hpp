@@ -49,12 +49,13 @@ template <class T>
 struct ForceKernel {
   Material<T> material;
 
-  template <class Element, class ClockView, class Nodes, class Coordinates, class NodeVectors, class Numbers,
-            class Matrices, class Tensors, class Modes, class Works, class Forces>
+  template <class Element, class ClockView, class Nodes, class Coordinates, class NodeVectors, class Masses,
+            class Rates, class Matrices, class Strains, class Tensors, class Modes, class Works, class Forces,
+            class Steps>
   STRATA_FUNCTION void operator()(Element e, ClockView clock, Nodes nodes, Coordinates coordinates,
-                                  NodeVectors displacement, Numbers mass, Modes mode_rate, Matrices rotation,
-                                  Tensors rate, Tensors stress, Modes hourglass, Works hourglass_work,
-                                  Forces element_force, Numbers stable_dt) const {
+                                  NodeVectors displacement, Masses mass, Rates mode_rate, Matrices rotation,
+                                  Strains rate, Tensors stress, Modes hourglass, Works hourglass_work,
+                                  Forces element_force, Steps stable_dt) const {
     const ElementEnd<T> end =
         element_end(material, load_corners<T>(e, nodes, coordinates, displacement), T(mass(e)),
                     static_cast<T>((*clock).dt), load_matrix<T>(e, rotation), load_symmetric<T>(e, rate),
@@ -74,12 +75,12 @@ template <class T, Update U>
 struct FusedKernel {
   Material<T> material;
 
-  template <class Element, class ClockView, class Nodes, class Coordinates, class NodeVectors, class Numbers,
-            class Matrices, class Tensors, class Modes, class Works, class Forces>
+  template <class Element, class ClockView, class Nodes, class Coordinates, class NodeVectors, class Masses,
+            class Matrices, class Tensors, class Modes, class Works, class Forces, class Steps>
   STRATA_FUNCTION void operator()(Element e, ClockView clock, Nodes nodes, Coordinates coordinates,
-                                  NodeVectors displacement, NodeVectors velocity, Numbers mass,
+                                  NodeVectors displacement, NodeVectors velocity, Masses mass,
                                   Matrices rotation, Tensors stretch, Tensors stress, Modes hourglass,
-                                  Works hourglass_work, Forces element_force, Numbers stable_dt) const {
+                                  Works hourglass_work, Forces element_force, Steps stable_dt) const {
     const T dt = static_cast<T>((*clock).dt);
     const Rates<T> rates = middle_rates(load_corners<T>(e, nodes, coordinates, displacement),
                                         load_corners<T>(e, nodes, velocity), dt);

@@ -6,12 +6,13 @@
 #include <string>
 
 #include <strata/miniapps/explicit_dynamics/dynamics.hpp>
-#include <strata/miniapps/fem/mesh.hpp>
+#include <strata/miniapps/fem/mesh_on_host.hpp>
 
 namespace strata::inline STRATA_ABI::dynamics {
 
 /// A simulation of a mesh, as in fem/load_mesh.hpp, each element cut into eight `refinements` times, on a
-/// device; `type` is "double" or "float". MeshError, Error, OutOfMemory.
+/// device; `type` is "double" or "float". With a memory limit, and where it does not fit the device, its
+/// fields go through the device in slices. MeshError, Error, OutOfMemory.
 template <class D>
 std::unique_ptr<Dynamics> make_simulation(const D& device, const std::string& mesh, int refinements,
                                           const std::string& type, const Parameters& parameters);
@@ -20,5 +21,10 @@ std::unique_ptr<Dynamics> make_simulation(const D& device, const std::string& me
 template <class T, class D>
 std::unique_ptr<Dynamics> make_simulation_of(const fem::Mesh<fem::PlainArrays<D>>& mesh,
                                              const Parameters& parameters);
+
+/// The same within `budget` bytes of the device's memory.
+template <class T, class D>
+std::unique_ptr<Dynamics> make_streamed_simulation(const D& device, const fem::MeshOnHost& mesh,
+                                                   const Parameters& parameters, index_t budget);
 
 }  // namespace strata::inline STRATA_ABI::dynamics

@@ -38,10 +38,10 @@ STRATA_FUNCTION Vector<double> sum_forces(auto node, const auto& offsets, const 
 ///   exactly, reaction   (dt + prev_dt) / 2 f in fixed directions: the impulse of what holds the node.
 template <class T>
 struct NodeKernel {
-  template <class Node, class ClockView, class Indices, class Forces, class Numbers, class Flags,
-            class Vectors, class Works, class Impulses>
-  STRATA_FUNCTION void operator()(Node node, ClockView clock, Indices offsets, Indices corners,
-                                  Forces element_force, Numbers mass, Flags fixed, Vectors velocity,
+  template <class Node, class ClockView, class Offsets, class Corners, class Forces, class Masses,
+            class Flags, class Vectors, class Works, class Impulses>
+  STRATA_FUNCTION void operator()(Node node, ClockView clock, Offsets offsets, Corners corners,
+                                  Forces element_force, Masses mass, Flags fixed, Vectors velocity,
                                   Vectors displacement, Works work, Impulses reaction) const {
     const double dt = (*clock).dt, mean_dt = (dt + (*clock).prev_dt) / 2;
     const int held = fixed(node);

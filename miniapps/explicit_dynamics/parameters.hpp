@@ -29,7 +29,8 @@ struct Parameters {
   double bulk_linear = 0;             ///< b1, >= 0
   double bulk_quadratic = 0;          ///< b2, >= 0
   Update update = Update::Second;
-  bool fused = false;  ///< whether one kernel does the work of the paper's three element functors
+  bool fused = false;        ///< whether one kernel does the work of the paper's three element functors
+  index_t memory_limit = 0;  ///< bytes of the device's memory; 0: all that it has, and in core where it fits
 
   double lambda() const { return young * poisson / ((1 + poisson) * (1 - 2 * poisson)); }
   double mu() const { return young / (2 * (1 + poisson)); }
@@ -72,6 +73,7 @@ struct Clock {
   double first_dt = 0;         ///< the first
   std::int64_t step = 0;       ///< steps done
   Failure failure = Failure::None;
+  std::int32_t no_padding = 0;  ///< checkpoints hold all bytes
 };
 
 }  // namespace strata::inline STRATA_ABI::dynamics

@@ -118,9 +118,10 @@ class Run {
   // that were, are fetched, and wait() tells of it.
   index_t advance(index_t step, index_t target) {
     const double begin = now_seconds();
+    if (at_once_ < 0) at_once_ = s_.steps_at_once();
     for (index_t queued = 0; step < target || queued > 0;) {
       if (step < target) {
-        const index_t piece = std::min(target - step, piece_);
+        const index_t piece = std::min(target - step, at_once_ > 0 ? at_once_ : piece_);
         s_.advance(piece);
         s_.look();
         step += piece;
@@ -167,7 +168,7 @@ class Run {
   std::optional<Output> output_;
   std::optional<miniapp::Progress> progress_;
   static constexpr index_t longest_piece = index_t{1} << 20;
-  index_t first_ = 0, piece_ = 1;
+  index_t first_ = 0, piece_ = 1, at_once_ = -1;
   double last_look_ = now_seconds();
   bool has_checkpoint_ = false;
 };
@@ -276,6 +277,11 @@ void run_problem(const MakeSimulation& make, const DynamicsSettings& settings, c
     throw;
   }
 
+  if (const std::string storage = s->storage(); !storage.empty()) {
+    if (parameters.memory_limit == 0)
+      report.notes.push_back("The mesh does not fit the device's memory, and streams through it.");
+    report.notes.push_back(storage);
+  }
   add_results(report, *s);
   const index_t steps = s->clock().step - run.first_step();
   add_balances(report, *s, energies, steps);
@@ -293,7 +299,10 @@ void run_verification(const MakeSimulation& make, const DynamicsSettings& settin
   v.is_float = settings.common.type == "float";
   v.fused = settings.kernels == "fused";
   report.type = settings.common.type;
-  v.make = [&](const std::string& mesh, const Parameters& parameters) {
+  const index_t memory_limit = miniapp::memory_limit_of(settings.common);
+  v.make = [&](const std::string& mesh, const Parameters& of_test) {
+    Parameters parameters = of_test;
+    parameters.memory_limit = memory_limit;
     auto s = make(mesh, 0, settings.common.type, parameters);
     report.device = s->device();
     return s;

@@ -60,6 +60,7 @@ Parameters parameters_of(const DynamicsSettings& s) {
   p.dt_every = s.dt_every;
   p.update = s.update == "first" ? Update::First : Update::Second;
   p.fused = s.kernels == "fused";
+  p.memory_limit = miniapp::memory_limit_of(s.common);
 
   p.hourglass_stiffness = p.hourglass_viscosity = 0;
   if (s.hourglass != "none") {

@@ -71,4 +71,10 @@ void fail_field(const char* what) {
               (std::string(what) == "set" ? "set: it follows from others" : "read"));
 }
 
+void fail_forces() {
+  throw Error(
+      "dynamics: the forces of elements are not kept: with a memory limit and a given --dt they never leave "
+      "the device; ask for them behind a step of the stable length, or an imposed motion");
+}
+
 }  // namespace strata::inline STRATA_ABI::dynamics

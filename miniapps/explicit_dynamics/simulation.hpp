@@ -190,7 +190,7 @@ class Simulation final : public Dynamics {
     const Clock now = clock();
     std::memcpy(bytes.data(), &now, sizeof(Clock));
     for_each_state_array([&](const auto& array) {
-      const auto values = rows(array);
+      const auto values = host_values(array);
       const std::size_t begin = bytes.size(), size = values.size() * sizeof(values[0]);
       bytes.resize(begin + size);
       std::memcpy(bytes.data() + begin, values.data(), size);
@@ -234,15 +234,6 @@ class Simulation final : public Dynamics {
                          f_.element_mass, f_.stress, f_.hourglass_work),
                     elements);
   }
-  static Energies energies_of(const NodeTotals& nodes, const ElementTotals& elements) {
-    return {nodes.kinetic,
-            nodes.work,
-            elements.elastic,
-            elements.hourglass,
-            {nodes.momentum.x, nodes.momentum.y, nodes.momentum.z},
-            {nodes.reaction.x, nodes.reaction.y, nodes.reaction.z}};
-  }
-
   // What a step reads that an earlier one wrote.
   template <class F>
   void for_each_state_array(const F& call) {

@@ -26,5 +26,7 @@ struct FailedAt {
 /// Throws Error: numbers that do not fit the mesh, a field that cannot be set.
 [[noreturn]] void fail_size(const char* what, std::size_t found, std::size_t wanted);
 [[noreturn]] void fail_field(const char* what);
+/// Throws Error: forces were asked for that only the device had.
+[[noreturn]] void fail_forces();
 
 }  // namespace strata::inline STRATA_ABI::dynamics

@@ -1,6 +1,7 @@
 // Sums over nodes and elements for reports: energies, momentum, reactions; and searches for what went wrong.
 #pragma once
 
+#include <strata/miniapps/explicit_dynamics/dynamics.hpp>
 #include <strata/miniapps/explicit_dynamics/kernels.hpp>
 
 namespace strata::inline STRATA_ABI::dynamics {
@@ -57,6 +58,16 @@ struct SumElements {
     sum.hourglass += other.hourglass;
   }
 };
+
+/// Both, for people.
+inline Energies energies_of(const NodeTotals& nodes, const ElementTotals& elements) {
+  return {nodes.kinetic,
+          nodes.work,
+          elements.elastic,
+          elements.hourglass,
+          {nodes.momentum.x, nodes.momentum.y, nodes.momentum.z},
+          {nodes.reaction.x, nodes.reaction.y, nodes.reaction.z}};
+}
 
 /// The first element whose stable step is at most `limit`, and how many there are.
 struct FoundElements {

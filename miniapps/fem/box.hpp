@@ -5,11 +5,13 @@
 #pragma once
 
 #include <cmath>
+#include <vector>
 
 #include <strata/algorithms/random.hpp>
 #include <strata/miniapps/fem/box_spec.hpp>
 #include <strata/miniapps/fem/node_corners.hpp>
 #include <strata/miniapps/fem/quality.hpp>
+#include <strata/views/deep_copy.hpp>
 
 namespace strata::inline STRATA_ABI::fem {
 
@@ -18,29 +20,31 @@ namespace strata::inline STRATA_ABI::fem {
 
 namespace detail {
 
+// The same bits on every device: sines come from the host, and sums of products are fused or not as written.
 struct PlaceBoxNode {
   BoxSpec box;
 
-  STRATA_FUNCTION void operator()(index_t n, auto coordinates) const {
+  STRATA_FUNCTION void operator()(index_t n, auto sines, auto coordinates) const {
     const index_t row = box.elements[0] + 1, plane = row * (box.elements[1] + 1);
     const index_t at[3] = {n % row, n / row % (box.elements[1] + 1), n / plane};
     bool inside = true;
     double wave = box.wave;
+    index_t first = 0;  // the sines of a direction follow those of the one before
     for (int d = 0; d < 3; ++d) {
       inside = inside && at[d] > 0 && at[d] < box.elements[d];
-      if (wave != 0)
-        wave *= std::sin(6.28318530717958647693 * static_cast<double>(at[d]) /
-                         static_cast<double>(box.elements[d]));
+      if (wave != 0) wave *= sines(first + at[d]);
+      first += box.elements[d] + 1;
     }
     if (!inside) wave = 0;  // the sine of 2 pi is not quite zero
     for (int d = 0; d < 3; ++d) {
       const auto count = static_cast<double>(box.elements[d]);
       double x = box.lengths[d] * static_cast<double>(at[d]) / count;
-      if (wave != 0) x += wave * box.lengths[d];
-      if (inside && box.random != 0)
-        x += box.random * box.lengths[d] / count *
-             (2 * random(0, static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(d)).uniform<double>() -
-              1);
+      if (wave != 0) x = std::fma(wave, box.lengths[d], x);
+      if (inside && box.random != 0) {
+        const double u =
+            random(0, static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(d)).uniform<double>();
+        x = std::fma(box.random * box.lengths[d] / count, 2 * u - 1, x);  // 2 u is exact
+      }
       coordinates(n, d) = x;
     }
   }
@@ -56,6 +60,21 @@ struct PlaceBoxElement {
           i + corner_bit(c, 0) + (nx + 1) * (j + corner_bit(c, 1) + (ny + 1) * (k + corner_bit(c, 2))));
   }
 };
+
+// sin(2 pi i / n), i = 0 ... n, for each direction, which has n elements; nothing where no wave wants them.
+template <class Array>
+Array sines_of(const BoxSpec& box, const typename Array::device_type& device) {
+  std::vector<double> sines;
+  if (box.wave != 0)
+    for (const index_t n : box.elements)
+      for (index_t i = 0; i <= n; ++i)
+        sines.push_back(std::sin(6.28318530717958647693 * static_cast<double>(i) / static_cast<double>(n)));
+  const Array array =
+      create<Array>("sines of the wave", static_cast<index_t>(sines.size()), uninitialized, on(device));
+  using Source = View<const double, Serial, typename Array::extents_type, LayoutRight>;
+  if (!sines.empty()) deep_copy(array, Source(sines.data(), array.extent(0)));
+  return array;
+}
 
 // Numbers i + count[0] (j + count[1] k) of what lies on a plane, ascending.
 struct ListPlane {
@@ -118,7 +137,9 @@ Mesh<Arrays> make_box(const BoxSpec& box, const typename Arrays::device_type& de
   mesh.element_blocks = create<decltype(mesh.element_blocks)>("element_blocks", elements, where);
   mesh.block_ids = {1};
   mesh.block_names = {"box"};
-  parallel_for("place nodes", where, nodes, with(detail::PlaceBoxNode{box}, mesh.coordinates));
+  const auto sines =
+      detail::sines_of<typename Arrays::template node_array<double, rank<1>>>(box, device);
+  parallel_for("place nodes", where, nodes, with(detail::PlaceBoxNode{box}, sines, mesh.coordinates));
   parallel_for("place elements", where, elements,
                with(detail::PlaceBoxElement{box.elements[0], box.elements[1]}, mesh.element_nodes));
   if (box.wave != 0 || box.random != 0)

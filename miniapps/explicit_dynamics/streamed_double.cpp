@@ -1,0 +1,16 @@
+// Compiled once for each device: see strata_add_miniapp.
+#include <strata/miniapps/explicit_dynamics/make_simulation.hpp>
+#include <strata/miniapps/explicit_dynamics/streamed_simulation.hpp>
+
+namespace strata::inline STRATA_ABI::dynamics {
+
+template <class T, class D>
+std::unique_ptr<Dynamics> make_streamed_simulation(const D& device, const fem::MeshOnHost& mesh,
+                                                   const Parameters& parameters, index_t budget) {
+  return std::make_unique<StreamedSimulation<T, D>>(device, mesh, parameters, budget);
+}
+
+template std::unique_ptr<Dynamics> make_streamed_simulation<double, STRATA_MINIAPP_DEVICE>(
+    const STRATA_MINIAPP_DEVICE&, const fem::MeshOnHost&, const Parameters&, index_t);
+
+}  // namespace strata::inline STRATA_ABI::dynamics

@@ -1,0 +1,200 @@
+// Simulations whose fields go through a device in slices: the bits of those in core.
+#include <string>
+
+#include <strata/miniapps/explicit_dynamics/simulation.hpp>
+#include <strata/miniapps/explicit_dynamics/streamed_simulation.hpp>
+#include <strata/miniapps/fem/box.hpp>
+
+#include "test_devices.hpp"
+
+namespace {
+
+using namespace strata;
+using namespace strata::dynamics;
+using strata_tests::DeviceName;
+using strata_tests::TestDevices;
+
+constexpr index_t budget = index_t{1} << 20;
+
+// A bar that hits a wall at an angle, in core and in slices.
+template <class T, class D>
+struct Pair {
+  std::unique_ptr<Dynamics> in_core, streamed;
+
+  Pair(const std::string& box, const Parameters& p, double speed = 0.05) {
+    in_core = std::make_unique<Simulation<T, D>>(fem::make_box<fem::PlainArrays<D>>(fem::parse_box(box)), p);
+    streamed = std::make_unique<StreamedSimulation<T, D>>(D{}, fem::load_mesh_on_host(box, 0), p, budget);
+    for (Dynamics* const s : {&*in_core, &*streamed}) {
+      s->fix("x>=max", all_directions);
+      s->set_velocity("all", speed, 0.2 * speed, 0);
+    }
+  }
+  void advance(index_t steps) {
+    in_core->advance(steps);
+    streamed->advance(steps);
+  }
+  static void expect_same(const std::vector<double>& a, const std::vector<double>& b,
+                          const std::string& what) {
+    std::size_t first = 0, count = 0;
+    for (std::size_t k = 0; k < a.size(); ++k)
+      if (a[k] != b[k] && count++ == 0) first = k;
+    EXPECT_EQ(count, 0) << what << ": the first is number " << first << ", " << a[first] << " and "
+                        << b[first] << ", less " << a[first] - b[first];
+  }
+  void expect_same(const std::string& what) {
+    for (const Field field : {Field::Displacement, Field::Velocity, Field::Reaction, Field::Rotation,
+                              Field::Stretch, Field::Stress, Field::Hourglass})
+      expect_same(in_core->get(field), streamed->get(field),
+                  what + ", field " + std::to_string(static_cast<int>(field)));
+    EXPECT_TRUE(in_core->state() == streamed->state()) << what;
+    const Energies a = in_core->energies(), b = streamed->energies();
+    EXPECT_EQ(a.kinetic, b.kinetic) << what;
+    EXPECT_EQ(a.work, b.work) << what;
+    EXPECT_EQ(a.elastic, b.elastic) << what;
+    EXPECT_EQ(a.hourglass, b.hourglass) << what;
+    for (int d = 0; d < 3; ++d) {
+      EXPECT_EQ(a.momentum[d], b.momentum[d]) << what;
+      EXPECT_EQ(a.reaction[d], b.reaction[d]) << what;
+    }
+    EXPECT_EQ(in_core->get(Field::Cauchy), streamed->get(Field::Cauchy)) << what;
+    EXPECT_EQ(in_core->coordinates(), streamed->coordinates()) << what;
+  }
+};
+
+Parameters every_force() {
+  Parameters p;
+  p.poisson = 0.3;
+  p.hourglass_viscosity = 0.03;
+  p.bulk_linear = 0.06;
+  p.bulk_quadratic = 1.2;
+  return p;
+}
+
+template <class D>
+class StreamedDynamics : public ::testing::Test {};
+TYPED_TEST_SUITE(StreamedDynamics, TestDevices, DeviceName);
+
+// Along x nodes are numbered anew, along z they keep their order.
+constexpr const char* along_x = "box:40x5x6:9,1,1:random=0.1";
+constexpr const char* along_z = "box:5x6x40:1,1,9:random=0.1";
+
+TYPED_TEST(StreamedDynamics, StableSteps) {
+  for (const char* const box : {along_x, along_z})
+    for (const bool fused : {false, true}) {
+      Parameters p = every_force();
+      p.fused = fused;
+      Pair<double, TypeParam> pair(box, p);
+      EXPECT_EQ(pair.in_core->stable_dt(), pair.streamed->stable_dt());
+      pair.advance(7);
+      pair.expect_same(std::string(box) + " after 7 steps");
+      pair.advance(5);
+      pair.expect_same(std::string(box) + " after 12 steps");
+      EXPECT_EQ(pair.in_core->get(Field::Force), pair.streamed->get(Field::Force));
+    }
+}
+TYPED_TEST(StreamedDynamics, StepsKeptForAWhile) {
+  Parameters p = every_force();
+  p.dt_every = 4;
+  p.fused = true;
+  Pair<double, TypeParam> pair(along_x, p);
+  for (const index_t steps : {3, 1, 9, 4}) {
+    pair.advance(steps);
+    pair.expect_same("steps of a stable length, kept for 4, " + std::to_string(steps) + " more");
+  }
+}
+TYPED_TEST(StreamedDynamics, GivenSteps) {
+  Parameters p = every_force();
+  p.dt = 0.01;
+  p.update = Update::First;
+  Pair<double, TypeParam> pair(along_z, p);
+  pair.advance(30);
+  pair.expect_same("given steps");
+  EXPECT_GT(pair.streamed->steps_at_once(), 8) << "several steps a pass";
+  EXPECT_THROW(pair.streamed->get(Field::Force), Error);  // which never left the device
+  pair.advance(1);
+  pair.expect_same("one more");
+}
+TYPED_TEST(StreamedDynamics, Floats) {
+  Parameters p = every_force();
+  p.fused = true;
+  p.dt_every = 3;
+  Pair<float, TypeParam> pair(along_x, p);
+  pair.advance(10);
+  pair.expect_same("floats");
+}
+
+// What goes on from the state of the other.
+TYPED_TEST(StreamedDynamics, StatesAreThoseOfARunInCore) {
+  Parameters p = every_force();
+  p.fused = true;
+  Pair<double, TypeParam> pair(along_x, p), other(along_x, p);
+  pair.advance(6);
+  other.in_core->restore(pair.streamed->state());
+  other.streamed->restore(pair.in_core->state());
+  pair.advance(6);
+  other.advance(6);
+  other.expect_same("restored");
+  EXPECT_EQ(other.in_core->state(), pair.in_core->state());
+  EXPECT_THROW(other.streamed->restore({}), Error);
+}
+
+template <class F>
+std::string message_of(const F& f) {
+  try {
+    f();
+  } catch (const SimulationError& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+TYPED_TEST(StreamedDynamics, AnInvertedElementIsNamed) {
+  Parameters p;
+  p.fused = true;
+  p.dt = 2;
+  Pair<double, TypeParam> pair(along_z, p, 0.5);
+  pair.advance(60);
+  const std::string in_core = message_of([&] { pair.in_core->wait(); });
+  EXPECT_NE(in_core.find("is inside out"), std::string::npos) << in_core;
+  EXPECT_EQ(message_of([&] { pair.streamed->wait(); }), in_core);
+  EXPECT_EQ(pair.in_core->clock().step, pair.streamed->clock().step);
+}
+
+TEST(StreamedDynamicsBudget, IsKept) {
+  emulated::Config config = emulated::default_config();
+  config.count = 1;
+  config.capacity = index_t{1} << 26;
+  emulated::configure(config);
+  for (const double dt : {0.0, 0.01}) {
+    Parameters p = every_force();
+    p.dt = dt;
+    p.fused = true;
+    StreamedSimulation<double, Emulated> s(Emulated{0}, fem::load_mesh_on_host(along_x, 0), p, 900000);
+    s.set_velocity("all", 0.05, 0, 0);
+    s.advance(5);
+    static_cast<void>(s.energies());
+    static_cast<void>(s.get(Field::Cauchy));
+    s.advance(5);
+    EXPECT_LE(emulated::peak(0), 900000);
+    EXPECT_GT(emulated::peak(0), 300000);
+  }
+  EXPECT_EQ(emulated::used(0), 0);
+  emulated::configure(emulated::default_config());
+}
+TEST(StreamedDynamicsBudget, ThatIsTooSmallSaysWhatSuffices) {
+  Parameters p;
+  p.fused = true;
+  const auto mesh = fem::load_mesh_on_host(along_x, 0);
+  std::string text;
+  try {
+    StreamedSimulation<double, Serial> s(Serial{}, mesh, p, 20000);
+  } catch (const OutOfMemory& error) {
+    text = error.what();
+  }
+  const std::size_t at = text.find("which take ");
+  ASSERT_NE(at, std::string::npos) << text;
+  const index_t wanted = std::stoll(text.substr(text.find('(', at) + 1));
+  EXPECT_NO_THROW((StreamedSimulation<double, Serial>(Serial{}, mesh, p, wanted))) << text;
+  EXPECT_THROW((StreamedSimulation<double, Serial>(Serial{}, mesh, p, wanted - 1)), OutOfMemory);
+}
+
+}  // namespace
