@@ -4,9 +4,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include <strata/algorithms/streaming/streamed_iterate.hpp>
 #include <strata/algorithms/streaming/streamed_reduce.hpp>
+#include <strata/algorithms/streaming/streamed_sequence.hpp>
 #include <strata/strata.hpp>
 
 using namespace strata;
@@ -79,6 +81,40 @@ void regions(const Device& device) {
   check(half(n / 2 - 1) == 6.0 && y(n / 2) == 5.0 && y(n - 2) == 0.0);
 }
 
+struct Spring {                                             // between masses i and i + 1
+  STRATA_FUNCTION void operator()(auto i, auto x, auto force) const { force(i) = x(i + 1) - x(i); }
+};
+struct Move {
+  double dt;
+  STRATA_FUNCTION void operator()(auto i, auto force, auto v, auto x) const {
+    v(i) += dt * (force(i) - force(i - 1));
+    x(i) += dt * v(i);
+  }
+};
+struct Kinetic {
+  STRATA_FUNCTION void operator()(auto i, auto v, double& sum) const { sum += 0.5 * v(i) * v(i); }
+};
+
+template <class Device>
+void sequence(const Device& device) {
+  const index_t n = 1'000'000;
+  const CoherentArray<double, 1> x("x", n), v("v", n), force("force", n - 1, uninitialized);
+  const auto where = streamed(device, 1_MiB);
+  const double dt = 0.5;
+  x(n / 2) = 1;
+//! [sequence]
+  StreamedSequence chain("chain", where);
+  std::vector<double> kinetic;                                              // one value for each step
+  chain.temporary(force);                                                   // made and used on the device only
+  chain.loop("springs", n - 1, Spring{}, in(x, halo(0, 1)), out(force));
+  chain.loop("masses", range(1, n - 1), Move{dt}, in(force, halo(1, 0)), inout(v), inout(x));
+  chain.loop_reduce("energy", n, Kinetic{}, each_step(Sum, kinetic), in(v));
+  const StreamReport report = chain.run(100);                               // the three loops, 100 times
+//! [sequence]
+  check(kinetic.size() == 100 && kinetic[0] == 0.75 && report.steps_per_pass > 1);
+  check(x(n / 2 + 120) == 0.0 && x(n / 2 + 40) != 0.0);
+}
+
 //! [heat]
 struct Heat {                                               // of a state: its old values, then its new ones
   STRATA_FUNCTION void operator()(auto i, const auto& old, const auto& next, const auto& k) const {
@@ -139,6 +175,7 @@ int main(int argc, char** argv) {
     launching(device);
     regions(device);
     iterating(device);
+    sequence(device);
     errors(device);
   });
   std::puts("streaming_guide: all results are right");

@@ -55,8 +55,9 @@ std::vector<std::vector<ReductionGroup>> sequence_groups(const StreamProblem& pr
 
 struct SequenceRuns::Plan {
   int first, count;
-  int uses = 0;
-  StreamPlan plan;
+  int part;  // so many loops at once: the results of more would take too much room
+  int uses;
+  StreamPlan plan;  // of such a part
 };
 
 SequenceRuns::SequenceRuns(DeviceInstance& device, QueueState& queue, const char* label, index_t budget,
@@ -125,9 +126,11 @@ void SequenceRuns::complete() {
   for (std::size_t a = 0; a < states_.size(); ++a)
     problem.arrays[a].temporary =
         std::find(temporary_.begin(), temporary_.end(), states_[a]) != temporary_.end();
+  kernels_ = label_;
   for (const Loop& loop : loops_) {
     problem.loops.push_back(loop.data);
     problem.align = std::max(problem.align, loop.align);
+    kernels_ += "," + loop.kernel;
   }
   run_ = std::make_unique<StreamRun>(device_, queue_, static_cast<StreamProblem&&>(problem), states_);
 }
@@ -156,48 +159,68 @@ void SequenceRuns::declare_modes(int count) {
   }
 }
 
-void SequenceRuns::plan(int count, bool only_plan) {
+// `count` loops that begin with the next one.
+void SequenceRuns::set_count(int count) {
   StreamProblem& problem = run_->problem();
   problem.first_loop = next_;
   problem.steps = count;
   problem.work = problem.loops[static_cast<std::size_t>(next_)].work;
   declare_modes(count);
-  const auto known = std::find_if(plans_.begin(), plans_.end(),
-                                  [&](const auto& p) { return p->first == next_ && p->count == count; });
-  const auto prepare = [&] {
-    index_t bytes = 0;
-    for (const Loop& loop : loops_)
-      if (loop.prepare) bytes += (loop.prepare(problem, run_->plan()) + 511) / 512 * 512;
-    return bytes;
-  };
-  // The second one knows how long kernels take.
-  if (known != plans_.end() && (*known)->uses > 1) {
-    run_->take((*known)->plan);
-    if (!only_plan) prepare();
-    return;
-  }
-  std::string kernels = label_;
-  for (const Loop& loop : loops_) kernels += "," + loop.kernel;
-  // Results take room, too.
+}
+
+// Plans loops that begin with the next one; their results take room, too.
+void SequenceRuns::plan(int count) {
   for (index_t room = 0;;) {
-    run_->plan(budget_ - room, options_, kernels);
-    const index_t results = only_plan ? 0 : prepare();
-    if (results <= room) break;
+    set_count(count);
+    run_->plan(budget_ - room, options_, kernels_);
+    const index_t results = result_bytes();
+    if (results <= room) return;
     room = results + results / 4;
   }
-  if (only_plan) return;
-  if (known == plans_.end()) {
-    plans_.push_back(std::make_unique<Plan>(Plan{next_, count, 1, run_->plan()}));
-  } else {
-    (*known)->uses = 2;
-    (*known)->plan = run_->plan();
+}
+index_t SequenceRuns::result_bytes() {
+  index_t bytes = 0;
+  for (const Loop& loop : loops_)
+    if (loop.results) bytes += (loop.results(run_->problem(), run_->plan()) + 511) / 512 * 512;
+  return bytes;
+}
+
+// How many of `count` loops are done at once: with their plan, which is kept. The second one knows how long
+// kernels take.
+int SequenceRuns::part_of(int count) {
+  const auto known = std::find_if(plans_.begin(), plans_.end(),
+                                  [&](const auto& p) { return p->first == next_ && p->count == count; });
+  if (known != plans_.end() && (*known)->uses > 1) {
+    set_count((*known)->part);
+    run_->take((*known)->plan);
+    result_bytes();
+    return (*known)->part;
   }
+  // Whole passes whose results take an eighth of the budget.
+  int part = count;
+  for (;;) {
+    set_count(part);
+    run_->plan(budget_, options_, kernels_);
+    const index_t results = result_bytes();
+    const int pass = run_->plan().pass.steps;
+    if (results <= budget_ / 8 || part <= pass) break;
+    const double fitting =
+        static_cast<double>(part) * static_cast<double>(budget_ / 8) / static_cast<double>(results);
+    part = std::max(pass, static_cast<int>(fitting) / pass * pass);
+  }
+  plan(part);
+  if (known == plans_.end()) {
+    plans_.push_back(std::make_unique<Plan>(Plan{next_, count, part, 1, run_->plan()}));
+  } else {
+    **known = {next_, count, part, 2, run_->plan()};
+  }
+  return part;
 }
 
 StreamReport SequenceRuns::planned(int count) {
   if (loops_.empty() || count <= 0) return {};
   if (!run_) complete();
-  plan(count, true);
+  plan(count);
   return run_->report();
 }
 
@@ -208,19 +231,41 @@ StreamReport SequenceRuns::run(int count) {
   if (only_plan_) return planned(count);
   if (loops_.empty() || count == 0) return {};
   if (!run_) complete();
-  plan(count, false);
+  StreamReport all;
+  for (int begin = next_, done = 0; done < count;) {
+    const int part = part_of(count - done);
+    StreamReport report = run_part(part, begin, done);
+    if (done > 0) {
+      report.passes += all.passes;
+      report.slices += all.slices;
+      report.bytes_to_device += all.bytes_to_device;
+      report.bytes_to_host += all.bytes_to_host;
+      report.bytes_moved += all.bytes_moved;
+      report.predicted_seconds += all.predicted_seconds;
+      report.seconds += all.seconds;
+    }
+    all = report;
+    done += part;
+  }
+  return all;
+}
+
+// The part of a run that began with loop `begin`, behind `done` loops of it.
+StreamReport SequenceRuns::run_part(int count, int begin, int done) {
+  for (const Loop& loop : loops_)
+    if (loop.prepare) loop.prepare();
   const int first = next_, loops = loop_count();
   next_ = 0;
   run_->run(
       [&](const StreamSite& site) {
-        const int number = first + site.step;
+        const int number = begin + done + site.step;
         const int loop = number % loops, before = ((loop - first) % loops + loops) % loops;
         loops_[static_cast<std::size_t>(loop)].launch(site, number / loops, (site.step - before) / loops);
       },
       progress_);
   next_ = (first + count) % loops;
   for (const Loop& loop : loops_)
-    if (loop.finish) loop.finish();
+    if (loop.finish) loop.finish(done == 0);
   return run_->report();
 }
 

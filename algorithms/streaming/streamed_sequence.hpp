@@ -43,10 +43,11 @@ class SequenceRuns {
     std::string kernel;
     /// `step`: how often the loops have begun anew in this run; `time`: how often this one was done before.
     std::function<void(const StreamSite&, int step, int time)> launch;
-    /// Of reductions: makes room for the results of a run with its plan, and says how many bytes; and behind
-    /// it.
-    std::function<index_t(const StreamProblem&, const StreamPlan&)> prepare;
-    std::function<void()> finish;
+    /// Of reductions: the bytes that the results of a run with a plan take, and room for them; and behind it,
+    /// also behind a part of a run that is not its first.
+    std::function<index_t(const StreamProblem&, const StreamPlan&)> results;
+    std::function<void()> prepare;
+    std::function<void(bool first)> finish;
   };
 
   SequenceRuns(DeviceInstance& device, QueueState& queue, const char* label, index_t budget,
@@ -68,7 +69,11 @@ class SequenceRuns {
   struct Plan;
   void complete();
   void declare_modes(int count);
-  void plan(int count, bool only_plan);
+  void set_count(int count);
+  void plan(int count);
+  index_t result_bytes();
+  int part_of(int count);
+  StreamReport run_part(int count, int begin, int done);
 
   DeviceInstance& device_;
   QueueState& queue_;
@@ -81,6 +86,7 @@ class SequenceRuns {
   std::vector<Ref<CoherentState>> states_;
   std::vector<Ref<CoherentState>> temporary_;
   std::unique_ptr<StreamRun> run_;
+  std::string kernels_;
   std::vector<std::unique_ptr<Plan>> plans_;
   int next_ = 0;
 };
@@ -150,17 +156,18 @@ struct StepReduction<K, EachStep<Operation, T>> {
 template <class T, class D>
 class StepResults {
  public:
-  index_t prepare(std::vector<std::vector<ReductionGroup>>&& groups, const On<D>& where) {
+  // The bytes that they take.
+  index_t set_groups(std::vector<std::vector<ReductionGroup>>&& groups) {
     groups_ = static_cast<std::vector<std::vector<ReductionGroup>>&&>(groups);
     next_.assign(groups_.size(), 0);
     first_.assign(1, 0);
     for (const auto& of_time : groups_) first_.push_back(first_.back() + of_time.size());
-    const index_t count = std::max<index_t>(static_cast<index_t>(first_.back()), 1);
-    if (partials_.extent(0) != count) {
-      partials_ = {};
-      partials_ = create<Partials>("results of slices", count, uninitialized, where);
-    }
-    return count * static_cast<index_t>(sizeof(T));
+    return count() * static_cast<index_t>(sizeof(T));
+  }
+  void prepare(const On<D>& where) {
+    if (partials_.extent(0) == count()) return;
+    partials_ = {};
+    partials_ = create<Partials>("results of slices", count(), uninitialized, where);
   }
   // The groups of one time that begin before `end`, and were not called for yet.
   template <class F>
@@ -170,24 +177,28 @@ class StepResults {
       f(groups_[t][next].items, ValueView<T, D>(partials_.data() + (first_[t] + next)));
   }
   template <class R>
-  void finish(const R& reducer, std::vector<T>& values) {
+  void finish(const R& reducer, std::vector<T>& values, bool first) {
     std::vector<T> parts(static_cast<std::size_t>(partials_.extent(0)));
     const View<T, Serial, typename Partials::extents_type, LayoutRight, Unmanaged<DefaultAccess>> host(
         parts.data(),
         typename LayoutRight::template mapping<typename Partials::extents_type>(partials_.extents()));
     deep_copy(host, partials_);
-    values.resize(groups_.size());
+    if (first) values.clear();
     for (std::size_t t = 0; t < groups_.size(); ++t) {
       T* const of_time = parts.data() + first_[t];
-      if (groups_[t].empty()) reducer.init(values[t]);
-      else {
+      values.emplace_back();
+      if (groups_[t].empty()) {
+        reducer.init(values.back());
+      } else {
         for (const Join& join : joins_of(groups_[t])) reducer.join(of_time[join.a], of_time[join.b]);
-        values[t] = of_time[0];
+        values.back() = of_time[0];
       }
     }
   }
 
  private:
+  index_t count() const { return std::max<index_t>(static_cast<index_t>(first_.back()), 1); }
+
   using Partials = MDArray<T, D, rank<1>>;
   std::vector<std::vector<ReductionGroup>> groups_;  // of each time
   std::vector<std::size_t> first_, next_;            // values of a time, and the group that is next
@@ -276,10 +287,11 @@ class StreamedSequence {
     auto made = make_loop<Kernel>(label, work, accesses...);
     if constexpr (!any_order) made.align = std::max(made.align, block);
 
-    made.prepare = [results, number = runs_.loop_count(), where = where_.where](
-                       const detail::StreamProblem& problem, const detail::StreamPlan& plan) {
-      return results->prepare(detail::sequence_groups(problem, plan, number, block, any_order), where);
+    made.results = [results, number = runs_.loop_count()](const detail::StreamProblem& problem,
+                                                          const detail::StreamPlan& plan) {
+      return results->set_groups(detail::sequence_groups(problem, plan, number, block, any_order));
     };
+    made.prepare = [results, where = where_.where] { results->prepare(where); };
     made.launch = [results, where = where_.where, name = std::string(label), work, kernel,
                    numbers = numbers_of(made.data),
                    accesses...](const detail::StreamSite& site, int step, int time) {
@@ -298,8 +310,8 @@ class StreamedSequence {
     std::vector<T>* values;
     if constexpr (requires { into.values; }) values = into.values;
     else values = &into;
-    made.finish = [results, values, kernel] {
-      results->finish(Reduction::reducer(detail::kernel_at(kernel, 0)), *values);
+    made.finish = [results, values, kernel](bool first) {
+      results->finish(Reduction::reducer(detail::kernel_at(kernel, 0)), *values, first);
     };
     runs_.add_loop(static_cast<detail::SequenceRuns::Loop&&>(made));
   }

@@ -21,6 +21,7 @@ std::unique_ptr<Dynamics> make_simulation(const D& device, const std::string& me
     try {
       return make_in_core(device, mesh, refinements, type, parameters);
     } catch (const OutOfMemory&) {
+      wait(device);  // for what the attempt left to be freed
       budget = miniapp::memory_left(device.backend().capacity(), device.backend().used());
       if (budget == 0) throw;
     }

@@ -106,6 +106,27 @@ TYPED_TEST(StreamedSequences, ResultsOfEachStepAsInCore) {
   EXPECT_EQ(least, expected.least);
 }
 
+// Results of all steps would take more than the budget: the run is done in parts.
+TYPED_TEST(StreamedSequences, ManyStepsWithResults) {
+  const Mesh mesh(3000, 4000, 10, 6);
+  const Arrays a(mesh);
+  InCore expected(mesh);
+  std::vector<Hash> least;
+  StreamedSequence steps("steps", streamed(TypeParam{}, 60000).chunk(256).steps_per_pass(2));
+  steps.temporary(a.force);
+  add_loops(steps, mesh, a);
+  steps.loop_reduce("least", mesh.elements, LeastForce{}, least, in(a.force));
+  for (const int count : {90, 3}) {
+    const StreamReport report = steps.run(count);
+    EXPECT_LE(report.device_bytes, 60000);
+    EXPECT_EQ(report.passes, (count + 1) / 2);
+    for (int step = 0; step < count; ++step) expected.elements(step), expected.nodes();
+    expect_same(a, expected, std::to_string(count) + " steps");
+    EXPECT_EQ(least, expected.least);
+    expected.least.clear();
+  }
+}
+
 struct Axes {
   STRATA_FUNCTION void operator()(auto i, auto x, auto y) const {
     static_assert(decltype(x)::extents_type::static_extent(1) == 3 &&
