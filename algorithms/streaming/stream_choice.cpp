@@ -25,8 +25,9 @@ bool has_states(const StreamProblem& problem) {
 
 bool is_sequence(const StreamProblem& problem) { return !problem.loops.empty(); }
 
-StreamPass make_pass(const StreamProblem& problem, StreamScheduler scheduler, index_t chunk, int steps) {
-  if (is_sequence(problem)) return sequence_pass(problem, chunk, steps);
+StreamPass make_pass(const StreamProblem& problem, StreamScheduler scheduler, index_t chunk, int steps,
+                     int tiles_per_window = 1) {
+  if (is_sequence(problem)) return sequence_pass(problem, chunk, steps, tiles_per_window);
   switch (scheduler) {
     case StreamScheduler::Overlap:
     case StreamScheduler::Naive:
@@ -110,7 +111,8 @@ class Engines {
         return start;
       };
       double start = after(0, tile.before_upload);
-      for (const SlotWait& wait : slot_waits(static_cast<long>(done_.size()), plan_.slots))
+      windows_.add(tile);
+      for (const SlotWait& wait : windows_.waits(static_cast<long>(done_.size()), plan_.slots))
         start = std::max(start, done(wait.stage, wait.tile));
       done_.push_back({});
       // Copies of several arrays follow each other without a pause.
@@ -169,6 +171,7 @@ class Engines {
   const StreamRates& rates_;
   std::vector<double> row_seconds_;  // of each loop
   Speeds speeds_;
+  StreamWindows windows_;
   std::array<double, 3> ready_{};
   std::vector<std::array<double, 3>> done_;
 };
@@ -176,7 +179,8 @@ class Engines {
 void finish_plan(const StreamProblem& problem, const StreamRates& rates, StreamPlan& plan) {
   const int rest = problem.steps % std::max(plan.pass.steps, 1);
   plan.passes = (problem.steps + plan.pass.steps - 1) / plan.pass.steps;
-  plan.last = rest == 0 ? plan.pass : make_pass(problem, plan.scheduler, plan.chunk, rest);
+  plan.last =
+      rest == 0 ? plan.pass : make_pass(problem, plan.scheduler, plan.chunk, rest, plan.tiles_per_window);
   follow(problem, plan.pass, plan.last);
   follow(problem, StreamPass(plan.pass), plan.pass);
   plan.device_bytes = device_bytes(problem, plan.pass, plan.slots, plan.window_rows);
@@ -229,12 +233,12 @@ index_t halo_of(const StreamProblem& problem) {
 
 // The largest chunk whose buffers fit, at most `most`, or 0.
 index_t largest_chunk(const StreamProblem& problem, StreamScheduler scheduler, int steps, int slots,
-                      index_t most, index_t budget) {
+                      int tiles_per_window, index_t most, index_t budget) {
   const index_t halo = halo_of(problem);
   const auto fits = [&](index_t chunk) {
     std::vector<index_t> rows;
     if (is_sequence(problem)) {
-      const StreamPass sample = sequence_pass(problem, chunk, steps, true);
+      const StreamPass sample = sequence_pass(problem, chunk, steps, tiles_per_window, true);
       return !sample.tiles.empty() && device_bytes(problem, sample, slots, rows) <= budget;
     }
     // A whole number of tiles, so that the last one is no smaller than others.
@@ -290,7 +294,10 @@ index_t least_budget(const StreamProblem& problem, const StreamOptions& options)
     chunk = std::max(chunk, steps * halo_of(problem) + 1);
   std::vector<index_t> rows;
   return device_bytes(problem, make_pass(problem, scheduler, chunk, steps),
-                      options.slots > 0 ? options.slots : 3, rows);
+                      options.slots > 0      ? options.slots
+                      : is_sequence(problem) ? 2
+                                             : 3,
+                      rows);
 }
 
 [[noreturn]] void fail_budget(const StreamProblem& problem, index_t budget, const StreamOptions& options) {
@@ -411,39 +418,41 @@ StreamPlan make_plan(const StreamProblem& problem, index_t budget, const StreamR
   const int loops = in_sequence ? static_cast<int>(problem.loops.size()) : 1;
   const index_t rows = std::max<index_t>(all_rows(problem), 1);
   const auto plan_for = [&](const StreamProblem& whole, StreamScheduler scheduler, int steps, int slots,
-                            index_t chunk) {
+                            int tiles_per_window, index_t chunk) {
     StreamPlan plan;
     plan.scheduler = iterates ? scheduler : StreamScheduler::Automatic;
     plan.slots = slots;
+    plan.tiles_per_window = tiles_per_window;
     plan.chunk = chunk;
-    plan.pass = make_pass(whole, plan.scheduler, chunk, steps);
+    plan.pass = make_pass(whole, plan.scheduler, chunk, steps, tiles_per_window);
     finish_plan(whole, rates, plan);
     return plan;
   };
   // Candidates are compared by what they take of the first tiles.
   struct Candidate {
     StreamScheduler scheduler = StreamScheduler::Automatic;
-    int steps = 0, slots = 0;
+    int steps = 0, slots = 0, tiles_per_window = 1;
     index_t chunk = 0;
     double seconds = std::numeric_limits<double>::infinity();
   } chosen;
-  const auto consider = [&](StreamScheduler scheduler, int steps, int slots, index_t chunk) {
+  const auto consider = [&](StreamScheduler scheduler, int steps, int slots, int tiles_per_window,
+                            index_t chunk) {
     constexpr index_t tiles_looked_at = 64;
     if (in_sequence && slots > 1) {
       std::vector<index_t> window_rows;
-      const StreamPass sample = sequence_pass(problem, chunk, steps, true);
+      const StreamPass sample = sequence_pass(problem, chunk, steps, tiles_per_window, true);
       if (sample.tiles.empty() || device_bytes(problem, sample, slots, window_rows) > budget) return;
       const double seconds = sampled_seconds(problem, sample, steps, slots, rates);
-      if (seconds < chosen.seconds) chosen = {scheduler, steps, slots, chunk, seconds};
+      if (seconds < chosen.seconds) chosen = {scheduler, steps, slots, tiles_per_window, chunk, seconds};
       return;
     }
     const StreamProblem part = shortened(problem, tiles_looked_at * chunk);
-    const StreamPlan plan = plan_for(part, scheduler, steps, slots, chunk);
+    const StreamPlan plan = plan_for(part, scheduler, steps, slots, 1, chunk);
     const double seconds =
         plan.seconds * static_cast<double>(rows) / static_cast<double>(std::max<index_t>(all_rows(part), 1));
     if (slots == 1 && plan.pass.tiles.size() > 1) return;  // tiles take rows from the ones before
     if (plan.device_bytes <= budget && seconds < chosen.seconds)
-      chosen = {scheduler, steps, slots, chunk, seconds};
+      chosen = {scheduler, steps, slots, 1, chunk, seconds};
   };
 
   // Enough tiles that filling and draining the pipeline costs little, of enough bytes to be worth a copy.
@@ -457,8 +466,14 @@ StreamPlan make_plan(const StreamProblem& problem, index_t budget, const StreamR
       std::max((rows + tiles_wanted - 1) / tiles_wanted, std::min(rows, worth_copying / row_bytes + 1));
   most = (most + problem.align - 1) / problem.align * problem.align;
 
-  const std::vector<int> slot_counts =
-      options.slots > 0 ? std::vector<int>{options.slots} : std::vector<int>{3};
+  // Of a sequence the windows are long beside what is new in a tile: two of them with several tiles each hold
+  // more than three with one.
+  struct Slots {
+    int count, tiles_per_window;
+  };
+  std::vector<Slots> slot_counts{{3, 1}};
+  if (options.slots > 0) slot_counts = {{options.slots, 1}};
+  else if (in_sequence) slot_counts = {{3, 1}, {2, 2}, {2, 3}, {2, 5}, {2, 1}};
   std::vector<StreamScheduler> schedulers{options.scheduler};
   if (!iterates) schedulers = {StreamScheduler::Automatic};
   else if (options.scheduler == StreamScheduler::Automatic)
@@ -475,34 +490,46 @@ StreamPlan make_plan(const StreamProblem& problem, index_t budget, const StreamR
 
   const bool free_choice = options.chunk == 0 && options.steps_per_pass == 0;
   for (const StreamScheduler scheduler : schedulers)
-    for (const int slots : slot_counts)
+    for (const auto& [slots, tiles_per_window] : slot_counts) {
+      int best_steps = 0;  // of these slots
+      double best_seconds = std::numeric_limits<double>::infinity();
       for (const int steps : step_counts) {
         index_t chunk = options.chunk;
-        if (chunk == 0) chunk = largest_chunk(problem, scheduler, steps, slots, most, budget);
+        if (chunk == 0)
+          chunk = largest_chunk(problem, scheduler, steps, slots, tiles_per_window, most, budget);
         if (chunk == 0 && in_sequence) break;  // nor do more steps fit
         if (chunk == 0) continue;
         // Windows much longer than what is new in them are not worth looking at.
         if (!in_sequence && free_choice && steps > 1 && steps * halo_of(problem) > chunk) continue;
         // More steps pay up to some number of them.
-        if (in_sequence && steps > 4 * chosen.steps && chosen.steps > 0) break;
-        consider(scheduler, steps, slots, chunk);
+        if (in_sequence && best_steps > 0 && steps > 2 * best_steps) break;
+        const double before = chosen.seconds;
+        consider(scheduler, steps, slots, tiles_per_window, chunk);
         // What takes as long as some copies alone gains by smaller slices.
         if (options.chunk == 0)
           for (const index_t parts : {4, 16, 64})
             if (const index_t part = chunk / parts / problem.align * problem.align;
                 part * row_bytes >= least_copy && (in_sequence || part > steps * halo_of(problem)))
-              consider(scheduler, steps, slots, part);
+              consider(scheduler, steps, slots, tiles_per_window, part);
+        if (chosen.seconds < std::min(before, best_seconds)) {
+          best_steps = steps;
+          best_seconds = chosen.seconds;
+        } else if (best_steps == 0) {
+          best_steps = steps;
+        }
       }
+    }
   // All of it at once, where it fits: then nothing is copied but at the beginning and the end.
   if ((iterates || (in_sequence && bytes_of_all(problem) <= budget)) && free_choice && options.slots == 0 &&
       options.scheduler == StreamScheduler::Automatic)
-    consider(StreamScheduler::Carry, problem.steps, 1,
+    consider(StreamScheduler::Carry, problem.steps, 1, 1,
              rows + problem.align +
                  (is_partial(problem) || is_ring(problem) ? 2 * problem.steps * halo_of(problem) : 0));
   if (chosen.steps == 0) fail_budget(problem, budget, options);
   // The last tiles of all rows may be larger than those that were looked at.
   for (;;) {
-    StreamPlan plan = plan_for(problem, chosen.scheduler, chosen.steps, chosen.slots, chosen.chunk);
+    StreamPlan plan = plan_for(problem, chosen.scheduler, chosen.steps, chosen.slots, chosen.tiles_per_window,
+                               chosen.chunk);
     if (plan.device_bytes <= budget) return plan;
     const index_t smaller = chosen.chunk * 7 / 8 / problem.align * problem.align;
     const index_t least =

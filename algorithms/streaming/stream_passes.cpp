@@ -458,12 +458,19 @@ void follow(const StreamProblem& problem, const StreamPass& previous, StreamPass
   }
 }
 
-std::vector<SlotWait> slot_waits(long tile, int slots) {
+void StreamWindows::add(const StreamTile& tile) {
+  if (!tile.same_window || first_.empty()) first_.push_back(static_cast<long>(of_tile_.size()));
+  of_tile_.push_back(static_cast<long>(first_.size()) - 1);
+}
+
+std::vector<SlotWait> StreamWindows::waits(long tile, int slots) const {
   std::vector<SlotWait> waits;
-  if (tile < slots) return waits;
-  waits.push_back({StreamStage::Download, tile - slots});
-  // The tile after it takes rows from its windows.
-  if (slots > 1) waits.push_back({StreamStage::Compute, tile - slots + 1});
+  const long window = window_of(tile);
+  if (window < slots || first_[static_cast<std::size_t>(window)] != tile) return waits;
+  const long next = first_[static_cast<std::size_t>(window - slots + 1)];  // behind the window of this slot
+  waits.push_back({StreamStage::Download, next - 1});
+  // It takes rows from that window.
+  if (slots > 1) waits.push_back({StreamStage::Compute, next});
   return waits;
 }
 

@@ -11,8 +11,8 @@
 //     download                        [ tile 0 ][ tile 1 ]   window -> host
 //
 // Stages of one tile follow each other, and stages of one kind are in order; what else a stage waits for is
-// said by StreamWait. Tile g of all tiles of all passes uses slot g mod `slots` of each buffer: see
-// slot_waits().
+// said by StreamWait. Window w of all windows of all passes uses slot w mod `slots` of each buffer: see
+// StreamWindows.
 //
 // Rows on the device are counted from where the array begins, and may be negative or beyond its end where
 // edges are cyclic: a copy or launch of rows r has them at r + shift. Steps are counted from 1 within a pass;
@@ -132,6 +132,7 @@ struct StreamWait {
 
 struct StreamTile {
   std::vector<ResidentRows> windows;  // of each array, rows of the device
+  bool same_window = false;           // of a sequence: it goes on in the windows of the tile before
   std::vector<StreamWait> before_upload, before_download;
   std::vector<StreamCopy> uploads;
   std::vector<StreamMove> moves;
@@ -171,7 +172,8 @@ struct StreamPlan {
   StreamScheduler scheduler = StreamScheduler::Naive;
   index_t chunk = 0;
   int slots = 1;
-  int passes = 0;  // all but the last one are `pass`
+  int tiles_per_window = 1;  // of a sequence
+  int passes = 0;            // all but the last one are `pass`
   StreamPass pass;
   StreamPass last;                   // may have fewer steps
   std::vector<index_t> window_rows;  // the largest window of each array
@@ -200,18 +202,29 @@ StreamPass even_odd_pass(const StreamProblem& problem, index_t chunk, int steps)
 /// Throws Error where the rows of a loop fall, or a temporary array is read before it is written. A `sample`
 /// has the first tiles only, to some behind that in which the last step begins; none where these are very
 /// many.
-StreamPass sequence_pass(const StreamProblem& problem, index_t chunk, int steps, bool sample = false);
+StreamPass sequence_pass(const StreamProblem& problem, index_t chunk, int steps, int tiles_per_window = 1,
+                         bool sample = false);
 
 /// Gives the tiles of a pass what they have to wait for of the pass before it.
 void follow(const StreamProblem& problem, const StreamPass& previous, StreamPass& pass);
 
-/// What tile number `tile` of all has to wait for before its slot is free: stages of earlier tiles, counted
-/// likewise.
+/// What the first tile of a window has to wait for before the slot is free: stages of earlier tiles, counted
+/// from the first one of all passes.
 struct SlotWait {
   StreamStage stage;
   long tile;
 };
-std::vector<SlotWait> slot_waits(long tile, int slots);
+/// Counts the windows of tiles.
+class StreamWindows {
+ public:
+  /// The next tile.
+  void add(const StreamTile& tile);
+  long window_of(long tile) const { return of_tile_[static_cast<std::size_t>(tile)]; }
+  std::vector<SlotWait> waits(long tile, int slots) const;
+
+ private:
+  std::vector<long> of_tile_, first_;  // the first tile of each window
+};
 
 /// Bytes that a row range takes in a buffer of the device.
 index_t buffer_bytes(const StreamArray& array, index_t rows);

@@ -179,7 +179,6 @@ StreamRun::StreamRun(DeviceInstance& device, QueueState& compute, StreamProblem 
 }
 
 void StreamRun::plan(index_t budget, const StreamOptions& options, const std::string& kernel) {
-  budget_ = budget;
   kernel_ = std::string(device_.device_name()) + ":" + kernel;
   for (const StreamArray& a : problem_.arrays)
     kernel_ += "," + std::to_string(a.use == StreamArray::Use::Whole ? 0 : a.row_bytes);
@@ -199,13 +198,15 @@ void StreamRun::plan(index_t budget, const StreamOptions& options, const std::st
   take(make_plan(problem_, budget,
                  {rates.to_device, rates.to_host, rates.both_ways, rates.memory, rates.copy_seconds,
                   rates.launch_seconds, in_turn},
-                 chosen));
+                 chosen),
+       budget);
 }
 
 std::string StreamRun::kernel_of(std::size_t loop) const { return kernel_ + "#" + std::to_string(loop); }
 
-void StreamRun::take(const StreamPlan& plan) {
+void StreamRun::take(const StreamPlan& plan, index_t budget) {
   plan_ = plan;
+  budget_ = budget;
   report_ = {};
   report_.scheduler = plan_.scheduler;
   report_.chunk = plan_.chunk;
@@ -402,7 +403,7 @@ char* StreamRun::base_of(std::size_t a, long tile, int buffer, index_t shift) co
   const Operand& operand = operands_[a];
   if (is_whole(a)) return operand.buffers[0].data;
   const StreamArray& here = problem_.arrays[a];
-  const long slot = tile % plan_.slots;
+  const long slot = windows_.window_of(tile) % plan_.slots;
   const std::size_t number = static_cast<std::size_t>(is_state(a) ? 2 * slot + buffer : slot);
   const index_t begin = tile_at(tile).windows[a].begin - shift;
   const index_t first = floor_div(begin, here.align) * here.align;
@@ -534,7 +535,7 @@ void StreamRun::upload(long tile, int pass) {
     const long ahead = tile + file_depth - 1;
     while (read_ <= ahead && read_ < firsts_.back() && begin_reads(read_)) ++read_;
   }
-  for (const SlotWait& before : slot_waits(tile, plan_.slots)) wait(*upload_, before.stage, before.tile);
+  for (const SlotWait& before : windows_.waits(tile, plan_.slots)) wait(*upload_, before.stage, before.tile);
   for (const StreamWait& before : here.before_upload)
     if (!before.previous_pass || pass > 0)
       wait(*upload_, before.stage,
@@ -553,8 +554,10 @@ void StreamRun::compute(long tile, int pass, const std::function<void(const Stre
   const auto loop_number = [&](int step) {
     return static_cast<std::size_t>(problem_.first_loop + step - 1) % problem_.loops.size();
   };
+  // Of a sequence one in the middle, where all loops are under way.
+  const std::size_t tiles = plan_.pass_number(pass).tiles.size();
   const bool timed = !here.launches.empty() && samples_.size() < samples_wanted &&
-                     (tile > 0 || plan_.pass_number(pass).tiles.size() == 1);
+                     (in_sequence ? static_cast<std::size_t>(tile) == tiles / 2 : tile > 0 || tiles == 1);
   Ref<EventState> begin;
   if (timed) begin = compute_.record_timed();
   index_t rows = 0;
@@ -639,6 +642,9 @@ void StreamRun::work(const std::function<void(const StreamSite&)>& launch, bool 
   long tiles = 0;
   for (int p = 0; p < plan_.passes; ++p) tiles += static_cast<long>(plan_.pass_number(p).tiles.size());
   stages_.resize(static_cast<std::size_t>(tiles));
+  windows_ = {};
+  for (int p = 0; p < plan_.passes; ++p)
+    for (const StreamTile& of_pass : plan_.pass_number(p).tiles) windows_.add(of_pass);
   firsts_.assign(1, 0);
   for (int p = 0; p < plan_.passes; ++p)
     firsts_.push_back(firsts_.back() + static_cast<long>(plan_.pass_number(p).tiles.size()));
@@ -718,9 +724,12 @@ void StreamRun::learn() {
     index_t rows = 0;
   };
   std::vector<Sum> sums(std::max<std::size_t>(problem_.loops.size(), 1));
+  // Launches of sequences are many and short: the model counts their begin by itself.
+  const double launch = problem_.loops.empty() ? 0 : device_.rates().launch_seconds;
   for (const Sample& sample : samples_) {
-    const double took = sample.end->seconds_since(*sample.begin);
+    double took = sample.end->seconds_since(*sample.begin);
     if (took <= 0) continue;
+    took = std::max(took - launch, took / 2);
     sums[sample.loop].seconds += took;
     sums[sample.loop].rows += sample.rows;
   }

@@ -95,8 +95,8 @@ class StreamRun {
   /// Decides how: throws OutOfMemory where the budget is too small. Of a sequence, which may be planned and
   /// run again and again, loop k is known as `kernel` and its number.
   void plan(index_t budget, const StreamOptions& options, const std::string& kernel);
-  /// Takes a plan that plan() made of this problem before.
-  void take(const StreamPlan& plan);
+  /// Takes a plan that plan() made of this problem and budget before.
+  void take(const StreamPlan& plan, index_t budget);
   /// Carries it out, waits for its end, and returns what it took. Throws what copies and kernels threw, with
   /// what became of the arrays. `launch` enqueues a kernel on the compute queue.
   void run(const std::function<void(const StreamSite&)>& launch, bool progress);
@@ -182,8 +182,9 @@ class StreamRun {
   std::unique_ptr<StreamArrays> arrays_;  // of run(); ends after what is read from files and written to them
   std::vector<Operand> operands_;
   int pass_ = 0;
-  long tile_ = 0;             // that is being enqueued
-  int turned_ = 0;            // whether sides have changed places
+  long tile_ = 0;   // that is being enqueued
+  int turned_ = 0;  // whether sides have changed places
+  StreamWindows windows_;
   std::vector<long> firsts_;  // the first tile of each pass, of all tiles; and their number
   bool has_files_ = false;
   long read_ = 0;               // tiles of which files were begun to be read

@@ -8,7 +8,9 @@
 //   what a step reads has been written      rows_of(items).end <= front of the last earlier step that writes
 //   it what it writes is read by nobody else   front <= first row that the items of earlier steps still read
 //
-// Rows are on the device from when the first step touches them until the last one has passed.
+// Rows are on the device from when the first step touches them until the last one has passed. What tiles
+// share is moved from window to window; several tiles may go on in one window, for less moving, and for less
+// memory than with a window each.
 #include <algorithm>
 #include <limits>
 
@@ -30,8 +32,10 @@ index_t round_up(index_t n, index_t to) { return round_down(n + to - 1, to); }
 
 class SequencePass {
  public:
-  SequencePass(const StreamProblem& problem, index_t chunk, int steps)
-      : problem_(problem), chunk_(round_up(std::max<index_t>(chunk, 1), problem.align)) {
+  SequencePass(const StreamProblem& problem, index_t chunk, int steps, int tiles_per_window)
+      : problem_(problem),
+        tiles_per_window_(static_cast<std::size_t>(tiles_per_window)),
+        chunk_(round_up(std::max<index_t>(chunk, 1), problem.align)) {
     pass_.steps = steps;
     for (int k = 1; k <= steps; ++k) steps_.push_back(make_step(k));
     for (std::size_t a = 0; a < problem.arrays.size(); ++a) fronts_.push_back(make_front(a));
@@ -193,6 +197,11 @@ class SequencePass {
     pass_.tiles.emplace_back();
     StreamTile& tile = pass_.tiles.back();
     const std::vector<Front> before = fronts_;
+    tile.same_window = (pass_.tiles.size() - 1) % tiles_per_window_ != 0;
+    if (!tile.same_window) {
+      window_begin_.clear();
+      for (const Front& front : fronts_) window_begin_.push_back(front.begin);
+    }
     for (std::size_t k = 0; k < steps_.size(); ++k) {
       Step& step = steps_[k];
       const index_t work_end = step.loop->work.end;
@@ -228,8 +237,9 @@ class SequencePass {
       tile.windows.push_back({0, array.rows});
       return;
     }
-    tile.windows.push_back({before.begin, std::max(before.begin, front.end)});
-    if (before.end > before.begin) tile.moves.push_back({number, true, 0, 0, {before.begin, before.end}});
+    tile.windows.push_back({window_begin_[a], std::max(window_begin_[a], front.end)});
+    if (before.end > before.begin && !tile.same_window)
+      tile.moves.push_back({number, true, 0, 0, {before.begin, before.end}});
     if (front.comes && front.end > before.end)
       tile.uploads.push_back({number, 0, 0, {std::max(before.begin, before.end), front.end}, 0});
     const index_t needed = std::min(first_needed(front, array), front.end);
@@ -240,16 +250,19 @@ class SequencePass {
   }
 
   const StreamProblem& problem_;
+  const std::size_t tiles_per_window_;
   const index_t chunk_;
   StreamPass pass_;
   std::vector<Step> steps_;
   std::vector<Front> fronts_;
+  std::vector<index_t> window_begin_;  // of each array
 };
 
 }  // namespace
 
-StreamPass sequence_pass(const StreamProblem& problem, index_t chunk, int steps, bool sample) {
-  SequencePass pass(problem, chunk, steps);
+StreamPass sequence_pass(const StreamProblem& problem, index_t chunk, int steps, int tiles_per_window,
+                         bool sample) {
+  SequencePass pass(problem, chunk, steps, tiles_per_window);
   return sample ? pass.make_sample() : pass.make();
 }
 

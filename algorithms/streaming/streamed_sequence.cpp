@@ -192,7 +192,7 @@ int SequenceRuns::part_of(int count) {
                                   [&](const auto& p) { return p->first == next_ && p->count == count; });
   if (known != plans_.end() && (*known)->uses > 1) {
     set_count((*known)->part);
-    run_->take((*known)->plan);
+    run_->take((*known)->plan, budget_);
     result_bytes();
     return (*known)->part;
   }

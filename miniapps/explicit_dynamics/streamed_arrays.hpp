@@ -8,7 +8,7 @@
 #include <strata/miniapps/explicit_dynamics/fields.hpp>
 #include <strata/views/coherent/coherent_array.hpp>
 #if STRATA_HAS_CUDA
-#include <strata/devices/cuda/device.hpp>
+#include <strata/devices/cuda/managed.hpp>
 #endif
 
 namespace strata::inline STRATA_ABI::dynamics {
@@ -36,7 +36,7 @@ struct StreamedArrays {
   /// Whose memory copies to the device are fast from.
   static auto home() {
 #if STRATA_HAS_CUDA
-    if constexpr (!is_host) return CudaPinned{};
+    if constexpr (detail::is_gpu<Device>) return CudaPinned{};
     else
 #endif
       return Serial{};

@@ -35,6 +35,7 @@ struct HeatRequest {
   std::string type = "double";  ///< of the fields: "double" or "float"
   ProblemOfBlocks problem = uniform({});
   SolveSettings solve{};
+  index_t memory_limit = 0;  ///< bytes of the device for all arrays; 0: what it has
 };
 
 /// Where it is solved, and what that took.
@@ -44,7 +45,15 @@ struct HeatSetup {
   bool shares_host_memory = false;   ///< then its arithmetic is that of Serial
   double mesh_seconds = 0;           ///< until the mesh was on the device
   double graph_seconds = 0;          ///< until the matrix's graph was
-  std::vector<std::string> remarks;  ///< of the reader
+  std::vector<std::string> remarks;  ///< of the reader, and on what goes through the device in slices
+  bool is_streamed = false;          ///< whether anything does
+};
+
+/// What went through the device in slices so far; of a problem that is there as a whole, nothing.
+struct StreamTotals {
+  index_t bytes_to_device = 0, bytes_to_host = 0;
+  index_t passes = 0;  ///< over elements, or over the rows of the matrix
+  double seconds = 0, predicted_seconds = 0;
 };
 
 /// What can be said of a state.
@@ -104,6 +113,7 @@ class Heat {
   /// `dt` of the step that led here; 0: steady.
   virtual HeatState state(double dt) = 0;
 
+  virtual StreamTotals streamed() const { return {}; }
   virtual const SolveStatistics& statistics() const = 0;
   virtual const SolveTimes& times() const = 0;
   virtual void reset_times() = 0;

@@ -1,6 +1,7 @@
 // HeatEquation: the heat equation (element_system.hpp) on a mesh, on one device.
 //
-//   HeatEquation<PlainArrays<Cuda>, double> heat(mesh, problem, settings);
+//   using System = InCoreSystem<PlainArrays<Cuda>, double>;            // or StreamedSystem<Cuda, double>
+//   HeatEquation<System> heat(System(mesh, problem, settings), problem, settings);
 //   heat.give(select_nodes(mesh, "top"), 100.0);       // later calls win where lists overlap
 //   heat.solve_steady();                               // or heat.step(dt), again and again
 //   heat.fields().temperature                          // the solution, a number a node
@@ -9,59 +10,45 @@
 // no effect. A step without temperature-dependent terms is solved for its change, to the tolerance times what
 // drives this change, by one matrix as long as dt stays; nothing but the conjugate gradients waits.
 //
+// The system has the matrix and what makes it: on the device (in_core_system.hpp), or in the host's memory,
+// from where it goes through the device in slices (streamed_system.hpp). Everything else is here, once.
+//
 // A solve enqueues on a queue of its own and waits for it; the fields may be read by any queue afterwards.
-// The mesh is shared, not copied. Used by one thread at a time. Errors: SolverError, OutOfMemory, those of
-// the launches.
+// Used by one thread at a time. Errors: SolverError, OutOfMemory, those of the launches.
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <memory>
 
 #include <strata/algorithms/linear/conjugate_gradients.hpp>
-#include <strata/miniapps/fem/mesh.hpp>
 #include <strata/miniapps/thermal/boomeramg.hpp>
 #include <strata/miniapps/thermal/boundary_kernels.hpp>
-#include <strata/miniapps/thermal/mesh_parts.hpp>
-#include <strata/miniapps/thermal/parameters.hpp>
-#include <strata/views/mirror.hpp>
+#include <strata/miniapps/thermal/heat_fields.hpp>
 
 namespace strata::inline STRATA_ABI::thermal {
 
-/// All arrays of the application besides the mesh; numbers of T.
-template <class Arrays, class T>
-struct HeatFields {
-  template <class U, index_t... N>
-  using element_array = typename Arrays::template element_array<U, N...>;
-  template <class U, index_t... N>
-  using node_array = typename Arrays::template node_array<U, N...>;
-  using Field = node_array<T, rank<1>>;
-
-  Field temperature;                             // the state, and the solution
-  Field change;                                  // since the begin of the time step
-  Field before, change_before;                   // the last Newton step, where steps may be taken back
-  Field given;                                   // temperatures, where
-  node_array<std::int32_t, rank<1>> conditions;  // names a condition
-  Field lift;                                    // what given temperatures contribute to free rows
-  Field b, y;                                    // the system's right-hand side and solution
-  element_array<T, 8, 8> element_matrix;
-  element_array<T, 8> element_vector;
-  element_array<fem::SlotWord, 8> slots;  // (element, corner): places in the matrix's row
-  node_array<T, material_columns> materials;
-};
-
-template <class Arrays, class T>
+/// `System`: InCoreSystem or StreamedSystem.
+template <class System>
 class HeatEquation {
  public:
-  using Device = typename Arrays::device_type;
-  using Mesh = fem::Mesh<Arrays>;
-  using Fields = HeatFields<Arrays, T>;
-  using Matrix = linear::CrsMatrix<T, Device>;
+  using Device = typename System::Device;
+  using T = typename System::T;
+  using Fields = HeatFields<Device, T>;
+  using Field = typename Fields::Field;
 
-  /// Builds the graph of the matrix and allocates the fields; all temperatures are free and 0.
-  HeatEquation(const Mesh& mesh, const Problem& problem, const SolveSettings& settings);
+  /// Allocates the fields; all temperatures are free and 0.
+  HeatEquation(System system, const Problem& problem, const SolveSettings& settings);
+
+  /// The bytes that fields and workspace of the solver take on the device.
+  static index_t vector_bytes(index_t nodes, const Problem& problem, const SolveSettings& settings) {
+    const auto rounded = [](index_t bytes) { return (bytes + granule - 1) / granule * granule; };
+    const int vectors = Fields::field_count(problem) + Solver::vector_count(cg_options(settings));
+    return vectors * rounded(nodes * static_cast<index_t>(sizeof(T))) + rounded(4 * nodes) +
+           rounded(static_cast<index_t>(problem.materials.size() * material_columns * sizeof(T))) +
+           4 * granule;
+  }
 
   /// Gives nodes a temperature; returns the number of the condition, 0 for the first.
   template <class List>
@@ -73,9 +60,24 @@ class HeatEquation {
   }
   /// The same with a temperature for each node, that of its number in `values`, which has one for all nodes.
   template <class List>
-  int give_values(const List& nodes, const typename Fields::Field& values) {
+  int give_values(const List& nodes, const Field& values) {
     parallel_for("give temperatures", on(queue_), nodes.extent(0),
                  with(GiveValues{conditions_}, nodes, values, fields_.conditions, fields_.given));
+    return given();
+  }
+  /// The same by the host, with a list of its own: value_of(node). Needs no memory of the device.
+  template <class F>
+  int give_by_host(const std::vector<std::int32_t>& nodes, const F& value_of) {
+    const auto conditions = create_mirror(fields_.conditions);
+    const auto given_values = create_mirror(fields_.given);
+    deep_copy(conditions, fields_.conditions);
+    deep_copy(given_values, fields_.given);
+    for (const std::int32_t node : nodes) {
+      conditions(node) = conditions_;
+      given_values(node) = static_cast<T>(value_of(node));
+    }
+    deep_copy(fields_.conditions, conditions);
+    deep_copy(fields_.given, given_values);
     return given();
   }
   /// Sets all temperatures: the first guess, or the state at time 0.
@@ -102,8 +104,9 @@ class HeatEquation {
   void eliminate();
   void solve();
 
-  /// Adds heat that is made at each node to the right-hand side; between assemble() and eliminate().
-  void add_load(const typename Fields::Field& load) { linear::axpy(on(queue_), T(1), load, fields_.b); }
+  /// Adds heat that is made at each node, `load`, to the right-hand side; between assemble() and eliminate(),
+  /// when fields().lift is free for it.
+  void add_load(const Field& load) { linear::axpy(on(queue_), T(1), load, fields_.b); }
   /// The greatest entry beside the diagonal, over the diagonal of its row, of the rows of free nodes; between
   /// assemble() and eliminate(). Where none is positive, temperatures keep to the given ones unless there is
   /// a source.
@@ -118,29 +121,19 @@ class HeatEquation {
   /// Heat that flows in through the nodes of a condition in a unit of time; after compute_balance.
   double heat_flow(int condition) const;
 
-  const Mesh& mesh() const { return mesh_; }
+  const System& system() const { return system_; }
   const Fields& fields() const { return fields_; }
-  const Matrix& matrix() const { return matrix_; }
   const Problem& problem() const { return problem_; }
   const Queue<Device>& queue() const { return queue_; }
   int condition_count() const { return conditions_; }
   const SolveStatistics& statistics() const { return statistics_; }
   const SolveTimes& times() const { return times_; }
   void reset_times() { times_ = {}; }
-  /// What kernels read (assembly_kernels.hpp).
-  auto element_arrays() const {
-    return ElementArrays<decltype(mesh_.element_nodes), decltype(mesh_.coordinates),
-                         decltype(mesh_.element_blocks), decltype(fields_.materials), typename Fields::Field>{
-        mesh_.element_nodes, mesh_.coordinates,   mesh_.element_blocks,
-        fields_.materials,   fields_.temperature, fields_.change};
-  }
-  auto matrix_places() const {
-    const auto& graph = matrix_.graph();
-    return MatrixPlaces{mesh_.element_nodes, fields_.slots, graph.row_map(), graph.entries()};
-  }
 
  private:
+  using Solver = linear::ConjugateGradients<typename System::Matrix>;
   static constexpr double none = -1;
+  static constexpr index_t granule = 512;  // of memory
   static constexpr bool is_in_host_memory = Device::memory_space::host_accessible;
 
   int given() {
@@ -149,17 +142,21 @@ class HeatEquation {
     forget_load();
     return conditions_++;
   }
-  void allocate_contributions();
-  // Of these and eliminate_matrix, none waits.
-  template <int Kind>
-  void compute_contributions(double rate);
-  template <int Kind>
-  void add_contributions();
-  template <int Kind>
-  void assemble_terms(double rate);
-  void scatter();
-  void gather_computed();
+  static linear::CgOptions cg_options(const SolveSettings& settings) {
+    linear::CgOptions options;
+    options.max_iterations = settings.max_iterations;
+    options.preconditioner = settings.preconditioner;
+    options.chebyshev_degree = settings.chebyshev_degree;
+    options.backend = settings.backend;
+    options.check_every = System::check_every;
+    return options;
+  }
+  AssemblyInput<Device, T> assembly_input(double rate) const {
+    return {coefficients(rate), fields_.temperature, fields_.change, fields_.b};
+  }
+  GivenFields<Device, T> given_fields() const { return {fields_.conditions, fields_.given, fields_.lift}; }
   void set_given();
+  void assemble_eliminated(double rate);
   void solve_change(double rate);
   void solve_newton(double rate);
   double assemble_newton(double rate);
@@ -167,16 +164,11 @@ class HeatEquation {
   StepSize<T> take_frozen_step();
   template <class Work>
   void timed(double& seconds, const Work& work) const {
-    using Clock = std::chrono::steady_clock;
-    const auto start = Clock::now();
-    work();
-    queue_.wait();
-    seconds += std::chrono::duration<double>(Clock::now() - start).count();
+    thermal::timed(queue_, seconds, work);
   }
   Coefficients<T> coefficients(double rate) const {
     return {static_cast<T>(problem_.beta), static_cast<T>(problem_.sink), static_cast<T>(rate), is_frozen_};
   }
-  void eliminate_matrix();
   double solve_system(double relative, double absolute);  // returns |b|
   void prepare_boomeramg();
   // What may be left of a step whose right-hand side is next to nothing, beside those of the steps before: a
@@ -185,14 +177,12 @@ class HeatEquation {
     return tolerance * static_cast<double>(std::numeric_limits<T>::epsilon()) * load_;
   }
 
-  Mesh mesh_;
+  System system_;
   Problem problem_;
   SolveSettings settings_;
   Queue<Device> queue_;
   Fields fields_;
-  MatrixGraph<Arrays> graph_;
-  Matrix matrix_;
-  linear::ConjugateGradients<Matrix> cg_;
+  Solver cg_;
   std::unique_ptr<BoomerAmg> boomeramg_;  // of the matrix as it is
   int conditions_ = 0;
   double matrix_rate_ = none;  // the 1/dt that the linear matrix was eliminated for

@@ -7,40 +7,51 @@
 
 #include <strata/miniapps/common/report.hpp>
 #include <strata/miniapps/thermal/heat_equation.hpp>
+#include <strata/miniapps/thermal/in_core_system.hpp>
 #include <strata/miniapps/thermal/make_heat.hpp>
 
 namespace strata::inline STRATA_ABI::thermal {
 
-template <class Arrays, class T>
+/// `make_system` makes a System.
+template <class System>
 class HeatOnDevice final : public Heat {
  public:
-  HeatOnDevice(const fem::Mesh<Arrays>& mesh, const Problem& problem, const SolveSettings& settings,
+  template <class Make>
+  HeatOnDevice(const Make& make_system, const Problem& problem, const SolveSettings& settings,
                HeatSetup setup)
-      : setup_(std::move(setup)), begin_(miniapp::now_seconds()), heat_(mesh, problem, settings) {
-    wait(mesh.device);
+      : setup_(std::move(setup)), begin_(miniapp::now_seconds()), heat_(make_system(), problem, settings) {
+    wait(heat_.system().device());
     setup_.graph_seconds = miniapp::now_seconds() - begin_;
   }
 
   const HeatSetup& setup() const override { return setup_; }
   const Problem& problem() const override { return heat_.problem(); }
-  fem::HostMesh mesh() const override { return mesh_on_host(heat_.mesh()); }
+  fem::HostMesh mesh() const override { return heat_.system().host_mesh(); }
 
   int give(const std::string& selector, double value) override {
     check_temperature(value, is_float, "the temperature of " + selector);
-    return heat_.give(selected_nodes(heat_.mesh(), selector), value);
+    if constexpr (System::is_in_core) return heat_.give(heat_.system().select(selector), value);
+    else return heat_.give_by_host(heat_.system().select(selector), [=](std::int32_t) { return value; });
   }
   int give(const std::string& selector, const std::vector<double>& of_nodes) override {
-    return heat_.give_values(selected_nodes(heat_.mesh(), selector), on_device(of_nodes));
+    if constexpr (System::is_in_core) {
+      const Field values = create<Field>("given numbers", node_count(), on(heat_.system().device()));
+      set(values, of_nodes);
+      return heat_.give_values(heat_.system().select(selector), values);
+    } else {
+      return heat_.give_by_host(heat_.system().select(selector),
+                                [&](std::int32_t n) { return of_nodes.at(static_cast<std::size_t>(n)); });
+    }
   }
   void set_temperature(double value) override {
     check_temperature(value, is_float, "--initial");
     heat_.set_temperature(value);
   }
   void set_temperatures(const std::vector<double>& of_nodes) override {
-    deep_copy(heat_.fields().temperature, on_device(of_nodes));
+    set(heat_.fields().temperature, of_nodes);
     heat_.forget_load();
   }
-  std::vector<double> temperatures() const override { return on_host(heat_.fields().temperature); }
+  std::vector<double> temperatures() const override { return numbers_on_host(heat_.fields().temperature); }
 
   void require_unique() const override { heat_.require_unique(); }
   void solve_steady() override { heat_.solve_steady(); }
@@ -48,46 +59,39 @@ class HeatOnDevice final : public Heat {
 
   void assemble() override { heat_.assemble(); }
   void add_load(const std::vector<double>& of_nodes) override {
-    heat_.add_load(on_device(of_nodes));
+    set(heat_.fields().lift, of_nodes);
+    heat_.add_load(heat_.fields().lift);
     heat_.queue().wait();
   }
   double greatest_coupling() const override { return heat_.greatest_coupling(); }
   void eliminate() override { heat_.eliminate(); }
   void solve() override { heat_.solve(); }
   HeatSystem system() const override {
-    const auto& graph = heat_.matrix().graph();
-    HeatSystem system{{}, {}, on_host(heat_.matrix().values()), on_host(heat_.fields().b)};
-    for (const double k : on_host(graph.row_map())) system.row_map.push_back(static_cast<index_t>(k));
-    for (const double k : on_host(graph.entries())) system.entries.push_back(static_cast<index_t>(k));
+    HeatSystem system = heat_.system().matrix_on_host();
+    system.b = numbers_on_host(heat_.fields().b);
     return system;
   }
 
   LinearResidual residual() const override { return heat_.residual(); }
   HeatState state(double dt) override;
 
+  StreamTotals streamed() const override { return heat_.system().totals(); }
   const SolveStatistics& statistics() const override { return heat_.statistics(); }
   const SolveTimes& times() const override { return heat_.times(); }
   void reset_times() override { heat_.reset_times(); }
 
  private:
-  using Equation = HeatEquation<Arrays, T>;
-  using Field = typename Equation::Fields::Field;
+  using T = typename System::T;
+  using Equation = HeatEquation<System>;
+  using Field = typename Equation::Field;
   static constexpr bool is_float = sizeof(T) == 4;
 
-  Field on_device(const std::vector<double>& of_nodes) const {
-    const Field field = create<Field>("given numbers", heat_.mesh().node_count(), on(heat_.mesh().device));
+  index_t node_count() const { return heat_.system().node_count(); }
+  static void set(const Field& field, const std::vector<double>& of_nodes) {
     const auto host = create_mirror(field);
     for (index_t n = 0; n < host.extent(0); ++n)
       host(n) = static_cast<T>(of_nodes.at(static_cast<std::size_t>(n)));
     deep_copy(field, host);
-    return field;
-  }
-  template <class Array>
-  static std::vector<double> on_host(const Array& array) {
-    using Number = std::remove_const_t<typename Array::value_type>;
-    std::vector<Number> list(static_cast<std::size_t>(array.extent(0)));
-    fem::detail::copy_to(list.data(), array);
-    return {list.begin(), list.end()};
   }
 
   HeatSetup setup_;
@@ -95,17 +99,13 @@ class HeatOnDevice final : public Heat {
   Equation heat_;
 };
 
-template <class Arrays, class T>
-HeatState HeatOnDevice<Arrays, T>::state(double dt) {
+template <class System>
+HeatState HeatOnDevice<System>::state(double dt) {
   FieldExtremes range{};
-  parallel_reduce("range of temperature", on(heat_.queue()), heat_.mesh().node_count(),
+  parallel_reduce("range of temperature", on(heat_.queue()), node_count(),
                   FieldRange<Field>{heat_.fields().temperature}, range);
-  const auto arrays = heat_.element_arrays();
-  const double rate = dt > 0 ? 1 / dt : 0;
-  HeatIntegrals sums{};
-  parallel_reduce(
-      "integrals", on(heat_.queue()), heat_.mesh().element_count(),
-      Integrals<std::remove_const_t<decltype(arrays)>>{arrays, problem().beta, problem().sink, rate}, sums);
+  const HeatIntegrals sums = heat_.system().integrals(heat_.fields().temperature, heat_.fields().change,
+                                                      problem(), dt > 0 ? 1 / dt : 0);
   heat_.compute_balance(dt);
   HeatState state;
   state.least = range.least;
@@ -127,7 +127,9 @@ HeatState HeatOnDevice<Arrays, T>::state(double dt) {
 template <class T, class Device>
 std::unique_ptr<Heat> make_heat_of(const fem::Mesh<ArraysFor<Device>>& mesh, const Problem& problem,
                                    const SolveSettings& settings, HeatSetup setup) {
-  return std::make_unique<HeatOnDevice<ArraysFor<Device>, T>>(mesh, problem, settings, std::move(setup));
+  using System = InCoreSystem<ArraysFor<Device>, T>;
+  return std::make_unique<HeatOnDevice<System>>([&] { return System(mesh, problem, settings); }, problem,
+                                                settings, std::move(setup));
 }
 
 }  // namespace strata::inline STRATA_ABI::thermal

@@ -1,8 +1,11 @@
 // Compiled once for each device (strata_add_device_sources).
+#include <strata/core/error.hpp>
 #include <strata/miniapps/common/report.hpp>
+#include <strata/miniapps/common/settings.hpp>
 #include <strata/miniapps/fem/load_mesh.hpp>
 #include <strata/miniapps/thermal/make_heat.hpp>
 #include <strata/miniapps/thermal/mesh_parts.hpp>
+#include <strata/miniapps/thermal/streamed_mesh.hpp>
 
 namespace strata::inline STRATA_ABI::thermal {
 
@@ -22,24 +25,73 @@ fem::HostMesh mesh_on_host(const fem::Mesh<Arrays>& mesh) {
   return fem::download(mesh);
 }
 
-template <class Device>
-std::unique_ptr<Heat> make_heat(const Device& device, const HeatRequest& request) {
-  using Arrays = ArraysFor<Device>;
-  const double start = miniapp::now_seconds();
-  const auto mesh = fem::load_mesh<Arrays>(request.mesh, request.refinements, device);
-  wait(device);
-  HeatSetup setup{Device::name,         request.type, mesh.source, mesh.node_count(),
-                  mesh.element_count(), false,        0,           0,
-                  mesh.remarks};
+namespace {
+
+template <class Device, class Mesh>
+HeatSetup setup_of(const Device& device, const HeatRequest& request, const Mesh& mesh, double start) {
+  HeatSetup setup;
+  setup.device = Device::name;
   if (Device::count() > 1) {
     setup.device += ':';
     setup.device += std::to_string(device.index());
   }
+  setup.type = request.type;
+  setup.mesh = mesh.source;
+  setup.nodes = mesh.node_count();
+  setup.elements = mesh.element_count();
+  setup.remarks = mesh.remarks;
   setup.shares_host_memory = Device::memory_space::host_accessible;
   setup.mesh_seconds = miniapp::now_seconds() - start;
+  return setup;
+}
+
+template <class Device>
+std::unique_ptr<Heat> make_in_core(const Device& device, const HeatRequest& request) {
+  const double start = miniapp::now_seconds();
+  const auto mesh = fem::load_mesh<ArraysFor<Device>>(request.mesh, request.refinements, device);
+  wait(device);
+  const HeatSetup setup = setup_of(device, request, mesh, start);
   const Problem problem = request.problem(mesh.block_names, mesh.block_ids);
   if (request.type == "float") return make_heat_of<float, Device>(mesh, problem, request.solve, setup);
   return make_heat_of<double, Device>(mesh, problem, request.solve, setup);
+}
+
+// `reason` is why, where nobody asked for it.
+template <class Device>
+std::unique_ptr<Heat> make_streamed(const Device& device, const HeatRequest& request, index_t limit,
+                                    const std::string& reason) {
+  if (const std::string lack = streaming_lack(request.solve); !lack.empty())
+    throw SettingError("a memory limit: " + lack);
+  constexpr bool for_gpu = is_gpu<Device>;
+  const double start = miniapp::now_seconds();
+  const StreamedMesh mesh = make_streamed_mesh(request.mesh, request.refinements, for_gpu);
+  HeatSetup setup = setup_of(device, request, mesh.mesh, start);
+  if (!reason.empty()) setup.remarks.push_back(reason);
+  const Problem problem = request.problem(mesh.mesh.block_names, mesh.mesh.block_ids);
+  if (request.type == "float")
+    return make_streamed_heat_of<float, Device>(mesh, device, problem, request.solve, limit, setup);
+  return make_streamed_heat_of<double, Device>(mesh, device, problem, request.solve, limit, setup);
+}
+
+}  // namespace
+
+template <class Device>
+std::unique_ptr<Heat> make_heat(const Device& device, const HeatRequest& request) {
+  if (request.memory_limit > 0) return make_streamed(device, request, request.memory_limit, "");
+  std::size_t capacity = 0, used = 0;
+  index_t limit = 0;
+  try {
+    return make_in_core(device, request);
+  } catch (const OutOfMemory&) {
+    // On the host there is no more elsewhere.
+    if (Device::memory_space::host_accessible || !streaming_lack(request.solve).empty()) throw;
+    wait(device);
+    capacity = device.backend().capacity();
+    used = device.backend().used();
+    limit = miniapp::memory_left(capacity, used);
+    if (limit <= 0) throw;
+  }
+  return make_streamed(device, request, limit, does_not_fit(Device::name, capacity, used, limit));
 }
 
 using Device = STRATA_MINIAPP_DEVICE;

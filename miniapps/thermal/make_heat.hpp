@@ -1,5 +1,5 @@
 // make_heat: what of strata-thermal is compiled for every device, in files of its own (make_heat.cpp,
-// heat_double.cpp, heat_float.cpp).
+// heat_double.cpp, heat_float.cpp, streamed_double.cpp, streamed_float.cpp).
 #pragma once
 
 #include <memory>
@@ -10,7 +10,11 @@
 
 namespace strata::inline STRATA_ABI::thermal {
 
-/// The problem on a device, all temperatures free and 0. MeshError, SolverError, OutOfMemory.
+struct StreamedMesh;  // streamed_mesh.hpp
+
+/// The problem on a device, all temperatures free and 0. With a memory limit, or where it does not fit a
+/// device with memory of its own, it goes through the device in slices. MeshError, SolverError, OutOfMemory;
+/// SettingError for a memory limit and settings that need all of the matrix (streaming_lack).
 template <class Device>
 std::unique_ptr<Heat> make_heat(const Device& device, const HeatRequest& request);
 
@@ -18,5 +22,11 @@ std::unique_ptr<Heat> make_heat(const Device& device, const HeatRequest& request
 template <class T, class Device>
 std::unique_ptr<Heat> make_heat_of(const fem::Mesh<ArraysFor<Device>>& mesh, const Problem& problem,
                                    const SolveSettings& settings, HeatSetup setup);
+
+/// Of a mesh in the host's memory that goes through the device in slices, within `limit` bytes.
+template <class T, class Device>
+std::unique_ptr<Heat> make_streamed_heat_of(const StreamedMesh& mesh, const Device& device,
+                                            const Problem& problem, const SolveSettings& settings,
+                                            index_t limit, HeatSetup setup);
 
 }  // namespace strata::inline STRATA_ABI::thermal

@@ -68,6 +68,19 @@ void require_boomeramg(const std::string& device, bool is_in_host_memory) {
                        "--preconditioner chebyshev");
 }
 
+std::string streaming_lack(const SolveSettings& settings) {
+  if (settings.assembly != Assembly::Gather)
+    return std::string("--assembly ") + (settings.assembly == Assembly::Atomic ? "atomic" : "fused") +
+           " needs all of the matrix on the device, of which there are slices: take --assembly gather";
+  if (settings.use_boomeramg)
+    return "--preconditioner boomeramg needs all of the matrix, of which there are slices: take "
+           "--preconditioner chebyshev";
+  if (settings.backend == linear::Backend::Vendor)
+    return "--spmv vendor needs all of the matrix on the device, of which there are slices: take --spmv "
+           "strata";
+  return "";
+}
+
 void fail_singular() {
   throw SolverError(
       "no temperature is given anywhere, so that the steady solution is not unique: give at least one, such "

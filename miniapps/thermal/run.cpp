@@ -80,6 +80,20 @@ Solved run_transient(Heat& heat, const ThermalSettings& settings, const TimeStep
   return {heat.times(), false};
 }
 
+// What went through the device.
+void add_streaming(const Heat& heat, RunReport& report) {
+  if (!heat.setup().is_streamed) return;
+  const StreamTotals totals = heat.streamed();
+  report.add_result("to the device in slices", static_cast<double>(totals.bytes_to_device), "B");
+  report.add_result("from the device in slices", static_cast<double>(totals.bytes_to_host), "B");
+  report.add_result("passes over elements or matrix", static_cast<double>(totals.passes));
+  report.add_result("seconds of these", totals.seconds, "s");
+  if (totals.predicted_seconds > 0) report.add_result("as predicted", totals.predicted_seconds, "s");
+  if (totals.seconds > 0)
+    report.add_figure(
+        "slices", static_cast<double>(totals.bytes_to_device + totals.bytes_to_host) / totals.seconds, "B/s");
+}
+
 // The system is solved, heat balances, and temperatures are where they have to be: each to what the
 // tolerances and the rounding of the type make of it.
 void add_checks(const Heat& heat, const HeatState& state, const LinearResidual& residual, bool keeps_to_given,
@@ -184,6 +198,7 @@ void run_problem(const MakeHeat& make, const ThermalSettings& settings, const st
   const std::vector<GivenTemperature> given = given_temperatures(settings);
   HeatRequest request{settings.common.mesh, miniapp::refinements_of(settings.common), settings.common.type};
   request.solve = solve_settings_of(settings, settings.common.type == "float");
+  request.memory_limit = miniapp::memory_limit_of(settings.common);
   request.problem = [&](const std::vector<std::string>& names, const std::vector<std::int64_t>& ids) {
     return problem_of(settings, names, ids);
   };
@@ -221,13 +236,19 @@ void run_problem(const MakeHeat& make, const ThermalSettings& settings, const st
     add_checks(*heat, state, residual, solved.keeps_to_given, given, request.solve, report);
   });
   add_figures(*heat, solved.times, steps, report);
+  add_streaming(*heat, report);
   report.timed("output", [&] { report.files = output.finish(); });
 }
 
 void run_verification(const MakeHeat& make, const MakeHeat& serial, const ThermalSettings& settings,
                       RunReport& report) {
   const bool is_float = settings.common.type == "float";
-  Verification v(make, serial, is_float, solve_settings_of(settings, is_float));
+  // In slices, but for the tests of what needs all of the matrix.
+  const MakeHeat limited = [&make, limit = miniapp::memory_limit_of(settings.common)](HeatRequest request) {
+    if (streaming_lack(request.solve).empty()) request.memory_limit = limit;
+    return make(request);
+  };
+  Verification v(limited, serial, is_float, solve_settings_of(settings, is_float));
   report.mesh.source = "those of the tests";
   for (const VerificationCase& one : verification_cases()) {
     report.timed(one.name, [&] { one.run(v); });

@@ -64,6 +64,9 @@ void check(const ThermalSettings& settings) {
   if (const std::string lack = boomeramg_lack();
       solve_settings_of(settings, false).use_boomeramg && !lack.empty())
     throw UsageError("--preconditioner boomeramg: " + lack);
+  if (miniapp::memory_limit_of(settings.common) > 0)
+    if (const std::string lack = streaming_lack(solve_settings_of(settings, false)); !lack.empty())
+      throw UsageError("--memory-limit: " + lack);
   const bool is_linear = settings.beta == 0 && settings.sink == 0;
   if (settings.common.verify || settings.assembly == "gather") return;
   if (steps.count > 0 || !is_linear)

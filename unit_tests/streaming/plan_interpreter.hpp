@@ -88,8 +88,10 @@ class Interpreter {
       buffers_[a].assign(static_cast<std::size_t>(plan.slots) * 2,
                          std::vector<std::uint64_t>(static_cast<std::size_t>(plan.window_rows[a]), garbage));
     for (int p = 0; p < plan.passes; ++p)
-      for (std::size_t k = 0; k < plan.pass_number(p).tiles.size(); ++k)
+      for (std::size_t k = 0; k < plan.pass_number(p).tiles.size(); ++k) {
         tiles_.push_back({p, static_cast<int>(k)});
+        windows_.add(plan.pass_number(p).tiles[k]);
+      }
     first_.push_back(0);
     for (int p = 0; p < plan.passes; ++p)
       first_.push_back(first_.back() + static_cast<long>(plan.pass_number(p).tiles.size()));
@@ -141,7 +143,7 @@ class Interpreter {
     static std::uint64_t nowhere;
     if (row < window.begin || row >= window.end) return nowhere = garbage;
     return buffers_[static_cast<std::size_t>(array)][static_cast<std::size_t>(
-        tile % plan_.slots * 2 + buffer)][static_cast<std::size_t>(row - window.begin)];
+        windows_.window_of(tile) % plan_.slots * 2 + buffer)][static_cast<std::size_t>(row - window.begin)];
   }
   bool done(detail::StreamStage stage, long tile) const {
     return next_[static_cast<std::size_t>(stage)] > tile;
@@ -158,7 +160,7 @@ class Interpreter {
     };
     switch (stage) {
       case detail::StreamStage::Upload:
-        for (const detail::SlotWait& wait : detail::slot_waits(tile, plan_.slots))
+        for (const detail::SlotWait& wait : windows_.waits(tile, plan_.slots))
           if (!done(wait.stage, wait.tile)) return false;
         return all(now.before_upload);
       case detail::StreamStage::Compute:
@@ -205,6 +207,7 @@ class Interpreter {
   std::vector<std::vector<std::uint64_t>>* host_;  // of both sides
   std::vector<std::vector<std::vector<std::uint64_t>>> buffers_;
   std::vector<At> tiles_;
+  detail::StreamWindows windows_;
   std::vector<long> first_;
   long next_[3] = {0, 0, 0};
   index_t updates_ = 0;

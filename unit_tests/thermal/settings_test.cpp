@@ -94,4 +94,29 @@ TEST(ThermalSettings, WaysToAssembleThatAModeDoesNotHaveAreRefused) {
   EXPECT_NO_THROW(check(s));
 }
 
+TEST(ThermalSettings, AMemoryLimitIsForWhatGoesInSlices) {
+  const auto error_of = [](const ThermalSettings& settings) {
+    try {
+      check(settings);
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  ThermalSettings s;
+  s.common.memory_limit = "2GiB";
+  EXPECT_EQ(error_of(s), "");
+  s.preconditioner = "chebyshev";
+  EXPECT_EQ(error_of(s), "");
+
+  s.assembly = "fused";
+  EXPECT_NE(error_of(s).find("--memory-limit: --assembly fused"), std::string::npos) << error_of(s);
+  s.assembly = "gather";
+  s.spmv = "vendor";
+  EXPECT_NE(error_of(s).find("take --spmv strata"), std::string::npos) << error_of(s);
+  s.spmv = "strata";
+  s.common.memory_limit = "x";
+  EXPECT_NE(error_of(s).find("--memory-limit"), std::string::npos) << error_of(s);
+}
+
 }  // namespace
