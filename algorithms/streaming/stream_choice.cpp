@@ -534,8 +534,20 @@ StreamPlan make_plan(const StreamProblem& problem, index_t budget, const StreamR
     const index_t smaller = chosen.chunk * 7 / 8 / problem.align * problem.align;
     const index_t least =
         chosen.scheduler == StreamScheduler::EvenOdd ? chosen.steps * halo_of(problem) + 1 : problem.align;
-    if (options.chunk > 0 || smaller < least) fail_budget(problem, budget, options);
-    chosen.chunk = smaller;
+    if (options.chunk == 0 && smaller >= least) {
+      chosen.chunk = smaller;
+      continue;
+    }
+    // Of a sequence the first tiles were looked at: what takes least may still fit.
+    const int fewest = options.steps_per_pass > 0 ? chosen.steps : std::min(loops, problem.steps);
+    const int fewest_slots = options.slots > 0 ? options.slots : 2;
+    if (!in_sequence ||
+        (chosen.steps == fewest && chosen.slots == fewest_slots && chosen.tiles_per_window == 1))
+      fail_budget(problem, budget, options);
+    chosen.steps = fewest;
+    chosen.slots = fewest_slots;
+    chosen.tiles_per_window = 1;
+    chosen.chunk = options.chunk > 0 ? options.chunk : problem.align;
   }
 }
 

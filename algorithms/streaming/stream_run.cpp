@@ -372,6 +372,10 @@ void StreamRun::make_buffers() {
   for (std::size_t a = 0; a < operands_.size(); ++a) {
     const std::size_t count = buffer_count(a);
     const index_t bytes = bytes_of_buffer(a);
+    if (bytes == 0) {  // of an array that this run does not touch
+      operands_[a].buffers.resize(count);
+      continue;
+    }
     for (std::size_t k = 0; k < count; ++k) {
       Buffer buffer;
       const ArrayShape& shape = operands_[a].state->shape;
@@ -405,6 +409,7 @@ char* StreamRun::base_of(std::size_t a, long tile, int buffer, index_t shift) co
   const StreamArray& here = problem_.arrays[a];
   const long slot = windows_.window_of(tile) % plan_.slots;
   const std::size_t number = static_cast<std::size_t>(is_state(a) ? 2 * slot + buffer : slot);
+  if (operand.buffers[number].data == nullptr) return nullptr;
   const index_t begin = tile_at(tile).windows[a].begin - shift;
   const index_t first = floor_div(begin, here.align) * here.align;
   return operand.buffers[number].data - first * here.row_bytes;

@@ -67,7 +67,7 @@ StreamReport launch_reduce_streamed(const char* label, const Streamed<D>& where,
   index_t room = 0;
   do {
     room = static_cast<index_t>(groups.size() * sizeof(T));
-    room += groups.empty() ? 0 : 512;
+    room += groups.empty() ? 0 : 1536;  // in whole granules, and what reductions need themselves
     run.plan(where.budget - room, where.options, typeid(FunctorOf<K>).name());
     groups = stream_groups(run.problem(), run.plan(), block);
   } while (static_cast<index_t>(groups.size() * sizeof(T)) > room);

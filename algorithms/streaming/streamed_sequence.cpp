@@ -181,7 +181,8 @@ void SequenceRuns::plan(int count) {
 index_t SequenceRuns::result_bytes() {
   index_t bytes = 0;
   for (const Loop& loop : loops_)
-    if (loop.results) bytes += (loop.results(run_->problem(), run_->plan()) + 511) / 512 * 512;
+    if (loop.results)  // and what a reduction needs itself
+      bytes += (loop.results(run_->problem(), run_->plan()) + 511) / 512 * 512 + 1024;
   return bytes;
 }
 
@@ -220,7 +221,8 @@ int SequenceRuns::part_of(int count) {
 StreamReport SequenceRuns::planned(int count) {
   if (loops_.empty() || count <= 0) return {};
   if (!run_) complete();
-  plan(count);
+  set_count(count);
+  run_->plan(budget_, options_, kernels_);
   return run_->report();
 }
 
@@ -252,8 +254,13 @@ StreamReport SequenceRuns::run(int count) {
 
 // The part of a run that began with loop `begin`, behind `done` loops of it.
 StreamReport SequenceRuns::run_part(int count, int begin, int done) {
-  for (const Loop& loop : loops_)
-    if (loop.prepare) loop.prepare();
+  device_.wait_all();  // for memory that was given back, and is about to be asked for
+  // What is too small goes before anything is made.
+  for (const bool make : {false, true}) {
+    for (const Loop& loop : loops_)
+      if (loop.prepare) loop.prepare(make);
+    if (!make) run_->allocate();
+  }
   const int first = next_, loops = loop_count();
   next_ = 0;
   run_->run(

@@ -46,7 +46,7 @@ class SequenceRuns {
     /// Of reductions: the bytes that the results of a run with a plan take, and room for them; and behind it,
     /// also behind a part of a run that is not its first.
     std::function<index_t(const StreamProblem&, const StreamPlan&)> results;
-    std::function<void()> prepare;
+    std::function<void(bool make)> prepare;  // gives up what has another size; then makes it
     std::function<void(bool first)> finish;
   };
 
@@ -164,10 +164,10 @@ class StepResults {
     for (const auto& of_time : groups_) first_.push_back(first_.back() + of_time.size());
     return count() * static_cast<index_t>(sizeof(T));
   }
-  void prepare(const On<D>& where) {
+  void prepare(const On<D>& where, bool make) {
     if (partials_.extent(0) == count()) return;
     partials_ = {};
-    partials_ = create<Partials>("results of slices", count(), uninitialized, where);
+    if (make) partials_ = create<Partials>("results of slices", count(), uninitialized, where);
   }
   // The groups of one time that begin before `end`, and were not called for yet.
   template <class F>
@@ -291,7 +291,7 @@ class StreamedSequence {
                                                           const detail::StreamPlan& plan) {
       return results->set_groups(detail::sequence_groups(problem, plan, number, block, any_order));
     };
-    made.prepare = [results, where = where_.where] { results->prepare(where); };
+    made.prepare = [results, where = where_.where](bool make) { results->prepare(where, make); };
     made.launch = [results, where = where_.where, name = std::string(label), work, kernel,
                    numbers = numbers_of(made.data),
                    accesses...](const detail::StreamSite& site, int step, int time) {
