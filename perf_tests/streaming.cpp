@@ -14,6 +14,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -128,8 +129,18 @@ class Streaming : StreamingCases<D> {
   }
 
   // The same launches on one device and on several.
+  // So many bytes each way to and from each of several devices at once, by hand.
+  static double links_seconds([[maybe_unused]] int count, [[maybe_unused]] double each_way) {
+#if STRATA_HAS_CUDA
+    if constexpr (is_gpu<D>)
+      return links_copy_seconds(count, static_cast<std::size_t>(each_way), static_cast<std::size_t>(each_way),
+                                std::size_t{16} << 20, 5);
+#endif
+    return none;
+  }
+
   void several() {
-    const index_t n = elements(4e9, 8);
+    const index_t n = elements(8e9, 8);
     const CoherentArray<double, 1> x("x", n, main_in(home_of<D>())), y("y", n, main_in(home_of<D>()));
     fill_streamed(x);
     double map_one = 0, steps_one = 0;
@@ -138,10 +149,14 @@ class Streaming : StreamingCases<D> {
       for (int k = 0; k < count; ++k) devices.push_back(D(k));
       const auto where = streamed(across(devices), bytes(1e9));
       const std::string name = ", " + std::to_string(count) + " devices";
+      const double part = 8.0 * static_cast<double>(n) / count, links = links_seconds(count, part);
+      if (links > 0)
+        add("links both ways, by hand" + name, 0, "bytes", once(links), 2 * part * count / links / 1e9,
+            "GB/s", none);
       const Statistics map = times(3, [&] { launch(where, n, Scale{}, in(x), out(y)); });
       if (count == 1) map_one = map.median;
       add("map, 1 in, 1 out" + name, n, "double", map, 16.0 * static_cast<double>(n) / map.median / 1e9,
-          "GB/s", none, map_one / map.median);
+          "GB/s", links > 0 ? 2 * part * count / links / 1e9 : none, map_one / map.median);
       constexpr int steps = 192;
       const Statistics run =
           times(2, [&] { streamed_iterate(where, steps, ThreePoints{}, state(x, halo(1, 1))); });
@@ -171,9 +186,18 @@ class Streaming : StreamingCases<D> {
     const auto where = streamed(D{}, bytes(0.5e9));
     const Statistics reading = times(2, [&] { launch_reduce(where, n, Add{}, Sum(sum), in(x)); });
     add("sum of a file", n, "double", reading, size / reading.median / 1e9, "GB/s", size / read / 1e9);
+    // Reads and writes at once share the disk.
+    double together = now();
+    {
+      std::thread reader([&] { static_cast<void>(file_seconds(x, false)); });
+      static_cast<void>(file_seconds(y, true));
+      reader.join();
+      together = now() - together;
+    }
     const Statistics both = times(2, [&] { launch(where, n, Scale{}, in(x), out(y)); });
-    const double slower = std::max(read, write);
-    add("map from file to file", n, "double", both, size / both.median / 1e9, "GB/s", size / slower / 1e9);
+    add("file read and file written at once, nothing else", n, "double", once(together),
+        size / together / 1e9, "GB/s", none);
+    add("map from file to file", n, "double", both, size / both.median / 1e9, "GB/s", size / together / 1e9);
     report_.check(y(7) == 2 * x(7), "the map of files");
   }
   // All of the file in requests of 64 MiB, four at once, past the page cache.

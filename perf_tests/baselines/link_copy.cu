@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <thread>
 #include <vector>
 
 #include <cuda_runtime.h>
@@ -44,6 +45,19 @@ double link_copy_seconds(std::size_t up, std::size_t down, std::size_t chunk, in
   cuda_check(cudaFreeHost(host_down));
   std::sort(seconds.begin(), seconds.end());
   return seconds[seconds.size() / 2];
+}
+
+double links_copy_seconds(int devices, std::size_t up, std::size_t down, std::size_t chunk, int reps) {
+  std::vector<double> seconds(static_cast<std::size_t>(devices));
+  std::vector<std::thread> threads;
+  // Each makes its memory, and they begin their copies at nearly the same time.
+  for (int device = 0; device < devices; ++device)
+    threads.emplace_back([&, device] {
+      cuda_check(cudaSetDevice(device));
+      seconds[static_cast<std::size_t>(device)] = link_copy_seconds(up, down, chunk, reps);
+    });
+  for (std::thread& thread : threads) thread.join();
+  return *std::max_element(seconds.begin(), seconds.end());
 }
 
 }  // namespace perf
