@@ -363,6 +363,7 @@ class StreamedSequence {
   Streamed<D> where_;
   detail::SequenceRuns runs_;
 };
+/// Of the device that it streams through.
 template <class D>
 StreamedSequence(const char*, const Streamed<D>&) -> StreamedSequence<D>;
 

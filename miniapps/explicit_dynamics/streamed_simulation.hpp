@@ -340,7 +340,6 @@ class StreamedSimulation final : public Dynamics {
                fixed_row<3>(inout(f_.reaction)));
   }
 
-
   Sequence& sequence() {
     if (sequence_) return *sequence_;
     sequence_ = std::make_unique<Sequence>("dynamics", where());

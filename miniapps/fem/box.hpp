@@ -137,8 +137,7 @@ Mesh<Arrays> make_box(const BoxSpec& box, const typename Arrays::device_type& de
   mesh.element_blocks = create<decltype(mesh.element_blocks)>("element_blocks", elements, where);
   mesh.block_ids = {1};
   mesh.block_names = {"box"};
-  const auto sines =
-      detail::sines_of<typename Arrays::template node_array<double, rank<1>>>(box, device);
+  const auto sines = detail::sines_of<typename Arrays::template node_array<double, rank<1>>>(box, device);
   parallel_for("place nodes", where, nodes, with(detail::PlaceBoxNode{box}, sines, mesh.coordinates));
   parallel_for("place elements", where, elements,
                with(detail::PlaceBoxElement{box.elements[0], box.elements[1]}, mesh.element_nodes));
