@@ -262,7 +262,7 @@ index_t largest_chunk(const StreamProblem& problem, StreamScheduler scheduler, i
   if (high < least) return 0;
   if (fits(high)) return high;
   // Passes get long where chunks are small: 1/1024 of the largest is the least that is tried before the
-  // least. Those of sequences are made whole, and slowly.
+  // least. Samples of sequences are slower to make.
   const bool slow = is_sequence(problem);
   index_t low = std::max(least, high / (slow ? 64 : 1024) / problem.align * problem.align);
   if (!fits(low)) return low > least && fits(least) ? least : 0;

@@ -5,8 +5,8 @@
 // done. A tile brings rows for some more items of the first step, and then moves every front as far as the
 // steps before it allow:
 //
-//   what a step reads has been written      rows_of(items).end <= front of the last earlier step that writes
-//   it what it writes is read by nobody else   front <= first row that the items of earlier steps still read
+//   what a step reads has been written:      rows_of(items).end <= front of the last earlier step writing it
+//   what it writes nobody earlier reads:     front <= first row that the items of earlier steps still read
 //
 // Rows are on the device from when the first step touches them until the last one has passed. What tiles
 // share is moved from window to window; several tiles may go on in one window, for less moving, and for less
