@@ -45,6 +45,11 @@ class ReservedMemory : public RefCounted {
   /// enqueued after the call. False, with nothing changed, where there is not enough; blocks that were freed
   /// are waited for first, as an allocation does. Throws OutOfBounds for bytes that were not reserved.
   virtual bool commit(std::size_t begin, std::size_t end) = 0;
+  /// In place of commit(): gives memory to bytes [0, period), and has those behind them repeat these: byte k
+  /// is byte k % period, so that what wraps round a buffer lies in one piece. `period` is a multiple of
+  /// DeviceInstance::repeat_granule(), not 0. False, with nothing changed, where there is not enough, or
+  /// something was committed before. Throws OutOfBounds for a period that was not reserved.
+  virtual bool commit_repeating(std::size_t /*period*/) { return false; }
   /// Bytes that have memory now.
   virtual std::size_t committed() const = 0;
 
@@ -117,6 +122,8 @@ class DeviceInstance {
   /// Addresses for the request, without memory. Null where the device cannot give it in parts, or where that
   /// is not worth it: allocate the whole then.
   virtual Ref<ReservedMemory> reserve(const AllocationRequest& /*request*/) { return {}; }
+  /// Of what ReservedMemory::commit_repeating takes a multiple; 0: the device has no such memory.
+  virtual std::size_t repeat_granule() const { return 0; }
 
   /// The queue that launches without a queue use, shared by all threads.
   virtual QueueState& default_queue() = 0;

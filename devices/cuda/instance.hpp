@@ -41,6 +41,7 @@ class CudaMemory final : public DeviceInstance {
   Allocation* allocate(const AllocationRequest& request) override;
   /// Of device memory, for arrays that are not small.
   Ref<ReservedMemory> reserve(const AllocationRequest& request) override;
+  std::size_t repeat_granule() const override;
   QueueState& default_queue() override;
   Ref<QueueState> create_queue() override;
   void wait_all() override;
@@ -97,6 +98,7 @@ class CudaInstance {
   void* reserve(std::size_t bytes, std::size_t& granule);
   /// See ReservedMemory.
   bool commit(void* data, std::size_t begin, std::size_t end);
+  bool commit_repeating(void* data, std::size_t period);
   std::size_t committed(void* data);
 
   std::size_t trim(std::size_t keep);
@@ -118,6 +120,8 @@ class CudaInstance {
   std::string kernels_in_flight();
 
  private:
+  template <class Commit>
+  bool commit_charged(std::size_t bytes, const Commit& commit);
   struct Quarantined {
     CudaMemoryKind kind;
     void* address;

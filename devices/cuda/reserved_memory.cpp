@@ -32,6 +32,14 @@ class CudaReservedMemory final : public ReservedMemory {
     if (const std::size_t now = committed(); now != allocation().held) set_held(record(), now);
     return true;
   }
+  bool commit_repeating(std::size_t period) override {
+    require_running("an allocation");
+    require_reserved(0, period);
+    const std::lock_guard lock(mutex_);
+    if (!gpu_.commit_repeating(data(), period)) return false;
+    set_held(record(), period);
+    return true;
+  }
   std::size_t committed() const override { return gpu_.committed(data()); }
 
  private:
@@ -59,6 +67,10 @@ Ref<ReservedMemory> CudaMemory::reserve(const AllocationRequest& request) {
   return Ref<ReservedMemory>(new CudaReservedMemory(gpu_, std::move(record), granule));
 }
 
+std::size_t CudaMemory::repeat_granule() const {
+  return kind_ == CudaMemoryKind::Device ? CudaReservation::repeat_granule(index()) : 0;
+}
+
 void* CudaInstance::reserve(std::size_t bytes, std::size_t& granule) {
   const std::lock_guard lock(memory_mutex_);
   if (!quarantine_.empty()) reclaim(false);
@@ -75,12 +87,24 @@ bool CudaInstance::commit(void* data, std::size_t begin, std::size_t end) {
   const std::lock_guard lock(memory_mutex_);
   CudaReservation& reservation = *reservations_.at(data);
   const std::size_t missing = reservation.missing(begin, end);
-  if (missing == 0) return true;
+  return missing == 0 || commit_charged(missing, [&] { return reservation.commit(begin, end); });
+}
+
+bool CudaInstance::commit_repeating(void* data, std::size_t period) {
+  const std::lock_guard lock(memory_mutex_);
+  CudaReservation& reservation = *reservations_.at(data);
+  return reservation.committed() == 0 &&
+         commit_charged(period, [&] { return reservation.commit_repeating(period); });
+}
+
+// Under the lock: `commit` takes so many bytes from CUDA; blocks that were freed and slabs make room for it.
+template <class Commit>
+bool CudaInstance::commit_charged(std::size_t bytes, const Commit& commit) {
   if (!quarantine_.empty()) reclaim(false);
   const auto attempt = [&] {
-    if (!device_heap_->charge(missing)) return false;
-    if (reservation.commit(begin, end)) return true;
-    device_heap_->discharge(missing);
+    if (!device_heap_->charge(bytes)) return false;
+    if (commit()) return true;
+    device_heap_->discharge(bytes);
     return false;
   };
   if (attempt()) return true;

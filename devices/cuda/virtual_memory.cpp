@@ -76,21 +76,28 @@ CUresult open(const std::vector<int>& devices, const void* data, std::size_t byt
   return driver().set_access(address_of(data), bytes, access.data(), access.size());
 }
 
-}  // namespace
-
-std::unique_ptr<CudaReservation> CudaReservation::make(int device, std::size_t bytes) {
-  const CudaDeviceScope scope(device);  // starts CUDA on it
+// What the driver maps is a multiple of it; 0: the GPU, or its driver, cannot do it.
+std::size_t unit_of(int device) {
   const Driver& cuda = driver();
   int supported = 0;
   if (!cuda.complete ||
       cuda.attribute(&supported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, device) !=
           CUDA_SUCCESS ||
       supported == 0)
-    return nullptr;
+    return 0;
   const CUmemAllocationProp memory = memory_of(device);
   std::size_t unit = 0;
-  if (cuda.granularity(&unit, &memory, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED) != CUDA_SUCCESS || unit == 0)
-    return nullptr;
+  if (cuda.granularity(&unit, &memory, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED) != CUDA_SUCCESS) return 0;
+  return unit;
+}
+
+}  // namespace
+
+std::unique_ptr<CudaReservation> CudaReservation::make(int device, std::size_t bytes) {
+  const CudaDeviceScope scope(device);  // starts CUDA on it
+  const Driver& cuda = driver();
+  const std::size_t unit = unit_of(device);
+  if (unit == 0) return nullptr;
   const std::size_t rounded = round_up(std::max<std::size_t>(bytes, 1), unit);
   if (rounded < bytes) return nullptr;
   CUdeviceptr address = 0;
@@ -164,18 +171,47 @@ bool CudaReservation::commit(std::size_t begin, std::size_t end) {
   return false;
 }
 
-bool CudaReservation::add_piece(std::size_t first, std::size_t last) {
-  const Driver& cuda = driver();
-  const Piece piece{first * granule_, bytes_between(first, last)};
-  pieces_.reserve(pieces_.size() + 1);  // so that nothing is lost below
+std::size_t CudaReservation::repeat_granule(int device) {
+  const CudaDeviceScope scope(device);
+  const std::size_t unit = unit_of(device);
+  return unit == 0 ? 0 : round_up(least_granule, unit);
+}
+
+bool CudaReservation::commit_repeating(std::size_t period) {
+  if (!pieces_.empty()) return false;
+  const CudaDeviceScope scope(device_);
   const CUmemAllocationProp memory = memory_of(device_);
   CUmemGenericAllocationHandle handle = 0;
-  if (cuda.create(&handle, piece.bytes, &memory, 0) != CUDA_SUCCESS) return false;
-  const CUresult mapped = cuda.map(address_of(data_ + piece.begin), piece.bytes, 0, handle, 0);
-  cuda.release(handle);  // the mapping keeps the memory
-  if (mapped != CUDA_SUCCESS) return false;
-  pieces_.push_back(piece);
-  return open(open_to_, data_ + piece.begin, piece.bytes) == CUDA_SUCCESS;
+  if (driver().create(&handle, period, &memory, 0) != CUDA_SUCCESS) return false;
+  bool mapped = true;
+  for (std::size_t begin = 0; begin < bytes_ && mapped; begin += period)
+    mapped = map_piece(handle, begin, std::min(period, bytes_ - begin));
+  driver().release(handle);  // the mappings keep the memory
+  if (!mapped) {
+    while (!pieces_.empty()) drop_piece();
+    return false;
+  }
+  has_memory_.assign(has_memory_.size(), true);
+  committed_ = period;
+  return true;
+}
+
+bool CudaReservation::add_piece(std::size_t first, std::size_t last) {
+  const std::size_t begin = first * granule_, bytes = bytes_between(first, last);
+  const CUmemAllocationProp memory = memory_of(device_);
+  CUmemGenericAllocationHandle handle = 0;
+  if (driver().create(&handle, bytes, &memory, 0) != CUDA_SUCCESS) return false;
+  const bool mapped = map_piece(handle, begin, bytes);
+  driver().release(handle);
+  return mapped;
+}
+
+// False also where it is mapped, and cannot be reached: the caller drops the pieces that it added.
+bool CudaReservation::map_piece(unsigned long long handle, std::size_t begin, std::size_t bytes) {
+  pieces_.reserve(pieces_.size() + 1);  // so that nothing is lost below
+  if (driver().map(address_of(data_ + begin), bytes, 0, handle, 0) != CUDA_SUCCESS) return false;
+  pieces_.push_back({begin, bytes});
+  return open(open_to_, data_ + begin, bytes) == CUDA_SUCCESS;
 }
 
 void CudaReservation::drop_piece() {

@@ -33,6 +33,12 @@ class CudaReservation {
   /// Gives memory to bytes [begin, end), which are reserved. False, with nothing changed, where there is not
   /// enough.
   bool commit(std::size_t begin, std::size_t end);
+  /// Gives memory to bytes [0, period), and the same to those behind them, again and again. `period` is a
+  /// multiple of repeat_granule(). False, with nothing changed, where there is not enough, or something has
+  /// memory.
+  bool commit_repeating(std::size_t period);
+  /// Of what commit_repeating() takes multiples on this GPU; 0: there is nothing to reserve on it.
+  static std::size_t repeat_granule(int device);
   /// Lets the GPU `other` reach what has memory, and what gets it later.
   void open_to(int other);
 
@@ -44,6 +50,7 @@ class CudaReservation {
   CudaReservation(int device, void* data, std::size_t bytes, std::size_t granule);
   std::size_t bytes_between(std::size_t first, std::size_t last) const;
   bool add_piece(std::size_t first, std::size_t last);
+  bool map_piece(unsigned long long handle, std::size_t begin, std::size_t bytes);
   void drop_piece();
   template <class Visit>
   bool each_missing_run(std::size_t begin, std::size_t end, const Visit& visit) const;
@@ -54,7 +61,7 @@ class CudaReservation {
   const std::size_t granule_;  // the last one may be shorter
   std::size_t committed_ = 0;
   std::vector<bool> has_memory_;  // by granule
-  std::vector<Piece> pieces_;     // each was made and mapped as one
+  std::vector<Piece> pieces_;     // each was mapped as one
   std::vector<int> open_to_;      // this GPU, and those that reach its memory
 };
 

@@ -49,6 +49,13 @@ class EmulatedReservedMemory final : public ReservedMemory {
     if (const std::size_t now = committed(); now != allocation().held) set_held(record(), now);
     return true;
   }
+  bool commit_repeating(std::size_t period) override {
+    require_reserved(0, period);
+    const std::lock_guard lock(mutex_);
+    if (!instance_.commit_repeating(data(), period)) return false;
+    set_held(record(), period);
+    return true;
+  }
   std::size_t committed() const override {
     return Platform::get().memory->committed(instance_.index(), data());
   }
@@ -116,14 +123,33 @@ Ref<ReservedMemory> EmulatedInstance::reserve(const AllocationRequest& request) 
 
 bool EmulatedInstance::commit(void* data, std::size_t begin, std::size_t end) {
   require_running("an allocation");
+  EmulatedMemory& memory = *Platform::get().memory;
+  return memory.missing(index_, data, begin, end) == 0 ||
+         commit_by([&] { return memory.commit(index_, data, begin, end); });
+}
+
+bool EmulatedInstance::commit_repeating(void* data, std::size_t period) {
+  require_running("an allocation");
+  EmulatedMemory& memory = *Platform::get().memory;
+  return memory.committed(index_, data) == 0 &&
+         commit_by([&] { return memory.commit_repeating(index_, data, period); });
+}
+
+std::size_t EmulatedInstance::repeat_granule() const {
   Platform& platform = Platform::get();
-  if (platform.memory->missing(index_, data, begin, end) == 0) return true;
+  platform.instance(index_);  // which makes the memory
+  return platform.memory->repeat_granule();
+}
+
+template <class Commit>
+bool EmulatedInstance::commit_by(const Commit& commit) {
+  Platform& platform = Platform::get();
   {
     const std::lock_guard lock(platform.mutex);
     if (platform.fails(emulated::Fault::Allocation)) return false;
   }
   reclaim();
-  return repeat_while_blocks_get_free([&] { return platform.memory->commit(index_, data, begin, end); });
+  return repeat_while_blocks_get_free(commit);
 }
 
 // Waits for one block in quarantine after the other, in the order in which they get free, until the attempt

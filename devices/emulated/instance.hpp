@@ -29,6 +29,7 @@ class EmulatedInstance final : public DeviceInstance {
   bool host_accessible() const override { return false; }
   Allocation* allocate(const AllocationRequest& request) override;
   Ref<ReservedMemory> reserve(const AllocationRequest& request) override;
+  std::size_t repeat_granule() const override;
   QueueState& default_queue() override { return *default_queue_; }
   Ref<QueueState> create_queue() override;
   void wait_all() override;
@@ -45,6 +46,7 @@ class EmulatedInstance final : public DeviceInstance {
 
   /// Gives memory to a part of what reserve() gave; see ReservedMemory::commit.
   bool commit(void* data, std::size_t begin, std::size_t end);
+  bool commit_repeating(void* data, std::size_t period);
   EmulatedQueue& queue() { return *default_queue_; }
   /// The threads that run this instance's kernels, each in the instance's memory.
   Runner runner();
@@ -61,6 +63,8 @@ class EmulatedInstance final : public DeviceInstance {
     void* address;
     PendingWork until;
   };
+  template <class Commit>
+  bool commit_by(const Commit& commit);
   template <class Attempt>
   bool repeat_while_blocks_get_free(const Attempt& attempt);
 

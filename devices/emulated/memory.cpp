@@ -84,7 +84,7 @@ EmulatedMemory::EmulatedMemory(std::size_t capacity, int count) {
 // has few addresses (limits, ThreadSanitizer), the share of reserve() is given up.
 void EmulatedMemory::reserve_addresses(std::size_t heap_bytes, int count) {
   heap_bytes_ = heap_bytes;
-  reserve_bytes_ = std::max(heap_bytes, round_up(least_reserve, page_bytes()));
+  reserve_bytes_ = std::max(2 * heap_bytes, round_up(least_reserve, page_bytes()));
   void* base = nullptr;
   do {
     region_ = {0, heap_bytes_ + guard_bytes + (reserve_bytes_ > 0 ? reserve_bytes_ + guard_bytes : 0), count};
@@ -146,6 +146,14 @@ void* EmulatedMemory::reserve(int instance, std::size_t bytes) {
 
 bool EmulatedMemory::commit(int instance, void* address, std::size_t begin, std::size_t end) {
   return reserve_heap(instance).commit(reserve_offset(instance, address), begin, end);
+}
+
+bool EmulatedMemory::commit_repeating(int instance, void* address, std::size_t period) {
+  return reserve_heap(instance).commit_repeating(reserve_offset(instance, address), period);
+}
+
+std::size_t EmulatedMemory::repeat_granule() const {
+  return reserve_bytes_ > 0 ? EmulatedReserveHeap::granule() : 0;
 }
 
 std::size_t EmulatedMemory::missing(int instance, const void* address, std::size_t begin,

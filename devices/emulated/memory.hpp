@@ -65,8 +65,8 @@ class EmulatedMemory {
   /// Addresses that allocate() returns are multiples of this many bytes, and so are the bytes it accounts.
   static constexpr std::size_t alignment = 256;
 
-  /// Reserves addresses for `count` instances (1 to 64) of at most `capacity` bytes each; for reserve() as
-  /// many again, if the system has them.
+  /// Reserves addresses for `count` instances (1 to 64) of at most `capacity` bytes each; for reserve() twice
+  /// as many again, if the system has them.
   /// Throws SettingError for other arguments, OutOfMemory if the system refuses the addresses.
   EmulatedMemory(std::size_t capacity, int count);
   ~EmulatedMemory();
@@ -82,6 +82,12 @@ class EmulatedMemory {
   /// Gives memory to bytes [begin, end) of what reserve(instance, ...) returned, rounded outwards to
   /// `alignment`: accounted as that of blocks. False, with nothing changed, if there is not enough.
   [[nodiscard]] bool commit(int instance, void* address, std::size_t begin, std::size_t end);
+  /// Gives memory to the first `period` bytes of what reserve(instance, ...) returned, a multiple of
+  /// repeat_granule(), and the same to those behind them, again and again. False, with nothing changed, if
+  /// there is not enough, or something has memory.
+  [[nodiscard]] bool commit_repeating(int instance, void* address, std::size_t period);
+  /// 0 where there are no addresses for reserve().
+  std::size_t repeat_granule() const;
   /// The bytes that commit() with the same arguments would have to find.
   std::size_t missing(int instance, const void* address, std::size_t begin, std::size_t end) const;
   /// Bytes that have memory of what reserve(instance, ...) returned.

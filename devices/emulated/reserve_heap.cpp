@@ -40,7 +40,7 @@ std::ptrdiff_t EmulatedReserveHeap::reserve(std::size_t asked) {
   for (; next != live_.end() && next->first - offset < bytes; ++next)
     offset = next->first + next->second.bytes;
   if (bytes_ - offset < bytes) return -1;
-  live_.emplace_hint(next, offset, Reservation{bytes, 0, {}});
+  live_.emplace_hint(next, offset, Reservation{bytes, 0, {}, 0});
   return static_cast<std::ptrdiff_t>(offset);
 }
 
@@ -48,8 +48,16 @@ bool EmulatedReserveHeap::release(std::size_t offset) {
   const std::lock_guard lock(mutex_);
   const auto found = live_.find(offset);
   if (found == live_.end()) return false;
+  Reservation& reservation = found->second;
+  if (reservation.period > 0 &&
+      !map(offset + reservation.period, offset + reservation.bytes, offset + reservation.period, PROT_NONE)) {
+    // Addresses that still are those of other bytes are never used again.
+    accounts_->discharge(reservation.committed);
+    reservation.committed = 0;
+    return true;
+  }
   // Each call may fail (an old kernel, too many mappings); what is lost then is only thrift or diagnosis.
-  for (const auto& [begin, end] : found->second.ranges) {
+  for (const auto& [begin, end] : reservation.ranges) {
     const std::size_t first = round_down(offset + begin, page_bytes());
     const std::size_t last = round_up(offset + end, page_bytes());
     if (fallocate(file_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(file_offset_ + first),
@@ -57,7 +65,7 @@ bool EmulatedReserveHeap::release(std::size_t offset) {
       (void)madvise(memory_ + first, last - first, MADV_REMOVE);
     (void)protect(first, last, PROT_NONE);
   }
-  accounts_->discharge(found->second.committed);
+  accounts_->discharge(reservation.committed);
   live_.erase(found);
   return true;
 }
@@ -100,6 +108,29 @@ bool EmulatedReserveHeap::commit(std::size_t offset, std::size_t begin, std::siz
   return true;
 }
 
+std::size_t EmulatedReserveHeap::granule() { return page_bytes(); }
+
+bool EmulatedReserveHeap::commit_repeating(std::size_t offset, std::size_t period) {
+  const std::lock_guard lock(mutex_);
+  const auto found = live_.find(offset);
+  if (found == live_.end() || period == 0 || period % page_bytes() != 0) return false;
+  Reservation& reservation = found->second;
+  if (!reservation.ranges.empty() || period > reservation.bytes || !accounts_->charge(period)) return false;
+  const auto all = reservation.ranges.try_emplace(0, reservation.bytes).first;
+  bool mapped = protect(offset, offset + period, PROT_READ | PROT_WRITE);
+  for (std::size_t begin = period; begin < reservation.bytes && mapped; begin += period)
+    mapped = map(offset + begin, offset + std::min(begin + period, reservation.bytes), offset,
+                 PROT_READ | PROT_WRITE);
+  if (!mapped) {
+    (void)map(offset, offset + reservation.bytes, offset, PROT_NONE);
+    reservation.ranges.erase(all);
+    accounts_->discharge(period);
+    return false;
+  }
+  reservation.committed = reservation.period = period;
+  return true;
+}
+
 std::size_t EmulatedReserveHeap::missing(const Ranges& ranges, std::size_t begin, std::size_t end) {
   std::size_t bytes = end - begin;
   auto range = ranges.upper_bound(begin);
@@ -137,6 +168,14 @@ std::size_t EmulatedReserveHeap::reservations() const {
 
 bool EmulatedReserveHeap::protect(std::size_t begin, std::size_t end, int protection) const {
   return mprotect(memory_ + begin, end - begin, protection) == 0;
+}
+
+// Bytes [begin, end) become those of the file from `file_begin` on.
+bool EmulatedReserveHeap::map(std::size_t begin, std::size_t end, std::size_t file_begin,
+                              int protection) const {
+  if (begin >= end) return true;
+  return mmap(memory_ + begin, end - begin, protection, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file_,
+              off_t(file_offset_ + file_begin)) != MAP_FAILED;
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

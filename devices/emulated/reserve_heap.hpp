@@ -32,7 +32,12 @@ class EmulatedReserveHeap {
   /// EmulatedMemory::alignment. False, with nothing changed, if the capacity does not suffice, or the system
   /// refuses.
   bool commit(std::size_t offset, std::size_t begin, std::size_t end);
-  /// The bytes that the same would add to those committed.
+  /// Makes all bytes accessible, each that of `period` bytes before it; a multiple of granule(). False, with
+  /// nothing changed, as commit() does, or where something was committed before.
+  bool commit_repeating(std::size_t offset, std::size_t period);
+  /// Bytes of a page.
+  static std::size_t granule();
+  /// The bytes that commit() would add to those committed.
   std::size_t missing(std::size_t offset, std::size_t begin, std::size_t end) const;
   /// Bytes committed of what was reserved at `offset`.
   std::size_t committed(std::size_t offset) const;
@@ -44,10 +49,12 @@ class EmulatedReserveHeap {
     std::size_t bytes = 0;      // of addresses
     std::size_t committed = 0;  // of `ranges`
     Ranges ranges;
+    std::size_t period = 0;  // of what repeats
   };
 
   static std::size_t missing(const Ranges& ranges, std::size_t begin, std::size_t end);
   bool protect(std::size_t begin, std::size_t end, int protection) const;
+  bool map(std::size_t begin, std::size_t end, std::size_t file_begin, int protection) const;
 
   mutable std::mutex mutex_;
   char* memory_ = nullptr;

@@ -325,4 +325,75 @@ TYPED_TEST(ReservedParts, ManyMayLiveAtOnceAndOverlapNowhere) {
   for (int k = 0; k < 8; ++k) EXPECT_EQ(wrong_in(this->part(all[std::size_t(k)], 0, whole / 4), 1000 * k), 0);
 }
 
+// ---- memory that repeats itself
+
+TYPED_TEST(ReservedParts, RepeatThemselvesByAllAddresses) {
+  const std::size_t granule = TypeParam{}.backend().repeat_granule();
+  if (granule == 0) GTEST_SKIP() << "there are no addresses for it";
+  const std::size_t period = (3 * mebi / granule + 1) * granule, used = this->used();
+  {
+    const Reserved memory = this->reserve(0, 2 * period + mebi);
+    ASSERT_TRUE(memory->commit_repeating(period));
+
+    const auto first = this->part(memory, 0, period), across = this->part(memory, period - mebi, 2 * period);
+    parallel_for(first.extent(0), with(Set{-1}, first));
+    parallel_for(across.extent(0), with(Count{5}, across));  // the last mebi, and then all but that
+
+    EXPECT_EQ(wrong_in(this->part(memory, 2 * period - mebi, 2 * period),
+                       5 + static_cast<int>(period / sizeof(int))),
+              0);
+    EXPECT_EQ(wrong_in(this->part(memory, 0, period - mebi), 5 + static_cast<int>(elements_of_a_mebi)), 0);
+    EXPECT_EQ(
+        wrong_in(this->part(memory, 2 * period, 2 * period + mebi), 5 + static_cast<int>(elements_of_a_mebi)),
+        0);
+    EXPECT_EQ(memory->committed(), period);
+    EXPECT_EQ(this->used(), used + period);
+    EXPECT_EQ(memory->allocation().held, period);
+    EXPECT_TRUE(memory->commit(0, 2 * period));  // has memory
+    EXPECT_FALSE(memory->commit_repeating(period));
+    EXPECT_EQ(this->used(), used + period);
+  }
+  wait(TypeParam{});
+  EXPECT_EQ(this->used(), used);
+}
+
+TYPED_TEST(ReservedParts, AreNotRepeatedAnyMoreWhenOthersGetTheirAddresses) {
+  const std::size_t granule = TypeParam{}.backend().repeat_granule();
+  if (granule == 0) GTEST_SKIP() << "there are no addresses for it";
+  const std::size_t period = (3 * mebi / granule + 1) * granule;
+  for (int round = 0; round < 3; ++round) {
+    {
+      const Reserved memory = this->reserve(0, 2 * period);
+      ASSERT_TRUE(memory->commit_repeating(period));
+    }
+    wait(TypeParam{});
+    const Reserved other = this->reserve(0, 2 * period);
+    ASSERT_TRUE(other->commit(0, 2 * period));
+    const auto all = this->part(other, 0, 2 * period);
+    parallel_for(all.extent(0), with(Count{round}, all));
+    EXPECT_EQ(wrong_in(all, round), 0);
+  }
+}
+
+TYPED_TEST(ReservedParts, RepeatOnlyWhereNothingWasCommittedAndThereIsEnough) {
+  const auto& backend = TypeParam{}.backend();
+  const std::size_t granule = backend.repeat_granule(), used = this->used();
+  if (granule == 0) GTEST_SKIP() << "there are no addresses for it";
+  const Reserved memory = this->reserve();
+  ASSERT_TRUE(memory->commit(0, mebi));
+  const std::size_t committed = memory->committed();
+
+  EXPECT_FALSE(memory->commit_repeating(granule));
+  EXPECT_EQ(memory->committed(), committed);
+  EXPECT_THROW(static_cast<void>(memory->commit_repeating((whole / granule + 1) * granule)), OutOfBounds);
+
+  const std::size_t too_much = (backend.capacity() / granule + 1) * granule;
+  const Reserved large = this->reserve(0, too_much);
+  ASSERT_TRUE(large);
+  EXPECT_FALSE(large->commit_repeating(too_much));
+  EXPECT_EQ(large->committed(), 0U);
+  EXPECT_EQ(this->used(), used + committed);
+  EXPECT_TRUE(large->commit(0, 4 * granule));
+}
+
 }  // namespace
