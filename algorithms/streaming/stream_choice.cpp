@@ -90,7 +90,7 @@ Speeds speeds_of(const StreamBytes& bytes, const StreamRates& rates) {
 class Engines {
  public:
   Engines(const StreamProblem& problem, const StreamPlan& plan, const StreamRates& rates)
-      : problem_(problem), plan_(plan), rates_(rates) {
+      : problem_(problem), plan_(plan), rates_(rates), windows_(problem, plan) {
     if (problem.loops.empty()) row_seconds_.push_back(row_seconds(problem, rates));
     for (const StreamLoop& loop : problem.loops) row_seconds_.push_back(row_seconds(problem, loop, rates));
     speeds_ = speeds_of(bytes_of(problem, plan.last), rates);
@@ -100,6 +100,7 @@ class Engines {
     const std::size_t first = done_.size();
     // Devices that share the rows wait for each other.
     if (is_partial(problem_)) ready_.fill(end());
+    windows_.add(pass);
     for (std::size_t k = 0; k < pass.tiles.size(); ++k) {
       const StreamTile& tile = pass.tiles[k];
       const auto after = [&](double start, const std::vector<StreamWait>& waits) {
@@ -111,8 +112,7 @@ class Engines {
         return start;
       };
       double start = after(0, tile.before_upload);
-      windows_.add(tile);
-      for (const SlotWait& wait : windows_.waits(static_cast<long>(done_.size()), plan_.slots))
+      for (const SlotWait& wait : windows_.waits(static_cast<long>(done_.size())))
         start = std::max(start, done(wait.stage, wait.tile));
       done_.push_back({});
       // Copies of several arrays follow each other without a pause.
@@ -169,12 +169,19 @@ class Engines {
   const StreamProblem& problem_;
   const StreamPlan& plan_;
   const StreamRates& rates_;
+  StreamWindows windows_;
   std::vector<double> row_seconds_;  // of each loop
   Speeds speeds_;
-  StreamWindows windows_;
   std::array<double, 3> ready_{};
   std::vector<std::array<double, 3>> done_;
 };
+
+// All buffers of an array.
+index_t array_bytes(const StreamArray& array, index_t rows, int slots, index_t repeat_granule) {
+  if (array.use == Use::Whole) return buffer_bytes(array, rows);
+  if (repeat_granule > 0) return buffer_bytes(array, rows, repeat_granule);
+  return buffer_bytes(array, rows) * slots * (array.use == Use::State ? 2 : 1);
+}
 
 void finish_plan(const StreamProblem& problem, const StreamRates& rates, StreamPlan& plan) {
   const int rest = problem.steps % std::max(plan.pass.steps, 1);
@@ -183,17 +190,15 @@ void finish_plan(const StreamProblem& problem, const StreamRates& rates, StreamP
       rest == 0 ? plan.pass : make_pass(problem, plan.scheduler, plan.chunk, rest, plan.tiles_per_window);
   follow(problem, plan.pass, plan.last);
   follow(problem, StreamPass(plan.pass), plan.pass);
-  plan.device_bytes = device_bytes(problem, plan.pass, plan.slots, plan.window_rows);
+  plan.repeat_granule = plan.wraps() ? rates.repeat_granule : 0;
+  static_cast<void>(device_bytes(problem, plan.pass, plan.slots, plan.window_rows, plan.repeat_granule));
   std::vector<index_t> last_rows;
-  static_cast<void>(device_bytes(problem, plan.last, plan.slots, last_rows));
-  index_t bytes = 0;
+  static_cast<void>(device_bytes(problem, plan.last, plan.slots, last_rows, plan.repeat_granule));
+  plan.device_bytes = 0;
   for (std::size_t a = 0; a < last_rows.size(); ++a) {
     plan.window_rows[a] = std::max(plan.window_rows[a], last_rows[a]);
-    const StreamArray& array = problem.arrays[a];
-    bytes += buffer_bytes(array, plan.window_rows[a]) *
-             (array.use == Use::Whole ? 1 : plan.slots * (array.use == Use::State ? 2 : 1));
+    plan.device_bytes += array_bytes(problem.arrays[a], plan.window_rows[a], plan.slots, plan.repeat_granule);
   }
-  plan.device_bytes = bytes;
   const StreamBytes one = bytes_of(problem, plan.pass), last = bytes_of(problem, plan.last);
   plan.bytes = {one.up * (plan.passes - 1) + last.up, one.down * (plan.passes - 1) + last.down,
                 one.moved * (plan.passes - 1) + last.moved};
@@ -231,15 +236,24 @@ index_t halo_of(const StreamProblem& problem) {
   return halo;
 }
 
+// How tiles share the device's memory.
+struct Sharing {
+  int slots = 1;
+  int tiles_per_window = 1;
+  index_t repeat_granule = 0;  // where it is `wrapping`
+};
+
 // The largest chunk whose buffers fit, at most `most`, or 0.
-index_t largest_chunk(const StreamProblem& problem, StreamScheduler scheduler, int steps, int slots,
-                      int tiles_per_window, index_t most, index_t budget) {
+index_t largest_chunk(const StreamProblem& problem, StreamScheduler scheduler, int steps,
+                      const Sharing& sharing, index_t most, index_t budget) {
+  const int slots = sharing.slots;
   const index_t halo = halo_of(problem);
   const auto fits = [&](index_t chunk) {
     std::vector<index_t> rows;
     if (is_sequence(problem)) {
-      const StreamPass sample = sequence_pass(problem, chunk, steps, tiles_per_window, true);
-      return !sample.tiles.empty() && device_bytes(problem, sample, slots, rows) <= budget;
+      const StreamPass sample = sequence_pass(problem, chunk, steps, sharing.tiles_per_window, true);
+      return !sample.tiles.empty() &&
+             device_bytes(problem, sample, slots, rows, sharing.repeat_granule) <= budget;
     }
     // A whole number of tiles, so that the last one is no smaller than others.
     const StreamProblem part = shortened(problem, (9 + 4 * steps * halo / chunk) * chunk);
@@ -317,7 +331,11 @@ index_t least_budget(const StreamProblem& problem, const StreamOptions& options)
 
 }  // namespace
 
-index_t buffer_bytes(const StreamArray& array, index_t rows) {
+index_t buffer_bytes(const StreamArray& array, index_t rows, index_t repeat_granule) {
+  if (repeat_granule > 0) {  // windows begin and end with tiles
+    const index_t bytes = (rows + array.align - 1) / array.align * array.align * array.row_bytes;
+    return (bytes + repeat_granule - 1) / repeat_granule * repeat_granule;
+  }
   // Windows may begin and end within tiles of the layout.
   const index_t tiles = array.align > 1 ? (rows + 2 * (array.align - 1)) / array.align : rows;
   constexpr index_t granule = 512;
@@ -326,16 +344,23 @@ index_t buffer_bytes(const StreamArray& array, index_t rows) {
 }
 
 index_t device_bytes(const StreamProblem& problem, const StreamPass& pass, int slots,
-                     std::vector<index_t>& window_rows) {
+                     std::vector<index_t>& window_rows, index_t repeat_granule) {
   window_rows.assign(problem.arrays.size(), 0);
-  for (const StreamTile& tile : pass.tiles)
+  // Of buffers that wrap round the rows of a tile, and of those before it that are still under way.
+  const std::size_t before = repeat_granule > 0 ? static_cast<std::size_t>(slots - 1) : 0;
+  for (std::size_t k = 0; k < pass.tiles.size(); ++k)
     for (std::size_t a = 0; a < problem.arrays.size(); ++a)
-      window_rows[a] = std::max(window_rows[a], rows_of(tile.windows[a]));
+      window_rows[a] = std::max(window_rows[a], pass.tiles[k].windows[a].end -
+                                                    pass.tiles[k - std::min(k, before)].windows[a].begin);
   index_t bytes = 0;
   for (std::size_t a = 0; a < problem.arrays.size(); ++a) {
     const StreamArray& array = problem.arrays[a];
-    const index_t buffers = array.use == Use::Whole ? 1 : slots * (array.use == Use::State ? 2 : 1);
-    bytes += buffers * buffer_bytes(array, window_rows[a]);
+    index_t& rows = window_rows[a];
+    if (repeat_granule > 0 && array.use != Use::Whole) {
+      const index_t tile = array.align * std::max<index_t>(array.row_bytes, 1);
+      rows = std::max(rows, buffer_bytes(array, rows, repeat_granule) / tile * array.align);
+    }
+    bytes += array_bytes(array, rows, slots, repeat_granule);
   }
   return bytes;
 }
@@ -384,10 +409,13 @@ double predict(const StreamProblem& problem, const StreamPlan& plan, const Strea
 }
 
 // What a sequence takes of which a pass has `steps` steps, by the first tiles of one.
-double sampled_seconds(const StreamProblem& problem, const StreamPass& sample, int steps, int slots,
+double sampled_seconds(const StreamProblem& problem, const StreamPass& sample, int steps,
+                       const Sharing& sharing, const std::vector<index_t>& window_rows,
                        const StreamRates& rates) {
   StreamPlan plan;
-  plan.slots = slots;
+  plan.slots = sharing.slots;
+  plan.tiles_per_window = sharing.tiles_per_window;
+  plan.window_rows = window_rows;
   plan.pass = plan.last = sample;
   Engines engines(problem, plan, rates);
   engines.pass(sample, 0);
@@ -412,143 +440,195 @@ double sampled_seconds(const StreamProblem& problem, const StreamPass& sample, i
   return engines.done_at(0) + a_row * static_cast<double>(rows) * passes;
 }
 
-StreamPlan make_plan(const StreamProblem& problem, index_t budget, const StreamRates& rates,
-                     const StreamOptions& options) {
-  const bool iterates = has_states(problem), in_sequence = is_sequence(problem);
-  const int loops = in_sequence ? static_cast<int>(problem.loops.size()) : 1;
-  const index_t rows = std::max<index_t>(all_rows(problem), 1);
-  const auto plan_for = [&](const StreamProblem& whole, StreamScheduler scheduler, int steps, int slots,
-                            int tiles_per_window, index_t chunk) {
-    StreamPlan plan;
-    plan.scheduler = iterates ? scheduler : StreamScheduler::Automatic;
-    plan.slots = slots;
-    plan.tiles_per_window = tiles_per_window;
-    plan.chunk = chunk;
-    plan.pass = make_pass(whole, plan.scheduler, chunk, steps, tiles_per_window);
-    finish_plan(whole, rates, plan);
-    return plan;
-  };
-  // Candidates are compared by what they take of the first tiles.
+namespace {
+
+// Looks for the plan that takes least time by the model.
+class Planner {
+ public:
+  Planner(const StreamProblem& problem, index_t budget, const StreamRates& rates,
+          const StreamOptions& options)
+      : problem_(problem),
+        budget_(budget),
+        rates_(rates),
+        options_(options),
+        iterates_(has_states(problem)),
+        in_sequence_(is_sequence(problem)),
+        loops_(in_sequence_ ? static_cast<int>(problem.loops.size()) : 1),
+        rows_(std::max<index_t>(all_rows(problem), 1)) {
+    // Enough tiles that filling and draining the pipeline costs little, of enough bytes to be worth a copy.
+    constexpr index_t tiles_wanted = 32, worth_copying = index_t{16} << 20;
+    for (const StreamArray& array : problem.arrays)
+      if (array.use != Use::Whole)
+        row_bytes_ = in_sequence_ ? row_bytes_ + array.row_bytes : std::max(row_bytes_, array.row_bytes);
+    most_ =
+        std::max((rows_ + tiles_wanted - 1) / tiles_wanted, std::min(rows_, worth_copying / row_bytes_ + 1));
+    most_ = (most_ + problem.align - 1) / problem.align * problem.align;
+  }
+
+  StreamPlan plan() {
+    for (const StreamScheduler scheduler : schedulers()) {
+      // Buffers that wrap round hold more; windows may be smaller than what these take a multiple of.
+      if (in_sequence_ && rates_.repeat_granule > 0) look_at(scheduler, wrapping_counts());
+      if (chosen_.steps == 0 || !in_sequence_) look_at(scheduler, window_counts());
+    }
+    look_at_whole();
+    if (chosen_.steps == 0) fail_budget(problem_, budget_, options_);
+    return settle();
+  }
+
+ private:
+  // Compared by what they take of the first tiles.
   struct Candidate {
     StreamScheduler scheduler = StreamScheduler::Automatic;
-    int steps = 0, slots = 0, tiles_per_window = 1;
+    int steps = 0;
+    Sharing sharing;
     index_t chunk = 0;
     double seconds = std::numeric_limits<double>::infinity();
-  } chosen;
-  const auto consider = [&](StreamScheduler scheduler, int steps, int slots, int tiles_per_window,
-                            index_t chunk) {
-    constexpr index_t tiles_looked_at = 64;
-    if (in_sequence && slots > 1) {
-      std::vector<index_t> window_rows;
-      const StreamPass sample = sequence_pass(problem, chunk, steps, tiles_per_window, true);
-      if (sample.tiles.empty() || device_bytes(problem, sample, slots, window_rows) > budget) return;
-      const double seconds = sampled_seconds(problem, sample, steps, slots, rates);
-      if (seconds < chosen.seconds) chosen = {scheduler, steps, slots, tiles_per_window, chunk, seconds};
-      return;
-    }
-    const StreamProblem part = shortened(problem, tiles_looked_at * chunk);
-    const StreamPlan plan = plan_for(part, scheduler, steps, slots, 1, chunk);
-    const double seconds =
-        plan.seconds * static_cast<double>(rows) / static_cast<double>(std::max<index_t>(all_rows(part), 1));
-    if (slots == 1 && plan.pass.tiles.size() > 1) return;  // tiles take rows from the ones before
-    if (plan.device_bytes <= budget && seconds < chosen.seconds)
-      chosen = {scheduler, steps, slots, 1, chunk, seconds};
   };
 
-  // Enough tiles that filling and draining the pipeline costs little, of enough bytes to be worth a copy.
-  constexpr index_t tiles_wanted = 32;
-  constexpr index_t worth_copying = index_t{16} << 20, least_copy = index_t{256} << 10;
-  index_t row_bytes = 1;
-  for (const StreamArray& array : problem.arrays)
-    if (array.use != Use::Whole)
-      row_bytes = in_sequence ? row_bytes + array.row_bytes : std::max(row_bytes, array.row_bytes);
-  index_t most =
-      std::max((rows + tiles_wanted - 1) / tiles_wanted, std::min(rows, worth_copying / row_bytes + 1));
-  most = (most + problem.align - 1) / problem.align * problem.align;
-
+  std::vector<StreamScheduler> schedulers() const {
+    if (!iterates_) return {StreamScheduler::Automatic};
+    if (options_.scheduler != StreamScheduler::Automatic) return {options_.scheduler};
+    return {StreamScheduler::Carry, StreamScheduler::Overlap};
+  }
+  std::vector<Sharing> wrapping_counts() const {
+    const index_t granule = rates_.repeat_granule;
+    if (options_.slots > 0) return {{options_.slots, wrapping, granule}};
+    return {{3, wrapping, granule}, {4, wrapping, granule}, {2, wrapping, granule}};
+  }
   // Of a sequence the windows are long beside what is new in a tile: two of them with several tiles each hold
   // more than three with one.
-  struct Slots {
-    int count, tiles_per_window;
-  };
-  std::vector<Slots> slot_counts{{3, 1}};
-  if (options.slots > 0) slot_counts = {{options.slots, 1}};
-  else if (in_sequence) slot_counts = {{3, 1}, {2, 2}, {2, 3}, {2, 5}, {2, 1}};
-  std::vector<StreamScheduler> schedulers{options.scheduler};
-  if (!iterates) schedulers = {StreamScheduler::Automatic};
-  else if (options.scheduler == StreamScheduler::Automatic)
-    schedulers = {StreamScheduler::Carry, StreamScheduler::Overlap};
-
-  std::vector<int> step_counts;
-  if (!in_sequence && (!iterates || options.scheduler == StreamScheduler::Naive)) step_counts = {1};
-  else if (options.steps_per_pass > 0)
-    step_counts = {std::min(options.steps_per_pass * loops, problem.steps)};
-  else
-    for (double t = 1; static_cast<int>(t) * loops <= std::max(problem.steps, loops) && t <= 4096;
+  std::vector<Sharing> window_counts() const {
+    if (options_.slots > 0) return {{options_.slots, 1}};
+    if (in_sequence_) return {{3, 1}, {2, 2}, {2, 3}, {2, 5}, {2, 1}};
+    return {{3, 1}};
+  }
+  std::vector<int> step_counts() const {
+    if (!in_sequence_ && (!iterates_ || options_.scheduler == StreamScheduler::Naive)) return {1};
+    if (options_.steps_per_pass > 0) return {std::min(options_.steps_per_pass * loops_, problem_.steps)};
+    std::vector<int> counts;
+    for (double t = 1; static_cast<int>(t) * loops_ <= std::max(problem_.steps, loops_) && t <= 4096;
          t = std::max(t + 1, t * 1.25))
-      step_counts.push_back(std::min(static_cast<int>(t) * loops, problem.steps));
+      counts.push_back(std::min(static_cast<int>(t) * loops_, problem_.steps));
+    return counts;
+  }
+  bool free_choice() const { return options_.chunk == 0 && options_.steps_per_pass == 0; }
 
-  const bool free_choice = options.chunk == 0 && options.steps_per_pass == 0;
-  for (const StreamScheduler scheduler : schedulers)
-    for (const auto& [slots, tiles_per_window] : slot_counts) {
-      int best_steps = 0;  // of these slots
+  StreamPlan plan_for(const StreamProblem& problem, const Candidate& of) const {
+    StreamPlan plan;
+    plan.scheduler = iterates_ ? of.scheduler : StreamScheduler::Automatic;
+    plan.slots = of.sharing.slots;
+    plan.tiles_per_window = of.sharing.tiles_per_window;
+    plan.chunk = of.chunk;
+    plan.pass = make_pass(problem, plan.scheduler, of.chunk, of.steps, plan.tiles_per_window);
+    finish_plan(problem, rates_, plan);
+    return plan;
+  }
+
+  void consider(Candidate candidate) {
+    constexpr index_t tiles_looked_at = 64;
+    const Sharing& sharing = candidate.sharing;
+    if (in_sequence_ && sharing.slots > 1) {
+      std::vector<index_t> window_rows;
+      const StreamPass sample =
+          sequence_pass(problem_, candidate.chunk, candidate.steps, sharing.tiles_per_window, true);
+      if (sample.tiles.empty() ||
+          device_bytes(problem_, sample, sharing.slots, window_rows, sharing.repeat_granule) > budget_)
+        return;
+      candidate.seconds = sampled_seconds(problem_, sample, candidate.steps, sharing, window_rows, rates_);
+    } else {
+      const StreamProblem part = shortened(problem_, tiles_looked_at * candidate.chunk);
+      const StreamPlan plan = plan_for(part, candidate);
+      if (sharing.slots == 1 && plan.pass.tiles.size() > 1) return;  // tiles take rows from the ones before
+      if (plan.device_bytes > budget_) return;
+      candidate.seconds = plan.seconds * static_cast<double>(rows_) /
+                          static_cast<double>(std::max<index_t>(all_rows(part), 1));
+    }
+    if (candidate.seconds < chosen_.seconds) chosen_ = candidate;
+  }
+
+  void look_at(StreamScheduler scheduler, const std::vector<Sharing>& sharings) {
+    constexpr index_t least_copy = index_t{256} << 10;
+    for (const Sharing& sharing : sharings) {
+      int best_steps = 0;  // of this one
       double best_seconds = std::numeric_limits<double>::infinity();
-      for (const int steps : step_counts) {
-        index_t chunk = options.chunk;
-        if (chunk == 0)
-          chunk = largest_chunk(problem, scheduler, steps, slots, tiles_per_window, most, budget);
-        if (chunk == 0 && in_sequence) break;  // nor do more steps fit
+      for (const int steps : step_counts()) {
+        index_t chunk = options_.chunk;
+        if (chunk == 0) chunk = largest_chunk(problem_, scheduler, steps, sharing, most_, budget_);
+        if (chunk == 0 && in_sequence_) break;  // nor do more steps fit
         if (chunk == 0) continue;
         // Windows much longer than what is new in them are not worth looking at.
-        if (!in_sequence && free_choice && steps > 1 && steps * halo_of(problem) > chunk) continue;
+        if (!in_sequence_ && free_choice() && steps > 1 && steps * halo_of(problem_) > chunk) continue;
         // More steps pay up to some number of them.
-        if (in_sequence && best_steps > 0 && steps > 2 * best_steps) break;
-        const double before = chosen.seconds;
-        consider(scheduler, steps, slots, tiles_per_window, chunk);
+        if (in_sequence_ && best_steps > 0 && steps > 2 * best_steps) break;
+        const double before = chosen_.seconds;
+        consider({scheduler, steps, sharing, chunk});
         // What takes as long as some copies alone gains by smaller slices.
-        if (options.chunk == 0)
+        if (options_.chunk == 0)
           for (const index_t parts : {4, 16, 64})
-            if (const index_t part = chunk / parts / problem.align * problem.align;
-                part * row_bytes >= least_copy && (in_sequence || part > steps * halo_of(problem)))
-              consider(scheduler, steps, slots, tiles_per_window, part);
-        if (chosen.seconds < std::min(before, best_seconds)) {
+            if (const index_t part = chunk / parts / problem_.align * problem_.align;
+                part * row_bytes_ >= least_copy && (in_sequence_ || part > steps * halo_of(problem_)))
+              consider({scheduler, steps, sharing, part});
+        if (chosen_.seconds < std::min(before, best_seconds)) {
           best_steps = steps;
-          best_seconds = chosen.seconds;
+          best_seconds = chosen_.seconds;
         } else if (best_steps == 0) {
           best_steps = steps;
         }
       }
     }
-  // All of it at once, where it fits: then nothing is copied but at the beginning and the end.
-  if ((iterates || (in_sequence && bytes_of_all(problem) <= budget)) && free_choice && options.slots == 0 &&
-      options.scheduler == StreamScheduler::Automatic)
-    consider(StreamScheduler::Carry, problem.steps, 1, 1,
-             rows + problem.align +
-                 (is_partial(problem) || is_ring(problem) ? 2 * problem.steps * halo_of(problem) : 0));
-  if (chosen.steps == 0) fail_budget(problem, budget, options);
-  // The last tiles of all rows may be larger than those that were looked at.
-  for (;;) {
-    StreamPlan plan = plan_for(problem, chosen.scheduler, chosen.steps, chosen.slots, chosen.tiles_per_window,
-                               chosen.chunk);
-    if (plan.device_bytes <= budget) return plan;
-    const index_t smaller = chosen.chunk * 7 / 8 / problem.align * problem.align;
-    const index_t least =
-        chosen.scheduler == StreamScheduler::EvenOdd ? chosen.steps * halo_of(problem) + 1 : problem.align;
-    if (options.chunk == 0 && smaller >= least) {
-      chosen.chunk = smaller;
-      continue;
-    }
-    // Of a sequence the first tiles were looked at: what takes least may still fit.
-    const int fewest = options.steps_per_pass > 0 ? chosen.steps : std::min(loops, problem.steps);
-    const int fewest_slots = options.slots > 0 ? options.slots : 2;
-    if (!in_sequence ||
-        (chosen.steps == fewest && chosen.slots == fewest_slots && chosen.tiles_per_window == 1))
-      fail_budget(problem, budget, options);
-    chosen.steps = fewest;
-    chosen.slots = fewest_slots;
-    chosen.tiles_per_window = 1;
-    chosen.chunk = options.chunk > 0 ? options.chunk : problem.align;
   }
+
+  // All of it at once, where it fits: then nothing is copied but at the beginning and the end.
+  void look_at_whole() {
+    if (!iterates_ && !(in_sequence_ && bytes_of_all(problem_) <= budget_)) return;
+    if (!free_choice() || options_.slots != 0 || options_.scheduler != StreamScheduler::Automatic) return;
+    const index_t around =
+        is_partial(problem_) || is_ring(problem_) ? 2 * problem_.steps * halo_of(problem_) : 0;
+    consider({StreamScheduler::Carry, problem_.steps, {}, rows_ + problem_.align + around});
+  }
+
+  // The last tiles of all rows may be larger than those that were looked at.
+  StreamPlan settle() {
+    for (;;) {
+      StreamPlan plan = plan_for(problem_, chosen_);
+      if (plan.device_bytes <= budget_) return plan;
+      const index_t smaller = chosen_.chunk * 7 / 8 / problem_.align * problem_.align;
+      const index_t least = chosen_.scheduler == StreamScheduler::EvenOdd
+                                ? chosen_.steps * halo_of(problem_) + 1
+                                : problem_.align;
+      if (options_.chunk == 0 && smaller >= least) {
+        chosen_.chunk = smaller;
+        continue;
+      }
+      // Of a sequence the first tiles were looked at: what takes least may still fit.
+      Candidate least_of_all = chosen_;
+      if (options_.steps_per_pass == 0) least_of_all.steps = std::min(loops_, problem_.steps);
+      least_of_all.sharing = {options_.slots > 0 ? options_.slots : 2, 1};
+      if (!in_sequence_ || (chosen_.steps == least_of_all.steps && chosen_.sharing.tiles_per_window == 1 &&
+                            chosen_.sharing.slots == least_of_all.sharing.slots))
+        fail_budget(problem_, budget_, options_);
+      chosen_ = least_of_all;
+      chosen_.chunk = options_.chunk > 0 ? options_.chunk : problem_.align;
+    }
+  }
+
+  const StreamProblem& problem_;
+  const index_t budget_;
+  const StreamRates& rates_;
+  const StreamOptions& options_;
+  const bool iterates_, in_sequence_;
+  const int loops_;
+  const index_t rows_;
+  index_t row_bytes_ = 1, most_ = 0;
+  Candidate chosen_;
+};
+
+}  // namespace
+
+StreamPlan make_plan(const StreamProblem& problem, index_t budget, const StreamRates& rates,
+                     const StreamOptions& options) {
+  return Planner(problem, budget, rates, options).plan();
 }
 
 std::string describe(const StreamProblem& problem, const StreamPlan& plan) {
@@ -559,8 +639,9 @@ std::string describe(const StreamProblem& problem, const StreamPlan& plan) {
     text += line;
   };
   if (is_sequence(problem))
-    add("sequence: %d loops, %d a pass, %d passes of %zu tiles of %lld rows in %d slots\n", problem.steps,
-        plan.pass.steps, plan.passes, plan.pass.tiles.size(), static_cast<long long>(plan.chunk), plan.slots);
+    add("sequence: %d loops, %d a pass, %d passes of %zu tiles of %lld rows in %s\n", problem.steps,
+        plan.pass.steps, plan.passes, plan.pass.tiles.size(), static_cast<long long>(plan.chunk),
+        plan.wraps() ? "buffers that wrap round" : (std::to_string(plan.slots) + " slots").c_str());
   else if (has_states(problem))
     add("%s: %d steps, %d a pass, %d passes of %zu tiles of %lld rows in %d slots\n", name_of(plan.scheduler),
         problem.steps, plan.pass.steps, plan.passes, plan.pass.tiles.size(),
@@ -573,13 +654,14 @@ std::string describe(const StreamProblem& problem, const StreamPlan& plan) {
       string_from_bytes(plan.bytes.down).c_str(), string_from_bytes(plan.bytes.moved).c_str(), plan.seconds);
   for (std::size_t a = 0; a < problem.arrays.size(); ++a) {
     const StreamArray& array = problem.arrays[a];
-    add("  %-16s %s, windows of %lld rows of %s\n", array.label.c_str(),
+    add("  %-16s %s, %s of %lld rows of %s\n", array.label.c_str(),
         array.use == Use::Whole   ? "whole on the device"
         : array.temporary         ? "on the device only"
         : array.use == Use::State ? "old and new values"
         : !writes(array.mode)     ? "read"
         : reads(array.mode)       ? "read and written"
                                   : "written",
+        plan.wraps() && array.use != Use::Whole ? "a buffer" : "windows",
         static_cast<long long>(plan.window_rows[a]), string_from_bytes(array.row_bytes).c_str());
   }
   return text;

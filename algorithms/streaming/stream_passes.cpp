@@ -458,19 +458,65 @@ void follow(const StreamProblem& problem, const StreamPass& previous, StreamPass
   }
 }
 
-void StreamWindows::add(const StreamTile& tile) {
-  if (!tile.same_window || first_.empty()) first_.push_back(static_cast<long>(of_tile_.size()));
-  of_tile_.push_back(static_cast<long>(first_.size()) - 1);
+index_t rows_of_pass(const StreamArray& array) { return round_up(array.rows, array.align); }
+
+StreamWindows::StreamWindows(const StreamProblem& problem, const StreamPlan& plan)
+    : slots_(plan.slots), wraps_(plan.wraps()) {
+  if (!wraps_) return;
+  capacity_ = plan.window_rows;
+  before_.assign(problem.arrays.size(), 0);
+  for (std::size_t a = 0; a < problem.arrays.size(); ++a) {
+    pass_rows_.push_back(rows_of_pass(problem.arrays[a]));
+    if (problem.arrays[a].use == StreamArray::Use::Whole) capacity_[a] = 0;
+  }
 }
 
-std::vector<SlotWait> StreamWindows::waits(long tile, int slots) const {
+void StreamWindows::add(const StreamPass& pass) {
+  for (const StreamTile& tile : pass.tiles) {
+    if (wraps_) {
+      add_wrapping(tile);
+      continue;
+    }
+    if (!tile.same_window || first_.empty()) first_.push_back(static_cast<long>(of_tile_.size()));
+    of_tile_.push_back(static_cast<long>(first_.size()) - 1);
+  }
+  for (std::size_t a = 0; a < before_.size(); ++a) before_[a] += pass_rows_[a];
+}
+
+// Rows of the tile take the place of those a buffer's length before them: the tiles that needed these are
+// those before the first one that begins behind them.
+void StreamWindows::add_wrapping(const StreamTile& tile) {
+  std::vector<index_t> begins(capacity_.size()), ends(capacity_.size());
+  for (std::size_t a = 0; a < capacity_.size(); ++a) {
+    begins[a] = before_[a] + tile.windows[a].begin;
+    ends[a] = before_[a] + tile.windows[a].end;
+  }
+  begins_.push_back(static_cast<std::vector<index_t>&&>(begins));
+  const auto is_free = [&](const std::vector<index_t>& begun) {
+    for (std::size_t a = 0; a < capacity_.size(); ++a)
+      if (capacity_[a] > 0 && ends[a] - begun[a] > capacity_[a]) return false;
+    return true;
+  };
+  while (begins_.size() > 1 && !is_free(begins_.front())) {
+    begins_.pop_front();
+    ++oldest_;
+  }
+  free_behind_.push_back(oldest_ - 1);
+}
+
+std::vector<SlotWait> StreamWindows::waits(long tile) const {
   std::vector<SlotWait> waits;
+  if (wraps_) {
+    if (const long last = free_behind_[static_cast<std::size_t>(tile)]; last >= 0)
+      waits.push_back({StreamStage::Download, last});
+    return waits;
+  }
   const long window = window_of(tile);
-  if (window < slots || first_[static_cast<std::size_t>(window)] != tile) return waits;
-  const long next = first_[static_cast<std::size_t>(window - slots + 1)];  // behind the window of this slot
+  if (window < slots_ || first_[static_cast<std::size_t>(window)] != tile) return waits;
+  const long next = first_[static_cast<std::size_t>(window - slots_ + 1)];  // behind the window of this slot
   waits.push_back({StreamStage::Download, next - 1});
   // It takes rows from that window.
-  if (slots > 1) waits.push_back({StreamStage::Compute, next});
+  if (slots_ > 1) waits.push_back({StreamStage::Compute, next});
   return waits;
 }
 

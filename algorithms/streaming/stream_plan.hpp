@@ -12,7 +12,8 @@
 //
 // Stages of one tile follow each other, and stages of one kind are in order; what else a stage waits for is
 // said by StreamWait. Window w of all windows of all passes uses slot w mod `slots` of each buffer: see
-// StreamWindows.
+// StreamWindows. Of a sequence an array may instead have one buffer that wraps round, in which its rows lie
+// from when they come until they have gone: then nothing is moved.
 //
 // Rows on the device are counted from where the array begins, and may be negative or beyond its end where
 // edges are cyclic: a copy or launch of rows r has them at r + shift. Steps are counted from 1 within a pass;
@@ -22,6 +23,7 @@
 // mended, and skewed tiles in place of them where one device does all.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <string>
 #include <vector>
@@ -152,7 +154,8 @@ struct StreamRates {
   double memory = 0;        // bytes read and written by a kernel that does nothing else
   double copy_latency = 0;
   double launch_latency = 0;
-  bool in_turn = false;  // one thread does all: nothing overlaps
+  bool in_turn = false;        // one thread does all: nothing overlaps
+  index_t repeat_granule = 0;  // buffers may wrap round, in multiples of so many bytes; 0: they may not
 };
 
 /// What the user says; 0: the model decides.
@@ -168,20 +171,26 @@ struct StreamBytes {
   friend bool operator==(const StreamBytes&, const StreamBytes&) = default;
 };
 
+/// In place of the tiles of a window: all tiles are in one, whose buffers wrap round. `slots` is then how
+/// many tiles may be under way.
+inline constexpr int wrapping = 0;
+
 struct StreamPlan {
   StreamScheduler scheduler = StreamScheduler::Naive;
   index_t chunk = 0;
   int slots = 1;
-  int tiles_per_window = 1;  // of a sequence
-  int passes = 0;            // all but the last one are `pass`
+  int tiles_per_window = 1;    // of a sequence; or `wrapping`
+  index_t repeat_granule = 0;  // of buffers that wrap round
+  int passes = 0;              // all but the last one are `pass`
   StreamPass pass;
   StreamPass last;                   // may have fewer steps
-  std::vector<index_t> window_rows;  // the largest window of each array
+  std::vector<index_t> window_rows;  // the largest window of each array, or what its buffer holds
   index_t device_bytes = 0;          // of all buffers
   StreamBytes bytes;                 // that are copied in all
   double seconds = 0;                // predicted
 
   const StreamPass& pass_number(int p) const { return p + 1 < passes ? pass : last; }
+  bool wraps() const { return tiles_per_window == wrapping; }
 };
 
 /// Whether a problem with states is that of a part of their rows, beside those of other devices: passes of
@@ -199,7 +208,8 @@ StreamPass even_odd_pass(const StreamProblem& problem, index_t chunk, int steps)
 
 /// `steps` loops of a sequence in one pass over its arrays, each as far behind the one before as it reads
 /// what that writes: as carry does it, where the halo is what loops say, and differs from place to place.
-/// Throws Error where the rows of a loop fall, or a temporary array is read before it is written. A `sample`
+/// Throws Error where the rows of a loop fall, or a temporary array is read before it is written. Where
+/// `tiles_per_window` is `wrapping`, windows are the rows that a tile needs, and nothing is moved. A `sample`
 /// has the first tiles only, to some behind that in which the last step begins; none where these are very
 /// many.
 StreamPass sequence_pass(const StreamProblem& problem, index_t chunk, int steps, int tiles_per_window = 1,
@@ -214,23 +224,41 @@ struct SlotWait {
   StreamStage stage;
   long tile;
 };
-/// Counts the windows of tiles.
+/// Counts the windows of tiles, or the rows of buffers that wrap round.
 class StreamWindows {
  public:
-  /// The next tile.
-  void add(const StreamTile& tile);
+  StreamWindows() = default;
+  /// No tiles yet. Of the plan the windows of its arrays are looked at, not its passes.
+  StreamWindows(const StreamProblem& problem, const StreamPlan& plan);
+  /// The tiles of the next pass.
+  void add(const StreamPass& pass);
+  /// Of windows that do not wrap round.
   long window_of(long tile) const { return of_tile_[static_cast<std::size_t>(tile)]; }
-  std::vector<SlotWait> waits(long tile, int slots) const;
+  std::vector<SlotWait> waits(long tile) const;
 
  private:
+  void add_wrapping(const StreamTile& tile);
+
+  int slots_ = 1;
+  bool wraps_ = false;
   std::vector<long> of_tile_, first_;  // the first tile of each window
+  // Rows are counted on from pass to pass. Those before `begins_` of a tile were done with before it.
+  std::vector<index_t> capacity_, pass_rows_,
+      before_;                               // of arrays: of the buffer, of a pass, of passes so far
+  std::deque<std::vector<index_t>> begins_;  // of tiles from `oldest_` on
+  long oldest_ = 0;
+  std::vector<long> free_behind_;  // of tiles: the last one of which rows are overwritten, or -1
 };
 
-/// Bytes that a row range takes in a buffer of the device.
-index_t buffer_bytes(const StreamArray& array, index_t rows);
-/// Bytes that all buffers take, and of each array the rows of its largest window.
+/// Rows that a pass over an array goes on by in a buffer that wraps round: whole tiles of its layout.
+index_t rows_of_pass(const StreamArray& array);
+
+/// Bytes that a row range takes in a buffer of the device; with a granule in one that wraps round.
+index_t buffer_bytes(const StreamArray& array, index_t rows, index_t repeat_granule = 0);
+/// Bytes that all buffers take, and of each array the rows of its largest window. With a granule buffers wrap
+/// round: the rows are then those that `slots` tiles need at once, and what else there is room for.
 index_t device_bytes(const StreamProblem& problem, const StreamPass& pass, int slots,
-                     std::vector<index_t>& window_rows);
+                     std::vector<index_t>& window_rows, index_t repeat_granule = 0);
 StreamBytes bytes_of(const StreamProblem& problem, const StreamPass& pass);
 
 /// The plan for a device of which `budget` bytes may be used. Throws OutOfMemory where not even the smallest

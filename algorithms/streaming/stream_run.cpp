@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include <strata/algorithms/streaming/stream_run.hpp>
+#include <strata/core/allocation_report.hpp>
 #include <strata/core/bytes.hpp>
 #include <strata/core/error.hpp>
+#include <strata/devices/host_device.hpp>
 #include <strata/devices/threads/device.hpp>
 #include <strata/views/copy.hpp>
 #include <strata/views/create.hpp>
@@ -197,7 +199,7 @@ void StreamRun::plan(index_t budget, const StreamOptions& options, const std::st
   if (in_turn) rates = {host_copy_speed(), host_copy_speed(), host_copy_speed(), 2 * host_copy_speed(), 0, 0};
   take(make_plan(problem_, budget,
                  {rates.to_device, rates.to_host, rates.both_ways, rates.memory, rates.copy_seconds,
-                  rates.launch_seconds, in_turn},
+                  rates.launch_seconds, in_turn, static_cast<index_t>(device_.repeat_granule())},
                  chosen),
        budget);
 }
@@ -355,15 +357,17 @@ bool StreamRun::has_buffers() const {
   for (std::size_t a = 0; a < operands_.size(); ++a) {
     const std::vector<Buffer>& buffers = operands_[a].buffers;
     if (buffers.size() < buffer_count(a) || buffers[0].bytes < bytes_of_buffer(a)) return false;
+    if (buffers[0].data != nullptr && bool(buffers[0].wraps) != (plan_.wraps() && !is_whole(a))) return false;
     for (const Buffer& buffer : buffers) held += buffer.bytes;
   }
   return held <= budget_;
 }
 std::size_t StreamRun::buffer_count(std::size_t a) const {
-  return is_whole(a) ? 1 : static_cast<std::size_t>(plan_.slots * (is_state(a) ? 2 : 1));
+  return is_whole(a) || plan_.wraps() ? 1 : static_cast<std::size_t>(plan_.slots * (is_state(a) ? 2 : 1));
 }
 index_t StreamRun::bytes_of_buffer(std::size_t a) const {
-  return buffer_bytes(problem_.arrays[a], is_whole(a) ? 1 : plan_.window_rows[a]);
+  if (is_whole(a)) return buffer_bytes(problem_.arrays[a], 1);
+  return buffer_bytes(problem_.arrays[a], plan_.window_rows[a], plan_.wraps() ? plan_.repeat_granule : 0);
 }
 
 void StreamRun::make_buffers() {
@@ -376,17 +380,32 @@ void StreamRun::make_buffers() {
       operands_[a].buffers.resize(count);
       continue;
     }
-    for (std::size_t k = 0; k < count; ++k) {
-      Buffer buffer;
-      const ArrayShape& shape = operands_[a].state->shape;
-      buffer.block =
-          AllocationRef(device_.allocate({static_cast<std::size_t>(bytes), array(a).label.c_str(),
-                                          static_cast<std::size_t>(shape.element_bytes), &shape.layout}));
-      buffer.data = static_cast<char*>(buffer.block.get()->data);
-      buffer.bytes = bytes;
-      operands_[a].buffers.push_back(static_cast<Buffer&&>(buffer));
-    }
+    for (std::size_t k = 0; k < count; ++k) operands_[a].buffers.push_back(make_buffer(a, bytes));
   }
+}
+
+StreamRun::Buffer StreamRun::make_buffer(std::size_t a, index_t bytes) {
+  const ArrayShape& shape = operands_[a].state->shape;
+  AllocationRequest request{static_cast<std::size_t>(bytes), array(a).label.c_str(),
+                            static_cast<std::size_t>(shape.element_bytes), &shape.layout};
+  Buffer buffer;
+  buffer.bytes = bytes;
+  if (!plan_.wraps() || is_whole(a)) {
+    buffer.block = AllocationRef(device_.allocate(request));
+    buffer.data = static_cast<char*>(buffer.block.get()->data);
+    return buffer;
+  }
+  // Any window of it lies in one piece where its bytes come twice, one behind the other.
+  AllocationRequest twice = request;
+  twice.bytes *= 2;
+  buffer.wraps = device_.reserve(twice);
+  if (!buffer.wraps || !buffer.wraps->commit_repeating(request.bytes)) {
+    const std::string place = describe_space(device_.space());
+    fail_out_of_memory(request, device_.space(), place.c_str(),
+                       buffer.wraps ? "there is not enough memory" : "there are no addresses for it");
+  }
+  buffer.data = static_cast<char*>(buffer.wraps->data());
+  return buffer;
 }
 
 int StreamRun::pass_of(long tile) const {
@@ -407,6 +426,14 @@ char* StreamRun::base_of(std::size_t a, long tile, int buffer, index_t shift) co
   const Operand& operand = operands_[a];
   if (is_whole(a)) return operand.buffers[0].data;
   const StreamArray& here = problem_.arrays[a];
+  if (plan_.wraps()) {
+    const Buffer& wraps = operand.buffers[0];
+    if (wraps.data == nullptr) return nullptr;
+    // Rows are counted on from pass to pass.
+    const index_t first = floor_div(tile_at(tile).windows[a].begin, here.align) * here.align;
+    const index_t place = (pass_of(tile) * rows_of_pass(here) + first) * here.row_bytes % wraps.bytes;
+    return wraps.data + place - first * here.row_bytes;
+  }
   const long slot = windows_.window_of(tile) % plan_.slots;
   const std::size_t number = static_cast<std::size_t>(is_state(a) ? 2 * slot + buffer : slot);
   if (operand.buffers[number].data == nullptr) return nullptr;
@@ -540,7 +567,7 @@ void StreamRun::upload(long tile, int pass) {
     const long ahead = tile + file_depth - 1;
     while (read_ <= ahead && read_ < firsts_.back() && begin_reads(read_)) ++read_;
   }
-  for (const SlotWait& before : windows_.waits(tile, plan_.slots)) wait(*upload_, before.stage, before.tile);
+  for (const SlotWait& before : windows_.waits(tile)) wait(*upload_, before.stage, before.tile);
   for (const StreamWait& before : here.before_upload)
     if (!before.previous_pass || pass > 0)
       wait(*upload_, before.stage,
@@ -647,9 +674,8 @@ void StreamRun::work(const std::function<void(const StreamSite&)>& launch, bool 
   long tiles = 0;
   for (int p = 0; p < plan_.passes; ++p) tiles += static_cast<long>(plan_.pass_number(p).tiles.size());
   stages_.resize(static_cast<std::size_t>(tiles));
-  windows_ = {};
-  for (int p = 0; p < plan_.passes; ++p)
-    for (const StreamTile& of_pass : plan_.pass_number(p).tiles) windows_.add(of_pass);
+  windows_ = StreamWindows(problem_, plan_);
+  for (int p = 0; p < plan_.passes; ++p) windows_.add(plan_.pass_number(p));
   firsts_.assign(1, 0);
   for (int p = 0; p < plan_.passes; ++p)
     firsts_.push_back(firsts_.back() + static_cast<long>(plan_.pass_number(p).tiles.size()));

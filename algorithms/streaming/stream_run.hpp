@@ -127,6 +127,7 @@ class StreamRun {
  private:
   struct Buffer {
     AllocationRef block;
+    Ref<ReservedMemory> wraps;  // of what wraps round
     char* data = nullptr;
     index_t bytes = 0;
   };
@@ -152,6 +153,7 @@ class StreamRun {
   std::size_t buffer_count(std::size_t a) const;
   index_t bytes_of_buffer(std::size_t a) const;
   void make_buffers();
+  Buffer make_buffer(std::size_t a, index_t bytes);
   char* base_of(std::size_t a, long tile, int buffer, index_t shift) const;
   const StreamTile& tile_at(long tile) const;
   int pass_of(long tile) const;

@@ -8,9 +8,9 @@
 //   what a step reads has been written:      rows_of(items).end <= front of the last earlier step writing it
 //   what it writes nobody earlier reads:     front <= first row that the items of earlier steps still read
 //
-// Rows are on the device from when the first step touches them until the last one has passed. What tiles
-// share is moved from window to window; several tiles may go on in one window, for less moving, and for less
-// memory than with a window each.
+// Rows are on the device from when the first step touches them until the last one has passed: where buffers
+// can wrap round, at one place. Else what tiles share is moved from window to window; several tiles may go on
+// in one window, for less moving, and for less memory than with a window each.
 #include <algorithm>
 #include <limits>
 
@@ -34,6 +34,7 @@ class SequencePass {
  public:
   SequencePass(const StreamProblem& problem, index_t chunk, int steps, int tiles_per_window)
       : problem_(problem),
+        wraps_(tiles_per_window == wrapping),
         tiles_per_window_(static_cast<std::size_t>(tiles_per_window)),
         chunk_(round_up(std::max<index_t>(chunk, 1), problem.align)) {
     pass_.steps = steps;
@@ -86,14 +87,15 @@ class SequencePass {
     Step step{&loop, loop.work.begin, 0, {}};
     for (const Use& use : loop.uses) {
       if (problem_.arrays[static_cast<std::size_t>(use.array)].use == StreamArray::Use::Whole) continue;
-      // Back to the last writer; what it waited for holds for what comes behind it.
+      // Back to the last writer of all rows; what it waited for holds for what comes behind it.
       for (int k = number - 1; k >= 1; --k) {
         bool found = false;
         for (const Use& other : steps_[static_cast<std::size_t>(k - 1)].loop->uses) {
           if (other.array != use.array) continue;
           if (writes(other.mode)) {
             step.limits.push_back({k - 1, use.rows_of ? &use : nullptr, nullptr});
-            found = true;
+            const Rows work = steps_[static_cast<std::size_t>(k - 1)].loop->work;
+            found = work.begin <= 0 && work.end >= problem_.arrays[static_cast<std::size_t>(use.array)].rows;
           } else if (writes(use.mode)) {
             step.limits.push_back({k - 1, nullptr, &other});
           }
@@ -197,7 +199,7 @@ class SequencePass {
     pass_.tiles.emplace_back();
     StreamTile& tile = pass_.tiles.back();
     const std::vector<Front> before = fronts_;
-    tile.same_window = (pass_.tiles.size() - 1) % tiles_per_window_ != 0;
+    tile.same_window = !wraps_ && (pass_.tiles.size() - 1) % tiles_per_window_ != 0;
     if (!tile.same_window) {
       window_begin_.clear();
       for (const Front& front : fronts_) window_begin_.push_back(front.begin);
@@ -238,7 +240,7 @@ class SequencePass {
       return;
     }
     tile.windows.push_back({window_begin_[a], std::max(window_begin_[a], front.end)});
-    if (before.end > before.begin && !tile.same_window)
+    if (before.end > before.begin && !tile.same_window && !wraps_)
       tile.moves.push_back({number, true, 0, 0, {before.begin, before.end}});
     if (front.comes && front.end > before.end)
       tile.uploads.push_back({number, 0, 0, {std::max(before.begin, before.end), front.end}, 0});
@@ -250,6 +252,7 @@ class SequencePass {
   }
 
   const StreamProblem& problem_;
+  const bool wraps_;
   const std::size_t tiles_per_window_;
   const index_t chunk_;
   StreamPass pass_;

@@ -53,8 +53,33 @@ std::uint64_t stencil(const detail::StreamProblem& problem, std::size_t state, i
 
 inline index_t wrapped(index_t r, index_t n) { return ((r % n) + n) % n; }
 
+// A work item of a loop of a sequence: what it reads, in the order of the arrays it uses, makes what it
+// writes. `at(array, row)` is a reference.
+template <class At>
+void do_item(const detail::StreamProblem& problem, const detail::StreamLoop& loop, index_t i, const At& at) {
+  std::uint64_t value = mix(static_cast<std::uint64_t>(i), loop.uses.size());
+  for (const detail::StreamLoop::Use& use : loop.uses) {
+    if (!detail::reads(use.mode)) continue;
+    const ResidentRows rows = use.rows_of ? use.rows_of({i, i + 1}) : ResidentRows{i, i + 1};
+    const index_t end = std::min(rows.end, problem.arrays[static_cast<std::size_t>(use.array)].rows);
+    for (index_t r = std::max<index_t>(rows.begin, 0); r < end; ++r) value = mix(value, at(use.array, r));
+  }
+  for (const detail::StreamLoop::Use& use : loop.uses)
+    if (detail::writes(use.mode)) at(use.array, i) = mix(value, static_cast<std::uint64_t>(use.array));
+}
+
 // What the steps give, with all arrays at hand.
 inline void reference(const detail::StreamProblem& problem, Arrays& arrays) {
+  if (!problem.loops.empty()) {
+    for (int step = 1; step <= problem.steps; ++step) {
+      const detail::StreamLoop& loop = problem.loop_of(step);
+      for (index_t i = loop.work.begin; i < loop.work.end; ++i)
+        do_item(problem, loop, i, [&](int a, index_t r) -> std::uint64_t& {
+          return arrays.values[static_cast<std::size_t>(a)][static_cast<std::size_t>(r)];
+        });
+    }
+    return;
+  }
   for (int step = 0; step < problem.steps; ++step) {
     const Arrays old = arrays;
     for (index_t i = problem.work.begin; i < problem.work.end; ++i)
@@ -88,10 +113,10 @@ class Interpreter {
       buffers_[a].assign(static_cast<std::size_t>(plan.slots) * 2,
                          std::vector<std::uint64_t>(static_cast<std::size_t>(plan.window_rows[a]), garbage));
     for (int p = 0; p < plan.passes; ++p)
-      for (std::size_t k = 0; k < plan.pass_number(p).tiles.size(); ++k) {
+      for (std::size_t k = 0; k < plan.pass_number(p).tiles.size(); ++k)
         tiles_.push_back({p, static_cast<int>(k)});
-        windows_.add(plan.pass_number(p).tiles[k]);
-      }
+    windows_ = detail::StreamWindows(problem, plan);
+    for (int p = 0; p < plan.passes; ++p) windows_.add(plan.pass_number(p));
     first_.push_back(0);
     for (int p = 0; p < plan.passes; ++p)
       first_.push_back(first_.back() + static_cast<long>(plan.pass_number(p).tiles.size()));
@@ -142,6 +167,11 @@ class Interpreter {
         << "row " << row << " of window [" << window.begin << ", " << window.end << ")";
     static std::uint64_t nowhere;
     if (row < window.begin || row >= window.end) return nowhere = garbage;
+    if (plan_.wraps()) {
+      auto& rows = buffers_[static_cast<std::size_t>(array)][0];
+      const index_t pass_rows = detail::rows_of_pass(problem_.arrays[static_cast<std::size_t>(array)]);
+      return rows[static_cast<std::size_t>(at.pass * pass_rows + row) % rows.size()];
+    }
     return buffers_[static_cast<std::size_t>(array)][static_cast<std::size_t>(
         windows_.window_of(tile) % plan_.slots * 2 + buffer)][static_cast<std::size_t>(row - window.begin)];
   }
@@ -160,7 +190,7 @@ class Interpreter {
     };
     switch (stage) {
       case detail::StreamStage::Upload:
-        for (const detail::SlotWait& wait : windows_.waits(tile, plan_.slots))
+        for (const detail::SlotWait& wait : windows_.waits(tile))
           if (!done(wait.stage, wait.tile)) return false;
         return all(now.before_upload);
       case detail::StreamStage::Compute:
@@ -186,6 +216,13 @@ class Interpreter {
       for (index_t r = move.rows.begin; r < move.rows.end; ++r)
         device(number, move.array, move.buffer, r) =
             device(move.from_previous ? number - 1 : number, move.array, move.from_buffer, r);
+    if (!problem_.loops.empty()) {
+      for (const detail::StreamLaunch& launch : tile.launches)
+        for (index_t i = launch.work.begin; i < launch.work.end; ++i, ++updates_)
+          do_item(problem_, problem_.loop_of(launch.step), i,
+                  [&](int a, index_t r) -> std::uint64_t& { return device(number, a, 0, r); });
+      return;
+    }
     for (const detail::StreamLaunch& launch : tile.launches)
       for (index_t i = launch.work.begin; i < launch.work.end; ++i)
         for (std::size_t a = 0; a < problem_.arrays.size(); ++a) {

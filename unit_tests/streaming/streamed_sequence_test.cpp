@@ -46,6 +46,24 @@ TYPED_TEST(StreamedSequences, ElementsAndNodesAsInCore) {
       }
 }
 
+// Arrays of several times the least that a GPU's buffer has, in more than one pass.
+TYPED_TEST(StreamedSequences, BuffersWrapRoundWhereTheDeviceCan) {
+  const Mesh mesh(300000, 400000, 60, 9);
+  const Arrays a(mesh);
+  InCore expected(mesh);
+  StreamedSequence steps("steps", streamed(TypeParam{}, 64 << 20).chunk(9000).steps_per_pass(2));
+  steps.temporary(a.force);
+  add_loops(steps, mesh, a);
+
+  const StreamReport report = steps.run(5);
+
+  for (int step = 0; step < 5; ++step) expected.elements(step), expected.nodes();
+  expect_same(a, expected, "wrapped");
+  const bool wraps = TypeParam{}.backend().repeat_granule() > 0;
+  EXPECT_EQ(report.explain().find("wrap round") != std::string::npos, wraps) << report.explain();
+  EXPECT_EQ(report.bytes_moved == 0, wraps);
+}
+
 TYPED_TEST(StreamedSequences, RunsThatEndAndBeginWithinAStep) {
   const Mesh mesh(1500, 1800, 20, 3);
   const Arrays a(mesh);

@@ -1,0 +1,220 @@
+// Plans of sequences carried out in random orders against the loops one after the other: with windows whose
+// rows are moved, and with buffers that wrap round.
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <strata/core/error.hpp>
+
+#include "plan_interpreter.hpp"
+
+namespace {
+
+using namespace plan_test;
+using detail::StreamArray;
+using detail::StreamLoop;
+using detail::StreamOptions;
+using detail::StreamPlan;
+using detail::StreamProblem;
+using strata::AccessMode;
+
+constexpr index_t plenty = index_t{1} << 40;
+
+class Random {
+ public:
+  explicit Random(unsigned seed) : random_(seed) {}
+  index_t pick(index_t low, index_t high) {
+    return low + static_cast<index_t>(random_() % static_cast<unsigned long>(high - low + 1));
+  }
+  bool one_in(index_t n) { return pick(1, n) == 1; }
+  unsigned number() { return static_cast<unsigned>(random_()); }
+
+ private:
+  std::mt19937 random_;
+};
+
+// Rows of one kind that belong to items of another: neither begin nor end falls.
+std::function<ResidentRows(ResidentRows)> random_rows(Random& random, index_t items, index_t rows) {
+  std::vector<index_t> begin, end;
+  index_t low = 0, high = 0;
+  for (index_t i = 0; i < items; ++i) {
+    const index_t about = (i + 1) * rows / std::max<index_t>(items, 1);
+    low = std::max(low, about - random.pick(1, 6));
+    high = std::max({high, low, about + random.pick(-2, 4)});
+    begin.push_back(std::min(low, rows));
+    end.push_back(std::min(high, rows));
+  }
+  return [begin, end](ResidentRows work) {
+    return ResidentRows{begin[static_cast<std::size_t>(work.begin)],
+                        end[static_cast<std::size_t>(work.end - 1)]};
+  };
+}
+
+// Loops over elements and nodes, each with arrays of its own and rows of the others.
+StreamProblem random_sequence(Random& random) {
+  StreamProblem problem;
+  problem.label = "random";
+  const index_t rows[2] = {random.pick(1, 90), random.pick(1, 90)};
+  if (random.one_in(4)) problem.align = 4;
+  std::vector<int> kind_of;
+  for (index_t a = 0, count = random.pick(1, 5); a < count; ++a) {
+    kind_of.push_back(static_cast<int>(random.pick(0, 1)));
+    StreamArray array;
+    array.label = "array";
+    array.rows = rows[kind_of.back()];
+    array.row_bytes = 8 * random.pick(1, 3);
+    array.align = random.one_in(3) ? problem.align : 1;
+    array.mode = AccessMode::InOut;
+    array.regular = false;
+    problem.arrays.push_back(array);
+  }
+  for (index_t k = 0, count = random.pick(1, 4); k < count; ++k) {
+    StreamLoop loop;
+    // Of a kind that some array has, so that something is written.
+    const int written = static_cast<int>(random.pick(0, static_cast<index_t>(kind_of.size()) - 1));
+    const int kind = kind_of[static_cast<std::size_t>(written)];
+    loop.work = {random.one_in(4) ? random.pick(0, std::min<index_t>(rows[kind], 3)) : 0, rows[kind]};
+    if (random.one_in(4)) loop.work.end = std::max(loop.work.begin, rows[kind] - random.pick(0, 3));
+    for (int a = 0; a < static_cast<int>(kind_of.size()); ++a) {
+      if (a != written && random.one_in(3)) continue;
+      const bool own = kind_of[static_cast<std::size_t>(a)] == kind;
+      StreamLoop::Use use{a, AccessMode::In, {}};
+      if (a == written || (own && random.one_in(3)))
+        use.mode = random.one_in(2) ? AccessMode::InOut : AccessMode::Out;
+      else if (!own || random.one_in(2))
+        use.rows_of = random_rows(random, rows[kind], rows[kind_of[static_cast<std::size_t>(a)]]);
+      loop.uses.push_back(use);
+    }
+    problem.loops.push_back(loop);
+  }
+  problem.first_loop = static_cast<int>(random.pick(0, static_cast<index_t>(problem.loops.size()) - 1));
+  problem.work = problem.loops[static_cast<std::size_t>(problem.first_loop)].work;
+  problem.steps = static_cast<int>(random.pick(1, 14));
+  // Made anew by the first loop of each step: nobody needs it behind a run.
+  const StreamLoop& first = problem.loops[static_cast<std::size_t>(problem.first_loop)];
+  for (const StreamLoop::Use& use : first.uses) {
+    StreamArray& array = problem.arrays[static_cast<std::size_t>(use.array)];
+    if (use.mode == AccessMode::Out && first.work.begin == 0 && first.work.end == array.rows)
+      array.temporary = random.one_in(2);
+  }
+  return problem;
+}
+
+void check_sequence(unsigned seed) {
+  Random random(seed);
+  const StreamProblem problem = random_sequence(random);
+  StreamOptions options;
+  options.steps_per_pass = static_cast<int>(random.pick(1, 5));
+  options.slots = static_cast<int>(random.pick(2, 4));
+  options.chunk = random.pick(1, 30);
+  detail::StreamRates rates{50e9, 50e9, 90e9, 4e12, 1e-5, 3e-6};
+  if (random.one_in(2)) rates.repeat_granule = 8 * random.pick(1, 40);
+  index_t budget = plenty;
+  if (random.one_in(3)) {
+    options = {};  // as the model likes it
+    budget = random.pick(2000, 12000);
+  }
+  StreamPlan plan;
+  try {
+    plan = detail::make_plan(problem, budget, rates, options);
+  } catch (const strata::OutOfMemory&) {
+    return;
+  }
+  const std::string what = "seed " + std::to_string(seed) + ": " + detail::describe(problem, plan);
+  ASSERT_LE(plan.device_bytes, budget) << what;
+  if (rates.repeat_granule > 0 && budget == plenty) {
+    ASSERT_TRUE(plan.wraps()) << what;
+    ASSERT_EQ(plan.bytes.moved, 0) << what;
+  }
+
+  Arrays expected;
+  for (const StreamArray& array : problem.arrays) {
+    expected.values.emplace_back();
+    for (index_t r = 0; r < array.rows; ++r) expected.values.back().push_back(random.number());
+  }
+  Arrays got = expected;
+  reference(problem, expected);
+  carry_out_together({problem}, {plan}, got, random.number());
+  for (std::size_t a = 0; a < problem.arrays.size(); ++a)
+    if (!problem.arrays[a].temporary) {
+      ASSERT_EQ(got.values[a], expected.values[a]) << what << ", array " << a;
+    }
+}
+
+TEST(SequencePlan, AnySequenceGivesWhatItsLoopsGive) {
+  for (unsigned seed = 0; seed < 6000 && !testing::Test::HasFailure(); ++seed) check_sequence(seed);
+}
+TEST(SequencePlan, AnySequenceGivesWhatItsLoopsGiveSlow) {
+  for (unsigned seed = 6000; seed < 300000 && !testing::Test::HasFailure(); ++seed) check_sequence(seed);
+}
+
+// Elements that read nodes around them, and nodes that read elements.
+StreamProblem bar(index_t rows) {
+  StreamProblem problem;
+  problem.label = "bar";
+  for (const char* const label : {"stress", "force", "x"}) {
+    StreamArray array;
+    array.label = label;
+    array.rows = rows;
+    array.row_bytes = 64;
+    array.mode = AccessMode::InOut;
+    array.regular = false;
+    problem.arrays.push_back(array);
+  }
+  const auto around = [](ResidentRows work) { return ResidentRows{work.begin - 10, work.end + 10}; };
+  const ResidentRows work{0, rows};
+  problem.loops = {
+      {"elements", work, {{2, AccessMode::In, around}, {0, AccessMode::InOut, {}}, {1, AccessMode::Out, {}}}},
+      {"nodes", work, {{1, AccessMode::In, around}, {2, AccessMode::InOut, {}}}}};
+  problem.work = work;
+  problem.steps = 200;
+  return problem;
+}
+
+TEST(SequencePlan, BuffersThatWrapRoundHoldMoreSteps) {
+  const StreamProblem problem = bar(100000);
+  detail::StreamRates rates{50e9, 50e9, 90e9, 4e12, 1e-6, 1e-7};
+  const auto steps_that_fit = [&](index_t budget) {
+    int steps = 0;
+    for (StreamOptions options;; ++steps) {
+      options.steps_per_pass = steps + 1;
+      try {
+        static_cast<void>(detail::make_plan(problem, budget, rates, options));
+      } catch (const strata::OutOfMemory&) {
+        return steps;
+      }
+    }
+  };
+  constexpr index_t budget = index_t{200} << 10;
+  const int with_windows = steps_that_fit(budget);
+  rates.repeat_granule = 4096;
+  const int wrapping = steps_that_fit(budget);
+
+  EXPECT_GE(with_windows, 4);
+  EXPECT_GE(wrapping, with_windows * 8 / 5);
+}
+
+TEST(SequencePlan, BuffersAreMultiplesOfWhatTheDeviceRepeats) {
+  const StreamProblem problem = bar(100000);
+  const detail::StreamRates rates{50e9, 50e9, 90e9, 4e12, 1e-6, 1e-7, false, 4096};
+  StreamOptions options;
+  options.steps_per_pass = 3;
+  options.chunk = 40;
+
+  const StreamPlan plan = detail::make_plan(problem, plenty, rates, options);
+
+  ASSERT_TRUE(plan.wraps());
+  index_t bytes = 0;
+  for (std::size_t a = 0; a < problem.arrays.size(); ++a) {
+    const index_t buffer = detail::buffer_bytes(problem.arrays[a], plan.window_rows[a], plan.repeat_granule);
+    EXPECT_EQ(buffer % 4096, 0);
+    EXPECT_GT((plan.window_rows[a] + 1) * 64, buffer) << "room is left";
+    bytes += buffer;
+  }
+  EXPECT_EQ(plan.device_bytes, bytes);
+}
+
+}  // namespace
