@@ -456,7 +456,9 @@ class Planner {
         loops_(in_sequence_ ? static_cast<int>(problem.loops.size()) : 1),
         rows_(std::max<index_t>(all_rows(problem), 1)) {
     // Enough tiles that filling and draining the pipeline costs little, of enough bytes to be worth a copy.
-    constexpr index_t tiles_wanted = 32, worth_copying = index_t{16} << 20;
+    // Of a sequence a pass begins where the one before is not done, and tiles are kernels for each step.
+    const index_t tiles_wanted = in_sequence_ ? 16 : 32;
+    constexpr index_t worth_copying = index_t{16} << 20;
     for (const StreamArray& array : problem.arrays)
       if (array.use != Use::Whole)
         row_bytes_ = in_sequence_ ? row_bytes_ + array.row_bytes : std::max(row_bytes_, array.row_bytes);
@@ -564,11 +566,12 @@ class Planner {
         const double before = chosen_.seconds;
         consider({scheduler, steps, sharing, chunk});
         // What takes as long as some copies alone gains by smaller slices.
-        if (options_.chunk == 0)
-          for (const index_t parts : {4, 16, 64})
-            if (const index_t part = chunk / parts / problem_.align * problem_.align;
-                part * row_bytes_ >= least_copy && (in_sequence_ || part > steps * halo_of(problem_)))
-              consider({scheduler, steps, sharing, part});
+        for (const index_t parts : {2, 4, 16, 64}) {
+          if (options_.chunk != 0 || (parts == 2 && !in_sequence_)) continue;
+          const index_t part = chunk / parts / problem_.align * problem_.align;
+          if (part * row_bytes_ >= least_copy && (in_sequence_ || part > steps * halo_of(problem_)))
+            consider({scheduler, steps, sharing, part});
+        }
         if (chosen_.seconds < std::min(before, best_seconds)) {
           best_steps = steps;
           best_seconds = chosen_.seconds;
@@ -588,8 +591,20 @@ class Planner {
     consider({StreamScheduler::Carry, problem_.steps, {}, rows_ + problem_.align + around});
   }
 
-  // The last tiles of all rows may be larger than those that were looked at.
+  // The last tiles of all rows may be larger than those that were looked at: then smaller ones, or of a
+  // sequence what takes least.
   StreamPlan settle() {
+    std::vector<Candidate> others;
+    if (in_sequence_) {
+      Candidate least = chosen_;
+      if (options_.steps_per_pass == 0) least.steps = std::min(loops_, problem_.steps);
+      least.chunk = options_.chunk > 0 ? options_.chunk : problem_.align;
+      const int slots = options_.slots > 0 ? options_.slots : 2;
+      least.sharing = {slots, 1};
+      others.push_back(least);
+      least.sharing = {slots, wrapping, rates_.repeat_granule};
+      if (rates_.repeat_granule > 0) others.push_back(least);
+    }
     for (;;) {
       StreamPlan plan = plan_for(problem_, chosen_);
       if (plan.device_bytes <= budget_) return plan;
@@ -599,17 +614,12 @@ class Planner {
                                 : problem_.align;
       if (options_.chunk == 0 && smaller >= least) {
         chosen_.chunk = smaller;
-        continue;
-      }
-      // Of a sequence the first tiles were looked at: what takes least may still fit.
-      Candidate least_of_all = chosen_;
-      if (options_.steps_per_pass == 0) least_of_all.steps = std::min(loops_, problem_.steps);
-      least_of_all.sharing = {options_.slots > 0 ? options_.slots : 2, 1};
-      if (!in_sequence_ || (chosen_.steps == least_of_all.steps && chosen_.sharing.tiles_per_window == 1 &&
-                            chosen_.sharing.slots == least_of_all.sharing.slots))
+      } else if (!others.empty()) {
+        chosen_ = others.back();
+        others.pop_back();
+      } else {
         fail_budget(problem_, budget_, options_);
-      chosen_ = least_of_all;
-      chosen_.chunk = options_.chunk > 0 ? options_.chunk : problem_.align;
+      }
     }
   }
 

@@ -197,7 +197,17 @@ int SequenceRuns::part_of(int count) {
     result_bytes();
     return (*known)->part;
   }
-  // Whole passes whose results take an eighth of the budget.
+  const int part = plan_part(count);
+  if (known == plans_.end()) {
+    plans_.push_back(std::make_unique<Plan>(Plan{next_, count, part, 1, run_->plan()}));
+  } else {
+    **known = {next_, count, part, 2, run_->plan()};
+  }
+  return part;
+}
+
+// Plans `count` loops, or as many whole passes of them that their results take an eighth of the budget.
+int SequenceRuns::plan_part(int count) {
   int part = count;
   for (;;) {
     set_count(part);
@@ -210,19 +220,13 @@ int SequenceRuns::part_of(int count) {
     part = std::max(pass, static_cast<int>(fitting) / pass * pass);
   }
   plan(part);
-  if (known == plans_.end()) {
-    plans_.push_back(std::make_unique<Plan>(Plan{next_, count, part, 1, run_->plan()}));
-  } else {
-    **known = {next_, count, part, 2, run_->plan()};
-  }
   return part;
 }
 
 StreamReport SequenceRuns::planned(int count) {
   if (loops_.empty() || count <= 0) return {};
   if (!run_) complete();
-  set_count(count);
-  run_->plan(budget_, options_, kernels_);
+  plan_part(count);
   return run_->report();
 }
 

@@ -73,6 +73,7 @@ class SequenceRuns {
   void plan(int count);
   index_t result_bytes();
   int part_of(int count);
+  int plan_part(int count);
   StreamReport run_part(int count, int begin, int done);
 
   DeviceInstance& device_;
@@ -321,7 +322,8 @@ class StreamedSequence {
   StreamReport run(int steps) { return runs_.run(steps * runs_.loop_count()); }
   /// So many loops: a part of the steps.
   StreamReport run_loops(int count) { return runs_.run(count); }
-  /// What run(steps) is going to do, without doing it. Throws OutOfMemory.
+  /// What run(steps) is going to do, or its first part where results of all steps take too much room, without
+  /// doing it. Throws OutOfMemory.
   StreamReport planned(int steps) { return runs_.planned(steps * runs_.loop_count()); }
   /// The next run begins with this loop, counted from 0.
   void begin_with(int loop) { runs_.begin_with(loop); }
