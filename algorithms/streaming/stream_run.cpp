@@ -321,6 +321,7 @@ void StreamRun::restart() {
   tile_ = read_ = written_ = 0;
   stages_.clear();
   samples_.clear();
+  whole_tile_ = {};
 }
 
 void StreamRun::prepare(const StreamArrays& arrays) {
@@ -590,6 +591,12 @@ void StreamRun::compute(long tile, int pass, const std::function<void(const Stre
   const std::size_t tiles = plan_.pass_number(pass).tiles.size();
   const bool timed = !here.launches.empty() && samples_.size() < samples_wanted &&
                      (in_sequence ? static_cast<std::size_t>(tile) == tiles / 2 : tile > 0 || tiles == 1);
+  const bool timed_whole = in_sequence && static_cast<std::size_t>(tile) == tiles / 2 + 1;
+  if (timed_whole) {
+    whole_tile_.rows.assign(problem_.loops.size(), 0);
+    whole_tile_.launches.assign(problem_.loops.size(), 0);
+    whole_tile_.begin = compute_.record_timed();
+  }
   Ref<EventState> begin;
   if (timed) begin = compute_.record_timed();
   index_t rows = 0;
@@ -613,9 +620,14 @@ void StreamRun::compute(long tile, int pass, const std::function<void(const Stre
     }
     launch(site);
     rows += rows_of(part.work);
+    if (timed_whole) {
+      whole_tile_.rows[loop_number(part.step)] += rows_of(part.work);
+      ++whole_tile_.launches[loop_number(part.step)];
+    }
     if (timed && in_sequence)
       samples_.push_back({begin, compute_.record_timed(), rows_of(part.work), loop_number(part.step)});
   }
+  if (timed_whole && rows > 0) whole_tile_.end = compute_.record_timed();
   if (timed && !in_sequence && rows > 0) samples_.push_back({begin, compute_.record_timed(), rows, 0});
   record(StreamStage::Compute, tile, compute_);
 }
@@ -764,10 +776,26 @@ void StreamRun::learn() {
     sums[sample.loop].seconds += took;
     sums[sample.loop].rows += sample.rows;
   }
+  const auto row_seconds = [&](std::size_t k) {
+    return sums[k].rows > 0 ? sums[k].seconds / static_cast<double>(sums[k].rows) : 0;
+  };
+  // Launches that are measured one by one take longer than those that follow each other: they have their
+  // parts of what a tile takes as a whole.
+  double part = 1;
+  if (whole_tile_.end) {
+    double one_by_one = 0, launches = 0;
+    bool all_known = true;
+    for (std::size_t k = 0; k < sums.size(); ++k) {
+      one_by_one += row_seconds(k) * static_cast<double>(whole_tile_.rows[k]);
+      launches += launch * static_cast<double>(whole_tile_.launches[k]);
+      all_known = all_known && (whole_tile_.rows[k] == 0 || sums[k].rows > 0);
+    }
+    const double took = whole_tile_.end->seconds_since(*whole_tile_.begin);
+    if (all_known && one_by_one > 0 && took > 0) part = std::max(took - launches, took / 2) / one_by_one;
+  }
   for (std::size_t k = 0; k < sums.size(); ++k)
     if (sums[k].rows > 0)
-      learn_row_seconds(problem_.loops.empty() ? kernel_ : kernel_of(k),
-                        sums[k].seconds / static_cast<double>(sums[k].rows));
+      learn_row_seconds(problem_.loops.empty() ? kernel_ : kernel_of(k), part * row_seconds(k));
 }
 
 // Whether the first pass was the only one that wrote to the host: to the second copies of states, then.

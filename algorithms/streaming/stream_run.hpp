@@ -199,6 +199,12 @@ class StreamRun {
     std::size_t loop;  // of a sequence, else 0
   };
   std::vector<Sample> samples_;
+  // Of a sequence: all launches of a tile, between which nothing is measured.
+  struct TileSample {
+    Ref<EventState> begin, end;
+    std::vector<index_t> rows, launches;  // of each loop
+  };
+  TileSample whole_tile_;
 };
 
 /// The kernel's time for a row and step, as earlier runs found it on this kind of device; 0: not known.
