@@ -332,7 +332,7 @@ TYPED_TEST(ReservedParts, RepeatThemselvesByAllAddresses) {
   if (granule == 0) GTEST_SKIP() << "there are no addresses for it";
   const std::size_t period = (3 * mebi / granule + 1) * granule, used = this->used();
   {
-    const Reserved memory = this->reserve(0, 2 * period + mebi);
+    const Reserved memory = this->reserve(0, 3 * period);
     ASSERT_TRUE(memory->commit_repeating(period));
 
     const auto first = this->part(memory, 0, period), across = this->part(memory, period - mebi, 2 * period);
@@ -344,7 +344,7 @@ TYPED_TEST(ReservedParts, RepeatThemselvesByAllAddresses) {
               0);
     EXPECT_EQ(wrong_in(this->part(memory, 0, period - mebi), 5 + static_cast<int>(elements_of_a_mebi)), 0);
     EXPECT_EQ(
-        wrong_in(this->part(memory, 2 * period, 2 * period + mebi), 5 + static_cast<int>(elements_of_a_mebi)),
+        wrong_in(this->part(memory, 2 * period, 3 * period - mebi), 5 + static_cast<int>(elements_of_a_mebi)),
         0);
     EXPECT_EQ(memory->committed(), period);
     EXPECT_EQ(this->used(), used + period);
