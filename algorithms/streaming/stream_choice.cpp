@@ -477,7 +477,8 @@ StreamPlan make_plan(const StreamProblem& problem, index_t budget, const StreamR
   std::vector<StreamScheduler> schedulers{options.scheduler};
   if (!iterates) schedulers = {StreamScheduler::Automatic};
   else if (options.scheduler == StreamScheduler::Automatic)
-    schedulers = {StreamScheduler::Carry, StreamScheduler::Overlap};
+    schedulers = problem.once ? std::vector{StreamScheduler::Carry}
+                              : std::vector{StreamScheduler::Carry, StreamScheduler::Overlap};
 
   std::vector<int> step_counts;
   if (!in_sequence && (!iterates || options.scheduler == StreamScheduler::Naive)) step_counts = {1};
