@@ -59,7 +59,6 @@ struct StepReductionPlan {
 template <class D, class R, class K, class Into, class... Accesses>
 StreamReport iterate_reduce_streamed(const char* label, const Streamed<D>& where, const R& work, int steps,
                                      const K& kernel, Into&& into, const Accesses&... accesses) {
-  check_step_results<Into>();
   using Reduction = StepReduction<K, std::remove_cvref_t<Into>>;
   using T = typename Reduction::value_type;
   static_assert(!std::is_array_v<T>,
@@ -124,6 +123,15 @@ StreamReport iterate_reduce_streamed(const char* label, const Streamed<D>& where
   return run.report();
 }
 
+template <class D, class R, class K, class Into, class... Accesses>
+StreamReport iterate_reduce(const char* label, const Streamed<D>& where, const R& work, int steps,
+                            const K& kernel, Into&& into, const Accesses&... accesses) {
+  check_step_results<Into>();
+  if constexpr (is_step_results_v<std::remove_cvref_t<Into>>)
+    return iterate_reduce_streamed(label, where, work, steps, kernel, static_cast<Into&&>(into), accesses...);
+  else return {};
+}
+
 template <class...>
 inline constexpr bool never = false;
 
@@ -136,30 +144,28 @@ template <class D, WorkRange R, class K, class Into, class... Accesses>
 requires(detail::IteratedAccesses<Accesses...>) StreamReport
     streamed_iterate_reduce(const Streamed<D>& where, const R& work, int steps, const K& kernel, Into&& into,
                             const Accesses&... accesses) {
-  return detail::iterate_reduce_streamed("", where, work, steps, kernel, static_cast<Into&&>(into),
-                                         accesses...);
+  return detail::iterate_reduce("", where, work, steps, kernel, static_cast<Into&&>(into), accesses...);
 }
 template <class D, WorkRange R, class K, class Into, class... Accesses>
 requires(detail::IteratedAccesses<Accesses...>) StreamReport
     streamed_iterate_reduce(const char* label, const Streamed<D>& where, const R& work, int steps,
                             const K& kernel, Into&& into, const Accesses&... accesses) {
-  return detail::iterate_reduce_streamed(label, where, work, steps, kernel, static_cast<Into&&>(into),
-                                         accesses...);
+  return detail::iterate_reduce(label, where, work, steps, kernel, static_cast<Into&&>(into), accesses...);
 }
 /// Over all rows that have the rows around them that kernels read.
 template <class D, class K, class Into, class... Accesses>
 requires(detail::IteratedAccesses<Accesses...>) StreamReport
     streamed_iterate_reduce(const Streamed<D>& where, int steps, const K& kernel, Into&& into,
                             const Accesses&... accesses) {
-  return detail::iterate_reduce_streamed("", where, detail::rows_within_halos(accesses...), steps, kernel,
-                                         static_cast<Into&&>(into), accesses...);
+  return detail::iterate_reduce("", where, detail::rows_within_halos(accesses...), steps, kernel,
+                                static_cast<Into&&>(into), accesses...);
 }
 template <class D, class K, class Into, class... Accesses>
 requires(detail::IteratedAccesses<Accesses...>) StreamReport
     streamed_iterate_reduce(const char* label, const Streamed<D>& where, int steps, const K& kernel,
                             Into&& into, const Accesses&... accesses) {
-  return detail::iterate_reduce_streamed(label, where, detail::rows_within_halos(accesses...), steps, kernel,
-                                         static_cast<Into&&>(into), accesses...);
+  return detail::iterate_reduce(label, where, detail::rows_within_halos(accesses...), steps, kernel,
+                                static_cast<Into&&>(into), accesses...);
 }
 
 // Places that cannot: the values of a step are on one device, and are made by a launch of one step.

@@ -326,15 +326,18 @@ TYPED_TEST(StreamedStepSums, NothingToDo) {
   EXPECT_EQ(values(u), before);
 }
 
+struct Count {
+  STRATA_FUNCTION void operator()(auto i, const auto& old, const auto& next) const { next(i) = old(i) + 1; }
+};
 TYPED_TEST(StreamedStepSums, LabelsWithoutARange) {
   const CoherentArray<double, 1> u("u", 5000), v("v", 5000);
   fill(u);
   fill(v);
-  std::vector<double> sums;
+  std::vector<long> counts;
   const auto where = streamed(TypeParam{}, 1 << 20);
-  streamed_iterate_reduce("sums", where, 3, Sum1{1, 1}, each_step(Sum, sums), state(u, halo(1, 1)));
-  streamed_iterate("steps", where, 3, Step1{1, 1}, state(v, halo(1, 1)));
-  EXPECT_EQ(sums.size(), 3U);
+  streamed_iterate_reduce("sums", where, 3, Once{}, each_step(Sum, counts), state(u, halo(1, 2)));
+  streamed_iterate("steps", where, 3, Count{}, state(v, halo(1, 2)));
+  EXPECT_EQ(counts, std::vector<long>(3, 4997));
   EXPECT_EQ(values(u), values(v));
 }
 
