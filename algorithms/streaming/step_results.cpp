@@ -23,6 +23,23 @@ std::vector<ReductionGroup> groups_of_pieces(ResidentRows work, const std::vecto
   return groups_of_split(work, blocks, block);
 }
 
+namespace {
+
+// Values of rows that are taken twice, or of parts of blocks, would be wrong without a sign of it.
+void check_pieces(const StreamProblem& problem, const std::vector<ResidentRows>& pieces, index_t block) {
+  index_t end = problem.work.begin;
+  bool whole = true;
+  for (const ResidentRows piece : pieces) {
+    whole = whole && piece.begin == end && (piece.begin == problem.work.begin || piece.begin % block == 0);
+    end = piece.end;
+  }
+  if (!whole || end != problem.work.end)
+    throw Error("streamed_iterate_reduce \"" + problem.label +
+                "\": the plan does not take each row once, in whole nodes; this is a fault of Strata");
+}
+
+}  // namespace
+
 StreamOptions step_reduction_options(const StreamProblem& problem, const StreamOptions& options) {
   const bool cyclic = std::any_of(problem.arrays.begin(), problem.arrays.end(), [](const StreamArray& a) {
     return a.use == StreamArray::Use::State && a.cyclic;
@@ -72,8 +89,10 @@ std::vector<std::vector<ReductionGroup>> StepReductionPlan::groups_of(StreamRun&
     for (const StreamTile& tile : pass.tiles)
       for (const StreamLaunch& launch : tile.launches)
         pieces[static_cast<std::size_t>(launch.step - 1)].push_back(launch.work);
-    for (const std::vector<ResidentRows>& of_step : pieces)
+    for (const std::vector<ResidentRows>& of_step : pieces) {
+      check_pieces(run.problem(), of_step, any_order ? 1 : block);
       all.push_back(groups_of_pieces(run.problem().work, of_step, block, any_order));
+    }
   }
   return all;
 }

@@ -296,7 +296,8 @@ TYPED_TEST(StreamedStepSums, ManyLargeResultsWithinTheBudget) {
   for (const int steps_per_pass : {0, 1, 4}) {
     const CoherentArray<double, 1> u("u", n);
     fill(u);
-    auto where = streamed(TypeParam{}, budget);
+    const Queue<TypeParam> queue;  // others than the default one wait for themselves
+    auto where = steps_per_pass == 4 ? streamed(queue, budget) : streamed(TypeParam{}, budget);
     if (steps_per_pass > 0) where = where.chunk(512).steps_per_pass(steps_per_pass);
     std::vector<Moments> sums;
     const StreamReport report = streamed_iterate_reduce(where, steps, ManySums{}, sums, state(u, halo(1, 1)));
