@@ -20,9 +20,8 @@
 // and slices of carry; around cyclic edges it is naive. overlap makes points twice and even_odd has no nodes:
 // asked for, they are an Error.
 //
-// The results of some passes are on the device until they come home; they are within the budget, and for no
-// more than about an eighth of it, or a pass, at once. After an error `into` is as before. One device; one
-// step a launch.
+// Results are within the budget: those of as many passes as an eighth of it holds, at least one, stay on the
+// device until they come home together. After an error `into` is as before. One device; one step a launch.
 #pragma once
 
 #include <strata/algorithms/streaming/step_results.hpp>
