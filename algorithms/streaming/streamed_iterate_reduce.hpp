@@ -167,7 +167,7 @@ requires(detail::IteratedAccesses<Accesses...>) StreamReport
                                 static_cast<Into&&>(into), accesses...);
 }
 
-// Places that cannot: the values of a step are on one device, and are made by a launch of one step.
+/// Places that cannot: the values of a step are on one device, and are made by a launch of one step.
 template <class D, class... Rest>
 StreamReport streamed_iterate_reduce(const Streamed<D, true>&, const Rest&...) {
   static_assert(detail::never<D>,
