@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <strata/algorithms/streaming/streamed_iterate.hpp>
+#include <strata/algorithms/streaming/streamed_iterate_reduce.hpp>
 #include <strata/algorithms/streaming/streamed_reduce.hpp>
 #include <strata/algorithms/streaming/streamed_sequence.hpp>
 #include <strata/strata.hpp>
@@ -122,6 +123,14 @@ struct Heat {                                               // of a state: its o
   }
 };
 //! [heat]
+//! [change]
+struct HeatAndChange {                                      // the same, and what is added up of each step
+  STRATA_FUNCTION void operator()(auto i, const auto& old, const auto& next, const auto& k, double& change) const {
+    Heat{}(i, old, next, k);
+    change += (next(i) - old(i)) * (next(i) - old(i));
+  }
+};
+//! [change]
 struct Plate {
   STRATA_FUNCTION void operator()(index_t i, index_t j, const auto& old, const auto& next) const {
     next(i, j) = old(i, j) / 2 + (old(i - 1, j) + old(i + 1, j) + old(i, j - 1) + old(i, j + 1)) / 8;
@@ -141,6 +150,14 @@ void iterating(const Device& device) {
   streamed_iterate(where, mdrange({1, 1}, {height - 1, width - 1}), 100, Plate{}, state(plate, halo(1, 1)));
 //! [iterating]
   check(t(n - 2) > 0.85 && t(n - 102) == 0.0 && plate(height - 2, 100) > 1.0);
+  const CoherentArray<double, 1> w("w", n);
+  w(n - 1) = 1;
+//! [changes]
+  std::vector<double> changes;                                             // one value for each step
+  streamed_iterate_reduce(where, 100, HeatAndChange{}, each_step(Sum, changes), state(w, halo(1, 1)), in(k));
+//! [changes]
+  check(changes.size() == 100 && changes[0] == 0.0625 && changes[99] < changes[0]);
+  check(std::abs(w(n - 2) - t(n - 2)) < 1e-12);
   const CoherentArray<double, 1> u("u", n);
   const int steps = 100;
   u(n - 1) = 1;

@@ -24,6 +24,7 @@
 #include <strata/views/coherent/file_array.hpp>
 #include <strata/views/coherent/file_storage.hpp>
 
+#include "baselines/host_pages.hpp"
 #include "common/streaming_cases.hpp"
 
 namespace {
@@ -128,7 +129,6 @@ class Streaming : StreamingCases<D> {
                                : "the system forbids pinning: foreign memory goes through staging buffers");
   }
 
-  // The same launches on one device and on several.
   // So many bytes each way to and from each of several devices at once, by hand.
   static double links_seconds([[maybe_unused]] int count, [[maybe_unused]] double each_way) {
 #if STRATA_HAS_CUDA
@@ -139,31 +139,100 @@ class Streaming : StreamingCases<D> {
     return none;
   }
 
+  // Seconds in which so many devices together take `x` and write `y`, by hand, in pieces like the plan's.
+  template <class T>
+  static double arrays_seconds([[maybe_unused]] int count, [[maybe_unused]] const CoherentArray<T, 1>& x,
+                               [[maybe_unused]] const CoherentArray<T, 1>& y,
+                               [[maybe_unused]] index_t chunk) {
+#if STRATA_HAS_CUDA
+    if constexpr (is_gpu<D>) {
+      const auto from = x.read();
+      const auto to = y.write();
+      return arrays_copy_seconds(count, from.view().data(), to.view().data(),
+                                 static_cast<std::size_t>(x.extent(0)) * sizeof(T),
+                                 static_cast<std::size_t>(chunk) * sizeof(T), 3);
+    }
+#endif
+    return none;
+  }
+
+  // The same launches on one device and on several, against copies by hand of the same arrays.
   void several() {
     const index_t n = elements(8e9, 8);
-    const CoherentArray<double, 1> x("x", n, main_in(home_of<D>())), y("y", n, main_in(home_of<D>()));
-    fill_streamed(x);
-    double map_one = 0, steps_one = 0;
-    for (int count = 1; count <= D::count(); count *= 2) {
-      std::vector<D> devices;
-      for (int k = 0; k < count; ++k) devices.push_back(D(k));
-      const auto where = streamed(across(devices), bytes(1e9));
-      const std::string name = ", " + std::to_string(count) + " devices";
-      const double part = 8.0 * static_cast<double>(n) / count, links = links_seconds(count, part);
-      if (links > 0)
-        add("links both ways, by hand" + name, 0, "bytes", once(links), 2 * part * count / links / 1e9,
-            "GB/s", none);
-      const Statistics map = times(3, [&] { launch(where, n, Scale{}, in(x), out(y)); });
-      if (count == 1) map_one = map.median;
-      add("map, 1 in, 1 out" + name, n, "double", map, 16.0 * static_cast<double>(n) / map.median / 1e9,
-          "GB/s", links > 0 ? 2 * part * count / links / 1e9 : none, map_one / map.median);
-      constexpr int steps = 192;
-      const Statistics run =
-          times(2, [&] { streamed_iterate(where, steps, ThreePoints{}, state(x, halo(1, 1))); });
-      if (count == 1) steps_one = run.median;
-      add("3-point stencil" + name, n, "double", run, static_cast<double>(n - 2) * steps / run.median / 1e9,
-          "G/s", none, steps_one / run.median);
+    const double size = 8.0 * static_cast<double>(n);
+    index_t chunk = 0;
+    {
+      const CoherentArray<double, 1> x("x", n, main_in(home_of<D>())), y("y", n, main_in(home_of<D>()));
+      fill_streamed(x);
+      double map_one = 0, steps_one = 0;
+      for (int count = 1; count <= D::count(); count *= 2) {
+        std::vector<D> devices;
+        for (int k = 0; k < count; ++k) devices.push_back(D(k));
+        const auto where = streamed(across(devices), bytes(1e9));
+        const std::string name = ", " + std::to_string(count) + " devices";
+        const double part = size / count, links = links_seconds(count, part);
+        if (links > 0)
+          add("links both ways, by hand" + name, 0, "bytes", once(links), 2 * part * count / links / 1e9,
+              "GB/s", none);
+        StreamReport report;
+        const Statistics map = times(3, [&] { report = launch(where, n, Scale{}, in(x), out(y)); });
+        if (count == 1) map_one = map.median;
+        chunk = std::max<index_t>(report.chunk, 1 << 17);
+        const double by_hand = arrays_seconds(count, x, y, chunk);
+        const bool known = by_hand > 0;
+        if (known)
+          add("arrays of the map both ways, by hand" + name, n, "double", once(by_hand),
+              2 * size / by_hand / 1e9, "GB/s", none);
+        add("map, 1 in, 1 out" + name, n, "double", map, 2 * size / map.median / 1e9, "GB/s",
+            known ? 2 * size / by_hand / 1e9 : none, map_one / map.median);
+        constexpr int steps = 192;
+        const Statistics run =
+            times(2, [&] { report = streamed_iterate(where, steps, ThreePoints{}, state(x, halo(1, 1))); });
+        if (count == 1) steps_one = run.median;
+        const double updates = static_cast<double>(n - 2) * steps;
+        // So many passes take at least as many such copies; and several devices, at least their part of the
+        // time of one.
+        double least = known ? report.passes * by_hand : none;
+        if (known && count > 1) least = std::max(least, steps_one / count);
+        add("3-point stencil" + name, n, "double", run, updates / run.median / 1e9, "G/s",
+            known ? updates / least / 1e9 : none, steps_one / run.median);
+        report_.note("3-point stencil" + name + ": " + std::to_string(report.passes) + " passes, " +
+                     fixed(run.median, 3) + " s, of which " + fixed(report.seconds, 3) +
+                     " s from the first copy to the end; " + report.explain());
+      }
     }
+    pinned_pages(n, chunk);
+  }
+
+  // What the host's memory gives several GPUs, by where its pages lie: notes only.
+  void pinned_pages([[maybe_unused]] index_t n, [[maybe_unused]] index_t chunk) {
+#if STRATA_HAS_CUDA
+    if constexpr (is_gpu<D>) {
+      const int count = D::count();
+      if (count < 2) return;
+      const std::size_t all = static_cast<std::size_t>(n) * 8, piece = static_cast<std::size_t>(chunk) * 8;
+      const double size = static_cast<double>(all);
+      std::string nodes;
+      for (const int node : numa_nodes_of_gpus(count)) nodes.append(" ").append(std::to_string(node));
+      report_.note("host: " + std::to_string(numa_nodes().size()) +
+                   " NUMA nodes with memory; nodes of GPUs:" + nodes);
+      if (const double seconds = host_copy_seconds(all, 3); seconds > 0)
+        report_.note("host: its threads copy an array at " + fixed(2 * size / seconds / 1e9, 1) +
+                     " GB/s, read and written");
+      const auto measure = [&](PinnedPages pages, int devices) {
+        const ArraysCopy copy = arrays_copy(pages, devices, all, piece, 3);
+        if (!(copy.both > 0)) return;
+        report_.note("host: " + std::to_string(devices) + " GPUs, arrays by " + name_of(pages) + " (" +
+                     copy.nodes + "): both ways " + fixed(2 * size / copy.both / 1e9, 1) +
+                     " GB/s, to the GPUs " + fixed(size / copy.in / 1e9, 1) + ", from them " +
+                     fixed(size / copy.out / 1e9, 1));
+      };
+      measure(PinnedPages::HostAlloc, 1);
+      for (const PinnedPages pages :
+           {PinnedPages::HostAlloc, PinnedPages::OneThread, PinnedPages::Interleaved, PinnedPages::NearGpus})
+        measure(pages, count);
+    }
+#endif
   }
 
   // Files: a map from one to another and a sum, against reads and writes of the same files that do nothing

@@ -318,5 +318,12 @@ requires(detail::IteratedAccesses<Accesses...>) StreamReport
                      const Accesses&... accesses) {
   return detail::iterate_fused("", where, detail::rows_within_halos(accesses...), steps, kernel, accesses...);
 }
+template <class D, class K, class... Accesses>
+requires(detail::IteratedAccesses<Accesses...>) StreamReport
+    streamed_iterate(const char* label, const Streamed<D, true>& where, int steps, const K& kernel,
+                     const Accesses&... accesses) {
+  return detail::iterate_fused(label, where, detail::rows_within_halos(accesses...), steps, kernel,
+                               accesses...);
+}
 
 }  // namespace strata::inline STRATA_ABI

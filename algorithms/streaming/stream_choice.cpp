@@ -491,6 +491,7 @@ class Planner {
   std::vector<StreamScheduler> schedulers() const {
     if (!iterates_) return {StreamScheduler::Automatic};
     if (options_.scheduler != StreamScheduler::Automatic) return {options_.scheduler};
+    if (problem_.once) return {StreamScheduler::Carry};
     return {StreamScheduler::Carry, StreamScheduler::Overlap};
   }
   std::vector<Sharing> wrapping_counts() const {

@@ -96,6 +96,7 @@ struct StreamProblem {
   double seconds_per_row = 0;     // of the kernel, for one step and one left-most index; 0: not known
   std::vector<StreamLoop> loops;  // of a sequence, which has no states
   int first_loop = 0;             // with which it begins
+  bool once = false;              // of states: each step makes each row once, as it also reduces; no overlap
 
   const StreamLoop& loop_of(int step) const {
     return loops[static_cast<std::size_t>(first_loop + step - 1) % loops.size()];

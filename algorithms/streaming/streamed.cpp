@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string>
 
+#include <strata/algorithms/streaming/step_results.hpp>
 #include <strata/algorithms/streaming/streamed_iterate.hpp>
 #include <strata/algorithms/streaming/streamed_reduce.hpp>
 #include <strata/core/error.hpp>
@@ -25,12 +26,10 @@ index_t reduction_align(const StreamProblem& problem, index_t block, index_t bud
 
 std::vector<ReductionGroup> stream_groups(const StreamProblem& problem, const StreamPlan& plan,
                                           index_t block) {
-  std::vector<ResidentRows> split;
-  const auto floor_div = [](index_t a, index_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); };
+  std::vector<ResidentRows> pieces;
   for (const StreamTile& tile : plan.last.tiles)
-    for (const StreamLaunch& launch : tile.launches)
-      split.push_back({floor_div(launch.work.begin, block), floor_div(launch.work.end - 1, block) + 1});
-  return groups_of_split(problem.work, split, block);
+    for (const StreamLaunch& launch : tile.launches) pieces.push_back(launch.work);
+  return groups_of_pieces(problem.work, pieces, block, false);
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -13,7 +13,8 @@
 // step.
 //
 // Without a range the work items are all rows; where a state has a halo without edges, those whose halo lies
-// within it: the others are fixed. Bits are those of the same steps in core.
+// within it: the others are fixed. Bits are those of the same steps in core. Steps that also reduce are in
+// streamed_iterate_reduce.hpp.
 #pragma once
 
 #include <tuple>
@@ -122,15 +123,21 @@ Range rows_within_halos(const Accesses&... accesses) {
 
 [[noreturn]] void fail_steps(int steps);
 
-template <class D, class R, class K, class... Accesses>
-StreamReport iterate_streamed(const char* label, const Streamed<D>& where, const R& work, int steps,
-                              const K& kernel, const Accesses&... accesses) {
-  if (steps < 0) fail_steps(steps);
+template <class R, class... Accesses>
+StreamProblem iterated_problem(const char* label, const R& work, int steps, const Accesses&... accesses) {
   StreamProblem problem;
   problem.label = label;
   problem.work = LeftMost<R>::of(work);
   problem.steps = steps;
   problem.arrays = {iterated_array(work, accesses)...};
+  return problem;
+}
+
+template <class D, class R, class K, class... Accesses>
+StreamReport iterate_streamed(const char* label, const Streamed<D>& where, const R& work, int steps,
+                              const K& kernel, const Accesses&... accesses) {
+  if (steps < 0) fail_steps(steps);
+  StreamProblem problem = iterated_problem(label, work, steps, accesses...);
   if (steps == 0 || problem.work.begin >= problem.work.end) return {};
   StreamRun run(where.where.device.backend(), queue_of(where.where), static_cast<StreamProblem&&>(problem),
                 stream_states(accesses...));
@@ -173,6 +180,13 @@ template <class D, class K, class... Accesses>
 requires(detail::IteratedAccesses<Accesses...>) StreamReport
     streamed_iterate(const Streamed<D>& where, int steps, const K& kernel, const Accesses&... accesses) {
   return detail::iterate_streamed("", where, detail::rows_within_halos(accesses...), steps, kernel,
+                                  accesses...);
+}
+template <class D, class K, class... Accesses>
+requires(detail::IteratedAccesses<Accesses...>) StreamReport
+    streamed_iterate(const char* label, const Streamed<D>& where, int steps, const K& kernel,
+                     const Accesses&... accesses) {
+  return detail::iterate_streamed(label, where, detail::rows_within_halos(accesses...), steps, kernel,
                                   accesses...);
 }
 

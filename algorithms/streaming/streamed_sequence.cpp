@@ -38,18 +38,8 @@ std::vector<std::vector<ReductionGroup>> sequence_groups(const StreamProblem& pr
     before += pass.steps;
   }
   std::vector<std::vector<ReductionGroup>> all;
-  const auto floor_div = [](index_t a, index_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); };
-  for (std::vector<ResidentRows>& of_time : pieces) {
-    all.emplace_back();
-    if (any_order) {
-      for (const ResidentRows piece : of_time)
-        all.back().push_back({all.back().size(), piece, 0, static_cast<index_t>(all.back().size())});
-    } else {
-      for (ResidentRows& piece : of_time)
-        piece = {floor_div(piece.begin, block), floor_div(piece.end - 1, block) + 1};
-      all.back() = groups_of_split(data.work, of_time, block);
-    }
-  }
+  for (const std::vector<ResidentRows>& of_time : pieces)
+    all.push_back(groups_of_pieces(data.work, of_time, block, any_order));
   return all;
 }
 

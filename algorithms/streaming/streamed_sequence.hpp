@@ -25,10 +25,8 @@
 #include <string>
 #include <vector>
 
-#include <strata/algorithms/coherent_reduce.hpp>
+#include <strata/algorithms/streaming/step_results.hpp>
 #include <strata/algorithms/streaming/streamed.hpp>
-#include <strata/views/deep_copy.hpp>
-#include <strata/views/mdarray.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -127,91 +125,6 @@ StreamArray sequence_array(const Access& access) {
   return array;
 }
 
-// A reduction's operation and value where each step has a result of its own, in a vector.
-template <class K, class Into>
-struct StepReduction {
-  using functor_type = FunctorOf<K>;
-  using value_type = typename functor_type::value_type;
-  static FunctorReducer<functor_type> reducer(const K& kernel) {
-    return FunctorReducer<functor_type>(functor_of(kernel));
-  }
-  template <class V>
-  static V into(const V& view) {
-    return view;
-  }
-};
-template <class Operation, class T>
-struct EachStep {
-  std::vector<T>* values;
-};
-template <class K, class Operation, class T>
-struct StepReduction<K, EachStep<Operation, T>> {
-  using value_type = T;
-  static Reducer<Operation, T, NoTarget> reducer(const K&) { return {}; }
-  template <class V>
-  static Reducer<Operation, T, V> into(const V& view) {
-    return {view};
-  }
-};
-// The results of a reducing loop: values of groups on the device, joined on the host behind a run.
-template <class T, class D>
-class StepResults {
- public:
-  // The bytes that they take.
-  index_t set_groups(std::vector<std::vector<ReductionGroup>>&& groups) {
-    groups_ = static_cast<std::vector<std::vector<ReductionGroup>>&&>(groups);
-    next_.assign(groups_.size(), 0);
-    first_.assign(1, 0);
-    for (const auto& of_time : groups_) first_.push_back(first_.back() + of_time.size());
-    return count() * static_cast<index_t>(sizeof(T));
-  }
-  void prepare(const On<D>& where, bool make) {
-    if (partials_.extent(0) == count()) return;
-    partials_ = {};
-    if (make) partials_ = create<Partials>("results of slices", count(), uninitialized, where);
-  }
-  // The groups of one time that begin before `end`, and were not called for yet.
-  template <class F>
-  void for_groups(int time, index_t end, const F& f) {
-    const std::size_t t = static_cast<std::size_t>(time);
-    for (std::size_t& next = next_[t]; next < groups_[t].size() && groups_[t][next].items.begin < end; ++next)
-      f(groups_[t][next].items, ValueView<T, D>(partials_.data() + (first_[t] + next)));
-  }
-  template <class R>
-  void finish(const R& reducer, std::vector<T>& values, bool first) {
-    std::vector<T> parts(static_cast<std::size_t>(partials_.extent(0)));
-    const View<T, Serial, typename Partials::extents_type, LayoutRight, Unmanaged<DefaultAccess>> host(
-        parts.data(),
-        typename LayoutRight::template mapping<typename Partials::extents_type>(partials_.extents()));
-    deep_copy(host, partials_);
-    if (first) values.clear();
-    for (std::size_t t = 0; t < groups_.size(); ++t) {
-      T* const of_time = parts.data() + first_[t];
-      values.emplace_back();
-      if (groups_[t].empty()) {
-        reducer.init(values.back());
-      } else {
-        for (const Join& join : joins_of(groups_[t])) reducer.join(of_time[join.a], of_time[join.b]);
-        values.back() = of_time[0];
-      }
-    }
-  }
-
- private:
-  index_t count() const { return std::max<index_t>(static_cast<index_t>(first_.back()), 1); }
-
-  using Partials = MDArray<T, D, rank<1>>;
-  std::vector<std::vector<ReductionGroup>> groups_;  // of each time
-  std::vector<std::size_t> first_, next_;            // values of a time, and the group that is next
-  Partials partials_;
-};
-
-template <class F>
-constexpr bool reduces_in_any_order() {
-  if constexpr (requires { F::any_order; }) return F::any_order;
-  else return false;
-}
-
 }  // namespace detail
 
 /// A kernel that differs from step to step: make(step) is that of a step of this run, from 0. A run that does
@@ -219,12 +132,6 @@ constexpr bool reduces_in_any_order() {
 template <class F>
 detail::ByStep<F> by_step(const F& make) {
   return {make};
-}
-
-/// The results of a named reducer, such as Sum, in a vector: one for each time that a loop is done.
-template <class Operation, class T>
-detail::EachStep<Operation, T> each_step(const detail::MakeReducer<Operation>&, std::vector<T>& values) {
-  return {&values};
 }
 
 /// See the head of this file. Loops are declared before the first run; kernels and arrays are kept. Not
@@ -278,6 +185,7 @@ class StreamedSequence {
   requires(detail::is_coherent_access_v<Accesses>&&...) void loop_reduce(const char* label, const R& work,
                                                                          const K& kernel, Into&& into,
                                                                          const Accesses&... accesses) {
+    detail::check_step_results<Into>();
     using Kernel = detail::KernelOf<K>;
     using Reduction = detail::StepReduction<Kernel, std::remove_cvref_t<Into>>;
     using T = typename Reduction::value_type;
@@ -308,11 +216,10 @@ class StreamedSequence {
           },
           accesses...);
     };
-    std::vector<T>* values;
-    if constexpr (requires { into.values; }) values = into.values;
-    else values = &into;
+    std::vector<T>* const values = &detail::values_of<T>(into);
     made.finish = [results, values, kernel](bool first) {
-      results->finish(Reduction::reducer(detail::kernel_at(kernel, 0)), *values, first);
+      if (first) values->clear();
+      results->finish(Reduction::reducer(detail::kernel_at(kernel, 0)), *values);
     };
     runs_.add_loop(static_cast<detail::SequenceRuns::Loop&&>(made));
   }

@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include <strata/algorithms/streaming/streamed_iterate_reduce.hpp>
 #include <strata/core/error.hpp>
 
 #include "stream_kernels.hpp"
@@ -211,6 +212,68 @@ TEST_F(StreamedEmulated, AFailureInTheFirstPassOfTwoCopiesChangesNothing) {
   }
   emulated::clear_faults();
   EXPECT_EQ(values(u), before);
+}
+
+struct ManySums {
+  struct value_type {
+    double of[16];
+    friend bool operator==(const value_type&, const value_type&) = default;
+  };
+  STRATA_FUNCTION void operator()(auto i, const auto& old, const auto& next, value_type& sums) const {
+    Step1{1, 1}(i, old, next);
+    double power = 1;
+    for (double& sum : sums.of) sum += power *= next(i);
+  }
+  STRATA_FUNCTION static void init(value_type& sums) { sums = {}; }
+  STRATA_FUNCTION static void join(value_type& sums, const value_type& other) {
+    for (int k = 0; k < 16; ++k) sums.of[k] += other.of[k];
+  }
+};
+TEST_F(StreamedEmulated, ResultsOfStepsAreWithinTheBudget) {
+  const index_t n = 20000;
+  const CoherentArray<double, 1> u("u", n);
+  std::vector<ManySums::value_type> sums;
+  for (const index_t budget : {100000, 200000, 1 << 20}) {
+    fill(u);
+    EXPECT_LE(emulated::peak(0), budget);
+    streamed_iterate_reduce(streamed(Emulated{0}, budget), 300, ManySums{}, sums, state(u, halo(1, 1)));
+    EXPECT_EQ(sums.size(), 300U);
+    EXPECT_LE(emulated::peak(0), budget);
+    EXPECT_GT(emulated::peak(0), budget / 3) << "most of the budget is used";
+    wait(Emulated{0});
+  }
+}
+TEST_F(StreamedEmulated, WhereAStepThatReducesFailsResultsAreAsBefore) {
+  const index_t n = 4000;
+  for (const emulated::Fault fault :
+       {emulated::Fault::Allocation, emulated::Fault::Copy, emulated::Fault::Kernel}) {
+    int failures = 0;
+    for (int k = 1; k < 1000; k += 1 + k / 4) {
+      const CoherentArray<double, 1> u("u", n);
+      fill(u);
+      const auto before = values(u);
+      std::vector<ManySums::value_type> sums(3);
+      bool failed = false;
+      emulated::fail(fault, k);
+      try {
+        streamed_iterate_reduce(streamed(Emulated{0}, 1 << 17).chunk(512).steps_per_pass(2), 12, ManySums{},
+                                sums, state(u, halo(1, 1)));
+      } catch (const OutOfMemory&) {
+        failed = true;
+        EXPECT_EQ(values(u), before) << "nothing was begun";
+      } catch (const DataLost& error) {
+        failed = true;
+        EXPECT_NE(std::string(error.what()).find("\"u\""), std::string::npos) << error.what();
+      } catch (const Error&) {
+        failed = true;
+      }
+      emulated::clear_faults();
+      EXPECT_EQ(sums.size(), failed ? 3U : 12U) << k;
+      if (!failed) break;
+      ++failures;
+    }
+    EXPECT_GE(failures, 5) << "faults were met";
+  }
 }
 
 // ---- corners

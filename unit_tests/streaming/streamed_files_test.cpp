@@ -3,11 +3,13 @@
 #include <filesystem>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <strata/algorithms/streaming/streamed_iterate_reduce.hpp>
 #include <strata/core/error.hpp>
 #include <strata/views/coherent/file_array.hpp>
 #include <strata/views/coherent/file_storage.hpp>
@@ -84,6 +86,33 @@ TYPED_TEST(StreamedFiles, StepsInPlaceOverManyPasses) {
   fill(u);
   streamed_iterate(streamed(TypeParam{}, 1 << 24).chunk(n).steps_per_pass(5).slots(2), 23, Step1{1, 1},
                    state(u, halo(1, 1)));
+  EXPECT_EQ(values(u), values(a));
+}
+struct StepAndSum {
+  STRATA_FUNCTION void operator()(auto i, const auto& old, const auto& next, double& sum) const {
+    Step1{1, 1}(i, old, next);
+    sum += next(i) * old(i);
+  }
+};
+TYPED_TEST(StreamedFiles, StepsThatReduce) {
+  const index_t n = 30000;
+  CoherentArray<double, 1> a("a", n), b("b", n);
+  const auto u = file_array<double, 1>(this->path("u"), n);
+  fill(a);
+  fill(b);
+  fill(u);
+  std::vector<double> expected, sums;
+  for (int step = 0; step < 23; ++step) {
+    launch_reduce(on(TypeParam{}), range(1, n - 1), StepAndSum{}, Sum(expected.emplace_back()),
+                  in(a, halo(1, 1)), inout(b));
+    std::swap(a, b);
+  }
+  const StreamReport report =
+      streamed_iterate_reduce(streamed(TypeParam{}, 1 << 19).chunk(4000).steps_per_pass(4), 23, StepAndSum{},
+                              each_step(Sum, sums), state(u, halo(1, 1)));
+  EXPECT_EQ(report.scheduler, StreamScheduler::Carry);
+  EXPECT_EQ(report.passes, 6);
+  EXPECT_EQ(sums, expected);
   EXPECT_EQ(values(u), values(a));
 }
 TYPED_TEST(StreamedFiles, StepsOverTiles) {

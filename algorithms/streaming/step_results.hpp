@@ -1,0 +1,150 @@
+// Results of reductions that are done again and again in one run, a value for each step: of
+// StreamedSequence::loop_reduce and streamed_iterate_reduce.
+//
+// A reduction in slices has a value on the device for each node of the tree that a slice consists of; they
+// are joined on the host when they have come home, so that the bits are those of the reduction in core.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include <strata/algorithms/coherent_reduce.hpp>
+#include <strata/algorithms/streaming/stream_plan.hpp>
+#include <strata/views/deep_copy.hpp>
+#include <strata/views/mdarray.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+namespace detail {
+
+/// The nodes that launches over `pieces` of `work`, in this order, consist of; of reductions in any order the
+/// pieces.
+std::vector<ReductionGroup> groups_of_pieces(ResidentRows work, const std::vector<ResidentRows>& pieces,
+                                             index_t block, bool any_order);
+
+template <class Operation, class T>
+struct EachStep {
+  std::vector<T>* values;
+};
+
+// A reduction's operation and value where each step has a result of its own, in a vector.
+template <class K, class Into>
+struct StepReduction {
+  using functor_type = FunctorOf<K>;
+  using value_type = typename functor_type::value_type;
+  static FunctorReducer<functor_type> reducer(const K& kernel) {
+    return FunctorReducer<functor_type>(functor_of(kernel));
+  }
+  template <class V>
+  static V into(const V& view) {
+    return view;
+  }
+};
+template <class K, class Operation, class T>
+struct StepReduction<K, EachStep<Operation, T>> {
+  using value_type = T;
+  static Reducer<Operation, T, NoTarget> reducer(const K&) { return {}; }
+  template <class V>
+  static Reducer<Operation, T, V> into(const V& view) {
+    return {view};
+  }
+};
+
+template <class>
+inline constexpr bool is_step_results_v = false;
+template <class T>
+inline constexpr bool is_step_results_v<std::vector<T>> = true;
+template <class Operation, class T>
+inline constexpr bool is_step_results_v<EachStep<Operation, T>> = true;
+template <class Into>
+constexpr void check_step_results() {
+  static_assert(
+      is_step_results_v<std::remove_cvref_t<Into>>,
+      "strata: each step has a result of its own: give each_step(Sum, vector) and its like, or of a "
+      "functor with value_type, init and join a std::vector of its value_type");
+}
+
+// The vector that results go to.
+template <class T, class Into>
+std::vector<T>& values_of(Into& into) {
+  if constexpr (requires { into.values; }) {
+    return *into.values;
+  } else {
+    static_assert(std::is_same_v<Into, std::vector<T>>,
+                  "strata: the results of a functor go to a std::vector of its value_type");
+    return into;
+  }
+}
+
+// The results of a reducing loop: values of groups on the device, joined on the host behind a run.
+template <class T, class D>
+class StepResults {
+ public:
+  // The bytes that they take.
+  index_t set_groups(std::vector<std::vector<ReductionGroup>>&& groups) {
+    groups_ = static_cast<std::vector<std::vector<ReductionGroup>>&&>(groups);
+    next_.assign(groups_.size(), 0);
+    first_.assign(1, 0);
+    for (const auto& of_time : groups_) first_.push_back(first_.back() + of_time.size());
+    return count() * static_cast<index_t>(sizeof(T));
+  }
+  void prepare(const On<D>& where, bool make) {
+    if (partials_.extent(0) == count()) return;
+    partials_ = {};
+    if (make) reserve(where, count());
+  }
+  // Room for so many groups, for one set of them after the other.
+  void reserve(const On<D>& where, index_t groups) {
+    partials_ = create<Partials>("results of slices", std::max<index_t>(groups, 1), uninitialized, where);
+  }
+  // The groups of one time that begin before `end`, and were not called for yet.
+  template <class F>
+  void for_groups(int time, index_t end, const F& f) {
+    const std::size_t t = static_cast<std::size_t>(time);
+    for (std::size_t& next = next_[t]; next < groups_[t].size() && groups_[t][next].items.begin < end; ++next)
+      f(groups_[t][next].items, ValueView<T, D>(partials_.data() + (first_[t] + next)));
+  }
+  // Adds a value for each time. All launches are done.
+  template <class R>
+  void finish(const R& reducer, std::vector<T>& values) {
+    std::vector<T> parts(static_cast<std::size_t>(partials_.extent(0)));
+    const View<T, Serial, typename Partials::extents_type, LayoutRight, Unmanaged<DefaultAccess>> host(
+        parts.data(),
+        typename LayoutRight::template mapping<typename Partials::extents_type>(partials_.extents()));
+    deep_copy(host, partials_);
+    for (std::size_t t = 0; t < groups_.size(); ++t) {
+      T* const of_time = parts.data() + first_[t];
+      values.emplace_back();
+      if (groups_[t].empty()) {
+        reducer.init(values.back());
+      } else {
+        for (const Join& join : joins_of(groups_[t])) reducer.join(of_time[join.a], of_time[join.b]);
+        values.back() = of_time[0];
+      }
+    }
+  }
+
+ private:
+  index_t count() const { return std::max<index_t>(static_cast<index_t>(first_.back()), 1); }
+
+  using Partials = MDArray<T, D, rank<1>>;
+  std::vector<std::vector<ReductionGroup>> groups_;  // of each time
+  std::vector<std::size_t> first_, next_;            // values of a time, and the group that is next
+  Partials partials_;
+};
+
+template <class F>
+constexpr bool reduces_in_any_order() {
+  if constexpr (requires { F::any_order; }) return F::any_order;
+  else return false;
+}
+
+}  // namespace detail
+
+/// The results of a named reducer, such as Sum, in a vector: one for each time that a loop or step is done.
+template <class Operation, class T>
+detail::EachStep<Operation, T> each_step(const detail::MakeReducer<Operation>&, std::vector<T>& values) {
+  return {&values};
+}
+
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,194 @@
+// streamed_iterate_reduce: steps as those of streamed_iterate, each of which also reduces: the energy, or the
+// largest change, of every step.
+//
+//   struct heat {                    // as that of streamed_iterate, and a value
+//     STRATA_FUNCTION void operator()(auto i, const auto& old, const auto& next, double& change) const {
+//       next(i) = old(i) + 0.1 * (old(i - 1) - 2 * old(i) + old(i + 1));
+//       change += (next(i) - old(i)) * (next(i) - old(i));
+//     }
+//   };
+//   std::vector<double> changes;     // afterwards one value a step
+//   streamed_iterate_reduce(streamed(Cuda{0}, 2_GiB), 1000, heat{}, each_step(Sum, changes),
+//                           state(u, halo(1, 1)));
+//
+// A functor with value_type, init and join gives its results to a std::vector of its value_type; one that
+// says `static constexpr bool any_order = true`, such as a minimum, leaves slices free to be cut anywhere.
+// Others are cut at nodes of the tree of reductions: over one index at multiples of 512 rows, to which chunks
+// are rounded up, and by which, instead of by a halo, each step of a pass lags behind the one before.
+//
+// Each point is computed once in each step, by carry or naive. Without a scheduler the model chooses steps
+// and slices of carry; around cyclic edges it is naive. overlap makes points twice and even_odd has no nodes:
+// asked for, they are an Error.
+//
+// Results are within the budget: those of as many passes as an eighth of it holds, at least one, stay on the
+// device until they come home together. After an error `into` is as before. One device; one step a launch.
+#pragma once
+
+#include <strata/algorithms/streaming/step_results.hpp>
+#include <strata/algorithms/streaming/streamed_iterate.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+template <class... D>
+struct StreamedAcross;
+
+namespace detail {
+
+/// What is not left to the model, where every step reduces. Throws Error, where the scheduler does not make
+/// each point once, in pieces that are nodes. `problem` is complete.
+StreamOptions step_reduction_options(const StreamProblem& problem, const StreamOptions& options);
+/// How slices are cut: at multiples of so many rows, which are a node of the tree.
+index_t step_reduction_align(const StreamProblem& problem, index_t block, index_t budget,
+                             const StreamOptions& options);
+
+/// How the steps of passes reduce.
+struct StepReductionPlan {
+  index_t block;  // rows of a node of level 0
+  bool any_order;
+  int passes = 1;      // so many have their results on the device at once,
+  index_t groups = 0;  // which are at most so many
+
+  /// Plans `run` and this, so that slices and results of `value_bytes` fit the budget. Throws OutOfMemory.
+  void plan(StreamRun& run, index_t budget, const StreamOptions& options, const std::string& kernel,
+            index_t value_bytes);
+  /// The groups of each step of the passes [first, end).
+  std::vector<std::vector<ReductionGroup>> groups_of(StreamRun& run, int first, int end) const;
+};
+
+template <class D, class R, class K, class Into, class... Accesses>
+StreamReport iterate_reduce_streamed(const char* label, const Streamed<D>& where, const R& work, int steps,
+                                     const K& kernel, Into&& into, const Accesses&... accesses) {
+  using Reduction = StepReduction<K, std::remove_cvref_t<Into>>;
+  using T = typename Reduction::value_type;
+  static_assert(!std::is_array_v<T>,
+                "strata: streamed_iterate_reduce: values of run-time length are reduced in core");
+  StepReductionPlan plan{WorkOf<R>::rank == 1 ? reduction_block : 1, reduces_in_any_order<FunctorOf<K>>()};
+  const auto reducer = Reduction::reducer(kernel);
+  std::vector<T>& values = values_of<T>(into);
+  if (steps < 0) fail_steps(steps);
+  StreamProblem problem = iterated_problem(label, work, steps, accesses...);
+  if (steps == 0 || problem.work.begin >= problem.work.end) {
+    if (where.only_plan) return {};
+    values.resize(static_cast<std::size_t>(steps));
+    for (T& value : values) reducer.init(value);
+    return {};
+  }
+  problem.once = true;
+  complete_problem(problem, stream_states(accesses...));  // edges, and bytes of rows
+  const StreamOptions options = step_reduction_options(problem, where.options);
+  if (!plan.any_order)
+    problem.align = std::max(problem.align, step_reduction_align(problem, plan.block, where.budget, options));
+  StreamRun run(where.where.device.backend(), queue_of(where.where), static_cast<StreamProblem&&>(problem),
+                stream_states(accesses...));
+  plan.plan(run, where.budget, options, typeid(FunctorOf<K>).name(), static_cast<index_t>(sizeof(T)));
+  if (where.only_plan) return run.report();
+
+  std::vector<T> found;
+  StepResults<T, D> results;
+  results.reserve(where.where, plan.groups);
+  int pass = 0, begin = 0, end = 0;  // the steps of these passes have their results on the device
+  const auto next_passes = [&] {
+    const int until = std::min(pass + plan.passes, run.plan().passes);
+    begin = end;
+    for (int p = pass; p < until; ++p) end += run.plan().pass_number(p).steps;
+    results.set_groups(plan.groups_of(run, pass, until));
+    pass = until;
+  };
+  next_passes();
+  run.run(
+      [&](const StreamSite& site) {
+        if (site.step >= end) {  // passes follow each other
+          queue_of(where.where).wait();
+          results.finish(reducer, found);
+          next_passes();
+        }
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+          std::apply(
+              [&](const auto&... resolved) {
+                const auto bound = bind_views(kernel, view_to_bind(resolved)...);
+                results.for_groups(site.step - begin, site.work.end,
+                                   [&](ResidentRows items, const auto& value) {
+                                     launch_reduce_into(label, where.where, LeftMost<R>::part(work, items),
+                                                        bound, Reduction::into(value));
+                                   });
+              },
+              std::tuple_cat(resolve_iterated<D>(site.places[I], accesses)...));
+        }
+        (std::index_sequence_for<Accesses...>());
+      },
+      where.progress);
+  results.finish(reducer, found);
+  values = static_cast<std::vector<T>&&>(found);
+  return run.report();
+}
+
+template <class D, class R, class K, class Into, class... Accesses>
+StreamReport iterate_reduce(const char* label, const Streamed<D>& where, const R& work, int steps,
+                            const K& kernel, Into&& into, const Accesses&... accesses) {
+  check_step_results<Into>();
+  if constexpr (is_step_results_v<std::remove_cvref_t<Into>>)
+    return iterate_reduce_streamed(label, where, work, steps, kernel, static_cast<Into&&>(into), accesses...);
+  else return {};
+}
+
+template <class...>
+inline constexpr bool never = false;
+
+}  // namespace detail
+
+/// `steps` steps of kernel(index..., views..., value&) over `work`, with the result of each in `into`; the
+/// head of this file says more. Errors are those of streamed_iterate, and Error of schedulers that do not
+/// reduce.
+template <class D, WorkRange R, class K, class Into, class... Accesses>
+requires(detail::IteratedAccesses<Accesses...>) StreamReport
+    streamed_iterate_reduce(const Streamed<D>& where, const R& work, int steps, const K& kernel, Into&& into,
+                            const Accesses&... accesses) {
+  return detail::iterate_reduce("", where, work, steps, kernel, static_cast<Into&&>(into), accesses...);
+}
+template <class D, WorkRange R, class K, class Into, class... Accesses>
+requires(detail::IteratedAccesses<Accesses...>) StreamReport
+    streamed_iterate_reduce(const char* label, const Streamed<D>& where, const R& work, int steps,
+                            const K& kernel, Into&& into, const Accesses&... accesses) {
+  return detail::iterate_reduce(label, where, work, steps, kernel, static_cast<Into&&>(into), accesses...);
+}
+/// Over all rows that have the rows around them that kernels read.
+template <class D, class K, class Into, class... Accesses>
+requires(detail::IteratedAccesses<Accesses...>) StreamReport
+    streamed_iterate_reduce(const Streamed<D>& where, int steps, const K& kernel, Into&& into,
+                            const Accesses&... accesses) {
+  return detail::iterate_reduce("", where, detail::rows_within_halos(accesses...), steps, kernel,
+                                static_cast<Into&&>(into), accesses...);
+}
+template <class D, class K, class Into, class... Accesses>
+requires(detail::IteratedAccesses<Accesses...>) StreamReport
+    streamed_iterate_reduce(const char* label, const Streamed<D>& where, int steps, const K& kernel,
+                            Into&& into, const Accesses&... accesses) {
+  return detail::iterate_reduce(label, where, detail::rows_within_halos(accesses...), steps, kernel,
+                                static_cast<Into&&>(into), accesses...);
+}
+
+/// Places that cannot: the values of a step are on one device, and are made by a launch of one step.
+template <class D, class... Rest>
+StreamReport streamed_iterate_reduce(const Streamed<D, true>&, const Rest&...) {
+  static_assert(detail::never<D>,
+                "strata: streamed_iterate_reduce: several steps in one launch have no result of each; leave "
+                "steps_per_launch out");
+  return {};
+}
+template <class D, class... Rest>
+StreamReport streamed_iterate_reduce(const char*, const Streamed<D, true>& where, const Rest&... rest) {
+  return streamed_iterate_reduce(where, rest...);
+}
+template <class... D, class... Rest>
+StreamReport streamed_iterate_reduce(const StreamedAcross<D...>&, const Rest&...) {
+  static_assert(detail::never<D...>,
+                "strata: streamed_iterate_reduce: steps reduce on one device: give streamed(device, budget); "
+                "over several call streamed_iterate for some steps, then launch_reduce");
+  return {};
+}
+template <class... D, class... Rest>
+StreamReport streamed_iterate_reduce(const char*, const StreamedAcross<D...>& where, const Rest&... rest) {
+  return streamed_iterate_reduce(where, rest...);
+}
+
+}  // namespace strata::inline STRATA_ABI

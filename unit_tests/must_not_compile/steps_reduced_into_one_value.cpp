@@ -1,0 +1,14 @@
+// expect: each step has a result of its own
+#include <strata/algorithms/streaming/streamed_iterate_reduce.hpp>
+#include <strata/strata.hpp>
+
+struct Step {
+  STRATA_FUNCTION void operator()(strata::index_t i, const auto& old, const auto& next, double& sum) const {
+    next(i) = old(i);
+    sum += old(i);
+  }
+};
+void iterate(const strata::CoherentArray<double, 1>& u, double& sum) {
+  using namespace strata;
+  streamed_iterate_reduce(streamed(Serial{}, 1000), 8, Step{}, Sum(sum), state(u, halo(1, 1)));
+}
