@@ -133,17 +133,19 @@ TEST_F(StreamedSeams, TwoFieldsCoefficientsAndTilesOfRows) {
   EXPECT_EQ(coefficients.bytes_between_devices, 8 * rows);
   EXPECT_EQ(fields.bytes_between_devices, 2 * 8 * rows);
 
-  // Rows in tiles, of which kernels leave elements out.
-  CoherentArray<double, 2> p("p", 203, 6), q("q", 203, 6);
-  const CoherentArray<double, 2> r("r", 203, 6);
+  // Rows in tiles of 8, of which kernels leave elements out. The 9 rows that are kept fill their memory to
+  // both ends, and what lies one row beside it is another's.
+  CoherentArray<double, 2> p("p", 203, 705), q("q", 203, 705);
+  const CoherentArray<double, 2> r("r", 203, 705);
   for (const auto& array : {p, q, r}) fill(array);
-  in_core(Serial{}, range(1, 202), steps, RowStep{}, p, q, halo(1, 1));
+  in_core(Serial{}, range(1, 202), 27, RowStep{}, p, q, halo(1, 1));
   for (const StreamScheduler scheduler : {StreamScheduler::Carry, StreamScheduler::Overlap}) {
     fill(r);
-    const StreamReport tiles =
-        streamed_iterate(where.scheduler(scheduler).chunk(10), steps, RowStep{}, state(r, halo(1, 1)));
+    const StreamReport tiles = streamed_iterate(
+        streamed(across(devices(3)), 1 << 23).scheduler(scheduler).chunk(24).steps_per_pass(9), 27, RowStep{},
+        state(r, halo(1, 1)));
     EXPECT_EQ(values(r), values(p)) << name_of(scheduler);
-    EXPECT_GT(tiles.bytes_between_devices, 0);
+    EXPECT_EQ(tiles.bytes_between_devices, 705 * 8 * 2 * 2 * (9 + 9));
   }
 }
 
