@@ -84,6 +84,46 @@ std::unique_ptr<StreamSeams> StreamGroup::seams_for(const StreamOptions& one) co
   return std::make_unique<StreamSeams>(static_cast<SeamPlan&&>(plan), problem_, passes);
 }
 
+// Whether room for what is kept makes slices so little smaller that plans are about the same.
+bool StreamGroup::takes_little(const StreamSeams& seams, index_t budget) const {
+  constexpr index_t part = 16;
+  for (std::size_t k = 0; k < runs_.size(); ++k)
+    if (seams.bytes(k) > budget / part) return false;
+  return true;
+}
+
+// Plans all runs so, and notes the time of the slowest. False: they do not fit, or there are no seams.
+bool StreamGroup::take(Choice& choice, index_t budget, const std::string& kernel) {
+  choice.seconds = 0;
+  seams_ = choice.with_seams ? seams_for(choice.options) : nullptr;
+  if (choice.with_seams && seams_ == nullptr) return false;
+  try {
+    for (std::size_t k = 0; k < runs_.size(); ++k) {
+      const index_t room = budget - (seams_ != nullptr ? seams_->bytes(k) : 0);
+      if (seams_ != nullptr && room <= 0) return false;
+      runs_[k]->plan(room, choice.options, kernel);
+      choice.seconds = std::max(choice.seconds, runs_[k]->plan().seconds);
+    }
+  } catch (const OutOfMemory&) {
+    return false;
+  }
+  return true;
+}
+
+// With seams, unless slices get so much smaller by them that it takes longer. What is chosen may not be what
+// was planned last.
+bool StreamGroup::choose(const StreamOptions& options, index_t budget, const std::string& kernel,
+                         Choice& choice) {
+  constexpr double worth_it = 1.05;
+  Choice without{options, false}, with{options, true};
+  const bool fits_with = take(with, budget, kernel);
+  choice = with;
+  if (fits_with && takes_little(*seams_, budget)) return true;
+  const bool fits = take(without, budget, kernel);
+  if (fits && (!fits_with || with.seconds > worth_it * without.seconds)) choice = without;
+  return fits || fits_with;
+}
+
 // All make the same steps a pass, those with which the slowest is the fastest.
 void StreamGroup::plan_steps(index_t budget, const StreamOptions& options, const std::string& kernel) {
   if (options.scheduler == StreamScheduler::EvenOdd)
@@ -107,52 +147,23 @@ void StreamGroup::plan_steps(index_t budget, const StreamOptions& options, const
     const std::unique_ptr<StreamSeams> seams = seams_for(add(run.plan()));
     any_seams = any_seams || seams != nullptr;
     // With less room fewer steps may be better.
-    if (seams == nullptr || seams->bytes(k) >= budget || options.steps_per_pass > 0) continue;
+    if (seams == nullptr || takes_little(*seams, budget) || options.steps_per_pass > 0) continue;
     try {
       run.plan(budget - seams->bytes(k), options, kernel);
       add(run.plan());
     } catch (const OutOfMemory&) {
-      continue;  // there is none: see below
+      continue;  // there is none: see choose()
     }
   }
   // Plans of their own choice, where all chose the same.
   if (candidates.size() == 1 && !any_seams) return;
 
-  struct Choice {
-    StreamOptions options;
-    bool with_seams = false;
-    double seconds = 0;
-  };
-  const auto take = [&](Choice& choice) {
-    choice.seconds = 0;
-    seams_ = choice.with_seams ? seams_for(choice.options) : nullptr;
-    if (choice.with_seams && seams_ == nullptr) return false;
-    try {
-      for (std::size_t k = 0; k < runs_.size(); ++k) {
-        const index_t room = budget - (seams_ != nullptr ? seams_->bytes(k) : 0);
-        if (seams_ != nullptr && room <= 0) return false;
-        runs_[k]->plan(room, choice.options, kernel);
-        choice.seconds = std::max(choice.seconds, runs_[k]->plan().seconds);
-      }
-    } catch (const OutOfMemory&) {
-      return false;
-    }
-    return true;
-  };
-  // With seams, unless slices get so much smaller by them that it takes longer.
-  constexpr double worth_it = 1.05;
-  const auto choose = [&](const StreamOptions& one, Choice& choice) {
-    Choice without{one, false}, with{one, true};
-    const bool fits = take(without), fits_with = take(with);
-    choice = fits_with && (!fits || with.seconds <= worth_it * without.seconds) ? with : without;
-    return fits || fits_with;
-  };
   Choice choice, best;
   bool found = false;
   int fewest = candidates.front().steps_per_pass;
   for (const StreamOptions& one : candidates) {
     fewest = std::min(fewest, one.steps_per_pass);
-    if (!choose(one, choice) || (found && choice.seconds >= best.seconds)) continue;
+    if (!choose(one, budget, kernel, choice) || (found && choice.seconds >= best.seconds)) continue;
     best = choice;
     found = true;
   }
@@ -161,17 +172,17 @@ void StreamGroup::plan_steps(index_t budget, const StreamOptions& options, const
   fewer.scheduler =
       options.scheduler == StreamScheduler::Automatic ? StreamScheduler::Overlap : options.scheduler;
   for (fewer.steps_per_pass = fewest / 2; !found && fewer.steps_per_pass > 1; fewer.steps_per_pass /= 2)
-    found = choose(fewer, best);
+    found = choose(fewer, budget, kernel, best);
   fewer.steps_per_pass = 1;
-  if (!found) found = choose(fewer, best);
-  if (found) {
-    static_cast<void>(take(best));
-    for (std::size_t k = 0; k < runs_.size() && seams_ != nullptr; ++k) runs_[k]->share(*seams_, k);
+  if (!found) found = choose(fewer, budget, kernel, best);
+  if (!found) {
+    seams_ = nullptr;
+    // The message says what is missing.
+    for (const std::unique_ptr<StreamRun>& run : runs_) run->plan(budget, fewer, kernel);
     return;
   }
-  seams_ = nullptr;
-  // The message says what is missing.
-  for (const std::unique_ptr<StreamRun>& run : runs_) run->plan(budget, fewer, kernel);
+  static_cast<void>(take(best, budget, kernel));
+  for (std::size_t k = 0; k < runs_.size() && seams_ != nullptr; ++k) runs_[k]->share(*seams_, k);
 }
 
 // Each row is written by one device.

@@ -117,7 +117,15 @@ class StreamGroup {
 
  private:
   bool has_states() const;
+  struct Choice {
+    StreamOptions options;
+    bool with_seams = false;
+    double seconds = 0;
+  };
   std::unique_ptr<StreamSeams> seams_for(const StreamOptions& one) const;
+  bool takes_little(const StreamSeams& seams, index_t budget) const;
+  bool take(Choice& choice, index_t budget, const std::string& kernel);
+  bool choose(const StreamOptions& options, index_t budget, const std::string& kernel, Choice& choice);
   void plan_steps(index_t budget, const StreamOptions& options, const std::string& kernel);
   void check_writes() const;
   [[noreturn]] void fail(const StreamGate& gate) const;
