@@ -663,6 +663,8 @@ std::string describe(const StreamProblem& problem, const StreamPlan& plan) {
   add("  device %s; to it %s, from it %s, within it %s; predicted %.3g s\n",
       string_from_bytes(plan.device_bytes).c_str(), string_from_bytes(plan.bytes.up).c_str(),
       string_from_bytes(plan.bytes.down).c_str(), string_from_bytes(plan.bytes.moved).c_str(), plan.seconds);
+  if (plan.bytes.between > 0)
+    add("  from other devices %s, behind the first pass\n", string_from_bytes(plan.bytes.between).c_str());
   for (std::size_t a = 0; a < problem.arrays.size(); ++a) {
     const StreamArray& array = problem.arrays[a];
     add("  %-16s %s, %s of %lld rows of %s\n", array.label.c_str(),

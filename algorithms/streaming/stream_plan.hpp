@@ -169,6 +169,7 @@ struct StreamOptions {
 
 struct StreamBytes {
   index_t up = 0, down = 0, moved = 0;
+  index_t between = 0;  // from other devices, in place of `up`
   friend bool operator==(const StreamBytes&, const StreamBytes&) = default;
 };
 

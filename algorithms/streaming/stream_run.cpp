@@ -29,6 +29,11 @@ std::string StreamReport::explain() const {
                   predicted_seconds, rate(bytes_to_device), rate(bytes_to_host),
                   pinned ? "" : "; some arrays are not pinned: their copies go through staging buffers");
     text += line;
+    if (bytes_between_devices > 0) {
+      std::snprintf(line, sizeof line, "  %s from device to device\n",
+                    string_from_bytes(bytes_between_devices).c_str());
+      text += line;
+    }
   }
   return text;
 }
@@ -209,6 +214,7 @@ std::string StreamRun::kernel_of(std::size_t loop) const { return kernel_ + "#" 
 void StreamRun::take(const StreamPlan& plan, index_t budget) {
   plan_ = plan;
   budget_ = budget;
+  seams_ = nullptr;
   report_ = {};
   report_.scheduler = plan_.scheduler;
   report_.chunk = plan_.chunk;
@@ -223,6 +229,23 @@ void StreamRun::take(const StreamPlan& plan, index_t budget) {
     report_.slices += static_cast<index_t>(plan_.pass_number(p).tiles.size());
   report_.device_bytes = plan_.device_bytes;
   report_.predicted_seconds = plan_.seconds;
+  report_.plan = describe(problem_, plan_);
+}
+
+void StreamRun::share(const StreamSeams& seams, std::size_t number) {
+  seams_ = &seams;
+  number_ = number;
+  // The first pass takes nothing, the last one keeps nothing.
+  const int others = plan_.passes - 1;
+  if (others > 0) {
+    StreamBytes& bytes = plan_.bytes;
+    bytes.between = seams.plan().bytes_between(number, problem_, plan_.pass) * (others - 1) +
+                    seams.plan().bytes_between(number, problem_, plan_.last);
+    bytes.up -= bytes.between;
+    bytes.moved += seams.plan().bytes_kept(number, problem_) * others;
+  }
+  plan_.device_bytes += seams.bytes(number);
+  report_.device_bytes = plan_.device_bytes;
   report_.plan = describe(problem_, plan_);
 }
 
@@ -470,6 +493,47 @@ void StreamRun::copy(const StreamCopy& copy, long tile, bool is_upload) {
   }
 }
 
+// To the device, from who has it: where others keep rows from the pass before, from them.
+void StreamRun::bring(const StreamCopy& all, long tile, int pass) {
+  const std::size_t a = static_cast<std::size_t>(all.array);
+  if (seams_ == nullptr || pass == 0 || !is_state(a)) return copy(all, tile, true);
+  const CoherentState& state = *operands_[a].state;
+  for (const SeamPlan::Source& source : seams_->plan().sources(number_, all.rows)) {
+    StreamCopy part = all;
+    part.rows = source.rows;
+    if (source.run == SeamPlan::from_host) {
+      copy(part, tile, true);
+      continue;
+    }
+    const LayoutDescriptor layout =
+        state.shape.layout_of(state.shape.domain.with_bounds(0, part.rows.begin, part.rows.end));
+    const CopySide to{base_of(a, tile, part.buffer, part.shift), device_.space(), &layout,
+                      state.label.c_str(), &device_};
+    copy_arrays(to, seams_->side(static_cast<std::size_t>(source.run), source.end, pass - 1, a, layout),
+                static_cast<std::size_t>(state.shape.element_bytes), &*upload_);
+    report_.bytes_between_devices += rows_of(part.rows) * problem_.arrays[a].row_bytes;
+  }
+}
+
+// Of rows that go home, those that others read in the next pass.
+void StreamRun::keep_for_others(const StreamCopy& copy, long tile, int pass) {
+  const std::size_t a = static_cast<std::size_t>(copy.array);
+  if (seams_ == nullptr || pass + 1 >= plan_.passes || !is_state(a)) return;
+  const CoherentState& state = *operands_[a].state;
+  for (const int end : {0, 1}) {
+    const ResidentRows kept = seams_->plan().kept(number_)[static_cast<std::size_t>(end)];
+    const ResidentRows rows{std::max(kept.begin, copy.rows.begin), std::min(kept.end, copy.rows.end)};
+    if (rows_of(rows) == 0) continue;
+    const LayoutDescriptor layout =
+        state.shape.layout_of(state.shape.domain.with_bounds(0, rows.begin, rows.end));
+    const CopySide from{base_of(a, tile, copy.buffer, copy.shift), device_.space(), &layout,
+                        state.label.c_str(), &device_};
+    copy_arrays(seams_->side(number_, end, pass, a, layout), from,
+                static_cast<std::size_t>(state.shape.element_bytes), &*download_);
+    report_.bytes_moved += rows_of(rows) * problem_.arrays[a].row_bytes;
+  }
+}
+
 void StreamRun::move(const StreamMove& move, long tile) {
   const std::size_t a = static_cast<std::size_t>(move.array);
   const CoherentState& state = *operands_[a].state;
@@ -573,7 +637,7 @@ void StreamRun::upload(long tile, int pass) {
     if (!before.previous_pass || pass > 0)
       wait(*upload_, before.stage,
            firsts_[static_cast<std::size_t>(pass - (before.previous_pass ? 1 : 0))] + before.tile);
-  for (const StreamCopy& part : here.uploads) copy(part, tile, true);
+  for (const StreamCopy& part : here.uploads) bring(part, tile, pass);
   record(StreamStage::Upload, tile, *upload_);
 }
 
@@ -646,7 +710,10 @@ void StreamRun::download(long tile, int pass) {
     if (!before.previous_pass || pass > 0)
       wait(*download_, before.stage,
            firsts_[static_cast<std::size_t>(pass - (before.previous_pass ? 1 : 0))] + before.tile);
-  for (const StreamCopy& part : here.downloads) copy(part, tile, false);
+  for (const StreamCopy& part : here.downloads) {
+    copy(part, tile, false);
+    keep_for_others(part, tile, pass);
+  }
   record(StreamStage::Download, tile, *download_);
 }
 
@@ -671,7 +738,7 @@ void StreamRun::run(const std::function<void(const StreamSite&)>& launch, bool p
 }
 
 // All have enqueued the pass before anybody waits for its end, and all have ended it before anybody begins
-// the next: rows that are read there are those of others.
+// the next: rows that are read there are those of others, with the host or on their devices.
 void StreamRun::meet(StreamGate& gate, bool pass_follows) {
   if (!gate.arrive()) throw StreamStopped();
   if (!pass_follows) return;

@@ -12,6 +12,7 @@
 
 #include <strata/algorithms/streaming/file_stage.hpp>
 #include <strata/algorithms/streaming/stream_report.hpp>
+#include <strata/algorithms/streaming/stream_seams.hpp>
 #include <strata/devices/backend.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
 #include <strata/views/coherent/host_access.hpp>
@@ -109,6 +110,9 @@ class StreamRun {
   void allocate();
   /// The arrays outlive the run.
   void prepare(const StreamArrays& arrays);
+  /// This is run `number` of those that take rows from each other: the plan says so, and work() does so.
+  /// After plan(); `seams` lives on until the end of work().
+  void share(const StreamSeams& seams, std::size_t number);
   /// From any thread: does all, and returns when it is done. Passes begin when the gate opens, if there is
   /// one. Throws what copies and kernels threw, or StreamStopped, when nothing of it is under way any more.
   void work(const std::function<void(const StreamSite&)>& launch, bool progress, StreamGate* gate);
@@ -158,6 +162,8 @@ class StreamRun {
   const StreamTile& tile_at(long tile) const;
   int pass_of(long tile) const;
   void copy(const StreamCopy& copy, long tile, bool upload);
+  void bring(const StreamCopy& copy, long tile, int pass);
+  void keep_for_others(const StreamCopy& copy, long tile, int pass);
   void move(const StreamMove& move, long tile);
   void copy_whole(bool upload);
   void wait(QueueState& queue, StreamStage stage, long tile);
@@ -205,6 +211,8 @@ class StreamRun {
     std::vector<index_t> rows, launches;  // of each loop
   };
   TileSample whole_tile_;
+  const StreamSeams* seams_ = nullptr;  // with the runs of other devices
+  std::size_t number_ = 0;              // of this run among those
 };
 
 /// The kernel's time for a row and step, as earlier runs found it on this kind of device; 0: not known.

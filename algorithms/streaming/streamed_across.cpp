@@ -63,61 +63,126 @@ void StreamGroup::plan(index_t budget, const StreamOptions& options, const std::
     runs_[k]->plan(budget - (k < reserved.size() ? reserved[k] : 0), options, kernel);
 }
 
+// What the runs keep for each other with these steps a pass; null: nothing.
+std::unique_ptr<StreamSeams> StreamGroup::seams_for(const StreamOptions& one) const {
+  const int steps = std::min(std::max(one.steps_per_pass, 1), problem_.steps);
+  const int passes = (problem_.steps + steps - 1) / steps;
+  if (passes < 2) return nullptr;
+  // Of two passes only the last one reads what was kept.
+  const int steps_behind = passes == 2 ? problem_.steps - steps : steps;
+  std::vector<SeamPlan::Run> members;
+  for (std::size_t k = 0; k < runs_.size(); ++k)
+    members.push_back({parts_[k], rows_read(runs_[k]->problem(), one.scheduler, steps_behind)});
+  const bool cyclic =
+      std::any_of(problem_.arrays.begin(), problem_.arrays.end(),
+                  [](const StreamArray& array) { return array.use == Use::State && array.cyclic; });
+  SeamPlan plan(rows().end, cyclic, members, [&](std::size_t from, std::size_t to) {
+    DeviceInstance &there = runs_[from]->device(), &here = runs_[to]->device();
+    return !there.host_accessible() && !here.host_accessible() && here.copy_cost(there).bytes_per_second > 0;
+  });
+  if (plan.empty()) return nullptr;
+  return std::make_unique<StreamSeams>(static_cast<SeamPlan&&>(plan), problem_, passes);
+}
+
+// Whether room for what is kept makes slices so little smaller that plans are about the same.
+bool StreamGroup::takes_little(const StreamSeams& seams, index_t budget) const {
+  constexpr index_t part = 16;
+  for (std::size_t k = 0; k < runs_.size(); ++k)
+    if (seams.bytes(k) > budget / part) return false;
+  return true;
+}
+
+// Plans all runs so, and notes the time of the slowest. False: they do not fit, or there are no seams.
+bool StreamGroup::take(Choice& choice, index_t budget, const std::string& kernel) {
+  choice.seconds = 0;
+  seams_ = choice.with_seams ? seams_for(choice.options) : nullptr;
+  if (choice.with_seams && seams_ == nullptr) return false;
+  try {
+    for (std::size_t k = 0; k < runs_.size(); ++k) {
+      const index_t room = budget - (seams_ != nullptr ? seams_->bytes(k) : 0);
+      if (seams_ != nullptr && room <= 0) return false;
+      runs_[k]->plan(room, choice.options, kernel);
+      choice.seconds = std::max(choice.seconds, runs_[k]->plan().seconds);
+    }
+  } catch (const OutOfMemory&) {
+    return false;
+  }
+  return true;
+}
+
+// With seams, unless slices get so much smaller by them that it takes longer. What is chosen may not be what
+// was planned last.
+bool StreamGroup::choose(const StreamOptions& options, index_t budget, const std::string& kernel,
+                         Choice& choice) {
+  constexpr double worth_it = 1.05;
+  Choice without{options, false}, with{options, true};
+  const bool fits_with = take(with, budget, kernel);
+  choice = with;
+  if (fits_with && takes_little(*seams_, budget)) return true;
+  const bool fits = take(without, budget, kernel);
+  if (fits && (!fits_with || with.seconds > worth_it * without.seconds)) choice = without;
+  return fits || fits_with;
+}
+
 // All make the same steps a pass, those with which the slowest is the fastest.
 void StreamGroup::plan_steps(index_t budget, const StreamOptions& options, const std::string& kernel) {
   if (options.scheduler == StreamScheduler::EvenOdd)
     throw Error("streamed_iterate \"" + problem_.label +
                 "\": even_odd is for one device; over several take carry, overlap or naive");
   std::vector<StreamOptions> candidates;
-  const auto add = [&](StreamScheduler scheduler, int steps) {
+  const auto add = [&](const StreamPlan& plan) {
     StreamOptions one = options;
-    one.scheduler = scheduler;
-    one.steps_per_pass = steps;
+    one.scheduler = plan.scheduler;
+    one.steps_per_pass = plan.pass.steps;
     const bool there = std::any_of(candidates.begin(), candidates.end(), [&](const StreamOptions& other) {
-      return other.scheduler == scheduler && other.steps_per_pass == steps;
+      return other.scheduler == one.scheduler && other.steps_per_pass == one.steps_per_pass;
     });
     if (!there) candidates.push_back(one);
+    return one;
   };
-  for (const std::unique_ptr<StreamRun>& run : runs_) {
-    run->plan(budget, options, kernel);
-    add(run->plan().scheduler, run->plan().pass.steps);
+  bool any_seams = false;
+  for (std::size_t k = 0; k < runs_.size(); ++k) {
+    StreamRun& run = *runs_[k];
+    run.plan(budget, options, kernel);
+    const std::unique_ptr<StreamSeams> seams = seams_for(add(run.plan()));
+    any_seams = any_seams || seams != nullptr;
+    // With less room fewer steps may be better.
+    if (seams == nullptr || takes_little(*seams, budget) || options.steps_per_pass > 0) continue;
+    try {
+      run.plan(budget - seams->bytes(k), options, kernel);
+      add(run.plan());
+    } catch (const OutOfMemory&) {
+      continue;  // there is none: see choose()
+    }
   }
   // Plans of their own choice, where all chose the same.
-  if (candidates.size() == 1) return;
-  const auto try_all = [&](const StreamOptions& one, double& seconds) {
-    seconds = 0;
-    try {
-      for (const std::unique_ptr<StreamRun>& run : runs_) {
-        run->plan(budget, one, kernel);
-        seconds = std::max(seconds, run->plan().seconds);
-      }
-    } catch (const OutOfMemory&) {
-      return false;
-    }
-    return true;
-  };
-  double seconds = 0, least = 0;
-  const StreamOptions* best = nullptr;
+  if (candidates.size() == 1 && !any_seams) return;
+
+  Choice choice, best;
+  bool found = false;
   int fewest = candidates.front().steps_per_pass;
   for (const StreamOptions& one : candidates) {
     fewest = std::min(fewest, one.steps_per_pass);
-    if (try_all(one, seconds) && (best == nullptr || seconds < least)) {
-      best = &one;
-      least = seconds;
-    }
-  }
-  if (best != nullptr) {
-    static_cast<void>(try_all(*best, seconds));
-    return;
+    if (!choose(one, budget, kernel, choice) || (found && choice.seconds >= best.seconds)) continue;
+    best = choice;
+    found = true;
   }
   // What fits one with its own rows and slots may not fit another.
   StreamOptions fewer = candidates.front();
   fewer.scheduler =
       options.scheduler == StreamScheduler::Automatic ? StreamScheduler::Overlap : options.scheduler;
-  for (fewer.steps_per_pass = fewest / 2; fewer.steps_per_pass > 1; fewer.steps_per_pass /= 2)
-    if (try_all(fewer, seconds)) return;
+  for (fewer.steps_per_pass = fewest / 2; !found && fewer.steps_per_pass > 1; fewer.steps_per_pass /= 2)
+    found = choose(fewer, budget, kernel, best);
   fewer.steps_per_pass = 1;
-  for (const std::unique_ptr<StreamRun>& run : runs_) run->plan(budget, fewer, kernel);
+  if (!found) found = choose(fewer, budget, kernel, best);
+  if (!found) {
+    seams_ = nullptr;
+    // The message says what is missing.
+    for (const std::unique_ptr<StreamRun>& run : runs_) run->plan(budget, fewer, kernel);
+    return;
+  }
+  static_cast<void>(take(best, budget, kernel));
+  for (std::size_t k = 0; k < runs_.size() && seams_ != nullptr; ++k) runs_[k]->share(*seams_, k);
 }
 
 // Each row is written by one device.
@@ -182,7 +247,10 @@ void StreamGroup::carry_out(const std::vector<Launch>& launches, bool progress) 
     return;
   }
   // Before anything is claimed: where there is no memory the arrays stay as they are.
-  for (const std::unique_ptr<StreamRun>& run : runs_) run->allocate();
+  for (std::size_t k = 0; k < runs_.size(); ++k) {
+    runs_[k]->allocate();
+    if (seams_ != nullptr) seams_->allocate(k, runs_[k]->device(), states_);
+  }
   arrays_ = std::make_unique<StreamArrays>(problem_, states_, runs_[0]->in_place());
   for (const std::unique_ptr<StreamRun>& run : runs_) run->prepare(*arrays_);
   const auto begin = std::chrono::steady_clock::now();
@@ -249,6 +317,7 @@ void add_report(StreamReport& all, const StreamReport& one) {
   all.bytes_to_device += one.bytes_to_device;
   all.bytes_to_host += one.bytes_to_host;
   all.bytes_moved += one.bytes_moved;
+  all.bytes_between_devices += one.bytes_between_devices;
   all.predicted_seconds += one.predicted_seconds;
   all.seconds += one.seconds;
   all.devices += one.devices;

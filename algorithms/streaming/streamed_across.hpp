@@ -22,8 +22,12 @@
 //     2 t h rows of states to devices, t h of them from either side
 //     t (t - 1) h updates of rows, which both devices make
 //
-// Neighbours' rows come from the host, not from device to device: of parts of R rows they are 2 t h / R of
-// what comes in. States in files are for one device; other arrays in files are not.
+// From the second pass on these rows go from device to device, where the devices have a direct way
+// (stream_seams.hpp): each keeps the 2 t h rows at the two ends of its part, twice, within the budget (once
+// where there are two passes). In the first pass, without such a way, for devices of the host, and where the
+// budget has no room for them, or only for much smaller slices then, they come from the host: of parts of R
+// rows they are 2 t h / R of what comes in. Carry counts h in its lags, whole tiles of layouts. The model
+// takes all rows to come from the host. States in files are for one device; other arrays in files are not.
 //
 // Errors are those of `streamed`. Where one device fails the others stop before the next pass, and the launch
 // throws what failed first.
@@ -113,6 +117,15 @@ class StreamGroup {
 
  private:
   bool has_states() const;
+  struct Choice {
+    StreamOptions options;
+    bool with_seams = false;
+    double seconds = 0;
+  };
+  std::unique_ptr<StreamSeams> seams_for(const StreamOptions& one) const;
+  bool takes_little(const StreamSeams& seams, index_t budget) const;
+  bool take(Choice& choice, index_t budget, const std::string& kernel);
+  bool choose(const StreamOptions& options, index_t budget, const std::string& kernel, Choice& choice);
   void plan_steps(index_t budget, const StreamOptions& options, const std::string& kernel);
   void check_writes() const;
   [[noreturn]] void fail(const StreamGate& gate) const;
@@ -122,6 +135,7 @@ class StreamGroup {
   std::unique_ptr<StreamArrays> arrays_;
   std::vector<std::unique_ptr<StreamRun>> runs_;
   std::vector<ResidentRows> parts_;
+  std::unique_ptr<StreamSeams> seams_;  // none: all rows come from the host
   double seconds_ = 0;
 };
 

@@ -1,0 +1,109 @@
+// StreamSeams: rows of states that devices which share an iteration take from each other instead of from the
+// host.
+//
+// The parts of the devices meet at seams. A pass of t steps with halo h reads t h rows beyond a seam, as the
+// pass before left them on the neighbour. So a pass keeps on its device, besides bringing them home, the rows
+// of its part that others are going to read: the first and the last ones. In the next pass the others copy
+// them from there.
+//
+//     device 0   ... own rows [ last rows ]|                            the last t h rows, read by device 1
+//     device 1                             |[ first rows ] own rows ... the first t h rows, read by device 0
+//
+// They are kept twice, in turns: a pass writes the one, while neighbours still read the other, which the pass
+// before wrote. The first pass finds everything with the host, and the last one keeps nothing.
+//
+// Waits: passes of all devices begin together, when each of them has waited on the host for all that its own
+// queues did in the pass before (StreamRun::meet). So what a pass keeps is complete before anybody reads it,
+// and what it reads is read before anybody writes there again, two passes later; no queue waits for one of
+// another device. A device that fails does not come to the gate: nobody reads what it did not keep.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <vector>
+
+#include <strata/algorithms/streaming/stream_plan.hpp>
+#include <strata/devices/backend.hpp>
+#include <strata/views/coherent/coherent_state.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// Which rows the runs of several devices keep for each other, and who has what. Pure logic. All states have
+/// the same rows and parts.
+class SeamPlan {
+ public:
+  struct Run {
+    ResidentRows part;   // one behind the other, none empty, all rows together
+    ResidentRows reads;  // of a pass: around a ring they may lie beyond the ends
+  };
+  static constexpr int from_host = -1;
+  /// Rows, and who has them: the host, or a run, among its first (0) or its last (1) ones.
+  struct Source {
+    int run;
+    int end;
+    ResidentRows rows;
+  };
+
+  /// Nobody keeps anything.
+  SeamPlan() = default;
+  /// `is_joined(j, k)`: copies may go from run j to run k. Asked only where k reads rows of j.
+  SeamPlan(index_t rows, bool cyclic, const std::vector<Run>& runs,
+           const std::function<bool(std::size_t, std::size_t)>& is_joined);
+
+  bool empty() const { return runs_.empty(); }
+  /// The first and the last rows of its part that run k keeps; they do not overlap.
+  const std::array<ResidentRows, 2>& kept(std::size_t k) const { return runs_[k].kept; }
+  /// From where run k takes rows of the array, in their order.
+  std::vector<Source> sources(std::size_t k, ResidentRows rows) const;
+  /// Bytes that run k takes from others in a pass, of all states.
+  index_t bytes_between(std::size_t k, const StreamProblem& problem, const StreamPass& pass) const;
+  /// Bytes of all that run k keeps.
+  index_t bytes_kept(std::size_t k, const StreamProblem& problem) const;
+
+ private:
+  struct Member {
+    ResidentRows part;
+    std::array<ResidentRows, 2> kept;
+    std::vector<bool> takes_from;  // of all runs
+  };
+  std::vector<Member> runs_;  // none: nobody keeps anything
+};
+
+/// The rows of states that a pass of a part reads, by carry, overlap or naive.
+ResidentRows rows_read(const StreamProblem& problem, StreamScheduler scheduler, int steps);
+
+/// The memory for them, on the devices of the runs. Shared by the threads of the runs, which only read it.
+class StreamSeams {
+ public:
+  /// `problem` is complete. Of an iteration of `passes` passes.
+  StreamSeams(SeamPlan plan, const StreamProblem& problem, int passes);
+
+  const SeamPlan& plan() const { return plan_; }
+  /// Bytes of the memory of run k's device.
+  index_t bytes(std::size_t k) const;
+  /// Throws OutOfMemory. The instance outlives this.
+  void allocate(std::size_t k, DeviceInstance& device, const std::vector<Ref<CoherentState>>& states);
+  /// What pass `pass` keeps of state `a` on the device of run k: the side of a copy of these of its first (0)
+  /// or last (1) rows, which `layout` describes.
+  CopySide side(std::size_t k, int end, int pass, std::size_t a, const LayoutDescriptor& layout) const;
+
+ private:
+  struct Block {
+    AllocationRef memory;
+    char* base = nullptr;  // where row 0 of the array would be
+  };
+  struct Place {
+    DeviceInstance* device = nullptr;
+    std::vector<Block> blocks;  // by array, turn and end
+  };
+  std::size_t number(std::size_t a, int turn, int end) const {
+    return (a * 2 + static_cast<std::size_t>(turn)) * 2 + static_cast<std::size_t>(end);
+  }
+
+  SeamPlan plan_;
+  const StreamProblem& problem_;
+  int turns_;  // a single one where only one pass keeps rows
+  std::vector<Place> places_;
+};
+
+}  // namespace strata::inline STRATA_ABI::detail
