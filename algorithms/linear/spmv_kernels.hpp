@@ -29,9 +29,8 @@ inline constexpr index_t entries_per_thread = 7;
 /// Entries of which a thread of a group has everything loaded at a time: a row of that length has all its
 /// loads in flight together, columns and coefficients first and then what the columns lead to.
 inline constexpr int entries_in_flight = 8;
-/// Threads of a block, of which a multiprocessor shall hold so many: larger ones are slower by up to 6 %, and
-/// with the registers that blocks of 1024 leave, the compiler loads one entry after the other.
-inline constexpr int group_block = 128, group_blocks = 6;
+/// Threads of a block: larger ones are slower by up to 6 %.
+inline constexpr int group_block = 128;
 
 /// A matrix and the vector that it is multiplied with, as kernels hold them.
 template <class Matrix, class X>
@@ -112,7 +111,8 @@ struct SpmvGroupKernel {
     const index_t end = rows.row_map(i + 1);
     T sum = T(0);
     for (index_t k = rows.row_map(i) + lane; k < end; k += index_t{Group} * count) {
-      const int left = end - k < Group * count ? static_cast<int>(end - k) : Group * count;
+      // A row is taken to have fewer than 2^31 entries; in 64 bits the loads come one after the other.
+      const int left = static_cast<int>(end - k);
       typename Kernel::rows_type::Ordinal column[count];
       T value[count], x[count];
 #pragma unroll
@@ -195,8 +195,7 @@ template <int Group, class Where, class Kernel>
 void launch_row_groups(const char* label, const Where& where, index_t rows, int group, const Kernel& kernel) {
   if constexpr (Group > 32) static_cast<void>(label);
   else if (group == Group)
-    launch_for(label, where, launch_bounds<group_block, group_blocks>(rows * Group),
-               SpmvGroupKernel<Kernel, Group>{kernel});
+    launch_for(label, where, block_size(group_block, rows * Group), SpmvGroupKernel<Kernel, Group>{kernel});
   else launch_row_groups<2 * Group>(label, where, rows, group, kernel);
 }
 
