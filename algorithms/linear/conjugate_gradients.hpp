@@ -29,6 +29,7 @@
 #include <string>
 #include <utility>
 
+#include <strata/algorithms/launch_hints.hpp>
 #include <strata/algorithms/linear/cg_kernels.hpp>
 #include <strata/algorithms/linear/chebyshev.hpp>
 #include <strata/algorithms/linear/place.hpp>
@@ -218,11 +219,13 @@ class ConjugateGradients {
                        CgStep<StateView>{state_});
     const CgUpdate<X, vector_type, StateView> update{
         {}, x, r_, read_only(p_), read_only(q_), read_only(d_), state_};
+    // Twice the threads that a sum of three numbers gets by itself: loads wait for stores.
+    const auto work = launch_bounds<256, 4>(n);
     if (!is_diagonal) {
-      launch_reduce_into("CG: update", where, n, update, CgJudgeResidual<StateView>{state_});
+      launch_reduce_into("CG: update", where, work, update, CgJudgeResidual<StateView>{state_});
       return;
     }
-    launch_reduce_into("CG: update", where, n, update, CgJudge<StateView>{state_});
+    launch_reduce_into("CG: update", where, work, update, CgJudge<StateView>{state_});
     launch_for("CG: direction", where, n,
                CgDirection<vector_type, StateView>{p_, read_only(r_), read_only(d_), state_});
   }

@@ -190,15 +190,20 @@ struct CudaReduce {
     __syncthreads();
     if (!is_last) return;
     __threadfence();
-    join_partials(partial, log2_nodes);
+    join_partials(value, partial, log2_nodes);
     if (threadIdx.x == 0) {
       *scratch.counter = 0;
-      value = partial[0];
       end(value);
     }
   }
 
   __device__ void join(T& a, const T& b) const { reducer.join(a, b); }
+
+  // Shared memory for a value of each node of a block.
+  __device__ static T* shared_values() {
+    __shared__ alignas(T) char storage[sizeof(T) << log2_most_nodes];
+    return reinterpret_cast<T*>(storage);
+  }
 
   // The nodes of the block from `first` on, to thread 0.
   __device__ void join_blocks_nodes(T& value, index_t first) const {
@@ -209,8 +214,7 @@ struct CudaReduce {
       if (nodes.holds(first, first + 1)) reduce_node(value, first);
       return;
     }
-    __shared__ alignas(T) char storage[sizeof(T) << log2_most_nodes];
-    T* const shared = reinterpret_cast<T*>(storage);
+    T* const shared = shared_values();
     for (int k = warp; k < count; k += warps) {
       if (!nodes.holds(first + k, first + k + 1)) continue;
       T node;
@@ -300,19 +304,24 @@ struct CudaReduce {
     }
   }
 
-  // The partials of all blocks, each of 2^log2_unit nodes, to partial[0]: rounds of 32, from one half of the
-  // scratch memory to the other and back.
-  __device__ void join_partials(T* partial, int log2_unit) const {
+  // The partials of all blocks, each of 2^log2_unit nodes, to thread 0: rounds of 32. What a round hands to
+  // the next goes through shared memory, or, where it is too much, from one half of the scratch memory to the
+  // other and back.
+  __device__ void join_partials(T& whole, T* partial, int log2_unit) const {
+    constexpr int capacity = (1 << log2_most_nodes) / 2;
+    T* const shared = shared_values();
     T* from = partial;
-    T* to = partial + gridDim.x;
     index_t count = gridDim.x, unit = base >> log2_unit;
     const index_t warp = threadIdx.x / warp_lanes, warps = blockDim.x / warp_lanes;
     const index_t lane = threadIdx.x % warp_lanes;
     // A warp loads several groups before it joins the first: a load takes longer than a join.
     constexpr int batch = sizeof(T) <= 16 ? 4 : 1;
     // Ranges that begin below zero end with two nodes, -1 and 0, which have no common parent.
-    while (count > 1 && !(count == 2 && unit == -1)) {
+    for (int round = 0; count > 1 && !(count == 2 && unit == -1); ++round) {
       const index_t first_group = unit >> 5, last_group = ((unit + count - 1) >> 5) + 1;
+      const index_t groups = last_group - first_group;
+      T* const to = groups <= capacity ? shared + (round % 2) * capacity
+                                       : partial + (from == partial ? index_t{gridDim.x} : 0);
       for (index_t group = first_group + warp; group < last_group; group += batch * warps) {
         T value[batch];
 #pragma unroll
@@ -325,21 +334,22 @@ struct CudaReduce {
           const index_t own = group + b * warps;
           if (own >= last_group) break;
           join_nodes(value[b], own * warp_lanes, warp_lanes, reducer, Holds{*this, log2_unit});
-          if (lane == 0) to[own - first_group] = value[b];
+          if (lane == 0) {
+            if (groups == 1) whole = value[b];
+            else to[own - first_group] = value[b];
+          }
         }
       }
+      if (groups == 1) return;
       __syncthreads();
-      T* const previous = from;
       from = to;
-      to = previous;
-      count = last_group - first_group;
+      count = groups;
       unit = first_group;
       log2_unit += 5;
     }
     if (threadIdx.x == 0) {
-      T whole = from[0];
+      whole = from[0];
       if (count == 2) join(whole, from[1]);
-      partial[0] = whole;
     }
   }
 

@@ -32,24 +32,29 @@ class CudaReduceLaunch {
   static CudaKernel& kernel() { return cuda_kernel<&cuda_reduce<Work, ParametersOf<Work>>>(); }
 
   /// `count` numbers of nodes from nodes.first on.
-  CudaReduceLaunch(const CudaQueue& queue, const Nodes& nodes, index_t count, bool clusters)
+  CudaReduceLaunch(const CudaKernel::OnDevice& on_device, const Nodes& nodes, index_t count)
       : first_(nodes.first), last_(nodes.last) {
     // Few nodes: a warp each, in one block, or, as one multiprocessor is slow to read much, in a cluster.
-    // More: full blocks, several times as many as the device holds at a time.
+    // More: full blocks, some more than the device holds at a time. A block is slow to end, as its warps wait
+    // for each other: rather than a second round of blocks, warps should have two nodes.
     constexpr int few = std::min(3, Work::log2_most_warps);
     constexpr int few_nodes = std::min(few + 1, Work::log2_most_nodes);
     while (!in_one_group(log2_nodes_) && log2_nodes_ < few) ++log2_nodes_;
     log2_warps_ = log2_nodes_;
     if (!in_one_group(log2_nodes_)) {
-      clustered_ = clusters && Work::log2_cluster > 0 && in_one_group(few_nodes + Work::log2_cluster);
+      clustered_ =
+          on_device.waits_itself && Work::log2_cluster > 0 && in_one_group(few_nodes + Work::log2_cluster);
       if (clustered_) {
         log2_nodes_ = 0;
         while (!in_one_group(log2_nodes_ + Work::log2_cluster)) ++log2_nodes_;
         log2_warps_ = std::min(log2_nodes_, few);
       } else {
         log2_nodes_ = log2_warps_ = Work::log2_most_warps;
-        const index_t wanted = 12 * static_cast<index_t>(cuda_multiprocessors(queue));
-        while (log2_nodes_ < Work::log2_most_nodes && (count >> log2_nodes_) > wanted) ++log2_nodes_;
+        const index_t resident = (index_t{on_device.resident_blocks} * on_device.block) >> (5 + log2_warps_);
+        const auto too_many = [&] {
+          return 2 * (count >> log2_nodes_) > (log2_nodes_ == log2_warps_ ? 3 : 6) * resident;
+        };
+        while (log2_nodes_ < Work::log2_most_nodes && too_many()) ++log2_nodes_;
       }
     }
     const int log2_aligned = log2_nodes_ + (clustered_ ? Work::log2_cluster : 0);
@@ -101,7 +106,7 @@ void cuda_reduce_nodes(const LaunchInfo& info, index_t items, index_t count, con
   using Reduction = CudaReduceLaunch<Nodes, Reducer, Finish, Static>;
   CudaQueue& queue = cuda_queue_for(info, Finish::waits);
   CudaLaunch launch(queue, EventKind::BeginReduce, info, items);
-  Reduction reduction(queue, nodes, count, cuda_kernel_on(queue, Reduction::kernel()).waits_itself);
+  Reduction reduction(cuda_kernel_on(queue, Reduction::kernel()), nodes, count);
   CudaScratch scratch{};
   if (reduction.scratch_bytes() > 0) scratch = launch.scratch(reduction.scratch_bytes());
   reduction.run(launch, scratch, nodes, reducer, finish);

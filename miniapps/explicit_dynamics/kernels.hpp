@@ -69,6 +69,15 @@ struct ForceKernel {
   }
 };
 
+/// Asks a GPU for the `Count` numbers of element e before they are needed: its threads are too few here to
+/// hide the wait for memory, and what lies in its second cache takes no registers.
+template <int Count>
+STRATA_FUNCTION void fetch_early([[maybe_unused]] auto e, [[maybe_unused]] const auto& array) {
+#if defined(__CUDA_ARCH__)
+  unrolled<Count>([&](int k) { asm volatile("prefetch.global.L2 [%0];" ::"l"(&array(e, k))); });
+#endif
+}
+
 /// The three in one: what they hand on stays in registers. The corners are read twice, the second time from
 /// caches: kept in between, they would take the registers that the rotation's update needs.
 template <class T, Update U>
@@ -81,6 +90,8 @@ struct FusedKernel {
                                   NodeVectors displacement, NodeVectors velocity, Masses mass,
                                   Matrices rotation, Tensors stretch, Tensors stress, Modes hourglass,
                                   Works hourglass_work, Forces element_force, Steps stable_dt) const {
+    fetch_early<9>(e, rotation);
+    fetch_early<6>(e, stretch);
     const T dt = static_cast<T>((*clock).dt);
     const Rates<T> rates = middle_rates(load_corners<T>(e, nodes, coordinates, displacement),
                                         load_corners<T>(e, nodes, velocity), dt);

@@ -9,25 +9,30 @@
 namespace strata::inline STRATA_ABI::dynamics {
 
 /// The sum of the element forces at a node, in the order of its corners: the same on every device. Eight at a
-/// time, as most nodes have, whose loads do not wait for each other.
+/// time, as most nodes have, whose loads do not wait for each other; until they are added they take no more
+/// registers than they have bytes.
+template <class T>
 STRATA_FUNCTION Vector<double> sum_forces(auto node, const auto& offsets, const auto& corners,
                                           const auto& element_force) {
   Vector<double> sum{0, 0, 0};
   const std::int32_t end = offsets(index_t(node) + 1);
   for (std::int32_t k = offsets(index_t(node)); k < end; k += 8) {
     std::int32_t corner[8];
-    CornerVectors<double> f;
+    T x[8], y[8], z[8];
     unrolled<8>([&](int j) { corner[j] = k + j < end ? corners(k + j) : -1; });
     unrolled<8>([&](int j) {
-      f.x[j] = f.y[j] = f.z[j] = 0;
+      x[j] = y[j] = z[j] = 0;
       if (corner[j] < 0) return;
       const index_t element = corner[j] >> 3;
       const int c = corner[j] & 7;
-      f.x[j] = static_cast<double>(element_force(element, 0, c));
-      f.y[j] = static_cast<double>(element_force(element, 1, c));
-      f.z[j] = static_cast<double>(element_force(element, 2, c));
+      x[j] = element_force(element, 0, c);
+      y[j] = element_force(element, 1, c);
+      z[j] = element_force(element, 2, c);
     });
-    unrolled<8>([&](int j) { sum = sum + Vector<double>{f.x[j], f.y[j], f.z[j]}; });
+    unrolled<8>([&](int j) {
+      sum = sum +
+            Vector<double>{static_cast<double>(x[j]), static_cast<double>(y[j]), static_cast<double>(z[j])};
+    });
   }
   return sum;
 }
@@ -49,7 +54,7 @@ struct NodeKernel {
     const Vector<T> v{velocity(node, 0), velocity(node, 1), velocity(node, 2)};
     const Vector<T> u{displacement(node, 0), displacement(node, 1), displacement(node, 2)};
     if (!(dt > 0)) return;  // the simulation has failed: nodes stay where the elements went wrong
-    const Vector<double> f = sum_forces(node, offsets, corners, element_force);
+    const Vector<double> f = sum_forces<T>(node, offsets, corners, element_force);
     const double rate = mean_dt / node_mass;
     double done = 0;
     const auto direction = [&](int d, double force, T old_velocity, T old_displacement) {
@@ -72,7 +77,8 @@ struct NodeKernel {
 struct SumForcesKernel {
   STRATA_FUNCTION void operator()(auto node, auto offsets, auto corners, auto element_force,
                                   auto force) const {
-    const Vector<double> f = sum_forces(node, offsets, corners, element_force);
+    const Vector<double> f = sum_forces<typename std::remove_cvref_t<decltype(element_force)>::value_type>(
+        node, offsets, corners, element_force);
     force(node, 0) = f.x, force(node, 1) = f.y, force(node, 2) = f.z;
   }
 };

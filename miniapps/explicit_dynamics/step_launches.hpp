@@ -9,25 +9,31 @@
 #include <strata/algorithms/parallel_reduce.hpp>
 #include <strata/miniapps/explicit_dynamics/fields.hpp>
 #include <strata/miniapps/explicit_dynamics/node_kernels.hpp>
+#include <strata/views/view_as.hpp>
 
 namespace strata::inline STRATA_ABI::dynamics {
 
-/// [0, n) in small blocks; where items are so few that each multiprocessor gets some threads only, in the
-/// smallest, which spread them best.
-inline auto in_small_blocks(index_t n) {
-  constexpr index_t few = index_t{1} << 15;
-  return block_size(n < few ? 32 : 64, n);
-}
+/// Below it each multiprocessor gets some threads only.
+inline constexpr index_t few_items = index_t{1} << 15;
+/// [0, n) in small blocks; where items are few in the smallest, which spread them best.
+inline auto in_small_blocks(index_t n) { return block_size(n < few_items ? 32 : 64, n); }
 
 template <class T, class Arrays>
 void launch_gradient(const auto& where, const Fields<T, Arrays>& f) {
-  parallel_for("dynamics: gradient", where, in_small_blocks(f.element_mass.extent(0)),
-               with(GradientKernel<T>{}, f.clock, f.nodes, f.coordinates, f.displacement, f.velocity,
-                    f.velocity_gradient, f.mode_rates));
+  const auto launch = [&](const auto& work) {
+    parallel_for("dynamics: gradient", where, work,
+                 with(GradientKernel<T>{}, f.clock, f.nodes, f.coordinates, f.displacement, f.velocity,
+                      f.velocity_gradient, f.mode_rates));
+  };
+  const auto work = in_small_blocks(f.element_mass.extent(0));
+  if constexpr (sizeof(T) == 4) launch(launch_bounds<64, 12>(work));
+  else launch(work);
 }
 template <Update U, class T, class Arrays>
 void launch_rotation(const auto& where, const Fields<T, Arrays>& f) {
-  parallel_for("dynamics: rotation", where, in_small_blocks(f.element_mass.extent(0)),
+  const index_t n = f.element_mass.extent(0);
+  // In float blocks of 64 are few enough to be launched ahead of the end of the kernel before.
+  parallel_for("dynamics: rotation", where, sizeof(T) == 4 ? block_size(64, n) : in_small_blocks(n),
                with(RotationKernel<T, U>{}, f.clock, f.velocity_gradient, f.rotation, f.stretch, f.rate));
 }
 template <class T, class Arrays>
@@ -37,13 +43,20 @@ void launch_force(const auto& where, const Fields<T, Arrays>& f, const Material<
                     f.mode_rates, f.rotation, f.rate, f.stress, f.hourglass, f.hourglass_work,
                     f.element_force, f.stable_dt));
 }
+/// What a kernel only reads: a GPU may load it ahead of stores, or again.
+template <class V>
+auto for_reading(const V& view) {
+  if constexpr (V::device_type::memory_space::host_accessible) return view;
+  else return read_only(view);
+}
 /// The three in one.
 template <Update U, class T, class Arrays>
 void launch_fused(const auto& where, const Fields<T, Arrays>& f, const Material<T>& material) {
-  parallel_for("dynamics: elements", where, in_small_blocks(f.element_mass.extent(0)),
-               with(FusedKernel<T, U>{material}, f.clock, f.nodes, f.coordinates, f.displacement, f.velocity,
-                    f.element_mass, f.rotation, f.stretch, f.stress, f.hourglass, f.hourglass_work,
-                    f.element_force, f.stable_dt));
+  parallel_for(
+      "dynamics: elements", where, in_small_blocks(f.element_mass.extent(0)),
+      with(FusedKernel<T, U>{material}, f.clock, for_reading(f.nodes), for_reading(f.coordinates),
+           for_reading(f.displacement), for_reading(f.velocity), for_reading(f.element_mass), f.rotation,
+           f.stretch, f.stress, f.hourglass, f.hourglass_work, f.element_force, f.stable_dt));
 }
 /// Sets the clock to the next step.
 template <class T, class Arrays>
@@ -54,7 +67,8 @@ void launch_least_step(const auto& where, const Fields<T, Arrays>& f, const Para
 template <class T, class Arrays>
 void launch_nodes(const auto& where, const Fields<T, Arrays>& f) {
   // Registers for all forces of a node at once.
-  parallel_for("dynamics: nodes", where, launch_bounds<128, 4>(f.mass.extent(0)),
+  const index_t n = f.mass.extent(0);
+  parallel_for("dynamics: nodes", where, block_size(n < few_items ? 32 : 128, launch_bounds<128, 4>(n)),
                with(NodeKernel<T>{}, f.clock, f.offsets, f.corners, f.element_force, f.mass, f.fixed,
                     f.velocity, f.displacement, f.work, f.reaction));
 }

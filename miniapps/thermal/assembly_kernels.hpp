@@ -67,6 +67,9 @@ struct ElementContributions {
   }
 };
 
+/// The work of a launch of that on `elements` elements: small blocks, as the kernel takes many registers.
+inline auto contributions_work(index_t elements) { return block_size(128, elements); }
+
 /// Where what elements give to the rows of their nodes goes in the matrix.
 template <class Nodes, class Slots, class RowMap, class Entries>
 struct MatrixPlaces {
@@ -97,7 +100,7 @@ MatrixPlaces(Views...) -> MatrixPlaces<Views...>;
 ///
 /// A team has some neighbouring rows, whose entries lie side by side. Their sums are in its scratch memory in
 /// the same order, so that any member may reach any entry of its row fast, and all of them together write the
-/// sums as one piece. Rows are added up by a member each, whose lanes take some columns of every element.
+/// sums as one piece. Rows are added up by a member each.
 /// Where the entries of the team's rows are more than the scratch memory holds, it goes over the elements
 /// once for each part.
 template <class Offsets, class Corners, class Places, class Matrix, class Vector, class Values, class Field>
@@ -112,18 +115,16 @@ struct GatherRows {
   Values values;
   Field b;
 
-  // Inside a block of elements rows have 27 entries. On a GPU two lanes share the columns of an element, for
-  // more loads under way, and small teams leave room for the first cache; elsewhere the sums shall stay
-  // there.
+  // Inside a block of elements rows have 27 entries. On a GPU so many rows that small teams leave room for
+  // the first cache, which in double has half of the members wait until the sums are written; elsewhere the
+  // sums shall stay there.
   static constexpr bool has_wide_teams = !device_type::memory_space::host_accessible;
-  static constexpr index_t rows = has_wide_teams ? 64 : 16;
+  static constexpr index_t rows = has_wide_teams ? 512 / sizeof(T) : 16;
   static constexpr index_t window = rows * (has_wide_teams ? 27 : 64);
-  static constexpr int lanes = has_wide_teams ? 2 : 1, columns = 8 / lanes;
 
   /// The work of a launch.
   static constexpr auto work(index_t nodes) {
-    return launch_bounds<128, 8>(
-        teams((nodes + rows - 1) / rows).vector(lanes).scratch(0, scratch_bytes<T>(window)));
+    return launch_bounds<128, 8>(teams((nodes + rows - 1) / rows).scratch(0, scratch_bytes<T>(window)));
   }
 
   STRATA_FUNCTION void operator()(const auto& member) const {
@@ -139,9 +140,8 @@ struct GatherRows {
       parallel_for(team_range(member, first, last), [&](index_t n) {
         const index_t row = places.row_map(n), row_end = places.row_map(n + 1);
         if (row < row_end && (row_end <= from || row >= to)) return;  // in another part
-        if (from <= row && row_end <= to && row_end - row <= fem::far_slot)
-          add_row(member, n, sums + (row - from));
-        else single(per_member(member), [&] { add_part(n, from, to, sums); });
+        if (from <= row && row_end <= to && row_end - row <= fem::far_slot) add_row(n, sums + (row - from));
+        else add_part(n, from, to, sums);
       });
       member.barrier();
       parallel_for(team_vector_range(member, to - from), [&](index_t k) { values(from + k) = sums[k]; });
@@ -153,7 +153,7 @@ struct GatherRows {
  private:
   // The columns of an element differ, so that their sums may be read before any is written. Where the next
   // element is gets known one round ahead: devices wait for memory once a round.
-  STRATA_FUNCTION void add_row(const auto& member, index_t n, T* row) const {
+  STRATA_FUNCTION void add_row(index_t n, T* row) const {
     T load = T(0);
     const index_t end = offsets(n + 1);
     index_t k = offsets(n);
@@ -164,19 +164,13 @@ struct GatherRows {
       if (++k < end) next = corners(k);
       const fem::SlotWord slots = places.slots(e, c);
       const T own_load = vector(e, c);
-      const auto add_columns = [&](index_t lane) {
-        const int first = static_cast<int>(lane) * columns;
-        const fem::SlotWord own = slots >> (8 * first);
-        T sums[columns];
-        unrolled<columns>([&](auto j) { sums[j] = matrix(e, c, first + j); });
-        unrolled<columns>([&](auto j) { sums[j] += row[fem::slot_of(own, j)]; });
-        unrolled<columns>([&](auto j) { row[fem::slot_of(own, j)] = sums[j]; });
-      };
-      if constexpr (lanes == 1) add_columns(0);
-      else parallel_for(vector_range(member, lanes), add_columns);
+      T sums[8];
+      unrolled<8>([&](auto j) { sums[j] = matrix(e, c, int(j)); });
+      unrolled<8>([&](auto j) { sums[j] += row[fem::slot_of(slots, j)]; });
+      unrolled<8>([&](auto j) { row[fem::slot_of(slots, j)] = sums[j]; });
       load += own_load;
     }
-    single(per_member(member), [&] { b(n) = load; });
+    b(n) = load;
   }
   // The same for entries [from, to) of the matrix, of a row of any length.
   STRATA_FUNCTION void add_part(index_t n, index_t from, index_t to, T* sums) const {

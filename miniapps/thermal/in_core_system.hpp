@@ -130,7 +130,7 @@ class InCoreSystem {
   template <int Kind>
   void compute_contributions(const Input& input) {
     if ((Kind & MatrixTerm) != 0 && !element_matrix_) allocate_matrices();
-    parallel_for("element contributions", on(queue_), mesh_.element_count(),
+    parallel_for("element contributions", on(queue_), contributions_work(mesh_.element_count()),
                  with(ElementContributions<T, Kind, BlockSource>{input.coefficients, {}}, mesh_.element_nodes,
                       mesh_.coordinates, mesh_.element_blocks, materials_, input.temperature, input.change,
                       element_matrix_, element_vector_));
@@ -150,8 +150,8 @@ class InCoreSystem {
     const auto where = on(queue_);
     const auto arrays = element_arrays(input.temperature, input.change);
     const auto places = matrix_places();
-    linear::scale(where, T(0), matrix_.values());
-    linear::scale(where, T(0), input.b);
+    deep_copy(queue_, matrix_.values(), T(0));
+    deep_copy(queue_, input.b, T(0));
     parallel_for("scatter elements", where, mesh_.element_count(),
                  ScatterElements<MatrixTerm, std::remove_const_t<decltype(arrays)>, BlockSource,
                                  std::remove_const_t<decltype(places)>, typename Matrix::values_type>{

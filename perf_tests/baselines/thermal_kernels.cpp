@@ -224,10 +224,8 @@ Competitor sums(HostPlace place, const ThermalArrays<T>& a, SumPart<T> part, int
           }};
 }
 
-}  // namespace
-
 template <class T>
-Sweep thermal_by_hand(HostPlace place, ThermalKernel kernel, ThermalArrays<T> a) {
+Sweep once(HostPlace place, ThermalKernel kernel, const ThermalArrays<T>& a) {
   switch (kernel) {
     case ThermalKernel::Contributions:
       return {loop<T>("vectors of 8 elements", place, a, (a.elements + lanes - 1) / lanes, contributions<T>)};
@@ -253,10 +251,35 @@ Sweep thermal_by_hand(HostPlace place, ThermalKernel kernel, ThermalArrays<T> a)
       return {sums<T>(place, a, update<T>, sums_scalar, 2)};
     case ThermalKernel::Direction:
       return {loop<T>("simd", place, a, a.nodes, direction<T>)};
+    case ThermalKernel::Iteration: {
+      const Sweep products = once(place, ThermalKernel::Product, a);
+      Sweep iterations;
+      for (const Competitor& product : products) {
+        std::vector<std::function<void()>> steps = {product.run};
+        for (const auto step : {ThermalKernel::Dot, ThermalKernel::Update, ThermalKernel::Direction})
+          steps.push_back(once(place, step, a).front().run);
+        iterations.push_back({product.name, [steps] {
+                                for (const auto& step : steps) step();
+                              }});
+      }
+      return iterations;
+    }
   }
   return {};
 }
-template Sweep thermal_by_hand(HostPlace, ThermalKernel, ThermalArrays<float>);
-template Sweep thermal_by_hand(HostPlace, ThermalKernel, ThermalArrays<double>);
+
+}  // namespace
+
+template <class T>
+Sweep thermal_by_hand(HostPlace place, ThermalKernel kernel, const ThermalArrays<T>& arrays, int times) {
+  Sweep sweep = once(place, kernel, arrays);
+  for (Competitor& competitor : sweep)
+    competitor.run = [run = competitor.run, times] {
+      for (int k = 0; k < times; ++k) run();
+    };
+  return sweep;
+}
+template Sweep thermal_by_hand(HostPlace, ThermalKernel, const ThermalArrays<float>&, int);
+template Sweep thermal_by_hand(HostPlace, ThermalKernel, const ThermalArrays<double>&, int);
 
 }  // namespace perf

@@ -1,3 +1,9 @@
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "baselines/thermal_kernels.hpp"
 #include "common/cuda_check.hpp"
 #include "common/thermal_formula.hpp"
@@ -164,6 +170,34 @@ __global__ void __launch_bounds__(Block) product(ThermalArrays<T> a) {
   if (threadIdx.x % Lanes == 0) a.q[n] = sum;
 }
 
+// The same with all loads of a row of up to 32 entries in flight together.
+template <class T, int Block>
+__global__ void __launch_bounds__(Block) product_ahead(ThermalArrays<T> a) {
+  constexpr int lanes = 4, count = 8;
+  const Size n = (static_cast<Size>(blockIdx.x) * Block + threadIdx.x) / lanes;
+  if (n >= a.nodes) return;
+  const Size end = a.row_map[n + 1];
+  T sum = 0;
+  for (Size k = a.row_map[n] + threadIdx.x % lanes; k < end; k += lanes * count) {
+    const int left = static_cast<int>(end - k);
+    int column[count];
+    T value[count], p[count];
+#pragma unroll
+    for (int j = 0; j < count; ++j)
+      if (j * lanes < left) column[j] = a.columns[k + j * lanes], value[j] = a.values[k + j * lanes];
+#pragma unroll
+    for (int j = 0; j < count; ++j)
+      if (j * lanes < left) p[j] = a.p[column[j]];
+#pragma unroll
+    for (int j = 0; j < count; ++j)
+      if (j * lanes < left) sum += value[j] * p[j];
+  }
+#pragma unroll
+  for (int half = lanes / 2; half > 0; half /= 2)
+    sum += __shfl_down_sync(lanes_of_row<lanes>(), sum, half, lanes);
+  if (threadIdx.x % lanes == 0) a.q[n] = sum;
+}
+
 // A block's entries are multiplied side by side, then a thread adds up each row.
 template <class T, int Block>
 __global__ void __launch_bounds__(Block) product_shared(ThermalArrays<T> a) {
@@ -275,12 +309,19 @@ __global__ void __launch_bounds__(Block) direction(ThermalArrays<T> a) {
 
 unsigned blocks_for(Size items, int block) { return static_cast<unsigned>((items + block - 1) / block); }
 
+using Launch = std::function<void(cudaStream_t)>;
+// A way to launch a kernel.
+struct Way {
+  std::string name;
+  Launch launch;
+};
+
 template <class T>
 class Variants {
  public:
-  Variants(CudaPlace place, const ThermalArrays<T>& arrays) : place_(place), a_(arrays) {}
+  explicit Variants(const ThermalArrays<T>& arrays) : a_(arrays) {}
 
-  Sweep sweep;
+  std::vector<Way> ways;
 
   template <int Block, int MinBlocks>
   void add_contributions() {
@@ -321,6 +362,12 @@ class Variants {
     });
   }
   template <int Block>
+  void add_product_ahead() {
+    add("4 threads a row, loads ahead, blocks of " + std::to_string(Block), [a = a_](cudaStream_t stream) {
+      product_ahead<T, Block><<<blocks_for(a.nodes * 4, Block), Block, 0, stream>>>(a);
+    });
+  }
+  template <int Block>
   void add_product_shared() {
     add("entries side by side, blocks of " + std::to_string(Block), [a = a_](cudaStream_t stream) {
       product_shared<T, Block><<<blocks_for(a.nodes, Block), Block, 0, stream>>>(a);
@@ -357,23 +404,37 @@ class Variants {
     return "blocks of " + std::to_string(block) +
            (min_blocks > 0 ? ", at least " + std::to_string(min_blocks) + " a multiprocessor" : "");
   }
-  template <class Launch>
-  void add(std::string name, Launch launch) {
-    sweep.push_back({std::move(name), [launch, place = place_] {
-                       launch(stream_of(place));
-                       cuda_finish(place);
-                     }});
-  }
+  void add(std::string name, Launch launch) { ways.push_back({std::move(name), std::move(launch)}); }
 
-  CudaPlace place_;
   ThermalArrays<T> a_;
 };
 
-}  // namespace
+struct OwnedGraph {
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  ~OwnedGraph() {
+    cudaGraphExecDestroy(executable);
+    cudaGraphDestroy(graph);
+  }
+};
+
+// `times` launches as one graph.
+Competitor competitor(CudaPlace place, const Way& way, int times) {
+  const auto graph = std::make_shared<OwnedGraph>();
+  const cudaStream_t stream = stream_of(place);
+  cuda_check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+  for (int k = 0; k < times; ++k) way.launch(stream);
+  cuda_check(cudaStreamEndCapture(stream, &graph->graph));
+  cuda_check(cudaGraphInstantiate(&graph->executable, graph->graph, 0));
+  return {way.name, [=, launch = way.launch] {  // which owns memory that the graph uses
+            cuda_check(cudaGraphLaunch(graph->executable, stream));
+            cuda_finish(place);
+          }};
+}
 
 template <class T>
-Sweep thermal_by_hand(CudaPlace place, ThermalKernel kernel, ThermalArrays<T> arrays) {
-  Variants<T> v(place, arrays);
+std::vector<Way> ways(ThermalKernel kernel, const ThermalArrays<T>& arrays) {
+  Variants<T> v(arrays);
   switch (kernel) {
     case ThermalKernel::Contributions:
       v.template add_contributions<64, 4>();
@@ -406,8 +467,8 @@ Sweep thermal_by_hand(CudaPlace place, ThermalKernel kernel, ThermalArrays<T> ar
     case ThermalKernel::Product:
       v.template add_product<4>();
       v.template add_product<8>();
-      v.template add_product<16>();
-      v.template add_product<32>();
+      v.template add_product_ahead<128>();
+      v.template add_product_ahead<256>();
       v.template add_product_shared<64>();
       v.template add_product_shared<128>();
       break;
@@ -426,10 +487,29 @@ Sweep thermal_by_hand(CudaPlace place, ThermalKernel kernel, ThermalArrays<T> ar
       v.template add_direction<256, 2>();
       v.template add_direction<512, 2>();
       break;
+    case ThermalKernel::Iteration:
+      for (const Way& product : ways(ThermalKernel::Product, arrays)) {
+        const Launch dot = ways(ThermalKernel::Dot, arrays).back().launch,
+                     update = ways(ThermalKernel::Update, arrays).back().launch,
+                     direction = ways(ThermalKernel::Direction, arrays)[1].launch;
+        v.ways.push_back({product.name, [=, launch = product.launch](cudaStream_t stream) {
+                            launch(stream), dot(stream), update(stream), direction(stream);
+                          }});
+      }
+      break;
   }
-  return v.sweep;
+  return v.ways;
 }
-template Sweep thermal_by_hand(CudaPlace, ThermalKernel, ThermalArrays<float>);
-template Sweep thermal_by_hand(CudaPlace, ThermalKernel, ThermalArrays<double>);
+
+}  // namespace
+
+template <class T>
+Sweep thermal_by_hand(CudaPlace place, ThermalKernel kernel, const ThermalArrays<T>& arrays, int times) {
+  Sweep sweep;
+  for (const Way& way : ways(kernel, arrays)) sweep.push_back(competitor(place, way, times));
+  return sweep;
+}
+template Sweep thermal_by_hand(CudaPlace, ThermalKernel, const ThermalArrays<float>&, int);
+template Sweep thermal_by_hand(CudaPlace, ThermalKernel, const ThermalArrays<double>&, int);
 
 }  // namespace perf

@@ -28,8 +28,8 @@ struct ThermalArrays {
   T* vector;  // (element, 8)
   T* values;
   T* b;
-  T *x, *p, *q, *r, *d;  // of the solver
-  T* scalars;            // alpha, beta; p.q; r.Dr, r.r
+  T *x = nullptr, *p = nullptr, *q = nullptr, *r = nullptr, *d = nullptr;  // of the solver
+  T* scalars = nullptr;  // alpha, beta; p.q; r.Dr, r.r
 };
 
 /// Places in `scalars`.
@@ -44,12 +44,14 @@ enum class ThermalKernel {
   Dot,            ///< p.q
   Update,         ///< x += alpha p, r -= alpha q, with the sums of r.Dr and r.r
   Direction,      ///< p = D r + beta p
+  Iteration,      ///< the last four, one after the other
 };
 
-/// For T = float and double.
+/// The kernel `times` times one after the other, on GPUs as one graph. For T = float and double. Those from
+/// Dot on, but for Iteration, need no mesh and no matrix.
 template <class T>
-Sweep thermal_by_hand(HostPlace place, ThermalKernel kernel, ThermalArrays<T> arrays);
+Sweep thermal_by_hand(HostPlace place, ThermalKernel kernel, const ThermalArrays<T>& arrays, int times);
 template <class T>
-Sweep thermal_by_hand(CudaPlace place, ThermalKernel kernel, ThermalArrays<T> arrays);
+Sweep thermal_by_hand(CudaPlace place, ThermalKernel kernel, const ThermalArrays<T>& arrays, int times);
 
 }  // namespace perf

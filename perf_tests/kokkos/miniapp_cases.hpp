@@ -8,10 +8,10 @@
 
 namespace perf {
 
-/// For float and double. None for Scatter and Fused.
+/// For float and double; `times` pieces of work, launch by launch on every device. None for Scatter, Fused
+/// and Iteration.
 template <class T>
-Sweep kokkos_thermal(KokkosPlace place, ThermalKernel kernel, ThermalArrays<T> arrays);
-/// `times` pieces of work, launch by launch on every device.
+Sweep kokkos_thermal(KokkosPlace place, ThermalKernel kernel, const ThermalArrays<T>& arrays, int times);
 template <class T>
 Sweep kokkos_dynamics(KokkosPlace place, DynamicsWork work, const DynamicsFields<T>& fields, int times);
 

@@ -4,15 +4,15 @@
 namespace perf {
 
 template <class T>
-Sweep kokkos_thermal(KokkosPlace, ThermalKernel, ThermalArrays<T>) {
+Sweep kokkos_thermal(KokkosPlace, ThermalKernel, const ThermalArrays<T>&, int) {
   return {};
 }
 template <class T>
 Sweep kokkos_dynamics(KokkosPlace, DynamicsWork, const DynamicsFields<T>&, int) {
   return {};
 }
-template Sweep kokkos_thermal(KokkosPlace, ThermalKernel, ThermalArrays<float>);
-template Sweep kokkos_thermal(KokkosPlace, ThermalKernel, ThermalArrays<double>);
+template Sweep kokkos_thermal(KokkosPlace, ThermalKernel, const ThermalArrays<float>&, int);
+template Sweep kokkos_thermal(KokkosPlace, ThermalKernel, const ThermalArrays<double>&, int);
 template Sweep kokkos_dynamics(KokkosPlace, DynamicsWork, const DynamicsFields<float>&, int);
 template Sweep kokkos_dynamics(KokkosPlace, DynamicsWork, const DynamicsFields<double>&, int);
 

@@ -218,9 +218,10 @@ struct Direction {
 template <class T, class Space>
 class Cases {
  public:
-  Cases(const ThermalArrays<T>& arrays, const char* name)
+  Cases(const ThermalArrays<T>& arrays, const char* name, int times)
       : a_(arrays),
         name_(name),
+        times_(times),
         elements_(static_cast<int>(arrays.elements)),
         nodes_(static_cast<int>(arrays.nodes)) {}
 
@@ -321,8 +322,8 @@ class Cases {
 
   template <class Launch>
   Competitor competitor(const std::string& variant, const Launch& launch) const {
-    return arrays_.competitor(name_ + variant, [launch] {
-      launch();
+    return arrays_.competitor(name_ + variant, [launch, times = times_] {
+      for (int k = 0; k < times; ++k) launch();
       Kokkos::fence();
     });
   }
@@ -334,16 +335,16 @@ class Cases {
 
   ThermalArrays<T> a_;
   std::string name_;
-  int elements_, nodes_;
+  int times_, elements_, nodes_;
   Arrays<Space> arrays_;
 };
 
 }  // namespace
 
 template <class T>
-Sweep kokkos_thermal(KokkosPlace place, ThermalKernel kernel, ThermalArrays<T> arrays) {
+Sweep kokkos_thermal(KokkosPlace place, ThermalKernel kernel, const ThermalArrays<T>& arrays, int times) {
   return sweep_in_space(place, [&](auto space, const char* name) -> Sweep {
-    Cases<T, typename decltype(space)::type> cases(arrays, name);
+    Cases<T, typename decltype(space)::type> cases(arrays, name, times);
     switch (kernel) {
       case ThermalKernel::Contributions:
         return cases.contributions();
@@ -359,13 +360,14 @@ Sweep kokkos_thermal(KokkosPlace place, ThermalKernel kernel, ThermalArrays<T> a
         return cases.direction();
       case ThermalKernel::Scatter:
       case ThermalKernel::Fused:
+      case ThermalKernel::Iteration:
         return {};
     }
     return {};
   });
 }
-template Sweep kokkos_thermal(KokkosPlace, ThermalKernel, ThermalArrays<float>);
-template Sweep kokkos_thermal(KokkosPlace, ThermalKernel, ThermalArrays<double>);
+template Sweep kokkos_thermal(KokkosPlace, ThermalKernel, const ThermalArrays<float>&, int);
+template Sweep kokkos_thermal(KokkosPlace, ThermalKernel, const ThermalArrays<double>&, int);
 
 }  // namespace perf
 #endif
