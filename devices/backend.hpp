@@ -46,9 +46,9 @@ class ReservedMemory : public RefCounted {
   /// are waited for first, as an allocation does. Throws OutOfBounds for bytes that were not reserved.
   virtual bool commit(std::size_t begin, std::size_t end) = 0;
   /// In place of commit(): gives memory to bytes [0, period), and has those behind them repeat these: byte k
-  /// is byte k % period, so that what wraps round a buffer lies in one piece. `period`, not 0, is a multiple of
-  /// DeviceInstance::repeat_granule(), and size() one of it. False, with nothing changed, for lack of memory, or
-  /// where something was committed before. Throws OutOfBounds for a period that was not reserved.
+  /// is byte k % period, so that what wraps round a buffer lies in one piece. `period`, not 0, is a multiple
+  /// of DeviceInstance::repeat_granule(), and size() one of it. False, with nothing changed, for lack of
+  /// memory, or where something was committed before. Throws OutOfBounds for a period that was not reserved.
   virtual bool commit_repeating(std::size_t /*period*/) { return false; }
   /// Bytes that have memory now.
   virtual std::size_t committed() const = 0;

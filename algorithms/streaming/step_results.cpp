@@ -8,6 +8,16 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
+void fail_results(const std::string& label) {
+  try {
+    throw;
+  } catch (const std::exception& error) {
+    throw Error(
+        "streaming \"" + label + "\": " + error.what() +
+        "\nAll steps are done, and arrays have the values after them; the results of the last ones are lost");
+  }
+}
+
 std::vector<ReductionGroup> groups_of_pieces(ResidentRows work, const std::vector<ResidentRows>& pieces,
                                              index_t block, bool any_order) {
   if (any_order) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include <strata/algorithms/coherent_reduce.hpp>
@@ -16,6 +17,9 @@
 namespace strata::inline STRATA_ABI {
 
 namespace detail {
+
+/// Rethrows the current exception, which kept results on the device when all steps were done.
+[[noreturn]] void fail_results(const std::string& label);
 
 /// The nodes that launches over `pieces` of `work`, in this order, consist of; of reductions in any order the
 /// pieces.

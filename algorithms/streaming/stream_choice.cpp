@@ -90,7 +90,7 @@ Speeds speeds_of(const StreamBytes& bytes, const StreamRates& rates) {
 class Engines {
  public:
   Engines(const StreamProblem& problem, const StreamPlan& plan, const StreamRates& rates)
-      : problem_(problem), plan_(plan), rates_(rates), windows_(problem, plan) {
+      : problem_(problem), rates_(rates), windows_(problem, plan) {
     if (problem.loops.empty()) row_seconds_.push_back(row_seconds(problem, rates));
     for (const StreamLoop& loop : problem.loops) row_seconds_.push_back(row_seconds(problem, loop, rates));
     speeds_ = speeds_of(bytes_of(problem, plan.last), rates);
@@ -167,7 +167,6 @@ class Engines {
   }
 
   const StreamProblem& problem_;
-  const StreamPlan& plan_;
   const StreamRates& rates_;
   StreamWindows windows_;
   std::vector<double> row_seconds_;  // of each loop
@@ -297,7 +296,7 @@ index_t bytes_of_all(const StreamProblem& problem) {
 }
 
 // What the smallest slices take: one step, or each loop once, two slices at once.
-index_t least_budget(const StreamProblem& problem, const StreamOptions& options) {
+index_t least_budget(const StreamProblem& problem, const StreamOptions& options, index_t repeat_granule) {
   const int loops = is_sequence(problem) ? static_cast<int>(problem.loops.size()) : 1;
   const int steps =
       std::min(problem.steps, options.steps_per_pass > 0 ? options.steps_per_pass * loops : loops);
@@ -306,21 +305,23 @@ index_t least_budget(const StreamProblem& problem, const StreamOptions& options)
   index_t chunk = options.chunk > 0 ? options.chunk : problem.align;
   if (scheduler == StreamScheduler::EvenOdd && options.chunk == 0)
     chunk = std::max(chunk, steps * halo_of(problem) + 1);
+  int slots = options.slots;
+  if (slots == 0) slots = is_sequence(problem) ? 2 : 3;
   std::vector<index_t> rows;
-  return device_bytes(problem, make_pass(problem, scheduler, chunk, steps),
-                      options.slots > 0      ? options.slots
-                      : is_sequence(problem) ? 2
-                                             : 3,
-                      rows);
+  const index_t windows = device_bytes(problem, make_pass(problem, scheduler, chunk, steps), slots, rows);
+  if (!is_sequence(problem) || repeat_granule == 0) return windows;
+  return std::min(windows, device_bytes(problem, sequence_pass(problem, chunk, steps, wrapping), slots, rows,
+                                        repeat_granule));
 }
 
-[[noreturn]] void fail_budget(const StreamProblem& problem, index_t budget, const StreamOptions& options) {
-  std::string text = "streaming \"" + problem.label + "\": a budget of " + string_from_bytes(budget) +
-                     " does not hold " +
-                     (options.chunk > 0 ? "slices of " + std::to_string(options.chunk) + " rows"
-                                        : std::string("the smallest slices")) +
-                     " of its arrays, which take " + string_from_bytes(least_budget(problem, options)) +
-                     " (" + std::to_string(least_budget(problem, options)) + " B):";
+[[noreturn]] void fail_budget(const StreamProblem& problem, index_t budget, const StreamOptions& options,
+                              index_t repeat_granule) {
+  const index_t least = least_budget(problem, options, repeat_granule);
+  std::string text =
+      "streaming \"" + problem.label + "\": a budget of " + string_from_bytes(budget) + " does not hold " +
+      (options.chunk > 0 ? "slices of " + std::to_string(options.chunk) + " rows"
+                         : std::string("the smallest slices")) +
+      " of its arrays, which take " + string_from_bytes(least) + " (" + std::to_string(least) + " B):";
   for (const StreamArray& array : problem.arrays)
     text += "\n  \"" + array.label + "\": " +
             (array.use == Use::Whole ? "all of it, " + string_from_bytes(buffer_bytes(array, array.rows))
@@ -469,12 +470,13 @@ class Planner {
 
   StreamPlan plan() {
     for (const StreamScheduler scheduler : schedulers()) {
-      // Buffers that wrap round hold more; windows may be smaller than what these take a multiple of.
+      // Buffers that wrap round hold more, but where much of the budget is what they are rounded up to.
       if (in_sequence_ && rates_.repeat_granule > 0) look_at(scheduler, wrapping_counts());
-      if (chosen_.steps == 0 || !in_sequence_) look_at(scheduler, window_counts());
+      const index_t coarse = 8 * rates_.repeat_granule * static_cast<index_t>(problem_.arrays.size());
+      if (chosen_.steps == 0 || !in_sequence_ || budget_ < coarse) look_at(scheduler, window_counts());
     }
     look_at_whole();
-    if (chosen_.steps == 0) fail_budget(problem_, budget_, options_);
+    if (chosen_.steps == 0) fail_budget(problem_, budget_, options_, rates_.repeat_granule);
     return settle();
   }
 
@@ -619,7 +621,7 @@ class Planner {
         chosen_ = others.back();
         others.pop_back();
       } else {
-        fail_budget(problem_, budget_, options_);
+        fail_budget(problem_, budget_, options_, rates_.repeat_granule);
       }
     }
   }

@@ -202,11 +202,35 @@ void StreamRun::plan(index_t budget, const StreamOptions& options, const std::st
   DeviceRates rates = device_.rates();
   const bool in_turn = device_.host_accessible();
   if (in_turn) rates = {host_copy_speed(), host_copy_speed(), host_copy_speed(), 2 * host_copy_speed(), 0, 0};
-  take(make_plan(problem_, budget,
-                 {rates.to_device, rates.to_host, rates.both_ways, rates.memory, rates.copy_seconds,
-                  rates.launch_seconds, in_turn, static_cast<index_t>(device_.repeat_granule())},
-                 chosen),
-       budget);
+  StreamRates speeds{rates.to_device,
+                     rates.to_host,
+                     rates.both_ways,
+                     rates.memory,
+                     rates.copy_seconds,
+                     rates.launch_seconds,
+                     in_turn,
+                     static_cast<index_t>(device_.repeat_granule())};
+  plan_ = make_plan(problem_, budget, speeds, chosen);
+  if (plan_.wraps() && !has_addresses()) {
+    speeds.repeat_granule = 0;
+    plan_ = make_plan(problem_, budget, speeds, chosen);
+  }
+  take(StreamPlan(plan_), budget);
+}
+
+// Whether there are addresses for the buffers of the plan that wrap round, beside those that it has.
+bool StreamRun::has_addresses() const {
+  if (has_buffers()) return true;
+  std::vector<Ref<ReservedMemory>> reserved;
+  for (std::size_t a = 0; a < operands_.size(); ++a) {
+    const index_t bytes = is_whole(a) ? 0 : bytes_of_buffer(a);
+    if (bytes == 0) continue;
+    const ArrayShape& shape = operands_[a].state->shape;
+    reserved.push_back(device_.reserve({2 * static_cast<std::size_t>(bytes), problem_.arrays[a].label.c_str(),
+                                        static_cast<std::size_t>(shape.element_bytes), &shape.layout}));
+    if (!reserved.back()) return false;
+  }
+  return true;
 }
 
 std::string StreamRun::kernel_of(std::size_t loop) const { return kernel_ + "#" + std::to_string(loop); }
@@ -322,11 +346,28 @@ void StreamRun::make_stages() {
     operand.stage.reset();
     if (operand.file == nullptr || is_whole(a)) continue;
     const CoherentState& state = *operand.state;
-    operand.stage =
-        std::make_unique<FileStage>(*operand.file, state.shape, state.label.c_str(),
-                                    buffer_bytes(array(a), plan_.window_rows[a]), file_depth, device_);
+    operand.stage = std::make_unique<FileStage>(*operand.file, state.shape, state.label.c_str(),
+                                                most_copied(a), file_depth, device_);
     has_files_ = true;
   }
+}
+
+// Bytes of an array that a tile copies one way, at most.
+index_t StreamRun::most_copied(std::size_t a) const {
+  index_t most = 0;
+  const auto look = [&](const std::vector<StreamCopy>& copies) {
+    index_t bytes = 0;
+    for (const StreamCopy& copy : copies)
+      if (static_cast<std::size_t>(copy.array) == a)
+        bytes += buffer_bytes(problem_.arrays[a], rows_of(copy.rows));
+    most = std::max(most, bytes);
+  };
+  for (const StreamPass* const pass : {&plan_.pass, &plan_.last})
+    for (const StreamTile& tile : pass->tiles) {
+      look(tile.uploads);
+      look(tile.downloads);
+    }
+  return most;
 }
 
 void StreamRun::allocate() {

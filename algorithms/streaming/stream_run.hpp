@@ -152,6 +152,8 @@ class StreamRun {
   void restart();
   std::string kernel_of(std::size_t loop) const;
   void make_stages();
+  index_t most_copied(std::size_t a) const;
+  bool has_addresses() const;
   void pin_arrays();
   bool has_buffers() const;
   std::size_t buffer_count(std::size_t a) const;

@@ -87,8 +87,10 @@ class SequencePass {
     Step step{&loop, loop.work.begin, 0, {}};
     for (const Use& use : loop.uses) {
       if (problem_.arrays[static_cast<std::size_t>(use.array)].use == StreamArray::Use::Whole) continue;
-      // Back to the last writer of all rows; what it waited for holds for what comes behind it.
-      for (int k = number - 1; k >= 1; --k) {
+      // Back to the last writer of all rows, or to this loop's last time: what they waited for holds for what
+      // comes behind them.
+      const int oldest = std::max(1, number - static_cast<int>(problem_.loops.size()));
+      for (int k = number - 1; k >= oldest; --k) {
         bool found = false;
         for (const Use& other : steps_[static_cast<std::size_t>(k - 1)].loop->uses) {
           if (other.array != use.array) continue;

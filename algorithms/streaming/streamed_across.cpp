@@ -181,7 +181,9 @@ void StreamGroup::plan_steps(index_t budget, const StreamOptions& options, const
     for (const std::unique_ptr<StreamRun>& run : runs_) run->plan(budget, fewer, kernel);
     return;
   }
-  static_cast<void>(take(best, budget, kernel));
+  if (!take(best, budget, kernel))
+    throw Error("streaming \"" + problem_.label +
+                "\": another thread measured the same kernel while this one planned; run it again");
   for (std::size_t k = 0; k < runs_.size() && seams_ != nullptr; ++k) runs_[k]->share(*seams_, k);
 }
 

@@ -117,7 +117,11 @@ StreamReport iterate_reduce_streamed(const char* label, const Streamed<D>& where
         (std::index_sequence_for<Accesses...>());
       },
       where.progress);
-  results.finish(reducer, found);
+  try {
+    results.finish(reducer, found);
+  } catch (...) {
+    fail_results(label);
+  }
   values = static_cast<std::vector<T>&&>(found);
   return run.report();
 }

@@ -265,8 +265,12 @@ StreamReport SequenceRuns::run_part(int count, int begin, int done) {
       },
       progress_);
   next_ = (first + count) % loops;
-  for (const Loop& loop : loops_)
-    if (loop.finish) loop.finish(done == 0);
+  try {
+    for (const Loop& loop : loops_)
+      if (loop.finish) loop.finish(done == 0);
+  } catch (...) {
+    fail_results(label_);
+  }
   return run_->report();
 }
 

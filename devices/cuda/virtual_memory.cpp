@@ -181,6 +181,7 @@ bool CudaReservation::commit_repeating(std::size_t period) {
   if (!pieces_.empty()) return false;
   const CudaDeviceScope scope(device_);
   const CUmemAllocationProp memory = memory_of(device_);
+  pieces_.reserve((bytes_ + period - 1) / period);  // so that nothing is lost below
   CUmemGenericAllocationHandle handle = 0;
   if (driver().create(&handle, period, &memory, 0) != CUDA_SUCCESS) return false;
   bool mapped = true;
@@ -199,6 +200,7 @@ bool CudaReservation::commit_repeating(std::size_t period) {
 bool CudaReservation::add_piece(std::size_t first, std::size_t last) {
   const std::size_t begin = first * granule_, bytes = bytes_between(first, last);
   const CUmemAllocationProp memory = memory_of(device_);
+  pieces_.reserve(pieces_.size() + 1);  // so that nothing is lost below
   CUmemGenericAllocationHandle handle = 0;
   if (driver().create(&handle, bytes, &memory, 0) != CUDA_SUCCESS) return false;
   const bool mapped = map_piece(handle, begin, bytes);
@@ -206,9 +208,9 @@ bool CudaReservation::add_piece(std::size_t first, std::size_t last) {
   return mapped;
 }
 
-// False also where it is mapped, and cannot be reached: the caller drops the pieces that it added.
+// There is room for a piece. False also where it is mapped, and cannot be reached: the caller drops the
+// pieces that it added.
 bool CudaReservation::map_piece(unsigned long long handle, std::size_t begin, std::size_t bytes) {
-  pieces_.reserve(pieces_.size() + 1);  // so that nothing is lost below
   if (driver().map(address_of(data_ + begin), bytes, 0, handle, 0) != CUDA_SUCCESS) return false;
   pieces_.push_back({begin, bytes});
   return open(open_to_, data_ + begin, bytes) == CUDA_SUCCESS;

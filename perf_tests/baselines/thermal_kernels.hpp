@@ -29,7 +29,7 @@ struct ThermalArrays {
   T* values;
   T* b;
   T *x = nullptr, *p = nullptr, *q = nullptr, *r = nullptr, *d = nullptr;  // of the solver
-  T* scalars = nullptr;  // alpha, beta; p.q; r.Dr, r.r
+  T* scalars = nullptr;                                                    // alpha, beta; p.q; r.Dr, r.r
 };
 
 /// Places in `scalars`.

@@ -1,6 +1,7 @@
 // Plans of sequences carried out in random orders against the loops one after the other: with windows whose
 // rows are moved, and with buffers that wrap round.
 #include <algorithm>
+#include <chrono>
 #include <random>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@ using namespace plan_test;
 using detail::StreamArray;
 using detail::StreamLoop;
 using detail::StreamOptions;
+using detail::StreamPass;
 using detail::StreamPlan;
 using detail::StreamProblem;
 using strata::AccessMode;
@@ -66,7 +68,7 @@ StreamProblem random_sequence(Random& random) {
     array.label = "array";
     array.rows = rows[kind_of.back()];
     array.row_bytes = 8 * random.pick(1, 3);
-    array.align = random.one_in(3) ? problem.align : 1;
+    array.align = random.one_in(3) ? index_t{1} << random.pick(1, 3) : 1;
     array.mode = AccessMode::InOut;
     array.regular = false;
     problem.arrays.push_back(array);
@@ -103,7 +105,12 @@ StreamProblem random_sequence(Random& random) {
   return problem;
 }
 
-void check_sequence(unsigned seed) {
+// How many plans of a kind were tried.
+struct Tried {
+  int wrapping = 0, windows = 0, temporary = 0, several_passes = 0;
+};
+
+void check_sequence(unsigned seed, Tried& tried) {
   Random random(seed);
   const StreamProblem problem = random_sequence(random);
   StreamOptions options;
@@ -120,9 +127,13 @@ void check_sequence(unsigned seed) {
   StreamPlan plan;
   try {
     plan = detail::make_plan(problem, budget, rates, options);
-  } catch (const strata::OutOfMemory&) {
+  } catch (const strata::OutOfMemory& error) {
+    ASSERT_NE(budget, plenty) << "seed " << seed << ": " << error.what();
     return;
   }
+  ++(plan.wraps() ? tried.wrapping : tried.windows);
+  tried.several_passes += plan.passes > 1;
+  for (const StreamArray& array : problem.arrays) tried.temporary += array.temporary;
   const std::string what = "seed " + std::to_string(seed) + ": " + detail::describe(problem, plan);
   ASSERT_LE(plan.device_bytes, budget) << what;
   if (rates.repeat_granule > 0 && budget == plenty) {
@@ -145,10 +156,15 @@ void check_sequence(unsigned seed) {
 }
 
 TEST(SequencePlan, AnySequenceGivesWhatItsLoopsGive) {
-  for (unsigned seed = 0; seed < 6000 && !testing::Test::HasFailure(); ++seed) check_sequence(seed);
+  Tried tried;
+  for (unsigned seed = 0; seed < 6000 && !testing::Test::HasFailure(); ++seed) check_sequence(seed, tried);
+  for (const int count : {tried.wrapping, tried.windows, tried.temporary, tried.several_passes})
+    EXPECT_GT(count, 500);
 }
 TEST(SequencePlan, AnySequenceGivesWhatItsLoopsGiveSlow) {
-  for (unsigned seed = 6000; seed < 300000 && !testing::Test::HasFailure(); ++seed) check_sequence(seed);
+  Tried tried;
+  for (unsigned seed = 6000; seed < 300000 && !testing::Test::HasFailure(); ++seed)
+    check_sequence(seed, tried);
 }
 
 // Elements that read nodes around them, and nodes that read elements.
@@ -195,6 +211,22 @@ TEST(SequencePlan, BuffersThatWrapRoundHoldMoreSteps) {
 
   EXPECT_GE(with_windows, 4);
   EXPECT_GE(wrapping, with_windows * 8 / 5);
+}
+
+// Loops that leave out rows at the ends wait for each other from step to step, not for all steps before.
+TEST(SequencePlan, ManyStepsAPassArePlannedInNoTime) {
+  StreamProblem problem = bar(20000);
+  problem.loops[1].work = {1, 19999};
+  problem.loops[0].work = {1, 19999};
+  problem.work = problem.loops[0].work;
+  problem.steps = 20000;
+  const auto begin = std::chrono::steady_clock::now();
+
+  const StreamPass pass = detail::sequence_pass(problem, 20000, 20000, detail::wrapping);
+
+  EXPECT_FALSE(pass.tiles.empty());
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20))
+      << "quadratic it takes minutes";
 }
 
 TEST(SequencePlan, BuffersAreMultiplesOfWhatTheDeviceRepeats) {

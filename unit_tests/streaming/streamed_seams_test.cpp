@@ -390,10 +390,15 @@ TYPED_TEST(StreamedSeamsOf, RingsOfDevices) {
     const CoherentArray<double, 1> u("u", n);
     fill(u);
 
-    streamed_iterate(streamed(across(TypeParam{0}, TypeParam{1}), 1 << 20).steps_per_pass(t), n, steps,
-                     Average<h>{}, state(u, halo(h, h, edge::cyclic)));
+    const StreamReport report =
+        streamed_iterate(streamed(across(TypeParam{0}, TypeParam{1}), 1 << 20).steps_per_pass(t), n, steps,
+                         Average<h>{}, state(u, halo(h, h, edge::cyclic)));
 
     EXPECT_EQ(values(u), values(a)) << t;
+    const auto reaches = [](int to, int from) {
+      return TypeParam(to).backend().copy_cost(TypeParam(from).backend()).bytes_per_second > 0;
+    };
+    EXPECT_EQ(report.bytes_between_devices > 0, t < steps && reaches(0, 1) && reaches(1, 0)) << t;
   }
 }
 
