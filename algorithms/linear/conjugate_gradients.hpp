@@ -51,6 +51,8 @@ enum class Preconditioner {
   Chebyshev,  ///< a polynomial of A, scaled by its diagonal
 };
 
+struct CgResult;
+
 /// What a solve goes by.
 struct CgOptions {
   double relative_tolerance = 1e-8;  ///< converged at |b - A x| <= this * |b| ...
@@ -66,6 +68,9 @@ struct CgOptions {
   /// Whether the iterations between two looks are recorded once and replayed as a graph: nobody else may use
   /// the queue meanwhile, so give the solve one of its own.
   bool record = false;
+  /// Is told how far a solve is, each time that it was looked at and goes on. Called by the thread that
+  /// solves.
+  std::function<void(const CgResult& so_far)> watch{};
 };
 
 /// How a solve ended.
@@ -174,6 +179,7 @@ class ConjugateGradients {
         step();
       }
       result = look(queue);
+      if (options_.watch && result.status == CgStatus::Running) options_.watch(result);
     }
     if (result && result.right_hand_side == 0) {
       scale_to_zero(queue, x);

@@ -149,6 +149,11 @@ class HeatEquation {
     options.chebyshev_degree = settings.chebyshev_degree;
     options.backend = settings.backend;
     options.check_every = System::check_every;
+    if (settings.watch)
+      options.watch = [watch = settings.watch](const linear::CgResult& so_far) {
+        watch(so_far.iterations,
+              so_far.right_hand_side > 0 ? so_far.residual / so_far.right_hand_side : so_far.residual);
+      };
     return options;
   }
   AssemblyInput<Device, T> assembly_input(double rate) const {

@@ -1,6 +1,7 @@
 // What a heat problem and its solution go by, on the host.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,8 @@ struct SolveSettings {
   index_t max_iterations = 20000;
   double newton_tolerance = 1e-10;  ///< of the residual over that of the first guess
   int max_newton_steps = 50;
+  /// Is told of long solves: the iterations of this one so far, and the residual over the right-hand side.
+  std::function<void(index_t iterations, double residual)> watch{};
 };
 
 /// What a solve took; counts add up over time steps.

@@ -66,6 +66,23 @@ Solved run_steady(Heat& heat, const ThermalSettings& settings) {
   return solved;
 }
 
+// The iterations of all solves of a steady state, each beginning with 1.
+class SteadyProgress {
+ public:
+  explicit SteadyProgress(bool quiet) : line_(miniapp::progress_style(quiet), "iteration", 0) {}
+
+  void at(index_t iterations, double residual) {
+    if (iterations < last_) before_ += last_;
+    last_ = iterations;
+    if (line_.due(before_ + last_)) line_.show(before_ + last_, "residual " + number_text(residual, 2));
+  }
+  void finish() { line_.finish(); }
+
+ private:
+  miniapp::Progress line_;
+  index_t before_ = 0, last_ = 0;
+};
+
 Solved run_transient(Heat& heat, const ThermalSettings& settings, const TimeSteps& steps, Output& output) {
   miniapp::Progress progress(miniapp::progress_style(settings.common.quiet), "step", steps.count);
   for (index_t s = 1; s <= steps.count; ++s) {
@@ -203,6 +220,11 @@ void run_problem(const MakeHeat& make, const ThermalSettings& settings, const st
     return problem_of(settings, names, ids);
   };
   report.mesh.source = settings.common.mesh;
+  SteadyProgress progress(settings.common.quiet);
+  if (steps.count == 0)
+    request.solve.watch = [&progress](index_t iterations, double residual) {
+      progress.at(iterations, residual);
+    };
 
   const auto heat = make(request);
   const HeatSetup& setup = heat->setup();
@@ -221,6 +243,7 @@ void run_problem(const MakeHeat& make, const ThermalSettings& settings, const st
   Solved solved;
   try {
     solved = steps.count > 0 ? run_transient(*heat, settings, steps, output) : run_steady(*heat, settings);
+    progress.finish();
     if (steps.count == 0) output.write(0, *heat);
   } catch (...) {  // as far as it came
     add_figures(*heat, heat->times(), steps, report);

@@ -56,6 +56,28 @@ TYPED_TEST(LinearCg, SolvesPoissonsEquationInOneTwoAndThreeDimensions) {
   this->expect_solved(poisson<float>(20, 20), 1e-4);
 }
 
+TYPED_TEST(LinearCg, WhoWatchesIsToldAtEachLookButTheLast) {
+  using D = TypeParam;
+  const auto a = on_device<double, D>(poisson<double>(25, 25));
+  const auto b = this->template right_hand_side<double>(625);
+  std::vector<CgResult> seen;
+  CgOptions options;
+  options.check_every = 7;
+  options.watch = [&](const CgResult& so_far) { seen.push_back(so_far); };
+  const auto x = make_vector<double, D>(625, [](index_t) { return 0; });
+
+  const CgResult result = linear::solve_cg(a, b, x, options);
+
+  ASSERT_TRUE(result);
+  ASSERT_EQ(static_cast<index_t>(seen.size()), (result.iterations - 1) / 7);
+  for (std::size_t k = 0; k < seen.size(); ++k) {
+    EXPECT_EQ(seen[k].status, CgStatus::Running);
+    EXPECT_EQ(seen[k].iterations, 7 * static_cast<index_t>(k + 1));
+    EXPECT_GT(seen[k].residual, 0);
+    EXPECT_EQ(seen[k].right_hand_side, result.right_hand_side);
+  }
+}
+
 TYPED_TEST(LinearCg, TheResultDoesNotDependOnHowOftenTheHostLooks) {
   using D = TypeParam;
   const auto a = on_device<double, D>(poisson<double>(25, 25));
