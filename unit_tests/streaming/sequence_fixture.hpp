@@ -15,6 +15,7 @@ namespace sequence_test {
 
 using namespace strata;
 using Hash = std::uint64_t;
+using stream_test::message_of;
 
 STRATA_FUNCTION inline Hash mixed(Hash a, Hash b) {
   Hash x = a * 0x9e3779b97f4a7c15u + b + 0x7f4a7c15u;

@@ -1,6 +1,7 @@
 // Kernels and arrays of the tests of streamed launches.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include <strata/algorithms/streaming/streamed_iterate.hpp>
@@ -171,5 +172,16 @@ void in_core(const D& device, const R& work, int steps, const K& kernel, Array& 
 constexpr StreamScheduler all_schedulers[] = {StreamScheduler::Naive, StreamScheduler::Overlap,
                                               StreamScheduler::EvenOdd, StreamScheduler::Carry,
                                               StreamScheduler::Automatic};
+
+// What f throws as E says.
+template <class E, class F>
+std::string message_of(const F& f) {
+  try {
+    f();
+  } catch (const E& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
 
 }  // namespace stream_test

@@ -13,45 +13,16 @@
 #include <strata/core/error.hpp>
 #include <strata/views/coherent/file_array.hpp>
 
+#include "four_devices.hpp"
 #include "stream_kernels.hpp"
 
 namespace {
 
 using namespace stream_test;
 
-// Copies of 1 GB/s each way, and kernels of 10 ns a row.
-emulated::Config four_devices() {
-  return {.count = 4,
-          .capacity = index_t{1} << 24,
-          .threads = 2,
-          .host_to_device_bandwidth = 1e9,
-          .device_to_host_bandwidth = 1e9,
-          .host_link_total = 0,
-          .peer_bandwidth = 0,
-          .memory_bandwidth = 1e12,
-          .copy_latency = 1e-6,
-          .launch_latency = 1e-6,
-          .seconds_per_item = 1e-8,
-          .host_submit_cost = 0};
-}
-std::vector<Emulated> devices(int count) {
-  std::vector<Emulated> all;
-  for (int k = 0; k < count; ++k) all.push_back(Emulated{k});
-  return all;
-}
-
-class StreamedAcrossDevices : public ::testing::Test {
+class StreamedAcrossDevices : public FourDevices {
  protected:
-  void SetUp() override { emulated::configure(four_devices()); }
-  void TearDown() override {
-    emulated::clear_faults();
-    emulated::keep_trace(false);
-    for (int k = 0; k < 4; ++k) {
-      EXPECT_NO_THROW(wait(Emulated{k}));
-      EXPECT_EQ(emulated::used(k), 0) << "memory was lost";
-    }
-    emulated::configure(emulated::default_config());
-  }
+  StreamedAcrossDevices() : FourDevices(0) {}
 };
 
 // ---- results
@@ -246,7 +217,7 @@ TEST_F(StreamedAcrossDevices, EachDeviceKeepsTheBudget) {
       wait(Emulated{k});
     }
     EXPECT_EQ(emulated::peak(3), 0);
-    emulated::configure(four_devices());
+    emulated::configure(four_devices(0));
   }
 }
 TEST_F(StreamedAcrossDevices, SeamsCostTheHalosOfAllStepsFromBothSides) {

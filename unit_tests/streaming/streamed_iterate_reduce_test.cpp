@@ -344,16 +344,6 @@ TYPED_TEST(StreamedStepSums, LabelsWithoutARange) {
 
 // ---- what is refused
 
-template <class E, class F>
-std::string message_of(const F& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
-
 TEST(StreamedStepSumErrors, SayWhichSchedulersReduce) {
   const CoherentArray<double, 1> u("u", 5000);
   const auto where = streamed(Serial{}, 1 << 20);

@@ -10,46 +10,14 @@
 #include <strata/core/bytes.hpp>
 #include <strata/core/error.hpp>
 
+#include "four_devices.hpp"
 #include "stream_kernels.hpp"
 
 namespace {
 
 using namespace stream_test;
 
-// Copies of 1 GB/s each way, 10 GB/s from device to device, and kernels of 10 ns a row.
-emulated::Config joined_devices(double peer_bandwidth = 1e10) {
-  return {.count = 4,
-          .capacity = index_t{1} << 24,
-          .threads = 2,
-          .host_to_device_bandwidth = 1e9,
-          .device_to_host_bandwidth = 1e9,
-          .host_link_total = 0,
-          .peer_bandwidth = peer_bandwidth,
-          .memory_bandwidth = 1e12,
-          .copy_latency = 1e-6,
-          .launch_latency = 1e-6,
-          .seconds_per_item = 1e-8,
-          .host_submit_cost = 0};
-}
-std::vector<Emulated> devices(int count) {
-  std::vector<Emulated> all;
-  for (int k = 0; k < count; ++k) all.push_back(Emulated{k});
-  return all;
-}
-
-class StreamedSeams : public ::testing::Test {
- protected:
-  void SetUp() override { emulated::configure(joined_devices()); }
-  void TearDown() override {
-    emulated::clear_faults();
-    emulated::keep_trace(false);
-    for (int k = 0; k < 4; ++k) {
-      EXPECT_NO_THROW(wait(Emulated{k}));
-      EXPECT_EQ(emulated::used(k), 0) << "memory was lost";
-    }
-    emulated::configure(emulated::default_config());
-  }
-};
+class StreamedSeams : public FourDevices {};
 
 // ---- results
 
@@ -183,7 +151,7 @@ TEST_F(StreamedSeams, RowsOfNeighboursComeFromTheHostInTheFirstPassOnly) {
   EXPECT_NE(ring.explain().find(" from device to device"), std::string::npos) << ring.explain();
 }
 TEST_F(StreamedSeams, WithoutAWayBetweenDevicesTheHostHasTheRows) {
-  emulated::configure(joined_devices(0));
+  emulated::configure(four_devices(0));
   const index_t n = 4096, t = 4;
   const CoherentArray<double, 1> u("u", n);
   fill(u);
@@ -228,7 +196,7 @@ TEST_F(StreamedSeams, BudgetsHoldWhatIsKeptForOthers) {
       EXPECT_LE(peak, budget) << t << " steps";
       EXPECT_EQ(peak, report.device_bytes) << t << " steps";
       with_seams += report.bytes_between_devices > 0;
-      emulated::configure(joined_devices());
+      emulated::configure(four_devices());
     }
   EXPECT_GT(with_seams, 20);
 }

@@ -200,16 +200,6 @@ TYPED_TEST(StreamedSequences, RowsThatALoopLeavesOutKeepTheirValues) {
 
 // ---- what is refused
 
-template <class E, class F>
-std::string message_of(const F& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
-
 TEST(StreamedSequenceErrors, SayWhatIsWrong) {
   const Mesh mesh(100, 100, 3, 5);
   const Arrays a(mesh);
