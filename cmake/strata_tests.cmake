@@ -1,7 +1,8 @@
 # strata_add_tests(FOLDER [CHECKED] [DEVICES serial threads ...] [LIBRARIES target ...])
 #
-# Makes strata_FOLDER_tests of unit_tests/FOLDER/*.cpp, and strata_FOLDER_tests_checked where CHECKED. LIBRARIES are
-# linked besides Strata, those called TARGET_checked to the latter.
+# Makes strata_FOLDER_tests of unit_tests/FOLDER/*.cpp. Where CHECKED, strata_FOLDER_tests_checked takes its place under
+# AddressSanitizer, and is made besides with STRATA_CHECKED_TESTS. LIBRARIES are linked besides Strata, those called
+# TARGET_checked to the latter.
 # Entries of CTest: FOLDER.serial, FOLDER.threads ... (label the device) where the folder has typed tests,
 # FOLDER.rest (label core), FOLDER.slow (label slow). An entry that finds no test of its device fails; of
 # slow it is skipped.
@@ -40,7 +41,7 @@ function(strata_add_tests folder)
     _strata_add_test_program(strata_${folder}_tests "" "${arg_LIBRARIES}" ${sources})
     _strata_add_test_entries(${folder} strata_${folder}_tests "" "${devices}")
   endif()
-  if(arg_CHECKED AND NOT STRATA_SANITIZER STREQUAL "thread")
+  if(arg_CHECKED AND (STRATA_CHECKED_TESTS OR STRATA_SANITIZER STREQUAL "address"))
     _strata_add_test_program(strata_${folder}_tests_checked _checked "${arg_LIBRARIES}" ${sources})
     _strata_add_test_entries(${folder}_checked strata_${folder}_tests_checked checked "${few_devices}")
   endif()

@@ -8,8 +8,7 @@
 #include <memory>
 #include <string>
 
-#include <strata/miniapps/explicit_dynamics/simulation.hpp>
-#include <strata/miniapps/explicit_dynamics/streamed_simulation.hpp>
+#include <strata/miniapps/explicit_dynamics/make_simulation.hpp>
 #include <strata/miniapps/fem/box.hpp>
 
 #include "common/contest.hpp"
@@ -70,26 +69,29 @@ class StreamedSteps : public StreamingCases<D> {
     double in_core = 0;
     Energies expected;
     index_t elements = 0, steps = 0;
+    const auto make_in_core = [&] {
+      return make_simulation_of<double, D>(fem::make_box<fem::PlainArrays<D>>(fem::parse_box(box)), p);
+    };
     {
-      Simulation<double, D> s(fem::make_box<fem::PlainArrays<D>>(fem::parse_box(box)), p);
-      elements = s.element_count();
-      if (given) p.dt = s.stable_dt() / 2;
+      const auto s = make_in_core();
+      elements = s->element_count();
+      if (given) p.dt = s->stable_dt() / 2;
     }
     const fem::MeshOnHost mesh = fem::load_mesh_on_host(box, 0);
     // The budget is known when the fields are.
-    const index_t bytes = StreamedSimulation<double, D>(D{}, mesh, p, index_t{1} << 40).bytes();
-    StreamedSimulation<double, D> streamed(D{}, mesh, p, bytes / 4);
-    begin(streamed);
-    steps = given ? std::max<index_t>(streamed.steps_at_once(), 8) : 8;
-    const double rate_streamed = rate(streamed, steps);
-    const StreamReport report = streamed.report();
+    const index_t bytes = make_streamed_simulation<double>(D{}, mesh, p, index_t{1} << 40)->bytes();
+    const auto streamed = make_streamed_simulation<double>(D{}, mesh, p, bytes / 4);
+    begin(*streamed);
+    steps = given ? std::max<index_t>(streamed->steps_at_once(), 8) : 8;
+    const double rate_streamed = rate(*streamed, steps);
+    const StreamReport report = streamed->report();
     {
-      Simulation<double, D> s(fem::make_box<fem::PlainArrays<D>>(fem::parse_box(box)), p);
-      begin(s);
-      in_core = rate(s, steps);
-      expected = s.energies();
+      const auto s = make_in_core();
+      begin(*s);
+      in_core = rate(*s, steps);
+      expected = s->energies();
     }
-    const Energies got = streamed.energies();
+    const Energies got = streamed->energies();
     report_.check(got.kinetic == expected.kinetic && got.elastic == expected.elastic,
                   (name + ": energies").c_str());
     const auto seconds = [&](double r) {
@@ -104,7 +106,7 @@ class StreamedSteps : public StreamingCases<D> {
         (up + down) / report.seconds / 1e9, "GB/s", (up + down) / link / 1e9);
     report_.note("dynamics, " + name + ": " + predicted(report, report.seconds) + ", " +
                  std::to_string(report.steps_per_pass) + " steps a pass");
-    report_.note("dynamics, " + name + ": " + streamed.storage());
+    report_.note("dynamics, " + name + ": " + streamed->storage());
   }
 };
 

@@ -2,7 +2,7 @@
 // vectors, whatever the device and the type of the fields. The tests and checks are written against it, once
 // for all devices.
 //
-//   auto s = make_dynamics<Threads>({}, "double", host_mesh, parameters);   // simulation.hpp
+//   auto s = make_simulation(Threads{}, "box:8x8x8", 0, "double", parameters);   // make_simulation.hpp
 //   s->fix("x_max", all_directions);
 //   s->set_velocity("x<=min", 1, 0, 0);
 //   s->advance(1000);

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include <strata/miniapps/explicit_dynamics/dynamics.hpp>
+#include <strata/miniapps/explicit_dynamics/streamed_dynamics.hpp>
 #include <strata/miniapps/fem/mesh_on_host.hpp>
 
 namespace strata::inline STRATA_ABI::dynamics {
@@ -24,7 +24,7 @@ std::unique_ptr<Dynamics> make_simulation_of(const fem::Mesh<fem::PlainArrays<D>
 
 /// The same within `budget` bytes of the device's memory.
 template <class T, class D>
-std::unique_ptr<Dynamics> make_streamed_simulation(const D& device, const fem::MeshOnHost& mesh,
-                                                   const Parameters& parameters, index_t budget);
+std::unique_ptr<StreamedDynamics> make_streamed_simulation(const D& device, const fem::MeshOnHost& mesh,
+                                                           const Parameters& parameters, index_t budget);
 
 }  // namespace strata::inline STRATA_ABI::dynamics

@@ -5,12 +5,12 @@
 namespace strata::inline STRATA_ABI::dynamics {
 
 template <class T, class D>
-std::unique_ptr<Dynamics> make_streamed_simulation(const D& device, const fem::MeshOnHost& mesh,
-                                                   const Parameters& parameters, index_t budget) {
+std::unique_ptr<StreamedDynamics> make_streamed_simulation(const D& device, const fem::MeshOnHost& mesh,
+                                                           const Parameters& parameters, index_t budget) {
   return std::make_unique<StreamedSimulation<T, D>>(device, mesh, parameters, budget);
 }
 
-template std::unique_ptr<Dynamics> make_streamed_simulation<double, STRATA_MINIAPP_DEVICE>(
+template std::unique_ptr<StreamedDynamics> make_streamed_simulation<double, STRATA_MINIAPP_DEVICE>(
     const STRATA_MINIAPP_DEVICE&, const fem::MeshOnHost&, const Parameters&, index_t);
 
 }  // namespace strata::inline STRATA_ABI::dynamics

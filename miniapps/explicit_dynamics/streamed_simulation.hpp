@@ -19,11 +19,11 @@
 #include <strata/algorithms/streaming/streamed_reduce.hpp>
 #include <strata/algorithms/streaming/streamed_sequence.hpp>
 #include <strata/core/bytes.hpp>
-#include <strata/miniapps/explicit_dynamics/dynamics.hpp>
 #include <strata/miniapps/explicit_dynamics/node_kernels.hpp>
 #include <strata/miniapps/explicit_dynamics/simulation_errors.hpp>
 #include <strata/miniapps/explicit_dynamics/step_launches.hpp>
 #include <strata/miniapps/explicit_dynamics/streamed_arrays.hpp>
+#include <strata/miniapps/explicit_dynamics/streamed_dynamics.hpp>
 #include <strata/miniapps/explicit_dynamics/sums.hpp>
 #include <strata/miniapps/fem/mesh_on_host.hpp>
 #include <strata/miniapps/fem/mesh_order.hpp>
@@ -74,7 +74,7 @@ struct FindSlowest {
 };
 
 template <class T, class D>
-class StreamedSimulation final : public Dynamics {
+class StreamedSimulation final : public StreamedDynamics {
   using Kind = StreamedArrays<D>;
   using F = Fields<T, Kind>;
   using Vectors = CoherentArray<double, 2, LayoutRight>;
@@ -203,8 +203,7 @@ class StreamedSimulation final : public Dynamics {
     has_forces_ = true;
   }
 
-  /// Of all fields, as the host has them.
-  index_t bytes() const {
+  index_t bytes() const override {
     index_t sum = 0;
     const auto add = [&](const auto&... arrays) {
       ((sum += arrays.size() * index_t{sizeof(typename std::decay_t<decltype(arrays)>::value_type)}), ...);
@@ -215,8 +214,7 @@ class StreamedSimulation final : public Dynamics {
     if (!(parameters_.dt > 0)) add(f_.element_force);
     return sum;
   }
-  /// Of the last run of steps.
-  const StreamReport& report() const { return report_; }
+  const StreamReport& report() const override { return report_; }
 
   Clock clock() override { return clock_; }
   Energies energies() override;

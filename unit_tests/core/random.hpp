@@ -11,6 +11,15 @@
 
 namespace strata_tests {
 
+/// Trials of a property test: a twentieth under sanitizers, where each takes ten times as long or more.
+constexpr int trials(int count) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return count / 20;
+#else
+  return count;
+#endif
+}
+
 class Random {
  public:
   Random() {

@@ -8,7 +8,8 @@
 #include <unistd.h>
 
 #include <strata/miniapps/explicit_dynamics/checkpoint.hpp>
-#include <strata/miniapps/explicit_dynamics/simulation.hpp>
+#include <strata/miniapps/explicit_dynamics/make_simulation.hpp>
+#include <strata/miniapps/explicit_dynamics/simulation_errors.hpp>
 #include <strata/miniapps/explicit_dynamics/verify.hpp>
 #include <strata/miniapps/fem/box.hpp>
 
@@ -24,7 +25,7 @@ using strata_tests::TestDevices;
 template <class D>
 std::unique_ptr<Dynamics> make(const std::string& box, const Parameters& parameters) {
   const auto mesh = fem::make_box<fem::PlainArrays<D>>(fem::parse_box(box));
-  return std::make_unique<Simulation<double, D>>(mesh, parameters);
+  return make_simulation_of<double, D>(mesh, parameters);
 }
 
 template <class D>

@@ -3,8 +3,8 @@
 #include <cmath>
 #include <string>
 
-#include <strata/miniapps/explicit_dynamics/simulation.hpp>
-#include <strata/miniapps/explicit_dynamics/streamed_simulation.hpp>
+#include <strata/devices/emulated/control.hpp>
+#include <strata/miniapps/explicit_dynamics/make_simulation.hpp>
 #include <strata/miniapps/fem/box.hpp>
 
 #include "test_devices.hpp"
@@ -27,8 +27,8 @@ struct Pair {
 
   Pair(const std::string& box, const Parameters& p, double speed = 0.05)
       : exact(p.fused || std::string(D::name) != "Cuda") {
-    in_core = std::make_unique<Simulation<T, D>>(fem::make_box<fem::PlainArrays<D>>(fem::parse_box(box)), p);
-    streamed = std::make_unique<StreamedSimulation<T, D>>(D{}, fem::load_mesh_on_host(box, 0), p, budget);
+    in_core = make_simulation_of<T, D>(fem::make_box<fem::PlainArrays<D>>(fem::parse_box(box)), p);
+    streamed = make_streamed_simulation<T, D>(D{}, fem::load_mesh_on_host(box, 0), p, budget);
     for (Dynamics* const s : {&*in_core, &*streamed}) {
       s->fix("x>=max", all_directions);
       s->set_velocity("all", speed, 0.2 * speed, 0);
@@ -180,16 +180,17 @@ TEST(StreamedDynamicsBudget, IsKept) {
     Parameters p = every_force();
     p.dt = dt;
     p.fused = true;
-    StreamedSimulation<double, Emulated> s(Emulated{0}, fem::load_mesh_on_host(along_x, 0), p, 900000);
-    s.set_velocity("all", 0.05, 0, 0);
+    const auto s =
+        make_streamed_simulation<double>(Emulated{0}, fem::load_mesh_on_host(along_x, 0), p, 900000);
+    s->set_velocity("all", 0.05, 0, 0);
     EXPECT_LE(emulated::peak(0), 900000) << "at the begin";
-    s.advance(5);
+    s->advance(5);
     EXPECT_LE(emulated::peak(0), 900000) << "in steps";
-    static_cast<void>(s.energies());
+    static_cast<void>(s->energies());
     EXPECT_LE(emulated::peak(0), 900000) << "in sums";
-    static_cast<void>(s.get(Field::Cauchy));
+    static_cast<void>(s->get(Field::Cauchy));
     EXPECT_LE(emulated::peak(0), 900000) << "in a launch";
-    s.advance(5);
+    s->advance(5);
     EXPECT_LE(emulated::peak(0), 900000) << "in more steps";
     EXPECT_GT(emulated::peak(0), 300000);
   }
@@ -202,15 +203,15 @@ TEST(StreamedDynamicsBudget, ThatIsTooSmallSaysWhatSuffices) {
   const auto mesh = fem::load_mesh_on_host(along_x, 0);
   std::string text;
   try {
-    StreamedSimulation<double, Serial> s(Serial{}, mesh, p, 5000);
+    make_streamed_simulation<double>(Serial{}, mesh, p, 5000);
   } catch (const OutOfMemory& error) {
     text = error.what();
   }
   const std::size_t at = text.find("which take ");
   ASSERT_NE(at, std::string::npos) << text;
   const index_t wanted = std::stoll(text.substr(text.find('(', at) + 1));
-  EXPECT_NO_THROW((StreamedSimulation<double, Serial>(Serial{}, mesh, p, wanted))) << text;
-  EXPECT_THROW((StreamedSimulation<double, Serial>(Serial{}, mesh, p, wanted - 1)), OutOfMemory);
+  EXPECT_NO_THROW(make_streamed_simulation<double>(Serial{}, mesh, p, wanted)) << text;
+  EXPECT_THROW(make_streamed_simulation<double>(Serial{}, mesh, p, wanted - 1), OutOfMemory);
 }
 
 }  // namespace

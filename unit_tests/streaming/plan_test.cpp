@@ -10,6 +10,7 @@
 
 #include <strata/core/error.hpp>
 
+#include "core/random.hpp"
 #include "plan_interpreter.hpp"
 
 namespace {
@@ -126,7 +127,8 @@ void check_random(unsigned seed) {
 }
 
 TEST(StreamPlan, AnyProblemGivesWhatTheStepsGive) {
-  for (unsigned seed = 0; seed < 20000 && !testing::Test::HasFailure(); ++seed) check_random(seed);
+  for (int seed = 0; seed < strata_tests::trials(20000) && !testing::Test::HasFailure(); ++seed)
+    check_random(static_cast<unsigned>(seed));
 }
 TEST(StreamPlan, AnyProblemGivesWhatTheStepsGiveSlow) {
   for (unsigned seed = 20000; seed < 1000000 && !testing::Test::HasFailure(); ++seed) check_random(seed);
@@ -172,7 +174,8 @@ void check_random_parts(unsigned seed) {
 }
 
 TEST(StreamPlan, PartsOfSeveralDevicesGiveWhatTheStepsGive) {
-  for (unsigned seed = 0; seed < 20000 && !testing::Test::HasFailure(); ++seed) check_random_parts(seed);
+  for (int seed = 0; seed < strata_tests::trials(20000) && !testing::Test::HasFailure(); ++seed)
+    check_random_parts(static_cast<unsigned>(seed));
 }
 TEST(StreamPlan, PartsOfSeveralDevicesGiveWhatTheStepsGiveSlow) {
   for (unsigned seed = 20000; seed < 1000000 && !testing::Test::HasFailure(); ++seed)
