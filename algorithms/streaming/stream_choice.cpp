@@ -1,9 +1,10 @@
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <cstdio>
 #include <limits>
+#include <string>
+#include <vector>
 
+#include <strata/algorithms/streaming/rows.hpp>
+#include <strata/algorithms/streaming/stream_model.hpp>
 #include <strata/algorithms/streaming/stream_plan.hpp>
 #include <strata/core/bytes.hpp>
 #include <strata/core/error.hpp>
@@ -14,20 +15,9 @@ namespace {
 
 using Use = StreamArray::Use;
 
-// Bytes a second of a copy within the host's memory, by its threads: of machines with GPUs, about.
-constexpr double host_copy_rate = 40e9;
-
-index_t rows_of(ResidentRows rows) { return std::max<index_t>(0, rows.end - rows.begin); }
-bool has_states(const StreamProblem& problem) {
-  return std::any_of(problem.arrays.begin(), problem.arrays.end(),
-                     [](const StreamArray& a) { return a.use == Use::State; });
-}
-
-bool is_sequence(const StreamProblem& problem) { return !problem.loops.empty(); }
-
 StreamPass make_pass(const StreamProblem& problem, StreamScheduler scheduler, index_t chunk, int steps,
                      int tiles_per_window = 1) {
-  if (is_sequence(problem)) return sequence_pass(problem, chunk, steps, tiles_per_window);
+  if (problem.is_sequence()) return sequence_pass(problem, chunk, steps, tiles_per_window);
   switch (scheduler) {
     case StreamScheduler::Overlap:
     case StreamScheduler::Naive:
@@ -48,138 +38,6 @@ index_t all_rows(const StreamProblem& problem) {
     if (array.use == Use::State)
       return problem.part.end < problem.part.begin ? array.rows : rows_of(problem.part);
   return rows_of(problem.work);
-}
-
-// The kernel's time for one row and step, from what it moves where it was never measured.
-double row_seconds(const StreamProblem& problem, const StreamRates& rates) {
-  if (problem.seconds_per_row > 0) return problem.seconds_per_row;
-  double bytes = 0;
-  for (const StreamArray& array : problem.arrays)
-    if (array.use != Use::Whole)
-      bytes += static_cast<double>(array.row_bytes) *
-               (array.use == Use::State || array.mode == AccessMode::InOut ? 2 : 1);
-  return rates.memory > 0 ? bytes / rates.memory : 0;
-}
-
-double row_seconds(const StreamProblem& problem, const StreamLoop& loop, const StreamRates& rates) {
-  if (loop.seconds_per_row > 0) return loop.seconds_per_row;
-  double bytes = 0;
-  for (const StreamLoop::Use& use : loop.uses) {
-    const StreamArray& array = problem.arrays[static_cast<std::size_t>(use.array)];
-    if (array.use != Use::Whole)
-      bytes += static_cast<double>(array.row_bytes) * (use.mode == AccessMode::InOut ? 2 : 1);
-  }
-  return rates.memory > 0 ? bytes / rates.memory : 0;
-}
-
-// What a stage of a tile takes. Where both ways of the link are in use each has its part of what they have
-// together.
-struct Speeds {
-  double up, down;
-};
-Speeds speeds_of(const StreamBytes& bytes, const StreamRates& rates) {
-  Speeds speeds{rates.up, rates.down};
-  if (bytes.up > 0 && bytes.down > 0 && rates.both > 0 && rates.up + rates.down > 0) {
-    const double part = std::min(1.0, rates.both / (rates.up + rates.down));
-    speeds = {rates.up * part, rates.down * part};
-  }
-  return speeds;
-}
-
-// The stages of tiles on three engines, one tile after the other.
-class Engines {
- public:
-  Engines(const StreamProblem& problem, const StreamPlan& plan, const StreamRates& rates)
-      : problem_(problem), rates_(rates), windows_(problem, plan) {
-    if (problem.loops.empty()) row_seconds_.push_back(row_seconds(problem, rates));
-    for (const StreamLoop& loop : problem.loops) row_seconds_.push_back(row_seconds(problem, loop, rates));
-    speeds_ = speeds_of(bytes_of(problem, plan.last), rates);
-  }
-
-  void pass(const StreamPass& pass, int previous_tiles) {
-    const std::size_t first = done_.size();
-    // Devices that share the rows wait for each other.
-    if (is_partial(problem_)) ready_.fill(end());
-    windows_.add(pass);
-    for (std::size_t k = 0; k < pass.tiles.size(); ++k) {
-      const StreamTile& tile = pass.tiles[k];
-      const auto after = [&](double start, const std::vector<StreamWait>& waits) {
-        for (const StreamWait& wait : waits) {
-          const long at = static_cast<long>(first) + wait.tile - (wait.previous_pass ? previous_tiles : 0);
-          if (at >= 0 && (!wait.previous_pass || previous_tiles > 0))
-            start = std::max(start, done(wait.stage, at));
-        }
-        return start;
-      };
-      double start = after(0, tile.before_upload);
-      for (const SlotWait& wait : windows_.waits(static_cast<long>(done_.size())))
-        start = std::max(start, done(wait.stage, wait.tile));
-      done_.push_back({});
-      // Copies of several arrays follow each other without a pause.
-      run(StreamStage::Upload, start, copy_seconds(tile.uploads, speeds_.up));
-      run(StreamStage::Compute, done_.back()[0], compute_seconds(tile));
-      run(StreamStage::Download, after(done_.back()[1], tile.before_download),
-          copy_seconds(tile.downloads, speeds_.down));
-    }
-  }
-  double end() const { return *std::max_element(ready_.begin(), ready_.end()); }
-  /// When a tile has gone home.
-  double done_at(std::size_t tile) const { return done_[tile][2]; }
-
- private:
-  double done(StreamStage stage, long tile) const {
-    return done_[static_cast<std::size_t>(tile)][static_cast<std::size_t>(stage)];
-  }
-  void run(StreamStage stage, double start, double seconds) {
-    double& ready = ready_[rates_.in_turn ? 0 : static_cast<std::size_t>(stage)];
-    start = std::max(start, ready);
-    if (seconds > 0) ready = start + seconds;
-    done_.back()[static_cast<std::size_t>(stage)] = start + seconds;
-  }
-  double copy_seconds(const std::vector<StreamCopy>& copies, double speed) const {
-    double seconds = 0;
-    for (const StreamCopy& copy : copies) {
-      const double bytes = static_cast<double>(
-          rows_of(copy.rows) * problem_.arrays[static_cast<std::size_t>(copy.array)].row_bytes);
-      seconds += (speed > 0 ? bytes / speed : 0) + rates_.copy_latency;
-    }
-    return seconds;
-  }
-  double compute_seconds(const StreamTile& tile) const {
-    double seconds = 0;
-    for (const StreamMove& move : tile.moves)
-      seconds +=
-          rates_.launch_latency +
-          (rates_.memory > 0
-               ? 2 *
-                     static_cast<double>(rows_of(move.rows) *
-                                         problem_.arrays[static_cast<std::size_t>(move.array)].row_bytes) /
-                     rates_.memory
-               : 0);
-    for (const StreamLaunch& launch : tile.launches)
-      seconds += rates_.launch_latency + static_cast<double>(rows_of(launch.work)) * row_seconds_of(launch);
-    return seconds;
-  }
-
-  double row_seconds_of(const StreamLaunch& launch) const {
-    return row_seconds_[static_cast<std::size_t>(problem_.first_loop + launch.step - 1) %
-                        row_seconds_.size()];
-  }
-
-  const StreamProblem& problem_;
-  const StreamRates& rates_;
-  StreamWindows windows_;
-  std::vector<double> row_seconds_;  // of each loop
-  Speeds speeds_;
-  std::array<double, 3> ready_{};
-  std::vector<std::array<double, 3>> done_;
-};
-
-// All buffers of an array.
-index_t array_bytes(const StreamArray& array, index_t rows, int slots, index_t repeat_granule) {
-  if (array.use == Use::Whole) return buffer_bytes(array, rows);
-  if (repeat_granule > 0) return buffer_bytes(array, rows, repeat_granule);
-  return buffer_bytes(array, rows) * slots * (array.use == Use::State ? 2 : 1);
 }
 
 void finish_plan(const StreamProblem& problem, const StreamRates& rates, StreamPlan& plan) {
@@ -212,7 +70,7 @@ void finish_plan(const StreamProblem& problem, const StreamRates& rates, StreamP
 // The same problem with fewer rows, whose tiles have the same windows; the same where they may differ.
 StreamProblem shortened(const StreamProblem& problem, index_t rows_wanted) {
   const index_t rows = all_rows(problem);
-  if (rows <= rows_wanted || is_sequence(problem) ||
+  if (rows <= rows_wanted || problem.is_sequence() ||
       !std::all_of(problem.arrays.begin(), problem.arrays.end(),
                    [](const StreamArray& a) { return a.regular; }))
     return problem;
@@ -235,13 +93,6 @@ index_t halo_of(const StreamProblem& problem) {
   return halo;
 }
 
-// How tiles share the device's memory.
-struct Sharing {
-  int slots = 1;
-  int tiles_per_window = 1;
-  index_t repeat_granule = 0;  // where it is `wrapping`
-};
-
 // The largest chunk whose buffers fit, at most `most`, or 0.
 index_t largest_chunk(const StreamProblem& problem, StreamScheduler scheduler, int steps,
                       const Sharing& sharing, index_t most, index_t budget) {
@@ -249,7 +100,7 @@ index_t largest_chunk(const StreamProblem& problem, StreamScheduler scheduler, i
   const index_t halo = halo_of(problem);
   const auto fits = [&](index_t chunk) {
     std::vector<index_t> rows;
-    if (is_sequence(problem)) {
+    if (problem.is_sequence()) {
       const StreamPass sample = sequence_pass(problem, chunk, steps, sharing.tiles_per_window, true);
       return !sample.tiles.empty() &&
              device_bytes(problem, sample, slots, rows, sharing.repeat_granule) <= budget;
@@ -276,7 +127,7 @@ index_t largest_chunk(const StreamProblem& problem, StreamScheduler scheduler, i
   if (fits(high)) return high;
   // Passes get long where chunks are small: 1/1024 of the largest is the least that is tried before the
   // least. Samples of sequences are slower to make.
-  const bool slow = is_sequence(problem);
+  const bool slow = problem.is_sequence();
   index_t low = std::max(least, high / (slow ? 64 : 1024) / problem.align * problem.align);
   if (!fits(low)) return low > least && fits(least) ? least : 0;
   while (high - low > std::max(problem.align, low / (slow ? 16 : 64))) {
@@ -297,19 +148,19 @@ index_t bytes_of_all(const StreamProblem& problem) {
 
 // What the smallest slices take: one step, or each loop once, two slices at once.
 index_t least_budget(const StreamProblem& problem, const StreamOptions& options, index_t repeat_granule) {
-  const int loops = is_sequence(problem) ? static_cast<int>(problem.loops.size()) : 1;
+  const int loops = problem.is_sequence() ? static_cast<int>(problem.loops.size()) : 1;
   const int steps =
       std::min(problem.steps, options.steps_per_pass > 0 ? options.steps_per_pass * loops : loops);
   StreamScheduler scheduler = options.scheduler;
-  if (has_states(problem) && scheduler == StreamScheduler::Automatic) scheduler = StreamScheduler::Carry;
+  if (problem.has_states() && scheduler == StreamScheduler::Automatic) scheduler = StreamScheduler::Carry;
   index_t chunk = options.chunk > 0 ? options.chunk : problem.align;
   if (scheduler == StreamScheduler::EvenOdd && options.chunk == 0)
     chunk = std::max(chunk, steps * halo_of(problem) + 1);
   int slots = options.slots;
-  if (slots == 0) slots = is_sequence(problem) ? 2 : 3;
+  if (slots == 0) slots = problem.is_sequence() ? 2 : 3;
   std::vector<index_t> rows;
   const index_t windows = device_bytes(problem, make_pass(problem, scheduler, chunk, steps), slots, rows);
-  if (!is_sequence(problem) || repeat_granule == 0) return windows;
+  if (!problem.is_sequence() || repeat_granule == 0) return windows;
   return std::min(windows, device_bytes(problem, sequence_pass(problem, chunk, steps, wrapping), slots, rows,
                                         repeat_granule));
 }
@@ -330,119 +181,6 @@ index_t least_budget(const StreamProblem& problem, const StreamOptions& options,
   throw OutOfMemory(text + "\nGive a larger budget, or smaller slices, fewer slots and fewer steps per pass");
 }
 
-}  // namespace
-
-index_t buffer_bytes(const StreamArray& array, index_t rows, index_t repeat_granule) {
-  if (repeat_granule > 0) {  // windows begin and end with tiles
-    const index_t bytes = (rows + array.align - 1) / array.align * array.align * array.row_bytes;
-    return (bytes + repeat_granule - 1) / repeat_granule * repeat_granule;
-  }
-  // Windows may begin and end within tiles of the layout.
-  const index_t tiles = array.align > 1 ? (rows + 2 * (array.align - 1)) / array.align : rows;
-  constexpr index_t granule = 512;
-  const index_t bytes = tiles * array.align * array.row_bytes;
-  return (bytes + granule - 1) / granule * granule;
-}
-
-index_t device_bytes(const StreamProblem& problem, const StreamPass& pass, int slots,
-                     std::vector<index_t>& window_rows, index_t repeat_granule) {
-  window_rows.assign(problem.arrays.size(), 0);
-  // Of buffers that wrap round the rows of a tile, and of those before it that are still under way.
-  const std::size_t before = repeat_granule > 0 ? static_cast<std::size_t>(slots - 1) : 0;
-  for (std::size_t k = 0; k < pass.tiles.size(); ++k)
-    for (std::size_t a = 0; a < problem.arrays.size(); ++a)
-      window_rows[a] = std::max(window_rows[a], pass.tiles[k].windows[a].end -
-                                                    pass.tiles[k - std::min(k, before)].windows[a].begin);
-  index_t bytes = 0;
-  for (std::size_t a = 0; a < problem.arrays.size(); ++a) {
-    const StreamArray& array = problem.arrays[a];
-    index_t& rows = window_rows[a];
-    if (repeat_granule > 0 && array.use != Use::Whole) {
-      const index_t tile = array.align * std::max<index_t>(array.row_bytes, 1);
-      rows = std::max(rows, buffer_bytes(array, rows, repeat_granule) / tile * array.align);
-    }
-    bytes += array_bytes(array, rows, slots, repeat_granule);
-  }
-  return bytes;
-}
-
-StreamBytes bytes_of(const StreamProblem& problem, const StreamPass& pass) {
-  StreamBytes bytes;
-  const auto of = [&](int array, ResidentRows rows) {
-    return rows_of(rows) * problem.arrays[static_cast<std::size_t>(array)].row_bytes;
-  };
-  for (const StreamTile& tile : pass.tiles) {
-    for (const StreamCopy& copy : tile.uploads) bytes.up += of(copy.array, copy.rows);
-    for (const StreamCopy& copy : tile.downloads) bytes.down += of(copy.array, copy.rows);
-    for (const StreamMove& move : tile.moves) bytes.moved += of(move.array, move.rows);
-  }
-  return bytes;
-}
-
-double predict(const StreamProblem& problem, const StreamPlan& plan, const StreamRates& rates) {
-  if (plan.passes == 0 || plan.last.tiles.empty()) return 0;
-  double whole = 0;
-  for (const StreamArray& array : problem.arrays)
-    if (array.use == Use::Whole) {
-      const double bytes = static_cast<double>(array.rows * array.row_bytes);
-      if (reads(array.mode) && rates.up > 0) whole += bytes / rates.up;
-      if (writes(array.mode) && rates.down > 0) whole += bytes / rates.down;
-    }
-  Engines engines(problem, plan, rates);
-  // Passes in the middle take as long as each other.
-  constexpr int looked_at = 4;
-  const int passes = std::min(plan.passes, looked_at);
-  // Results in the second copies of states go home at the end.
-  if (!plan.pass.in_place && plan.passes % 2 != 0)
-    for (const StreamArray& array : problem.arrays)
-      if (array.use == Use::State)
-        whole += static_cast<double>(array.rows * array.row_bytes) / host_copy_rate;
-  double before = 0, each = 0;
-  int tiles = 0;
-  for (int p = 0; p < passes; ++p) {
-    const StreamPass& pass = plan.pass_number(p + 1 < passes ? 0 : plan.passes - 1);
-    engines.pass(pass, tiles);
-    tiles = static_cast<int>(pass.tiles.size());
-    if (p + 1 < passes) each = engines.end() - before;
-    before = engines.end();
-  }
-  return whole + engines.end() + each * (plan.passes - passes);
-}
-
-// What a sequence takes of which a pass has `steps` steps, by the first tiles of one.
-double sampled_seconds(const StreamProblem& problem, const StreamPass& sample, int steps,
-                       const Sharing& sharing, const std::vector<index_t>& window_rows,
-                       const StreamRates& rates) {
-  StreamPlan plan;
-  plan.slots = sharing.slots;
-  plan.tiles_per_window = sharing.tiles_per_window;
-  plan.window_rows = window_rows;
-  plan.pass = plan.last = sample;
-  Engines engines(problem, plan, rates);
-  engines.pass(sample, 0);
-  const index_t rows = rows_of(problem.work);
-  const auto rows_until = [&](std::size_t tiles) {
-    index_t end = problem.work.begin;
-    for (std::size_t k = 0; k < tiles; ++k)
-      for (const StreamLaunch& launch : sample.tiles[k].launches)
-        if (launch.step == 1) end = std::max(end, launch.work.end);
-    return end - problem.work.begin;
-  };
-  const double passes = std::ceil(static_cast<double>(problem.steps) / steps);
-  const std::size_t tiles = sample.tiles.size(), before = tiles - std::min<std::size_t>(tiles, 8);
-  const index_t behind = rows_until(tiles), ahead = rows_until(before);
-  // All of the pass, or too little to tell.
-  if (behind >= rows || ahead == 0 || behind <= ahead) {
-    const double part = static_cast<double>(std::max<index_t>(behind, 1)) / static_cast<double>(rows);
-    return engines.end() * passes / std::min(part, 1.0);
-  }
-  const double end = engines.done_at(tiles - 1), begin = engines.done_at(before - 1);
-  const double a_row = (end - begin) / static_cast<double>(behind - ahead);
-  return engines.done_at(0) + a_row * static_cast<double>(rows) * passes;
-}
-
-namespace {
-
 // Looks for the plan that takes least time by the model.
 class Planner {
  public:
@@ -452,8 +190,8 @@ class Planner {
         budget_(budget),
         rates_(rates),
         options_(options),
-        iterates_(has_states(problem)),
-        in_sequence_(is_sequence(problem)),
+        iterates_(problem.has_states()),
+        in_sequence_(problem.is_sequence()),
         loops_(in_sequence_ ? static_cast<int>(problem.loops.size()) : 1),
         rows_(std::max<index_t>(all_rows(problem), 1)) {
     // Enough tiles that filling and draining the pipeline costs little, of enough bytes to be worth a copy.
@@ -642,44 +380,6 @@ class Planner {
 StreamPlan make_plan(const StreamProblem& problem, index_t budget, const StreamRates& rates,
                      const StreamOptions& options) {
   return Planner(problem, budget, rates, options).plan();
-}
-
-std::string describe(const StreamProblem& problem, const StreamPlan& plan) {
-  char line[256];
-  std::string text;
-  const auto add = [&](const char* format, auto... values) {
-    std::snprintf(line, sizeof line, format, values...);
-    text += line;
-  };
-  if (is_sequence(problem))
-    add("sequence: %d loops, %d a pass, %d passes of %zu tiles of %lld rows in %s\n", problem.steps,
-        plan.pass.steps, plan.passes, plan.pass.tiles.size(), static_cast<long long>(plan.chunk),
-        plan.wraps() ? "buffers that wrap round" : (std::to_string(plan.slots) + " slots").c_str());
-  else if (has_states(problem))
-    add("%s: %d steps, %d a pass, %d passes of %zu tiles of %lld rows in %d slots\n", name_of(plan.scheduler),
-        problem.steps, plan.pass.steps, plan.passes, plan.pass.tiles.size(),
-        static_cast<long long>(plan.chunk), plan.slots);
-  else
-    add("%zu tiles of %lld rows in %d slots\n", plan.last.tiles.size(), static_cast<long long>(plan.chunk),
-        plan.slots);
-  add("  device %s; to it %s, from it %s, within it %s; predicted %.3g s\n",
-      string_from_bytes(plan.device_bytes).c_str(), string_from_bytes(plan.bytes.up).c_str(),
-      string_from_bytes(plan.bytes.down).c_str(), string_from_bytes(plan.bytes.moved).c_str(), plan.seconds);
-  if (plan.bytes.between > 0)
-    add("  from other devices %s, behind the first pass\n", string_from_bytes(plan.bytes.between).c_str());
-  for (std::size_t a = 0; a < problem.arrays.size(); ++a) {
-    const StreamArray& array = problem.arrays[a];
-    add("  %-16s %s, %s of %lld rows of %s\n", array.label.c_str(),
-        array.use == Use::Whole   ? "whole on the device"
-        : array.temporary         ? "on the device only"
-        : array.use == Use::State ? "old and new values"
-        : !writes(array.mode)     ? "read"
-        : reads(array.mode)       ? "read and written"
-                                  : "written",
-        plan.wraps() && array.use != Use::Whole ? "a buffer" : "windows",
-        static_cast<long long>(plan.window_rows[a]), string_from_bytes(array.row_bytes).c_str());
-  }
-  return text;
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -23,6 +23,7 @@
 // mended, and skewed tiles in place of them where one device does all.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <functional>
 #include <string>
@@ -98,6 +99,11 @@ struct StreamProblem {
   int first_loop = 0;             // with which it begins
   bool once = false;              // of states: each step makes each row once, as it also reduces; no overlap
 
+  bool is_sequence() const { return !loops.empty(); }
+  bool has_states() const {
+    return std::any_of(arrays.begin(), arrays.end(),
+                       [](const StreamArray& a) { return a.use == StreamArray::Use::State; });
+  }
   const StreamLoop& loop_of(int step) const {
     return loops[static_cast<std::size_t>(first_loop + step - 1) % loops.size()];
   }
@@ -257,6 +263,8 @@ index_t rows_of_pass(const StreamArray& array);
 
 /// Bytes that a row range takes in a buffer of the device; with a granule in one that wraps round.
 index_t buffer_bytes(const StreamArray& array, index_t rows, index_t repeat_granule = 0);
+/// Bytes of all buffers of an array whose windows have so many rows.
+index_t array_bytes(const StreamArray& array, index_t rows, int slots, index_t repeat_granule);
 /// Bytes that all buffers take, and of each array the rows of its largest window. With a granule buffers wrap
 /// round: the rows are then those that `slots` tiles need at once, and what else there is room for.
 index_t device_bytes(const StreamProblem& problem, const StreamPass& pass, int slots,

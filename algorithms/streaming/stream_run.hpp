@@ -1,5 +1,4 @@
 // StreamRun: carries out a stream plan on a device: buffers, three queues, and the events between them.
-// StreamArrays: the arrays on the host's side of it, which several devices may share.
 #pragma once
 
 #include <condition_variable>
@@ -11,11 +10,9 @@
 #include <vector>
 
 #include <strata/algorithms/streaming/file_stage.hpp>
+#include <strata/algorithms/streaming/stream_arrays.hpp>
 #include <strata/algorithms/streaming/stream_report.hpp>
 #include <strata/algorithms/streaming/stream_seams.hpp>
-#include <strata/devices/backend.hpp>
-#include <strata/views/coherent/coherent_state.hpp>
-#include <strata/views/coherent/host_access.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -29,32 +26,6 @@ struct StreamSite {
     ResidentRows rows;
   };
   std::vector<Place> places;
-};
-
-/// Completes a problem by what arrays say of themselves: labels, rows, bytes, tiles. Throws LayoutError where
-/// rows do not lie together, AccessConflict where an array is written and declared twice.
-void complete_problem(StreamProblem& problem, const std::vector<Ref<CoherentState>>& arrays);
-
-/// Arrays as the host has them while a launch lasts: it has current values of all that is read, and nobody
-/// but the thread that made this uses them elsewhere. States that are not computed in place have a second
-/// copy.
-class StreamArrays {
- public:
-  /// `problem` is complete, and of all the work.
-  StreamArrays(const StreamProblem& problem, const std::vector<Ref<CoherentState>>& arrays, bool in_place);
-  /// Where array `a` is: side 0, or side 1 of a state.
-  char* host(std::size_t a, int side) const { return operands_[a].host[side]; }
-  /// The end of a launch that did not fail: `side` has the results of states.
-  void end(int side);
-
- private:
-  struct Operand {
-    Ref<CoherentState> state;
-    HostUseScope use;
-    char* host[2] = {};
-    AllocationRef second;  // of side 1
-  };
-  std::vector<Operand> operands_;
 };
 
 /// Where the runs of several devices wait for each other; one that fails stops the others.
@@ -129,6 +100,8 @@ class StreamRun {
   bool in_place() const { return plan_.pass.in_place && plan_.last.in_place; }
 
  private:
+  static constexpr int files_under_way = 4;  // tiles of them, each way
+
   struct Buffer {
     AllocationRef block;
     Ref<ReservedMemory> wraps;  // of what wraps round
@@ -216,9 +189,5 @@ class StreamRun {
   const StreamSeams* seams_ = nullptr;  // with the runs of other devices
   std::size_t number_ = 0;              // of this run among those
 };
-
-/// The kernel's time for a row and step, as earlier runs found it on this kind of device; 0: not known.
-double known_row_seconds(const std::string& kernel);
-void learn_row_seconds(const std::string& kernel, double seconds);
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,131 @@
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <string>
+
+#include <strata/algorithms/streaming/file_stage.hpp>
+#include <strata/algorithms/streaming/stream_arrays.hpp>
+#include <strata/core/error.hpp>
+#include <strata/devices/threads/device.hpp>
+#include <strata/views/copy.hpp>
+#include <strata/views/create.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+void complete_problem(StreamProblem& problem, const std::vector<Ref<CoherentState>>& arrays) {
+  for (std::size_t a = 0; a < arrays.size(); ++a) {
+    StreamArray& here = problem.arrays[a];
+    const CoherentState& state = *arrays[a];
+    const ArrayShape& shape = state.shape;
+    here.label = state.label;
+    if (shape.domain.rank() == 0) here.use = StreamArray::Use::Whole;
+    for (std::size_t b = 0; b < a; ++b) {
+      const StreamArray& other = problem.arrays[b];
+      if (arrays[b] == arrays[a] &&
+          (here.use == StreamArray::Use::State || other.use == StreamArray::Use::State || writes(here.mode) ||
+           writes(other.mode)))
+        throw AccessConflict("streaming \"" + problem.label + "\": \"" + here.label +
+                             "\" is declared twice, and written; declare it once");
+    }
+    if (here.use == StreamArray::Use::Whole) {
+      here.rows = 1;
+      here.row_bytes = shape.bytes();
+      continue;
+    }
+    if (!shape.contiguous_rows)
+      throw LayoutError(
+          "streaming \"" + problem.label + "\": the rows of \"" + here.label +
+          "\" do not lie together in its layout (LayoutLeft); make it with LayoutRight or in tiles");
+    here.rows = shape.domain.extent(0);
+    here.align = shape.layout.tile_log2 >= 0 ? index_t{1} << shape.layout.tile_log2 : 1;
+    here.row_bytes = shape.layout.tile_log2 >= 0 ? shape.layout.tile_stride / here.align * shape.element_bytes
+                                                 : shape.layout.stride[0] * shape.element_bytes;
+    if (shape.domain.rank() == 1 && shape.layout.tile_log2 < 0) here.row_bytes = shape.element_bytes;
+  }
+  // Around a ring all rows go: what a tile beyond an end computes needs theirs, too.
+  const auto ring = std::find_if(problem.arrays.begin(), problem.arrays.end(), [](const StreamArray& a) {
+    return a.use == StreamArray::Use::State && a.cyclic;
+  });
+  if (ring != problem.arrays.end())
+    for (StreamArray& here : problem.arrays) {
+      if (here.use == StreamArray::Use::Whole || here.cyclic) continue;
+      if (here.use == StreamArray::Use::Rows && (!here.regular || here.rows != ring->rows))
+        throw ShapeMismatch("streaming \"" + problem.label + "\": \"" + here.label + "\" has " +
+                            std::to_string(here.rows) + " rows, or rows(f), beside the cyclic state \"" +
+                            ring->label + "\" of " + std::to_string(ring->rows) +
+                            " rows; declare it `all`, or give it as many rows");
+      here.cyclic = true;
+    }
+  for (const StreamArray& here : problem.arrays)
+    if (here.cyclic && here.rows % here.align != 0)
+      throw LayoutError("streaming \"" + problem.label + "\": \"" + here.label + "\" has " +
+                        std::to_string(here.rows) + " rows in tiles of " + std::to_string(here.align) +
+                        " and cyclic edges; make it with LayoutRight, or of whole tiles");
+}
+
+StreamArrays::StreamArrays(const StreamProblem& problem, const std::vector<Ref<CoherentState>>& arrays,
+                           bool in_place) {
+  operands_.resize(arrays.size());
+  // All threads take arrays in one order: none waits for another that waits for it.
+  std::vector<std::size_t> order(arrays.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::less<const CoherentState*>()(&*arrays[a], &*arrays[b]);
+  });
+  const CoherentState* last = nullptr;
+  for (const std::size_t a : order) {
+    const StreamArray& here = problem.arrays[a];
+    const bool is_state = here.use == StreamArray::Use::State, is_whole = here.use == StreamArray::Use::Whole;
+    Operand& operand = operands_[a];
+    operand.state = arrays[a];
+    CoherentState& state = *operand.state;
+    FileStorage* const file = file_storage_of(state);
+    const bool earlier = last == &state;  // read twice
+    last = &state;
+    const AccessMode mode = is_state ? AccessMode::InOut : here.mode;
+    check_file_use(state, writes(mode));
+    if (writes(mode)) mark_file_incomplete(state);
+    if (!earlier) {
+      Box box = state.shape.domain;
+      // Rows that the launch does not touch keep their values.
+      if (mode == AccessMode::Out && !is_whole && here.rows_of) {
+        const ResidentRows rows = here.rows_of(problem.work);
+        if (rows.begin > 0 || rows.end < here.rows)
+          box = box.with_bounds(0, std::max<index_t>(rows.begin, 0), std::min(rows.end, here.rows));
+      }
+      operand.use = HostUseScope(operand.state, box, mode);
+    }
+    operand.host[0] = operand.host[1] = state.main.base;
+    if (file != nullptr && !is_whole) {
+      file->before_direct_read(file->first_byte(), file->data_bytes());
+      if (writes(mode)) file->before_direct_write(file->first_byte(), file->data_bytes());
+      if (is_state && !in_place)
+        throw Error("streaming \"" + problem.label + "\": \"" + state.label +
+                    "\" lives in a file, whose steps are done in place: by the scheduler carry, without "
+                    "cyclic edges");
+      continue;
+    }
+    if (!is_state || in_place) continue;
+    const std::string label = state.label + " (second copy)";
+    operand.second = AllocationRef(
+        create_storage(*state.main.device, nullptr, label.c_str(), state.shape.layout.span,
+                       static_cast<std::size_t>(state.shape.element_bytes), state.shape.layout, false));
+    operand.host[1] = static_cast<char*>(operand.second.get()->data);
+  }
+}
+
+void StreamArrays::end(int side) {
+  for (Operand& operand : operands_) {
+    if (side == 1 && operand.second.get() != nullptr) {
+      // By all threads of the host.
+      const CoherentState& state = *operand.state;
+      DeviceInstance& host = Threads().backend();
+      const CopySide from{operand.host[1], host.space(), &state.shape.layout, state.label.c_str(), &host};
+      const CopySide to{operand.host[0], host.space(), &state.shape.layout, state.label.c_str(), &host};
+      copy_arrays(to, from, static_cast<std::size_t>(state.shape.element_bytes), &host.default_queue());
+    }
+    operand.use.end();
+  }
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,39 @@
+// The arrays of a streamed launch: what plans take from them, and what the host has of them while it lasts.
+#pragma once
+
+#include <vector>
+
+#include <strata/algorithms/streaming/stream_plan.hpp>
+#include <strata/devices/backend.hpp>
+#include <strata/views/coherent/coherent_state.hpp>
+#include <strata/views/coherent/host_access.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// Completes a problem by what arrays say of themselves: labels, rows, bytes, tiles. Throws LayoutError where
+/// rows do not lie together, AccessConflict where an array is written and declared twice.
+void complete_problem(StreamProblem& problem, const std::vector<Ref<CoherentState>>& arrays);
+
+/// Arrays as the host has them while a launch lasts: it has current values of all that is read, and nobody
+/// but the thread that made this uses them elsewhere. States that are not computed in place have a second
+/// copy.
+class StreamArrays {
+ public:
+  /// `problem` is complete, and of all the work.
+  StreamArrays(const StreamProblem& problem, const std::vector<Ref<CoherentState>>& arrays, bool in_place);
+  /// Where array `a` is: side 0, or side 1 of a state.
+  char* host(std::size_t a, int side) const { return operands_[a].host[side]; }
+  /// The end of a launch that did not fail: `side` has the results of states.
+  void end(int side);
+
+ private:
+  struct Operand {
+    Ref<CoherentState> state;
+    HostUseScope use;
+    char* host[2] = {};
+    AllocationRef second;  // of side 1
+  };
+  std::vector<Operand> operands_;
+};
+
+}  // namespace strata::inline STRATA_ABI::detail
