@@ -3,6 +3,7 @@
 
 #include <strata/core/assert.hpp>
 
+#include "messages.hpp"
 #include "test_devices.hpp"
 
 namespace {
@@ -12,21 +13,8 @@ using strata::create;
 using strata::index_t;
 using strata::MDArray;
 using strata::rank;
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const AssertionFailed& e) {
-    return e.what();
-  }
-  return "";
-}
-
-void expect_parts(const std::string& text, std::initializer_list<std::string> parts) {
-  for (const std::string& part : parts)
-    EXPECT_NE(text.find(part), std::string::npos) << "no \"" << part << "\" in: " << text;
-}
+using strata_tests::expect_parts;
+using strata_tests::message_of;
 
 template <class D>
 using Items = MDArray<int, D, rank<1>>;
@@ -52,7 +40,7 @@ TYPED_TEST_SUITE(Assert, strata_tests::TestDevices, strata_tests::DeviceName);
 TYPED_TEST(Assert, AFailureIsThrownByTheLaunchOrTheWaitWithKernelConditionTextAndPlace) {
   const auto done = create<Items<TypeParam>>("done", 100);
 
-  const std::string text = message_of([&] {
+  const std::string text = message_of<AssertionFailed>([&] {
     strata::parallel_for("count", 100, strata::with(AssertBelow{40}, done));
     strata::wait(TypeParam());
   });
@@ -73,7 +61,7 @@ TYPED_TEST(Assert, AConditionThatHoldsTellsNothing) {
 TYPED_TEST(Assert, TheKernelGoesOnAndTheFailureIsToldOnce) {
   const auto done = create<Items<TypeParam>>("done", 100);
 
-  EXPECT_NE(message_of([&] {
+  EXPECT_NE(message_of<AssertionFailed>([&] {
               strata::parallel_for(100, strata::with(AssertBelow{0}, done));
               strata::wait(TypeParam());
             }),
@@ -100,7 +88,7 @@ struct WriteOutsideThenAssert {
 TYPED_TEST(Assert, OfAssertionsAndBadAccessesTheFirstIsTold) {
   const auto x = create<Items<TypeParam>>("x", 10);
 
-  expect_parts(message_of([&] {
+  expect_parts(message_of<AssertionFailed>([&] {
                  strata::parallel_for(1, strata::with(AssertThenWriteOutside{}, x));
                  strata::wait(TypeParam());
                }),
@@ -124,7 +112,7 @@ struct AssertWithLongTexts {
 TYPED_TEST(Assert, OfALongTextTheBeginningIsTold) {
   const auto x = create<Items<TypeParam>>("x", 1);
 
-  const std::string text = message_of([&] {
+  const std::string text = message_of<AssertionFailed>([&] {
     strata::parallel_for(1, strata::with(AssertWithLongTexts{}, x));
     strata::wait(TypeParam());
   });
@@ -145,7 +133,7 @@ TYPED_TEST(Assert, AFailureInAReductionIsToldToo) {
   strata::deep_copy(x, 1);
   int sum = 0;
 
-  const std::string text = message_of([&] {
+  const std::string text = message_of<AssertionFailed>([&] {
     strata::parallel_reduce("total", 1000, strata::with(AssertInReduction{}, x), strata::Sum(sum));
     strata::wait(TypeParam());
   });
@@ -160,7 +148,7 @@ TEST(AssertOutsideKernels, ThrowsAtOnceInCheckedBuildsAndIsNotEvaluatedInOthers)
     return false;
   };
 
-  const std::string text = message_of([&] { STRATA_ASSERT(holds(), "on the host"); });
+  const std::string text = message_of<AssertionFailed>([&] { STRATA_ASSERT(holds(), "on the host"); });
 
   EXPECT_EQ(evaluated, strata::checked_build ? 1 : 0);
   if (strata::checked_build) expect_parts(text, {"holds()", "on the host", "assert_test.cpp"});

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "messages.hpp"
 
 namespace {
 
@@ -205,29 +206,19 @@ TYPED_TEST(LaunchHintsTest, OfAllKindsComposeOverSeveralDimensions) {
 
 // ---- errors
 
-template <class F>
-std::string message_of(const F& f) {
-  try {
-    f();
-  } catch (const KernelError& e) {
-    return e.what();
-  }
-  return "none";
-}
-
 TEST(LaunchHints, RefuseBlockSizesThatNoGpuHas) {
   for (const int threads : {-32, 0, 1, 31, 33, 100, 1000, 1025, 1056, 2048})
     EXPECT_THROW(block_size(threads, 10), KernelError) << threads;
   for (const int threads : {32, 64, 96, 1024}) EXPECT_NO_THROW(block_size(threads, 10)) << threads;
   EXPECT_EQ(
-      message_of([] { block_size(100, 10); }),
+      message_of<KernelError>([] { block_size(100, 10); }),
       "block_size: blocks of 100 threads; a block has a multiple of 32 threads, from 32 to 1024: take 96");
 }
 
 TEST(LaunchHints, RefusePercentagesThatAreNone) {
   for (const int percent : {-1, 0, 101}) EXPECT_THROW(prefer_occupancy(percent, 10), KernelError) << percent;
   for (const int percent : {1, 100}) EXPECT_NO_THROW(prefer_occupancy(percent, 10)) << percent;
-  EXPECT_EQ(message_of([] { prefer_occupancy(120, 10); }),
+  EXPECT_EQ(message_of<KernelError>([] { prefer_occupancy(120, 10); }),
             "prefer_occupancy: 120 percent of the threads that a multiprocessor can hold; give 1 to 100");
 }
 

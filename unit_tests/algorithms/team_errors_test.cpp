@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "messages.hpp"
 
 namespace {
 
@@ -27,18 +28,6 @@ struct DoNothing {
   STRATA_FUNCTION void operator()(const auto&) const {}
 };
 
-// The message of the error `E` that `call` throws.
-template <class E, class F>
-std::string message_of(const F& call) {
-  try {
-    call();
-  } catch (const E& error) {
-    return error.what();
-  } catch (const std::exception& other) {
-    return std::string("another exception: ") + other.what();
-  }
-  return "no exception";
-}
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 // ---- shapes

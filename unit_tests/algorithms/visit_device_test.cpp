@@ -12,6 +12,7 @@
 #include <strata/core/settings.hpp>
 
 #include "core/settings_fixture.hpp"
+#include "messages.hpp"
 
 namespace {
 
@@ -21,6 +22,8 @@ using strata::NoSuchDevice;
 using strata::Serial;
 using strata::Threads;
 using strata::visit_device;
+using strata_tests::expect_parts;
+using strata_tests::message_of;
 
 class VisitDevice : public settings_testing::SettingsTest {};
 
@@ -30,21 +33,6 @@ struct NameOf {
     return D::name + ("{" + std::to_string(device.index()) + "}");
   }
 };
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const NoSuchDevice& error) {
-    return error.what();
-  }
-  return "";
-}
-
-void expect_parts(const std::string& text, std::initializer_list<const char*> parts) {
-  for (const char* part : parts)
-    EXPECT_NE(text.find(part), std::string::npos) << "no \"" << part << "\" in: " << text;
-}
 
 TEST_F(VisitDevice, CallsTheFunctionWithTheDeviceOfThatNameInAnyCase) {
   EXPECT_EQ(visit_device("Serial", NameOf()), "Serial{0}");
@@ -110,36 +98,40 @@ TEST_F(VisitDevice, ReturnsTheCommonTypeOfWhatTheFunctionReturns) {
 }
 
 TEST_F(VisitDevice, AnUnknownNameIsAnErrorThatListsWhatThereIs) {
-  const std::string text = message_of([] { visit_device("Treads", NameOf()); });
+  const std::string text = message_of<NoSuchDevice>([] { visit_device("Treads", NameOf()); });
 
   expect_parts(text, {"\"Treads\"", "there is no such device", "there are Serial, Threads", "Emulated:0"});
 }
 
 TEST_F(VisitDevice, AnInstanceThatDoesNotExistIsAnErrorThatListsWhatThereIs) {
-  expect_parts(message_of([] { visit_device("Emulated:7", NameOf()); }), {"Emulated{7}", "Emulated:1"});
-  expect_parts(message_of([] { visit_device("threads{1}", NameOf()); }), {"Threads{1}", "there are Serial"});
-  expect_parts(message_of([] { visit_device<DeviceList<Serial, OtherCuda<0>>>("cuda", NameOf()); }),
-               {"\"cuda\"", "no driver", "there are Serial"});
+  expect_parts(message_of<NoSuchDevice>([] { visit_device("Emulated:7", NameOf()); }),
+               {"Emulated{7}", "Emulated:1"});
+  expect_parts(message_of<NoSuchDevice>([] { visit_device("threads{1}", NameOf()); }),
+               {"Threads{1}", "there are Serial"});
+  expect_parts(
+      message_of<NoSuchDevice>([] { visit_device<DeviceList<Serial, OtherCuda<0>>>("cuda", NameOf()); }),
+      {"\"cuda\"", "no driver", "there are Serial"});
 }
 
 TEST_F(VisitDevice, NumbersThatCannotBeReadAreErrors) {
   for (const char* name : {"Emulated:", "Emulated:x", "Emulated{1", "Emulated:1}", "Emulated:-1",
                            "Emulated:1 ", "Emulated:99999999999"})
-    expect_parts(message_of([&] { visit_device(name, NameOf()); }), {"as in Cuda:1"});
+    expect_parts(message_of<NoSuchDevice>([&] { visit_device(name, NameOf()); }), {"as in Cuda:1"});
 }
 
 TEST_F(VisitDevice, ADeviceOutsideOfTheListIsAnErrorThatSaysWhy) {
   using Hosts = DeviceList<Serial, Threads>;
 
-  expect_parts(message_of([] { visit_device<Hosts>("Emulated", NameOf()); }), {"\"Emulated\"", "list"});
-  expect_parts(message_of([] { visit_device<Hosts>("Cuda", NameOf()); }),
+  expect_parts(message_of<NoSuchDevice>([] { visit_device<Hosts>("Emulated", NameOf()); }),
+               {"\"Emulated\"", "list"});
+  expect_parts(message_of<NoSuchDevice>([] { visit_device<Hosts>("Cuda", NameOf()); }),
                {STRATA_HAS_CUDA ? "strata_add_kernels" : "STRATA_ENABLE_CUDA"});
 }
 
 TEST_F(VisitDevice, ErrorsOfTheSettingNameIt) {
   strata::set_setting("device", "gpu");
 
-  expect_parts(message_of([] { visit_device(NameOf()); }),
+  expect_parts(message_of<NoSuchDevice>([] { visit_device(NameOf()); }),
                {"--strata-device", "STRATA_DEVICE", "\"gpu\"", "there are"});
 }
 

@@ -12,6 +12,7 @@
 
 #include <strata/algorithms/coherent_reduce.hpp>
 
+#include "messages.hpp"
 #include "test_devices.hpp"
 
 namespace coherent_testing {
@@ -19,6 +20,7 @@ namespace coherent_testing {
 using namespace strata;
 using strata_tests::DeviceName;
 using strata_tests::HostThreadDevices;
+using strata_tests::message_of;
 using strata_tests::TestDevices;
 
 constexpr index_t mebi = index_t{1} << 20;
@@ -90,20 +92,6 @@ struct SumOfThree {
   STRATA_FUNCTION void operator()(auto i, auto x, auto y) const { y(i) = x(i - 1) + x(i) + x(i + 1); }
 };
 
-/// The message of the E that `action` throws; a failure, and an empty text, if it throws none.
-template <class E, class F>
-std::string message_of(const F& action) {
-  try {
-    action();
-  } catch (const E& error) {
-    return error.what();
-  } catch (const std::exception& error) {
-    ADD_FAILURE() << "another exception: " << error.what();
-    return "";
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return "";
-}
 inline ::testing::AssertionResult has(const std::string& text, const std::string& part) {
   if (text.find(part) != std::string::npos) return ::testing::AssertionSuccess();
   return ::testing::AssertionFailure() << "no \"" << part << "\" in: " << text;

@@ -9,25 +9,16 @@
 #include <strata/core/box.hpp>
 #include <strata/core/error.hpp>
 
+#include "messages.hpp"
+
 namespace {
 
 using strata::Box;
 using strata::index_t;
+using strata_tests::message_of;
 
 constexpr index_t largest = std::numeric_limits<index_t>::max();
 constexpr index_t smallest = std::numeric_limits<index_t>::min();
-
-// The message of the Error that `action` throws, which must be of type E.
-template <class E, class Action>
-std::string message_of(Action action) {
-  try {
-    action();
-  } catch (const E& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return "";
-}
 
 TEST(Box, HoldsTheBoundsItWasGiven) {
   const Box box({-2, 5}, {3, 9});

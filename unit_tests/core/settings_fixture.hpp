@@ -12,7 +12,11 @@
 #include <strata/core/error.hpp>
 #include <strata/core/settings.hpp>
 
+#include "messages.hpp"
+
 namespace settings_testing {
+
+using strata_tests::message_of;
 
 // Every test begins without STRATA_ variables and without values set before; the environment is put back.
 class SettingsTest : public ::testing::Test {
@@ -65,18 +69,6 @@ struct CommandLine {
   std::vector<char*> pointers;
   int count;
 };
-
-// The message of the SettingError that `action` throws.
-template <class Action>
-std::string message_of(Action action) {
-  try {
-    action();
-  } catch (const strata::SettingError& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return "";
-}
 
 inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;

@@ -22,7 +22,7 @@ using strata::SettingSource;
 using SettingsOptionsTest = SettingsTest;
 
 std::string message_for(std::vector<std::string> arguments) {
-  return message_of([&] { CommandLine(std::move(arguments)).parse(); });
+  return message_of<strata::SettingError>([&] { CommandLine(std::move(arguments)).parse(); });
 }
 
 TEST_F(SettingsOptionsTest, AreTakenOutOfTheCommandLineAndTheRestIsLeftInOrder) {
@@ -119,7 +119,8 @@ TEST_F(SettingsOptionsTest, AnOptionOfKokkosWithoutItsValueIsAnErrorInItsOwnName
        {std::vector<std::string>{"--kokkos-tools-libs"}, {"--kokkos-tools-libs", "--", "input"}}) {
     CommandLine line(arguments);
 
-    EXPECT_EQ(message_of([&] { strata::detail::take_kokkos_options(line.count, line.pointers.data()); }),
+    EXPECT_EQ(message_of<strata::SettingError>(
+                  [&] { strata::detail::take_kokkos_options(line.count, line.pointers.data()); }),
               "the option --kokkos-tools-libs has no value; write --kokkos-tools-libs=VALUE, text");
     EXPECT_EQ(line.count, static_cast<int>(arguments.size()) + 1);
   }

@@ -91,8 +91,8 @@ TEST_F(SettingsTest, AnUnreadableVariableIsAnErrorAtEveryUseUntilItIsMended) {
       "expected "
       "an integer from 1 to 16";
 
-  EXPECT_EQ(message_of([] { settings(); }), expected);
-  EXPECT_EQ(message_of([] { set_setting("threads", "1"); }), expected);
+  EXPECT_EQ(message_of<strata::SettingError>([] { settings(); }), expected);
+  EXPECT_EQ(message_of<strata::SettingError>([] { set_setting("threads", "1"); }), expected);
   set_variable("STRATA_EMULATED_COUNT", "16");
   EXPECT_EQ(settings().emulated_count, 16);
 }
@@ -162,13 +162,13 @@ TEST_F(SettingsTest, ValuesThatAreNotAllowedAreErrorsWithoutEffect) {
   wanted.emulated_count = 0;
 
   EXPECT_EQ(
-      message_of([&] { update_settings(wanted); }),
+      message_of<strata::SettingError>([&] { update_settings(wanted); }),
       "the setting emulated_count cannot be \"0\" (from update_settings); expected an integer from 1 to 16");
-  EXPECT_EQ(message_of([] { set_setting(&Settings::threads, -4); }),
+  EXPECT_EQ(message_of<strata::SettingError>([] { set_setting(&Settings::threads, -4); }),
             "the setting threads cannot be \"-4\" (from set_setting); expected an integer from 0 to 65536");
   EXPECT_THROW(set_setting(&Settings::emulated_copy_latency_us, std::nan("")), strata::SettingError);
   EXPECT_THROW(set_setting(&Settings::device, ""), strata::SettingError);
-  EXPECT_EQ(message_of([] { set_setting("thread", "4"); }),
+  EXPECT_EQ(message_of<strata::SettingError>([] { set_setting("thread", "4"); }),
             "there is no setting \"thread\"; the nearest one is threads (--strata-help lists all)");
   EXPECT_EQ(settings(), Settings{});
 }

@@ -12,9 +12,12 @@
 
 #include <strata/strata.hpp>
 
+#include "messages.hpp"
+
 namespace emulated_testing {
 
 using namespace strata;
+using strata_tests::message_of;
 
 using Array = MDArray<int, Emulated, rank<1>>;
 
@@ -100,21 +103,6 @@ struct Throwing {
   const char* text;
   void operator()(index_t, const Array&) const { throw std::runtime_error(text); }
 };
-
-/// The message of the E that `action` throws; a failure, and an empty text, if it throws none.
-template <class E, class F>
-std::string message_of(const F& action) {
-  try {
-    action();
-  } catch (const E& error) {
-    return error.what();
-  } catch (const std::exception& error) {
-    ADD_FAILURE() << "another exception: " << error.what();
-    return "";
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return "";
-}
 
 /// All elements, by a blocking copy.
 inline std::vector<int> elements(const Array& x) {

@@ -7,6 +7,7 @@
 #include <strata/miniapps/explicit_dynamics/make_simulation.hpp>
 #include <strata/miniapps/fem/box.hpp>
 
+#include "messages.hpp"
 #include "test_devices.hpp"
 
 namespace {
@@ -14,6 +15,7 @@ namespace {
 using namespace strata;
 using namespace strata::dynamics;
 using strata_tests::DeviceName;
+using strata_tests::message_of;
 using strata_tests::TestDevices;
 
 constexpr index_t budget = index_t{1} << 20;
@@ -150,24 +152,15 @@ TYPED_TEST(StreamedDynamics, StatesAreThoseOfARunInCore) {
   EXPECT_THROW(other.streamed->restore({}), Error);
 }
 
-template <class F>
-std::string message_of(const F& f) {
-  try {
-    f();
-  } catch (const SimulationError& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 TYPED_TEST(StreamedDynamics, AnInvertedElementIsNamed) {
   Parameters p;
   p.fused = true;
   p.dt = 2;
   Pair<double, TypeParam> pair(along_z, p, 0.5);
   pair.advance(60);
-  const std::string in_core = message_of([&] { pair.in_core->wait(); });
+  const std::string in_core = message_of<SimulationError>([&] { pair.in_core->wait(); });
   EXPECT_NE(in_core.find("is inside out"), std::string::npos) << in_core;
-  EXPECT_EQ(message_of([&] { pair.streamed->wait(); }), in_core);
+  EXPECT_EQ(message_of<SimulationError>([&] { pair.streamed->wait(); }), in_core);
   EXPECT_EQ(pair.in_core->clock().step, pair.streamed->clock().step);
 }
 

@@ -7,6 +7,7 @@
 
 #include <strata/algorithms/skeletons/skeletons.hpp>
 
+#include "messages.hpp"
 #include "test_devices.hpp"
 
 namespace strata_tests {
@@ -117,16 +118,6 @@ std::vector<T> values_of(const CoherentArray<T, Rank, L>& x) {
   return values;
 }
 
-/// What `f` throws as E says; "" where it throws none.
-template <class E, class F>
-std::string message_of(const F& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "";
-}
 inline ::testing::AssertionResult contains(const std::string& text, const std::vector<std::string>& parts) {
   for (const std::string& part : parts)
     if (text.find(part) == std::string::npos)

@@ -7,11 +7,13 @@
 #include <strata/algorithms/streaming/streamed_iterate.hpp>
 #include <strata/algorithms/streaming/streamed_reduce.hpp>
 
+#include "messages.hpp"
 #include "test_devices.hpp"
 
 namespace stream_test {
 
 using namespace strata;
+using strata_tests::message_of;
 
 struct Axpy {
   double a;
@@ -172,16 +174,5 @@ void in_core(const D& device, const R& work, int steps, const K& kernel, Array& 
 constexpr StreamScheduler all_schedulers[] = {StreamScheduler::Naive, StreamScheduler::Overlap,
                                               StreamScheduler::EvenOdd, StreamScheduler::Carry,
                                               StreamScheduler::Automatic};
-
-// What f throws as E says.
-template <class E, class F>
-std::string message_of(const F& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
-}
 
 }  // namespace stream_test

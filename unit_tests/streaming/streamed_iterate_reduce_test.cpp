@@ -348,11 +348,12 @@ TEST(StreamedStepSumErrors, SayWhichSchedulersReduce) {
   const CoherentArray<double, 1> u("u", 5000);
   const auto where = streamed(Serial{}, 1 << 20);
   std::vector<double> sums{5};
+  const auto run = [&](StreamScheduler scheduler, const auto& region, int steps_per_pass) {
+    streamed_iterate_reduce("mine", where.scheduler(scheduler).steps_per_pass(steps_per_pass), 4, Sum1{1, 1},
+                            each_step(Sum, sums), state(u, region));
+  };
   const auto message = [&](StreamScheduler scheduler, const auto& region, int steps_per_pass = 0) {
-    return message_of<Error>([&] {
-      streamed_iterate_reduce("mine", where.scheduler(scheduler).steps_per_pass(steps_per_pass), 4,
-                              Sum1{1, 1}, each_step(Sum, sums), state(u, region));
-    });
+    return message_of<Error>([&] { run(scheduler, region, steps_per_pass); });
   };
   EXPECT_EQ(
       message(StreamScheduler::EvenOdd, halo(1, 1)),
@@ -369,7 +370,7 @@ TEST(StreamedStepSumErrors, SayWhichSchedulersReduce) {
   EXPECT_NE(message(StreamScheduler::Carry, halo(1, 1, edge::cyclic)).find("ask for naive, or for none"),
             std::string::npos);
   EXPECT_EQ(sums, std::vector<double>{5});
-  EXPECT_EQ(message(StreamScheduler::Overlap, halo(1, 1), 1), "nothing was thrown");
+  EXPECT_NO_THROW(run(StreamScheduler::Overlap, halo(1, 1), 1));
   EXPECT_EQ(sums.size(), 4U);
 }
 TEST(StreamedStepSumErrors, BudgetsAndSteps) {

@@ -10,6 +10,7 @@
 #include <strata/miniapps/thermal/make_heat.hpp>
 #include <strata/miniapps/thermal/run.hpp>
 
+#include "messages.hpp"
 #include "test_devices.hpp"
 
 namespace {
@@ -129,16 +130,6 @@ void expect_same(const Found& streamed, const Found& in_core, const std::string&
 index_t in_core_bytes(const Heat& heat, bool is_float) {
   const index_t number = is_float ? 4 : 8;
   return heat.setup().elements * (72 * number + 32 + 64 + 36) + heat.setup().nodes * (27 * (number + 4) + 32);
-}
-
-template <class E, class F>
-std::string message_of(const F& f) {
-  try {
-    f();
-  } catch (const E& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 bool says(const std::vector<std::string>& remarks, const std::string& part) {

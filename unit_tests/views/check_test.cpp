@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <string>
 
+#include "messages.hpp"
 #include "test_devices.hpp"
 
 namespace {
@@ -11,21 +12,8 @@ using strata::index_t;
 using strata::MDArray;
 using strata::OutOfBounds;
 using strata::rank;
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const OutOfBounds& e) {
-    return e.what();
-  }
-  return "";
-}
-
-void expect_parts(const std::string& text, std::initializer_list<const char*> parts) {
-  for (const char* part : parts)
-    EXPECT_NE(text.find(part), std::string::npos) << "no \"" << part << "\" in: " << text;
-}
+using strata_tests::expect_parts;
+using strata_tests::message_of;
 
 template <class D>
 class Check : public ::testing::Test {
@@ -54,7 +42,7 @@ struct Arrays {
 TYPED_TEST(Check, AWriteOutsideInAKernelIsThrownByTheLaunchOrTheWait) {
   const Arrays<TypeParam> a;
 
-  const std::string text = message_of([&] {
+  const std::string text = message_of<OutOfBounds>([&] {
     strata::parallel_for("update", 100, strata::with(WriteOutside{40, 7, 4}, a.x, a.done));
     strata::wait(TypeParam());
   });
@@ -65,7 +53,7 @@ TYPED_TEST(Check, AWriteOutsideInAKernelIsThrownByTheLaunchOrTheWait) {
 TYPED_TEST(Check, NegativeIndicesAreOutsideAndUnnamedKernelsAreNamedByTheirType) {
   const Arrays<TypeParam> a;
 
-  const std::string text = message_of([&] {
+  const std::string text = message_of<OutOfBounds>([&] {
     strata::parallel_for(100, strata::with(WriteOutside{0, -1, 0}, a.x, a.done));
     strata::wait(TypeParam());
   });
@@ -76,7 +64,7 @@ TYPED_TEST(Check, NegativeIndicesAreOutsideAndUnnamedKernelsAreNamedByTheirType)
 TYPED_TEST(Check, TheKernelGoesOnAndTheErrorIsToldOnce) {
   const Arrays<TypeParam> a;
 
-  EXPECT_NE(message_of([&] {
+  EXPECT_NE(message_of<OutOfBounds>([&] {
               strata::parallel_for(100, strata::with(WriteOutside{40, 100, 100}, a.x, a.done));
               strata::wait(TypeParam());
             }),
@@ -101,7 +89,7 @@ struct WriteTwiceOutside {
 TYPED_TEST(Check, TheFirstErrorOfALaunchWins) {
   const Arrays<TypeParam> a;
 
-  const std::string text = message_of([&] {
+  const std::string text = message_of<OutOfBounds>([&] {
     strata::parallel_for(1, strata::with(WriteTwiceOutside{}, a.x));
     strata::wait(TypeParam());
   });
@@ -116,7 +104,7 @@ struct TooManyIndices {
 TYPED_TEST(Check, MoreIndicesThanADynamicRankHasAreABadAccess) {
   const auto x = create<MDArray<int, TypeParam>>("x", 4, 4);
 
-  const std::string text = message_of([&] {
+  const std::string text = message_of<OutOfBounds>([&] {
     strata::parallel_for(1, strata::with(TooManyIndices{}, x));
     strata::wait(TypeParam());
   });
@@ -137,7 +125,7 @@ TYPED_TEST(Check, RowsThatAreNotResidentAreABadAccessThatSaysWhichAre) {
     strata::parallel_for(1, strata::with(WriteRow{8}, slice));
     strata::wait(TypeParam());
   });
-  const std::string text = message_of([&] {
+  const std::string text = message_of<OutOfBounds>([&] {
     strata::parallel_for(1, strata::with(WriteRow{9}, slice));
     strata::wait(TypeParam());
   });
@@ -155,7 +143,7 @@ struct ReadOutsideOfSubview {
 TYPED_TEST(Check, SubviewsInKernelsAreChecked) {
   const Arrays<TypeParam> a;
 
-  const std::string text = message_of([&] {
+  const std::string text = message_of<OutOfBounds>([&] {
     strata::parallel_for(1, strata::with(ReadOutsideOfSubview{}, a.x));
     strata::wait(TypeParam());
   });
@@ -173,7 +161,7 @@ class CheckOnHost : public ::testing::Test {
 TEST_F(CheckOnHost, ABadAccessOutsideKernelsThrowsAtOnce) {
   const auto x = create<MDArray<int, strata::Serial, rank<2>>>("x", 3, 4);
 
-  expect_parts(message_of([&] { x(3, 0) = 1; }), {"\"x\"", "(3, 0)", "[0, 3) x [0, 4)"});
+  expect_parts(message_of<OutOfBounds>([&] { x(3, 0) = 1; }), {"\"x\"", "(3, 0)", "[0, 3) x [0, 4)"});
   EXPECT_THROW((void)x(0, -1), OutOfBounds);
   EXPECT_NO_THROW((void)x(2, 3));
 }
@@ -184,7 +172,7 @@ TEST_F(CheckOnHost, NullAndEmptyAndUnmanagedViewsAreChecked) {
   const MDArray<int, strata::Serial, rank<1>> unmanaged(data, 3);
 
   EXPECT_THROW((void)null(0), OutOfBounds);
-  expect_parts(message_of([&] { (void)unmanaged(3); }), {"unmanaged", "(3)"});
+  expect_parts(message_of<OutOfBounds>([&] { (void)unmanaged(3); }), {"unmanaged", "(3)"});
 }
 
 TEST_F(CheckOnHost, OffsetRangesAreChecked) {
@@ -196,7 +184,7 @@ TEST_F(CheckOnHost, OffsetRangesAreChecked) {
   EXPECT_NO_THROW((void)x(-2));
   EXPECT_NO_THROW((void)x(1));
   EXPECT_THROW((void)x(2), OutOfBounds);
-  expect_parts(message_of([&] { (void)x(-3); }), {"[-2, 2)"});
+  expect_parts(message_of<OutOfBounds>([&] { (void)x(-3); }), {"[-2, 2)"});
 }
 
 TEST_F(CheckOnHost, SubviewsThatLeaveTheirArrayAreRefused) {

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <string>
 
+#include "messages.hpp"
 #include "test_devices.hpp"
 
 namespace {
@@ -10,17 +11,8 @@ using strata::create;
 using strata::index_t;
 using strata::MDArray;
 using strata::rank;
+using strata_tests::message_of;
 using strata_tests::on_host;
-
-template <class E, class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  return "";
-}
 
 template <class D>
 class Create : public ::testing::Test {};

@@ -102,8 +102,8 @@ TEST_F(DLPackImport, AnyStridesAreStrided) {
 TEST_F(DLPackImport, StridesThatTheLayoutDoesNotHaveAreRefusedAndTheTensorIsKept) {
   auto tensor = foreign_.tensor();
 
-  const std::string text =
-      message_of([&] { (void)from_dlpack<HostView<double, LayoutLeft>>(std::move(tensor), "velocity"); });
+  const std::string text = message_of<strata::Error>(
+      [&] { (void)from_dlpack<HostView<double, LayoutLeft>>(std::move(tensor), "velocity"); });
 
   EXPECT_NE(text.find("\"velocity\": the tensor of shape (2, 3) has strides (3, 1)"), std::string::npos)
       << text;
@@ -151,7 +151,8 @@ TEST_F(DLPackImport, FixedExtentsAndRunTimeRanksAreChecked) {
 TEST_F(DLPackImport, OtherElementTypesAreRefusedByName) {
   auto tensor = foreign_.tensor();
 
-  const std::string text = message_of([&] { (void)from_dlpack<HostView<float>>(std::move(tensor)); });
+  const std::string text =
+      message_of<strata::Error>([&] { (void)from_dlpack<HostView<float>>(std::move(tensor)); });
 
   EXPECT_NE(text.find("its elements are float64, those of the view float32"), std::string::npos) << text;
   EXPECT_THROW((void)from_dlpack<HostView<std::int64_t>>(std::move(tensor)), DLPackError);
@@ -177,7 +178,8 @@ TEST_F(DLPackImport, HostViewsTakePinnedAndManagedMemoryAndNotThatOfAGpu) {
   foreign_.managed.tensor.device = {DLPackDeviceType::Cuda, 1};
   auto tensor = foreign_.tensor();
 
-  const std::string text = message_of([&] { (void)from_dlpack<HostView<double>>(std::move(tensor)); });
+  const std::string text =
+      message_of<strata::Error>([&] { (void)from_dlpack<HostView<double>>(std::move(tensor)); });
 
   EXPECT_NE(text.find("it lies on Cuda{1}"), std::string::npos) << text;
   EXPECT_THROW((void)from_dlpack<HostView<double>>(std::move(tensor)), strata::WrongDevice);

@@ -9,6 +9,7 @@
 #include <strata/views/dlpack.hpp>
 #include <strata/views/dlpack_abi.hpp>
 
+#include "messages.hpp"
 #include "test_devices.hpp"
 
 #if __has_include(<dlpack/dlpack.h>)
@@ -65,15 +66,5 @@ struct Foreign {
 };
 
 inline constexpr DLPackElementType float64{2, 64, 1};
-
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const strata::Error& e) {
-    return e.what();
-  }
-  return "";
-}
 
 }  // namespace strata_tests

@@ -89,8 +89,8 @@ TYPED_TEST(DLPackOnDevices, MemoryThatNoOtherLibraryReachesIsRefusedByName) {
   Foreign foreign(data, float64, &deleted);
   auto tensor = foreign.tensor();
 
-  const std::string out = message_of([&] { (void)to_dlpack(x); });
-  const std::string in = message_of([&] { (void)from_dlpack<A>(std::move(tensor)); });
+  const std::string out = message_of<strata::Error>([&] { (void)to_dlpack(x); });
+  const std::string in = message_of<strata::Error>([&] { (void)from_dlpack<A>(std::move(tensor)); });
 
   EXPECT_THROW((void)to_dlpack(x), strata::WrongDevice);
   EXPECT_THROW((void)from_dlpack<A>(std::move(tensor)), strata::WrongDevice);

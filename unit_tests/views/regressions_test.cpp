@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "messages.hpp"
 #include "test_devices.hpp"
 
 namespace {
@@ -22,22 +23,9 @@ using strata::ResidentRows;
 using strata::Serial;
 using strata::subview;
 using strata::View;
+using strata_tests::expect_parts;
+using strata_tests::message_of;
 using strata_tests::on_host;
-
-template <class E, class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  return "";
-}
-
-void expect_parts(const std::string& text, std::initializer_list<const char*> parts) {
-  for (const char* part : parts)
-    EXPECT_NE(text.find(part), std::string::npos) << "no \"" << part << "\" in: " << text;
-}
 
 template <class D, class L>
 using In = View<int, D, RankExtents<2>, L>;
