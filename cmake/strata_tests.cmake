@@ -9,8 +9,14 @@
 cmake_host_system_information(RESULT strata_processors QUERY NUMBER_OF_LOGICAL_CORES)
 
 # The library is optimised as users get it; the many instantiations of the tests compile in half the time.
-# Checked builds and those under sanitizers run them over the devices that differ most.
+# Checked builds and those under sanitizers run them over the devices that differ most, AddressSanitizer over the one
+# whose memory is its own.
 set(strata_test_devices_checked "STRATA_TEST_DEVICES_HEADER=\"few_test_devices.hpp\"")
+set(strata_few_devices "^(threads|emulated)$")
+if(STRATA_SANITIZER STREQUAL "address")
+  list(APPEND strata_test_devices_checked STRATA_TEST_ONE_DEVICE=1)
+  set(strata_few_devices "^emulated$")
+endif()
 if(STRATA_SANITIZER)
   set(strata_test_devices "${strata_test_devices_checked}")
 else()
@@ -32,7 +38,7 @@ function(strata_add_tests folder)
     endif()
   endforeach()
   set(few_devices ${devices})
-  list(FILTER few_devices INCLUDE REGEX "^(threads|emulated)$")
+  list(FILTER few_devices INCLUDE REGEX "${strata_few_devices}")
   if(STRATA_SANITIZER)
     set(devices ${few_devices})
   endif()

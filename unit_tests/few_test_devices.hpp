@@ -4,6 +4,10 @@
 
 namespace strata_tests {
 
+#if STRATA_TEST_ONE_DEVICE
+using TestDevices = ::testing::Types<strata::Emulated>;
+#else
 using TestDevices = ::testing::Types<strata::Threads, strata::Emulated>;
+#endif
 
 }  // namespace strata_tests
