@@ -26,10 +26,10 @@ Array created(const char* label, index_t n, const Queue<D>& queue, const D& devi
 }
 
 /// On `queue`, which is waited for. What only the three functors need is left out where `fused`.
-template <class T, class D>
-Fields<T, DynamicsArrays<D>> make_fields(const fem::Mesh<fem::PlainArrays<D>>& mesh, const Queue<D>& queue,
-                                         double density, bool fused) {
-  Fields<T, DynamicsArrays<D>> f;
+template <class T, class D, class Arrays = DynamicsArrays<D>>
+Fields<T, Arrays> make_fields(const fem::Mesh<fem::PlainArrays<D>>& mesh, const Queue<D>& queue,
+                              double density, bool fused) {
+  Fields<T, Arrays> f;
   const index_t n = mesh.node_count(), e = mesh.element_count();
   const auto make = [&]<class Array>(Array& array, const char* label, index_t rows) {
     array = created<Array>(label, rows, queue, mesh.device);

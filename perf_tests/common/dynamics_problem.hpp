@@ -60,11 +60,11 @@ struct ShakeNodes {
   }
 };
 
-template <class T, class D>
+template <class T, class D, class Arrays = dynamics::DynamicsArrays<D>>
 class DynamicsProblem {
-  using Fields = dynamics::Fields<T, dynamics::DynamicsArrays<D>>;
-
  public:
+  using Fields = dynamics::Fields<T, Arrays>;
+
   /// A box of about so many elements, all of them distorted.
   explicit DynamicsProblem(strata::index_t elements)
       : queue_(strata::default_queue(D{})),
@@ -74,7 +74,7 @@ class DynamicsProblem {
     parameters_.bulk_linear = 0.06;
     parameters_.bulk_quadratic = 1.2;
     for (Fields* f : {&now_, &begin_, &expected_})
-      *f = dynamics::make_fields<T>(mesh_, queue_, parameters_.density, false);
+      *f = dynamics::make_fields<T, D, Arrays>(mesh_, queue_, parameters_.density, false);
     strata::parallel_for(strata::on(queue_), nodes(), strata::with(ShakeNodes{}, now_.velocity));
     for (int k = 0; k < 3; ++k) launch(DynamicsWork::StepOfThree);
     queue_.wait();
@@ -99,6 +99,7 @@ class DynamicsProblem {
     if (three || fused || work == DynamicsWork::Nodes) dynamics::launch_nodes(where, now_);
   }
   const strata::Queue<D>& queue() const { return queue_; }
+  const Fields& fields() const { return now_; }
 
   /// Goes back to the state in which pieces of work begin.
   void clear() const { copy(now_, begin_); }
