@@ -4,7 +4,7 @@
 //     visit_device(name, [&](auto device) { run_on(device, ...); });
 //
 // Include it in one file of a program, which nvcc compiles where there is Cuda; run_on is declared there and
-// instantiated in files of its own (strata_add_miniapp).
+// instantiated in files of its own (strata_add_device_sources).
 #pragma once
 
 #include <algorithm>
