@@ -78,7 +78,8 @@ TEST(DLPackMemories, ViewsOfAnotherMemoryRefuseThem) {
   auto pinned = to_dlpack(create<Array<CudaPinned>>("pinned", 3));
   auto on_gpu = to_dlpack(create<Array<Cuda>>("on_gpu", 3));
 
-  const std::string text = message_of<strata::Error>([&] { (void)from_dlpack<HostArray>(std::move(on_gpu)); });
+  const std::string text =
+      message_of<strata::Error>([&] { (void)from_dlpack<HostArray>(std::move(on_gpu)); });
 
   EXPECT_NE(text.find("it lies on Cuda{0}, the view's device has memory of kind Host"), std::string::npos)
       << text;
