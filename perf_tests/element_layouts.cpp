@@ -3,7 +3,6 @@
 // in LayoutRight, both on one core; and those in tiles on all cores, against the smaller of linear scaling
 // and that of a triad in memory. All in one race.
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <string>
 
@@ -85,7 +84,12 @@ template <class T>
 class Layouts {
  public:
   Layouts(const Options& options, Report& report, const char* type)
-      : options_(options), report_(report), type_(type), cores_(Threads::concurrency()) {}
+      : options_(options),
+        report_(report),
+        type_(type),
+        cores_(Threads::concurrency()),
+        triad_(triad_bytes, 1),
+        triad_of_all_(triad_bytes, cores_) {}
 
   void all() const {
     for (const index_t edge : edges) {
@@ -128,11 +132,10 @@ class Layouts {
 
   void measure(const std::string& name, index_t n, const std::function<void()>& right,
                const std::function<void()>& tiled, const std::function<void()>& all_cores) const {
-    constexpr double triad_bytes = 1.5e8;
-    const TriadCeiling<double> one(triad_bytes, 1), all(triad_bytes, cores_);
     Race race;
     const int by_rows = race.add(right), by_tiles = race.add(tiled), by_all = race.add(all_cores),
-              triad = race.add([&] { one.run_triad(); }), triad_of_all = race.add([&] { all.run_triad(); });
+              triad = race.add([this] { triad_.run_triad(); }),
+              triad_of_all = race.add([this] { triad_of_all_.run_triad(); });
     race.run(options_.reps_or(60), 6.0);
 
     const double linear = cores_, bound = std::min(linear, race.speedup(triad_of_all, triad));
@@ -153,6 +156,8 @@ class Layouts {
   Report& report_;
   const char* type_;
   int cores_;
+  static constexpr double triad_bytes = 1.5e8;
+  TriadCeiling<double> triad_, triad_of_all_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <string>
 
+#include <strata/algorithms/streaming/rows.hpp>
 #include <strata/algorithms/streaming/step_results.hpp>
 #include <strata/algorithms/streaming/streamed_iterate_reduce.hpp>
 #include <strata/algorithms/streaming/streamed_reduce.hpp>
@@ -26,7 +27,6 @@ std::vector<ReductionGroup> groups_of_pieces(ResidentRows work, const std::vecto
       groups.push_back({groups.size(), piece, 0, static_cast<index_t>(groups.size())});
     return groups;
   }
-  const auto floor_div = [](index_t a, index_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); };
   std::vector<ResidentRows> blocks;
   for (const ResidentRows piece : pieces)
     blocks.push_back({floor_div(piece.begin, block), floor_div(piece.end - 1, block) + 1});

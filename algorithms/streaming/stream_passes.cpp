@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include <strata/algorithms/streaming/rows.hpp>
 #include <strata/algorithms/streaming/stream_plan.hpp>
 #include <strata/core/error.hpp>
 
@@ -32,7 +33,6 @@ Rows both(Rows a, Rows b) { return {std::max(a.begin, b.begin), std::min(a.end, 
 index_t clamp(index_t i, index_t low, index_t high) {
   return std::min(std::max(i, low), std::max(low, high));
 }
-index_t floor_div(index_t a, index_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 index_t round_up(index_t n, index_t to) { return floor_div(n + to - 1, to) * to; }
 
 // Calls f(rows of the array, shift) for each part of rows that may lie beyond its ends.

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <strata/algorithms/streaming/rows.hpp>
 #include <strata/algorithms/streaming/stream_seams.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -11,7 +12,6 @@ index_t count(ResidentRows rows) { return std::max<index_t>(0, rows.end - rows.b
 ResidentRows both(ResidentRows a, ResidentRows b) {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
 }
-index_t floor_div(index_t a, index_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 bool is_state(const StreamArray& array) { return array.use == StreamArray::Use::State; }
 
 }  // namespace
