@@ -34,6 +34,7 @@
   X(double, emulated_launch_latency_us, 5, between(0, 1e6), "microseconds before a kernel begins")               \
   X(index_t, cuda_memory_limit, 0, at_least(0), "most memory that is held of one GPU; 0: no limit")              \
   X(std::string, cuda_allocator, "slabs", one_of("slabs", "async"), "where the memory of GPUs comes from")       \
+  X(bool, cuda_direct_files, false, any_value, "whether GPUs read and write files themselves, by cuFile")        \
   X(std::string, tools_libs, "", any_value, "library of Kokkos Tools to load, before KOKKOS_TOOLS_LIBS")         \
   X(std::string, tools_args, "", any_value, "its arguments, before KOKKOS_TOOLS_ARGS")                           \
   X(std::string, trace, "", any_value, "file for a timeline that Chrome and Perfetto open; %p: process number")  \

@@ -3,6 +3,7 @@
 #include <strata/core/allocation_report.hpp>
 #include <strata/core/error.hpp>
 #include <strata/devices/backend.hpp>
+#include <strata/devices/direct_file.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -10,6 +11,8 @@ std::uint64_t next_queue_id() {
   static std::uint64_t id = 0;
   return __atomic_add_fetch(&id, 1, __ATOMIC_RELAXED);
 }
+
+Ref<DirectFile> DeviceInstance::open_direct(int, const char*, bool) { return {}; }
 
 void ReservedMemory::require_reserved(std::size_t begin, std::size_t end) const {
   if (begin <= end && end <= size()) return;

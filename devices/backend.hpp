@@ -15,6 +15,7 @@
 namespace strata::inline STRATA_ABI::detail {
 
 class DeviceInstance;
+class DirectFile;
 class QueueState;
 class Recording;
 
@@ -144,6 +145,9 @@ class DeviceInstance {
   /// Pins host memory that somebody allocated otherwise, and that outlives the result. Null where the system
   /// forbids it, or where it would make nothing faster.
   virtual Ref<PinnedMemory> pin(void* /*data*/, std::size_t /*bytes*/) { return {}; }
+  /// The file that `descriptor` has open, for transfers by the device itself. Null where it cannot, or is not
+  /// asked to; `path` is for messages.
+  virtual Ref<DirectFile> open_direct(int descriptor, const char* path, bool writes);
 };
 
 /// An in-order stream of work on one instance. Host devices work at once on the calling thread, so their

@@ -236,10 +236,12 @@ class Streaming : StreamingCases<D> {
   }
 
   // Files: a map from one to another and a sum, against reads and writes of the same files that do nothing
-  // else.
+  // else. With STRATA_CUDA_DIRECT_FILES=1 also by the GPU itself.
   void disk() {
     const char* const folder = std::getenv("TMPDIR");
     const std::string path = std::string(folder != nullptr ? folder : "/tmp") + "/strata_streaming_test";
+    const bool by_gpu_too = settings().cuda_direct_files;
+    set_setting(&Settings::cuda_direct_files, false);
     const index_t n = elements(1e9, 8);
     const Removed first(path + "_x"), second(path + "_y");
     const auto x = file_array<double, 1>(first.path, n, overwrite);
@@ -268,6 +270,16 @@ class Streaming : StreamingCases<D> {
         size / together / 1e9, "GB/s", none);
     add("map from file to file", n, "double", both, size / both.median / 1e9, "GB/s", size / together / 1e9);
     report_.check(y(7) == 2 * x(7), "the map of files");
+    if (!by_gpu_too) return;
+    set_setting(&Settings::cuda_direct_files, true);
+    StreamReport report;
+    const Statistics sums = times(2, [&] { report = launch_reduce(where, n, Add{}, Sum(sum), in(x)); });
+    if (report.bytes_direct == 0) return;  // a warning has said why
+    add("sum of a file, by cuFile", n, "double", sums, size / sums.median / 1e9, "GB/s", size / read / 1e9);
+    const Statistics maps = times(2, [&] { launch(where, n, Scale{}, in(x), out(y)); });
+    add("map from file to file, by cuFile", n, "double", maps, size / maps.median / 1e9, "GB/s",
+        size / together / 1e9);
+    report_.check(y(7) == 2 * x(7), "the map of files by cuFile");
   }
   // All of the file in requests of 64 MiB, four at once, past the page cache.
   static double file_seconds(const CoherentArray<double, 1>& array, bool writes) {

@@ -23,6 +23,7 @@ StreamReport joined(const StreamReport& first, const StreamReport& second) {
   both.bytes_to_device += second.bytes_to_device;
   both.bytes_to_host += second.bytes_to_host;
   both.bytes_moved += second.bytes_moved;
+  both.bytes_direct += second.bytes_direct;
   both.predicted_seconds += second.predicted_seconds;
   both.seconds += second.seconds;
   both.pinned = first.pinned && second.pinned;

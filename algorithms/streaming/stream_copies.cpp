@@ -8,7 +8,7 @@ namespace strata::inline STRATA_ABI::detail {
 
 bool StreamRun::is_staged(const StreamCopy& copy) const {
   const Operand& operand = operands_[static_cast<std::size_t>(copy.array)];
-  return operand.stage && operand.stage->takes(copy.rows);
+  return operand.stage && operand.stage->takes(copy.rows) && !is_direct(copy);
 }
 
 void StreamRun::copy(const StreamCopy& copy, long tile, bool is_upload) {
@@ -18,6 +18,19 @@ void StreamRun::copy(const StreamCopy& copy, long tile, bool is_upload) {
   const LayoutDescriptor layout =
       state.shape.layout_of(state.shape.domain.with_bounds(0, copy.rows.begin, copy.rows.end));
   const int side = is_state(a) ? copy.side ^ turned_ : 0;
+  const std::size_t element = static_cast<std::size_t>(state.shape.element_bytes);
+  const index_t bytes = rows_of(copy.rows) * problem_.arrays[a].row_bytes;
+  (is_upload ? report_.bytes_to_device : report_.bytes_to_host) += bytes;
+  if (is_direct(copy)) {
+    const ArrayShape::Bytes all = state.shape.bytes_of_rows(copy.rows);
+    char* const first = base_of(a, tile, copy.buffer, copy.shift) + all.begin;
+    const std::size_t count = static_cast<std::size_t>(all.end - all.begin);
+    const index_t offset = operand.file->first_byte() + all.begin;
+    if (is_upload) operand.direct->read(*upload_, first, count, offset);
+    else operand.direct->write(*download_, first, count, offset);
+    report_.bytes_direct += bytes;
+    return;
+  }
   char* base = operand.host[side];
   if (is_staged(copy))
     base = is_upload ? operand.stage->base_of_read(tile, copy.rows)
@@ -25,15 +38,8 @@ void StreamRun::copy(const StreamCopy& copy, long tile, bool is_upload) {
   const CopySide host{base, state.main.space, &layout, state.label.c_str(), state.main.device};
   const CopySide device{base_of(a, tile, copy.buffer, copy.shift), device_.space(), &layout,
                         state.label.c_str(), &device_};
-  const std::size_t element = static_cast<std::size_t>(state.shape.element_bytes);
-  const index_t bytes = rows_of(copy.rows) * problem_.arrays[a].row_bytes;
-  if (is_upload) {
-    copy_arrays(device, host, element, &*upload_);
-    report_.bytes_to_device += bytes;
-  } else {
-    copy_arrays(host, device, element, &*download_);
-    report_.bytes_to_host += bytes;
-  }
+  if (is_upload) copy_arrays(device, host, element, &*upload_);
+  else copy_arrays(host, device, element, &*download_);
 }
 
 // To the device, from who has it: where others keep rows from the pass before, from them.

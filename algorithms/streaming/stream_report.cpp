@@ -15,6 +15,11 @@ std::string StreamReport::explain() const {
                   predicted_seconds, rate(bytes_to_device), rate(bytes_to_host),
                   pinned ? "" : "; some arrays are not pinned: their copies go through staging buffers");
     text += line;
+    if (bytes_direct > 0) {
+      std::snprintf(line, sizeof line, "  %s between files and the device itself\n",
+                    string_from_bytes(bytes_direct).c_str());
+      text += line;
+    }
     if (bytes_between_devices > 0) {
       std::snprintf(line, sizeof line, "  %s from device to device\n",
                     string_from_bytes(bytes_between_devices).c_str());

@@ -22,6 +22,7 @@ StreamRun::StreamRun(DeviceInstance& device, QueueState& compute, StreamProblem 
     operand.file = file_storage_of(*state);
     operands_.push_back(static_cast<Operand&&>(operand));
   }
+  open_direct_files();
 }
 
 void StreamRun::plan(index_t budget, const StreamOptions& options, const std::string& kernel) {
@@ -38,6 +39,7 @@ void StreamRun::plan(index_t budget, const StreamOptions& options, const std::st
     if (is_state(a) && chosen.scheduler == StreamScheduler::Automatic)
       chosen.scheduler = StreamScheduler::Carry;
   }
+  align_to_blocks();
   DeviceRates rates = device_.rates();
   const bool in_turn = device_.host_accessible();
   if (in_turn) rates = {host_copy_speed(), host_copy_speed(), host_copy_speed(), 2 * host_copy_speed(), 0, 0};
@@ -99,7 +101,7 @@ void StreamRun::share(const StreamSeams& seams, std::size_t number) {
 
 // As before any tile.
 void StreamRun::restart() {
-  report_.bytes_to_device = report_.bytes_to_host = report_.bytes_moved = 0;
+  report_.bytes_to_device = report_.bytes_to_host = report_.bytes_moved = report_.bytes_direct = 0;
   pass_ = turned_ = steps_done_ = 0;
   tile_ = read_ = written_ = 0;
   stages_.clear();
@@ -159,7 +161,7 @@ bool StreamRun::begin_reads(long tile) {
     }
     stage.begin_tile(tile);
     for (const StreamCopy& copy : here.uploads)
-      if (static_cast<std::size_t>(copy.array) == a && stage.takes(copy.rows)) stage.read(tile, copy.rows);
+      if (static_cast<std::size_t>(copy.array) == a && is_staged(copy)) stage.read(tile, copy.rows);
   }
   return true;
 }
@@ -338,6 +340,7 @@ void StreamRun::work(const std::function<void(const StreamSite&)>& launch, bool 
         if (tile >= ahead) {
           Stages& old = stages_[static_cast<std::size_t>(tile - ahead)];
           if (old.done[2]) old.done[2]->wait();
+          check_direct_files();
         }
         line.at(tile);
       }
@@ -352,6 +355,7 @@ void StreamRun::work(const std::function<void(const StreamSite&)>& launch, bool 
     upload_->wait();
     compute_.wait();
     download_->wait();
+    check_direct_files();
     if (has_files_) {
       while (written_ < tiles) {
         for (Operand& operand : operands_)

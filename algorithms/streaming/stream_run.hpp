@@ -13,6 +13,7 @@
 #include <strata/algorithms/streaming/stream_arrays.hpp>
 #include <strata/algorithms/streaming/stream_report.hpp>
 #include <strata/algorithms/streaming/stream_seams.hpp>
+#include <strata/devices/direct_file.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -84,6 +85,8 @@ class StreamRun {
   /// This is run `number` of those that take rows from each other: the plan says so, and work() does so.
   /// After plan(); `seams` lives on until the end of work().
   void share(const StreamSeams& seams, std::size_t number);
+  /// Before plan(): the device does not read and write files itself.
+  void use_host_for_files();
   /// From any thread: does all, and returns when it is done. Passes begin when the gate opens, if there is
   /// one. Throws what copies and kernels threw, or StreamStopped, when nothing of it is under way any more.
   void work(const std::function<void(const StreamSite&)>& launch, bool progress, StreamGate* gate);
@@ -113,6 +116,7 @@ class StreamRun {
     char* host[2] = {};           // the sides
     std::vector<Buffer> buffers;  // of slots, two by two for states
     FileStorage* file = nullptr;  // where it lives, if not in memory
+    Ref<DirectFile> direct;       // by which the device reads and writes it itself, where it can
     std::unique_ptr<FileStage> stage;
   };
   struct Stages {
@@ -142,7 +146,11 @@ class StreamRun {
   void move(const StreamMove& move, long tile);
   void copy_whole(bool upload);
   void wait(QueueState& queue, StreamStage stage, long tile);
+  void open_direct_files();
+  void align_to_blocks();
+  bool is_direct(const StreamCopy& copy) const;
   bool is_staged(const StreamCopy& copy) const;
+  void check_direct_files();
   bool begin_reads(long tile);
   void begin_writes(long tile);
   void upload(long tile, int pass);

@@ -57,7 +57,10 @@ void StreamGroup::add(DeviceInstance& device, QueueState& compute, ResidentRows 
 
 void StreamGroup::plan(index_t budget, const StreamOptions& options, const std::string& kernel,
                        const std::vector<index_t>& reserved) {
-  if (runs_.size() > 1) check_writes();
+  if (runs_.size() > 1) {
+    check_writes();
+    for (const std::unique_ptr<StreamRun>& run : runs_) run->use_host_for_files();
+  }
   if (runs_.size() > 1 && has_states()) return plan_steps(budget, options, kernel);
   for (std::size_t k = 0; k < runs_.size(); ++k)
     runs_[k]->plan(budget - (k < reserved.size() ? reserved[k] : 0), options, kernel);
@@ -319,6 +322,7 @@ void add_report(StreamReport& all, const StreamReport& one) {
   all.bytes_to_device += one.bytes_to_device;
   all.bytes_to_host += one.bytes_to_host;
   all.bytes_moved += one.bytes_moved;
+  all.bytes_direct += one.bytes_direct;
   all.bytes_between_devices += one.bytes_between_devices;
   all.predicted_seconds += one.predicted_seconds;
   all.seconds += one.seconds;

@@ -237,6 +237,7 @@ StreamReport SequenceRuns::run(int count) {
       report.bytes_to_device += all.bytes_to_device;
       report.bytes_to_host += all.bytes_to_host;
       report.bytes_moved += all.bytes_moved;
+      report.bytes_direct += all.bytes_direct;
       report.predicted_seconds += all.predicted_seconds;
       report.seconds += all.seconds;
     }

@@ -6,6 +6,7 @@
 #include <strata/core/hooks.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/core/settings.hpp>
+#include <strata/devices/cuda/direct_file.hpp>
 #include <strata/devices/cuda/failure.hpp>
 #include <strata/devices/cuda/instance.hpp>
 #include <strata/devices/cuda/links.hpp>
@@ -174,6 +175,11 @@ Ref<PinnedMemory> CudaMemory::pin(void* data, std::size_t bytes) {
     return {};
   }
   return Ref<PinnedMemory>(new RegisteredMemory(data, index()));
+}
+
+Ref<DirectFile> CudaMemory::open_direct(int descriptor, const char* path, bool writes) {
+  return kind_ == CudaMemoryKind::Device ? open_cuda_direct_file(gpu_, descriptor, path, writes)
+                                         : Ref<DirectFile>();
 }
 
 Allocation* CudaMemory::allocate(const AllocationRequest& request) {

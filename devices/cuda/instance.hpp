@@ -51,6 +51,7 @@ class CudaMemory final : public DeviceInstance {
   CopyCost copy_cost_to_host() override;
   DeviceRates rates() override;
   Ref<PinnedMemory> pin(void* data, std::size_t bytes) override;
+  Ref<DirectFile> open_direct(int descriptor, const char* path, bool writes) override;
 
   CudaInstance& gpu() const { return gpu_; }
   CudaMemoryKind kind() const { return kind_; }

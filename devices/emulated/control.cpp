@@ -24,7 +24,8 @@ Config default_config() {
           .copy_latency = s.emulated_copy_latency_us * micro,
           .launch_latency = s.emulated_launch_latency_us * micro,
           .seconds_per_item = 1e-9,
-          .host_submit_cost = 1e-6};
+          .host_submit_cost = 1e-6,
+          .reads_files = false};
 }
 
 Config config() { return Platform::get().configuration(); }

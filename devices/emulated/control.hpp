@@ -24,6 +24,7 @@ struct Config {
   double launch_latency;            ///< seconds
   double seconds_per_item;          ///< of a kernel, besides the latency
   double host_submit_cost;          ///< seconds of host time for each launch and copy
+  bool reads_files = false;         ///< and writes them, itself, by its link to the host
 };
 
 /// What is in force, and what the settings say.

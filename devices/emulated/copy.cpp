@@ -111,6 +111,22 @@ void EmulatedQueue::copy(const CopySide& destination, const CopySide& source, st
   });
 }
 
+void EmulatedQueue::transfer(const char* label, void* memory, std::size_t bytes, bool to_device,
+                             const std::function<void(char*)>& run) {
+  const int here = core_->instance();
+  char* const data = static_cast<char*>(memory) + Platform::get().memory->offset(here);
+  QueueCore::Work work{[=] { run(data); }};
+  submit(label, bytes, work, [&](Platform& platform) {
+    const TimeSpan time = platform.timeline.copy(core_->time, to_device ? Timeline::host : here,
+                                                 to_device ? here : Timeline::host, bytes, label);
+    if (platform.fails(emulated::Fault::Copy))
+      work.run = [what = std::string(label)] {
+        throw CopyError("a transfer of \"" + what + "\" failed (failure injected)");
+      };
+    return time;
+  });
+}
+
 void EmulatedQueue::fill(const CopySide& destination, const void* value, std::size_t element_bytes) {
   const int here = core_->instance();
   if (place(destination) != here)

@@ -7,6 +7,7 @@
 #include <strata/core/runtime.hpp>
 #include <strata/devices/emulated/allocation_list.hpp>
 #include <strata/devices/emulated/device.hpp>
+#include <strata/devices/emulated/direct_file.hpp>
 #include <strata/devices/emulated/instance.hpp>
 #include <strata/devices/host_device.hpp>
 
@@ -66,6 +67,11 @@ class EmulatedReservedMemory final : public ReservedMemory {
 };
 
 }  // namespace
+
+Ref<DirectFile> EmulatedInstance::open_direct(int descriptor, const char* path, bool) {
+  if (!Platform::get().configuration().reads_files) return {};
+  return Ref<DirectFile>(new EmulatedDirectFile(descriptor, path));
+}
 
 EmulatedInstance::EmulatedInstance(int index) : index_(index), default_queue_(new EmulatedQueue(*this, 0)) {}
 

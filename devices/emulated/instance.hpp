@@ -43,6 +43,8 @@ class EmulatedInstance final : public DeviceInstance {
   DeviceRates rates() override;
   /// Its copies take as long from any memory.
   Ref<PinnedMemory> pin(void*, std::size_t) override { return Ref<PinnedMemory>(new PinnedMemory); }
+  /// Where the configuration says so.
+  Ref<DirectFile> open_direct(int descriptor, const char* path, bool writes) override;
 
   /// Gives memory to a part of what reserve() gave; see ReservedMemory::commit.
   bool commit(void* data, std::size_t begin, std::size_t end);

@@ -34,6 +34,10 @@ class EmulatedQueue final : public QueueState {
 
   /// Enqueues a kernel of `items` work items.
   void launch(const char* label, index_t items, std::function<void()> run);
+  /// Enqueues what moves `bytes` bytes to or from `memory` of the instance, which run() gets as the host sees
+  /// it.
+  void transfer(const char* label, void* memory, std::size_t bytes, bool to_device,
+                const std::function<void(char*)>& run);
 
  private:
   int place(const CopySide& side) const;

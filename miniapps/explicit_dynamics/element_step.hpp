@@ -83,9 +83,9 @@ STRATA_FUNCTION Rates<T> middle_rates(const CornerVectors<T>& end, const CornerV
   CornerVectors<T> middle;
   const T back = dt / 2;
   unrolled<8>([&](int k) {
-    middle.x[k] = end.x[k] - back * (v.x[k] - v.x[0]);
-    middle.y[k] = end.y[k] - back * (v.y[k] - v.y[0]);
-    middle.z[k] = end.z[k] - back * (v.z[k] - v.z[0]);
+    middle.x[k] = multiply_add(-back, v.x[k] - v.x[0], end.x[k]);
+    middle.y[k] = multiply_add(-back, v.y[k] - v.y[0], end.y[k]);
+    middle.z[k] = multiply_add(-back, v.z[k] - v.z[0], end.z[k]);
   });
   // Before the operator, which takes most registers.
   const ModeVectors<T> modes_v = mode_sums(v), modes_x = mode_sums(middle);
@@ -101,11 +101,10 @@ STRATA_FUNCTION Rates<T> middle_rates(const CornerVectors<T>& end, const CornerV
 template <class T>
 STRATA_FUNCTION Vector<T> hourglass_step(ModeVectors<T>& forces, int mode, const Vector<T>& rate, T k_dt,
                                          T viscosity) {
-  forces.x[mode] += k_dt * rate.x;
-  forces.y[mode] += k_dt * rate.y;
-  forces.z[mode] += k_dt * rate.z;
-  return {forces.x[mode] + viscosity * rate.x, forces.y[mode] + viscosity * rate.y,
-          forces.z[mode] + viscosity * rate.z};
+  forces.x[mode] = multiply_add(k_dt, rate.x, forces.x[mode]);
+  forces.y[mode] = multiply_add(k_dt, rate.y, forces.y[mode]);
+  forces.z[mode] = multiply_add(k_dt, rate.z, forces.z[mode]);
+  return multiply_add(viscosity, rate, Vector<T>{forces.x[mode], forces.y[mode], forces.z[mode]});
 }
 
 /// The end of an element's step: stress, corner forces and the largest stable time step that follows.
@@ -132,18 +131,18 @@ STRATA_FUNCTION ElementEnd<T> element_end(const Material<T>& material, const Cor
 
   const T bulk = dt * material.lambda * rate_trace, shear = dt * material.two_mu;
   Symmetric<T>& s = element.stress;
-  s.xx += bulk + shear * rate.xx;
-  s.yy += bulk + shear * rate.yy;
-  s.zz += bulk + shear * rate.zz;
-  s.xy += shear * rate.xy;
-  s.yz += shear * rate.yz;
-  s.zx += shear * rate.zx;
+  s.xx += multiply_add(shear, rate.xx, bulk);
+  s.yy += multiply_add(shear, rate.yy, bulk);
+  s.zz += multiply_add(shear, rate.zz, bulk);
+  s.xy = multiply_add(shear, rate.xy, s.xy);
+  s.yz = multiply_add(shear, rate.yz, s.yz);
+  s.zx = multiply_add(shear, rate.zx, s.zx);
 
   const T element_dt = std::sqrt(mass * v / (2 * material.modulus * bb));
   const T compression = (std::abs(rate_trace) - rate_trace) / 2;  // without a branch, as lanes want it
-  const T eps = material.bulk_linear + material.bulk_quadratic * compression * element_dt;
+  const T eps = multiply_add(material.bulk_quadratic * compression, element_dt, material.bulk_linear);
   const T pressure = eps * material.modulus * element_dt * rate_trace;
-  element.stable_dt = element_dt * (std::sqrt(1 + eps * eps) - eps);
+  element.stable_dt = element_dt * (std::sqrt(multiply_add(eps, eps, T(1))) - eps);
 
   // Turned with the material, as the stress is.
   const T k_dt = dt * material.hourglass_stiffness * bb_per_volume;
@@ -156,7 +155,7 @@ STRATA_FUNCTION ElementEnd<T> element_end(const Material<T>& material, const Cor
     const Vector<T> half =
         T(-0.5) * k_dt * unturned;  // the mean of the stiffness form's forces does the work
     const Vector<T> force = hourglass_step(element.hourglass, a, unturned, k_dt, viscosity);
-    element.hourglass_work += dt * dot(force + half, unturned);
+    element.hourglass_work = multiply_add(dt, dot(force + half, unturned), element.hourglass_work);
     const Vector<T> seen = product(rotation, force);
     forces.x[a] = seen.x, forces.y[a] = seen.y, forces.z[a] = seen.z;
   });

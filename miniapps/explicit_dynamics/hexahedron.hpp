@@ -32,8 +32,8 @@ struct CornerVectors {
 template <class T>
 STRATA_FUNCTION constexpr T dot(const Corners<T>& a, const Corners<T>& b) {
   // In pairs, so that half of the rounding errors and of the latency is left.
-  return ((a[0] * b[0] + a[1] * b[1]) + (a[2] * b[2] + a[3] * b[3])) +
-         ((a[4] * b[4] + a[5] * b[5]) + (a[6] * b[6] + a[7] * b[7]));
+  return (sum_of_products(a[0], b[0], a[1], b[1]) + sum_of_products(a[2], b[2], a[3], b[3])) +
+         (sum_of_products(a[4], b[4], a[5], b[5]) + sum_of_products(a[6], b[6], a[7], b[7]));
 }
 
 /// 12 B_x of the coordinates y and z; cyclic changes of the coordinates give B_y and B_z.
@@ -43,14 +43,23 @@ STRATA_FUNCTION constexpr void gradient_component(const Corners<T>& y, const Cor
           z86 = z[7] - z[5], z31 = z[2] - z[0], z61 = z[5] - z[0], z74 = z[6] - z[3], z72 = z[6] - z[1],
           z75 = z[6] - z[4], z81 = z[7] - z[0];
   const T t1 = z63 + z54, t2 = z61 + z74, t3 = z72 + z81, t4 = z86 + z42, t5 = z83 + z52, t6 = z75 + z31;
-  b[0] = y[1] * t1 - y[2] * z42 - y[3] * t5 + y[4] * t4 + y[5] * z52 - y[7] * z54;
-  b[1] = y[2] * t2 + y[3] * z31 - y[0] * t1 - y[5] * t6 + y[6] * z63 - y[4] * z61;
-  b[2] = y[3] * t3 + y[0] * z42 - y[1] * t2 - y[6] * t4 + y[7] * z74 - y[5] * z72;
-  b[3] = y[0] * t5 - y[1] * z31 - y[2] * t3 + y[7] * t6 + y[4] * z81 - y[6] * z83;
-  b[4] = y[5] * t3 + y[6] * z86 - y[7] * t2 - y[0] * t4 - y[3] * z81 + y[1] * z61;
-  b[5] = y[6] * t5 - y[4] * t3 - y[7] * z75 + y[1] * t6 - y[0] * z52 + y[2] * z72;
-  b[6] = y[7] * t1 - y[5] * t5 - y[4] * z86 + y[2] * t4 - y[1] * z63 + y[3] * z83;
-  b[7] = y[4] * t2 - y[6] * t1 + y[5] * z75 - y[3] * t6 - y[2] * z74 + y[0] * z54;
+  using Sum = fem::SumOfProducts<T>;
+  b[0] =
+      Sum{y[1] * t1}.minus(y[2], z42).minus(y[3], t5).plus(y[4], t4).plus(y[5], z52).minus(y[7], z54).value;
+  b[1] =
+      Sum{y[2] * t2}.plus(y[3], z31).minus(y[0], t1).minus(y[5], t6).plus(y[6], z63).minus(y[4], z61).value;
+  b[2] =
+      Sum{y[3] * t3}.plus(y[0], z42).minus(y[1], t2).minus(y[6], t4).plus(y[7], z74).minus(y[5], z72).value;
+  b[3] =
+      Sum{y[0] * t5}.minus(y[1], z31).minus(y[2], t3).plus(y[7], t6).plus(y[4], z81).minus(y[6], z83).value;
+  b[4] =
+      Sum{y[5] * t3}.plus(y[6], z86).minus(y[7], t2).minus(y[0], t4).minus(y[3], z81).plus(y[1], z61).value;
+  b[5] =
+      Sum{y[6] * t5}.minus(y[4], t3).minus(y[7], z75).plus(y[1], t6).minus(y[0], z52).plus(y[2], z72).value;
+  b[6] =
+      Sum{y[7] * t1}.minus(y[5], t5).minus(y[4], z86).plus(y[2], t4).minus(y[1], z63).plus(y[3], z83).value;
+  b[7] =
+      Sum{y[4] * t2}.minus(y[6], t1).plus(y[5], z75).minus(y[3], t6).minus(y[2], z74).plus(y[0], z54).value;
 }
 
 /// 12 B of an element.
@@ -176,11 +185,12 @@ STRATA_FUNCTION constexpr CornerVectors<T> corner_forces(const Symmetric<T>& str
     Modes<T> scaled;
     unrolled<4>([&](int a) { scaled[a] = hourglass_norm<T> * forces[a]; });
     const auto less_modes = [&](const T& s, const Modes<T>& mode) {
-      const T sum = (scaled[0] * mode[0] + scaled[1] * mode[1]) + (scaled[2] * mode[2] + scaled[3] * mode[3]);
-      return twelfth<T> * (s - inverse_volume * sum);
+      const T sum = sum_of_products(scaled[0], mode[0], scaled[1], mode[1]) +
+                    sum_of_products(scaled[2], mode[2], scaled[3], mode[3]);
+      return twelfth<T> * multiply_add(-inverse_volume, sum, s);
     };
     const T tx = less_modes(sx, x.x), ty = less_modes(sy, x.y), tz = less_modes(sz, x.z);
-    unrolled<8>([&](int k) { target[k] = tx * b12.x[k] + ty * b12.y[k] + tz * b12.z[k]; });
+    unrolled<8>([&](int k) { target[k] = sum_of_products(tx, b12.x[k], ty, b12.y[k], tz, b12.z[k]); });
     add_modes(scaled, target);
   };
   component(stress.xx, stress.xy, stress.zx, q.x, f.x);

@@ -44,15 +44,17 @@ STRATA_FUNCTION constexpr Symmetric<T> stretched(const Symmetric<T>& v, const Ma
   const Symmetric<T> change =
       symmetric_part(Matrix<T>{a.xx - b.xx, a.xy - b.xy, a.xz - b.xz, a.yx - b.yx, a.yy - b.yy, a.yz - b.yz,
                                a.zx - b.zx, a.zy - b.zy, a.zz - b.zz});
-  return {v.xx + dt * change.xx, v.yy + dt * change.yy, v.zz + dt * change.zz,
-          v.xy + dt * change.xy, v.yz + dt * change.yz, v.zx + dt * change.zx};
+  return {multiply_add(dt, change.xx, v.xx), multiply_add(dt, change.yy, v.yy),
+          multiply_add(dt, change.zz, v.zz), multiply_add(dt, change.xy, v.xy),
+          multiply_add(dt, change.yz, v.yz), multiply_add(dt, change.zx, v.zx)};
 }
 
 /// I + s a
 template <class T>
 STRATA_FUNCTION constexpr Matrix<T> identity_plus(T s, const Matrix<T>& a) {
-  return {1 + s * a.xx, s * a.xy, s * a.xz, s * a.yx,    1 + s * a.yy,
-          s * a.yz,     s * a.zx, s * a.zy, 1 + s * a.zz};
+  return {multiply_add(s, a.xx, T(1)), s * a.xy, s * a.xz, s * a.yx,
+          multiply_add(s, a.yy, T(1)), s * a.yz, s * a.zx, s * a.zy,
+          multiply_add(s, a.zz, T(1))};
 }
 
 /// One step: rotation and stretch to its end, and the rate.

@@ -5,8 +5,13 @@
 #include <cmath>
 
 #include <strata/core/config.hpp>
+#include <strata/miniapps/fem/multiply_add.hpp>
 
 namespace strata::inline STRATA_ABI::dynamics {
+
+using fem::difference_of_products;
+using fem::multiply_add;
+using fem::sum_of_products;
 
 /// A vector.
 template <class T>
@@ -38,13 +43,19 @@ template <class T>
 STRATA_FUNCTION constexpr Vector<T> operator*(T s, const Vector<T>& a) {
   return {s * a.x, s * a.y, s * a.z};
 }
+/// s a + b
+template <class T>
+STRATA_FUNCTION constexpr Vector<T> multiply_add(T s, const Vector<T>& a, const Vector<T>& b) {
+  return {multiply_add(s, a.x, b.x), multiply_add(s, a.y, b.y), multiply_add(s, a.z, b.z)};
+}
 template <class T>
 STRATA_FUNCTION constexpr T dot(const Vector<T>& a, const Vector<T>& b) {
-  return a.x * b.x + a.y * b.y + a.z * b.z;
+  return sum_of_products(a.x, b.x, a.y, b.y, a.z, b.z);
 }
 template <class T>
 STRATA_FUNCTION constexpr Vector<T> cross(const Vector<T>& a, const Vector<T>& b) {
-  return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
+  return {difference_of_products(a.y, b.z, a.z, b.y), difference_of_products(a.z, b.x, a.x, b.z),
+          difference_of_products(a.x, b.y, a.y, b.x)};
 }
 
 template <class T>
@@ -54,7 +65,8 @@ STRATA_FUNCTION constexpr T trace(const Symmetric<T>& s) {
 /// s : t
 template <class T>
 STRATA_FUNCTION constexpr T contract(const Symmetric<T>& s, const Symmetric<T>& t) {
-  return s.xx * t.xx + s.yy * t.yy + s.zz * t.zz + 2 * (s.xy * t.xy + s.yz * t.yz + s.zx * t.zx);
+  return sum_of_products(s.xx, t.xx, s.yy, t.yy, s.zz, t.zz) +
+         2 * sum_of_products(s.xy, t.xy, s.yz, t.yz, s.zx, t.zx);
 }
 
 /// The symmetric part of a.
@@ -72,22 +84,26 @@ STRATA_FUNCTION constexpr Vector<T> axial_vector(const Matrix<T>& a) {
 
 template <class T>
 STRATA_FUNCTION constexpr Vector<T> product(const Matrix<T>& a, const Vector<T>& b) {
-  return {a.xx * b.x + a.xy * b.y + a.xz * b.z, a.yx * b.x + a.yy * b.y + a.yz * b.z,
-          a.zx * b.x + a.zy * b.y + a.zz * b.z};
+  return {sum_of_products(a.xx, b.x, a.xy, b.y, a.xz, b.z), sum_of_products(a.yx, b.x, a.yy, b.y, a.yz, b.z),
+          sum_of_products(a.zx, b.x, a.zy, b.y, a.zz, b.z)};
 }
 /// transpose(a) b
 template <class T>
 STRATA_FUNCTION constexpr Vector<T> transpose_product(const Matrix<T>& a, const Vector<T>& b) {
-  return {a.xx * b.x + a.yx * b.y + a.zx * b.z, a.xy * b.x + a.yy * b.y + a.zy * b.z,
-          a.xz * b.x + a.yz * b.y + a.zz * b.z};
+  return {sum_of_products(a.xx, b.x, a.yx, b.y, a.zx, b.z), sum_of_products(a.xy, b.x, a.yy, b.y, a.zy, b.z),
+          sum_of_products(a.xz, b.x, a.yz, b.y, a.zz, b.z)};
 }
 template <class T>
 STRATA_FUNCTION constexpr Matrix<T> product(const Matrix<T>& a, const Matrix<T>& b) {
-  return {a.xx * b.xx + a.xy * b.yx + a.xz * b.zx, a.xx * b.xy + a.xy * b.yy + a.xz * b.zy,
-          a.xx * b.xz + a.xy * b.yz + a.xz * b.zz, a.yx * b.xx + a.yy * b.yx + a.yz * b.zx,
-          a.yx * b.xy + a.yy * b.yy + a.yz * b.zy, a.yx * b.xz + a.yy * b.yz + a.yz * b.zz,
-          a.zx * b.xx + a.zy * b.yx + a.zz * b.zx, a.zx * b.xy + a.zy * b.yy + a.zz * b.zy,
-          a.zx * b.xz + a.zy * b.yz + a.zz * b.zz};
+  return {sum_of_products(a.xx, b.xx, a.xy, b.yx, a.xz, b.zx),
+          sum_of_products(a.xx, b.xy, a.xy, b.yy, a.xz, b.zy),
+          sum_of_products(a.xx, b.xz, a.xy, b.yz, a.xz, b.zz),
+          sum_of_products(a.yx, b.xx, a.yy, b.yx, a.yz, b.zx),
+          sum_of_products(a.yx, b.xy, a.yy, b.yy, a.yz, b.zy),
+          sum_of_products(a.yx, b.xz, a.yy, b.yz, a.yz, b.zz),
+          sum_of_products(a.zx, b.xx, a.zy, b.yx, a.zz, b.zx),
+          sum_of_products(a.zx, b.xy, a.zy, b.yy, a.zz, b.zy),
+          sum_of_products(a.zx, b.xz, a.zy, b.yz, a.zz, b.zz)};
 }
 /// a, written out in full.
 template <class T>
@@ -107,9 +123,12 @@ STRATA_FUNCTION constexpr Matrix<T> identity() {
 template <class T>
 STRATA_FUNCTION constexpr Symmetric<T> rotated(const Matrix<T>& r, const Symmetric<T>& s) {
   const Matrix<T> a = product(r, full(s));
-  return {a.xx * r.xx + a.xy * r.xy + a.xz * r.xz, a.yx * r.yx + a.yy * r.yy + a.yz * r.yz,
-          a.zx * r.zx + a.zy * r.zy + a.zz * r.zz, a.xx * r.yx + a.xy * r.yy + a.xz * r.yz,
-          a.yx * r.zx + a.yy * r.zy + a.yz * r.zz, a.zx * r.xx + a.zy * r.xy + a.zz * r.xz};
+  return {sum_of_products(a.xx, r.xx, a.xy, r.xy, a.xz, r.xz),
+          sum_of_products(a.yx, r.yx, a.yy, r.yy, a.yz, r.yz),
+          sum_of_products(a.zx, r.zx, a.zy, r.zy, a.zz, r.zz),
+          sum_of_products(a.xx, r.yx, a.xy, r.yy, a.xz, r.yz),
+          sum_of_products(a.yx, r.zx, a.yy, r.zy, a.yz, r.zz),
+          sum_of_products(a.zx, r.xx, a.zy, r.xy, a.zz, r.xz)};
 }
 /// transpose(r) s r: s seen from axes that r has turned.
 template <class T>
@@ -121,21 +140,34 @@ STRATA_FUNCTION constexpr Symmetric<T> unrotated(const Matrix<T>& r, const Symme
 template <class T>
 STRATA_FUNCTION constexpr Vector<T> solve(const Symmetric<T>& s, const Vector<T>& c) {
   // The adjugate, symmetric as s is.
-  const T xx = s.yy * s.zz - s.yz * s.yz, yy = s.xx * s.zz - s.zx * s.zx, zz = s.xx * s.yy - s.xy * s.xy;
-  const T xy = s.zx * s.yz - s.xy * s.zz, yz = s.xy * s.zx - s.yz * s.xx, zx = s.xy * s.yz - s.zx * s.yy;
-  const T scale = 1 / (s.xx * xx + s.xy * xy + s.zx * zx);
-  return {scale * (xx * c.x + xy * c.y + zx * c.z), scale * (xy * c.x + yy * c.y + yz * c.z),
-          scale * (zx * c.x + yz * c.y + zz * c.z)};
+  const T xx = difference_of_products(s.yy, s.zz, s.yz, s.yz),
+          yy = difference_of_products(s.xx, s.zz, s.zx, s.zx),
+          zz = difference_of_products(s.xx, s.yy, s.xy, s.xy);
+  const T xy = difference_of_products(s.zx, s.yz, s.xy, s.zz),
+          yz = difference_of_products(s.xy, s.zx, s.yz, s.xx),
+          zx = difference_of_products(s.xy, s.yz, s.zx, s.yy);
+  const T scale = 1 / sum_of_products(s.xx, xx, s.xy, xy, s.zx, zx);
+  return {scale * sum_of_products(xx, c.x, xy, c.y, zx, c.z),
+          scale * sum_of_products(xy, c.x, yy, c.y, yz, c.z),
+          scale * sum_of_products(zx, c.x, yz, c.y, zz, c.z)};
 }
 
 /// The inverse of a.
 template <class T>
 STRATA_FUNCTION constexpr Matrix<T> inverse(const Matrix<T>& a) {
-  const T xx = a.yy * a.zz - a.yz * a.zy, yx = a.yz * a.zx - a.yx * a.zz, zx = a.yx * a.zy - a.yy * a.zx;
-  const T s = 1 / (a.xx * xx + a.xy * yx + a.xz * zx);
-  return {s * xx, s * (a.xz * a.zy - a.xy * a.zz), s * (a.xy * a.yz - a.xz * a.yy),
-          s * yx, s * (a.xx * a.zz - a.xz * a.zx), s * (a.xz * a.yx - a.xx * a.yz),
-          s * zx, s * (a.xy * a.zx - a.xx * a.zy), s * (a.xx * a.yy - a.xy * a.yx)};
+  const T xx = difference_of_products(a.yy, a.zz, a.yz, a.zy),
+          yx = difference_of_products(a.yz, a.zx, a.yx, a.zz),
+          zx = difference_of_products(a.yx, a.zy, a.yy, a.zx);
+  const T s = 1 / sum_of_products(a.xx, xx, a.xy, yx, a.xz, zx);
+  return {s * xx,
+          s * (difference_of_products(a.xz, a.zy, a.xy, a.zz)),
+          s * (difference_of_products(a.xy, a.yz, a.xz, a.yy)),
+          s * yx,
+          s * (difference_of_products(a.xx, a.zz, a.xz, a.zx)),
+          s * (difference_of_products(a.xz, a.yx, a.xx, a.yz)),
+          s * zx,
+          s * (difference_of_products(a.xy, a.zx, a.xx, a.zy)),
+          s * (difference_of_products(a.xx, a.yy, a.xy, a.yx))};
 }
 
 /// (I - A)^-1 (I + A) r for the skew matrix A of the axial vector a (A b = a x b): r turned further, about a,
@@ -145,7 +177,7 @@ STRATA_FUNCTION constexpr Matrix<T> turned(const Vector<T>& a, const Matrix<T>& 
   const T s = 2 / (1 + dot(a, a));
   const auto column = [&](const Vector<T>& b) {
     const Vector<T> ab = cross(a, b);
-    return b + s * (ab + cross(a, ab));
+    return multiply_add(s, ab + cross(a, ab), b);
   };
   const Vector<T> x = column({r.xx, r.yx, r.zx}), y = column({r.xy, r.yy, r.zy}),
                   z = column({r.xz, r.yz, r.zz});

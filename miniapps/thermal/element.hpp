@@ -24,8 +24,13 @@
 #include <utility>
 
 #include <strata/core/config.hpp>
+#include <strata/miniapps/fem/multiply_add.hpp>
 
 namespace strata::inline STRATA_ABI::thermal {
+
+using fem::difference_of_products;
+using fem::multiply_add;
+using fem::sum_of_products;
 
 /// Calls f(0), f(1) ... f(N - 1) with constants.
 template <int N, class F>
@@ -132,18 +137,19 @@ STRATA_FUNCTION constexpr void measure(const X (&x)[3][8], Metric<R>& metric) {
     unrolled<3>([&](auto a) {
       unrolled<3>([&](auto d) {
         constexpr int a1 = (a + 1) % 3, a2 = (a + 2) % 3, d1 = (d + 1) % 3, d2 = (d + 2) % 3;
-        cofactor[a][d] = j[a1][d1] * j[a2][d2] - j[a1][d2] * j[a2][d1];
+        cofactor[a][d] = difference_of_products(j[a1][d1], j[a2][d2], j[a1][d2], j[a2][d1]);
       });
     });
-    const R volume = j[0][0] * cofactor[0][0] + j[0][1] * cofactor[0][1] + j[0][2] * cofactor[0][2];
+    const R volume =
+        sum_of_products(j[0][0], cofactor[0][0], j[0][1], cofactor[0][1], j[0][2], cofactor[0][2]);
     const R inverse = R(1) / volume;
     metric.volume[q] = volume;
     unrolled<3>([&](auto a) {
       unrolled<3>([&](auto b) {
         if constexpr (a <= b)
           metric.flow[component(a, b)][q] =
-              inverse * (cofactor[a][0] * cofactor[b][0] + cofactor[a][1] * cofactor[b][1] +
-                         cofactor[a][2] * cofactor[b][2]);
+              inverse * sum_of_products(cofactor[a][0], cofactor[b][0], cofactor[a][1], cofactor[b][1],
+                                        cofactor[a][2], cofactor[b][2]);
       });
     });
   });
@@ -167,7 +173,7 @@ STRATA_FUNCTION constexpr void monomial_matrix(R (&flow)[6][8], R (&weight)[8], 
         });
         constexpr int factors = degree(m) + degree(n);
         if constexpr (factors > 2) sum *= static_cast<R>(gauss_power(factors - 2));
-        if constexpr (Mass) sum += static_cast<R>(gauss_power(factors)) * weight[m ^ n];
+        if constexpr (Mass) sum = multiply_add(static_cast<R>(gauss_power(factors)), weight[m ^ n], sum);
         k[m][n] = sum;
       }
     });

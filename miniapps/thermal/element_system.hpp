@@ -74,7 +74,8 @@ STRATA_FUNCTION constexpr void subtract_flux(const Metric<T>& metric, const T (&
     unrolled<8>([&](auto q) {
       T sum = T(0);
       unrolled<3>([&](auto b) {
-        sum += metric.flow[component(a < b ? a : b, a < b ? b : a)][q] * slope[b][q & ~(1 << b)];
+        sum = multiply_add(metric.flow[component(a < b ? a : b, a < b ? b : a)][q], slope[b][q & ~(1 << b)],
+                           sum);
       });
       flux[a][q] = growth[q] * sum;
     });
