@@ -23,7 +23,8 @@ using strata::Threads;
 namespace fem = strata::fem;
 namespace thermal = strata::thermal;
 
-constexpr index_t edges[] = {12, 40};  // in a core's cache, and beyond it
+constexpr index_t edges[] = {12, 40, 80};  // in a core's cache, in those of all cores, beyond
+constexpr index_t least_for_all_cores = 10000;
 
 /// Element arrays of the dynamics in LayoutRight.
 struct RightArrays : fem::PlainArrays<Serial> {
@@ -136,7 +137,7 @@ class Layouts {
     const int by_rows = race.add(right), by_tiles = race.add(tiled), by_all = race.add(all_cores),
               triad = race.add([this] { triad_.run_triad(); }),
               triad_of_all = race.add([this] { triad_of_all_.run_triad(); });
-    race.run(options_.reps_or(60), 6.0);
+    race.run(options_.reps_or(60), 4.0);
 
     const double linear = cores_, bound = std::min(linear, race.speedup(triad_of_all, triad));
     const auto rate = [&](int entry) { return static_cast<double>(n) / race[entry].median / 1e6; };
@@ -147,7 +148,7 @@ class Layouts {
     };
     add("LayoutRight", Serial::name, by_rows, none, none);
     add("tiles", Serial::name, by_tiles, none, race.speedup(by_tiles, by_rows));
-    if (cores_ > 1)
+    if (cores_ > 1 && n >= least_for_all_cores)
       add("tiles, " + std::to_string(cores_) + " cores", Threads::name, by_all, bound * rate(by_tiles),
           race.speedup(by_all, by_tiles));
   }

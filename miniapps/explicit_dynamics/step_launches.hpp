@@ -18,12 +18,20 @@ inline constexpr index_t few_items = index_t{1} << 15;
 /// [0, n) in small blocks; where items are few in the smallest, which spread them best.
 inline auto in_small_blocks(index_t n) { return block_size(n < few_items ? 32 : 64, n); }
 
+/// What a kernel only reads: a GPU may load it ahead of stores, or again.
+template <class V>
+auto for_reading(const V& view) {
+  if constexpr (V::device_type::memory_space::host_accessible) return view;
+  else return read_only(view);
+}
+
 template <class T, class Arrays>
 void launch_gradient(const auto& where, const Fields<T, Arrays>& f) {
   const auto launch = [&](const auto& work) {
-    parallel_for("dynamics: gradient", where, work,
-                 with(GradientKernel<T>{}, f.clock, f.nodes, f.coordinates, f.displacement, f.velocity,
-                      f.velocity_gradient, f.mode_rates));
+    parallel_for(
+        "dynamics: gradient", where, work,
+        with(GradientKernel<T>{}, f.clock, for_reading(f.nodes), for_reading(f.coordinates),
+             for_reading(f.displacement), for_reading(f.velocity), f.velocity_gradient, f.mode_rates));
   };
   const auto work = in_small_blocks(f.element_mass.extent(0));
   if constexpr (sizeof(T) == 4) launch(launch_bounds<64, 12>(work));
@@ -33,21 +41,17 @@ template <Update U, class T, class Arrays>
 void launch_rotation(const auto& where, const Fields<T, Arrays>& f) {
   const index_t n = f.element_mass.extent(0);
   // In float blocks of 64 are few enough to be launched ahead of the end of the kernel before.
-  parallel_for("dynamics: rotation", where, sizeof(T) == 4 ? block_size(64, n) : in_small_blocks(n),
-               with(RotationKernel<T, U>{}, f.clock, f.velocity_gradient, f.rotation, f.stretch, f.rate));
+  parallel_for(
+      "dynamics: rotation", where, sizeof(T) == 4 ? block_size(64, n) : in_small_blocks(n),
+      with(RotationKernel<T, U>{}, f.clock, for_reading(f.velocity_gradient), f.rotation, f.stretch, f.rate));
 }
 template <class T, class Arrays>
 void launch_force(const auto& where, const Fields<T, Arrays>& f, const Material<T>& material) {
   parallel_for("dynamics: force", where, in_small_blocks(f.element_mass.extent(0)),
-               with(ForceKernel<T>{material}, f.clock, f.nodes, f.coordinates, f.displacement, f.element_mass,
-                    f.mode_rates, f.rotation, f.rate, f.stress, f.hourglass, f.hourglass_work,
+               with(ForceKernel<T>{material}, f.clock, for_reading(f.nodes), for_reading(f.coordinates),
+                    for_reading(f.displacement), for_reading(f.element_mass), for_reading(f.mode_rates),
+                    for_reading(f.rotation), for_reading(f.rate), f.stress, f.hourglass, f.hourglass_work,
                     f.element_force, f.stable_dt));
-}
-/// What a kernel only reads: a GPU may load it ahead of stores, or again.
-template <class V>
-auto for_reading(const V& view) {
-  if constexpr (V::device_type::memory_space::host_accessible) return view;
-  else return read_only(view);
 }
 /// The three in one.
 template <Update U, class T, class Arrays>
