@@ -28,9 +28,11 @@ if(TARGET Kokkos::kokkos)
   target_link_libraries(strata_perf_kokkos PRIVATE Kokkos::kokkos)
   if(miniapp_cases)
     target_link_libraries(strata_perf_kokkos PRIVATE strata::fem)
-    # As dynamics_kernels.cpp.
+    # As dynamics_kernels.cpp and thermal_kernels.cpp.
     set_source_files_properties("${CMAKE_CURRENT_LIST_DIR}/dynamics_cases.cpp" PROPERTIES
-      COMPILE_OPTIONS "$<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-fno-math-errno>;$<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=max-combine-insns=2>")
+      COMPILE_OPTIONS "$<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-fno-math-errno;-ffp-contract=off>;$<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=max-combine-insns=2>;$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>")
+    set_source_files_properties("${CMAKE_CURRENT_LIST_DIR}/thermal_cases.cpp" PROPERTIES
+      COMPILE_OPTIONS "$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>")
   endif()
   if(STRATA_ARCH)
     target_compile_options(strata_perf_kokkos PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-march=${STRATA_ARCH}>
