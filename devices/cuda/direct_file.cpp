@@ -8,9 +8,7 @@
 
 #if defined(STRATA_HAS_CUFILE)
 #include <cerrno>
-#include <cstdlib>
 #include <deque>
-#include <limits>
 #include <mutex>
 
 #include <cufile.h>
@@ -100,41 +98,38 @@ class CudaDirectFile final : public DirectFile {
   }
   void check() override {
     const std::lock_guard lock(mutex_);
-    while (!requests_.empty()) {
-      const Request& first = requests_.front();
-      const ssize_t done = __atomic_load_n(&first.done, __ATOMIC_ACQUIRE);
-      if (done == under_way) return;
-      if (done != static_cast<ssize_t>(first.bytes)) {
-        const Request failed = first;
-        requests_.pop_front();
-        fail(failed);
-      }
+    while (!requests_.empty() && requests_.front().ended->complete()) {
+      const Request first = requests_.front();
       requests_.pop_front();
+      if (first.done != static_cast<ssize_t>(first.bytes)) fail(first);
     }
   }
 
  private:
-  // cuFile reads these when the transfer's turn comes, and writes `done`.
+  // cuFile reads these when the transfer's turn comes, and writes `done` by its end.
   struct Request {
     std::size_t bytes;
     off_t file_offset, memory_offset;
     ssize_t done;
     bool is_write;
+    Ref<EventState> ended;
   };
-  static constexpr ssize_t under_way = std::numeric_limits<ssize_t>::min();
 
   void transfer(QueueState& any_queue, void* memory, std::size_t bytes, index_t offset, bool is_write) {
     auto& queue = static_cast<CudaQueue&>(any_queue);
     const std::lock_guard queue_lock(queue.mutex);
     const std::lock_guard lock(mutex_);
     const CudaDeviceScope scope(gpu_.index());
-    Request& request = requests_.emplace_back(Request{bytes, offset, 0, under_way, is_write});
+    Request& request = requests_.emplace_back(Request{bytes, offset, 0, 0, is_write, {}});
     const CuFile& library = CuFile::get();
     const CUfileError_t result = (is_write ? library.write_async : library.read_async)(
         handle_, memory, &request.bytes, &request.file_offset, &request.memory_offset, &request.done,
         reinterpret_cast<CUstream>(queue.stream()));
     queue.submitted();
-    if (result.err == CU_FILE_SUCCESS) return;
+    if (result.err == CU_FILE_SUCCESS) {
+      request.ended = queue.record();
+      return;
+    }
     Request failed = request;
     requests_.pop_back();
     failed.done = -static_cast<ssize_t>(result.err);
