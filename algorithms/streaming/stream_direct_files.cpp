@@ -1,9 +1,10 @@
-// Arrays in files that the device reads and writes itself (DirectFile): slices that begin and end with blocks
-// of the file. Others, such as the last one of most arrays, go through the host's memory (FileStage).
+// Arrays in files that the device reads and writes itself (DirectFile): rows that begin and end with blocks
+// of the file. Others, such as the last ones of most arrays, go through the host's memory (FileStage).
 #include <algorithm>
 #include <numeric>
 
 #include <strata/algorithms/streaming/stream_run.hpp>
+#include <strata/core/error.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -36,9 +37,23 @@ void StreamRun::use_host_for_files() {
   for (Operand& operand : operands_) operand.direct = {};
 }
 
-void StreamRun::align_to_blocks() {
-  for (std::size_t a = 0; a < operands_.size(); ++a)
-    if (operands_[a].direct) problem_.align = std::lcm(problem_.align, rows_of_blocks(array(a).row_bytes));
+// Plans slices of whole blocks. False where there is nothing that asks for them, or they are not what the
+// user asks for, or do not fit.
+bool StreamRun::plan_in_blocks(const std::function<void(const StreamProblem&)>& plan, index_t chunk) {
+  StreamProblem in_blocks = problem_;
+  bool any = false;
+  for (std::size_t a = 0; a < operands_.size(); ++a) {
+    if (!operands_[a].direct) continue;
+    any = true;
+    in_blocks.align = std::lcm(in_blocks.align, rows_of_blocks(array(a).row_bytes));
+  }
+  if (!any || chunk % in_blocks.align != 0) return false;
+  try {
+    plan(in_blocks);
+  } catch (const OutOfMemory&) {
+    return false;
+  }
+  return true;
 }
 
 bool StreamRun::is_direct(const StreamCopy& copy) const {

@@ -39,7 +39,6 @@ void StreamRun::plan(index_t budget, const StreamOptions& options, const std::st
     if (is_state(a) && chosen.scheduler == StreamScheduler::Automatic)
       chosen.scheduler = StreamScheduler::Carry;
   }
-  align_to_blocks();
   DeviceRates rates = device_.rates();
   const bool in_turn = device_.host_accessible();
   if (in_turn) rates = {host_copy_speed(), host_copy_speed(), host_copy_speed(), 2 * host_copy_speed(), 0, 0};
@@ -51,11 +50,13 @@ void StreamRun::plan(index_t budget, const StreamOptions& options, const std::st
                      rates.launch_seconds,
                      in_turn,
                      static_cast<index_t>(device_.repeat_granule())};
-  plan_ = make_plan(problem_, budget, speeds, chosen);
-  if (plan_.wraps() && !has_addresses()) {
+  const auto plan = [&](const StreamProblem& problem) {
+    plan_ = make_plan(problem, budget, speeds, chosen);
+    if (!plan_.wraps() || has_addresses()) return;
     speeds.repeat_granule = 0;
-    plan_ = make_plan(problem_, budget, speeds, chosen);
-  }
+    plan_ = make_plan(problem, budget, speeds, chosen);
+  };
+  if (!plan_in_blocks(plan, chosen.chunk)) plan(problem_);
   take(StreamPlan(plan_), budget);
 }
 

@@ -147,7 +147,7 @@ class StreamRun {
   void copy_whole(bool upload);
   void wait(QueueState& queue, StreamStage stage, long tile);
   void open_direct_files();
-  void align_to_blocks();
+  bool plan_in_blocks(const std::function<void(const StreamProblem&)>& plan, index_t chunk);
   bool is_direct(const StreamCopy& copy) const;
   bool is_staged(const StreamCopy& copy) const;
   void check_direct_files();

@@ -90,6 +90,22 @@ TEST_F(DirectFiles, StepsInPlaceOverManyPasses) {
     EXPECT_EQ(values(u), values(a)) << n;
   }
 }
+TEST_F(DirectFiles, SlicesThatTheUserAsksForStayAsTheyAre) {
+  const index_t n = 5000;
+  const auto x = file_array<double, 2, LayoutRight>(path("x"), n, 3),
+             y = file_array<double, 2, LayoutRight>(path("y"), n, 3),
+             z = file_array<double, 2, LayoutRight>(path("z"), n, 3);
+  fill(x);
+  fill(y);
+  // Whole blocks are 512 rows of 24 bytes: neither what is asked for, nor within this budget.
+  const StreamReport report =
+      launch(streamed(Emulated{0}, 1 << 15).chunk(100), n, Triad{}, in(x), in(y), out(z));
+  EXPECT_EQ(report.chunk, 100);
+  EXPECT_EQ(report.slices, 50);
+  launch(streamed(Emulated{0}, 1 << 15), n, Triad{}, in(x), in(y), out(z));
+  const auto a = values(x), b = values(y), got = values(z);
+  for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], a[i] + 0.5 * b[i]) << i;
+}
 TEST_F(DirectFiles, SeveralDevicesLeaveThemToTheHost) {
   const index_t n = 100 * 512;
   const auto x = file_array<double, 1>(path("x"), n), y = file_array<double, 1>(path("y"), n);

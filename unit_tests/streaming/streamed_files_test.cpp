@@ -153,6 +153,8 @@ TYPED_TEST(StreamedFiles, SecondCopiesAndRingsAreErrors) {
       Error);
 }
 TYPED_TEST(StreamedFiles, FailuresOfTheDiskAreToldAndTheFileIsNotComplete) {
+  if (std::string(TypeParam::name) == "Cuda" && settings().cuda_direct_files)
+    GTEST_SKIP() << "requests of the host fail here, and GPUs make their own";
   const index_t n = 100000;
   for (const int request : {0, 3, 9}) {
     const std::string name = this->path("y") + std::to_string(request);
