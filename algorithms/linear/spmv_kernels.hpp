@@ -27,8 +27,9 @@ inline constexpr index_t row_charge = 2;
 /// 4 threads on an H200.
 inline constexpr index_t entries_per_thread = 7;
 /// Entries of which a thread of a group has everything loaded at a time: a row of that length has all its
-/// loads in flight together, columns and coefficients first and then what the columns lead to.
-inline constexpr int entries_in_flight = 8;
+/// loads in flight together, columns and coefficients first and then what the columns lead to. With 8
+/// nvcc 13.0 finds the registers in float only: in double each entry's loads then wait for those before.
+inline constexpr int entries_in_flight = 7;
 /// Threads of a block: larger ones are slower by up to 6 %.
 inline constexpr int group_block = 128;
 

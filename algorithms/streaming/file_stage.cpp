@@ -51,10 +51,10 @@ FileStage::~FileStage() {
       }
 }
 
-bool FileStage::takes(ResidentRows rows) const {
-  if (shape_.layout.tile_log2 < 0) return true;
-  const index_t lanes = index_t{1} << shape_.layout.tile_log2;
-  return rows.begin % lanes == 0 && (rows.end % lanes == 0 || rows.end == shape_.domain.extent(0));
+bool lie_in_tiles(const ArrayShape& shape, ResidentRows rows) {
+  if (shape.layout.tile_log2 < 0) return true;
+  const index_t lanes = index_t{1} << shape.layout.tile_log2;
+  return rows.begin % lanes == 0 && (rows.end % lanes == 0 || rows.end == shape.domain.extent(0));
 }
 
 FileStage::Region& FileStage::add(Stage& stage, ResidentRows rows) {

@@ -10,6 +10,9 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
+/// Whether rows lie in whole tiles of the layout: others go through the mapping of the file.
+bool lie_in_tiles(const ArrayShape& shape, ResidentRows rows);
+
 class FileStage {
  public:
   /// Tiles of which `depth` are under way each way; of each at most `rows_bytes` bytes. Throws OutOfMemory.
@@ -21,8 +24,6 @@ class FileStage {
   FileStage& operator=(const FileStage&) = delete;
 
   int depth() const { return static_cast<int>(in_.size()); }
-  /// Whether rows lie in whole tiles of the layout: others go through the mapping of the file.
-  bool takes(ResidentRows rows) const;
   bool pinned() const { return pinned_; }
 
   /// A tile takes the place of tile - depth, whose copies to the device are done.

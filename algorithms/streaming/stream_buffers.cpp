@@ -29,13 +29,13 @@ void StreamRun::make_stages() {
   }
 }
 
-// Bytes of an array that a tile copies one way, at most.
+// Bytes of an array that a tile copies one way by way of the host, at most.
 index_t StreamRun::most_copied(std::size_t a) const {
   index_t most = 0;
   const auto look = [&](const std::vector<StreamCopy>& copies) {
     index_t bytes = 0;
     for (const StreamCopy& copy : copies)
-      if (static_cast<std::size_t>(copy.array) == a)
+      if (static_cast<std::size_t>(copy.array) == a && !is_direct(copy))
         bytes += buffer_bytes(problem_.arrays[a], rows_of(copy.rows));
     most = std::max(most, bytes);
   };

@@ -8,7 +8,7 @@ namespace strata::inline STRATA_ABI::detail {
 
 bool StreamRun::is_staged(const StreamCopy& copy) const {
   const Operand& operand = operands_[static_cast<std::size_t>(copy.array)];
-  return operand.stage && operand.stage->takes(copy.rows) && !is_direct(copy);
+  return operand.stage && lie_in_tiles(operand.state->shape, copy.rows) && !is_direct(copy);
 }
 
 void StreamRun::copy(const StreamCopy& copy, long tile, bool is_upload) {
@@ -35,6 +35,7 @@ void StreamRun::copy(const StreamCopy& copy, long tile, bool is_upload) {
   if (is_staged(copy))
     base = is_upload ? operand.stage->base_of_read(tile, copy.rows)
                      : operand.stage->base_to_write(tile, copy.rows);
+  if (operand.direct && !is_upload) operands_[a].partly_by_host = tile;
   const CopySide host{base, state.main.space, &layout, state.label.c_str(), state.main.device};
   const CopySide device{base_of(a, tile, copy.buffer, copy.shift), device_.space(), &layout,
                         state.label.c_str(), &device_};

@@ -22,7 +22,7 @@ struct StreamReport {
   index_t bytes_to_host = 0;                               ///< copied to the host
   index_t bytes_moved = 0;                                 ///< copied within the device
   index_t bytes_between_devices = 0;                       ///< copied from another device
-  index_t bytes_direct = 0;      ///< of the copied that the device itself moved in files
+  index_t bytes_direct = 0;                                ///< of these, between files and the device itself
   double predicted_seconds = 0;  ///< by the model; 0: nothing is known of the device
   double seconds = 0;            ///< what it took; 0: it was only planned
   int devices = 1;               ///< that had a part of the rows

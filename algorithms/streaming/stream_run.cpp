@@ -22,7 +22,6 @@ StreamRun::StreamRun(DeviceInstance& device, QueueState& compute, StreamProblem 
     operand.file = file_storage_of(*state);
     operands_.push_back(static_cast<Operand&&>(operand));
   }
-  open_direct_files();
 }
 
 void StreamRun::plan(index_t budget, const StreamOptions& options, const std::string& kernel) {
@@ -42,19 +41,20 @@ void StreamRun::plan(index_t budget, const StreamOptions& options, const std::st
   DeviceRates rates = device_.rates();
   const bool in_turn = device_.host_accessible();
   if (in_turn) rates = {host_copy_speed(), host_copy_speed(), host_copy_speed(), 2 * host_copy_speed(), 0, 0};
-  StreamRates speeds{rates.to_device,
-                     rates.to_host,
-                     rates.both_ways,
-                     rates.memory,
-                     rates.copy_seconds,
-                     rates.launch_seconds,
-                     in_turn,
-                     static_cast<index_t>(device_.repeat_granule())};
+  const StreamRates speeds{rates.to_device,
+                           rates.to_host,
+                           rates.both_ways,
+                           rates.memory,
+                           rates.copy_seconds,
+                           rates.launch_seconds,
+                           in_turn,
+                           static_cast<index_t>(device_.repeat_granule())};
   const auto plan = [&](const StreamProblem& problem) {
     plan_ = make_plan(problem, budget, speeds, chosen);
     if (!plan_.wraps() || has_addresses()) return;
-    speeds.repeat_granule = 0;
-    plan_ = make_plan(problem, budget, speeds, chosen);
+    StreamRates without_addresses = speeds;
+    without_addresses.repeat_granule = 0;
+    plan_ = make_plan(problem, budget, without_addresses, chosen);
   };
   if (!plan_in_blocks(plan, chosen.chunk)) plan(problem_);
   take(StreamPlan(plan_), budget);
@@ -105,6 +105,7 @@ void StreamRun::restart() {
   report_.bytes_to_device = report_.bytes_to_host = report_.bytes_moved = report_.bytes_direct = 0;
   pass_ = turned_ = steps_done_ = 0;
   tile_ = read_ = written_ = 0;
+  for (Operand& operand : operands_) operand.partly_by_host = -1;
   stages_.clear();
   samples_.clear();
   whole_tile_ = {};
@@ -262,6 +263,7 @@ void StreamRun::download(long tile, int pass) {
       if (operand.stage && tile >= operand.stage->depth())
         operand.stage->wait_for_writes(tile - operand.stage->depth());
   }
+  wait_for_partial_writes(tile);
   wait(*download_, StreamStage::Compute, tile);
   for (const StreamWait& before : here.before_download)
     if (!before.previous_pass || pass > 0)
@@ -356,7 +358,7 @@ void StreamRun::work(const std::function<void(const StreamSite&)>& launch, bool 
     upload_->wait();
     compute_.wait();
     download_->wait();
-    check_direct_files();
+    end_direct_files();
     if (has_files_) {
       while (written_ < tiles) {
         for (Operand& operand : operands_)
@@ -371,6 +373,7 @@ void StreamRun::work(const std::function<void(const StreamSite&)>& launch, bool 
     }
   } catch (...) {
     wait_for_all();
+    end_direct_files();
     throw;
   }
   report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();

@@ -117,6 +117,7 @@ class StreamRun {
     std::vector<Buffer> buffers;  // of slots, two by two for states
     FileStorage* file = nullptr;  // where it lives, if not in memory
     Ref<DirectFile> direct;       // by which the device reads and writes it itself, where it can
+    long partly_by_host = -1;     // the last tile of which the host writes rows beside the device
     std::unique_ptr<FileStage> stage;
   };
   struct Stages {
@@ -151,6 +152,8 @@ class StreamRun {
   bool is_direct(const StreamCopy& copy) const;
   bool is_staged(const StreamCopy& copy) const;
   void check_direct_files();
+  void end_direct_files();
+  void wait_for_partial_writes(long tile);
   bool begin_reads(long tile);
   void begin_writes(long tile);
   void upload(long tile, int pass);
@@ -178,10 +181,11 @@ class StreamRun {
   StreamWindows windows_;
   std::vector<long> firsts_;  // the first tile of each pass, of all tiles; and their number
   bool has_files_ = false;
-  long read_ = 0;               // tiles of which files were begun to be read
-  long written_ = 0;            // and to be written
-  int steps_done_ = 0;          // before this pass
-  std::vector<Stages> stages_;  // of all tiles; events that nobody waits for any more are dropped
+  bool host_has_files_ = false;  // the device leaves them to the host
+  long read_ = 0;                // tiles of which files were begun to be read
+  long written_ = 0;             // and to be written
+  int steps_done_ = 0;           // before this pass
+  std::vector<Stages> stages_;   // of all tiles; events that nobody waits for any more are dropped
   struct Sample {
     Ref<EventState> begin, end;
     index_t rows;

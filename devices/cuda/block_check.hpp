@@ -3,8 +3,8 @@
 //
 // From compute capability 9.0 on, the kernels of a queue are launched ahead of time (programmatic dependent
 // launch): when all blocks of a kernel have begun, those of the next may come and wait here until it has
-// ended and its memory is seen. That hides what a launch costs between short kernels. Nothing may touch
-// memory before.
+// ended and its memory is seen, by read-only loads, too. That hides what a launch costs between short
+// kernels. Nothing may touch memory before.
 #pragma once
 
 #include <strata/core/check.hpp>

@@ -8,8 +8,10 @@
 
 #if defined(STRATA_HAS_CUFILE)
 #include <cerrno>
+#include <cstring>
 #include <deque>
 #include <mutex>
+#include <type_traits>
 
 #include <cufile.h>
 #include <dlfcn.h>
@@ -98,11 +100,15 @@ class CudaDirectFile final : public DirectFile {
   }
   void check() override {
     const std::lock_guard lock(mutex_);
-    while (!requests_.empty() && requests_.front().ended->complete()) {
+    while (!requests_.empty() && requests_.front().ended && requests_.front().ended->complete()) {
       const Request first = requests_.front();
       requests_.pop_front();
       if (first.done != static_cast<ssize_t>(first.bytes)) fail(first);
     }
+  }
+  void forget() override {
+    const std::lock_guard lock(mutex_);
+    requests_.clear();
   }
 
  private:
@@ -136,17 +142,21 @@ class CudaDirectFile final : public DirectFile {
     fail(failed);
   }
 
+  static constexpr const char* how_to_go_on =
+      "; its log (cufile.log) says more, and STRATA_CUDA_DIRECT_FILES=0 has the host do it";
   [[noreturn]] void fail(const Request& request) const {
     const std::string what = (request.is_write ? "write " : "read ") + std::to_string(request.bytes) +
                              " bytes at offset " + std::to_string(request.file_offset) + " of";
     if (request.done >= 0)
       throw FileError("cannot " + what + " \"" + path_ + "\": cuFile did " + std::to_string(request.done) +
-                      " of them; is the file shorter than it was?");
+                      " of them" + how_to_go_on);
     const ssize_t code = -request.done;
     if (code > CUFILEOP_BASE_ERR)
       throw FileError("cannot " + what + " \"" + path_ + "\": cuFile says " +
-                      cufileop_status_error(static_cast<CUfileOpError>(code)) +
-                      "; its log (cufile.log) says more, and STRATA_CUDA_DIRECT_FILES=0 has the host do it");
+                      cufileop_status_error(static_cast<CUfileOpError>(code)) + how_to_go_on);
+    // cuFile knows the error of the file system, and does not hand it on.
+    if (code == 1)
+      throw FileError("cannot " + what + " \"" + path_ + "\": the file system failed" + how_to_go_on);
     throw_file_error(what, path_, static_cast<int>(code));
   }
 
@@ -177,7 +187,10 @@ Ref<DirectFile> open_cuda_direct_file(CudaInstance& gpu, int descriptor, const c
     return {};
   }
   const int own = open_again(descriptor, writes);
-  if (own < 0) throw_file_error("open for a GPU", path, errno);
+  if (own < 0) {
+    warn_without_cufile("\"" + std::string(path) + "\" cannot be opened once more: " + std::strerror(errno));
+    return {};
+  }
   CUfileDescr_t description{};
   description.type = CU_FILE_HANDLE_TYPE_OPAQUE_FD;
   description.handle.fd = own;

@@ -160,14 +160,14 @@ STRATA_FUNCTION constexpr Matrix<T> inverse(const Matrix<T>& a) {
           zx = difference_of_products(a.yx, a.zy, a.yy, a.zx);
   const T s = 1 / sum_of_products(a.xx, xx, a.xy, yx, a.xz, zx);
   return {s * xx,
-          s * (difference_of_products(a.xz, a.zy, a.xy, a.zz)),
-          s * (difference_of_products(a.xy, a.yz, a.xz, a.yy)),
+          s * difference_of_products(a.xz, a.zy, a.xy, a.zz),
+          s * difference_of_products(a.xy, a.yz, a.xz, a.yy),
           s * yx,
-          s * (difference_of_products(a.xx, a.zz, a.xz, a.zx)),
-          s * (difference_of_products(a.xz, a.yx, a.xx, a.yz)),
+          s * difference_of_products(a.xx, a.zz, a.xz, a.zx),
+          s * difference_of_products(a.xz, a.yx, a.xx, a.yz),
           s * zx,
-          s * (difference_of_products(a.xy, a.zx, a.xx, a.zy)),
-          s * (difference_of_products(a.xx, a.yy, a.xy, a.yx))};
+          s * difference_of_products(a.xy, a.zx, a.xx, a.zy),
+          s * difference_of_products(a.xx, a.yy, a.xy, a.yx)};
 }
 
 /// (I - A)^-1 (I + A) r for the skew matrix A of the axial vector a (A b = a x b): r turned further, about a,

@@ -32,7 +32,7 @@ if(TARGET Kokkos::kokkos)
     set_source_files_properties("${CMAKE_CURRENT_LIST_DIR}/dynamics_cases.cpp" PROPERTIES
       COMPILE_OPTIONS "$<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-fno-math-errno;-ffp-contract=off>;$<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=max-combine-insns=2>;$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>")
     set_source_files_properties("${CMAKE_CURRENT_LIST_DIR}/thermal_cases.cpp" PROPERTIES
-      COMPILE_OPTIONS "$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>")
+      COMPILE_OPTIONS "$<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang,AppleClang>:-ffp-contract=off>;$<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>")
   endif()
   if(STRATA_ARCH)
     target_compile_options(strata_perf_kokkos PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-march=${STRATA_ARCH}>
