@@ -42,7 +42,9 @@ std::string advice(const std::string& path, int error, index_t needed) {
              "put the file on another file system";
     case ENOENT:
     case ENOTDIR:
-      return "make the folder " + quoted(folder_of(path)) + ", or correct the path";
+      return access(folder_of(path).c_str(), F_OK) == 0
+                 ? "there is no such file in that folder: correct the path"
+                 : "make the folder " + quoted(folder_of(path)) + ", or correct the path";
     case EEXIST:
       return "give `overwrite` to replace it, or open it with open_file_array";
     case EACCES:

@@ -80,6 +80,8 @@ class AsyncFile {
   void sync() const;
 
   const std::string& path() const { return path_; }
+  /// The file has another path now. Before the first transfer.
+  void rename(const std::string& path) { path_ = path; }
   /// Of the buffered descriptor, which this owns.
   int descriptor() const { return buffered_; }
   /// The bytes of the file now. FileError.
@@ -100,7 +102,7 @@ class AsyncFile {
  private:
   Ticket begin(bool is_write, char* memory, index_t bytes, index_t offset);
 
-  const std::string path_;
+  std::string path_;
   const bool writable_;
   int buffered_ = -1;
   int direct_ = -1;

@@ -8,6 +8,12 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
+index_t stream_option(const char* name, index_t number) {
+  if (number >= 0) return number;
+  throw Error(std::string("streamed: ") + name + "(" + std::to_string(number) +
+              ") was asked for; give a positive number, or 0 to leave it to the model");
+}
+
 void fail_steps(int steps) {
   throw Error("streamed_iterate: " + std::to_string(steps) + " steps were asked for; give 0 or more");
 }

@@ -22,6 +22,11 @@
 
 namespace strata::inline STRATA_ABI {
 
+namespace detail {
+/// The number, which must not be negative.
+index_t stream_option(const char* name, index_t number);
+}  // namespace detail
+
 /// Where a launch streams, made by `streamed`. `SeveralSteps`: iterations make several steps in a launch.
 template <Device D, bool SeveralSteps = false>
 struct Streamed {
@@ -36,17 +41,23 @@ struct Streamed {
   Streamed scheduler(StreamScheduler s) const {
     return with([&](Streamed& p) { p.options.scheduler = s; });
   }
+  // With 0 the model chooses these; negative numbers are an Error.
+
   /// In slices of so many rows.
   Streamed chunk(index_t rows) const {
-    return with([&](Streamed& p) { p.options.chunk = rows; });
+    return with([&](Streamed& p) { p.options.chunk = detail::stream_option("chunk", rows); });
   }
   /// So many slices on the device: 3 for copies both ways and a kernel at once; at least 2.
   Streamed slots(int count) const {
-    return with([&](Streamed& p) { p.options.slots = count < 2 ? 2 : count; });
+    return with([&](Streamed& p) {
+      p.options.slots = count == 1 ? 2 : static_cast<int>(detail::stream_option("slots", count));
+    });
   }
   /// So many steps each time that a slice is on the device.
   Streamed steps_per_pass(int steps) const {
-    return with([&](Streamed& p) { p.options.steps_per_pass = steps; });
+    return with([&](Streamed& p) {
+      p.options.steps_per_pass = static_cast<int>(detail::stream_option("steps_per_pass", steps));
+    });
   }
   /// So many steps in each launch, of kernels that allow it (temporal blocking): see fused_steps.hpp, which
   /// has the streamed_iterate for it.

@@ -3,6 +3,7 @@
 
 #include <strata/algorithms/streaming/fixed_row.hpp>
 #include <strata/algorithms/streaming/streamed_sequence.hpp>
+#include <strata/core/bytes.hpp>
 #include <strata/core/error.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -158,15 +159,17 @@ void SequenceRuns::set_count(int count) {
   declare_modes(count);
 }
 
-// Plans loops that begin with the next one; their results take room, too.
-void SequenceRuns::plan(int count) {
-  for (index_t room = 0;;) {
+// Plans loops that begin with the next one; their results take room, too. False where that is most of the
+// budget: what is left for slices makes them smaller, and of more slices there are more results.
+bool SequenceRuns::plan(int count) {
+  for (index_t room = 0; room <= budget_ / 2;) {
     set_count(count);
     run_->plan(budget_ - room, options_, kernels_);
     const index_t results = result_bytes();
-    if (results <= room) return;
+    if (results <= room) return true;
     room = results + results / 4;
   }
+  return false;
 }
 index_t SequenceRuns::result_bytes() {
   index_t bytes = 0;
@@ -209,7 +212,14 @@ int SequenceRuns::plan_part(int count) {
         static_cast<double>(part) * static_cast<double>(budget_ / 8) / static_cast<double>(results);
     part = std::max(pass, static_cast<int>(fitting) / pass * pass);
   }
-  plan(part);
+  while (!plan(part)) {
+    const int loops = loop_count(), fewer = part / 2 / loops * loops;
+    if (part <= loops)
+      throw OutOfMemory("sequence \"" + label_ + "\": a budget of " + string_from_bytes(budget_) +
+                        " does not hold slices and the results of a step's reductions, which take " +
+                        string_from_bytes(result_bytes()) + "; give a larger budget, or larger slices");
+    part = std::max(loops, fewer);
+  }
   return part;
 }
 

@@ -68,7 +68,7 @@ class SequenceRuns {
   void complete();
   void declare_modes(int count);
   void set_count(int count);
-  void plan(int count);
+  bool plan(int count);
   index_t result_bytes();
   int part_of(int count);
   int plan_part(int count);

@@ -272,6 +272,8 @@ def main():
         sys.exit("drawing needs matplotlib (Debian: python3-matplotlib) or PyVista (pip install pyvista)")
     except OSError as error:
         sys.exit(f"{options.picture}: {error.strerror or error}. Name another picture after the result")
+    except ValueError as error:  # a format of pictures, or colours, that there are not
+        sys.exit(f"{options.picture}: {error}")
     print(options.picture)
 
 

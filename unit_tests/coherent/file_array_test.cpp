@@ -275,7 +275,7 @@ TEST_F(FileArrays, StayIncompleteWhenTheProgramCrashes) {
                                : open_file_array<std::int64_t, 1>(path);
       if (when == 0 || when == 5) _exit(7);
       launch(on(Serial{}), 1000, Iota{1}, out(x));
-      if (when == 1) _exit(7);
+      if (when == 1 || when == 6) _exit(7);
       save(x);
       if (when == 2) launch(on(Serial{}), 1000, AddTo{1}, inout(x));
       if (when == 3) x(3) = 4;
@@ -291,12 +291,24 @@ TEST_F(FileArrays, StayIncompleteWhenTheProgramCrashes) {
   }
   ASSERT_EQ(crash(4), 7);  // after save, and nothing else
   EXPECT_EQ((open_file_array<std::int64_t, 1>(path, for_reading)(999)), 1000);
-  ASSERT_EQ(crash(5), 7);  // as soon as it could be changed
+  ASSERT_EQ(crash(5), 7);  // opened, and nothing else
+  EXPECT_TRUE(is_complete());
+  ASSERT_EQ(crash(6), 7);  // as soon as it is changed
   EXPECT_TRUE(has(refusal(), "incomplete"));
   static_cast<void>(open_file_array<std::int64_t, 1>(path, allow_incomplete));  // looked at, and found good
   EXPECT_TRUE(is_complete());
 }
 
+TEST_F(FileArrays, ThatNobodyChangedStayCompleteWhenAnExceptionEndsThem) {
+  make(100);
+  try {
+    const Longs x = open_file_array<std::int64_t, 1>(path);
+    EXPECT_EQ(x.read()(3), 103);
+    throw 1;
+  } catch (int) {
+  }
+  EXPECT_TRUE(is_complete());
+}
 TEST_F(FileArrays, StayIncompleteWhenAnExceptionEndsThem) {
   try {
     const Longs x = file_array<std::int64_t, 1>(path, 100);
@@ -341,6 +353,13 @@ TEST_F(FileArrays, DoNotReplaceAFileUnlessAsked) {
   static_cast<void>(file_array<int, 1>(path, 5, overwrite));
   EXPECT_EQ((open_file_array<int, 1>(path).extent(0)), 5);
   EXPECT_EQ(old(9), 109) << "who has the old one open keeps it";
+  // What cannot be made replaces nothing.
+  EXPECT_THROW((file_array<int, 1>(path, index_t{1} << 58, overwrite)), FileError);
+  EXPECT_EQ((open_file_array<int, 1>(path, for_reading).extent(0)), 5);
+  const auto written = open_file_array<int, 1>(path);
+  EXPECT_TRUE(has(message_of<FileError>([&] { static_cast<void>(file_array<int, 1>(path, 6, overwrite)); }),
+                  "open for writing"));
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1) << "nothing is left beside it";
   EXPECT_TRUE(has(message_of<FileError>([&] { static_cast<void>(file_array<int, 1>(folder, 5, overwrite)); }),
                   "not a regular file"));
 }

@@ -145,6 +145,36 @@ TYPED_TEST(StreamedSequences, ManyStepsWithResults) {
   }
 }
 
+// Smaller budgets make smaller slices, and more results of them.
+TEST(StreamedSequenceBudgets, AreEnoughOrNot) {
+  const Mesh mesh(3000, 4000, 10, 7);
+  int done = 0;
+  for (index_t budget = 2000; budget < 60000; budget += budget / 8) {
+    const Arrays a(mesh);
+    InCore expected(mesh);
+    std::vector<Hash> least;
+    StreamedSequence steps("steps", streamed(Serial{}, budget));
+    steps.temporary(a.force);
+    add_loops(steps, mesh, a);
+    steps.loop_reduce("least", mesh.elements, LeastForce{}, least, in(a.force));
+    try {
+      EXPECT_LE(steps.run(12).device_bytes, budget);
+    } catch (const OutOfMemory& error) {
+      EXPECT_EQ(std::string(error.what()).find("budget of -"), std::string::npos) << error.what();
+      EXPECT_LT(budget, 20000) << error.what();
+      continue;
+    }
+    ++done;
+    for (int step = 0; step < 12; ++step) expected.elements(step), expected.nodes();
+    expect_same(a, expected, std::to_string(budget) + " bytes");
+    EXPECT_EQ(least, expected.least) << budget;
+  }
+  EXPECT_GT(done, 8);
+  EXPECT_THROW(static_cast<void>(streamed(Serial{}, 1000).chunk(-1)), Error);
+  EXPECT_THROW(static_cast<void>(streamed(Serial{}, 1000).slots(-2)), Error);
+  EXPECT_THROW(static_cast<void>(streamed(Serial{}, 1000).steps_per_pass(-1)), Error);
+}
+
 struct Axes {
   STRATA_FUNCTION void operator()(auto i, auto x, auto y) const {
     static_assert(decltype(x)::extents_type::static_extent(1) == 3 &&

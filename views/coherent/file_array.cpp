@@ -149,7 +149,6 @@ void check_file(const AllocationRef& block, const LayoutDescriptor& layout) {
     throw FileError("cannot open \"" + storage.path() + "\": an array of shape " +
                     shape_text(layout.extent, layout.rank) + " takes another number of bytes than the " +
                     std::to_string(storage.data_bytes()) + " of the file; its header is wrong, make it anew");
-  storage.mark_incomplete();
 }
 
 Ref<CoherentState> make_file_state(const AllocationRef& block, const FileArrayShape& shape,

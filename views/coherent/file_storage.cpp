@@ -1,4 +1,5 @@
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 
@@ -26,19 +27,39 @@ void sync_folder_of(const std::string& path) {
   close(file);
 }
 
-// What is at the path goes away, and stays what it is for those who have it open.
-void remove_old(const std::string& path) {
+// Whether there is something at the path, which may be replaced: who reads it keeps what it is. FileError
+// where it may not.
+bool is_replaceable(const std::string& path) {
   struct stat status {};
-  if (lstat(path.c_str(), &status) != 0) return;  // opening tells
+  if (lstat(path.c_str(), &status) != 0) return false;  // opening tells
   if (!S_ISREG(status.st_mode))
     throw FileError("cannot replace \"" + path + "\": it is not a regular file; give another path");
-  if (unlink(path.c_str()) != 0) throw_file_error("replace", path, errno);
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return true;  // who may not read it may replace it
+  const bool is_written = flock(file, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  close(file);
+  if (is_written)
+    throw FileError("cannot replace \"" + path +
+                    "\": it is open for writing, in this or another process; wait for the end of that array");
+  return true;
 }
 
 }  // namespace
 
 FileStorage* FileStorage::create(const std::string& path, bool overwrites, const FileHeader& header) {
-  if (overwrites) remove_old(path);
+  // What is replaced stays until the new one has all its blocks.
+  if (overwrites && is_replaceable(path)) {
+    const std::string beside = path + ".new-" + std::to_string(getpid());
+    std::unique_ptr<FileStorage> storage(create(beside, false, header));
+    if (rename(beside.c_str(), path.c_str()) != 0) {
+      const int error = errno;
+      unlink(beside.c_str());
+      throw_file_error("replace", path, error);
+    }
+    sync_folder_of(path);
+    storage->file_.rename(path);
+    return storage.release();
+  }
   std::unique_ptr<FileStorage> storage(new FileStorage(path, AsyncFile::Mode::Create));
   try {
     storage->header_ = header;
