@@ -255,7 +255,9 @@ class Streaming : StreamingCases<D> {
     add("file written, nothing else", n, "double", once(write), size / write / 1e9, "GB/s", none);
     double sum = 0;
     const auto where = streamed(D{}, bytes(0.5e9));
-    const Statistics reading = times(2, [&] { launch_reduce(where, n, Add{}, Sum(sum), in(x)); });
+    StreamReport report;
+    const Statistics reading = times(2, [&] { report = launch_reduce(where, n, Add{}, Sum(sum), in(x)); });
+    report_.note("sum of a file: " + predicted(report, report.seconds));
     add("sum of a file", n, "double", reading, size / reading.median / 1e9, "GB/s", size / read / 1e9);
     // Reads and writes at once share the disk.
     double together = now();
@@ -265,14 +267,14 @@ class Streaming : StreamingCases<D> {
       reader.join();
       together = now() - together;
     }
-    const Statistics both = times(2, [&] { launch(where, n, Scale{}, in(x), out(y)); });
+    const Statistics both = times(2, [&] { report = launch(where, n, Scale{}, in(x), out(y)); });
+    report_.note("map from file to file: " + predicted(report, report.seconds));
     add("file read and file written at once, nothing else", n, "double", once(together),
         size / together / 1e9, "GB/s", none);
     add("map from file to file", n, "double", both, size / both.median / 1e9, "GB/s", size / together / 1e9);
     report_.check(y(7) == 2 * x(7), "the map of files");
     if (!by_gpu_too) return;
     set_setting(&Settings::cuda_direct_files, true);
-    StreamReport report;
     const Statistics sums = times(2, [&] { report = launch_reduce(where, n, Add{}, Sum(sum), in(x)); });
     if (report.bytes_direct == 0) return;  // a warning has said why
     add("sum of a file, by cuFile", n, "double", sums, size / sums.median / 1e9, "GB/s", size / read / 1e9);

@@ -5,6 +5,9 @@
 #include <mutex>
 #include <vector>
 
+#include <sys/stat.h>
+
+#include <strata/algorithms/streaming/rows.hpp>
 #include <strata/algorithms/streaming/stream_rates.hpp>
 #include <strata/algorithms/streaming/stream_run.hpp>
 
@@ -19,6 +22,10 @@ std::mutex& rates_mutex() {
 std::map<std::string, double>& known_rates() {
   static std::map<std::string, double>& rates = *new std::map<std::string, double>;
   return rates;
+}
+
+std::string name_of_disk(std::uint64_t disk, bool reads, bool writes) {
+  return "disk " + std::to_string(disk) + (reads ? ", read" : "") + (writes ? ", written" : "");
 }
 
 }  // namespace
@@ -49,7 +56,52 @@ void learn_row_seconds(const std::string& kernel, double seconds) {
   known_rates()[kernel] = seconds;
 }
 
+double known_file_rate(std::uint64_t disk, bool reads, bool writes) {
+  return known_row_seconds(name_of_disk(disk, reads, writes));
+}
+void learn_file_rate(std::uint64_t disk, bool reads, bool writes, double rate) {
+  learn_row_seconds(name_of_disk(disk, reads, writes), rate);
+}
+
+// What the plan reads from the files of each disk, and writes to them.
+std::map<std::uint64_t, StreamRun::FileBytes> StreamRun::file_bytes() const {
+  std::map<std::uint64_t, FileBytes> disks;
+  for (std::size_t a = 0; a < operands_.size(); ++a) {
+    if (operands_[a].file == nullptr || is_whole(a)) continue;
+    struct stat status {};
+    if (fstat(operands_[a].file->file().descriptor(), &status) != 0) continue;
+    FileBytes& bytes = disks[static_cast<std::uint64_t>(status.st_dev)];
+    const auto add = [&](const StreamPass& pass, index_t times) {
+      for (const StreamTile& tile : pass.tiles) {
+        for (const StreamCopy& copy : tile.uploads)
+          if (static_cast<std::size_t>(copy.array) == a)
+            bytes.read += times * rows_of(copy.rows) * problem_.arrays[a].row_bytes;
+        for (const StreamCopy& copy : tile.downloads)
+          if (static_cast<std::size_t>(copy.array) == a)
+            bytes.written += times * rows_of(copy.rows) * problem_.arrays[a].row_bytes;
+      }
+    };
+    add(plan_.pass, plan_.passes - 1);
+    if (plan_.passes > 0) add(plan_.last, 1);
+  }
+  return disks;
+}
+
+// The time that disks take, all at once.
+double StreamRun::file_seconds() const {
+  double most = 0;
+  for (const auto& [disk, bytes] : file_bytes()) {
+    const double rate = known_file_rate(disk, bytes.read > 0, bytes.written > 0);
+    if (rate > 0) most = std::max(most, static_cast<double>(bytes.read + bytes.written) / rate);
+  }
+  return most;
+}
+
 void StreamRun::learn() {
+  if (has_files_ && report_.seconds > 0)
+    for (const auto& [disk, bytes] : file_bytes())
+      learn_file_rate(disk, bytes.read > 0, bytes.written > 0,
+                      static_cast<double>(bytes.read + bytes.written) / report_.seconds);
   struct Sum {
     double seconds = 0;
     index_t rows = 0;

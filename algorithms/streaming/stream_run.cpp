@@ -64,6 +64,7 @@ std::string StreamRun::kernel_of(std::size_t loop) const { return kernel_ + "#" 
 
 void StreamRun::take(const StreamPlan& plan, index_t budget) {
   plan_ = plan;
+  plan_.seconds = std::max(plan_.seconds, file_seconds());
   budget_ = budget;
   seams_ = nullptr;
   report_ = {};

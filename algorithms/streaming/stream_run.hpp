@@ -2,8 +2,10 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -123,10 +125,15 @@ class StreamRun {
   struct Stages {
     Ref<EventState> done[3];
   };
+  struct FileBytes {
+    index_t read = 0, written = 0;
+  };
 
   StreamArray& array(std::size_t a) { return problem_.arrays[a]; }
   bool is_state(std::size_t a) const { return problem_.arrays[a].use == StreamArray::Use::State; }
   bool is_whole(std::size_t a) const { return problem_.arrays[a].use == StreamArray::Use::Whole; }
+  std::map<std::uint64_t, FileBytes> file_bytes() const;
+  double file_seconds() const;
   void restart();
   std::string kernel_of(std::size_t loop) const;
   void make_stages();

@@ -52,6 +52,16 @@ TYPED_TEST(StreamedFiles, MapFromOneFileToAnother) {
   for (index_t i = 0; i < n; ++i)
     ASSERT_EQ(got[static_cast<std::size_t>(i)], 2 * start_value(i) + start_value(i)) << i;
 }
+TYPED_TEST(StreamedFiles, HowFastTheDiskWasIsKnownTheNextTime) {
+  const index_t n = 100000;
+  const auto x = file_array<double, 1>(this->path("x"), n), y = file_array<double, 1>(this->path("y"), n);
+  fill(x);
+  const auto where = streamed(TypeParam{}, 1 << 18);
+  const StreamReport report = launch(where, n, Axpy{2}, in(x), inout(y));
+  const StreamReport planned = launch(where.dry_run(), n, Axpy{2}, in(x), inout(y));
+  EXPECT_GE(planned.predicted_seconds, 0.5 * report.seconds);
+  EXPECT_NE(planned.explain().find("predicted"), std::string::npos);
+}
 TYPED_TEST(StreamedFiles, TilesHalosAndPartsOfTheRows) {
   const auto x = file_array<float, 2>(this->path("x"), 1003, 5);
   const CoherentArray<float, 2> y("y", 1003, 5);
