@@ -12,6 +12,22 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
+namespace {
+
+// Of launches: where work items have a row each, there are as many rows.
+void check_own_rows(const StreamProblem& problem, const StreamArray& array) {
+  if (problem.is_sequence() || array.use != StreamArray::Use::Rows || !array.regular) return;
+  const ResidentRows work = problem.work, rows = array.rows_of(work);
+  const bool own = rows.begin == work.begin && rows.end == work.end;
+  if (own && work.begin < work.end && (work.begin < 0 || work.end > array.rows))
+    throw ShapeMismatch("streaming \"" + problem.label + "\": work items [" + std::to_string(work.begin) +
+                        ", " + std::to_string(work.end) + ") have a row each of \"" + array.label +
+                        "\", which has " + std::to_string(array.rows) +
+                        " rows; give a range within it, or declare which rows they touch: in(x, rows(f))");
+}
+
+}  // namespace
+
 void complete_problem(StreamProblem& problem, const std::vector<Ref<CoherentState>>& arrays) {
   for (std::size_t a = 0; a < arrays.size(); ++a) {
     StreamArray& here = problem.arrays[a];
@@ -37,6 +53,7 @@ void complete_problem(StreamProblem& problem, const std::vector<Ref<CoherentStat
           "streaming \"" + problem.label + "\": the rows of \"" + here.label +
           "\" do not lie together in its layout (LayoutLeft); make it with LayoutRight or in tiles");
     here.rows = shape.domain.extent(0);
+    check_own_rows(problem, here);
     here.align = shape.layout.tile_log2 >= 0 ? index_t{1} << shape.layout.tile_log2 : 1;
     here.row_bytes = shape.layout.tile_log2 >= 0 ? shape.layout.tile_stride / here.align * shape.element_bytes
                                                  : shape.layout.stride[0] * shape.element_bytes;

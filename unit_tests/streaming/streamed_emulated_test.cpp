@@ -62,6 +62,20 @@ TEST_F(StreamedEmulated, MemoryStaysWithinTheBudget) {
     wait(Emulated{0});
   }
 }
+TEST_F(StreamedEmulated, WorkItemsBeyondTheRowsAreAnError) {
+  const CoherentArray<double, 1> x("x", 1000), y("y", 999);
+  fill(x);
+  fill(y);
+  const auto before = values(x);
+  const auto where = streamed(Emulated{0}, 1 << 16);
+  EXPECT_THROW(launch(where, 1001, Axpy{1}, in(x), inout(x)), Error);
+  EXPECT_THROW(launch(where, 1000, Axpy{1}, in(y), inout(x)), ShapeMismatch);
+  EXPECT_THROW(launch(where, range(-1, 10), Axpy{1}, in(y), inout(x)), ShapeMismatch);
+  double sum = 0;
+  EXPECT_THROW(launch_reduce(where, index_t{1} << 40, Add{}, Sum(sum), in(x)), ShapeMismatch);
+  EXPECT_EQ(values(x), before);
+  launch(where, 999, Axpy{1}, in(y), inout(x));
+}
 TEST_F(StreamedEmulated, TooSmallABudgetIsAnErrorBeforeAnythingIsDone) {
   const CoherentArray<double, 2, LayoutRight> x("x", 100, 1000), y("y", 100, 1000), z("z", 100, 1000);
   EXPECT_THROW(launch(streamed(Emulated{0}, 10000), 100, Triad{}, in(x), in(y), out(z)), OutOfMemory);
