@@ -115,8 +115,9 @@ TYPED_TEST(StreamedDynamics, GivenSteps) {
   Pair<double, TypeParam> pair(along_z, p);
   pair.advance(30);
   pair.expect_same("given steps");
-  if (std::string(TypeParam::name) != "Cuda")  // where it is a matter of how fast kernels and copies were
+  if (std::string(TypeParam::name) != "Cuda") {  // where it is a matter of how fast kernels and copies were
     EXPECT_GT(pair.streamed->steps_at_once(), 8) << "several steps a pass";
+  }
   EXPECT_THROW(pair.streamed->get(Field::Force), Error);  // which never left the device
   pair.advance(1);
   pair.expect_same("one more");
