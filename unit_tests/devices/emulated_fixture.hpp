@@ -45,10 +45,11 @@ class EmulatedTest : public ::testing::Test {
   void TearDown() override {
     emulated::clear_faults();
     emulated::keep_trace(false);
-    for (int i = 0; i < emulated::config().count; ++i) {
+    // What was freed waits for the work of all instances.
+    for (int i = 0; i < emulated::config().count; ++i)
       EXPECT_NO_THROW(wait(Emulated{i})) << "an error was left over";
+    for (int i = 0; i < emulated::config().count; ++i)
       EXPECT_EQ(emulated::used(i), 0) << "memory of instance " << i << " was lost";
-    }
     emulated::configure(emulated::default_config());
   }
 };
