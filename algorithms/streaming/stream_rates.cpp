@@ -81,7 +81,7 @@ std::map<std::uint64_t, StreamRun::FileBytes> StreamRun::file_bytes() const {
             bytes.written += times * rows_of(copy.rows) * problem_.arrays[a].row_bytes;
       }
     };
-    add(plan_.pass, plan_.passes - 1);
+    if (plan_.passes > 1) add(plan_.pass, plan_.passes - 1);
     if (plan_.passes > 0) add(plan_.last, 1);
   }
   return disks;
