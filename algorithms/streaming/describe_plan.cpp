@@ -17,8 +17,12 @@ std::string describe(const StreamProblem& problem, const StreamPlan& plan) {
   };
   if (problem.is_sequence())
     add("sequence: %d loops, %d a pass, %d passes of %zu tiles of %lld rows in %s\n", problem.steps,
-        plan.pass.steps, plan.passes, plan.pass.tiles.size(), static_cast<long long>(plan.chunk),
-        plan.wraps() ? "buffers that wrap round" : (std::to_string(plan.slots) + " slots").c_str());
+        plan.pass.steps, plan.passes, plan.pass.tiles.size() / static_cast<std::size_t>(plan.pieces),
+        static_cast<long long>(plan.chunk),
+        !plan.wraps() ? (std::to_string(plan.slots) + " slots").c_str()
+        : plan.pieces > 1
+            ? ("buffers that wrap round, copied in " + std::to_string(plan.pieces) + " pieces").c_str()
+            : "buffers that wrap round");
   else if (problem.has_states())
     add("%s: %d steps, %d a pass, %d passes of %zu tiles of %lld rows in %d slots\n", name_of(plan.scheduler),
         problem.steps, plan.pass.steps, plan.passes, plan.pass.tiles.size(),

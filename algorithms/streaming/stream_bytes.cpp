@@ -26,19 +26,34 @@ index_t buffer_bytes(const StreamArray& array, index_t rows, index_t repeat_gran
   return (bytes + granule - 1) / granule * granule;
 }
 
+StreamStage last_stage(const StreamProblem& problem, std::size_t array) {
+  StreamStage last = StreamStage::Compute;
+  if (!problem.arrays[array].temporary)
+    for (const StreamLoop& loop : problem.loops)
+      for (const StreamLoop::Use& use : loop.uses)
+        if (static_cast<std::size_t>(use.array) == array && writes(use.mode)) last = StreamStage::Download;
+  return last;
+}
+
+int tiles_before(const StreamProblem& problem, std::size_t array, int slots, int pieces) {
+  if (problem.arrays[array].temporary) return 0;
+  if (last_stage(problem, array) == StreamStage::Download) return slots - 1;
+  return std::max(slots - 1 - pieces, std::min(slots - 1, pieces));
+}
+
 index_t device_bytes(const StreamProblem& problem, const StreamPass& pass, int slots,
-                     std::vector<index_t>& window_rows, index_t repeat_granule) {
+                     std::vector<index_t>& window_rows, index_t repeat_granule, int pieces) {
   window_rows.assign(problem.arrays.size(), 0);
-  // Of buffers that wrap round the rows of a tile, and of those before it that are still under way.
-  const std::size_t before = repeat_granule > 0 ? static_cast<std::size_t>(slots - 1) : 0;
-  for (std::size_t k = 0; k < pass.tiles.size(); ++k)
-    for (std::size_t a = 0; a < problem.arrays.size(); ++a)
-      window_rows[a] = std::max(window_rows[a], pass.tiles[k].windows[a].end -
-                                                    pass.tiles[k - std::min(k, before)].windows[a].begin);
   index_t bytes = 0;
   for (std::size_t a = 0; a < problem.arrays.size(); ++a) {
     const StreamArray& array = problem.arrays[a];
     index_t& rows = window_rows[a];
+    // Of buffers that wrap round the rows of a tile, and of those before it that are still under way.
+    const std::size_t before =
+        repeat_granule > 0 ? static_cast<std::size_t>(tiles_before(problem, a, slots, pieces)) : 0;
+    for (std::size_t k = 0; k < pass.tiles.size(); ++k)
+      rows =
+          std::max(rows, pass.tiles[k].windows[a].end - pass.tiles[k - std::min(k, before)].windows[a].begin);
     if (repeat_granule > 0 && array.use != Use::Whole) {
       const index_t tile = array.align * std::max<index_t>(array.row_bytes, 1);
       rows = std::max(rows, buffer_bytes(array, rows, repeat_granule) / tile * array.align);

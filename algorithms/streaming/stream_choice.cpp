@@ -16,8 +16,8 @@ namespace {
 using Use = StreamArray::Use;
 
 StreamPass make_pass(const StreamProblem& problem, StreamScheduler scheduler, index_t chunk, int steps,
-                     int tiles_per_window = 1) {
-  if (problem.is_sequence()) return sequence_pass(problem, chunk, steps, tiles_per_window);
+                     int tiles_per_window = 1, int pieces = 1) {
+  if (problem.is_sequence()) return sequence_pass(problem, chunk, steps, tiles_per_window, false, pieces);
   switch (scheduler) {
     case StreamScheduler::Overlap:
     case StreamScheduler::Naive:
@@ -43,14 +43,17 @@ index_t all_rows(const StreamProblem& problem) {
 void finish_plan(const StreamProblem& problem, const StreamRates& rates, StreamPlan& plan) {
   const int rest = problem.steps % std::max(plan.pass.steps, 1);
   plan.passes = (problem.steps + plan.pass.steps - 1) / plan.pass.steps;
-  plan.last =
-      rest == 0 ? plan.pass : make_pass(problem, plan.scheduler, plan.chunk, rest, plan.tiles_per_window);
+  plan.last = rest == 0
+                  ? plan.pass
+                  : make_pass(problem, plan.scheduler, plan.chunk, rest, plan.tiles_per_window, plan.pieces);
   follow(problem, plan.pass, plan.last);
   follow(problem, StreamPass(plan.pass), plan.pass);
   plan.repeat_granule = plan.wraps() ? rates.repeat_granule : 0;
-  static_cast<void>(device_bytes(problem, plan.pass, plan.slots, plan.window_rows, plan.repeat_granule));
+  static_cast<void>(
+      device_bytes(problem, plan.pass, plan.slots, plan.window_rows, plan.repeat_granule, plan.pieces));
   std::vector<index_t> last_rows;
-  static_cast<void>(device_bytes(problem, plan.last, plan.slots, last_rows, plan.repeat_granule));
+  static_cast<void>(
+      device_bytes(problem, plan.last, plan.slots, last_rows, plan.repeat_granule, plan.pieces));
   plan.device_bytes = 0;
   for (std::size_t a = 0; a < last_rows.size(); ++a) {
     plan.window_rows[a] = std::max(plan.window_rows[a], last_rows[a]);
@@ -101,9 +104,10 @@ index_t largest_chunk(const StreamProblem& problem, StreamScheduler scheduler, i
   const auto fits = [&](index_t chunk) {
     std::vector<index_t> rows;
     if (problem.is_sequence()) {
-      const StreamPass sample = sequence_pass(problem, chunk, steps, sharing.tiles_per_window, true);
+      const StreamPass sample =
+          sequence_pass(problem, chunk, steps, sharing.tiles_per_window, true, sharing.pieces);
       return !sample.tiles.empty() &&
-             device_bytes(problem, sample, slots, rows, sharing.repeat_granule) <= budget;
+             device_bytes(problem, sample, slots, rows, sharing.repeat_granule, sharing.pieces) <= budget;
     }
     // A whole number of tiles, so that the last one is no smaller than others.
     const StreamProblem part = shortened(problem, (9 + 4 * steps * halo / chunk) * chunk);
@@ -112,16 +116,20 @@ index_t largest_chunk(const StreamProblem& problem, StreamScheduler scheduler, i
   index_t least = problem.align;
   if (scheduler == StreamScheduler::EvenOdd) least = std::max(least, steps * halo + 1);
   if (least > most) return 0;
-  // A window is at least a chunk: a first bound without making passes of many small tiles.
+  // A window is at least a piece of a chunk: a first bound without making passes of many small tiles.
   index_t bytes_per_row = 0, whole = 0;
-  for (const StreamArray& array : problem.arrays) {
+  for (std::size_t a = 0; a < problem.arrays.size(); ++a) {
+    const StreamArray& array = problem.arrays[a];
+    const int tiles = sharing.repeat_granule > 0
+                          ? std::max(sharing.pieces, 1 + tiles_before(problem, a, slots, sharing.pieces))
+                          : slots;
     if (array.use == Use::Whole) whole += buffer_bytes(array, array.rows);
-    else if (array.use == Use::State) bytes_per_row += 2 * array.row_bytes * slots;
-    else if (array.rows >= rows_of(problem.work)) bytes_per_row += array.row_bytes * slots;
+    else if (array.use == Use::State) bytes_per_row += 2 * array.row_bytes * tiles;
+    else if (array.rows >= rows_of(problem.work)) bytes_per_row += array.row_bytes * tiles;
   }
   if (whole > budget) return 0;
   index_t high = most;
-  if (bytes_per_row > 0) high = std::min(high, (budget - whole) / bytes_per_row);
+  if (bytes_per_row > 0) high = std::min(high, (budget - whole) / bytes_per_row * sharing.pieces);
   high -= high % problem.align;
   if (high < least) return 0;
   if (fits(high)) return high;
@@ -130,7 +138,7 @@ index_t largest_chunk(const StreamProblem& problem, StreamScheduler scheduler, i
   const bool slow = problem.is_sequence();
   index_t low = std::max(least, high / (slow ? 64 : 1024) / problem.align * problem.align);
   if (!fits(low)) return low > least && fits(least) ? least : 0;
-  while (high - low > std::max(problem.align, low / (slow ? 16 : 64))) {
+  while (high - low > std::max(problem.align, low / 64)) {
     index_t middle = low + (high - low) / 2;
     middle -= middle % problem.align;
     if (middle <= low) break;
@@ -236,8 +244,15 @@ class Planner {
   }
   std::vector<Sharing> wrapping_counts() const {
     const index_t granule = rates_.repeat_granule;
-    if (options_.slots > 0) return {{options_.slots, wrapping, granule}};
-    return {{3, wrapping, granule}, {4, wrapping, granule}, {2, wrapping, granule}};
+    const int pieces = std::max(options_.pieces, 1);
+    if (options_.slots > 0) return {{options_.slots, wrapping, granule, pieces}};
+    if (options_.pieces > 0)
+      return {{2 * pieces + 1, wrapping, granule, pieces}, {pieces + 1, wrapping, granule, pieces}};
+    std::vector<Sharing> counts = {{3, wrapping, granule}, {4, wrapping, granule}, {2, wrapping, granule}};
+    // Room for one piece more than is computed, that goes home or comes.
+    if (!rates_.in_turn)
+      for (const int of_chunk : {2, 3}) counts.push_back({of_chunk + 2, wrapping, granule, of_chunk});
+    return counts;
   }
   // Of a sequence the windows are long beside what is new in a tile: two of them with several tiles each hold
   // more than three with one.
@@ -262,37 +277,43 @@ class Planner {
     plan.scheduler = iterates_ ? of.scheduler : StreamScheduler::Automatic;
     plan.slots = of.sharing.slots;
     plan.tiles_per_window = of.sharing.tiles_per_window;
+    plan.pieces = of.sharing.pieces;
     plan.chunk = of.chunk;
-    plan.pass = make_pass(problem, plan.scheduler, of.chunk, of.steps, plan.tiles_per_window);
+    plan.pass = make_pass(problem, plan.scheduler, of.chunk, of.steps, plan.tiles_per_window, plan.pieces);
     finish_plan(problem, rates_, plan);
     return plan;
   }
 
-  void consider(Candidate candidate) {
+  // Returns its time.
+  double consider(Candidate candidate) {
     constexpr index_t tiles_looked_at = 64;
     const Sharing& sharing = candidate.sharing;
     if (in_sequence_ && sharing.slots > 1) {
       std::vector<index_t> window_rows;
-      const StreamPass sample =
-          sequence_pass(problem_, candidate.chunk, candidate.steps, sharing.tiles_per_window, true);
-      if (sample.tiles.empty() ||
-          device_bytes(problem_, sample, sharing.slots, window_rows, sharing.repeat_granule) > budget_)
-        return;
+      const StreamPass sample = sequence_pass(problem_, candidate.chunk, candidate.steps,
+                                              sharing.tiles_per_window, true, sharing.pieces);
+      if (sample.tiles.empty() || device_bytes(problem_, sample, sharing.slots, window_rows,
+                                               sharing.repeat_granule, sharing.pieces) > budget_)
+        return candidate.seconds;
       candidate.seconds = sampled_seconds(problem_, sample, candidate.steps, sharing, window_rows, rates_);
     } else {
       const StreamProblem part = shortened(problem_, tiles_looked_at * candidate.chunk);
       const StreamPlan plan = plan_for(part, candidate);
-      if (sharing.slots == 1 && plan.pass.tiles.size() > 1) return;  // tiles take rows from the ones before
-      if (plan.device_bytes > budget_) return;
+      // Tiles take rows from the ones before.
+      if (sharing.slots == 1 && plan.pass.tiles.size() > 1) return candidate.seconds;
+      if (plan.device_bytes > budget_) return candidate.seconds;
       candidate.seconds = plan.seconds * static_cast<double>(rows_) /
                           static_cast<double>(std::max<index_t>(all_rows(part), 1));
     }
     if (candidate.seconds < chosen_.seconds) chosen_ = candidate;
+    if (candidate.seconds < best_of_sharing_.seconds) best_of_sharing_ = candidate;
+    return candidate.seconds;
   }
 
   void look_at(StreamScheduler scheduler, const std::vector<Sharing>& sharings) {
     constexpr index_t least_copy = index_t{256} << 10;
     for (const Sharing& sharing : sharings) {
+      best_of_sharing_ = {};
       int best_steps = 0;  // of this one
       double best_seconds = std::numeric_limits<double>::infinity();
       for (const int steps : step_counts()) {
@@ -304,22 +325,20 @@ class Planner {
         if (!in_sequence_ && free_choice() && steps > 1 && steps * halo_of(problem_) > chunk) continue;
         // More steps pay up to some number of them.
         if (in_sequence_ && best_steps > 0 && steps > 2 * best_steps) break;
-        const double before = chosen_.seconds;
-        consider({scheduler, steps, sharing, chunk});
+        double seconds = consider({scheduler, steps, sharing, chunk});
         // What takes as long as some copies alone gains by smaller slices.
         for (const index_t parts : {2, 4, 16, 64}) {
           if (options_.chunk != 0 || (parts == 2 && !in_sequence_)) continue;
           const index_t part = chunk / parts / problem_.align * problem_.align;
           if (part * row_bytes_ >= least_copy && (in_sequence_ || part > steps * halo_of(problem_)))
-            consider({scheduler, steps, sharing, part});
+            seconds = std::min(seconds, consider({scheduler, steps, sharing, part}));
         }
-        if (chosen_.seconds < std::min(before, best_seconds)) {
+        if (seconds < best_seconds || best_steps == 0) {
           best_steps = steps;
-          best_seconds = chosen_.seconds;
-        } else if (best_steps == 0) {
-          best_steps = steps;
+          best_seconds = seconds;
         }
       }
+      if (in_sequence_ && best_of_sharing_.steps > 0) finalists_.push_back(best_of_sharing_);
     }
   }
 
@@ -332,9 +351,32 @@ class Planner {
     consider({StreamScheduler::Carry, problem_.steps, {}, rows_ + problem_.align + around});
   }
 
+  // How a sequence's passes end, and the next begin, is not seen in their first tiles: the best of each
+  // sharing, and somewhat smaller slices, as whole plans. None where that takes long, or none of them fits.
+  StreamPlan look_closer() const {
+    constexpr std::size_t most_launches = 20000;
+    constexpr index_t parts = 32, least_parts = 27;
+    StreamPlan best;
+    if (chosen_.sharing.slots == 1) return best;  // all of it at once
+    for (Candidate candidate : finalists_) {
+      if (candidate.seconds > 1.1 * chosen_.seconds) continue;
+      const index_t chunk = candidate.chunk;
+      for (index_t part = options_.chunk > 0 ? parts : least_parts; part <= parts; ++part) {
+        candidate.chunk = std::max(chunk * part / parts / problem_.align, index_t{1}) * problem_.align;
+        if (options_.chunk > 0) candidate.chunk = chunk;
+        StreamPlan plan = plan_for(problem_, candidate);
+        if (plan.pass.tiles.size() * static_cast<std::size_t>(plan.pass.steps) > most_launches) return {};
+        if (plan.device_bytes > budget_ || (best.passes > 0 && plan.seconds >= best.seconds)) continue;
+        best = static_cast<StreamPlan&&>(plan);
+      }
+    }
+    return best;
+  }
+
   // The last tiles of all rows may be larger than those that were looked at: then smaller ones, or of a
   // sequence what takes least.
   StreamPlan settle() {
+    if (StreamPlan plan = look_closer(); plan.passes > 0) return plan;
     std::vector<Candidate> others;
     if (in_sequence_) {
       Candidate least = chosen_;
@@ -372,7 +414,8 @@ class Planner {
   const int loops_;
   const index_t rows_;
   index_t row_bytes_ = 1, most_ = 0;
-  Candidate chosen_;
+  Candidate chosen_, best_of_sharing_;
+  std::vector<Candidate> finalists_;  // of a sequence
 };
 
 }  // namespace

@@ -121,8 +121,10 @@ class Engines {
                                          problem_.arrays[static_cast<std::size_t>(move.array)].row_bytes) /
                      rates_.memory
                : 0);
+    const double launch_seconds =
+        problem_.seconds_per_launch > 0 ? problem_.seconds_per_launch : rates_.launch_latency;
     for (const StreamLaunch& launch : tile.launches)
-      seconds += rates_.launch_latency + static_cast<double>(rows_of(launch.work)) * row_seconds_of(launch);
+      seconds += launch_seconds + static_cast<double>(rows_of(launch.work)) * row_seconds_of(launch);
     return seconds;
   }
 
@@ -178,6 +180,7 @@ double sampled_seconds(const StreamProblem& problem, const StreamPass& sample, i
   StreamPlan plan;
   plan.slots = sharing.slots;
   plan.tiles_per_window = sharing.tiles_per_window;
+  plan.pieces = sharing.pieces;
   plan.window_rows = window_rows;
   plan.pass = plan.last = sample;
   Engines engines(problem, plan, rates);
@@ -191,7 +194,9 @@ double sampled_seconds(const StreamProblem& problem, const StreamPass& sample, i
     return end - problem.work.begin;
   };
   const double passes = std::ceil(static_cast<double>(problem.steps) / steps);
-  const std::size_t tiles = sample.tiles.size(), before = tiles - std::min<std::size_t>(tiles, 8);
+  const std::size_t tiles = sample.tiles.size(),
+                    before =
+                        tiles - std::min<std::size_t>(tiles, 8 * static_cast<std::size_t>(sharing.pieces));
   const index_t behind = rows_until(tiles), ahead = rows_until(before);
   // All of the pass, or too little to tell.
   if (behind >= rows || ahead == 0 || behind <= ahead) {

@@ -12,6 +12,7 @@ struct Sharing {
   int slots = 1;
   int tiles_per_window = 1;
   index_t repeat_granule = 0;  // where it is `wrapping`
+  int pieces = 1;              // then, of a chunk
 };
 
 /// What a sequence takes of which a pass has `steps` steps, by the first tiles of one.

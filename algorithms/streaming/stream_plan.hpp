@@ -24,6 +24,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <functional>
 #include <string>
@@ -95,6 +96,7 @@ struct StreamProblem {
   std::vector<StreamArray> arrays;
   index_t align = 1;              // tiles and lags are multiples of it
   double seconds_per_row = 0;     // of the kernel, for one step and one left-most index; 0: not known
+  double seconds_per_launch = 0;  // of a sequence, beside those of rows; 0: as of any kernel
   std::vector<StreamLoop> loops;  // of a sequence, which has no states
   int first_loop = 0;             // with which it begins
   bool once = false;              // of states: each step makes each row once, as it also reduces; no overlap
@@ -171,6 +173,7 @@ struct StreamOptions {
   index_t chunk = 0;  // rows a tile
   int slots = 0;
   int steps_per_pass = 0;
+  int pieces = 0;  // see StreamPlan
 };
 
 struct StreamBytes {
@@ -188,6 +191,7 @@ struct StreamPlan {
   index_t chunk = 0;
   int slots = 1;
   int tiles_per_window = 1;    // of a sequence; or `wrapping`
+  int pieces = 1;              // tiles that bring and take home the rows of one chunk; the last one computes
   index_t repeat_granule = 0;  // of buffers that wrap round
   int passes = 0;              // all but the last one are `pass`
   StreamPass pass;
@@ -217,11 +221,12 @@ StreamPass even_odd_pass(const StreamProblem& problem, index_t chunk, int steps)
 /// `steps` loops of a sequence in one pass over its arrays, each as far behind the one before as it reads
 /// what that writes: as carry does it, where the halo is what loops say, and differs from place to place.
 /// Throws Error where the rows of a loop fall, or a temporary array is read before it is written. Where
-/// `tiles_per_window` is `wrapping`, windows are the rows that a tile needs, and nothing is moved. A `sample`
-/// has the first tiles only, to some behind that in which the last step begins; none where these are very
-/// many.
+/// `tiles_per_window` is `wrapping`, windows are the rows that a tile needs, and nothing is moved; then a
+/// chunk may come and go home in several `pieces`, each a tile: room that one leaves is taken by another, so
+/// that buffers hold less than whole chunks that come and go. A `sample` has the first tiles only, to some
+/// behind that in which the last step begins; none where these are very many.
 StreamPass sequence_pass(const StreamProblem& problem, index_t chunk, int steps, int tiles_per_window = 1,
-                         bool sample = false);
+                         bool sample = false, int pieces = 1);
 
 /// Gives the tiles of a pass what they have to wait for of the pass before it.
 void follow(const StreamProblem& problem, const StreamPass& previous, StreamPass& pass);
@@ -250,13 +255,27 @@ class StreamWindows {
   int slots_ = 1;
   bool wraps_ = false;
   std::vector<long> of_tile_, first_;  // the first tile of each window
-  // Rows are counted on from pass to pass. Those before `begins_` of a tile were done with before it.
-  std::vector<index_t> capacity_, pass_rows_,
-      before_;                               // of arrays: of the buffer, of a pass, of passes so far
+  // Of buffers that wrap round. Rows are counted on from pass to pass. Those before `begins_` of a tile were
+  // done with before it.
+  struct Wrapping {
+    int array;
+    StreamStage frees;  // the last stage of a tile that needs its rows
+    index_t capacity, pass_rows;
+  };
+  std::vector<Wrapping> wrapping_;
+  std::vector<index_t> before_;              // of each array, rows of passes so far
   std::deque<std::vector<index_t>> begins_;  // of tiles from `oldest_` on
   long oldest_ = 0;
-  std::vector<long> free_behind_;  // of tiles: the last one of which rows are overwritten, or -1
+  std::array<long, 3> behind_{};                 // of each stage: tiles before it are overwritten
+  std::vector<std::array<long, 3>> overwrites_;  // of tiles: behind_
 };
+
+/// The last stage of tiles that needs the rows of an array of a sequence.
+StreamStage last_stage(const StreamProblem& problem, std::size_t array);
+/// How many tiles, beside the one that comes, rows of an array are held for in a buffer that wraps round,
+/// where `slots` tiles are under way: one comes, one is computed, one goes home. What does not go home is
+/// free when it is computed, and what does not come either, when the next one is.
+int tiles_before(const StreamProblem& problem, std::size_t array, int slots, int pieces);
 
 /// Rows that a pass over an array goes on by in a buffer that wraps round: whole tiles of its layout.
 index_t rows_of_pass(const StreamArray& array);
@@ -268,7 +287,7 @@ index_t array_bytes(const StreamArray& array, index_t rows, int slots, index_t r
 /// Bytes that all buffers take, and of each array the rows of its largest window. With a granule buffers wrap
 /// round: the rows are then those that `slots` tiles need at once, and what else there is room for.
 index_t device_bytes(const StreamProblem& problem, const StreamPass& pass, int slots,
-                     std::vector<index_t>& window_rows, index_t repeat_granule = 0);
+                     std::vector<index_t>& window_rows, index_t repeat_granule = 0, int pieces = 1);
 StreamBytes bytes_of(const StreamProblem& problem, const StreamPass& pass);
 
 /// The plan for a device of which `budget` bytes may be used. Throws OutOfMemory where not even the smallest

@@ -12,9 +12,10 @@ namespace strata::inline STRATA_ABI::detail {
 /// Measured once, in some milliseconds.
 double host_copy_speed();
 
-/// The kernel's time for a row and step, as earlier runs found it on this kind of device; 0: not known.
-double known_row_seconds(const std::string& kernel);
-void learn_row_seconds(const std::string& kernel, double seconds);
+/// A figure that earlier runs found, by its name; 0: not known. Of kernels they are the seconds of a row and
+/// step on this kind of device.
+double known_figure(const std::string& name);
+void learn_figure(const std::string& name, double value);
 
 /// Bytes a second from and to the files of a disk (their stat's st_dev), together, as the last run found it
 /// that only read them, only wrote them, or did both; 0: not known. Of small files the disk is often the

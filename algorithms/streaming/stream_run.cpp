@@ -28,9 +28,10 @@ void StreamRun::plan(index_t budget, const StreamOptions& options, const std::st
   kernel_ = std::string(device_.device_name()) + ":" + kernel;
   for (const StreamArray& a : problem_.arrays)
     kernel_ += "," + std::to_string(a.use == StreamArray::Use::Whole ? 0 : a.row_bytes);
-  problem_.seconds_per_row = known_row_seconds(kernel_);
+  problem_.seconds_per_row = known_figure(kernel_);
+  problem_.seconds_per_launch = known_figure(launches_of_kernel());
   for (std::size_t k = 0; k < problem_.loops.size(); ++k)
-    problem_.loops[k].seconds_per_row = known_row_seconds(kernel_of(k));
+    problem_.loops[k].seconds_per_row = known_figure(kernel_of(k));
   StreamOptions chosen = options;
   for (std::size_t a = 0; a < operands_.size(); ++a) {
     if (operands_[a].file == nullptr || is_whole(a)) continue;
@@ -61,6 +62,7 @@ void StreamRun::plan(index_t budget, const StreamOptions& options, const std::st
 }
 
 std::string StreamRun::kernel_of(std::size_t loop) const { return kernel_ + "#" + std::to_string(loop); }
+std::string StreamRun::launches_of_kernel() const { return kernel_ + "#launch"; }
 
 void StreamRun::take(const StreamPlan& plan, index_t budget) {
   plan_ = plan;
@@ -78,7 +80,7 @@ void StreamRun::take(const StreamPlan& plan, index_t budget) {
   }
   report_.passes = plan_.passes;
   for (int p = 0; p < plan_.passes; ++p)
-    report_.slices += static_cast<index_t>(plan_.pass_number(p).tiles.size());
+    report_.slices += static_cast<index_t>(plan_.pass_number(p).tiles.size()) / plan_.pieces;
   report_.device_bytes = plan_.device_bytes;
   report_.predicted_seconds = plan_.seconds;
   report_.plan = describe(problem_, plan_);
@@ -109,7 +111,7 @@ void StreamRun::restart() {
   for (Operand& operand : operands_) operand.partly_by_host = -1;
   stages_.clear();
   samples_.clear();
-  whole_tile_ = {};
+  choose_samples(plan_.pass_number(0));
 }
 
 void StreamRun::prepare(const StreamArrays& arrays) {
@@ -210,15 +212,16 @@ void StreamRun::compute(long tile, int pass, const std::function<void(const Stre
   const auto loop_number = [&](int step) {
     return static_cast<std::size_t>(problem_.first_loop + step - 1) % problem_.loops.size();
   };
-  // Of a sequence one in the middle, where all loops are under way.
   const std::size_t tiles = plan_.pass_number(pass).tiles.size();
   const bool timed = !here.launches.empty() && samples_.size() < samples_wanted &&
-                     (in_sequence ? static_cast<std::size_t>(tile) == tiles / 2 : tile > 0 || tiles == 1);
-  const bool timed_whole = in_sequence && static_cast<std::size_t>(tile) == tiles / 2 + 1;
-  if (timed_whole) {
-    whole_tile_.rows.assign(problem_.loops.size(), 0);
-    whole_tile_.launches.assign(problem_.loops.size(), 0);
-    whole_tile_.begin = compute_.record_timed();
+                     (in_sequence ? tile == sampled_.one_by_one : tile > 0 || tiles == 1);
+  TileSample* whole = nullptr;
+  for (TileSample& sample : sampled_.tiles)
+    if (sample.tile == tile) whole = &sample;
+  if (whole != nullptr) {
+    whole->rows.assign(problem_.loops.size(), 0);
+    whole->launches.assign(problem_.loops.size(), 0);
+    whole->begin = compute_.record_timed();
   }
   Ref<EventState> begin;
   if (timed) begin = compute_.record_timed();
@@ -243,14 +246,14 @@ void StreamRun::compute(long tile, int pass, const std::function<void(const Stre
     }
     launch(site);
     rows += rows_of(part.work);
-    if (timed_whole) {
-      whole_tile_.rows[loop_number(part.step)] += rows_of(part.work);
-      ++whole_tile_.launches[loop_number(part.step)];
+    if (whole != nullptr) {
+      whole->rows[loop_number(part.step)] += rows_of(part.work);
+      ++whole->launches[loop_number(part.step)];
     }
     if (timed && in_sequence)
       samples_.push_back({begin, compute_.record_timed(), rows_of(part.work), loop_number(part.step)});
   }
-  if (timed_whole && rows > 0) whole_tile_.end = compute_.record_timed();
+  if (whole != nullptr && rows > 0) whole->end = compute_.record_timed();
   if (timed && !in_sequence && rows > 0) samples_.push_back({begin, compute_.record_timed(), rows, 0});
   record(StreamStage::Compute, tile, compute_);
 }

@@ -136,6 +136,11 @@ class StreamRun {
   double file_seconds() const;
   void restart();
   std::string kernel_of(std::size_t loop) const;
+  std::string launches_of_kernel() const;
+  void choose_samples(const StreamPass& pass);
+  void learn_kernel();
+  void learn_loops();
+  double launch_seconds() const;
   void make_stages();
   index_t most_copied(std::size_t a) const;
   bool has_addresses() const;
@@ -199,12 +204,17 @@ class StreamRun {
     std::size_t loop;  // of a sequence, else 0
   };
   std::vector<Sample> samples_;
-  // Of a sequence: all launches of a tile, between which nothing is measured.
+  // Of a sequence: tiles of the first pass that are measured, as a whole and launch by launch; -1: none.
   struct TileSample {
+    long tile = -1;
     Ref<EventState> begin, end;
     std::vector<index_t> rows, launches;  // of each loop
   };
-  TileSample whole_tile_;
+  struct SampledTiles {
+    long one_by_one = -1;
+    TileSample tiles[2];
+  };
+  SampledTiles sampled_;
   const StreamSeams* seams_ = nullptr;  // with the runs of other devices
   std::size_t number_ = 0;              // of this run among those
 };

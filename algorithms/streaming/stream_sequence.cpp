@@ -32,10 +32,11 @@ index_t round_up(index_t n, index_t to) { return round_down(n + to - 1, to); }
 
 class SequencePass {
  public:
-  SequencePass(const StreamProblem& problem, index_t chunk, int steps, int tiles_per_window)
+  SequencePass(const StreamProblem& problem, index_t chunk, int steps, int tiles_per_window, int pieces)
       : problem_(problem),
         wraps_(tiles_per_window == wrapping),
         tiles_per_window_(static_cast<std::size_t>(tiles_per_window)),
+        pieces_(pieces),
         chunk_(round_up(std::max<index_t>(chunk, 1), problem.align)) {
     pass_.steps = steps;
     for (int k = 1; k <= steps; ++k) steps_.push_back(make_step(k));
@@ -43,22 +44,18 @@ class SequencePass {
   }
 
   StreamPass make() {
-    for (bool done = steps_.empty(); !done;) {
-      add_tile();
-      done = std::all_of(steps_.begin(), steps_.end(), [](const Step& s) { return s.is_done(); });
-    }
+    for (bool done = steps_.empty(); !done; done = is_done()) add_tile();
     return static_cast<StreamPass&&>(pass_);
   }
   StreamPass make_sample() {
     constexpr std::size_t most_launches = 200000;
     constexpr int tiles_behind = 12;
     bool done = steps_.empty();
-    for (int behind = 0; !done && behind < tiles_behind;) {
+    for (int behind = 0; !done && behind < tiles_behind; done = is_done()) {
       if (pass_.tiles.size() * steps_.size() > most_launches) return {};
       add_tile();
       const Step& last = steps_.back();
-      if (last.front > last.loop->work.begin) ++behind;
-      done = std::all_of(steps_.begin(), steps_.end(), [](const Step& s) { return s.is_done(); });
+      if (piece_ == pieces_ && last.front > last.loop->work.begin) ++behind;
     }
     return static_cast<StreamPass&&>(pass_);
   }
@@ -81,6 +78,10 @@ class SequencePass {
     bool comes, goes;    // from and to the host
     std::vector<std::pair<int, const Use*>> uses;
   };
+
+  bool is_done() const {
+    return std::all_of(steps_.begin(), steps_.end(), [](const Step& s) { return s.is_done(); });
+  }
 
   Step make_step(int number) {
     const StreamLoop& loop = problem_.loop_of(number);
@@ -206,6 +207,12 @@ class SequencePass {
       window_begin_.clear();
       for (const Front& front : fronts_) window_begin_.push_back(front.begin);
     }
+    piece_ = piece_ % pieces_ + 1;
+    if (piece_ == pieces_) compute(tile);
+    else bring_piece();
+    for (std::size_t a = 0; a < fronts_.size(); ++a) end_tile(tile, a, before[a]);
+  }
+  void compute(StreamTile& tile) {
     for (std::size_t k = 0; k < steps_.size(); ++k) {
       Step& step = steps_[k];
       const index_t work_end = step.loop->work.end;
@@ -219,7 +226,16 @@ class SequencePass {
       step.last_advance = end - step.front;
       step.front = end;
     }
-    for (std::size_t a = 0; a < fronts_.size(); ++a) end_tile(tile, a, before[a]);
+  }
+  // What the first step is going to need of the chunk's first pieces.
+  void bring_piece() {
+    const Step& first = steps_.front();
+    const index_t begin = round_down(first.front, problem_.align);
+    const index_t end =
+        std::min(first.loop->work.end, begin + round_down(chunk_ * piece_ / pieces_, problem_.align));
+    if (end <= first.front) return;
+    for (const Use& use : first.loop->uses)
+      if (fronts_[static_cast<std::size_t>(use.array)].comes) touch(use, {first.front, end});
   }
   void touch(const Use& use, Rows items) {
     const StreamArray& array = problem_.arrays[static_cast<std::size_t>(use.array)];
@@ -246,7 +262,10 @@ class SequencePass {
       tile.moves.push_back({number, true, 0, 0, {before.begin, before.end}});
     if (front.comes && front.end > before.end)
       tile.uploads.push_back({number, 0, 0, {std::max(before.begin, before.end), front.end}, 0});
-    const index_t needed = std::min(first_needed(front, array), front.end);
+    index_t needed = std::min(first_needed(front, array), front.end);
+    // What is done with goes home in this tile and those before the next that computes.
+    if (const int tiles = is_done() ? 1 : pieces_ - piece_ % pieces_; front.goes && tiles > 1)
+      needed = before.begin + round_down((needed - before.begin) / tiles, array.align);
     if (front.goes && needed > before.begin)
       tile.downloads.push_back({number, 0, 0, {before.begin, needed}, 0});
     front.begin = std::max(front.begin, needed);
@@ -256,6 +275,8 @@ class SequencePass {
   const StreamProblem& problem_;
   const bool wraps_;
   const std::size_t tiles_per_window_;
+  const int pieces_;
+  int piece_ = 0;  // of the tile that was made last, from 1
   const index_t chunk_;
   StreamPass pass_;
   std::vector<Step> steps_;
@@ -266,8 +287,8 @@ class SequencePass {
 }  // namespace
 
 StreamPass sequence_pass(const StreamProblem& problem, index_t chunk, int steps, int tiles_per_window,
-                         bool sample) {
-  SequencePass pass(problem, chunk, steps, tiles_per_window);
+                         bool sample, int pieces) {
+  SequencePass pass(problem, chunk, steps, tiles_per_window, pieces);
   return sample ? pass.make_sample() : pass.make();
 }
 

@@ -189,8 +189,8 @@ class Fields {
   template <class Blocks>
   void launch(DynamicsWork work) const {
     const bool three = work == DynamicsWork::StepOfThree, step = three || work == DynamicsWork::StepOfFused;
-    const Range<Space, typename Blocks::elements> elements(0, elements_);
-    const Range<Space, typename Blocks::nodes> nodes(0, node_count_);
+    const auto elements = light(Range<Space, typename Blocks::elements>(0, elements_));
+    const auto nodes = light(Range<Space, typename Blocks::nodes>(0, node_count_));
     if (three || work == DynamicsWork::Gradient)
       Kokkos::parallel_for("gradient", elements,
                            Gradient<T, Space>{clock_, nodes_, coordinates_, displacement_, velocity_,

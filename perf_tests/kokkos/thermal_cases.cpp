@@ -227,32 +227,32 @@ class Cases {
 
   Sweep contributions() {
     const Contributions<T, Space> kernel{of_elements<const std::int32_t* [8]>(a_.element_nodes),
-                                         { a_.coordinates, rows(nodes_) },
-                                         {a_.blocks, rows(elements_)},
-                                         {a_.materials, 1},
+                                         GatheredView<const double* [3], Space>(a_.coordinates, rows(nodes_)),
+                                         list(a_.blocks, elements_),
+                                         GatheredView<const T* [3], Space>(a_.materials, 1),
                                          of_nodes(a_.x),
                                          of_elements<T* [8][8]>(a_.matrix),
                                          of_elements<T* [8]>(a_.vector)};
     Sweep sweep = {competitor("", [kernel, n = elements_] {
-      Kokkos::parallel_for("element contributions", Range<Space>(0, n), kernel);
+      Kokkos::parallel_for("element contributions", light(Range<Space>(0, n)), kernel);
     })};
     if constexpr (on_gpu)
       sweep.push_back(competitor(": small blocks", [kernel, n = elements_] {
         using SmallBlocks = Kokkos::RangePolicy<Space, Kokkos::IndexType<int>, Kokkos::LaunchBounds<128, 3>>;
-        Kokkos::parallel_for("element contributions", SmallBlocks(0, n), kernel);
+        Kokkos::parallel_for("element contributions", light(SmallBlocks(0, n)), kernel);
       }));
     return sweep;
   }
 
   Sweep fill() {
-    const Assembly<T, Space> of{{a_.offsets, rows(nodes_ + 1)},
-                                {a_.corners, 8 * rows(elements_)},
+    const Assembly<T, Space> of{list(a_.offsets, nodes_ + 1),
+                                list(a_.corners, std::ptrdiff_t{8} * elements_),
                                 of_elements<const std::uint64_t* [8]>(a_.slots),
                                 row_map(),
                                 of_elements<const T* [8][8]>(static_cast<const T*>(a_.matrix)),
                                 of_elements<const T* [8]>(static_cast<const T*>(a_.vector)),
-                                { a_.values, rows(a_.entries) },
-                                { a_.b, rows(nodes_) }};
+                                list(a_.values, a_.entries),
+                                list(a_.b, nodes_)};
     Sweep sweep = {competitor(on_gpu ? ": a thread a row" : "", [of, n = nodes_] {
       Kokkos::parallel_for("fill", Range<Space>(0, n), FillRow<T, Space>{of});
     })};
@@ -265,11 +265,8 @@ class Cases {
   }
 
   Sweep product() {
-    const ProductRow<T, Space> of{row_map(),
-                                  {a_.columns, rows(a_.entries)},
-                                  {a_.values, rows(a_.entries)},
-                                  {a_.p, rows(nodes_)},
-                                  {a_.q, rows(nodes_)}};
+    const ProductRow<T, Space> of{row_map(), list(a_.columns, a_.entries), list(a_.values, a_.entries),
+                                  GatheredView<const T*, Space>(a_.p, rows(nodes_)), list(a_.q, nodes_)};
     Sweep sweep = {competitor(on_gpu ? ": a thread a row" : "",
                               [of, n = nodes_] { Kokkos::parallel_for("product", Range<Space>(0, n), of); })};
     if constexpr (on_gpu)
@@ -289,14 +286,14 @@ class Cases {
   Sweep update() {
     static_assert(sizeof(UpdateSums<T>) == 2 * sizeof(T));
     const View<UpdateSums<T>, Space> sums(reinterpret_cast<UpdateSums<T>*>(a_.scalars + sums_scalar));
-    const Update<T, Space> kernel{of_nodes(a_.p), of_nodes(a_.q),       of_nodes(a_.d),
-                                  scalars(),      {a_.x, rows(nodes_)}, {a_.r, rows(nodes_)}};
+    const Update<T, Space> kernel{of_nodes(a_.p), of_nodes(a_.q),     of_nodes(a_.d),
+                                  scalars(),      list(a_.x, nodes_), list(a_.r, nodes_)};
     return {competitor("", [sums, kernel, n = nodes_] {
       Kokkos::parallel_reduce("update", Range<Space>(0, n), kernel, sums);
     })};
   }
   Sweep direction() {
-    const Direction<T, Space> kernel{{a_.p, rows(nodes_)}, of_nodes(a_.r), of_nodes(a_.d), scalars()};
+    const Direction<T, Space> kernel{list(a_.p, nodes_), of_nodes(a_.r), of_nodes(a_.d), scalars()};
     return {competitor(
         "", [kernel, n = nodes_] { Kokkos::parallel_for("direction", Range<Space>(0, n), kernel); })};
   }
@@ -310,9 +307,13 @@ class Cases {
   View<Data, Space> of_elements(Number* theirs) {
     return arrays_.template add<Data>(theirs, elements_, 8);
   }
-  View<const T*, Space> of_nodes(const T* vector) const { return {vector, rows(nodes_)}; }
-  View<const T*, Space> scalars() const { return {a_.scalars, rows(thermal_scalars)}; }
-  View<const std::int64_t*, Space> row_map() const { return {a_.row_map, rows(nodes_ + 1)}; }
+  template <class Number>
+  static View<Number*, Space> list(Number* numbers, std::ptrdiff_t n) {
+    return View<Number*, Space>(numbers, rows(n));
+  }
+  View<const T*, Space> of_nodes(const T* vector) const { return list(vector, nodes_); }
+  View<const T*, Space> scalars() const { return list<const T>(a_.scalars, thermal_scalars); }
+  View<const std::int64_t*, Space> row_map() const { return list(a_.row_map, nodes_ + 1); }
   int longest_row() const {
     int longest = 0;
     Kokkos::parallel_reduce("longest row", Range<Space>(0, nodes_), LongestRow<Space>{row_map()},

@@ -108,7 +108,7 @@ StreamProblem random_sequence(Random& random) {
 
 // How many plans of a kind were tried.
 struct Tried {
-  int wrapping = 0, windows = 0, temporary = 0, several_passes = 0;
+  int wrapping = 0, windows = 0, temporary = 0, several_passes = 0, in_pieces = 0;
 };
 
 void check_sequence(unsigned seed, Tried& tried) {
@@ -118,6 +118,7 @@ void check_sequence(unsigned seed, Tried& tried) {
   options.steps_per_pass = static_cast<int>(random.pick(1, 5));
   options.slots = static_cast<int>(random.pick(2, 4));
   options.chunk = random.pick(1, 30);
+  options.pieces = static_cast<int>(random.pick(0, 3));
   detail::StreamRates rates{50e9, 50e9, 90e9, 4e12, 1e-5, 3e-6};
   if (random.one_in(2)) rates.repeat_granule = 8 * random.pick(1, 40);
   index_t budget = plenty;
@@ -134,6 +135,7 @@ void check_sequence(unsigned seed, Tried& tried) {
   }
   ++(plan.wraps() ? tried.wrapping : tried.windows);
   tried.several_passes += plan.passes > 1;
+  tried.in_pieces += plan.pieces > 1;
   for (const StreamArray& array : problem.arrays) tried.temporary += array.temporary;
   const std::string what = "seed " + std::to_string(seed) + ": " + detail::describe(problem, plan);
   ASSERT_LE(plan.device_bytes, budget) << what;
@@ -161,7 +163,8 @@ TEST(SequencePlan, AnySequenceGivesWhatItsLoopsGive) {
   const int seeds = strata_tests::trials(6000);
   for (int seed = 0; seed < seeds && !testing::Test::HasFailure(); ++seed)
     check_sequence(static_cast<unsigned>(seed), tried);
-  for (const int count : {tried.wrapping, tried.windows, tried.temporary, tried.several_passes})
+  for (const int count :
+       {tried.wrapping, tried.windows, tried.temporary, tried.several_passes, tried.in_pieces})
     EXPECT_GT(count, seeds / 12);
 }
 TEST(SequencePlan, AnySequenceGivesWhatItsLoopsGiveSlow) {
@@ -217,6 +220,45 @@ TEST(SequencePlan, BuffersThatWrapRoundHoldMoreSteps) {
 
   EXPECT_GE(with_windows, 4);
   EXPECT_GE(wrapping, with_windows * 8 / 5);
+}
+
+// What goes home is held for a chunk that comes, one that is computed and one that goes; what only comes for
+// two; what does neither for one. In pieces a chunk comes where another one's pieces have gone.
+TEST(SequencePlan, RowsAreHeldAsLongAsTheyAreNeeded) {
+  StreamProblem problem = bar(100000);
+  const std::size_t stress = 0, force = 1, mass = problem.arrays.size();
+  problem.arrays[force].temporary = true;
+  problem.arrays.push_back(problem.arrays[stress]);
+  problem.arrays[mass].label = "mass";
+  problem.arrays[mass].mode = AccessMode::In;
+  problem.loops[0].uses.push_back({static_cast<int>(mass), AccessMode::In, {}});
+  detail::StreamRates rates{50e9, 50e9, 90e9, 4e12, 1e-6, 1e-7, false, 64};
+  StreamOptions options;
+  options.chunk = 3000;
+  options.steps_per_pass = 4;
+  options.slots = 3;
+  const StreamPlan whole = detail::make_plan(problem, plenty, rates, options);
+  options.pieces = 3;
+  options.slots = 5;
+  const StreamPlan in_pieces = detail::make_plan(problem, plenty, rates, options);
+
+  const index_t lag = 4 * 20 + 10;  // of four steps, and what the first one reads beyond its rows
+  ASSERT_TRUE(whole.wraps());
+  EXPECT_NEAR(whole.window_rows[stress], 3 * 3000, lag);
+  EXPECT_NEAR(whole.window_rows[mass], 2 * 3000, lag);
+  EXPECT_NEAR(whole.window_rows[force], 3000, lag);
+  EXPECT_NEAR(in_pieces.window_rows[stress], 7000, lag);
+  EXPECT_NEAR(in_pieces.window_rows[mass], 2 * 3000, lag);
+  EXPECT_NEAR(in_pieces.window_rows[force], 3000, lag);
+  EXPECT_EQ(in_pieces.bytes, whole.bytes);
+  EXPECT_EQ(in_pieces.pass.tiles.size(), 3 * whole.pass.tiles.size());
+  // As many launches.
+  const auto launches = [](const StreamPlan& plan) {
+    std::size_t count = 0;
+    for (const detail::StreamTile& tile : plan.pass.tiles) count += tile.launches.size();
+    return count;
+  };
+  EXPECT_EQ(launches(in_pieces), launches(whole));
 }
 
 // Loops that leave out rows at the ends wait for each other from step to step, not for all steps before.

@@ -8,6 +8,7 @@
 #include <strata/algorithms/streaming/streamed_iterate_reduce.hpp>
 #include <strata/core/error.hpp>
 
+#include "sequence_fixture.hpp"
 #include "stream_kernels.hpp"
 
 namespace {
@@ -123,6 +124,32 @@ TEST_F(StreamedEmulated, CopiesOfOneSliceOverlapTheKernelOfAnother) {
       launch(streamed(Emulated{0}, 1 << 22).chunk(n / 32).dry_run(), n, Axpy{1}, in(x), inout(y));
   EXPECT_NEAR(again.predicted_seconds, seconds, 0.05 * seconds);
   EXPECT_EQ(report.bytes_to_device, 16 * n);
+}
+// Of a sequence a launch has a time of its own, and its rows theirs: with both the model knows what slices of
+// another size take.
+TEST_F(StreamedEmulated, SlicesOfAnotherSizeTakeWhatIsPredicted) {
+  emulated::Config config = machine();
+  config.launch_latency = 1e-4;
+  emulated::configure(config);
+  const sequence_test::Mesh mesh(30000, 30000, 20, 7);
+  const sequence_test::Arrays arrays(mesh);
+  const auto run_in = [&](index_t chunk) {
+    StreamedSequence steps("sized", streamed(Emulated{0}, 1 << 23).chunk(chunk).steps_per_pass(4));
+    sequence_test::add_loops(steps, mesh, arrays);
+    emulated::reset_time();
+    emulated::keep_trace(true);
+    const StreamReport report = steps.run(8);
+    double end = 0;
+    for (const char* const engine : {"upload 0", "compute 0", "download 0"})
+      end = std::max(end, operations(engine).back().end);
+    emulated::keep_trace(false);
+    return std::pair(report.predicted_seconds, end);
+  };
+  run_in(3000);
+  for (const index_t chunk : {3000, 1000, 6000}) {
+    const auto [predicted, took] = run_in(chunk);
+    EXPECT_NEAR(predicted, took, 0.1 * took) << chunk;
+  }
 }
 TEST_F(StreamedEmulated, StepsOfAPassHideTheCopies) {
   const index_t n = 1 << 18;  // 2.1 ms each way; a step 2.6 ms
