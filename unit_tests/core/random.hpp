@@ -11,14 +11,15 @@
 
 namespace strata_tests {
 
-/// Trials of a property test: a twentieth under sanitizers, where each takes ten times as long or more.
-constexpr int trials(int count) {
+/// Whether this runs under sanitizers, where work takes ten times as long or more.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return count / 20;
+inline constexpr bool is_sanitized = true;
 #else
-  return count;
+inline constexpr bool is_sanitized = false;
 #endif
-}
+
+/// Trials of a property test: a twentieth under sanitizers.
+constexpr int trials(int count) { return is_sanitized ? count / 20 : count; }
 
 class Random {
  public:

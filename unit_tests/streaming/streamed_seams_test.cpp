@@ -10,6 +10,7 @@
 #include <strata/core/bytes.hpp>
 #include <strata/core/error.hpp>
 
+#include "core/random.hpp"
 #include "four_devices.hpp"
 #include "stream_kernels.hpp"
 
@@ -177,8 +178,8 @@ TEST_F(StreamedSeams, OnePassNeedsNothingOfOthers) {
 }
 TEST_F(StreamedSeams, BudgetsHoldWhatIsKeptForOthers) {
   const index_t n = 20000;
-  int with_seams = 0;
-  for (index_t budget = 30000; budget < 200000; budget += 20011)
+  int runs = 0, with_seams = 0;
+  for (index_t budget = 30000; budget < 200000; budget += strata_tests::is_sanitized ? 60033 : 20011)
     for (const int t : {0, 1, 8, 40}) {
       const CoherentArray<double, 1> u("u", n);
       fill(u);
@@ -195,10 +196,11 @@ TEST_F(StreamedSeams, BudgetsHoldWhatIsKeptForOthers) {
       }
       EXPECT_LE(peak, budget) << t << " steps";
       EXPECT_EQ(peak, report.device_bytes) << t << " steps";
+      ++runs;
       with_seams += report.bytes_between_devices > 0;
       emulated::configure(four_devices());
     }
-  EXPECT_GT(with_seams, 20);
+  EXPECT_GT(with_seams, runs / 2);
 }
 TEST_F(StreamedSeams, WhereThereIsNoRoomForThemTheHostHasTheRows) {
   const index_t n = 4000, t = 16;
@@ -327,7 +329,7 @@ TYPED_TEST(StreamedSeamsOf, NeighboursGiveEachOtherTheirRows) {
   in_core(Serial{}, range(h, 3001 - h), steps, RowAverage<h>{}, p, q, halo(h, h));
   for (const StreamScheduler scheduler :
        {StreamScheduler::Carry, StreamScheduler::Overlap, StreamScheduler::Naive})
-    for (int repeat = 0; repeat < 3; ++repeat) {
+    for (int repeat = 0; repeat < (strata_tests::is_sanitized ? 1 : 3); ++repeat) {
       const CoherentArray<double, 1> u("u", n);
       const CoherentArray<double, 2> v("v", 3001, 50);
       fill(u);
