@@ -352,20 +352,23 @@ class Planner {
   }
 
   // How a sequence's passes end, and the next begin, is not seen in their first tiles: the best of each
-  // sharing, and somewhat smaller slices, as whole plans. None where that takes long, or none of them fits.
+  // sharing, and somewhat smaller slices, as whole plans. None where all of that takes long, or does not fit.
   StreamPlan look_closer() const {
-    constexpr std::size_t most_launches = 20000;
+    constexpr index_t most_launches = 20000;
     constexpr index_t parts = 32, least_parts = 27;
     StreamPlan best;
     if (chosen_.sharing.slots == 1) return best;  // all of it at once
     for (Candidate candidate : finalists_) {
       if (candidate.seconds > 1.1 * chosen_.seconds) continue;
       const index_t chunk = candidate.chunk;
-      for (index_t part = options_.chunk > 0 ? parts : least_parts; part <= parts; ++part) {
-        candidate.chunk = std::max(chunk * part / parts / problem_.align, index_t{1}) * problem_.align;
-        if (options_.chunk > 0) candidate.chunk = chunk;
+      if (rows_ / chunk * candidate.steps > most_launches) continue;
+      index_t last = 0;
+      for (index_t part = parts; part >= least_parts; --part) {
+        candidate.chunk = part == parts ? chunk : chunk * part / parts / problem_.align * problem_.align;
+        if (candidate.chunk == last || candidate.chunk == 0) continue;
+        if (part < parts && options_.chunk > 0) break;
+        last = candidate.chunk;
         StreamPlan plan = plan_for(problem_, candidate);
-        if (plan.pass.tiles.size() * static_cast<std::size_t>(plan.pass.steps) > most_launches) return {};
         if (plan.device_bytes > budget_ || (best.passes > 0 && plan.seconds >= best.seconds)) continue;
         best = static_cast<StreamPlan&&>(plan);
       }

@@ -24,7 +24,8 @@ bool StreamRun::only_first_pass() const {
 }
 
 std::string StreamRun::progress_made() const {
-  return "slice " + std::to_string(tile_) + " of " + std::to_string(stages_.size());
+  return "slice " + std::to_string(tile_ / plan_.pieces) + " of " +
+         std::to_string(stages_.size() / static_cast<std::size_t>(plan_.pieces));
 }
 
 std::string StreamRun::changed_arrays(bool first_pass) const {

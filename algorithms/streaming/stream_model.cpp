@@ -205,7 +205,8 @@ double sampled_seconds(const StreamProblem& problem, const StreamPass& sample, i
   }
   const double end = engines.done_at(tiles - 1), begin = engines.done_at(before - 1);
   const double a_row = (end - begin) / static_cast<double>(behind - ahead);
-  return engines.done_at(0) + a_row * static_cast<double>(rows) * passes;
+  return engines.done_at(static_cast<std::size_t>(sharing.pieces) - 1) +
+         a_row * static_cast<double>(rows) * passes;
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

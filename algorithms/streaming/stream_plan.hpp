@@ -263,7 +263,7 @@ class StreamWindows {
     index_t capacity, pass_rows;
   };
   std::vector<Wrapping> wrapping_;
-  std::vector<index_t> before_;              // of each array, rows of passes so far
+  std::vector<index_t> before_;              // of those, rows of passes so far
   std::deque<std::vector<index_t>> begins_;  // of tiles from `oldest_` on
   long oldest_ = 0;
   std::array<long, 3> behind_{};                 // of each stage: tiles before it are overwritten

@@ -185,10 +185,13 @@ void StreamRun::learn_loops() {
   const Tile full = look_at(sampled_.tiles[0]), half = look_at(sampled_.tiles[1]);
   double part = 1;
   if (full.took > 0 && full.rows > 0) {
-    if (half.took > 0 && half.rows > 0) {
-      const double both = full.rows * half.launches - half.rows * full.launches;
-      launch = (half.took * full.rows - full.took * half.rows) / both;
-      launch = std::clamp(launch, 0.0, (1 - least_part) * full.took / full.launches);
+    // Only where launches of the one are much shorter; the mean with what was known, as times are noisy.
+    const double both = full.rows * half.launches - half.rows * full.launches;
+    if (half.took > 0 && both > full.rows * half.launches / 5) {
+      const double known = problem_.seconds_per_launch, least = 1e-9;
+      const double found = (half.took * full.rows - full.took * half.rows) / both;
+      launch = std::clamp(found, least, (1 - least_part) * full.took / full.launches);
+      if (known > 0) launch = (launch + known) / 2;
       learn_figure(launches_of_kernel(), launch);
     }
     part = std::max(full.took - launch * full.launches, least_part * full.took) / full.rows;

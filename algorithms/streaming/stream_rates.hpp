@@ -13,7 +13,7 @@ namespace strata::inline STRATA_ABI::detail {
 double host_copy_speed();
 
 /// A figure that earlier runs found, by its name; 0: not known. Of kernels they are the seconds of a row and
-/// step on this kind of device.
+/// step, and of a launch beside its rows, on this kind of device.
 double known_figure(const std::string& name);
 void learn_figure(const std::string& name, double value);
 

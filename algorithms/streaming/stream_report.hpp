@@ -13,7 +13,7 @@ namespace strata::inline STRATA_ABI {
 struct StreamReport {
   StreamScheduler scheduler = StreamScheduler::Automatic;  ///< of iterations; Automatic: slices one by one
   index_t chunk = 0;                                       ///< rows of a slice
-  int slots = 0;                                           ///< slices on the device at once
+  int slots = 0;                                           ///< slices, or their pieces, under way at once
   int steps_per_pass = 1;                                  ///< of an iteration
   int passes = 0;                                          ///< over all rows
   index_t slices = 0;                                      ///< in all passes

@@ -36,6 +36,7 @@ void StreamRun::plan(index_t budget, const StreamOptions& options, const std::st
   for (std::size_t a = 0; a < operands_.size(); ++a) {
     if (operands_[a].file == nullptr || is_whole(a)) continue;
     problem_.align = std::max(problem_.align, array(a).align);  // whole tiles of the layout go to the file
+    chosen.pieces = 1;  // whole tiles are read and written beside others
     if (is_state(a) && chosen.scheduler == StreamScheduler::Automatic)
       chosen.scheduler = StreamScheduler::Carry;
   }
@@ -80,7 +81,8 @@ void StreamRun::take(const StreamPlan& plan, index_t budget) {
   }
   report_.passes = plan_.passes;
   for (int p = 0; p < plan_.passes; ++p)
-    report_.slices += static_cast<index_t>(plan_.pass_number(p).tiles.size()) / plan_.pieces;
+    report_.slices +=
+        (static_cast<index_t>(plan_.pass_number(p).tiles.size()) + plan_.pieces - 1) / plan_.pieces;
   report_.device_bytes = plan_.device_bytes;
   report_.predicted_seconds = plan_.seconds;
   report_.plan = describe(problem_, plan_);
@@ -329,7 +331,8 @@ void StreamRun::work(const std::function<void(const StreamSite&)>& launch, bool 
     upload_->wait_for(start);
     download_->wait_for(start);
     copy_whole(true);
-    StreamProgress line(problem_.label.empty() ? "streaming" : problem_.label, tiles, progress);
+    StreamProgress line(problem_.label.empty() ? "streaming" : problem_.label, tiles / plan_.pieces,
+                        progress);
     // So many tiles are enqueued before the host waits for the first of them.
     const long ahead = std::max(8, 2 * plan_.slots);
     const bool slices_ahead =
@@ -349,7 +352,7 @@ void StreamRun::work(const std::function<void(const StreamSite&)>& launch, bool 
           if (old.done[2]) old.done[2]->wait();
           check_direct_files();
         }
-        line.at(tile);
+        line.at(tile / plan_.pieces);
       }
       steps_done_ += pass.steps;
       if (!pass.in_place) turned_ ^= 1;

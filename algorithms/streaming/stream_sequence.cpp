@@ -13,6 +13,7 @@
 // in one window, for less moving, and for less memory than with a window each.
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include <strata/algorithms/streaming/stream_plan.hpp>
 #include <strata/core/error.hpp>
@@ -52,7 +53,7 @@ class SequencePass {
     constexpr int tiles_behind = 12;
     bool done = steps_.empty();
     for (int behind = 0; !done && behind < tiles_behind; done = is_done()) {
-      if (pass_.tiles.size() * steps_.size() > most_launches) return {};
+      if (pass_.tiles.size() / static_cast<std::size_t>(pieces_) * steps_.size() > most_launches) return {};
       add_tile();
       const Step& last = steps_.back();
       if (piece_ == pieces_ && last.front > last.loop->work.begin) ++behind;
@@ -265,7 +266,8 @@ class SequencePass {
     index_t needed = std::min(first_needed(front, array), front.end);
     // What is done with goes home in this tile and those before the next that computes.
     if (const int tiles = is_done() ? 1 : pieces_ - piece_ % pieces_; front.goes && tiles > 1)
-      needed = before.begin + round_down((needed - before.begin) / tiles, array.align);
+      needed =
+          before.begin + round_down((needed - before.begin) / tiles, std::lcm(array.align, problem_.align));
     if (front.goes && needed > before.begin)
       tile.downloads.push_back({number, 0, 0, {before.begin, needed}, 0});
     front.begin = std::max(front.begin, needed);

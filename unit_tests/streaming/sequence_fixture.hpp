@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <random>
+#include <string>
 #include <vector>
 
 #include <strata/algorithms/streaming/streamed_sequence.hpp>
+#include <strata/views/coherent/file_array.hpp>
 
 #include "stream_kernels.hpp"
 
@@ -159,6 +161,21 @@ struct Arrays {
       all_touching(static_cast<index_t>(k)) = mesh.touching[k];
   }
 };
+
+// What the loops change, in files.
+inline void move_to_files(Arrays& arrays, const std::string& x, const std::string& state) {
+  const auto move = [](CoherentArray<Hash, 1>& array, const std::string& path) {
+    const CoherentArray<Hash, 1> in_file = file_array<Hash, 1>(path, array.extent(0));
+    {
+      const auto from = array.read();
+      const auto to = in_file.write();
+      for (index_t k = 0; k < array.extent(0); ++k) to(k) = from(k);
+    }
+    array = in_file;
+  };
+  move(arrays.x, x);
+  move(arrays.state, state);
+}
 
 // The same on vectors.
 struct InCore {

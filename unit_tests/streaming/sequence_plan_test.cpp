@@ -116,7 +116,7 @@ void check_sequence(unsigned seed, Tried& tried) {
   const StreamProblem problem = random_sequence(random);
   StreamOptions options;
   options.steps_per_pass = static_cast<int>(random.pick(1, 5));
-  options.slots = static_cast<int>(random.pick(2, 4));
+  options.slots = static_cast<int>(random.pick(2, 8));
   options.chunk = random.pick(1, 30);
   options.pieces = static_cast<int>(random.pick(0, 3));
   detail::StreamRates rates{50e9, 50e9, 90e9, 4e12, 1e-5, 3e-6};

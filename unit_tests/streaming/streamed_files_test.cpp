@@ -14,6 +14,7 @@
 #include <strata/views/coherent/file_array.hpp>
 #include <strata/views/coherent/file_storage.hpp>
 
+#include "sequence_fixture.hpp"
 #include "stream_kernels.hpp"
 
 namespace {
@@ -51,6 +52,22 @@ TYPED_TEST(StreamedFiles, MapFromOneFileToAnother) {
   const auto got = values(y);
   for (index_t i = 0; i < n; ++i)
     ASSERT_EQ(got[static_cast<std::size_t>(i)], 2 * start_value(i) + start_value(i)) << i;
+}
+TYPED_TEST(StreamedFiles, LoopsOneAfterTheOther) {
+  const sequence_test::Mesh mesh(9000, 12000, 30, 5);
+  sequence_test::Arrays arrays(mesh);
+  sequence_test::move_to_files(arrays, this->path("x"), this->path("state"));
+  StreamedSequence steps("steps", streamed(TypeParam{}, 1 << 19).steps_per_pass(2));
+  steps.temporary(arrays.force);
+  sequence_test::add_loops(steps, mesh, arrays);
+
+  const StreamReport report = steps.run(5);
+
+  EXPECT_EQ(report.passes, 3);
+  EXPECT_GT(report.slices, 6);
+  sequence_test::InCore expected(mesh);
+  for (int step = 0; step < 5; ++step) expected.elements(step), expected.nodes();
+  sequence_test::expect_same(arrays, expected, "in files");
 }
 TYPED_TEST(StreamedFiles, HowFastTheDiskWasIsKnownTheNextTime) {
   const index_t n = 100000;

@@ -49,19 +49,28 @@ TYPED_TEST(StreamedSequences, ElementsAndNodesAsInCore) {
 // Arrays of several times the least that a GPU's buffer has, in more than one pass.
 TYPED_TEST(StreamedSequences, BuffersWrapRoundWhereTheDeviceCan) {
   const Mesh mesh(300000, 400000, 60, 9);
-  const Arrays a(mesh);
   InCore expected(mesh);
-  StreamedSequence steps("steps", streamed(TypeParam{}, 64 << 20).chunk(9000).steps_per_pass(2));
-  steps.temporary(a.force);
-  add_loops(steps, mesh, a);
-
-  const StreamReport report = steps.run(5);
-
   for (int step = 0; step < 5; ++step) expected.elements(step), expected.nodes();
-  expect_same(a, expected, "wrapped");
   const bool wraps = TypeParam{}.backend().repeat_granule() > 0;
-  EXPECT_EQ(report.explain().find("wrap round") != std::string::npos, wraps) << report.explain();
-  EXPECT_EQ(report.bytes_moved == 0, wraps);
+  index_t slices = 0;
+  for (const int pieces : {1, 2, 3}) {
+    if (pieces > 1 && !wraps) continue;
+    const Arrays a(mesh);
+    auto where = streamed(TypeParam{}, 64 << 20).chunk(9000).steps_per_pass(2);
+    where.options.pieces = pieces;
+    StreamedSequence steps("steps", where);
+    steps.temporary(a.force);
+    add_loops(steps, mesh, a);
+
+    const StreamReport report = steps.run(5);
+
+    expect_same(a, expected, std::to_string(pieces) + " pieces");
+    EXPECT_EQ(report.explain().find("wrap round") != std::string::npos, wraps) << report.explain();
+    EXPECT_EQ(report.explain().find("pieces") != std::string::npos, pieces > 1) << report.explain();
+    EXPECT_EQ(report.bytes_moved == 0, wraps);
+    if (pieces == 1) slices = report.slices;
+    EXPECT_EQ(report.slices, slices);
+  }
 }
 
 TYPED_TEST(StreamedSequences, RunsThatEndAndBeginWithinAStep) {
