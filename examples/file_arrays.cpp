@@ -1,4 +1,4 @@
-// The program of docs/file_arrays.md: arrays that live in files. The region between the marks is shown there.
+// The program of docs/file_arrays.md: arrays that live in files. The regions between the marks are shown there.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include <strata/algorithms/coherent_launch.hpp>
+#include <strata/algorithms/streaming/streamed.hpp>
 #include <strata/strata.hpp>
 #include <strata/views/coherent/file_array.hpp>
 
 using namespace strata;
+using namespace strata::literals;
 
 namespace {
 
@@ -41,6 +43,15 @@ void write_and_read(const D& device, const std::string& path) {
 //! [file_arrays]
   check(sum == 573);
 }
+template <class D>
+void stream(const D& device, const std::string& path) {
+//! [streamed]
+  auto t = open_file_array<double, 2>(path);
+  launch(streamed(device, 64_KiB), 1000, Cool{}, inout(t));      // disk, host, 64 KiB of the device, and back
+  save(t);
+//! [streamed]
+  check(t(3, 4) == 300 + 273. / 2);
+}
 // clang-format on
 
 }  // namespace
@@ -49,6 +60,7 @@ int main() {
   const std::string name = "strata-file-arrays-" + std::to_string(getpid());
   const std::string path = (std::filesystem::temp_directory_path() / name).string();
   write_and_read(Emulated{0}, path);
+  stream(Emulated{0}, path);
   std::filesystem::remove(path);
   std::puts("file_arrays: all right");
 }
