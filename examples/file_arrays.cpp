@@ -1,4 +1,5 @@
-// The program of docs/file_arrays.md: arrays that live in files. The regions between the marks are shown there.
+// The program of docs/file_arrays.md: arrays that live in files. The regions between the marks are shown
+// there.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
