@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <cstdio>
 #include <string>
 
+#include <strata/algorithms/streaming/rows.hpp>
 #include <strata/algorithms/streaming/stream_plan.hpp>
 #include <strata/core/bytes.hpp>
 
@@ -18,7 +20,7 @@ std::string describe(const StreamProblem& problem, const StreamPlan& plan) {
   if (problem.is_sequence())
     add("sequence: %d loops, %d a pass, %d passes of %zu tiles of %lld rows in %s\n", problem.steps,
         plan.pass.steps, plan.passes, plan.pass.tiles.size() / static_cast<std::size_t>(plan.pieces),
-        static_cast<long long>(plan.chunk),
+        static_cast<long long>(std::min(plan.chunk, std::max<index_t>(rows_of(problem.work), 1))),
         !plan.wraps() ? (std::to_string(plan.slots) + " slots").c_str()
         : plan.pieces > 1
             ? ("buffers that wrap round, copied in " + std::to_string(plan.pieces) + " pieces").c_str()
@@ -37,6 +39,8 @@ std::string describe(const StreamProblem& problem, const StreamPlan& plan) {
     add("  from other devices %s, behind the first pass\n", string_from_bytes(plan.bytes.between).c_str());
   for (std::size_t a = 0; a < problem.arrays.size(); ++a) {
     const StreamArray& array = problem.arrays[a];
+    if (array.use != Use::Whole && plan.window_rows[a] == 0 && array.rows > 0)
+      continue;  // not of these loops
     add("  %-16s %s, %s of %lld rows of %s\n", array.label.c_str(),
         array.use == Use::Whole   ? "whole on the device"
         : array.temporary         ? "on the device only"

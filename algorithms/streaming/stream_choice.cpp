@@ -215,6 +215,12 @@ class Planner {
   }
 
   StreamPlan plan() {
+    // What is copied in no time, or beside nothing, is not worth a search.
+    constexpr index_t little = index_t{64} << 20;
+    if (in_sequence_ && (rates_.in_turn || bytes_of_all(problem_) <= little)) {
+      look_at_whole();
+      if (chosen_.steps != 0) return settle();
+    }
     for (const StreamScheduler scheduler : schedulers()) {
       // Buffers that wrap round hold more, but where much of the budget is what they are rounded up to.
       if (in_sequence_ && rates_.repeat_granule > 0) look_at(scheduler, wrapping_counts());

@@ -59,7 +59,11 @@ SequenceRuns::SequenceRuns(DeviceInstance& device, QueueState& queue, const char
       budget_(budget),
       options_(options),
       progress_(progress),
-      only_plan_(only_plan) {}
+      only_plan_(only_plan) {
+  if (options.scheduler != StreamScheduler::Automatic)
+    throw Error("sequence \"" + label_ + "\": scheduler(" + name_of(options.scheduler) +
+                ") is for streamed_iterate; loops of a sequence follow each other in one way");
+}
 SequenceRuns::~SequenceRuns() = default;
 
 int SequenceRuns::add_array(const Ref<CoherentState>& state, const StreamArray& declared) {
@@ -164,7 +168,14 @@ void SequenceRuns::set_count(int count) {
 bool SequenceRuns::plan(int count) {
   for (index_t room = 0; room <= budget_ / 2;) {
     set_count(count);
-    run_->plan(budget_ - room, options_, kernels_);
+    try {
+      run_->plan(budget_ - room, options_, kernels_);
+    } catch (const OutOfMemory& error) {
+      if (room == 0) throw;
+      throw OutOfMemory("sequence \"" + label_ + "\": of a budget of " + string_from_bytes(budget_) +
+                        " results of its reductions take " + string_from_bytes(room) +
+                        ", and the rest is too little: " + error.what());
+    }
     const index_t results = result_bytes();
     if (results <= room) return true;
     room = results + results / 4;
@@ -215,9 +226,11 @@ int SequenceRuns::plan_part(int count) {
   while (!plan(part)) {
     const int loops = loop_count(), fewer = part / 2 / loops * loops;
     if (part <= loops)
-      throw OutOfMemory("sequence \"" + label_ + "\": a budget of " + string_from_bytes(budget_) +
-                        " does not hold slices and the results of a step's reductions, which take " +
-                        string_from_bytes(result_bytes()) + "; give a larger budget, or larger slices");
+      throw OutOfMemory(
+          "sequence \"" + label_ + "\": a budget of " + string_from_bytes(budget_) +
+          " does not hold slices beside the results of a step's reductions, of which there are " +
+          "more where slices are smaller (" + string_from_bytes(result_bytes()) +
+          " now); give a larger budget");
     part = std::max(loops, fewer);
   }
   return part;
@@ -232,8 +245,8 @@ StreamReport SequenceRuns::planned(int count) {
 
 StreamReport SequenceRuns::run(int count) {
   if (count < 0)
-    throw Error("sequence \"" + label_ + "\": " + std::to_string(count) +
-                " loops were asked for; give 0 or more");
+    throw Error("sequence \"" + label_ + "\": " + std::to_string(count) + " loops, of its " +
+                std::to_string(loop_count()) + " a step, were asked for; give 0 or more");
   if (only_plan_) return planned(count);
   if (loops_.empty() || count == 0) return {};
   if (!run_) complete();

@@ -287,6 +287,44 @@ TEST(StreamedSequenceErrors, SayWhatIsWrong) {
     add_loops(steps, mesh, a);
     EXPECT_NE(message_of<OutOfMemory>([&] { steps.run(2); }).find("does not hold"), std::string::npos);
   }
+  EXPECT_NE(message_of<Error>([&] {
+              const StreamedSequence steps("mine", where.scheduler(StreamScheduler::Overlap));
+            }).find("\"mine\": scheduler(overlap) is for streamed_iterate"),
+            std::string::npos);
+}
+// Results of steps take room, too, which the message tells apart.
+TEST(StreamedSequenceErrors, ABudgetForSlicesButNotForResults) {
+  const Mesh mesh(3000, 3000, 3, 5);
+  const Arrays a(mesh);
+  std::vector<double> sums;
+  const auto run = [&](index_t budget) {
+    StreamedSequence steps("mine", streamed(Serial{}, budget));
+    add_loops(steps, mesh, a);
+    steps.loop_reduce("sum", mesh.elements, SumOfForces{}, each_step(Sum, sums), in(a.force));
+    steps.run(5);
+  };
+  index_t budget = 4096;
+  std::string last;
+  for (bool fits = false; !fits; budget += 1024) {
+    ASSERT_LE(budget, 1 << 18);
+    try {
+      run(budget);
+      fits = true;
+    } catch (const OutOfMemory& error) {
+      last = error.what();
+    }
+  }
+  EXPECT_NE(last.find("results of its reductions take"), std::string::npos) << last;
+}
+// What fits, and is little, is not searched for slices.
+TEST(StreamedSequenceErrors, WhatFitsIsPlannedAtOnce) {
+  const Mesh mesh(2000, 2000, 3, 5);
+  const Arrays a(mesh);
+  StreamedSequence steps("mine", streamed(Serial{}, 1 << 24));
+  add_loops(steps, mesh, a);
+  const StreamReport report = steps.planned(10000);
+  EXPECT_EQ(report.passes, 1);
+  EXPECT_EQ(report.slices, 1);
 }
 
 }  // namespace

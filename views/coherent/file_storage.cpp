@@ -145,7 +145,7 @@ void FileStorage::write_header(FileHeader::State state) {
 void FileStorage::check_use(bool writes) const {
   if (writes && reads_only_)
     throw FileError("cannot write to the array in \"" + path() +
-                    "\": it was opened for_reading; open it without to change it");
+                    "\": it was opened for_reading; open it without for_reading to change it");
   const index_t end = file_.size();
   if (end < mapped_)
     throw FileError("cannot use the array in \"" + path() + "\": the file ends at byte " +
