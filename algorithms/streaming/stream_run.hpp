@@ -1,6 +1,7 @@
 // StreamRun: carries out a stream plan on a device: buffers, three queues, and the events between them.
 #pragma once
 
+#include <array>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -212,7 +213,7 @@ class StreamRun {
   };
   struct SampledTiles {
     long one_by_one = -1;
-    TileSample tiles[2];
+    std::array<TileSample, 2> tiles;
   };
   SampledTiles sampled_;
   const StreamSeams* seams_ = nullptr;  // with the runs of other devices
