@@ -277,6 +277,23 @@ TEST(SequencePlan, ManyStepsAPassArePlannedInNoTime) {
       << "quadratic it takes minutes";
 }
 
+TEST(SequencePlan, WhatFitsIsPlannedWithoutASearchForSlices) {
+  StreamProblem problem = bar(3000);  // of 576 KB
+  problem.steps = 4000;
+  const detail::StreamRates rates{50e9, 50e9, 90e9, 4e12, 1e-6, 1e-7, false, 4096};
+  const auto planned = [&](index_t budget, std::size_t& tiles) {
+    const auto begin = std::chrono::steady_clock::now();
+    tiles = detail::make_plan(problem, budget, rates, {}).pass.tiles.size();
+    return std::chrono::steady_clock::now() - begin;
+  };
+  std::size_t tiles = 0, tiles_of_less = 0;
+  const auto fits = planned(1 << 20, tiles), searched = planned(1 << 19, tiles_of_less);
+
+  EXPECT_EQ(tiles, 1U);
+  EXPECT_GT(tiles_of_less, 1U);
+  EXPECT_LT(3 * fits, searched);
+}
+
 TEST(SequencePlan, BuffersAreMultiplesOfWhatTheDeviceRepeats) {
   const StreamProblem problem = bar(100000);
   const detail::StreamRates rates{50e9, 50e9, 90e9, 4e12, 1e-6, 1e-7, false, 4096};

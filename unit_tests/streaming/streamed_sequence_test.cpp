@@ -316,15 +316,5 @@ TEST(StreamedSequenceErrors, ABudgetForSlicesButNotForResults) {
   }
   EXPECT_NE(last.find("results of its reductions take"), std::string::npos) << last;
 }
-// What fits, and is little, is not searched for slices.
-TEST(StreamedSequenceErrors, WhatFitsIsPlannedAtOnce) {
-  const Mesh mesh(2000, 2000, 3, 5);
-  const Arrays a(mesh);
-  StreamedSequence steps("mine", streamed(Serial{}, 1 << 24));
-  add_loops(steps, mesh, a);
-  const StreamReport report = steps.planned(10000);
-  EXPECT_EQ(report.passes, 1);
-  EXPECT_EQ(report.slices, 1);
-}
 
 }  // namespace
