@@ -49,7 +49,7 @@ struct CudaTeamLaunch {
     const auto contributed = [&](T* contributions) {
       return Nodes{{reducer, contributions}, 0, teams, 0, nodes};
     };
-    Join join(queue, contributed(nullptr), nodes, cuda_kernel_on(queue, Join::kernel()).waits_itself);
+    Join join(cuda_kernel_on(queue, Join::kernel()), contributed(nullptr), nodes);
 
     // In one piece of scratch memory: the joining kernel's partials, the contributions, the teams' level 1.
     const std::size_t partial_bytes = padded(join.scratch_bytes());
