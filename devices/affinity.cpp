@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <numeric>
@@ -6,9 +7,13 @@
 #include <thread>
 
 #include <strata/devices/affinity.hpp>
+#include <strata/devices/affinity_evidence.hpp>
+#include <strata/devices/start_affinity.hpp>
 
 #if defined(__linux__)
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 namespace strata::inline STRATA_ABI::detail {
@@ -58,7 +63,7 @@ bool has_cpu_controller(const std::string& controllers) {
   return false;
 }
 
-// Reads the mask before main(), for the reason given in the header.
+// Before main() can bind the first thread.
 [[maybe_unused]] const std::vector<int>& read_at_load = inherited_processors();
 
 }  // namespace
@@ -80,22 +85,30 @@ int quota_processors(const std::string& membership, const std::string& root) {
   return tightest;
 }
 
-const std::vector<int>& inherited_processors() {
-  static const std::vector<int> processors = [] {
-    std::vector<int> mask = processors_of_this_thread();
-    if (mask.empty()) {
+namespace {
+
+const ProcessAffinity& process_affinity() {
+  static const ProcessAffinity affinity = [] {
+    ProcessAffinity decided = decide_affinity(read_affinity_evidence());
+    if (std::vector<int>& mask = decided.processors; mask.empty()) {
       mask.resize(std::max(1U, std::thread::hardware_concurrency()));
       std::iota(mask.begin(), mask.end(), 0);
     }
-    return mask;
+    return decided;
   }();
-  return processors;
+  return affinity;
 }
+
+}  // namespace
+
+const std::vector<int>& inherited_processors() { return process_affinity().processors; }
 
 int usable_processors() {
   static const int usable = [] {
     std::ifstream file("/proc/self/cgroup");
     const std::string membership{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    if (const std::string& warning = process_affinity().warning; !warning.empty())
+      std::fprintf(stderr, "%s\n", warning.c_str());
     const int mask = static_cast<int>(inherited_processors().size());
     const int quota = quota_processors(membership, "/sys/fs/cgroup");
     return quota > 0 ? std::min(mask, quota) : mask;
@@ -115,19 +128,40 @@ constexpr std::size_t most_words = (std::size_t{1} << 20) / bits_per_word;
 
 cpu_set_t* as_cpu_set(std::vector<MaskWord>& words) { return reinterpret_cast<cpu_set_t*>(words.data()); }
 
+std::vector<int> processors_in(const MaskWord* mask, std::size_t words) {
+  std::vector<int> processors;
+  for (std::size_t p = 0; p < words * bits_per_word; ++p)
+    if ((mask[p / bits_per_word] >> (p % bits_per_word)) & 1U) processors.push_back(static_cast<int>(p));
+  return processors;
+}
+
+// Filled before constructors run. The kernels of Linux have at most 8192 processors.
+constexpr std::size_t start_words = 8192 / bits_per_word;
+constinit MaskWord start_mask[start_words] = {};
+constinit bool start_mask_was_read = false;
+
 }  // namespace
 
-std::vector<int> processors_of_this_thread() {
+// Sanitizers are not ready when this runs; a system call is nothing that they replace.
+[[gnu::no_sanitize("address", "thread", "undefined")]] void read_start_affinity(int, char**,
+                                                                                char**) noexcept {
+  if (start_mask_was_read) return;  // each file of a program has an entry
+  start_mask_was_read = true;
+  syscall(SYS_sched_getaffinity, 0, sizeof start_mask, start_mask);
+}
+
+std::vector<int> start_affinity() { return processors_in(start_mask, start_words); }
+
+std::vector<int> processors_of(int thread) {
   for (std::size_t words = 1024 / bits_per_word; words <= most_words; words *= 2) {
     std::vector<MaskWord> mask(words, 0);
-    if (sched_getaffinity(0, words * sizeof(MaskWord), as_cpu_set(mask)) != 0) continue;
-    std::vector<int> processors;
-    for (std::size_t p = 0; p < words * bits_per_word; ++p)
-      if ((mask[p / bits_per_word] >> (p % bits_per_word)) & 1U) processors.push_back(static_cast<int>(p));
-    return processors;
+    if (sched_getaffinity(thread, words * sizeof(MaskWord), as_cpu_set(mask)) == 0)
+      return processors_in(mask.data(), words);
   }
   return {};
 }
+
+std::vector<int> processors_of_this_thread() { return processors_of(0); }
 
 int processor_of_this_thread() { return sched_getcpu(); }
 
@@ -142,6 +176,12 @@ bool bind_this_thread(const std::vector<int>& processors) {
 }
 
 #else
+
+void read_start_affinity(int, char**, char**) noexcept {}
+
+std::vector<int> start_affinity() { return {}; }
+
+std::vector<int> processors_of(int) { return {}; }
 
 std::vector<int> processors_of_this_thread() { return {}; }
 

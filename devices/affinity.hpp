@@ -1,9 +1,10 @@
 // Which processors this process may use, and how a thread is bound to one of them.
 //
-// The mask is read once, when the library is loaded: it is what the process inherited from its launcher
-// (taskset, a batch system, a container), before anything in the program could narrow the mask of a single
-// thread. Functions here change the mask of the calling thread only. All are safe to call from any thread.
-// Where the system has no affinity (not Linux), there is one anonymous mask and binding does nothing.
+// The mask is that which the process inherited from its launcher (taskset, a batch system, a container), and
+// not what libraries made of that of its first thread: start_affinity.hpp and affinity_evidence.hpp say how
+// it is found, once, when Strata is loaded. Functions here change the mask of the calling thread only. All
+// are safe to call from any thread. Where the system has no affinity (not Linux), there is one anonymous mask
+// and binding does nothing.
 #pragma once
 
 #include <string>
@@ -17,11 +18,19 @@ namespace strata::inline STRATA_ABI::detail {
 const std::vector<int>& inherited_processors();
 
 /// How many threads the process can run at once: the inherited processors, but no more than whole processors
-/// of the cgroup's CPU quota; at least 1.
+/// of the cgroup's CPU quota; at least 1. The first call warns on stderr where the process may have inherited
+/// more processors than could be found out.
 int usable_processors();
+
+/// The mask that the process started with, before any library was loaded, ascending; empty where no code of
+/// the executable read it.
+std::vector<int> start_affinity();
 
 /// The processors the calling thread may run on now, ascending; empty where that cannot be asked.
 std::vector<int> processors_of_this_thread();
+
+/// The same of another thread, or of the first thread of another process, by its number.
+std::vector<int> processors_of(int thread);
 
 /// The processor the calling thread is on now, or -1 where that cannot be asked.
 int processor_of_this_thread();

@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <strata/core/copy_execute.hpp>
 #include <strata/core/error.hpp>
+#include <strata/devices/affinity.hpp>
 #include <strata/devices/cuda/copy_kernels.hpp>
 #include <strata/devices/cuda/failure.hpp>
 #include <strata/devices/cuda/queue.hpp>
@@ -20,15 +20,14 @@ namespace {
 constexpr index_t chunk_bytes = index_t{8} << 20;
 constexpr int buffers = 3;
 // So many threads keep up with the link; more would only take them from others.
-constexpr unsigned most_threads = 8;
+constexpr int most_threads = 8;
 
 Runner copy_threads() {
   // Never destroyed: callbacks may come as late as the end of the process.
-  static WorkerPool& pool = *new WorkerPool(
-      {static_cast<int>(std::clamp(std::thread::hardware_concurrency() / 2, 1u, most_threads)),
-       false,
-       5,
-       {}});
+  static WorkerPool& pool = *new WorkerPool({.workers = std::clamp(usable_processors() / 2, 1, most_threads),
+                                             .pin = false,
+                                             .spin_us = 5,
+                                             .on_start = {}});
   const auto run = [](const void*, const ChunkRange& range, ChunkFunction function) {
     pool.run(range, function);
   };

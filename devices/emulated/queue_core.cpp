@@ -8,6 +8,7 @@
 
 #include <strata/core/error.hpp>
 #include <strata/core/runtime.hpp>
+#include <strata/devices/affinity.hpp>
 #include <strata/devices/emulated/queue_core.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -60,6 +61,7 @@ void QueueCore::enqueue(Work& work) {
 }
 
 void QueueCore::run_thread() {
+  bind_this_thread(inherited_processors());  // not where the thread is that enqueued the first work
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [&] { return !waiting_.empty() || closed_; });

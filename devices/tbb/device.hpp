@@ -1,11 +1,13 @@
 // Tbb: kernels run on oneTBB's workers, in the task arena of the caller, whose limits they honour. Any thread
-// may launch; launches may nest.
+// may launch; launches may nest. Where an OpenMP library binds the first thread of the process, oneTBB's
+// arenas still count all of its processors, and its workers are let go to them.
 #pragma once
 
 #include <strata/core/layout_right.hpp>
 #include <strata/devices/device.hpp>
 #include <strata/devices/host_execution.hpp>
 #include <strata/devices/host_space.hpp>
+#include <strata/devices/start_affinity.hpp>
 
 namespace strata::inline STRATA_ABI {
 

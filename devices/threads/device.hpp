@@ -1,12 +1,13 @@
 // Threads: kernels run on the calling thread and a pool of the library's own, pinned within the affinity that
-// the process inherited. Any thread may launch; launches of several threads take turns. Nested launches run
-// inline. Settings: threads, pin, spin_us.
+// the process inherited, also where an OpenMP library binds its first thread. Any thread may launch; launches
+// of several threads take turns. Nested launches run inline. Settings: threads, pin, spin_us.
 #pragma once
 
 #include <strata/core/layout_right.hpp>
 #include <strata/devices/device.hpp>
 #include <strata/devices/host_execution.hpp>
 #include <strata/devices/host_space.hpp>
+#include <strata/devices/start_affinity.hpp>
 
 namespace strata::inline STRATA_ABI {
 
