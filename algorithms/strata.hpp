@@ -19,6 +19,7 @@
 #include <strata/core/half.hpp>
 #include <strata/core/hooks.hpp>
 #include <strata/core/leak_report.hpp>
+#include <strata/core/main_guard.hpp>
 #include <strata/core/print.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/core/settings.hpp>

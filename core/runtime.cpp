@@ -10,6 +10,7 @@
 #include <strata/core/runtime.hpp>
 #include <strata/core/settings.hpp>
 #include <strata/core/settings_table.hpp>
+#include <strata/core/unheard_errors.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -38,6 +39,7 @@ void finalize() {
     actions.swap(end_actions().actions);
   }
   for (auto action = actions.rbegin(); action != actions.rend(); ++action) (*action)();
+  detail::print_held_errors();
   detail::finish_observers();
 }
 

@@ -13,11 +13,13 @@ namespace strata::inline STRATA_ABI {
 bool runtime_ended();
 
 /// Ends the runtime: waits for all devices, stops their threads, completes what tools, trace and counters
-/// write. Does nothing the second time. Errors of queued work that nobody waited for are printed to stderr,
-/// not thrown.
+/// write. Does nothing the second time. An error of queued work that nobody waited for is printed to stderr,
+/// once, with label and device, and not thrown.
 void finalize();
 
-/// Optional: reads settings from the command line, ends the runtime with the scope.
+/// Optional: reads settings from the command line, ends the runtime with the scope. An error that is only
+/// found by the end is printed, as by finalize(), but cannot change the status of the program: no destructor
+/// can. In main_guard (core/main_guard.hpp) it can, or wait for what is queued before the scope ends.
 class Runtime {
  public:
   Runtime() = default;

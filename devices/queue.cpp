@@ -1,4 +1,7 @@
+#include <exception>
+
 #include <strata/core/hooks.hpp>
+#include <strata/core/unheard_errors.hpp>
 #include <strata/devices/queue.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -15,6 +18,16 @@ HookEvent fence(const char* label, DeviceInstance& instance, std::uint64_t queue
 }
 
 }  // namespace
+
+// The event keeps the error, and so does its queue: both know from here that it was thrown.
+void wait_for_event(EventState& event) {
+  try {
+    event.wait();
+  } catch (...) {
+    error_was_told(std::current_exception());
+    throw;
+  }
+}
 
 void wait_for_queue(QueueState& queue, const char* label) {
   const EventScope scope([&] { return fence(label, queue.instance(), queue.id(), false); });

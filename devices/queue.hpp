@@ -3,7 +3,8 @@
 //
 // Queues of host devices work at once on the calling thread, so their waits have nothing to do. On other
 // devices work is enqueued; an error poisons the queue: what was enqueued behind it is dropped, and the next
-// wait throws it, once. A destructor neither waits nor throws: work under way finishes.
+// wait throws it, once. A destructor neither waits nor throws: work under way finishes. An error that no wait
+// has thrown is printed to stderr, at the end of the runtime or when nobody is left who could wait for it.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,11 @@
 #include <strata/devices/device.hpp>
 
 namespace strata::inline STRATA_ABI {
+
+namespace detail {
+/// Waits for all work before the event.
+void wait_for_event(EventState& event);
+}  // namespace detail
 
 /// A point in the work of a queue, from Queue::record().
 class Event {
@@ -26,7 +32,7 @@ class Event {
   /// Blocks until it is complete; throws the error of the work before it, each time. The queue throws it too,
   /// by its own wait.
   void wait() const {
-    if (state_) state_->wait();
+    if (state_) detail::wait_for_event(*state_);
   }
   const detail::Ref<detail::EventState>& state() const { return state_; }
 

@@ -1,9 +1,14 @@
 #include <utility>
 
+#include <strata/core/unheard_errors.hpp>
 #include <strata/devices/emulated/event.hpp>
 #include <strata/devices/emulated/platform.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
+
+EmulatedEvent::~EmulatedEvent() {
+  if (holds_) drop_error(error_);
+}
 
 bool EmulatedEvent::complete() const {
   const std::lock_guard lock(mutex_);
@@ -40,6 +45,7 @@ void EmulatedEvent::wait_in_queue() {
 void EmulatedEvent::set(std::exception_ptr error) {
   const std::lock_guard lock(mutex_);
   complete_ = true;
+  holds_ = error && share_error(error);
   error_ = std::move(error);
   changed_.notify_all();
 }

@@ -22,6 +22,7 @@ struct Moment {
 class EmulatedEvent final : public EventState {
  public:
   EmulatedEvent(std::shared_ptr<QueueCore> core, Moment moment) : core_(std::move(core)), moment_(moment) {}
+  ~EmulatedEvent() override;
 
   bool complete() const override;
   /// Also moves the host's virtual clock. Throws the error each time: the queue keeps it for its own wait.
@@ -45,6 +46,7 @@ class EmulatedEvent final : public EventState {
   std::condition_variable changed_;
   bool complete_ = false;
   std::exception_ptr error_;
+  bool holds_ = false;  // the error, for those who are not told (core/unheard_errors.hpp)
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -101,6 +101,7 @@ void EmulatedQueue::submit(const char* label, std::size_t bytes, QueueCore::Work
     const std::lock_guard lock(platform.mutex);
     require_instance();
     time = place(platform);
+    work.label = label;
     core_->enqueue(work);
   }
   if (!hooks_active()) return;

@@ -1,4 +1,3 @@
-#include <cstdio>
 #include <new>
 #include <string>
 #include <system_error>
@@ -8,25 +7,11 @@
 
 #include <strata/core/error.hpp>
 #include <strata/core/runtime.hpp>
+#include <strata/core/unheard_errors.hpp>
 #include <strata/devices/affinity.hpp>
 #include <strata/devices/emulated/queue_core.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
-
-namespace {
-
-void report_untaken(const std::exception_ptr& error) noexcept {
-  if (!error) return;
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "strata: an error of queued work that nobody waited for: %s\n", e.what());
-  } catch (...) {
-    std::fprintf(stderr, "strata: an unknown exception of queued work that nobody waited for\n");
-  }
-}
-
-}  // namespace
 
 QueueCore::QueueCore(int instance, std::uint64_t id, QueueId time_queue)
     : time(time_queue), instance_(instance), id_(id), process_(getpid()) {}
@@ -76,6 +61,7 @@ void QueueCore::run_thread() {
         entry.work.run();
       } catch (...) {
         lost = std::current_exception();
+        hold_error(lost, '"' + entry.work.label + "\" on Emulated{" + std::to_string(instance_) + "}");
       }
     }
     entry.work = {};  // what the work owns goes before its end is told
@@ -95,7 +81,7 @@ void QueueCore::run_thread() {
   untold_.clear();
   since_event_.clear();
   lock.unlock();
-  report_untaken(left);
+  if (left) drop_error(left);
 }
 
 std::exception_ptr QueueCore::wait() {
@@ -107,6 +93,10 @@ std::exception_ptr QueueCore::wait() {
 std::exception_ptr QueueCore::take_error() {
   const std::lock_guard lock(mutex_);
   std::exception_ptr error = std::exchange(poison_, nullptr);
+  if (error) {
+    error_was_told(error);
+    drop_error(error);
+  }
   if (const auto mine = untold_.find(std::this_thread::get_id()); mine != untold_.end()) {
     if (!error) error = std::move(mine->second);
     untold_.erase(mine);

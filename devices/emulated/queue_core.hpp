@@ -6,7 +6,7 @@
 // Errors: work that throws poisons the core: later work is dropped until somebody takes the error by wait().
 // A thread whose own work failed or was dropped while another thread took the error is told by its own next
 // wait, so that nobody reads results that were never computed. What nobody took by the end of the thread is
-// printed.
+// printed (core/unheard_errors.hpp).
 // No lock is held while work runs or is destroyed.
 #pragma once
 
@@ -18,6 +18,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include <sys/types.h>
@@ -33,6 +34,7 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   struct Work {
     std::function<void()> run;
     bool always = false;
+    std::string label = {};  // of what it does, for errors
   };
 
   /// `time` is the queue of the timeline; 0 is the id of default queues.
