@@ -10,6 +10,7 @@
 
 #include <strata/algorithms/launch_hints.hpp>
 #include <strata/core/layout_right.hpp>
+#include <strata/devices/kernel_call.hpp>
 #include <strata/devices/queue.hpp>
 #include <strata/views/view.hpp>
 
@@ -223,9 +224,9 @@ struct KernelTraits {
         return std::is_invocable_v<const K&, Tag, I..., Values...>;
       }(Index());
   }
-  template <int Indices, class... Arguments>
+  template <class Call, int Indices, class... Arguments>
   STRATA_FUNCTION static void call(const K& kernel, Arguments&&... arguments) {
-    kernel(static_cast<Arguments&&>(arguments)...);
+    Call::call(kernel, static_cast<Arguments&&>(arguments)...);
   }
 };
 template <class K, class... V>
@@ -247,14 +248,14 @@ struct KernelTraits<With<K, V...>> {
         return std::is_invocable_v<const K&, Tag, I..., typename V::unmanaged_type..., Values...>;
       }(Index());
   }
-  template <int Indices, class... Arguments>
+  template <class Call, int Indices, class... Arguments>
   STRATA_FUNCTION static void call(const With<K, V...>& bound, Arguments&&... arguments) {
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
     if constexpr ((declares_items<V> || ...)) {
       bound.views.template insert_for<Indices>(
           left_most_index(arguments...),
           [&](auto&&... all_arguments) {
-            bound.kernel(static_cast<decltype(all_arguments)&&>(all_arguments)...);
+            Call::call(bound.kernel, static_cast<decltype(all_arguments)&&>(all_arguments)...);
           },
           static_cast<Arguments&&>(arguments)...);
       return;
@@ -262,7 +263,7 @@ struct KernelTraits<With<K, V...>> {
 #endif
     bound.views.template insert<Indices>(
         [&](auto&&... all_arguments) {
-          bound.kernel(static_cast<decltype(all_arguments)&&>(all_arguments)...);
+          Call::call(bound.kernel, static_cast<decltype(all_arguments)&&>(all_arguments)...);
         },
         static_cast<Arguments&&>(arguments)...);
   }
@@ -288,8 +289,9 @@ template <class D, class Tag, class K, int Rank, class... Values>
 inline constexpr bool can_call =
     KernelTraits<K>::template can_call<Tag, decltype(index_list<D, K, Rank>()), Values...>();
 
-/// A kernel made ready for a device (see host_loops.hpp): puts in the tag and the views.
-template <class K, class Tag, int Rank, class Index, bool Lanes>
+/// A kernel made ready for a device (see host_loops.hpp): puts in the tag and the views, and calls it by
+/// `Call`.
+template <class K, class Tag, int Rank, class Index, bool Lanes, class Call>
 struct Body {
   static constexpr bool takes_lanes = Lanes;
   static constexpr bool takes_int = KernelTraits<K>::takes_int;
@@ -303,15 +305,17 @@ struct Body {
   template <class... Arguments>
   STRATA_FUNCTION void operator()(Arguments&&... arguments) const {
     if constexpr (std::is_void_v<Tag>)
-      KernelTraits<K>::template call<Rank>(kernel, static_cast<Arguments&&>(arguments)...);
-    else KernelTraits<K>::template call<Rank + 1>(kernel, Tag{}, static_cast<Arguments&&>(arguments)...);
+      KernelTraits<K>::template call<Call, Rank>(kernel, static_cast<Arguments&&>(arguments)...);
+    else
+      KernelTraits<K>::template call<Call, Rank + 1>(kernel, Tag{}, static_cast<Arguments&&>(arguments)...);
   }
 };
 
 template <class D, class Tag, class K, int Rank>
 using BodyFor = Body<K, Tag, Rank == teams_rank ? 1 : Rank, typename D::index_type,
                      Rank != teams_rank && KernelTraits<K>::any_index &&
-                         (is_lane_index_v<typename D::index_type> || Rank > 1)>;
+                         (is_lane_index_v<typename D::index_type> || Rank > 1),
+                     KernelCallOf<D>>;
 
 // Where nothing was said.
 struct Anywhere {};
@@ -376,8 +380,10 @@ Capture make_capture() {
   return Capture{FamilyOf<typename DeviceFor<Where, K>::type::memory_space>::type::kind};
 }
 
+// Says in one line why a kernel cannot go where it is launched.
 template <class Where, class K>
-constexpr void check_memory() {
+constexpr void check_kernel() {
+  KernelCallOf<typename DeviceFor<Where, K>::type>::template check<FunctorOf<K>>();
   if constexpr (!std::is_same_v<Where, Anywhere> && HasDeviceType<K>)
     static_cast<void>(SameMemoryFor<typename DeviceFor<Where, K>::type, typename K::device_type>::value);
 }

@@ -27,7 +27,7 @@ void launch_for(const char* label, const Where& where, const R& work, const K& k
   } else {
     using D = typename DeviceFor<Where, K>::type;
     using W = WorkOf<R>;
-    check_memory<Where, K>();
+    check_kernel<Where, K>();
     constexpr bool callable = can_call<D, typename W::tag, K, W::rank>;
     static_assert(
         callable || W::rank != teams_rank,

@@ -31,7 +31,7 @@ void launch_reduce_with(const char* label, const Where& where, const R& work, co
                         const Reducing& reducing) {
   using D = typename DeviceFor<Where, K>::type;
   using W = WorkOf<R>;
-  check_memory<Where, K>();
+  check_kernel<Where, K>();
   constexpr bool callable = Reducing::template callable<D, typename W::tag, K, W::rank>;
   static_assert(
       callable || W::rank != teams_rank,
@@ -47,8 +47,8 @@ void launch_reduce_with(const char* label, const Where& where, const R& work, co
     using Inner = BodyFor<D, typename W::tag, K, W::rank>;
     Capture views = make_capture<Where, K>();
     const auto body = captured(views, [&] { return Reducing::body(Inner{kernel}); });
-    const auto reducer = captured(views, [&] { return reducing.reducer(); });
-    const auto finish = captured(views, [&] { return reducing.finish(); });
+    const auto reducer = captured(views, [&] { return reducing.template reducer<KernelCallOf<D>>(); });
+    const auto finish = captured(views, [&] { return finish_by<KernelCallOf<D>>(reducing.finish()); });
     const LaunchInfo info = make_info<K, typename W::tag>(label, where, views);
     const auto range = W::get(work);
     if constexpr (Reducing::is_array) {

@@ -30,7 +30,7 @@ void launch_scan_with(const char* label, const Where& where, const R& work, cons
   using D = typename DeviceFor<Where, K>::type;
   using W = WorkOf<R>;
   using T = typename Reducer::value_type;
-  check_memory<Where, K>();
+  check_kernel<Where, K>();
   static_assert(W::rank == 1, "strata: parallel_scan: the range has one dimension");
   constexpr bool callable = can_call<D, typename W::tag, K, 1, T&, bool>;
   static_assert(
@@ -43,7 +43,7 @@ void launch_scan_with(const char* label, const Where& where, const R& work, cons
     Capture views = make_capture<Where, K>();
     const B body = captured(views, [&] { return B{kernel}; });
     const Reducer kept_reducer = captured(views, [&] { return reducer; });
-    const Finish kept_finish = captured(views, [&] { return finish; });
+    const auto kept_finish = captured(views, [&] { return finish_by<KernelCallOf<D>>(finish); });
     D::execution::scan_range(make_info<K, typename W::tag>(label, where, views), W::get(work), body,
                              kept_reducer, kept_finish, start);
   }
@@ -70,7 +70,8 @@ requires(!is_reducer_v<std::remove_cvref_t<Result>>) void scan_into(const char* 
                                                                     Result&& total, const Start& start) {
   if constexpr (check_reduce_functor<K, 1>()) {
     const auto reducing = reduce_by_functor(functor_of(kernel), total);
-    launch_scan_with(label, where, work, kernel, reducing.reducer(), reducing.finish(), start);
+    using Call = KernelCallOf<typename DeviceFor<Where, K>::type>;
+    launch_scan_with(label, where, work, kernel, reducing.template reducer<Call>(), reducing.finish(), start);
   }
 }
 template <class Where, class R, class K, class Result>
@@ -88,7 +89,8 @@ void scan_into(const char* label, const Where& where, const R& work, const K& ke
   if constexpr (check_reduce_functor<K, 1>()) {
     typename FunctorOf<K>::value_type start;
     functor_of(kernel).init(start);
-    launch_scan_with(label, where, work, kernel, FunctorReducer<FunctorOf<K>>(functor_of(kernel)),
+    using Call = KernelCallOf<typename DeviceFor<Where, K>::type>;
+    launch_scan_with(label, where, work, kernel, FunctorReducer<FunctorOf<K>, Call>(functor_of(kernel)),
                      StoreNothing{}, start);
   }
 }

@@ -36,24 +36,24 @@ struct StoreNothing {
   template <class T>
   void on_host(const T&) const {}
 };
-template <class F>
+template <class F, class Call = KernelCall>
 struct CallFinalize {
   static constexpr bool waits = false;
   F finalize;
   template <class T>
   STRATA_FUNCTION void on_device(T& value) const {
-    finalize(value);
+    Call::call(finalize, value);
   }
   template <class T>
   void on_host(const T&) const {}
 };
-template <class F>
+template <class F, class Call = KernelCall>
 struct CallArrayFinalize {
   static constexpr bool waits = false;
   F finalize;
   template <class T>
   STRATA_FUNCTION void on_device(T* value) const {
-    finalize(value);
+    Call::call(finalize, value);
   }
   template <class T>
   void on_host(const T*) const {}
@@ -88,6 +88,20 @@ StoreView<V> store_in(const V& target) {
   return {target};
 }
 inline StoreNothing store_in(NoTarget) { return {}; }
+
+// A finish for a device that calls what users give by `Call`.
+template <class Call, class Finish>
+const Finish& finish_by(const Finish& finish) {
+  return finish;
+}
+template <class Call, class F>
+CallFinalize<F, Call> finish_by(const CallFinalize<F>& finish) {
+  return {finish.finalize};
+}
+template <class Call, class F>
+CallArrayFinalize<F, Call> finish_by(const CallArrayFinalize<F>& finish) {
+  return {finish.finalize};
+}
 
 // ---- several values in one: a plain aggregate, so that it is trivially copyable everywhere
 
@@ -176,7 +190,10 @@ class ReduceByName {
   static SpreadBody<Inner, Sequence> body(const Inner& inner) {
     return {inner};
   }
-  static JoinEach<Sequence, R...> reducer() { return {}; }
+  template <class Call>
+  static JoinEach<Sequence, R...> reducer() {
+    return {};
+  }
   const Finish& finish() const { return finish_; }
 
  private:
@@ -248,29 +265,29 @@ constexpr bool check_reduce_functor() {
 }
 
 // Init and join of a functor; static ones need no copy of it.
-template <class F, bool Static = HasStaticJoin<F>>
+template <class F, class Call = KernelCall, bool Static = HasStaticJoin<F>>
 struct FunctorReducer {
   using value_type = typename F::value_type;
   explicit FunctorReducer(const F&) {}
-  STRATA_FUNCTION static void init(value_type& v) { F::init(v); }
-  STRATA_FUNCTION static void join(value_type& v, const value_type& o) { F::join(v, o); }
+  STRATA_FUNCTION static void init(value_type& v) { Call::template init<F>(v); }
+  STRATA_FUNCTION static void join(value_type& v, const value_type& o) { Call::template join<F>(v, o); }
 };
-template <class F>
-struct FunctorReducer<F, false> {
+template <class F, class Call>
+struct FunctorReducer<F, Call, false> {
   using value_type = typename F::value_type;
   F functor;
   explicit FunctorReducer(const F& f) : functor(f) {}
-  STRATA_FUNCTION void init(value_type& v) const { functor.init(v); }
-  STRATA_FUNCTION void join(value_type& v, const value_type& o) const { functor.join(v, o); }
+  STRATA_FUNCTION void init(value_type& v) const { Call::init_by(functor, v); }
+  STRATA_FUNCTION void join(value_type& v, const value_type& o) const { Call::join_by(functor, v, o); }
 };
-template <class F>
+template <class F, class Call>
 struct ArrayReducer {
   using element_type = std::remove_extent_t<typename F::value_type>;
   F functor;
   explicit ArrayReducer(const F& f) : functor(f) {}
   STRATA_FUNCTION index_t count() const { return static_cast<index_t>(functor.value_count); }
-  STRATA_FUNCTION void init(element_type* v) const { functor.init(v); }
-  STRATA_FUNCTION void join(element_type* v, const element_type* o) const { functor.join(v, o); }
+  STRATA_FUNCTION void init(element_type* v) const { Call::init_by(functor, v); }
+  STRATA_FUNCTION void join(element_type* v, const element_type* o) const { Call::join_by(functor, v, o); }
 };
 
 /// A reduction by the functor's own init and join.
@@ -291,9 +308,10 @@ class ReduceByFunctor {
   static const Inner& body(const Inner& inner) {
     return inner;
   }
+  template <class Call>
   auto reducer() const {
-    if constexpr (is_array) return ArrayReducer<F>(functor_);
-    else return FunctorReducer<F>(functor_);
+    if constexpr (is_array) return ArrayReducer<F, Call>(functor_);
+    else return FunctorReducer<F, Call>(functor_);
   }
   const Finish& finish() const { return finish_; }
 

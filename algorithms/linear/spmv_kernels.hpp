@@ -204,7 +204,7 @@ void launch_row_groups(const char* label, const Where& where, index_t rows, int 
 template <class Where, class Kernel>
 void launch_rows(const char* label, const Where& where, index_t rows, index_t entries, const Kernel& kernel) {
   using D = typename DeviceFor<Where, Kernel>::type;
-  check_memory<Where, Kernel>();
+  check_kernel<Where, Kernel>();
   if constexpr (requires(const LaunchInfo& info, const BalancedRows<Kernel>& work) {
                   D::execution::call(info, work, rows);
                 }) {

@@ -85,7 +85,7 @@ CudaLibraryScalar vendor_scalar(const DeviceScalar<V>& s) {
 // What a launch of the views `v` would say of itself; `call(info)` is made while they are captured.
 template <class Kernel, class Where, class Call, class... V>
 void vendor_launch(const char* label, const Where& where, const Call& call, const V&... v) {
-  check_memory<Where, Kernel>();
+  check_kernel<Where, Kernel>();
   Capture views = make_capture<Where, Kernel>();
   {
     const CaptureScope scope(views);

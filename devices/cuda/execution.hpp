@@ -5,6 +5,7 @@
 #include <strata/devices/launch_info.hpp>
 
 #if defined(__CUDACC__)
+#include <strata/devices/cuda/kernel_call.hpp>
 #include <strata/devices/cuda/kernel_launch.hpp>
 #include <strata/devices/cuda/team_launch.hpp>
 #else
@@ -15,7 +16,9 @@ namespace strata::inline STRATA_ABI::detail {
 
 #if defined(__CUDACC__)
 
-struct CudaExecution : CudaKernelLaunch, CudaTeamLaunch {};
+struct CudaExecution : CudaKernelLaunch, CudaTeamLaunch {
+  using kernel_call = CudaKernelCall;
+};
 
 #else
 

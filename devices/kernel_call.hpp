@@ -1,0 +1,51 @@
+// How a device calls what users give it: kernels, and the functions of their reductions. A device whose calls
+// differ has an `execution::kernel_call` of its own (cuda/kernel_call.hpp).
+#pragma once
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// Plain calls.
+struct KernelCall {
+  /// Whether the device takes a kernel of type `F`: a static_assert says why not.
+  template <class F>
+  static constexpr void check() {}
+
+  template <class F, class... Arguments>
+  STRATA_FUNCTION static void call(const F& f, Arguments&&... arguments) {
+    f(static_cast<Arguments&&>(arguments)...);
+  }
+  template <class F, class V>
+  STRATA_FUNCTION static void init_by(const F& f, V&& value) {
+    f.init(value);
+  }
+  template <class F, class V, class O>
+  STRATA_FUNCTION static void join_by(const F& f, V&& value, const O& other) {
+    f.join(value, other);
+  }
+  // Of functors whose members are static.
+  template <class F, class V>
+  STRATA_FUNCTION static void init(V& value) {
+    F::init(value);
+  }
+  template <class F, class V>
+  STRATA_FUNCTION static void join(V& value, const V& other) {
+    F::join(value, other);
+  }
+};
+
+template <class D>
+struct KernelCallFor {
+  using type = KernelCall;
+};
+template <class D>
+requires requires { typename D::execution::kernel_call; }
+struct KernelCallFor<D> {
+  using type = typename D::execution::kernel_call;
+};
+/// How `D` calls.
+template <class D>
+using KernelCallOf = typename KernelCallFor<D>::type;
+
+}  // namespace strata::inline STRATA_ABI::detail
