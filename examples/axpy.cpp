@@ -9,8 +9,7 @@ struct Axpy {  // a kernel: an index, then one view for each array it touches
   STRATA_FUNCTION void operator()(auto i, auto x, auto y) const { y(i) += a * x(i); }
 };
 
-int main(int argc, char** argv) {
-  Runtime runtime(argc, argv);  // optional: takes --strata-* options
+void run() {
   using Array = MDArray<double, Threads, rank<1>>;
   const auto x = create<Array>("x", 1'000'000), y = create<Array>("y", 1'000'000);
   deep_copy(x, 2.0);
@@ -20,4 +19,6 @@ int main(int argc, char** argv) {
       on(Threads{}), y.extent(0), [=](auto i, double& s) { s += y(i); }, Sum(sum));
   std::printf("%g\n", sum);  // 6e+06
 }
+
+int main(int argc, char** argv) { return main_guard(argc, argv, run); }  // prints errors, takes --strata-*
 //! [axpy]

@@ -63,10 +63,7 @@ int run(const std::vector<Device>& devices) {
 }
 //! [run]
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  Runtime runtime(argc, argv);
+int run_on_all(int argc, char** argv) {  // instances of the device that is named
   bool has_gpu = false;
   for (const std::string& name : device_names()) has_gpu = has_gpu || name.starts_with("Cuda");
   return visit_device(argc > 1  ? argv[1]
@@ -78,3 +75,7 @@ int main(int argc, char** argv) {
                         return run(devices);
                       });
 }
+
+}  // namespace
+
+int main(int argc, char** argv) { return main_guard(argc, argv, run_on_all); }

@@ -269,10 +269,7 @@ void everywhere(const Where& where) {
   skeleton_calls(where);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  Runtime runtime(argc, argv);
+void all_of_them() {
   creating();
   host_views(CoherentArray<double, 2>("a", 30, 20));
   AllDevices::for_each([]<class Device>(Device device) {
@@ -290,3 +287,7 @@ int main(int argc, char** argv) {
   budget(Emulated{0});
   std::puts("coherent_guide: all results are right");
 }
+
+}  // namespace
+
+int main(int argc, char** argv) { return main_guard(argc, argv, all_of_them); }

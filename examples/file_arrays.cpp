@@ -55,9 +55,7 @@ void stream(const D& device, const std::string& path) {
 }
 // clang-format on
 
-}  // namespace
-
-int main() {
+void run() {
   const std::string name = "strata-file-arrays-" + std::to_string(getpid());
   const std::string path = (std::filesystem::temp_directory_path() / name).string();
   write_and_read(Emulated{0}, path);
@@ -65,3 +63,7 @@ int main() {
   std::filesystem::remove(path);
   std::puts("file_arrays: all right");
 }
+
+}  // namespace
+
+int main(int argc, char** argv) { return main_guard(argc, argv, run); }

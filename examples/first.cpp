@@ -74,7 +74,7 @@ int run(const Device& device) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  Runtime runtime(argc, argv);  // takes the options --strata-...
-  return visit_device([](auto device) { return run(device); });
+  // Takes the options --strata-..., prints errors.
+  return main_guard(argc, argv, [] { return visit_device([](auto device) { return run(device); }); });
 }
 //! [main]

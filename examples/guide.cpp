@@ -322,10 +322,12 @@ void all_of_it() {
   check(host(9, 1) == 5);
 }
 
-}  // namespace
-
-int main() {
+void all_of_them() {
   AllDevices::for_each([]<class Device>(Device) { all_of_it<Device>(); });
   errors();
   std::puts("guide: all results are right");
 }
+
+}  // namespace
+
+int main(int argc, char** argv) { return main_guard(argc, argv, all_of_them); }

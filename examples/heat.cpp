@@ -22,8 +22,7 @@ struct Change {  // how far the points moved
   }
 };
 
-int main(int argc, char** argv) {
-  Runtime runtime(argc, argv);
+void run() {
   const index_t n = 64;
   Field a = create<Field>("a", n, n), b = create<Field>("b", n, n);
   deep_copy(subview(a, 0, all), 1.0);
@@ -41,4 +40,6 @@ int main(int argc, char** argv) {
   const auto host = create_mirror_and_copy(a);
   std::printf("%d steps, %.6f in the middle\n", steps, host(n / 2, n / 2));
 }
+
+int main(int argc, char** argv) { return main_guard(argc, argv, run); }
 //! [heat]

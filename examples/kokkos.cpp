@@ -161,9 +161,7 @@ void instances(const Vector& x, const Vector& y) {
 //! [instances]
 // clang-format on
 
-}  // namespace
-
-int main() {
+void all_of_them() {
   std::vector<double> memory(10, 1.0);
   const auto x = create<Vector>("x", 100), y = create<Vector>("y", 100);
   views(memory);
@@ -175,3 +173,7 @@ int main() {
   instances(x, y);
   std::puts("kokkos: all results are right");
 }
+
+}  // namespace
+
+int main(int argc, char** argv) { return main_guard(argc, argv, all_of_them); }

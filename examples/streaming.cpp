@@ -69,6 +69,5 @@ int run(const Device& device) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  Runtime runtime(argc, argv);
-  return visit_device([](auto device) { return run(device); });
+  return main_guard(argc, argv, [] { return visit_device([](auto device) { return run(device); }); });
 }

@@ -184,10 +184,7 @@ void errors(const Device& device) {
 }
 // clang-format on
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  Runtime runtime(argc, argv);
+void all_of_them() {
   AllDevices::for_each([]<class Device>(Device device) {
     launching(device);
     regions(device);
@@ -197,3 +194,7 @@ int main(int argc, char** argv) {
   });
   std::puts("streaming_guide: all results are right");
 }
+
+}  // namespace
+
+int main(int argc, char** argv) { return main_guard(argc, argv, all_of_them); }

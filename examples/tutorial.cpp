@@ -181,7 +181,4 @@ int swing_everywhere() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const Runtime runtime(argc, argv);
-  return swing_everywhere();
-}
+int main(int argc, char** argv) { return main_guard(argc, argv, swing_everywhere); }

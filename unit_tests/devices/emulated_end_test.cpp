@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 
 #include "devices/emulated_fixture.hpp"
 
@@ -72,6 +73,47 @@ TEST_F(EmulatedEndDeathTest, ErrorOfAQueueWhoseHandleIsGoneIsPrinted) {
         std::exit(0);
       },
       ::testing::ExitedWithCode(0), "nobody waited for: left alone");
+}
+
+// Every way to be told, and none: what is printed is printed once, with label and device.
+enum class Told { Nobody, ByQueue, ByOtherQueue, ByEvent, ByInstance };
+
+// A launch fails, and a second queue waits for it; then the program hears of it in one way, or ends.
+[[noreturn]] void fail_and_end(Told told, bool keep_queue) {
+  std::exit(main_guard(0, nullptr, [&] {
+    const auto x = create<Array>("x", 1, on(Emulated{1}));
+    auto queue = std::make_unique<Queue<Emulated>>(Emulated{1});
+    const Queue<Emulated> other(Emulated{1});
+    parallel_for("step", on(*queue), 1, with(Throwing{"boom"}, x));
+    const Event event = queue->record();
+    other.wait_for(event);
+    try {
+      if (told == Told::ByQueue) queue->wait();
+      if (!keep_queue) queue.reset();
+      if (told == Told::ByOtherQueue) other.wait();
+      if (told == Told::ByEvent) event.wait();
+      if (told == Told::ByInstance) wait(Emulated{1});
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "caught %s\n", error.what());
+    }
+  }));
+}
+
+TEST_F(EmulatedEndDeathTest, ErrorThatNobodyWaitedForIsPrintedOnceAndGivesTheStatusOne) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+
+  for (const bool keep_queue : {true, false})
+    EXPECT_EXIT(fail_and_end(Told::Nobody, keep_queue), ::testing::ExitedWithCode(1),
+                "^strata: error: \"step\" on Emulated\\{1\\} failed, which nobody waited for: boom\n$");
+}
+
+TEST_F(EmulatedEndDeathTest, ErrorThatSomebodyWaitedForIsNotPrinted) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+
+  for (const Told told : {Told::ByQueue, Told::ByOtherQueue, Told::ByEvent, Told::ByInstance})
+    for (const bool keep_queue : {true, false})
+      EXPECT_EXIT(fail_and_end(told, keep_queue), ::testing::ExitedWithCode(0), "^caught boom\n$")
+          << static_cast<int>(told) << keep_queue;
 }
 
 TEST_F(EmulatedEndDeathTest, ExitInsideAKernelDoesNotHang) {
