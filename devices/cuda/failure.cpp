@@ -1,8 +1,19 @@
 #include <strata/core/error.hpp>
 #include <strata/devices/cuda/failure.hpp>
 #include <strata/devices/cuda/instance.hpp>
+#include <strata/devices/cuda/launch.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+bool told[max_cuda_devices];
+constinit thread_local int dropping = 0;
+}  // namespace
+
+bool cuda_failure_was_told(int device) { return __atomic_load_n(&told[device], __ATOMIC_RELAXED); }
+
+DroppedCudaErrors::DroppedCudaErrors() { ++dropping; }
+DroppedCudaErrors::~DroppedCudaErrors() { --dropping; }
 
 std::string cuda_text(cudaError_t code) {
   return std::string(cudaGetErrorString(code)) + " (" + cudaGetErrorName(code) + ")";
@@ -32,11 +43,14 @@ bool is_sticky(cudaError_t code) {
 void fail_cuda(cudaError_t code, const std::string& tried, int device) {
   static_cast<void>(cudaGetLastError());  // an error that is not sticky is told once, here
   const std::string where = "Cuda{" + std::to_string(device) + "}: ";
-  if (is_sticky(code))
+  if (is_sticky(code)) {
+    if (dropping == 0 && device >= 0 && device < max_cuda_devices)
+      __atomic_store_n(&told[device], true, __ATOMIC_RELAXED);
     throw KernelError(
         where + tried + ": " + cuda_text(code) +
         "; CUDA allows no further work on this device in this process. " + cuda_kernels_in_flight(device) +
         ". Run a checked build (strata::strata_checked) or compute-sanitizer to find the access");
+  }
   throw KernelError(where + tried + ": " + cuda_text(code));
 }
 

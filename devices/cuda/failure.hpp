@@ -20,6 +20,19 @@ bool is_sticky(cudaError_t code);
 void check_cuda(cudaError_t code, const char* tried, int device);
 [[noreturn]] void fail_cuda(cudaError_t code, const std::string& tried, int device);
 
+/// Whether fail_cuda has thrown a sticky error of the device to the program: each call from then on meets it
+/// again.
+bool cuda_failure_was_told(int device);
+
+/// While it lives, what fail_cuda throws on the calling thread is not thrown to the program.
+class DroppedCudaErrors {
+ public:
+  DroppedCudaErrors();
+  ~DroppedCudaErrors();
+  DroppedCudaErrors(const DroppedCudaErrors&) = delete;
+  DroppedCudaErrors& operator=(const DroppedCudaErrors&) = delete;
+};
+
 /// Makes `device` current on the calling thread for a scope. Launches do without; the rest of the API needs
 /// it.
 class CudaDeviceScope {

@@ -1,11 +1,11 @@
 #include <algorithm>
-#include <cstdio>
 #include <string>
 
 #include <strata/core/error.hpp>
 #include <strata/core/hooks.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/core/settings.hpp>
+#include <strata/core/unheard_errors.hpp>
 #include <strata/devices/cuda/direct_file.hpp>
 #include <strata/devices/cuda/failure.hpp>
 #include <strata/devices/cuda/instance.hpp>
@@ -57,10 +57,11 @@ const char* kind_of(CudaMemoryKind kind) {
 
 void finish_all() noexcept {
   for (CudaInstance* const gpu : CudaInstance::started()) {
+    const bool was_told = cuda_failure_was_told(gpu->index());
     try {
       gpu->wait_all();
     } catch (const std::exception& error) {
-      std::fprintf(stderr, "strata: an error that nobody waited for: %s\n", error.what());
+      if (!was_told) print_unheard_error("work on Cuda{" + std::to_string(gpu->index()) + "}", error.what());
     }
   }
 }
@@ -371,6 +372,7 @@ void CudaInstance::release(CudaMemoryKind kind, void* address, bool reserved) no
     else if (kind != CudaMemoryKind::Managed) heap(kind).forget(address);
     return;
   }
+  const DroppedCudaErrors dropped;
   try {
     Quarantined block{kind, address, {}};
     for (CudaInstance* const gpu : started()) {

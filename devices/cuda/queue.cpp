@@ -4,6 +4,7 @@
 #include <strata/core/error.hpp>
 #include <strata/core/hooks.hpp>
 #include <strata/core/runtime.hpp>
+#include <strata/core/unheard_errors.hpp>
 #include <strata/devices/cuda/failure.hpp>
 #include <strata/devices/cuda/graph.hpp>
 #include <strata/devices/cuda/queue.hpp>
@@ -47,6 +48,11 @@ CudaQueue::CudaQueue(CudaInstance& gpu, CudaStream& stream, std::uint64_t id)
 }
 
 CudaQueue::~CudaQueue() {
+  try {
+    throw_bad_access_found(false);
+  } catch (const std::exception& error) {
+    print_unheard_error("a kernel on Cuda{" + std::to_string(device()) + "}", error.what());
+  }
   gpu_.remove_queue(*this);
   // Work under way goes on; what it uses is in quarantine until it is done.
   for (const Slot& slot : all_slots_) gpu_.release(CudaMemoryKind::Pinned, slot.words);
