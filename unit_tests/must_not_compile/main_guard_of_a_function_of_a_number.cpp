@@ -1,0 +1,6 @@
+// expect: main_guard: run must be callable as run\(\) or run\(argc, argv\)
+#include <strata/strata.hpp>
+
+int main(int argc, char** argv) {
+  return strata::main_guard(argc, argv, [](double) {});
+}
