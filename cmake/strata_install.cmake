@@ -33,8 +33,10 @@ configure_file(cmake/strata-config.cmake.in "${PROJECT_BINARY_DIR}/strata-config
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/strata-config-version.cmake"
                                  COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/strata-config.cmake" "${PROJECT_BINARY_DIR}/strata-config-version.cmake"
-        cmake/strata_add_kernels.cmake cmake/FindLiburing.cmake DESTINATION "${strata_package_dir}")
+        cmake/strata_add_kernels.cmake cmake/strata_build_type.cmake cmake/FindLiburing.cmake
+        DESTINATION "${strata_package_dir}")
 configure_file(cmake/strata_add_kernels.cmake "${PROJECT_BINARY_DIR}/strata_add_kernels.cmake" COPYONLY)
+configure_file(cmake/strata_build_type.cmake "${PROJECT_BINARY_DIR}/strata_build_type.cmake" COPYONLY)
 configure_file(cmake/FindLiburing.cmake "${PROJECT_BINARY_DIR}/FindLiburing.cmake" COPYONLY)
 
 # pkg-config: `strata` and `strata_checked`. The prefix is found from the file's own place.

@@ -88,6 +88,8 @@ if(PROJECT_IS_TOP_LEVEL)
     set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env
         "CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime" "${STRATA_CCACHE}")
   endif()
+else()
+  include(strata_build_type)
 endif()
 
 if(STRATA_ENABLE_CUDA)
