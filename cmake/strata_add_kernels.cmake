@@ -3,6 +3,8 @@
 # Names the source files of `target` whose kernels are launched on Cuda: nvcc compiles them, and they become
 # sources of the target if they are not yet. Without Cuda in this build of Strata they stay C++ files, so that a
 # project needs one list for both. Call it in the directory that defines the target.
+#
+# A call of a host's function in one for all devices, of which nvcc only warns, and makes nothing, is an error.
 function(strata_add_kernels target)
   get_target_property(sources ${target} SOURCES)
   foreach(file IN LISTS ARGN)
@@ -17,5 +19,6 @@ function(strata_add_kernels target)
     message(FATAL_ERROR "strata_add_kernels(${target}): this build of Strata has the device Cuda, and the project "
                         "has not enabled the language: enable_language(CUDA), with nvcc on the PATH")
   endif()
-  set_source_files_properties(${ARGN} PROPERTIES LANGUAGE CUDA)
+  set_property(SOURCE ${ARGN} PROPERTY LANGUAGE CUDA)
+  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -Werror=cross-execution-space-call)
 endfunction()
