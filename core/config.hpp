@@ -11,10 +11,14 @@
 #error "Strata needs C++20: compile with -std=c++20 or later"
 #endif
 
+// STRATA_LIBRARY is a symbol of the library that a file has to be linked with: the one name that says so in
+// the linker's message where it is linked with the other.
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
 #define STRATA_ABI checked
+#define STRATA_LIBRARY strata_a_file_compiled_with_STRATA_CHECKED_needs_the_library_strata_checked
 #else
 #define STRATA_ABI unchecked
+#define STRATA_LIBRARY strata_a_file_compiled_without_STRATA_CHECKED_needs_the_library_strata
 #endif
 
 // Qualifies every function that a kernel may call on any device.
@@ -28,7 +32,26 @@
 #define STRATA_MAY_CALL_HOST
 #endif
 
+// After the name of a thread-local variable that kernels read: in a shared library, too, one load relative to
+// the thread pointer, where a plain one of a header costs a call of `__tls_get_addr`. Programs have that
+// anyway; said there, g++ 12 addresses the load by instructions that ld does not take ("TLS transition from
+// R_X86_64_GOTTPOFF").
+#if defined(__PIC__) && !defined(__PIE__) && !defined(__CUDACC__)  // nvcc 13.0 refuses the attribute
+#define STRATA_INITIAL_EXEC __attribute__((tls_model("initial-exec")))
+#else
+#define STRATA_INITIAL_EXEC
+#endif
+
+extern "C" const char STRATA_LIBRARY;
+
 namespace strata::inline STRATA_ABI {
+
+#if !defined(__CUDA_ARCH__)
+namespace detail {
+// One pointer in the program, never read.
+[[gnu::used]] inline const char* const needed_library = &STRATA_LIBRARY;
+}  // namespace detail
+#endif
 
 /// The type of extents, offsets and work indices: signed, so that base shifts and halos may be negative.
 using index_t = std::int64_t;

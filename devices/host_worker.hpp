@@ -12,11 +12,7 @@
 namespace strata::inline STRATA_ABI::detail {
 
 /// -1 where no executor said anything: outside launches, and in those of Serial.
-#if defined(__CUDACC__)  // nvcc 13.0 refuses the attribute
-inline constinit thread_local int host_worker = -1;
-#else
-inline constinit thread_local int host_worker __attribute__((tls_model("initial-exec"))) = -1;
-#endif
+inline constinit thread_local int host_worker STRATA_INITIAL_EXEC = -1;
 
 /// The worker that the calling thread is; 0 outside launches.
 inline int current_host_worker() { return host_worker < 0 ? 0 : host_worker; }

@@ -15,13 +15,7 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-// Initial-exec: one load relative to the thread pointer, also from a shared library. A plain thread-local of
-// a header would cost a call of `__tls_get_addr` there, at every access.
-#if defined(__CUDACC__)  // nvcc 13.0 refuses the attribute
-inline constinit thread_local std::ptrdiff_t emulated_offset = 0;
-#else
-inline constinit thread_local std::ptrdiff_t emulated_offset __attribute__((tls_model("initial-exec"))) = 0;
-#endif
+inline constinit thread_local std::ptrdiff_t emulated_offset STRATA_INITIAL_EXEC = 0;
 
 /// The address at which the calling thread may touch what a view of `Emulated` holds at `address`. A cast to
 /// bytes and back, not to an integer, so that the optimiser still knows what the result points into.

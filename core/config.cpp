@@ -1,0 +1,3 @@
+#include <strata/core/config.hpp>
+
+const char STRATA_LIBRARY = 0;
