@@ -11,4 +11,11 @@ foreach(target IN LISTS strata_targets ITEMS strata strata_checked)
   string(CONCAT content "${CMAKE_CXX_COMPILER}\n-std=c++20\n-fopenmp-simd\n"
          "-I$<JOIN:${includes},\n-I>\n" "$<$<BOOL:${definitions}>:-D$<JOIN:${definitions},\n-D>\n>")
   file(GENERATE OUTPUT "${PROJECT_BINARY_DIR}/compile_args/${target}.txt" CONTENT "${content}")
+  if(STRATA_ENABLE_CUDA)
+    # Of a user whose build takes Strata for headers of the system, which hides nvcc's warnings.
+    string(CONCAT content "${CMAKE_CUDA_COMPILER}\n-std=c++20\n--expt-relaxed-constexpr\n--extended-lambda\n"
+           "-isystem=$<JOIN:${includes},\n-isystem=>\n"
+           "$<$<BOOL:${definitions}>:-D$<JOIN:${definitions},\n-D>\n>")
+    file(GENERATE OUTPUT "${PROJECT_BINARY_DIR}/compile_args/${target}_nvcc.txt" CONTENT "${content}")
+  endif()
 endforeach()

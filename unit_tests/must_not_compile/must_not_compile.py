@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Compiles one case that must not compile, and says whether it fails as it should.
 
-A case is a .cpp file that begins with comment lines, the first of which is required:
+A case is a file that begins with comment lines, the first of which is required:
     // expect: REGEX        some line with "error:" has to match (Python's re.search)
     // errors: N            at most N lines with "error:"; 1 where this line is absent
     // target: strata_core  whose include path is used; `strata` where this line is absent
     // but with: strata     the case has to compile with the include path of this target
-A case holds one mistake; everything else in it is correct.
+A case holds one mistake; everything else in it is correct. Files *.cu are cases for nvcc, up to PTX.
 """
 import argparse
 import os
@@ -28,10 +28,13 @@ def header(source):
 
 
 def compile_as(target, args_folder, source):
-    command = (args_folder / f"{target}.txt").read_text().splitlines()
-    return subprocess.run(
-        command + ["-fsyntax-only", "-fdiagnostics-color=never", str(source)],
-        capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
+    if source.suffix == ".cu":
+        arguments, options = f"{target}_nvcc.txt", ["-ptx", "-o", os.devnull]
+    else:
+        arguments, options = f"{target}.txt", ["-fsyntax-only", "-fdiagnostics-color=never"]
+    command = (args_folder / arguments).read_text().splitlines()
+    return subprocess.run(command + options + [str(source)], capture_output=True, text=True,
+                          env={**os.environ, "LC_ALL": "C"})
 
 
 def refuse(reason, output=""):
