@@ -61,6 +61,11 @@ class CommittedPage(unittest.TestCase):
                      if targets.holds(rule, rule["results"], test["program"], entry)]
             self.assertTrue(found or not tests, rule)
 
+    def test_a_target_that_cannot_be_missed_is_refused(self):
+        for rule in ({"of_baseline": 0}, {"value_at_least": -1}, {"of_case": "copy", "at_least": 0}):
+            with self.assertRaises(ValueError):
+                targets.checked({"every_case": {"of_baseline": 0.98}, "targets": [rule]})
+
 
 class Judged(unittest.TestCase):
     def test_a_case_is_held_to_the_loop_by_hand(self):

@@ -20,7 +20,20 @@ class Verdict:
 
 
 def load():
-    return json.loads(FILE.read_text(encoding="utf-8"))
+    return checked(json.loads(FILE.read_text(encoding="utf-8")))
+
+
+def checked(book):
+    """The book; ValueError where a target cannot be missed, as every case is at or above zero."""
+    for rule in [book["every_case"]] + book["targets"]:
+        bounds = [(name, rule[name]) for name in MEASURES + ("at_least", "at_most") if name in rule]
+        for name, bound in bounds:
+            if isinstance(bound, str) or bound is None and name == "of_baseline":
+                continue
+            if bound is None or bound <= 0:
+                raise ValueError(f"{FILE.name}: {name} is {bound} in {json.dumps(rule)}: no target; give a bound above 0, "
+                                 '"of_baseline": null where there is none')
+    return book
 
 
 def unit_of(case):
@@ -49,8 +62,10 @@ def by_hand(case):
 
 
 def verdict(rule, case, results):
-    """None where the case lacks what the target is about."""
+    """None where the case lacks what the target is about, or the rule says that there is no target."""
     measure = next(name for name in MEASURES if name in rule)
+    if rule[measure] is None:
+        return None
     bound, value, unit = rule[measure], case["value"], unit_of(case)
     if measure == "of_ceiling":
         share = case["fraction_of_ceiling"]
