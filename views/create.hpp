@@ -24,6 +24,34 @@ inline constexpr Uninitialized uninitialized{};
 
 namespace detail {
 
+// `Given` extents are all of an array's, or those that its type leaves open. The number is in each text, as
+// nobody finds it in a template's arguments.
+template <int Given, int Rank, int Open>
+constexpr void check_extents_given() {
+  constexpr bool fits = Given == Rank || Given == Open;
+  static_assert(fits || Open != 0, "strata: an array of this type takes no extents");
+  static_assert(fits || Open != 1, "strata: an array of this type takes 1 extent");
+  static_assert(fits || Open != 2, "strata: an array of this type takes 2 extents");
+  static_assert(fits || Open != 3, "strata: an array of this type takes 3 extents");
+  static_assert(fits || Open != 4, "strata: an array of this type takes 4 extents");
+  static_assert(fits || Open != 5, "strata: an array of this type takes 5 extents");
+  static_assert(fits || Open != 6, "strata: an array of this type takes 6 extents");
+  static_assert(fits || Open != 7, "strata: an array of this type takes 7 extents");
+  static_assert(fits || Open != 8, "strata: an array of this type takes 8 extents");
+}
+// Of arrays of extents E; those whose rank is known at run time take any number up to the largest rank.
+template <class E, int Given>
+constexpr void check_extents() {
+  if constexpr (E::has_dynamic_rank) {
+    static_assert(Given <= E::max_rank_value || E::max_rank_value != 2,
+                  "strata: an array of this type takes at most 2 extents");
+    static_assert(Given <= E::max_rank_value || E::max_rank_value == 2,
+                  "strata: an array takes at most as many extents as its type allows, which are 8 or fewer");
+  } else {
+    check_extents_given<Given, E::max_rank_value, E::dynamic_count>();
+  }
+}
+
 template <class D>
 struct CreateOptions {
   D device{};
@@ -101,7 +129,6 @@ V create_from(const char* label, CreateOptions<typename V::device_type> options,
               int count, const First& first, const Rest&... rest) {
   if constexpr (IndexLike<First>) {
     index_t more[max_rank + 1] = {};
-    if (count >= max_rank) fail_rank(count + 1, max_rank, "create: too many extents");
     for (int r = 0; r < count; ++r) more[r] = extents[r];
     more[count] = static_cast<index_t>(first);
     return create_from<V>(label, options, more, count + 1, rest...);
@@ -114,11 +141,13 @@ V create_from(const char* label, CreateOptions<typename V::device_type> options,
 }  // namespace detail
 
 /// A new array of type `V`, named `label` in messages and profiles. `arguments` are the run-time extents (or
-/// all of them), then, in any order, `uninitialized` and `on(device or queue)`.
+/// all of them; another number does not compile), then, in any order, `uninitialized` and `on(device or
+/// queue)`.
 template <AnyView V, class... Arguments>
 [[nodiscard]] V create(const char* label, const Arguments&... arguments) {
   static_assert(!std::is_const_v<typename V::element_type>,
                 "strata: create makes arrays of non-const elements");
+  detail::check_extents<typename V::extents_type, (0 + ... + int{IndexLike<Arguments>})>();
   const index_t none[1] = {0};
   return detail::create_from<V>(label, {}, none, 0, arguments...);
 }

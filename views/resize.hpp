@@ -50,6 +50,7 @@ M mapping_like(const M& old, const typename M::extents_type& extents) {
 // An array of the new shape on the instance and with the label of `view`.
 template <class V, class... I>
 V create_like(const V& view, I... extents) {
+  check_extents<typename V::extents_type, int{sizeof...(I)}>();
   const index_t given[] = {static_cast<index_t>(extents)..., 0};
   const auto mapping = mapping_like(view.mapping(), typename V::extents_type(given, sizeof...(I)));
   CreateOptions<typename V::device_type> options{};
@@ -74,6 +75,7 @@ void resize(V& view, I... extents) {
 /// need not fit at once; on OutOfMemory `view` is null.
 template <AnyView V, class... I>
 void realloc(V& view, I... extents) {
+  detail::check_extents<typename V::extents_type, int{sizeof...(I)}>();
   const V nothing;
   if (view.use_count() == 0) {
     view = detail::create_like(nothing, extents...);

@@ -40,10 +40,6 @@ TYPED_TEST(MultiVectors, ASingleVectorNeedsNoCount) {
   EXPECT_EQ(on_host(v)(9), 0.0);
 }
 
-TYPED_TEST(MultiVectors, MoreThanTwoDimensionsAreRefused) {
-  EXPECT_THROW((void)(create<strata::MultiVector<double, TypeParam>>("v", 2, 3, 4)), strata::ExtentError);
-}
-
 struct AddToValue {
   STRATA_FUNCTION void operator()(index_t, auto v) const { *v += 5; }
 };

@@ -334,8 +334,6 @@ TYPED_TEST(ViewRegression, ExtentErrorsOfCreateNameTheArrayAndItsShape) {
                {"create \"field\"", "(3, -4)", "extent 1 is -4"});
   expect_parts(message_of<strata::ExtentError>([] { (void)create<Short>("short", 70000, 70000); }),
                {"create \"short\"", "(70000, 70000)", "int32"});
-  expect_parts(message_of<strata::ExtentError>([] { (void)create<A>("line", 3); }),
-               {"create \"line\"", "(3)"});
 }
 
 TYPED_TEST(ViewRegression, AValueMayHaveALabel) {

@@ -1,0 +1,9 @@
+// expect: takes at most 2 extents
+#include <strata/devices/serial/device.hpp>
+#include <strata/views/create.hpp>
+#include <strata/views/mdarray.hpp>
+#include <strata/views/multivector.hpp>
+
+using namespace strata;
+
+void make() { static_cast<void>(create<MultiVector<double, Serial>>("v", 2, 3, 4)); }

@@ -1,0 +1,9 @@
+// expect: takes 1 extent
+#include <strata/devices/serial/device.hpp>
+#include <strata/views/create.hpp>
+#include <strata/views/mdarray.hpp>
+#include <strata/views/multivector.hpp>
+
+using namespace strata;
+
+void make() { static_cast<void>(create<MDArray<double, Serial, 3, 8>>("m", 2, 3)); }
