@@ -98,10 +98,6 @@ std::vector<SpreadPart> order_parts(const std::vector<ResidentRows>& split,
   return parts;
 }
 
-void fail_no_array() {
-  throw Error("launch: a coherent array was declared that is no array yet; create it first");
-}
-
 void fail_no_devices() { throw NoSuchDevice("across was given no devices; give one or more"); }
 
 }  // namespace detail

@@ -40,8 +40,6 @@ CoherentAccess<AccessMode::InOut, CoherentArray<T, Rank, L>, Region> inout(
 
 namespace detail {
 
-[[noreturn]] void fail_no_array();
-
 template <class>
 inline constexpr bool is_coherent_access_v = false;
 template <AccessMode Mode, class A, class R>

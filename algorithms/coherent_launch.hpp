@@ -51,8 +51,13 @@ template <class Access>
 void declare(CoherentCall& call, const Access& access, ResidentRows work) {
   if constexpr (is_coherent_access_v<Access>) {
     if (!access.array) fail_no_array();
-    call.add_use(*access.array.state(), Access::mode,
-                 part_of(access.region, access.array.domain(), work, access.array.label()));
+    ArrayPart part;
+    try {
+      part = part_of(access.region, access.array.domain(), work, access.array.label());
+    } catch (const ShapeMismatch& error) {
+      call.fail_region(error);
+    }
+    call.add_use(*access.array.state(), Access::mode, static_cast<ArrayPart&&>(part));
   }
 }
 

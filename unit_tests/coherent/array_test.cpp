@@ -2,6 +2,8 @@
 // layouts.
 #include <atomic>
 #include <chrono>
+#include <functional>
+#include <limits>
 #include <thread>
 #include <vector>
 
@@ -71,9 +73,76 @@ TEST_F(CoherentArrays, OfAnyRank) {
   none.flush();
 }
 
-TEST_F(CoherentArrays, NeedAsManyGoodExtentsAsTheirRank) {
-  const auto too_few = [] { CoherentArray<int, 2>("x", 3); };
-  EXPECT_ANY_THROW(too_few());
+// A handle that nothing was assigned to.
+TEST_F(CoherentArrays, ThatAreNoneAreRefused) {
+  const Numbers none;
+
+  for (const std::function<void()>& use : std::vector<std::function<void()>>{
+           [&] { static_cast<void>(none.read()); }, [&] { static_cast<void>(none.write()); },
+           [&] { none.flush(); }, [&] { none.prefetch(line(0, 0), Emulated{0}); },
+           [&] { static_cast<void>(none.explain()); }, [&] { static_cast<void>(none.where(line(0, 0))); },
+           [&] { static_cast<void>(none.counters()); }, [&] { static_cast<void>(none.size()); },
+           [&] { static_cast<void>(none.label()); }, [&] { none(0) = 1; },
+           [&] { launch(on(Emulated{0}), 3, AddTo{1}, inout(none)); }})
+    EXPECT_TRUE(has(message_of<Error>(use), "create it first"));
+}
+
+TEST_F(CoherentArrays, OfNoElementsDoAllThatOthersDo) {
+  const auto check = [](const auto& x) {
+    EXPECT_EQ(x.size(), 0);
+    static_cast<void>(x.read());
+    static_cast<void>(x.read_write());
+    x.flush();
+    x.prefetch(x.domain(), Emulated{0});
+    launch(on(Emulated{0}), 0, ReadOnly{}, inout(x));
+    launch(on(Emulated{0}), 5, ReadOnly{}, in(x, all));
+    launch(across(Emulated{0}, Threads{}, Emulated{1}), 9, ReadOnly{}, in(x, halo(2, 20)));
+    EXPECT_NE(x.explain(), "");
+    const auto seen = [&](const auto& edge) {
+      return message_of<ShapeMismatch>(
+          [&] { launch("over none", on(Emulated{0}), 3, ReadOnly{}, in(x, halo(1, 1, edge))); });
+    };
+    EXPECT_TRUE(has(seen(edge::cyclic), "over none"));
+    EXPECT_TRUE(has(seen(edge::duplicate), x.label()));
+    launch(on(Emulated{0}), 3, ReadOnly{}, in(x, halo(1, 1, edge::pad(std::int64_t{1}))));
+    wait(Emulated{0});
+  };
+
+  check(Numbers("none", 0));
+  check(Numbers("none", 0, uninitialized));
+  check(CoherentArray<std::int64_t, 2>("none", 0, 4));
+  check(CoherentArray<std::int64_t, 2>("none", 4, 0));
+  check(CoherentArray<std::int64_t, 2, LayoutLeft>("none", 4, 0));
+}
+
+struct FixedRows {
+  index_t begin, end;
+  STRATA_FUNCTION ResidentRows operator()(ResidentRows) const { return {begin, end}; }
+};
+TEST_F(CoherentArrays, RefuseRegionsThatAreNone) {
+  const Numbers x("x", 10);
+  constexpr index_t most = std::numeric_limits<index_t>::max();
+
+  for (const index_t n : {index_t{-1}, -most, most}) {
+    EXPECT_THROW(static_cast<void>(halo(n, 1)), ShapeMismatch);
+    EXPECT_THROW(static_cast<void>(halo(1, n, edge::cyclic)), ShapeMismatch);
+    EXPECT_THROW(static_cast<void>(columns(n, 0)), ShapeMismatch);
+  }
+  const auto refusal = [&](const auto& places, const auto& region) {
+    return message_of<ShapeMismatch>([&] { launch("many", places, 10, ReadOnly{}, in(x, region)); });
+  };
+  for (const FixedRows inverted : {FixedRows{8, 2}, FixedRows{most, -most}}) {
+    EXPECT_TRUE(has(refusal(on(Emulated{0}), rows(inverted)), "many"));
+    EXPECT_TRUE(has(refusal(across(Emulated{0}, Serial{}), rows(inverted)), "\"x\""));
+  }
+  EXPECT_TRUE(has(refusal(on(Serial{}), halo(11, 0, edge::cyclic)), "at most 10"));
+  EXPECT_TRUE(has(refusal(on(Serial{}), Halo<>{-1, 0, {}}), "many"));
+  launch(on(Emulated{0}), 10, ReadOnly{}, in(x, halo(1000, index_t{1} << 47)));
+  launch(across(Emulated{0}, Emulated{1}), 10, ReadOnly{}, in(x, rows(FixedRows{-most, most})));
+  launch(on(Emulated{0}), 0, ReadOnly{}, in(x, rows(FixedRows{0, 0})));
+}
+
+TEST_F(CoherentArrays, NeedExtentsThatAreNotNegativeAndCanBeCounted) {
   EXPECT_TRUE(has(message_of<ExtentError>([] { Numbers("mine", -1); }), "mine"));
   EXPECT_THROW((CoherentArray<int, 2>("x", index_t{1} << 40, index_t{1} << 40)), ExtentError);
 }

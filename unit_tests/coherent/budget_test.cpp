@@ -1,6 +1,8 @@
 // Memory that is short: what makes room for what, and what is written back. And the defects that SkePU 3 has
 // where it keeps such arrays coherent: each has a test.
 #include <algorithm>
+#include <atomic>
+#include <thread>
 #include <vector>
 
 #include "coherent/executor_fixture.hpp"
@@ -101,6 +103,117 @@ TEST_F(CoherentBudget, WhatDoesNotFitAtAllIsAnError) {
   const Numbers smaller("smaller", 400);
   launch(on(Emulated{0}), 400, AddTo{1}, inout(smaller));
   EXPECT_EQ(values(smaller)[399], 1);
+}
+
+// ---- several threads of the host
+
+struct SumOf {
+  STRATA_FUNCTION void operator()(auto i, auto x, std::int64_t& sum) const { sum += x(i); }
+};
+// Calls f for the last of 2 length work items, which a host has where it has the second half.
+struct CallAtEnd {
+  const std::function<void()>* f;
+  STRATA_FUNCTION void operator()(auto i, auto) const {
+    if (static_cast<index_t>(i) == 2 * length - 1) (*f)();
+  }
+};
+// Pins x on a device while a host runs f.
+void with_pinned(const Numbers& x, const std::function<void()>& f) {
+  launch(across(Emulated{0}, Serial{}), 2 * length, CallAtEnd{&f}, in(x, all));
+}
+
+// 20 KB, and what a launch takes is 8 KB: those of other threads are waited for.
+TEST_F(CoherentBudget, LaunchesOfThreadsWaitForEachOthersRoom) {
+  constexpr int threads = 8, steps = 60;
+  constexpr index_t n = 500;  // 4,000 bytes
+  emulated::set_capacity(0, 20000);
+  emulated::set_capacity(1, 20000);
+  std::vector<std::string> errors(threads);
+  const Numbers shared("shared", n);
+  launch(on(Serial{}), n, Iota{0}, out(shared));
+  std::vector<std::thread> running;
+  for (int t = 0; t < threads; ++t)
+    running.emplace_back([&, t] {
+      try {
+        const Numbers x("x", n), y("y", n);
+        const auto check = [&](bool right, const char* what) {
+          if (!right) throw Error(std::string("wrong: ") + what);
+        };
+        for (int step = 0; step < steps; ++step) {
+          const Emulated device{(step / 2 + t) % 2};
+          std::int64_t sum = 0;
+          launch(on(device), n, AddTo{t}, inout(x));
+          launch_reduce(on(device), n, SumOf{}, Sum(sum), in(step % 3 == 0 ? shared : x));
+          check(sum == (step % 3 == 0 ? n * (n - 1) / 2 : n * t * (step + 1)), "a sum");
+          if (step % 4 == 0) launch(across(device, Serial{}), n, Copy{}, in(x), out(y));
+          if (step % 4 == 1) launch(across(Emulated{0}, Emulated{1}, Threads{}), n, Copy{}, in(x), out(y));
+          if (step % 4 == 2) y.prefetch(y.domain(), device);
+          if (step % 4 == 3) launch(on(device), n, Copy{}, in(x), out(y));
+          if (step % 4 != 2) check(y(n - 1) == t * (step + 1) && y(0) == t * (step + 1), "a copy");
+        }
+      } catch (const std::exception& error) {
+        errors[static_cast<std::size_t>(t)] = error.what();
+      }
+    });
+  for (std::thread& thread : running) thread.join();
+
+  for (const std::string& error : errors) EXPECT_EQ(error, "");
+  emulated::set_capacity(0, 4 * mebi);
+  emulated::set_capacity(1, 4 * mebi);
+}
+
+TEST_F(CoherentBudget, WhatTheThreadItselfPinsIsNotWaitedFor) {
+  const auto arrays = filled(2);
+  coherent::set_budget(Emulated{0}, array_bytes);
+  std::string message;
+
+  with_pinned(arrays[0], [&] {
+    message = message_of<OutOfMemory>([&] { launch(on(Emulated{0}), length, AddTo{1}, inout(arrays[1])); });
+  });
+
+  EXPECT_TRUE(has(message, "\"first\" 512 (in use)"));
+}
+
+TEST_F(CoherentBudget, OfThreadsThatWaitForEachOtherOneIsToldThatThereIsNoRoom) {
+  const auto arrays = filled(4);
+  coherent::set_budget(Emulated{0}, 2 * array_bytes);
+  std::atomic<int> inside = 0, failed = 0;
+  const auto work = [&](std::size_t mine, std::size_t more) {
+    with_pinned(arrays[mine], [&, more] {
+      ++inside;
+      while (inside < 2) std::this_thread::yield();
+      try {
+        launch(on(Emulated{0}), length, AddTo{1}, inout(arrays[more]));
+      } catch (const OutOfMemory& error) {
+        EXPECT_TRUE(has(error.what(), "wait for this one"));
+        ++failed;
+      }
+    });
+  };
+
+  std::thread other([&] { work(0, 1); });
+  work(2, 3);
+  other.join();
+
+  EXPECT_EQ(failed, 1) << "what it had pinned is room for the other";
+}
+
+TEST_F(CoherentBudget, WhatNeverFitsIsNotWaitedFor) {
+  const auto arrays = filled(3);
+  coherent::set_budget(Emulated{0}, 2 * array_bytes - 1);
+  std::atomic<bool> is_over = false, is_inside = false;
+  std::thread other([&] {
+    with_pinned(arrays[2], [&] {
+      is_inside = true;
+      while (!is_over) std::this_thread::yield();
+    });
+  });
+  while (!is_inside) std::this_thread::yield();
+
+  EXPECT_THROW(launch(on(Emulated{0}), length, Copy{}, in(arrays[0]), out(arrays[1])), OutOfMemory);
+
+  is_over = true;
+  other.join();
 }
 
 // ---- the defects of SkePU 3

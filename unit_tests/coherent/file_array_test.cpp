@@ -5,6 +5,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -379,8 +380,6 @@ TEST_F(FileArrays, RefuseWhatIsNotTheArrayThatWasAsked) {
                   "layout is right, asked was tiled<8>"));
   EXPECT_TRUE(has(refused([&] { static_cast<void>(open_file_array<std::int64_t, 1>(path, 11)); }),
                   "shape is (10), asked was (11)"));
-  EXPECT_THROW(static_cast<void>(open_file_array<std::int64_t, 1>(path, 10, 1)), ExtentError);
-  EXPECT_THROW(static_cast<void>(file_array<std::int64_t, 2>(path, 10)), ExtentError);
   EXPECT_THROW(static_cast<void>(file_array<std::int64_t, 1>(folder + "/n", -1)), ExtentError);
   EXPECT_FALSE(std::filesystem::exists(folder + "/n"));
   EXPECT_TRUE(is_complete()) << "what was refused was not touched";
@@ -404,6 +403,22 @@ TEST_F(FileArrays, RefuseFilesThatAreNotSound) {
   make(1000);
   change_header([](FileHeader& h) { h.extents[0] = 999; });
   EXPECT_TRUE(has(refusal(), "its header is wrong"));
+  for (const index_t extent : {index_t{-1}, std::numeric_limits<index_t>::min()}) {
+    make(1000);
+    change_header([&](FileHeader& h) { h.extents[0] = extent; });
+    EXPECT_TRUE(has(refusal(), "its header is wrong"));
+    EXPECT_TRUE(has(refusal(), path));
+  }
+  const auto refusal_2d = [&] {
+    return message_of<FileError>(
+        [&] { static_cast<void>(open_file_array<double, 2, LayoutTiled<8>>(path)); });
+  };
+  for (const index_t extent : {index_t{1} << 32, index_t{1} << 60, std::numeric_limits<index_t>::max()}) {
+    static_cast<void>(file_array<double, 2, LayoutTiled<8>>(path, 8, 4, overwrite));
+    change_header([&](FileHeader& h) { h.extents[0] = h.extents[1] = extent; });
+    EXPECT_TRUE(has(refusal_2d(), "its header is wrong"));
+    EXPECT_TRUE(has(refusal_2d(), path));
+  }
   make(1000);
   ASSERT_EQ(truncate(path.c_str(), 5000), 0);
   EXPECT_TRUE(has(refusal(), "ends at byte 5000 of 12096: it was truncated"));
@@ -459,6 +474,22 @@ TEST_F(FileArrays, AreNotUsedWhenSomebodyTruncatedThem) {
   EXPECT_TRUE(
       has(message_of<FileError>([&] { static_cast<void>(x.read()); }), "truncated while it was open"));
   EXPECT_THROW(static_cast<void>(static_cast<std::int64_t>(x(9999))), FileError);
+}
+
+TEST_F(FileArrays, OnDevicesThatSomebodyTruncatedEndWithAWord) {
+  make(10000);
+  testing::internal::CaptureStderr();
+  {
+    const Longs x = open_file_array<std::int64_t, 1>(path);
+    launch(on(Emulated{0}), 10000, AddTo{1}, inout(x));
+    wait(Emulated{0});
+    ASSERT_EQ(truncate(path.c_str(), 5000), 0);
+    EXPECT_THROW(static_cast<void>(x.read()), FileError);
+  }
+
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(has(text, "truncated while it was open")) << text;
+  EXPECT_TRUE(has(text, path));
 }
 
 TEST_F(FileArrays, ForReadingAreNotChanged) {

@@ -1,10 +1,47 @@
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include <strata/core/error.hpp>
 #include <strata/views/coherent/access_region.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
+
+void fail_neighbours(const char* name, index_t left, index_t right) {
+  throw ShapeMismatch(std::string(name) + "(" + std::to_string(left) + ", " + std::to_string(right) +
+                      "): the numbers of neighbours before and after must be from 0 to 2^47; declare `all` "
+                      "where a work item touches everything, rows(f) where it touches rows elsewhere");
+}
+
+ResidentRows with_neighbours(ResidentRows work, index_t left, index_t right) {
+  ResidentRows rows;
+  if (__builtin_sub_overflow(work.begin, left, &rows.begin)) rows.begin = std::numeric_limits<index_t>::min();
+  if (__builtin_add_overflow(work.end, right, &rows.end)) rows.end = std::numeric_limits<index_t>::max();
+  return rows;
+}
+
+void check_edges(const Box& domain, index_t left, index_t right, bool is_cyclic, const char* label) {
+  const auto fail = [&](const std::string& why) {
+    throw ShapeMismatch("halo(" + std::to_string(left) + ", " + std::to_string(right) +
+                        ", edge::" + (is_cyclic ? "cyclic" : "duplicate") + ") was declared of the array \"" +
+                        label + "\", which is " + to_string(domain) + why);
+  };
+  if (domain.empty())
+    fail(": it has no element to be seen outside of it; launch over no work items, or declare edge::pad");
+  const index_t n = domain.rank() == 0 ? 1 : domain.extent(0);
+  if (is_cyclic && (left > n || right > n))
+    fail(": its other end is seen once only; declare at most " + std::to_string(n) + " neighbours");
+}
+
+void check_rows(ResidentRows rows, ResidentRows work, const char* label) {
+  if (rows.begin <= rows.end) return;
+  const auto text = [](ResidentRows r) {
+    return "[" + std::to_string(r.begin) + ", " + std::to_string(r.end) + ")";
+  };
+  throw ShapeMismatch("rows(f) of the array \"" + std::string(label) + "\": for the work items " +
+                      text(work) + " f returned " + text(rows) +
+                      ", which ends before it begins; return the same number twice for no rows");
+}
 
 ArrayPart part_of_rows(const Box& domain, int d, index_t begin, index_t end) {
   ArrayPart part{domain, {}};

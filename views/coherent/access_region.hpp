@@ -48,6 +48,17 @@ constexpr Pad<T> pad(const T& value) {
 }
 }  // namespace edge
 
+namespace detail {
+/// Throws ShapeMismatch: `name`(left, right) is no region.
+[[noreturn]] void fail_neighbours(const char* name, index_t left, index_t right);
+/// No array has as many rows: sums with what is not above it do not overflow.
+inline constexpr index_t most_neighbours = index_t{1} << 47;
+constexpr void check_neighbours(const char* name, index_t left, index_t right) {
+  if (left < 0 || right < 0 || left > most_neighbours || right > most_neighbours)
+    fail_neighbours(name, left, right);
+}
+}  // namespace detail
+
 /// Rows i - left to i + right.
 template <class Edge = edge::None>
 struct Halo {
@@ -55,11 +66,18 @@ struct Halo {
   index_t right;  ///< rows after
   Edge edge;      ///< what lies outside of the array, in all its dimensions
 };
-/// The row of a work item, `left` rows before it and `right` behind it.
-constexpr Halo<> halo(index_t left, index_t right) { return {left, right, {}}; }
-/// The same, with something to see outside of the array.
+/// The row of a work item, `left` rows before it and `right` behind it; more than the array has are as many
+/// as it has. ShapeMismatch where a number is negative, or above 2^47.
+constexpr Halo<> halo(index_t left, index_t right) {
+  detail::check_neighbours("halo", left, right);
+  return {left, right, {}};
+}
+/// The same, with something to see outside of the array. With edge::cyclic neither is more than the array
+/// has rows, and with edge::cyclic and edge::duplicate the array is not empty: the launch throws
+/// ShapeMismatch.
 template <class Edge>
 constexpr Halo<Edge> halo(index_t left, index_t right, const Edge& at_edges) {
+  detail::check_neighbours("halo", left, right);
   return {left, right, at_edges};
 }
 
@@ -68,7 +86,8 @@ template <class F>
 struct Rows {
   F f;  ///< from work items to rows
 };
-/// The rows f(work), a ResidentRows, of the work items `work`, a ResidentRows.
+/// The rows f(work), a ResidentRows, of the work items `work`, a ResidentRows with one item at least. What
+/// lies outside of the array is left out. Where the end is before the begin, the launch throws ShapeMismatch.
 template <class F>
 constexpr Rows<F> rows(const F& f) {
   return {f};
@@ -79,7 +98,10 @@ struct Columns {
   index_t left = 0;   ///< columns before
   index_t right = 0;  ///< columns after
   /// With neighbours.
-  constexpr Columns operator()(index_t before, index_t after) const { return {before, after}; }
+  constexpr Columns operator()(index_t before, index_t after) const {
+    detail::check_neighbours("columns", before, after);
+    return {before, after};
+  }
 };
 /// The column of a work item; columns(1, 1) with its neighbours.
 inline constexpr Columns columns{};
@@ -120,22 +142,37 @@ ArrayPart cyclic_part_of_rows(const Box& domain, index_t begin, index_t end);
 /// Throws ShapeMismatch where `box` is not one of the array.
 ArrayPart part_of_box(const Box& domain, const Box& box, const char* label);
 
+/// Work items [begin, end) with those before and after, as far as there are such numbers.
+ResidentRows with_neighbours(ResidentRows work, index_t left, index_t right);
+/// Throws ShapeMismatch where index arithmetic at the edges would miss the array.
+void check_edges(const Box& domain, index_t left, index_t right, bool is_cyclic, const char* label);
+/// Throws ShapeMismatch where the end is before the begin.
+void check_rows(ResidentRows rows, ResidentRows work, const char* label);
+
 inline ArrayPart part_of(Own, const Box& domain, ResidentRows work, const char*) {
   return part_of_rows(domain, 0, work.begin, work.end);
 }
 template <class Edge>
-ArrayPart part_of(const Halo<Edge>& h, const Box& domain, ResidentRows work, const char*) {
-  if constexpr (std::is_same_v<Edge, edge::Cyclic>)
-    return cyclic_part_of_rows(domain, work.begin - h.left, work.end + h.right);
-  else return part_of_rows(domain, 0, work.begin - h.left, work.end + h.right);
+ArrayPart part_of(const Halo<Edge>& h, const Box& domain, ResidentRows work, const char* label) {
+  constexpr bool is_cyclic = std::is_same_v<Edge, edge::Cyclic>;
+  check_neighbours("halo", h.left, h.right);
+  if constexpr (is_cyclic || std::is_same_v<Edge, edge::Duplicate>)
+    if (work.begin < work.end) check_edges(domain, h.left, h.right, is_cyclic, label);
+  const ResidentRows wanted = with_neighbours(work, h.left, h.right);
+  if constexpr (is_cyclic) return cyclic_part_of_rows(domain, wanted.begin, wanted.end);
+  else return part_of_rows(domain, 0, wanted.begin, wanted.end);
 }
 template <class F>
-ArrayPart part_of(const Rows<F>& r, const Box& domain, ResidentRows work, const char*) {
+ArrayPart part_of(const Rows<F>& r, const Box& domain, ResidentRows work, const char* label) {
+  if (work.begin >= work.end) return part_of_rows(domain, 0, 0, 0);
   const ResidentRows wanted = r.f(work);
+  check_rows(wanted, work, label);
   return part_of_rows(domain, 0, wanted.begin, wanted.end);
 }
 inline ArrayPart part_of(Columns c, const Box& domain, ResidentRows work, const char*) {
-  return part_of_rows(domain, 1, work.begin - c.left, work.end + c.right);
+  check_neighbours("columns", c.left, c.right);
+  const ResidentRows wanted = with_neighbours(work, c.left, c.right);
+  return part_of_rows(domain, 1, wanted.begin, wanted.end);
 }
 inline ArrayPart part_of(All, const Box& domain, ResidentRows, const char*) { return {domain, {}}; }
 inline ArrayPart part_of(const Fixed& f, const Box& domain, ResidentRows, const char* label) {

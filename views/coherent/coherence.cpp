@@ -70,6 +70,7 @@ void Coherence::set_budget(DeviceInstance& device, index_t bytes) {
   budgets_.push_back({space, bytes});
   for (MemoryId m = 1; m < memories.size(); ++m)
     if (memories[m].device == &device) memories[m].residency.set_budget(bytes);
+  wake_waiting();
 }
 
 MemoryId Coherence::memory_of(DeviceInstance& device) {
@@ -79,6 +80,24 @@ MemoryId Coherence::memory_of(DeviceInstance& device) {
     for (const Budget& budget : budgets_)
       if (budget.space == device.space()) memories[memory].residency.set_budget(budget.bytes);
   return memory;
+}
+
+// ---- waiting for other threads
+
+bool Coherence::wait_for_threads(std::unique_lock<std::mutex>& lock, ThreadWaits::Kind kind,
+                                 std::vector<std::thread::id> others) {
+  const std::uint64_t wait = waits_.add(std::this_thread::get_id(), kind, std::move(others));
+  if (waits_.give_one_up()) woken_.notify_all();
+  woken_.wait(lock, [&] { return !waits_.goes_on(wait); });
+  return !waits_.take_given_up(wait);
+}
+
+std::vector<std::thread::id> Coherence::threads_that_pin(MemoryId memory) const {
+  std::vector<std::thread::id> threads;
+  for (const PinningCall& call : pinning_calls)
+    if (call.memories.contains(memory) && call.thread != std::this_thread::get_id())
+      threads.push_back(call.thread);
+  return threads;
 }
 
 bool Coherence::wait_for_host_uses(std::unique_lock<std::mutex>& lock, const CoherentState& array,
@@ -99,7 +118,7 @@ bool Coherence::wait_for_host_uses(std::unique_lock<std::mutex>& lock, const Coh
                            to_string(part.first) + " of \"" + array.label + "\", but " + use->what +
                            " that " + (use->writes ? "writes " : "reads ") + to_string(use->part.first) +
                            " is alive on this thread; end its scope first");
-    released.wait(lock);
+    wait_for_threads(lock, ThreadWaits::Kind::HostUse, {use->thread});
   }
 }
 
@@ -124,20 +143,21 @@ bool Coherence::wait_to_move(std::unique_lock<std::mutex>& lock, CoherentState& 
                 .in_place;
   };
   for (bool waited = false;; waited = true) {
-    if (std::none_of(array.host_uses.begin(), array.host_uses.end(), is_there) || !moves()) return waited;
-    released.wait(lock);
+    const auto use = std::find_if(array.host_uses.begin(), array.host_uses.end(), is_there);
+    if (use == array.host_uses.end() || !moves()) return waited;
+    wait_for_threads(lock, ThreadWaits::Kind::HostUse, {use->thread});
   }
 }
 
-void Coherence::reside(CoherentState& array, MemoryId memory, const ArrayPart& part) {
+index_t Coherence::reside(CoherentState& array, MemoryId memory, const ArrayPart& part) {
   const ResidentRows rows = rows_of(array, part);
-  if (rows.begin >= rows.end) return;
+  if (rows.begin >= rows.end) return 0;
   Instance& instance = array.instance(memory);
   DeviceMemory& room = memories[memory];
   for (;;) {
     const Instance::Growth growth = instance.growth(array.shape, *room.device, array.label.c_str(), rows);
     if (growth.rows.begin == instance.rows().begin && growth.rows.end == instance.rows().end) break;
-    make_room(array, memory, growth.bytes);
+    if (!make_room(memory, growth.bytes)) return growth.bytes;
     Instance old;
     if (instance.grow(array.shape, *room.device, array.label.c_str(), growth, old)) {
       room.residency.grown(array.number, growth.bytes);
@@ -153,20 +173,22 @@ void Coherence::reside(CoherentState& array, MemoryId memory, const ArrayPart& p
       break;
     }
     // Others hold memory there, too: what the budget allows need not be there.
-    if (!evict_least_used(memory)) fail_room(array, memory, growth.bytes);
+    if (!evict_least_used(memory)) return growth.bytes;
   }
   if (const index_t more = instance.ask(array.shape, rows); more > 0)
     count(array, &TransferCounters::allocated, more);
   room.residency.used(array.number);
+  return 0;
 }
 
-void Coherence::make_room(CoherentState& array, MemoryId memory, index_t bytes) {
+bool Coherence::make_room(MemoryId memory, index_t bytes) {
   std::vector<int> victims;
   const auto is_clean = [&](int number) {
     return arrays_[static_cast<std::size_t>(number)]->directory.is_clean(memory);
   };
-  if (!memories[memory].residency.make_room(bytes, is_clean, victims)) fail_room(array, memory, bytes);
+  if (!memories[memory].residency.make_room(bytes, is_clean, victims)) return false;
   for (const int victim : victims) evict(*arrays_[static_cast<std::size_t>(victim)], memory);
+  return true;
 }
 
 bool Coherence::evict_least_used(MemoryId memory) {
@@ -180,7 +202,7 @@ bool Coherence::evict_least_used(MemoryId memory) {
   return true;
 }
 
-void Coherence::fail_room(const CoherentState& array, MemoryId memory, index_t bytes) {
+void Coherence::fail_room(const CoherentState& array, MemoryId memory, index_t bytes, const char* why) {
   const Residency& residency = memories[memory].residency;
   std::string text = "no room for " + std::to_string(bytes) + " more bytes of \"" + array.label + "\" on " +
                      memories.name(memory) + ": coherent arrays hold " + std::to_string(residency.bytes()) +
@@ -193,7 +215,7 @@ void Coherence::fail_room(const CoherentState& array, MemoryId memory, index_t b
   }
   if (residency.residents().empty()) text += " nothing";
   throw OutOfMemory(
-      text + "; split the work over more devices, launch parts of it, or raise coherent::set_budget. " +
+      text + why + "; split the work over more devices, launch parts of it, or raise coherent::set_budget. " +
       largest_allocations(memories[memory].device->space()));
 }
 

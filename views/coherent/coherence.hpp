@@ -13,6 +13,7 @@
 #include <strata/views/coherent/coherent_state.hpp>
 #include <strata/views/coherent/copy_planner.hpp>
 #include <strata/views/coherent/device_memories.hpp>
+#include <strata/views/coherent/thread_waits.hpp>
 #include <strata/views/coherent/work_tracker.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -22,8 +23,6 @@ class Coherence {
   static Coherence& get();
 
   std::mutex mutex;
-  /// A host use ended.
-  std::condition_variable released;
 
   // All that follows is called with `mutex` held, but for add, remove and set_budget, which take it.
   DeviceMemories memories;
@@ -38,6 +37,37 @@ class Coherence {
   /// The memory of `device`, with its budget.
   MemoryId memory_of(DeviceInstance& device);
 
+  // ---- waiting for other threads
+
+  /// Sleeps, without the lock, until wake_waiting(): one of `others` has let go of something. False, at once
+  /// or later, where that cannot come about, as they wait for this thread; never for host uses.
+  bool wait_for_threads(std::unique_lock<std::mutex>& lock, ThreadWaits::Kind kind,
+                        std::vector<std::thread::id> others);
+  /// A host use, a pin or a place in the queue for room has ended, or a budget has grown.
+  void wake_waiting() {
+    if (waits_.empty()) return;
+    waits_.clear();
+    woken_.notify_all();
+  }
+  /// A call that keeps arrays pinned while it does not hold the lock.
+  struct PinningCall {
+    const void* call;
+    std::thread::id thread;
+    MemorySet memories;
+  };
+  std::vector<PinningCall> pinning_calls;
+  /// Calls that wait until pins of others leave room in a memory. Those with a later ticket pin nothing there
+  /// meanwhile, so that none waits for ever.
+  struct RoomWaiter {
+    std::uint64_t ticket;
+    std::thread::id thread;
+    MemoryId memory;
+  };
+  std::vector<RoomWaiter> room_waiters;
+  std::uint64_t last_ticket = 0;
+  /// The other threads that keep something pinned in `memory`.
+  std::vector<std::thread::id> threads_that_pin(MemoryId memory) const;
+
   /// Waits until no use of the host excludes this one. AccessConflict where the calling thread has that use
   /// itself; `what` is who asks. Whether it had to wait.
   bool wait_for_host_uses(std::unique_lock<std::mutex>& lock, const CoherentState& array,
@@ -46,9 +76,12 @@ class Coherence {
   /// part needs a new one: what such a launch writes would be lost with the old one. Whether it had to wait.
   bool wait_to_move(std::unique_lock<std::mutex>& lock, CoherentState& array, MemoryId memory,
                     const ArrayPart& part);
-  /// Gives the part memory on a device, which the caller has pinned there. Throws OutOfMemory, which lists
-  /// what is resident.
-  void reside(CoherentState& array, MemoryId memory, const ArrayPart& part);
+  /// Gives the part memory on a device, which the caller has pinned there. The bytes that there is no room
+  /// for: 0 where it has it.
+  index_t reside(CoherentState& array, MemoryId memory, const ArrayPart& part);
+  /// Throws OutOfMemory, which lists what is resident; `why`: what more there is to say of that.
+  [[noreturn]] void fail_room(const CoherentState& array, MemoryId memory, index_t bytes,
+                              const char* why = "");
   /// Enqueues the copies of a plan; the directory knows of each once it is enqueued. `arrays` are the plan's.
   void enqueue(const std::vector<PlannedCopy>& copies, const std::vector<CoherentState*>& arrays);
   /// What the device alone has goes to the host.
@@ -88,9 +121,8 @@ class Coherence {
   CopySide side(CoherentState& array, MemoryId memory, const LayoutDescriptor& layout, char* base = nullptr);
   Work copy(CoherentState& array, const Box& box, MemoryId from, MemoryId to, char* from_base = nullptr,
             char* to_base = nullptr);
-  void make_room(CoherentState& array, MemoryId memory, index_t bytes);
+  bool make_room(MemoryId memory, index_t bytes);
   bool evict_least_used(MemoryId memory);
-  [[noreturn]] void fail_room(const CoherentState& array, MemoryId memory, index_t bytes);
   void move_values(CoherentState& array, MemoryId memory, const Instance& old);
   void count(CoherentState& array, TransferCount TransferCounters::*kind, index_t bytes) {
     (array.counters.*kind).add(bytes);
@@ -101,6 +133,8 @@ class Coherence {
   std::vector<CoherentState*> arrays_;  // by number; null: free
   std::vector<Budget> budgets_;
   std::vector<Leftover> leftovers_;
+  ThreadWaits waits_;
+  std::condition_variable woken_;
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -121,14 +121,14 @@ class CoherentArray {
   CoherentArray() = default;
   /// A new array named `label`: `arguments` are the Rank extents, then, in any order, `uninitialized` (else
   /// it is zero, and the host has it), main_in(device), a coherent::Protocol. Throws ExtentError,
-  /// OutOfMemory.
+  /// OutOfMemory. Another number of extents does not compile.
   template <class... Arguments>
   explicit CoherentArray(const char* label, const Arguments&... arguments) {
     Options options;
     index_t extents[max_rank + 1] = {};
     int count = 0;
     (take(options, extents, count, arguments), ...);
-    if (count != Rank) detail::fail_rank(count, Rank, "CoherentArray: give as many extents as its rank");
+    detail::check_extents_given<(0 + ... + int{is_extent<Arguments>}), Rank, Rank>();
     make(label, extents, options);
   }
   /// Of memory that the user has: `view` shows all of the array in the layout of this type, in memory of the
@@ -160,16 +160,16 @@ class CoherentArray {
     return array;
   }
 
-  /// Whether there is an array.
+  /// Whether there is an array. Without one, functions that need it throw Error.
   explicit operator bool() const { return static_cast<bool>(state_); }
-  const char* label() const { return detail::label_of(*state_); }
+  const char* label() const { return detail::label_of(needed()); }
   index_t extent(int r) const { return mapping_.extents().extent(r); }
   /// The number of elements.
   index_t size() const { return domain().size(); }
   const extents_type& extents() const { return mapping_.extents(); }
   const mapping_type& mapping() const { return mapping_; }
   /// All its indices.
-  Box domain() const { return detail::domain_of(*state_); }
+  Box domain() const { return detail::domain_of(needed()); }
 
   /// Views for the host of a box, or all: they bring what is missing, wait for the work that touches the box
   /// and for nothing else, and keep it the host's. What is written by write() was not read: all of the box is
@@ -202,14 +202,14 @@ class CoherentArray {
   /// The device gets the current values of the box; returns when that is enqueued.
   template <Device D>
   void prefetch(const Box& box, const D& device) const {
-    detail::prefetch(*state_, box, device.backend());
+    detail::prefetch(needed(), box, device.backend());
   }
   /// Which memories have, or will have, current values of the parts of a box.
-  std::vector<Residence> where(const Box& box) const { return detail::where(*state_, box); }
+  std::vector<Residence> where(const Box& box) const { return detail::where(needed(), box); }
   /// What was copied and allocated so far.
-  TransferCounters counters() const { return detail::counters_of(*state_); }
+  TransferCounters counters() const { return detail::counters_of(needed()); }
   /// For people: the layout, what lies where, and what was copied.
-  std::string explain() const { return detail::explain(*state_); }
+  std::string explain() const { return detail::explain(needed()); }
 
   /// Whether both are the same array.
   friend bool operator==(const CoherentArray& a, const CoherentArray& b) { return a.state_ == b.state_; }
@@ -218,6 +218,12 @@ class CoherentArray {
   const detail::Ref<detail::CoherentState>& state() const { return state_; }
 
  private:
+  detail::CoherentState& needed() const {
+    if (!state_) [[unlikely]]
+      detail::fail_no_array();
+    return *state_;
+  }
+
   friend class ElementReference<CoherentArray>;
   friend struct detail::FileArrays;
   struct Options {
@@ -227,9 +233,11 @@ class CoherentArray {
   };
 
   template <class A>
+  static constexpr bool is_extent = IndexLike<A> && !std::is_enum_v<A>;
+  template <class A>
   static void take(Options& options, index_t* extents, int& count, const A& argument) {
-    if constexpr (IndexLike<A> && !std::is_enum_v<A>) {
-      if (count == max_rank) detail::fail_rank(count + 1, max_rank, "CoherentArray: too many extents");
+    if constexpr (is_extent<A>) {
+      if (count == Rank) return;  // does not compile
       extents[count++] = static_cast<index_t>(argument);
     } else if constexpr (std::is_same_v<A, Uninitialized>) {
       options.fill = false;
@@ -262,7 +270,7 @@ class CoherentArray {
 
   template <class U>
   HostView<U, extents_type, LayoutType> host_view(const Box& box, AccessMode mode) const {
-    detail::check_file_use(*state_, detail::writes(mode));
+    detail::check_file_use(needed(), detail::writes(mode));
     detail::HostUseScope scope(state_, box, mode);
     if (detail::writes(mode)) detail::mark_file_incomplete(*state_);
     return {static_cast<detail::HostUseScope&&>(scope),
@@ -278,7 +286,7 @@ class CoherentArray {
     for (int r = 0; r < Rank; ++r) upper[r] = index[r] + 1;
     const Box box =
         Rank == 0 ? Box() : Box(std::span(index, std::size_t{Rank}), std::span(upper, std::size_t{Rank}));
-    detail::check_file_use(*state_, detail::writes(Mode));
+    detail::check_file_use(needed(), detail::writes(Mode));
     const detail::HostUseScope scope(state_, box, Mode);
     if (detail::writes(Mode)) detail::mark_file_incomplete(*state_);
     T* const address =

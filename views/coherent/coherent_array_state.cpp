@@ -32,6 +32,11 @@ void adopt_device_memory(CoherentState& array, const CopySide& side, const Alloc
   array.log_kernel(memory, array.shape.domain, {});
 }
 
+void fail_no_array() {
+  throw Error(
+      "a CoherentArray was used that is no array yet, as nothing was assigned to it; create it first");
+}
+
 void drop_leftovers() {
   Coherence& all = Coherence::get();
   const std::lock_guard lock(all.mutex);

@@ -48,6 +48,8 @@ void check_file_use(const CoherentState& array, bool writes);
 /// Before elements change: on the disk the file is marked incomplete.
 void mark_file_incomplete(const CoherentState& array);
 
+/// Throws Error: a handle of no array was used.
+[[noreturn]] void fail_no_array();
 /// Frees what arrays that are gone left behind.
 void drop_leftovers();
 

@@ -24,8 +24,6 @@ bool overlap(const ArrayPart& a, const ArrayPart& b, Box& where) {
   return found;
 }
 
-bool by_regions(const CoherentState& array) { return array.protocol != coherent::Protocol::Exact; }
-
 }  // namespace
 
 CoherentCall::CoherentCall(const char* label, const char* kernel_type, const char* tag_type)
@@ -63,6 +61,10 @@ void CoherentCall::add_use(CoherentState& array, AccessMode mode, ArrayPart part
 
 const char* CoherentCall::name() const { return kernel_name(label_, kernel_type_, tag_type_); }
 
+void CoherentCall::fail_region(const ShapeMismatch& error) const {
+  throw ShapeMismatch(std::string("launch of ") + name() + ": " + error.what());
+}
+
 // ---- before
 
 void CoherentCall::prepare() {
@@ -76,28 +78,23 @@ void CoherentCall::prepare() {
   lock_.lock();
   Coherence& all = Coherence::get();
   all.drop_leftovers();
-  all.check_failures();
-  for (const Use& use : uses_) all.tell(*use.array);
   for (Part& part : parts_)
     if (!part.is_host) part.memory = all.memory_of(*part.device);
-  wait_for_host();
-
-  for (Part& part : parts_)
-    for_uses(part, [&](Use& use) {
-      if (part.is_host || use.part.empty() || !by_regions(*use.array)) return;
-      all.memories[part.memory].residency.pin(use.array->number);
-      use.pinned = true;
-    });
-  for (Part& part : parts_)
-    for_uses(part, [&](Use& use) {
-      if (use.pinned) all.reside(*use.array, part.memory, use.part);
-      check_written(part, use);
-    });
+  find_room();
+  for (Part& part : parts_) for_uses(part, [&](Use& use) { check_written(part, use); });
   plan_reads();
   recoveries_ = all.recoveries;
   claim();
   for (Part& part : parts_)
     if (part.unlocked) mark_host_uses(part);
+  if (!keeps_pins()) return;
+  MemorySet memories;
+  for (const Part& part : parts_)
+    for_uses(part, [&](const Use& use) {
+      if (use.pinned) memories = memories.with(part.memory);
+      memories = memories | use.kept;
+    });
+  if (!memories.empty()) all.pinning_calls.push_back({this, std::this_thread::get_id(), memories});
 }
 
 void CoherentCall::check_conflicts() const {
@@ -144,30 +141,6 @@ void CoherentCall::check_written([[maybe_unused]] const Part& part, [[maybe_unus
                          ", which nobody has written; write it first, or declare it out");
   });
 #endif
-}
-
-void CoherentCall::wait_for_host() {
-  const auto busy = [&] {
-    return std::any_of(uses_.begin(), uses_.end(),
-                       [](const Use& use) { return !use.array->host_uses.empty(); });
-  };
-  if (!busy()) return;
-  const std::string what = std::string("launch of ") + name();
-  // While one is waited for, others may begin: until none had to be.
-  for (bool waited = true; waited;) {
-    waited = false;
-    for (const Part& part : parts_)
-      for_uses(part, [&](const Use& use) {
-        Coherence& all = Coherence::get();
-        if (all.wait_for_host_uses(lock_, *use.array, use.part, writes(use.mode), what.c_str()))
-          waited = true;
-        const bool grows = !part.is_host && !use.part.empty() && by_regions(*use.array);
-        if (grows && all.wait_to_move(lock_, *use.array, part.memory, use.part)) waited = true;
-      });
-    if (!waited) continue;
-    Coherence::get().check_failures();
-    for (const Use& use : uses_) Coherence::get().tell(*use.array);
-  }
 }
 
 void CoherentCall::plan_reads() {
@@ -228,7 +201,7 @@ void CoherentCall::end_host_uses(Part& part) {
     std::erase_if(use.array->host_uses, [&](const HostUse& mark) { return mark.number == part.host_use; });
   });
   part.host_use = 0;
-  Coherence::get().released.notify_all();
+  Coherence::get().wake_waiting();
 }
 
 // ---- kernels
@@ -504,6 +477,8 @@ CoherentCall::~CoherentCall() {
       if (use.array->log_size() > many) use.array->settle(all.tracker);
     });
   }
+  if (std::erase_if(all.pinning_calls, [&](const auto& pinning) { return pinning.call == this; }) > 0)
+    all.wake_waiting();
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <strata/core/access_mode.hpp>
+#include <strata/core/error.hpp>
 #include <strata/views/coherent/coherence.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -31,6 +32,9 @@ class CoherentCall {
   void add_part(DeviceInstance& device, QueueState& queue, bool waits = false);
   /// A use of the last part. The array must outlive the call.
   void add_use(CoherentState& array, AccessMode mode, ArrayPart part);
+
+  /// Throws the error with the name of the launch: a region that was declared is none of its array.
+  [[noreturn]] void fail_region(const ShapeMismatch& error) const;
 
   /// Throws AccessConflict (uses that exclude each other), OutOfMemory, NeverWritten (checked builds), and
   /// what made earlier work fail. Nothing is claimed then.
@@ -91,7 +95,13 @@ class CoherentCall {
   void check_conflicts() const;
   [[noreturn]] void fail_conflict(const Part& a, const Use& x, const Part& b, const Use& y) const;
   void check_written(const Part& part, const Use& use) const;
-  void wait_for_host();
+  bool wait_for_host();
+  void find_room();
+  bool wait_for_turn();
+  bool reside(bool may_wait);
+  void unpin();
+  bool keeps_pins() const;
+  index_t needs_of(MemoryId memory);
   void plan_reads();
   void find_memory(Part& part);
   void collect(const Part& part, const Use& use, const ArrayPart& touched, std::vector<Work>& after);
@@ -111,6 +121,8 @@ class CoherentCall {
   std::vector<Use> uses_;
   std::unique_lock<std::mutex> lock_;
   std::uint64_t recoveries_ = 0;  // there had been when claims were made
+  std::uint64_t ticket_ = 0;      // in the queue for room; 0: it has not waited
+  bool out_of_turn_ = false;      // who is before it waits for this thread
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

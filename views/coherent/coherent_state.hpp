@@ -108,5 +108,8 @@ class CoherentState : public RefCounted {
   std::vector<std::unique_ptr<WorkOrder>> orders_;  // of all memories
 };
 
+/// Whether its copies are parts of one instance a memory, and not blocks of their own.
+inline bool by_regions(const CoherentState& array) { return array.protocol != coherent::Protocol::Exact; }
+
 }  // namespace detail
 }  // namespace strata::inline STRATA_ABI

@@ -43,14 +43,23 @@ class FileState : public CoherentState {
   using CoherentState::CoherentState;
   ~FileState() override {
     FileStorage& storage = *storage_of(main.storage);
-    const bool saves = !storage.is_for_reading() && std::uncaught_exceptions() == 0;
+    bool saves = !storage.is_for_reading() && std::uncaught_exceptions() == 0;
+    const auto say = [&](const std::exception& error) {
+      std::fprintf(stderr, "strata: error: the array in \"%s\" is incomplete: %s\n", storage.path().c_str(),
+                   error.what());
+    };
+    // Pages beyond the end of a truncated file are not to be touched: nothing is copied to them.
+    if (saves) try {
+        storage.check_use(true);
+      } catch (const std::exception& error) {
+        say(error);
+        saves = false;
+      }
     try {
       if (is_busy() || (saves && is_behind())) use_last(saves ? AccessMode::InOut : AccessMode::Out);
       if (saves) storage.complete();
     } catch (const std::exception& error) {
-      if (saves)
-        std::fprintf(stderr, "strata: error: the array in \"%s\" is incomplete: %s\n", storage.path().c_str(),
-                     error.what());
+      if (saves) say(error);
     }
   }
 
@@ -140,6 +149,11 @@ AllocationRef open_file(const std::string& path, FileArrayShape& shape) {
   compare(path, header, shape);
   std::copy_n(header.extents, shape.rank, shape.extents);
   return storage;
+}
+
+void fail_file_extents(const std::string& path, const ExtentError& error) {
+  throw FileError("cannot open \"" + path + "\": its header is wrong: " + error.what() +
+                  "; restore it, or make it anew");
 }
 
 void check_file(const AllocationRef& block, const LayoutDescriptor& layout) {

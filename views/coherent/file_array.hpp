@@ -25,6 +25,7 @@
 #include <typeinfo>
 
 #include <strata/core/element_types.hpp>
+#include <strata/core/error.hpp>
 #include <strata/views/coherent/coherent_array.hpp>
 #include <strata/views/coherent/file_header.hpp>
 
@@ -93,8 +94,7 @@ struct FileArrayShape {
   void take(Uninitialized) { is_uninitialized = true; }
   template <IndexLike I>
   void take(I extent) {
-    if (extents_given == max_rank) fail_rank(extents_given + 1, max_rank, "an array in a file");
-    extents[extents_given++] = static_cast<index_t>(extent);
+    if (extents_given < rank) extents[extents_given++] = static_cast<index_t>(extent);
   }
 };
 template <class T, int Rank, class LayoutType>
@@ -108,6 +108,8 @@ AllocationRef create_file(const std::string& path, const FileArrayShape& shape,
                           const LayoutDescriptor& layout);
 /// An existing one; the extents come out of it into `shape`.
 AllocationRef open_file(const std::string& path, FileArrayShape& shape);
+/// Throws FileError: no array has the extents that the file says.
+[[noreturn]] void fail_file_extents(const std::string& path, const ExtentError& error);
 /// Checks that the file has the size that the layout needs.
 void check_file(const AllocationRef& storage, const LayoutDescriptor& layout);
 /// The array whose memory of the host is the file's.
@@ -143,9 +145,8 @@ template <class T, int Rank, class LayoutType = CoherentLayout<Rank>, class... A
       ((!std::is_same_v<Arguments, ForReading> && !std::is_same_v<Arguments, AllowIncomplete>)&&...),
       "strata: file_array makes a new file; open_file_array opens one");
   detail::FileArrayShape shape = detail::file_array_shape<T, Rank, LayoutType>();
+  detail::check_extents_given<(0 + ... + int{IndexLike<Arguments>}), Rank, Rank>();
   (shape.take(arguments), ...);
-  if (shape.extents_given != Rank)
-    detail::fail_rank(shape.extents_given, Rank, "file_array: give as many extents as its rank");
   typename Array::mapping_type mapping;
   try {
     mapping = typename Array::mapping_type(typename Array::extents_type(shape.extents, Rank));
@@ -169,15 +170,15 @@ template <class T, int Rank, class LayoutType = CoherentLayout<Rank>, class... A
   static_assert(((!std::is_same_v<Arguments, Overwrite> && !std::is_same_v<Arguments, Uninitialized>)&&...),
                 "strata: open_file_array opens a file that is there; file_array makes one");
   detail::FileArrayShape shape = detail::file_array_shape<T, Rank, LayoutType>();
+  constexpr int given = (0 + ... + int{IndexLike<Arguments>});
+  if constexpr (given != 0) detail::check_extents_given<given, Rank, Rank>();
   (shape.take(arguments), ...);
-  if (shape.extents_given != 0 && shape.extents_given != Rank)
-    detail::fail_rank(shape.extents_given, Rank, "open_file_array: give no extents, or as many as its rank");
   const detail::AllocationRef storage = detail::open_file(path, shape);
   typename Array::mapping_type mapping;
   try {
     mapping = typename Array::mapping_type(typename Array::extents_type(shape.extents, Rank));
-  } catch (...) {
-    detail::rethrow_creating(path.c_str(), shape.extents, Rank);
+  } catch (const ExtentError& error) {
+    detail::fail_file_extents(path, error);
   }
   const LayoutDescriptor layout = mapping.describe();
   detail::check_file(storage, layout);

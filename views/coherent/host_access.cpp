@@ -31,7 +31,7 @@ const char* name_of(AccessMode mode) {
 
 void end_use(CoherentState& array, std::uint64_t number) {
   std::erase_if(array.host_uses, [&](const HostUse& use) { return use.number == number; });
-  Coherence::get().released.notify_all();
+  Coherence::get().wake_waiting();
 }
 
 // Plans and enqueues what the host lacks of the box.

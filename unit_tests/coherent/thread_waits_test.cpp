@@ -1,0 +1,78 @@
+// Which waits can end, and which are given up.
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <strata/views/coherent/thread_waits.hpp>
+
+namespace {
+
+using strata::detail::ThreadWaits;
+using Kind = ThreadWaits::Kind;
+
+// Ids of threads that are no more: what matters is which are equal.
+std::vector<std::thread::id> thread_ids(int count) {
+  std::vector<std::thread> threads;
+  std::vector<std::thread::id> ids;
+  for (int k = 0; k < count; ++k) {
+    threads.emplace_back([] {});
+    ids.push_back(threads.back().get_id());
+  }
+  for (std::thread& thread : threads) thread.join();
+  return ids;
+}
+
+TEST(ThreadWaits, ForAThreadThatDoesNotWaitCanEnd) {
+  const auto t = thread_ids(3);
+  ThreadWaits waits;
+  const auto first = waits.add(t[0], Kind::Room, {t[1]}), second = waits.add(t[1], Kind::HostUse, {t[2]});
+
+  EXPECT_FALSE(waits.give_one_up());
+  EXPECT_TRUE(waits.goes_on(first));
+  EXPECT_TRUE(waits.goes_on(second));
+  waits.clear();
+  EXPECT_FALSE(waits.goes_on(first));
+  EXPECT_FALSE(waits.take_given_up(first));
+}
+
+TEST(ThreadWaits, ForRoomEndWhereOneOfTheThreadsGoesOn) {
+  const auto t = thread_ids(3);
+  ThreadWaits waits;
+  waits.add(t[0], Kind::Room, {t[1], t[2]});
+  waits.add(t[1], Kind::Room, {t[0]});
+
+  EXPECT_FALSE(waits.give_one_up());
+  const auto last = waits.add(t[2], Kind::HostUse, {t[0]});
+  EXPECT_TRUE(waits.give_one_up());
+  EXPECT_TRUE(waits.goes_on(last)) << "those for host uses go on";
+}
+
+TEST(ThreadWaits, InARingAreGivenUpTurnsFirst) {
+  const auto t = thread_ids(3);
+  ThreadWaits waits;
+  const auto room = waits.add(t[0], Kind::Room, {t[1]});
+  waits.add(t[1], Kind::HostUse, {t[2]});
+  const auto turn = waits.add(t[2], Kind::Turn, {t[0]});
+
+  EXPECT_TRUE(waits.give_one_up());
+  EXPECT_FALSE(waits.give_one_up()) << "its thread goes on";
+  EXPECT_FALSE(waits.goes_on(turn));
+  EXPECT_TRUE(waits.goes_on(room));
+  waits.clear();
+  EXPECT_FALSE(waits.take_given_up(room));
+  EXPECT_TRUE(waits.take_given_up(turn)) << "it is to be told";
+  EXPECT_TRUE(waits.empty());
+}
+
+TEST(ThreadWaits, ForHostUsesAreNeverGivenUp) {
+  const auto t = thread_ids(2);
+  ThreadWaits waits;
+  const auto wait = waits.add(t[0], Kind::HostUse, {t[1]});
+  waits.add(t[1], Kind::HostUse, {t[0]});
+
+  EXPECT_FALSE(waits.give_one_up());
+  EXPECT_TRUE(waits.goes_on(wait));
+}
+
+}  // namespace

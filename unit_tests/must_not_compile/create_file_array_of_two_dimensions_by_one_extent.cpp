@@ -1,0 +1,6 @@
+// expect: takes 2 extents
+#include <strata/views/coherent/file_array.hpp>
+
+using namespace strata;
+
+void make() { static_cast<void>(file_array<double, 2>("x", 3)); }

@@ -1,0 +1,140 @@
+// How a call gets all the memory that it needs, and what it waits for: uses of the host, and room that other
+// calls have pinned. It never waits with pins of its own, so that calls do not wait for each other.
+#include <algorithm>
+#include <string>
+
+#include <strata/core/error.hpp>
+#include <strata/devices/host_worker.hpp>
+#include <strata/views/coherent/coherent_call.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+// Whether it had to wait: meanwhile others may have begun, or failed.
+bool CoherentCall::wait_for_host() {
+  const auto busy = [&] {
+    return std::any_of(uses_.begin(), uses_.end(),
+                       [](const Use& use) { return !use.array->host_uses.empty(); });
+  };
+  if (!busy()) return false;
+  const std::string what = std::string("launch of ") + name();
+  bool waited = false;
+  for (const Part& part : parts_)
+    for_uses(part, [&](const Use& use) {
+      Coherence& all = Coherence::get();
+      if (all.wait_for_host_uses(lock_, *use.array, use.part, writes(use.mode), what.c_str())) waited = true;
+      const bool grows = !part.is_host && !use.part.empty() && by_regions(*use.array);
+      if (grows && all.wait_to_move(lock_, *use.array, part.memory, use.part)) waited = true;
+    });
+  return waited;
+}
+
+// Whether others may see its pins: it does not hold the lock to its end.
+bool CoherentCall::keeps_pins() const {
+  return std::any_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.unlocked; });
+}
+
+// Gives all arrays memory where the call needs it: all at once, or it waits without having pinned any.
+void CoherentCall::find_room() {
+  Coherence& all = Coherence::get();
+  // Inside a kernel of a pool's threads nobody waits for calls, which may wait for the pool.
+  const bool may_wait = host_worker < 0;
+  const auto leave_queue = [&] {
+    if (ticket_ == 0) return;
+    std::erase_if(all.room_waiters, [&](const auto& waiter) { return waiter.ticket == ticket_; });
+    all.wake_waiting();
+  };
+  try {
+    for (;;) {
+      all.check_failures();
+      for (const Use& use : uses_) all.tell(*use.array);
+      if (wait_for_host()) continue;
+      if (may_wait && !all.room_waiters.empty() && wait_for_turn()) continue;
+      if (reside(may_wait)) break;
+    }
+  } catch (...) {
+    leave_queue();
+    throw;
+  }
+  leave_queue();
+}
+
+// Whether it had to wait until calls that came before it have found room.
+bool CoherentCall::wait_for_turn() {
+  Coherence& all = Coherence::get();
+  if (out_of_turn_ || !keeps_pins()) return false;
+  std::vector<std::thread::id> before;
+  for (const Coherence::RoomWaiter& waiter : all.room_waiters) {
+    const bool is_used = std::any_of(parts_.begin(), parts_.end(),
+                                     [&](const Part& part) { return part.memory == waiter.memory; });
+    if (is_used && waiter.thread != std::this_thread::get_id() && (ticket_ == 0 || waiter.ticket < ticket_))
+      before.push_back(waiter.thread);
+  }
+  if (before.empty()) return false;
+  out_of_turn_ = !all.wait_for_threads(lock_, ThreadWaits::Kind::Turn, std::move(before));
+  return true;
+}
+
+// Whether all has memory now. Otherwise nothing is pinned, and it has waited for the pins of other threads.
+// Throws OutOfMemory where that cannot help.
+bool CoherentCall::reside(bool may_wait) {
+  Coherence& all = Coherence::get();
+  for (Part& part : parts_)
+    for_uses(part, [&](Use& use) {
+      if (part.is_host || use.part.empty() || !by_regions(*use.array)) return;
+      all.memories[part.memory].residency.pin(use.array->number);
+      use.pinned = true;
+    });
+  const CoherentState* array = nullptr;
+  MemoryId memory = host_memory;
+  index_t lacking = 0;
+  for (Part& part : parts_)
+    for_uses(part, [&](const Use& use) {
+      if (!use.pinned || lacking > 0) return;
+      array = use.array;
+      memory = part.memory;
+      lacking = all.reside(*use.array, part.memory, use.part);
+    });
+  if (lacking == 0) return true;
+  std::vector<std::thread::id> others = all.threads_that_pin(memory);
+  if (!may_wait || others.empty() || needs_of(memory) > all.memories[memory].residency.budget())
+    all.fail_room(*array, memory, lacking);
+  unpin();
+  if (ticket_ == 0) ticket_ = ++all.last_ticket;
+  std::erase_if(all.room_waiters, [&](const auto& waiter) { return waiter.ticket == ticket_; });
+  all.room_waiters.push_back({ticket_, std::this_thread::get_id(), memory});
+  if (!all.wait_for_threads(lock_, ThreadWaits::Kind::Room, std::move(others)))
+    all.fail_room(*array, memory, lacking, "; the threads that use the rest wait for this one");
+  return false;
+}
+
+void CoherentCall::unpin() {
+  for (Part& part : parts_)
+    for_uses(part, [&](Use& use) {
+      if (use.pinned) Coherence::get().memories[part.memory].residency.unpin(use.array->number);
+      use.pinned = false;
+    });
+}
+
+// The bytes that its arrays take there, if nothing else is.
+index_t CoherentCall::needs_of(MemoryId memory) {
+  std::vector<CoherentState*> arrays;
+  index_t bytes = 0;
+  for (const Use& use : uses_) {
+    if (!use.pinned || std::find(arrays.begin(), arrays.end(), use.array) != arrays.end()) continue;
+    arrays.push_back(use.array);
+    ResidentRows rows{0, 0};
+    for (const Part& part : parts_)
+      for_uses(part, [&](const Use& same) {
+        if (part.memory == memory && same.array == use.array)
+          same.part.visit([&](const Box& box) { rows = cover(rows, same.array->shape.rows_of(box)); });
+      });
+    Instance& instance = use.array->instance(memory);
+    DeviceInstance& device = *Coherence::get().memories[memory].device;
+    if (rows.begin < rows.end)
+      bytes +=
+          instance.bytes() + instance.growth(use.array->shape, device, use.array->label.c_str(), rows).bytes;
+  }
+  return bytes;
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

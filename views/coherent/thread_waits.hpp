@@ -1,0 +1,56 @@
+// ThreadWaits: which threads wait for which others, and whether that can end. Pure logic: nobody sleeps here.
+//
+// A thread that does not wait goes on, and lets go of what it has some day. One that waits for any of some
+// threads goes on where one of them does; one that waits for all of them, where all do. Who does not go on
+// by this waits in a ring.
+//
+// Not thread-safe: the owner locks.
+#pragma once
+
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+class ThreadWaits {
+ public:
+  using Thread = std::thread::id;
+  /// What for, and so how long.
+  enum class Kind : unsigned char {
+    HostUse,  // all of the threads, however long
+    Turn,     // all, or until this wait is in a ring: then out of turn
+    Room,     // any, or until this wait is in a ring: then there is no room
+  };
+
+  /// `thread`, which does not wait yet, waits for `others`. Returns the wait's number.
+  std::uint64_t add(Thread thread, Kind kind, std::vector<Thread> others);
+  /// Whether the wait has neither ended nor been given up.
+  bool goes_on(std::uint64_t wait) const;
+  /// If waits are in a ring, gives one of them up that can be, turns first. Whether there was one.
+  bool give_one_up();
+  /// Forgets the wait; whether it was given up.
+  bool take_given_up(std::uint64_t wait);
+
+  bool empty() const { return waits_.empty(); }
+  /// All look again: waits end, but those that were given up and not taken.
+  void clear();
+
+ private:
+  struct Wait {
+    std::uint64_t number;
+    Thread thread;
+    Kind kind;
+    std::vector<Thread> others;
+    bool is_given_up = false;
+    bool can_end = false;  // as far as is known
+  };
+  bool goes_on(Thread thread) const;
+
+  std::vector<Wait> waits_;
+  std::uint64_t last_ = 0;
+};
+
+}  // namespace strata::inline STRATA_ABI::detail
