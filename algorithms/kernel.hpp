@@ -63,16 +63,57 @@ STRATA_FUNCTION index_t left_most_index(const First& first, const Rest&... rest)
 }
 #endif
 
+// Views that do something about each work item, before the kernel is called with it and after that, as they
+// are bound after another view: begin_item(view before, indices...) and end_item(again, indices...).
+template <class V>
+inline constexpr bool begins_items = requires {
+  requires V::begins_items;
+};
+template <class V>
+inline constexpr bool ends_items = requires {
+  requires V::ends_items;
+};
+// Calls f(the indices among the first `Count` arguments...), which may begin with a tag.
+struct FirstIndices {
+  template <int Count, class F, class... A>
+  STRATA_FUNCTION static void give(const F& f, const A&... arguments) {
+    if constexpr (Count == 0) f();
+    else give_first<Count>(f, arguments...);
+  }
+
+ private:
+  template <int Count, class F, class First, class... Rest>
+  STRATA_FUNCTION static void give_first(const F& f, const First& first, const Rest&... rest) {
+    if constexpr (IndexLike<First>) give<Count - 1>([&](const auto&... more) { f(first, more...); }, rest...);
+    else give<Count - 1>(f, rest...);
+  }
+};
+
 template <std::size_t I, class V>
 struct BoundView {
   V view;
 };
+template <std::size_t I, class V>
+STRATA_FUNCTION const V& view_number(const BoundView<I, V>& bound) {
+  return bound.view;
+}
 template <class, class...>
 struct BoundViews;
 // The views of a `with`; std::tuple would not travel to every device.
 template <std::size_t... I, class... V>
 struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
   explicit BoundViews(const V&... v) : BoundView<I, V>{v}... {}
+
+  // What views do about a work item, whose indices are among the first `Indices` arguments; `again` calls the
+  // kernel once more.
+  template <int Indices, class... Arguments>
+  STRATA_FUNCTION void begin_item(const Arguments&... arguments) const {
+    (begin_item_of<I, Indices, V>(arguments...), ...);
+  }
+  template <int Indices, class Again, class... Arguments>
+  STRATA_FUNCTION void end_item(const Again& again, const Arguments&... arguments) const {
+    (end_item_of<I, Indices, V>(again, arguments...), ...);
+  }
 
   // Asks the caches for the rows that the lanes of `block` read.
   template <class Index>
@@ -100,6 +141,20 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
   }
 
  private:
+  template <std::size_t J, int Indices, class OneView, class... Arguments>
+  STRATA_FUNCTION void begin_item_of([[maybe_unused]] const Arguments&... arguments) const {
+    if constexpr (begins_items<OneView>)
+      FirstIndices::give<Indices>(
+          [&](const auto&... i) { view_number<J>(*this).begin_item(view_number<J - 1>(*this), i...); },
+          arguments...);
+  }
+  template <std::size_t J, int Indices, class OneView, class Again, class... Arguments>
+  STRATA_FUNCTION void end_item_of([[maybe_unused]] const Again& again,
+                                   [[maybe_unused]] const Arguments&... arguments) const {
+    if constexpr (ends_items<OneView>)
+      FirstIndices::give<Indices>([&](const auto&... i) { view_number<J>(*this).end_item(again, i...); },
+                                  arguments...);
+  }
   template <class OneView, class Index>
   static void fetch_rows_of([[maybe_unused]] const OneView& view, [[maybe_unused]] Index block) {
     if constexpr (can_fetch_rows<OneView, Index>) view.mapping().prefetch_rows(view.data(), block);
@@ -250,6 +305,21 @@ struct KernelTraits<With<K, V...>> {
   }
   template <class Call, int Indices, class... Arguments>
   STRATA_FUNCTION static void call(const With<K, V...>& bound, Arguments&&... arguments) {
+    if constexpr ((begins_items<V> || ...)) bound.views.template begin_item<Indices>(arguments...);
+    call_kernel<Indices>(bound, static_cast<Arguments&&>(arguments)...);
+    if constexpr ((ends_items<V> || ...))
+      bound.views.template end_item<Indices>([&] { call_with_copies<Indices>(bound, arguments...); },
+                                             arguments...);
+  }
+
+ private:
+  // Whose values are not kept.
+  template <int Indices, class... Arguments>
+  STRATA_FUNCTION static void call_with_copies(const With<K, V...>& bound, Arguments... arguments) {
+    call_kernel<Indices>(bound, arguments...);
+  }
+  template <int Indices, class... Arguments>
+  STRATA_FUNCTION static void call_kernel(const With<K, V...>& bound, Arguments&&... arguments) {
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
     if constexpr ((declares_items<V> || ...)) {
       bound.views.template insert_for<Indices>(

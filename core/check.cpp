@@ -26,6 +26,14 @@ std::string array_name(const void* data) {
   return search.name.empty() ? "an unmanaged array" : search.name;
 }
 
+std::string left_out_message(const BadAccess& r) {
+  std::string text = "index (";
+  for (int i = 0; i < r.rank; ++i) text += (i ? ", " : "") + std::to_string(r.index[i]);
+  return text + ") of " + array_name(r.data) +
+         " was not written by its work item, though the access declares writes_all(): write it in all cases, "
+         "or leave the declaration out, and it keeps its value";
+}
+
 std::string message(const BadAccess& r) {
   std::string text = r.data == nullptr ? "a null view was given index (" : "index (";
   for (int i = 0; i < r.count; ++i) text += (i ? ", " : "") + std::to_string(r.index[i]);
@@ -48,6 +56,11 @@ std::string message(const BadAccess& r) {
   return text;
 }
 
+[[noreturn]] void throw_bad_access(const std::string& kernel, const BadAccess& r) {
+  if (r.count == BadAccess::left_out) throw NeverWritten(kernel + left_out_message(r));
+  throw OutOfBounds(kernel + message(r));
+}
+
 std::string message(const FailedAssertion& a) {
   const std::string text = a.text[0] == 0 ? "" : std::string(": ") + a.text;
   return "the assertion " + std::string(a.condition) + " failed at " + a.file + ":" + std::to_string(a.line) +
@@ -65,7 +78,7 @@ CheckRecord* claim_record() {
 }  // namespace
 
 void report_bad_access(const BadAccess& found) {
-  if (current_check == nullptr) throw OutOfBounds(message(found));
+  if (current_check == nullptr) throw_bad_access("", found);
   CheckRecord* const record = claim_record();
   if (record == nullptr) return;
   record->asserted = false;
@@ -93,7 +106,7 @@ void throw_failed_check(const CheckRecord& record, const char* label, const char
   if (record.asserted)
     throw AssertionFailed(kernel + message(record.assertion) +
                           "; the kernel went on, so do not use what it wrote");
-  throw OutOfBounds(kernel + message(record.access));
+  throw_bad_access(kernel, record.access);
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -10,10 +10,11 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// An access outside an array.
+/// An access outside an array, or an element that a kernel left out though it had declared to write all.
 struct BadAccess {
+  static constexpr int left_out = -1;
   const void* data = nullptr;
-  int count = 0;  // indices given
+  int count = 0;  // indices given; or left_out: as many as the rank
   int rank = 0;
   index_t index[max_rank] = {};
   index_t begin[max_rank] = {};
@@ -71,7 +72,8 @@ class CheckScope {
   CheckRecord* previous_;
 };
 
-/// Logs the bad access `found` in the current record, or throws OutOfBounds where there is none.
+/// Logs the bad access `found` in the current record, or throws OutOfBounds, or NeverWritten, where there is
+/// none.
 void report_bad_access(const BadAccess& found);
 /// Logs a failed assertion in the current record, or throws AssertionFailed where there is none.
 void report_assertion(const char* condition, const char* text, const char* file, int line);
@@ -121,8 +123,8 @@ inline __device__ __noinline__ void report_assertion_on_device(const char* condi
 }
 #endif
 
-/// Throws OutOfBounds or AssertionFailed if `record` holds a failed check; `label` and `kernel_type` name the
-/// kernel.
+/// Throws OutOfBounds, NeverWritten or AssertionFailed if `record` holds a failed check; `label` and
+/// `kernel_type` name the kernel.
 void throw_failed_check(const CheckRecord& record, const char* label, const char* kernel_type,
                         const char* tag_type);
 

@@ -169,19 +169,31 @@ struct FusedLineKernel {
   }
   template <class All>
   STRATA_FUNCTION void call(All& all, int c, index_t at) const {
-    fused_call<0>(
-        accesses, [&](const auto&... arguments) { kernel(at + c, arguments...); },
-        [&](auto number) {
-          auto& field = fused_slot<number>(all);
-          using T = typename std::remove_cvref_t<decltype(field)>::T;
-          return FusedLineOld<L, T>{{&shape}, field.old, at - L::reach, c};
-        },
-        [&](auto number) {
-          auto& field = fused_slot<number>(all);
-          using T = typename std::remove_cvref_t<decltype(field)>::T;
-          field.next[c] = field.old[L::reach + c];
-          return FusedNext<T, 1>{{&shape}, &field.next[c]};
-        });
+    const auto make = [&]([[maybe_unused]] int mark) {
+      fused_call<0>(
+          accesses, [&](const auto&... arguments) { kernel(at + c, arguments...); },
+          [&](auto number) {
+            auto& field = fused_slot<number>(all);
+            using T = typename std::remove_cvref_t<decltype(field)>::T;
+            return FusedLineOld<L, T>{{&shape}, field.old, at - L::reach, c};
+          },
+          [&](auto number) {
+            auto& field = fused_slot<number>(all);
+            using T = typename std::remove_cvref_t<decltype(field)>::T;
+            if constexpr (looks_for_marks<decltype(fused_slot<number>(accesses))>)
+              UnwrittenMark<T>::set(field.next[c], mark);
+            else field.next[c] = field.old[L::reach + c];
+            return FusedNext<T, 1>{{&shape}, &field.next[c]};
+          });
+    };
+    make(0);
+    if constexpr ((looks_for_marks<A> || ...))
+      fused_unrolled<sizeof...(A)>([&](auto number) {
+        const auto& access = fused_slot<number>(accesses);
+        if constexpr (looks_for_marks<decltype(access)>)
+          look_for_marks(access, fused_slot<number>(all).next[c], make,
+                         [&] { report_left_out(access.to_address + at + c, at + c); });
+      });
   }
 };
 

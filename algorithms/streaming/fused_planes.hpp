@@ -266,25 +266,43 @@ struct FusedPlaneKernel {
     // Of the member's cell c, with indices i, j in three dimensions, and k.
     template <int Step, int Place>
     STRATA_FUNCTION void call(int c, int offset, index_t i, index_t j, index_t k) {
-      fused_call<0>(
-          work.accesses,
-          [&](const auto&... arguments) {
-            if constexpr (P::rank == 3) work.kernel(i, j, k, arguments...);
-            else work.kernel(i, k, arguments...);
-          },
-          [&](auto number) {
-            auto& field = fused_slot<number>(all);
-            using T = typename std::remove_cvref_t<decltype(field)>::T;
-            const T* const shared = field.shared + (Step - 1) * P::ring * P::x * P::y + offset;
-            if constexpr (P::rank == 3)
-              return FusedPlaneOld<P, T>{{&work.shape}, shared, field.window[Step - 1], {i, j, k}, Place, c};
-            else return FusedPlaneOld<P, T>{{&work.shape}, shared, field.window[Step - 1], {i, k}, Place, c};
-          },
-          [&](auto number) {
-            auto& field = fused_slot<number>(all);
-            using T = typename std::remove_cvref_t<decltype(field)>::T;
-            return FusedNext<T, P::rank>{{&work.shape}, &field.next[c]};
-          });
+      const auto make = [&]([[maybe_unused]] int mark) {
+        fused_call<0>(
+            work.accesses,
+            [&](const auto&... arguments) {
+              if constexpr (P::rank == 3) work.kernel(i, j, k, arguments...);
+              else work.kernel(i, k, arguments...);
+            },
+            [&](auto number) {
+              auto& field = fused_slot<number>(all);
+              using T = typename std::remove_cvref_t<decltype(field)>::T;
+              const T* const shared = field.shared + (Step - 1) * P::ring * P::x * P::y + offset;
+              if constexpr (P::rank == 3)
+                return FusedPlaneOld<P, T>{{&work.shape}, shared, field.window[Step - 1],
+                                           {i, j, k},     Place,  c};
+              else
+                return FusedPlaneOld<P, T>{{&work.shape}, shared, field.window[Step - 1], {i, k}, Place, c};
+            },
+            [&](auto number) {
+              auto& field = fused_slot<number>(all);
+              using T = typename std::remove_cvref_t<decltype(field)>::T;
+              if constexpr (looks_for_marks<decltype(fused_slot<number>(work.accesses))>)
+                UnwrittenMark<T>::set(field.next[c], mark);
+              return FusedNext<T, P::rank>{{&work.shape}, &field.next[c]};
+            });
+      };
+      make(0);
+      if constexpr ((looks_for_marks<A> || ...))
+        fused_unrolled<sizeof...(A)>([&](auto number) {
+          const auto& access = fused_slot<number>(work.accesses);
+          const index_t* const stride = work.shape.stride;
+          if constexpr (looks_for_marks<decltype(access)>)
+            look_for_marks(access, fused_slot<number>(all).next[c], make, [&] {
+              if constexpr (P::rank == 3)
+                report_left_out(access.to_address + i * stride[0] + j * stride[1] + k, i, j, k);
+              else report_left_out(access.to_address + i * stride[0] + k, i, k);
+            });
+        });
     }
   };
 };

@@ -99,8 +99,8 @@ struct FusedTraits {
   static constexpr int rank = 0;
   static constexpr std::size_t bytes = 0;
 };
-template <class T, int Rank, class L, class Edge>
-struct FusedTraits<StreamedState<CoherentArray<T, Rank, L>, Edge>> {
+template <class T, int Rank, class L, class Edge, bool WritesAll>
+struct FusedTraits<StreamedState<CoherentArray<T, Rank, L>, Edge, WritesAll>> {
   static_assert(
       std::is_same_v<Edge, edge::None>,
       "strata: steps_per_launch: halos have no edges; leave them out, and the work items at the edges");
@@ -122,8 +122,8 @@ template <class D, class Access>
 auto fused_access(const StreamSite::Place& place, const Access& access) {
   if constexpr (FusedTraits<Access>::is_state) {
     using T = typename Access::array_type::value_type;
-    return FusedField<T, typename D::memory_space>{reinterpret_cast<const T*>(place.base[0]),
-                                                   reinterpret_cast<T*>(place.base[1])};
+    return FusedField<T, typename D::memory_space, Access::all_are_written>{
+        reinterpret_cast<const T*>(place.base[0]), reinterpret_cast<T*>(place.base[1])};
   } else {
     const auto bound = view_to_bind(resolve_streamed<D>(place, access));
     using V = typename std::remove_const_t<decltype(bound)>::unmanaged_type;

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <strata/algorithms/streaming/new_values.hpp>
 #include <strata/algorithms/team.hpp>
 #include <strata/core/assert.hpp>
 
@@ -63,11 +64,13 @@ STRATA_FUNCTION void fused_each(const F& f) {
 
 // ---- what a launch does with an access
 
-/// A state: old and new values of an array.
-template <class T, class Space>
+/// A state: old and new values of an array. New values begin as the old ones, so that what a kernel leaves
+/// out stays; checked builds look whether it leaves out what it was to write.
+template <class T, class Space, bool WritesAll>
 struct FusedField {
   using type = T;
   static constexpr bool is_state = true;
+  static constexpr bool looks_for_marks = WritesAll && checks_written;
   const T* from_address;  // where element 0 is, or would be
   T* to_address;
   STRATA_FUNCTION const T* from() const { return Space::resolve(from_address); }
@@ -107,6 +110,24 @@ using FusedPack = FusedSlots<std::index_sequence_for<W...>, W...>;
 
 template <class S>
 inline constexpr bool is_fused_state = std::remove_cvref_t<S>::is_state;
+template <class S>
+inline constexpr bool looks_for_marks = requires {
+  requires std::remove_cvref_t<S>::looks_for_marks;
+};
+
+/// Calls a kernel by make(mark), which begins with that mark in new values, and looks for it in those of
+/// `access`; report() is called where it is left.
+template <class Access, class T, class Make, class Report>
+STRATA_FUNCTION void look_for_marks([[maybe_unused]] const Access& access, [[maybe_unused]] const T& value,
+                                    [[maybe_unused]] const Make& make,
+                                    [[maybe_unused]] const Report& report) {
+  if constexpr (looks_for_marks<Access>) {
+    if (!UnwrittenMark<T>::is_in(value, 0)) return;
+    make(1);
+    if (UnwrittenMark<T>::is_in(value, 1)) report();
+    make(0);
+  }
+}
 
 /// Calls kernel(indices..., the arguments of each access...); old and next make those of state I.
 template <int I, class Accesses, class Call, class Old, class Next, class... Arguments>

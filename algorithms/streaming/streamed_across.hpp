@@ -175,16 +175,7 @@ template <class D, class R, class K, class... Accesses>
 StreamGroup::Launch iterate_launch(const char* label, const On<D>& on, const R& work, const K& kernel,
                                    const Accesses&... accesses) {
   return [label, on, &work, &kernel, &accesses...](const StreamSite& site) {
-    const auto mine = LeftMost<R>::part(work, site.work);
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      std::apply(
-          [&](const auto&... resolved) {
-            launch_for(label, on, mine,
-                       bind_kernel<D, std::remove_const_t<decltype(mine)>>(kernel, resolved...));
-          },
-          std::tuple_cat(resolve_iterated<D>(site.places[I], accesses)...));
-    }
-    (std::index_sequence_for<Accesses...>());
+    launch_step(label, on, work, kernel, site, accesses...);
   };
 }
 // Of the groups from number `next` on, to `end`; the value of number `begin` is the first of the partial

@@ -8,9 +8,14 @@
 //   streamed_iterate(streamed(Cuda{0}, 2_GiB), 1000, heat{}, state(u, halo(1, 1)));
 //
 // A state is handed to the kernel as two views, old and new; other accesses are `in`, one view each. A work
-// item writes its own row of the new values (or elements of it, over several indices); elements that nobody
-// writes keep their values, from the beginning on. After the call the array has the values after the last
-// step.
+// item writes its own row of the new values (or elements of it, over several indices). Elements that a step
+// does not write, as the kernel or the range leaves them out, keep their values. After the call the array has
+// the values after the last step.
+//
+// For that a work item begins with its old values in what it may write. Kernels that write all of it, in all
+// cases, may say so: state(u, halo(1, 1)).writes_all() saves the copy where compilers cannot leave it out, in
+// rows that a kernel goes over itself above all. Checked builds find kernels that do not, and may call a
+// kernel again for it; but for kernels of factories and states of fewer dimensions than the range.
 //
 // Without a range the work items are all rows; where a state has a halo without edges, those whose halo lies
 // within it: the others are fixed. Bits are those of the same steps in core. Steps that also reduce are in
@@ -19,23 +24,28 @@
 
 #include <tuple>
 
+#include <strata/algorithms/streaming/new_values.hpp>
 #include <strata/algorithms/streaming/streamed.hpp>
 
 namespace strata::inline STRATA_ABI {
 
 namespace detail {
 
-template <class Array, class Edge>
+template <class Array, class Edge, bool WritesAll = false>
 struct StreamedState {
   using array_type = Array;
   using region_type = Halo<Edge>;
+  static constexpr bool all_are_written = WritesAll;
   Array array;
   Halo<Edge> region;
+
+  /// Each work item writes all of its row, or its element, in each step.
+  StreamedState<Array, Edge, true> writes_all() const { return {array, region}; }
 };
 template <class>
 inline constexpr bool is_streamed_state_v = false;
-template <class A, class E>
-inline constexpr bool is_streamed_state_v<StreamedState<A, E>> = true;
+template <class A, class E, bool WritesAll>
+inline constexpr bool is_streamed_state_v<StreamedState<A, E, WritesAll>> = true;
 template <class A>
 inline constexpr bool is_iterated_access_v = is_streamed_state_v<A> || is_coherent_access_v<A>;
 template <class... A>
@@ -44,6 +54,7 @@ concept IteratedAccesses = (is_iterated_access_v<A> && ...) && (is_streamed_stat
 }  // namespace detail
 
 /// A field of old and new values; a work item reads the rows of the halo around its own of the old ones.
+/// `.writes_all()` says that work items write all that is theirs.
 template <class T, int Rank, class L, class Edge>
 detail::StreamedState<CoherentArray<T, Rank, L>, Edge> state(const CoherentArray<T, Rank, L>& array,
                                                              const Halo<Edge>& region) {
@@ -53,18 +64,17 @@ detail::StreamedState<CoherentArray<T, Rank, L>, Edge> state(const CoherentArray
 
 namespace detail {
 
-// Whether work items write all elements of the rows that they own: over one index a row is one element or
-// left to the kernel; over several all of them have to be in the range.
+// Whether the range, of several indices, leaves out elements of the rows that work items own.
 template <class R, class A>
-bool covers_rows(const R& work, const A& array) {
-  if constexpr (A::rank == 1) return true;
-  else if constexpr (requires { work.lower[A::rank - 1]; }) {
-    for (int r = 1; r < A::rank; ++r)
-      if (work.lower[r] > 0 || work.upper[r] < array.extent(r)) return false;
-    return true;
-  } else {
-    return false;
+bool leaves_columns_out([[maybe_unused]] const R& work, [[maybe_unused]] const A& array) {
+  constexpr int indices = WorkOf<R>::rank < A::rank ? WorkOf<R>::rank : A::rank;
+  bool leaves = false;
+  if constexpr (indices > 1) {
+    const auto range = WorkOf<R>::get(work);
+    for (int r = 1; r < indices; ++r)
+      leaves = leaves || range.lower[r] > 0 || range.upper[r] < array.extent(r);
   }
+  return leaves;
 }
 
 template <class R, class Access>
@@ -75,7 +85,7 @@ StreamArray iterated_array(const R& work, const Access& access) {
     array.left = access.region.left;
     array.right = access.region.right;
     array.cyclic = std::is_same_v<decltype(access.region.edge), edge::Cyclic>;
-    array.keeps = !covers_rows(work, access.array);
+    array.keeps = leaves_columns_out(work, access.array);
     return array;
   } else {
     static_assert(Access::mode == AccessMode::In,
@@ -84,19 +94,83 @@ StreamArray iterated_array(const R& work, const Access& access) {
   }
 }
 
-// The views of an access, as bind_kernel takes them: a tuple of two for a state.
+// Whether work items of so many indices carry old values along, each in what is its own.
+template <class Access, int Indices>
+inline constexpr bool carries_by_item = Access::array_type::rank >= Indices;
+
 template <class D, class Access>
+auto resolve_new(const StreamSite::Place& place, const Access& access) {
+  using New = CoherentAccess<AccessMode::Out, typename Access::array_type, Own>;
+  return resolve_streamed<D>(StreamSite::Place{{place.base[1], place.base[1]}, place.rows},
+                             New{access.array, own});
+}
+// The views of an access, as bind_kernel takes them: a tuple of two for a state.
+template <class D, int Indices, class Access>
 auto resolve_iterated(const StreamSite::Place& place, const Access& access) {
   if constexpr (is_streamed_state_v<Access>) {
-    using A = typename Access::array_type;
-    using Old = CoherentAccess<AccessMode::In, A, typename Access::region_type>;
-    using New = CoherentAccess<AccessMode::Out, A, Own>;
-    const StreamSite::Place next{{place.base[1], place.base[1]}, place.rows};
-    return std::make_tuple(resolve_streamed<D>(place, Old{access.array, access.region}),
-                           resolve_streamed<D>(next, New{access.array, own}));
+    using Old = CoherentAccess<AccessMode::In, typename Access::array_type, typename Access::region_type>;
+    const auto old = resolve_streamed<D>(place, Old{access.array, access.region});
+    const auto next = resolve_new<D>(place, access);
+    using V = typename decltype(next)::view_type;
+    if constexpr (carries_by_item<Access, Indices>)
+      return std::make_tuple(old, ResolvedNew<V, Access::all_are_written>{next.view});
+    else return std::make_tuple(old, next);
   } else {
     return std::make_tuple(resolve_streamed<D>(place, access));
   }
+}
+template <class D, int Indices, class F, class... Accesses>
+void with_iterated(const StreamSite& site, const F& f, const Accesses&... accesses) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    std::apply(f, std::tuple_cat(resolve_iterated<D, Indices>(site.places[I], accesses)...));
+  }
+  (std::index_sequence_for<Accesses...>());
+}
+
+// Whether K makes functors of the views.
+template <class D, class R, class K, class... Resolved>
+constexpr bool is_factory() {
+  using W = WorkOf<R>;
+  if constexpr (can_call<D, typename W::tag, With<K, BoundTo<Resolved>...>, W::rank>) return false;
+  else return std::is_invocable_v<const K&, const typename Resolved::view_type&...>;
+}
+// Where work items do not carry old values along, all rows do before them.
+template <bool All, int Indices, class D, class Access>
+void carry_rows(const char* label, const On<D>& where, ResidentRows rows, const StreamSite::Place& place,
+                const Access& access) {
+  if constexpr (is_streamed_state_v<Access>) {
+    if constexpr (!Access::all_are_written && (All || !carries_by_item<Access, Indices>)) {
+      using Old = CoherentAccess<AccessMode::In, typename Access::array_type, Own>;
+      launch_for(label, where, range(rows.begin, rows.end),
+                 bind_views(CarryRow{}, view_to_bind(resolve_streamed<D>(place, Old{access.array, own})),
+                            view_to_bind(resolve_new<D>(place, access))));
+    }
+  }
+}
+template <bool All, int Indices, class D, class... Accesses>
+void carry_all_rows(const char* label, const On<D>& where, const StreamSite& site,
+                    const Accesses&... accesses) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) {
+    (carry_rows<All, Indices>(label, where, site.work, site.places[I], accesses), ...);
+  }
+  (std::index_sequence_for<Accesses...>());
+}
+
+// Enqueues a step of the rows of `site`.
+template <class D, class R, class K, class... Accesses>
+void launch_step(const char* label, const On<D>& where, const R& work, const K& kernel,
+                 const StreamSite& site, const Accesses&... accesses) {
+  constexpr int indices = WorkOf<R>::rank;
+  const auto mine = LeftMost<R>::part(work, site.work);
+  using Mine = std::remove_const_t<decltype(mine)>;
+  with_iterated<D, indices>(
+      site,
+      [&](const auto&... resolved) {
+        constexpr bool all = is_factory<D, Mine, K, std::remove_cvref_t<decltype(resolved)>...>();
+        carry_all_rows<all, indices>(label, where, site, accesses...);
+        launch_for(label, where, mine, bind_kernel<D, Mine>(kernel, resolved...));
+      },
+      accesses...);
 }
 
 template <class Access>
@@ -143,20 +217,8 @@ StreamReport iterate_streamed(const char* label, const Streamed<D>& where, const
                 stream_states(accesses...));
   run.plan(where.budget, where.options, typeid(FunctorOf<K>).name());
   if (where.only_plan) return run.report();
-  run.run(
-      [&](const StreamSite& site) {
-        const auto mine = LeftMost<R>::part(work, site.work);
-        [&]<std::size_t... I>(std::index_sequence<I...>) {
-          std::apply(
-              [&](const auto&... resolved) {
-                launch_for(label, where.where, mine,
-                           bind_kernel<D, std::remove_const_t<decltype(mine)>>(kernel, resolved...));
-              },
-              std::tuple_cat(resolve_iterated<D>(site.places[I], accesses)...));
-        }
-        (std::index_sequence_for<Accesses...>());
-      },
-      where.progress);
+  run.run([&](const StreamSite& site) { launch_step(label, where.where, work, kernel, site, accesses...); },
+          where.progress);
   return run.report();
 }
 

@@ -102,19 +102,19 @@ StreamReport iterate_reduce_streamed(const char* label, const Streamed<D>& where
           results.finish(reducer, found);
           next_passes();
         }
-        [&]<std::size_t... I>(std::index_sequence<I...>) {
-          std::apply(
-              [&](const auto&... resolved) {
-                const auto bound = bind_views(kernel, view_to_bind(resolved)...);
-                results.for_groups(site.step - begin, site.work.end,
-                                   [&](ResidentRows items, const auto& value) {
-                                     launch_reduce_into(label, where.where, LeftMost<R>::part(work, items),
-                                                        bound, Reduction::into(value));
-                                   });
-              },
-              std::tuple_cat(resolve_iterated<D>(site.places[I], accesses)...));
-        }
-        (std::index_sequence_for<Accesses...>());
+        constexpr int indices = WorkOf<R>::rank;
+        carry_all_rows<false, indices>(label, where.where, site, accesses...);
+        with_iterated<D, indices>(
+            site,
+            [&](const auto&... resolved) {
+              const auto bound = bind_views(kernel, view_to_bind(resolved)...);
+              results.for_groups(site.step - begin, site.work.end,
+                                 [&](ResidentRows items, const auto& value) {
+                                   launch_reduce_into(label, where.where, LeftMost<R>::part(work, items),
+                                                      bound, Reduction::into(value));
+                                 });
+            },
+            accesses...);
       },
       where.progress);
   try {

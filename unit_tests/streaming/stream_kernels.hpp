@@ -117,6 +117,55 @@ struct TwoFields {
   }
 };
 
+// Kernels that leave elements out, by their place (1), by their value (2) or both (3), which then keep what
+// they are; all reach the next element.
+struct Leaves {
+  int how;
+  STRATA_FUNCTION bool operator()(index_t place, double value) const {
+    return ((how & 1) != 0 && place % 3 == 1) ||
+           ((how & 2) != 0 && static_cast<index_t>(value * 4096) % 3 == 0);
+  }
+};
+struct Leave1 {
+  static constexpr int reach = 1;
+  Leaves leaves;
+  STRATA_FUNCTION void operator()(auto i, const auto& old, const auto& next) const {
+    if (!leaves(i, old(i)))
+      next(i) =
+          0.3 * old(i - 1) + 0.5 * old(i) + 0.2 * old(i + 1) + 1e-3 * static_cast<double>(index_t(i) % 7);
+  }
+};
+struct Leave2 {
+  static constexpr int reach = 1;
+  Leaves leaves;
+  STRATA_FUNCTION void operator()(index_t i, index_t j, const auto& old, const auto& next) const {
+    if (!leaves(i + 2 * j, old(i, j)))
+      next(i, j) = 0.3 * old(i, j) + 0.25 * old(i - 1, j) + 0.2 * old(i + 1, j) + 0.15 * old(i, j - 1) +
+                   0.1 * old(i, j + 1) + 1e-3 * static_cast<double>((i + j) % 7);
+  }
+};
+struct LeaveRow {  // an item a row
+  Leaves leaves;
+  STRATA_FUNCTION void operator()(auto i, const auto& old, const auto& next) const {
+    for (index_t j = 1; j < old.extent(1); ++j)
+      if (!leaves(i + j, old(i, j)))
+        next(i, j) = 0.4 * old(i - 1, j) + 0.35 * old(i, j - 1) + 0.25 * old(i + 1, j);
+  }
+};
+struct LeaveLine {  // of three dimensions, an item a line of the last one
+  Leaves leaves;
+  STRATA_FUNCTION void operator()(index_t i, index_t j, const auto& old, const auto& next) const {
+    for (index_t k = 0; k < old.extent(2); ++k)
+      if (!leaves(i + j + k, old(i, j, k))) next(i, j, k) = 0.6 * old(i - 1, j, k) + 0.4 * old(i + 1, j, k);
+  }
+};
+struct LeaveShared {  // of one dimension, several items a row, one of which writes it
+  Leaves leaves;
+  STRATA_FUNCTION void operator()(index_t i, index_t j, const auto& old, const auto& next) const {
+    if (j == i % 3 && !leaves(i, old(i))) next(i) = 0.6 * old(i - 1) + 0.4 * old(i + 1);
+  }
+};
+
 inline double start_value(index_t i) { return static_cast<double>((i * 7919) % 1009) / 1009.0; }
 
 template <class T, int Rank, class L>
@@ -161,11 +210,30 @@ std::vector<T> values(const CoherentArray<T, Rank, L>& array) {
   return all;
 }
 
-/// The steps in core: `a` has the result. `b` has the same values at first.
+/// The same elements.
+template <class T, int Rank, class L>
+void assign(const CoherentArray<T, Rank, L>& to, const CoherentArray<T, Rank, L>& from) {
+  const auto old = from.read();
+  const auto all = to.write();
+  const auto rows = [&](const auto&... i) { all(i...) = old(i...); };
+  const auto extent = [&](int r) { return r < Rank ? to.extent(r) : 1; };
+  for (index_t i = 0; i < extent(0); ++i)
+    for (index_t j = 0; j < extent(1); ++j)
+      for (index_t k = 0; k < extent(2); ++k)
+        for (index_t l = 0; l < extent(3); ++l) {
+          if constexpr (Rank == 1) rows(i);
+          if constexpr (Rank == 2) rows(i, j);
+          if constexpr (Rank == 3) rows(i, j, k);
+          if constexpr (Rank == 4) rows(i, j, k, l);
+        }
+}
+
+/// The steps in core: `a` has the result. What a step leaves out stays.
 template <class D, class R, class K, class Array, class Region>
 void in_core(const D& device, const R& work, int steps, const K& kernel, Array& a, Array& b,
              const Region& region) {
   for (int step = 0; step < steps; ++step) {
+    assign(b, a);
     launch(on(device), work, kernel, in(a, region), inout(b));
     std::swap(a, b);
   }
