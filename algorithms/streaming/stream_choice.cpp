@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
@@ -70,7 +71,10 @@ void finish_plan(const StreamProblem& problem, const StreamRates& rates, StreamP
   plan.seconds = predict(problem, plan, rates);
 }
 
-// The same problem with fewer rows, whose tiles have the same windows; the same where they may differ.
+// The same problem with fewer rows, whose tiles have the same windows; the same where they may differ. Rows
+// are taken from before the work items, from among them and from behind them, as many as there are: so tiles
+// take as long on average; but work items stay for half of the rows, as only their tiles have all that
+// kernels read.
 StreamProblem shortened(const StreamProblem& problem, index_t rows_wanted) {
   const index_t rows = all_rows(problem);
   if (rows <= rows_wanted || problem.is_sequence() ||
@@ -78,8 +82,25 @@ StreamProblem shortened(const StreamProblem& problem, index_t rows_wanted) {
                    [](const StreamArray& a) { return a.regular; }))
     return problem;
   StreamProblem part = problem;
-  const index_t less = (rows - rows_wanted) / problem.align * problem.align;
-  part.work.end = std::max(part.work.begin, part.work.end - less);
+  ResidentRows all = problem.work;
+  for (const StreamArray& array : problem.arrays)
+    if (array.use == Use::State)
+      all = problem.part.end < problem.part.begin ? ResidentRows{0, array.rows} : problem.part;
+  const index_t begin = std::clamp(problem.work.begin, all.begin, all.end);
+  const index_t end = std::clamp(problem.work.end, begin, all.end);
+  const double kept = static_cast<double>(rows_wanted) / static_cast<double>(rows);
+  const auto whole_tiles = [&](index_t count) {
+    return std::max<index_t>(count, 0) / problem.align * problem.align;
+  };
+  const auto taken = [&](index_t count) {
+    return whole_tiles(count - static_cast<index_t>(std::ceil(static_cast<double>(count) * kept)));
+  };
+  const index_t before = taken(begin - all.begin), behind = taken(all.end - end);
+  const index_t among =
+      std::min(whole_tiles(rows - rows_wanted - before - behind), whole_tiles(end - begin - rows_wanted / 2));
+  const index_t less = before + among + behind;
+  if (problem.work.begin > all.begin) part.work.begin -= before;
+  if (problem.work.end > all.begin) part.work.end -= before + among;
   if (part.part.end >= part.part.begin) part.part.end -= less;
   for (StreamArray& array : part.arrays)
     if (array.use != Use::Whole) array.rows = std::max<index_t>(array.rows - less, 0);
@@ -177,7 +198,7 @@ index_t least_budget(const StreamProblem& problem, const StreamOptions& options,
                               index_t repeat_granule) {
   const index_t least = least_budget(problem, options, repeat_granule);
   std::string text =
-      "streaming \"" + problem.label + "\": a budget of " + string_from_bytes(budget) + " does not hold " +
+      launch_name("streaming", problem) + ": a budget of " + string_from_bytes(budget) + " does not hold " +
       (options.chunk > 0 ? "slices of " + std::to_string(options.chunk) + " rows"
                          : std::string("the smallest slices")) +
       " of its arrays, which take " + string_from_bytes(least) + " (" + std::to_string(least) + " B):";

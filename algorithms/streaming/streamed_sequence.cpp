@@ -94,7 +94,9 @@ void SequenceRuns::add_loop(Loop&& loop) {
         fail_declared(label_, state.label,
                       ("twice in loop \"" + data.label + "\", and written; declare it once").c_str());
     const Box& domain = state.shape.domain;
-    if (!use.rows_of && domain.rank() > 0 && (data.work.begin < 0 || data.work.end > domain.extent(0)))
+    const bool by_rows =
+        !use.rows_of && arrays_[static_cast<std::size_t>(use.array)].use == StreamArray::Use::Rows;
+    if (by_rows && domain.rank() > 0 && (data.work.begin < 0 || data.work.end > domain.extent(0)))
       throw ShapeMismatch("sequence \"" + label_ + "\": loop \"" + data.label + "\" has work items [" +
                           std::to_string(data.work.begin) + ", " + std::to_string(data.work.end) + "), \"" +
                           state.label + "\" " + std::to_string(domain.extent(0)) +

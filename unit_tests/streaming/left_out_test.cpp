@@ -51,8 +51,6 @@ class Draw {
   std::mt19937 random_;
 };
 
-constexpr index_t budget = 1 << 18;
-
 template <class Where>
 Where with_options(Where where, Draw& draw, std::initializer_list<StreamScheduler> schedulers) {
   const auto chosen = schedulers.begin()[draw(0, static_cast<index_t>(schedulers.size()) - 1)];
@@ -79,6 +77,8 @@ void check(Draw& draw, const R& work, int steps, const K& kernel, const Region& 
   using S = StreamScheduler;
   assign(u, a);
   in_core(Serial{}, work, steps, kernel, a, b, region);
+  // At times of a few rows.
+  const index_t budget = draw(0, 1) == 0 ? 1 << 18 : 1 << 15;
   const auto one = streamed(Emulated{0}, budget);
   const auto drawn = [&](int place) { return (Places & place) != 0 && draw(0, 1) == 0; };
   if constexpr ((Places & several_devices) != 0) {
@@ -100,8 +100,8 @@ void check(Draw& draw, const R& work, int steps, const K& kernel, const Region& 
   if constexpr ((Places & reduced) != 0) {
     if (drawn(reduced)) {
       std::vector<double> counts;
-      streamed_iterate_reduce(with_options(one, draw, {S::Automatic, S::Naive}), work, steps,
-                              Counted<K>{kernel}, each_step(Sum, counts), state(u, region));
+      streamed_iterate_reduce(with_options(streamed(Emulated{0}, 1 << 18), draw, {S::Automatic, S::Naive}),
+                              work, steps, Counted<K>{kernel}, each_step(Sum, counts), state(u, region));
       ASSERT_EQ(values(u), values(a)) << "with a reduction";
       ASSERT_EQ(counts.size(), static_cast<std::size_t>(steps));
       return;
@@ -165,6 +165,40 @@ TEST_F(LeftOut, ElementsKeepTheirValuesWhereverTheyAre) {
   for (int seed = 0; seed < strata_tests::trials(400) && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     check_random(static_cast<unsigned>(seed));
+  }
+}
+
+// A range of any part of many rows.
+TEST_F(LeftOut, RangesMayBeginAnywhere) {
+  const index_t n = 5000;
+  for (const Range work : {range(50, n - 5), range(2000, n - 5), range(4900, 4910), range(1, 3)}) {
+    auto a = filled<CoherentArray<double, 1>>("a", n), b = filled<CoherentArray<double, 1>>("b", n);
+    in_core(Serial{}, work, 6, Leave1{{0}}, a, b, halo(1, 1));
+    const auto expect = [&](const auto& iterate, const char* what) {
+      const auto u = filled<CoherentArray<double, 1>>("u", n);
+      iterate(u);
+      EXPECT_EQ(values(u), values(a)) << what << ", [" << work.first << ", " << work.last << ")";
+    };
+    for (const StreamScheduler scheduler : all_schedulers)
+      expect(
+          [&](const auto& u) {
+            streamed_iterate(streamed(Emulated{0}, 1 << 13).scheduler(scheduler), work, 6, Leave1{{0}},
+                             state(u, halo(1, 1)));
+          },
+          name_of(scheduler));
+    expect(
+        [&](const auto& u) {
+          streamed_iterate(streamed(across(devices(3)), 1 << 13), work, 6, Leave1{{0}}, state(u, halo(1, 1)));
+        },
+        "three devices");
+    expect(
+        [&](const auto& u) {
+          std::vector<double> counts;
+          streamed_iterate_reduce(streamed(Emulated{0}, 1 << 16), work, 6, Counted<Leave1>{{{0}}},
+                                  each_step(Sum, counts), state(u, halo(1, 1)));
+          EXPECT_EQ(counts, std::vector<double>(6, static_cast<double>(work.last - work.first)));
+        },
+        "with a reduction");
   }
 }
 

@@ -94,8 +94,9 @@ StreamProblem random_problem(std::mt19937& random) {
   problem.arrays[0].keeps = random() % 4 == 0;
   problem.work = {0, n};
   if (!cyclic) {
-    problem.work.begin = pick(0, std::min<index_t>(n, 4));
-    problem.work.end = std::max(problem.work.begin, n - pick(0, 4));
+    const index_t outside = random() % 2 == 0 ? std::min<index_t>(n, 4) : n;  // few rows, or any
+    problem.work.begin = pick(0, outside);
+    problem.work.end = std::max(problem.work.begin, n - pick(0, outside));
   }
   problem.steps = static_cast<int>(pick(1, 12));
   if (random() % 5 == 0) problem.align = 4;

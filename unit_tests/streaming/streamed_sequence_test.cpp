@@ -1,4 +1,5 @@
 // Sequences of loops over arrays that go through a device in slices: the same bits as in core.
+#include <random>
 #include <string>
 #include <vector>
 
@@ -235,6 +236,42 @@ TYPED_TEST(StreamedSequences, RowsThatALoopLeavesOutKeepTheirValues) {
   for (index_t i = 1; i < n - 1; ++i) ASSERT_EQ(got[Mesh::at(i)], 2 * (at(i - 1) + at(i + 1))) << i;
   EXPECT_EQ(got[0], 0);
   EXPECT_EQ(stream_test::values(y)[0], 1000);
+}
+
+// Two loops over parts of the rows, which leave elements out, with a table of any length.
+struct LookUp {
+  int how;
+  STRATA_FUNCTION void operator()(auto i, const auto& x, const auto& table, const auto& y) const {
+    if (!stream_test::Leaves{how}(i, y(i))) y(i) = 0.5 * x(i) + table(index_t(i) % table.extent(0));
+  }
+};
+struct Mean {
+  STRATA_FUNCTION void operator()(auto i, const auto& y, const auto& x) const {
+    x(i) = 0.25 * y(i - 1) + 0.5 * y(i) + 0.25 * y(i + 1);
+  }
+};
+TYPED_TEST(StreamedSequences, TablesOfAnyLengthAndWhatLoopsLeaveOut) {
+  for (unsigned seed = 0; seed < 24; ++seed) {
+    std::mt19937 random(seed);
+    const auto pick = [&](index_t low, index_t high) {
+      return low + static_cast<index_t>(random() % static_cast<unsigned long>(high - low + 1));
+    };
+    const index_t n = pick(3, 700), entries = pick(1, 2 * n), begin = pick(1, n - 2),
+                  end = pick(begin, n - 1);
+    const int how = static_cast<int>(pick(0, 3)), count = static_cast<int>(pick(1, 6));
+    const CoherentArray<double, 1> x("x", n), y("y", n), table("table", entries), z("z", n), w("w", n);
+    for (const auto* array : {&x, &y, &table, &z, &w}) stream_test::fill(*array);
+    for (int step = 0; step < count; ++step) {
+      launch(on(TypeParam{}), range(begin, n), LookUp{how}, in(z), in(table, strata::all), inout(w));
+      launch(on(TypeParam{}), range(1, end), Mean{}, in(w, halo(1, 1)), out(z));
+    }
+    StreamedSequence steps("steps", streamed(TypeParam{}, 1 << 16).chunk(pick(8, 90)));
+    steps.loop("look up", range(begin, n), LookUp{how}, in(x), in(table, strata::all), inout(y));
+    steps.loop("mean", range(1, end), Mean{}, in(y, halo(1, 1)), out(x));
+    steps.run(count);
+    ASSERT_EQ(stream_test::values(x), stream_test::values(z)) << "seed " << seed;
+    ASSERT_EQ(stream_test::values(y), stream_test::values(w)) << "seed " << seed;
+  }
 }
 
 // ---- what is refused
