@@ -10,6 +10,14 @@ namespace strata::inline STRATA_ABI::detail {
 
 using Use = StreamArray::Use;
 
+std::string launch_name(const char* what, const StreamProblem& problem) {
+  if (!problem.label.empty()) return std::string(what) + " \"" + problem.label + "\"";
+  std::string name = what, arrays;
+  for (const StreamArray& array : problem.arrays)
+    if (!array.label.empty()) arrays += (arrays.empty() ? " over \"" : ", \"") + array.label + "\"";
+  return name + arrays;
+}
+
 std::string describe(const StreamProblem& problem, const StreamPlan& plan) {
   char line[256];
   std::string text;

@@ -31,14 +31,20 @@ StreamReport joined(const StreamReport& first, const StreamReport& second) {
   return both;
 }
 
+namespace {
+std::string iterate_name(const char* label) {
+  return *label == 0 ? "streamed_iterate" : "streamed_iterate \"" + std::string(label) + "\"";
+}
+}  // namespace
+
 void fail_reach(const char* label, int reach, const std::string& array, index_t left, index_t right) {
-  throw Error("streamed_iterate \"" + std::string(label) + "\": \"" + array + "\" has halo(" +
-              std::to_string(left) + ", " + std::to_string(right) + "), but the kernel's reach is " +
-              std::to_string(reach) + ": let its member `reach` be the largest of all halos");
+  throw Error(iterate_name(label) + ": \"" + array + "\" has halo(" + std::to_string(left) + ", " +
+              std::to_string(right) + "), but the kernel's reach is " + std::to_string(reach) +
+              ": let its member `reach` be the largest of all halos");
 }
 void fail_fused_shape(const char* label, const std::string& a, const std::string& b) {
-  throw ShapeMismatch("streamed_iterate \"" + std::string(label) +
-                      "\": several steps in one launch need states of "
+  throw ShapeMismatch(iterate_name(label) +
+                      ": several steps in one launch need states of "
                       "one shape; \"" +
                       a + "\" and \"" + b + "\" differ. Leave steps_per_launch out");
 }

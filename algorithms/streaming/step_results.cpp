@@ -14,7 +14,7 @@ void fail_results(const std::string& label) {
     throw;
   } catch (const std::exception& error) {
     throw Error(
-        "streaming \"" + label + "\": " + error.what() +
+        (label.empty() ? "streaming: " : "streaming \"" + label + "\": ") + error.what() +
         "\nAll steps are done, and arrays have the values after them; the results of the last ones are lost");
   }
 }
@@ -44,8 +44,8 @@ void check_pieces(const StreamProblem& problem, const std::vector<ResidentRows>&
     end = piece.end;
   }
   if (!whole || end != problem.work.end)
-    throw Error("streamed_iterate_reduce \"" + problem.label +
-                "\": the plan does not take each row once, in whole nodes; this is a fault of Strata");
+    throw Error(launch_name("streamed_iterate_reduce", problem) +
+                ": the plan does not take each row once, in whole nodes; this is a fault of Strata");
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ StreamOptions step_reduction_options(const StreamProblem& problem, const StreamO
   });
   StreamOptions chosen = options;
   const auto fail = [&](const char* why) {
-    throw Error("streamed_iterate_reduce \"" + problem.label + "\": the scheduler " +
+    throw Error(launch_name("streamed_iterate_reduce", problem) + ": the scheduler " +
                 name_of(options.scheduler) + " " + why + ", and reductions take each row once: ask for " +
                 (cyclic ? "naive" : "carry or naive") + ", or for none");
   };

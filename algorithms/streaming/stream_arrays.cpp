@@ -20,7 +20,7 @@ void check_own_rows(const StreamProblem& problem, const StreamArray& array) {
   const ResidentRows work = problem.work, rows = array.rows_of(work);
   const bool own = rows.begin == work.begin && rows.end == work.end;
   if (own && work.begin < work.end && (work.begin < 0 || work.end > array.rows))
-    throw ShapeMismatch("streaming \"" + problem.label + "\": work items [" + std::to_string(work.begin) +
+    throw ShapeMismatch(launch_name("streaming", problem) + ": work items [" + std::to_string(work.begin) +
                         ", " + std::to_string(work.end) + ") have a row each of \"" + array.label +
                         "\", which has " + std::to_string(array.rows) +
                         " rows; give a range within it, or declare which rows they touch: in(x, rows(f))");
@@ -40,7 +40,7 @@ void complete_problem(StreamProblem& problem, const std::vector<Ref<CoherentStat
       if (arrays[b] == arrays[a] &&
           (here.use == StreamArray::Use::State || other.use == StreamArray::Use::State || writes(here.mode) ||
            writes(other.mode)))
-        throw AccessConflict("streaming \"" + problem.label + "\": \"" + here.label +
+        throw AccessConflict(launch_name("streaming", problem) + ": \"" + here.label +
                              "\" is declared twice, and written; declare it once");
     }
     if (here.use == StreamArray::Use::Whole) {
@@ -50,7 +50,7 @@ void complete_problem(StreamProblem& problem, const std::vector<Ref<CoherentStat
     }
     if (!shape.contiguous_rows)
       throw LayoutError(
-          "streaming \"" + problem.label + "\": the rows of \"" + here.label +
+          launch_name("streaming", problem) + ": the rows of \"" + here.label +
           "\" do not lie together in its layout (LayoutLeft); make it with LayoutRight or in tiles");
     here.rows = shape.domain.extent(0);
     check_own_rows(problem, here);
@@ -67,7 +67,7 @@ void complete_problem(StreamProblem& problem, const std::vector<Ref<CoherentStat
     for (StreamArray& here : problem.arrays) {
       if (here.use == StreamArray::Use::Whole || here.cyclic) continue;
       if (here.use == StreamArray::Use::Rows && (!here.regular || here.rows != ring->rows))
-        throw ShapeMismatch("streaming \"" + problem.label + "\": \"" + here.label + "\" has " +
+        throw ShapeMismatch(launch_name("streaming", problem) + ": \"" + here.label + "\" has " +
                             std::to_string(here.rows) + " rows, or rows(f), beside the cyclic state \"" +
                             ring->label + "\" of " + std::to_string(ring->rows) +
                             " rows; declare it `all`, or give it as many rows");
@@ -75,7 +75,7 @@ void complete_problem(StreamProblem& problem, const std::vector<Ref<CoherentStat
     }
   for (const StreamArray& here : problem.arrays)
     if (here.cyclic && here.rows % here.align != 0)
-      throw LayoutError("streaming \"" + problem.label + "\": \"" + here.label + "\" has " +
+      throw LayoutError(launch_name("streaming", problem) + ": \"" + here.label + "\" has " +
                         std::to_string(here.rows) + " rows in tiles of " + std::to_string(here.align) +
                         " and cyclic edges; make it with LayoutRight, or of whole tiles");
 }
@@ -117,7 +117,7 @@ StreamArrays::StreamArrays(const StreamProblem& problem, const std::vector<Ref<C
       file->before_direct_read(file->first_byte(), file->data_bytes());
       if (writes(mode)) file->before_direct_write(file->first_byte(), file->data_bytes());
       if (is_state && !in_place)
-        throw Error("streaming \"" + problem.label + "\": \"" + state.label +
+        throw Error(launch_name("streaming", problem) + ": \"" + state.label +
                     "\" lives in a file, whose steps are done in place: by the scheduler carry, without "
                     "cyclic edges");
       continue;

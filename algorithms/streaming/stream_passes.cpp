@@ -79,7 +79,7 @@ States states_of(const StreamProblem& problem) {
 
 [[noreturn]] void fail_chunk(const StreamProblem& problem, StreamScheduler scheduler, index_t chunk,
                              int steps, index_t least) {
-  throw Error("streaming \"" + problem.label + "\": tiles of " + std::to_string(chunk) +
+  throw Error(launch_name("streaming", problem) + ": tiles of " + std::to_string(chunk) +
               " rows are too small for " + std::to_string(steps) + " steps a pass by " + name_of(scheduler) +
               ", which needs " + std::to_string(least) + "; give larger chunks or fewer steps");
 }
@@ -213,7 +213,7 @@ StreamPass map_pass(const StreamProblem& problem, index_t chunk) {
       if (array.use != StreamArray::Use::Rows || !writes(array.mode)) continue;
       const Rows rows = tile.windows[a];
       if (count(rows) > 0 && count(written[a]) > 0 && rows.begin < written[a].end)
-        throw AccessConflict("streaming \"" + problem.label + "\": two slices of the work write row " +
+        throw AccessConflict(launch_name("streaming", problem) + ": two slices of the work write row " +
                              std::to_string(rows.begin) + " of \"" + array.label +
                              "\"; let a work item write its own row");
       if (count(rows) > 0) written[a] = rows;
@@ -342,8 +342,8 @@ StreamPass even_odd_pass(const StreamProblem& problem, index_t chunk, int steps)
   TileMaker make(problem, pass);
   if (is_partial(problem))
     throw Error(
-        "streaming \"" + problem.label +
-        "\": even_odd goes over all rows of its states, on one device; over several take carry, overlap "
+        launch_name("streaming", problem) +
+        ": even_odd goes over all rows of its states, on one device; over several take carry, overlap "
         "or naive");
   if (chunk <= th) fail_chunk(problem, StreamScheduler::EvenOdd, chunk, steps, th + 1);
 

@@ -296,6 +296,8 @@ StreamPlan make_plan(const StreamProblem& problem, index_t budget, const StreamR
                      const StreamOptions& options);
 /// The time that a plan takes: its stages on three engines, one after the other on each.
 double predict(const StreamProblem& problem, const StreamPlan& plan, const StreamRates& rates);
+/// How errors of a launch begin: what it is, and its label, or else its arrays.
+std::string launch_name(const char* what, const StreamProblem& problem);
 /// For people: the plan in some lines.
 std::string describe(const StreamProblem& problem, const StreamPlan& plan);
 

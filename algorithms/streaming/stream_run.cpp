@@ -295,7 +295,7 @@ void StreamRun::run(const std::function<void(const StreamSite&)>& launch, bool p
     const std::string partly = changed_arrays(only_first_pass());
     for (Operand& operand : operands_) operand.stage.reset();
     arrays_.reset();
-    fail_streaming("streaming \"" + problem_.label + "\" failed at " + progress_made(), partly);
+    fail_streaming(launch_name("streaming", problem_) + " failed at " + progress_made(), partly);
   }
   learn();
   arrays_->end(turned_);

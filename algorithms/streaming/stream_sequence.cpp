@@ -134,7 +134,7 @@ class SequencePass {
     }
     if (array.temporary) {
       if (front.comes)
-        throw Error("streaming \"" + problem_.label + "\": \"" + array.label +
+        throw Error(launch_name("streaming", problem_) + ": \"" + array.label +
                     "\" is temporary, but a pass reads it before it writes it; begin the sequence with the "
                     "loop that writes it, or do not declare it temporary");
       front.goes = false;
@@ -246,7 +246,7 @@ class SequencePass {
     rows = {std::clamp<index_t>(rows.begin, 0, array.rows), std::clamp<index_t>(rows.end, 0, array.rows)};
     if (count(rows) == 0) return;
     if (rows.begin < front.begin)
-      throw Error("streaming \"" + problem_.label + "\": rows(f) of \"" + array.label +
+      throw Error(launch_name("streaming", problem_) + ": rows(f) of \"" + array.label +
                   "\" begin earlier for later work items; in a sequence they may not");
     front.end = std::max(front.end, std::min(round_up(rows.end, array.align), array.rows));
   }

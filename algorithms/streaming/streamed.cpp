@@ -8,10 +8,42 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-index_t stream_option(const char* name, index_t number) {
+namespace {
+
+index_t not_negative(const char* name, index_t number) {
   if (number >= 0) return number;
   throw Error(std::string("streamed: ") + name + "(" + std::to_string(number) +
               ") was asked for; give a positive number, or 0 to leave it to the model");
+}
+
+}  // namespace
+
+StreamOptions with_chunk(StreamOptions options, index_t rows) {
+  options.chunk = not_negative("chunk", rows);
+  return options;
+}
+StreamOptions with_slots(StreamOptions options, int count) {
+  options.slots = count == 1 ? 2 : static_cast<int>(not_negative("slots", count));
+  return options;
+}
+StreamOptions with_steps_per_pass(StreamOptions options, int steps) {
+  options.steps_per_pass = static_cast<int>(not_negative("steps_per_pass", steps));
+  return options;
+}
+
+ResidentRows halo_rows(const char* array, index_t left, index_t right, index_t rows, bool cyclic,
+                       bool is_state) {
+  const auto said = [&] {
+    return "streaming: \"" + std::string(array) + "\" has halo(" + std::to_string(left) + ", " +
+           std::to_string(right) + ")";
+  };
+  if (left < 0 || right < 0) throw Error(said() + "; give 0 rows or more before and behind");
+  if (cyclic && (left > rows || right > rows))
+    throw ShapeMismatch(said() + " with cyclic edges, and " + std::to_string(rows) +
+                        " rows; a halo goes around once at most");
+  constexpr index_t beyond_all = index_t{1} << 60;  // sums with indices do not overflow
+  const index_t most = is_state ? rows : beyond_all;
+  return {std::min(left, most), std::min(right, most)};
 }
 
 void fail_steps(int steps) {

@@ -23,8 +23,11 @@
 namespace strata::inline STRATA_ABI {
 
 namespace detail {
-/// The number, which must not be negative.
-index_t stream_option(const char* name, index_t number);
+// Options with what was asked for, of all places that stream: 0 leaves it to the model. Throw Error where it
+// is negative.
+StreamOptions with_chunk(StreamOptions options, index_t rows);
+StreamOptions with_slots(StreamOptions options, int count);
+StreamOptions with_steps_per_pass(StreamOptions options, int steps);
 }  // namespace detail
 
 /// Where a launch streams, made by `streamed`. `SeveralSteps`: iterations make several steps in a launch.
@@ -45,19 +48,15 @@ struct Streamed {
 
   /// In slices of so many rows.
   Streamed chunk(index_t rows) const {
-    return with([&](Streamed& p) { p.options.chunk = detail::stream_option("chunk", rows); });
+    return with([&](Streamed& p) { p.options = detail::with_chunk(p.options, rows); });
   }
   /// So many slices on the device: 3 for copies both ways and a kernel at once; at least 2.
   Streamed slots(int count) const {
-    return with([&](Streamed& p) {
-      p.options.slots = count == 1 ? 2 : static_cast<int>(detail::stream_option("slots", count));
-    });
+    return with([&](Streamed& p) { p.options = detail::with_slots(p.options, count); });
   }
   /// So many steps each time that a slice is on the device.
   Streamed steps_per_pass(int steps) const {
-    return with([&](Streamed& p) {
-      p.options.steps_per_pass = static_cast<int>(detail::stream_option("steps_per_pass", steps));
-    });
+    return with([&](Streamed& p) { p.options = detail::with_steps_per_pass(p.options, steps); });
   }
   /// So many steps in each launch, of kernels that allow it (temporal blocking): see fused_steps.hpp, which
   /// has the streamed_iterate for it.
@@ -95,6 +94,18 @@ Streamed<D> streamed(const Queue<D>& queue, index_t budget) {
 
 namespace detail {
 
+/// The rows before and behind a work item's own that a halo of an array takes: those of states at most as
+/// many as there are. Throws Error where they are negative, ShapeMismatch where cyclic ones are more than the
+/// rows.
+ResidentRows halo_rows(const char* array, index_t left, index_t right, index_t rows, bool cyclic,
+                       bool is_state);
+template <class Access>
+ResidentRows halo_rows_of(const Access& access, bool is_state) {
+  if (!access.array) fail_no_array();
+  return halo_rows(access.array.label(), access.region.left, access.region.right, access.array.extent(0),
+                   std::is_same_v<decltype(access.region.edge), edge::Cyclic>, is_state);
+}
+
 // What an access means to a plan.
 template <class Access>
 StreamArray stream_array(const Access& access) {
@@ -106,8 +117,8 @@ StreamArray stream_array(const Access& access) {
   if constexpr (is_own<Region>) {
     array.rows_of = [](ResidentRows work) { return work; };
   } else if constexpr (requires { access.region.edge; }) {
-    array.rows_of = [left = access.region.left, right = access.region.right](ResidentRows work) {
-      return ResidentRows{work.begin - left, work.end + right};
+    array.rows_of = [halo = halo_rows_of(access, false)](ResidentRows work) {
+      return ResidentRows{work.begin - halo.begin, work.end + halo.end};
     };
     array.cyclic = std::is_same_v<decltype(access.region.edge), edge::Cyclic>;
   } else if constexpr (requires { access.region.f; }) {

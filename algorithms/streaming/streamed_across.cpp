@@ -130,8 +130,8 @@ bool StreamGroup::choose(const StreamOptions& options, index_t budget, const std
 // All make the same steps a pass, those with which the slowest is the fastest.
 void StreamGroup::plan_steps(index_t budget, const StreamOptions& options, const std::string& kernel) {
   if (options.scheduler == StreamScheduler::EvenOdd)
-    throw Error("streamed_iterate \"" + problem_.label +
-                "\": even_odd is for one device; over several take carry, overlap or naive");
+    throw Error(launch_name("streamed_iterate", problem_) +
+                ": even_odd is for one device; over several take carry, overlap or naive");
   std::vector<StreamOptions> candidates;
   const auto add = [&](const StreamPlan& plan) {
     StreamOptions one = options;
@@ -185,8 +185,8 @@ void StreamGroup::plan_steps(index_t budget, const StreamOptions& options, const
     return;
   }
   if (!take(best, budget, kernel))
-    throw Error("streaming \"" + problem_.label +
-                "\": another thread measured the same kernel while this one planned; run it again");
+    throw Error(launch_name("streaming", problem_) +
+                ": another thread measured the same kernel while this one planned; run it again");
   for (std::size_t k = 0; k < runs_.size() && seams_ != nullptr; ++k) runs_[k]->share(*seams_, k);
 }
 
@@ -195,7 +195,7 @@ void StreamGroup::check_writes() const {
   for (std::size_t a = 0; a < problem_.arrays.size(); ++a) {
     const StreamArray& array = problem_.arrays[a];
     const std::string what =
-        "streaming \"" + problem_.label + "\" over several devices: \"" + array.label + "\" ";
+        launch_name("streaming", problem_) + " over several devices: \"" + array.label + "\" ";
     if (array.use == Use::State && file_storage_of(*states_[a]) != nullptr)
       throw Error(what + "is a state in a file; iterate over it on one device, or keep it in memory");
     if (array.use == Use::State || !writes(array.mode)) continue;
@@ -303,7 +303,7 @@ void StreamGroup::fail(const StreamGate& gate) const {
   try {
     std::rethrow_exception(gate.error());
   } catch (...) {
-    fail_streaming("streaming \"" + problem_.label + "\" failed on " + name_of_device(runs_[k]->device()) +
+    fail_streaming(launch_name("streaming", problem_) + " failed on " + name_of_device(runs_[k]->device()) +
                        ", which had rows " + text_of(parts_[k]) + ", at " + runs_[k]->progress_made(),
                    runs_[k]->changed_arrays(first_pass));
   }

@@ -52,17 +52,19 @@ struct StreamedAcross {
   StreamedAcross scheduler(StreamScheduler s) const {
     return with([&](StreamedAcross& p) { p.options.scheduler = s; });
   }
+  // With 0 the model chooses these; negative numbers are an Error.
+
   /// In slices of so many rows.
   StreamedAcross chunk(index_t rows) const {
-    return with([&](StreamedAcross& p) { p.options.chunk = rows; });
+    return with([&](StreamedAcross& p) { p.options = detail::with_chunk(p.options, rows); });
   }
   /// So many slices on each device; at least 2.
   StreamedAcross slots(int count) const {
-    return with([&](StreamedAcross& p) { p.options.slots = count < 2 ? 2 : count; });
+    return with([&](StreamedAcross& p) { p.options = detail::with_slots(p.options, count); });
   }
   /// So many steps each time that a slice is on a device.
   StreamedAcross steps_per_pass(int steps) const {
-    return with([&](StreamedAcross& p) { p.options.steps_per_pass = steps; });
+    return with([&](StreamedAcross& p) { p.options = detail::with_steps_per_pass(p.options, steps); });
   }
   /// With a line of progress where standard error is a terminal.
   StreamedAcross show_progress() const {

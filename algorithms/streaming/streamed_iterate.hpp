@@ -82,8 +82,9 @@ StreamArray iterated_array(const R& work, const Access& access) {
   if constexpr (is_streamed_state_v<Access>) {
     StreamArray array;
     array.use = StreamArray::Use::State;
-    array.left = access.region.left;
-    array.right = access.region.right;
+    const ResidentRows halo = halo_rows_of(access, true);
+    array.left = halo.begin;
+    array.right = halo.end;
     array.cyclic = std::is_same_v<decltype(access.region.edge), edge::Cyclic>;
     array.keeps = leaves_columns_out(work, access.array);
     return array;
@@ -186,13 +187,14 @@ Range rows_within_halos(const Accesses&... accesses) {
       if (!access.array) fail_no_array();
       rows = access.array.extent(0);
       if constexpr (std::is_same_v<decltype(access.region.edge), edge::None>) {
-        left = std::max(left, access.region.left);
-        right = std::max(right, access.region.right);
+        const ResidentRows halo = halo_rows_of(access, true);
+        left = std::max(left, halo.begin);
+        right = std::max(right, halo.end);
       }
     }
   };
   (look(accesses), ...);
-  return left + right < rows ? range(left, rows - right) : range(0, 0);
+  return left < rows - right ? range(left, rows - right) : range(0, 0);
 }
 
 [[noreturn]] void fail_steps(int steps);

@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include <strata/algorithms/streaming/streamed_across.hpp>
 #include <strata/algorithms/streaming/streamed_iterate_reduce.hpp>
 #include <strata/core/error.hpp>
 
@@ -76,6 +77,47 @@ TEST_F(StreamedEmulated, WorkItemsBeyondTheRowsAreAnError) {
   EXPECT_THROW(launch_reduce(where, index_t{1} << 40, Add{}, Sum(sum), in(x)), ShapeMismatch);
   EXPECT_EQ(values(x), before);
   launch(where, 999, Axpy{1}, in(y), inout(x));
+}
+TEST_F(StreamedEmulated, OptionsThatCannotBeAreErrorsOnOneDeviceAndOnSeveral) {
+  const auto check = [](const auto& where) {
+    EXPECT_NE(message_of<Error>([&] { static_cast<void>(where.chunk(-5)); }).find("chunk(-5)"),
+              std::string::npos);
+    EXPECT_THROW(static_cast<void>(where.slots(-1)), Error);
+    EXPECT_THROW(static_cast<void>(where.steps_per_pass(-2)), Error);
+    EXPECT_EQ(where.slots(1).options.slots, 2);
+    EXPECT_EQ(where.chunk(0).slots(0).steps_per_pass(0).options.slots, 0);
+  };
+  check(streamed(Emulated{0}, 1 << 16));
+  check(streamed(across(Emulated{0}, Emulated{1}), 1 << 16));
+}
+TEST_F(StreamedEmulated, HalosThatCannotBeAreErrors) {
+  const index_t n = 100, most = INT64_MAX;
+  const CoherentArray<double, 1> u("u", n), x("x", n), y("y", n);
+  fill(u);
+  const auto before = values(u);
+  const auto where = streamed(Emulated{0}, 1 << 16);
+  EXPECT_THROW(streamed_iterate(where, 2, Step1{0, 1}, state(u, halo(-1, 1))), Error);
+  EXPECT_THROW(streamed_iterate(where, range(1, 50), 2, Step1{0, 1}, state(u, halo(1, -1))), Error);
+  EXPECT_THROW(launch(where, range(1, 50), Copy{}, in(x, halo(-1, 0)), out(y)), Error);
+  EXPECT_THROW(streamed_iterate(where, n, 2, Step1{0, 1}, state(u, halo(n + 1, 1, edge::cyclic))), Error);
+  EXPECT_EQ(values(u), before);
+  // All rows, and no work items where none is given.
+  streamed_iterate(where, 2, Step1{0, 1}, state(u, halo(most, most)));
+  EXPECT_EQ(values(u), before);
+  streamed_iterate(where, range(3, 5), 2, Leave1{{0}}, state(u, halo(most, most)));
+  EXPECT_NE(values(u), before);
+}
+TEST_F(StreamedEmulated, LaunchesWithoutALabelAreNamedByTheirArrays) {
+  const CoherentArray<double, 2, LayoutRight> x("x", 100, 1000), y("y", 100, 1000), z("z", 100, 1000);
+  const auto small = streamed(Emulated{0}, 10000);
+  EXPECT_EQ(message_of<Error>([&] {
+              launch(small, 100, Triad{}, in(x), in(y), out(z));
+            }).find("streaming over \"x\", \"y\", \"z\": a budget of"),
+            0u);
+  EXPECT_EQ(message_of<Error>([&] {
+              launch("mine", small, 100, Triad{}, in(x), in(y), out(z));
+            }).find("streaming \"mine\": a budget of"),
+            0u);
 }
 TEST_F(StreamedEmulated, TooSmallABudgetIsAnErrorBeforeAnythingIsDone) {
   const CoherentArray<double, 2, LayoutRight> x("x", 100, 1000), y("y", 100, 1000), z("z", 100, 1000);
@@ -430,18 +472,23 @@ TEST_F(StreamedEmulated, RandomStepsEqualSerial) {
       return low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
     };
     const int left = pick(0, 3), right = pick(0, 3), steps = pick(1, 9);
-    const index_t n = pick(left + right + 1, 700);
+    const index_t n = pick(left + right + 1, random() % 8 == 0 ? 6000 : 700);
     CoherentArray<double, 1> a("a", n), b("b", n), u("u", n);
     for (const auto* array : {&a, &b, &u}) fill(*array);
-    in_core(Serial{}, range(left, n - right), steps, Step1{left, right}, a, b, halo(left, right));
+    Range work = range(left, n - right);
+    if (random() % 2 == 0) {  // that begins and ends anywhere
+      work.first = pick(left, static_cast<int>(n) - right - 1);
+      work.last = pick(static_cast<int>(work.first) + 1, static_cast<int>(n) - right);
+    }
+    in_core(Serial{}, work, steps, Step1{left, right}, a, b, halo(left, right));
     const index_t budget = 8 * pick(600, 20000);
     auto where = streamed(Emulated{0}, budget);
     if (random() % 2 == 0) where = where.steps_per_pass(pick(1, 4));
     if (random() % 2 == 0) where = where.scheduler(static_cast<StreamScheduler>(pick(0, 4)));
     if (random() % 3 == 0) where = where.slots(pick(2, 4));
     try {
-      const StreamReport report = streamed_iterate(where, range(left, n - right), steps, Step1{left, right},
-                                                   state(u, halo(left, right)));
+      const StreamReport report =
+          streamed_iterate(where, work, steps, Step1{left, right}, state(u, halo(left, right)));
       EXPECT_LE(report.device_bytes, budget);
       EXPECT_LE(emulated::peak(0), machine().capacity);
     } catch (const OutOfMemory&) {
