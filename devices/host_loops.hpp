@@ -7,11 +7,16 @@
 // call would stop the vectoriser. A kernel that takes an integer runs in a plain loop, which the compiler may
 // vectorise where that pays.
 //
+// No exception may leave an `omp simd` loop: compilers end the program there. So each item of such a loop
+// catches its own, and the loop throws the first one when it is done (ThrownByItems). Compilers vectorise
+// only loops in which nothing can throw once all is inlined, and from those they remove the catching.
+//
 // A `Body` is a kernel made ready for a device: `body(i)`, `body(i, update)` for reductions, `body(i, update,
 // final)` for scans, with `Body::takes_lanes`.
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <type_traits>
 #include <utility>
 
@@ -51,11 +56,33 @@ constexpr HostIndex host_index(index_t i) {
   return {i >> host_lanes_log2, static_cast<int>(i & (host_lanes - 1))};
 }
 
+/// The first exception of the items of an `omp simd` loop, which is thrown behind it.
+class ThrownByItems {
+ public:
+  /// Calls body(arguments...), but not after an item that threw.
+  template <class Body, class... Arguments>
+  void run(const Body& body, Arguments&&... arguments) noexcept {
+    if (first_) return;
+    try {
+      body(static_cast<Arguments&&>(arguments)...);
+    } catch (...) {
+      first_ = std::current_exception();
+    }
+  }
+  /// Throws what an item threw.
+  void rethrow() const {
+    if (first_) std::rethrow_exception(first_);
+  }
+
+ private:
+  std::exception_ptr first_;
+};
+
 // One lane. A function of its own: g++ turns every object that is made inside an `omp simd` loop, such as the
 // index, into an array over the lanes before it inlines, and then fails to vectorise.
 template <class Body, class... Value>
-void run_lane(const Body& body, index_t block, int lane, Value&... value) {
-  body(HostIndex{block, lane}, value...);
+void run_lane(ThrownByItems& thrown, const Body& body, index_t block, int lane, Value&... value) {
+  thrown.run(body, HostIndex{block, lane}, value...);
 }
 
 /// Work item `i` as `Body` takes it.
@@ -73,10 +100,12 @@ inline constexpr index_t blocks_ahead = 2;
 
 template <class Body>
 STRATA_FLATTEN void run_lane_blocks(const Body& body, index_t first_block, index_t last_block) {
+  ThrownByItems thrown;
   for (index_t block = first_block; block < last_block; ++block) {
     if constexpr (FetchesAhead<Body>) body.fetch_ahead(HostIndex{block + blocks_ahead, 0});
 #pragma omp simd
-    for (int lane = 0; lane < host_lanes; ++lane) run_lane(body, block, lane);
+    for (int lane = 0; lane < host_lanes; ++lane) run_lane(thrown, body, block, lane);
+    thrown.rethrow();
   }
 }
 
@@ -128,6 +157,7 @@ STRATA_FLATTEN void reduce_lanes(const Body& body, const Reducer& reducer, index
   constexpr int groups = Lanes / host_lanes;
   T sum[Lanes];
   for (int l = 0; l < Lanes; ++l) reducer.init(sum[l]);
+  ThrownByItems thrown;
   index_t block = begin >> host_lanes_log2;
   const index_t last_block = end >> host_lanes_log2;
   for (; last_block - block >= groups; block += groups) {
@@ -135,13 +165,14 @@ STRATA_FLATTEN void reduce_lanes(const Body& body, const Reducer& reducer, index
     for (int g = 0; g < groups; ++g) {
 #pragma omp simd
       for (int lane = 0; lane < host_lanes; ++lane)
-        run_lane(body, block + g, lane, sum[g * host_lanes + lane]);
+        run_lane(thrown, body, block + g, lane, sum[g * host_lanes + lane]);
     }
   }
   for (T* target = sum; block < last_block; ++block, target += host_lanes) {
 #pragma omp simd
-    for (int lane = 0; lane < host_lanes; ++lane) run_lane(body, block, lane, target[lane]);
+    for (int lane = 0; lane < host_lanes; ++lane) run_lane(thrown, body, block, lane, target[lane]);
   }
+  thrown.rethrow();
   for (index_t i = last_block << host_lanes_log2; i < end; ++i)
     body(host_index(i), sum[(i - begin) & (Lanes - 1)]);
   join_all_lanes<Lanes>(sum, [&](T& a, const T& b) { reducer.join(a, b); });
@@ -201,8 +232,8 @@ void run_box(const Body& body, const index_t* lower, const index_t* upper, index
 
 // One item of a box; indices by value for the reason told at run_lane.
 template <class Body, class... I>
-void run_box_item(const Body& body, I... i) {
-  body(i...);
+void run_box_item(ThrownByItems& thrown, const Body& body, I... i) {
+  thrown.run(body, i...);
 }
 
 /// A box whose rows along the last dimension are vectorised: kernels of a parallel_for that take any index
@@ -214,8 +245,10 @@ STRATA_FLATTEN void run_box_lanes(const Body& body, const index_t* lower, const 
   if constexpr (d + 1 < Rank) {
     for (index_t i = begin; i < end; ++i) run_box_lanes<Rank>(body, lower, upper, outer..., i);
   } else {
+    ThrownByItems thrown;
 #pragma omp simd
-    for (index_t i = begin; i < end; ++i) run_box_item(body, outer..., i);
+    for (index_t i = begin; i < end; ++i) run_box_item(thrown, body, outer..., i);
+    thrown.rethrow();
   }
 }
 

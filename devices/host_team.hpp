@@ -54,11 +54,19 @@ void join_by_rank(int count, const At& at, const Reducer& reducer) {
     for (int k = 0; k + distance < count; k += 2 * distance) reducer.join(at(k), at(k + distance));
 }
 
+// One item of a lane; the index by value for the reason told at run_lane.
+template <class F, class... Value>
+void run_lane_item(ThrownByItems& thrown, const F& f, index_t i, Value&... value) {
+  thrown.run(f, i, value...);
+}
+
 /// A vectorised loop: the lanes of a member.
 template <class F>
 STRATA_FLATTEN void run_lanes(const F& f, index_t begin, index_t end) {
+  ThrownByItems thrown;
 #pragma omp simd
-  for (index_t i = begin; i < end; ++i) run_integer(f, i);
+  for (index_t i = begin; i < end; ++i) run_lane_item(thrown, f, i);
+  thrown.rethrow();
 }
 
 /// Reduces items [begin, end) on one member, in as many partials as make a vector.
@@ -67,10 +75,12 @@ STRATA_FLATTEN void reduce_lanes(const F& f, index_t begin, index_t end, const R
   constexpr int lanes = sizeof(T) <= 16 ? host_lanes : 1;
   T partial[lanes];
   for (int l = 0; l < lanes; ++l) reducer.init(partial[l]);
+  ThrownByItems thrown;
   index_t i = begin;
   for (; end - i >= lanes; i += lanes) {
 #pragma omp simd
-    for (int l = 0; l < lanes; ++l) run_integer(f, i + l, partial[l]);
+    for (int l = 0; l < lanes; ++l) run_lane_item(thrown, f, i + l, partial[l]);
+    thrown.rethrow();
   }
   for (int l = 0; l < lanes && i < end; ++l, ++i) run_integer(f, i, partial[l]);
   join_lanes<lanes>(partial, lanes, [&](T& a, const T& b) { reducer.join(a, b); });

@@ -317,21 +317,11 @@ TEST_F(CoherentFailures, OfALaunchOverSeveralArraysAreToldOnce) {
   EXPECT_THROW(wait(Emulated{0}), KernelError) << "the queue tells the thread whose work it was";
 }
 
-// Kernels that take any index may not throw (devices/host_loops.hpp).
-template <class V>
-struct Throwing {
-  V x;
-  index_t where;
-  void operator()(index_t i) const {
-    if (i == where) throw std::runtime_error("kernel's own");
-    x(i) = -1;
-  }
-};
 struct ThrowAt {
   index_t where;
-  template <class V>
-  Throwing<V> operator()(const V& x) const {
-    return {x, where};
+  void operator()(auto i, const auto& x) const {
+    if (i == where) throw std::runtime_error("kernel's own");
+    x(i) = -1;
   }
 };
 TEST_F(CoherentFailures, OfAHostsKernelAreThrownAndOthersGoOn) {
