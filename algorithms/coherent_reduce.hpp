@@ -347,6 +347,17 @@ void launch_scan_coherent(const char* label, const Across<D...>& where, const R&
     if constexpr (!std::is_same_v<typename I::target_type, NoTarget>) *into.target = total;
 }
 
+// Says in one line what such a launch lacks.
+template <class K, class Into>
+constexpr bool check_coherent_reduction() {
+  constexpr bool joins = is_reducer_v<std::remove_cvref_t<Into>> || HasValueType<K>;
+  static_assert(
+      joins,
+      "strata: launch_reduce, launch_scan: nothing says how values are joined: give a named reducer such "
+      "as Sum(result) in place of the result, or a functor with `value_type`, `init` and `join`");
+  return joins;
+}
+
 }  // namespace detail
 
 /// Calls kernel(index..., views..., value&) and joins the values into `into`; the head of this file has the
@@ -354,13 +365,15 @@ void launch_scan_coherent(const char* label, const Across<D...>& where, const R&
 template <class Where, WorkRange R, class K, class Into, class... Accesses>
 requires(detail::is_place_v<Where>&& detail::CoherentAccesses<Accesses...>) void launch_reduce(
     const Where& where, const R& work, const K& kernel, Into&& into, const Accesses&... accesses) {
-  detail::launch_reduce_coherent("", where, work, kernel, static_cast<Into&&>(into), accesses...);
+  if constexpr (detail::check_coherent_reduction<K, Into>())
+    detail::launch_reduce_coherent("", where, work, kernel, static_cast<Into&&>(into), accesses...);
 }
 template <class Where, WorkRange R, class K, class Into, class... Accesses>
 requires(detail::is_place_v<Where>&& detail::CoherentAccesses<Accesses...>) void launch_reduce(
     const char* label, const Where& where, const R& work, const K& kernel, Into&& into,
     const Accesses&... accesses) {
-  detail::launch_reduce_coherent(label, where, work, kernel, static_cast<Into&&>(into), accesses...);
+  if constexpr (detail::check_coherent_reduction<K, Into>())
+    detail::launch_reduce_coherent(label, where, work, kernel, static_cast<Into&&>(into), accesses...);
 }
 
 /// Calls kernel(index, views..., value&, final) as parallel_scan does; `into`, a host variable or a reducer,
@@ -368,13 +381,15 @@ requires(detail::is_place_v<Where>&& detail::CoherentAccesses<Accesses...>) void
 template <class Where, WorkRange R, class K, class Into, class... Accesses>
 requires(detail::is_place_v<Where>&& detail::CoherentAccesses<Accesses...>) void launch_scan(
     const Where& where, const R& work, const K& kernel, Into&& into, const Accesses&... accesses) {
-  detail::launch_scan_coherent("", where, work, kernel, static_cast<Into&&>(into), accesses...);
+  if constexpr (detail::check_coherent_reduction<K, Into>())
+    detail::launch_scan_coherent("", where, work, kernel, static_cast<Into&&>(into), accesses...);
 }
 template <class Where, WorkRange R, class K, class Into, class... Accesses>
 requires(detail::is_place_v<Where>&& detail::CoherentAccesses<Accesses...>) void launch_scan(
     const char* label, const Where& where, const R& work, const K& kernel, Into&& into,
     const Accesses&... accesses) {
-  detail::launch_scan_coherent(label, where, work, kernel, static_cast<Into&&>(into), accesses...);
+  if constexpr (detail::check_coherent_reduction<K, Into>())
+    detail::launch_scan_coherent(label, where, work, kernel, static_cast<Into&&>(into), accesses...);
 }
 
 }  // namespace strata::inline STRATA_ABI

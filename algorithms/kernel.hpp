@@ -260,6 +260,71 @@ constexpr int items_in_flight_of() {
   }
 }
 
+// Whether `F` has a const call operator, generic or not, whose parameters are exactly `A`. Its body is not
+// instantiated where they are not.
+template <class F, class... A>
+concept HasCall = requires {
+  static_cast<void (F::*)(A...) const>(&F::operator());
+};
+// The same, indices and views being taken by value or by reference.
+template <class F, class... I, class... V, class... T>
+constexpr bool takes_exactly(TypeList<I...>, TypeList<V...>, TypeList<T...>) {
+  return HasCall<F, I..., V..., T...> || HasCall<F, I..., const V&..., T...> ||
+         HasCall<F, I..., V&&..., T...> || HasCall<F, const I&..., V..., T...> ||
+         HasCall<F, const I&..., const V&..., T...> || HasCall<F, const I&..., V&&..., T...>;
+}
+// Of a call operator that is neither overloaded nor a template: whether one of the last parameters, as many
+// as `Values`, is taken by value though it is handed by reference.
+template <class>
+struct LastParameters {
+  template <class...>
+  static constexpr bool by_value = false;
+};
+template <class R, class C, class... A>
+struct LastParameters<R (C::*)(A...) const> {
+  template <class... Values>
+  static constexpr bool by_value = [] {
+    constexpr std::size_t first = sizeof...(A) - sizeof...(Values);
+    const bool is_value[] = {!std::is_reference_v<A>...};
+    const bool handed_by_reference[] = {std::is_lvalue_reference_v<Values>...};
+    for (std::size_t k = 0; k < sizeof...(Values); ++k)
+      if (handed_by_reference[k] && is_value[first + k]) return true;
+    return false;
+  }();
+};
+template <class R, class C, class... A>
+struct LastParameters<R (C::*)(A...) const noexcept> : LastParameters<R (C::*)(A...) const> {};
+
+// Whether `F` takes by value, which loses what it adds, one or all of `Values` that it is handed by
+// reference.
+template <class F, class... Values, class I, class V>
+constexpr bool takes_by_value(I indices, V views) {
+  constexpr bool handed_by_reference = (std::is_lvalue_reference_v<Values> || ...);
+  if constexpr (!handed_by_reference) {
+    return false;
+  } else if constexpr (requires { &F::operator(); }) {
+    return LastParameters<decltype(&F::operator())>::template by_value<Values...>;
+  } else {
+    const auto one_of = [&]<std::size_t... Q>(std::index_sequence<Q...>) {
+      const auto is_by_value = [&]<std::size_t One>(std::integral_constant<std::size_t, One>) {
+        return takes_exactly<F>(
+            indices, views,
+            TypeList<std::conditional_t<Q == One, std::remove_reference_t<Values>, Values>...>());
+      };
+      const bool is_reference[] = {std::is_lvalue_reference_v<Values>...};
+      return ((is_reference[Q] && is_by_value(std::integral_constant<std::size_t, Q>())) || ...);
+    };
+    return takes_exactly<F>(indices, views, TypeList<std::remove_reference_t<Values>...>()) ||
+           one_of(std::index_sequence_for<Values...>());
+  }
+}
+template <class... A, class... B>
+constexpr TypeList<A..., B...> append(TypeList<A...>, TypeList<B...>) {
+  return {};
+}
+template <class Tag>
+using TagList = std::conditional_t<std::is_void_v<Tag>, TypeList<>, TypeList<Tag>>;
+
 // How a kernel is called: plainly here, with its views put in below.
 template <class K>
 struct KernelTraits {
@@ -278,6 +343,10 @@ struct KernelTraits {
       return []<class... I>(TypeList<I...>) {
         return std::is_invocable_v<const K&, Tag, I..., Values...>;
       }(Index());
+  }
+  template <class Tag, class Index, class... Values>
+  static constexpr bool takes_by_value() {
+    return detail::takes_by_value<K, Values...>(append(TagList<Tag>(), Index()), TypeList<>());
   }
   template <class Call, int Indices, class... Arguments>
   STRATA_FUNCTION static void call(const K& kernel, Arguments&&... arguments) {
@@ -303,22 +372,27 @@ struct KernelTraits<With<K, V...>> {
         return std::is_invocable_v<const K&, Tag, I..., typename V::unmanaged_type..., Values...>;
       }(Index());
   }
+  template <class Tag, class Index, class... Values>
+  static constexpr bool takes_by_value() {
+    return detail::takes_by_value<K, Values...>(append(TagList<Tag>(), Index()),
+                                                TypeList<typename V::unmanaged_type...>());
+  }
   template <class Call, int Indices, class... Arguments>
   STRATA_FUNCTION static void call(const With<K, V...>& bound, Arguments&&... arguments) {
     if constexpr ((begins_items<V> || ...)) bound.views.template begin_item<Indices>(arguments...);
-    call_kernel<Indices>(bound, static_cast<Arguments&&>(arguments)...);
+    call_kernel<Call, Indices>(bound, static_cast<Arguments&&>(arguments)...);
     if constexpr ((ends_items<V> || ...))
-      bound.views.template end_item<Indices>([&] { call_with_copies<Indices>(bound, arguments...); },
+      bound.views.template end_item<Indices>([&] { call_with_copies<Call, Indices>(bound, arguments...); },
                                              arguments...);
   }
 
  private:
   // Whose values are not kept.
-  template <int Indices, class... Arguments>
+  template <class Call, int Indices, class... Arguments>
   STRATA_FUNCTION static void call_with_copies(const With<K, V...>& bound, Arguments... arguments) {
-    call_kernel<Indices>(bound, arguments...);
+    call_kernel<Call, Indices>(bound, arguments...);
   }
-  template <int Indices, class... Arguments>
+  template <class Call, int Indices, class... Arguments>
   STRATA_FUNCTION static void call_kernel(const With<K, V...>& bound, Arguments&&... arguments) {
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
     if constexpr ((declares_items<V> || ...)) {
@@ -358,6 +432,11 @@ constexpr auto index_list() {
 template <class D, class Tag, class K, int Rank, class... Values>
 inline constexpr bool can_call =
     KernelTraits<K>::template can_call<Tag, decltype(index_list<D, K, Rank>()), Values...>();
+
+/// Whether such a kernel takes a value by value that it is handed by reference.
+template <class D, class Tag, class K, int Rank, class... Values>
+inline constexpr bool loses_values =
+    KernelTraits<K>::template takes_by_value<Tag, decltype(index_list<D, K, Rank>()), Values...>();
 
 /// A kernel made ready for a device (see host_loops.hpp): puts in the tag and the views, and calls it by
 /// `Call`.

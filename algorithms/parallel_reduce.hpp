@@ -44,6 +44,10 @@ void launch_reduce_with(const char* label, const Where& where, const R& work, co
       "const operator() that takes (the tag,) one index for each dimension (, the views of `with`) and a "
       "reference to each value");
   if constexpr (callable) {
+    static_assert(
+        !Reducing::template loses_value<D, typename W::tag, K, W::rank>,
+        "strata: parallel_reduce: the kernel takes its value by value, so that what it adds is lost: "
+        "take the value by reference, double& or auto&");
     using Inner = BodyFor<D, typename W::tag, K, W::rank>;
     Capture views = make_capture<Where, K>();
     const auto body = captured(views, [&] { return Reducing::body(Inner{kernel}); });

@@ -39,6 +39,9 @@ void launch_scan_with(const char* label, const Where& where, const R& work, cons
       "it a const operator() that takes (the tag,) the index (, the views of `with`), a reference to the "
       "value and a bool");
   if constexpr (callable) {
+    static_assert(!loses_values<D, typename W::tag, K, 1, T&, bool>,
+                  "strata: parallel_scan: the kernel takes its value by value, so that what it adds is lost: "
+                  "take the value by reference, double& or auto&");
     using B = BodyFor<D, typename W::tag, K, 1>;
     Capture views = make_capture<Where, K>();
     const B body = captured(views, [&] { return B{kernel}; });

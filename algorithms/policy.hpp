@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <strata/core/config.hpp>
+#include <strata/core/fail.hpp>
 #include <strata/core/range.hpp>
 #include <strata/devices/launch_info.hpp>
 
@@ -43,12 +44,17 @@ constexpr MDRange<Rank> mdrange(const index_t (&lower)[Rank], const index_t (&up
   for (int d = 0; d < Rank; ++d) r.lower[d] = lower[d];
   return r;
 }
-/// mdrange({b0, b1}, {e0, e1}, {t0, t1})
+/// mdrange({b0, b1}, {e0, e1}, {t0, t1}); KernelError where an extent of the tile is negative.
 template <int Rank>
 constexpr MDRange<Rank> mdrange(const index_t (&lower)[Rank], const index_t (&upper)[Rank],
                                 const index_t (&tile)[Rank]) {
   MDRange<Rank> r = mdrange(lower, upper);
-  for (int d = 0; d < Rank; ++d) r.tile[d] = tile[d];
+  for (int d = 0; d < Rank; ++d) {
+    if (tile[d] < 0)
+      detail::fail_work("mdrange(..., tile): tile extent", tile[d],
+                        "give at least 1, or 0 to leave it to the device");
+    r.tile[d] = tile[d];
+  }
   return r;
 }
 

@@ -185,6 +185,8 @@ class ReduceByName {
 
   template <class D, class Tag, class K, int Rank>
   static constexpr bool callable = can_call<D, Tag, K, Rank, typename R::value_type&...>;
+  template <class D, class Tag, class K, int Rank>
+  static constexpr bool loses_value = loses_values<D, Tag, K, Rank, typename R::value_type&...>;
 
   template <class Inner>
   static SpreadBody<Inner, Sequence> body(const Inner& inner) {
@@ -303,6 +305,8 @@ class ReduceByFunctor {
 
   template <class D, class Tag, class K, int Rank>
   static constexpr bool callable = can_call<D, Tag, K, Rank, Value>;
+  template <class D, class Tag, class K, int Rank>
+  static constexpr bool loses_value = loses_values<D, Tag, K, Rank, Value>;
 
   template <class Inner>
   static const Inner& body(const Inner& inner) {

@@ -40,6 +40,7 @@
 #include <strata/algorithms/parallel_for.hpp>
 #include <strata/algorithms/parallel_reduce.hpp>
 #include <strata/algorithms/team_nested.hpp>
+#include <strata/core/fail.hpp>
 #include <strata/devices/team_shape.hpp>
 #include <strata/views/mdarray.hpp>
 
@@ -59,14 +60,21 @@ struct Teams {
   }
   /// Scratch memory of level 0 (small and fast: shared memory on GPUs) or 1 (large), in bytes: so much for
   /// the team, and so much for each member. Not initialised; its content is lost when the team is done.
+  /// Another level is a KernelError.
   constexpr Teams scratch(int level, index_t bytes_per_team, index_t bytes_per_member = 0) const {
+    if (level < 0 || level >= detail::scratch_levels)
+      detail::fail_work("teams(...).scratch", level,
+                        "the levels of scratch memory are 0, small and fast, and 1, large");
     Teams t = *this;
-    t.shape.scratch[level == 0 ? 0 : 1] = {bytes_per_team, bytes_per_member};
+    t.shape.scratch[level] = {bytes_per_team, bytes_per_member};
     return t;
   }
   /// Threads of hosts take teams as they get free, `teams_at_a_time` of them: for teams of unequal cost.
   constexpr Teams dynamic(index_t teams_at_a_time = 0) const {
     Teams t = *this;
+    if (teams_at_a_time < 0)
+      detail::fail_work("teams(...).dynamic", teams_at_a_time,
+                        "give at least 1 team, or 0 to leave it to the device");
     t.shape.schedule = detail::Schedule::Dynamic;
     t.shape.chunk = teams_at_a_time;
     return t;

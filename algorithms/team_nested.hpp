@@ -132,6 +132,10 @@ requires(!detail::is_reducer_v<T>) STRATA_FUNCTION
     void parallel_reduce(const R& range, const F& f, T& result) {
   static_assert(std::is_invocable_v<const F&, index_t, T&>,
                 "strata: parallel_reduce within a team: the body cannot be called as f(index, value&)");
+  static_assert(
+      !detail::takes_by_value<F, T&>(detail::TypeList<index_t>(), detail::TypeList<>()),
+      "strata: parallel_reduce within a team: the body takes its value by value, so that what it adds "
+      "is lost: take the value by reference, double& or auto&");
   const Reducer<detail::SumOf, T, detail::NoTarget> reducer{};
   range.member.reduce_items(typename R::over(), range.begin, range.end, f, reducer, result);
 }
@@ -142,6 +146,10 @@ STRATA_FUNCTION void parallel_reduce(const R& range, const F& f,
                                      const Reducer<Operation, T, T*>&... results) {
   static_assert(std::is_invocable_v<const F&, index_t, T&...>,
                 "strata: parallel_reduce within a team: the body cannot be called as f(index, value&...)");
+  static_assert(
+      !detail::takes_by_value<F, T&...>(detail::TypeList<index_t>(), detail::TypeList<>()),
+      "strata: parallel_reduce within a team: the body takes its value by value, so that what it adds "
+      "is lost: take the value by reference, double& or auto&");
   if constexpr (sizeof...(T) == 1)
     (range.member.reduce_items(typename R::over(), range.begin, range.end, f, results, *results.target), ...);
   else detail::reduce_several(range, f, std::index_sequence_for<T...>(), results...);
@@ -155,6 +163,10 @@ requires(!detail::is_reducer_v<T>) STRATA_FUNCTION void parallel_scan(const R& r
   static_assert(
       std::is_invocable_v<const F&, index_t, T&, bool>,
       "strata: parallel_scan within a team: the body cannot be called as f(index, value&, bool final)");
+  static_assert(
+      !detail::takes_by_value<F, T&, bool>(detail::TypeList<index_t>(), detail::TypeList<>()),
+      "strata: parallel_scan within a team: the body takes its value by value, so that what it adds is "
+      "lost: take the value by reference, double& or auto&");
   const Reducer<detail::SumOf, T, detail::NoTarget> reducer{};
   range.member.scan_items(typename R::over(), range.begin, range.end, f, reducer, total);
 }
@@ -164,6 +176,10 @@ STRATA_FUNCTION void parallel_scan(const R& range, const F& f, const Reducer<Ope
   static_assert(
       std::is_invocable_v<const F&, index_t, T&, bool>,
       "strata: parallel_scan within a team: the body cannot be called as f(index, value&, bool final)");
+  static_assert(
+      !detail::takes_by_value<F, T&, bool>(detail::TypeList<index_t>(), detail::TypeList<>()),
+      "strata: parallel_scan within a team: the body takes its value by value, so that what it adds is "
+      "lost: take the value by reference, double& or auto&");
   range.member.scan_items(typename R::over(), range.begin, range.end, f, total, *total.target);
 }
 /// Without a total; the body's value has a type that is written out: [&](index_t i, double& value, bool

@@ -29,6 +29,10 @@ void throw_extents_overflow(const index_t* extents, int rank, const char* index_
                     (sizeof(index_type) && index_type[0] == 'i' ? ", or a layout with 64-bit indices" : ""));
 }
 
+void throw_work(const char* call, index_t value, const char* allowed) {
+  throw KernelError(std::string(call) + "(" + std::to_string(value) + "): " + allowed);
+}
+
 void throw_rank(int rank, int wanted, const char* what) {
   throw ExtentError(std::string(what) + ": the rank is " + std::to_string(rank) + ", it must be " +
                     std::to_string(wanted));

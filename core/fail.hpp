@@ -21,6 +21,9 @@ namespace strata::inline STRATA_ABI::detail {
 [[noreturn]] void fail_shapes(const char* what, const char* left_label, const index_t* left, int left_rank,
                               const char* right_label, const index_t* right, int right_rank);
 
+/// Throws KernelError: a launch was asked for `call(value)`; `allowed` says what is possible.
+[[noreturn]] void throw_work(const char* call, index_t value, const char* allowed);
+
 // The same for functions that kernels call too: device code has no exceptions and stops.
 #if defined(__CUDA_ARCH__)
 #define STRATA_THROW_OR_TRAP(...) __trap()
@@ -46,6 +49,12 @@ namespace strata::inline STRATA_ABI::detail {
                                                      [[maybe_unused]] index_t value,
                                                      [[maybe_unused]] index_t modulus) {
   STRATA_THROW_OR_TRAP(throw_layout(reason, value, modulus));
+}
+
+[[noreturn]] STRATA_FUNCTION inline void fail_work([[maybe_unused]] const char* call,
+                                                   [[maybe_unused]] index_t value,
+                                                   [[maybe_unused]] const char* allowed) {
+  STRATA_THROW_OR_TRAP(throw_work(call, value, allowed));
 }
 
 #undef STRATA_THROW_OR_TRAP

@@ -44,6 +44,7 @@ class RecordedTask final : public RecordedStep {
 
 template <class Device>
 struct HostExecution : TaskExecution<HostExecution<Device>> {
+  static constexpr const char* device_name = Device::name;
   template <class Task, class... Arguments>
   static void run(EventKind kind, const LaunchInfo& info, bool wait, const Arguments&... arguments) {
     require_running("a kernel launch");

@@ -299,19 +299,18 @@ void HostTeamLoan::run(index_t league_rank, const MemberFunction& function) {
   team_->run(league_rank, function);
 }
 
-TeamShape host_team_shape(const LaunchInfo& info, const TeamShape& shape) {
-  constexpr const char* device = "a host device";
+TeamShape host_team_shape(const LaunchInfo& info, const char* device, const TeamShape& shape) {
   require_team_shape(info, device, shape);
   TeamShape made = shape;
   // One: a core does best with plain loops, whose lanes are vectorised; more members of a team on it only
   // take turns.
   if (made.team_size == auto_team_size) made.team_size = 1;
   if (made.team_size > most_members)
-    fail_team_size(info, device, made.team_size, made.vector_length, most_members, "a host");
+    fail_team_size(info, device, made.team_size, made.vector_length, most_members, device);
   for (int level = 0; level < scratch_levels; ++level) {
     const ScratchBytes& bytes = shape.scratch[level];
     if (bytes.per_team > most_scratch_bytes || bytes.per_member > most_scratch_bytes / made.team_size)
-      fail_team_scratch(info, device, shape, made.team_size, level, most_scratch_bytes, "a host");
+      fail_team_scratch(info, device, shape, made.team_size, level, most_scratch_bytes, device);
   }
   return made;
 }

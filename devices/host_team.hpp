@@ -287,6 +287,6 @@ class HostTeamLoan {
 
 /// What a launch runs on hosts: `shape` with a team size. Throws KernelError and OutOfMemory where it cannot
 /// be had.
-TeamShape host_team_shape(const LaunchInfo& info, const TeamShape& shape);
+TeamShape host_team_shape(const LaunchInfo& info, const char* device, const TeamShape& shape);
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -70,14 +70,15 @@ struct TaskExecution {
   template <class Body>
   static void for_teams(const LaunchInfo& info, const TeamShape& shape, const Body& body) {
     Derived::template run<TeamForTask<Body>>(EventKind::BeginFor, info, false, body,
-                                             host_team_shape(info, shape));
+                                             host_team_shape(info, Derived::device_name, shape));
   }
 
   template <class Body, class Reducer, class Finish>
   static void reduce_teams(const LaunchInfo& info, const TeamShape& shape, const Body& body,
                            const Reducer& reducer, const Finish& finish) {
     Derived::template run<TeamReduceTask<Body, Reducer, Finish>>(
-        EventKind::BeginReduce, info, Finish::waits, body, reducer, finish, host_team_shape(info, shape));
+        EventKind::BeginReduce, info, Finish::waits, body, reducer, finish,
+        host_team_shape(info, Derived::device_name, shape));
   }
 };
 

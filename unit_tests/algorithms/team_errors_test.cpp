@@ -45,6 +45,7 @@ TYPED_TEST(TeamErrors, OfImpossibleShapesComeFromTheLaunchAndSayTheLimit) {
   EXPECT_TRUE(has(refusal(teams(10, 4).vector(3)), "power of two")) << refusal(teams(10, 4).vector(3));
   EXPECT_TRUE(has(refusal(teams(10, 4).vector(64)), "64")) << refusal(teams(10, 4).vector(64));
   EXPECT_TRUE(has(refusal(teams(10, 4).scratch(0, -8)), "-8")) << refusal(teams(10, 4).scratch(0, -8));
+  EXPECT_TRUE(has(large, D::name)) << large;
 }
 
 TYPED_TEST(TeamErrors, OfTooMuchScratchMemoryComeFromTheLaunchAndSayTheLimit) {
@@ -60,6 +61,19 @@ TYPED_TEST(TeamErrors, OfTooMuchScratchMemoryComeFromTheLaunchAndSayTheLimit) {
     EXPECT_TRUE(has(of_team, "scratch") && has(of_team, std::to_string(much))) << of_team;
     EXPECT_TRUE(has(of_members, "4 members") && has(of_members, std::to_string(much))) << of_members;
   }
+}
+
+TEST(TeamErrorsOfWork, NameTheLevelOrNumberThatDoesNotExist) {
+  for (const int level : {-1, 2})
+    EXPECT_TRUE(has(message_of<KernelError>([=] { static_cast<void>(teams(10).scratch(level, 8)); }),
+                    "scratch(" + std::to_string(level) + ")"));
+  EXPECT_TRUE(has(message_of<KernelError>([] { static_cast<void>(teams(10).dynamic(-2)); }), "dynamic(-2)"));
+  EXPECT_TRUE(has(message_of<KernelError>([] { static_cast<void>(range(10).chunk(-3)); }), "chunk(-3)"));
+  EXPECT_TRUE(has(message_of<KernelError>([] { static_cast<void>(range(10).dynamic(-1)); }), "(-1)"));
+  EXPECT_TRUE(has(message_of<KernelError>([] {
+                    static_cast<void>(mdrange({0, 0}, {9, 9}, {4, -4}));
+                  }),
+                  "tile extent(-4)"));
 }
 
 // ---- kernels that throw; what follows is for devices whose kernels run on host threads

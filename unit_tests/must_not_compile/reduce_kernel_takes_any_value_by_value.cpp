@@ -1,0 +1,10 @@
+// expect: parallel_reduce: the kernel takes its value by value, so that what it adds is lost
+#include <strata/strata.hpp>
+
+struct AddRows {
+  void operator()(auto i, const auto& x, auto sum) const { sum += x(i); }
+};
+
+void sum(const strata::MDArray<double, strata::Serial, strata::rank<1>>& x, double& result) {
+  strata::parallel_reduce(10, strata::with(AddRows{}, x), strata::Sum(result));
+}

@@ -1,0 +1,7 @@
+// expect: parallel_reduce: the kernel takes its value by value, so that what it adds is lost
+#include <strata/strata.hpp>
+
+void sum(double& result) {
+  strata::parallel_reduce(
+      strata::on(strata::Serial{}), 10, [](int i, double s) { s += i; }, strata::Sum(result));
+}

@@ -1,0 +1,7 @@
+// expect: parallel_scan: the kernel takes its value by value, so that what it adds is lost
+#include <strata/strata.hpp>
+
+void sum(double& result) {
+  strata::parallel_scan(
+      strata::on(strata::Serial{}), 10, [](auto, auto s, bool) { s += 1; }, strata::Sum(result));
+}
