@@ -136,7 +136,7 @@ index_t largest_chunk(const StreamProblem& problem, StreamScheduler scheduler, i
   };
   index_t least = problem.align;
   if (scheduler == StreamScheduler::EvenOdd) least = std::max(least, steps * halo + 1);
-  if (least > most) return 0;
+  most = std::max(most, least);  // few rows are one tile, however many steps it makes
   // A window is at least a piece of a chunk: a first bound without making passes of many small tiles.
   index_t bytes_per_row = 0, whole = 0;
   for (std::size_t a = 0; a < problem.arrays.size(); ++a) {
@@ -152,7 +152,7 @@ index_t largest_chunk(const StreamProblem& problem, StreamScheduler scheduler, i
   index_t high = most;
   if (bytes_per_row > 0) high = std::min(high, (budget - whole) / bytes_per_row * sharing.pieces);
   high -= high % problem.align;
-  if (high < least) return 0;
+  if (high < least) return all_rows(problem) < least && fits(least) ? least : 0;
   if (fits(high)) return high;
   // Passes get long where chunks are small: 1/1024 of the largest is the least that is tried before the
   // least. Samples of sequences are slower to make.
