@@ -210,6 +210,33 @@ TEST_F(CoherentArrays, HostViewsExcludeWhatConflictsOnTheirThread) {
   EXPECT_EQ(x(10), 1);
 }
 
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+TEST_F(CoherentArrays, HostViewsAreNotUsedAfterTheirEnd) {
+  const Numbers x("x", 100);
+  auto view = x.read_write();
+  const auto& inside = view.view();
+  view(3) = 7;
+  view.end();
+
+  launch(on(Emulated{0}), 100, AddTo{1}, inout(x));
+  EXPECT_TRUE(has(message_of<OutOfBounds>([&] { view(3) = 9; }), "\"x\" is used after its end()"));
+  EXPECT_THROW(static_cast<void>(view[3]), OutOfBounds);
+  EXPECT_THROW(static_cast<void>(view.view()), OutOfBounds);
+  EXPECT_THROW(static_cast<void>(inside(3)), OutOfBounds);
+  EXPECT_EQ(x(3), 8);
+
+  auto first = x.read_write();
+  auto moved = std::move(first);
+  EXPECT_EQ(moved(3), 8);
+  EXPECT_THROW(static_cast<void>(first(3)), OutOfBounds);
+  const CoherentArray<double, 0> value("a value", main_in(Serial{}));
+  auto one = value.read();
+  EXPECT_EQ(*one, 0);
+  one.end();
+  EXPECT_THROW(static_cast<void>(*one), OutOfBounds);
+}
+#endif
+
 TEST_F(CoherentArrays, HostViewsOfOtherThreadsAreWaitedFor) {
   const Numbers x("x", 100);
   std::atomic<bool> ended{false};

@@ -69,27 +69,46 @@ class HostView {
   HostView(HostView&&) = default;
   HostView& operator=(HostView&&) = default;
 
-  /// The element at an index of the box; with other indices the behaviour is undefined, in checked builds
-  /// (rows only) OutOfBounds is thrown.
+  /// The element at an index of the box; with other indices, and after end(), the behaviour is undefined, in
+  /// checked builds (of other indices, rows only) OutOfBounds is thrown.
   template <IndexLike... I>
   T& operator()(I... i) const {
+    check_use();
     return view_(i...);
   }
   template <IndexLike I>
   T& operator[](I i) const {
+    check_use();
     return view_(i);
   }
   /// The element of an array of rank 0.
-  T& operator*() const requires(E::max_rank_value == 0) { return view_(); }
+  T& operator*() const requires(E::max_rank_value == 0) {
+    check_use();
+    return view_();
+  }
 
-  /// Valid while this is.
-  const view_type& view() const { return view_; }
+  /// Valid until the end of this.
+  const view_type& view() const {
+    check_use();
+    return view_;
+  }
   /// What it is a view of.
   const Box& box() const { return box_; }
   /// Ends it before its scope does.
-  void end() { scope_.end(); }
+  void end() {
+    scope_.end();
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+    view_ = view_type(nullptr, view_.mapping());  // for who has kept a reference to it
+#endif
+  }
 
  private:
+  void check_use() const {
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+    scope_.check_use();
+#endif
+  }
+
   detail::HostUseScope scope_;
   view_type view_;
   Box box_;

@@ -62,10 +62,7 @@ HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, 
       throw NeverWritten(std::string(name_of(mode)) + ": \"" + array.label + "\" is read at " +
                          to_string(missing.front()) + ", which nobody has written");
 #endif
-  if (box.empty()) {
-    array_ = {};
-    return;
-  }
+  if (box.empty()) return;
   if (array.protocol == coherent::Protocol::Exact) {
     static_cast<void>(all.access_exactly(array, host_memory, box, mode));
   } else if (reads(mode)) {
@@ -122,7 +119,16 @@ HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, 
   claim();
 }
 
+void HostUseScope::fail_use() const {
+  if (!array_)
+    throw OutOfBounds("a host view is used from which another one was moved; use that, or make a new one");
+  throw OutOfBounds("a host view of \"" + array_->label +
+                    "\" is used after its end(): others may use the array by now. Make another view, or end "
+                    "this one later");
+}
+
 void HostUseScope::end() noexcept {
+  over_ = true;
   if (number_ == 0) return;
   const std::lock_guard lock(Coherence::get().mutex);
   end_use(*array_, number_);

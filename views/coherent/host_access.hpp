@@ -21,23 +21,34 @@ class HostUseScope {
   ~HostUseScope() { end(); }
   HostUseScope(HostUseScope&& other) noexcept : array_(static_cast<Ref<CoherentState>&&>(other.array_)) {
     number_ = other.number_;
+    over_ = other.over_;
     other.number_ = 0;
+    other.over_ = true;
   }
   HostUseScope& operator=(HostUseScope&& other) noexcept {
     if (this == &other) return *this;
     end();
     array_ = static_cast<Ref<CoherentState>&&>(other.array_);
     number_ = other.number_;
+    over_ = other.over_;
     other.number_ = 0;
+    other.over_ = true;
     return *this;
   }
 
   /// Lets others in; what was written is current from the beginning of the use on.
   void end() noexcept;
+  /// Throws OutOfBounds after end(), and where another one has taken its place: others may use the array.
+  void check_use() const {
+    if (over_) fail_use();
+  }
 
  private:
   Ref<CoherentState> array_;
+  [[noreturn]] void fail_use() const;
+
   std::uint64_t number_ = 0;
+  bool over_ = false;
 };
 
 /// Copies what the device lacks of `box` to it; returns when that is enqueued.
