@@ -67,6 +67,16 @@ std::string message(const FailedAssertion& a) {
          text;
 }
 
+// An element that was to be written.
+std::string unwritten_message(const CheckRecord& record) {
+  const BadAccess& found = record.access;
+  std::string text = "element (";
+  for (int r = 0; r < found.rank; ++r) text += (r ? ", " : "") + std::to_string(found.index[r]);
+  return text + ") of \"" + record.assertion.text +
+         "\" was declared out and nobody wrote it; declare inout where some elements keep their values, or "
+         "give a region of what the work items write";
+}
+
 // The record of the kernel if nothing is logged in it yet, for the calling thread to fill; else null.
 CheckRecord* claim_record() {
   int none = 0;
@@ -81,7 +91,7 @@ void report_bad_access(const BadAccess& found) {
   if (current_check == nullptr) throw_bad_access("", found);
   CheckRecord* const record = claim_record();
   if (record == nullptr) return;
-  record->asserted = false;
+  record->kind = FailedCheck::Access;
   record->access = found;
   __atomic_store_n(&record->state, 2, __ATOMIC_RELEASE);
 }
@@ -94,8 +104,17 @@ void report_assertion(const char* condition, const char* text, const char* file,
   }
   CheckRecord* const record = claim_record();
   if (record == nullptr) return;
-  record->asserted = true;
+  record->kind = FailedCheck::Assertion;
   record->assertion.set(condition, text, file, line);
+  __atomic_store_n(&record->state, 2, __ATOMIC_RELEASE);
+}
+
+void report_unwritten(const BadAccess& found, const char* label) {
+  CheckRecord* const record = claim_record();
+  if (record == nullptr) return;
+  record->kind = FailedCheck::Unwritten;
+  record->access = found;
+  record->assertion.set_text(label);
   __atomic_store_n(&record->state, 2, __ATOMIC_RELEASE);
 }
 
@@ -103,7 +122,8 @@ void throw_failed_check(const CheckRecord& record, const char* label, const char
                         const char* tag_type) {
   if (__atomic_load_n(&record.state, __ATOMIC_ACQUIRE) != 2) return;
   const std::string kernel = "kernel " + std::string(kernel_name(label, kernel_type, tag_type)) + ": ";
-  if (record.asserted)
+  if (record.kind == FailedCheck::Unwritten) throw NeverWritten(kernel + unwritten_message(record));
+  if (record.kind == FailedCheck::Assertion)
     throw AssertionFailed(kernel + message(record.assertion) +
                           "; the kernel went on, so do not use what it wrote");
   throw_bad_access(kernel, record.access);

@@ -2,8 +2,8 @@
 // assertion fails (core/assert.hpp).
 //
 // Nothing traps. In a kernel the first failed check is logged in the launch's CheckRecord, and the kernel
-// goes on (a bad access goes to a dummy element); the next wait throws it as OutOfBounds or AssertionFailed,
-// with the kernel's name. On the host, outside kernels, it is thrown at once.
+// goes on (a bad access goes to a dummy element); the next wait throws it as OutOfBounds, AssertionFailed or
+// NeverWritten, with the kernel's name. On the host, outside kernels, it is thrown at once.
 #pragma once
 
 #include <strata/core/config.hpp>
@@ -31,10 +31,11 @@ struct FailedAssertion {
   char file[most] = {};
   int line = 0;
 
+  STRATA_FUNCTION void set_text(const char* its_text) { keep_beginning(text, its_text); }
   STRATA_FUNCTION void set(const char* its_condition, const char* its_text, const char* its_file,
                            int its_line) {
     keep_beginning(condition, its_condition);
-    keep_beginning(text, its_text);
+    set_text(its_text);
     int length = 0;
     while (its_file[length] != 0) ++length;
     keep_beginning(file, its_file + (length < most ? 0 : length - most + 1));  // its end is what tells
@@ -49,10 +50,18 @@ struct FailedAssertion {
   }
 };
 
+/// What failed.
+enum class FailedCheck : unsigned char {
+  Access,     // an access outside an array
+  Assertion,  // of the kernel
+  Unwritten,  // an element of an array that was declared out has no value: `access` has the index,
+              // `assertion.text` the array's label
+};
+
 /// The failed check of one launch. Filled by the first thread that finds one.
 struct CheckRecord {
-  int state = 0;             // 0 none, 1 being written, 2 complete
-  bool asserted = false;     // which of the two it is
+  int state = 0;  // 0 none, 1 being written, 2 complete
+  FailedCheck kind = FailedCheck::Access;
   std::uint64_t launch = 0;  // the number of the launch, where a device tells them apart; written first
   BadAccess access;
   FailedAssertion assertion;
@@ -77,6 +86,8 @@ class CheckScope {
 void report_bad_access(const BadAccess& found);
 /// Logs a failed assertion in the current record, or throws AssertionFailed where there is none.
 void report_assertion(const char* condition, const char* text, const char* file, int line);
+/// Logs that element `found.index` of the array `label` was not written; in kernels only.
+void report_unwritten(const BadAccess& found, const char* label);
 
 #if defined(__CUDACC__)
 // The record of the launch that a thread block works for.
@@ -108,7 +119,7 @@ inline __device__ void complete_record_on_device(CheckRecord* record) {
 inline __device__ void report_bad_access_on_device(const BadAccess& found) {
   CheckRecord* const record = claim_record_on_device();
   if (record == nullptr) return;
-  record->asserted = false;
+  record->kind = FailedCheck::Access;
   record->access = found;
   complete_record_on_device(record);
 }
@@ -117,13 +128,22 @@ inline __device__ __noinline__ void report_assertion_on_device(const char* condi
                                                                const char* file, int line) {
   CheckRecord* const record = claim_record_on_device();
   if (record == nullptr) return;
-  record->asserted = true;
+  record->kind = FailedCheck::Assertion;
   record->assertion.set(condition, text, file, line);
+  complete_record_on_device(record);
+}
+/// Logs an element that was not written there.
+inline __device__ __noinline__ void report_unwritten_on_device(const BadAccess& found, const char* label) {
+  CheckRecord* const record = claim_record_on_device();
+  if (record == nullptr) return;
+  record->kind = FailedCheck::Unwritten;
+  record->access = found;
+  record->assertion.set_text(label);
   complete_record_on_device(record);
 }
 #endif
 
-/// Throws OutOfBounds, NeverWritten or AssertionFailed if `record` holds a failed check; `label` and
+/// Throws OutOfBounds, AssertionFailed or NeverWritten if `record` holds a failed check; `label` and
 /// `kernel_type` name the kernel.
 void throw_failed_check(const CheckRecord& record, const char* label, const char* kernel_type,
                         const char* tag_type);

@@ -72,8 +72,8 @@ class AccessConflict : public Error {
   using Error::Error;
 };
 
-/// A launch or the host was to read elements that nobody ever wrote, or a kernel left out elements though it
-/// had declared to write all; checked builds only.
+/// A launch or the host was to read elements that nobody ever wrote, a launch did not write elements that it
+/// declared out, or a kernel of streamed steps some of what it declared to write; checked builds only.
 class NeverWritten : public Error {
   using Error::Error;
 };

@@ -252,7 +252,7 @@ TYPED_TEST(Hooks, ErrorsNameKernelsWithTheirTagToo) {
 TEST(HooksOfNobody, AFailedCheckNamesTheKernelWithItsTag) {
   strata::detail::CheckRecord record;
   record.state = 2;
-  record.asserted = true;
+  record.kind = strata::detail::FailedCheck::Assertion;
   record.assertion.set("i < n", "", "file.cpp", 7);
 
   try {

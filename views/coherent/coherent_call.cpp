@@ -239,7 +239,7 @@ bool CoherentCall::begin_early([[maybe_unused]] int number,
                                [[maybe_unused]] const std::vector<ArrayPart>& parts,
                                [[maybe_unused]] bool timed) {
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
-  return false;  // what is poisoned is poisoned as a whole
+  return false;  // what is marked is marked as a whole
 #else
   Part& part = parts_[static_cast<std::size_t>(number)];
   if (part.unlocked) return false;
@@ -279,7 +279,7 @@ void CoherentCall::begin(int number, bool timed) {
   if (!part.is_host) {
     part.state = Part::State::Begun;
     all.tracker.wait_for(*part.queue, part.after);
-    for_uses(part, [&](Use& use) { poison(part, use); });
+    mark(part);
     if (timed && !part.early) part.timing.begin = part.queue->record_timed();
     if (part.unlocked) lock_.unlock();
     return;
@@ -308,7 +308,7 @@ void CoherentCall::begin(int number, bool timed) {
     lock_.unlock();
   }
   part.state = Part::State::Begun;
-  for_uses(part, [&](Use& use) { poison(part, use); });
+  mark(part);
   if (timed) part.timing.begin = part.queue->record_timed();
 }
 
@@ -362,24 +362,31 @@ void CoherentCall::end(int number) {
   if (number + 1 == static_cast<int>(parts_.size())) transfer_back();
 }
 
-// What was to be written only is filled with bytes of ones, so that what the kernel leaves out shows: it is
-// NaN, or -1.
-void CoherentCall::poison([[maybe_unused]] Part& part, [[maybe_unused]] Use& use) {
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-  if (use.mode != AccessMode::Out) return;
-  const CoherentState& array = *use.array;
-  const std::vector<unsigned char> ones(static_cast<std::size_t>(array.shape.element_bytes), 0xff);
-  use.part.visit([&](const Box& box) {
-    const LayoutDescriptor layout = array.shape.layout_of(box);
-    const SpaceId space = part.is_host ? array.main.space : part.device->space();
-    fill_array(
-        {use.base, space, &layout, array.label.c_str(), part.is_host ? array.main.device : part.device},
-        ones.data(), ones.size(), part.is_host ? &array.main.device->default_queue() : part.queue);
-  });
-  if (part.is_host) {
-    QueueState& queue = use.array->main.device->default_queue();
-    if (!queue.instance().host_accessible() || use.array->main.space.shared) queue.wait();
+std::vector<UnwrittenBox> CoherentCall::unwritten(int number) const {
+  const Part& part = parts_[static_cast<std::size_t>(number)];
+  std::vector<UnwrittenBox> boxes;
+  for (int k = 0; k < part.uses; ++k) {
+    const Use& use = uses_[static_cast<std::size_t>(part.first_use + k)];
+    if (use.mode != AccessMode::Out) continue;
+    use.part.visit([&](const Box& box) { boxes.push_back(unwritten_box(*use.array, box, use.base)); });
   }
+  return boxes;
+}
+
+// What was to be written only is marked, so that what the kernel leaves out is found.
+void CoherentCall::mark([[maybe_unused]] Part& part) {
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+  for_uses(part, [&](const Use& use) {
+    if (use.mode != AccessMode::Out) return;
+    const CoherentState& array = *use.array;
+    DeviceInstance& device = part.is_host ? *array.main.device : *part.device;
+    QueueState& queue = part.is_host ? device.default_queue() : *part.queue;
+    use.part.visit([&](const Box& box) {
+      mark_unwritten(unwritten_box(array, box, use.base), device,
+                     part.is_host ? array.main.space : device.space(), queue);
+    });
+    if (part.is_host && (!device.host_accessible() || array.main.space.shared)) queue.wait();
+  });
 #endif
 }
 

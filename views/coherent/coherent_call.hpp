@@ -16,6 +16,7 @@
 #include <strata/core/access_mode.hpp>
 #include <strata/core/error.hpp>
 #include <strata/views/coherent/coherence.hpp>
+#include <strata/views/coherent/unwritten.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -45,6 +46,8 @@ class CoherentCall {
   /// The rows that it declared.
   ResidentRows rows(int part, int use) const;
 
+  /// Its label, or its kernel's type.
+  const char* name() const;
   bool is_host(int part) const { return parts_[static_cast<std::size_t>(part)].is_host; }
   /// The queue waits for what the part needs; a host does so itself. With `timed`, seconds() will tell how
   /// long the kernel took.
@@ -52,6 +55,8 @@ class CoherentCall {
   /// Before begin(): whether there is work to wait for that a part of the work items can do without, those
   /// that touch `parts` only, one a use. Then the queue waits for what these need, and they may be enqueued.
   bool begin_early(int part, const std::vector<ArrayPart>& parts, bool timed);
+  /// Between begin() and end(): what the part writes only, which checked builds have marked.
+  std::vector<UnwrittenBox> unwritten(int part) const;
   /// The kernel was enqueued, or has run.
   void end(int part);
 
@@ -91,7 +96,6 @@ class CoherentCall {
   void for_uses(const Part& part, const F& f) {
     for (int k = 0; k < part.uses; ++k) f(uses_[static_cast<std::size_t>(part.first_use + k)]);
   }
-  const char* name() const;
   void check_conflicts() const;
   [[noreturn]] void fail_conflict(const Part& a, const Use& x, const Part& b, const Use& y) const;
   void check_written(const Part& part, const Use& use) const;
@@ -111,7 +115,7 @@ class CoherentCall {
   void end_host_uses(Part& part);
   void take_back(Part& part);
   void follow(Part& part);
-  void poison(Part& part, Use& use);
+  void mark(Part& part);
   void transfer_back();
 
   const char* label_;
