@@ -16,29 +16,51 @@ struct CoherentAccess {
   using region_type = Region;
   Array array;    ///< which
   Region region;  ///< which part
+  /// Whether no region was given: then the launch refuses a range that does not fit the array.
+  bool by_default = false;
 };
 
-/// The launch reads what a work item touches.
-template <class T, int Rank, class L, AccessRegion Region = Own>
+/// The launch reads what a work item touches: without a region the row of its left-most index, which must be
+/// in the array (ShapeMismatch).
+template <class T, int Rank, class L>
+CoherentAccess<AccessMode::In, CoherentArray<T, Rank, L>, Own> in(const CoherentArray<T, Rank, L>& array) {
+  return {array, {}, true};
+}
+template <class T, int Rank, class L, AccessRegion Region>
 CoherentAccess<AccessMode::In, CoherentArray<T, Rank, L>, Region> in(const CoherentArray<T, Rank, L>& array,
-                                                                     const Region& region = {}) {
+                                                                     const Region& region) {
   return {array, region};
 }
 /// The launch writes all that a work item touches, and reads none of it. What it leaves out is undefined
-/// afterwards: declare it inout where some elements stay as they are.
-template <class T, int Rank, class L, AccessRegion Region = Own>
+/// afterwards: declare it inout where some elements stay as they are. Without a region the launch throws
+/// ShapeMismatch where its range, of several dimensions, leaves out indices of the array; with one, such as
+/// out(x, own), it does not look. Checked builds throw NeverWritten for elements of 4 bytes and more that no
+/// work item wrote, at the next wait.
+template <class T, int Rank, class L>
+CoherentAccess<AccessMode::Out, CoherentArray<T, Rank, L>, Own> out(const CoherentArray<T, Rank, L>& array) {
+  return {array, {}, true};
+}
+template <class T, int Rank, class L, AccessRegion Region>
 CoherentAccess<AccessMode::Out, CoherentArray<T, Rank, L>, Region> out(const CoherentArray<T, Rank, L>& array,
-                                                                       const Region& region = {}) {
+                                                                       const Region& region) {
   return {array, region};
 }
 /// The launch reads and writes what a work item touches.
-template <class T, int Rank, class L, AccessRegion Region = Own>
+template <class T, int Rank, class L>
+CoherentAccess<AccessMode::InOut, CoherentArray<T, Rank, L>, Own> inout(
+    const CoherentArray<T, Rank, L>& array) {
+  return {array, {}, true};
+}
+template <class T, int Rank, class L, AccessRegion Region>
 CoherentAccess<AccessMode::InOut, CoherentArray<T, Rank, L>, Region> inout(
-    const CoherentArray<T, Rank, L>& array, const Region& region = {}) {
+    const CoherentArray<T, Rank, L>& array, const Region& region) {
   return {array, region};
 }
 
 namespace detail {
+
+/// A halo with cyclic edges of an array under Protocol::Exact.
+[[noreturn]] void fail_exact_ring(const char* launch, const char* label);
 
 template <class>
 inline constexpr bool is_coherent_access_v = false;
@@ -109,6 +131,18 @@ template <class>
 inline constexpr bool has_edges = false;
 template <class Edge>
 inline constexpr bool has_edges<Halo<Edge>> = !std::is_same_v<Edge, edge::None>;
+
+// Throws ShapeMismatch where the range of a launch does not fit the array of an access without a region.
+template <bool Rows, AccessMode Mode, class A, class Region>
+void check_fits(const LaunchName& launch, const WorkBounds& work,
+                const CoherentAccess<Mode, A, Region>& access) {
+  if (!access.by_default) return;
+  if (!access.array) fail_no_array();
+  DeclaredArray array{access.array.label(), A::rank, {}, {}, true};
+  for (int r = 0; r < A::rank; ++r) array.end[r] = access.array.extent(r);
+  if constexpr (Rows) check_rows(launch, work, array);
+  if constexpr (Mode == AccessMode::Out) check_covered(launch, work, array);
+}
 
 // A use whose view is known: what bind_kernel takes.
 template <AccessMode Mode, class V, class Region>

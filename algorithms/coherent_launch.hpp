@@ -20,6 +20,7 @@
 
 #include <strata/algorithms/across.hpp>
 #include <strata/algorithms/coherent_access.hpp>
+#include <strata/algorithms/find_unwritten.hpp>
 #include <strata/views/coherent/coherent_call.hpp>
 
 namespace strata::inline STRATA_ABI {
@@ -51,6 +52,9 @@ template <class Access>
 void declare(CoherentCall& call, const Access& access, ResidentRows work) {
   if constexpr (is_coherent_access_v<Access>) {
     if (!access.array) fail_no_array();
+    if constexpr (std::is_same_v<typename Access::region_type, Halo<edge::Cyclic>>)
+      if (access.array.state()->protocol == coherent::Protocol::Exact)
+        fail_exact_ring(call.name(), access.array.label());
     ArrayPart part;
     try {
       part = part_of(access.region, access.array.domain(), work, access.array.label());
@@ -95,11 +99,15 @@ void with_resolved(const CoherentCall& call, int part, const F& f, const Accesse
   (std::index_sequence_for<Accesses...>());
 }
 
-// Runs part `part` of a call.
+// Runs part `part` of a call; f launches on `where`. Checked builds look behind it at what was to be written.
 template <class D, class F, class... Accesses>
-void run_part(CoherentCall& call, int part, bool timed, const F& f, const Accesses&... accesses) {
+void run_part(CoherentCall& call, int part, const On<D>& where, bool timed, const F& f,
+              const Accesses&... accesses) {
   call.begin(part, timed);
   with_resolved<D>(call, part, f, accesses...);
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+  for (const UnwrittenBox& box : call.unwritten(part)) find_unwritten(call.name(), where, box);
+#endif
   call.end(part);
 }
 
@@ -120,7 +128,7 @@ ResidentRows halos_of(const Accesses&... accesses) {
 // Enqueues the kernel of part `part` over `rows`. While halos are on their way, the work items that need none
 // of them go first; f(rows, resolved...) launches.
 template <class D, class F, class... Accesses>
-void run_rows(CoherentCall& call, int part, bool timed, ResidentRows rows, const F& f,
+void run_rows(CoherentCall& call, int part, const On<D>& where, bool timed, ResidentRows rows, const F& f,
               const Accesses&... accesses) {
   const ResidentRows halo = halos_of(accesses...);
   const ResidentRows inner{rows.begin + halo.begin, rows.end - halo.end};
@@ -145,8 +153,8 @@ void run_rows(CoherentCall& call, int part, bool timed, ResidentRows rows, const
       return;
     }
   }
-  run_part<D>(
-      call, part, timed, [&](const auto&... resolved) { f(rows, resolved...); }, accesses...);
+  run_part(
+      call, part, where, timed, [&](const auto&... resolved) { f(rows, resolved...); }, accesses...);
 }
 
 template <class R, class K>
@@ -165,12 +173,13 @@ void launch_coherent(const char* label, const On<D>& where, const R& work, const
   static_assert(WorkOf<R>::rank != teams_rank,
                 "strata: launch: teams do not say which rows they touch; launch over a range, or give "
                 "parallel_for plain views");
+  check_all_fit<K>(label, work, accesses...);
   CoherentCall call = make_call<R, K>(label);
   call.add_part(where.device.backend(), queue_of(where));
   (declare(call, accesses, LeftMost<R>::of(work)), ...);
   call.prepare();
-  run_rows<D>(
-      call, 0, false, LeftMost<R>::of(work),
+  run_rows(
+      call, 0, where, false, LeftMost<R>::of(work),
       [&](ResidentRows rows, const auto&... resolved) {
         const auto part = LeftMost<R>::part(work, rows);
         launch_for(label, where, part,
@@ -203,6 +212,7 @@ void launch_coherent(const char* label, const Across<D...>& where, const R& work
                      const Accesses&... accesses) {
   static_assert((is_coherent_access_v<Accesses> && ...),
                 "strata: launch(across(...)): a plain view lives on one device; give coherent arrays only");
+  check_all_fit<K>(label, work, accesses...);
   using Left = LeftMost<R>;
   const ResidentRows all = Left::of(work);
   const std::vector<SpreadPart> parts =
@@ -222,8 +232,8 @@ void launch_coherent(const char* label, const Across<D...>& where, const R& work
   for (std::size_t p = 0; p < parts.size(); ++p)
     std::visit(
         [&]<class Device>(const On<Device>& on) {
-          run_rows<Device>(
-              call, static_cast<int>(p), where.balance != nullptr, parts[p].rows,
+          run_rows(
+              call, static_cast<int>(p), on, where.balance != nullptr, parts[p].rows,
               [&](ResidentRows rows, const auto&... resolved) {
                 const auto mine = Left::part(work, rows);
                 launch_for(label, on, mine,

@@ -114,10 +114,11 @@ template <class D, class R, class K, class Into, class... Accesses>
 void launch_reduce_coherent(const char* label, const On<D>& where, const R& work, const K& kernel,
                             Into&& into, const Accesses&... accesses) {
   using I = std::remove_cvref_t<Into>;
+  check_all_fit<K>(label, work, accesses...);
   const ResidentRows rows = LeftMost<R>::of(work);
   const auto run = [&](CoherentCall& call, const auto& result) {
-    run_part<D>(
-        call, 0, false,
+    run_part(
+        call, 0, where, false,
         [&](const auto&... resolved) {
           launch_reduce_into(label, where, work, bind_views(kernel, view_to_bind(resolved)...), result(call));
         },
@@ -156,8 +157,8 @@ void launch_reduce_coherent(const char* label, const On<D>& where, const R& work
   } else {
     call.prepare();
     // A host variable must stay one: the result is handed on by reference.
-    run_part<D>(
-        call, 0, false,
+    run_part(
+        call, 0, where, false,
         [&](const auto&... resolved) {
           launch_reduce_into(label, where, work, bind_views(kernel, view_to_bind(resolved)...),
                              static_cast<Into&&>(into));
@@ -210,6 +211,7 @@ void launch_reduce_coherent(const char* label, const Across<D...>& where, const 
   static_assert(
       !std::is_array_v<T>,
       "strata: launch_reduce over several devices: values of run-time length are reduced on one device");
+  check_all_fit<K>(label, work, accesses...);
   using Left = LeftMost<R>;
   constexpr index_t block = WorkOf<R>::rank == 1 ? reduction_block : 1;
   const std::vector<ReductionGroup> groups =
@@ -244,8 +246,8 @@ void launch_reduce_coherent(const char* label, const Across<D...>& where, const 
     for (std::size_t p = 0; p < parts.size(); ++p)
       std::visit(
           [&]<class Device>(const On<Device>& on) {
-            run_part<Device>(
-                call, static_cast<int>(p), false,
+            run_part(
+                call, static_cast<int>(p), on, false,
                 [&](const auto&... resolved) {
                   const auto bound = bind_views(kernel, view_to_bind(resolved)...);
                   constexpr int use = use_number<sizeof...(Accesses), Accesses...>();
@@ -296,8 +298,8 @@ void launch_scan_part(const char* label, const On<D>& where, const R& work, cons
   call.add_part(where.device.backend(), queue_of(where), waits_for_result<K, std::remove_cvref_t<Into>>());
   (declare(call, accesses, LeftMost<R>::of(work)), ...);
   call.prepare();
-  run_part<D>(
-      call, 0, false,
+  run_part(
+      call, 0, where, false,
       [&](const auto&... resolved) {
         scan_into(label, where, work, bind_views(kernel, view_to_bind(resolved)...),
                   static_cast<Into&&>(into), start);
@@ -315,6 +317,7 @@ auto neutral_value(const K& kernel, const Into& into) {
 template <class D, class R, class K, class Into, class... Accesses>
 void launch_scan_coherent(const char* label, const On<D>& where, const R& work, const K& kernel, Into&& into,
                           const Accesses&... accesses) {
+  check_all_fit<K>(label, work, accesses...);
   launch_scan_part(label, where, work, kernel, static_cast<Into&&>(into),
                    neutral_value<K, std::remove_cvref_t<Into>>(kernel, into), accesses...);
 }
@@ -325,6 +328,7 @@ void launch_scan_coherent(const char* label, const Across<D...>& where, const R&
   using I = std::remove_cvref_t<Into>;
   using T = typename ReductionOf<K, I>::value_type;
   using Left = LeftMost<R>;
+  check_all_fit<K>(label, work, accesses...);
   const ResidentRows rows = Left::of(work);
   constexpr index_t tiles = alignment_of_all<Accesses...>();
   const std::vector<ResidentRows> split = split_range(rows.begin, rows.end, where.places.size(),

@@ -98,6 +98,31 @@ struct MatrixVector {
   }
 };
 
+//! [plate]
+struct FivePoints {                                         // a work item writes one element
+  STRATA_FUNCTION void operator()(auto i, auto j, auto u, auto v) const {
+    v(i, j) = (u(i - 1, j) + u(i + 1, j) + u(i, j - 1) + u(i, j + 1)) / 4;
+  }
+};
+struct InPairs {                                            // a work item writes two
+  STRATA_FUNCTION void operator()(auto i, auto j, auto v) const { v(i, 2 * j) = v(i, 2 * j + 1) = 1; }
+};
+//! [plate]
+
+template <class Where>
+void stencil(const Where& where) {
+  const index_t n = 40, m = 60;
+  CoherentArray<double, 2, LayoutRight> u("u", n, m), v("v", n, m), pairs("pairs", n, m);
+  u(1, 1) = 4;
+  v(0, 7) = 100;
+//! [stencil]
+  const auto inner = mdrange({1, 1}, {n - 1, m - 1});
+  launch(where, inner, FivePoints{}, in(u, halo(1, 1)), inout(v));      // inout: v keeps its edges
+  launch(where, mdrange({n, m / 2}), InPairs{}, out(pairs, own));       // whole rows, by fewer work items
+//! [stencil]
+  check(v(1, 2) == 1.0 && v(0, 7) == 100.0 && pairs(n - 1, m - 1) == 1.0);
+}
+
 template <class Where>
 void regions(const Where& where) {
   const index_t n = 64;
@@ -264,6 +289,7 @@ void skeleton_calls(const Where& where) {
 
 template <class Where>
 void everywhere(const Where& where) {
+  stencil(where);
   regions(where);
   reducing(where);
   skeleton_calls(where);

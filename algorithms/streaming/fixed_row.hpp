@@ -54,7 +54,7 @@ class FixedRowArray : public Array {
 template <index_t... N, AccessMode Mode, class Array, class Region>
 CoherentAccess<Mode, detail::FixedRowArray<Array, N...>, Region> fixed_row(
     const CoherentAccess<Mode, Array, Region>& access) {
-  return {detail::FixedRowArray<Array, N...>(access.array), access.region};
+  return {detail::FixedRowArray<Array, N...>(access.array), access.region, access.by_default};
 }
 
 }  // namespace strata::inline STRATA_ABI

@@ -226,18 +226,60 @@ void with_streamed(const StreamSite& site, const F& f, const Accesses&... access
   (std::index_sequence_for<Accesses...>());
 }
 
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+// Calls f(box) with what the work items write only, row by row, of an array in a slice.
+template <class Access, class F>
+void visit_unwritten(const Access& access, const StreamSite::Place& place, ResidentRows work, const F& f) {
+  if constexpr (Access::mode == AccessMode::Out && is_own<typename Access::region_type> &&
+                Access::array_type::rank > 0) {
+    const ArrayPart part = part_of(own, access.array.domain(), work, "");
+    part.visit([&](const Box& box) { f(unwritten_box(*access.array.state(), box, place.base[0])); });
+  }
+}
+#endif
+// Calls launch(), which enqueues kernels on `where` for work items of a slice. Checked builds look behind it
+// at what was to be written; `place(k)` is where array k lies.
+template <class K, class D, class Place, class F, class... Accesses>
+void launch_written([[maybe_unused]] const char* label, [[maybe_unused]] const On<D>& where,
+                    [[maybe_unused]] ResidentRows work, [[maybe_unused]] const Place& place, const F& launch,
+                    [[maybe_unused]] const Accesses&... accesses) {
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+  const auto visit = [&](const auto& f) {
+    std::size_t k = 0;
+    (visit_unwritten(accesses, place(k++), work, f), ...);
+  };
+  DeviceInstance& device = where.device.backend();
+  visit([&](const UnwrittenBox& box) { mark_unwritten(box, device, device.space(), queue_of(where)); });
+  launch();
+  const char* const name = kernel_name(label, typeid(FunctorOf<K>).name(), nullptr);
+  visit([&](const UnwrittenBox& box) { find_unwritten(name, where, box); });
+#else
+  launch();
+#endif
+}
+
+// Calls f with the accesses as bind_kernel takes them; it launches a kernel `K` on `where`.
+template <class K, class D, class F, class... Accesses>
+void launch_slice(const char* label, const On<D>& where, const StreamSite& site, const F& f,
+                  const Accesses&... accesses) {
+  launch_written<K>(
+      label, where, site.work, [&](std::size_t k) -> const auto& { return site.places[k]; },
+      [&] { with_streamed<D>(site, f, accesses...); }, accesses...);
+}
+
 template <class D, class R, class K, class... Accesses>
 StreamReport launch_streamed(const char* label, const Streamed<D>& where, const R& work, const K& kernel,
                              const Accesses&... accesses) {
   StreamRun run(where.where.device.backend(), queue_of(where.where), stream_problem(label, work, accesses...),
                 stream_states(accesses...));
+  check_all_fit<K, false>(label, work, accesses...);
   run.plan(where.budget, where.options, typeid(FunctorOf<K>).name());
   if (where.only_plan) return run.report();
   run.run(
       [&](const StreamSite& site) {
         const auto mine = LeftMost<R>::part(work, site.work);
-        with_streamed<D>(
-            site,
+        launch_slice<K>(
+            label, where.where, site,
             [&](const auto&... resolved) {
               launch_for(label, where.where, mine,
                          bind_kernel<D, std::remove_const_t<decltype(mine)>>(kernel, resolved...));

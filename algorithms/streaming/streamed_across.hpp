@@ -164,8 +164,8 @@ StreamGroup::Launch map_launch(const char* label, const On<D>& on, const R& work
                                const Accesses&... accesses) {
   return [label, on, &work, &kernel, &accesses...](const StreamSite& site) {
     const auto mine = LeftMost<R>::part(work, site.work);
-    with_streamed<D>(
-        site,
+    launch_slice<K>(
+        label, on, site,
         [&](const auto&... resolved) {
           launch_for(label, on, mine,
                      bind_kernel<D, std::remove_const_t<decltype(mine)>>(kernel, resolved...));
@@ -188,8 +188,8 @@ StreamGroup::Launch reduce_launch(const char* label, const On<D>& on, const R& w
                                   std::size_t begin, std::size_t end, const Accesses&... accesses) {
   return [label, on, &work, &kernel, &into, partials, &groups, begin, end, next = begin,
           &accesses...](const StreamSite& site) mutable {
-    with_streamed<D>(
-        site,
+    launch_slice<K>(
+        label, on, site,
         [&](const auto&... resolved) {
           const auto bound = bind_views(kernel, view_to_bind(resolved)...);
           for (; next < end && groups[next].items.begin < site.work.end; ++next)
@@ -204,6 +204,7 @@ template <class... D, class R, class K, class... Accesses>
 StreamReport launch_streamed(const char* label, const StreamedAcross<D...>& where, const R& work,
                              const K& kernel, const Accesses&... accesses) {
   StreamGroup group(stream_problem(label, work, accesses...), stream_states(accesses...));
+  check_all_fit<K, false>(label, work, accesses...);
   const std::vector<std::size_t> places = add_runs(group, where.where);
   group.plan(where.budget, where.options, typeid(FunctorOf<K>).name());
   if (where.only_plan) return group.report();
@@ -255,6 +256,7 @@ StreamReport launch_reduce_streamed(const char* label, const StreamedAcross<D...
   complete_problem(problem, stream_states(accesses...));  // bytes of rows
   problem.align = std::max(problem.align, reduction_align(problem, block, where.budget));
   StreamGroup group(static_cast<StreamProblem&&>(problem), stream_states(accesses...));
+  check_all_fit<K, false>(label, work, accesses...);
   const std::vector<std::size_t> places = add_runs(group, where.where);
   // Partial results take room, too.
   std::vector<ReductionGroup> groups;
@@ -321,6 +323,7 @@ StreamReport launch_scan_streamed(const char* label, const StreamedAcross<D...>&
   StreamProblem problem = stream_problem(label, work, accesses...);
   problem.align = std::max(problem.align, reduction_block);
   const StreamGroup group(static_cast<StreamProblem&&>(problem), stream_states(accesses...));
+  check_all_fit<K, false>(label, work, accesses...);
   const std::vector<ResidentRows> split = group.split(where.where.places.size(), where.where.weights);
   T total = neutral_value<K, I>(kernel, into);
   StreamReport report;

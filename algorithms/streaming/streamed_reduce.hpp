@@ -62,6 +62,7 @@ StreamReport launch_reduce_streamed(const char* label, const Streamed<D>& where,
   problem.align = std::max(problem.align, reduction_align(problem, block, where.budget));
   StreamRun run(where.where.device.backend(), queue_of(where.where), static_cast<StreamProblem&&>(problem),
                 stream_states(accesses...));
+  check_all_fit<K, false>(label, work, accesses...);
   // Partial results take room, too.
   std::vector<ReductionGroup> groups;
   index_t room = 0;
@@ -83,8 +84,8 @@ StreamReport launch_reduce_streamed(const char* label, const Streamed<D>& where,
     std::size_t next = 0;
     run.run(
         [&](const StreamSite& site) {
-          with_streamed<D>(
-              site,
+          launch_slice<K>(
+              label, where.where, site,
               [&](const auto&... resolved) {
                 const auto bound = bind_views(kernel, view_to_bind(resolved)...);
                 for (; next < groups.size() && groups[next].items.begin < site.work.end; ++next)
@@ -123,8 +124,8 @@ StreamReport scan_streamed_part(const char* label, const Streamed<D>& where, con
   run.run(
       [&](const StreamSite& site) {
         const T start = total;
-        with_streamed<D>(
-            site,
+        launch_slice<K>(
+            label, where.where, site,
             [&](const auto&... resolved) {
               const auto bound = bind_views(kernel, view_to_bind(resolved)...);
               const auto part = Left::part(work, site.work);
@@ -145,6 +146,7 @@ StreamReport scan_streamed_part(const char* label, const Streamed<D>& where, con
 template <class D, class R, class K, class Into, class... Accesses>
 StreamReport launch_scan_streamed(const char* label, const Streamed<D>& where, const R& work, const K& kernel,
                                   Into&& into, const Accesses&... accesses) {
+  check_all_fit<K, false>(label, work, accesses...);
   return scan_streamed_part(label, where, work, kernel, static_cast<Into&&>(into),
                             neutral_value<K, std::remove_cvref_t<Into>>(kernel, into), accesses...);
 }

@@ -159,13 +159,14 @@ class StreamedSequence {
   requires(detail::is_coherent_access_v<Accesses>&&...) void loop(const char* label, const R& work,
                                                                   const K& kernel,
                                                                   const Accesses&... accesses) {
-    auto made = make_loop<detail::KernelOf<K>>(label, work, accesses...);
+    using Kernel = detail::KernelOf<K>;
+    auto made = make_loop<Kernel>(label, work, accesses...);
     made.launch = [where = where_.where, name = std::string(label), work, kernel,
                    numbers = numbers_of(made.data),
                    accesses...](const detail::StreamSite& site, int step, int) {
       const auto mine = detail::LeftMost<R>::part(work, site.work);
-      with_places(
-          site, numbers,
+      launch_places<Kernel>(
+          name.c_str(), where, site, numbers,
           [&](const auto&... resolved) {
             detail::launch_for(name.c_str(), where, mine,
                                detail::bind_kernel<D, std::remove_const_t<decltype(mine)>>(
@@ -204,8 +205,8 @@ class StreamedSequence {
     made.launch = [results, where = where_.where, name = std::string(label), work, kernel,
                    numbers = numbers_of(made.data),
                    accesses...](const detail::StreamSite& site, int step, int time) {
-      with_places(
-          site, numbers,
+      launch_places<Kernel>(
+          name.c_str(), where, site, numbers,
           [&](const auto&... resolved) {
             const auto bound =
                 detail::bind_views(detail::kernel_at(kernel, step), detail::view_to_bind(resolved)...);
@@ -240,6 +241,7 @@ class StreamedSequence {
  private:
   template <class K, class R, class... Accesses>
   detail::SequenceRuns::Loop make_loop(const char* label, const R& work, const Accesses&... accesses) {
+    detail::check_all_fit<K, false>(label, work, accesses...);
     detail::SequenceRuns::Loop made;
     made.data.label = label;
     made.data.work = detail::LeftMost<R>::of(work);
@@ -259,14 +261,22 @@ class StreamedSequence {
     for (const detail::StreamLoop::Use& use : loop.uses) numbers.push_back(use.array);
     return numbers;
   }
-  // Calls f with the accesses as bind_kernel takes them.
-  template <class F, class... Accesses>
-  static void with_places(const detail::StreamSite& site, const std::vector<int>& numbers, const F& f,
-                          const Accesses&... accesses) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      f(detail::resolve_streamed<D>(site.places[static_cast<std::size_t>(numbers[I])], accesses)...);
-    }
-    (std::index_sequence_for<Accesses...>());
+  // Calls f with the accesses as bind_kernel takes them; it launches a kernel `K` on `where`.
+  template <class K, class F, class... Accesses>
+  static void launch_places(const char* label, const On<D>& where, const detail::StreamSite& site,
+                            const std::vector<int>& numbers, const F& f, const Accesses&... accesses) {
+    const auto place = [&](std::size_t k) -> const auto& {
+      return site.places[static_cast<std::size_t>(numbers[k])];
+    };
+    detail::launch_written<K>(
+        label, where, site.work, place,
+        [&] {
+          [&]<std::size_t... I>(std::index_sequence<I...>) {
+            f(detail::resolve_streamed<D>(place(I), accesses)...);
+          }
+          (std::index_sequence_for<Accesses...>());
+        },
+        accesses...);
   }
 
   Streamed<D> where_;

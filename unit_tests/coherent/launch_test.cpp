@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "coherent/executor_fixture.hpp"
+#include "core/random.hpp"
 #include "devices/emulated_fixture.hpp"
 
 namespace {
@@ -40,6 +41,10 @@ struct Weighted {
   }
 };
 
+struct NumberOfPlace {
+  STRATA_FUNCTION void operator()(index_t i, index_t j, auto a) const { a(i, j) = 100 * i + j + 1; }
+};
+
 TEST_F(CoherentLaunch, HalosHaveEdges) {
   everywhere([](const auto& where) {
     for (const index_t n : {2, 3, 9, 100, 1000}) {
@@ -63,6 +68,92 @@ TEST_F(CoherentLaunch, HalosHaveEdges) {
       expect(halo(1, 1, edge::pad(std::int64_t{-5})), [](index_t, const auto&) { return std::int64_t{-5}; });
     }
   });
+}
+
+// Random programs of two arrays: protocols and edges. Copies of the paper are one box each, so that rings are
+// refused for them; all else computes the same.
+TEST_F(CoherentLaunch, ProtocolsTakeTheEdgesThatTheyCan) {
+  strata_tests::Random random;
+  const coherent::Protocol protocols[] = {coherent::Protocol::Regions, coherent::Protocol::Exact,
+                                          coherent::Protocol::None};
+  const auto program = [&](const coherent::Protocol protocol, const auto& halo, const auto& outside) {
+    const index_t n = random(2, 60);
+    const Numbers x("x", n, protocol), y("y", n, protocol);
+    fill(x);
+    std::vector<std::int64_t> now_x = values(x), now_y(now_x.size(), 0);
+    for (int step = 0; step < 4; ++step) {
+      const index_t begin = random(0, n - 1), end = random(begin + 1, n);
+      const bool back = random(0, 1) == 0;
+      const Numbers &from = back ? y : x, &to = back ? x : y;
+      const auto& now_from = back ? now_y : now_x;
+      auto& now_to = back ? now_x : now_y;
+      const Emulated device{static_cast<int>(random(0, 2))};
+      const auto run = [&] {
+        launch("ring", on(device), range(begin, end), Weighted{}, in(from, halo), out(to));
+      };
+      constexpr bool ring = std::is_same_v<std::remove_cvref_t<decltype(halo.edge)>, edge::Cyclic>;
+      if (ring && protocol == coherent::Protocol::Exact) {
+        EXPECT_TRUE(has(message_of<Error>(run), "edge::cyclic"));
+        return;
+      }
+      run();
+      const auto at = [&](index_t i) {
+        return i >= 0 && i < n ? now_from[static_cast<std::size_t>(i)] : outside(i, now_from);
+      };
+      for (index_t i = begin; i < end; ++i)
+        now_to[static_cast<std::size_t>(i)] = at(i - 1) + 10 * at(i) + 100 * at(i + 1);
+    }
+    EXPECT_EQ(values(x), now_x);
+    EXPECT_EQ(values(y), now_y);
+  };
+  for (int k = 0; k < strata_tests::trials(60) && !HasFailure(); ++k) {
+    const coherent::Protocol protocol = protocols[random(0, 2)];
+    switch (random(0, 2)) {
+      case 0:
+        program(protocol, halo(1, 1, edge::cyclic),
+                [](index_t i, const auto& v) { return i < 0 ? v.back() : v.front(); });
+        break;
+      case 1:
+        program(protocol, halo(1, 1, edge::duplicate),
+                [](index_t i, const auto& v) { return i < 0 ? v.front() : v.back(); });
+        break;
+      default:
+        program(protocol, halo(1, 1, edge::pad(std::int64_t{-5})),
+                [](index_t, const auto&) { return std::int64_t{-5}; });
+    }
+  }
+}
+
+// Random ranges over arrays of two dimensions, or none: whether they are refused, and what they change.
+TEST_F(CoherentLaunch, RangesInsideAnArrayKeepWhatTheyLeaveOutOrAreRefused) {
+  using Grid = CoherentArray<std::int64_t, 2, LayoutRight>;
+  strata_tests::Random random;
+  for (int k = 0; k < strata_tests::trials(60) && !HasFailure(); ++k) {
+    const index_t n = random(1, 12), m = random(1, 6), first = random(0, n - 1), left = random(0, m - 1);
+    const index_t last = random(first, n + 1), right = random(left, m);
+    const bool all_columns = random(0, 2) == 0;
+    const auto work = all_columns ? mdrange({first, 0}, {last, m}) : mdrange({first, left}, {last, right});
+    const bool is_out = random(0, 1) == 0;
+    const Grid grid("grid", n, m);
+    const auto where = across(Emulated{static_cast<int>(random(0, 1))}, Emulated{2});
+    const auto run = [&] {
+      if (is_out) launch(where, work, NumberOfPlace{}, out(grid));
+      else launch(where, work, NumberOfPlace{}, inout(grid));
+    };
+    const bool beyond = last > n, left_out = is_out && (work.lower[1] > 0 || work.upper[1] < m);
+    if (first < last && (beyond || left_out)) {
+      const std::string text = message_of<ShapeMismatch>(run);
+      EXPECT_TRUE(has(text, beyond ? "a row each of \"grid\"" : "left out by mdrange")) << text;
+      continue;
+    }
+    run();
+    const auto view = grid.read();
+    for (index_t i = 0; i < n; ++i)
+      for (index_t j = 0; j < m; ++j) {
+        const bool inside = i >= first && i < last && j >= work.lower[1] && j < work.upper[1];
+        ASSERT_EQ(view(i, j), inside ? 100 * i + j + 1 : 0) << i << ", " << j;
+      }
+  }
 }
 
 TEST_F(CoherentLaunch, HalosWithoutEdgesAreForTheInside) {

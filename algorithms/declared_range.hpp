@@ -1,0 +1,61 @@
+// What a launch is checked for before it begins: that its range fits the arrays whose region is the one where
+// none is given.
+#pragma once
+
+#include <strata/algorithms/policy.hpp>
+#include <strata/core/range.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// The indices of a range.
+struct WorkBounds {
+  int rank;
+  index_t lower[max_rank], upper[max_rank];
+};
+inline WorkBounds bounds_of_work(const ChunkRange& range) { return {1, {range.begin}, {range.end}}; }
+template <int Rank>
+WorkBounds bounds_of_work(const TileRange<Rank>& range) {
+  WorkBounds bounds{Rank, {}, {}};
+  for (int d = 0; d < Rank; ++d) {
+    bounds.lower[d] = range.lower[d];
+    bounds.upper[d] = range.upper[d];
+  }
+  return bounds;
+}
+
+/// What a launch is called in messages: its label, or its kernel's type.
+struct LaunchName {
+  const char* label;
+  const char* kernel_type;
+  const char* tag_type;
+};
+
+/// An array that is declared; how a message is to name it.
+struct DeclaredArray {
+  const char* label;
+  int rank;
+  index_t begin[max_rank], end[max_rank];  // its indices
+  bool takes_regions;                      // else its remedy is inout
+};
+
+/// ShapeMismatch: work items begin before the array or end behind it.
+[[noreturn]] void fail_beyond(const LaunchName& launch, const WorkBounds& work, const DeclaredArray& array);
+/// ShapeMismatch: work items do not reach all of dimension `d`.
+[[noreturn]] void fail_left_out(const LaunchName& launch, const WorkBounds& work, const DeclaredArray& array,
+                                int d);
+
+/// Work items have a row each.
+inline void check_rows(const LaunchName& launch, const WorkBounds& work, const DeclaredArray& array) {
+  if (array.rank == 0 || work.lower[0] >= work.upper[0]) return;
+  if (work.lower[0] < array.begin[0] || work.upper[0] > array.end[0]) fail_beyond(launch, work, array);
+}
+/// Work items write all that is declared, which are the rows of their left-most indices: of these they reach
+/// the whole of each further dimension that the range has.
+inline void check_covered(const LaunchName& launch, const WorkBounds& work, const DeclaredArray& array) {
+  if (array.rank < 2 || work.lower[0] >= work.upper[0]) return;
+  for (int d = 1; d < work.rank && d < array.rank; ++d)
+    if (array.begin[d] < array.end[d] && (work.lower[d] > array.begin[d] || work.upper[d] < array.end[d]))
+      fail_left_out(launch, work, array, d);
+}
+
+}  // namespace strata::inline STRATA_ABI::detail
