@@ -186,8 +186,9 @@ class Streaming : StreamingCases<D> {
         add("map, 1 in, 1 out" + name, n, "double", map, 2 * size / map.median / 1e9, "GB/s",
             known ? 2 * size / by_hand / 1e9 : none, map_one / map.median);
         constexpr int steps = 192;
-        const Statistics run =
-            times(2, [&] { report = streamed_iterate(where, steps, ThreePoints{}, state(x, halo(1, 1))); });
+        const Statistics run = times(2, [&] {
+          report = streamed_iterate(where, steps, ThreePoints{}, state(x, halo(1, 1)).writes_all());
+        });
         if (count == 1) steps_one = run.median;
         const double updates = static_cast<double>(n - 2) * steps;
         // So many passes take at least as many such copies; and several devices, at least their part of the
@@ -331,10 +332,10 @@ class Streaming : StreamingCases<D> {
     const Array u = make("u");
     const auto where = streamed(D{}, static_cast<index_t>(array_bytes / 4));
     StreamReport report =
-        streamed_iterate(where, work, steps, kernel, state(u, halo(1, 1)));  // learns its speed
+        streamed_iterate(where, work, steps, kernel, state(u, halo(1, 1)).writes_all());  // learns its speed
     double best = 1e30;
     for (int rep = 0; rep < 2; ++rep) {
-      report = streamed_iterate(where, work, steps, kernel, state(u, halo(1, 1)));
+      report = streamed_iterate(where, work, steps, kernel, state(u, halo(1, 1)).writes_all());
       best = std::min(best, report.seconds);
     }
     const double rate = updates * steps / best;
@@ -365,7 +366,8 @@ class Streaming : StreamingCases<D> {
                                .slots(2)
                                .chunk(u.extent(0));
         const auto seconds = [&](int count) {
-          return streamed_iterate(where.steps_per_pass(count), work, count, kernel, state(u, halo(1, 1)))
+          return streamed_iterate(where.steps_per_pass(count), work, count, kernel,
+                                  state(u, halo(1, 1)).writes_all())
               .seconds;
         };
         for (int rep = 0; rep < 2; ++rep) {
@@ -381,7 +383,7 @@ class Streaming : StreamingCases<D> {
       StreamReport report;
       double best = 1e30;
       for (int rep = 0; rep < 3; ++rep) {
-        report = streamed_iterate(where, work, steps, kernel, state(u, halo(1, 1)));
+        report = streamed_iterate(where, work, steps, kernel, state(u, halo(1, 1)).writes_all());
         if (rep > 0) best = std::min(best, report.seconds);  // the first one learns its speed
       }
       const double rate = updates * steps / best;
