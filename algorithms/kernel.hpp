@@ -8,6 +8,8 @@
 #include <typeinfo>
 #include <utility>
 
+#include <strata/algorithms/bound_views.hpp>
+#include <strata/algorithms/kernel_parameters.hpp>
 #include <strata/algorithms/launch_hints.hpp>
 #include <strata/core/layout_right.hpp>
 #include <strata/devices/kernel_call.hpp>
@@ -23,9 +25,6 @@ struct With;
 
 namespace detail {
 
-template <class...>
-struct TypeList {};
-
 // Instantiated where the library sees a launch's device and a view's; the compiler's message names both.
 template <class LaunchedOn, class ViewOf>
 struct SameMemoryFor {
@@ -33,151 +32,6 @@ struct SameMemoryFor {
                 "strata: wrong device: a view of one device is given to a launch on another; copy it with "
                 "create_mirror and deep_copy");
   static constexpr bool value = true;
-};
-
-// A view of which a work item reads its own row, as launch declares it. Hosts fetch the rows of tiled arrays
-// ahead of the kernel: its reads hop about in a tile, which defeats the prefetchers of processors.
-template <class V>
-struct ReadRows : V {
-  explicit ReadRows(const V& view) : V(view) {}
-};
-template <class V, class Index>
-inline constexpr bool can_fetch_rows = false;
-// Rank 1 is a stream, which processors fetch by themselves; of large rows a kernel may read a part only.
-template <class V, int Lanes>
-requires(V::mapping_type::tile >= Lanes && V::mapping_type::static_row_size >= 4 &&
-         V::mapping_type::static_row_size <=
-             64) inline constexpr bool can_fetch_rows<ReadRows<V>, LaneIndex<Lanes>> = true;
-
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-// Whether a view knows what a work item declared to touch of it (DeclaredView).
-template <class V>
-inline constexpr bool declares_items = requires(const V& view) {
-  view.for_item(index_t{});
-};
-// Of the arguments of a kernel, which may begin with a tag.
-template <class First, class... Rest>
-STRATA_FUNCTION index_t left_most_index(const First& first, const Rest&... rest) {
-  if constexpr (std::is_convertible_v<First, index_t>) return static_cast<index_t>(first);
-  else return left_most_index(rest...);
-}
-#endif
-
-// Views that do something about each work item, before the kernel is called with it and after that, as they
-// are bound after another view: begin_item(view before, indices...) and end_item(again, indices...).
-template <class V>
-inline constexpr bool begins_items = requires {
-  requires V::begins_items;
-};
-template <class V>
-inline constexpr bool ends_items = requires {
-  requires V::ends_items;
-};
-// Calls f(the indices among the first `Count` arguments...), which may begin with a tag.
-struct FirstIndices {
-  template <int Count, class F, class... A>
-  STRATA_FUNCTION static void give(const F& f, const A&... arguments) {
-    if constexpr (Count == 0) f();
-    else give_first<Count>(f, arguments...);
-  }
-
- private:
-  template <int Count, class F, class First, class... Rest>
-  STRATA_FUNCTION static void give_first(const F& f, const First& first, const Rest&... rest) {
-    if constexpr (IndexLike<First>) give<Count - 1>([&](const auto&... more) { f(first, more...); }, rest...);
-    else give<Count - 1>(f, rest...);
-  }
-};
-
-template <std::size_t I, class V>
-struct BoundView {
-  V view;
-};
-template <std::size_t I, class V>
-STRATA_FUNCTION const V& view_number(const BoundView<I, V>& bound) {
-  return bound.view;
-}
-template <class, class...>
-struct BoundViews;
-// The views of a `with`; std::tuple would not travel to every device.
-template <std::size_t... I, class... V>
-struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
-  explicit BoundViews(const V&... v) : BoundView<I, V>{v}... {}
-
-  // What views do about a work item, whose indices are among the first `Indices` arguments; `again` calls the
-  // kernel once more.
-  template <int Indices, class... Arguments>
-  STRATA_FUNCTION void begin_item(const Arguments&... arguments) const {
-    (begin_item_of<I, Indices, V>(arguments...), ...);
-  }
-  template <int Indices, class Again, class... Arguments>
-  STRATA_FUNCTION void end_item(const Again& again, const Arguments&... arguments) const {
-    (end_item_of<I, Indices, V>(again, arguments...), ...);
-  }
-
-  // Asks the caches for the rows that the lanes of `block` read.
-  template <class Index>
-  void fetch_rows(Index block) const {
-    (fetch_rows_of(static_cast<const BoundView<I, V>&>(*this).view, block), ...);
-  }
-
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-  // The same, where views show work item `item` what it declared to touch, and nothing else.
-  template <int Indices, class F, class... Rest>
-  STRATA_FUNCTION void insert_for(index_t item, const F& f, Rest&&... rest) const {
-    if constexpr (Indices == 0)
-      f(view_for_item(static_cast<const BoundView<I, V>&>(*this).view, item)...,
-        static_cast<Rest&&>(rest)...);
-    else insert_for_after<Indices>(item, f, static_cast<Rest&&>(rest)...);
-  }
-#endif
-  // Calls f(arguments...) with the views put in after the first `Indices` arguments.
-  template <int Indices, class F, class... Rest>
-  STRATA_FUNCTION void insert(const F& f, Rest&&... rest) const {
-    if constexpr (Indices == 0)
-      f(typename V::unmanaged_type(static_cast<const BoundView<I, V>&>(*this).view)...,
-        static_cast<Rest&&>(rest)...);
-    else insert_after<Indices>(f, static_cast<Rest&&>(rest)...);
-  }
-
- private:
-  template <std::size_t J, int Indices, class OneView, class... Arguments>
-  STRATA_FUNCTION void begin_item_of([[maybe_unused]] const Arguments&... arguments) const {
-    if constexpr (begins_items<OneView>)
-      FirstIndices::give<Indices>(
-          [&](const auto&... i) { view_number<J>(*this).begin_item(view_number<J - 1>(*this), i...); },
-          arguments...);
-  }
-  template <std::size_t J, int Indices, class OneView, class Again, class... Arguments>
-  STRATA_FUNCTION void end_item_of([[maybe_unused]] const Again& again,
-                                   [[maybe_unused]] const Arguments&... arguments) const {
-    if constexpr (ends_items<OneView>)
-      FirstIndices::give<Indices>([&](const auto&... i) { view_number<J>(*this).end_item(again, i...); },
-                                  arguments...);
-  }
-  template <class OneView, class Index>
-  static void fetch_rows_of([[maybe_unused]] const OneView& view, [[maybe_unused]] Index block) {
-    if constexpr (can_fetch_rows<OneView, Index>) view.mapping().prefetch_rows(view.data(), block);
-  }
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-  template <int Indices, class F, class First, class... Rest>
-  STRATA_FUNCTION void insert_for_after(index_t item, const F& f, First first, Rest&&... rest) const {
-    insert_for<Indices - 1>(
-        item, [&](auto&&... more) { f(first, static_cast<decltype(more)&&>(more)...); },
-        static_cast<Rest&&>(rest)...);
-  }
-  template <class OneView>
-  STRATA_FUNCTION static typename OneView::unmanaged_type view_for_item(const OneView& view,
-                                                                        [[maybe_unused]] index_t item) {
-    if constexpr (requires { view.for_item(item); }) return view.for_item(item);
-    else return typename OneView::unmanaged_type(view);
-  }
-#endif
-  template <int Indices, class F, class First, class... Rest>
-  STRATA_FUNCTION void insert_after(const F& f, First first, Rest&&... rest) const {
-    insert<Indices - 1>([&](auto&&... more) { f(first, static_cast<decltype(more)&&>(more)...); },
-                        static_cast<Rest&&>(rest)...);
-  }
 };
 
 template <class...>
@@ -191,36 +45,6 @@ template <class K>
 concept HasDeviceType = requires {
   typename K::device_type;
 };
-
-// The first parameter of a call operator that is neither overloaded nor a template.
-template <class>
-struct FirstParameter {
-  using type = void;
-};
-template <class R, class C, class A, class... Rest>
-struct FirstParameter<R (C::*)(A, Rest...) const> {
-  using type = std::remove_cvref_t<A>;
-};
-template <class R, class C, class A, class... Rest>
-struct FirstParameter<R (C::*)(A, Rest...) const noexcept> {
-  using type = std::remove_cvref_t<A>;
-};
-
-// Kernels whose index parameter is an integer run in plain loops; all others are handed the device's index
-// type.
-template <class K>
-constexpr bool takes_any_index() {
-  if constexpr (requires { &K::operator(); })
-    return is_lane_index_v<typename FirstParameter<decltype(&K::operator())>::type>;
-  else return true;
-}
-// Whether its index parameter is an int.
-template <class K>
-constexpr bool takes_int_index() {
-  if constexpr (requires { &K::operator(); })
-    return std::is_same_v<typename FirstParameter<decltype(&K::operator())>::type, int>;
-  else return false;
-}
 
 template <class Layout>
 inline constexpr bool has_right_layout = false;
@@ -259,71 +83,6 @@ constexpr int items_in_flight_of() {
     return 1;
   }
 }
-
-// Whether `F` has a const call operator, generic or not, whose parameters are exactly `A`. Its body is not
-// instantiated where they are not.
-template <class F, class... A>
-concept HasCall = requires {
-  static_cast<void (F::*)(A...) const>(&F::operator());
-};
-// The same, indices and views being taken by value or by reference.
-template <class F, class... I, class... V, class... T>
-constexpr bool takes_exactly(TypeList<I...>, TypeList<V...>, TypeList<T...>) {
-  return HasCall<F, I..., V..., T...> || HasCall<F, I..., const V&..., T...> ||
-         HasCall<F, I..., V&&..., T...> || HasCall<F, const I&..., V..., T...> ||
-         HasCall<F, const I&..., const V&..., T...> || HasCall<F, const I&..., V&&..., T...>;
-}
-// Of a call operator that is neither overloaded nor a template: whether one of the last parameters, as many
-// as `Values`, is taken by value though it is handed by reference.
-template <class>
-struct LastParameters {
-  template <class...>
-  static constexpr bool by_value = false;
-};
-template <class R, class C, class... A>
-struct LastParameters<R (C::*)(A...) const> {
-  template <class... Values>
-  static constexpr bool by_value = [] {
-    constexpr std::size_t first = sizeof...(A) - sizeof...(Values);
-    const bool is_value[] = {!std::is_reference_v<A>...};
-    const bool handed_by_reference[] = {std::is_lvalue_reference_v<Values>...};
-    for (std::size_t k = 0; k < sizeof...(Values); ++k)
-      if (handed_by_reference[k] && is_value[first + k]) return true;
-    return false;
-  }();
-};
-template <class R, class C, class... A>
-struct LastParameters<R (C::*)(A...) const noexcept> : LastParameters<R (C::*)(A...) const> {};
-
-// Whether `F` takes by value, which loses what it adds, one or all of `Values` that it is handed by
-// reference.
-template <class F, class... Values, class I, class V>
-constexpr bool takes_by_value(I indices, V views) {
-  constexpr bool handed_by_reference = (std::is_lvalue_reference_v<Values> || ...);
-  if constexpr (!handed_by_reference) {
-    return false;
-  } else if constexpr (requires { &F::operator(); }) {
-    return LastParameters<decltype(&F::operator())>::template by_value<Values...>;
-  } else {
-    const auto one_of = [&]<std::size_t... Q>(std::index_sequence<Q...>) {
-      const auto is_by_value = [&]<std::size_t One>(std::integral_constant<std::size_t, One>) {
-        return takes_exactly<F>(
-            indices, views,
-            TypeList<std::conditional_t<Q == One, std::remove_reference_t<Values>, Values>...>());
-      };
-      const bool is_reference[] = {std::is_lvalue_reference_v<Values>...};
-      return ((is_reference[Q] && is_by_value(std::integral_constant<std::size_t, Q>())) || ...);
-    };
-    return takes_exactly<F>(indices, views, TypeList<std::remove_reference_t<Values>...>()) ||
-           one_of(std::index_sequence_for<Values...>());
-  }
-}
-template <class... A, class... B>
-constexpr TypeList<A..., B...> append(TypeList<A...>, TypeList<B...>) {
-  return {};
-}
-template <class Tag>
-using TagList = std::conditional_t<std::is_void_v<Tag>, TypeList<>, TypeList<Tag>>;
 
 // How a kernel is called: plainly here, with its views put in below.
 template <class K>

@@ -10,6 +10,8 @@ namespace strata::inline STRATA_ABI::detail {
 namespace {
 
 // The label of the live allocation that holds `data`: kernels see views without a record, so it is looked up.
+// A view that begins within the array (a subview, or an unmanaged view of a part) has other indices than
+// that. In reserved memory, where arrays grow both ways, every view may begin anywhere.
 std::string array_name(const void* data) {
   struct Search {
     const char* data;
@@ -19,8 +21,11 @@ std::string array_name(const void* data) {
       [](void* context, const AllocationInfo& info) {
         auto& s = *static_cast<Search*>(context);
         const char* begin = static_cast<const char*>(info.data);
-        if (s.data >= begin && s.data < begin + (info.span ? info.span : 1))
-          s.name = "\"" + std::string(info.label) + "\" on " + describe_space(info.space);
+        if (s.data >= begin && s.data < begin + (info.span ? info.span : 1)) {
+          const bool whole = s.data == begin || info.span != info.bytes;
+          if (!whole) s.name = "a view that begins " + std::to_string(s.data - begin) + " bytes into ";
+          s.name += "\"" + std::string(info.label) + "\" on " + describe_space(info.space);
+        }
       },
       &search);
   return search.name.empty() ? "an unmanaged array" : search.name;

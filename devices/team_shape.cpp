@@ -50,6 +50,9 @@ void fail_team_scratch(const LaunchInfo& info, const char* device, const TeamSha
 }
 
 void throw_scratch_taken(int level, bool own, index_t bytes, index_t left) {
+  if (level < 0 || level >= scratch_levels)
+    throw KernelError("a kernel takes scratch memory of level " + std::to_string(level) +
+                      "; the levels are 0, small and fast, and 1, large");
   throw OutOfMemory("a kernel takes " + std::to_string(bytes) + " bytes of the scratch memory of level " +
                     std::to_string(level) + (own ? " of a member" : " of its team") + ", where " +
                     std::to_string(left) +

@@ -53,7 +53,8 @@ void require_team_shape(const LaunchInfo& info, const char* device, const TeamSh
 [[noreturn]] void fail_team_scratch(const LaunchInfo& info, const char* device, const TeamShape& shape,
                                     index_t members, int level, index_t limit, const char* limit_of);
 
-/// Throws OutOfMemory out of a kernel that takes more scratch memory than its launch declared.
+/// Throws OutOfMemory out of a kernel that takes more scratch memory than its launch declared, KernelError
+/// where there is no such level.
 [[noreturn]] void throw_scratch_taken(int level, bool own, index_t bytes, index_t left);
 [[noreturn]] STRATA_FUNCTION inline void fail_scratch_taken([[maybe_unused]] int level,
                                                             [[maybe_unused]] bool own,
@@ -71,13 +72,13 @@ struct ScratchCursor {
   char* next;
   char* end;
 
-  /// Memory for `count` objects of `size` bytes.
+  /// Memory for `count` objects of `size` bytes. A level that does not exist has none.
   STRATA_FUNCTION void* take(index_t count, index_t size, index_t alignment, int level, bool own) {
     const auto misfit = static_cast<index_t>(reinterpret_cast<std::uintptr_t>(next) &
                                              static_cast<std::uintptr_t>(alignment - 1));
     const index_t gap = misfit == 0 ? 0 : alignment - misfit;
     const index_t left = end - next;
-    if (count < 0 || gap > left || count > (left - gap) / size)
+    if (level < 0 || level >= scratch_levels || count < 0 || gap > left || count > (left - gap) / size)
       fail_scratch_taken(level, own, count * size, left);
     char* const memory = next + gap;
     next = memory + count * size;

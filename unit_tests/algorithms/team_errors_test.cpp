@@ -205,6 +205,14 @@ TYPED_TEST(TeamErrors, OfScratchMemoryThatWasNotDeclaredAreThrownByTheKernel) {
       return message_of<OutOfMemory>([&] { run_to_end<D>([&] { parallel_for(on(D{}), work, kernel); }); });
     };
 
+    EXPECT_TRUE(has(message_of<KernelError>([&] {
+                      run_to_end<D>([] {
+                        parallel_for(on(D{}), teams(2).scratch(1, 64), [](const auto& member) {
+                          static_cast<void>(member.template scratch<char>(2, 1));
+                        });
+                      });
+                    }),
+                    "level 2"));
     const std::string none = failure(
         teams(3, 4), [](const auto& member) { static_cast<void>(member.template scratch<double>(0, 1)); });
     EXPECT_TRUE(has(none, "8 bytes") && has(none, "0 are left")) << none;

@@ -175,6 +175,15 @@ TEST_F(CheckOnHost, NullAndEmptyAndUnmanagedViewsAreChecked) {
   expect_parts(message_of<OutOfBounds>([&] { (void)unmanaged(3); }), {"unmanaged", "(3)"});
 }
 
+TEST_F(CheckOnHost, AViewOfAPartOfAnArrayIsNotCalledTheArray) {
+  const auto x = create<MDArray<int, strata::Serial, rank<1>>>("x", 10);
+  const MDArray<int, strata::Serial, rank<1>> part(x.data() + 4, 3);
+
+  const std::string text = message_of<OutOfBounds>([&] { (void)part(3); });
+
+  expect_parts(text, {"(3) of a view that begins 16 bytes into \"x\"", "[0, 3)"});
+}
+
 TEST_F(CheckOnHost, OffsetRangesAreChecked) {
   using V =
       strata::View<int, strata::Serial, strata::RankExtents<1>, strata::LayoutOffset<strata::LayoutRight>>;

@@ -1,0 +1,162 @@
+// BoundViews: the views that `with` and `launch` bind to a kernel, put between its indices and its values.
+//
+// Some views do more than lie there: hosts fetch the rows that they read ahead (ReadRows), checked builds
+// narrow them to what a work item declared (declares_items), and new values of streamed steps begin as the
+// old ones (begins_items).
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include <strata/core/lane_index.hpp>
+#include <strata/views/view.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+// A view of which a work item reads its own row, as launch declares it. Hosts fetch the rows of tiled arrays
+// ahead of the kernel: its reads hop about in a tile, which defeats the prefetchers of processors.
+template <class V>
+struct ReadRows : V {
+  explicit ReadRows(const V& view) : V(view) {}
+};
+template <class V, class Index>
+inline constexpr bool can_fetch_rows = false;
+// Rank 1 is a stream, which processors fetch by themselves; of large rows a kernel may read a part only.
+template <class V, int Lanes>
+requires(V::mapping_type::tile >= Lanes && V::mapping_type::static_row_size >= 4 &&
+         V::mapping_type::static_row_size <=
+             64) inline constexpr bool can_fetch_rows<ReadRows<V>, LaneIndex<Lanes>> = true;
+
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+// Whether a view knows what a work item declared to touch of it (DeclaredView).
+template <class V>
+inline constexpr bool declares_items = requires(const V& view) {
+  view.for_item(index_t{});
+};
+// Of the arguments of a kernel, which may begin with a tag.
+template <class First, class... Rest>
+STRATA_FUNCTION index_t left_most_index(const First& first, const Rest&... rest) {
+  if constexpr (std::is_convertible_v<First, index_t>) return static_cast<index_t>(first);
+  else return left_most_index(rest...);
+}
+#endif
+
+// Views that do something about each work item, before the kernel is called with it and after that, as they
+// are bound after another view: begin_item(view before, indices...) and end_item(again, indices...).
+template <class V>
+inline constexpr bool begins_items = requires {
+  requires V::begins_items;
+};
+template <class V>
+inline constexpr bool ends_items = requires {
+  requires V::ends_items;
+};
+// Calls f(the indices among the first `Count` arguments...), which may begin with a tag.
+struct FirstIndices {
+  template <int Count, class F, class... A>
+  STRATA_FUNCTION static void give(const F& f, const A&... arguments) {
+    if constexpr (Count == 0) f();
+    else give_first<Count>(f, arguments...);
+  }
+
+ private:
+  template <int Count, class F, class First, class... Rest>
+  STRATA_FUNCTION static void give_first(const F& f, const First& first, const Rest&... rest) {
+    if constexpr (IndexLike<First>) give<Count - 1>([&](const auto&... more) { f(first, more...); }, rest...);
+    else give<Count - 1>(f, rest...);
+  }
+};
+
+template <std::size_t I, class V>
+struct BoundView {
+  V view;
+};
+template <std::size_t I, class V>
+STRATA_FUNCTION const V& view_number(const BoundView<I, V>& bound) {
+  return bound.view;
+}
+template <class, class...>
+struct BoundViews;
+// The views of a `with`; std::tuple would not travel to every device.
+template <std::size_t... I, class... V>
+struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
+  explicit BoundViews(const V&... v) : BoundView<I, V>{v}... {}
+
+  // What views do about a work item, whose indices are among the first `Indices` arguments; `again` calls the
+  // kernel once more.
+  template <int Indices, class... Arguments>
+  STRATA_FUNCTION void begin_item(const Arguments&... arguments) const {
+    (begin_item_of<I, Indices, V>(arguments...), ...);
+  }
+  template <int Indices, class Again, class... Arguments>
+  STRATA_FUNCTION void end_item(const Again& again, const Arguments&... arguments) const {
+    (end_item_of<I, Indices, V>(again, arguments...), ...);
+  }
+
+  // Asks the caches for the rows that the lanes of `block` read.
+  template <class Index>
+  void fetch_rows(Index block) const {
+    (fetch_rows_of(static_cast<const BoundView<I, V>&>(*this).view, block), ...);
+  }
+
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+  // The same, where views show work item `item` what it declared to touch, and nothing else.
+  template <int Indices, class F, class... Rest>
+  STRATA_FUNCTION void insert_for(index_t item, const F& f, Rest&&... rest) const {
+    if constexpr (Indices == 0)
+      f(view_for_item(static_cast<const BoundView<I, V>&>(*this).view, item)...,
+        static_cast<Rest&&>(rest)...);
+    else insert_for_after<Indices>(item, f, static_cast<Rest&&>(rest)...);
+  }
+#endif
+  // Calls f(arguments...) with the views put in after the first `Indices` arguments.
+  template <int Indices, class F, class... Rest>
+  STRATA_FUNCTION void insert(const F& f, Rest&&... rest) const {
+    if constexpr (Indices == 0)
+      f(typename V::unmanaged_type(static_cast<const BoundView<I, V>&>(*this).view)...,
+        static_cast<Rest&&>(rest)...);
+    else insert_after<Indices>(f, static_cast<Rest&&>(rest)...);
+  }
+
+ private:
+  template <std::size_t J, int Indices, class OneView, class... Arguments>
+  STRATA_FUNCTION void begin_item_of([[maybe_unused]] const Arguments&... arguments) const {
+    if constexpr (begins_items<OneView>)
+      FirstIndices::give<Indices>(
+          [&](const auto&... i) { view_number<J>(*this).begin_item(view_number<J - 1>(*this), i...); },
+          arguments...);
+  }
+  template <std::size_t J, int Indices, class OneView, class Again, class... Arguments>
+  STRATA_FUNCTION void end_item_of([[maybe_unused]] const Again& again,
+                                   [[maybe_unused]] const Arguments&... arguments) const {
+    if constexpr (ends_items<OneView>)
+      FirstIndices::give<Indices>([&](const auto&... i) { view_number<J>(*this).end_item(again, i...); },
+                                  arguments...);
+  }
+  template <class OneView, class Index>
+  static void fetch_rows_of([[maybe_unused]] const OneView& view, [[maybe_unused]] Index block) {
+    if constexpr (can_fetch_rows<OneView, Index>) view.mapping().prefetch_rows(view.data(), block);
+  }
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+  template <int Indices, class F, class First, class... Rest>
+  STRATA_FUNCTION void insert_for_after(index_t item, const F& f, First first, Rest&&... rest) const {
+    insert_for<Indices - 1>(
+        item, [&](auto&&... more) { f(first, static_cast<decltype(more)&&>(more)...); },
+        static_cast<Rest&&>(rest)...);
+  }
+  template <class OneView>
+  STRATA_FUNCTION static typename OneView::unmanaged_type view_for_item(const OneView& view,
+                                                                        [[maybe_unused]] index_t item) {
+    if constexpr (requires { view.for_item(item); }) return view.for_item(item);
+    else return typename OneView::unmanaged_type(view);
+  }
+#endif
+  template <int Indices, class F, class First, class... Rest>
+  STRATA_FUNCTION void insert_after(const F& f, First first, Rest&&... rest) const {
+    insert<Indices - 1>([&](auto&&... more) { f(first, static_cast<decltype(more)&&>(more)...); },
+                        static_cast<Rest&&>(rest)...);
+  }
+};
+
+}  // namespace strata::inline STRATA_ABI::detail
