@@ -2,6 +2,7 @@
 // (views/coherent/access_region.hpp).
 #pragma once
 
+#include <strata/algorithms/declared_range.hpp>
 #include <strata/algorithms/launch.hpp>
 #include <strata/views/coherent/coherent_array.hpp>
 
@@ -138,10 +139,22 @@ void check_fits(const LaunchName& launch, const WorkBounds& work,
                 const CoherentAccess<Mode, A, Region>& access) {
   if (!access.by_default) return;
   if (!access.array) fail_no_array();
-  DeclaredArray array{access.array.label(), A::rank, {}, {}, true};
+  DeclaredArray array{access.array.label(), A::rank, {}, {}};
   for (int r = 0; r < A::rank; ++r) array.end[r] = access.array.extent(r);
   if constexpr (Rows) check_rows(launch, work, array);
   if constexpr (Mode == AccessMode::Out) check_covered(launch, work, array);
+}
+// What a plain view leaves out keeps its value.
+template <bool Rows, AccessMode Mode, class V>
+void check_fits(const LaunchName&, const WorkBounds&, const DeclaredAccess<Mode, V>&) {}
+// The same for all accesses of a launch; with `Rows` also where it goes beyond a coherent array.
+template <class K, bool Rows = true, class R, class... Accesses>
+void check_all_fit(const char* label, const R& work, const Accesses&... accesses) {
+  if constexpr (WorkOf<R>::rank != teams_rank) {
+    const WorkBounds bounds = bounds_of_work(WorkOf<R>::get(work));
+    const LaunchName name{label, typeid(FunctorOf<K>).name(), tag_type<typename WorkOf<R>::tag>()};
+    (check_fits<Rows>(name, bounds, accesses), ...);
+  }
 }
 
 // A use whose view is known: what bind_kernel takes.

@@ -101,7 +101,7 @@ void with_resolved(const CoherentCall& call, int part, const F& f, const Accesse
 
 // Runs part `part` of a call; f launches on `where`. Checked builds look behind it at what was to be written.
 template <class D, class F, class... Accesses>
-void run_part(CoherentCall& call, int part, const On<D>& where, bool timed, const F& f,
+void run_part(CoherentCall& call, int part, [[maybe_unused]] const On<D>& where, bool timed, const F& f,
               const Accesses&... accesses) {
   call.begin(part, timed);
   with_resolved<D>(call, part, f, accesses...);

@@ -55,10 +55,7 @@ void fail_left_out(const LaunchName& launch, const WorkBounds& work, const Decla
       "launch of " + name_of(launch) + ": " + what + " of \"" + array.label + "\" " + (one ? "is" : "are") +
       " left out by " + text_of(work) +
       ", and what is declared out is undefined where it is not written: declare inout, so that it keeps its "
-      "values" +
-      (array.takes_regions
-           ? ", or give a region, such as out(x, own), where work items write more than their own element"
-           : ""));
+      "values, or give a region, such as out(x, own), where work items write more than their own element");
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -35,7 +35,6 @@ struct DeclaredArray {
   const char* label;
   int rank;
   index_t begin[max_rank], end[max_rank];  // its indices
-  bool takes_regions;                      // else its remedy is inout
 };
 
 /// ShapeMismatch: work items begin before the array or end behind it.

@@ -11,7 +11,6 @@
 // as the Kokkos Array paper writes them. Ordering and errors are those of parallel_for and parallel_reduce.
 #pragma once
 
-#include <strata/algorithms/declared_range.hpp>
 #include <strata/algorithms/parallel_for.hpp>
 #include <strata/algorithms/parallel_reduce.hpp>
 #include <strata/algorithms/parallel_scan.hpp>
@@ -34,8 +33,8 @@ template <AnyView V>
 DeclaredAccess<AccessMode::In, typename V::const_type> in(const V& view) {
   return {view};
 }
-/// The launch writes every element that a work item owns, and reads none. It throws ShapeMismatch where its
-/// range, of several dimensions, leaves out indices of the array: these are inout.
+/// The launch writes every element that a work item owns, and reads none. Elements of a view that the range
+/// leaves out keep their values (those of a coherent array would not: there it is an error).
 template <AnyView V>
 DeclaredAccess<AccessMode::Out, V> out(const V& view) {
   static_assert(!std::is_const_v<typename V::element_type>,
@@ -56,28 +55,6 @@ template <class>
 inline constexpr bool is_access_v = false;
 template <AccessMode Mode, class V>
 inline constexpr bool is_access_v<DeclaredAccess<Mode, V>> = true;
-
-// Throws ShapeMismatch where the range of a launch does not reach all of what it declares out.
-template <bool Rows, AccessMode Mode, class V>
-void check_fits(const LaunchName& launch, const WorkBounds& work, const DeclaredAccess<Mode, V>& access) {
-  if constexpr (Mode == AccessMode::Out && V::extents_type::max_rank_value > 1) {
-    DeclaredArray array{access.view.label(), access.view.rank(), {}, {}, false};
-    for (int r = 0; r < array.rank; ++r) {
-      array.begin[r] = access.view.begin(r);
-      array.end[r] = access.view.end(r);
-    }
-    check_covered(launch, work, array);
-  }
-}
-// The same for all accesses of a launch; with `Rows` also where it goes beyond a coherent array.
-template <class K, bool Rows = true, class R, class... Accesses>
-void check_all_fit(const char* label, const R& work, const Accesses&... accesses) {
-  if constexpr (WorkOf<R>::rank != teams_rank) {
-    const WorkBounds bounds = bounds_of_work(WorkOf<R>::get(work));
-    const LaunchName name{label, typeid(FunctorOf<K>).name(), tag_type<typename WorkOf<R>::tag>()};
-    (check_fits<Rows>(name, bounds, accesses), ...);
-  }
-}
 
 template <class V>
 auto view_for_reading(const V& view) {
@@ -124,7 +101,6 @@ template <class D, WorkRange R, class K, class... Accesses>
 requires(detail::is_access_v<Accesses>&&...) void launch(const On<D>& where, const R& work, const K& kernel,
                                                          const Accesses&... accesses) {
   static_assert(sizeof...(Accesses) > 0, "strata: launch: declare the arrays: in(x), out(y), inout(z)");
-  detail::check_all_fit<K>("", work, accesses...);
   parallel_for(where, work, detail::bind_kernel<D, R>(kernel, accesses...));
 }
 
@@ -136,7 +112,6 @@ requires(detail::is_access_v<Accesses>&&...) void launch_reduce(const On<D>& whe
                                                                 const K& kernel, Into&& into,
                                                                 const Accesses&... accesses) {
   static_assert((detail::SameMemoryFor<D, typename Accesses::view_type::device_type>::value && ...));
-  detail::check_all_fit<K>("", work, accesses...);
   parallel_reduce(where, work, detail::bind_views(kernel, detail::view_to_bind(accesses)...),
                   static_cast<Into&&>(into));
 }
@@ -147,7 +122,6 @@ requires(detail::is_access_v<Accesses>&&...) void launch_scan(const On<D>& where
                                                               const K& kernel, Into&& into,
                                                               const Accesses&... accesses) {
   static_assert((detail::SameMemoryFor<D, typename Accesses::view_type::device_type>::value && ...));
-  detail::check_all_fit<K>("", work, accesses...);
   parallel_scan(where, work, detail::bind_views(kernel, detail::view_to_bind(accesses)...),
                 static_cast<Into&&>(into));
 }

@@ -56,6 +56,23 @@ TYPED_TEST(Launch, TakesRangesQueuesAndViewsOfConstElements) {
     ASSERT_EQ(result[static_cast<std::size_t>(i)], i >= 5 && i < 900 ? i + 1 : 0);
 }
 
+struct Five {
+  STRATA_FUNCTION void operator()(auto i, auto j, auto x) const { x(i, j) = 5; }
+};
+
+TYPED_TEST(Launch, OutOfAViewKeepsWhatTheRangeLeavesOut) {
+  using D = TypeParam;
+  const auto x = create<MDArray<int, D, rank<2>>>("x", 8, 9);
+
+  launch(on(D{}), mdrange({1, 2}, {7, 8}), Five{}, out(x));
+
+  const auto mirror = create_mirror(x);
+  deep_copy(mirror, x);
+  for (int i = 0; i < 8; ++i)
+    for (int j = 0; j < 9; ++j)
+      ASSERT_EQ(mirror(i, j), i >= 1 && i < 7 && j >= 2 && j < 8 ? 5 : 0) << i << ", " << j;
+}
+
 struct Transposed {
   STRATA_FUNCTION void operator()(auto i, auto j, auto x, auto y) const { y(j, i) = x(i, j); }
 };

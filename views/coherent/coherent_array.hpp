@@ -145,7 +145,7 @@ class CoherentArray {
   explicit CoherentArray(const char* label, const Arguments&... arguments) {
     Options options;
     index_t extents[max_rank + 1] = {};
-    int count = 0;
+    [[maybe_unused]] int count = 0;
     (take(options, extents, count, arguments), ...);
     detail::check_extents_given<(0 + ... + int{is_extent<Arguments>}), Rank, Rank>();
     make(label, extents, options);
