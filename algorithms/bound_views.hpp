@@ -87,7 +87,12 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
   // kernel once more.
   template <int Indices, class... Arguments>
   STRATA_FUNCTION void begin_item(const Arguments&... arguments) const {
-    (begin_item_of<I, Indices, V>(arguments...), ...);
+    (begin_item_of<I, Indices, V, begins_items<V>>(arguments...), ...);
+  }
+  // Before the kernel is called once more for a view that ends items: what the others began with.
+  template <int Indices, class... Arguments>
+  STRATA_FUNCTION void begin_item_again(const Arguments&... arguments) const {
+    (begin_item_of < I, Indices, V, begins_items<V> && !ends_items < V >> (arguments...), ...);
   }
   template <int Indices, class Again, class... Arguments>
   STRATA_FUNCTION void end_item(const Again& again, const Arguments&... arguments) const {
@@ -120,9 +125,9 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
   }
 
  private:
-  template <std::size_t J, int Indices, class OneView, class... Arguments>
+  template <std::size_t J, int Indices, class OneView, bool Begins, class... Arguments>
   STRATA_FUNCTION void begin_item_of([[maybe_unused]] const Arguments&... arguments) const {
-    if constexpr (begins_items<OneView>)
+    if constexpr (Begins)
       FirstIndices::give<Indices>(
           [&](const auto&... i) { view_number<J>(*this).begin_item(view_number<J - 1>(*this), i...); },
           arguments...);

@@ -149,6 +149,7 @@ struct KernelTraits<With<K, V...>> {
   // Whose values are not kept.
   template <class Call, int Indices, class... Arguments>
   STRATA_FUNCTION static void call_with_copies(const With<K, V...>& bound, Arguments... arguments) {
+    bound.views.template begin_item_again<Indices>(arguments...);
     call_kernel<Call, Indices>(bound, arguments...);
   }
   template <class Call, int Indices, class... Arguments>

@@ -56,27 +56,33 @@ constexpr bool takes_exactly(TypeList<I...>, TypeList<V...>, TypeList<T...>) {
          HasCall<F, I..., V&&..., T...> || HasCall<F, const I&..., V..., T...> ||
          HasCall<F, const I&..., const V&..., T...> || HasCall<F, const I&..., V&&..., T...>;
 }
-// Of a call operator that is neither overloaded nor a template: whether one of the last parameters, as many
-// as `Values`, is taken by value though it is handed by reference.
+// Of a call operator that is neither overloaded nor a template: whether one of `Values`, which come after the
+// first `Before` parameters, is taken by value though it is handed by reference.
 template <class>
-struct LastParameters {
-  template <class...>
+struct CallParameters {
+  template <std::size_t Before, class... Values>
   static constexpr bool by_value = false;
 };
 template <class R, class C, class... A>
-struct LastParameters<R (C::*)(A...) const> {
-  template <class... Values>
+struct CallParameters<R (C::*)(A...) const> {
+  template <std::size_t Before, class... Values>
   static constexpr bool by_value = [] {
-    constexpr std::size_t first = sizeof...(A) - sizeof...(Values);
-    const bool is_value[] = {!std::is_reference_v<A>...};
-    const bool handed_by_reference[] = {std::is_lvalue_reference_v<Values>...};
-    for (std::size_t k = 0; k < sizeof...(Values); ++k)
-      if (handed_by_reference[k] && is_value[first + k]) return true;
+    if constexpr (sizeof...(A) >= Before + sizeof...(Values)) {  // more have defaults
+      const bool is_value[] = {!std::is_reference_v<A>...};
+      const bool handed_by_reference[] = {std::is_lvalue_reference_v<Values>...};
+      for (std::size_t k = 0; k < sizeof...(Values); ++k)
+        if (handed_by_reference[k] && is_value[Before + k]) return true;
+    }
     return false;
   }();
 };
 template <class R, class C, class... A>
-struct LastParameters<R (C::*)(A...) const noexcept> : LastParameters<R (C::*)(A...) const> {};
+struct CallParameters<R (C::*)(A...) const noexcept> : CallParameters<R (C::*)(A...) const> {};
+
+template <class... T>
+constexpr std::size_t length_of(TypeList<T...>) {
+  return sizeof...(T);
+}
 
 // Whether `F` takes by value, which loses what it adds, one or all of `Values` that it is handed by
 // reference.
@@ -86,7 +92,8 @@ constexpr bool takes_by_value(I indices, V views) {
   if constexpr (!handed_by_reference) {
     return false;
   } else if constexpr (requires { &F::operator(); }) {
-    return LastParameters<decltype(&F::operator())>::template by_value<Values...>;
+    constexpr std::size_t before = length_of(I()) + length_of(V());
+    return CallParameters<decltype(&F::operator())>::template by_value<before, Values...>;
   } else {
     const auto one_of = [&]<std::size_t... Q>(std::index_sequence<Q...>) {
       const auto is_by_value = [&]<std::size_t One>(std::integral_constant<std::size_t, One>) {

@@ -20,5 +20,6 @@ function(strata_add_kernels target)
                         "has not enabled the language: enable_language(CUDA), with nvcc on the PATH")
   endif()
   set_property(SOURCE ${ARGN} PROPERTY LANGUAGE CUDA)
-  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -Werror=cross-execution-space-call)
+  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS
+               $<$<CUDA_COMPILER_ID:NVIDIA>:-Werror=cross-execution-space-call>)
 endfunction()

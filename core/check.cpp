@@ -9,41 +9,47 @@ namespace strata::inline STRATA_ABI::detail {
 
 namespace {
 
-// The label of the live allocation that holds `data`: kernels see views without a record, so it is looked up.
-// A view that begins within the array (a subview, or an unmanaged view of a part) has other indices than
-// that. In reserved memory, where arrays grow both ways, every view may begin anywhere.
-std::string array_name(const void* data) {
+// The label of the live allocation that holds `data`, and how far into it that is: kernels see views without
+// a record, so it is looked up. In reserved memory, where arrays grow both ways, every view begins anywhere:
+// 0.
+struct Owner {
+  std::string name = "an unmanaged array";
+  std::ptrdiff_t offset = 0;
+};
+Owner owner_of(const void* data) {
   struct Search {
     const char* data;
-    std::string name;
+    Owner owner;
   } search{static_cast<const char*>(data), {}};
   visit_allocations(
       [](void* context, const AllocationInfo& info) {
         auto& s = *static_cast<Search*>(context);
         const char* begin = static_cast<const char*>(info.data);
-        if (s.data >= begin && s.data < begin + (info.span ? info.span : 1)) {
-          const bool whole = s.data == begin || info.span != info.bytes;
-          if (!whole) s.name = "a view that begins " + std::to_string(s.data - begin) + " bytes into ";
-          s.name += "\"" + std::string(info.label) + "\" on " + describe_space(info.space);
-        }
+        if (s.data < begin || s.data >= begin + (info.span ? info.span : 1)) return;
+        s.owner.name = "\"" + std::string(info.label) + "\" on " + describe_space(info.space);
+        s.owner.offset = info.span == info.bytes ? s.data - begin : 0;
       },
       &search);
-  return search.name.empty() ? "an unmanaged array" : search.name;
+  return search.owner;
 }
 
-std::string left_out_message(const BadAccess& r) {
-  std::string text = "index (";
-  for (int i = 0; i < r.rank; ++i) text += (i ? ", " : "") + std::to_string(r.index[i]);
-  return text + ") of " + array_name(r.data) +
-         " was not written by its work item, though the access declares writes_all(): write it in all cases, "
-         "or leave the declaration out, and it keeps its value";
+// Whether the view has other rows than those that its work item may touch.
+bool is_part(const BadAccess& r) {
+  return r.rank > 0 && (r.resident_begin != r.begin[0] || r.resident_end != r.end[0]);
+}
+
+// A view that begins within an array, a subview or an unmanaged view of a part, has other indices than that.
+std::string array_name(const BadAccess& r) {
+  const Owner owner = owner_of(r.data);
+  if (owner.offset == 0 || is_part(r)) return owner.name;
+  return "a view that begins " + std::to_string(owner.offset) + " bytes into " + owner.name;
 }
 
 std::string message(const BadAccess& r) {
   std::string text = r.data == nullptr ? "a null view was given index (" : "index (";
   for (int i = 0; i < r.count; ++i) text += (i ? ", " : "") + std::to_string(r.index[i]);
   if (r.data == nullptr) return text + "); create its array first";
-  text += ") of " + array_name(r.data);
+  text += ") of " + array_name(r);
   bool inside = true;
   for (int i = 0; i < r.count && i < r.rank; ++i)
     inside = inside && r.index[i] >= r.begin[i] && r.index[i] < r.end[i];
@@ -55,15 +61,10 @@ std::string message(const BadAccess& r) {
     text += std::to_string(r.begin[i]) + ", " + std::to_string(r.end[i]);
   }
   text += ")";
-  if (r.rank > 0 && (r.resident_begin != r.begin[0] || r.resident_end != r.end[0]))
+  if (is_part(r))
     text += "; what is resident here, or was declared of the work item, are rows [" +
             std::to_string(r.resident_begin) + ", " + std::to_string(r.resident_end) + ")";
   return text;
-}
-
-[[noreturn]] void throw_bad_access(const std::string& kernel, const BadAccess& r) {
-  if (r.count == BadAccess::left_out) throw NeverWritten(kernel + left_out_message(r));
-  throw OutOfBounds(kernel + message(r));
 }
 
 std::string message(const FailedAssertion& a) {
@@ -72,12 +73,16 @@ std::string message(const FailedAssertion& a) {
          text;
 }
 
-// An element that was to be written.
+// An element that was to be written: of a launch, which names its array, or of a step that writes all.
 std::string unwritten_message(const CheckRecord& record) {
   const BadAccess& found = record.access;
-  std::string text = "element (";
+  std::string text = " (";
   for (int r = 0; r < found.rank; ++r) text += (r ? ", " : "") + std::to_string(found.index[r]);
-  return text + ") of \"" + record.assertion.text +
+  if (record.assertion.text[0] == 0)
+    return "index" + text + ") of " + owner_of(found.data).name +
+           " was not written by its work item, though the access declares writes_all(): write it in all "
+           "cases, or leave the declaration out, and it keeps its value";
+  return "element" + text + ") of \"" + record.assertion.text +
          "\" was declared out and nobody wrote it; declare inout where some elements keep their values, or "
          "give a region of what the work items write";
 }
@@ -93,7 +98,7 @@ CheckRecord* claim_record() {
 }  // namespace
 
 void report_bad_access(const BadAccess& found) {
-  if (current_check == nullptr) throw_bad_access("", found);
+  if (current_check == nullptr) throw OutOfBounds(message(found));
   CheckRecord* const record = claim_record();
   if (record == nullptr) return;
   record->kind = FailedCheck::Access;
@@ -131,7 +136,7 @@ void throw_failed_check(const CheckRecord& record, const char* label, const char
   if (record.kind == FailedCheck::Assertion)
     throw AssertionFailed(kernel + message(record.assertion) +
                           "; the kernel went on, so do not use what it wrote");
-  throw_bad_access(kernel, record.access);
+  throw OutOfBounds(kernel + message(record.access));
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

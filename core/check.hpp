@@ -10,11 +10,10 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// An access outside an array, or an element that a kernel left out though it had declared to write all.
+/// An access outside an array, or the index of an element that was not written.
 struct BadAccess {
-  static constexpr int left_out = -1;
   const void* data = nullptr;
-  int count = 0;  // indices given; or left_out: as many as the rank
+  int count = 0;  // indices given
   int rank = 0;
   index_t index[max_rank] = {};
   index_t begin[max_rank] = {};
@@ -81,8 +80,7 @@ class CheckScope {
   CheckRecord* previous_;
 };
 
-/// Logs the bad access `found` in the current record, or throws OutOfBounds, or NeverWritten, where there is
-/// none.
+/// Logs the bad access `found` in the current record, or throws OutOfBounds where there is none.
 void report_bad_access(const BadAccess& found);
 /// Logs a failed assertion in the current record, or throws AssertionFailed where there is none.
 void report_assertion(const char* condition, const char* text, const char* file, int line);

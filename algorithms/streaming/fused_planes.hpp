@@ -288,6 +288,10 @@ struct FusedPlaneKernel {
               using T = typename std::remove_cvref_t<decltype(field)>::T;
               if constexpr (looks_for_marks<decltype(fused_slot<number>(work.accesses))>)
                 UnwrittenMark<T>::set(field.next[c], mark);
+              else if constexpr ((looks_for_marks<A> || ...)) {  // the kernel may be called again
+                if constexpr (P::registers) field.next[c] = field.window[Step - 1][Place][c];
+                else field.next[c] = field.shared[((Step - 1) * P::ring + Place) * (P::x * P::y) + offset];
+              }
               return FusedNext<T, P::rank>{{&work.shape}, &field.next[c]};
             });
       };

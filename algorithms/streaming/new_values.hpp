@@ -43,19 +43,18 @@ struct UnwrittenMark {
   STRATA_FUNCTION static unsigned char byte(int which) { return which == 0 ? 0xa7 : 0x5c; }
 };
 
-/// Logs the element of the array at `data` as left out.
+/// Logs the element at `data` as left out.
 template <class... I>
 STRATA_FUNCTION void report_left_out(const void* data, const I&... i) {
   BadAccess found;
   found.data = data;
-  found.count = BadAccess::left_out;
   found.rank = sizeof...(I);
   const index_t index[] = {static_cast<index_t>(i)...};
   for (int r = 0; r < found.rank; ++r) found.index[r] = index[r];
 #if defined(__CUDA_ARCH__)
-  report_bad_access_on_device(found);
+  report_unwritten_on_device(found, "");
 #else
-  report_bad_access(found);
+  report_unwritten(found, "");
 #endif
 }
 
@@ -88,7 +87,7 @@ struct NewValues : V {
           if (!UnwrittenMark<T>::is_in(next(at...), 0)) return;
           UnwrittenMark<T>::set(next(at...), 1);
           again();
-          if (UnwrittenMark<T>::is_in(next(at...), 1)) report_left_out(next.data(), at...);
+          if (UnwrittenMark<T>::is_in(next(at...), 1)) report_left_out(&next(at...), at...);
         },
         i...);
   }

@@ -59,10 +59,11 @@ void finish_all() noexcept {
   for (CudaInstance* const gpu : CudaInstance::started()) {
     const bool was_told = cuda_failure_was_told(gpu->index());
     try {
-      gpu->wait_all();
+      gpu->synchronize();
     } catch (const std::exception& error) {
       if (!was_told) print_unheard_error("work on Cuda{" + std::to_string(gpu->index()) + "}", error.what());
     }
+    gpu->print_failed_checks();
   }
 }
 
@@ -308,7 +309,7 @@ void CudaInstance::remove_queue(CudaQueue& queue) {
   std::erase(queues_, &queue);
 }
 
-void CudaInstance::wait_all() {
+void CudaInstance::synchronize() {
   std::vector<cudaStream_t> streams;
   {
     const std::lock_guard lock(streams_mutex_);
@@ -317,8 +318,23 @@ void CudaInstance::wait_all() {
   }
   const CudaDeviceScope scope(index_);
   for (cudaStream_t stream : streams) check_cuda(cudaStreamSynchronize(stream), "waiting for a GPU", index_);
+}
+
+void CudaInstance::wait_all() {
+  synchronize();
   const std::lock_guard lock(queues_mutex_);
   for (CudaQueue* const queue : queues_) queue->throw_bad_access(true);  // its mutex comes before this one
+}
+
+void CudaInstance::print_failed_checks() noexcept {
+  const std::lock_guard lock(queues_mutex_);
+  for (CudaQueue* const queue : queues_) {
+    try {
+      queue->throw_untold_bad_access();
+    } catch (const std::exception& error) {
+      print_unheard_error("a kernel on Cuda{" + std::to_string(index_) + "}", error.what());
+    }
+  }
 }
 
 std::string CudaInstance::kernels_in_flight() {

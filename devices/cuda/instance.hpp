@@ -88,6 +88,10 @@ class CudaInstance {
   /// A queue on a stream of its own, or on `adopted`.
   Ref<QueueState> create_queue(cudaStream_t adopted = nullptr);
   void wait_all();
+  /// Waits for the work of all queues, and throws errors of the GPU only.
+  void synchronize();
+  /// Prints the failed checks that nobody was told of.
+  void print_failed_checks() noexcept;
 
   /// Memory of at least one byte, or null where there is none. Owned by the caller until release().
   void* allocate(CudaMemoryKind kind, std::size_t bytes);

@@ -49,7 +49,8 @@ CudaQueue::CudaQueue(CudaInstance& gpu, CudaStream& stream, std::uint64_t id)
 
 CudaQueue::~CudaQueue() {
   try {
-    throw_bad_access_found(false);
+    const std::lock_guard lock(mutex);
+    throw_untold_bad_access();
   } catch (const std::exception& error) {
     print_unheard_error("a kernel on Cuda{" + std::to_string(device()) + "}", error.what());
   }
@@ -178,6 +179,10 @@ bool CudaQueue::bad_access_found() const {
   return check_ != nullptr && __atomic_load_n(&check_->state, __ATOMIC_ACQUIRE) == 2;
 }
 
+void CudaQueue::throw_untold_bad_access() {
+  if (bad_access_found() && check_->launch != told_launch_) throw_bad_access(false);
+}
+
 void CudaQueue::throw_bad_access_found(bool clear) {
   if (!bad_access_found()) return;
   const std::lock_guard lock(mutex);
@@ -189,6 +194,7 @@ void CudaQueue::throw_bad_access(bool clear) {
   // A kernel that others have enqueued meanwhile would run in part if the record were cleared as it begins.
   if (clear) static_cast<void>(cudaStreamSynchronize(stream_.stream));
   const CheckRecord found = *check_;
+  told_launch_ = found.launch;
   if (clear) {
     __atomic_store_n(&check_->state, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&check_->launch, 0, __ATOMIC_RELEASE);

@@ -83,7 +83,9 @@ class CudaQueue final : public QueueState {
   CheckRecord* check_record() const { return check_; }
   /// Throws the bad access that a kernel reported, if any; with `clear`, once, after waiting for the queue.
   void throw_bad_access(bool clear);
-  /// The same where `mutex` is not held.
+  /// Once, and not where it was thrown already.
+  void throw_untold_bad_access();
+  /// As throw_bad_access where `mutex` is not held.
   void throw_bad_access_found(bool clear);
 
   std::mutex mutex;
@@ -121,6 +123,7 @@ class CudaQueue final : public QueueState {
   bool bad_access_found() const;
 
   CheckRecord* check_ = nullptr;
+  std::uint64_t told_launch_ = 0;  // whose failed check was thrown
   CudaStream* helper_ = nullptr;
 };
 

@@ -96,12 +96,13 @@ void EmulatedQueue::launch(const char* label, index_t items, std::function<void(
 void EmulatedQueue::submit(const char* label, std::size_t bytes, QueueCore::Work& work,
                            const std::function<TimeSpan(Platform&)>& place) {
   TimeSpan time;
+  std::string name = label;  // before the lock
   {
     Platform& platform = Platform::get();
     const std::lock_guard lock(platform.mutex);
     require_instance();
     time = place(platform);
-    work.label = label;
+    work.label = std::move(name);
     core_->enqueue(work);
   }
   if (!hooks_active()) return;

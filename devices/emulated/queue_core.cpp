@@ -61,13 +61,19 @@ void QueueCore::run_thread() {
         entry.work.run();
       } catch (...) {
         lost = std::current_exception();
-        hold_error(lost, '"' + entry.work.label + "\" on Emulated{" + std::to_string(instance_) + "}");
+        try {
+          hold_error(lost, '"' + entry.work.label + "\" on Emulated{" + std::to_string(instance_) + "}");
+        } catch (const std::bad_alloc&) {  // then it is not printed if nobody waits
+        }
       }
     }
     entry.work = {};  // what the work owns goes before its end is told
     lock.lock();
     if (lost) {
-      if (!dropped) poison_ = lost;
+      if (!dropped) {
+        if (poison_) drop_error(poison_);
+        poison_ = lost;
+      }
       try {
         since_event_[entry.from] = lost;
         untold_[entry.from] = std::move(lost);

@@ -33,6 +33,9 @@ const std::vector<int> bound_mask = [] {
   return mask;
 }();
 
+// Keeps its mask, whatever it works on.
+const std::thread::id loading_thread = std::this_thread::get_id();
+
 // oneTBB's threads begin with the mask of the thread that started them. Does nothing to one whose mask was
 // changed by others since then.
 void unbind_worker() {
@@ -58,7 +61,8 @@ void run(const void*, const detail::ChunkRange& range, detail::ChunkFunction fun
   }
   const std::thread::id caller = std::this_thread::get_id();
   const auto piece = [&](const tbb::blocked_range<Count>& pieces) {
-    if (!bound_mask.empty() && std::this_thread::get_id() != caller) unbind_worker();
+    const std::thread::id here = std::this_thread::get_id();
+    if (!bound_mask.empty() && here != caller && here != loading_thread) unbind_worker();
     const int worker = tbb::this_task_arena::current_thread_index();
     const detail::HostWorkerScope number(worker);
     for (Count k = pieces.begin(); k < pieces.end(); ++k) function(plan.begin(k), plan.end(k), worker);

@@ -12,6 +12,18 @@ using namespace strata_tests;
 
 TYPED_TEST_SUITE(ParallelReduce, TestDevices, DeviceName);
 
+// A parameter that has a default is no value.
+struct SumWithDefault {
+  STRATA_FUNCTION void operator()(index_t i, double& sum, int extra = 1) const {
+    sum += static_cast<double>(i + extra);
+  }
+};
+TEST(ParallelReduceOnHost, TakesKernelsWithDefaults) {
+  double sum = 0;
+  parallel_reduce(on(Serial{}), 10, SumWithDefault{}, Sum(sum));
+  EXPECT_EQ(sum, 55);
+}
+
 // ---- the paper's forms
 
 // Finalize functors: by reference to const, and by reference, which may change the value on its way.

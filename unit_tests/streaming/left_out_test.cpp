@@ -264,6 +264,30 @@ TEST_F(LeftOut, EveryValueMayBeWritten) {
   for (index_t k = 0; k < 1024; ++k) ASSERT_EQ(all(k / 16, k % 16), static_cast<unsigned char>(k + 300)) << k;
 }
 
+// A kernel that is called again, as what it wrote looks like a mark, adds once to what is not declared so.
+struct BytesAndSums {
+  STRATA_FUNCTION void operator()(index_t i, const auto& old, const auto& next, const auto&,
+                                  const auto& sum) const {
+    next(i) = static_cast<unsigned char>(old(i) + 1);
+    sum(i) += 2;
+  }
+};
+TEST_F(LeftOut, ValuesThatLookLikeMarksLeaveOtherStatesRight) {
+  const CoherentArray<unsigned char, 1> u("u", 600);
+  const CoherentArray<double, 1> sum("sum", 600);
+  u.write(), sum.write();
+
+  streamed_iterate(streamed(Emulated{0}, 1 << 13), 600, 300, BytesAndSums{},
+                   state(u, halo(0, 0)).writes_all(), state(sum, halo(0, 0)));
+
+  const auto bytes = u.read();
+  const auto sums = sum.read();
+  for (index_t i = 0; i < 600; ++i) {
+    ASSERT_EQ(bytes(i), static_cast<unsigned char>(300)) << i;
+    ASSERT_EQ(sums(i), 600) << i;
+  }
+}
+
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
 template <class Array, class R, class K>
 std::string told(const Array& u, const R& work, const K& kernel, int at_once = 1) {
@@ -289,6 +313,8 @@ TEST_F(LeftOut, AKernelThatBreaksItsDeclarationIsAnError) {
   // The first item that leaves out is the only one.
   expect_named(told(line, range(7, 9), Leave1{{1}}), "7");
   expect_named(told(line, range(7, 9), Leave1{{1}}, 4), "7");
+  const auto longer = filled<CoherentArray<double, 1>>("u", 20'000);  // in several slices
+  expect_named(told(longer, range(15'001, 15'003), Leave1{{1}}), "15001");
   expect_named(told(plane, mdrange({5, 1}, {6, 3}), Leave2{{1}}), "5, 1");
   expect_named(told(plane, mdrange({5, 1}, {6, 3}), Leave2{{1}}, 4), "5, 1");
   expect_named(told(plane, range(5, 6), LeaveRow{{0}}), "5, 0");

@@ -4,8 +4,9 @@
 //
 // The pattern is eight bytes that repeat from the beginning of an element: NaN as float and as double, with
 // bits that no arithmetic makes, and a large negative number as an integer. An element was not written where
-// all of its bytes are those. Of elements of one and two bytes any value may be one of a kernel: they are
-// filled with bytes of ones, and not reported. An element of which a kernel writes a part counts as written.
+// all of its bytes are those: an integer of four bytes that is -3943705 is taken for such a one. Of elements
+// of one and two bytes any value may be one of a kernel: they are filled with bytes of ones, and not
+// reported. An element of which a kernel writes a part counts as written.
 #pragma once
 
 #include <strata/core/box.hpp>
