@@ -99,7 +99,7 @@ void scan_into(const char* label, const Where& where, const R& work, const K& ke
 }
 
 template <class Where, class R, class K, class... Rest>
-void launch_scan(const char* label, const Where& where, const R& work, const K& kernel, Rest&&... rest) {
+void scan_labelled(const char* label, const Where& where, const R& work, const K& kernel, Rest&&... rest) {
   if constexpr (!knows_device<Where, K>) {
     static_assert(knows_device<Where, K>,
                   "strata: parallel_scan: nothing says on which device: give `on(device)`, a functor with a "
@@ -127,19 +127,19 @@ struct ScanElements {
 /// total and start. The head of this file has the forms; `label` names the launch in messages and profiles.
 template <WorkRange R, class K, class... Rest>
 void parallel_scan(const R& work, const K& kernel, Rest&&... rest) {
-  detail::launch_scan("", detail::Anywhere{}, work, kernel, static_cast<Rest&&>(rest)...);
+  detail::scan_labelled("", detail::Anywhere{}, work, kernel, static_cast<Rest&&>(rest)...);
 }
 template <class D, WorkRange R, class K, class... Rest>
 void parallel_scan(const On<D>& where, const R& work, const K& kernel, Rest&&... rest) {
-  detail::launch_scan("", where, work, kernel, static_cast<Rest&&>(rest)...);
+  detail::scan_labelled("", where, work, kernel, static_cast<Rest&&>(rest)...);
 }
 template <WorkRange R, class K, class... Rest>
 void parallel_scan(const char* label, const R& work, const K& kernel, Rest&&... rest) {
-  detail::launch_scan(label, detail::Anywhere{}, work, kernel, static_cast<Rest&&>(rest)...);
+  detail::scan_labelled(label, detail::Anywhere{}, work, kernel, static_cast<Rest&&>(rest)...);
 }
 template <class D, WorkRange R, class K, class... Rest>
 void parallel_scan(const char* label, const On<D>& where, const R& work, const K& kernel, Rest&&... rest) {
-  detail::launch_scan(label, where, work, kernel, static_cast<Rest&&>(rest)...);
+  detail::scan_labelled(label, where, work, kernel, static_cast<Rest&&>(rest)...);
 }
 
 namespace detail {
