@@ -87,7 +87,13 @@ void everywhere(const F& f) {
 }
 
 template <class D>
-class CoherentDevices : public ::testing::Test {};
+class CoherentDevices : public ::testing::Test {
+ protected:
+  // Arrays end before the work on them: what is under way then, and its errors, is not the next test's.
+  void TearDown() override {
+    for (const D& device : all_of<D>()) EXPECT_NO_THROW(wait(device));
+  }
+};
 TYPED_TEST_SUITE(CoherentDevices, strata_tests::TestDevices, strata_tests::DeviceName);
 
 TYPED_TEST(CoherentDevices, LaunchReadsAndWritesCurrentValues) {
