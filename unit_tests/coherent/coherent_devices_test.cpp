@@ -403,6 +403,12 @@ struct EveryOtherSum {
     sum += x(i);
   }
 };
+struct EveryOtherPrefix {
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y, double& sum, bool final) const {
+    sum += x(i);
+    if (final && index_t(i) % 2 == 0) y(i) = sum;
+  }
+};
 struct AllButOne {
   index_t row, column;
   STRATA_FUNCTION void operator()(index_t i, index_t j, auto a) const {
@@ -465,12 +471,19 @@ TYPED_TEST(CoherentDevices, WhatAScanAndAReductionLeaveOutIsFound) {
   everywhere<TypeParam>([](const auto& where) {
     const CoherentArray<double, 1> x("x", 100), y("y", 100);
     double sum = 0;
-    strata_tests::expect_parts(told_by<TypeParam>([&](bool first) {
-                                 if (first)
-                                   launch_reduce("sum", where, 100, EveryOtherSum{}, Sum(sum), in(x), out(y));
-                                 static_cast<void>(y.read());
-                               }),
-                               {"sum", "\"y\"", "nobody wrote"});
+    const auto expect_found = [&](const char* label, const auto& launch_it) {
+      strata_tests::expect_parts(told_by<TypeParam>([&](bool first) {
+                                   if (first) launch_it(label);
+                                   static_cast<void>(y.read());
+                                 }),
+                                 {label, "\"y\"", "declared out and nobody wrote it", "element ("});
+    };
+    expect_found("a sum", [&](const char* label) {
+      launch_reduce(label, where, 100, EveryOtherSum{}, Sum(sum), in(x), out(y));
+    });
+    expect_found("a scan", [&](const char* label) {
+      launch_scan(label, where, 100, EveryOtherPrefix{}, Sum(sum), in(x), out(y));
+    });
   });
 }
 #endif
