@@ -127,6 +127,7 @@ struct AddsOfView {
     item(i);
     sum += x(i);
   }
+  void operator()(auto i, const auto& x, double& sum, bool) const { (*this)(i, x, sum); }
 };
 // Member 0 of the second team loops over the items.
 struct LoopsOverLanes {
@@ -291,6 +292,12 @@ std::vector<Form> sums() {
          const CoherentArray<double, 1> y("y", items);
          double sum;
          launch_reduce(on(D{}), items, AddsOfView{t}, Sum(sum), in(y));
+       }},
+      {"scan, coherent",
+       [](Throw t) {
+         const CoherentArray<double, 1> y("y", items);
+         double sum;
+         launch_scan(on(D{}), items, AddsOfView{t}, Sum(sum), in(y));
        }},
       {"scan, auto", [=](Throw t) { scan(AddsAny{t}); }},
       {"scan, index_t", [=](Throw t) { scan([=](index_t i, int& s, bool) { Adds<index_t>{t}(i, s); }); }},
