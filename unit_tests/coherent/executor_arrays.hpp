@@ -24,6 +24,9 @@ struct ProgramOptions {
   // emulated queue, work of another thread that was dropped may get a good event then, and its failure is
   // told by a wait for the queue only.
   bool results = true;
+  // In checked builds, with kernels that do not write what they declared. Such an error is told by whoever
+  // waits for the device next.
+  bool holes = false;
   int steps = 16;
 };
 
@@ -42,11 +45,12 @@ class ProgramArrays {
   ProgramArrays(Random& random, const ProgramOptions& options) : random_(random), options_(options) {
     const index_t longest = rank == 1 ? 70 : rank == 2 ? 21 : rank == 3 ? 10 : 9;
     index_t extents[rank];
-    size_ = 1;
+    const index_t none = random_(0, 15) == 0 ? random_(0, rank - 1) : rank;  // a dimension without an index
     for (int r = 0; r < rank; ++r) {
-      extents[r] = random_(1, r == 0 ? longest : rank == 2 ? 7 : 3);
-      size_ *= extents[r];
+      extents[r] = r == none ? 0 : random_(1, r == 0 ? longest : rank == 2 ? 7 : 3);
+      if (r > 0) row_size_ *= extents[r];
     }
+    size_ = extents[0] * row_size_;
     domain_ = Box::from_extents(std::span(extents, std::size_t{rank}));
     const char* const labels[] = {"a", "b", "c"};
     const index_t count = random_(1, 3);
@@ -58,7 +62,7 @@ class ProgramArrays {
   /// Elements of an array.
   index_t size() const { return size_; }
   index_t rows() const { return domain_.extent(0); }
-  std::size_t row_size() const { return static_cast<std::size_t>(size_ / rows()); }
+  std::size_t row_size() const { return static_cast<std::size_t>(row_size_); }
   template <class F>
   void write_rows(Values& values, ResidentRows rows, const F& f) const {
     for (index_t row = rows.begin; row < rows.end; ++row)
@@ -90,9 +94,10 @@ class ProgramArrays {
   }
   Box any_box() {
     Box box = domain_;
+    const index_t none = random_(0, 15) == 0 ? random_(0, rank - 1) : rank;  // a dimension without an index
     for (int r = 0; r < rank; ++r) {
-      const index_t lower = random_(0, domain_.extent(r) - 1);
-      box = box.with_bounds(r, lower, random_(lower + 1, domain_.extent(r)));
+      const index_t n = domain_.extent(r), lower = random_(0, std::max(n - 1, index_t{0}));
+      box = box.with_bounds(r, lower, r == none ? lower : random_(std::min(lower + 1, n), n));
     }
     return random_(0, 3) == 0 ? domain_ : box;
   }
@@ -165,6 +170,19 @@ class ProgramArrays {
                               << ": " << known.array.explain();
         },
         [] {});
+  }
+  /// What is said of it covers the box, whatever it has.
+  void look(Known& known, const Box& box) {
+    index_t elements = 0;
+    for (const Residence& part : known.array.where(box)) elements += part.box.size();
+    EXPECT_EQ(elements, box.empty() ? 0 : box.size()) << known.array.label() << " at " << to_string(box);
+    EXPECT_TRUE(has(known.array.explain(), known.array.label()));
+  }
+  /// Sets all of it, of which a part is lost.
+  void write_anew(Known& known, Number value) {
+    const auto view = known.array.write();
+    each(view, domain_, domain_, [&](Number& element, std::size_t) { element = value; });
+    known.now.assign(known.now.size(), value);
   }
   /// All of all arrays is right.
   void check_all() {
@@ -277,7 +295,7 @@ class ProgramArrays {
   Random& random_;
   ProgramOptions options_;
   Box domain_;
-  index_t size_ = 0;
+  index_t size_ = 0, row_size_ = 1;
   std::vector<Known> arrays_;
 };
 

@@ -9,11 +9,12 @@ using Number = std::uint64_t;
 
 /// The rows of x that row i of y is made of: as a region, and for a kernel.
 struct WantedRows {
-  enum Kind { Own, Halo, All, Some } kind;
-  index_t a, b;  // of Halo: before and after; of Some: from a to b
+  enum Kind { Own, Halo, All, Some, Beyond } kind;
+  index_t a, b;  // of Halo and Beyond, which the array has edges for: before and after; of Some: from a to b
   index_t n;     // rows of the array
   STRATA_FUNCTION ResidentRows operator()(ResidentRows work) const {
     ResidentRows rows = work;
+    if (kind == Beyond) return {work.begin - a, work.end + b};
     if (kind == Halo) rows = {work.begin - a, work.end + b};
     if (kind == All) rows = {0, n};
     if (kind == Some) rows = {a, b};
@@ -49,13 +50,15 @@ struct SumOfRows {
         i);
   }
 };
-/// y(i, ...) = salt + row, or salt more than before.
+/// y(i, ...) = salt + row, or salt more than before; but for one row.
 template <int Rank>
 struct Overwrite {
   Number salt;
   bool adds;
+  index_t left_out = -1;
   void operator()(auto index, auto y) const {
     const index_t i = static_cast<index_t>(index);
+    if (i == left_out) return;
     each_after<Rank>(
         y,
         [&](index_t row, auto... others) {

@@ -41,9 +41,11 @@ class CoherentPrograms : public CoherentTest {
         const double peers[] = {0, 20e9, 395e9};
         emulated::configure(machine(static_cast<int>(random(1, 8)), peers[random(0, 2)]));
       }
+      const bool failures = random(0, 1) == 0;
       run_one(random, {.devices = static_cast<int>(random(1, std::min(4, emulated::config().count))),
-                       .failures = random(0, 1) == 0,
-                       .budgets = random(0, 1) == 0});
+                       .failures = failures,
+                       .budgets = random(0, 1) == 0,
+                       .holes = !failures});
       EXPECT_FALSE(HasFailure()) << "in program " << k;
     }
   }
@@ -72,6 +74,22 @@ TEST_F(CoherentPrograms, OfSeveralThreadsShareNothingButTheDevices) {
   on_threads(4, [&](int t) {
     for (int k = 0; k < 30 && !HasFailure(); ++k)
       run_one(random[static_cast<std::size_t>(t)], {.devices = 4, .failures = false, .budgets = true});
+  });
+}
+
+// Budgets that hold what any launch needs, and far from what all threads use: none finds no room.
+TEST_F(CoherentPrograms, OfSeveralThreadsWaitForRoomWhereEachFitsAlone) {
+  constexpr int threads = 8, devices = 2;
+  constexpr index_t largest_array = 70 * sizeof(Number), arrays_of_a_launch = 2;
+  for (int i = 0; i < devices; ++i)
+    coherent::set_budget(Emulated{i}, 2 * arrays_of_a_launch * largest_array);  // with room to grow
+  std::vector<Random> random(threads);
+
+  on_threads(threads, [&](int t) {
+    for (int k = 0; k < 30 && !HasFailure(); ++k)
+      Program<CoherentArray<Number, 1>>(random[static_cast<std::size_t>(t)],
+                                        {.devices = devices, .failures = false, .budgets = false})
+          .run();
   });
 }
 
