@@ -311,4 +311,38 @@ TYPED_TEST(StreamedSteps, StatesOfDifferentLengthAreAnError) {
                ShapeMismatch);
 }
 
+// What the kernel leaves out by its place, and the range at both ends.
+template <class D, class Array, class R, class K>
+void expect_left_out_kept(const R& work, const K& kernel, Array a, Array b, const Array& u) {
+  constexpr int steps = 5;
+  fill(u);
+  const std::vector<double> start = values(u);
+  fill(a);
+  in_core(D{}, work, steps, kernel, a, b, halo(1, 1));
+  const std::vector<double> expected = values(a);
+  for (const StreamScheduler scheduler : all_schedulers) {
+    fill(u);
+    const auto where = streamed(D{}, 1 << 18).scheduler(scheduler);
+    streamed_iterate(where, work, steps, kernel, state(u, halo(1, 1)));
+    const std::vector<double> got = values(u);
+    index_t kept = 0;
+    for (std::size_t n = 0; n < got.size(); ++n) {
+      ASSERT_NEAR(got[n], expected[n], 1e-14) << name_of(scheduler) << ", element " << n;
+      kept += got[n] == start[n] ? 1 : 0;
+    }
+    EXPECT_GT(kept, static_cast<index_t>(got.size()) / 3) << name_of(scheduler);
+  }
+}
+TYPED_TEST(StreamedLaunch, StepsKeepWhatTheyLeaveOut) {
+  using Line = CoherentArray<double, 1>;
+  using Plane = CoherentArray<double, 2>;
+  const Line line("u", 40'000);
+  const Plane plane("u", 3000, 30);
+
+  expect_left_out_kept<TypeParam>(range(17'000, 39'990), Leave1{{1}}, Line("a", 40'000), Line("b", 40'000),
+                                  line);
+  expect_left_out_kept<TypeParam>(mdrange({1500, 2}, {2990, 27}), Leave2{{1}}, Plane("a", 3000, 30),
+                                  Plane("b", 3000, 30), plane);
+}
+
 }  // namespace
