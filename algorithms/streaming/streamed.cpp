@@ -33,13 +33,9 @@ StreamOptions with_steps_per_pass(StreamOptions options, int steps) {
 
 ResidentRows halo_rows(const char* array, index_t left, index_t right, index_t rows, bool cyclic,
                        bool is_state) {
-  const auto said = [&] {
-    return "streaming: \"" + std::string(array) + "\" has halo(" + std::to_string(left) + ", " +
-           std::to_string(right) + ")";
-  };
-  if (left < 0 || right < 0) throw Error(said() + "; give 0 rows or more before and behind");
   if (cyclic && (left > rows || right > rows))
-    throw ShapeMismatch(said() + " with cyclic edges, and " + std::to_string(rows) +
+    throw ShapeMismatch("streaming: \"" + std::string(array) + "\" has halo(" + std::to_string(left) + ", " +
+                        std::to_string(right) + ") with cyclic edges, and " + std::to_string(rows) +
                         " rows; a halo goes around once at most");
   constexpr index_t beyond_all = index_t{1} << 60;  // sums with indices do not overflow
   const index_t most = is_state ? rows : beyond_all;

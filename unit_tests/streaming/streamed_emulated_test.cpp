@@ -91,7 +91,7 @@ TEST_F(StreamedEmulated, OptionsThatCannotBeAreErrorsOnOneDeviceAndOnSeveral) {
   check(streamed(across(Emulated{0}, Emulated{1}), 1 << 16));
 }
 TEST_F(StreamedEmulated, HalosThatCannotBeAreErrors) {
-  const index_t n = 100, most = INT64_MAX;
+  const index_t n = 100, most = index_t{1} << 47;
   const CoherentArray<double, 1> u("u", n), x("x", n), y("y", n);
   fill(u);
   const auto before = values(u);
@@ -100,6 +100,7 @@ TEST_F(StreamedEmulated, HalosThatCannotBeAreErrors) {
   EXPECT_THROW(streamed_iterate(where, range(1, 50), 2, Step1{0, 1}, state(u, halo(1, -1))), Error);
   EXPECT_THROW(launch(where, range(1, 50), Copy{}, in(x, halo(-1, 0)), out(y)), Error);
   EXPECT_THROW(streamed_iterate(where, n, 2, Step1{0, 1}, state(u, halo(n + 1, 1, edge::cyclic))), Error);
+  EXPECT_THROW(streamed_iterate(where, 2, Step1{0, 1}, state(u, halo(INT64_MAX, INT64_MAX))), Error);
   EXPECT_EQ(values(u), before);
   // All rows, and no work items where none is given.
   streamed_iterate(where, 2, Step1{0, 1}, state(u, halo(most, most)));
