@@ -52,6 +52,14 @@ constexpr void check_extents() {
   }
 }
 
+// What may follow the extents.
+template <class>
+inline constexpr bool is_create_option = false;
+template <>
+inline constexpr bool is_create_option<Uninitialized> = true;
+template <class D>
+inline constexpr bool is_create_option<On<D>> = true;
+
 template <class D>
 struct CreateOptions {
   D device{};
@@ -147,7 +155,9 @@ template <AnyView V, class... Arguments>
 [[nodiscard]] V create(const char* label, const Arguments&... arguments) {
   static_assert(!std::is_const_v<typename V::element_type>,
                 "strata: create makes arrays of non-const elements");
-  detail::check_extents<typename V::extents_type, (0 + ... + int{IndexLike<Arguments>})>();
+  // Of other arguments it is said below that they are none.
+  if constexpr (((IndexLike<Arguments> || detail::is_create_option<Arguments>)&&...))
+    detail::check_extents<typename V::extents_type, (0 + ... + int{IndexLike<Arguments>})>();
   const index_t none[1] = {0};
   return detail::create_from<V>(label, {}, none, 0, arguments...);
 }
