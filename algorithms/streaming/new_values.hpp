@@ -43,7 +43,15 @@ struct UnwrittenMark {
   STRATA_FUNCTION static unsigned char byte(int which) { return which == 0 ? 0xa7 : 0x5c; }
 };
 
-/// Logs the element at `data` as left out.
+/// The address that a view of memory Space holds for `element`, which the calling thread may touch where it
+/// is.
+template <class Space, class T>
+STRATA_FUNCTION const void* held_address(const T& element) {
+  const char* const here = reinterpret_cast<const char*>(&element);
+  return here - (Space::resolve(here) - here);
+}
+
+/// Logs the element that views hold at `data` as left out.
 template <class... I>
 STRATA_FUNCTION void report_left_out(const void* data, const I&... i) {
   BadAccess found;
@@ -87,7 +95,8 @@ struct NewValues : V {
           if (!UnwrittenMark<T>::is_in(next(at...), 0)) return;
           UnwrittenMark<T>::set(next(at...), 1);
           again();
-          if (UnwrittenMark<T>::is_in(next(at...), 1)) report_left_out(&next(at...), at...);
+          if (UnwrittenMark<T>::is_in(next(at...), 1))
+            report_left_out(held_address<typename V::memory_space>(next(at...)), at...);
         },
         i...);
   }
