@@ -7,6 +7,9 @@ A case is a file that begins with comment lines, the first of which is required:
     // target: strata_core  whose include path is used; `strata` where this line is absent
     // but with: strata     the case has to compile with the include path of this target
 A case holds one mistake; everything else in it is correct. Files *.cu are cases for nvcc, up to PTX.
+
+--precompile makes FOLDER/strata.hpp.gch, which cases that include <strata/strata.hpp> begin with where it is there and
+the compiler takes it: they are most of the cases, and the header is most of their time.
 """
 import argparse
 import os
@@ -27,11 +30,28 @@ def header(source):
     return settings
 
 
-def compile_as(target, args_folder, source):
+def precompile(args_folder, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    header_file = folder / "strata.hpp"
+    header_file.write_text("#include <strata/strata.hpp>\n")
+    command = (args_folder / "strata.txt").read_text().splitlines()
+    return subprocess.run(command + ["-x", "c++-header", str(header_file), "-o", f"{header_file}.gch"]).returncode
+
+
+def begin_of(target, source, folder):
+    """Options by which the case begins with the precompiled header."""
+    header_file = folder / "strata.hpp" if folder else None
+    if target != "strata" or not header_file or not pathlib.Path(f"{header_file}.gch").exists():
+        return []
+    return ["-include", str(header_file)] if "#include <strata/strata.hpp>" in source.read_text() else []
+
+
+def compile_as(target, args_folder, source, precompiled=None):
     if source.suffix == ".cu":
         arguments, options = f"{target}_nvcc.txt", ["-ptx", "-o", os.devnull]
     else:
         arguments, options = f"{target}.txt", ["-fsyntax-only", "-fdiagnostics-color=never"]
+        options += begin_of(target, source, precompiled)
     command = (args_folder / arguments).read_text().splitlines()
     return subprocess.run(command + options + [str(source)], capture_output=True, text=True,
                           env={**os.environ, "LC_ALL": "C"})
@@ -46,13 +66,17 @@ def refuse(reason, output=""):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--args", type=pathlib.Path, required=True, help="build/compile_args")
-    parser.add_argument("source", type=pathlib.Path)
+    parser.add_argument("--precompiled", type=pathlib.Path, metavar="FOLDER")
+    parser.add_argument("--precompile", action="store_true")
+    parser.add_argument("source", type=pathlib.Path, nargs="?")
     options = parser.parse_args()
+    if options.precompile:
+        sys.exit(precompile(options.args, options.precompiled))
 
     settings = header(options.source)
     if "expect" not in settings:
         refuse(f"{options.source.name} must begin with the line '// expect: REGEX'")
-    result = compile_as(settings.get("target", "strata"), options.args, options.source)
+    result = compile_as(settings.get("target", "strata"), options.args, options.source, options.precompiled)
     errors = [line for line in result.stderr.splitlines() if "error:" in line]
 
     if result.returncode == 0:
@@ -63,7 +87,7 @@ def main():
     if len(errors) > allowed:
         refuse(f"{len(errors)} errors, at most {allowed} allowed", result.stderr)
     if "but with" in settings:
-        control = compile_as(settings["but with"], options.args, options.source)
+        control = compile_as(settings["but with"], options.args, options.source, options.precompiled)
         if control.returncode != 0:
             refuse(f"it does not compile with {settings['but with']} either", control.stderr)
     print("\n".join(errors))
