@@ -266,14 +266,17 @@ const char* tag_type() {
   else return typeid(Tag).name();
 }
 
-template <class K, class Tag = void>
+// `D` is the type of device that kernel `K` is launched on: without a place its default.
+template <class D, class K, class Tag = void>
 LaunchInfo make_info(const char* label, const Anywhere&, const Capture& views) {
-  return {label, typeid(FunctorOf<K>).name(), nullptr, -1, &views, tag_type<Tag>()};
+  const char* const kernel = typeid(FunctorOf<K>).name();
+  return {label, kernel, nullptr, -1, &views, tag_type<Tag>(), host_of(D{})};
 }
-template <class K, class Tag = void, class D>
+template <class D, class K, class Tag = void>
 LaunchInfo make_info(const char* label, const On<D>& where, const Capture& views) {
-  return {label,          typeid(FunctorOf<K>).name(), where.queue.get(), where.device.index(), &views,
-          tag_type<Tag>()};
+  const char* const kernel = typeid(FunctorOf<K>).name();
+  const D& device = where.device;
+  return {label, kernel, where.queue.get(), device.index(), &views, tag_type<Tag>(), host_of(device)};
 }
 
 // What `make` returns: copies of kernels whose views are not counted; `views` learns where those live.

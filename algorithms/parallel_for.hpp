@@ -41,7 +41,7 @@ void launch_for(const char* label, const Where& where, const R& work, const K& k
       using B = BodyFor<D, typename W::tag, K, W::rank>;
       Capture views = make_capture<Where, K>();
       const B body = captured(views, [&] { return B{kernel}; });
-      const LaunchInfo info = make_info<K, typename W::tag>(label, where, views);
+      const LaunchInfo info = make_info<D, K, typename W::tag>(label, where, views);
       if constexpr (W::rank == 1) D::execution::for_range(info, W::get(work), body);
       else if constexpr (W::rank == teams_rank) D::execution::for_teams(info, W::get(work), body);
       else D::execution::template for_box<W::rank>(info, W::get(work), body);

@@ -53,7 +53,7 @@ void launch_reduce_with(const char* label, const Where& where, const R& work, co
     const auto body = captured(views, [&] { return Reducing::body(Inner{kernel}); });
     const auto reducer = captured(views, [&] { return reducing.template reducer<KernelCallOf<D>>(); });
     const auto finish = captured(views, [&] { return finish_by<KernelCallOf<D>>(reducing.finish()); });
-    const LaunchInfo info = make_info<K, typename W::tag>(label, where, views);
+    const LaunchInfo info = make_info<D, K, typename W::tag>(label, where, views);
     const auto range = W::get(work);
     if constexpr (Reducing::is_array) {
       static_assert(W::rank == 1,

@@ -47,7 +47,7 @@ void launch_scan_with(const char* label, const Where& where, const R& work, cons
     const B body = captured(views, [&] { return B{kernel}; });
     const Reducer kept_reducer = captured(views, [&] { return reducer; });
     const auto kept_finish = captured(views, [&] { return finish_by<KernelCallOf<D>>(finish); });
-    D::execution::scan_range(make_info<K, typename W::tag>(label, where, views), W::get(work), body,
+    D::execution::scan_range(make_info<D, K, typename W::tag>(label, where, views), W::get(work), body,
                              kept_reducer, kept_finish, start);
   }
 }

@@ -39,8 +39,8 @@ namespace detail {
 
 // Devices that say how many host threads work on a launch number them, too (host_worker.hpp).
 template <class D>
-concept NumbersWorkers = std::is_same_v<typename D::memory_space, HostSpace> && requires {
-  D::concurrency();
+concept NumbersWorkers = std::is_same_v<typename D::memory_space, HostSpace> && requires(const D& device) {
+  device.concurrency();
 };
 template <class D>
 using ScatterModeOf =

@@ -178,7 +178,7 @@ struct InReverse {
   using layout = LayoutRight;
   using index_type = detail::HostIndex;
   using size_type = index_t;
-  using execution = detail::HostExecution<InReverse>;
+  using execution = detail::HostExecution;
   static constexpr char name[] = "InReverse";
 
   constexpr InReverse() = default;
@@ -194,6 +194,11 @@ struct InReverse {
         function(plan.begin(k), plan.end(k), static_cast<int>(k) % Workers);
     };
     return {run, nullptr, Workers};
+  }
+  static const detail::HostKind& host() {
+    static constexpr detail::HostKind kind{
+        name, runner, []() -> detail::DeviceInstance& { return Serial{}.backend(); }, [] { return Workers; }};
+    return kind;
   }
 };
 
