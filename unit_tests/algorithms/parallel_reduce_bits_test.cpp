@@ -233,10 +233,11 @@ TEST(ReductionTree, DotProductsHaveTheSameBitsOnAllHostDevices) {
       return parallel_reduce(n, Dot<Serial>{x, x});
     }();
 
-    AllDevices::for_each([&]<class D>(D) {
+    strata_tests::for_each_device([&]<class D>(const D& device) {
       const auto x = make_vector<double, D>(n, mixed_number);
-      const double sum = parallel_reduce(n, Dot<D>{x, x});
-      EXPECT_TRUE(same_bits(sum, serial)) << D::name << ", n = " << n << ": " << sum << ", not " << serial;
+      const double sum = parallel_reduce(on(device), n, Dot<D>{x, x});
+      EXPECT_TRUE(same_bits(sum, serial))
+          << device.backend().device_name() << ", n = " << n << ": " << sum << ", not " << serial;
     });
   }
 }
