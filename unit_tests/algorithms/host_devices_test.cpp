@@ -49,7 +49,8 @@ struct LaunchedOn : Listener {
   LaunchedOn() { add_listener(*this); }
   ~LaunchedOn() override { remove_listener(*this); }
   void on_event(const HookEvent& e) override {
-    if (e.kind == EventKind::BeginFor || e.kind == EventKind::BeginReduce || e.kind == EventKind::BeginScan)
+    if (e.kind == EventKind::BeginFor || e.kind == EventKind::BeginReduce || e.kind == EventKind::BeginScan ||
+        e.kind == EventKind::BeginGraph)
       devices.push_back(e.device);
   }
 };
