@@ -83,6 +83,13 @@ template <std::size_t... I, class... V>
 struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
   explicit BoundViews(const V&... v) : BoundView<I, V>{v}... {}
 
+  // The same arrays under other types of view.
+  template <class... Others>
+  auto as() const {
+    return BoundViews<std::index_sequence<I...>, Others...>(
+        static_cast<const BoundView<I, V>&>(*this).view...);
+  }
+
   // What views do about a work item, whose indices are among the first `Indices` arguments; `again` calls the
   // kernel once more.
   template <int Indices, class... Arguments>

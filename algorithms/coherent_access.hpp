@@ -164,8 +164,10 @@ struct ResolvedAccess {
   V view;
   Region region;
 };
-template <AccessMode Mode, class V, class Region>
-auto view_to_bind(const ResolvedAccess<Mode, V, Region>& access) {
+template <AccessMode Mode, class Resolved, class Region>
+auto view_to_bind(const ResolvedAccess<Mode, Resolved, Region>& access) {
+  using V = KernelView<Resolved>;
+  const V& view = access.view;
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
   if constexpr (has_declared_rows<V> && (is_own<Region> || std::is_same_v<Region, Halo<>>)) {
     index_t left = 0, right = 0;
@@ -174,25 +176,25 @@ auto view_to_bind(const ResolvedAccess<Mode, V, Region>& access) {
       right = access.region.right;
     }
     if constexpr (Mode == AccessMode::In) {
-      const auto view = view_for_reading(access.view);
-      return DeclaredView<std::remove_const_t<decltype(view)>>(view, left, right);
+      const auto read = view_for_reading(view);
+      return DeclaredView<std::remove_const_t<decltype(read)>>(read, left, right);
     } else {
-      return DeclaredView<V>(access.view, left, right);
+      return DeclaredView<V>(view, left, right);
     }
   } else
 #endif
       if constexpr (is_own<Region>) {
-    return view_to_bind(DeclaredAccess<Mode, V>{access.view});
+    return view_to_bind(DeclaredAccess<Mode, V>{view});
   } else if constexpr (has_edges<Region>) {
     static_assert(Mode == AccessMode::In,
                   "strata: halo with edges: such an array is for reading, declare it in");
-    const auto view = view_for_reading(access.view);
-    return EdgeView<std::remove_const_t<decltype(view)>, decltype(access.region.edge)>(view,
+    const auto read = view_for_reading(view);
+    return EdgeView<std::remove_const_t<decltype(read)>, decltype(access.region.edge)>(read,
                                                                                        access.region.edge);
   } else if constexpr (Mode == AccessMode::In) {
-    return view_for_reading(access.view);
+    return view_for_reading(view);
   } else {
-    return access.view;
+    return view;
   }
 }
 

@@ -1,6 +1,7 @@
 // Every device of this build, for programs and tests that run over all of them.
 #pragma once
 
+#include <strata/devices/any_host/device.hpp>
 #include <strata/devices/emulated/device.hpp>
 #include <strata/devices/serial/device.hpp>
 #include <strata/devices/threads/device.hpp>
@@ -33,5 +34,14 @@ using AllDevices = DeviceList<Serial, Threads,
                               Cuda,
 #endif
                               Emulated>;
+
+/// One type for each way in which kernels are compiled: AnyHost stands for Serial, Threads and Tbb. For code
+/// that is compiled once a device and need not tell hosts apart by type: visit_device<KernelDevices>(f) finds
+/// all devices that visit_device(f) does.
+using KernelDevices = DeviceList<AnyHost,
+#if STRATA_HAS_CUDA && defined(__CUDACC__)
+                                 Cuda,
+#endif
+                                 Emulated>;
 
 }  // namespace strata::inline STRATA_ABI

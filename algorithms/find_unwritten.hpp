@@ -6,7 +6,7 @@
 //   index
 //
 // A kernel in the same queue, so that it looks after the kernel and before whoever uses the array next. One
-// for each kind of device, whatever the array.
+// for each kind of memory, whatever the array.
 #pragma once
 
 #include <strata/algorithms/parallel_for.hpp>
@@ -14,7 +14,7 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-template <class D>
+template <class Space>
 struct FindUnwritten {
   UnwrittenBox box;
 
@@ -28,7 +28,7 @@ struct FindUnwritten {
     index_t offset = layout.shift + (layout.rank > 0 ? leading_offset(layout, index[0]) : 0);
     for (int r = 1; r < layout.rank; ++r) offset += index[r] * layout.stride[r];
     const auto* const element = reinterpret_cast<const unsigned char*>(
-        D::memory_space::resolve(static_cast<const char*>(box.base + offset * box.element_bytes)));
+        Space::resolve(static_cast<const char*>(box.base + offset * box.element_bytes)));
     for (int k = 0; k < box.element_bytes; ++k)
       if (element[k] != unwritten_byte(k)) return;
     BadAccess found;
@@ -49,7 +49,7 @@ template <class D>
 void find_unwritten(const char* label, const On<D>& where, const UnwrittenBox& box) {
   const index_t elements = element_count(box.layout);
   if (box.element_bytes < least_unwritten_bytes || elements == 0) return;
-  launch_for(label, where, elements, FindUnwritten<D>{box});
+  launch_for(label, where, elements, FindUnwritten<typename D::memory_space>{box});
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -14,6 +14,7 @@
 #include <strata/core/layout_right.hpp>
 #include <strata/devices/kernel_call.hpp>
 #include <strata/devices/queue.hpp>
+#include <strata/views/kernel_view.hpp>
 #include <strata/views/view.hpp>
 
 namespace strata::inline STRATA_ABI {
@@ -220,6 +221,19 @@ struct Body {
   }
 };
 
+// The kernel with the views that all hosts have in common: where it can be called with those, it is compiled
+// once for all of them.
+template <class K>
+struct CommonKernelOf {
+  using type = K;
+};
+template <class K, class... V>
+struct CommonKernelOf<With<K, V...>> {
+  using type = With<K, KernelView<V>...>;
+};
+template <class K>
+using CommonKernel = typename CommonKernelOf<K>::type;
+
 template <class D, class Tag, class K, int Rank>
 using BodyFor = Body<K, Tag, Rank == teams_rank ? 1 : Rank, typename D::index_type,
                      Rank != teams_rank && KernelTraits<K>::any_index &&
@@ -266,14 +280,17 @@ const char* tag_type() {
   else return typeid(Tag).name();
 }
 
-template <class K, class Tag = void>
+// `D` is the type of device that kernel `K` is launched on: without a place its default.
+template <class D, class K, class Tag = void>
 LaunchInfo make_info(const char* label, const Anywhere&, const Capture& views) {
-  return {label, typeid(FunctorOf<K>).name(), nullptr, -1, &views, tag_type<Tag>()};
+  const char* const kernel = typeid(FunctorOf<K>).name();
+  return {label, kernel, nullptr, -1, &views, tag_type<Tag>(), host_of(D{})};
 }
-template <class K, class Tag = void, class D>
+template <class D, class K, class Tag = void>
 LaunchInfo make_info(const char* label, const On<D>& where, const Capture& views) {
-  return {label,          typeid(FunctorOf<K>).name(), where.queue.get(), where.device.index(), &views,
-          tag_type<Tag>()};
+  const char* const kernel = typeid(FunctorOf<K>).name();
+  const D& device = where.device;
+  return {label, kernel, where.queue.get(), device.index(), &views, tag_type<Tag>(), host_of(device)};
 }
 
 // What `make` returns: copies of kernels whose views are not counted; `views` learns where those live.
@@ -309,6 +326,12 @@ struct With {
   /// The kernel, and the views as it gets them.
   K kernel;
   detail::BoundViews<std::index_sequence_for<Views...>, Views...> views;
+
+  /// The same arrays under other types of view.
+  template <class... Others>
+  requires(sizeof...(Others) == sizeof...(Views)) operator With<K, Others...>() const {
+    return {kernel, views.template as<Others...>()};
+  }
 };
 
 /// Binds `kernel` to the views it is called with: `parallel_for(n, with(axpy{a}, x, y))` calls `kernel(i, x,

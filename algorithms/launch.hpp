@@ -63,15 +63,17 @@ auto view_for_reading(const V& view) {
     return read_only(view);
   else return view;
 }
-template <AccessMode Mode, class V>
-auto view_to_bind(const DeclaredAccess<Mode, V>& access) {
+template <AccessMode Mode, class Declared>
+auto view_to_bind(const DeclaredAccess<Mode, Declared>& access) {
+  using V = KernelView<Declared>;
+  const V& view = access.view;
   if constexpr (Mode == AccessMode::Out) {
-    return access.view;
+    return view;
   } else if constexpr (Mode == AccessMode::In) {
-    using ForReading = decltype(view_for_reading(access.view));
-    return ReadRows<ForReading>(view_for_reading(access.view));
+    using ForReading = decltype(view_for_reading(view));
+    return ReadRows<ForReading>(view_for_reading(view));
   } else {
-    return ReadRows<V>(access.view);
+    return ReadRows<V>(view);
   }
 }
 template <class Access>

@@ -28,7 +28,9 @@ void launch_for(const char* label, const Where& where, const R& work, const K& k
     using D = typename DeviceFor<Where, K>::type;
     using W = WorkOf<R>;
     check_kernel<Where, K>();
-    constexpr bool callable = can_call<D, typename W::tag, K, W::rank>;
+    using Common = CommonKernel<K>;
+    using Compiled = std::conditional_t<can_call<D, typename W::tag, Common, W::rank>, Common, K>;
+    constexpr bool callable = can_call<D, typename W::tag, Compiled, W::rank>;
     static_assert(
         callable || W::rank != teams_rank,
         "strata: parallel_for: the kernel cannot be called as kernel(member) const: give it a const "
@@ -38,10 +40,10 @@ void launch_for(const char* label, const Where& where, const R& work, const K& k
         "strata: parallel_for: the kernel cannot be called as kernel(index...) const: give it a const "
         "operator() that takes (the tag,) one index for each dimension (and the views of `with`)");
     if constexpr (callable) {
-      using B = BodyFor<D, typename W::tag, K, W::rank>;
+      using B = BodyFor<D, typename W::tag, Compiled, W::rank>;
       Capture views = make_capture<Where, K>();
-      const B body = captured(views, [&] { return B{kernel}; });
-      const LaunchInfo info = make_info<K, typename W::tag>(label, where, views);
+      const B body = captured(views, [&] { return B{static_cast<const Compiled&>(kernel)}; });
+      const LaunchInfo info = make_info<D, K, typename W::tag>(label, where, views);
       if constexpr (W::rank == 1) D::execution::for_range(info, W::get(work), body);
       else if constexpr (W::rank == teams_rank) D::execution::for_teams(info, W::get(work), body);
       else D::execution::template for_box<W::rank>(info, W::get(work), body);

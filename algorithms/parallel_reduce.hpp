@@ -32,7 +32,10 @@ void launch_reduce_with(const char* label, const Where& where, const R& work, co
   using D = typename DeviceFor<Where, K>::type;
   using W = WorkOf<R>;
   check_kernel<Where, K>();
-  constexpr bool callable = Reducing::template callable<D, typename W::tag, K, W::rank>;
+  using Common = CommonKernel<K>;
+  using Compiled =
+      std::conditional_t<Reducing::template callable<D, typename W::tag, Common, W::rank>, Common, K>;
+  constexpr bool callable = Reducing::template callable<D, typename W::tag, Compiled, W::rank>;
   static_assert(
       callable || W::rank != teams_rank,
       "strata: parallel_reduce: the kernel cannot be called as kernel(member, value&...) const: give "
@@ -45,15 +48,16 @@ void launch_reduce_with(const char* label, const Where& where, const R& work, co
       "reference to each value");
   if constexpr (callable) {
     static_assert(
-        !Reducing::template loses_value<D, typename W::tag, K, W::rank>,
+        !Reducing::template loses_value<D, typename W::tag, Compiled, W::rank>,
         "strata: parallel_reduce: the kernel takes its value by value, so that what it adds is lost: "
         "take the value by reference, double& or auto&");
-    using Inner = BodyFor<D, typename W::tag, K, W::rank>;
+    using Inner = BodyFor<D, typename W::tag, Compiled, W::rank>;
     Capture views = make_capture<Where, K>();
-    const auto body = captured(views, [&] { return Reducing::body(Inner{kernel}); });
+    const auto body =
+        captured(views, [&] { return Reducing::body(Inner{static_cast<const Compiled&>(kernel)}); });
     const auto reducer = captured(views, [&] { return reducing.template reducer<KernelCallOf<D>>(); });
     const auto finish = captured(views, [&] { return finish_by<KernelCallOf<D>>(reducing.finish()); });
-    const LaunchInfo info = make_info<K, typename W::tag>(label, where, views);
+    const LaunchInfo info = make_info<D, K, typename W::tag>(label, where, views);
     const auto range = W::get(work);
     if constexpr (Reducing::is_array) {
       static_assert(W::rank == 1,

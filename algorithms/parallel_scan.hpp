@@ -32,22 +32,24 @@ void launch_scan_with(const char* label, const Where& where, const R& work, cons
   using T = typename Reducer::value_type;
   check_kernel<Where, K>();
   static_assert(W::rank == 1, "strata: parallel_scan: the range has one dimension");
-  constexpr bool callable = can_call<D, typename W::tag, K, 1, T&, bool>;
+  using Common = CommonKernel<K>;
+  using Compiled = std::conditional_t<can_call<D, typename W::tag, Common, 1, T&, bool>, Common, K>;
+  constexpr bool callable = can_call<D, typename W::tag, Compiled, 1, T&, bool>;
   static_assert(
       callable,
       "strata: parallel_scan: the kernel cannot be called as kernel(index, value&, bool final) const: give "
       "it a const operator() that takes (the tag,) the index (, the views of `with`), a reference to the "
       "value and a bool");
   if constexpr (callable) {
-    static_assert(!loses_values<D, typename W::tag, K, 1, T&, bool>,
+    static_assert(!loses_values<D, typename W::tag, Compiled, 1, T&, bool>,
                   "strata: parallel_scan: the kernel takes its value by value, so that what it adds is lost: "
                   "take the value by reference, double& or auto&");
-    using B = BodyFor<D, typename W::tag, K, 1>;
+    using B = BodyFor<D, typename W::tag, Compiled, 1>;
     Capture views = make_capture<Where, K>();
-    const B body = captured(views, [&] { return B{kernel}; });
+    const B body = captured(views, [&] { return B{static_cast<const Compiled&>(kernel)}; });
     const Reducer kept_reducer = captured(views, [&] { return reducer; });
     const auto kept_finish = captured(views, [&] { return finish_by<KernelCallOf<D>>(finish); });
-    D::execution::scan_range(make_info<K, typename W::tag>(label, where, views), W::get(work), body,
+    D::execution::scan_range(make_info<D, K, typename W::tag>(label, where, views), W::get(work), body,
                              kept_reducer, kept_finish, start);
   }
 }

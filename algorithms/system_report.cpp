@@ -36,7 +36,7 @@ DeviceDescription describe(int instance) {
     device.capacity = static_cast<index_t>(backend.capacity());
     device.used = static_cast<index_t>(backend.used());
     if (device.capacity == 0 && backend.host_accessible()) device.capacity = bytes_of_host();
-    if constexpr (requires { D::concurrency(); }) device.threads = D::concurrency();
+    if constexpr (requires { handle.concurrency(); }) device.threads = handle.concurrency();
   } catch (const RuntimeEnded&) {
     throw;
   } catch (const SettingError&) {

@@ -50,7 +50,9 @@ int find_type(List list, const std::string& lower_name) {
 }
 
 DeviceChoice best_device(List list) {
-  for (const char* const name : {"cuda", "threads", "tbb", "serial"})
+  const std::string& host = settings().host_device;
+  for (const std::string& name :
+       {std::string("cuda"), host, std::string("threads"), std::string("tbb"), std::string("serial")})
     if (const int type = find_type(list, name); type >= 0 && list[type].count() > 0) return {type, 0};
   const auto there =
       std::find_if(list.begin(), list.end(), [](const ListedDevice& d) { return d.count() > 0; });

@@ -5,12 +5,14 @@
 //
 // The names are those of the device types, in letters of either case, and for an instance other than the
 // first its number: "threads", "Cuda", "Cuda:1" or "Cuda{1}". "" and "default" are the best device that is
-// there: Cuda on a machine with a GPU, else Threads.
+// there: Cuda on a machine with a GPU, else the host device of the setting host_device, by default Threads.
 //
 // The function is compiled for every device of the list, by default those of the build: as in every file,
-// Cuda is among them only where nvcc compiles it (strata_add_kernels). A shorter list compiles faster:
-// visit_device<DeviceList<Threads, Cuda>>(...). Kernels that are lambdas are not for the generic lambda
-// itself (nvcc refuses them there); call a function from it.
+// Cuda is among them only where nvcc compiles it (strata_add_kernels). visit_device<KernelDevices>(...) finds
+// the same devices and compiles the function once for all hosts: it is given an AnyHost, which is Serial,
+// Threads or Tbb as the name says. A shorter list compiles faster still: visit_device<DeviceList<AnyHost,
+// Cuda>>(...). Kernels that are lambdas are not for the generic lambda itself (nvcc refuses them there); call
+// a function from it.
 #pragma once
 
 #include <string>
@@ -50,6 +52,31 @@ void require_instance(int instance) {
   static_cast<void>(D(instance));
 }
 
+// The names that stand for devices of type `D`, and the device of one of them.
+template <class D>
+struct NamedDevices {
+  static constexpr int size = 1;
+  static constexpr ListedDevice list[size] = {{D::name, count_of<D>, require_instance<D>}};
+  static D make(int, int instance) { return D(instance); }
+};
+template <class... Hosts>
+struct NamedHosts {
+  static constexpr int size = sizeof...(Hosts);
+  static constexpr ListedDevice list[size] = {{Hosts::name, count_of<Hosts>, require_instance<Hosts>}...};
+  static AnyHost make(int number, int) {
+    const HostKind* const kinds[size] = {&Hosts::host()...};
+    return AnyHost(*kinds[number]);
+  }
+};
+template <>
+struct NamedDevices<AnyHost> : NamedHosts<Serial, Threads
+#if STRATA_HAS_TBB
+                                          ,
+                                          Tbb
+#endif
+                                          > {
+};
+
 template <class First, class... Others>
 struct CommonResult : std::common_type<First, Others...> {};
 template <class First, class... Others>
@@ -66,9 +93,27 @@ template <class Devices>
 struct DeviceDispatch;
 template <class... D>
 struct DeviceDispatch<DeviceList<D...>> {
-  static constexpr int size = sizeof...(D);
-  static_assert(size > 0, "strata: visit_device: the list of devices is empty");
-  static constexpr ListedDevice list[] = {{D::name, count_of<D>, require_instance<D>}...};
+  static_assert(sizeof...(D) > 0, "strata: visit_device: the list of devices is empty");
+  static constexpr int size = (NamedDevices<D>::size + ... + 0);
+
+ private:
+  struct List {
+    ListedDevice devices[size];
+  };
+  static constexpr List make_list() {
+    List all{};
+    int at = 0;
+    const auto add = [&](const ListedDevice& device) { all.devices[at++] = device; };
+    const auto add_all = [&](const auto& named) {
+      for (const ListedDevice& device : named) add(device);
+    };
+    (add_all(NamedDevices<D>::list), ...);
+    return all;
+  }
+  static constexpr List names = make_list();
+
+ public:
+  static constexpr const ListedDevice* list = names.devices;
 
   template <class F>
   static decltype(auto) visit(DeviceChoice choice, F& f) {
@@ -81,9 +126,11 @@ struct DeviceDispatch<DeviceList<D...>> {
  private:
   template <class R, class F, class First, class... Others>
   static R call(DeviceChoice choice, F& f) {
+    using Named = NamedDevices<First>;
     if constexpr (sizeof...(Others) > 0)
-      if (choice.type > 0) return call<R, F, Others...>({choice.type - 1, choice.instance}, f);
-    return static_cast<R>(f(First(choice.instance)));
+      if (choice.type >= Named::size)
+        return call<R, F, Others...>({choice.type - Named::size, choice.instance}, f);
+    return static_cast<R>(f(Named::make(choice.type, choice.instance)));
   }
 };
 

@@ -17,7 +17,7 @@ export(EXPORT strata-targets NAMESPACE strata:: FILE "${PROJECT_BINARY_DIR}/stra
 # Headers lie where their in-tree include paths say.
 set(strata_header_dir "${CMAKE_INSTALL_INCLUDEDIR}/strata")
 get_property(strata_devices GLOBAL PROPERTY strata_devices)
-foreach(folder IN ITEMS core views algorithms LISTS strata_devices)
+foreach(folder IN ITEMS core views algorithms devices/any_host LISTS strata_devices)
   if(folder IN_LIST strata_devices)
     set(folder devices/${folder})
   endif()

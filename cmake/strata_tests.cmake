@@ -4,7 +4,7 @@
 # AddressSanitizer, and is made besides with STRATA_CHECKED_TESTS. LIBRARIES are linked besides Strata, those called
 # TARGET_checked to the latter.
 # Entries of CTest: FOLDER.serial, FOLDER.threads ... (label the device) where the folder has typed tests,
-# FOLDER.rest (label core), FOLDER.slow (label slow). An entry that finds no test of its device fails; of
+# FOLDER.rest (label core), FOLDER.slow (label slow; FOLDER.slow.serial ... where slow tests are typed). An entry that finds no test of its device fails; of
 # slow it is skipped.
 cmake_host_system_information(RESULT strata_processors QUERY NUMBER_OF_LOGICAL_CORES)
 
@@ -120,16 +120,35 @@ function(_strata_add_test_program program variant libraries)
   target_precompile_headers(${program} PRIVATE "${shared_header}")
 endfunction()
 
+# Typed tests know the host devices as one, AnyHost, and are run for each with the setting host_device.
 function(_strata_add_test_entries name program label devices)
   set(not_rest "*Slow*")
+  set(hosts "^(serial|threads|tbb)$")
+  get_target_property(sources ${program} SOURCES)
+  set(slow_typed)
+  foreach(source IN LISTS sources)
+    file(STRINGS "${source}" found REGEX "^TYPED_TEST.*Slow" LIMIT_COUNT 1)
+    list(APPEND slow_typed ${found})
+  endforeach()
   foreach(device IN LISTS devices)
-    string(SUBSTRING ${device} 0 1 initial)
-    string(SUBSTRING ${device} 1 -1 others)
-    string(TOUPPER ${initial} initial)
-    set(pattern "*/${initial}${others}.*")  # typed test suites: Suite/Threads.Test
+    if(device MATCHES "${hosts}")
+      set(pattern "*/AnyHost.*")  # typed test suites: Suite/AnyHost.Test
+    else()
+      string(SUBSTRING ${device} 0 1 initial)
+      string(SUBSTRING ${device} 1 -1 others)
+      string(TOUPPER ${initial} initial)
+      set(pattern "*/${initial}${others}.*")
+    endif()
     string(APPEND not_rest ":${pattern}")
     _strata_add_test_entry(${name}.${device} ${program} "${pattern}-*Slow*" "${device};${label}")
     set_property(TEST ${name}.${device} PROPERTY FAIL_REGULAR_EXPRESSION "Running 0 tests from")
+    if(device MATCHES "${hosts}")
+      set_property(TEST ${name}.${device} PROPERTY ENVIRONMENT STRATA_HOST_DEVICE=${device})
+      if(slow_typed AND NOT device STREQUAL "threads")  # with which FOLDER.slow runs them
+        _strata_add_test_entry(${name}.slow.${device} ${program} "*/AnyHost.*Slow*" "slow;${label}")
+        set_property(TEST ${name}.slow.${device} PROPERTY ENVIRONMENT STRATA_HOST_DEVICE=${device})
+      endif()
+    endif()
   endforeach()
   _strata_add_test_entry(${name}.rest ${program} "-${not_rest}" "core;${label}")
   _strata_add_test_entry(${name}.slow ${program} "*Slow*" "slow;${label}")

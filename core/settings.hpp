@@ -24,6 +24,7 @@
   X(bool, pin, true, any_value, "whether each of those threads stays on one CPU")                                \
   X(int, spin_us, 50, between(0, 1e6), "microseconds for which an idle worker spins before it sleeps")           \
   X(std::string, device, "default", not_empty, "what visit_device runs on, such as Threads or Cuda:1")           \
+  X(std::string, host_device, "threads", one_of("serial", "threads", "tbb"), "what AnyHost{} is")                 \
   X(int, emulated_count, 2, between(1, 16), "instances of Emulated")                                             \
   X(index_t, emulated_capacity, 8_GiB, at_least(1), "memory of one emulated instance")                           \
   X(int, emulated_threads, 2, between(1, 1024), "host threads that run kernels of one instance")                 \

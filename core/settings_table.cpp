@@ -16,7 +16,9 @@ constexpr Allowed any_value{-unlimited, unlimited};
 constexpr Allowed between(double low, double high) { return {low, high}; }
 constexpr Allowed at_least(double low) { return {low, unlimited}; }
 constexpr Allowed not_empty = at_least(1);  // letters of a text
-constexpr Allowed one_of(std::string_view a, std::string_view b) { return {-unlimited, unlimited, {a, b}}; }
+constexpr Allowed one_of(std::string_view a, std::string_view b, std::string_view c = {}) {
+  return {-unlimited, unlimited, {a, b, c}};
+}
 
 std::string replaced(std::string text, char from, char to) {
   std::replace(text.begin(), text.end(), from, to);
@@ -91,7 +93,7 @@ bool is_allowed(const Setting&, bool) { return true; }
 bool is_allowed(const Setting& setting, const std::string& value) {
   const auto& words = setting.allowed.words;
   if (words[0].empty()) return is_allowed(setting, static_cast<double>(value.size()));
-  return std::find(words.begin(), words.end(), value) != words.end();
+  return !value.empty() && std::find(words.begin(), words.end(), value) != words.end();
 }
 
 [[noreturn]] void fail_value(const Setting& setting, const std::string& value, const std::string& origin) {
@@ -140,7 +142,12 @@ std::string expected_text(const Setting& setting) {
     return bytes ? text_of(static_cast<index_t>(value)) : text_of(value);
   };
   const auto& [low, high, words] = setting.allowed;
-  if (!words[0].empty()) return "one of " + std::string(words[0]) + ", " + std::string(words[1]);
+  if (!words[0].empty()) {
+    std::string text = "one of";
+    for (const std::string_view word : words)
+      if (!word.empty()) text += (word == words[0] ? " " : ", ") + std::string(word);
+    return text;
+  }
   const std::string kind = kinds[setting.field.index()];
   if (low == -unlimited) return kind;
   if (std::holds_alternative<std::string Settings::*>(setting.field)) return kind + " that is not empty";

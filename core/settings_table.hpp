@@ -16,7 +16,7 @@ namespace strata::inline STRATA_ABI::detail {
 struct Allowed {
   double low;
   double high;
-  std::array<std::string_view, 2> words{};  // the only texts; none: any text of that many letters
+  std::array<std::string_view, 3> words{};  // the only texts; none: any text of that many letters
 };
 
 /// One row: which field of Settings it is, and what STRATA_SETTINGS says of it.

@@ -54,6 +54,13 @@ struct FamilyOf<S> {
   using type = typename S::family;
 };
 
+/// What messages call `device`: the name of its type, of AnyHost that of the device it stands for.
+template <class D>
+const char* device_name_of([[maybe_unused]] const D& device) {
+  if constexpr (requires { device.device_name(); }) return device.device_name();
+  else return D::name;
+}
+
 }  // namespace detail
 
 /// Whether kernels on `D` may use views whose memory is `Space`: that of the device, of its family (the

@@ -7,6 +7,7 @@
 #include <strata/core/hooks.hpp>
 #include <strata/devices/backend.hpp>
 #include <strata/devices/chunk.hpp>
+#include <strata/devices/host_kind.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -18,6 +19,7 @@ struct LaunchInfo {
   int instance;             // the instance asked for; -1: that of the views
   const Capture* views;     // where the views of the kernel live; valid during the call of the launch only
   const char* tag_type = nullptr;  // mangled, of the kernel's tag, if it has one
+  const HostKind* host = nullptr;  // the device, where that is one of HostExecution
 
   /// For people.
   const char* name() const { return kernel_name(label, kernel_type, tag_type); }

@@ -5,7 +5,9 @@
 //   static void run(EventKind kind, const LaunchInfo& info, bool wait, const Arguments&... arguments);
 //
 // which makes the `Task(arguments...)` and calls `task(runner, info)`, now or
-// later; with `wait` it returns when the task is done.
+// later; with `wait` it returns when the task is done. And in another what errors call the device:
+//
+//   static const char* device_name(const LaunchInfo& info);
 #pragma once
 
 #include <strata/devices/host_reduce_tasks.hpp>
@@ -70,7 +72,7 @@ struct TaskExecution {
   template <class Body>
   static void for_teams(const LaunchInfo& info, const TeamShape& shape, const Body& body) {
     Derived::template run<TeamForTask<Body>>(EventKind::BeginFor, info, false, body,
-                                             host_team_shape(info, Derived::device_name, shape));
+                                             host_team_shape(info, Derived::device_name(info), shape));
   }
 
   template <class Body, class Reducer, class Finish>
@@ -78,7 +80,7 @@ struct TaskExecution {
                            const Reducer& reducer, const Finish& finish) {
     Derived::template run<TeamReduceTask<Body, Reducer, Finish>>(
         EventKind::BeginReduce, info, Finish::waits, body, reducer, finish,
-        host_team_shape(info, Derived::device_name, shape));
+        host_team_shape(info, Derived::device_name(info), shape));
   }
 };
 

@@ -1,5 +1,5 @@
-// The devices that differ most, for variants of the tests that take long to compile or run: real threads, and
-// memory of its own.
+// The devices that differ most, for variants of the tests that take long to compile or run: real threads
+// (AnyHost, as CTest runs it then), and memory of its own.
 #pragma once
 
 namespace strata_tests {
@@ -7,7 +7,7 @@ namespace strata_tests {
 #if STRATA_TEST_ONE_DEVICE
 using TestDevices = ::testing::Types<strata::Emulated>;
 #else
-using TestDevices = ::testing::Types<strata::Threads, strata::Emulated>;
+using TestDevices = ::testing::Types<strata::AnyHost, strata::Emulated>;
 #endif
 
 }  // namespace strata_tests

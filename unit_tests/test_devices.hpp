@@ -1,5 +1,6 @@
-// What typed tests run over, and what they share. A device outside the tree names its own list by
-// -DSTRATA_TEST_DEVICES_HEADER="...", which defines strata_tests::TestDevices.
+// What typed tests run over, and what they share. They are compiled once for all host devices, as AnyHost,
+// and CTest runs them with each (STRATA_HOST_DEVICE=serial, threads, tbb). A device outside the tree names
+// its own list by -DSTRATA_TEST_DEVICES_HEADER="...", which defines strata_tests::TestDevices.
 #pragma once
 
 #include <string>
@@ -21,20 +22,35 @@ template <class... D>
 struct TypesOf<strata::DeviceList<D...>> {
   using type = ::testing::Types<D...>;
 };
-using TestDevices = TypesOf<strata::AllDevices>::type;
+using TestDevices = TypesOf<strata::KernelDevices>::type;
 
 }  // namespace strata_tests
 #endif
 
 namespace strata_tests {
 
-/// The device's name in the names of typed tests: Suite/Threads.Test. CTest's labels rely on it.
+/// The name of the device's type in the names of typed tests: Suite/AnyHost.Test. CTest's labels rely on it.
 struct DeviceName {
   template <class D>
   static std::string GetName(int) {
     return D::name;
   }
 };
+
+/// What messages call the device D{}: of AnyHost that which it stands for, "Threads".
+template <class D>
+const char* device_name() {
+  return strata::detail::device_name_of(D{});
+}
+
+/// Calls f(device) for every device of this build: AnyHost for each host device, instance 0 of the others.
+template <class F>
+void for_each_device(const F& f) {
+  strata::AllDevices::for_each([&]<class D>(const D& device) {
+    if constexpr (strata::detail::HostType<D>) f(strata::AnyHost(device));
+    else f(device);
+  });
+}
 
 /// Whether kernels on D run on threads of this process: they may throw, and touch memory of the host.
 template <class D>

@@ -30,7 +30,7 @@ void run_indices(const D& device, const char* label, index_t n, const F& f) {
     const CaptureScope scope(views);
     return IndexLoop<F>{f};
   }();
-  const LaunchInfo info{label, typeid(F).name(), nullptr, device.index(), &views};
+  const LaunchInfo info{label, typeid(F).name(), nullptr, device.index(), &views, nullptr, host_of(device)};
   D::execution::for_range(info, ChunkRange{0, n}, body);
 }
 

@@ -4,10 +4,10 @@
 //   parallel_for(on(d), elements, [=](auto e) { for (...) f(node(e, k), 0) += force; });
 //   contribute(f);                                             // now forces holds what it held and the sums
 //
-// How they are kept apart depends on the device: Serial adds at once; on Threads and Tbb every worker but the
-// first adds to a copy of its own, which `contribute` joins to the target, in the order of the workers; on
-// all others (GPUs, Emulated) every contribution is one atomic operation on the target. From the first
-// contribution to `contribute` the target's elements have no defined value.
+// How they are kept apart depends on the device: Serial adds at once; on Threads, Tbb and AnyHost every
+// worker but the first adds to a copy of its own, which `contribute` joins to the target, in the order of the
+// workers; on all others (GPUs, Emulated) every contribution is one atomic operation on the target. From the
+// first contribution to `contribute` the target's elements have no defined value.
 //
 // Results: integers, minima and maxima are exact everywhere. Sums and products of floating-point numbers have
 // the same bits from run to run on Serial, and on Threads where the schedule is static and the number of
@@ -39,8 +39,8 @@ namespace detail {
 
 // Devices that say how many host threads work on a launch number them, too (host_worker.hpp).
 template <class D>
-concept NumbersWorkers = std::is_same_v<typename D::memory_space, HostSpace> && requires {
-  D::concurrency();
+concept NumbersWorkers = std::is_same_v<typename D::memory_space, HostSpace> && requires(const D& device) {
+  device.concurrency();
 };
 template <class D>
 using ScatterModeOf =
@@ -67,8 +67,11 @@ class ScatterView {
   using element_type = detail::Contribution<value_type, Operation, Mode>;
 
   /// LayoutError for slices, OutOfMemory where there is no room for the copies.
-  explicit ScatterView(const Target& target) : target_(target) {
-    if constexpr (duplicated) make_copies();
+  explicit ScatterView(const Target& target, const device_type& device = device_type()) : target_(target) {
+    if constexpr (duplicated) {
+      device_ = device;
+      make_copies();
+    }
   }
 
   /// The element at a multi-index, for one contribution. Checked builds check the indices.
@@ -105,8 +108,9 @@ class ScatterView {
 
   static_assert(std::is_same_v<typename Target::reference, value_type&>,
                 "strata: a scatter view needs a target of non-const elements with plain access");
-  static_assert(!duplicated || detail::NumbersWorkers<device_type>,
-                "strata: ScatterDuplicated needs a device whose workers are host threads: Threads, Tbb");
+  static_assert(
+      !duplicated || detail::NumbersWorkers<device_type>,
+      "strata: ScatterDuplicated needs a device whose workers are host threads: Threads, Tbb, AnyHost");
 
   // What the copies are to the work of a device: `copies` begins with that of worker 1, each at its lowest
   // offset.
@@ -179,7 +183,7 @@ class ScatterView {
       if (!detail::lies_within(record->data, record->bytes, target_.data(), layout, sizeof(value_type)))
         detail::fail_scatter_slice(target_.label());
     const OffsetBounds bounds = offset_bounds(layout);
-    workers_ = device_type::concurrency();
+    workers_ = device_.concurrency();
     if (workers_ == 1) first_worker_ = detail::current_host_worker();  // inside a launch: for nested ones
     lowest_ = bounds.lowest;
     span_ = bounds.highest - bounds.lowest + 1;
@@ -192,22 +196,25 @@ class ScatterView {
   }
   // Each worker touches its own copy first, where the device gives piece k to worker k.
   void clear_copies() const {
-    if (copies_) detail::run_indices(device_type(), "scatter_view: clear", workers_, Clear{shared()});
+    if (copies_) detail::run_indices(device_, "scatter_view: clear", workers_, Clear{shared()});
   }
   void join_copies() const {
     if (!copies_) return;
     const LayoutDescriptor layout = detail::describe(target_.mapping());
     const index_t elements = element_count(layout);
     if (elements == span_)
-      detail::run_indices(device_type(), "scatter_view: contribute", (span_ + block - 1) / block,
+      detail::run_indices(device_, "scatter_view: contribute", (span_ + block - 1) / block,
                           JoinBlock{shared()});
     else
-      detail::run_indices(device_type(), "scatter_view: contribute", elements,
+      detail::run_indices(device_, "scatter_view: contribute", elements,
                           JoinElement{shared(), layout, lowest_});
   }
 
+  struct NoDevice {};
+
   Target target_;
-  Copies copies_;  // of workers 1 and up
+  [[no_unique_address]] std::conditional_t<duplicated, device_type, NoDevice> device_;  // of the launches
+  Copies copies_;                                                                       // of workers 1 and up
   index_t stride_ = 0;
   index_t lowest_ = 0;
   index_t span_ = 0;
@@ -223,13 +230,14 @@ template <class Operation = ScatterSum, class... Mode, class T, class D, class E
 }
 
 /// The same for kernels on another device that shares the target's memory: an array of Serial assembled on
-/// Threads.
+/// Threads, one of AnyHost on another host device than the default.
 template <class Operation = ScatterSum, class... Mode, class Where, class T, class D, class E, class L,
           class A>
-[[nodiscard]] auto scatter_view(const On<Where>&, const View<T, D, E, L, A>& target) {
+[[nodiscard]] auto scatter_view(const On<Where>& where, const View<T, D, E, L, A>& target) {
   static_assert(std::is_same_v<typename Where::memory_space, typename D::memory_space>,
                 "strata: scatter_view: on(...) names a device that does not share the target's memory");
-  return ScatterView<View<T, Where, E, L, A>, Operation, Mode...>(View<T, Where, E, L, A>(target));
+  return ScatterView<View<T, Where, E, L, A>, Operation, Mode...>(View<T, Where, E, L, A>(target),
+                                                                  where.device);
 }
 
 /// Completes `scatter`: its target holds what it held and all contributions.

@@ -210,7 +210,7 @@ void launch_rows(const char* label, const Where& where, index_t rows, index_t en
                 }) {
     Capture views = make_capture<Where, Kernel>();
     const auto work = captured(views, [&] { return BalancedRows<Kernel>{kernel, rows}; });
-    D::execution::call(make_info<Kernel>(label, where, views), work, rows);
+    D::execution::call(make_info<D, Kernel>(label, where, views), work, rows);
   } else {
 #if defined(__CUDACC__)
     if (const int group = group_size(rows, entries); group > 1)

@@ -91,7 +91,7 @@ void vendor_launch(const char* label, const Where& where, const Call& call, cons
     const CaptureScope scope(views);
     (static_cast<void>(V(v)), ...);
   }
-  call(make_info<Kernel>(label, where, views));
+  call(make_info<typename DeviceFor<Where, Kernel>::type, Kernel>(label, where, views));
 }
 template <class D>
 struct VendorKernel {

@@ -169,7 +169,7 @@ struct RingAccess {
 };
 template <class V>
 auto view_to_bind(const RingAccess<V>& access) {
-  return RingView<V>(access.view);
+  return RingView<KernelView<V>>(access.view);
 }
 
 template <class Region>

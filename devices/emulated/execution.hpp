@@ -51,7 +51,7 @@ void enqueue_emulated(EventKind kind, const LaunchInfo& info, EmulatedKernel* ke
                       bool wait);
 
 struct EmulatedExecution : TaskExecution<EmulatedExecution> {
-  static constexpr const char* device_name = "Emulated";
+  static const char* device_name(const LaunchInfo&) { return "Emulated"; }
   template <class Task, class... Arguments>
   static void run(EventKind kind, const LaunchInfo& info, bool wait, const Arguments&... arguments) {
     require_running("a kernel launch");

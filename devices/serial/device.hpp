@@ -5,6 +5,7 @@
 #include <strata/core/layout_right.hpp>
 #include <strata/devices/device.hpp>
 #include <strata/devices/host_execution.hpp>
+#include <strata/devices/host_kind.hpp>
 #include <strata/devices/host_space.hpp>
 
 namespace strata::inline STRATA_ABI {
@@ -16,7 +17,7 @@ struct Serial {
   using layout = LayoutRight;
   using index_type = detail::HostIndex;
   using size_type = index_t;
-  using execution = detail::HostExecution<Serial>;
+  using execution = detail::HostExecution;
   static constexpr char name[] = "Serial";
 
   constexpr Serial() = default;
@@ -31,6 +32,7 @@ struct Serial {
   /// The threads that a launch from the calling thread may use.
   static int concurrency();
   static detail::Runner runner();
+  static const detail::HostKind& host() { return detail::serial_host; }
 
   friend constexpr bool operator==(Serial, Serial) { return true; }
 };

@@ -22,4 +22,8 @@ detail::DeviceInstance& Serial::backend() const {
   return *instance;
 }
 
+constinit const detail::HostKind detail::serial_host{Serial::name, Serial::runner,
+                                                     []() -> DeviceInstance& { return Serial().backend(); },
+                                                     Serial::concurrency};
+
 }  // namespace strata::inline STRATA_ABI

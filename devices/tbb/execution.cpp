@@ -87,4 +87,7 @@ detail::DeviceInstance& Tbb::backend() const {
   return *instance;
 }
 
+constinit const detail::HostKind detail::tbb_host{
+    Tbb::name, Tbb::runner, []() -> DeviceInstance& { return Tbb().backend(); }, Tbb::concurrency};
+
 }  // namespace strata::inline STRATA_ABI

@@ -6,6 +6,7 @@
 #include <strata/core/layout_right.hpp>
 #include <strata/devices/device.hpp>
 #include <strata/devices/host_execution.hpp>
+#include <strata/devices/host_kind.hpp>
 #include <strata/devices/host_space.hpp>
 #include <strata/devices/start_affinity.hpp>
 
@@ -18,7 +19,7 @@ struct Threads {
   using layout = LayoutRight;
   using index_type = detail::HostIndex;
   using size_type = index_t;
-  using execution = detail::HostExecution<Threads>;
+  using execution = detail::HostExecution;
   static constexpr char name[] = "Threads";
 
   constexpr Threads() = default;
@@ -33,6 +34,7 @@ struct Threads {
   /// The threads that a launch from the calling thread may use.
   static int concurrency();
   static detail::Runner runner();
+  static const detail::HostKind& host() { return detail::threads_host; }
 
   friend constexpr bool operator==(Threads, Threads) { return true; }
 };

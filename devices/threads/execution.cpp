@@ -49,4 +49,8 @@ detail::DeviceInstance& Threads::backend() const {
   return *instance;
 }
 
+constinit const detail::HostKind detail::threads_host{Threads::name, Threads::runner,
+                                                      []() -> DeviceInstance& { return Threads().backend(); },
+                                                      Threads::concurrency};
+
 }  // namespace strata::inline STRATA_ABI

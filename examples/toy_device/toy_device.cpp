@@ -44,16 +44,24 @@ void run(const void*, const ChunkRange& range, ChunkFunction function) {
     if (e) std::rethrow_exception(e);
 }
 
+// How HostExecution and the copies of the backend run the pieces of a range.
+strata::detail::Runner runner() { return {run, nullptr, workers}; }
+
 }  // namespace
 
 Toy::Toy(int index) { strata::detail::require_only_instance(name, index); }
-
-strata::detail::Runner Toy::runner() { return {run, nullptr, workers}; }
 
 strata::detail::DeviceInstance& Toy::backend() const {
   // Never destroyed: arrays in static storage may outlive everything else.
   static auto* const instance = new strata::detail::HostDevice(name, runner);
   return *instance;
+}
+
+const strata::detail::HostKind& Toy::host() {
+  static constexpr strata::detail::HostKind kind{
+      name, runner, []() -> strata::detail::DeviceInstance& { return Toy().backend(); },
+      [] { return workers; }};
+  return kind;
 }
 
 static_assert(strata::Device<Toy>);

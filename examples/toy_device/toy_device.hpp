@@ -15,7 +15,7 @@ struct Toy {
   using layout = strata::LayoutLeft;
   using index_type = strata::index_t;
   using size_type = strata::index_t;
-  using execution = strata::detail::HostExecution<Toy>;
+  using execution = strata::detail::HostExecution;
   static constexpr char name[] = "Toy";
 
   constexpr Toy() = default;
@@ -26,8 +26,8 @@ struct Toy {
   constexpr int index() const { return 0; }
   strata::detail::DeviceInstance& backend() const;
 
-  /// How HostExecution and the copies of the backend run the pieces of a range.
-  static strata::detail::Runner runner();
+  /// What HostExecution needs to know of it.
+  static const strata::detail::HostKind& host();
 
   friend constexpr bool operator==(Toy, Toy) { return true; }
 };

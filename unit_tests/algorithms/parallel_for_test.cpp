@@ -256,7 +256,7 @@ TYPED_TEST(ParallelFor, TellsListenersLabelDeviceQueueAndItems) {
   EXPECT_EQ(events.kept[0].kind, EventKind::BeginFor);
   EXPECT_EQ(events.kept[1].kind, EventKind::EndFor);
   EXPECT_EQ(events.kept[0].name, "named");
-  EXPECT_EQ(events.kept[0].device, D::name);
+  EXPECT_EQ(events.kept[0].device, device_name<D>());
   EXPECT_EQ(events.kept[0].instance, 0);
   EXPECT_EQ(events.kept[0].queue, 0U);
   EXPECT_EQ(events.kept[0].items, 17);
@@ -411,7 +411,7 @@ TYPED_TEST(ParallelFor, RefusesAtTheLaunchViewsOfAnotherMemoryAndNamesBoth) {
     FAIL() << "the launch was accepted";
   } catch (const WrongDevice& e) {
     const std::string message = e.what();
-    for (const char* part : {"reader", D::name, "far away", AnotherMemory<D>::memory_space::kind})
+    for (const char* part : {"reader", device_name<D>(), "far away", AnotherMemory<D>::memory_space::kind})
       EXPECT_NE(message.find(part), std::string::npos) << part << " is not in: " << message;
   }
   wait(D{});

@@ -178,7 +178,7 @@ struct InReverse {
   using layout = LayoutRight;
   using index_type = detail::HostIndex;
   using size_type = index_t;
-  using execution = detail::HostExecution<InReverse>;
+  using execution = detail::HostExecution;
   static constexpr char name[] = "InReverse";
 
   constexpr InReverse() = default;
@@ -194,6 +194,11 @@ struct InReverse {
         function(plan.begin(k), plan.end(k), static_cast<int>(k) % Workers);
     };
     return {run, nullptr, Workers};
+  }
+  static const detail::HostKind& host() {
+    static constexpr detail::HostKind kind{
+        name, runner, []() -> detail::DeviceInstance& { return Serial{}.backend(); }, [] { return Workers; }};
+    return kind;
   }
 };
 
@@ -228,10 +233,11 @@ TEST(ReductionTree, DotProductsHaveTheSameBitsOnAllHostDevices) {
       return parallel_reduce(n, Dot<Serial>{x, x});
     }();
 
-    AllDevices::for_each([&]<class D>(D) {
+    strata_tests::for_each_device([&]<class D>(const D& device) {
       const auto x = make_vector<double, D>(n, mixed_number);
-      const double sum = parallel_reduce(n, Dot<D>{x, x});
-      EXPECT_TRUE(same_bits(sum, serial)) << D::name << ", n = " << n << ": " << sum << ", not " << serial;
+      const double sum = parallel_reduce(on(device), n, Dot<D>{x, x});
+      EXPECT_TRUE(same_bits(sum, serial))
+          << device.backend().device_name() << ", n = " << n << ": " << sum << ", not " << serial;
     });
   }
 }

@@ -45,7 +45,7 @@ TYPED_TEST(TeamErrors, OfImpossibleShapesComeFromTheLaunchAndSayTheLimit) {
   EXPECT_TRUE(has(refusal(teams(10, 4).vector(3)), "power of two")) << refusal(teams(10, 4).vector(3));
   EXPECT_TRUE(has(refusal(teams(10, 4).vector(64)), "64")) << refusal(teams(10, 4).vector(64));
   EXPECT_TRUE(has(refusal(teams(10, 4).scratch(0, -8)), "-8")) << refusal(teams(10, 4).scratch(0, -8));
-  EXPECT_TRUE(has(large, D::name)) << large;
+  EXPECT_TRUE(has(large, strata_tests::device_name<D>())) << large;
 }
 
 TYPED_TEST(TeamErrors, OfTooMuchScratchMemoryComeFromTheLaunchAndSayTheLimit) {

@@ -145,4 +145,37 @@ TEST_F(VisitDevice, TheNamesOfWhatThereIsAreNamesItTakes) {
             (std::vector<std::string>{"Threads", "Cuda:0", "Cuda:1"}));
 }
 
+struct TypeAndName {
+  template <class D>
+  std::string operator()(const D& device) const {
+    return std::string(D::name) + " " + device.backend().device_name();
+  }
+};
+
+TEST_F(VisitDevice, KernelDevicesAreAllDevicesWithTheHostsAsOneType) {
+  using strata::KernelDevices;
+
+  EXPECT_EQ(strata::device_names<KernelDevices>(), strata::device_names());
+  EXPECT_EQ(visit_device<KernelDevices>("serial", TypeAndName()), "AnyHost Serial");
+  EXPECT_EQ(visit_device<KernelDevices>("Threads:0", TypeAndName()), "AnyHost Threads");
+#if STRATA_HAS_TBB
+  EXPECT_EQ(visit_device<KernelDevices>("TBB", TypeAndName()), "AnyHost Tbb");
+#endif
+  EXPECT_EQ(visit_device<KernelDevices>("emulated:1", NameOf()), "Emulated{1}");
+  EXPECT_EQ((visit_device<DeviceList<Emulated, strata::AnyHost>>("threads", TypeAndName())),
+            "AnyHost Threads");
+  expect_parts(message_of<NoSuchDevice>([] { visit_device<KernelDevices>("Serial:1", NameOf()); }),
+               {"\"Serial:1\"", "one instance", "there are Serial, Threads"});
+  expect_parts(
+      message_of<NoSuchDevice>([] { visit_device<DeviceList<strata::AnyHost>>("emulated", NameOf()); }),
+      {"not in the list", "there are Serial, Threads"});
+}
+
+TEST_F(VisitDevice, DefaultAmongHostsIsTheOneOfTheSetting) {
+  strata::set_setting("host_device", "serial");
+
+  EXPECT_EQ((visit_device<DeviceList<Threads, Serial>>("default", NameOf())), "Serial{0}");
+  EXPECT_EQ((visit_device<DeviceList<strata::AnyHost>>("default", TypeAndName())), "AnyHost Serial");
+}
+
 }  // namespace

@@ -17,18 +17,13 @@ using Numbers = CoherentArray<std::int64_t, 1>;
 
 class CoherentArrays : public CoherentTest {};
 
-// Calls f(device) for an instance of every device whose kernels run on threads of the host.
-template <class F, class... D>
-void on_each(::testing::Types<D...>, const F& f) {
-  const auto one = [&](const auto& device) {
-    SCOPED_TRACE(device.name);
-    f(device);
-  };
-  (one(D{}), ...);
-}
+// Calls f(device) for an instance of every device.
 template <class F>
 void on_each_device(const F& f) {
-  on_each(HostThreadDevices(), f);
+  strata_tests::for_each_device([&](const auto& device) {
+    SCOPED_TRACE(device.backend().device_name());
+    f(device);
+  });
 }
 
 TEST_F(CoherentArrays, AreZeroAndTheHostsAtFirst) {

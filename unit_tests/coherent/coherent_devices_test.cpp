@@ -83,7 +83,7 @@ template <class D, class F>
 void everywhere(const F& f) {
   f(on(D{}));
   f(across(all_of<D>()));
-  f(across(D{}, Serial{}).weighted({2, 1}));
+  f(across(D{}, AnyHost(Serial{})).weighted({2, 1}));
 }
 
 template <class D>

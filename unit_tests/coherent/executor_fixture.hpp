@@ -19,7 +19,6 @@ namespace coherent_testing {
 
 using namespace strata;
 using strata_tests::DeviceName;
-using strata_tests::HostThreadDevices;
 using strata_tests::message_of;
 using strata_tests::TestDevices;
 

@@ -17,15 +17,15 @@ class CoherentLaunch : public CoherentTest {
   // Calls f(where) for one device and several, of one kind and of several.
   template <class F>
   static void everywhere(const F& f) {
-    f(on(Serial{}));
-    f(on(Threads{}));
+    f(on(AnyHost(Serial{})));
+    f(on(AnyHost(Threads{})));
     f(on(Emulated{1}));
     for (const int count : {1, 2, 4, 8}) {
       SCOPED_TRACE(count);
       f(across(emulated_devices(count)));
     }
-    f(across(Emulated{0}, Threads{}, Serial{}));
-    f(across(Serial{}, Emulated{2}).weighted({1, 3}));
+    f(across(Emulated{0}, AnyHost(Threads{}), AnyHost(Serial{})));
+    f(across(AnyHost(Serial{}), Emulated{2}).weighted({1, 3}));
   }
 };
 

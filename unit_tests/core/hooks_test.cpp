@@ -77,7 +77,7 @@ TYPED_TEST(Hooks, KernelsAreSeenWithLabelDeviceAndItems) {
   ASSERT_EQ(begin.size(), 2u);
   ASSERT_EQ(end.size(), 2u);
   EXPECT_EQ(begin[0].label, "fill");
-  EXPECT_EQ(begin[0].device, TypeParam::name);
+  EXPECT_EQ(begin[0].device, strata_tests::device_name<TypeParam>());
   EXPECT_EQ(begin[0].event.instance, 0);
   EXPECT_EQ(begin[0].event.items, 50);
   EXPECT_EQ(begin[1].event.items, 20);
@@ -156,7 +156,7 @@ TYPED_TEST(Hooks, FencesAreSeenWithTheirLabel) {
   ASSERT_EQ(end.size(), 2u);
   EXPECT_EQ(begin[0].label, "after the sweep");
   EXPECT_NE(begin[0].event.queue, 0u);
-  EXPECT_EQ(begin[0].device, TypeParam::name);
+  EXPECT_EQ(begin[0].device, strata_tests::device_name<TypeParam>());
   EXPECT_EQ(begin[1].label, "the end");
   EXPECT_EQ(begin[0].event.id, end[0].event.id);
 }
@@ -172,7 +172,7 @@ TYPED_TEST(Hooks, TheZeroingOfANewArrayIsSeenAndThatOfAnUninitializedOneIsNot) {
   ASSERT_EQ(end.size(), 1u);
   EXPECT_EQ(begin[0].label, "x");
   EXPECT_EQ(begin[0].event.bytes, 400u);
-  EXPECT_EQ(begin[0].device, TypeParam::name);
+  EXPECT_EQ(begin[0].device, strata_tests::device_name<TypeParam>());
   EXPECT_EQ(begin[0].event.id, end[0].event.id);
 }
 
@@ -198,7 +198,7 @@ TYPED_TEST(Hooks, AReplayOfAGraphIsOneEventAndItsRecordingIsNone) {
   ASSERT_EQ(end.size(), 2u);
   EXPECT_EQ(begin[0].label, "graph of " + std::to_string(graph.size()) + " operations");
   EXPECT_EQ(begin[0].event.items, graph.size());
-  EXPECT_EQ(begin[0].device, TypeParam::name);
+  EXPECT_EQ(begin[0].device, strata_tests::device_name<TypeParam>());
   EXPECT_EQ(begin[0].event.queue, queue.state().id());
   EXPECT_EQ(begin[1].event.id, end[1].event.id);
   EXPECT_EQ(recorder.of(EventKind::BeginFor).size(), 0u);

@@ -176,7 +176,7 @@ TYPED_TEST(QueueTest, ListenersHearOfFencesWithLabelDeviceAndQueue) {
   default_queue<TypeParam>().wait();
   wait(TypeParam{}, "all of it");
 
-  const std::string device = TypeParam::name;
+  const std::string device = strata_tests::device_name<TypeParam>();
   EXPECT_EQ(fences.heard,
             (std::vector<std::string>{"begin my fence " + device, "end my fence " + device,
                                       "begin Queue::wait " + device, "end Queue::wait " + device,

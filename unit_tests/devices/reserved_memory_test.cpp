@@ -160,7 +160,8 @@ TYPED_TEST(ReservedParts, BytesThatAreNotReservedAreAnErrorThatNamesThem) {
     message = error.what();
   }
 
-  for (const std::string part : {"[1048576, 67108865)", "\"parts\"", TypeParam::name, "[0, 67108864)"})
+  for (const std::string part :
+       {"[1048576, 67108865)", "\"parts\"", strata_tests::device_name<TypeParam>(), "[0, 67108864)"})
     EXPECT_NE(message.find(part), std::string::npos) << message;
   EXPECT_THROW(static_cast<void>(memory->commit(2, 1)), OutOfBounds);
   EXPECT_EQ(memory->committed(), 0U);

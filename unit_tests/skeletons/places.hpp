@@ -36,7 +36,7 @@ class SkeletonTest : public ::testing::Test {
   }
 };
 
-/// Calls f(where) for D alone, and for two and four of it where there are so many. Threads also work with an
+/// Calls f(where) for D alone, and for two and four of it where there are so many. A host also works with an
 /// emulated device, in unequal parts.
 template <class D, class F>
 void for_each_place(const F& f) {
@@ -53,7 +53,7 @@ void for_each_place(const F& f) {
       f(strata::across(devices));
     }
   }
-  if constexpr (std::is_same_v<D, strata::Threads>) {
+  if constexpr (std::is_same_v<D, strata::AnyHost>) {
     SCOPED_TRACE("with Emulated");
     f(strata::across(strata::Emulated{1}, D{}).weighted({0.7, 0.3}));
   }

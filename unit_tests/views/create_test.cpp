@@ -95,7 +95,7 @@ TYPED_TEST(Create, OutOfMemorySaysWhatWasAskedAndListsTheLargestAllocations) {
       [] { (void)create<A>("too much", index_t{1} << 30, index_t{1} << 24, strata::uninitialized); });
 
   for (const char* part : {"\"too much\"", "1073741824 x 16777216", "144115188075855872 bytes",
-                           TypeParam::name, "\"the large one\" 24000000 bytes"})
+                           strata_tests::device_name<TypeParam>(), "\"the large one\" 24000000 bytes"})
     EXPECT_NE(text.find(part), std::string::npos) << "no " << part << " in: " << text;
   EXPECT_LT(text.find("the large one"), text.find("the small one"));
 }

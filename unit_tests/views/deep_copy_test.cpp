@@ -61,7 +61,7 @@ using In = View<int, D, RankExtents<3>, L>;
 
 TYPED_TEST(DeepCopy, BetweenAllPairsOfDevices) {
   const auto a = create<MDArray<int, TypeParam, rank<3>>>("a", 9, 4, 5);
-  strata::AllDevices::for_each([&]<class Other>(Other) {
+  strata::KernelDevices::for_each([&]<class Other>(const Other&) {
     const auto b = create<MDArray<int, Other, rank<3>>>("b", 9, 4, 5);
     const auto free = create<MDArray<int, Other>>("free", 9, 4, 5);
     const auto fixed = create<MDArray<int, Other, 4, 5>>("fixed", 9);
