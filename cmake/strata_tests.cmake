@@ -157,11 +157,11 @@ endfunction()
 
 function(_strata_add_test_entry name program filter labels)
   add_test(NAME ${name} COMMAND ${program} "--gtest_filter=${filter}")
-  # All processors: programs with a thread pool are not run side by side. Under AddressSanitizer they run on
-  # Emulated, whose time is virtual, and are slow: there they share the processors.
-  set(processors ${strata_processors})
-  if(STRATA_SANITIZER STREQUAL "address")
-    set(processors 1)
+  # Entries whose kernels keep all processors busy are not run side by side; the others use one, and wait much. Under
+  # AddressSanitizer all run on Emulated.
+  set(processors 1)
+  if(name MATCHES "\\.(threads|tbb)$|^devices\\.rest$" AND NOT STRATA_SANITIZER STREQUAL "address")
+    set(processors ${strata_processors})
   endif()
   set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 900 PROCESSORS ${processors})
 endfunction()
