@@ -94,6 +94,7 @@ endif()
 
 if(STRATA_ENABLE_CUDA)
   # Code for the GPU of this machine; where there is none, for compute capability 9.0.
+  set(strata_default_programs ON)
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
     find_program(STRATA_NVIDIA_SMI nvidia-smi)
     mark_as_advanced(STRATA_NVIDIA_SMI)
@@ -105,8 +106,15 @@ if(STRATA_ENABLE_CUDA)
       set(CMAKE_CUDA_ARCHITECTURES native)
     else()
       set(CMAKE_CUDA_ARCHITECTURES 90)
+      set(strata_default_programs OFF)
     endif()
     set(CMAKE_CUDA_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES} CACHE STRING "GPUs to compile for")
+  endif()
+  option(STRATA_CUDA_PROGRAMS "Build mini-apps, examples and tests for Cuda; OFF: only check their sources"
+         ${strata_default_programs})
+  if(NOT STRATA_CUDA_PROGRAMS)
+    message(STATUS "Strata: without a GPU here, programs for Cuda are checked and not built "
+                   "(STRATA_CUDA_PROGRAMS=ON builds them)")
   endif()
   enable_language(CUDA)
   if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 12.8)

@@ -36,9 +36,11 @@ std::vector<Device> instances_from(const Device& first, index_t count) {
   if (const index_t there = Device::count() - first.index(); count > there)
     throw miniapp::UsageError("--gpus " + std::to_string(count) + ": from " + miniapp::device_text(first) +
                               " on there " + (there == 1 ? "is" : "are") + " only " + std::to_string(there) +
-                              " of the kind " + Device::name);
+                              " of the kind " + detail::device_name_of(first));
   std::vector<Device> devices;
-  for (index_t k = 0; k < count; ++k) devices.push_back(Device(first.index() + static_cast<int>(k)));
+  if (count == 1) devices.push_back(first);
+  else
+    for (index_t k = 0; k < count; ++k) devices.push_back(Device(first.index() + static_cast<int>(k)));
   return devices;
 }
 
@@ -46,17 +48,16 @@ std::vector<Device> instances_from(const Device& first, index_t count) {
 // NoSuchDevice, UsageError.
 Place place_of(const std::string& name, index_t gpus, bool as_there_are) {
   Place place;
-  const auto visit = [&](const auto& first) {
+  miniapp::on_device(name, [&](const auto& first) {
     using Device = std::remove_cvref_t<decltype(first)>;
     const index_t count = as_there_are ? std::min<index_t>(gpus, Device::count()) : gpus;
     const std::vector<Device> devices = instances_from(first, count);
-    place.text = count == 1 ? miniapp::device_text(first) : std::to_string(count) + " x " + Device::name;
+    place.text = count == 1 ? miniapp::device_text(first)
+                            : std::to_string(count) + " x " + detail::device_name_of(first);
     // Files for hosts are compiled without contraction (CMakeLists.txt).
     place.same_bits = std::string_view(Device::name) != "Cuda";
     place.run = [devices](const AppRequest& request) { return run_app(devices, request); };
-  };
-  if (name.empty()) visit_device(visit);
-  else visit_device(name, visit);
+  });
   return place;
 }
 

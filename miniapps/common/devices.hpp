@@ -1,14 +1,16 @@
 // The devices of --device: which ones a program runs on.
 //
 //   for (const std::string& name : miniapp::chosen_devices(settings.device))
-//     visit_device(name, [&](auto device) { run_on(device, ...); });
+//     miniapp::on_device(name, [&](auto device) { run_on(device, ...); });
 //
 // Include it in one file of a program, which nvcc compiles where there is Cuda; run_on is declared there and
-// instantiated in files of its own (strata_add_device_sources).
+// instantiated in files of its own (strata_add_device_sources): once for Serial, Threads and Tbb, which are
+// handed to it as AnyHost.
 #pragma once
 
 #include <algorithm>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <strata/algorithms/visit_device.hpp>
@@ -20,11 +22,24 @@ namespace strata::inline STRATA_ABI::miniapp {
 /// The name of a device instance for people: "Threads", or "Cuda:1" where there are several.
 template <class Device>
 std::string device_text(const Device& device) {
-  return Device::count() > 1 ? std::string(Device::name) + ":" + std::to_string(device.index())
-                             : Device::name;
+  const std::string kind = detail::device_name_of(device);
+  return Device::count() > 1 ? kind + ":" + std::to_string(device.index()) : kind;
 }
 
-/// The names to give visit_device: what is listed, or all that this machine has; several are those of
+/// Calls f(device) for the device of a name; no name is the best device there is. A host device becomes the
+/// default of AnyHost, so that what names no place runs there, too. Errors of visit_device.
+template <class F>
+void on_device(const std::string& name, const F& f) {
+  const auto visit = [&](const auto& device) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(device)>, AnyHost>)
+      AnyHost::set_default(device);
+    f(device);
+  };
+  if (name.empty()) visit_device<KernelDevices>(visit);
+  else visit_device<KernelDevices>(name, visit);
+}
+
+/// The names to give on_device: what is listed, or all that this machine has; several are those of
 /// device_text, by which their files are told apart. Those that the machine does not have stay as they are,
 /// and are errors of visit_device. UsageError where two of them are one device, whose second run would
 /// replace the files of the first.
@@ -37,7 +52,8 @@ inline std::vector<std::string> chosen_devices(const std::string& text) {
   for (const std::string& name : names) {
     std::string device = name;
     try {
-      if (!name.empty()) device = visit_device(name, [](const auto& d) { return device_text(d); });
+      if (!name.empty())
+        device = visit_device<KernelDevices>(name, [](const auto& d) { return device_text(d); });
     } catch (const Error&) {  // its run will tell
     }
     const auto before = std::find(found.begin(), found.end(), device);

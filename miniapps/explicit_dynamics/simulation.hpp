@@ -43,7 +43,8 @@ class Simulation final : public Dynamics {
   }
 
   std::string device() const override {
-    return D::count() > 1 ? std::string(D::name) + ":" + std::to_string(mesh_.device.index()) : D::name;
+    const std::string kind = detail::device_name_of(mesh_.device);
+    return D::count() > 1 ? kind + ":" + std::to_string(mesh_.device.index()) : kind;
   }
   std::string type() const override { return sizeof(T) == 4 ? "float" : "double"; }
   index_t node_count() const override { return mesh_.node_count(); }

@@ -95,7 +95,8 @@ class StreamedSimulation final : public StreamedDynamics {
   }
 
   std::string device() const override {
-    return D::count() > 1 ? std::string(D::name) + ":" + std::to_string(device_.index()) : D::name;
+    const std::string kind = detail::device_name_of(device_);
+    return D::count() > 1 ? kind + ":" + std::to_string(device_.index()) : kind;
   }
   std::string type() const override { return sizeof(T) == 4 ? "float" : "double"; }
   index_t node_count() const override { return mesh_.node_count(); }

@@ -24,12 +24,10 @@ namespace {
 // What makes heat problems on the device of a name; NoSuchDevice.
 MakeHeat maker(const std::string& name, std::string& device_text) {
   MakeHeat make;
-  const auto visit = [&](const auto& device) {
+  miniapp::on_device(name, [&](const auto& device) {
     device_text = miniapp::device_text(device);
     make = [device](const HeatRequest& request) { return make_heat(device, request); };
-  };
-  if (name.empty()) visit_device(visit);
-  else visit_device(name, visit);
+  });
   return make;
 }
 

@@ -30,7 +30,7 @@ namespace {
 template <class Device, class Mesh>
 HeatSetup setup_of(const Device& device, const HeatRequest& request, const Mesh& mesh, double start) {
   HeatSetup setup;
-  setup.device = Device::name;
+  setup.device = detail::device_name_of(device);
   if (Device::count() > 1) {
     setup.device += ':';
     setup.device += std::to_string(device.index());
@@ -91,7 +91,8 @@ std::unique_ptr<Heat> make_heat(const Device& device, const HeatRequest& request
     limit = miniapp::memory_left(capacity, used);
     if (limit <= 0) throw;
   }
-  return make_streamed(device, request, limit, does_not_fit(Device::name, capacity, used, limit));
+  return make_streamed(device, request, limit,
+                       does_not_fit(detail::device_name_of(device), capacity, used, limit));
 }
 
 using Device = STRATA_MINIAPP_DEVICE;

@@ -17,7 +17,7 @@ using namespace strata;
 using namespace strata::coherent_apps;
 using Values = std::vector<double>;
 
-AppOutcome on_serial(const AppRequest& request) { return run_app(std::vector<Serial>{Serial{}}, request); }
+AppOutcome on_serial(const AppRequest& request) { return run_app(std::vector<AnyHost>{Serial{}}, request); }
 
 bool passes(const AppRequest& request, const AppOutcome& outcome) {
   miniapp::RunReport report;

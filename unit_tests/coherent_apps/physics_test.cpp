@@ -21,7 +21,7 @@ using namespace strata::coherent_apps;
 using Point = std::array<double, 3>;
 
 std::vector<double> values_of(const AppRequest& request) {
-  return run_app(std::vector<Serial>{Serial{}}, request).values;
+  return run_app(std::vector<AnyHost>{Serial{}}, request).values;
 }
 std::size_t place(index_t i) { return static_cast<std::size_t>(i); }
 

@@ -18,7 +18,7 @@ TYPED_TEST_SUITE(CoherentApps, strata_tests::TestDevices, strata_tests::DeviceNa
 
 template <class D>
 void expect_as_on_serial(const AppRequest& request) {
-  const AppOutcome expected = run_app(std::vector<Serial>{Serial{}}, request);
+  const AppOutcome expected = run_app(std::vector<AnyHost>{Serial{}}, request);
   for (int count = 1; count <= std::min(D::count(), 4); ++count) {
     std::vector<D> devices;
     for (int k = 0; k < count; ++k) devices.push_back(D(k));

@@ -51,7 +51,7 @@ TYPED_TEST(LoadMesh, MakesBoxesAndRefinesThem) {
 }
 
 TYPED_TEST(LoadMesh, ReadsFilesAndRefinesThem) {
-  const MeshFile file(std::string("two_cubes_") + TypeParam::name + ".msh",
+  const MeshFile file(std::string("two_cubes_") + strata_tests::device_name<TypeParam>() + ".msh",
                       two_cubes("102 103 106 105", "108 109 112 111"));
 
   const auto mesh = load_mesh<PlainArrays<TypeParam>>(file.path, 2);
@@ -63,7 +63,7 @@ TYPED_TEST(LoadMesh, ReadsFilesAndRefinesThem) {
 }
 
 TYPED_TEST(LoadMesh, NamesTheBadElementOfAFile) {
-  const MeshFile file(std::string("inverted_") + TypeParam::name + ".msh",
+  const MeshFile file(std::string("inverted_") + strata_tests::device_name<TypeParam>() + ".msh",
                       two_cubes("108 109 112 111", "102 103 106 105"));
 
   try {

@@ -31,7 +31,8 @@ HeatRequest float_request(const std::string& box, const ProblemOfBlocks& problem
 }
 
 TEST(ThermalFloat, FindsALinearFieldToItsPrecision) {
-  const auto heat = make_heat(Threads{}, float_request("box:7x6x5:1,1,1:random=0.15", uniform({2, 1, 0})));
+  const auto heat =
+      make_heat(AnyHost(Threads{}), float_request("box:7x6x5:1,1,1:random=0.15", uniform({2, 1, 0})));
   const LinearField linear;
   const auto values = nodal_values(heat->mesh(), linear);
   for (const char* side : {"x_min", "x_max", "y_min", "y_max", "z_min", "z_max"}) heat->give(side, values);
@@ -43,7 +44,7 @@ TEST(ThermalFloat, FindsALinearFieldToItsPrecision) {
 }
 
 TEST(ThermalFloat, DecaysAsInDouble) {
-  const auto heat = make_heat(Threads{}, float_request("box:2x2x12:1,1,1", uniform({1, 1, 0})));
+  const auto heat = make_heat(AnyHost(Threads{}), float_request("box:2x2x12:1,1,1", uniform({1, 1, 0})));
   heat->give("z_min", 0);
   heat->give("z_max", 0);
   Mode mode;
@@ -58,7 +59,7 @@ TEST(ThermalFloat, DecaysAsInDouble) {
 TEST(ThermalFloat, NumbersBeyondTheTypeAreErrorsThatNameThem) {
   const auto error_of = [](const Material& material, double given) {
     try {
-      make_heat(Threads{}, float_request("box:2x2x2", uniform(material)))->give("z_min", given);
+      make_heat(AnyHost(Threads{}), float_request("box:2x2x2", uniform(material)))->give("z_min", given);
     } catch (const SolverError& error) {
       return std::string(error.what());
     }

@@ -15,7 +15,9 @@ using namespace strata;
 using namespace strata::thermal;
 using miniapp::RunReport;
 
-std::unique_ptr<Heat> on_threads(const HeatRequest& request) { return make_heat(Threads{}, request); }
+std::unique_ptr<Heat> on_threads(const HeatRequest& request) {
+  return make_heat(AnyHost(Threads{}), request);
+}
 
 ThermalSettings small(const std::string& box = "box:4x4x8") {
   ThermalSettings s;

@@ -6,6 +6,8 @@
 #include <fstream>
 #include <random>
 
+#include <unistd.h>
+
 #include <strata/devices/emulated/control.hpp>
 #include <strata/miniapps/thermal/make_heat.hpp>
 #include <strata/miniapps/thermal/run.hpp>
@@ -142,7 +144,7 @@ class ThermalStreamed : public ::testing::Test {
 TYPED_TEST_SUITE(ThermalStreamed, TestDevices, DeviceName);
 
 TYPED_TEST(ThermalStreamed, TheBitsOfTheProblemInCore) {
-  const std::string bar = shuffled_bar(TypeParam::name), box = "box:5x5x100",
+  const std::string bar = shuffled_bar(strata_tests::device_name<TypeParam>()), box = "box:5x5x100",
                     bent = "box:5x4x100:1,1,10:random=0.15";
   const Case cases[] = {{"steady", box},
                         {"distorted", bent},
@@ -245,7 +247,7 @@ class SmallDevice {
 };
 
 TEST(ThermalStreamedEmulated, NeverTakesMoreThanTheLimit) {
-  const std::string bar = shuffled_bar("limit");
+  const std::string bar = shuffled_bar("limit_" + std::to_string(getpid()));
   for (const Case& c : {Case{"steady", bar}, Case{"nonlinear in time", bar, 0.1, 0.02, 0.01},
                         Case{"chebyshev", "box:5x5x100", 0, 0, 0.01, linear::Preconditioner::Chebyshev},
                         Case{"float", bar, 0.1, 0, 0, linear::Preconditioner::Jacobi, "float"}}) {
@@ -272,7 +274,7 @@ TEST(ThermalStreamedEmulated, WhatDoesNotFitStreamsByItselfAndSaysSo) {
   const Case c{"too large", "box:5x5x100", 0, 0, 0.01};
   Found expected;
   {
-    const auto heat = make_heat(Threads{}, request_of(c));
+    const auto heat = make_heat(AnyHost(Threads{}), request_of(c));
     expected = solved(*heat, c);
   }
   for (const index_t capacity : {index_t{3} << 18, index_t{3} << 19}) {
