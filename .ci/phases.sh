@@ -10,7 +10,7 @@ beside_name='' beside_pid='' beside_group=''
 # What a phase's shell does at its end, whatever ends it: "group wall processor status" in $logs/NAME.figures. `times` says in
 # minutes and seconds what the shell itself used, and all that it waited for.
 write_figures() {
-  local name=$1 of_group=$2 start=$3 status=$4
+  local name=$1 of_group=$2 start=$3 status=$4 LC_ALL=C
   times >"$logs/$name.times"
   awk -v group="$of_group" -v wall="$((SECONDS - start))" -v status="$status" '
     {for (i = 1; i <= 2; ++i) {split($i, t, /[ms]/); sum += 60 * t[1] + t[2]}}

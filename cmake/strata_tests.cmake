@@ -157,10 +157,10 @@ endfunction()
 
 function(_strata_add_test_entry name program filter labels)
   add_test(NAME ${name} COMMAND ${program} "--gtest_filter=${filter}")
-  # Entries whose kernels keep all processors busy are not run side by side; the others use one, and wait much. Under
-  # AddressSanitizer all run on Emulated.
+  # Entries whose kernels keep all processors busy, or a GPU, are not run side by side; the others use one processor, and
+  # wait much. Under AddressSanitizer all run on Emulated.
   set(processors 1)
-  if(name MATCHES "\\.(threads|tbb)$|^devices\\.rest$" AND NOT STRATA_SANITIZER STREQUAL "address")
+  if(name MATCHES "\\.(threads|tbb|cuda|async)$|^devices\\.rest$" AND NOT STRATA_SANITIZER STREQUAL "address")
     set(processors ${strata_processors})
   endif()
   set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 900 PROCESSORS ${processors})
