@@ -83,7 +83,7 @@ typename V::element_type* contiguous_elements(const char* what, const V& view) {
   const bool unit = layout.offset == nullptr && layout.stride[0] == 1 &&
                     (layout.tile_log2 < 0 || layout.tile_stride == index_t{1} << layout.tile_log2);
   if (!unit && count > 1)
-    fail_not_contiguous(what, view.label(), device_name_of(typename V::device_type()), count,
+    fail_not_contiguous(what, view.label(), device_name(typename V::device_type()), count,
                         strided ? layout.stride[0] : 0);
   const index_t first[max_rank] = {};
   return view.data() + offset_of(layout, first);
@@ -101,7 +101,7 @@ void require_apart(const char* what, const X& from, const Y& to) {
   const auto [from_begin, from_end] = bounds(from);
   const auto [to_begin, to_end] = bounds(to);
   if (from_begin < to_end && to_begin < from_end)
-    fail_overlap(what, from.label(), to.label(), device_name_of(typename Y::device_type()), to.extent(0));
+    fail_overlap(what, from.label(), to.label(), device_name(typename Y::device_type()), to.extent(0));
 }
 
 template <class X, class P>

@@ -10,9 +10,9 @@
 // The function is compiled for every device of the list, by default those of the build: as in every file,
 // Cuda is among them only where nvcc compiles it (strata_add_kernels). visit_device<KernelDevices>(...) finds
 // the same devices and compiles the function once for all hosts: it is given an AnyHost, which is Serial,
-// Threads or Tbb as the name says. A shorter list compiles faster still: visit_device<DeviceList<AnyHost,
-// Cuda>>(...). Kernels that are lambdas are not for the generic lambda itself (nvcc refuses them there); call
-// a function from it.
+// Threads or Tbb as the name says, and the default of the process while the function runs. A shorter list
+// compiles faster still: visit_device<DeviceList<AnyHost, Cuda>>(...). Kernels that are lambdas are not for
+// the generic lambda itself (nvcc refuses them there); call a function from it.
 #pragma once
 
 #include <string>
@@ -130,7 +130,13 @@ struct DeviceDispatch<DeviceList<D...>> {
     if constexpr (sizeof...(Others) > 0)
       if (choice.type >= Named::size)
         return call<R, F, Others...>({choice.type - Named::size, choice.instance}, f);
-    return static_cast<R>(f(Named::make(choice.type, choice.instance)));
+    const First device = Named::make(choice.type, choice.instance);
+    if constexpr (std::is_same_v<First, AnyHost>) {
+      const DefaultHostScope scope(device);
+      return static_cast<R>(f(First(device)));
+    } else {
+      return static_cast<R>(f(First(device)));
+    }
   }
 };
 

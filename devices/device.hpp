@@ -54,13 +54,6 @@ struct FamilyOf<S> {
   using type = typename S::family;
 };
 
-/// What messages call `device`: the name of its type, of AnyHost that of the device it stands for.
-template <class D>
-const char* device_name_of([[maybe_unused]] const D& device) {
-  if constexpr (requires { device.device_name(); }) return device.device_name();
-  else return D::name;
-}
-
 }  // namespace detail
 
 /// Whether kernels on `D` may use views whose memory is `Space`: that of the device, of its family (the
@@ -70,5 +63,12 @@ inline constexpr bool can_access = std::is_same_v<typename detail::FamilyOf<type
                                                   typename detail::FamilyOf<Space>::type> ||
                                    (detail::FamilyOf<typename D::memory_space>::type::host_accessible &&
                                     Space::host_accessible);
+
+/// What messages call `device`: the name of its type, of AnyHost that of the device it stands for.
+template <Device D>
+const char* device_name([[maybe_unused]] const D& device) {
+  if constexpr (requires { device.device_name(); }) return device.device_name();
+  else return D::name;
+}
 
 }  // namespace strata::inline STRATA_ABI

@@ -56,8 +56,8 @@ int run(const std::vector<Device>& devices) {
   // A step keeps the form of the sine and makes it smaller by the same factor each time.
   const double factor = 1 - 4 * r * std::pow(std::sin(pi * dx / 2), 2);
   const double by_hand = std::pow(factor, steps), middle = now(points / 2);
-  std::printf("%d x %s: %.9f in the middle, %.9f by hand; mean %.6f\n", int(devices.size()), Device::name,
-              middle, by_hand, heat * dx);
+  std::printf("%d x %s: %.9f in the middle, %.9f by hand; mean %.6f\n", int(devices.size()),
+              device_name(devices[0]), middle, by_hand, heat * dx);
   std::printf("what was copied: %s\n", to_json(coherent::counters()).c_str());
   return std::abs(middle - by_hand) < 1e-9 ? 0 : 1;
 }
@@ -66,14 +66,14 @@ int run(const std::vector<Device>& devices) {
 int run_on_all(int argc, char** argv) {  // instances of the device that is named
   bool has_gpu = false;
   for (const std::string& name : device_names()) has_gpu = has_gpu || name.starts_with("Cuda");
-  return visit_device(argc > 1  ? argv[1]
-                      : has_gpu ? "cuda"
-                                : "emulated",
-                      []<class Device>(Device) {
-                        std::vector<Device> devices;
-                        for (int k = 0; k < Device::count(); ++k) devices.push_back(Device(k));
-                        return run(devices);
-                      });
+  return visit_device<KernelDevices>(argc > 1  ? argv[1]
+                                     : has_gpu ? "cuda"
+                                               : "emulated",
+                                     []<class Device>(Device) {
+                                       std::vector<Device> devices;
+                                       for (int k = 0; k < Device::count(); ++k) devices.push_back(Device(k));
+                                       return run(devices);
+                                     });
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ int run(const Device& device) {
 
   const auto host = create_mirror_and_copy(now);  // waits, and throws what went wrong
   const double exact = 100 * (std::sqrt(2.5) - 1);
-  std::printf("%s: %.6f degrees in the middle, %.6f by hand\n", Device::name, host(points / 2), exact);
+  std::printf("%s: %.6f degrees in the middle, %.6f by hand\n", device_name(device), host(points / 2), exact);
   return std::abs(host(points / 2) - exact) < 1e-6 ? 0 : 1;
 }
 
@@ -75,6 +75,7 @@ int run(const Device& device) {
 
 int main(int argc, char** argv) {
   // Takes the options --strata-..., prints errors.
-  return main_guard(argc, argv, [] { return visit_device([](auto device) { return run(device); }); });
+  return main_guard(argc, argv,
+                    [] { return visit_device<KernelDevices>([](auto device) { return run(device); }); });
 }
 //! [main]

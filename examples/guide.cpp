@@ -290,6 +290,21 @@ void slices() {
 }
 //! [slices]
 
+//! [hosts]
+double sum_on(const AnyHost& host) {                        // compiled once for Serial, Threads and Tbb
+  const auto x = create<MDArray<double, AnyHost, rank<1>>>("x", 1000, on(host));
+  double sum = 0;
+  parallel_for(on(host), 1000, [=](index_t i) { x(i) = 1; });
+  parallel_reduce(on(host), 1000, [=](index_t i, double& s) { s += x(i); }, Sum(sum));
+  return sum;
+}
+void hosts() {
+  check(sum_on(Serial{}) == 1000 && sum_on(Threads{}) == 1000);
+  const AnyHost chosen;                                     // the setting host_device: --strata-host-device=serial
+  check(sum_on(chosen) == 1000);
+}
+//! [hosts]
+
 //! [errors]
 void errors() {
   try {
@@ -323,7 +338,12 @@ void all_of_it() {
 }
 
 void all_of_them() {
-  AllDevices::for_each([]<class Device>(Device) { all_of_it<Device>(); });
+  for (const AnyHost& host : {AnyHost(Serial{}), AnyHost(Threads{})}) {
+    AnyHost::set_default(host);
+    all_of_it<AnyHost>();
+  }
+  all_of_it<Emulated>();
+  hosts();
   errors();
   std::puts("guide: all results are right");
 }

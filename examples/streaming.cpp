@@ -50,7 +50,7 @@ int run(const Device& device) {
 
   const auto where = streamed(device, 2_MiB);  // of the device's memory; a kernel, and views of it, as always
   const StreamReport report = streamed_iterate("plate", where, inner, steps, Step{0.2}, state(t, halo(1, 1)));
-  std::printf("%s: %s", Device::name, report.explain().c_str());
+  std::printf("%s: %s", device_name(device), report.explain().c_str());
   double heat = 0;
   launch_reduce("heat", where, plate, Heat{}, Sum(heat), in(t));
 
@@ -69,5 +69,6 @@ int run(const Device& device) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return main_guard(argc, argv, [] { return visit_device([](auto device) { return run(device); }); });
+  return main_guard(argc, argv,
+                    [] { return visit_device<KernelDevices>([](auto device) { return run(device); }); });
 }

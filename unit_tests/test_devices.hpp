@@ -40,7 +40,7 @@ struct DeviceName {
 /// What messages call the device D{}: of AnyHost that which it stands for, "Threads".
 template <class D>
 const char* device_name() {
-  return strata::detail::device_name_of(D{});
+  return strata::device_name(D{});
 }
 
 /// Calls f(device) for every device of this build: AnyHost for each host device, instance 0 of the others.

@@ -33,9 +33,13 @@ const detail::HostKind& detail::default_host() {
   return host_of_setting();
 }
 
+const detail::HostKind* detail::exchange_default_host(const HostKind* host) {
+  return chosen.exchange(host, std::memory_order_acq_rel);
+}
+
 AnyHost::AnyHost(int index) : AnyHost() { detail::require_only_instance(device_name(), index); }
 
-void AnyHost::set_default(const AnyHost& device) { chosen.store(&device.host(), std::memory_order_release); }
+void AnyHost::set_default(const AnyHost& device) { detail::exchange_default_host(&device.host()); }
 
 static_assert(Device<AnyHost>);
 

@@ -32,6 +32,8 @@ concept HostType = !std::same_as<D, AnyHost> && std::same_as<typename D::executi
 
 /// The one that AnyHost{} stands for. NoSuchDevice where the setting names one that is not built in.
 const HostKind& default_host();
+/// Makes `host` the default; gives what set_default() was given before, null for nothing.
+const HostKind* exchange_default_host(const HostKind* host);
 
 }  // namespace detail
 
@@ -77,5 +79,21 @@ struct AnyHost {
  private:
   const detail::HostKind* host_;
 };
+
+namespace detail {
+
+/// Makes a host device the default of the process while it lives, for all threads.
+class DefaultHostScope {
+ public:
+  explicit DefaultHostScope(const AnyHost& device) : before_(exchange_default_host(&device.host())) {}
+  ~DefaultHostScope() { exchange_default_host(before_); }
+  DefaultHostScope(const DefaultHostScope&) = delete;
+  DefaultHostScope& operator=(const DefaultHostScope&) = delete;
+
+ private:
+  const HostKind* before_;
+};
+
+}  // namespace detail
 
 }  // namespace strata::inline STRATA_ABI

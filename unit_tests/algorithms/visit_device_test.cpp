@@ -1,6 +1,7 @@
 // Choosing a device by name while the program runs.
 #include <algorithm>
 #include <array>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -169,6 +170,17 @@ TEST_F(VisitDevice, KernelDevicesAreAllDevicesWithTheHostsAsOneType) {
   expect_parts(
       message_of<NoSuchDevice>([] { visit_device<DeviceList<strata::AnyHost>>("emulated", NameOf()); }),
       {"not in the list", "there are Serial, Threads"});
+}
+
+TEST_F(VisitDevice, TheChosenHostIsTheDefaultWhileTheFunctionRuns) {
+  using Hosts = DeviceList<strata::AnyHost>;
+  const auto name_of_default = [](auto) { return std::string(strata::AnyHost{}.device_name()); };
+
+  EXPECT_EQ(visit_device<Hosts>("serial", name_of_default), "Serial");
+  EXPECT_EQ(visit_device<Hosts>("threads", name_of_default), "Threads");
+  EXPECT_THROW(visit_device<Hosts>("serial", [](auto) { throw std::runtime_error("thrown"); }),
+               std::runtime_error);
+  EXPECT_STREQ(strata::AnyHost{}.device_name(), "Threads");
 }
 
 TEST_F(VisitDevice, DefaultAmongHostsIsTheOneOfTheSetting) {

@@ -125,14 +125,9 @@ struct finish_step;
 #define STRATA_MACRO_DEVICE strata::Serial
 #include "dynamics_kernels.hpp"
 #undef STRATA_MACRO_DEVICE
-#define STRATA_MACRO_DEVICE strata::Threads
+#define STRATA_MACRO_DEVICE strata::AnyHost
 #include "dynamics_kernels.hpp"
 #undef STRATA_MACRO_DEVICE
-#if STRATA_HAS_TBB
-#define STRATA_MACRO_DEVICE strata::Tbb
-#include "dynamics_kernels.hpp"
-#undef STRATA_MACRO_DEVICE
-#endif
 #define STRATA_MACRO_DEVICE strata::Emulated
 #include "dynamics_kernels.hpp"
 #undef STRATA_MACRO_DEVICE
