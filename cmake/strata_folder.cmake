@@ -6,6 +6,7 @@
 # and those of the folders it USES, so an include of anything else does not compile.
 # ROOM links the folder's headers one by one, so that its subfolders stay out of sight.
 # LINK names libraries of the implementation, which no header may show.
+# STRATA_CHECKED_ONLY, under AddressSanitizer: both names are the checked one.
 # HEADERS leaves the sources to targets of the folder's own. A folder without .cpp files is an INTERFACE target.
 function(strata_add_folder name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "ROOM;HEADERS" "PATH" "USES;LINK")
@@ -31,6 +32,12 @@ function(strata_add_folder name)
 
   foreach(variant "" _checked)
     set(target strata_${name}${variant})
+    if(STRATA_CHECKED_ONLY AND variant)
+      add_library(${target} INTERFACE)
+      add_library(strata::${name}${variant} ALIAS ${target})
+      target_link_libraries(${target} INTERFACE strata_${name})
+      continue()
+    endif()
     if(sources)
       set(scope PUBLIC)
       add_library(${target} OBJECT ${sources})
@@ -47,7 +54,7 @@ function(strata_add_folder name)
     add_library(strata::${name}${variant} ALIAS ${target})
     target_include_directories(${target} ${scope} "${include_dir}" "${strata_include_root}/generated")
     strata_add_public_requirements(${target} ${scope})
-    if(variant)
+    if(variant OR STRATA_CHECKED_ONLY)
       target_compile_definitions(${target} ${scope} STRATA_CHECKED=1)
     endif()
     list(TRANSFORM arg_USES REPLACE "(.+)" "strata_\\1${variant}" OUTPUT_VARIABLE uses)

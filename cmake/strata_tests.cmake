@@ -1,14 +1,16 @@
 # strata_add_tests(FOLDER [CHECKED] [DEVICES serial threads ...] [LIBRARIES target ...])
 #
-# Makes strata_FOLDER_tests of unit_tests/FOLDER/*.cpp. Where CHECKED, strata_FOLDER_tests_checked takes its place under
-# AddressSanitizer, and is made besides with STRATA_CHECKED_TESTS. LIBRARIES are linked besides Strata, those called
+# Makes strata_FOLDER_tests of unit_tests/FOLDER/*.cpp, and where CHECKED with STRATA_CHECKED_TESTS
+# strata_FOLDER_tests_checked besides; under AddressSanitizer all are checked. LIBRARIES are linked besides Strata, those called
 # TARGET_checked to the latter.
 # Entries of CTest: FOLDER.serial, FOLDER.threads ... (label the device) where the folder has typed tests,
 # FOLDER.rest (label core), FOLDER.slow (label slow; FOLDER.slow.serial ... where slow tests are typed). An entry that finds no test of its device fails; of
 # slow it is skipped.
 cmake_host_system_information(RESULT strata_processors QUERY NUMBER_OF_LOGICAL_CORES)
 
-# The library is optimised as users get it; the many instantiations of the tests compile in half the time.
+# The library is optimised as users get it. The many instantiations of the tests compile in half the time, those of the
+# folders below, and of what optimisers might get wrong, with less of it: without any, they would run ten times as long.
+set(strata_optimised_tests "^(algorithms|linear|streaming|thermal|explicit_dynamics|coherent_apps)$|atomic|bits|half|complex")
 # Checked builds and those under sanitizers run them over the devices that differ most, AddressSanitizer over the one
 # whose memory is its own.
 set(strata_test_devices_checked "STRATA_TEST_DEVICES_HEADER=\"few_test_devices.hpp\"")
@@ -20,7 +22,7 @@ endif()
 if(STRATA_SANITIZER)
   set(strata_test_devices "${strata_test_devices_checked}")
 else()
-  set(strata_test_options $<$<CONFIG:Release>:-O1>)
+  set(strata_test_options $<$<CONFIG:Release>:-O0>)
 endif()
 
 function(strata_add_tests folder)
@@ -42,12 +44,17 @@ function(strata_add_tests folder)
   if(STRATA_SANITIZER)
     set(devices ${few_devices})
   endif()
-  # AddressSanitizer and checks find more together than apart.
-  if(NOT (arg_CHECKED AND STRATA_SANITIZER STREQUAL "address"))
-    _strata_add_test_program(strata_${folder}_tests "" "${arg_LIBRARIES}" ${sources})
-    _strata_add_test_entries(${folder} strata_${folder}_tests "" "${devices}")
-  endif()
-  if(arg_CHECKED AND (STRATA_CHECKED_TESTS OR STRATA_SANITIZER STREQUAL "address"))
+  _strata_add_test_program(strata_${folder}_tests "" "${arg_LIBRARIES}" ${sources})
+  _strata_add_test_entries(${folder} strata_${folder}_tests "" "${devices}")
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM stem)
+    if(strata_test_options AND stem MATCHES "${strata_optimised_tests}" AND NOT folder MATCHES "${strata_optimised_tests}")
+      # A precompiled header is of one level.
+      set_property(SOURCE ${source} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
+      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
+    endif()
+  endforeach()
+  if(arg_CHECKED AND STRATA_CHECKED_TESTS AND NOT STRATA_CHECKED_ONLY)
     _strata_add_test_program(strata_${folder}_tests_checked _checked "${arg_LIBRARIES}" ${sources})
     _strata_add_test_entries(${folder}_checked strata_${folder}_tests_checked checked "${few_devices}")
   endif()
@@ -109,7 +116,12 @@ function(_strata_add_test_program program variant libraries)
   target_include_directories(${program} PRIVATE "${PROJECT_SOURCE_DIR}/unit_tests")
   list(TRANSFORM libraries APPEND "${variant}")
   target_link_libraries(${program} PRIVATE strata_flags ${libraries} strata::strata${variant} GTest::gtest_main)
-  target_compile_options(${program} PRIVATE ${strata_test_options})
+  string(REGEX REPLACE "^strata_|_tests(_checked)?$" "" folder ${program})
+  if(strata_test_options AND folder MATCHES "${strata_optimised_tests}")
+    target_compile_options(${program} PRIVATE $<$<CONFIG:Release>:-O1>)
+  else()
+    target_compile_options(${program} PRIVATE ${strata_test_options})
+  endif()
   target_compile_definitions(${program} PRIVATE ${strata_test_devices${variant}})
   # All that typed tests include, compiled once.
   set(shared_header <gtest/gtest.h>)

@@ -36,7 +36,7 @@ std::vector<Device> instances_from(const Device& first, index_t count) {
   if (const index_t there = Device::count() - first.index(); count > there)
     throw miniapp::UsageError("--gpus " + std::to_string(count) + ": from " + miniapp::device_text(first) +
                               " on there " + (there == 1 ? "is" : "are") + " only " + std::to_string(there) +
-                              " of the kind " + detail::device_name_of(first));
+                              " of the kind " + device_name(first));
   std::vector<Device> devices;
   if (count == 1) devices.push_back(first);
   else
@@ -52,8 +52,8 @@ Place place_of(const std::string& name, index_t gpus, bool as_there_are) {
     using Device = std::remove_cvref_t<decltype(first)>;
     const index_t count = as_there_are ? std::min<index_t>(gpus, Device::count()) : gpus;
     const std::vector<Device> devices = instances_from(first, count);
-    place.text = count == 1 ? miniapp::device_text(first)
-                            : std::to_string(count) + " x " + detail::device_name_of(first);
+    place.text =
+        count == 1 ? miniapp::device_text(first) : std::to_string(count) + " x " + device_name(first);
     // Files for hosts are compiled without contraction (CMakeLists.txt).
     place.same_bits = std::string_view(Device::name) != "Cuda";
     place.run = [devices](const AppRequest& request) { return run_app(devices, request); };

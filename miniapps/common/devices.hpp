@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 #include <strata/algorithms/visit_device.hpp>
@@ -22,21 +21,15 @@ namespace strata::inline STRATA_ABI::miniapp {
 /// The name of a device instance for people: "Threads", or "Cuda:1" where there are several.
 template <class Device>
 std::string device_text(const Device& device) {
-  const std::string kind = detail::device_name_of(device);
+  const std::string kind = device_name(device);
   return Device::count() > 1 ? kind + ":" + std::to_string(device.index()) : kind;
 }
 
-/// Calls f(device) for the device of a name; no name is the best device there is. A host device becomes the
-/// default of AnyHost, so that what names no place runs there, too. Errors of visit_device.
+/// Calls f(device) for the device of a name; no name is the best device there is. Errors of visit_device.
 template <class F>
 void on_device(const std::string& name, const F& f) {
-  const auto visit = [&](const auto& device) {
-    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(device)>, AnyHost>)
-      AnyHost::set_default(device);
-    f(device);
-  };
-  if (name.empty()) visit_device<KernelDevices>(visit);
-  else visit_device<KernelDevices>(name, visit);
+  if (name.empty()) visit_device<KernelDevices>(f);
+  else visit_device<KernelDevices>(name, f);
 }
 
 /// The names to give on_device: what is listed, or all that this machine has; several are those of

@@ -43,7 +43,7 @@ class Simulation final : public Dynamics {
   }
 
   std::string device() const override {
-    const std::string kind = detail::device_name_of(mesh_.device);
+    const std::string kind = device_name(mesh_.device);
     return D::count() > 1 ? kind + ":" + std::to_string(mesh_.device.index()) : kind;
   }
   std::string type() const override { return sizeof(T) == 4 ? "float" : "double"; }

@@ -95,7 +95,7 @@ class StreamedSimulation final : public StreamedDynamics {
   }
 
   std::string device() const override {
-    const std::string kind = detail::device_name_of(device_);
+    const std::string kind = device_name(device_);
     return D::count() > 1 ? kind + ":" + std::to_string(device_.index()) : kind;
   }
   std::string type() const override { return sizeof(T) == 4 ? "float" : "double"; }

@@ -30,7 +30,7 @@ namespace {
 template <class Device, class Mesh>
 HeatSetup setup_of(const Device& device, const HeatRequest& request, const Mesh& mesh, double start) {
   HeatSetup setup;
-  setup.device = detail::device_name_of(device);
+  setup.device = device_name(device);
   if (Device::count() > 1) {
     setup.device += ':';
     setup.device += std::to_string(device.index());
@@ -91,8 +91,7 @@ std::unique_ptr<Heat> make_heat(const Device& device, const HeatRequest& request
     limit = miniapp::memory_left(capacity, used);
     if (limit <= 0) throw;
   }
-  return make_streamed(device, request, limit,
-                       does_not_fit(detail::device_name_of(device), capacity, used, limit));
+  return make_streamed(device, request, limit, does_not_fit(device_name(device), capacity, used, limit));
 }
 
 using Device = STRATA_MINIAPP_DEVICE;

@@ -55,8 +55,7 @@ class StreamedWork {
     const Stage* const stages[] = {&steady_, &balance_, &rows_, &residual_, &coupling_, &integrals_};
     for (const Stage* stage : stages)
       if (!fits(*stage, budget_))
-        fail_memory_limit(mesh_, detail::device_name_of(device_), limit, least_limit(stages, vectors),
-                          vectors);
+        fail_memory_limit(mesh_, device_name(device_), limit, least_limit(stages, vectors), vectors);
     material_table_ = make_material_table<MaterialTable<Device, T>>(problem.materials, device);
   }
   StreamedWork(const StreamedWork&) = delete;
