@@ -24,3 +24,38 @@ function(strata_check_sources target)
                                                JOB_POOL_COMPILE strata_nvcc)
   endif()
 endfunction()
+
+# strata_wrap_for_cuda(RESULT FILE...): files of CUDA C++ that include these; a source has one language in a directory.
+function(strata_wrap_for_cuda result)
+  set(wrappers)
+  foreach(source IN LISTS ARGN)
+    cmake_path(ABSOLUTE_PATH source NORMALIZE)
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" OUTPUT_VARIABLE name)
+    set(wrapper "${CMAKE_CURRENT_BINARY_DIR}/cuda/${name}")
+    cmake_path(REPLACE_EXTENSION wrapper LAST_ONLY cu)
+    file(CONFIGURE OUTPUT "${wrapper}" CONTENT "#include \"${source}\"\n")
+    list(APPEND wrappers "${wrapper}")
+  endforeach()
+  set(${result} ${wrappers} PARENT_SCOPE)
+endfunction()
+
+# strata_check_for_cuda(TARGET FILE...): nvcc checks files of CUDA C++ with the options and libraries of TARGET, as
+# TARGET_cuda_check.
+function(strata_check_for_cuda target)
+  set(check ${target}_cuda_check)
+  strata_check_sources(${check} ${ARGN})
+  target_link_libraries(${check} PRIVATE $<TARGET_PROPERTY:${target},LINK_LIBRARIES>)
+  target_compile_options(${check} PRIVATE $<TARGET_PROPERTY:${target},COMPILE_OPTIONS>
+                                          $<$<CUDA_COMPILER_ID:NVIDIA>:-Werror=cross-execution-space-call>)
+endfunction()
+
+# strata_add_program_kernels(TARGET FILE...): as strata_add_kernels; where programs are built without Cuda
+# (STRATA_BUILD_CUDA_PROGRAMS), they stay C++ files, and nvcc checks them besides.
+function(strata_add_program_kernels target)
+  if(NOT STRATA_ENABLE_CUDA OR STRATA_BUILD_CUDA_PROGRAMS)
+    strata_add_kernels(${target} ${ARGN})
+  else()
+    strata_wrap_for_cuda(wrappers ${ARGN})
+    strata_check_for_cuda(${target} ${wrappers})
+  endif()
+endfunction()

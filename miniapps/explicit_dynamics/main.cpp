@@ -28,15 +28,13 @@ namespace {
 // Calls work(device, maker of simulations there); no name is the best device there is.
 template <class Work>
 void on_device(const std::string& name, const Work& work) {
-  const auto visit = [&](const auto& device) {
+  miniapp::visit(name, [&](const auto& device) {
     work(miniapp::device_text(device), [&](const std::string& mesh, int refinements, const std::string& type,
                                            const Parameters& parameters) {
       return make_simulation(device, mesh, refinements, type, parameters);
     });
     default_queue(device).wait();  // an error that nobody waited for ends the run, too
-  };
-  if (name.empty()) visit_device(visit);
-  else visit_device(name, visit);
+  });
 }
 
 int run(int argc, char** argv) {

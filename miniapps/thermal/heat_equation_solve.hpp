@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <strata/miniapps/common/kernel_device.hpp>
 #include <strata/miniapps/thermal/heat_equation.hpp>
 
 namespace strata::inline STRATA_ABI::thermal {
@@ -15,7 +16,7 @@ HeatEquation<System>::HeatEquation(System system, const Problem& problem, const 
       queue_(system_.queue()),
       cg_(system_.matrix(), cg_options(settings)) {
   check(problem, system_.block_names(), sizeof(T) == 4);
-  if (settings.use_boomeramg) require_boomeramg(Device::name, is_in_host_memory);
+  if (settings.use_boomeramg) require_boomeramg(miniapp::device_name(system_.device()), is_in_host_memory);
   const auto place = on(system_.device());
   const index_t nodes = system_.node_count();
   for (auto [field, label] :

@@ -1,5 +1,6 @@
 // Compiled once for each device (strata_add_device_sources).
 #include <strata/core/error.hpp>
+#include <strata/miniapps/common/kernel_device.hpp>
 #include <strata/miniapps/common/report.hpp>
 #include <strata/miniapps/common/settings.hpp>
 #include <strata/miniapps/fem/load_mesh.hpp>
@@ -30,11 +31,7 @@ namespace {
 template <class Device, class Mesh>
 HeatSetup setup_of(const Device& device, const HeatRequest& request, const Mesh& mesh, double start) {
   HeatSetup setup;
-  setup.device = Device::name;
-  if (Device::count() > 1) {
-    setup.device += ':';
-    setup.device += std::to_string(device.index());
-  }
+  setup.device = miniapp::device_text(device);
   setup.type = request.type;
   setup.mesh = mesh.source;
   setup.nodes = mesh.node_count();
@@ -91,7 +88,8 @@ std::unique_ptr<Heat> make_heat(const Device& device, const HeatRequest& request
     limit = miniapp::memory_left(capacity, used);
     if (limit <= 0) throw;
   }
-  return make_streamed(device, request, limit, does_not_fit(Device::name, capacity, used, limit));
+  return make_streamed(device, request, limit,
+                       does_not_fit(miniapp::device_name(device), capacity, used, limit));
 }
 
 using Device = STRATA_MINIAPP_DEVICE;

@@ -20,6 +20,7 @@
 #include <strata/algorithms/streaming/fixed_row.hpp>
 #include <strata/algorithms/streaming/streamed_sequence.hpp>
 #include <strata/core/error.hpp>
+#include <strata/miniapps/common/kernel_device.hpp>
 #include <strata/miniapps/thermal/heat.hpp>
 #include <strata/miniapps/thermal/heat_fields.hpp>
 #include <strata/miniapps/thermal/streamed_kernels.hpp>
@@ -55,7 +56,7 @@ class StreamedWork {
     const Stage* const stages[] = {&steady_, &balance_, &rows_, &residual_, &coupling_, &integrals_};
     for (const Stage* stage : stages)
       if (!fits(*stage, budget_))
-        fail_memory_limit(mesh_, Device::name, limit, least_limit(stages, vectors), vectors);
+        fail_memory_limit(mesh_, miniapp::device_name(device_), limit, least_limit(stages, vectors), vectors);
     material_table_ = make_material_table<MaterialTable<Device, T>>(problem.materials, device);
   }
   StreamedWork(const StreamedWork&) = delete;

@@ -24,8 +24,9 @@ using strata_tests::TestDevices;
 
 template <class D>
 std::unique_ptr<Dynamics> make(const std::string& box, const Parameters& parameters) {
-  const auto mesh = fem::make_box<fem::PlainArrays<D>>(fem::parse_box(box));
-  return make_simulation_of<double, D>(mesh, parameters);
+  using K = miniapp::KernelDevice<D>;
+  const auto mesh = fem::make_box<fem::PlainArrays<K>>(fem::parse_box(box), K(D{}));
+  return make_simulation_of<double, K>(mesh, parameters);
 }
 
 template <class D>

@@ -25,8 +25,10 @@ struct Pair {
   std::unique_ptr<Dynamics> in_core, streamed;
 
   Pair(const std::string& box, const Parameters& p, double speed = 0.05) {
-    in_core = make_simulation_of<T, D>(fem::make_box<fem::PlainArrays<D>>(fem::parse_box(box)), p);
-    streamed = make_streamed_simulation<T, D>(D{}, fem::load_mesh_on_host(box, 0), p, budget);
+    using K = miniapp::KernelDevice<D>;
+    const K device(D{});
+    in_core = make_simulation_of<T, K>(fem::make_box<fem::PlainArrays<K>>(fem::parse_box(box), device), p);
+    streamed = make_streamed_simulation<T>(device, fem::load_mesh_on_host(box, 0), p, budget);
     for (Dynamics* const s : {&*in_core, &*streamed}) {
       s->fix("x>=max", all_directions);
       s->set_velocity("all", speed, 0.2 * speed, 0);
