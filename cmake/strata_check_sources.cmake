@@ -25,36 +25,37 @@ function(strata_check_sources target)
   endif()
 endfunction()
 
-# strata_add_program_kernels(TARGET file...)
-#
-# As strata_add_kernels, for programs that are run where they are built. Where those of Cuda are not
-# (STRATA_CUDA_PROGRAMS), the files stay C++ without that device, and nvcc checks them as part of the target
-# TARGET_cuda_check.
-function(strata_add_program_kernels target)
-  if(NOT STRATA_ENABLE_CUDA OR STRATA_CUDA_PROGRAMS)
-    strata_add_kernels(${target} ${ARGN})
-    return()
-  endif()
+# strata_wrap_for_cuda(RESULT FILE...): files of CUDA C++ that include these; a source has one language in a directory.
+function(strata_wrap_for_cuda result)
   set(wrappers)
   foreach(source IN LISTS ARGN)
-    # A source belongs to one language in a directory: nvcc gets it by way of a file that includes it.
-    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}")
-    cmake_path(GET source STEM stem)
-    set(wrapper "${CMAKE_CURRENT_BINARY_DIR}/${target}_${stem}_check.cu")
+    cmake_path(ABSOLUTE_PATH source NORMALIZE)
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" OUTPUT_VARIABLE name)
+    set(wrapper "${CMAKE_CURRENT_BINARY_DIR}/cuda/${name}")
+    cmake_path(REPLACE_EXTENSION wrapper LAST_ONLY cu)
     file(CONFIGURE OUTPUT "${wrapper}" CONTENT "#include \"${source}\"\n")
     list(APPEND wrappers "${wrapper}")
   endforeach()
-  _strata_check_for_cuda(${target} ${wrappers})
+  set(${result} ${wrappers} PARENT_SCOPE)
 endfunction()
 
-# Adds files to TARGET_cuda_check, whose flags and libraries are those of the target.
-function(_strata_check_for_cuda target)
+# strata_check_for_cuda(TARGET FILE...): nvcc checks files of CUDA C++ with the options and libraries of TARGET, as
+# TARGET_cuda_check.
+function(strata_check_for_cuda target)
   set(check ${target}_cuda_check)
-  if(TARGET ${check})
-    target_sources(${check} PRIVATE ${ARGN})
-    return()
-  endif()
   strata_check_sources(${check} ${ARGN})
   target_link_libraries(${check} PRIVATE $<TARGET_PROPERTY:${target},LINK_LIBRARIES>)
-  target_compile_options(${check} PRIVATE $<TARGET_PROPERTY:${target},COMPILE_OPTIONS>)
+  target_compile_options(${check} PRIVATE $<TARGET_PROPERTY:${target},COMPILE_OPTIONS>
+                                          $<$<CUDA_COMPILER_ID:NVIDIA>:-Werror=cross-execution-space-call>)
+endfunction()
+
+# strata_add_program_kernels(TARGET FILE...): as strata_add_kernels; where programs are built without Cuda
+# (STRATA_BUILD_CUDA_PROGRAMS), they stay C++ files, and nvcc checks them besides.
+function(strata_add_program_kernels target)
+  if(NOT STRATA_ENABLE_CUDA OR STRATA_BUILD_CUDA_PROGRAMS)
+    strata_add_kernels(${target} ${ARGN})
+  else()
+    strata_wrap_for_cuda(wrappers ${ARGN})
+    strata_check_for_cuda(${target} ${wrappers})
+  endif()
 endfunction()

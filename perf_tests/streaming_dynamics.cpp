@@ -70,7 +70,9 @@ class StreamedSteps : public StreamingCases<D> {
     Energies expected;
     index_t elements = 0, steps = 0;
     const auto make_in_core = [&] {
-      return make_simulation_of<double, D>(fem::make_box<fem::PlainArrays<D>>(fem::parse_box(box)), p);
+      using K = miniapp::KernelDevice<D>;
+      return make_simulation_of<double, K>(fem::make_box<fem::PlainArrays<K>>(fem::parse_box(box), K(D{})),
+                                           p);
     };
     {
       const auto s = make_in_core();

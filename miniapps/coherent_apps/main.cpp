@@ -37,10 +37,8 @@ std::vector<Device> instances_from(const Device& first, index_t count) {
     throw miniapp::UsageError("--gpus " + std::to_string(count) + ": from " + miniapp::device_text(first) +
                               " on there " + (there == 1 ? "is" : "are") + " only " + std::to_string(there) +
                               " of the kind " + device_name(first));
-  std::vector<Device> devices;
-  if (count == 1) devices.push_back(first);
-  else
-    for (index_t k = 0; k < count; ++k) devices.push_back(Device(first.index() + static_cast<int>(k)));
+  std::vector<Device> devices{first};
+  for (index_t k = 1; k < count; ++k) devices.push_back(Device(first.index() + static_cast<int>(k)));
   return devices;
 }
 
@@ -48,7 +46,7 @@ std::vector<Device> instances_from(const Device& first, index_t count) {
 // NoSuchDevice, UsageError.
 Place place_of(const std::string& name, index_t gpus, bool as_there_are) {
   Place place;
-  miniapp::on_device(name, [&](const auto& first) {
+  miniapp::visit(name, [&](const auto& first) {
     using Device = std::remove_cvref_t<decltype(first)>;
     const index_t count = as_there_are ? std::min<index_t>(gpus, Device::count()) : gpus;
     const std::vector<Device> devices = instances_from(first, count);
@@ -64,7 +62,7 @@ Place place_of(const std::string& name, index_t gpus, bool as_there_are) {
 // Each kind once: what shares the work of one is not named again.
 std::vector<std::string> kinds_of_devices() {
   std::vector<std::string> names;
-  for (const std::string& name : device_names<AllDevices>())
+  for (const std::string& name : device_names<KernelDevices>())
     if (const std::size_t colon = name.find(':'); colon == std::string::npos || name.substr(colon) == ":0")
       names.push_back(name);
   return names;
@@ -95,9 +93,10 @@ int run(int argc, char** argv) {
   const bool on_all = settings.common.device == "all";
   const auto devices = on_all ? kinds_of_devices() : miniapp::chosen_devices(settings.common.device);
   const auto run_one = [&](const std::string& name, miniapp::RunReport& one) {
+    // Serial before: the last one is AnyHost's default.
+    const RunApp serial = settings.common.verify ? place_of("serial", 1, false).run : RunApp();
     const Place place = place_of(name, settings.gpus, on_all);
     one.device = place.text;
-    const RunApp serial = settings.common.verify ? place_of("serial", 1, false).run : RunApp();
     run_program(place.run, request, settings.trials, serial, place.same_bits, one);
   };
   return miniapp::run_devices(settings.common, devices, run_one, report);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <strata/miniapps/coherent_apps/app.hpp>
+#include <strata/miniapps/common/kernel_device.hpp>
 
 namespace strata::inline STRATA_ABI::coherent_apps {
 
@@ -11,5 +12,11 @@ namespace strata::inline STRATA_ABI::coherent_apps {
 /// OutOfMemory, KernelError, CopyError.
 template <class Device>
 AppOutcome run_app(const std::vector<Device>& devices, const AppRequest& request);
+
+/// On hosts, for all of which it is compiled once.
+template <miniapp::OneHost Device>
+AppOutcome run_app(const std::vector<Device>& devices, const AppRequest& request) {
+  return run_app(std::vector<AnyHost>(devices.begin(), devices.end()), request);
+}
 
 }  // namespace strata::inline STRATA_ABI::coherent_apps

@@ -1,11 +1,10 @@
 // The devices of --device: which ones a program runs on.
 //
 //   for (const std::string& name : miniapp::chosen_devices(settings.device))
-//     miniapp::on_device(name, [&](auto device) { run_on(device, ...); });
+//     miniapp::visit(name, [&](const auto& device) { run_on(device, ...); });
 //
-// Include it in one file of a program, which nvcc compiles where there is Cuda; run_on is declared there and
-// instantiated in files of its own (strata_add_device_sources): once for Serial, Threads and Tbb, which are
-// handed to it as AnyHost.
+// Include it in one file of a program, which nvcc compiles where programs are built with Cuda; run_on is
+// declared there and instantiated in files of its own (strata_add_device_sources).
 #pragma once
 
 #include <algorithm>
@@ -14,30 +13,32 @@
 
 #include <strata/algorithms/visit_device.hpp>
 #include <strata/core/error.hpp>
+#include <strata/miniapps/common/kernel_device.hpp>
 #include <strata/miniapps/common/options.hpp>
 
 namespace strata::inline STRATA_ABI::miniapp {
 
-/// The name of a device instance for people: "Threads", or "Cuda:1" where there are several.
-template <class Device>
-std::string device_text(const Device& device) {
-  const std::string kind = device_name(device);
-  return Device::count() > 1 ? kind + ":" + std::to_string(device.index()) : kind;
-}
-
-/// Calls f(device) for the device of a name; no name is the best device there is. Errors of visit_device.
+/// Calls f(device) with the device of that name, of the types of KernelDevices; no name is the best there is.
+/// NoSuchDevice.
 template <class F>
-void on_device(const std::string& name, const F& f) {
+void visit(const std::string& name, const F& f) {
+#if STRATA_HAS_CUDA && !defined(__CUDACC__)
+  if (name.size() >= 4 && (name[0] == 'c' || name[0] == 'C') && name.compare(1, 3, "uda") == 0)
+    throw NoSuchDevice(
+        "the device \"" + name +
+        "\": this program is built without Cuda, as where no GPU is found to run it; configure "
+        "with -DSTRATA_BUILD_CUDA_PROGRAMS=ON");
+#endif
   if (name.empty()) visit_device<KernelDevices>(f);
   else visit_device<KernelDevices>(name, f);
 }
 
-/// The names to give on_device: what is listed, or all that this machine has; several are those of
+/// The names to give visit(): what is listed, or all that this machine has; several are those of
 /// device_text, by which their files are told apart. Those that the machine does not have stay as they are,
-/// and are errors of visit_device. UsageError where two of them are one device, whose second run would
+/// and are errors of visit(). UsageError where two of them are one device, whose second run would
 /// replace the files of the first.
 inline std::vector<std::string> chosen_devices(const std::string& text) {
-  if (text == "all") return device_names<AllDevices>();
+  if (text == "all") return device_names<KernelDevices>();
   if (text.empty()) return {""};
   const std::vector<std::string> names = split(text, ',');
   if (names.size() < 2) return names;

@@ -27,8 +27,8 @@ namespace {
 
 // Calls work(device, maker of simulations there); no name is the best device there is.
 template <class Work>
-void with_maker(const std::string& name, const Work& work) {
-  miniapp::on_device(name, [&](const auto& device) {
+void on_device(const std::string& name, const Work& work) {
+  miniapp::visit(name, [&](const auto& device) {
     work(miniapp::device_text(device), [&](const std::string& mesh, int refinements, const std::string& type,
                                            const Parameters& parameters) {
       return make_simulation(device, mesh, refinements, type, parameters);
@@ -53,7 +53,7 @@ int run(int argc, char** argv) {
   if (is_sweep) {
     const auto row = [&](const std::string& name, const std::string& box, miniapp::RunReport& report) {
       std::string text;
-      with_maker(name, [&](const std::string&, const MakeSimulation& make) {
+      on_device(name, [&](const std::string&, const MakeSimulation& make) {
         text = run_size(make, settings, box, report);
       });
       return text;
@@ -61,7 +61,7 @@ int run(int argc, char** argv) {
     return miniapp::run_sweep(settings.common, devices, sweep_header, row, all);
   }
   const auto one = [&](const std::string& name, miniapp::RunReport& report) {
-    with_maker(name, [&](const std::string& device, const MakeSimulation& make) {
+    on_device(name, [&](const std::string& device, const MakeSimulation& make) {
       report.device = device;
       if (settings.common.verify) run_verification(make, settings, report);
       else run_problem(make, settings, devices.size() > 1 ? device : std::string(), report);

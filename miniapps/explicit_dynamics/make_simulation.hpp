@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include <strata/miniapps/common/kernel_device.hpp>
 #include <strata/miniapps/explicit_dynamics/streamed_dynamics.hpp>
 #include <strata/miniapps/fem/mesh_on_host.hpp>
 
@@ -26,5 +27,12 @@ std::unique_ptr<Dynamics> make_simulation_of(const fem::Mesh<fem::PlainArrays<D>
 template <class T, class D>
 std::unique_ptr<StreamedDynamics> make_streamed_simulation(const D& device, const fem::MeshOnHost& mesh,
                                                            const Parameters& parameters, index_t budget);
+
+/// On a host, for all of which it is compiled once.
+template <class T, miniapp::OneHost D>
+std::unique_ptr<StreamedDynamics> make_streamed_simulation(const D& device, const fem::MeshOnHost& mesh,
+                                                           const Parameters& parameters, index_t budget) {
+  return make_streamed_simulation<T>(AnyHost(device), mesh, parameters, budget);
+}
 
 }  // namespace strata::inline STRATA_ABI::dynamics

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <strata/devices/graph.hpp>
+#include <strata/miniapps/common/kernel_device.hpp>
 #include <strata/miniapps/explicit_dynamics/dynamics.hpp>
 #include <strata/miniapps/explicit_dynamics/host_rows.hpp>
 #include <strata/miniapps/explicit_dynamics/make_fields.hpp>
@@ -42,10 +43,7 @@ class Simulation final : public Dynamics {
     }
   }
 
-  std::string device() const override {
-    const std::string kind = device_name(mesh_.device);
-    return D::count() > 1 ? kind + ":" + std::to_string(mesh_.device.index()) : kind;
-  }
+  std::string device() const override { return miniapp::device_text(mesh_.device); }
   std::string type() const override { return sizeof(T) == 4 ? "float" : "double"; }
   index_t node_count() const override { return mesh_.node_count(); }
   index_t element_count() const override { return mesh_.element_count(); }

@@ -19,6 +19,7 @@
 #include <strata/algorithms/streaming/streamed_reduce.hpp>
 #include <strata/algorithms/streaming/streamed_sequence.hpp>
 #include <strata/core/bytes.hpp>
+#include <strata/miniapps/common/kernel_device.hpp>
 #include <strata/miniapps/explicit_dynamics/node_kernels.hpp>
 #include <strata/miniapps/explicit_dynamics/simulation_errors.hpp>
 #include <strata/miniapps/explicit_dynamics/step_launches.hpp>
@@ -94,10 +95,7 @@ class StreamedSimulation final : public StreamedDynamics {
     begin_fields();
   }
 
-  std::string device() const override {
-    const std::string kind = device_name(device_);
-    return D::count() > 1 ? kind + ":" + std::to_string(device_.index()) : kind;
-  }
+  std::string device() const override { return miniapp::device_text(device_); }
   std::string type() const override { return sizeof(T) == 4 ? "float" : "double"; }
   index_t node_count() const override { return mesh_.node_count(); }
   index_t element_count() const override { return mesh_.element_count(); }

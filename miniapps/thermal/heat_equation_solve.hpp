@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <strata/miniapps/common/kernel_device.hpp>
 #include <strata/miniapps/thermal/heat_equation.hpp>
 
 namespace strata::inline STRATA_ABI::thermal {

@@ -24,7 +24,7 @@ namespace {
 // What makes heat problems on the device of a name; NoSuchDevice.
 MakeHeat maker(const std::string& name, std::string& device_text) {
   MakeHeat make;
-  miniapp::on_device(name, [&](const auto& device) {
+  miniapp::visit(name, [&](const auto& device) {
     device_text = miniapp::device_text(device);
     make = [device](const HeatRequest& request) { return make_heat(device, request); };
   });
@@ -65,8 +65,9 @@ int run(int argc, char** argv) {
   if (is_sweep) return miniapp::run_sweep(settings.common, devices, sweep_header, run_size, report);
   const auto run_one = [&](const std::string& name, miniapp::RunReport& one) {
     std::string ignored;
+    const MakeHeat serial = maker("serial", ignored);  // before: the last one is AnyHost's default
     const MakeHeat make = maker(name, one.device);
-    if (settings.common.verify) return run_verification(make, maker("serial", ignored), settings, one);
+    if (settings.common.verify) return run_verification(make, serial, settings, one);
     const std::string& path = settings.common.output;
     run_problem(make, settings, devices.size() > 1 ? miniapp::path_with(path, one.device) : path, one);
   };

@@ -1,5 +1,6 @@
 // Compiled once for each device (strata_add_device_sources).
 #include <strata/core/error.hpp>
+#include <strata/miniapps/common/kernel_device.hpp>
 #include <strata/miniapps/common/report.hpp>
 #include <strata/miniapps/common/settings.hpp>
 #include <strata/miniapps/fem/load_mesh.hpp>
@@ -30,11 +31,7 @@ namespace {
 template <class Device, class Mesh>
 HeatSetup setup_of(const Device& device, const HeatRequest& request, const Mesh& mesh, double start) {
   HeatSetup setup;
-  setup.device = device_name(device);
-  if (Device::count() > 1) {
-    setup.device += ':';
-    setup.device += std::to_string(device.index());
-  }
+  setup.device = miniapp::device_text(device);
   setup.type = request.type;
   setup.mesh = mesh.source;
   setup.nodes = mesh.node_count();

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include <strata/miniapps/common/kernel_device.hpp>
 #include <strata/miniapps/fem/mesh.hpp>
 #include <strata/miniapps/thermal/arrays_for.hpp>
 #include <strata/miniapps/thermal/heat.hpp>
@@ -17,6 +18,12 @@ struct StreamedMesh;  // streamed_mesh.hpp
 /// SettingError for a memory limit and settings that need all of the matrix (streaming_lack).
 template <class Device>
 std::unique_ptr<Heat> make_heat(const Device& device, const HeatRequest& request);
+
+/// On a host, which is compiled once for all of them.
+template <miniapp::OneHost Device>
+std::unique_ptr<Heat> make_heat(const Device& device, const HeatRequest& request) {
+  return make_heat(AnyHost(device), request);
+}
 
 /// The same on a mesh that is there, with fields of T.
 template <class T, class Device>

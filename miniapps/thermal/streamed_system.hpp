@@ -20,6 +20,7 @@
 #include <strata/algorithms/streaming/fixed_row.hpp>
 #include <strata/algorithms/streaming/streamed_sequence.hpp>
 #include <strata/core/error.hpp>
+#include <strata/miniapps/common/kernel_device.hpp>
 #include <strata/miniapps/thermal/heat.hpp>
 #include <strata/miniapps/thermal/heat_fields.hpp>
 #include <strata/miniapps/thermal/streamed_kernels.hpp>

@@ -23,14 +23,10 @@ using strata_tests::DeviceName;
 using strata_tests::TestDevices;
 
 template <class D>
-std::unique_ptr<Dynamics> make_on(const D& device, const std::string& box, const Parameters& parameters) {
-  const auto mesh = fem::make_box<fem::PlainArrays<D>>(fem::parse_box(box), device);
-  return make_simulation_of<double, D>(mesh, parameters);
-}
-
-template <class D>
 std::unique_ptr<Dynamics> make(const std::string& box, const Parameters& parameters) {
-  return make_on(D{}, box, parameters);
+  using K = miniapp::KernelDevice<D>;
+  const auto mesh = fem::make_box<fem::PlainArrays<K>>(fem::parse_box(box), K(D{}));
+  return make_simulation_of<double, K>(mesh, parameters);
 }
 
 template <class D>
@@ -74,7 +70,7 @@ class ExplicitDynamics : public ::testing::Test {
   std::string file() {
     if (file_.empty())
       file_ = (std::filesystem::temp_directory_path() /
-               ("strata_checkpoint_" + std::to_string(getpid()) + "_" + strata_tests::device_name<D>()))
+               ("strata_checkpoint_" + std::to_string(getpid()) + "_" + std::string(D::name)))
                   .string();
     return file_;
   }
@@ -278,7 +274,7 @@ TYPED_TEST(ExplicitDynamics, FixedDirectionsStandStillAndOthersMove) {
 
 TYPED_TEST(ExplicitDynamics, GivesTheResultsOfTheSerialDevice) {
   const auto here = this->bar(every_force());
-  auto serial = make_on(AnyHost(Serial{}), "box:9x3x3:3,1,1:random=0.2", every_force());
+  auto serial = make<Serial>("box:9x3x3:3,1,1:random=0.2", every_force());
   serial->fix("x>=max", all_directions);
   serial->set_velocity("all", 0.05, 0.01, 0);
 
@@ -317,7 +313,7 @@ TEST(DynamicsParameters, OutOfRangeAreErrorsThatSayWhatTheRangeIs) {
 }
 
 TEST(DynamicsVerification, GradientOperatorHasItsIdentities) {
-  expect_verified<AnyHost>("gradient identities");
+  expect_verified<Serial>("gradient identities");
 }
 
 }  // namespace

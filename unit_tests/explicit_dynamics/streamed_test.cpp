@@ -25,8 +25,10 @@ struct Pair {
   std::unique_ptr<Dynamics> in_core, streamed;
 
   Pair(const std::string& box, const Parameters& p, double speed = 0.05) {
-    in_core = make_simulation_of<T, D>(fem::make_box<fem::PlainArrays<D>>(fem::parse_box(box)), p);
-    streamed = make_streamed_simulation<T, D>(D{}, fem::load_mesh_on_host(box, 0), p, budget);
+    using K = miniapp::KernelDevice<D>;
+    const K device(D{});
+    in_core = make_simulation_of<T, K>(fem::make_box<fem::PlainArrays<K>>(fem::parse_box(box), device), p);
+    streamed = make_streamed_simulation<T>(device, fem::load_mesh_on_host(box, 0), p, budget);
     for (Dynamics* const s : {&*in_core, &*streamed}) {
       s->fix("x>=max", all_directions);
       s->set_velocity("all", speed, 0.2 * speed, 0);
@@ -190,15 +192,15 @@ TEST(StreamedDynamicsBudget, ThatIsTooSmallSaysWhatSuffices) {
   const auto mesh = fem::load_mesh_on_host(along_x, 0);
   std::string text;
   try {
-    make_streamed_simulation<double>(AnyHost(Serial{}), mesh, p, 5000);
+    make_streamed_simulation<double>(Serial{}, mesh, p, 5000);
   } catch (const OutOfMemory& error) {
     text = error.what();
   }
   const std::size_t at = text.find("which take ");
   ASSERT_NE(at, std::string::npos) << text;
   const index_t wanted = std::stoll(text.substr(text.find('(', at) + 1));
-  EXPECT_NO_THROW(make_streamed_simulation<double>(AnyHost(Serial{}), mesh, p, wanted)) << text;
-  EXPECT_THROW(make_streamed_simulation<double>(AnyHost(Serial{}), mesh, p, wanted - 1), OutOfMemory);
+  EXPECT_NO_THROW(make_streamed_simulation<double>(Serial{}, mesh, p, wanted)) << text;
+  EXPECT_THROW(make_streamed_simulation<double>(Serial{}, mesh, p, wanted - 1), OutOfMemory);
 }
 
 }  // namespace
