@@ -1,4 +1,4 @@
-// Compiled once for each device (strata_add_device_sources).
+// Compiled once for hosts, Emulated and Cuda (strata_add_device_sources).
 #include <strata/devices/serial/device.hpp>
 #include <strata/miniapps/coherent_apps/images.hpp>
 #include <strata/miniapps/coherent_apps/lu.hpp>

@@ -1,4 +1,4 @@
-// Compiled once for each device (strata_add_device_sources).
+// Compiled once for hosts, Emulated and Cuda (strata_add_device_sources).
 #include <strata/miniapps/thermal/heat_on_device.hpp>
 #include <strata/miniapps/thermal/make_heat.hpp>
 

@@ -1,4 +1,4 @@
-// Compiled once for each device (strata_add_device_sources).
+// Compiled once for hosts, Emulated and Cuda (strata_add_device_sources).
 #include <strata/core/error.hpp>
 #include <strata/miniapps/common/kernel_device.hpp>
 #include <strata/miniapps/common/report.hpp>

@@ -1,4 +1,4 @@
-// Compiled once for each device (strata_add_device_sources).
+// Compiled once for hosts, Emulated and Cuda (strata_add_device_sources).
 #include <strata/miniapps/thermal/streamed_heat.hpp>
 
 template std::unique_ptr<strata::thermal::Heat>
