@@ -94,18 +94,18 @@ phases_table() {
   return "$all_passed"
 }
 
-# groups_of_run GROUP...: those that this run takes: STRATA_CI_GROUPS (all, or some with commas), else one of them by the
+# groups_of_run GROUP...: those that this run takes: CI_GROUPS (all, or some with commas), else one of them by the
 # number of commits, so that runs of three commits in a row take all. A shallow clone does not know the number: there the
 # name of the commit decides.
 groups_of_run() {
   local all=("$@") number=0 group
-  if [ "${STRATA_CI_GROUPS:-}" = all ]; then
+  if [ "${CI_GROUPS:-}" = all ]; then
     echo "$*"
-  elif [ -n "${STRATA_CI_GROUPS:-}" ]; then
-    for group in ${STRATA_CI_GROUPS//,/ }; do
-      case " $* " in *" $group "*) ;; *) echo "STRATA_CI_GROUPS: there is no $group, but all, $*" >&2; return 1 ;; esac
+  elif [ -n "${CI_GROUPS:-}" ]; then
+    for group in ${CI_GROUPS//,/ }; do
+      case " $* " in *" $group "*) ;; *) echo "CI_GROUPS: there is no $group, but all, $*" >&2; return 1 ;; esac
     done
-    echo "${STRATA_CI_GROUPS//,/ }"
+    echo "${CI_GROUPS//,/ }"
   else
     if [ "$(git rev-parse --is-shallow-repository 2>/dev/null)" = false ]; then
       number=$(git rev-list --count HEAD 2>/dev/null) || number=0

@@ -87,11 +87,11 @@ expect "one of a shallow clone" grep -qE '^(tsan|toy|packages)$' "$scratch/said"
 cd "$scratch"
 with_phases <<<'groups_of_run tsan toy packages'
 expect "one without git" grep -qE '^(tsan|toy|packages)$' "$scratch/said"
-with_phases <<<'STRATA_CI_GROUPS=all groups_of_run tsan toy packages'
+with_phases <<<'CI_GROUPS=all groups_of_run tsan toy packages'
 expect "all" grep -qx 'tsan toy packages' "$scratch/said"
-with_phases <<<'STRATA_CI_GROUPS=toy,tsan groups_of_run tsan toy packages'
+with_phases <<<'CI_GROUPS=toy,tsan groups_of_run tsan toy packages'
 expect "some" grep -qx 'toy tsan' "$scratch/said"
-with_phases <<<'STRATA_CI_GROUPS=toys groups_of_run tsan toy packages'
+with_phases <<<'CI_GROUPS=toys groups_of_run tsan toy packages'
 expect "no such group" [ "$status" -ne 0 ]
 expect "no such group" grep -q 'there is no toys' "$scratch/said"
 
