@@ -100,12 +100,12 @@ std::string json_list(const Items& items, Text text) {
 
 std::vector<DeviceDescription> describe_devices() {
   detail::require_running("describe_devices");
-  std::vector<DeviceDescription> all;
-  AllDevices::for_each([&](auto device) { append<decltype(device)>(all); });
+  std::vector<DeviceDescription> devices;
+  AllDevices::for_each([&](auto device) { append<decltype(device)>(devices); });
 #if STRATA_HAS_CUDA
-  append<Cuda>(all);  // which the list holds in the files of nvcc only
+  append<Cuda>(devices);  // which the list holds in the files of nvcc only
 #endif
-  return all;
+  return devices;
 }
 
 std::string system_report() {

@@ -42,7 +42,9 @@ function(strata_add_folder name)
       set(scope PUBLIC)
       add_library(${target} OBJECT ${sources})
       set_property(GLOBAL APPEND PROPERTY strata_object_targets${variant} ${target})
-      set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF)
+      # Batches of six take half the time of single files, and one is compiled again in seconds.
+      set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_EXTENSIONS OFF
+                            UNITY_BUILD ${STRATA_UNITY} UNITY_BUILD_BATCH_SIZE 6)
       target_link_libraries(${target} PRIVATE strata_flags ${arg_LINK})
       if(variant AND NOT STRATA_BUILD_TESTS AND NOT STRATA_INSTALL)
         set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)

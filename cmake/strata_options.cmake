@@ -9,6 +9,7 @@ option(STRATA_INSTALL "Make the install and export rules" ${PROJECT_IS_TOP_LEVEL
 option(STRATA_CHECKS "Add the checks of tools/check to CTest, under the label check" OFF)
 option(STRATA_WERROR "Treat warnings of Strata's own sources as errors" OFF)
 
+option(STRATA_UNITY "Compile the library's sources in batches, with the headers of each batch once" ON)
 option(STRATA_CHECKED_TESTS "Run the tests of views, launches and streaming with checks, too (compiles them again)" OFF)
 
 set(STRATA_SANITIZER "" CACHE STRING "Sanitizer of this build: address (with undefined), thread, or empty")

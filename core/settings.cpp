@@ -24,7 +24,7 @@ struct Snapshot {
   std::array<SettingSource, setting_count> sources{};
 };
 
-struct State {
+struct SettingsState {
   std::mutex mutex;
   std::deque<Snapshot> history;  // grows only, at the end: a snapshot never moves or changes
   std::set<std::string> warned;
@@ -34,19 +34,19 @@ struct State {
 constinit std::atomic<const Snapshot*> current{nullptr};
 
 // Never destroyed, so that static destructors may still read settings.
-State& state() {
-  static auto* const instance = new State;
+SettingsState& settings_state() {
+  static auto* const instance = new SettingsState;
   return *instance;
 }
 
-// The functions that take a State need its mutex held.
+// The functions that take a SettingsState need its mutex held.
 
-void publish(State& s, Snapshot next) {
+void publish(SettingsState& s, Snapshot next) {
   s.history.push_back(std::move(next));
   current.store(&s.history.back(), std::memory_order_release);
 }
 
-void warn_of_variable(State& s, const std::string& variable) {
+void warn_of_variable(SettingsState& s, const std::string& variable) {
   if (!s.warned.insert(variable).second) return;
   std::string name = variable.substr(std::strlen("STRATA_"));
   for (char& c : name)
@@ -58,7 +58,7 @@ void warn_of_variable(State& s, const std::string& variable) {
       variable.c_str(), variable_of(nearest_setting(name)).c_str());
 }
 
-Snapshot read_environment(State& s) {
+Snapshot read_environment(SettingsState& s) {
   Snapshot first;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string text = *entry;
@@ -79,7 +79,7 @@ Snapshot read_environment(State& s) {
   return first;
 }
 
-const Snapshot& snapshot(State& s) {
+const Snapshot& snapshot(SettingsState& s) {
   if (current.load(std::memory_order_relaxed) == nullptr) publish(s, read_environment(s));
   return *current.load(std::memory_order_relaxed);
 }
@@ -87,12 +87,12 @@ const Snapshot& snapshot(State& s) {
 const Snapshot& snapshot() {
   if (const Snapshot* now = current.load(std::memory_order_acquire)) [[likely]]
     return *now;
-  State& s = state();
+  SettingsState& s = settings_state();
   const std::lock_guard lock(s.mutex);
   return snapshot(s);
 }
 
-void apply(State& s, const Settings& values, const Chosen& chosen, SettingSource source) {
+void apply(SettingsState& s, const Settings& values, const Chosen& chosen, SettingSource source) {
   const Snapshot& now = snapshot(s);
   Snapshot next = now;
   for (std::size_t i = 0; i < setting_count; ++i) {
@@ -106,13 +106,13 @@ void apply(State& s, const Settings& values, const Chosen& chosen, SettingSource
 }  // namespace
 
 void detail::apply_settings(const Settings& values, const Chosen& chosen, SettingSource source) {
-  State& s = state();
+  SettingsState& s = settings_state();
   const std::lock_guard lock(s.mutex);
   apply(s, values, chosen, source);
 }
 
 void detail::forget_settings() {
-  const std::lock_guard lock(state().mutex);
+  const std::lock_guard lock(settings_state().mutex);
   current.store(nullptr, std::memory_order_release);
 }
 
@@ -150,7 +150,7 @@ template void set_setting(index_t Settings::*, const index_t&);
 template void set_setting(std::string Settings::*, const std::string&);
 
 void update_settings(const Settings& wanted) {
-  State& s = state();
+  SettingsState& s = settings_state();
   const std::lock_guard lock(s.mutex);
   Chosen chosen{};
   for (std::size_t i = 0; i < setting_count; ++i) {

@@ -15,7 +15,7 @@ namespace strata::inline STRATA_ABI::detail {
 
 namespace {
 
-constexpr std::size_t cache_line = 64;
+constexpr std::size_t least_alignment = 64;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 void release_host(Allocation& allocation) noexcept { std::free(allocation.data); }
@@ -87,7 +87,7 @@ SpaceId HostDevice::space() const { return {HostSpace::kind, 0}; }
 Allocation* HostDevice::allocate(const AllocationRequest& request) {
   require_running("an allocation");
   // Large arrays begin at a huge page, and ask for such: fewer misses of the TLB.
-  const std::size_t alignment = request.bytes >= huge_page ? huge_page : cache_line;
+  const std::size_t alignment = request.bytes >= huge_page ? huge_page : least_alignment;
   const std::size_t wanted = request.bytes > 0 ? request.bytes : 1;
   const std::size_t bytes = (wanted + alignment - 1) / alignment * alignment;
   void* const data = bytes < wanted ? nullptr : std::aligned_alloc(alignment, bytes);

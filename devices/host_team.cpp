@@ -23,7 +23,9 @@ constexpr index_t most_scratch_bytes = index_t{1} << 46;
 // Leaves the kernel of a member whose team has failed.
 struct TeamFailed {};
 
-// Memory of one level, kept at its largest size.
+}  // namespace
+
+/// Memory of one level, kept at its largest size.
 class ScratchBlock {
  public:
   ~ScratchBlock() { std::free(data_); }
@@ -50,8 +52,6 @@ class ScratchBlock {
   char* data_ = nullptr;
   std::size_t bytes_ = 0;
 };
-
-}  // namespace
 
 /// The members of one team, and who runs next. One of its fibers runs at a time, all on one thread.
 class HostTeam {

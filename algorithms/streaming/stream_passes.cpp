@@ -28,8 +28,6 @@ namespace {
 
 using Rows = ResidentRows;
 
-index_t count(Rows r) { return std::max<index_t>(0, r.end - r.begin); }
-Rows both(Rows a, Rows b) { return {std::max(a.begin, b.begin), std::min(a.end, b.end)}; }
 index_t clamp(index_t i, index_t low, index_t high) {
   return std::min(std::max(i, low), std::max(low, high));
 }
@@ -38,7 +36,7 @@ index_t round_up(index_t n, index_t to) { return floor_div(n + to - 1, to) * to;
 // Calls f(rows of the array, shift) for each part of rows that may lie beyond its ends.
 template <class F>
 void unwrap(Rows rows, index_t n, bool cyclic, const F& f) {
-  if (count(rows) == 0 || n == 0) return;
+  if (rows_of(rows) == 0 || n == 0) return;
   if (!cyclic) return f(rows, index_t{0});
   for (index_t turn = floor_div(rows.begin, n); turn * n < rows.end; ++turn)
     f(Rows{std::max(rows.begin - turn * n, index_t{0}), std::min(rows.end - turn * n, n)}, turn * n);
@@ -104,13 +102,13 @@ class TileMaker {
       if (array.use != StreamArray::Use::Rows) continue;
       const Rows need = needed(array, all_work);
       tile.windows[a] = need;
-      if (count(need) == 0 || !reads(array.mode)) continue;
+      if (rows_of(need) == 0 || !reads(array.mode)) continue;
       Rows missing = need;
       if (from_previous && pass_.tiles.size() > 1) {
         const Rows before = pass_.tiles[pass_.tiles.size() - 2].windows[a];
         const Rows common = both(need, before);
         // What is missing is one run: before or behind what is there.
-        if (count(common) > 0 && (common.begin == need.begin || common.end == need.end)) {
+        if (rows_of(common) > 0 && (common.begin == need.begin || common.end == need.end)) {
           tile.moves.push_back({static_cast<int>(a), true, 0, 0, common});
           missing = common.begin == need.begin ? Rows{common.end, need.end} : Rows{need.begin, common.begin};
         }
@@ -125,10 +123,10 @@ class TileMaker {
     });
   }
   void download(StreamTile& tile, std::size_t a, int buffer, int side, Rows rows) {
-    if (count(rows) > 0) tile.downloads.push_back({static_cast<int>(a), buffer, side, rows, 0});
+    if (rows_of(rows) > 0) tile.downloads.push_back({static_cast<int>(a), buffer, side, rows, 0});
   }
   void move(StreamTile& tile, std::size_t a, bool from_previous, int from_buffer, int buffer, Rows rows) {
-    if (count(rows) > 0)
+    if (rows_of(rows) > 0)
       tile.moves.push_back({static_cast<int>(a), from_previous, from_buffer, buffer, rows});
   }
   // The rows of `rows` that no step writes, and all where a kernel leaves elements out: their values go to
@@ -151,7 +149,7 @@ class TileMaker {
 
  private:
   static Rows needed(const StreamArray& array, Rows work) {
-    if (count(work) == 0) return {0, 0};
+    if (rows_of(work) == 0) return {0, 0};
     const Rows rows = array.rows_of(work);
     return array.cyclic ? rows : both(rows, {0, array.rows});
   }
@@ -165,7 +163,7 @@ class LastToCopy {
  public:
   void add(Rows rows, int tile) {
     copies_.push_back({rows, tile});
-    longest_ = std::max(longest_, count(rows));
+    longest_ = std::max(longest_, rows_of(rows));
   }
   void sort() {
     std::sort(copies_.begin(), copies_.end(),
@@ -177,7 +175,7 @@ class LastToCopy {
                                         [](const Copy& copy, index_t row) { return copy.rows.begin < row; });
     int last = -1;
     for (auto at = first; at != copies_.end() && at->rows.begin < rows.end; ++at)
-      if (count(both(at->rows, rows)) > 0) last = std::max(last, at->tile);
+      if (rows_of(both(at->rows, rows)) > 0) last = std::max(last, at->tile);
     return last;
   }
 
@@ -212,11 +210,11 @@ StreamPass map_pass(const StreamProblem& problem, index_t chunk) {
       const StreamArray& array = problem.arrays[a];
       if (array.use != StreamArray::Use::Rows || !writes(array.mode)) continue;
       const Rows rows = tile.windows[a];
-      if (count(rows) > 0 && count(written[a]) > 0 && rows.begin < written[a].end)
+      if (rows_of(rows) > 0 && rows_of(written[a]) > 0 && rows.begin < written[a].end)
         throw AccessConflict(launch_name("streaming", problem) + ": two slices of the work write row " +
                              std::to_string(rows.begin) + " of \"" + array.label +
                              "\"; let a work item write its own row");
-      if (count(rows) > 0) written[a] = rows;
+      if (rows_of(rows) > 0) written[a] = rows;
       make.download(tile, a, 0, 0, rows);
     }
     tile.launches.push_back({1, {begin, end}, 0});
@@ -278,7 +276,7 @@ StreamPass carry_pass(const StreamProblem& problem, index_t chunk, int steps) {
   const auto bounds = [&](int step) {
     const Rows rows = around_part(steps - step, problem.work);
     const index_t nowhere = clamp(rows.begin, problem.work.begin, problem.work.end);
-    return count(rows) > 0 ? rows : Rows{nowhere, nowhere};
+    return rows_of(rows) > 0 ? rows : Rows{nowhere, nowhere};
   };
   const auto step_end = [&](index_t end, int step) {
     const Rows all = bounds(step);
@@ -294,10 +292,10 @@ StreamPass carry_pass(const StreamProblem& problem, index_t chunk, int steps) {
     };
     Rows touched{0, 0};
     for (int step = steps; step >= 1; --step)
-      if (count(range(step)) > 0)
-        touched = count(touched) == 0 ? range(step)
-                                      : Rows{std::min(touched.begin, range(step).begin),
-                                             std::max(touched.end, range(step).end)};
+      if (rows_of(range(step)) > 0)
+        touched = rows_of(touched) == 0 ? range(step)
+                                        : Rows{std::min(touched.begin, range(step).begin),
+                                               std::max(touched.end, range(step).end)};
     make.bring_rows(tile, touched, true);
     const index_t out_end =
         end == read.end ? states.part.end : clamp(end - steps * lag, states.part.begin, states.part.end);

@@ -8,10 +8,6 @@ namespace strata::inline STRATA_ABI::detail {
 
 namespace {
 
-index_t count(ResidentRows rows) { return std::max<index_t>(0, rows.end - rows.begin); }
-ResidentRows both(ResidentRows a, ResidentRows b) {
-  return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
-}
 bool is_state(const StreamArray& array) { return array.use == StreamArray::Use::State; }
 
 }  // namespace
@@ -34,8 +30,8 @@ SeamPlan::SeamPlan(index_t rows, bool cyclic, const std::vector<Run>& runs,
       for (index_t turn = first_turn; turn <= last_turn; ++turn) {
         // Parts follow each other: who reads beyond its end reads the first rows of others, or all of them.
         const ResidentRows there{runs[j].part.begin + turn * rows, runs[j].part.end + turn * rows};
-        of_this[0] = std::max(of_this[0], count(both(there, behind)));
-        of_this[1] = std::max(of_this[1], count(both(there, before)));
+        of_this[0] = std::max(of_this[0], rows_of(both(there, behind)));
+        of_this[1] = std::max(of_this[1], rows_of(both(there, before)));
       }
       if (of_this[0] + of_this[1] == 0 || !is_joined(j, k)) continue;
       takes_from[k][j] = any = true;
@@ -58,7 +54,7 @@ std::vector<SeamPlan::Source> SeamPlan::sources(std::size_t k, ResidentRows rows
   std::vector<Source> all;
   const auto add = [&](int run, int end, ResidentRows some) {
     some = both(some, rows);
-    if (count(some) == 0) return;
+    if (rows_of(some) == 0) return;
     if (!all.empty() && all.back().run == from_host && run == from_host) all.back().rows.end = some.end;
     else all.push_back({run, end, some});
   };
@@ -83,7 +79,7 @@ index_t SeamPlan::bytes_between(std::size_t k, const StreamProblem& problem, con
       const StreamArray& array = problem.arrays[static_cast<std::size_t>(copy.array)];
       if (!is_state(array)) continue;
       for (const Source& source : sources(k, copy.rows))
-        if (source.run != from_host) bytes += count(source.rows) * array.row_bytes;
+        if (source.run != from_host) bytes += rows_of(source.rows) * array.row_bytes;
     }
   return bytes;
 }
@@ -92,7 +88,7 @@ index_t SeamPlan::bytes_kept(std::size_t k, const StreamProblem& problem) const 
   index_t bytes = 0;
   if (empty()) return bytes;
   for (const StreamArray& array : problem.arrays)
-    if (is_state(array)) bytes += (count(kept(k)[0]) + count(kept(k)[1])) * array.row_bytes;
+    if (is_state(array)) bytes += (rows_of(kept(k)[0]) + rows_of(kept(k)[1])) * array.row_bytes;
   return bytes;
 }
 
@@ -116,7 +112,7 @@ index_t StreamSeams::bytes(std::size_t k) const {
   for (const StreamArray& array : problem_.arrays)
     if (is_state(array))
       for (const ResidentRows rows : plan_.kept(k))
-        if (count(rows) > 0) bytes += turns_ * buffer_bytes(array, count(rows));
+        if (rows_of(rows) > 0) bytes += turns_ * buffer_bytes(array, rows_of(rows));
   return bytes;
 }
 
@@ -133,11 +129,11 @@ void StreamSeams::allocate(std::size_t k, DeviceInstance& device,
     for (int turn = 0; turn < turns_; ++turn)
       for (const int end : {0, 1}) {
         const ResidentRows rows = plan_.kept(k)[static_cast<std::size_t>(end)];
-        if (count(rows) == 0) continue;
+        if (rows_of(rows) == 0) continue;
         Block& block = place.blocks[number(a, turn, end)];
-        block.memory = AllocationRef(
-            device.allocate({static_cast<std::size_t>(buffer_bytes(array, count(rows))), array.label.c_str(),
-                             static_cast<std::size_t>(shape.element_bytes), &shape.layout}));
+        block.memory = AllocationRef(device.allocate(
+            {static_cast<std::size_t>(buffer_bytes(array, rows_of(rows))), array.label.c_str(),
+             static_cast<std::size_t>(shape.element_bytes), &shape.layout}));
         const index_t first = rows.begin / array.align * array.align;
         block.base = static_cast<char*>(block.memory.get()->data) - first * array.row_bytes;
       }

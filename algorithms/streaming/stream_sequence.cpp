@@ -15,6 +15,7 @@
 #include <limits>
 #include <numeric>
 
+#include <strata/algorithms/streaming/rows.hpp>
 #include <strata/algorithms/streaming/stream_plan.hpp>
 #include <strata/core/error.hpp>
 
@@ -23,13 +24,12 @@ namespace strata::inline STRATA_ABI::detail {
 namespace {
 
 using Rows = ResidentRows;
-using Use = StreamLoop::Use;
+using LoopUse = StreamLoop::Use;
 
 constexpr index_t everything = std::numeric_limits<index_t>::max();
 
-index_t count(Rows r) { return std::max<index_t>(0, r.end - r.begin); }
-index_t round_down(index_t n, index_t to) { return n / to * to; }
-index_t round_up(index_t n, index_t to) { return round_down(n + to - 1, to); }
+index_t whole_multiple(index_t n, index_t to) { return n / to * to; }
+index_t next_multiple(index_t n, index_t to) { return whole_multiple(n + to - 1, to); }
 
 class SequencePass {
  public:
@@ -38,7 +38,7 @@ class SequencePass {
         wraps_(tiles_per_window == wrapping),
         tiles_per_window_(static_cast<std::size_t>(tiles_per_window)),
         pieces_(pieces),
-        chunk_(round_up(std::max<index_t>(chunk, 1), problem.align)) {
+        chunk_(next_multiple(std::max<index_t>(chunk, 1), problem.align)) {
     pass_.steps = steps;
     for (int k = 1; k <= steps; ++k) steps_.push_back(make_step(k));
     for (std::size_t a = 0; a < problem.arrays.size(); ++a) fronts_.push_back(make_front(a));
@@ -65,8 +65,8 @@ class SequencePass {
   // A front may not pass what others still need, or have not made.
   struct Limit {
     int step;
-    const Use* read;    // by this step of what `step` writes
-    const Use* behind;  // rows that `step` still reads; both null: rows that it writes
+    const LoopUse* read;    // by this step of what `step` writes
+    const LoopUse* behind;  // rows that `step` still reads; both null: rows that it writes
   };
   struct Step {
     const StreamLoop* loop;
@@ -77,7 +77,7 @@ class SequencePass {
   struct Front {
     index_t begin, end;  // rows that are on the device, after the last tile
     bool comes, goes;    // from and to the host
-    std::vector<std::pair<int, const Use*>> uses;
+    std::vector<std::pair<int, const LoopUse*>> uses;
   };
 
   bool is_done() const {
@@ -87,14 +87,14 @@ class SequencePass {
   Step make_step(int number) {
     const StreamLoop& loop = problem_.loop_of(number);
     Step step{&loop, loop.work.begin, 0, {}};
-    for (const Use& use : loop.uses) {
+    for (const LoopUse& use : loop.uses) {
       if (problem_.arrays[static_cast<std::size_t>(use.array)].use == StreamArray::Use::Whole) continue;
       // Back to the last writer of all rows, or to this loop's last time: what they waited for holds for what
       // comes behind them.
       const int oldest = std::max(1, number - static_cast<int>(problem_.loops.size()));
       for (int k = number - 1; k >= oldest; --k) {
         bool found = false;
-        for (const Use& other : steps_[static_cast<std::size_t>(k - 1)].loop->uses) {
+        for (const LoopUse& other : steps_[static_cast<std::size_t>(k - 1)].loop->uses) {
           if (other.array != use.array) continue;
           if (writes(other.mode)) {
             step.limits.push_back({k - 1, use.rows_of ? &use : nullptr, nullptr});
@@ -122,7 +122,7 @@ class SequencePass {
     bool touched = false;
     for (std::size_t k = 0; k < steps_.size(); ++k) {
       bool reads_here = false, uses_here = false;
-      for (const Use& use : steps_[k].loop->uses) {
+      for (const LoopUse& use : steps_[k].loop->uses) {
         if (static_cast<std::size_t>(use.array) != a) continue;
         front.uses.push_back({static_cast<int>(k), &use});
         front.goes = front.goes || writes(use.mode);
@@ -152,7 +152,7 @@ class SequencePass {
       first = std::min(first, use->rows_of ? use->rows_of({step.front, step.front + 1}).begin : step.front);
     }
     if (first == everything) return array.rows;
-    return round_down(std::clamp<index_t>(first, 0, array.rows), array.align);
+    return whole_multiple(std::clamp<index_t>(first, 0, array.rows), array.align);
   }
 
   index_t end_of_limits(std::size_t k) const {
@@ -176,11 +176,11 @@ class SequencePass {
     const Step& first = steps_.front();
     if (first.is_done()) return step.loop->work.end;
     const double part = static_cast<double>(first.front - first.loop->work.begin) /
-                        static_cast<double>(count(first.loop->work));
-    return step.loop->work.begin + static_cast<index_t>(part * static_cast<double>(count(step.loop->work)));
+                        static_cast<double>(rows_of(first.loop->work));
+    return step.loop->work.begin + static_cast<index_t>(part * static_cast<double>(rows_of(step.loop->work)));
   }
   // The last front up to `end` before which items read rows before `row` only.
-  index_t furthest(const Step& step, const Use& use, index_t row, index_t end) const {
+  index_t furthest(const Step& step, const LoopUse& use, index_t row, index_t end) const {
     const auto allowed = [&](index_t front) { return use.rows_of({step.front, front}).end <= row; };
     if (end <= step.front || allowed(end)) return end;
     // About as far as last time.
@@ -218,12 +218,12 @@ class SequencePass {
       Step& step = steps_[k];
       const index_t work_end = step.loop->work.end;
       index_t end = end_of_limits(k);
-      if (k == 0) end = std::min(end, round_down(step.front, problem_.align) + chunk_);
+      if (k == 0) end = std::min(end, whole_multiple(step.front, problem_.align) + chunk_);
       else if (step.limits.empty()) end = std::min(end, beside_first(step));
-      if (end < work_end) end = round_down(std::max<index_t>(end, 0), problem_.align);
+      if (end < work_end) end = whole_multiple(std::max<index_t>(end, 0), problem_.align);
       if (end <= step.front) continue;
       tile.launches.push_back({static_cast<int>(k) + 1, {step.front, end}, 0});
-      for (const Use& use : step.loop->uses) touch(use, {step.front, end});
+      for (const LoopUse& use : step.loop->uses) touch(use, {step.front, end});
       step.last_advance = end - step.front;
       step.front = end;
     }
@@ -231,24 +231,24 @@ class SequencePass {
   // What the first step is going to need of the chunk's first pieces.
   void bring_piece() {
     const Step& first = steps_.front();
-    const index_t begin = round_down(first.front, problem_.align);
+    const index_t begin = whole_multiple(first.front, problem_.align);
     const index_t end =
-        std::min(first.loop->work.end, begin + round_down(chunk_ * piece_ / pieces_, problem_.align));
+        std::min(first.loop->work.end, begin + whole_multiple(chunk_ * piece_ / pieces_, problem_.align));
     if (end <= first.front) return;
-    for (const Use& use : first.loop->uses)
+    for (const LoopUse& use : first.loop->uses)
       if (fronts_[static_cast<std::size_t>(use.array)].comes) touch(use, {first.front, end});
   }
-  void touch(const Use& use, Rows items) {
+  void touch(const LoopUse& use, Rows items) {
     const StreamArray& array = problem_.arrays[static_cast<std::size_t>(use.array)];
     if (array.use == StreamArray::Use::Whole) return;
     Front& front = fronts_[static_cast<std::size_t>(use.array)];
     Rows rows = use.rows_of ? use.rows_of(items) : items;
     rows = {std::clamp<index_t>(rows.begin, 0, array.rows), std::clamp<index_t>(rows.end, 0, array.rows)};
-    if (count(rows) == 0) return;
+    if (rows_of(rows) == 0) return;
     if (rows.begin < front.begin)
       throw Error(launch_name("streaming", problem_) + ": rows(f) of \"" + array.label +
                   "\" begin earlier for later work items; in a sequence they may not");
-    front.end = std::max(front.end, std::min(round_up(rows.end, array.align), array.rows));
+    front.end = std::max(front.end, std::min(next_multiple(rows.end, array.align), array.rows));
   }
   void end_tile(StreamTile& tile, std::size_t a, const Front& before) {
     const StreamArray& array = problem_.arrays[a];
@@ -266,8 +266,8 @@ class SequencePass {
     index_t needed = std::min(first_needed(front, array), front.end);
     // What is done with goes home in this tile and those before the next that computes.
     if (const int tiles = is_done() ? 1 : pieces_ - piece_ % pieces_; front.goes && tiles > 1)
-      needed =
-          before.begin + round_down((needed - before.begin) / tiles, std::lcm(array.align, problem_.align));
+      needed = before.begin +
+               whole_multiple((needed - before.begin) / tiles, std::lcm(array.align, problem_.align));
     if (front.goes && needed > before.begin)
       tile.downloads.push_back({number, 0, 0, {before.begin, needed}, 0});
     front.begin = std::max(front.begin, needed);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t most_bytes = std::size_t{16} << 20;
 // Less would measure the start of a copy instead of its rate.
-constexpr std::size_t least_bytes = std::size_t{1} << 20;
+constexpr std::size_t least_measured_bytes = std::size_t{1} << 20;
 constexpr std::size_t start_bytes = 4096;
 constexpr int rounds = 3;
 // Of a link that cannot be measured for want of memory: that of many machines, about.
@@ -191,7 +191,7 @@ CopyCost measured_copy_cost(int to, int from) {
     answer.measured = true;
     return answer.cost;
   }
-  for (std::size_t bytes = most_bytes; bytes >= least_bytes && !answer.measured; bytes /= 4)
+  for (std::size_t bytes = most_bytes; bytes >= least_measured_bytes && !answer.measured; bytes /= 4)
     answer.measured = measure(to, from, bytes, answer.cost);
   return answer.measured ? answer.cost : assumed;
 }

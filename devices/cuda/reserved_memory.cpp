@@ -11,7 +11,7 @@ namespace strata::inline STRATA_ABI::detail {
 namespace {
 
 // Smaller arrays would waste more memory on granules than they save.
-constexpr std::size_t least_bytes = std::size_t{4} << 20;
+constexpr std::size_t least_reserved_bytes = std::size_t{4} << 20;
 
 void release_reserved(Allocation& allocation) noexcept {
   const auto& memory = static_cast<const CudaMemory&>(*static_cast<DeviceInstance*>(allocation.owner));
@@ -52,7 +52,7 @@ class CudaReservedMemory final : public ReservedMemory {
 
 Ref<ReservedMemory> CudaMemory::reserve(const AllocationRequest& request) {
   require_running("an allocation");
-  if (kind_ != CudaMemoryKind::Device || request.bytes < least_bytes) return {};
+  if (kind_ != CudaMemoryKind::Device || request.bytes < least_reserved_bytes) return {};
   std::size_t granule = 0;
   void* const data = gpu_.reserve(request.bytes, granule);
   if (data == nullptr) return {};

@@ -8,6 +8,7 @@
 
 #include <strata/devices/emulated/heap.hpp>
 #include <strata/devices/emulated/memory.hpp>
+#include <strata/devices/emulated/pages.hpp>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define STRATA_HEAP_ASAN 1
@@ -27,14 +28,6 @@ constexpr std::size_t alignment = EmulatedMemory::alignment;
 // From this size on, the pages of a freed block go back to the system and become inaccessible, so that a
 // kernel that still uses them faults. Two system calls are small against touching so many pages.
 constexpr std::size_t release_bytes = std::size_t{256} << 10;
-
-std::size_t page_bytes() {
-  static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
-}
-
-std::size_t round_down(std::size_t value, std::size_t unit) { return value / unit * unit; }
-std::size_t round_up(std::size_t value, std::size_t unit) { return round_down(value + unit - 1, unit); }
 
 // AddressSanitizer watches what workers touch: bytes of the accessible mapping that belong to no block are
 // poisoned when they are freed. Never the fresh memory of an instance: its shadow alone would be an eighth of

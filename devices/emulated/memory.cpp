@@ -15,6 +15,7 @@
 #include <strata/devices/emulated/fault_handler.hpp>
 #include <strata/devices/emulated/heap.hpp>
 #include <strata/devices/emulated/memory.hpp>
+#include <strata/devices/emulated/pages.hpp>
 #include <strata/devices/emulated/reserve_heap.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -25,13 +26,6 @@ constexpr std::size_t guard_bytes = std::size_t{1} << 20;
 constexpr std::size_t least_reserve = std::size_t{1} << 30;
 constexpr std::size_t max_capacity = std::size_t{1} << 40;
 constexpr int max_count = 64;
-
-std::size_t page_bytes() {
-  static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
-}
-
-std::size_t round_up(std::size_t value, std::size_t unit) { return (value + unit - 1) / unit * unit; }
 
 [[noreturn]] void throw_system(const char* what, const EmulatedRegion& region, int error) {
   throw OutOfMemory("Emulated: cannot " + std::string(what) + " for " + std::to_string(region.count) +

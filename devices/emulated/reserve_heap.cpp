@@ -7,20 +7,10 @@
 
 #include <strata/devices/emulated/heap.hpp>
 #include <strata/devices/emulated/memory.hpp>
+#include <strata/devices/emulated/pages.hpp>
 #include <strata/devices/emulated/reserve_heap.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
-namespace {
-
-std::size_t page_bytes() {
-  static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
-}
-
-std::size_t round_down(std::size_t value, std::size_t unit) { return value / unit * unit; }
-std::size_t round_up(std::size_t value, std::size_t unit) { return round_down(value + unit - 1, unit); }
-
-}  // namespace
 
 void EmulatedReserveHeap::open(char* memory, int file, std::size_t file_offset, std::size_t bytes,
                                EmulatedHeap& accounts) {
