@@ -4,15 +4,10 @@
 #include <strata/algorithms/across.hpp>
 #include <strata/algorithms/coherent_reduce.hpp>
 #include <strata/algorithms/reduction_groups.hpp>
+#include <strata/algorithms/streaming/rows.hpp>
 #include <strata/core/error.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
-
-namespace {
-
-index_t floor_div(index_t a, index_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
-
-}  // namespace
 
 std::vector<ReductionGroup> reduction_groups(ResidentRows range, std::size_t parts,
                                              const std::vector<double>& weights, index_t block) {

@@ -11,7 +11,7 @@ namespace {
 
 // Direct I/O wants memory aligned as the file is.
 constexpr index_t alignment = 4096;
-constexpr index_t pieces = 8;  // of a tile, most
+constexpr index_t most_pieces = 8;  // of a tile, most
 
 index_t round_up(index_t n) { return (n + alignment - 1) / alignment * alignment; }
 
@@ -19,7 +19,7 @@ index_t round_up(index_t n) { return (n + alignment - 1) / alignment * alignment
 
 FileStage::FileStage(FileStorage& file, const ArrayShape& shape, const char* label, index_t rows_bytes,
                      int depth, DeviceInstance& device)
-    : file_(file), shape_(shape), capacity_(round_up(rows_bytes) + pieces * 2 * alignment) {
+    : file_(file), shape_(shape), capacity_(round_up(rows_bytes) + most_pieces * 2 * alignment) {
   DeviceInstance& host = Serial().backend();
   for (std::vector<Stage>* const stages : {&in_, &out_}) {
     stages->resize(static_cast<std::size_t>(depth));
