@@ -1,4 +1,5 @@
 // expect: wrong device: a view of one device is given to a launch on another
+// errors: 2
 #include <strata/strata.hpp>
 
 struct Add {
