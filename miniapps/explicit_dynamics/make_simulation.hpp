@@ -23,16 +23,19 @@ template <class T, class D>
 std::unique_ptr<Dynamics> make_simulation_of(const fem::Mesh<fem::PlainArrays<D>>& mesh,
                                              const Parameters& parameters);
 
-/// The same within `budget` bytes of the device's memory.
+/// The same within `budget` bytes of the device's memory. Slices stay on the device for `steps_per_pass`
+/// steps; 0: as many as the plan finds fastest, of what it has measured so far.
 template <class T, class D>
 std::unique_ptr<StreamedDynamics> make_streamed_simulation(const D& device, const fem::MeshOnHost& mesh,
-                                                           const Parameters& parameters, index_t budget);
+                                                           const Parameters& parameters, index_t budget,
+                                                           int steps_per_pass = 0);
 
 /// On a host, for all of which it is compiled once.
 template <class T, miniapp::OneHost D>
 std::unique_ptr<StreamedDynamics> make_streamed_simulation(const D& device, const fem::MeshOnHost& mesh,
-                                                           const Parameters& parameters, index_t budget) {
-  return make_streamed_simulation<T>(AnyHost(device), mesh, parameters, budget);
+                                                           const Parameters& parameters, index_t budget,
+                                                           int steps_per_pass = 0) {
+  return make_streamed_simulation<T>(AnyHost(device), mesh, parameters, budget, steps_per_pass);
 }
 
 }  // namespace strata::inline STRATA_ABI::dynamics

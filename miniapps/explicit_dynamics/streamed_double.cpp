@@ -6,11 +6,12 @@ namespace strata::inline STRATA_ABI::dynamics {
 
 template <class T, class D>
 std::unique_ptr<StreamedDynamics> make_streamed_simulation(const D& device, const fem::MeshOnHost& mesh,
-                                                           const Parameters& parameters, index_t budget) {
-  return std::make_unique<StreamedSimulation<T, D>>(device, mesh, parameters, budget);
+                                                           const Parameters& parameters, index_t budget,
+                                                           int steps_per_pass) {
+  return std::make_unique<StreamedSimulation<T, D>>(device, mesh, parameters, budget, steps_per_pass);
 }
 
 template std::unique_ptr<StreamedDynamics> make_streamed_simulation<double, STRATA_MINIAPP_DEVICE>(
-    const STRATA_MINIAPP_DEVICE&, const fem::MeshOnHost&, const Parameters&, index_t);
+    const STRATA_MINIAPP_DEVICE&, const fem::MeshOnHost&, const Parameters&, index_t, int);
 
 }  // namespace strata::inline STRATA_ABI::dynamics

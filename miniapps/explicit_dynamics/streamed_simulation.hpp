@@ -81,13 +81,16 @@ class StreamedSimulation final : public StreamedDynamics {
   using Vectors = CoherentArray<double, 2, LayoutRight>;
 
  public:
-  /// The body at rest and free of stress, within `budget` bytes of the device's memory.
-  StreamedSimulation(const D& device, fem::MeshOnHost mesh, const Parameters& parameters, index_t budget)
+  /// The body at rest and free of stress, within `budget` bytes of the device's memory; slices stay there for
+  /// `steps_per_pass` steps (0: as many as the plan finds fastest).
+  StreamedSimulation(const D& device, fem::MeshOnHost mesh, const Parameters& parameters, index_t budget,
+                     int steps_per_pass)
       : device_(device),
         mesh_(std::move(mesh)),
         parameters_(parameters),
         material_(parameters),
         budget_(budget),
+        steps_per_pass_(steps_per_pass),
         order_(fem::narrow_order(corners_of(mesh_), mesh_.node_count())),
         ranges_(fem::reordered(corners_of(mesh_), order_), mesh_.node_count()) {
     check(parameters);
@@ -339,7 +342,8 @@ class StreamedSimulation final : public StreamedDynamics {
 
   Sequence& sequence() {
     if (sequence_) return *sequence_;
-    sequence_ = std::make_unique<Sequence>("dynamics", where());
+    sequence_ = std::make_unique<Sequence>(
+        "dynamics", steps_per_pass_ > 0 ? where().steps_per_pass(steps_per_pass_) : where());
     Sequence& steps = *sequence_;
     steps.temporary(f_.stable_dt);
     if (!parameters_.fused) {
@@ -502,6 +506,7 @@ class StreamedSimulation final : public StreamedDynamics {
   Parameters parameters_;
   Material<T> material_;
   index_t budget_;
+  int steps_per_pass_;
   fem::MeshOrder order_;
   fem::MeshRanges ranges_;
   Places nodes_, elements_;            // where nodes and elements are
