@@ -95,8 +95,8 @@ phases_table() {
 }
 
 # groups_of_run GROUP...: those that this run takes: CI_GROUPS (all, or some with commas), else one of them by the
-# number of commits, so that runs of three commits in a row take all. A shallow clone does not know the number: there the
-# name of the commit decides.
+# number of commits, so that as many commits in a row as there are groups take all. A shallow clone does not know the
+# number: there the name of the commit decides.
 groups_of_run() {
   local all=("$@") number=0 group
   if [ "${CI_GROUPS:-}" = all ]; then
