@@ -91,6 +91,10 @@ class EventState : public RefCounted {
   /// Blocks until complete. Throws the error that made the work before it fail, each time; the queue stays
   /// poisoned until it is waited for itself.
   virtual void wait() = 0;
+  /// Where wait() throws: what became of what the recording thread had enqueued since its event before.
+  /// Done: the error is that of other work. Failed: what it was to write may be written in part.
+  enum class Outcome : unsigned char { Done, Failed, Dropped };
+  virtual Outcome outcome() const { return Outcome::Failed; }
   /// The time from `earlier` to this: both complete, and from record_timed() of queues of one kind of device.
   /// -1 where it is not known.
   virtual double seconds_since(const EventState& /*earlier*/) const { return -1; }

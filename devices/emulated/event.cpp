@@ -30,6 +30,11 @@ void EmulatedEvent::wait() {
   if (error_) std::rethrow_exception(error_);
 }
 
+EmulatedEvent::Outcome EmulatedEvent::outcome() const {
+  const std::lock_guard lock(mutex_);
+  return outcome_;
+}
+
 double EmulatedEvent::seconds_since(const EventState& earlier) const {
   const auto* const first = dynamic_cast<const EmulatedEvent*>(&earlier);
   if (first == nullptr || first->moment_.epoch != moment_.epoch) return -1;
@@ -42,11 +47,12 @@ void EmulatedEvent::wait_in_queue() {
   if (error_) std::rethrow_exception(error_);
 }
 
-void EmulatedEvent::set(std::exception_ptr error) {
+void EmulatedEvent::set(QueueCore::Since before) {
   const std::lock_guard lock(mutex_);
   complete_ = true;
-  holds_ = error && share_error(error);
-  error_ = std::move(error);
+  if (before.lost) outcome_ = before.began ? Outcome::Failed : Outcome::Dropped;
+  holds_ = before.error && share_error(before.error);
+  error_ = std::move(before.error);
   changed_.notify_all();
 }
 

@@ -27,10 +27,11 @@ class EmulatedEvent final : public EventState {
   bool complete() const override;
   /// Also moves the host's virtual clock. Throws the error each time: the queue keeps it for its own wait.
   void wait() override;
+  Outcome outcome() const override;
   double seconds_since(const EventState& earlier) const override;
 
-  /// Completes the event; `error` is what poisoned the queue by then.
-  void set(std::exception_ptr error);
+  /// Completes the event.
+  void set(QueueCore::Since before);
   /// For work of other queues: waits in real time only.
   void wait_in_queue();
   /// Whether it is complete and the work before it did not fail.
@@ -46,6 +47,7 @@ class EmulatedEvent final : public EventState {
   std::condition_variable changed_;
   bool complete_ = false;
   std::exception_ptr error_;
+  Outcome outcome_ = Outcome::Done;
   bool holds_ = false;  // the error, for those who are not told (core/unheard_errors.hpp)
 };
 

@@ -49,12 +49,12 @@ Ref<EventState> EmulatedQueue::record() {
   const Ref<EventState> result(event);
   // Nothing enters while the platform is locked: an idle queue stays idle, and needs no thread for this.
   if (core_->idle()) {
-    event->set(core_->error_of_event(std::this_thread::get_id()));
+    event->set(core_->take_since_event(std::this_thread::get_id()));
   } else {
     QueueCore::Work work{[event, keep = result, core = core_.get(), from = std::this_thread::get_id()] {
-                           event->set(core->error_of_event(from));
+                           event->set(core->take_since_event(from));
                          },
-                         true};
+                         QueueCore::Kind::Record};
     core_->enqueue(work);
   }
   return result;
@@ -75,7 +75,7 @@ void EmulatedQueue::wait_for(const Ref<EventState>& event) {
   const Moment moment = emulated->moment();
   if (moment.epoch == platform.epoch) platform.timeline.wait_event(core_->time, moment.time);
   if (emulated->succeeded()) return;
-  QueueCore::Work work{[emulated, keep = event] { emulated->wait_in_queue(); }};
+  QueueCore::Work work{[emulated, keep = event] { emulated->wait_in_queue(); }, QueueCore::Kind::Wait};
   core_->enqueue(work);
 }
 

@@ -53,20 +53,15 @@ void QueueCore::run_thread() {
     if (waiting_.empty()) break;
     Entry entry = std::move(waiting_.front());
     waiting_.pop_front();
-    std::exception_ptr lost = entry.work.always ? nullptr : poison_;
+    std::exception_ptr lost = entry.work.kind == Kind::Record ? nullptr : poison_;
     const bool dropped = lost != nullptr;
-    lock.unlock();
-    if (!dropped) {
-      try {
-        entry.work.run();
-      } catch (...) {
+    if (!dropped && entry.work.kind == Kind::Compute) try {
+        since_event_[entry.from].began = true;
+      } catch (const std::bad_alloc&) {
         lost = std::current_exception();
-        try {
-          hold_error(lost, '"' + entry.work.label + "\" on Emulated{" + std::to_string(instance_) + "}");
-        } catch (const std::bad_alloc&) {  // then it is not printed if nobody waits
-        }
       }
-    }
+    lock.unlock();
+    if (!lost) lost = run(entry);
     entry.work = {};  // what the work owns goes before its end is told
     lock.lock();
     if (lost) {
@@ -75,7 +70,9 @@ void QueueCore::run_thread() {
         poison_ = lost;
       }
       try {
-        since_event_[entry.from] = lost;
+        Since& since = since_event_[entry.from];
+        since.error = lost;
+        since.lost = true;
         untold_[entry.from] = std::move(lost);
       } catch (const std::bad_alloc&) {  // then the next wait of any thread must do
       }
@@ -88,6 +85,20 @@ void QueueCore::run_thread() {
   since_event_.clear();
   lock.unlock();
   if (left) drop_error(left);
+}
+
+std::exception_ptr QueueCore::run(Entry& entry) {
+  try {
+    entry.work.run();
+  } catch (...) {
+    std::exception_ptr error = std::current_exception();
+    try {
+      hold_error(error, '"' + entry.work.label + "\" on Emulated{" + std::to_string(instance_) + "}");
+    } catch (const std::bad_alloc&) {  // then it is not printed if nobody waits
+    }
+    return error;
+  }
+  return nullptr;
 }
 
 std::exception_ptr QueueCore::wait() {
@@ -137,14 +148,15 @@ std::exception_ptr QueueCore::poison() const {
   return poison_;
 }
 
-std::exception_ptr QueueCore::error_of_event(std::thread::id from) {
+QueueCore::Since QueueCore::take_since_event(std::thread::id from) {
   const std::lock_guard lock(mutex_);
-  std::exception_ptr error = poison_;
+  Since since;
   if (const auto mine = since_event_.find(from); mine != since_event_.end()) {
-    if (!error) error = std::move(mine->second);
+    since = std::move(mine->second);
     since_event_.erase(mine);
   }
-  return error;
+  if (poison_) since.error = poison_;
+  return since;
 }
 
 void QueueCore::close() noexcept {

@@ -29,11 +29,12 @@ namespace strata::inline STRATA_ABI::detail {
 
 class QueueCore : public std::enable_shared_from_this<QueueCore> {
  public:
-  /// One piece of work. Pieces marked `always` run in a poisoned queue too, and may not throw: they pass the
-  /// error on.
+  /// Wait: only waits for another queue. Record: runs in a poisoned queue too, and may not throw: it passes
+  /// the error on.
+  enum class Kind : unsigned char { Compute, Wait, Record };
   struct Work {
     std::function<void()> run;
-    bool always = false;
+    Kind kind = Kind::Compute;
     std::string label = {};  // of what it does, for errors
   };
 
@@ -63,9 +64,15 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   std::uint64_t finished() const;
   /// The error that poisons the queue.
   std::exception_ptr poison() const;
-  /// For an event of thread `from`: that error, or the one by which work of the thread since its last event
-  /// failed or was dropped, which another thread may have taken.
-  std::exception_ptr error_of_event(std::thread::id from);
+  /// What became of a thread's work since its last event or wait. A wait of another thread between two pieces
+  /// of it takes the error away, so that the later one runs.
+  struct Since {
+    std::exception_ptr error;
+    bool lost = false;   // whether a piece failed or was dropped
+    bool began = false;  // whether one did more than to wait for another queue
+  };
+  /// For an event of thread `from`: that, with the error of the queue where it has one.
+  Since take_since_event(std::thread::id from);
 
   /// No work will follow: the thread ends when it is done.
   void close() noexcept;
@@ -74,7 +81,12 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   void join() noexcept;
 
  private:
+  struct Entry {
+    Work work;
+    std::thread::id from;
+  };
   void run_thread();
+  std::exception_ptr run(Entry& entry);
   void require_same_process() const;
 
   const int instance_;
@@ -82,16 +94,12 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   const pid_t process_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  struct Entry {
-    Work work;
-    std::thread::id from;
-  };
   std::deque<Entry> waiting_;
   std::uint64_t enqueued_ = 0;
   std::uint64_t finished_ = 0;
   std::exception_ptr poison_;
-  std::map<std::thread::id, std::exception_ptr> untold_;       // threads that lost work
-  std::map<std::thread::id, std::exception_ptr> since_event_;  // the same, since their last event
+  std::map<std::thread::id, std::exception_ptr> untold_;  // threads that lost work
+  std::map<std::thread::id, Since> since_event_;
   bool closed_ = false;
   std::thread thread_;
 };

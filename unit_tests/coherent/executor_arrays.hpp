@@ -20,10 +20,6 @@ struct ProgramOptions {
   bool failures;      // some operations are made to fail
   bool budgets;       // some devices may hold little
   bool alone = true;  // the errors are its own
-  // With launches that wait for results. Such a wait takes the errors of a queue away; where threads share an
-  // emulated queue, work of another thread that was dropped may get a good event then, and its failure is
-  // told by a wait for the queue only.
-  bool results = true;
   // In checked builds, with kernels that do not write what they declared. Such an error is told by whoever
   // waits for the device next.
   bool holes = false;

@@ -100,7 +100,7 @@ TEST_F(CoherentPrograms, OfSeveralThreadsAreToldOfTheirFailures) {
   on_threads(3, [&](int t) {
     for (int k = 0; k < 30 && !HasFailure(); ++k)
       run_one(random[static_cast<std::size_t>(t)],
-              {.devices = 4, .failures = true, .budgets = false, .alone = false, .results = false});
+              {.devices = 4, .failures = true, .budgets = false, .alone = false});
   });
 
   emulated::clear_faults();

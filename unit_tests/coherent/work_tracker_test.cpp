@@ -13,14 +13,17 @@ using Outcome = WorkTracker::Outcome;
 
 class Event : public EventState {
  public:
-  explicit Event(std::exception_ptr error = nullptr) : error_(error) {}
+  explicit Event(std::exception_ptr error = nullptr, Outcome outcome = Outcome::Failed)
+      : error_(error), outcome_(outcome) {}
   bool complete() const override { return true; }
   void wait() override {
     if (error_) std::rethrow_exception(error_);
   }
+  Outcome outcome() const override { return outcome_; }
 
  private:
   std::exception_ptr error_;
+  Outcome outcome_;
 };
 
 // Does nothing: the tracker asks it to wait for events, and to take its error away.
@@ -41,6 +44,9 @@ class Tracked : public ::testing::Test {
   Work add(QueueState& queue, const std::exception_ptr& error, std::vector<Work> after = {}) {
     return tracker_.add(queue, Ref<EventState>(new Event(error)), std::move(after));
   }
+  Work add_dropped(QueueState& queue, const std::exception_ptr& error, std::vector<Work> after = {}) {
+    return tracker_.add(queue, Ref<EventState>(new Event(error, Event::Outcome::Dropped)), std::move(after));
+  }
   static std::exception_ptr error(const char* text) {
     return std::make_exception_ptr(std::runtime_error(text));
   }
@@ -50,7 +56,7 @@ class Tracked : public ::testing::Test {
 
 TEST_F(Tracked, WorkBehindAFailureOnItsQueueWasDropped) {
   const auto first = error("first");
-  const Work before = add(*one_, nullptr), failed = add(*one_, first), dropped = add(*one_, first);
+  const Work before = add(*one_, nullptr), failed = add(*one_, first), dropped = add_dropped(*one_, first);
   EXPECT_TRUE(tracker_.ended(before));
   EXPECT_FALSE(tracker_.ended(dropped));
 
@@ -64,7 +70,8 @@ TEST_F(Tracked, WorkBehindAFailureOnItsQueueWasDropped) {
 
 TEST_F(Tracked, WorkThatWaitedForAFailureWasDropped) {
   const auto first = error("first");
-  const Work failed = add(*one_, first), waited = add(*other_, first, {failed}), behind = add(*other_, first);
+  const Work failed = add(*one_, first), waited = add_dropped(*other_, first, {failed}),
+             behind = add_dropped(*other_, first);
 
   const WorkTracker::Recovery recovery = tracker_.recover();
 
@@ -82,6 +89,17 @@ TEST_F(Tracked, WorkWithAnErrorOfItsOwnMayHaveBegunAlsoBehindAFailure) {
 
   EXPECT_EQ(recovery.of(failed), Outcome::Failed);
   EXPECT_EQ(recovery.of(done), Outcome::Done);
+  EXPECT_EQ(recovery.of(begun), Outcome::Failed);
+}
+
+// The same, but its first piece was dropped before that wait: it has the first error, and wrote.
+TEST_F(Tracked, WorkThatBeganInPartBehindAFailureFailed) {
+  const auto first = error("first");
+  const Work failed = add(*one_, first), begun = add(*one_, first, {failed});
+
+  const WorkTracker::Recovery recovery = tracker_.recover();
+
+  EXPECT_EQ(recovery.of(failed), Outcome::Failed);
   EXPECT_EQ(recovery.of(begun), Outcome::Failed);
 }
 

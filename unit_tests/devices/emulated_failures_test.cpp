@@ -201,6 +201,40 @@ TEST_F(EmulatedFailures, ThreadWhoseWorkWasDroppedIsToldEvenIfAnotherTookTheErro
   EXPECT_NO_THROW(queue.wait());
 }
 
+// What recovers arrays has to know it: what began may have written.
+TEST_F(EmulatedFailures, EventSaysWhatBecameOfItsThreadsWork) {
+  const Queue<Emulated> queue;
+  const auto x = create<Array>("x", n);
+  using Outcome = strata::detail::EventState::Outcome;
+  const auto error_is_taken = [&] {
+    std::thread([&] { EXPECT_THROW(queue.wait(), std::runtime_error); }).join();
+  };
+
+  parallel_for(on(queue), n, with(Throwing{"broke"}, x));
+  const auto failed = queue.state().record();
+  parallel_for(on(queue), n, with(SetAll{1}, x));
+  const auto dropped = queue.state().record();
+  parallel_for(on(queue), n, with(SetAll{2}, x));
+  error_is_taken();
+  parallel_for(on(queue), n, with(SetAll{3}, x));
+  const auto in_part = queue.state().record();
+  while (!queue.idle()) std::this_thread::yield();
+  parallel_for(on(queue), n, with(SetAll{4}, x));
+  std::thread([&] { parallel_for(on(queue), n, with(Throwing{"of another thread"}, x)); }).join();
+  const auto done = queue.state().record();
+
+  EXPECT_THROW(failed->wait(), std::runtime_error);
+  EXPECT_EQ(failed->outcome(), Outcome::Failed);
+  EXPECT_THROW(dropped->wait(), std::runtime_error);
+  EXPECT_EQ(dropped->outcome(), Outcome::Dropped);
+  EXPECT_THROW(in_part->wait(), std::runtime_error);
+  EXPECT_EQ(in_part->outcome(), Outcome::Failed);
+  EXPECT_THROW(done->wait(), std::runtime_error);
+  EXPECT_EQ(done->outcome(), Outcome::Done);
+  EXPECT_THROW(queue.wait(), std::runtime_error);
+  EXPECT_EQ(elements(x), std::vector<int>(n, 4));
+}
+
 TEST_F(EmulatedFailures, ReductionIntoTheHostThrowsTheErrorOfItsKernelOnce) {
   const auto x = create<Array>("x", n);
   int sum = 0;

@@ -85,8 +85,9 @@ std::vector<Box> CoherentState::rebuild(const WorkTracker::Recovery& recovery, b
         if (change.kind == Change::Kind::Dropped) lose(change, lost);
         else apply(change, settled_);
         break;
-      case Outcome::Failed:  // what it was to write may be in part
-        if (is_written || is_moved) lose(change, lost);
+      case Outcome::Failed:  // it may have written in part, a copy over what is good if other work failed,
+                             // too
+        lose(change, lost);
         break;
       case Outcome::Dropped:  // it did not begin
         if (is_moved) lose(change, lost);

@@ -93,54 +93,51 @@ WorkTracker::Outcome WorkTracker::Recovery::of(Work work) const {
   return Outcome::Done;
 }
 
+namespace {
+
+WorkTracker::Outcome outcome_of(const EventState& event) {
+  using Outcome = WorkTracker::Outcome;
+  switch (event.outcome()) {
+    case EventState::Outcome::Done:
+      return Outcome::Done;
+    case EventState::Outcome::Dropped:
+      return Outcome::Dropped;
+    case EventState::Outcome::Failed:
+      break;
+  }
+  return Outcome::Failed;
+}
+
+}  // namespace
+
 WorkTracker::Recovery WorkTracker::recover() {
   Recovery result;
-  std::vector<std::exception_ptr> errors;  // of result.works
   for (std::size_t k = 0; k < tracks_.size(); ++k)
     for (const Open& open : tracks_[k].open) {
       Outcome outcome = Outcome::Done;
-      std::exception_ptr error;
       try {
         open.event->wait();
       } catch (...) {
-        outcome = Outcome::Failed;
-        error = std::current_exception();
-        if (!result.error) result.error = error;
+        outcome = outcome_of(*open.event);
+        if (!result.error) result.error = std::current_exception();
       }
       result.works.push_back({{static_cast<int>(k), open.number}, outcome});
-      errors.push_back(error);
     }
-  // Dropped: what has the error of work before it on its queue, or of work that it waited for. With another
-  // error it may have begun: somebody may have taken the first one of the queue away. Spoiled: what was done
-  // all the same, on values that are not there, as somebody did so, or a device tells of failed checks only
-  // at the end.
-  const auto error_of = [&](Work work) -> std::exception_ptr {
-    for (std::size_t k = 0; k < errors.size(); ++k)
-      if (result.works[k].work == work) return errors[k];
-    return nullptr;
-  };
+  // Spoiled: what was done all the same, on values that are not there: somebody took the error of the queue
+  // away, or a device tells of failed checks only at the end.
   for (bool changed = result.error != nullptr; changed;) {
     changed = false;
     std::size_t at = 0;
-    for (const Track& t : tracks_) {
-      std::exception_ptr poison;
+    for (const Track& t : tracks_)
       for (const Open& open : t.open) {
-        const std::exception_ptr error = errors[at];
         Recovery::Ended& ended = result.works[at++];
-        const bool read_wrong = std::any_of(open.needs.begin(), open.needs.end(),
-                                            [&](Work work) { return result.of(work) != Outcome::Done; });
-        if (ended.outcome == Outcome::Done && read_wrong) {
-          ended.outcome = Outcome::Spoiled;
-          changed = true;
-        }
-        if (ended.outcome == Outcome::Done || ended.outcome == Outcome::Spoiled) continue;
-        const bool inherited =
-            error == poison || std::any_of(open.after.begin(), open.after.end(),
-                                           [&](Work work) { return error_of(work) == error; });
-        if (inherited) ended.outcome = Outcome::Dropped;
-        poison = error;
+        if (ended.outcome != Outcome::Done) continue;
+        if (std::all_of(open.needs.begin(), open.needs.end(),
+                        [&](Work work) { return result.of(work) == Outcome::Done; }))
+          continue;
+        ended.outcome = Outcome::Spoiled;
+        changed = true;
       }
-    }
   }
   for (Track& t : tracks_) {
     t.done = t.last;
