@@ -3,7 +3,7 @@
 
 #include <strata/algorithms/declared_range.hpp>
 #include <strata/core/error.hpp>
-#include <strata/core/hooks.hpp>
+#include <strata/core/profiling/hooks.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 

@@ -13,7 +13,7 @@
 #include <strata/algorithms/kernel.hpp>
 #include <strata/algorithms/reduction.hpp>
 #include <strata/core/fail.hpp>
-#include <strata/devices/host_tasks.hpp>
+#include <strata/devices/host/tasks.hpp>
 #include <strata/views/copy.hpp>
 #include <strata/views/view.hpp>
 

@@ -4,7 +4,7 @@
 #include <strata/algorithms/across.hpp>
 #include <strata/algorithms/coherent_reduce.hpp>
 #include <strata/algorithms/reduction_groups.hpp>
-#include <strata/algorithms/streaming/rows.hpp>
+#include <strata/algorithms/streaming/plan/rows.hpp>
 #include <strata/core/error.hpp>
 
 namespace strata::inline STRATA_ABI::detail {

@@ -14,16 +14,16 @@
 #include <strata/core/assert.hpp>
 #include <strata/core/box.hpp>
 #include <strata/core/complex.hpp>
-#include <strata/core/counters.hpp>
 #include <strata/core/error.hpp>
 #include <strata/core/half.hpp>
-#include <strata/core/hooks.hpp>
-#include <strata/core/leak_report.hpp>
 #include <strata/core/main_guard.hpp>
 #include <strata/core/print.hpp>
+#include <strata/core/profiling/counters.hpp>
+#include <strata/core/profiling/hooks.hpp>
+#include <strata/core/profiling/leak_report.hpp>
+#include <strata/core/profiling/trace.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/core/settings.hpp>
-#include <strata/core/trace.hpp>
 #include <strata/devices/emulated/control.hpp>
 #include <strata/devices/graph.hpp>
 #include <strata/devices/queue.hpp>
@@ -43,5 +43,5 @@
 #include <strata/views/view_as.hpp>
 #if STRATA_HAS_CUDA
 #include <strata/devices/cuda/control.hpp>
-#include <strata/devices/cuda/managed.hpp>
+#include <strata/devices/cuda/memory/managed.hpp>
 #endif

@@ -5,7 +5,7 @@
 #include <strata/algorithms/system_report.hpp>
 #include <strata/core/bytes.hpp>
 #include <strata/core/error.hpp>
-#include <strata/core/json_text.hpp>
+#include <strata/core/profiling/json_text.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/core/settings.hpp>
 #include <strata/version.hpp>

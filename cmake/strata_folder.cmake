@@ -1,15 +1,16 @@
-# strata_add_folder(NAME [PATH devices/serial] [ROOM] [HEADERS] USES name... [LINK target...])
+# strata_add_folder(NAME [PATH devices/serial] [ROOM] [WITH folder...] [WITHOUT folder...] [HEADERS] USES name... [LINK target...])
 #
 # Makes the targets strata_NAME and strata_NAME_checked (alias strata::NAME, strata::NAME_checked) of
 # the sources of one folder. The include path of a folder holds
 #   build/include/NAME/strata/PATH -> source folder
 # and those of the folders it USES, so an include of anything else does not compile.
-# ROOM links the folder's headers one by one, so that its subfolders stay out of sight.
+# ROOM links the folder's headers one by one, so that its subfolders stay out of sight, but those named WITH.
+# WITHOUT leaves the sources of subfolders to targets of their own; their headers are those of the folder as well.
 # LINK names libraries of the implementation, which no header may show.
 # STRATA_CHECKED_ONLY, under AddressSanitizer: both names are the checked one.
 # HEADERS leaves the sources to targets of the folder's own. A folder without .cpp files is an INTERFACE target.
 function(strata_add_folder name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "ROOM;HEADERS" "PATH" "USES;LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "ROOM;HEADERS" "PATH" "USES;LINK;WITH;WITHOUT")
   if(NOT arg_PATH)
     set(arg_PATH ${name})
   endif()
@@ -18,6 +19,11 @@ function(strata_add_folder name)
   if(arg_ROOM)
     _strata_link_files("${source_dir}" "${include_dir}/strata/${arg_PATH}")
     file(GLOB sources CONFIGURE_DEPENDS "${source_dir}/*.cpp")
+    foreach(room IN LISTS arg_WITH)
+      _strata_link_folder("${source_dir}/${room}" "${include_dir}/strata/${arg_PATH}/${room}")
+      file(GLOB more CONFIGURE_DEPENDS "${source_dir}/${room}/*.cpp")
+      list(APPEND sources ${more})
+    endforeach()
   else()
     _strata_link_folder("${source_dir}" "${include_dir}/strata/${arg_PATH}")
     set(patterns "${source_dir}/*.cpp")
@@ -25,6 +31,9 @@ function(strata_add_folder name)
       list(APPEND patterns "${source_dir}/*.cu")
     endif()
     file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${patterns})
+    foreach(room IN LISTS arg_WITHOUT)
+      list(FILTER sources EXCLUDE REGEX "^${source_dir}/${room}/")
+    endforeach()
   endif()
   if(arg_HEADERS)
     set(sources)
@@ -82,7 +91,7 @@ endfunction()
 function(_strata_link_files source links)
   file(MAKE_DIRECTORY "${links}")
   file(GLOB headers CONFIGURE_DEPENDS RELATIVE "${source}" "${source}/*.hpp")
-  file(GLOB present RELATIVE "${links}" "${links}/*")
+  file(GLOB present RELATIVE "${links}" "${links}/*.hpp")
   foreach(header IN LISTS headers)
     _strata_link_folder("${source}/${header}" "${links}/${header}")
   endforeach()

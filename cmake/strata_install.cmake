@@ -26,6 +26,7 @@ foreach(folder IN ITEMS core views algorithms devices/any_host LISTS strata_devi
 endforeach()
 file(GLOB strata_room_headers CONFIGURE_DEPENDS devices/*.hpp)
 install(FILES ${strata_room_headers} DESTINATION "${strata_header_dir}/devices")
+install(DIRECTORY devices/host/ DESTINATION "${strata_header_dir}/devices/host" FILES_MATCHING PATTERN "*.hpp")
 install(FILES algorithms/strata.hpp "${strata_generated}/version.hpp" "${strata_generated}/commit.hpp"
         DESTINATION "${strata_header_dir}")
 

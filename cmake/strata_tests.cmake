@@ -1,10 +1,10 @@
-# strata_add_tests(FOLDER [CHECKED] [DEVICES serial threads ...] [LIBRARIES target ...])
+# strata_add_tests(NAME [PATH folder] [ROOMS subfolder ...] [CHECKED] [DEVICES serial threads ...] [LIBRARIES target ...])
 #
-# Makes strata_FOLDER_tests of unit_tests/FOLDER/*.cpp, and where CHECKED with STRATA_CHECKED_TESTS
-# strata_FOLDER_tests_checked besides; under AddressSanitizer all are checked. LIBRARIES are linked besides Strata, those called
+# Makes strata_NAME_tests of unit_tests/PATH/*.cpp (PATH is NAME by default) and PATH/ROOM/*_test.cpp, and where CHECKED with STRATA_CHECKED_TESTS
+# strata_NAME_tests_checked besides; under AddressSanitizer all are checked. LIBRARIES are linked besides Strata, those called
 # TARGET_checked to the latter.
-# Entries of CTest: FOLDER.serial, FOLDER.threads ... (label the device) where the folder has typed tests,
-# FOLDER.rest (label core), FOLDER.slow (label slow; FOLDER.slow.serial ... where slow tests are typed). An entry that finds no test of its device fails; of
+# Entries of CTest: NAME.serial, NAME.threads ... (label the device) where the folder has typed tests,
+# NAME.rest (label core), NAME.slow (label slow; NAME.slow.serial ... where slow tests are typed). An entry that finds no test of its device fails; of
 # slow it is skipped.
 cmake_host_system_information(RESULT strata_processors QUERY NUMBER_OF_LOGICAL_CORES)
 
@@ -26,8 +26,8 @@ else()
 endif()
 
 function(strata_add_tests folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "CHECKED" "" "DEVICES;LIBRARIES")
-  file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "CHECKED" "PATH" "ROOMS;DEVICES;LIBRARIES")
+  _strata_test_sources(sources ${folder} "${arg_PATH}" ${arg_ROOMS})
   if(NOT sources)
     return()
   endif()
@@ -60,11 +60,11 @@ function(strata_add_tests folder)
   endif()
 endfunction()
 
-# strata_add_cuda_tests(FOLDER [CHECKED] [BUILT] [LIBRARIES target ...]): the typed tests of a folder again, by nvcc for
-# Cuda, as strata_FOLDER_tests_cuda; of the folder cuda, all tests. Entry FOLDER.cuda of CTest, label cuda, skipped where
+# strata_add_cuda_tests(NAME [PATH folder] [CHECKED] [BUILT] [LIBRARIES target ...]): the typed tests of a folder again, by nvcc
+# for Cuda, as strata_NAME_tests_cuda; of the folder devices/cuda, all tests. Entry NAME.cuda of CTest, label cuda, skipped where
 # there is no GPU. Without STRATA_BUILD_CUDA_PROGRAMS they are checked only, unless BUILT.
 function(strata_add_cuda_tests folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "CHECKED;BUILT" "" "LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "CHECKED;BUILT" "PATH" "LIBRARIES")
   set(built OFF)
   if(arg_BUILT OR STRATA_BUILD_CUDA_PROGRAMS)
     set(built ON)
@@ -73,7 +73,7 @@ function(strata_add_cuda_tests folder)
   if(arg_CHECKED)
     list(APPEND variants "_checked")
   endif()
-  file(GLOB all_sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" "${folder}/*.cpp")
+  _strata_test_sources(all_sources ${folder} "${arg_PATH}")
   set(sources)
   foreach(source IN LISTS all_sources)
     file(STRINGS "${source}" typed REGEX "^TYPED_TEST" LIMIT_COUNT 1)
@@ -90,12 +90,12 @@ function(strata_add_cuda_tests folder)
     string(REGEX REPLACE "^_$" "" variant "${variant}")
     set(program strata_${folder}_tests_cuda${variant})
     if(built)
-      add_executable(${program} cuda/main.cpp ${wrappers})
+      add_executable(${program} devices/cuda/main.cpp ${wrappers})
     else()
       strata_check_sources(${program} ${wrappers})
     endif()
     target_include_directories(${program} PRIVATE "${PROJECT_SOURCE_DIR}/unit_tests")
-    target_compile_definitions(${program} PRIVATE "STRATA_TEST_DEVICES_HEADER=\"cuda/cuda_test_devices.hpp\"")
+    target_compile_definitions(${program} PRIVATE "STRATA_TEST_DEVICES_HEADER=\"devices/cuda/cuda_test_devices.hpp\"")
     list(TRANSFORM arg_LIBRARIES APPEND "${variant}" OUTPUT_VARIABLE libraries)
     target_link_libraries(${program} PRIVATE strata_flags ${libraries} strata::strata${variant} GTest::gtest)
     target_compile_options(${program} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-O1>)
@@ -105,6 +105,19 @@ function(strata_add_cuda_tests folder)
                            FAIL_REGULAR_EXPRESSION "Running 0 tests from")
     endif()
   endforeach()
+endfunction()
+
+# The sources of tests in `path`, which is `folder` by default, and in its subfolders named besides.
+function(_strata_test_sources result folder path)
+  if(NOT path)
+    set(path ${folder})
+  endif()
+  set(patterns "${path}/*.cpp")
+  foreach(room IN LISTS ARGN)
+    list(APPEND patterns "${path}/${room}/*_test.cpp")
+  endforeach()
+  file(GLOB sources CONFIGURE_DEPENDS RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" ${patterns})
+  set(${result} ${sources} PARENT_SCOPE)
 endfunction()
 
 function(_strata_add_test_program program variant libraries)

@@ -6,7 +6,7 @@
 
 #include <strata/core/allocation.hpp>
 #include <strata/core/allocation_report.hpp>
-#include <strata/core/hooks.hpp>
+#include <strata/core/profiling/hooks.hpp>
 
 namespace strata::inline STRATA_ABI {
 

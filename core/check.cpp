@@ -3,7 +3,7 @@
 #include <strata/core/allocation_report.hpp>
 #include <strata/core/check.hpp>
 #include <strata/core/error.hpp>
-#include <strata/core/hooks.hpp>
+#include <strata/core/profiling/hooks.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 

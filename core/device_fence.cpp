@@ -3,7 +3,7 @@
 #include <vector>
 
 #include <strata/core/device_fence.hpp>
-#include <strata/core/hooks.hpp>
+#include <strata/core/profiling/hooks.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <strata/core/error.hpp>
-#include <strata/core/observers.hpp>
+#include <strata/core/profiling/observers.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/core/settings.hpp>
 #include <strata/core/settings_table.hpp>

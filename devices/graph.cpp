@@ -3,7 +3,7 @@
 #include <vector>
 
 #include <strata/core/error.hpp>
-#include <strata/core/hooks.hpp>
+#include <strata/core/profiling/hooks.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/devices/graph.hpp>
 #include <strata/devices/launch_info.hpp>

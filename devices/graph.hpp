@@ -16,7 +16,7 @@
 #pragma once
 
 #include <strata/core/device_fence.hpp>
-#include <strata/core/hooks.hpp>
+#include <strata/core/profiling/hooks.hpp>
 #include <strata/devices/queue.hpp>
 
 namespace strata::inline STRATA_ABI {

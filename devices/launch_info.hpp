@@ -4,10 +4,10 @@
 #include <strata/core/allocation.hpp>
 #include <strata/core/check.hpp>
 #include <strata/core/config.hpp>
-#include <strata/core/hooks.hpp>
+#include <strata/core/profiling/hooks.hpp>
 #include <strata/devices/backend.hpp>
 #include <strata/devices/chunk.hpp>
-#include <strata/devices/host_kind.hpp>
+#include <strata/devices/host/kind.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 

@@ -1,6 +1,6 @@
 #include <exception>
 
-#include <strata/core/hooks.hpp>
+#include <strata/core/profiling/hooks.hpp>
 #include <strata/core/unheard_errors.hpp>
 #include <strata/devices/queue.hpp>
 

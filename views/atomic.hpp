@@ -28,7 +28,7 @@
 #if defined(__CUDA_ARCH__)
 #include <strata/devices/cuda_atomic.hpp>
 #else
-#include <strata/devices/host_atomic.hpp>
+#include <strata/devices/host/atomic.hpp>
 #endif
 
 namespace strata::inline STRATA_ABI {

@@ -5,9 +5,9 @@
 
 #include <strata/core/allocation_report.hpp>
 #include <strata/core/error.hpp>
-#include <strata/core/hooks.hpp>
+#include <strata/core/profiling/hooks.hpp>
 #include <strata/core/runtime.hpp>
-#include <strata/devices/host_space.hpp>
+#include <strata/devices/host/space.hpp>
 #include <strata/devices/recording.hpp>
 #include <strata/views/copy.hpp>
 #include <strata/views/create.hpp>

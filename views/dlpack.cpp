@@ -6,7 +6,7 @@
 
 #include <strata/core/allocation_report.hpp>
 #include <strata/core/runtime.hpp>
-#include <strata/devices/host_space.hpp>
+#include <strata/devices/host/space.hpp>
 #include <strata/devices/recording.hpp>
 #include <strata/views/dlpack.hpp>
 #include <strata/views/dlpack_abi.hpp>

@@ -24,8 +24,8 @@
 
 #include <type_traits>
 
-#include <strata/devices/host_space.hpp>
-#include <strata/devices/host_worker.hpp>
+#include <strata/devices/host/space.hpp>
+#include <strata/devices/host/worker.hpp>
 #include <strata/devices/queue.hpp>
 #include <strata/devices/serial/device.hpp>
 #include <strata/views/create.hpp>

@@ -18,7 +18,7 @@
 #include <strata/core/error.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/devices/cuda/device.hpp>
-#include <strata/devices/cuda/launch.hpp>
+#include <strata/devices/cuda/launch/launch.hpp>
 #include <strata/views/create.hpp>
 #include <strata/views/deep_copy.hpp>
 

@@ -12,7 +12,7 @@
 #include <strata/algorithms/launch_hints.hpp>
 #include <strata/algorithms/linear/scalar.hpp>
 #include <strata/algorithms/parallel_for.hpp>
-#include <strata/devices/host_tasks.hpp>
+#include <strata/devices/host/tasks.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <string>
 
-#include <strata/algorithms/streaming/rows.hpp>
+#include <strata/algorithms/streaming/plan/rows.hpp>
 #include <strata/algorithms/streaming/step_results.hpp>
 #include <strata/algorithms/streaming/streamed_iterate_reduce.hpp>
 #include <strata/algorithms/streaming/streamed_reduce.hpp>

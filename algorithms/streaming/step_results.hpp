@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <strata/algorithms/coherent_reduce.hpp>
-#include <strata/algorithms/streaming/stream_plan.hpp>
+#include <strata/algorithms/streaming/plan/stream_plan.hpp>
 #include <strata/views/deep_copy.hpp>
 #include <strata/views/mdarray.hpp>
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include <strata/algorithms/streaming/stream_plan.hpp>
+#include <strata/algorithms/streaming/plan/stream_plan.hpp>
 #include <strata/devices/backend.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
 #include <strata/views/coherent/host_access.hpp>

@@ -2,10 +2,10 @@
 #include <memory>
 #include <mutex>
 
-#include <strata/algorithms/streaming/rows.hpp>
+#include <strata/algorithms/streaming/plan/rows.hpp>
 #include <strata/algorithms/streaming/stream_run.hpp>
 #include <strata/core/allocation_report.hpp>
-#include <strata/devices/host_device.hpp>
+#include <strata/devices/host/device.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 

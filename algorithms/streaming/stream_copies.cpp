@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include <strata/algorithms/streaming/rows.hpp>
+#include <strata/algorithms/streaming/plan/rows.hpp>
 #include <strata/algorithms/streaming/stream_run.hpp>
 #include <strata/views/copy.hpp>
 

@@ -8,7 +8,7 @@
 
 #include <sys/stat.h>
 
-#include <strata/algorithms/streaming/rows.hpp>
+#include <strata/algorithms/streaming/plan/rows.hpp>
 #include <strata/algorithms/streaming/stream_rates.hpp>
 #include <strata/algorithms/streaming/stream_run.hpp>
 

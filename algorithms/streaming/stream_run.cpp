@@ -2,7 +2,7 @@
 #include <chrono>
 #include <string>
 
-#include <strata/algorithms/streaming/rows.hpp>
+#include <strata/algorithms/streaming/plan/rows.hpp>
 #include <strata/algorithms/streaming/stream_progress.hpp>
 #include <strata/algorithms/streaming/stream_rates.hpp>
 #include <strata/algorithms/streaming/stream_run.hpp>

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <strata/algorithms/streaming/rows.hpp>
+#include <strata/algorithms/streaming/plan/rows.hpp>
 #include <strata/algorithms/streaming/stream_seams.hpp>
 
 namespace strata::inline STRATA_ABI::detail {

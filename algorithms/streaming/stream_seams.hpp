@@ -22,7 +22,7 @@
 #include <functional>
 #include <vector>
 
-#include <strata/algorithms/streaming/stream_plan.hpp>
+#include <strata/algorithms/streaming/plan/stream_plan.hpp>
 #include <strata/devices/backend.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
 

@@ -4,7 +4,7 @@
 #include <strata/core/error.hpp>
 #include <strata/core/settings.hpp>
 #include <strata/devices/any_host/device.hpp>
-#include <strata/devices/host_device.hpp>
+#include <strata/devices/host/device.hpp>
 #include <strata/version.hpp>
 
 namespace strata::inline STRATA_ABI {

@@ -5,11 +5,11 @@
 #include <strata/devices/launch_info.hpp>
 
 #if defined(__CUDACC__)
-#include <strata/devices/cuda/kernel_call.hpp>
-#include <strata/devices/cuda/kernel_launch.hpp>
-#include <strata/devices/cuda/team_launch.hpp>
+#include <strata/devices/cuda/launch/kernel_call.hpp>
+#include <strata/devices/cuda/launch/kernel_launch.hpp>
+#include <strata/devices/cuda/launch/team_launch.hpp>
 #else
-#include <strata/devices/cuda/team_member.hpp>
+#include <strata/devices/cuda/launch/team_member.hpp>
 #endif
 
 namespace strata::inline STRATA_ABI::detail {

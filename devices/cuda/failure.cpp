@@ -1,7 +1,7 @@
 #include <strata/core/error.hpp>
 #include <strata/devices/cuda/failure.hpp>
 #include <strata/devices/cuda/instance.hpp>
-#include <strata/devices/cuda/launch.hpp>
+#include <strata/devices/cuda/launch/launch.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 

@@ -9,7 +9,7 @@
 #include <cuda_runtime_api.h>
 
 #include <strata/devices/cuda/instance.hpp>
-#include <strata/devices/cuda/launch.hpp>
+#include <strata/devices/cuda/launch/launch.hpp>
 #include <strata/devices/graph.hpp>
 #include <strata/devices/recording.hpp>
 

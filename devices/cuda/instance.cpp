@@ -2,17 +2,17 @@
 #include <string>
 
 #include <strata/core/error.hpp>
-#include <strata/core/hooks.hpp>
+#include <strata/core/profiling/hooks.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/core/settings.hpp>
 #include <strata/core/unheard_errors.hpp>
-#include <strata/devices/cuda/direct_file.hpp>
 #include <strata/devices/cuda/failure.hpp>
 #include <strata/devices/cuda/instance.hpp>
-#include <strata/devices/cuda/links.hpp>
+#include <strata/devices/cuda/memory/direct_file.hpp>
+#include <strata/devices/cuda/memory/links.hpp>
 #include <strata/devices/cuda/queue.hpp>
 #include <strata/devices/cuda/watching.hpp>
-#include <strata/devices/host_device.hpp>
+#include <strata/devices/host/device.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 

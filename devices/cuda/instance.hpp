@@ -20,9 +20,9 @@
 #include <strata/devices/backend.hpp>
 #include <strata/devices/cuda/control.hpp>
 #include <strata/devices/cuda/device.hpp>
-#include <strata/devices/cuda/memory_pool.hpp>
-#include <strata/devices/cuda/slab_heap.hpp>
-#include <strata/devices/cuda/virtual_memory.hpp>
+#include <strata/devices/cuda/memory/memory_pool.hpp>
+#include <strata/devices/cuda/memory/slab_heap.hpp>
+#include <strata/devices/cuda/memory/virtual_memory.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 

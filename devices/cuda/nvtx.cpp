@@ -9,7 +9,7 @@
 #define STRATA_HAS_NVTX 0
 #endif
 
-#include <strata/core/event_name.hpp>
+#include <strata/core/profiling/event_name.hpp>
 #include <strata/core/settings.hpp>
 #include <strata/devices/cuda/nvtx.hpp>
 

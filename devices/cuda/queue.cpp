@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include <strata/core/error.hpp>
-#include <strata/core/hooks.hpp>
+#include <strata/core/profiling/hooks.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/core/unheard_errors.hpp>
 #include <strata/devices/cuda/failure.hpp>

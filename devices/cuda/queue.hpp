@@ -15,7 +15,7 @@
 #include <strata/core/check.hpp>
 #include <strata/devices/backend.hpp>
 #include <strata/devices/cuda/instance.hpp>
-#include <strata/devices/cuda/launch.hpp>
+#include <strata/devices/cuda/launch/launch.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 

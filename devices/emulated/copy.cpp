@@ -11,7 +11,7 @@
 #include <strata/devices/emulated/execution.hpp>
 #include <strata/devices/emulated/platform.hpp>
 #include <strata/devices/emulated/queue.hpp>
-#include <strata/devices/host_space.hpp>
+#include <strata/devices/host/space.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 

@@ -11,7 +11,7 @@
 #include <strata/devices/device.hpp>
 #include <strata/devices/emulated/access.hpp>
 #include <strata/devices/emulated/execution.hpp>
-#include <strata/devices/start_affinity.hpp>
+#include <strata/devices/host/start_affinity.hpp>
 
 namespace strata::inline STRATA_ABI {
 

@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include <strata/core/async_file.hpp>
+#include <strata/core/files/async_file.hpp>
 #include <strata/devices/emulated/direct_file.hpp>
 #include <strata/devices/emulated/queue.hpp>
 

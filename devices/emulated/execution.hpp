@@ -3,7 +3,7 @@
 
 #include <strata/core/runtime.hpp>
 #include <strata/devices/emulated/access.hpp>
-#include <strata/devices/task_execution.hpp>
+#include <strata/devices/host/task_execution.hpp>
 
 namespace strata::inline STRATA_ABI {
 

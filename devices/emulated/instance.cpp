@@ -9,7 +9,7 @@
 #include <strata/devices/emulated/device.hpp>
 #include <strata/devices/emulated/direct_file.hpp>
 #include <strata/devices/emulated/instance.hpp>
-#include <strata/devices/host_device.hpp>
+#include <strata/devices/host/device.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 

@@ -14,8 +14,8 @@
 #include <strata/devices/backend.hpp>
 #include <strata/devices/emulated/platform.hpp>
 #include <strata/devices/emulated/queue.hpp>
-#include <strata/devices/host_drivers.hpp>
-#include <strata/devices/worker_pool.hpp>
+#include <strata/devices/host/drivers.hpp>
+#include <strata/devices/host/worker_pool.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 

@@ -2,7 +2,7 @@
 #include <utility>
 
 #include <strata/core/error.hpp>
-#include <strata/core/hooks.hpp>
+#include <strata/core/profiling/hooks.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/devices/emulated/event.hpp>
 #include <strata/devices/emulated/instance.hpp>

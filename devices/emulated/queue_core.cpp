@@ -8,8 +8,8 @@
 #include <strata/core/error.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/core/unheard_errors.hpp>
-#include <strata/devices/affinity.hpp>
 #include <strata/devices/emulated/queue_core.hpp>
+#include <strata/devices/host/affinity.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 

@@ -1,4 +1,4 @@
-#include <strata/devices/host_device.hpp>
+#include <strata/devices/host/device.hpp>
 #include <strata/devices/serial/device.hpp>
 
 namespace strata::inline STRATA_ABI {

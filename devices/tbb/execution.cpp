@@ -7,9 +7,9 @@
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
-#include <strata/devices/affinity.hpp>
-#include <strata/devices/host_device.hpp>
-#include <strata/devices/host_worker.hpp>
+#include <strata/devices/host/affinity.hpp>
+#include <strata/devices/host/device.hpp>
+#include <strata/devices/host/worker.hpp>
 #include <strata/devices/tbb/device.hpp>
 
 namespace strata::inline STRATA_ABI {

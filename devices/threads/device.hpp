@@ -5,10 +5,10 @@
 
 #include <strata/core/layout_right.hpp>
 #include <strata/devices/device.hpp>
-#include <strata/devices/host_execution.hpp>
-#include <strata/devices/host_kind.hpp>
-#include <strata/devices/host_space.hpp>
-#include <strata/devices/start_affinity.hpp>
+#include <strata/devices/host/execution.hpp>
+#include <strata/devices/host/kind.hpp>
+#include <strata/devices/host/space.hpp>
+#include <strata/devices/host/start_affinity.hpp>
 
 namespace strata::inline STRATA_ABI {
 

@@ -2,9 +2,9 @@
 
 #include <strata/core/runtime.hpp>
 #include <strata/core/settings.hpp>
-#include <strata/devices/host_device.hpp>
+#include <strata/devices/host/device.hpp>
+#include <strata/devices/host/worker_pool.hpp>
 #include <strata/devices/threads/device.hpp>
-#include <strata/devices/worker_pool.hpp>
 
 namespace strata::inline STRATA_ABI {
 

@@ -3,7 +3,7 @@
 #include <exception>
 #include <thread>
 
-#include <strata/devices/host_device.hpp>
+#include <strata/devices/host/device.hpp>
 
 namespace toy {
 

@@ -5,8 +5,8 @@
 
 #include <strata/core/layout_left.hpp>
 #include <strata/devices/device.hpp>
-#include <strata/devices/host_execution.hpp>
-#include <strata/devices/host_space.hpp>
+#include <strata/devices/host/execution.hpp>
+#include <strata/devices/host/space.hpp>
 
 namespace toy {
 

@@ -8,7 +8,7 @@
 #include <strata/miniapps/explicit_dynamics/fields.hpp>
 #include <strata/views/coherent/coherent_array.hpp>
 #if STRATA_HAS_CUDA
-#include <strata/devices/cuda/managed.hpp>
+#include <strata/devices/cuda/memory/managed.hpp>
 #endif
 
 namespace strata::inline STRATA_ABI::dynamics {

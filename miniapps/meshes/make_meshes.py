@@ -3,7 +3,7 @@
 
     ./make_meshes.py [--convert PROGRAM]     PROGRAM: build/bin/strata-mesh-convert of some build
 
-The meshes are committed; this is for those who change a script. unit_tests/fem_files/parts_test.cpp says what
+The meshes are committed; this is for those who change a script. unit_tests/miniapps/fem/files/parts_test.cpp says what
 they must fulfil.
 """
 import argparse

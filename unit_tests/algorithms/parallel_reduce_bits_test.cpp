@@ -9,7 +9,7 @@
 
 #include <strata/core/reduction_tree.hpp>
 #include <strata/devices/chunk.hpp>
-#include <strata/devices/host_execution.hpp>
+#include <strata/devices/host/execution.hpp>
 
 #include "parallel_reduce_suite.hpp"
 

@@ -1,11 +1,11 @@
 // How a launch over a box is cut into blocks and threads of a GPU.
-#if __has_include(<strata/devices/cuda/box_plan.hpp>)
+#if __has_include(<strata/devices/cuda/launch/box_plan.hpp>)
 #include <initializer_list>
 #include <random>
 
 #include <gtest/gtest.h>
 
-#include <strata/devices/cuda/box_plan.hpp>
+#include <strata/devices/cuda/launch/box_plan.hpp>
 
 namespace {
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include <strata/devices/worker_pool.hpp>
+#include <strata/devices/host/worker_pool.hpp>
 
 namespace {
 

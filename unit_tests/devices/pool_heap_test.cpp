@@ -1,11 +1,11 @@
 // The books of the blocks that CUDA's pool hands out, over a pool of addresses that nobody touches.
-#if __has_include(<strata/devices/cuda/pool_heap.hpp>)
+#if __has_include(<strata/devices/cuda/memory/pool_heap.hpp>)
 #include <cstdint>
 #include <map>
 
 #include <gtest/gtest.h>
 
-#include <strata/devices/cuda/pool_heap.hpp>
+#include <strata/devices/cuda/memory/pool_heap.hpp>
 
 namespace {
 

@@ -1,5 +1,5 @@
 // The heap behind the memory of GPUs, over slabs of addresses that nobody touches.
-#if __has_include(<strata/devices/cuda/slab_heap.hpp>)
+#if __has_include(<strata/devices/cuda/memory/slab_heap.hpp>)
 #include <cstdint>
 #include <iterator>
 #include <map>
@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include <strata/devices/cuda/slab_heap.hpp>
+#include <strata/devices/cuda/memory/slab_heap.hpp>
 
 namespace {
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include <strata/views/coherent/coherent_state.hpp>
-#include <strata/views/coherent/copy_planner.hpp>
 #include <strata/views/coherent/device_memories.hpp>
+#include <strata/views/coherent/plan/copy_planner.hpp>
 #include <strata/views/coherent/thread_waits.hpp>
 #include <strata/views/coherent/work_tracker.hpp>
 

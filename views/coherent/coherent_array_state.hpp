@@ -19,8 +19,8 @@ namespace coherent {
 /// How copies are kept coherent. All but Regions are there for comparison only.
 enum class Protocol {
   Regions,  ///< any box may be current in any memories; a copy moves what is missing
-  Exact,    ///< copies found again by their exact range, as in the paper (views/coherent/exact_copies.hpp)
-  None,     ///< operands are copied to the device for each launch, and back after it
+  Exact,  ///< copies found again by their exact range, as in the paper (views/coherent/plan/exact_copies.hpp)
+  None,   ///< operands are copied to the device for each launch, and back after it
 };
 
 }  // namespace coherent

@@ -2,7 +2,7 @@
 #include <string>
 
 #include <strata/core/error.hpp>
-#include <strata/core/hooks.hpp>
+#include <strata/core/profiling/hooks.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/devices/recording.hpp>
 #include <strata/views/coherent/coherent_call.hpp>

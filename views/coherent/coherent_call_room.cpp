@@ -4,7 +4,7 @@
 #include <string>
 
 #include <strata/core/error.hpp>
-#include <strata/devices/host_worker.hpp>
+#include <strata/devices/host/worker.hpp>
 #include <strata/views/coherent/coherent_call.hpp>
 
 namespace strata::inline STRATA_ABI::detail {

@@ -14,11 +14,11 @@
 #include <strata/devices/backend.hpp>
 #include <strata/views/coherent/access_region.hpp>
 #include <strata/views/coherent/coherent_array_state.hpp>
-#include <strata/views/coherent/directory.hpp>
 #include <strata/views/coherent/exact_storage.hpp>
 #include <strata/views/coherent/instance.hpp>
+#include <strata/views/coherent/plan/directory.hpp>
+#include <strata/views/coherent/plan/work_order.hpp>
 #include <strata/views/coherent/transfer_counters.hpp>
-#include <strata/views/coherent/work_order.hpp>
 #include <strata/views/coherent/work_tracker.hpp>
 
 namespace strata::inline STRATA_ABI {

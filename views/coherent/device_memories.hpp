@@ -9,8 +9,8 @@
 #include <vector>
 
 #include <strata/devices/backend.hpp>
-#include <strata/views/coherent/memory_links.hpp>
-#include <strata/views/coherent/residency.hpp>
+#include <strata/views/coherent/plan/memory_links.hpp>
+#include <strata/views/coherent/plan/residency.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 

@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
-#include <strata/views/coherent/exact_copies.hpp>
 #include <strata/views/coherent/instance.hpp>
+#include <strata/views/coherent/plan/exact_copies.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 

@@ -13,7 +13,7 @@
 #include <mutex>
 #include <string>
 
-#include <strata/core/async_file.hpp>
+#include <strata/core/files/async_file.hpp>
 #include <strata/views/coherent/file_header.hpp>
 
 namespace strata::inline STRATA_ABI::detail {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <strata/devices/backend.hpp>
-#include <strata/views/coherent/work_order.hpp>
+#include <strata/views/coherent/plan/work_order.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 

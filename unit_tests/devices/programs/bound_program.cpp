@@ -8,7 +8,7 @@
 
 #include <omp.h>
 
-#include <strata/devices/affinity.hpp>
+#include <strata/devices/host/affinity.hpp>
 #include <strata/devices/threads/device.hpp>
 #include <strata/version.hpp>
 #if STRATA_HAS_TBB

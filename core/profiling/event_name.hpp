@@ -1,0 +1,13 @@
+// What listeners call an event in a picture.
+#pragma once
+
+#include <string>
+
+#include <strata/core/profiling/hooks.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// A name for people: that of a kernel, "copy x to y", "fill x", "initialize x", else the label.
+std::string event_name(const HookEvent& event);
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,41 @@
+// Entering a kernel: a block waits for the kernel before it, and in checked builds learns where to report bad
+// accesses; after a launch that has one the queue's kernels do nothing until it is waited for.
+//
+// From compute capability 9.0 on, the kernels of a queue are launched ahead of time (programmatic dependent
+// launch): when all blocks of a kernel have begun, those of the next may come and wait here until it has
+// ended and its memory is seen, by read-only loads, too. That hides what a launch costs between short
+// kernels. Nothing may touch memory before.
+#pragma once
+
+#include <strata/core/check.hpp>
+#include <strata/devices/cuda/launch/launch.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// Whether the block shall work; called by all its threads, first.
+inline __device__ bool enter_block(const CudaCheck& check) {
+  bool go = true;
+#if __CUDA_ARCH__ >= 900
+  // The compiler may move loads of constant memory over the wait, but not over a branch that hangs on it.
+  if (check.ahead) {
+    unsigned one;
+    asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;\n\tmov.u32 %0, 1;"
+                 : "=r"(one)::"memory");
+    go = one != 0;
+  }
+#endif
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+  __shared__ bool good;
+  if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) {
+    block_check = check.record;
+    block_launch = check.launch;
+    good = may_work(check.record, check.launch);
+  }
+  __syncthreads();
+  return good && go;
+#else
+  return go;
+#endif
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,102 @@
+// How a launch over a box is cut into blocks and threads: arithmetic only, without a GPU.
+//
+// Axes are the dimensions of the box in the order of threads: neighbouring threads have neighbouring indices
+// of axis 0. Axes 0 and 1 are x and y of block and grid, z carries what axes are left. An axis along which
+// threads march is none of these: it is cut into pieces, whose numbers z carries, too, the slowest part.
+#pragma once
+
+#include <strata/core/config.hpp>
+#include <strata/devices/cuda/launch/launch.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// Of BoxWish::marching.
+inline constexpr int no_axis = -1;
+/// Items of a walk are counted in 32 bits.
+inline constexpr index_t longest_march = index_t{1} << 30;
+
+/// A box of at least one item and what is wished of its blocks; arrays by axis.
+struct BoxWish {
+  int rank;
+  const index_t* extent;
+  const index_t* tile;       // threads of a block along the axis, the piece of a marched one; 0: chosen here
+  int marching = no_axis;    // the axis along which a thread walks
+  int block_size = 0;        // threads; 0: chosen here
+  index_t most_threads;      // that a block of the kernel can have
+  index_t resident_threads;  // that the device holds at a time
+};
+
+struct BoxPlan {
+  CudaGrid grid;
+  index_t piece;   // items along the marched axis that a thread takes
+  index_t pieces;  // of that axis
+  index_t depth;   // threads that z needs
+  bool is_exact;   // the grid covers the box: no thread has to go on
+};
+
+/// The axis that x (0), y (1) or a further part of the grid (2 and more) stands for.
+constexpr int axis_of_grid(int part, int marching) {
+  return marching != no_axis && part >= marching ? part + 1 : part;
+}
+
+// Walks of 8 items, shorter ones where the device would not be filled. Longer ones share more loads, but the
+// planes that neighbouring blocks walk through then leave the caches: 8 was the fastest length for a 7-point
+// stencil of 510^3 points on an H200.
+constexpr index_t piece_of_march(index_t extent, index_t columns, index_t resident_threads) {
+  constexpr index_t longest = 8;
+  const index_t threads = resident_threads > 0 ? resident_threads : 1;
+  const double for_one =
+      static_cast<double>(extent) * static_cast<double>(columns) / static_cast<double>(threads);
+  const index_t piece = for_one >= longest ? longest : for_one < 1 ? 1 : static_cast<index_t>(for_one);
+  // Pieces of one length.
+  const index_t pieces = (extent + piece - 1) / piece;
+  return (extent + pieces - 1) / pieces;
+}
+
+constexpr BoxPlan plan_box(const BoxWish& wish) {
+  constexpr index_t usual_threads = 256;
+  constexpr index_t most_in_block[3] = {1024, 1024, 64};
+  constexpr index_t most_in_grid[3] = {(index_t{1} << 31) - 1, 65535, 65535};
+  BoxPlan plan{{{1, 1, 1}, {1, 1, 1}, 0}, 1, 1, 1, true};
+  const int parts = wish.marching == no_axis ? wish.rank : wish.rank - 1;
+
+  index_t count[3] = {1, 1, 1}, tile[3] = {0, 0, 0};
+  for (int p = 0; p < parts; ++p) {
+    const int axis = axis_of_grid(p, wish.marching);
+    count[p < 2 ? p : 2] *= wish.extent[axis];
+    if (p < 3) tile[p] = wish.tile[axis];
+  }
+  if (wish.marching != no_axis) {
+    const index_t extent = wish.extent[wish.marching], asked = wish.tile[wish.marching];
+    const index_t longest = extent < longest_march ? extent : longest_march;
+    plan.piece = asked <= 0 ? piece_of_march(extent, count[0] * count[1] * count[2], wish.resident_threads)
+                 : asked < longest ? asked
+                                   : longest;
+    plan.pieces = (extent + plan.piece - 1) / plan.piece;
+    count[2] *= plan.pieces;
+  }
+  plan.depth = count[2];
+
+  // Rows of 64 threads, as many as make up a block; where the box is thin, the next part takes what is left.
+  index_t left = wish.most_threads;
+  index_t wished = wish.block_size > 0 ? wish.block_size : usual_threads;
+  if (wished > left) wished = left;
+  for (int p = 0; p < 3; ++p) {
+    index_t threads = tile[p] > 0 ? tile[p] : p == 0 && wished > 64 && parts > 1 ? 64 : wished;
+    if (threads > most_in_block[p]) threads = most_in_block[p];
+    if (threads > left) threads = left;
+    if (threads > count[p]) threads = count[p];
+    left /= threads;
+    wished = wished > threads ? wished / threads : 1;
+    index_t blocks = (count[p] + threads - 1) / threads;
+    if (blocks > most_in_grid[p]) {
+      blocks = most_in_grid[p];
+      plan.is_exact = false;
+    }
+    plan.grid.block[p] = static_cast<unsigned>(threads);
+    plan.grid.grid[p] = static_cast<unsigned>(blocks);
+  }
+  return plan;
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

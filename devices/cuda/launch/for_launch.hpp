@@ -1,0 +1,147 @@
+// Launches of parallel_for: which kernel, grid and blocks. Compiled by nvcc only.
+//
+// The size of a block is what occupancy says of the kernel, asked once a device; hints (launch_hints.hpp) go
+// before.
+#pragma once
+
+#include <strata/devices/cuda/launch/for_kernels.hpp>
+#include <strata/devices/cuda/launch/kernel_parameters.hpp>
+#include <strata/devices/cuda/launch/warp.hpp>
+#include <strata/devices/launch_hints.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+template <class Body>
+constexpr bool last_index_fastest() {
+  if constexpr (requires { Body::last_index_fastest; }) return Body::last_index_fastest;
+  else return false;
+}
+
+/// The kernel that calls run() of its parameters, for the launch bounds of `Static`.
+template <class Parameters, class Static>
+CudaKernel& cuda_run_kernel() {
+  return cuda_kernel<cuda_run_function<Parameters, Static>()>();
+}
+
+/// cuda_launch with the hints that concern any grid.
+template <class Work>
+void cuda_launch_hinted(CudaLaunch& launch, CudaQueue& queue, CudaKernel& kernel, CudaGrid grid,
+                        const LaunchHints& hints, const Work& work) {
+  if (hints.occupancy > 0)
+    grid.shared_bytes = cuda_shared_for_occupancy(queue, kernel, grid, hints.occupancy);
+  auto parameters = parameters_of(launch, work);
+  cuda_launch(launch, kernel, grid, parameters);
+}
+
+// ---- one dimension
+
+template <class Parameters, class Static, bool Exact>
+CudaKernel& cuda_for_kernel() {
+  constexpr int most = Static::max_threads, least = bounded_blocks<Static>;
+  if constexpr (most == 0 && Exact) return cuda_kernel<&cuda_for_exact<Parameters>>();
+  else if constexpr (most == 0) return cuda_kernel<&cuda_for_strided<Parameters>>();
+  else if constexpr (Exact) return cuda_kernel<&cuda_bounded_for_exact<Parameters, most, least>>();
+  else return cuda_kernel<&cuda_bounded_for_strided<Parameters, most, least>>();
+}
+
+// ---- several dimensions
+
+/// A range of `Rank` dimensions in the order of a launch's axes.
+template <int Rank>
+struct BoxAxes {
+  index_t lower[Rank];
+  index_t extent[Rank];
+  index_t tile[Rank];
+  bool fits_32_bits = true;  // every index lies in [0, 2^31)
+
+  BoxAxes(const TileRange<Rank>& range, bool last_fastest) {
+    for (int d = 0; d < Rank; ++d) {
+      const int axis = last_fastest ? Rank - 1 - d : d;
+      lower[axis] = range.lower[d];
+      extent[axis] = range.upper[d] - range.lower[d];
+      tile[axis] = range.tile[d];
+      fits_32_bits = fits_32_bits && range.lower[d] >= 0 && range.upper[d] <= INT32_MAX;
+    }
+  }
+};
+
+/// The axis of Static::marching.
+template <class Static, int Rank>
+constexpr int marched_axis(bool last_fastest) {
+  if (Static::marching == no_marching) return no_axis;
+  if (Static::marching == march_slowest) return Rank - 1;
+  return last_fastest ? Rank - 1 - Static::marching : Static::marching;
+}
+
+/// Launches a CudaBox, `Work`; false, and nothing done, where it is one for exact grids and the grid is not.
+template <class Work, class Static, int Rank, class Body>
+bool cuda_run_box(CudaLaunch& launch, CudaQueue& queue, const BoxAxes<Rank>& axes, const LaunchHints& hints,
+                  const Body& body) {
+  using Index = typename Work::index_type;
+  CudaKernel& kernel = cuda_run_kernel<ParametersOf<Work>, Static>();
+  const CudaKernel::OnDevice& on_device = cuda_kernel_on(queue, kernel);
+  const BoxPlan plan =
+      plan_box({Rank, axes.extent, axes.tile, Work::marching, hints.block_size, on_device.most_threads,
+                index_t{on_device.resident_blocks} * on_device.block});
+  if (Work::is_exact && !plan.is_exact) return false;
+  Work work{body, {}, {}, static_cast<Index>(plan.depth), static_cast<Index>(plan.piece), launch.check()};
+  for (int a = 0; a < Rank; ++a) {
+    work.lower[a] = static_cast<Index>(axes.lower[a]);
+    work.extent[a] = static_cast<Index>(axes.extent[a]);
+  }
+  cuda_launch_hinted(launch, queue, kernel, plan.grid, hints, work);
+  return true;
+}
+
+struct CudaForLaunch {
+  /// `R` is ChunkRange, or that with hints.
+  template <class R, class Body>
+  static void for_range(const LaunchInfo& info, const R& hinted, const Body& body) {
+    using Work = CudaFor<Body>;
+    using Static = typename HintsOf<R>::static_hints;
+    const ChunkRange& range = hinted;
+    const LaunchHints hints = HintsOf<R>::get(hinted);
+    const index_t count = range.end > range.begin ? range.end - range.begin : 0;
+    CudaQueue& queue = cuda_queue_for(info);
+    CudaLaunch launch(queue, EventKind::BeginFor, info, count);
+    if (count == 0) return;
+    constexpr index_t most_blocks = index_t{1} << 20;  // of a grid whose threads go on by strides
+    constexpr index_t stream_block = 256;  // threads; where each has several items, larger blocks were slower
+    const bool exact = count <= (index_t{1} << 31);
+    CudaKernel& kernel = exact ? cuda_for_kernel<ParametersOf<Work>, Static, true>()
+                               : cuda_for_kernel<ParametersOf<Work>, Static, false>();
+    const CudaKernel::OnDevice& on_device = cuda_kernel_on(queue, kernel);
+    index_t block = hints.block_size > 0 ? hints.block_size : on_device.block;
+    if (hints.block_size == 0 && Work::thread_items > 1 && block > stream_block) block = stream_block;
+    if (block > on_device.most_threads) block = on_device.most_threads;
+    if (block > count) block = (count + warp_lanes - 1) / warp_lanes * warp_lanes;
+    // Several items a thread where there are enough for all multiprocessors.
+    index_t tile = block;
+    if (exact && count >= index_t{on_device.resident_blocks} * on_device.block * Work::thread_items)
+      tile *= Work::thread_items;
+    index_t blocks = (count + tile - 1) / tile;
+    if (!exact && blocks > most_blocks) blocks = most_blocks;
+    cuda_launch_hinted(launch, queue, kernel, cuda_line(blocks, block), hints,
+                       Work{body, range.begin, count, static_cast<unsigned>(tile), launch.check()});
+  }
+
+  /// `R` is TileRange<Rank>, or that with hints.
+  template <int Rank, class R, class Body>
+  static void for_box(const LaunchInfo& info, const R& hinted, const Body& body) {
+    using Static = typename HintsOf<R>::static_hints;
+    constexpr bool last_fastest = Static::last_fastest || last_index_fastest<Body>();
+    constexpr int marching = marched_axis<Static, Rank>(last_fastest);
+    const TileRange<Rank>& range = hinted;
+    const LaunchHints hints = HintsOf<R>::get(hinted);
+    CudaQueue& queue = cuda_queue_for(info);
+    CudaLaunch launch(queue, EventKind::BeginFor, info, range.items());
+    if (range.items() == 0) return;
+    const BoxAxes<Rank> axes(range, last_fastest);
+    using Exact = CudaBox<Rank, last_fastest, marching, std::uint32_t, Body>;
+    using Strided = CudaBox<Rank, last_fastest, marching, index_t, Body>;
+    if (!axes.fits_32_bits || !cuda_run_box<Exact, Static>(launch, queue, axes, hints, body))
+      cuda_run_box<Strided, Static>(launch, queue, axes, hints, body);
+  }
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

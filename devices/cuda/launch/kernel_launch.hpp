@@ -1,0 +1,96 @@
+// Launches: chooses kernel, grid and blocks. Compiled by nvcc only.
+//
+// Parameters travel with the launch, up to 32,764 bytes; larger ones through device memory. The size of a
+// block is what occupancy says of the kernel, asked once a device.
+#pragma once
+
+#include <strata/devices/cuda/launch/array_reduce_kernels.hpp>
+#include <strata/devices/cuda/launch/for_launch.hpp>
+#include <strata/devices/cuda/launch/kernel_parameters.hpp>
+#include <strata/devices/cuda/launch/reduce_launch.hpp>
+#include <strata/devices/cuda/launch/scan_launch.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+struct CudaKernelLaunch : CudaForLaunch {
+  /// `R` is ChunkRange, or that with hints.
+  template <class R, class Body, class Reducer, class Finish>
+  static void reduce_range(const LaunchInfo& info, const R& range, const Body& body, const Reducer& reducer,
+                           const Finish& finish) {
+    using Static = typename HintsOf<R>::static_hints;
+    const BlockRange blocks = reduction_blocks(range.begin, range.end);
+    const index_t count = range.end > range.begin ? range.end - range.begin : 0;
+    cuda_reduce_nodes<Static>(info, count, blocks.last - blocks.first,
+                              RangeNodes<Body>{body, range.begin, range.end, blocks.first, blocks.last},
+                              reducer, finish);
+  }
+
+  /// `R` is TileRange<Rank>, or that with hints.
+  template <int Rank, class R, class Body, class Reducer, class Finish>
+  static void reduce_box(const LaunchInfo& info, const R& range, const Body& body, const Reducer& reducer,
+                         const Finish& finish) {
+    using Static = typename HintsOf<R>::static_hints;
+    const index_t items = range.items();
+    BoxNodes<Rank, Body> nodes{body, {}, {}, 0, 0, 0, 0, 0};
+    index_t row_items = 1;
+    for (int d = 0; d < Rank; ++d) {
+      nodes.lower[d] = range.lower[d];
+      nodes.extent[d] = range.upper[d] - range.lower[d];
+      if (d > 0) row_items *= nodes.extent[d];
+    }
+    if (items > 0) {
+      nodes.row_items = row_items;
+      nodes.blocks = (row_items + reduction_block - 1) / reduction_block;
+      while ((index_t{1} << nodes.log2_row) < nodes.blocks) ++nodes.log2_row;
+      nodes.first = range.lower[0] << nodes.log2_row;
+      nodes.last = range.upper[0] << nodes.log2_row;
+    }
+    cuda_reduce_nodes<Static>(info, items, nodes.last - nodes.first, nodes, reducer, finish);
+  }
+
+  template <class Body, class Reducer, class Finish>
+  static void reduce_array(const LaunchInfo& info, const ChunkRange& range, const Body& body,
+                           const Reducer& reducer, const Finish& finish) {
+    using Work = CudaArrayReduce<Body, Reducer, Finish>;
+    using Element = typename Reducer::element_type;
+    constexpr index_t block = 64;
+    const BlockRange blocks = reduction_blocks(range.begin, range.end);
+    const index_t count = range.end > range.begin ? range.end - range.begin : 0;
+    const index_t nodes = blocks.last - blocks.first, length = reducer.count();
+    CudaQueue& queue = cuda_queue_for(info, Finish::waits);
+    CudaLaunch launch(queue, EventKind::BeginReduce, info, count);
+    const std::size_t array_bytes = static_cast<std::size_t>(length > 0 ? length : 1) * sizeof(Element);
+    const CudaScratch scratch = launch.scratch(static_cast<std::size_t>(nodes > 0 ? nodes : 1) * array_bytes);
+    const index_t base =
+        (blocks.first >= 0 ? blocks.first / block : -((-blocks.first + block - 1) / block)) * block;
+    Work work{body,        reducer, finish, range.begin, range.end,     blocks.first,
+              blocks.last, base,    length, scratch,     launch.check()};
+    const index_t grid = nodes > 0 ? (blocks.last - base + block - 1) / block : 1;
+    run(launch, cuda_kernel<&cuda_run<ParametersOf<Work>>>(), cuda_line(grid, block), work);
+    if constexpr (Finish::waits) {
+      auto* const host = new Element[static_cast<std::size_t>(length > 0 ? length : 1)];
+      struct Owner {
+        Element* host;
+        ~Owner() { delete[] host; }
+      } const owner{host};
+      launch.fetch(host, scratch.partials, static_cast<std::size_t>(length) * sizeof(Element));
+      finish.on_host(host);
+    }
+  }
+
+  template <class Body, class Reducer, class Finish>
+  static void scan_range(const LaunchInfo& info, const ChunkRange& range, const Body& body,
+                         const Reducer& reducer, const Finish& finish,
+                         const typename Reducer::value_type& start) {
+    cuda_scan(info, range, body, reducer, finish, start);
+  }
+
+ private:
+  template <class Work>
+  static void run(CudaLaunch& launch, CudaKernel& kernel, const CudaGrid& grid, const Work& work) {
+    auto parameters = parameters_of(launch, work);
+    cuda_launch(launch, kernel, grid, parameters);
+  }
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,80 @@
+// What kernels are given: their work as the launch's parameters, or, where it has more bytes than a launch
+// takes, a pointer to it in device memory. And what launches of every kind share. Compiled by nvcc only.
+#pragma once
+
+#include <type_traits>
+
+#include <strata/devices/cuda/launch/block_check.hpp>
+#include <strata/devices/cuda/launch/launch.hpp>
+#include <strata/devices/launch_hints.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// Work that lies in device memory. Not to be read before the block has entered.
+template <class Work>
+struct CudaIndirect {
+  const Work* work;
+  CudaCheck check;
+
+  __device__ void run() const { work->run(); }
+  __device__ void run_exact() const { work->run_exact(); }
+  __device__ void run_strided() const { work->run_strided(); }
+};
+
+template <class Work>
+inline constexpr bool travels_with_launch = sizeof(Work) <= cuda_parameter_bytes;
+template <class Work>
+using ParametersOf = std::conditional_t<travels_with_launch<Work>, Work, CudaIndirect<Work>>;
+
+/// What a kernel is given, made of the work: itself, or where it lies.
+template <class Work>
+ParametersOf<Work> parameters_of(CudaLaunch& launch, const Work& work) {
+  if constexpr (travels_with_launch<Work>) return work;
+  else return {static_cast<const Work*>(launch.place(&work, sizeof work)), work.check};
+}
+template <class Work>
+__device__ const Work& work_of(const Work& work) {
+  return work;
+}
+template <class Work>
+__device__ const Work& work_of(const CudaIndirect<Work>& indirect) {
+  return *indirect.work;
+}
+
+template <class Parameters>
+__global__ void cuda_run(const __grid_constant__ Parameters parameters) {
+  if (enter_block(parameters.check)) parameters.run();
+}
+
+// The same, compiled for launch bounds.
+template <class Parameters, int MaxThreads, int MinBlocks>
+__global__ void __launch_bounds__(MaxThreads, MinBlocks)
+    cuda_bounded_run(const __grid_constant__ Parameters parameters) {
+  if (enter_block(parameters.check)) parameters.run();
+}
+/// The kernel of either kind.
+template <class Parameters, class Static>
+constexpr auto cuda_run_function() {
+  if constexpr (Static::max_threads == 0) return &cuda_run<Parameters>;
+  else return &cuda_bounded_run<Parameters, Static::max_threads, bounded_blocks<Static>>;
+}
+
+/// The record of a kernel, one in the program.
+template <auto Function>
+CudaKernel& cuda_kernel() {
+  static CudaKernel kernel{reinterpret_cast<const void*>(Function), {}};
+  return kernel;
+}
+
+inline CudaGrid cuda_line(index_t blocks, index_t threads) {
+  return {{static_cast<unsigned>(blocks), 1, 1}, {static_cast<unsigned>(threads), 1, 1}, 0};
+}
+
+/// Launches with `parameters`, ahead of the end of the kernel before it where that helps.
+template <class Parameters>
+void cuda_launch(CudaLaunch& launch, CudaKernel& kernel, const CudaGrid& grid, Parameters& parameters) {
+  parameters.check.ahead = launch.goes_ahead(kernel, grid);
+  launch.run(kernel, grid, &parameters, parameters.check.ahead);
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,115 @@
+// Launches of reductions: how many blocks and warps, and how many nodes of the tree a warp takes. Compiled by
+// nvcc only.
+#pragma once
+
+#include <algorithm>
+
+#include <strata/devices/cuda/launch/kernel_parameters.hpp>
+#include <strata/devices/cuda/launch/reduce_kernels.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+// The bounds let the compiler keep the loads of a whole node in flight, for which it would not take the
+// registers otherwise.
+template <class Reduce, class Parameters>
+__global__ void __launch_bounds__(Reduce::most_threads, Reduce::least_blocks)
+    cuda_reduce(const __grid_constant__ Parameters parameters) {
+  __shared__ typename Reduce::Gather gather;
+  constexpr bool direct = std::is_same_v<Reduce, Parameters>;
+  if constexpr (direct) parameters.prepare(gather);
+  if (!enter_block(parameters.check)) return;
+  const Reduce& reduce = work_of(parameters);
+  if constexpr (!direct) reduce.prepare(gather);
+  reduce.run(gather);
+}
+
+template <class Nodes, class Reducer, class Finish, class Static>
+class CudaReduceLaunch {
+ public:
+  using Work = CudaReduce<Nodes, Reducer, Finish, Static>;
+  using T = typename Reducer::value_type;
+
+  static CudaKernel& kernel() { return cuda_kernel<&cuda_reduce<Work, ParametersOf<Work>>>(); }
+
+  /// `count` numbers of nodes from nodes.first on.
+  CudaReduceLaunch(const CudaKernel::OnDevice& on_device, const Nodes& nodes, index_t count)
+      : first_(nodes.first), last_(nodes.last) {
+    // Few nodes: a warp each, in one block, or, as one multiprocessor is slow to read much, in a cluster.
+    // More: full blocks, some more than the device holds at a time. A block is slow to end, as its warps wait
+    // for each other: rather than a second round of blocks, warps should have two nodes.
+    constexpr int few = std::min(3, Work::log2_most_warps);
+    constexpr int few_nodes = std::min(few + 1, Work::log2_most_nodes);
+    while (!in_one_group(log2_nodes_) && log2_nodes_ < few) ++log2_nodes_;
+    log2_warps_ = log2_nodes_;
+    if (!in_one_group(log2_nodes_)) {
+      clustered_ =
+          on_device.waits_itself && Work::log2_cluster > 0 && in_one_group(few_nodes + Work::log2_cluster);
+      if (clustered_) {
+        log2_nodes_ = 0;
+        while (!in_one_group(log2_nodes_ + Work::log2_cluster)) ++log2_nodes_;
+        log2_warps_ = std::min(log2_nodes_, few);
+      } else {
+        log2_nodes_ = log2_warps_ = Work::log2_most_warps;
+        const index_t resident = (index_t{on_device.resident_blocks} * on_device.block) >> (5 + log2_warps_);
+        const auto too_many = [&] {
+          return 2 * (count >> log2_nodes_) > (log2_nodes_ == log2_warps_ ? 3 : 6) * resident;
+        };
+        while (log2_nodes_ < Work::log2_most_nodes && too_many()) ++log2_nodes_;
+      }
+    }
+    const int log2_aligned = log2_nodes_ + (clustered_ ? Work::log2_cluster : 0);
+    base_ = (first_ >> log2_aligned) << log2_aligned;
+    grid_ = clustered_ ? 1 << Work::log2_cluster : ((last_ - base_ - 1) >> log2_nodes_) + 1;
+    if (count == 0) grid_ = 1;
+  }
+
+  /// Scratch memory of the launch, for the values of the blocks.
+  std::size_t scratch_bytes() const {
+    return grid_ > 1 && !clustered_ ? 2 * static_cast<std::size_t>(grid_) * sizeof(T) : 0;
+  }
+
+  /// Launches, and waits where the finish does; nothing else may follow in the launch then. `nodes` has the
+  /// node numbers of before.
+  void run(CudaLaunch& launch, const CudaScratch& scratch, const Nodes& nodes, const Reducer& reducer,
+           const Finish& finish) {
+    CudaHostSlot host{};
+    if constexpr (Finish::waits) host = launch.host_slot(sizeof(T));
+    auto parameters = parameters_of(launch, Work{nodes, reducer, finish, clustered_, log2_warps_, log2_nodes_,
+                                                 base_, scratch, host, launch.check()});
+    CudaGrid blocks = cuda_line(grid_, static_cast<index_t>(warp_lanes) << log2_warps_);
+    if (clustered_) blocks.cluster = 1u << Work::log2_cluster;
+    cuda_launch(launch, kernel(), blocks, parameters);
+    if constexpr (Finish::waits) {
+      T value;
+      launch.wait_for_value(host, &value, sizeof(T));
+      finish.on_host(value);
+    }
+  }
+
+ private:
+  // Whether one aligned group of 2^log2 nodes has them all.
+  bool in_one_group(int log2) const { return first_ >= last_ || (first_ >> log2) == ((last_ - 1) >> log2); }
+
+  index_t first_;
+  index_t last_;
+  bool clustered_ = false;
+  int log2_warps_ = 0;
+  int log2_nodes_ = 0;  // of a block
+  index_t base_;
+  index_t grid_;
+};
+
+/// A reduction over `count` nodes, `items` work items.
+template <class Static, class Nodes, class Reducer, class Finish>
+void cuda_reduce_nodes(const LaunchInfo& info, index_t items, index_t count, const Nodes& nodes,
+                       const Reducer& reducer, const Finish& finish) {
+  using Reduction = CudaReduceLaunch<Nodes, Reducer, Finish, Static>;
+  CudaQueue& queue = cuda_queue_for(info, Finish::waits);
+  CudaLaunch launch(queue, EventKind::BeginReduce, info, items);
+  Reduction reduction(cuda_kernel_on(queue, Reduction::kernel()), nodes, count);
+  CudaScratch scratch{};
+  if (reduction.scratch_bytes() > 0) scratch = launch.scratch(reduction.scratch_bytes());
+  reduction.run(launch, scratch, nodes, reducer, finish);
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,82 @@
+// Device code that the kernels of reductions and scans share: moving values between the lanes of a warp, and
+// the pairwise tree of core/reduction_tree.hpp over nodes that the lanes hold.
+#pragma once
+
+#include <cstring>
+
+#include <strata/devices/cuda/launch/launch.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+inline constexpr int warp_lanes = 32;
+inline constexpr unsigned all_lanes = 0xffffffffu;
+
+// A value as 32-bit words, which are what a warp exchanges.
+template <class T>
+struct Words {
+  static constexpr int count = static_cast<int>((sizeof(T) + 3) / 4);
+  unsigned word[count];
+
+  __device__ explicit Words(const T& value) {
+    word[count - 1] = 0;
+    memcpy(word, &value, sizeof(T));
+  }
+  __device__ void get(T& value) const { memcpy(&value, word, sizeof(T)); }
+};
+
+/// Hands a value to the host.
+template <class T>
+__device__ void hand_over(const CudaHostSlot& slot, const T& value) {
+  const Words<T> words(value);
+  for (int w = 0; w < Words<T>::count; ++w)
+    slot.words[w] = static_cast<std::uint64_t>(slot.ticket) << 32 | words.word[w];
+}
+
+/// The value of the lane `distance` above.
+template <class T>
+__device__ void value_from_above(T& result, const T& value, int distance) {
+  Words<T> words(value);
+#pragma unroll
+  for (int w = 0; w < Words<T>::count; ++w)
+    words.word[w] = __shfl_down_sync(all_lanes, words.word[w], static_cast<unsigned>(distance));
+  words.get(result);
+}
+/// The value of the lane `distance` below.
+template <class T>
+__device__ void value_from_below(T& result, const T& value, int distance) {
+  Words<T> words(value);
+#pragma unroll
+  for (int w = 0; w < Words<T>::count; ++w)
+    words.word[w] = __shfl_up_sync(all_lanes, words.word[w], static_cast<unsigned>(distance));
+  words.get(result);
+}
+/// The value of lane `lane`.
+template <class T>
+__device__ void value_of_lane(T& result, const T& value, int lane) {
+  Words<T> words(value);
+#pragma unroll
+  for (int w = 0; w < Words<T>::count; ++w) words.word[w] = __shfl_sync(all_lanes, words.word[w], lane);
+  words.get(result);
+}
+
+/// Joins the nodes [base, base + count) that the lanes of a warp hold, lane l node base + l, pairwise; `base`
+/// is a multiple of `count`, a power of two up to 32. `holds(first, end)` says whether there is any node in
+/// [first, end), `holds.all` whether no number in it is without one. The result is in lane 0, where
+/// holds(base, base + count).
+template <class T, class Reducer, class Holds>
+__device__ void join_nodes(T& value, index_t base, int count, const Reducer& reducer, const Holds& holds) {
+  const int lane = static_cast<int>(threadIdx.x % warp_lanes);
+  const index_t own = base + lane;
+  const bool all = holds.all(base, base + count);
+  for (int half = 1; half < count; half *= 2) {
+    T above;
+    value_from_above(above, value, half);
+    if ((lane & (2 * half - 1)) != 0 || lane + half >= count) continue;
+    if (all || holds(own + half, own + 2 * half)) {
+      if (all || holds(own, own + half)) reducer.join(value, above);
+      else value = above;
+    }
+  }
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,240 @@
+// Copies and fills on queues of GPUs. What lies in one run, or in runs at one pitch, is for CUDA's copy
+// engines; what both sides of can be reached by the GPU, for a kernel; the rest goes through staging.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <strata/core/allocation_report.hpp>
+#include <strata/core/copy_execute.hpp>
+#include <strata/core/copy_plan.hpp>
+#include <strata/core/error.hpp>
+#include <strata/core/runtime.hpp>
+#include <strata/devices/cuda/failure.hpp>
+#include <strata/devices/cuda/graph.hpp>
+#include <strata/devices/cuda/memory/copy_kernels.hpp>
+#include <strata/devices/cuda/memory/links.hpp>
+#include <strata/devices/cuda/memory/staging.hpp>
+#include <strata/devices/cuda/queue.hpp>
+#include <strata/devices/host/space.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+constexpr index_t most_pitch = (index_t{1} << 31) - 1;
+// Shorter rows cost the copy engines more than a kernel or the host's threads need for them.
+constexpr index_t shortest_row = 2048;
+
+bool is_device(const CopySide& side) { return side.space.kind == CudaSpace::kind; }
+bool is_shared(const CopySide& side) {
+  return side.space.kind == CudaManagedSpace::kind || side.space.kind == CudaPinnedSpace::kind;
+}
+bool is_host(const CopySide& side) { return side.space.kind == HostSpace::kind; }
+
+std::string described(const CopySide& side) {
+  return "\"" + std::string(side.label) + "\" in " + describe_space(side.space);
+}
+
+void check_places(const CopySide& destination, const CopySide& source, int here) {
+  bool owns = false;
+  for (const CopySide* side : {&destination, &source}) {
+    if (!is_device(*side) && !is_shared(*side) && !is_host(*side))
+      throw WrongDevice("a copy on Cuda{" + std::to_string(here) + "} cannot reach " + described(*side) +
+                        "; copy through a host mirror");
+    owns = owns || is_shared(*side) || (is_device(*side) && side->space.instance == here);
+  }
+  if (!owns)
+    throw WrongDevice("a copy on a queue of Cuda{" + std::to_string(here) + "} was given " +
+                      described(destination) + " and " + described(source) +
+                      "; use a queue of the GPU that owns one of them");
+}
+
+cudaError_t copy_pitched(cudaStream_t stream, void* destination, const void* source, const CopyPiece& piece) {
+  auto* const dst = static_cast<char*>(destination) + piece.dst_offset;
+  const auto* const src = static_cast<const char*>(source) + piece.src_offset;
+  const auto run = static_cast<std::size_t>(piece.run_bytes);
+  const int row = piece.rank - 1;
+  const auto rows = static_cast<std::size_t>(piece.extent[row]);
+  const auto dst_pitch = static_cast<std::size_t>(piece.dst_stride[row]);
+  const auto src_pitch = static_cast<std::size_t>(piece.src_stride[row]);
+  if (piece.kind == CopyKind::Pitched2d)
+    return cudaMemcpy2DAsync(dst, dst_pitch, src, src_pitch, run, rows, cudaMemcpyDefault, stream);
+  cudaMemcpy3DParms all{};
+  all.srcPtr = {const_cast<char*>(src), src_pitch, run,
+                static_cast<std::size_t>(piece.src_stride[0]) / src_pitch};
+  all.dstPtr = {dst, dst_pitch, run, static_cast<std::size_t>(piece.dst_stride[0]) / dst_pitch};
+  all.extent = {run, rows, static_cast<std::size_t>(piece.extent[0])};
+  all.kind = cudaMemcpyDefault;
+  return cudaMemcpy3DAsync(&all, stream);
+}
+
+bool fits_pitched(const CopyPiece& piece) {
+  if (piece.kind != CopyKind::Pitched2d && piece.kind != CopyKind::Pitched3d) return false;
+  const int row = piece.rank - 1;
+  return piece.run_bytes >= shortest_row && piece.dst_stride[row] <= most_pitch &&
+         piece.src_stride[row] <= most_pitch;
+}
+
+bool is_pageable(const void* data) {
+  cudaPointerAttributes attributes{};
+  if (cudaPointerGetAttributes(&attributes, data) != cudaSuccess) {
+    static_cast<void>(cudaGetLastError());
+    return true;
+  }
+  return attributes.type == cudaMemoryTypeUnregistered;
+}
+
+}  // namespace
+
+void CudaQueue::copy(const CopySide& destination, const CopySide& source, std::size_t element_bytes) {
+  require_running("deep_copy");
+  const int here = device();
+  check_places(destination, source, here);
+  const std::vector<CopyPiece> pieces = plan_copy(*destination.layout, *source.layout, element_bytes);
+  if (pieces.empty()) return;
+  if (pieces.front().kind == CopyKind::ElementWise) return copy_by_host(destination, source, element_bytes);
+  const index_t distance = static_cast<char*>(destination.data) - static_cast<char*>(source.data);
+  if (destination.space == source.space) {
+    if (copies_onto_itself(pieces, distance)) return;
+    if (sides_overlap(pieces, distance))
+      throw CopyError("deep_copy: parts of \"" + std::string(destination.label) + "\" overlap in " +
+                      describe_space(destination.space) + "; copy through an array of its own");
+  }
+
+  const auto far = [&](const CopySide& side) { return is_device(side) && side.space.instance != here; };
+  const CopySide* const peer = far(destination) ? &destination : far(source) ? &source : nullptr;
+  const CopySide* const host = is_host(destination) ? &destination : is_host(source) ? &source : nullptr;
+  const std::lock_guard lock(mutex);
+  const CudaDeviceScope scope(here);
+  if (peer != nullptr) __atomic_store_n(&stream_.reaches_peers, true, __ATOMIC_RELAXED);
+  const auto check = [&](cudaError_t code) {
+    if (code != cudaSuccess) fail_copy(code, destination, source);
+  };
+  for (const CopyPiece& piece : pieces) {
+    const bool contiguous = piece.kind == CopyKind::Contiguous;
+    if (host != nullptr) {
+      const bool staged = contiguous ? piece.run_bytes >= staged_from_bytes && is_pageable(host->data)
+                                     : !fits_pitched(piece) || is_pageable(host->data);
+      if (staged && recording != nullptr)
+        throw Error(
+            "the copy of " + described(source) + " to " + described(destination) +
+            " goes through staging buffers, which cannot be recorded; use host arrays in pinned memory "
+            "(CudaPinned) of the same layout");
+      if (staged) {
+        enqueue_staged(*this, destination.data, source.data, piece, host == &source);
+        continue;
+      }
+    } else if (!contiguous) {
+      if (peer != nullptr && !reach_peer(here, peer->space.instance))
+        throw CopyError(
+            "deep_copy: " + described(source) + " to " + described(destination) +
+            ": the GPUs have no link to each other, and the elements lie apart; copy through a host "
+            "mirror, or between arrays of one layout");
+      check(enqueue_copy(stream(), destination.data, source.data, piece));
+      continue;
+    }
+    if (peer != nullptr) static_cast<void>(reach_peer(here, peer->space.instance));  // for speed
+    if (contiguous)
+      check(cudaMemcpyAsync(static_cast<char*>(destination.data) + piece.dst_offset,
+                            static_cast<const char*>(source.data) + piece.src_offset,
+                            static_cast<std::size_t>(piece.run_bytes), cudaMemcpyDefault, stream()));
+    else check(copy_pitched(stream(), destination.data, source.data, piece));
+  }
+  submitted();
+}
+
+void CudaQueue::fail_copy(cudaError_t code, const CopySide& destination, const CopySide& source) const {
+  if (is_sticky(code)) fail_cuda(code, "a copy", device());
+  static_cast<void>(cudaGetLastError());
+  throw CopyError("the copy of " + described(source) + " to " + described(destination) +
+                  " failed: " + cuda_text(code));
+}
+
+// Layouts of somebody's own making are known to the host only. What a GPU holds is brought to the host,
+// whole, from the lowest to the highest offset, and brought back.
+void CudaQueue::copy_by_host(const CopySide& destination, const CopySide& source, std::size_t element_bytes) {
+  if (recording != nullptr) check_recordable("a copy of a user-supplied layout", *this, true);
+  struct HostCopy {
+    std::vector<char> bytes;
+    char* base;  // of offset 0
+    index_t lowest = 0;
+  };
+  const auto bring = [&](const CopySide& side) {
+    if (!is_device(side)) {
+      wait();
+      return HostCopy{{}, static_cast<char*>(side.data)};
+    }
+    const OffsetBounds bounds = offset_bounds(*side.layout);
+    const auto size = static_cast<index_t>(element_bytes);
+    HostCopy copy{std::vector<char>(static_cast<std::size_t>((bounds.highest - bounds.lowest + 1) * size)),
+                  nullptr, bounds.lowest * size};
+    copy.base = copy.bytes.data() - copy.lowest;
+    const cudaError_t code = cudaMemcpyAsync(copy.bytes.data(), static_cast<char*>(side.data) + copy.lowest,
+                                             copy.bytes.size(), cudaMemcpyDefault, stream());
+    if (code != cudaSuccess) fail_copy(code, destination, source);
+    wait();
+    return copy;
+  };
+  const CudaDeviceScope scope(device());
+  const HostCopy from = bring(source), to = bring(destination);
+  copy_elementwise(to.base, *destination.layout, from.base, *source.layout, element_bytes);
+  if (to.bytes.empty()) return;
+  const cudaError_t code = cudaMemcpyAsync(static_cast<char*>(destination.data) + to.lowest, to.bytes.data(),
+                                           to.bytes.size(), cudaMemcpyDefault, stream());
+  if (code != cudaSuccess) fail_copy(code, destination, source);
+  submitted();
+  wait();
+}
+
+void CudaQueue::fill(const CopySide& destination, const void* value, std::size_t element_bytes) {
+  require_running("deep_copy");
+  const int here = device();
+  if (!is_shared(destination) && !(is_device(destination) && destination.space.instance == here))
+    throw WrongDevice("a fill on a queue of Cuda{" + std::to_string(here) + "} was given " +
+                      described(destination) + "; use a queue of the GPU that owns it");
+  const std::vector<CopyPiece> pieces = plan_fill(*destination.layout, element_bytes);
+  if (pieces.empty()) return;
+  if (pieces.front().kind == CopyKind::ElementWise) return fill_by_host(destination, value, element_bytes);
+  const auto* const bytes = static_cast<const unsigned char*>(value);
+  bool same = true;
+  for (std::size_t k = 1; k < element_bytes; ++k) same = same && bytes[k] == bytes[0];
+
+  const std::lock_guard lock(mutex);
+  const CudaDeviceScope scope(here);
+  void* placed = nullptr;
+  const void* large = nullptr;
+  const bool is_large = !same && element_bytes > most_fill_bytes;
+  if (is_large && recording != nullptr) {
+    large = recording->place(value, element_bytes);
+  } else if (is_large) {
+    placed = gpu_.allocate(CudaMemoryKind::Device, element_bytes);
+    if (placed == nullptr)
+      throw OutOfMemory("no memory for the value of a fill on Cuda{" + std::to_string(here) + "}");
+    check_cuda(cudaMemcpyAsync(placed, value, element_bytes, cudaMemcpyHostToDevice, stream()), "a fill",
+               here);
+    large = placed;
+  }
+  for (const CopyPiece& piece : pieces) {
+    if (same && piece.kind == CopyKind::Contiguous)
+      check_cuda(cudaMemsetAsync(static_cast<char*>(destination.data) + piece.dst_offset, bytes[0],
+                                 static_cast<std::size_t>(piece.run_bytes), stream()),
+                 "a fill", here);
+    else
+      check_cuda(
+          enqueue_fill(stream(), destination.data, piece, large != nullptr ? large : value, element_bytes),
+          "a fill", here);
+  }
+  submitted();
+  if (placed != nullptr) gpu_.release(CudaMemoryKind::Device, placed);
+}
+
+void CudaQueue::fill_by_host(const CopySide& destination, const void* value, std::size_t element_bytes) {
+  // A copy whose source is one element everywhere.
+  LayoutDescriptor one = *destination.layout;
+  one.offset = [](const void*, const index_t*) { return index_t{0}; };
+  one.span = 1;
+  CopySide source{const_cast<void*>(value), {HostSpace::kind, 0}, &one, "a value", nullptr};
+  copy_by_host(destination, source, element_bytes);
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

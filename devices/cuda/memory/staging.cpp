@@ -1,0 +1,205 @@
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <strata/core/copy_execute.hpp>
+#include <strata/core/error.hpp>
+#include <strata/devices/cuda/failure.hpp>
+#include <strata/devices/cuda/memory/copy_kernels.hpp>
+#include <strata/devices/cuda/memory/staging.hpp>
+#include <strata/devices/cuda/queue.hpp>
+#include <strata/devices/host/affinity.hpp>
+#include <strata/devices/host/copy.hpp>
+#include <strata/devices/host/worker_pool.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+constexpr index_t chunk_bytes = index_t{8} << 20;
+constexpr int buffers = 3;
+// So many threads keep up with the link; more would only take them from others.
+constexpr int most_threads = 8;
+
+Runner copy_threads() {
+  // Never destroyed: callbacks may come as late as the end of the process.
+  static WorkerPool& pool = *new WorkerPool({.workers = std::clamp(usable_processors() / 2, 1, most_threads),
+                                             .pin = false,
+                                             .spin_us = 5,
+                                             .on_start = {}});
+  const auto run = [](const void*, const ChunkRange& range, ChunkFunction function) {
+    pool.run(range, function);
+  };
+  return {run, nullptr, pool.size()};
+}
+
+// One chunk's work on the host, freed by its callback.
+struct HostWork {
+  void* destination;
+  const void* source;
+  CopyPiece piece;
+};
+void CUDART_CB run_host_work(void* raw) {
+  const std::unique_ptr<HostWork> work(static_cast<HostWork*>(raw));
+  const Runner runner = copy_threads();
+  copy_pieces(work->destination, work->source, {&work->piece, 1}, chunk_runner(runner));
+}
+
+// `piece` cut along its loops into chunks of at most chunk_bytes, calling f(chunk) for each.
+template <class F>
+void for_each_chunk(const CopyPiece& piece, const F& f) {
+  CopyPiece chunk = piece;
+  if (bytes_of(piece) <= chunk_bytes) return f(chunk);
+  if (piece.rank == 0) {
+    for (index_t at = 0; at < piece.run_bytes; at += chunk_bytes) {
+      chunk.run_bytes = std::min(chunk_bytes, piece.run_bytes - at);
+      chunk.dst_offset = piece.dst_offset + at;
+      chunk.src_offset = piece.src_offset + at;
+      f(chunk);
+    }
+    return;
+  }
+  const index_t each = bytes_of(piece) / piece.extent[0];
+  const index_t step = std::max<index_t>(1, chunk_bytes / each);
+  for (index_t at = 0; at < piece.extent[0]; at += step) {
+    chunk.extent[0] = std::min(step, piece.extent[0] - at);
+    chunk.dst_offset = piece.dst_offset + at * piece.dst_stride[0];
+    chunk.src_offset = piece.src_offset + at * piece.src_stride[0];
+    if (each <= chunk_bytes) {
+      f(chunk);
+    } else {
+      // One position of the outermost loop is too much: go on inside.
+      CopyPiece inner = chunk;
+      inner.rank = piece.rank - 1;
+      for (int r = 0; r < inner.rank; ++r) {
+        inner.extent[r] = piece.extent[r + 1];
+        inner.dst_stride[r] = piece.dst_stride[r + 1];
+        inner.src_stride[r] = piece.src_stride[r + 1];
+      }
+      for_each_chunk(inner, f);
+    }
+  }
+}
+
+// The chunk with one side packed: its elements in the order of the host's memory, without gaps. That way the
+// host goes through its memory in order and the GPU does the turning.
+struct Packed {
+  CopyPiece host;    // between host memory and the buffer
+  CopyPiece device;  // between the packed copy and the GPU's memory
+};
+Packed pack(const CopyPiece& chunk, bool to_device) {
+  const index_t* const host_stride = to_device ? chunk.src_stride : chunk.dst_stride;
+  int order[max_piece_rank];
+  for (int r = 0; r < chunk.rank; ++r) order[r] = r;
+  const auto distance = [&](int r) { return host_stride[r] < 0 ? -host_stride[r] : host_stride[r]; };
+  std::stable_sort(order, order + chunk.rank, [&](int a, int b) { return distance(a) > distance(b); });
+  index_t packed_stride[max_piece_rank] = {};
+  index_t next = chunk.run_bytes;
+  for (int k = chunk.rank - 1; k >= 0; --k) {
+    packed_stride[order[k]] = next;
+    next *= chunk.extent[order[k]];
+  }
+  Packed result{chunk, chunk};
+  CopyPiece& in = to_device ? result.host : result.device;   // writes the packed copy
+  CopyPiece& out = to_device ? result.device : result.host;  // reads it
+  // The destination's strides descend in every piece.
+  in.kind = out.kind = chunk.rank == 0 ? CopyKind::Contiguous : CopyKind::Strided;
+  in.dst_offset = out.src_offset = 0;
+  for (int k = 0; k < chunk.rank; ++k) {
+    in.extent[k] = chunk.extent[order[k]];
+    in.dst_stride[k] = packed_stride[order[k]];
+    in.src_stride[k] = chunk.src_stride[order[k]];
+    out.src_stride[k] = packed_stride[k];
+  }
+  return result;
+}
+
+}  // namespace
+
+void enqueue_staged(CudaQueue& queue, void* destination, const void* source, const CopyPiece& piece,
+                    bool to_device) {
+  CudaInstance& gpu = queue.gpu();
+  const int device = queue.device();
+  const cudaStream_t stream = queue.stream(), helper = queue.helper_stream();
+  const bool direct = piece.rank == 0;  // the GPU's side needs no kernel
+  const auto chunk = static_cast<std::size_t>(std::min(chunk_bytes, bytes_of(piece)));
+
+  struct Buffers {
+    CudaInstance& gpu;
+    void* host[buffers] = {};
+    void* device[buffers] = {};
+    cudaEvent_t moved[buffers] = {};    // by the link
+    cudaEvent_t touched[buffers] = {};  // by the host
+    explicit Buffers(CudaInstance& g) : gpu(g) {}
+    ~Buffers() {
+      for (int b = 0; b < buffers; ++b) {
+        if (host[b] != nullptr) gpu.release(CudaMemoryKind::Pinned, host[b]);
+        if (device[b] != nullptr) gpu.release(CudaMemoryKind::Device, device[b]);
+        if (moved[b] != nullptr) gpu.give_back(moved[b]);
+        if (touched[b] != nullptr) gpu.give_back(touched[b]);
+      }
+    }
+  } ring(gpu);
+  const CudaDeviceScope scope(device);
+  const auto prepare = [&](int b) {
+    if (ring.host[b] != nullptr) return;
+    ring.host[b] = gpu.allocate(CudaMemoryKind::Pinned, chunk);
+    if (!direct) ring.device[b] = gpu.allocate(CudaMemoryKind::Device, chunk);
+    if (ring.host[b] == nullptr || (!direct && ring.device[b] == nullptr))
+      throw OutOfMemory("a copy between the host and Cuda{" + std::to_string(device) + "} needs " +
+                        std::to_string(buffers * chunk) + " bytes of pinned and device memory for staging");
+    ring.moved[b] = gpu.take_event();
+    ring.touched[b] = gpu.take_event();
+  };
+  const auto order = [&](cudaEvent_t event, cudaStream_t before, cudaStream_t after) {
+    check_cuda(cudaEventRecord(event, before), "recording an event", device);
+    check_cuda(cudaStreamWaitEvent(after, event, 0), "waiting for an event", device);
+  };
+  const auto on_host = [&](void* to, const void* from, const CopyPiece& work) {
+    auto owned = std::make_unique<HostWork>(HostWork{to, from, work});
+    check_cuda(cudaLaunchHostFunc(helper, run_host_work, owned.get()), "enqueueing host work", device);
+    static_cast<void>(owned.release());
+  };
+
+  queue.submitted();  // from here on the buffers may be in use, also if something fails
+  // The host's part begins behind what the queue did so far.
+  prepare(0);
+  order(ring.touched[0], stream, helper);
+  int b = 0;
+  for_each_chunk(piece, [&](const CopyPiece& part) {
+    const bool reused = ring.host[b] != nullptr;
+    prepare(b);
+    const Packed packed = pack(part, to_device);
+    const auto bytes = static_cast<std::size_t>(bytes_of(part));
+    if (to_device) {
+      if (reused) check_cuda(cudaStreamWaitEvent(helper, ring.moved[b], 0), "waiting for an event", device);
+      on_host(ring.host[b], source, packed.host);
+      order(ring.touched[b], helper, stream);
+      char* const target =
+          direct ? static_cast<char*>(destination) + part.dst_offset : static_cast<char*>(ring.device[b]);
+      check_cuda(cudaMemcpyAsync(target, ring.host[b], bytes, cudaMemcpyHostToDevice, stream),
+                 "copying to a GPU", device);
+      check_cuda(cudaEventRecord(ring.moved[b], stream), "recording an event", device);
+      if (!direct)
+        check_cuda(enqueue_copy(stream, destination, ring.device[b], packed.device), "unpacking a copy",
+                   device);
+    } else {
+      if (reused) check_cuda(cudaStreamWaitEvent(stream, ring.touched[b], 0), "waiting for an event", device);
+      if (!direct)
+        check_cuda(enqueue_copy(stream, ring.device[b], source, packed.device), "packing a copy", device);
+      const char* const from = direct ? static_cast<const char*>(source) + part.src_offset
+                                      : static_cast<const char*>(ring.device[b]);
+      check_cuda(cudaMemcpyAsync(ring.host[b], from, bytes, cudaMemcpyDeviceToHost, stream),
+                 "copying from a GPU", device);
+      order(ring.moved[b], stream, helper);
+      on_host(destination, ring.host[b], packed.host);
+      check_cuda(cudaEventRecord(ring.touched[b], helper), "recording an event", device);
+    }
+    b = (b + 1) % buffers;
+  });
+  // The queue goes on when the host is done; so does whoever gets the buffers next.
+  order(ring.touched[(b + buffers - 1) % buffers], helper, stream);
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,194 @@
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <numeric>
+#include <sstream>
+#include <thread>
+
+#include <strata/devices/host/affinity.hpp>
+#include <strata/devices/host/affinity_evidence.hpp>
+#include <strata/devices/host/start_affinity.hpp>
+
+#if defined(__linux__)
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+// Whole processors of one quota; a fraction is dropped, because spinning threads would use it up and then
+// all be throttled for the rest of the period. 0 without a quota.
+int whole_processors(double quota, double period) {
+  if (quota <= 0 || period <= 0) return 0;
+  return std::max(1, static_cast<int>(std::min(quota / period, 1e6)));
+}
+
+// Version 2 writes "max 100000" or "QUOTA PERIOD" in one file.
+int quota_v2(const std::string& folder) {
+  std::ifstream file(folder + "/cpu.max");
+  double quota = 0;
+  double period = 0;
+  return file >> quota >> period ? whole_processors(quota, period) : 0;
+}
+
+// Version 1 writes two files, the quota being -1 where there is none.
+int quota_v1(const std::string& folder) {
+  std::ifstream quota_file(folder + "/cpu.cfs_quota_us");
+  std::ifstream period_file(folder + "/cpu.cfs_period_us");
+  double quota = 0;
+  double period = 0;
+  return quota_file >> quota && period_file >> period ? whole_processors(quota, period) : 0;
+}
+
+// The tightest quota of a group and its ancestors. In a container the path may be that of the host and not
+// exist here, while the mount point itself is the container's group; walking up to it covers both.
+int tightest_quota(const std::string& mount, std::string path, int (*quota_of)(const std::string&)) {
+  int tightest = 0;
+  for (;;) {
+    const int here = quota_of(mount + path);
+    if (here > 0 && (tightest == 0 || here < tightest)) tightest = here;
+    if (path.empty()) return tightest;
+    path.erase(path.find_last_of('/') == std::string::npos ? 0 : path.find_last_of('/'));
+  }
+}
+
+bool has_cpu_controller(const std::string& controllers) {
+  std::istringstream list(controllers);
+  for (std::string name; std::getline(list, name, ',');)
+    if (name == "cpu") return true;
+  return false;
+}
+
+// Before main() can bind the first thread.
+[[maybe_unused]] const std::vector<int>& read_at_load = inherited_processors();
+
+}  // namespace
+
+int quota_processors(const std::string& membership, const std::string& root) {
+  int tightest = 0;
+  std::istringstream lines(membership);
+  for (std::string line; std::getline(lines, line);) {  // HIERARCHY:CONTROLLERS:PATH
+    const std::size_t first = line.find(':');
+    const std::size_t second = line.find(':', first == std::string::npos ? first : first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const std::string path = line.substr(second + 1);
+    int limit = 0;
+    if (controllers.empty()) limit = tightest_quota(root, path, quota_v2);
+    else if (has_cpu_controller(controllers)) limit = tightest_quota(root + "/cpu", path, quota_v1);
+    if (limit > 0 && (tightest == 0 || limit < tightest)) tightest = limit;
+  }
+  return tightest;
+}
+
+namespace {
+
+const ProcessAffinity& process_affinity() {
+  static const ProcessAffinity affinity = [] {
+    ProcessAffinity decided = decide_affinity(read_affinity_evidence());
+    if (std::vector<int>& mask = decided.processors; mask.empty()) {
+      mask.resize(std::max(1U, std::thread::hardware_concurrency()));
+      std::iota(mask.begin(), mask.end(), 0);
+    }
+    return decided;
+  }();
+  return affinity;
+}
+
+}  // namespace
+
+const std::vector<int>& inherited_processors() { return process_affinity().processors; }
+
+int usable_processors() {
+  static const int usable = [] {
+    std::ifstream file("/proc/self/cgroup");
+    const std::string membership{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    if (const std::string& warning = process_affinity().warning; !warning.empty())
+      std::fprintf(stderr, "%s\n", warning.c_str());
+    const int mask = static_cast<int>(inherited_processors().size());
+    const int quota = quota_processors(membership, "/sys/fs/cgroup");
+    return quota > 0 ? std::min(mask, quota) : mask;
+  }();
+  return usable;
+}
+
+#if defined(__linux__)
+
+namespace {
+
+// One machine word of the kernel's mask. The kernel takes masks of any length and refuses those shorter than
+// its own, so cpu_set_t with its fixed 1024 processors is not enough on the largest machines.
+using MaskWord = unsigned long;
+constexpr std::size_t bits_per_word = 8 * sizeof(MaskWord);
+constexpr std::size_t most_words = (std::size_t{1} << 20) / bits_per_word;
+
+cpu_set_t* as_cpu_set(std::vector<MaskWord>& words) { return reinterpret_cast<cpu_set_t*>(words.data()); }
+
+std::vector<int> processors_in(const MaskWord* mask, std::size_t words) {
+  std::vector<int> processors;
+  for (std::size_t p = 0; p < words * bits_per_word; ++p)
+    if ((mask[p / bits_per_word] >> (p % bits_per_word)) & 1U) processors.push_back(static_cast<int>(p));
+  return processors;
+}
+
+// Filled before constructors run. The kernels of Linux have at most 8192 processors.
+constexpr std::size_t start_words = 8192 / bits_per_word;
+constinit MaskWord start_mask[start_words] = {};
+constinit bool start_mask_was_read = false;
+
+}  // namespace
+
+// Sanitizers are not ready when this runs; a system call is nothing that they replace.
+[[gnu::no_sanitize("address", "thread", "undefined")]] void read_start_affinity(int, char**,
+                                                                                char**) noexcept {
+  if (start_mask_was_read) return;  // each file of a program has an entry
+  start_mask_was_read = true;
+  syscall(SYS_sched_getaffinity, 0, sizeof start_mask, start_mask);
+}
+
+std::vector<int> start_affinity() { return processors_in(start_mask, start_words); }
+
+std::vector<int> processors_of(int thread) {
+  for (std::size_t words = 1024 / bits_per_word; words <= most_words; words *= 2) {
+    std::vector<MaskWord> mask(words, 0);
+    if (sched_getaffinity(thread, words * sizeof(MaskWord), as_cpu_set(mask)) == 0)
+      return processors_in(mask.data(), words);
+  }
+  return {};
+}
+
+std::vector<int> processors_of_this_thread() { return processors_of(0); }
+
+int processor_of_this_thread() { return sched_getcpu(); }
+
+bool bind_this_thread(const std::vector<int>& processors) {
+  if (processors.empty()) return false;
+  const auto highest = static_cast<std::size_t>(*std::max_element(processors.begin(), processors.end()));
+  std::vector<MaskWord> mask(highest / bits_per_word + 1, 0);
+  for (const int p : processors)
+    mask[static_cast<std::size_t>(p) / bits_per_word] |= MaskWord{1}
+                                                         << (static_cast<std::size_t>(p) % bits_per_word);
+  return sched_setaffinity(0, mask.size() * sizeof(MaskWord), as_cpu_set(mask)) == 0;
+}
+
+#else
+
+void read_start_affinity(int, char**, char**) noexcept {}
+
+std::vector<int> start_affinity() { return {}; }
+
+std::vector<int> processors_of(int) { return {}; }
+
+std::vector<int> processors_of_this_thread() { return {}; }
+
+int processor_of_this_thread() { return -1; }
+
+bool bind_this_thread(const std::vector<int>&) { return false; }
+
+#endif
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,168 @@
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include <strata/devices/host/drivers.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+// Raw storage for values of a type known by size and alignment only: on the stack where it is small.
+class Storage {
+ public:
+  Storage(std::size_t bytes, std::size_t alignment) : alignment_(std::align_val_t(alignment)) {
+    if (bytes <= sizeof(local_) && alignment <= alignof(std::max_align_t)) return;
+    heap_ = ::operator new(bytes, alignment_);
+  }
+  ~Storage() {
+    if (heap_) ::operator delete(heap_, alignment_);
+  }
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+  char* data() { return heap_ ? static_cast<char*>(heap_) : local_; }
+
+ private:
+  std::align_val_t alignment_;
+  void* heap_ = nullptr;
+  alignas(std::max_align_t) char local_[2048];
+};
+
+// The nodes of each group are an aligned subtree of 2^log2_size nodes, so a worker may join them alone.
+struct Groups {
+  index_t first, last;  // nodes
+  int log2_size;
+
+  index_t first_group() const { return first >> log2_size; }
+  index_t last_group() const { return ((last - 1) >> log2_size) + 1; }
+};
+
+Groups make_groups(index_t first, index_t last, int workers) {
+  // A few groups a worker balance the load; more would only cost memory.
+  Groups groups{first, last, 0};
+  while ((last - first) >> groups.log2_size > 16 * static_cast<index_t>(workers)) ++groups.log2_size;
+  return groups;
+}
+
+// Joins nodes [first, last) into `partial`.
+void reduce_range(index_t first, index_t last, const ReduceNodes& nodes, void* partial) {
+  Storage storage(PairwiseJoin::levels * nodes.ops.bytes, nodes.alignment);
+  PairwiseJoin join(nodes.ops, storage.data());
+  for (index_t node = first; node < last; ++node) {
+    nodes.node(nodes.ops.context, node, join.next());
+    join.push(node);
+  }
+  std::memcpy(partial, join.finish(), nodes.ops.bytes);
+}
+
+void reduce_group(const Groups& groups, index_t group, const ReduceNodes& nodes, void* partial) {
+  const index_t first = group << groups.log2_size, last = (group + 1) << groups.log2_size;
+  reduce_range(first > groups.first ? first : groups.first, last < groups.last ? last : groups.last, nodes,
+               partial);
+}
+
+}  // namespace
+
+void reduce_nodes(const Runner& runner, index_t first, index_t last, const ReduceNodes& nodes, void* result) {
+  if (first >= last) {
+    nodes.ops.init(nodes.ops.context, result);
+    return;
+  }
+  if (last - first == 1) {
+    nodes.node(nodes.ops.context, first, result);
+    return;
+  }
+  if (runner.workers == 1) {
+    reduce_range(first, last, nodes, result);
+    return;
+  }
+  const Groups groups = make_groups(first, last, runner.workers);
+  const index_t begin = groups.first_group(), end = groups.last_group();
+  Storage partials(static_cast<std::size_t>(end - begin) * nodes.ops.bytes, nodes.alignment);
+  struct Context {
+    const Groups& groups;
+    const ReduceNodes& nodes;
+    char* partials;
+    index_t begin;
+  } const context{groups, nodes, partials.data(), begin};
+  const auto work = [](const void* raw, index_t from, index_t to, int) {
+    const auto& c = *static_cast<const Context*>(raw);
+    for (index_t group = from; group < to; ++group)
+      reduce_group(c.groups, group, c.nodes,
+                   c.partials + static_cast<std::size_t>(group - c.begin) * c.nodes.ops.bytes);
+  };
+  runner.run(runner.context, {.begin = begin, .end = end}, {work, &context});
+
+  Storage storage(PairwiseJoin::levels * nodes.ops.bytes, nodes.alignment);
+  PairwiseJoin join(nodes.ops, storage.data());
+  for (index_t group = begin; group < end; ++group) {
+    std::memcpy(join.next(), partials.data() + static_cast<std::size_t>(group - begin) * nodes.ops.bytes,
+                nodes.ops.bytes);
+    join.push(group);
+  }
+  std::memcpy(result, join.finish(), nodes.ops.bytes);
+}
+
+namespace {
+
+// One thread: totals and final values of a block while it is in cache.
+void scan_alone(index_t first, index_t last, const ScanBlocks& blocks, void* carry) {
+  const ValueOps& ops = blocks.ops;
+  Storage storage(2 * ops.bytes, blocks.alignment);
+  char* const total = storage.data();
+  char* const update = total + ops.bytes;
+  for (index_t b = first; b < last; ++b) {
+    if (blocks.exact) {
+      blocks.block(ops.context, b, carry, true);
+      continue;
+    }
+    ops.init(ops.context, total);
+    blocks.block(ops.context, b, total, false);
+    std::memcpy(update, carry, ops.bytes);
+    blocks.block(ops.context, b, update, true);
+    ops.join(ops.context, carry, total);
+  }
+}
+
+}  // namespace
+
+void scan_blocks(const Runner& runner, index_t first, index_t last, const ScanBlocks& blocks, void* carry) {
+  if (first >= last) return;
+  if (runner.workers == 1 || last - first == 1) {
+    scan_alone(first, last, blocks, carry);
+    return;
+  }
+  const ValueOps& ops = blocks.ops;
+  Storage totals(static_cast<std::size_t>(last - first) * ops.bytes, blocks.alignment);
+  struct Context {
+    const ScanBlocks& blocks;
+    char* totals;
+    index_t first;
+    char* slot(index_t b) const { return totals + static_cast<std::size_t>(b - first) * blocks.ops.bytes; }
+  } const context{blocks, totals.data(), first};
+
+  const auto total = [](const void* raw, index_t from, index_t to, int) {
+    const auto& c = *static_cast<const Context*>(raw);
+    for (index_t b = from; b < to; ++b) {
+      c.blocks.ops.init(c.blocks.ops.context, c.slot(b));
+      c.blocks.block(c.blocks.ops.context, b, c.slot(b), false);
+    }
+  };
+  runner.run(runner.context, {.begin = first, .end = last}, {total, &context});
+
+  // Totals become prefixes: exclusive, one after the other.
+  Storage swap(ops.bytes, blocks.alignment);
+  for (index_t b = first; b < last; ++b) {
+    std::memcpy(swap.data(), context.slot(b), ops.bytes);
+    std::memcpy(context.slot(b), carry, ops.bytes);
+    ops.join(ops.context, carry, swap.data());
+  }
+
+  const auto final = [](const void* raw, index_t from, index_t to, int) {
+    const auto& c = *static_cast<const Context*>(raw);
+    for (index_t b = from; b < to; ++b) c.blocks.block(c.blocks.ops.context, b, c.slot(b), true);
+  };
+  runner.run(runner.context, {.begin = first, .end = last}, {final, &context});
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,322 @@
+// Host tasks of reductions and scans: see host_tasks.hpp. The tree is that of core/reduction_tree.hpp; the
+// drivers that walk it are in host_drivers.hpp, here is what depends on the kernel.
+#pragma once
+
+#include <strata/devices/host/drivers.hpp>
+#include <strata/devices/host/tasks.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+constexpr BlockItems items_of(index_t block, const ChunkRange& range) {
+  return items_of_block(block, range.begin, range.end);
+}
+
+/// Room for the partials of a PairwiseJoin: on the stack while they are small.
+template <class Value>
+class PendingValues {
+  static constexpr std::size_t count = PairwiseJoin::levels;
+  static constexpr bool small = count * sizeof(Value) <= 8192;
+
+ public:
+  PendingValues() : heap_(small ? nullptr : new Value[count]) {}
+  ~PendingValues() { delete[] heap_; }
+  PendingValues(const PendingValues&) = delete;
+  PendingValues& operator=(const PendingValues&) = delete;
+  void* data() const { return small ? static_cast<void*>(stack_) : heap_; }
+
+ private:
+  Value* heap_;
+  alignas(Value) mutable char stack_[small ? count * sizeof(Value) : 1];
+};
+
+// Init and join of a reducer, for the drivers. `Owner` is what their context points to; it has `reducer`.
+template <class Owner, class T>
+ValueOps value_ops(const Owner& owner) {
+  return {&owner, sizeof(T),
+          [](const void* raw, void* value) {
+            static_cast<const Owner*>(raw)->reducer.init(*static_cast<T*>(value));
+          },
+          [](const void* raw, void* value, const void* other) {
+            static_cast<const Owner*>(raw)->reducer.join(*static_cast<T*>(value),
+                                                         *static_cast<const T*>(other));
+          }};
+}
+
+/// parallel_reduce over an index range. The finish is called once, on the thread that runs the task.
+template <class Body, class Reducer, class Finish>
+class ReduceTask {
+  using Value = typename Reducer::value_type;
+
+ public:
+  ReduceTask(const Body& body, const Reducer& reducer, const Finish& finish, const ChunkRange& range)
+      : body_(body), reducer_(reducer), finish_(finish), range_(range) {}
+
+  index_t items() const { return range_.end > range_.begin ? range_.end - range_.begin : 0; }
+  void operator()(const Runner& runner, const LaunchInfo& info) const {
+    TaskCheck check;
+    const Context context{body_, reducer_, range_, check.get()};
+    const BlockRange blocks = reduction_blocks(range_.begin, range_.end);
+    Value value;
+    // Blocks too few for the threads, of items that may be long: the lanes of a block are shared out, too.
+    if (range_.schedule == Schedule::Dynamic && blocks.last - blocks.first < 2 * runner.workers)
+      reduce_by_lanes(runner, context, blocks, value);
+    else
+      reduce_nodes(runner, blocks.first, blocks.last,
+                   {value_ops<Context, Value>(context), alignof(Value), node}, &value);
+    check.throw_found(info);
+    const PieceCheck scope(check.get());
+    finish_.on_device(value);
+    finish_.on_host(value);
+    check.throw_found(info);
+  }
+
+ private:
+  struct Context {
+    const Body& body;
+    const Reducer& reducer;
+    const ChunkRange& range;
+    CheckRecord* check;
+  };
+  static void node(const void* raw, index_t block, void* partial) {
+    const auto& context = *static_cast<const Context*>(raw);
+    const PieceCheck scope(context.check);
+    const BlockItems items = items_of(block, context.range);
+    PieceBody<Body> body = context.body;
+    reduce_items(body, context.reducer, items.begin, items.end, *static_cast<Value*>(partial));
+  }
+
+  // The same tree, with the lanes of all blocks computed in any order.
+  struct Lanes {
+    const Context& context;
+    index_t first_block;
+    Value* lane;
+  };
+  static constexpr int lane_count = reduction_lanes<Value>;
+
+  static void reduce_by_lanes(const Runner& runner, const Context& context, BlockRange blocks,
+                              Value& result) {
+    const index_t count = (blocks.last - blocks.first) * lane_count;
+    struct Owner {
+      Value* lane;
+      ~Owner() { delete[] lane; }
+    } const owner{new Value[static_cast<std::size_t>(count) + 1]};
+    const Lanes lanes{context, blocks.first, owner.lane};
+    runner.run(runner.context, ChunkRange{0, count, 1, 1, Schedule::Dynamic}, {run_lanes, &lanes});
+    struct Join {
+      const Lanes& lanes;
+      const Reducer& reducer;
+    } const join{lanes, context.reducer};
+    const Runner alone{[](const void*, const ChunkRange& r, ChunkFunction f) { f(r.begin, r.end, 0); },
+                       nullptr, 1};
+    reduce_nodes(alone, blocks.first, blocks.last,
+                 {value_ops<Join, Value>(join), alignof(Value),
+                  [](const void* raw, index_t block, void* partial) {
+                    const auto& l = static_cast<const Join*>(raw)->lanes;
+                    const BlockItems items = items_of(block, l.context.range);
+                    Value* const lane = l.lane + (block - l.first_block) * lane_count;
+                    join_lanes<lane_count>(lane, items.end - items.begin,
+                                           [&](Value& a, const Value& b) { l.context.reducer.join(a, b); });
+                    *static_cast<Value*>(partial) = *lane;
+                  }},
+                 &result);
+  }
+  static void run_lanes(const void* raw, index_t begin, index_t end, int) {
+    const auto& l = *static_cast<const Lanes*>(raw);
+    const PieceCheck scope(l.context.check);
+    for (index_t k = begin; k < end; ++k) {
+      const BlockItems items = items_of(l.first_block + k / lane_count, l.context.range);
+      const index_t lane = k % lane_count;
+      if (lane >= items.end - items.begin) continue;
+      l.context.reducer.init(l.lane[k]);
+      for (index_t i = items.begin + lane;; i += lane_count) {
+        l.context.body(item_index<Body>(i), l.lane[k]);
+        if (items.end - i <= lane_count) break;
+      }
+    }
+  }
+
+  Body body_;
+  Reducer reducer_;
+  Finish finish_;
+  ChunkRange range_;
+};
+
+/// parallel_reduce over a box: a row (one left-most index) is a node, the items of a row go in blocks.
+template <int Rank, class Body, class Reducer, class Finish>
+class BoxReduceTask {
+  using Value = typename Reducer::value_type;
+
+ public:
+  BoxReduceTask(const Body& body, const Reducer& reducer, const Finish& finish, const TileRange<Rank>& range)
+      : body_(body), reducer_(reducer), finish_(finish), range_(range) {}
+
+  index_t items() const { return range_.items(); }
+  void operator()(const Runner& runner, const LaunchInfo& info) const {
+    TaskCheck check;
+    const Context context{body_, reducer_, range_, check.get()};
+    const bool empty = range_.items() == 0;
+    Value value;
+    reduce_nodes(runner, range_.lower[0], empty ? range_.lower[0] : range_.upper[0],
+                 {value_ops<Context, Value>(context), alignof(Value), node}, &value);
+    check.throw_found(info);
+    const PieceCheck scope(check.get());
+    finish_.on_device(value);
+    finish_.on_host(value);
+    check.throw_found(info);
+  }
+
+ private:
+  struct Context {
+    const Body& body;
+    const Reducer& reducer;
+    const TileRange<Rank>& range;
+    CheckRecord* check;
+  };
+
+  // The items of a row in blocks of reduction_block, counted from the row's first; partials joined pairwise.
+  static void node(const void* raw, index_t row, void* partial) {
+    const auto& context = *static_cast<const Context*>(raw);
+    const PieceCheck scope(context.check);
+    constexpr int lanes = reduction_lanes<Value>;
+    const PendingValues<Value> storage;
+    PairwiseJoin join(value_ops<Context, Value>(context), storage.data());
+    Value lane[lanes];
+    index_t count = 0, block = 0;
+    const auto close = [&] {
+      join_lanes<lanes>(lane, count, [&](Value& a, const Value& b) { context.reducer.join(a, b); });
+      *static_cast<Value*>(join.next()) = lane[0];
+      join.push(block++);
+      count = 0;
+    };
+    const auto item = [&](auto... i) {
+      Value& target = lane[count & (lanes - 1)];
+      if (count < lanes) context.reducer.init(target);
+      context.body(i..., target);
+      if (++count == reduction_block) close();
+    };
+    index_t at[Rank], lower[Rank], upper[Rank];
+    for (int r = 0; r < Rank; ++r) {
+      lower[r] = r == 0 ? row : context.range.lower[r];
+      upper[r] = r == 0 ? row + 1 : context.range.upper[r];
+    }
+    run_box<Rank>(item, lower, upper, at);
+    if (count > 0) close();
+    *static_cast<Value*>(partial) = *static_cast<const Value*>(join.finish());
+  }
+
+  Body body_;
+  Reducer reducer_;
+  Finish finish_;
+  TileRange<Rank> range_;
+};
+
+/// A reduction whose value is an array of `count` elements, known at run time: no lanes, items of a block in
+/// order.
+template <class Body, class Reducer, class Finish>
+class ArrayReduceTask {
+  using Element = typename Reducer::element_type;
+
+ public:
+  ArrayReduceTask(const Body& body, const Reducer& reducer, const Finish& finish, const ChunkRange& range)
+      : body_(body), reducer_(reducer), finish_(finish), range_(range) {}
+
+  index_t items() const { return range_.end > range_.begin ? range_.end - range_.begin : 0; }
+  void operator()(const Runner& runner, const LaunchInfo& info) const {
+    TaskCheck check;
+    const Context context{body_, reducer_, range_, check.get()};
+    const BlockRange blocks = reduction_blocks(range_.begin, range_.end);
+    const std::size_t count = static_cast<std::size_t>(reducer_.count());
+    const ValueOps ops{&context, count * sizeof(Element),
+                       [](const void* raw, void* value) {
+                         static_cast<const Context*>(raw)->reducer.init(static_cast<Element*>(value));
+                       },
+                       [](const void* raw, void* value, const void* other) {
+                         static_cast<const Context*>(raw)->reducer.join(static_cast<Element*>(value),
+                                                                        static_cast<const Element*>(other));
+                       }};
+    auto* const value = new Element[count > 0 ? count : 1];
+    struct Owner {
+      Element* value;
+      ~Owner() { delete[] value; }
+    } const owner{value};
+    reduce_nodes(runner, blocks.first, blocks.last, {ops, alignof(Element), node}, value);
+    check.throw_found(info);
+    const PieceCheck scope(check.get());
+    finish_.on_device(value);
+    finish_.on_host(value);
+    check.throw_found(info);
+  }
+
+ private:
+  struct Context {
+    const Body& body;
+    const Reducer& reducer;
+    const ChunkRange& range;
+    CheckRecord* check;
+  };
+  static void node(const void* raw, index_t block, void* partial) {
+    const auto& context = *static_cast<const Context*>(raw);
+    const PieceCheck scope(context.check);
+    auto* const value = static_cast<Element*>(partial);
+    context.reducer.init(value);
+    const BlockItems items = items_of(block, context.range);
+    for (index_t i = items.begin; i < items.end; ++i) context.body(item_index<Body>(i), value);
+  }
+
+  Body body_;
+  Reducer reducer_;
+  Finish finish_;
+  ChunkRange range_;
+};
+
+/// parallel_scan over an index range; the finish is called once, with the total.
+template <class Body, class Reducer, class Finish>
+class ScanTask {
+  using Value = typename Reducer::value_type;
+
+ public:
+  ScanTask(const Body& body, const Reducer& reducer, const Finish& finish, const ChunkRange& range,
+           const Value& start)
+      : body_(body), reducer_(reducer), finish_(finish), range_(range), start_(start) {}
+
+  index_t items() const { return range_.end > range_.begin ? range_.end - range_.begin : 0; }
+  void operator()(const Runner& runner, const LaunchInfo& info) const {
+    TaskCheck check;
+    const Context context{body_, reducer_, range_, check.get()};
+    const BlockRange blocks = reduction_blocks(range_.begin, range_.end);
+    Value carry = start_;
+    scan_blocks(runner, blocks.first, blocks.last,
+                {value_ops<Context, Value>(context), alignof(Value), block, std::is_integral_v<Value>},
+                &carry);
+    check.throw_found(info);
+    const PieceCheck scope(check.get());
+    finish_.on_device(carry);
+    finish_.on_host(carry);
+    check.throw_found(info);
+  }
+
+ private:
+  struct Context {
+    const Body& body;
+    const Reducer& reducer;
+    const ChunkRange& range;
+    CheckRecord* check;
+  };
+  static void block(const void* raw, index_t number, void* update, bool final) {
+    const auto& context = *static_cast<const Context*>(raw);
+    const PieceCheck scope(context.check);
+    const BlockItems items = items_of(number, context.range);
+    Value value = *static_cast<Value*>(update);
+    PieceBody<Body> body = context.body;
+    for (index_t i = items.begin; i < items.end; ++i) body(item_index<Body>(i), value, final);
+    *static_cast<Value*>(update) = value;
+  }
+
+  Body body_;
+  Reducer reducer_;
+  Finish finish_;
+  ChunkRange range_;
+  Value start_;
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

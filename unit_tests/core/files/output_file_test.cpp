@@ -1,0 +1,74 @@
+// Files that programs leave behind: what is in them when the file system took a part of a record only.
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <strata/core/files/output_file.hpp>
+
+#include "child_process.hpp"
+
+namespace {
+
+using child_testing::text_of;
+
+// While it lives, no file of this process grows beyond `bytes`.
+class FileLimit {
+ public:
+  explicit FileLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+
+ private:
+  void (*handler_)(int);
+  rlimit before_{};
+};
+
+class OutputFile : public child_testing::ChildProcess {
+ protected:
+  void SetUp() override {
+    ChildProcess::SetUp();
+    if (const char* const before = std::getenv("TMPDIR")) before_ = before;
+    setenv("TMPDIR", folder.c_str(), 1);
+  }
+  void TearDown() override {
+    if (before_.empty()) unsetenv("TMPDIR");
+    else setenv("TMPDIR", before_.c_str(), 1);
+    ChildProcess::TearDown();
+  }
+  // The file in the folder of temporary files.
+  std::string fallback() const {
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+      if (entry.path().filename().string().starts_with("strata-list-")) return entry.path().string();
+    return "";
+  }
+
+ private:
+  std::string before_;
+};
+
+TEST_F(OutputFile, HasOnlyWholeRecordsWhereThereWasNoRoomForAPartOfThem) {
+  strata::detail::OutputFile out("list", file("asked"), "[\n");
+  {
+    const FileLimit limit(64);
+    out.write(std::string(100, 'a'));
+  }
+  out.write("{}");
+
+  EXPECT_FALSE(out.finish("\n]\n"));
+  EXPECT_EQ(text_of(file("asked")), "[\n");
+  EXPECT_EQ(text_of(fallback()), "[\n{}\n]\n");
+}
+
+}  // namespace

@@ -1,0 +1,605 @@
+// Results come out as they went in, whole or not at all, and failures reach the caller.
+#include <cmath>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <strata/miniapps/fem/files/netcdf_classic.hpp>
+#include <strata/miniapps/fem/files/partial_file.hpp>
+#include <strata/miniapps/fem/files/read_mesh.hpp>
+#include <strata/miniapps/fem/files/result_writer.hpp>
+#include <strata/miniapps/fem/mesh_error.hpp>
+
+#include "miniapps/fem/files/mesh_fixtures.hpp"
+
+namespace {
+
+using namespace fem_files_testing;
+
+fem::HostMesh two_blocks() { return fem::read_mesh(fixture("two_blocks.e")); }
+
+fem::Field field(const char* name, std::size_t size, int components, double begin, bool of_elements = false) {
+  fem::Field result{name, components, of_elements, {}};
+  for (std::size_t k = 0; k < size * static_cast<std::size_t>(components); ++k) {
+    result.values.push_back(begin + static_cast<double>(k) / 3);
+  }
+  return result;
+}
+
+std::vector<fem::Field> fields_of(const fem::HostMesh& mesh, double begin = 0) {
+  return {field("u", mesh.coordinates.size(), 3, begin),
+          field("temperature", mesh.coordinates.size(), 1, begin + 100),
+          field("energy", mesh.elements.size(), 1, begin + 1000, true)};
+}
+
+std::size_t files_in(const TemporaryFolder& folder) {
+  std::size_t files = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder.path())) ++files;
+  return files;
+}
+
+TEST(WriteCsv, RowsHaveTheNodesNumberPlaceAndFieldsInSeventeenDigits) {
+  const TemporaryFolder folder;
+  const fem::HostMesh mesh = two_blocks();
+
+  const auto files = fem::write_result(folder / "out.csv", mesh, 1, fields_of(mesh));
+
+  EXPECT_EQ(files, std::vector{folder / "out.csv"});
+  std::istringstream rows(content_of(folder / "out.csv"));
+  std::string row;
+  std::getline(rows, row);
+  EXPECT_EQ(row, "node,x,y,z,ux,uy,uz,temperature");
+  std::getline(rows, row);
+  EXPECT_EQ(row, "10,0,0,0,0,0.33333333333333331,0.66666666666666663,100");
+  std::size_t count = 1;
+  while (std::getline(rows, row)) ++count;
+  EXPECT_EQ(count, 36u);
+  EXPECT_EQ(files_in(folder), 1u);
+}
+
+// The values of an appended array, by its name.
+template <class Value>
+std::vector<Value> appended(const std::string& content, const std::string& name) {
+  const std::size_t array = content.find("Name=\"" + name + "\"");
+  if (array == std::string::npos) return {};
+  const std::size_t offset = content.find("offset=\"", array) + 8;
+  const std::size_t begin =
+      content.find("<AppendedData encoding=\"raw\">\n_") + 31 + std::stoul(content.substr(offset));
+  std::uint64_t bytes = 0;
+  std::memcpy(&bytes, content.data() + begin, sizeof bytes);
+  std::vector<Value> values(bytes / sizeof(Value));
+  std::memcpy(values.data(), content.data() + begin + sizeof bytes, bytes);
+  return values;
+}
+
+TEST(WriteVtu, ArraysComeBackBitForBit) {
+  const TemporaryFolder folder;
+  const fem::HostMesh mesh = two_blocks();
+  const auto fields = fields_of(mesh);
+
+  fem::write_result(folder / "out.vtu", mesh, 0.25, fields);
+
+  const std::string content = content_of(folder / "out.vtu");
+  EXPECT_NE(content.find("NumberOfPoints=\"36\" NumberOfCells=\"12\""), std::string::npos);
+  EXPECT_NE(content.find("Name=\"TimeValue\" NumberOfTuples=\"1\" format=\"ascii\">0.25<"),
+            std::string::npos);
+  for (const fem::Field& written : fields) EXPECT_EQ(appended<double>(content, written.name), written.values);
+  const auto points = appended<double>(content, "Points");
+  ASSERT_EQ(points.size(), 108u);
+  EXPECT_EQ(0, std::memcmp(points.data(), mesh.coordinates.data(), 108 * sizeof(double)));
+  const auto nodes = appended<std::int32_t>(content, "connectivity");
+  ASSERT_EQ(nodes.size(), 96u);
+  EXPECT_EQ(0, std::memcmp(nodes.data(), mesh.elements.data(), 96 * sizeof(std::int32_t)));
+  EXPECT_EQ(appended<std::int64_t>(content, "node"), mesh.node_ids);
+  EXPECT_EQ(appended<std::int64_t>(content, "offsets").back(), 96);
+  EXPECT_EQ(appended<unsigned char>(content, "types"), std::vector<unsigned char>(12, 12));
+}
+
+TEST(WritePvd, ListsOneFileForEveryTime) {
+  const TemporaryFolder folder;
+  const fem::HostMesh mesh = two_blocks();
+  fem::ResultWriter writer(folder / "run.pvd", mesh);
+
+  for (int step = 0; step < 6; ++step) writer.write(0.5 * step, fields_of(mesh, step));
+  const auto files = writer.finish();
+
+  ASSERT_EQ(files.size(), 7u);
+  EXPECT_EQ(files[0], folder / "run.pvd");
+  EXPECT_EQ(files[6], folder / "run_0005.vtu");
+  EXPECT_NE(content_of(files[0]).find("<DataSet timestep=\"2.5\" part=\"0\" file=\"run_0005.vtu\"/>"),
+            std::string::npos);
+  EXPECT_EQ(appended<double>(content_of(files[6]), "temperature"), fields_of(mesh, 5)[1].values);
+  EXPECT_EQ(files_in(folder), 7u);
+}
+
+void expect_same(const fem::HostMesh& a, const fem::HostMesh& b) {
+  EXPECT_EQ(a.coordinates, b.coordinates);
+  EXPECT_EQ(a.elements, b.elements);
+  EXPECT_EQ(a.element_blocks, b.element_blocks);
+  ASSERT_EQ(a.blocks.size(), b.blocks.size());
+  for (std::size_t k = 0; k < a.blocks.size(); ++k) EXPECT_EQ(a.blocks[k].name, b.blocks[k].name);
+  ASSERT_EQ(a.side_sets.size(), b.side_sets.size());
+  for (const fem::SideSet& set : a.side_sets) {
+    const fem::SideSet* other = side_set(b, set.name);
+    ASSERT_NE(other, nullptr) << set.name;
+    EXPECT_EQ(set.faces.size(), other->faces.size());
+  }
+  ASSERT_EQ(a.node_sets.size(), b.node_sets.size());
+  for (const fem::NodeSet& set : a.node_sets) {
+    const fem::NodeSet* other = node_set(b, set.name);
+    ASSERT_NE(other, nullptr) << set.name;
+    EXPECT_EQ(set.nodes, other->nodes);
+  }
+}
+
+TEST(WriteMesh, MeshesComeBackFromExodusAndVtk) {
+  const TemporaryFolder folder;
+  for (const char* file : {"two_blocks.e", "two_blocks_22.msh", "two_blocks.inp", "two_blocks.mfem.mesh"}) {
+    const fem::HostMesh mesh = fem::read_mesh(fixture(file));
+    for (const char* name : {"mesh.e", "mesh.vtk"}) {
+      fem::write_mesh(folder / name, mesh);
+      const fem::HostMesh again = fem::read_mesh(folder / name);
+
+      expect_same(mesh, again);
+      if (side_set(again, "top") != nullptr) expect_level(again, "top", 1.5);
+    }
+  }
+}
+
+TEST(WriteExodus, NumbersOfTheFileAreKept) {
+  const TemporaryFolder folder;
+  const fem::HostMesh mesh = two_blocks();
+
+  fem::write_mesh(folder / "mesh.e", mesh);
+
+  const fem::HostMesh again = fem::read_mesh(folder / "mesh.e");
+  EXPECT_EQ(again.node_ids, mesh.node_ids);
+  EXPECT_EQ(again.element_ids, mesh.element_ids);
+}
+
+TEST(WriteExodus, ElementsOfMixedBlocksKeepTheirNodesNumbersAndSides) {
+  const TemporaryFolder folder;
+  fem::HostMesh mesh = two_blocks();
+  for (std::size_t e = 0; e < 12; ++e) mesh.element_blocks[e] = e % 2;
+  const auto fields = fields_of(mesh);
+
+  fem::write_result(folder / "mesh.e", mesh, 0, fields);
+
+  const fem::HostMesh again = fem::read_mesh(folder / "mesh.e");
+  for (std::size_t e = 0; e < 12; ++e) {
+    const auto number = static_cast<std::size_t>(again.element_ids[e] - 101);  // its place before
+    EXPECT_EQ(again.elements[e], mesh.elements[number]);
+    EXPECT_EQ(again.element_blocks[e], number % 2);
+  }
+  expect_level(again, "bottom", 0);
+  fem::detail::MeshText text = fem::detail::MeshText::of_file(folder / "mesh.e");
+  const std::string content = text.content();
+  fem::detail::NetcdfClassic file(text);
+  const auto* of_first = file.find("vals_elem_var1eb1");
+  ASSERT_NE(of_first, nullptr);
+  text.seek(of_first->begin);
+  EXPECT_EQ(text.binary_number(8, "a value"), fields[2].values[0]);
+  EXPECT_EQ(text.binary_number(8, "a value"), fields[2].values[2]);
+}
+
+TEST(WriteExodus, EveryStateIsATimeStep) {
+  const TemporaryFolder folder;
+  const fem::HostMesh mesh = two_blocks();
+  fem::ResultWriter writer(folder / "run.exo", mesh);
+
+  for (int step = 0; step < 5; ++step) writer.write(0.5 * step, fields_of(mesh, step));
+  writer.finish();
+
+  fem::detail::MeshText text = fem::detail::MeshText::of_file(folder / "run.exo");
+  text.set_big_endian(true);
+  text.seek(4);
+  EXPECT_EQ(text.binary_integer(4, false, "records"), 5);
+  text.seek(0);
+  const fem::detail::NetcdfClassic file(text);
+  const auto* times = file.find("time_whole");
+  const auto* uy = file.find("vals_nod_var2");
+  ASSERT_NE(times, nullptr);
+  ASSERT_NE(uy, nullptr);
+  EXPECT_TRUE(uy->is_record);
+  const std::size_t record = 8 * (1 + 4 * 36 + 12);
+  for (std::size_t step = 0; step < 5; ++step) {
+    text.seek(times->begin + step * record);
+    EXPECT_EQ(text.binary_number(8, "a time"), 0.5 * static_cast<double>(step));
+    text.seek(uy->begin + step * record);
+    EXPECT_EQ(text.binary_number(8, "a value"), static_cast<double>(step) + 1.0 / 3);
+  }
+  EXPECT_EQ(text.content().size(), times->begin + 5 * record);
+}
+
+// The number of states that an Exodus II file says to have, and whether they are all there.
+std::int64_t states_of(const std::string& path, std::size_t fields_size) {
+  fem::detail::MeshText text = fem::detail::MeshText::of_file(path);
+  text.set_big_endian(true);
+  text.seek(4);
+  const std::int64_t states = text.binary_integer(4, false, "records");
+  text.seek(0);
+  const fem::detail::NetcdfClassic file(text);
+  EXPECT_GE(text.content().size(),
+            file.find("time_whole")->begin + static_cast<std::size_t>(states) * 8 * (1 + fields_size));
+  return states;
+}
+
+TEST(ResultWriter, WithoutFinishAnExodusFileHasTheStatesThatWereWritten) {
+  const TemporaryFolder folder;
+  const fem::HostMesh mesh = two_blocks();
+  {
+    fem::ResultWriter writer(folder / "run.e", mesh);
+    writer.write(0, fields_of(mesh));
+    writer.write(1, fields_of(mesh));
+  }
+  EXPECT_EQ(states_of(folder / "run.e", 4 * 36 + 12), 2);
+  EXPECT_EQ(files_in(folder), 1u);
+}
+
+TEST(ResultWriter, EveryStateIsInItsFileWhenWaitReturns) {
+  const TemporaryFolder folder;
+  const fem::HostMesh mesh = two_blocks();
+  fem::ResultWriter exodus(folder / "run.e", mesh), pvd(folder / "run.pvd", mesh);
+  for (int step = 0; step < 3; ++step) {
+    for (fem::ResultWriter* writer : {&exodus, &pvd}) {
+      writer->write(step, fields_of(mesh, step));
+      writer->wait();
+    }
+    EXPECT_EQ(states_of(folder / "run.e", 4 * 36 + 12), step + 1);
+    EXPECT_NE(content_of(folder / "run.pvd").find("run_000" + std::to_string(step)), std::string::npos);
+  }
+  EXPECT_EQ(exodus.files(), std::vector{folder / "run.e"});
+  EXPECT_EQ(pvd.files().size(), 4u);
+}
+
+TEST(ResultWriter, SeriesGoOnToTheBytesOfOneWriter) {
+  for (const char* name : {"run.e", "run.pvd"}) {
+    const TemporaryFolder whole, parts;
+    const fem::HostMesh mesh = two_blocks();
+    fem::ResultWriter all(whole / name, mesh);
+    for (int step = 0; step < 6; ++step) all.write(step, fields_of(mesh, step));
+    all.finish();
+    // The first run got as far as 4, but goes on at 3; between, it wrote something of its own.
+    fem::ResultWriter first(parts / name, mesh);
+    for (int step = 0; step < 5; ++step) first.write(step < 3 ? step : step + 0.5, fields_of(mesh, step));
+    first.finish();
+
+    fem::ResultWriter second(parts / name, mesh, 3.0);
+    for (int step = 3; step < 6; ++step) second.write(step, fields_of(mesh, step));
+    second.finish();
+
+    EXPECT_EQ(files_in(parts), files_in(whole));
+    for (const auto& entry : std::filesystem::directory_iterator(whole.path())) {
+      const std::string file = entry.path().filename().string();
+      EXPECT_TRUE(content_of(whole / file) == content_of(parts / file)) << file;
+    }
+  }
+}
+
+TEST(ResultWriter, ASeriesThatWasCutShortGoesOnBehindItsWholeStates) {
+  const TemporaryFolder whole, parts;
+  const fem::HostMesh mesh = two_blocks();
+  const auto write = [&](const std::string& path, int first, int end, std::optional<double> from) {
+    fem::ResultWriter writer(path, mesh, from);
+    for (int step = first; step < end; ++step) writer.write(step, fields_of(mesh, step));
+    writer.finish();
+  };
+  write(whole / "run.e", 0, 10, {});
+  write(whole / "run.e", 20, 21, 15.0);
+  write(parts / "run.e", 0, 11, {});
+  const std::size_t size = std::filesystem::file_size(parts / "run.e");
+  std::filesystem::resize_file(parts / "run.e", size - 1);
+
+  write(parts / "run.e", 20, 21, 15.0);
+
+  EXPECT_EQ(states_of(parts / "run.e", 4 * 36 + 12), 11);
+  EXPECT_EQ(std::filesystem::file_size(parts / "run.e"), size);
+  EXPECT_TRUE(content_of(parts / "run.e") == content_of(whole / "run.e"));
+}
+
+TEST(ResultWriter, ASeriesThatWasCutShortBeforeItsFirstStateBeginsAgain) {
+  const TemporaryFolder whole, parts;
+  const fem::HostMesh mesh = two_blocks();
+  fem::write_result(whole / "run.e", mesh, 3, fields_of(mesh));
+  fem::write_result(parts / "run.e", mesh, 0, fields_of(mesh));
+  const std::size_t record = 8 * (1 + 4 * 36 + 12), size = std::filesystem::file_size(parts / "run.e");
+  for (const std::size_t bytes : {size - 1, size - record}) {
+    std::filesystem::resize_file(parts / "run.e", bytes);
+
+    fem::ResultWriter writer(parts / "run.e", mesh, 3.0);
+    writer.write(3, fields_of(mesh));
+    writer.finish();
+
+    EXPECT_TRUE(content_of(parts / "run.e") == content_of(whole / "run.e"));
+  }
+}
+
+TEST(ResultWriter, SeriesThatAreNotThereBegin) {
+  for (const char* name : {"run.e", "run.pvd", "run.vtu", "run.csv"}) {
+    const TemporaryFolder folder;
+    const fem::HostMesh mesh = two_blocks();
+    fem::ResultWriter writer(folder / name, mesh, 3.0);
+    writer.write(3, fields_of(mesh));
+    EXPECT_EQ(writer.finish()[0], folder / name);
+  }
+}
+
+TEST(ResultWriter, SeriesOfSomethingElseAreRefusedAndStay) {
+  const TemporaryFolder folder;
+  const fem::HostMesh mesh = two_blocks();
+  fem::HostMesh moved = mesh;
+  moved.coordinates[5][0] += 1e-9;
+  fem::write_result(folder / "mesh.e", moved, 0, fields_of(mesh));
+  fem::write_result(folder / "fields.e", mesh, 0, {field("t", 36, 1, 0)});
+  std::ofstream(folder / "text.e") << "text";
+  std::ofstream(folder / "text.pvd") << "text";
+  std::ofstream(folder / "empty.pvd");
+  for (const char* name : {"mesh.e", "fields.e", "text.e", "text.pvd", "empty.pvd"}) {
+    const std::string before = content_of(folder / name);
+    try {
+      fem::ResultWriter writer(folder / name, mesh, 3.0);
+      writer.write(3, fields_of(mesh));
+      writer.finish();
+      ADD_FAILURE() << name;
+    } catch (const fem::MeshFileError& error) {
+      EXPECT_NE(std::string(error.what()).find("cannot go on with " + (folder / name)), std::string::npos)
+          << error.what();
+    }
+    EXPECT_EQ(content_of(folder / name), before);
+  }
+}
+
+// What require_series says; "" where the series can go on.
+std::string refusal_of(const std::string& path, const fem::HostMesh& mesh,
+                       const std::vector<fem::Field>& fields) {
+  try {
+    fem::ResultWriter(path, mesh, 3.0).require_series(fields);
+  } catch (const fem::MeshFileError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(ResultWriter, SeriesOfAnotherMeshAreToldFromTheirOwnBeforeTheFirstState) {
+  const TemporaryFolder folder;
+  const fem::HostMesh mesh = two_blocks();
+  fem::HostMesh moved = mesh, smaller = mesh, turned = mesh;
+  moved.coordinates[5][0] += 1e-9;
+  std::swap(turned.elements[0], turned.elements[1]);
+  smaller.elements.pop_back();
+  smaller.element_blocks.pop_back();
+  smaller.element_ids.clear();
+  smaller.side_sets.clear();
+  const fem::HostMesh cube =
+      fem::parse_mesh("cube",
+                      "MeshVersionFormatted 2\nDimension 3\nVertices\n8\n0 0 0 0\n1 0 0 0\n"
+                      "1 1 0 0\n0 1 0 0\n0 0 1 0\n1 0 1 0\n1 1 1 0\n0 1 1 0\n"
+                      "Hexahedra\n1\n1 2 3 4 5 6 7 8 1\nEnd\n");
+  const std::string nodes = std::to_string(mesh.coordinates.size()),
+                    elements = std::to_string(mesh.elements.size());
+  for (const std::string name : {"run.e", "run.pvd", "a & b.pvd"}) {
+    fem::write_result(folder / name, mesh, 0, fields_of(mesh));
+    const auto expect = [&](const fem::HostMesh& other, const std::string& words) {
+      const std::string before = content_of(folder / name),
+                        text = refusal_of(folder / name, other, fields_of(other));
+      EXPECT_NE(text.find("cannot go on with " + (folder / name) + ": it is no result of the same mesh"),
+                std::string::npos)
+          << text;
+      EXPECT_NE(text.find(words), std::string::npos) << text;
+      EXPECT_EQ(content_of(folder / name), before);
+    };
+
+    EXPECT_EQ(refusal_of(folder / name, mesh, fields_of(mesh)), "");
+    expect(smaller, "has " + elements + " elements, this run has " + std::to_string(smaller.elements.size()));
+    expect(cube, "has " + nodes + " nodes, this run has 8");
+    expect(moved, name == "run.e" ? "the values of its coordx are others" : "has nodes at other places");
+    expect(turned, name == "run.e" ? "the values of its connect" : "has elements between other nodes");
+  }
+  EXPECT_NE(
+      refusal_of(folder / "run.e", mesh, {field("t", mesh.coordinates.size(), 1, 0)}).find("num_nod_var"),
+      std::string::npos);
+  std::ofstream(folder / "text.e") << "text";
+  EXPECT_NE(refusal_of(folder / "text.e", mesh, fields_of(mesh)).find("it is no Exodus II file"),
+            std::string::npos);
+  std::filesystem::remove(folder / "run_0000.vtu");
+  EXPECT_NE(refusal_of(folder / "run.pvd", mesh, fields_of(mesh)).find("run_0000.vtu cannot be read"),
+            std::string::npos);
+  EXPECT_EQ(refusal_of(folder / "none.pvd", mesh, fields_of(mesh)), "");
+}
+
+// Files of this process may not grow beyond some size, as on a disk that is full.
+class LimitOnFiles {
+ public:
+  explicit LimitOnFiles(std::size_t bytes) {
+    std::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit limit = before_;
+    limit.rlim_cur = bytes;
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~LimitOnFiles() { setrlimit(RLIMIT_FSIZE, &before_); }
+  LimitOnFiles(const LimitOnFiles&) = delete;
+  LimitOnFiles& operator=(const LimitOnFiles&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+TEST(ResultWriter, StatesBeforeAFullDiskAreKeptWhole) {
+  const TemporaryFolder folder, once;
+  const fem::HostMesh mesh = two_blocks();
+  const std::size_t record = 8 * (1 + 4 * 36 + 12);
+  fem::write_result(once / "run.e", mesh, 0, fields_of(mesh));
+  const std::size_t one_state = std::filesystem::file_size(once / "run.e");
+  fem::ResultWriter writer(folder / "run.e", mesh);
+  {
+    const LimitOnFiles limit(one_state + 2 * record + record / 2);
+
+    EXPECT_THROW(
+        {
+          for (int step = 0; step < 10; ++step) writer.write(step, fields_of(mesh, step));
+          writer.finish();
+        },
+        fem::MeshFileError);
+  }
+  EXPECT_EQ(writer.files(), std::vector{folder / "run.e"});
+  EXPECT_EQ(states_of(folder / "run.e", 4 * 36 + 12), 3);
+  EXPECT_EQ(std::filesystem::file_size(folder / "run.e"), one_state + 2 * record);
+  EXPECT_EQ(files_in(folder), 1u);
+
+  fem::ResultWriter list(folder / "run.pvd", mesh);
+  list.write(0, fields_of(mesh));
+  list.wait();
+  {
+    const LimitOnFiles limit(1000);
+    list.write(1, fields_of(mesh));
+    EXPECT_THROW(list.wait(), fem::MeshFileError);
+  }
+  EXPECT_EQ(list.files().size(), 2u);
+  EXPECT_EQ(content_of(folder / "run.pvd").find("run_0001"), std::string::npos);
+  EXPECT_EQ(files_in(folder), 3u);
+}
+
+TEST(ResultWriter, PlacesAreTriedBeforehand) {
+  const TemporaryFolder folder;
+
+  fem::require_writable(folder / "run.pvd");
+  EXPECT_THROW(fem::require_writable(folder / "none/run.pvd"), fem::MeshFileError);
+  EXPECT_THROW(fem::require_writable(folder / "run.xyz"), fem::MeshFileError);
+  std::filesystem::create_directory(folder / "run.e");
+  EXPECT_THROW(fem::require_writable(folder / "run.e"), fem::MeshFileError);
+
+  EXPECT_EQ(files_in(folder), 1u);
+}
+
+TEST(ResultWriter, AFolderThatIsNotThereIsAnErrorOfANextCall) {
+  const TemporaryFolder folder;
+  const fem::HostMesh mesh = two_blocks();
+  for (const char* name : {"none/run.e", "none/run.csv", "none/run.vtu", "none/run.pvd"}) {
+    fem::ResultWriter writer(folder / name, mesh);
+    try {
+      for (int step = 0; step < 100; ++step) writer.write(step, fields_of(mesh));
+      writer.finish();
+      FAIL() << name;
+    } catch (const fem::MeshFileError& error) {
+      EXPECT_NE(std::string(error.what()).find("cannot write " + (folder / "none/run")), std::string::npos);
+      EXPECT_NE(std::string(error.what()).find("No such file"), std::string::npos);
+    }
+    EXPECT_THROW(writer.finish(), fem::MeshFileError);
+  }
+  EXPECT_EQ(files_in(folder), 0u);
+}
+
+TEST(ResultWriter, AnOldFileStaysUntilTheNewOneHasAState) {
+  const TemporaryFolder folder;
+  const fem::HostMesh mesh = two_blocks();
+  std::ofstream(folder / "run.e") << "old";
+  fem::ResultWriter writer(folder / "run.e", mesh);
+
+  EXPECT_EQ(content_of(folder / "run.e"), "old");
+  writer.write(0, fields_of(mesh));
+  writer.wait();
+
+  EXPECT_EQ(content_of(folder / "run.e").substr(0, 3), "CDF");
+}
+
+TEST(PartialFiles, ThoseOfKilledRunsGoWhenTheirResultIsWrittenAgain) {
+  const TemporaryFolder folder;
+  const fem::HostMesh mesh = two_blocks();
+  const auto touch = [&](const std::string& name) { std::ofstream(folder / name) << "cut short"; };
+  const std::vector<std::string> others{"bar.vtu.12.partial",      "bar.pvd.partial",
+                                        "bar.pvd.x1.partial",      "bar_0001.vtu.1.partial.x",
+                                        "bars_0001.vtu.1.partial", "bar_x.vtu.1.partial"};
+  const std::vector<std::string> own{"bar.pvd.1.partial", "bar.pvd.99999999.partial",
+                                     "bar_0007.vtu.1.partial"};
+  for (const std::string& name : others) touch(name);
+  for (const std::string& name : own) touch(name);
+
+  fem::write_result(folder / "bar.pvd", mesh, 1, fields_of(mesh));
+
+  for (const std::string& name : others) EXPECT_TRUE(std::filesystem::exists(folder / name)) << name;
+  for (const std::string& name : own) EXPECT_FALSE(std::filesystem::exists(folder / name)) << name;
+  touch("bar_0008.vtu.1.partial");
+  for (const char* name : {"bar.e", "bar.csv", "bar.vtu"}) {
+    const std::string left = std::string(name) + ".1.partial";
+    touch(left);
+    fem::write_result(folder / name, mesh, 1, fields_of(mesh));
+    EXPECT_FALSE(std::filesystem::exists(folder / left)) << left;
+  }
+  EXPECT_TRUE(std::filesystem::exists(folder / "bar_0008.vtu.1.partial"));  // of a .pvd file only
+}
+
+TEST(PartialFiles, ThoseOfARunStayForAsLongAsItLives) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "bar.e";
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t other = fork();
+  if (other == 0) {  // begins the file, and is killed
+    std::string name;
+    const char byte = fem::create_partial(path, name) >= 0 ? 'x' : '!';
+    if (write(ready[1], &byte, 1) == 1) pause();
+    _exit(0);
+  }
+  char byte = 0;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  const std::string partial = path + "." + std::to_string(other) + ".partial";
+
+  fem::remove_abandoned_partials(path);
+  EXPECT_EQ(byte, 'x');
+  EXPECT_TRUE(std::filesystem::exists(partial));
+
+  kill(other, SIGKILL);
+  waitpid(other, nullptr, 0);
+  EXPECT_TRUE(std::filesystem::exists(partial));
+  fem::remove_abandoned_partials(path);
+  EXPECT_FALSE(std::filesystem::exists(partial));
+  close(ready[0]);
+  close(ready[1]);
+}
+
+TEST(PartialFiles, OwnOnesStayWhileTheyAreWritten) {
+  const TemporaryFolder folder;
+  std::string name;
+  const int file = fem::create_partial(folder / "bar.e", name);
+  ASSERT_GE(file, 0);
+
+  fem::remove_abandoned_partials(folder / "bar.e");
+
+  EXPECT_TRUE(std::filesystem::exists(name));
+  close(file);
+}
+
+TEST(ResultWriter, FieldsOfTheWrongSizeOrOtherFieldsAreRefused) {
+  const TemporaryFolder folder;
+  const fem::HostMesh mesh = two_blocks();
+  fem::ResultWriter writer(folder / "run.csv", mesh);
+
+  EXPECT_THROW(writer.write(0, {field("t", 35, 1, 0)}), fem::MeshError);
+  writer.write(0, {field("t", 36, 1, 0)});
+  EXPECT_THROW(writer.write(1, {field("u", 36, 1, 0)}), fem::MeshError);
+  EXPECT_EQ(writer.finish().size(), 1u);
+}
+
+TEST(ResultWriter, UnknownFormatsAreAnsweredWithTheOnesThereAre) {
+  try {
+    fem::ResultWriter writer("run.xyz", two_blocks());
+    FAIL();
+  } catch (const fem::MeshFileError& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "cannot write run.xyz: the format of '.xyz' is not known; the formats are .vtu, .pvd (with "
+              ".vtu files), "
+              ".e (Exodus II) and .csv");
+  }
+}
+
+}  // namespace

@@ -1,0 +1,174 @@
+// Random programs on the executor: no launch and no access of the host ever meets an old value, and failures
+// lose nothing but what the error names.
+#include <algorithm>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <strata/views/coherent/coherence.hpp>
+
+#include "views/coherent/executor_program.hpp"
+
+namespace {
+
+using namespace coherent_testing;
+
+class CoherentPrograms : public CoherentTest {
+ protected:
+  void TearDown() override {
+    for (int i = 0; i < emulated::config().count; ++i) coherent::set_budget(Emulated{i}, no_budget);
+    CoherentTest::TearDown();
+  }
+  static void run_one(Random& random, const ProgramOptions& options) {
+    switch (random(0, 4)) {
+      case 0:
+        return Program<CoherentArray<Number, 1>>(random, options).run();
+      case 1:
+        return Program<CoherentArray<Number, 2>>(random, options).run();
+      case 2:
+        return Program<CoherentArray<Number, 2, LayoutLeft>>(random, options).run();
+      case 3:
+        return Program<CoherentArray<Number, 3, LayoutRight>>(random, options).run();
+      default:
+        return Program<CoherentArray<Number, 4>>(random, options).run();
+    }
+  }
+  static void run(Random& random, int programs) {
+    for (int k = 0; k < programs && !HasFailure(); ++k) {
+      constexpr int programs_on_a_machine = 50;
+      if (k % programs_on_a_machine == 0) {
+        leave_nothing();
+        const double peers[] = {0, 20e9, 395e9};
+        emulated::configure(machine(static_cast<int>(random(1, 8)), peers[random(0, 2)]));
+      }
+      const bool failures = random(0, 1) == 0;
+      run_one(random, {.devices = static_cast<int>(random(1, std::min(4, emulated::config().count))),
+                       .failures = failures,
+                       .budgets = random(0, 1) == 0,
+                       .holes = !failures});
+      EXPECT_FALSE(HasFailure()) << "in program " << k;
+    }
+  }
+};
+
+TEST_F(CoherentPrograms, NeverMeetAnOldValue) {
+  Random random;
+  run(random, strata_tests::trials(1000));
+}
+TEST_F(CoherentPrograms, NeverMeetAnOldValueSlow) {
+  Random random;
+  run(random, 100000);
+}
+
+// Calls f(number) on threads of their own.
+template <class F>
+void on_threads(int count, const F& f) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < count; ++t) threads.emplace_back([&f, t] { f(t); });
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(CoherentPrograms, OfSeveralThreadsShareNothingButTheDevices) {
+  std::vector<Random> random(4);
+
+  on_threads(4, [&](int t) {
+    for (int k = 0; k < 30 && !HasFailure(); ++k)
+      run_one(random[static_cast<std::size_t>(t)], {.devices = 4, .failures = false, .budgets = true});
+  });
+}
+
+// Budgets that hold what any launch needs, and far from what all threads use: none finds no room.
+TEST_F(CoherentPrograms, OfSeveralThreadsWaitForRoomWhereEachFitsAlone) {
+  constexpr int threads = 8, devices = 2;
+  constexpr index_t largest_array = 70 * sizeof(Number), arrays_of_a_launch = 2;
+  for (int i = 0; i < devices; ++i)
+    coherent::set_budget(Emulated{i}, 2 * arrays_of_a_launch * largest_array);  // with room to grow
+  std::vector<Random> random(threads);
+
+  on_threads(threads, [&](int t) {
+    for (int k = 0; k < 30 && !HasFailure(); ++k)
+      Program<CoherentArray<Number, 1>>(random[static_cast<std::size_t>(t)],
+                                        {.devices = devices, .failures = false, .budgets = false})
+          .run();
+  });
+}
+
+// An error may be another thread's; that of a thread's own arrays is told to it whoever met it first.
+TEST_F(CoherentPrograms, OfSeveralThreadsAreToldOfTheirFailures) {
+  std::vector<Random> random(3);
+
+  on_threads(3, [&](int t) {
+    for (int k = 0; k < 30 && !HasFailure(); ++k)
+      run_one(random[static_cast<std::size_t>(t)],
+              {.devices = 4, .failures = true, .budgets = false, .alone = false});
+  });
+
+  emulated::clear_faults();
+  for (int i = 0; i < emulated::config().count; ++i) try {
+      wait(Emulated{i});
+    } catch (const Error&) {
+    }
+  // What failed last may be work of arrays that are gone: whoever uses the devices next would be told.
+  auto& all = detail::Coherence::get();
+  const std::lock_guard lock(all.mutex);
+  try {
+    all.recover();
+  } catch (const Error&) {
+  }
+}
+
+// All add, so that the order does not matter; whole arrays, so that what is added twice or lost shows.
+TEST_F(CoherentPrograms, OfSeveralThreadsShareArrays) {
+  using Numbers = CoherentArray<Number, 1>;
+  constexpr int threads = 4, steps = 60;
+  constexpr index_t n = 300;
+  const Numbers arrays[] = {Numbers("x", n), Numbers("y", n)};
+  std::vector<Random> random(threads);
+  std::vector<std::vector<Number>> added(threads, std::vector<Number>(2 * n, 0));
+
+  on_threads(threads, [&](int t) {
+    Random& rand = random[static_cast<std::size_t>(t)];
+    for (int step = 0; step < steps; ++step) {
+      const index_t which = rand(0, 1), begin = rand(0, n - 1), end = rand(begin + 1, n);
+      const Numbers& x = arrays[which];
+      const Number salt = static_cast<Number>(rand(1, 1000));
+      const Overwrite<1> add{salt, true};
+      switch (rand(0, 4)) {
+        case 0:
+          launch(on(Emulated{static_cast<int>(rand(0, 3))}), range(begin, end), add, inout(x));
+          break;
+        case 1:
+          launch(across(Emulated{2}, Emulated{0}), range(begin, end), add, inout(x));
+          break;
+        case 2:
+          launch(across(Emulated{1}, Threads{}, Emulated{3}), range(begin, end), add, inout(x));
+          break;
+        case 3: {
+          const auto view = x.read_write(line(begin, end));
+          for (index_t i = begin; i < end; ++i) view(i) += salt;
+          break;
+        }
+        default: {
+          x.prefetch(line(begin, end), Emulated{static_cast<int>(rand(0, 3))});
+          const auto view = x.read(line(begin, end));  // others may read it, too
+          continue;
+        }
+      }
+      for (index_t i = begin; i < end; ++i)
+        added[static_cast<std::size_t>(t)][static_cast<std::size_t>(which * n + i)] += salt;
+    }
+  });
+
+  for (index_t which = 0; which < 2; ++which) {
+    const auto view = arrays[which].read();
+    index_t wrong = 0;
+    for (index_t i = 0; i < n; ++i) {
+      Number expected = 0;
+      for (const auto& one : added) expected += one[static_cast<std::size_t>(which * n + i)];
+      wrong += view(i) != expected;
+    }
+    EXPECT_EQ(wrong, 0) << "of " << arrays[which].label();
+  }
+}
+
+}  // namespace

@@ -1,0 +1,80 @@
+// Plans the copies that bring parts of arrays to where a launch, or the host, will read them: what is copied,
+// from where, in which order. Pure logic; nothing changes but the plan.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include <strata/views/coherent/plan/directory.hpp>
+#include <strata/views/coherent/plan/memory_links.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// One copy of a box of an array from one memory to another (or, in the protocol of the paper only, within
+/// one). It reads what `after`, numbers of copies earlier in the plan, write; copies that do not name each
+/// other may run in any order or at once.
+struct PlannedCopy {
+  int array;
+  Box box;
+  MemoryId from;
+  MemoryId to;
+  std::vector<int> after;
+};
+
+/// Plans all reads of one call together, each from the directory as it is before the call: no write of the
+/// call comes before a read of it. The directories must outlive the planner, unchanged, and what the plan
+/// reads must stay where it is until it is carried out: room is made before a plan, or its sources are
+/// pinned. How a box lies in memory, and so by which pieces it is copied, is the matter of plan_copy
+/// (core/copy_plan.hpp).
+class CopyPlanner {
+ public:
+  /// Whether a copy of this plan may be the source of another, so that what several devices need leaves the
+  /// host once and goes on from device to device where that is faster.
+  enum class Broadcast { No, Yes };
+
+  explicit CopyPlanner(const MemoryLinks& links, Broadcast broadcast = Broadcast::Yes)
+      : links_(&links), broadcast_(broadcast) {}
+
+  /// `memory` will read `box` of `array`, whose elements have `element_bytes` bytes: copies what it lacks,
+  /// each part from the memory from which it arrives first (as far as each has the copies planned before to
+  /// make), through the host where no direct way leads from any that has it. What was never written is not
+  /// copied. Nothing is copied to a memory twice.
+  void read(int array, const Directory& directory, index_t element_bytes, MemoryId memory, const Box& box);
+
+  const std::vector<PlannedCopy>& copies() const { return copies_; }
+
+ private:
+  // Where the values of a part are before the call, and when the plan is carried out.
+  struct Holders {
+    MemorySet before;
+    MemorySet planned;
+  };
+  struct Way {
+    MemoryId from;
+    bool through_host;
+    friend auto operator<=>(const Way&, const Way&) = default;
+    friend bool operator==(const Way&, const Way&) = default;
+  };
+  // Of an array that something is copied of: where parts are going to be, and the copies to each memory.
+  struct Arrivals {
+    explicit Arrivals(const Box& domain) : memories(domain, MemorySet()) {}
+    RegionMap<MemorySet> memories;
+    std::map<MemoryId, BoxIndex> copies;
+  };
+
+  Way choose(const Arrivals& arrivals, const Box& part, const Holders& holders, MemoryId to,
+             double bytes) const;
+  // When a part that `from` has, or will have, is at `to`; infinite where there is no way.
+  double arrival(const Arrivals& arrivals, const Box& part, MemoryId from, MemoryId to, double bytes) const;
+  std::vector<int> copies_to(const Arrivals& arrivals, MemoryId memory, const Box& part) const;
+  void add(int array, Arrivals& arrivals, const Box& box, MemoryId from, MemoryId to, double bytes);
+
+  const MemoryLinks* links_;
+  Broadcast broadcast_;
+  std::map<int, Arrivals> arrivals_;
+  std::vector<PlannedCopy> copies_;
+  std::vector<double> ends_;                 // of the copies, in seconds from the begin
+  std::map<MemoryId, double> sends_, gets_;  // when a memory is done with what was planned
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

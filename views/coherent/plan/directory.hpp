@@ -1,0 +1,63 @@
+// Where the current values of one array are. Pure logic: no memory is touched, no device or thread is used.
+//
+// Every index of the array has a set of memories that hold its current value; where that set is empty,
+// nothing was ever written. A copy adds the memory that it goes to, a write leaves the writer's only. Neither
+// happens while a copy is planned (copy_planner.hpp): the directory is told of copies when they are enqueued,
+// so that a plan that is not carried out leaves no lie behind.
+//
+// After Dastgeer and Kessler, Smart Containers and Skeleton Programming for GPU-Based Systems, IJPP 44
+// (2016), with regions in place of whole copies.
+#pragma once
+
+#include <vector>
+
+#include <strata/core/box.hpp>
+#include <strata/views/coherent/plan/memory_set.hpp>
+#include <strata/views/coherent/plan/region_map.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// Boxes given to it lie in the domain. A region is a vector of boxes that share no index.
+class Directory {
+ public:
+  /// An array whose values are in `current`: nowhere yet, or where the user had them.
+  Directory(const Box& domain, MemorySet current) : map_(domain, current) {}
+
+  const Box& domain() const { return map_.domain(); }
+  const RegionMap<MemorySet>& map() const { return map_; }
+
+  /// Whether `memory` holds all of `box`.
+  bool holds(MemoryId memory, const Box& box) const;
+  /// Whether some other memory has a part of `box` that `memory` lacks.
+  bool lacks(MemoryId memory, const Box& box) const;
+  /// Whether nothing is in `memory` only: all of it could be given up.
+  bool is_clean(MemoryId memory) const;
+  /// Of `box`, what `memory` lacks and some other memory has.
+  std::vector<Box> missing(MemoryId memory, const Box& box) const;
+  /// Of `box`, what no memory has.
+  std::vector<Box> never_written(const Box& box) const;
+  /// Of `box`, what no other memory than this has: to be copied before the memory is given up.
+  std::vector<Box> only_in(MemoryId memory, const Box& box) const;
+
+  /// `memory` got the current values of `box` from a memory that had them.
+  void copied(MemoryId memory, const Box& box);
+  /// What a part was before a change.
+  struct Part {
+    Box box;
+    MemorySet memories;
+  };
+  /// `memory` wrote all of `box`, or is going to: all other copies are out of date. What was there before, to
+  /// be restored where the write does not come about.
+  std::vector<Part> written(MemoryId memory, const Box& box);
+  /// The same, adding what was there to `before`.
+  void written(MemoryId memory, const Box& box, std::vector<Part>& before);
+  /// Takes back what was changed since.
+  void restore(const std::vector<Part>& parts);
+  /// `memory` gives `box` up. What was only there is lost, and was never written from now on.
+  void dropped(MemoryId memory, const Box& box);
+
+ private:
+  RegionMap<MemorySet> map_;
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

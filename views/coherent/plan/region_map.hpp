@@ -1,0 +1,171 @@
+// What is true of which part of an array: a value for every index, kept for boxes.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include <strata/views/coherent/plan/box_index.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// Throws OutOfMemory.
+[[noreturn]] void fail_region_map();
+
+/// A map from the indices of a box, the domain, to values that can be compared, in few boxes: a change splits
+/// boxes where it must, and joins neighbours of equal value where it can. Boxes given lie in the domain.
+/// After a change that ran out of memory every use throws OutOfMemory: what a part would be is not known any
+/// more.
+template <class V>
+class RegionMap {
+ public:
+  /// `value` everywhere.
+  RegionMap(const Box& domain, const V& value) : domain_(domain) {
+    if (!domain.empty()) add(domain, value);
+  }
+
+  const Box& domain() const { return domain_; }
+  /// The boxes that it takes.
+  std::size_t size() const { return index_.size(); }
+
+  /// Calls f(part, value) for the parts of `box`, which share no index, in no particular order; as long as f
+  /// returns true, or always where f returns nothing. Whether it came to the end.
+  template <class F>
+  bool visit(const Box& box, F&& f) const {
+    require_whole();
+    const auto see = [&](int id) {
+      const Box part = box.contains(index_[id]) ? index_[id] : intersect(index_[id], box);
+      if constexpr (std::is_void_v<decltype(f(part, value(id)))>) return f(part, value(id)), true;
+      else return static_cast<bool>(f(part, value(id)));
+    };
+    if (index_.is_list()) {
+      for (const int id : index_.numbers())
+        if (overlap(index_[id], box) && !see(id)) return false;
+      return true;
+    }
+    for (const int id : found(box))
+      if (!see(id)) return false;
+    return true;
+  }
+
+  /// Replaces every value in `box` by change(value).
+  template <class F>
+  void update(const Box& box, F&& change) {
+    require_whole();
+    if (box.empty()) return;
+    is_whole_ = false;
+    bool changed = false;
+    const auto alter = [&](int id) {
+      V& mine = values_[static_cast<std::size_t>(id)];
+      V after = change(mine);
+      if (after == mine) return;
+      changed = true;
+      if (box.contains(index_[id])) {
+        mine = std::move(after);
+        return;
+      }
+      const V before = mine;
+      const Box whole = index_[id];
+      remove(id);
+      add(intersect(whole, box), after);
+      for (const Box& rest : remainder(whole, box)) add(rest, before);
+    };
+    if (index_.is_list()) {
+      // What alter() adds overlaps no box that is still to come; numbers move, so they are noted first.
+      int ids[BoxIndex::longest_list + 1];
+      int count = 0;
+      for (const int id : index_.numbers())
+        if (overlap(index_[id], box)) ids[count++] = id;
+      for (int k = 0; k < count; ++k) alter(ids[k]);
+    } else {
+      for (const int id : found(box)) alter(id);
+    }
+    if (changed && may_join(box)) join_near(box);
+    is_whole_ = true;
+  }
+  void assign(const Box& box, const V& value) {
+    update(box, [&](const V&) { return value; });
+  }
+
+ private:
+  void require_whole() const {
+    if (!is_whole_) [[unlikely]]
+      fail_region_map();
+  }
+  std::vector<int> found(const Box& box) const {
+    std::vector<int> ids;
+    index_.find(box, ids);
+    return ids;
+  }
+  const V& value(int id) const { return values_[static_cast<std::size_t>(id)]; }
+
+  void add(const Box& box, const V& value) {
+    int id;
+    if (free_.empty()) {
+      id = static_cast<int>(values_.size());
+      values_.push_back(value);
+    } else {
+      id = free_.back();
+      free_.pop_back();
+      values_[static_cast<std::size_t>(id)] = value;
+    }
+    index_.insert(id, box);
+  }
+  void remove(int id) {
+    index_.erase(id);
+    free_.push_back(id);
+  }
+
+  // Whether two boxes near `box` have one value. Cheap where there are few, and where there are many: true.
+  bool may_join(const Box& box) const {
+    if (index_.size() < 2) return false;
+    if (!index_.is_list()) return true;
+    const Box near = grown(box);
+    int ids[BoxIndex::longest_list + 1];
+    int count = 0;
+    for (const int id : index_.numbers())
+      if (overlap(index_[id], near)) ids[count++] = id;
+    for (int k = 0; k < count; ++k)
+      for (int l = 0; l < k; ++l)
+        if (value(ids[k]) == value(ids[l])) return true;
+    return false;
+  }
+
+  // Joins boxes of equal value that touch `box`, and those that touch what comes of it.
+  void join_near(Box box) {
+    for (bool joined = true; joined;) {
+      joined = false;
+      std::vector<int> ids = found(grown(box));
+      while (!ids.empty()) {
+        const V common = value(ids.front());
+        std::vector<int> same, others;
+        for (const int id : ids) (value(id) == common ? same : others).push_back(id);
+        ids = std::move(others);
+        std::vector<Box> boxes;
+        for (const int id : same) boxes.push_back(index_[id]);
+        merge(boxes);
+        if (boxes.size() == same.size()) continue;
+        for (const int id : same) remove(id);
+        for (const Box& whole : boxes) {
+          add(whole, common);
+          box = cover(box, whole);
+        }
+        joined = true;
+      }
+    }
+  }
+  // The box and its neighbours in the domain.
+  Box grown(Box box) const {
+    for (int d = 0; d < box.rank(); ++d)
+      box = box.with_bounds(d, box.lower(d) > domain_.lower(d) ? box.lower(d) - 1 : box.lower(d),
+                            box.upper(d) < domain_.upper(d) ? box.upper(d) + 1 : box.upper(d));
+    return box;
+  }
+
+  Box domain_;
+  bool is_whole_ = true;
+  BoxIndex index_;
+  std::vector<V> values_;
+  std::vector<int> free_;
+};
+
+}  // namespace strata::inline STRATA_ABI::detail
