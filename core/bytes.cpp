@@ -12,7 +12,7 @@ namespace strata::inline STRATA_ABI {
 
 namespace {
 
-constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+constexpr const char* byte_units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
 
 bool equal_in_any_case(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
@@ -32,12 +32,12 @@ index_t bytes_from_string(const std::string& text) {
   const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
   const std::size_t unit = std::min(text.find_first_not_of(' ', digits), text.size());
   const std::string_view suffix(text.data() + unit, text.size() - unit);
-  const auto* found = std::find_if(std::begin(units), std::end(units),
+  const auto* found = std::find_if(std::begin(byte_units), std::end(byte_units),
                                    [&](const char* name) { return equal_in_any_case(name, suffix); });
   if (digits == 0) fail_bytes(text, "it does not begin with a digit");
-  if (suffix.empty()) found = units;
-  if (found == std::end(units)) fail_bytes(text, "the unit is unknown");
-  const index_t scale = index_t{1} << (10 * (found - units));
+  if (suffix.empty()) found = byte_units;
+  if (found == std::end(byte_units)) fail_bytes(text, "the unit is unknown");
+  const index_t scale = index_t{1} << (10 * (found - byte_units));
 
   // Whole counts are read exactly; fractions in floating point, where every sensible one is exact too.
   index_t whole = 0;
@@ -59,13 +59,13 @@ index_t bytes_from_string(const std::string& text) {
 std::string string_from_bytes(index_t bytes) {
   int unit = 0;
   const double magnitude = std::abs(static_cast<double>(bytes));
-  while (unit + 1 < std::ssize(units) && magnitude >= std::ldexp(1.0, 10 * (unit + 1))) ++unit;
+  while (unit + 1 < std::ssize(byte_units) && magnitude >= std::ldexp(1.0, 10 * (unit + 1))) ++unit;
   const index_t scale = index_t{1} << (10 * unit);
-  if (bytes % scale == 0) return std::to_string(bytes / scale) + " " + units[unit];
+  if (bytes % scale == 0) return std::to_string(bytes / scale) + " " + byte_units[unit];
   char text[32];
   const double count = static_cast<double>(bytes) / static_cast<double>(scale);
   const auto written = std::to_chars(text, text + sizeof text, count, std::chars_format::fixed, 2);
-  return std::string(text, written.ptr) + " " + units[unit];
+  return std::string(text, written.ptr) + " " + byte_units[unit];
 }
 
 }  // namespace strata::inline STRATA_ABI
