@@ -130,6 +130,29 @@ void Report::print() const {
   for (const std::string& line : notes_) std::printf("%s\n", line.c_str());
 }
 
+namespace {
+
+// A record a line, so that a change of one is a change of one line.
+std::string record_a_line(const nlohmann::json& all) {
+  std::string text;
+  for (const auto& [key, value] : all.items()) {
+    text += (text.empty() ? "{\n " : ",\n ") + nlohmann::json(key).dump() + ": ";
+    if (!value.is_array() || value.empty()) {
+      text += value.dump();
+      continue;
+    }
+    const char* before = "[\n  ";
+    for (const auto& record : value) {
+      text += before + record.dump();
+      before = ",\n  ";
+    }
+    text += "\n ]";
+  }
+  return text + "\n}\n";
+}
+
+}  // namespace
+
 bool Report::write(const std::string& path) const {
   nlohmann::json all;
   all["program"] = program_;
@@ -155,7 +178,7 @@ bool Report::write(const std::string& path) const {
                               {"fraction_of_ceiling", number(r.value / r.ceiling)},
                               {"baseline_ratio", number(r.baseline_ratio)}});
   std::ofstream out(path);
-  out << all.dump(1) << '\n';
+  out << record_a_line(all);
   out.close();
   if (!out) std::fprintf(stderr, "%s: cannot write %s\n", program_.c_str(), path.c_str());
   return static_cast<bool>(out);
