@@ -94,24 +94,28 @@ phases_table() {
   return "$all_passed"
 }
 
-# groups_of_run GROUP...: those that this run takes: CI_GROUPS (all, or some with commas), else one of them by the
-# number of commits, so that as many commits in a row as there are groups take all. A shallow clone does not know the
-# number: there the name of the commit decides.
+# groups_of_run ROTATION...: what this run takes of rotations, each a list of groups: those that CI_GROUPS names (all, or
+# some with commas), else one by the number of commits, so that as many commits in a row as a rotation has groups take
+# all of it. A shallow clone does not know the number: there the name of the commit decides.
 groups_of_run() {
-  local all=("$@") number=0 group
-  if [ "${CI_GROUPS:-}" = all ]; then
-    echo "$*"
-  elif [ -n "${CI_GROUPS:-}" ]; then
-    for group in ${CI_GROUPS//,/ }; do
-      case " $* " in *" $group "*) ;; *) echo "CI_GROUPS: there is no $group, but all, $*" >&2; return 1 ;; esac
-    done
-    echo "${CI_GROUPS//,/ }"
-  else
-    if [ "$(git rev-parse --is-shallow-repository 2>/dev/null)" = false ]; then
-      number=$(git rev-list --count HEAD 2>/dev/null) || number=0
-    elif number=$(git rev-parse --short=7 HEAD 2>/dev/null); then
-      number=$((16#${number:0:7}))
-    fi
-    echo "${all[number % ${#all[@]}]}"
+  local rotation group named number=0 all=() taken=()
+  local asked=" ${CI_GROUPS:-} "
+  asked=${asked//,/ }
+  if [ "${CI_GROUPS:-}" = all ]; then echo "$*"; return; fi
+  for group in $asked; do
+    case " $* " in *" $group "*) ;; *) echo "CI_GROUPS: there is no $group, but all, $*" >&2; return 1 ;; esac
+  done
+  if [ "$(git rev-parse --is-shallow-repository 2>/dev/null)" = false ]; then
+    number=$(git rev-list --count HEAD 2>/dev/null) || number=0
+  elif number=$(git rev-parse --short=7 HEAD 2>/dev/null); then
+    number=$((16#${number:0:7}))
   fi
+  for rotation in "$@"; do
+    named=''
+    read -ra all <<<"$rotation"
+    for group in "${all[@]}"; do case $asked in *" $group "*) named+=" $group" ;; esac; done
+    read -ra all <<<"${named:-${all[number % ${#all[@]}]}}"
+    taken+=("${all[@]}")
+  done
+  echo "${taken[*]}"
 }

@@ -15,14 +15,50 @@ function(strata_check_sources target)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fsyntax-only>
                                            $<$<COMPILE_LANGUAGE:CUDA>:-fdevice-syntax-only>)
   # ccache keeps neither. g++ writes no object: one that is empty says when the source was checked.
-  set_target_properties(${target} PROPERTIES CUDA_COMPILER_LAUNCHER ""
-                        CXX_COMPILER_LAUNCHER "sh;${PROJECT_SOURCE_DIR}/cmake/touch_object.sh")
+  set(launcher "sh;${PROJECT_SOURCE_DIR}/cmake/check_sources.sh")
+  set_target_properties(${target} PROPERTIES CUDA_COMPILER_LAUNCHER "${launcher}" CXX_COMPILER_LAUNCHER "${launcher}")
   # PTX is of one architecture. nvcc takes up to 2 GiB for a file.
   if(STRATA_ENABLE_CUDA)
     string(REGEX MATCH "[0-9]+[af]?" architecture "${CMAKE_CUDA_ARCHITECTURES};90")
     set_target_properties(${target} PROPERTIES CUDA_PTX_COMPILATION ON CUDA_ARCHITECTURES "${architecture}-virtual"
                                                JOB_POOL_COMPILE strata_nvcc)
   endif()
+endfunction()
+
+# strata_check_batches(TARGET cpp|cu FILE...): as strata_check_sources, of several sources at once, by g++ or nvcc, which
+# take most of the time for the headers. Those of a batch declare different names (tools/source_batches.py); should some
+# clash nonetheless, they are checked one by one.
+find_package(Python3 COMPONENTS Interpreter QUIET)
+function(strata_check_batches target suffix)
+  set(sources)
+  foreach(source IN LISTS ARGN)
+    cmake_path(ABSOLUTE_PATH source NORMALIZE)
+    list(APPEND sources "${source}")
+  endforeach()
+  list(JOIN sources "\n" lines)
+  if(Python3_FOUND)
+    execute_process(COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tools/source_batches.py" 4 ${sources}
+                    OUTPUT_VARIABLE lines COMMAND_ERROR_IS_FATAL ANY)
+  endif()
+  string(REGEX MATCHALL "[^\n]+" lines "${lines}")
+  set(batches)
+  set(number 0)
+  foreach(line IN LISTS lines)
+    string(REPLACE "|" ";" members "${line}")
+    set(content "")
+    foreach(source IN LISTS members)
+      math(EXPR number "${number} + 1")
+      file(STRINGS "${source}" main REGEX "^int main" LIMIT_COUNT 1)
+      if(main)
+        string(APPEND content "#undef main\n#define main main_${number}\n")
+      endif()
+      string(APPEND content "#include \"${source}\"\n")
+    endforeach()
+    set(batch "${CMAKE_CURRENT_BINARY_DIR}/batches/${target}_${number}.${suffix}")
+    file(CONFIGURE OUTPUT "${batch}" CONTENT "${content}")
+    list(APPEND batches "${batch}")
+  endforeach()
+  strata_check_sources(${target} ${batches})
 endfunction()
 
 # strata_wrap_for_cuda(RESULT FILE...): files of CUDA C++ that include these; a source has one language in a directory.

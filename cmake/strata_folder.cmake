@@ -58,7 +58,7 @@ function(strata_add_folder name)
       if(STRATA_SANITIZER STREQUAL "address")  # what plans streamed launches runs in half the time, and compiles no slower
         target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-O1>)
       endif()
-      if(variant AND NOT STRATA_BUILD_TESTS AND NOT STRATA_INSTALL)
+      if(variant AND NOT (STRATA_BUILD_CHECKED AND (STRATA_BUILD_TESTS OR STRATA_INSTALL)))
         set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
       endif()
     else()

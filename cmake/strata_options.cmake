@@ -6,6 +6,7 @@ option(STRATA_BUILD_MINIAPPS "Build the mini-apps (needs nlohmann_json)" ${PROJE
 option(STRATA_ENABLE_HYPRE "Use hypre's BoomerAMG in strata-thermal, where it is found" ON)
 option(STRATA_BUILD_TOOLS "Build the program strata-info" ${PROJECT_IS_TOP_LEVEL})
 option(STRATA_INSTALL "Make the install and export rules" ${PROJECT_IS_TOP_LEVEL})
+option(STRATA_BUILD_CHECKED "Build the library with checks, too, with all (an install needs it)" ON)
 option(STRATA_CHECKS "Add the checks of tools/check to CTest, under the label check" OFF)
 option(STRATA_WERROR "Treat warnings of Strata's own sources as errors" OFF)
 

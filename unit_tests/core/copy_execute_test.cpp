@@ -18,6 +18,8 @@
 #include <strata/core/copy_execute.hpp>
 #include <strata/core/error.hpp>
 
+#include "core/random.hpp"
+
 namespace {
 
 using namespace strata;
@@ -171,7 +173,7 @@ TEST(CopyExecute, RandomCopiesEqualALoopOverElements) {
   SCOPED_TRACE("STRATA_TEST_SEED=" + std::to_string(seed));
   RandomLayouts random(seed);
 
-  for (int trial = 0; trial < 12000; ++trial) {
+  for (int trial = 0; trial < strata_tests::trials(12000); ++trial) {
     const auto extents = random.extents(trial % 50 == 0 ? 20000 : 600);
     const LayoutDescriptor dst = random.layout(extents);
     const LayoutDescriptor src = random.one_in(8) ? dst : random.layout(extents);
@@ -186,9 +188,9 @@ TEST(CopyExecute, RandomLargeCopiesOnTwoThreadsEqualALoopOverElements) {
   RandomLayouts random(seed);
   std::atomic<int> calls = 0;
 
-  for (int trial = 0; trial < 24; ++trial) {
-    const std::vector<std::vector<index_t>> shapes = {
-        {331, 7, 211}, {3, 150001}, {500009}, {13, 5, 3, 7, 401}};
+  const std::vector<std::vector<index_t>> shapes = {{331, 7, 211}, {3, 150001}, {500009}, {13, 5, 3, 7, 401}};
+  const int trials = strata_tests::is_sanitized ? 4 : 24;
+  for (int trial = 0; trial < trials; ++trial) {
     const auto& extents = shapes[static_cast<std::size_t>(trial) % shapes.size()];
     const index_t size = element_sizes[3 + random.up_to(4)];
     ASSERT_NO_FATAL_FAILURE(expect_copy_like_a_loop(random.layout(extents), random.layout(extents), size,
@@ -204,7 +206,7 @@ TEST(CopyExecute, RandomFillsEqualALoopOverElements) {
   SCOPED_TRACE("STRATA_TEST_SEED=" + std::to_string(seed));
   RandomLayouts random(seed);
 
-  for (int trial = 0; trial < 4000; ++trial) {
+  for (int trial = 0; trial < strata_tests::trials(4000); ++trial) {
     const LayoutDescriptor dst = random.layout(random.extents(trial % 50 == 0 ? 60000 : 600));
     const index_t size = element_sizes[random.up_to(std::size(element_sizes) - 1)];
     Bytes value(static_cast<std::size_t>(size), static_cast<unsigned char>(random.up_to(255)));
@@ -323,7 +325,8 @@ TEST(CopyExecute, OverlapIsFoundExactlyWhereAnElementIsShared) {
   RandomLayouts random(seed);
   int shared_count = 0;
 
-  for (int trial = 0; trial < 3000; ++trial) {
+  const int trials = strata_tests::trials(3000);
+  for (int trial = 0; trial < trials; ++trial) {
     const auto extents = random.extents(80);
     const LayoutDescriptor dst = random.layout(extents), src = random.layout(extents);
     const index_t distance = random.up_to(400) - 200 + src.shift - dst.shift;
@@ -342,8 +345,8 @@ TEST(CopyExecute, OverlapIsFoundExactlyWhereAnElementIsShared) {
     shared_count += found ? 1 : 0;
   }
 
-  EXPECT_GT(shared_count, 100);
-  EXPECT_LT(shared_count, 2900);
+  EXPECT_GT(shared_count, trials / 30);
+  EXPECT_LT(shared_count, trials - trials / 30);
 }
 
 TEST(CopyExecute, ElementsMoreThanTwoToThe32BytesApartAreCopied) {

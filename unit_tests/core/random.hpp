@@ -18,6 +18,13 @@ inline constexpr bool is_sanitized = true;
 inline constexpr bool is_sanitized = false;
 #endif
 
+/// Whether that is AddressSanitizer, which looks for no races.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool is_address_sanitized = true;
+#else
+inline constexpr bool is_address_sanitized = false;
+#endif
+
 /// Trials of a property test: a twentieth under sanitizers.
 constexpr int trials(int count) { return is_sanitized ? count / 20 : count; }
 

@@ -7,6 +7,8 @@
 
 #include <strata/devices/cuda/launch/box_plan.hpp>
 
+#include "core/random.hpp"
+
 namespace {
 
 using namespace strata;
@@ -107,7 +109,7 @@ TEST(BoxPlan, KeepsTheLimitsOfGpusForAnyBox) {
   SCOPED_TRACE(seed);
   std::mt19937 random(seed);
   const auto below = [&](index_t n) { return static_cast<index_t>(random() % static_cast<unsigned>(n)); };
-  for (int trial = 0; trial < 20000; ++trial) {
+  for (int trial = 0; trial < strata_tests::trials(20000); ++trial) {
     Box box({1, 1});
     box.rank = 2 + static_cast<int>(below(5));
     for (int a = 0; a < box.rank; ++a) {

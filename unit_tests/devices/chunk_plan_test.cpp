@@ -7,6 +7,8 @@
 
 #include <strata/devices/host/worker_pool.hpp>
 
+#include "core/random.hpp"
+
 namespace {
 
 using strata::index_t;
@@ -70,7 +72,7 @@ TEST(ChunkPlan, CoversEveryRangeOnceInOrderAndIsAlignedForRandomBoundsOf64Bits) 
   constexpr index_t big = index_t{1} << 62;
   const index_t centres[] = {-big, -(index_t{1} << 33), 0, index_t{1} << 31, big};
 
-  for (int trial = 0; trial < 20'000; ++trial) {
+  for (int trial = 0; trial < strata_tests::trials(20'000); ++trial) {
     const index_t a = near(centres[random() % 5]);
     const index_t b = random() % 2 ? near(a) : near(centres[random() % 5]);
     const auto items =

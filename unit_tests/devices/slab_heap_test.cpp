@@ -11,6 +11,8 @@
 
 #include <strata/devices/cuda/memory/slab_heap.hpp>
 
+#include "core/random.hpp"
+
 namespace {
 
 using strata::detail::SlabHeap;
@@ -124,7 +126,7 @@ TEST(SlabHeap, BlocksNeverOverlapAndNothingIsLost) {
   Slabs slabs;
   SlabHeap heap(slabs.source());
   std::map<std::uintptr_t, std::size_t> live;
-  for (int step = 0; step < 20000; ++step) {
+  for (int step = 0; step < strata_tests::trials(20000); ++step) {
     if (live.size() < 50 || random() % 2 == 0) {
       const std::size_t bytes = 1 + random() % (random() % 8 == 0 ? 3 * mebi : 5000);
       const auto address = reinterpret_cast<std::uintptr_t>(heap.allocate(bytes));

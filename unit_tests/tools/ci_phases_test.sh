@@ -75,23 +75,32 @@ commit() { git -c user.name=test -c user.email=test@localhost commit -q --allow-
 taken=''
 for number in 1 2 3; do
   commit "commit $number"
-  with_phases <<<'groups_of_run tsan toy packages'
+  with_phases <<<'groups_of_run "tsan toy packages"'
   taken+="$(cat "$scratch/said") "
 done
 expect "all take turns" [ "$(tr ' ' '\n' <<<"$taken" | sort | xargs)" = "packages toy tsan" ]
+taken=''
+for number in 1 2 3 4 5 6; do
+  commit "another commit $number"
+  with_phases <<<'groups_of_run "a b c" "x y"'
+  taken+="$(tr ' ' '-' <"$scratch/said") "
+done
+expect "each with each of another rotation" [ "$(tr ' ' '\n' <<<"$taken" | sort | xargs)" = "a-x a-y b-x b-y c-x c-y" ]
 git clone -q --depth 1 "file://$repository" "$scratch/shallow"
 cd "$scratch/shallow"
 expect "is shallow" [ "$(git rev-parse --is-shallow-repository)" = true ]
-with_phases <<<'groups_of_run tsan toy packages'
+with_phases <<<'groups_of_run "tsan toy packages"'
 expect "one of a shallow clone" grep -qE '^(tsan|toy|packages)$' "$scratch/said"
 cd "$scratch"
-with_phases <<<'groups_of_run tsan toy packages'
+with_phases <<<'groups_of_run "tsan toy packages"'
 expect "one without git" grep -qE '^(tsan|toy|packages)$' "$scratch/said"
-with_phases <<<'CI_GROUPS=all groups_of_run tsan toy packages'
+with_phases <<<'CI_GROUPS=all groups_of_run "tsan toy packages"'
 expect "all" grep -qx 'tsan toy packages' "$scratch/said"
-with_phases <<<'CI_GROUPS=toy,tsan groups_of_run tsan toy packages'
-expect "some" grep -qx 'toy tsan' "$scratch/said"
-with_phases <<<'CI_GROUPS=toys groups_of_run tsan toy packages'
+with_phases <<<'CI_GROUPS=toy,tsan groups_of_run "tsan toy packages"'
+expect "some" grep -qx 'tsan toy' "$scratch/said"
+with_phases <<<'CI_GROUPS=toy groups_of_run "tsan toy" "asan:views"'
+expect "of the other rotation the one whose turn it is" grep -qx 'toy asan:views' "$scratch/said"
+with_phases <<<'CI_GROUPS=toys groups_of_run "tsan toy packages"'
 expect "no such group" [ "$status" -ne 0 ]
 expect "no such group" grep -q 'there is no toys' "$scratch/said"
 

@@ -62,6 +62,22 @@ class Weight(unittest.TestCase):
                   ("slow_tests", "slow", 5000)]
         self.assertIn("the whole: 900 processor s", self.table(phases)[1])
 
+    def test_each_rotation_adds_its_heaviest_group(self):
+        phases = [("host", "-", 500), ("toy_device", "toy", 30), ("naming", "naming", 40),
+                  ("asan_views_build", "asan:views", 50), ("asan_views", "asan:views", 60), ("asan_streaming", "asan:streaming", 80)]
+        self.assertIn("the whole: 650 processor s", self.table(phases)[1])
+
+    def test_the_slowest_entries_of_ctest_are_named(self):
+        log = "".join(f" {k:2}/20 Test {f'#{k}':>4}: views.entry_{k} ......{'***Failed' if k == 7 else '   Passed'}  {k}.25 sec\n"
+                      for k in range(1, 21))
+        (self.folder / "asan.log").write_text("Test project\n" + log + "100% tests passed\n")
+        _, said, _ = self.table([("asan", "-", 100), ("checks", "-", 10)])
+        self.assertIn("asan, the slowest of 20 entries of CTest", said)
+        self.assertIn("20.2 s  views.entry_20\n", said)
+        self.assertIn("7.2 s  views.entry_7\n", said)
+        self.assertNotIn("views.entry_5\n", said)
+        self.assertNotIn("checks, the slowest", said)
+
     def test_test_programs_have_a_budget(self):
         self.objects([("strata_views_tests", "a.cpp.o", "0m40.0s+0m1.0s", "miss"),
                       ("strata_views_tests", "b.cpp.o", "0m20.0s+0m1.0s", "miss"),

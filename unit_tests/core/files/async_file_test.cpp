@@ -23,7 +23,7 @@
 #include <strata/core/error.hpp>
 #include <strata/core/files/async_file.hpp>
 
-#include "child_process.hpp"
+#include "core/child_process.hpp"
 
 namespace {
 

@@ -9,7 +9,7 @@
 
 #include <strata/core/files/output_file.hpp>
 
-#include "child_process.hpp"
+#include "core/child_process.hpp"
 
 namespace {
 

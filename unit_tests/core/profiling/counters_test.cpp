@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "child_process.hpp"
+#include "core/child_process.hpp"
 #include "test_devices.hpp"
 
 namespace {

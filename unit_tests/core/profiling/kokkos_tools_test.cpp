@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "child_process.hpp"
+#include "core/child_process.hpp"
 
 namespace {
 

@@ -8,7 +8,7 @@
 #include <strata/core/profiling/hooks.hpp>
 #include <strata/core/profiling/trace.hpp>
 
-#include "child_process.hpp"
+#include "core/child_process.hpp"
 
 namespace {
 

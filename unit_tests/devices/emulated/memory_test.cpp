@@ -19,6 +19,8 @@
 #include <strata/devices/emulated/fault_handler.hpp>
 #include <strata/devices/emulated/memory.hpp>
 
+#include "core/random.hpp"
+
 namespace {
 
 using namespace strata;
@@ -249,7 +251,7 @@ TEST(EmulatedMemory, RandomAllocationsNeverOverlapAndAddUp) {
   std::map<std::uintptr_t, std::size_t> live;
   std::size_t used = 0;
 
-  for (int step = 0; step < 4000; ++step) {
+  for (int step = 0; step < strata_tests::trials(4000); ++step) {
     if (live.empty() || random() % 5 < 3) {
       const std::size_t bytes = random() % 8 == 0 ? 1 + random() % mebi : 1 + random() % 5000;
       void* block = memory.allocate(0, bytes);

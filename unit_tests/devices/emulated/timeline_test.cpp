@@ -10,6 +10,8 @@
 #include <strata/core/error.hpp>
 #include <strata/devices/emulated/timeline.hpp>
 
+#include "core/random.hpp"
+
 namespace {
 
 using namespace strata;
@@ -329,7 +331,7 @@ TEST(Timeline, RandomSchedulesKeepEveryRuleAndRepeat) {
     timeline.keep_trace(true);
     std::vector<QueueId> queues;
     for (int k = 0; k < 6; ++k) queues.push_back(timeline.make_queue(k % 2));
-    for (int step = 0; step < 2000; ++step) {
+    for (int step = 0; step < strata_tests::trials(2000); ++step) {
       const QueueId queue = queues[random() % 6];
       const int place = int(random() % 2);
       const std::size_t bytes = random() % (1 << 20);

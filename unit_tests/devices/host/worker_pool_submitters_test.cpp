@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/random.hpp"
 #include "worker_pools.hpp"
 
 namespace {
@@ -59,8 +60,9 @@ TEST(WorkerPool, LetsASecondSubmitterInWhileTheFirstSubmitsInALoop) {
 }
 
 // `runs` small regions from each of `submitters` threads: random lengths and schedules, exceptions, nested
-// regions, and pauses long enough for the team to fall asleep.
+// regions, and pauses long enough for the team to fall asleep. Under AddressSanitizer a tenth of the runs.
 void stress(const WorkerPool::Options& options, int submitters, int runs) {
+  if (is_address_sanitized) runs /= 10;
   WorkerPool pool(options);
   const auto submit = [&](std::uint64_t seed) {
     std::mt19937_64 random(seed);

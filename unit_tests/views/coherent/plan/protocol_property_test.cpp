@@ -92,7 +92,7 @@ TEST(CoherentProtocols, CopiesOfThePaperNeverGiveAnOldValue) {
 TEST(CoherentProtocols, ModifiedCopiesShareNothing) {
   Random random;
   const MemoryLinks links = links_of(3, true);
-  for (int trace = 0; trace < 2000; ++trace) {
+  for (int trace = 0; trace < trials(2000); ++trace) {
     const Box domain = small_domain(random, 1);
     ExactCopies copies(0, domain, links);
     for (int step = 0; step < 12; ++step) {

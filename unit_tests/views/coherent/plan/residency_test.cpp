@@ -154,7 +154,7 @@ class SmallMachine : public RegionMachine {
 TEST(Residency, RandomProgramsInTooLittleMemoryLoseNothing) {
   Random random;
   int evictions = 0, calls = 0, refused = 0;
-  for (int trace = 0; trace < 3000 && !HasFailure(); ++trace) {
+  for (int trace = 0; trace < trials(3000) && !HasFailure(); ++trace) {
     SmallMachine machine(2, random(10, 60));
     std::vector<Box> domains;
     for (int k = 0; k < 5; ++k) {
@@ -177,7 +177,7 @@ TEST(Residency, RandomProgramsInTooLittleMemoryLoseNothing) {
     evictions += machine.evictions;
   }
   EXPECT_GT(calls, 5 * refused);
-  EXPECT_GT(evictions, 1000);
+  EXPECT_GT(evictions, trials(1000));
 }
 
 }  // namespace
