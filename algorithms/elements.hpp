@@ -2,8 +2,9 @@
 // their work is launched.
 //
 // Their work is an object. Devices whose kernels run on host threads call it: `work(runner)`, on the device.
-// For others `call_on(execution, info, work)` is found by the type of the device's execution
-// (algorithms/cuda/).
+// On others it calls a primitive of the device with pointers, counts and functors, `work.on(execution,
+// info)`: sort_keys, sort_pairs, select_items, partition_items, find_first, found by the type of the device's
+// execution (devices/cuda/primitives/).
 #pragma once
 
 #include <cstdint>
@@ -72,12 +73,10 @@ typename V::element_type* contiguous_elements(const char* what, const V& view) {
   require_rank_one(what, view);
   const index_t count = view.extent(0);
   if (count == 0) return view.data();
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-  if constexpr (requires { view.mapping().resident(); })
+  if constexpr (requires { view.mapping().resident(); })  // in checked builds
     if constexpr (!HasIndexRanges<typename V::mapping_type>)
       if (view.mapping().resident().begin > 0 || view.mapping().resident().end < count)
         fail_rows(view.label(), {0, count}, count);
-#endif
   const LayoutDescriptor layout = describe(view.mapping());
   const bool strided = layout.offset == nullptr && layout.tile_log2 < 0;
   const bool unit = layout.offset == nullptr && layout.stride[0] == 1 &&
@@ -180,12 +179,12 @@ void launch_work(const char* label, const Where& where, index_t items, const Mak
   if constexpr (requires { Execution::call(info, work, items); }) {
     Execution::call(info, work, items);
   } else {
-    constexpr bool known = requires { call_on(Execution(), info, work); };
+    constexpr bool known = requires { work.on(Execution(), info); };
     static_assert(
         known,
         "strata: an algorithm for Cuda is launched in a file that nvcc does not compile: name the file "
         "in strata_add_kernels(target file.cpp)");
-    if constexpr (known) call_on(Execution(), info, work);
+    if constexpr (known) work.on(Execution(), info);
   }
 }
 

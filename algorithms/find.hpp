@@ -11,6 +11,9 @@
 #pragma once
 
 #include <strata/algorithms/elements.hpp>
+#if defined(__CUDACC__)
+#include <strata/devices/cuda/primitives/find.hpp>
+#endif
 
 namespace strata::inline STRATA_ABI {
 
@@ -21,15 +24,26 @@ inline constexpr index_t find_block = 4096;
 // Items of which it is first asked whether any holds: a loop without an exit, which compilers vectorise.
 inline constexpr index_t find_step = 128;
 
+/// Whether the predicate holds for an element of a view, by its index.
+template <class X, class P>
+struct HoldsAt {
+  X x;
+  P predicate;
+  STRATA_FUNCTION bool operator()(index_t i) const { return static_cast<bool>(predicate(x(i))); }
+};
+
 template <class X, class P, class Result>
 struct FindWork {
   static constexpr bool waits = Result::waits;
   X x;
-  P predicate;
+  HoldsAt<X, P> holds;
   Result result;
 
-  STRATA_FUNCTION bool holds(index_t i) const { return static_cast<bool>(predicate(x(i))); }
-
+  template <class Execution>
+  auto on(Execution execution, const LaunchInfo& info) const
+      -> decltype(find_first(execution, info, index_t{}, index_t{}, this->holds, this->result)) {
+    find_first(execution, info, x.begin(0), x.extent(0), holds, result);
+  }
   void operator()(const Runner& runner) const {
     const index_t none = x.end(0);
     index_t found = none;
@@ -85,7 +99,7 @@ void launch_find(const char* label, const Where& where, const X& x, const P& pre
     launch_work<X, P>(label, where, x.extent(0), [&] {
       const X noted(x);  // a copy tells the launch where the view lives
       const auto place = index_result(result);
-      return FindWork<U, P, std::remove_const_t<decltype(place)>>{noted, predicate, place};
+      return FindWork<U, P, std::remove_const_t<decltype(place)>>{noted, {noted, predicate}, place};
     });
   }
 }
@@ -135,7 +149,3 @@ auto find(const char* label, const On<D>& where, const X& x, const typename X::v
 }
 
 }  // namespace strata::inline STRATA_ABI
-
-#if defined(__CUDACC__)
-#include <strata/algorithms/cuda/find.hpp>
-#endif

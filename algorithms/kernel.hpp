@@ -199,7 +199,7 @@ template <class D, class Tag, class K, int Rank, class... Values>
 inline constexpr bool loses_values =
     KernelTraits<K>::template takes_by_value<Tag, decltype(index_list<D, K, Rank>()), Values...>();
 
-/// A kernel made ready for a device (see host_loops.hpp): puts in the tag and the views, and calls it by
+/// A kernel made ready for a device (see host/loops.hpp): puts in the tag and the views, and calls it by
 /// `Call`.
 template <class K, class Tag, int Rank, class Index, bool Lanes, class Call>
 struct Body {

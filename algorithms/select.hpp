@@ -20,6 +20,9 @@
 #pragma once
 
 #include <strata/algorithms/elements.hpp>
+#if defined(__CUDACC__)
+#include <strata/devices/cuda/primitives/select.hpp>
+#endif
 
 namespace strata::inline STRATA_ABI {
 
@@ -85,6 +88,22 @@ class MarkedItems {
   WorkBuffer<index_t> before_;
 };
 
+/// Item k of a view of rank 1: read, and written where there is room for it.
+template <class X>
+struct GetItem {
+  using value_type = typename X::value_type;
+  X x;
+  STRATA_FUNCTION value_type operator()(index_t k) const { return x(x.begin(0) + k); }
+};
+template <class Y>
+struct PutItem {
+  Y y;
+  template <class T>
+  STRATA_FUNCTION void operator()(index_t k, const T& value) const {
+    if (k < y.extent(0)) y(y.begin(0) + k) = value;
+  }
+};
+
 template <class X, class Y, class P, class Result>
 struct CopyIfWork {
   static constexpr bool waits = Result::waits;
@@ -95,6 +114,12 @@ struct CopyIfWork {
 
   void operator()(const Runner& runner) const {
     result.store(runner.workers == 1 ? copy_alone() : copy_in_two_passes(runner));
+  }
+  template <class Execution>
+  auto on(Execution execution, const LaunchInfo& info) const
+      -> decltype(select_items(execution, info, index_t{}, GetItem<X>{this->x}, PutItem<Y>{this->y},
+                               this->predicate, this->result)) {
+    select_items(execution, info, x.extent(0), GetItem<X>{x}, PutItem<Y>{y}, predicate, result);
   }
 
  private:
@@ -149,6 +174,12 @@ struct PartitionWork {
       for (index_t i = begin; i < end; ++i) x(first + i) = sorted.data()[i];
     });
     result.store(items.marked());
+  }
+  template <class Execution>
+  auto on(Execution execution, const LaunchInfo& info) const
+      -> decltype(partition_items(execution, info, index_t{}, GetItem<X>{this->x}, PutItem<X>{this->x},
+                                  this->predicate, this->result)) {
+    partition_items(execution, info, x.extent(0), GetItem<X>{x}, PutItem<X>{x}, predicate, result);
   }
 
  private:
@@ -267,7 +298,3 @@ auto partition(const char* label, const On<D>& where, const X& x, const P& predi
 }
 
 }  // namespace strata::inline STRATA_ABI
-
-#if defined(__CUDACC__)
-#include <strata/algorithms/cuda/select.hpp>
-#endif

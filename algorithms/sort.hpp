@@ -21,29 +21,13 @@
 // Not part of <strata/strata.hpp>: CUB is expensive to compile.
 #pragma once
 
-#include <limits>
-
 #include <strata/algorithms/host_sort.hpp>
+#include <strata/core/order.hpp>
+#if defined(__CUDACC__)
+#include <strata/devices/cuda/primitives/sort.hpp>
+#endif
 
 namespace strata::inline STRATA_ABI {
-
-/// a < b, with NaNs last.
-struct Ascending {
-  /// Whether a comes before b.
-  template <class T>
-  STRATA_FUNCTION constexpr bool operator()(const T& a, const T& b) const noexcept(noexcept(a < b)) {
-    if constexpr (std::numeric_limits<T>::has_quiet_NaN) return !(a >= b) && a == a;
-    else return a < b;
-  }
-};
-/// The reverse: NaNs first.
-struct Descending {
-  /// Whether a comes before b.
-  template <class T>
-  STRATA_FUNCTION constexpr bool operator()(const T& a, const T& b) const noexcept(noexcept(b < a)) {
-    return Ascending()(b, a);
-  }
-};
 
 namespace detail {
 
@@ -58,6 +42,11 @@ struct SortWork {
 
   void operator()(const Runner& runner) const {
     sort_on_host<typename V::memory_space>(runner, keys, count, less);
+  }
+  template <class Execution>
+  auto on(Execution execution, const LaunchInfo& info) const
+      -> decltype(sort_keys(execution, info, this->keys, this->count, this->less)) {
+    sort_keys(execution, info, keys, count, less);
   }
 };
 
@@ -75,6 +64,11 @@ struct SortPairsWork {
 
   void operator()(const Runner& runner) const {
     sort_pairs_on_host<typename K::memory_space, typename V::memory_space>(runner, keys, values, count, less);
+  }
+  template <class Execution>
+  auto on(Execution execution, const LaunchInfo& info) const
+      -> decltype(sort_pairs(execution, info, this->keys, this->values, this->count, this->less)) {
+    sort_pairs(execution, info, keys, values, count, less);
   }
 };
 
@@ -164,7 +158,3 @@ void sort_by_key(const char* label, const On<D>& where, const K& keys, const V& 
 }
 
 }  // namespace strata::inline STRATA_ABI
-
-#if defined(__CUDACC__)
-#include <strata/algorithms/cuda/sort.hpp>
-#endif

@@ -32,9 +32,9 @@ class OffsetMapping {
   STRATA_FUNCTION constexpr index_t leading_stride() const { return inner_.leading_stride(); }
   STRATA_FUNCTION constexpr index_t begin(int r) const { return begin_[r]; }
   STRATA_FUNCTION constexpr index_t end(int r) const { return begin_[r] + extents().extent(r); }
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-  STRATA_FUNCTION constexpr ResidentRows resident() const { return {begin(0), end(0)}; }
-#endif
+  STRATA_FUNCTION constexpr ResidentRows resident() const requires(checked_build) {
+    return {begin(0), end(0)};
+  }
 
   template <IndexLike... I>
   STRATA_FUNCTION constexpr index_type operator()(I... i) const {

@@ -48,15 +48,11 @@ class StridedMapping : public MappingBase<E, Index> {
     for (int r = 0; r < this->extents_.rank(); ++r) stride_[r] = static_cast<Index>(other.stride(r));
     if (this->extents_.rank() > 0) this->leading_ = stride_[0];
     this->shift_ = static_cast<Index>(other.shift());
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-    this->resident_ = other.resident();
-#endif
+    if constexpr (checked_build) this->resident_ = other.resident();
   }
   /// The rows [rows.begin, rows.end) are resident, with the strides of LayoutRight.
   STRATA_FUNCTION constexpr StridedMapping(const E& extents, ResidentRows rows) : StridedMapping(extents) {
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-    this->resident_ = rows;
-#endif
+    if constexpr (checked_build) this->resident_ = rows;
     this->shift_ = static_cast<Index>(-rows.begin * this->leading_);
   }
 

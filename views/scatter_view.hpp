@@ -37,7 +37,7 @@ namespace strata::inline STRATA_ABI {
 
 namespace detail {
 
-// Devices that say how many host threads work on a launch number them, too (host_worker.hpp).
+// Devices that say how many host threads work on a launch number them, too (host/worker.hpp).
 template <class D>
 concept NumbersWorkers = std::is_same_v<typename D::memory_space, HostSpace> && requires(const D& device) {
   device.concurrency();

@@ -32,12 +32,10 @@ namespace detail {
 template <class V>
 void check_rows(const V& view, ResidentRows rows) {
   bool good = rows.begin >= 0 && rows.begin <= rows.end && rows.end <= view.extent(0);
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-  if constexpr (requires { view.mapping().resident(); })
+  if constexpr (requires { view.mapping().resident(); })  // in checked builds
     if constexpr (!HasIndexRanges<typename V::mapping_type>)
       good = good && (rows.begin == rows.end || (rows.begin >= view.mapping().resident().begin &&
                                                  rows.end <= view.mapping().resident().end));
-#endif
   if (!good) fail_rows(view.label(), rows, view.extent(0));
 }
 

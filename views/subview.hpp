@@ -124,9 +124,8 @@ STRATA_FUNCTION constexpr Range bounds_of(const A& argument, index_t begin, inde
   else return {static_cast<index_t>(argument), static_cast<index_t>(argument) + 1};
 }
 
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-// Tells of a part [bounds.first, bounds.last) of dimension r that does not exist; of too few or many
-// arguments where r is the rank or more.
+// Of checked builds. Reports a part [bounds.first, bounds.last) of dimension r that does not exist; of too
+// few or many arguments where r is the rank or more.
 template <class V>
 STRATA_FUNCTION constexpr void report_bad_part([[maybe_unused]] const V& view,
                                                [[maybe_unused]] const Range* bounds,
@@ -179,7 +178,6 @@ STRATA_FUNCTION constexpr bool parts_exist(const V& view, const Range* bounds, i
   if (bad >= 0) report_bad_part(view, bounds, count, bad);
   return bad < 0;
 }
-#endif
 
 template <class M>
 concept Described = requires(const M& m) {
@@ -229,10 +227,10 @@ STRATA_FUNCTION constexpr auto subview(const View<T, D, E, L, A>& view, Argument
   };
   (take(arguments), ...);
   const NewExtents extents(extent, detail::SubExtents<E, Arguments...>::kept);
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-  constexpr detail::Part part[] = {detail::part_of<Arguments>()..., detail::Part::All};
-  if (!detail::parts_exist(view, selected, count, part[0] != detail::Part::All)) return Result();
-#endif
+  if constexpr (checked_build) {
+    constexpr detail::Part part[] = {detail::part_of<Arguments>()..., detail::Part::All};
+    if (!detail::parts_exist(view, selected, count, part[0] != detail::Part::All)) return Result();
+  }
   if (E::has_dynamic_rank && count != view.rank())
     detail::fail_rank(view.rank(), count, "subview: one argument for each dimension");
   T* const data = view.data() + offset_of(d, from_zero);

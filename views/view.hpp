@@ -171,10 +171,10 @@ class View : private detail::Ownership<is_managed_v<AccessType>> {
     else
       static_assert(sizeof...(I) <= ExtentsType::max_rank_value,
                     "strata: an element access has more indices than this view can have dimensions");
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-    if (!in_bounds(i...)) [[unlikely]]
-      return AccessType::at(static_cast<T*>(detail::dummy_element<value_type>()));
-#endif
+    if constexpr (checked_build) {
+      if (!in_bounds(i...)) [[unlikely]]
+        return AccessType::at(static_cast<T*>(detail::dummy_element<value_type>()));
+    }
     return AccessType::at(memory_space::resolve(data_) + mapping_(i...));
   }
 
@@ -241,7 +241,7 @@ class View : private detail::Ownership<is_managed_v<AccessType>> {
   using Owner::allocation;
 
  private:
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
+  // In checked builds; reports a bad access.
   template <class... I>
   STRATA_FUNCTION constexpr bool in_bounds(I... i) const {
     const index_t index[sizeof...(I) + 1] = {static_cast<index_t>(i)..., 0};
@@ -284,7 +284,6 @@ class View : private detail::Ownership<is_managed_v<AccessType>> {
     }
     return good;
   }
-#endif
 
   T* data_;
   mapping_type mapping_;

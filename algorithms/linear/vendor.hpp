@@ -16,9 +16,9 @@
 #include <strata/version.hpp>
 
 #if STRATA_HAS_CUDA
-#include <strata/algorithms/cuda/linear.hpp>
 #include <strata/algorithms/kernel.hpp>
 #include <strata/devices/cuda/device.hpp>
+#include <strata/devices/cuda/primitives/libraries.hpp>
 #endif
 
 namespace strata::inline STRATA_ABI {

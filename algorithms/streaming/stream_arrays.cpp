@@ -5,6 +5,7 @@
 
 #include <strata/algorithms/streaming/file_stage.hpp>
 #include <strata/algorithms/streaming/stream_arrays.hpp>
+#include <strata/algorithms/streaming/stream_run.hpp>
 #include <strata/core/error.hpp>
 #include <strata/devices/threads/device.hpp>
 #include <strata/views/copy.hpp>

@@ -1,4 +1,4 @@
-// The arrays of a streamed launch: what plans take from them, and what the host has of them while it lasts.
+// StreamArrays: what the host has of the arrays of a streamed launch while it lasts.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,6 @@
 #include <strata/views/coherent/host_access.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
-
-/// Completes a problem by what arrays say of themselves: labels, rows, bytes, tiles. Throws LayoutError where
-/// rows do not lie together, AccessConflict where an array is written and declared twice.
-void complete_problem(StreamProblem& problem, const std::vector<Ref<CoherentState>>& arrays);
 
 /// Arrays as the host has them while a launch lasts: it has current values of all that is read, and nobody
 /// but the thread that made this uses them elsewhere. States that are not computed in place have a second

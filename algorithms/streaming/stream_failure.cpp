@@ -1,19 +1,19 @@
 #include <string>
 
-#include <strata/algorithms/streaming/stream_run.hpp>
+#include <strata/algorithms/streaming/stream_failure.hpp>
 #include <strata/core/error.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
-// Whether the first pass was the only one that wrote to the host: to the second copies of states, then.
-bool StreamRun::only_first_pass() const {
+bool only_first_pass(const StreamJob& job, const StreamTiles& tiles) {
+  const StreamPass& first = job.plan.pass_number(0);
   // Seams of even tiles go to the first copies.
-  for (const StreamTile& tile : plan_.pass_number(0).tiles)
+  for (const StreamTile& tile : first.tiles)
     for (const StreamCopy& copy : tile.downloads)
-      if (is_state(static_cast<std::size_t>(copy.array)) && copy.side == 0) return false;
-  const std::size_t second = plan_.pass_number(0).tiles.size();
-  if (plan_.pass.in_place || second >= stages_.size()) return !plan_.pass.in_place;
-  const Ref<EventState>& computed = stages_[second].done[static_cast<std::size_t>(StreamStage::Compute)];
+      if (job.is_state(static_cast<std::size_t>(copy.array)) && copy.side == 0) return false;
+  const long second = static_cast<long>(first.tiles.size());
+  if (job.plan.pass.in_place || second >= tiles.count()) return !job.plan.pass.in_place;
+  const Ref<EventState>& computed = tiles.done(StreamStage::Compute, second);
   if (!computed) return true;
   try {
     computed->wait();
@@ -23,16 +23,18 @@ bool StreamRun::only_first_pass() const {
   return false;
 }
 
-std::string StreamRun::progress_made() const {
-  return "slice " + std::to_string(tile_ / plan_.pieces) + " of " +
-         std::to_string(stages_.size() / static_cast<std::size_t>(plan_.pieces));
+std::string progress_made(const StreamJob& job, const StreamTiles& tiles, long tile) {
+  return "slice " + std::to_string(tile / job.plan.pieces) + " of " +
+         std::to_string(tiles.count() / job.plan.pieces);
 }
 
-std::string StreamRun::changed_arrays(bool first_pass) const {
+std::string changed_arrays(const StreamJob& job, bool first_pass) {
   std::string partly;
-  for (std::size_t a = 0; a < operands_.size(); ++a)
-    if (is_state(a) ? !first_pass : writes(problem_.arrays[a].mode))
-      partly += (partly.empty() ? "\"" : ", \"") + problem_.arrays[a].label + "\"";
+  for (std::size_t a = 0; a < job.states.size(); ++a) {
+    const StreamArray& array = job.problem.arrays[a];
+    if (job.is_state(a) ? !first_pass : writes(array.mode))
+      partly += (partly.empty() ? "\"" : ", \"") + array.label + "\"";
+  }
   return partly;
 }
 

@@ -4,8 +4,13 @@
 #include <thread>
 #include <utility>
 
+#include <strata/algorithms/streaming/stream_arrays.hpp>
+#include <strata/algorithms/streaming/stream_failure.hpp>
+#include <strata/algorithms/streaming/stream_gate.hpp>
+#include <strata/algorithms/streaming/stream_seams.hpp>
 #include <strata/algorithms/streaming/streamed_across.hpp>
 #include <strata/core/error.hpp>
+#include <strata/views/coherent/file_storage.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -27,6 +32,8 @@ StreamGroup::StreamGroup(StreamProblem problem, std::vector<Ref<CoherentState>> 
       states_(static_cast<std::vector<Ref<CoherentState>>&&>(arrays)) {
   complete_problem(problem_, states_);
 }
+
+StreamGroup::~StreamGroup() = default;
 
 bool StreamGroup::has_states() const {
   return std::any_of(problem_.arrays.begin(), problem_.arrays.end(),
@@ -222,28 +229,6 @@ void StreamGroup::check_writes() const {
 }
 
 // ---- at the same time
-
-bool StreamGate::arrive() {
-  std::unique_lock lock(mutex_);
-  const long pass = passed_;
-  if (++here_ == runs_) {
-    here_ = 0;
-    ++passed_;
-    changed_.notify_all();
-  } else {
-    changed_.wait(lock, [&] { return passed_ != pass || error_ != nullptr; });
-  }
-  return error_ == nullptr;
-}
-
-void StreamGate::fail(int run) {
-  const std::lock_guard lock(mutex_);
-  if (error_ == nullptr) {
-    error_ = std::current_exception();
-    failed_run_ = run;
-  }
-  changed_.notify_all();
-}
 
 void StreamGroup::carry_out(const std::vector<Launch>& launches, bool progress) {
   if (runs_.size() == 1) {

@@ -33,6 +33,8 @@
 // throws what failed first.
 #pragma once
 
+#include <memory>
+
 #include <strata/algorithms/across.hpp>
 #include <strata/algorithms/streaming/streamed_iterate.hpp>
 #include <strata/algorithms/streaming/streamed_reduce.hpp>
@@ -95,11 +97,12 @@ namespace detail {
 /// The runs of the devices that share a launch.
 class StreamGroup {
  public:
-  using Launch = std::function<void(const StreamSite&)>;
+  using Launch = StreamRun::Launch;
 
   /// `problem` is that of all work. Errors are those of StreamRun, and of arrays that several devices cannot
   /// share.
   StreamGroup(StreamProblem problem, std::vector<Ref<CoherentState>> arrays);
+  ~StreamGroup();
   /// What there is to split: work items, or the rows of states.
   ResidentRows rows() const;
   /// The parts of `devices` devices, some of which may be empty, but not all of them are if there are rows.

@@ -6,7 +6,7 @@
 #pragma once
 
 #include <strata/devices/backend.hpp>
-#include <strata/devices/host/drivers.hpp>
+#include <strata/devices/host/kind.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -31,9 +31,6 @@ class HostDevice final : public DeviceInstance {
   Runner (*runner_)();
   Ref<QueueState> default_queue_;
 };
-
-/// Throws NoSuchDevice unless `index` is 0: devices with one instance.
-void require_only_instance(const char* device, int index);
 
 /// The words of an OutOfMemory error: what was asked for and what lives there. `reason` says why it does not
 /// fit.

@@ -9,7 +9,7 @@
 namespace strata::inline STRATA_ABI::detail {
 
 /// The threads that a driver may use. `run` returns when all pieces are done and throws their first
-/// exception. Where several threads run pieces, each does under a HostWorkerScope (host_worker.hpp) with a
+/// exception. Where several threads run pieces, each does under a HostWorkerScope (host/worker.hpp) with a
 /// number of its own, less than `workers`.
 struct Runner {
   void (*run)(const void* context, const ChunkRange& range, ChunkFunction function);

@@ -22,6 +22,9 @@ extern const HostKind serial_host;
 extern const HostKind threads_host;
 extern const HostKind tbb_host;
 
+/// Throws NoSuchDevice unless `index` is 0: devices with one instance.
+void require_only_instance(const char* device, int index);
+
 /// That of `device`; null where its kernels do not run at once on threads of the host.
 template <class D>
 const HostKind* host_of(const D& device) {

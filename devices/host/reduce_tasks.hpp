@@ -1,5 +1,5 @@
-// Host tasks of reductions and scans: see host_tasks.hpp. The tree is that of core/reduction_tree.hpp; the
-// drivers that walk it are in host_drivers.hpp, here is what depends on the kernel.
+// Host tasks of reductions and scans: see host/tasks.hpp. The tree is that of core/reduction_tree.hpp; the
+// drivers that walk it are in host/drivers.hpp, here is what depends on the kernel.
 #pragma once
 
 #include <strata/devices/host/drivers.hpp>
@@ -42,27 +42,58 @@ ValueOps value_ops(const Owner& owner) {
           }};
 }
 
-/// parallel_reduce over an index range. The finish is called once, on the thread that runs the task.
-template <class Body, class Reducer, class Finish>
-class ReduceTask {
-  using Value = typename Reducer::value_type;
-
+/// Room for values while a task runs; at least one.
+template <class T>
+class TaskValues {
  public:
-  ReduceTask(const Body& body, const Reducer& reducer, const Finish& finish, const ChunkRange& range)
+  explicit TaskValues(index_t count) : data_(new T[static_cast<std::size_t>(count) + 1]) {}
+  ~TaskValues() { delete[] data_; }
+  TaskValues(const TaskValues&) = delete;
+  TaskValues& operator=(const TaskValues&) = delete;
+  T* data() const { return data_; }
+
+ private:
+  T* data_;
+};
+
+// Runs all pieces on the calling thread, in order.
+inline Runner calling_thread() {
+  return {[](const void*, const ChunkRange& r, ChunkFunction f) { f(r.begin, r.end, 0); }, nullptr, 1};
+}
+
+constexpr index_t items_of(const ChunkRange& range) {
+  return range.end > range.begin ? range.end - range.begin : 0;
+}
+template <int Rank>
+index_t items_of(const TileRange<Rank>& range) {
+  return range.items();
+}
+
+/// What tasks share whose kernels make a value, over a `Range` of items: reductions, scans, and reductions
+/// over teams.
+template <class Body, class Reducer, class Finish, class Range>
+class ValueTask {
+ public:
+  ValueTask(const Body& body, const Reducer& reducer, const Finish& finish, const Range& range)
       : body_(body), reducer_(reducer), finish_(finish), range_(range) {}
 
-  index_t items() const { return range_.end > range_.begin ? range_.end - range_.begin : 0; }
-  void operator()(const Runner& runner, const LaunchInfo& info) const {
+  index_t items() const { return items_of(range_); }
+
+ protected:
+  /// What the pieces of work are given.
+  struct Context {
+    const Body& body;
+    const Reducer& reducer;
+    const Range& range;
+    CheckRecord* check;
+  };
+
+  /// Calls compute(context), which makes `value`, then the finish: once, on the thread that runs the task.
+  /// Throws what checks found on the way.
+  template <class Value, class Compute>
+  void make_value(const LaunchInfo& info, Value& value, const Compute& compute) const {
     TaskCheck check;
-    const Context context{body_, reducer_, range_, check.get()};
-    const BlockRange blocks = reduction_blocks(range_.begin, range_.end);
-    Value value;
-    // Blocks too few for the threads, of items that may be long: the lanes of a block are shared out, too.
-    if (range_.schedule == Schedule::Dynamic && blocks.last - blocks.first < 2 * runner.workers)
-      reduce_by_lanes(runner, context, blocks, value);
-    else
-      reduce_nodes(runner, blocks.first, blocks.last,
-                   {value_ops<Context, Value>(context), alignof(Value), node}, &value);
+    compute(Context{body_, reducer_, range_, check.get()});
     check.throw_found(info);
     const PieceCheck scope(check.get());
     finish_.on_device(value);
@@ -71,12 +102,35 @@ class ReduceTask {
   }
 
  private:
-  struct Context {
-    const Body& body;
-    const Reducer& reducer;
-    const ChunkRange& range;
-    CheckRecord* check;
-  };
+  Body body_;
+  Reducer reducer_;
+  Finish finish_;
+  Range range_;
+};
+
+/// parallel_reduce over an index range.
+template <class Body, class Reducer, class Finish>
+class ReduceTask : public ValueTask<Body, Reducer, Finish, ChunkRange> {
+  using Base = ValueTask<Body, Reducer, Finish, ChunkRange>;
+  using Context = typename Base::Context;
+  using Value = typename Reducer::value_type;
+
+ public:
+  using Base::Base;
+  void operator()(const Runner& runner, const LaunchInfo& info) const {
+    Value value;
+    this->make_value(info, value, [&](const Context& context) {
+      const BlockRange blocks = reduction_blocks(context.range.begin, context.range.end);
+      // Blocks too few for the threads, of items that may be long: the lanes of a block are shared out, too.
+      if (context.range.schedule == Schedule::Dynamic && blocks.last - blocks.first < 2 * runner.workers)
+        reduce_by_lanes(runner, context, blocks, value);
+      else
+        reduce_nodes(runner, blocks.first, blocks.last,
+                     {value_ops<Context, Value>(context), alignof(Value), node}, &value);
+    });
+  }
+
+ private:
   static void node(const void* raw, index_t block, void* partial) {
     const auto& context = *static_cast<const Context*>(raw);
     const PieceCheck scope(context.check);
@@ -96,19 +150,14 @@ class ReduceTask {
   static void reduce_by_lanes(const Runner& runner, const Context& context, BlockRange blocks,
                               Value& result) {
     const index_t count = (blocks.last - blocks.first) * lane_count;
-    struct Owner {
-      Value* lane;
-      ~Owner() { delete[] lane; }
-    } const owner{new Value[static_cast<std::size_t>(count) + 1]};
-    const Lanes lanes{context, blocks.first, owner.lane};
+    const TaskValues<Value> values(count);
+    const Lanes lanes{context, blocks.first, values.data()};
     runner.run(runner.context, ChunkRange{0, count, 1, 1, Schedule::Dynamic}, {run_lanes, &lanes});
     struct Join {
       const Lanes& lanes;
       const Reducer& reducer;
     } const join{lanes, context.reducer};
-    const Runner alone{[](const void*, const ChunkRange& r, ChunkFunction f) { f(r.begin, r.end, 0); },
-                       nullptr, 1};
-    reduce_nodes(alone, blocks.first, blocks.last,
+    reduce_nodes(calling_thread(), blocks.first, blocks.last,
                  {value_ops<Join, Value>(join), alignof(Value),
                   [](const void* raw, index_t block, void* partial) {
                     const auto& l = static_cast<const Join*>(raw)->lanes;
@@ -134,45 +183,28 @@ class ReduceTask {
       }
     }
   }
-
-  Body body_;
-  Reducer reducer_;
-  Finish finish_;
-  ChunkRange range_;
 };
 
 /// parallel_reduce over a box: a row (one left-most index) is a node, the items of a row go in blocks.
 template <int Rank, class Body, class Reducer, class Finish>
-class BoxReduceTask {
+class BoxReduceTask : public ValueTask<Body, Reducer, Finish, TileRange<Rank>> {
+  using Base = ValueTask<Body, Reducer, Finish, TileRange<Rank>>;
+  using Context = typename Base::Context;
   using Value = typename Reducer::value_type;
 
  public:
-  BoxReduceTask(const Body& body, const Reducer& reducer, const Finish& finish, const TileRange<Rank>& range)
-      : body_(body), reducer_(reducer), finish_(finish), range_(range) {}
-
-  index_t items() const { return range_.items(); }
+  using Base::Base;
   void operator()(const Runner& runner, const LaunchInfo& info) const {
-    TaskCheck check;
-    const Context context{body_, reducer_, range_, check.get()};
-    const bool empty = range_.items() == 0;
     Value value;
-    reduce_nodes(runner, range_.lower[0], empty ? range_.lower[0] : range_.upper[0],
-                 {value_ops<Context, Value>(context), alignof(Value), node}, &value);
-    check.throw_found(info);
-    const PieceCheck scope(check.get());
-    finish_.on_device(value);
-    finish_.on_host(value);
-    check.throw_found(info);
+    this->make_value(info, value, [&](const Context& context) {
+      const TileRange<Rank>& range = context.range;
+      const bool empty = range.items() == 0;
+      reduce_nodes(runner, range.lower[0], empty ? range.lower[0] : range.upper[0],
+                   {value_ops<Context, Value>(context), alignof(Value), node}, &value);
+    });
   }
 
  private:
-  struct Context {
-    const Body& body;
-    const Reducer& reducer;
-    const TileRange<Rank>& range;
-    CheckRecord* check;
-  };
-
   // The items of a row in blocks of reduction_block, counted from the row's first; partials joined pairwise.
   static void node(const void* raw, index_t row, void* partial) {
     const auto& context = *static_cast<const Context*>(raw);
@@ -203,57 +235,38 @@ class BoxReduceTask {
     if (count > 0) close();
     *static_cast<Value*>(partial) = *static_cast<const Value*>(join.finish());
   }
-
-  Body body_;
-  Reducer reducer_;
-  Finish finish_;
-  TileRange<Rank> range_;
 };
 
 /// A reduction whose value is an array of `count` elements, known at run time: no lanes, items of a block in
 /// order.
 template <class Body, class Reducer, class Finish>
-class ArrayReduceTask {
+class ArrayReduceTask : public ValueTask<Body, Reducer, Finish, ChunkRange> {
+  using Base = ValueTask<Body, Reducer, Finish, ChunkRange>;
+  using Context = typename Base::Context;
   using Element = typename Reducer::element_type;
 
  public:
   ArrayReduceTask(const Body& body, const Reducer& reducer, const Finish& finish, const ChunkRange& range)
-      : body_(body), reducer_(reducer), finish_(finish), range_(range) {}
+      : Base(body, reducer, finish, range), count_(static_cast<index_t>(reducer.count())) {}
 
-  index_t items() const { return range_.end > range_.begin ? range_.end - range_.begin : 0; }
   void operator()(const Runner& runner, const LaunchInfo& info) const {
-    TaskCheck check;
-    const Context context{body_, reducer_, range_, check.get()};
-    const BlockRange blocks = reduction_blocks(range_.begin, range_.end);
-    const std::size_t count = static_cast<std::size_t>(reducer_.count());
-    const ValueOps ops{&context, count * sizeof(Element),
-                       [](const void* raw, void* value) {
-                         static_cast<const Context*>(raw)->reducer.init(static_cast<Element*>(value));
-                       },
-                       [](const void* raw, void* value, const void* other) {
-                         static_cast<const Context*>(raw)->reducer.join(static_cast<Element*>(value),
-                                                                        static_cast<const Element*>(other));
-                       }};
-    auto* const value = new Element[count > 0 ? count : 1];
-    struct Owner {
-      Element* value;
-      ~Owner() { delete[] value; }
-    } const owner{value};
-    reduce_nodes(runner, blocks.first, blocks.last, {ops, alignof(Element), node}, value);
-    check.throw_found(info);
-    const PieceCheck scope(check.get());
-    finish_.on_device(value);
-    finish_.on_host(value);
-    check.throw_found(info);
+    const TaskValues<Element> values(count_);
+    Element* const value = values.data();
+    this->make_value(info, value, [&](const Context& context) {
+      const BlockRange blocks = reduction_blocks(context.range.begin, context.range.end);
+      const ValueOps ops{&context, static_cast<std::size_t>(count_) * sizeof(Element),
+                         [](const void* raw, void* into) {
+                           static_cast<const Context*>(raw)->reducer.init(static_cast<Element*>(into));
+                         },
+                         [](const void* raw, void* into, const void* other) {
+                           static_cast<const Context*>(raw)->reducer.join(static_cast<Element*>(into),
+                                                                          static_cast<const Element*>(other));
+                         }};
+      reduce_nodes(runner, blocks.first, blocks.last, {ops, alignof(Element), node}, value);
+    });
   }
 
  private:
-  struct Context {
-    const Body& body;
-    const Reducer& reducer;
-    const ChunkRange& range;
-    CheckRecord* check;
-  };
   static void node(const void* raw, index_t block, void* partial) {
     const auto& context = *static_cast<const Context*>(raw);
     const PieceCheck scope(context.check);
@@ -263,45 +276,32 @@ class ArrayReduceTask {
     for (index_t i = items.begin; i < items.end; ++i) context.body(item_index<Body>(i), value);
   }
 
-  Body body_;
-  Reducer reducer_;
-  Finish finish_;
-  ChunkRange range_;
+  index_t count_;
 };
 
 /// parallel_scan over an index range; the finish is called once, with the total.
 template <class Body, class Reducer, class Finish>
-class ScanTask {
+class ScanTask : public ValueTask<Body, Reducer, Finish, ChunkRange> {
+  using Base = ValueTask<Body, Reducer, Finish, ChunkRange>;
+  using Context = typename Base::Context;
   using Value = typename Reducer::value_type;
 
  public:
   ScanTask(const Body& body, const Reducer& reducer, const Finish& finish, const ChunkRange& range,
            const Value& start)
-      : body_(body), reducer_(reducer), finish_(finish), range_(range), start_(start) {}
+      : Base(body, reducer, finish, range), start_(start) {}
 
-  index_t items() const { return range_.end > range_.begin ? range_.end - range_.begin : 0; }
   void operator()(const Runner& runner, const LaunchInfo& info) const {
-    TaskCheck check;
-    const Context context{body_, reducer_, range_, check.get()};
-    const BlockRange blocks = reduction_blocks(range_.begin, range_.end);
     Value carry = start_;
-    scan_blocks(runner, blocks.first, blocks.last,
-                {value_ops<Context, Value>(context), alignof(Value), block, std::is_integral_v<Value>},
-                &carry);
-    check.throw_found(info);
-    const PieceCheck scope(check.get());
-    finish_.on_device(carry);
-    finish_.on_host(carry);
-    check.throw_found(info);
+    this->make_value(info, carry, [&](const Context& context) {
+      const BlockRange blocks = reduction_blocks(context.range.begin, context.range.end);
+      scan_blocks(runner, blocks.first, blocks.last,
+                  {value_ops<Context, Value>(context), alignof(Value), block, std::is_integral_v<Value>},
+                  &carry);
+    });
   }
 
  private:
-  struct Context {
-    const Body& body;
-    const Reducer& reducer;
-    const ChunkRange& range;
-    CheckRecord* check;
-  };
   static void block(const void* raw, index_t number, void* update, bool final) {
     const auto& context = *static_cast<const Context*>(raw);
     const PieceCheck scope(context.check);
@@ -312,10 +312,6 @@ class ScanTask {
     *static_cast<Value*>(update) = value;
   }
 
-  Body body_;
-  Reducer reducer_;
-  Finish finish_;
-  ChunkRange range_;
   Value start_;
 };
 

@@ -1,4 +1,4 @@
-// TaskExecution: the launches of a device whose kernels run on host threads, as tasks (host_tasks.hpp).
+// TaskExecution: the launches of a device whose kernels run on host threads, as tasks (host/tasks.hpp).
 // `Derived` says in one function what becomes of a task:
 //
 //   template <class Task, class... Arguments>

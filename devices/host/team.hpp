@@ -1,4 +1,4 @@
-// Teams on hosts. A team runs on one thread; its members are fibers (host_fiber.hpp) that take turns: one
+// Teams on hosts. A team runs on one thread; its members are fibers (host/fiber.hpp) that take turns: one
 // runs until it waits for its team, then the next begins. So the members of a team may wait for each other on
 // every device, with any number of threads, and what they share needs no synchronisation but that of the
 // team. Teams of one member, the choice of the device, are plain function calls: their barriers cost a

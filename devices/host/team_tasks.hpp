@@ -1,4 +1,4 @@
-// Host tasks of launches over teams: see host_tasks.hpp for what a task is, host_team.hpp for teams.
+// Host tasks of launches over teams: see host/tasks.hpp for what a task is, host/team.hpp for teams.
 #pragma once
 
 #include <strata/devices/host/reduce_tasks.hpp>
@@ -6,6 +6,8 @@
 #include <strata/devices/host/team.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
+
+inline index_t items_of(const TeamShape& shape) { return shape.teams(); }
 
 /// parallel_for over teams: a thread takes whole teams.
 template <class Body>
@@ -50,48 +52,31 @@ class TeamForTask {
 /// parallel_reduce over teams. A team's contribution is what its members add to values of their own, joined
 /// pairwise by rank; contributions are the items of the reduction's tree, the league rank being the index.
 template <class Body, class Reducer, class Finish>
-class TeamReduceTask {
+class TeamReduceTask : public ValueTask<Body, Reducer, Finish, TeamShape> {
+  using Base = ValueTask<Body, Reducer, Finish, TeamShape>;
   using Value = typename Reducer::value_type;
 
  public:
-  TeamReduceTask(const Body& body, const Reducer& reducer, const Finish& finish, const TeamShape& shape)
-      : body_(body), reducer_(reducer), finish_(finish), shape_(shape) {}
-
-  index_t items() const { return shape_.teams(); }
+  using Base::Base;
   void operator()(const Runner& runner, const LaunchInfo& info) const {
-    TaskCheck check;
-    Context context{body_, reducer_, shape_, check.get(), nullptr};
-    const BlockRange blocks = reduction_blocks(0, shape_.teams());
     Value value;
-    if (runner.workers > 1 && blocks.last - blocks.first < blocks_a_worker * runner.workers)
-      reduce_few(runner, context, blocks, value);
-    else
-      reduce_nodes(runner, blocks.first, blocks.last,
-                   {value_ops<Context, Value>(context), alignof(Value), node}, &value);
-    check.throw_found(info);
-    const PieceCheck scope(check.get());
-    finish_.on_device(value);
-    finish_.on_host(value);
-    check.throw_found(info);
+    this->make_value(info, value, [&](const typename Base::Context& given) {
+      Context context{given, nullptr};
+      const BlockRange blocks = reduction_blocks(0, given.range.teams());
+      if (runner.workers > 1 && blocks.last - blocks.first < blocks_a_worker * runner.workers)
+        reduce_few(runner, context, blocks, value);
+      else
+        reduce_nodes(runner, blocks.first, blocks.last,
+                     {value_ops<Context, Value>(context), alignof(Value), node}, &value);
+    });
   }
 
  private:
   // With fewer blocks than this for each thread the teams themselves are shared out.
   static constexpr index_t blocks_a_worker = 8;
 
-  struct Context {
-    const Body& body;
-    const Reducer& reducer;
-    const TeamShape& shape;
-    CheckRecord* check;
+  struct Context : Base::Context {
     Value* contributions;  // of all teams; null where each node has its own
-  };
-  struct Buffer {
-    Value* data;
-    explicit Buffer(index_t count) : data(new Value[static_cast<std::size_t>(count) + 1]) {}
-    ~Buffer() { delete[] data; }
-    Buffer(const Buffer&) = delete;
-    Buffer& operator=(const Buffer&) = delete;
   };
   struct Members {
     const Body& body;
@@ -103,8 +88,8 @@ class TeamReduceTask {
   static void contribute(const Context& context, index_t begin, index_t end, Value* contributions) {
     const PieceCheck scope(context.check);
     PieceBody<Body> body = context.body;
-    HostTeamLoan team(context.shape);
-    const int size = static_cast<int>(context.shape.team_size);
+    HostTeamLoan team(context.range);
+    const int size = static_cast<int>(context.range.team_size);
     if (size == 1) {
       for (index_t rank = begin; rank < end; ++rank) {
         Value value;
@@ -114,8 +99,8 @@ class TeamReduceTask {
       }
       return;
     }
-    const Buffer values(size);
-    const Members members{body, context.reducer, values.data};
+    const TaskValues<Value> values(size);
+    const Members members{body, context.reducer, values.data()};
     const auto member = [](const void* raw, HostMemberState& state) {
       const auto& m = *static_cast<const Members*>(raw);
       Value& value = m.value[state.team_rank];
@@ -125,8 +110,8 @@ class TeamReduceTask {
     for (index_t rank = begin; rank < end; ++rank) {
       team.run(rank, {member, &members});
       join_by_rank(
-          size, [&](int k) -> Value& { return values.data[k]; }, context.reducer);
-      contributions[rank - begin] = values.data[0];
+          size, [&](int k) -> Value& { return values.data()[k]; }, context.reducer);
+      contributions[rank - begin] = values.data()[0];
     }
   }
 
@@ -145,42 +130,35 @@ class TeamReduceTask {
 
   static void node(const void* raw, index_t block, void* partial) {
     const auto& context = *static_cast<const Context*>(raw);
-    const BlockItems items = items_of_block(block, 0, context.shape.teams());
+    const BlockItems items = items_of_block(block, 0, context.range.teams());
     auto& result = *static_cast<Value*>(partial);
     if (context.contributions != nullptr) {
       join_block(
           context.reducer, items, [&](index_t i) { return context.contributions[i]; }, result);
     } else {
-      const Buffer own(items.end - items.begin);
-      contribute(context, items.begin, items.end, own.data);
+      const TaskValues<Value> own(items.end - items.begin);
+      contribute(context, items.begin, items.end, own.data());
       join_block(
-          context.reducer, items, [&](index_t i) { return own.data[i - items.begin]; }, result);
+          context.reducer, items, [&](index_t i) { return own.data()[i - items.begin]; }, result);
     }
   }
 
   // The same values with teams as the pieces of work.
   static void reduce_few(const Runner& runner, Context& context, BlockRange blocks, Value& result) {
-    const index_t teams = context.shape.teams();
-    const Buffer all(teams);
-    context.contributions = all.data;
-    const TeamShape& shape = context.shape;
+    const index_t teams = context.range.teams();
+    const TaskValues<Value> all(teams);
+    context.contributions = all.data();
+    const TeamShape& shape = context.range;
     runner.run(runner.context, ChunkRange{0, teams, shape.chunk, 1, shape.schedule},
                {[](const void* raw, index_t begin, index_t end, int) {
                   const auto& c = *static_cast<const Context*>(raw);
                   contribute(c, begin, end, c.contributions + begin);
                 },
                 &context});
-    const Runner alone{[](const void*, const ChunkRange& r, ChunkFunction f) { f(r.begin, r.end, 0); },
-                       nullptr, 1};
     const PieceCheck scope(context.check);
-    reduce_nodes(alone, blocks.first, blocks.last, {value_ops<Context, Value>(context), alignof(Value), node},
-                 &result);
+    reduce_nodes(calling_thread(), blocks.first, blocks.last,
+                 {value_ops<Context, Value>(context), alignof(Value), node}, &result);
   }
-
-  Body body_;
-  Reducer reducer_;
-  Finish finish_;
-  TeamShape shape_;
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -9,21 +9,17 @@ void run(const void*, const detail::ChunkRange& range, detail::ChunkFunction fun
   if (range.begin < range.end) function(range.begin, range.end, 0);
 }
 
-}  // namespace
+int concurrency() { return 1; }
 
-Serial::Serial(int index) { detail::require_only_instance(name, index); }
+detail::Runner runner() { return {run, nullptr, concurrency()}; }
 
-int Serial::concurrency() { return 1; }
-
-detail::Runner Serial::runner() { return {run, nullptr, 1}; }
-
-detail::DeviceInstance& Serial::backend() const {
-  static auto* const instance = new detail::HostDevice(name, runner);
+detail::DeviceInstance& backend() {
+  static auto* const instance = new detail::HostDevice(Serial::name, runner);
   return *instance;
 }
 
-constinit const detail::HostKind detail::serial_host{Serial::name, Serial::runner,
-                                                     []() -> DeviceInstance& { return Serial().backend(); },
-                                                     Serial::concurrency};
+}  // namespace
+
+constinit const detail::HostKind detail::serial_host{Serial::name, runner, backend, concurrency};
 
 }  // namespace strata::inline STRATA_ABI

@@ -74,20 +74,17 @@ void run(const void*, const detail::ChunkRange& range, detail::ChunkFunction fun
   else tbb::parallel_for(pieces, piece, tbb::simple_partitioner(), alone);
 }
 
-}  // namespace
+int concurrency() { return tbb::this_task_arena::max_concurrency(); }
 
-Tbb::Tbb(int index) { detail::require_only_instance(name, index); }
+detail::Runner runner() { return {run, nullptr, concurrency()}; }
 
-int Tbb::concurrency() { return tbb::this_task_arena::max_concurrency(); }
-
-detail::Runner Tbb::runner() { return {run, nullptr, concurrency()}; }
-
-detail::DeviceInstance& Tbb::backend() const {
-  static auto* const instance = new detail::HostDevice(name, runner);
+detail::DeviceInstance& backend() {
+  static auto* const instance = new detail::HostDevice(Tbb::name, runner);
   return *instance;
 }
 
-constinit const detail::HostKind detail::tbb_host{
-    Tbb::name, Tbb::runner, []() -> DeviceInstance& { return Tbb().backend(); }, Tbb::concurrency};
+}  // namespace
+
+constinit const detail::HostKind detail::tbb_host{Tbb::name, runner, backend, concurrency};
 
 }  // namespace strata::inline STRATA_ABI

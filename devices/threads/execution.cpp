@@ -33,24 +33,20 @@ void run(const void*, const detail::ChunkRange& range, detail::ChunkFunction fun
   pool().run(range, function);
 }
 
-}  // namespace
+int concurrency() { return pool().in_region() ? 1 : pool().size(); }  // nested launches run inline
 
-Threads::Threads(int index) { detail::require_only_instance(name, index); }
-
-int Threads::concurrency() { return pool().in_region() ? 1 : pool().size(); }  // nested launches run inline
-
-detail::Runner Threads::runner() {
+detail::Runner runner() {
   detail::require_running("a launch on Threads");
   return {run, nullptr, concurrency()};
 }
 
-detail::DeviceInstance& Threads::backend() const {
-  static auto* const instance = new detail::HostDevice(name, runner);
+detail::DeviceInstance& backend() {
+  static auto* const instance = new detail::HostDevice(Threads::name, runner);
   return *instance;
 }
 
-constinit const detail::HostKind detail::threads_host{Threads::name, Threads::runner,
-                                                      []() -> DeviceInstance& { return Threads().backend(); },
-                                                      Threads::concurrency};
+}  // namespace
+
+constinit const detail::HostKind detail::threads_host{Threads::name, runner, backend, concurrency};
 
 }  // namespace strata::inline STRATA_ABI

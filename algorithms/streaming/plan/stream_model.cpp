@@ -5,6 +5,7 @@
 
 #include <strata/algorithms/streaming/plan/rows.hpp>
 #include <strata/algorithms/streaming/plan/stream_model.hpp>
+#include <strata/algorithms/streaming/plan/stream_windows.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 

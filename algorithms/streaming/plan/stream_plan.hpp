@@ -23,9 +23,6 @@
 // mended, and skewed tiles in place of them where one device does all.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <deque>
 #include <functional>
 #include <string>
 #include <vector>
@@ -103,8 +100,9 @@ struct StreamProblem {
 
   bool is_sequence() const { return !loops.empty(); }
   bool has_states() const {
-    return std::any_of(arrays.begin(), arrays.end(),
-                       [](const StreamArray& a) { return a.use == StreamArray::Use::State; });
+    for (const StreamArray& array : arrays)
+      if (array.use == StreamArray::Use::State) return true;
+    return false;
   }
   const StreamLoop& loop_of(int step) const {
     return loops[static_cast<std::size_t>(first_loop + step - 1) % loops.size()];
@@ -230,45 +228,6 @@ StreamPass sequence_pass(const StreamProblem& problem, index_t chunk, int steps,
 
 /// Gives the tiles of a pass what they have to wait for of the pass before it.
 void follow(const StreamProblem& problem, const StreamPass& previous, StreamPass& pass);
-
-/// What the first tile of a window has to wait for before the slot is free: stages of earlier tiles, counted
-/// from the first one of all passes.
-struct SlotWait {
-  StreamStage stage;
-  long tile;
-};
-/// Counts the windows of tiles, or the rows of buffers that wrap round.
-class StreamWindows {
- public:
-  StreamWindows() = default;
-  /// No tiles yet. Of the plan the windows of its arrays are looked at, not its passes.
-  StreamWindows(const StreamProblem& problem, const StreamPlan& plan);
-  /// The tiles of the next pass.
-  void add(const StreamPass& pass);
-  /// Of windows that do not wrap round.
-  long window_of(long tile) const { return of_tile_[static_cast<std::size_t>(tile)]; }
-  std::vector<SlotWait> waits(long tile) const;
-
- private:
-  void add_wrapping(const StreamTile& tile);
-
-  int slots_ = 1;
-  bool wraps_ = false;
-  std::vector<long> of_tile_, first_;  // the first tile of each window
-  // Of buffers that wrap round. Rows are counted on from pass to pass. Those before `begins_` of a tile were
-  // done with before it.
-  struct Wrapping {
-    int array;
-    StreamStage frees;  // the last stage of a tile that needs its rows
-    index_t capacity, pass_rows;
-  };
-  std::vector<Wrapping> wrapping_;
-  std::vector<index_t> before_;              // of those, rows of passes so far
-  std::deque<std::vector<index_t>> begins_;  // of tiles from `oldest_` on
-  long oldest_ = 0;
-  std::array<long, 3> behind_{};                 // of each stage: tiles before it are overwritten
-  std::vector<std::array<long, 3>> overwrites_;  // of tiles: behind_
-};
 
 /// The last stage of tiles that needs the rows of an array of a sequence.
 StreamStage last_stage(const StreamProblem& problem, std::size_t array);

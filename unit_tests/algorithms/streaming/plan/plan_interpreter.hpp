@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include <strata/algorithms/streaming/plan/stream_plan.hpp>
+#include <strata/algorithms/streaming/plan/stream_windows.hpp>
 
 namespace plan_test {
 

@@ -10,7 +10,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <strata/algorithms/elements.hpp>
 #include <strata/devices/cuda/execution.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -94,58 +93,59 @@ struct CubFunctor {
   }
 };
 
-/// A view of rank 1 as a range to read.
-template <class V>
-class ViewIterator {
+/// Items that a functor gives, `get(k)`, as a range to read.
+template <class Get>
+class ReadIterator {
  public:
   using iterator_category = std::random_access_iterator_tag;
-  using value_type = typename V::value_type;
+  using value_type = typename Get::value_type;
   using difference_type = index_t;
   using pointer = const value_type*;
   using reference = value_type;
 
-  STRATA_FUNCTION explicit ViewIterator(const V& view) : view_(view), at_(view.begin(0)) {}
+  STRATA_FUNCTION explicit ReadIterator(const Get& get) : get_(get) {}
 
-  STRATA_FUNCTION reference operator*() const { return view_(at_); }
-  STRATA_FUNCTION reference operator[](index_t k) const { return view_(at_ + k); }
-  STRATA_FUNCTION ViewIterator& operator+=(index_t k) {
+  STRATA_FUNCTION reference operator*() const { return get_(at_); }
+  STRATA_FUNCTION reference operator[](index_t k) const { return get_(at_ + k); }
+  STRATA_FUNCTION ReadIterator& operator+=(index_t k) {
     at_ += k;
     return *this;
   }
-  STRATA_FUNCTION ViewIterator& operator-=(index_t k) { return *this += -k; }
-  STRATA_FUNCTION ViewIterator& operator++() { return *this += 1; }
-  STRATA_FUNCTION ViewIterator& operator--() { return *this += -1; }
-  friend STRATA_FUNCTION ViewIterator operator+(ViewIterator it, index_t k) { return it += k; }
-  friend STRATA_FUNCTION ViewIterator operator-(ViewIterator it, index_t k) { return it -= k; }
-  friend STRATA_FUNCTION index_t operator-(const ViewIterator& a, const ViewIterator& b) {
+  STRATA_FUNCTION ReadIterator& operator-=(index_t k) { return *this += -k; }
+  STRATA_FUNCTION ReadIterator& operator++() { return *this += 1; }
+  STRATA_FUNCTION ReadIterator& operator--() { return *this += -1; }
+  friend STRATA_FUNCTION ReadIterator operator+(ReadIterator it, index_t k) { return it += k; }
+  friend STRATA_FUNCTION ReadIterator operator-(ReadIterator it, index_t k) { return it -= k; }
+  friend STRATA_FUNCTION index_t operator-(const ReadIterator& a, const ReadIterator& b) {
     return a.at_ - b.at_;
   }
-  friend STRATA_FUNCTION bool operator==(const ViewIterator& a, const ViewIterator& b) {
+  friend STRATA_FUNCTION bool operator==(const ReadIterator& a, const ReadIterator& b) {
     return a.at_ == b.at_;
   }
-  friend STRATA_FUNCTION bool operator!=(const ViewIterator& a, const ViewIterator& b) {
+  friend STRATA_FUNCTION bool operator!=(const ReadIterator& a, const ReadIterator& b) {
     return a.at_ != b.at_;
   }
 
  private:
-  V view_;
-  index_t at_;
+  Get get_;
+  index_t at_ = 0;
 };
 
-/// A view of rank 1 as a range to write; what lies behind its end is dropped.
-template <class V>
-class ViewWriter {
+/// Items that a functor takes, `put(k, value)`, as a range to write.
+template <class Put>
+class WriteIterator {
  public:
   class Element {
    public:
-    STRATA_FUNCTION Element(const V& view, index_t at) : view_(view), at_(at) {}
-    STRATA_FUNCTION const Element& operator=(const typename V::value_type& value) const {
-      if (at_ < view_.end(0)) view_(at_) = value;
+    STRATA_FUNCTION Element(const Put& put, index_t at) : put_(put), at_(at) {}
+    template <class T>
+    STRATA_FUNCTION const Element& operator=(const T& value) const {
+      put_(at_, value);
       return *this;
     }
 
    private:
-    const V& view_;
+    const Put& put_;
     index_t at_;
   };
   using iterator_category = std::random_access_iterator_tag;
@@ -154,20 +154,20 @@ class ViewWriter {
   using pointer = void;
   using reference = Element;
 
-  STRATA_FUNCTION explicit ViewWriter(const V& view) : view_(view), at_(view.begin(0)) {}
+  STRATA_FUNCTION explicit WriteIterator(const Put& put) : put_(put) {}
 
-  STRATA_FUNCTION Element operator*() const { return {view_, at_}; }
-  STRATA_FUNCTION Element operator[](index_t k) const { return {view_, at_ + k}; }
-  STRATA_FUNCTION ViewWriter& operator+=(index_t k) {
+  STRATA_FUNCTION Element operator*() const { return {put_, at_}; }
+  STRATA_FUNCTION Element operator[](index_t k) const { return {put_, at_ + k}; }
+  STRATA_FUNCTION WriteIterator& operator+=(index_t k) {
     at_ += k;
     return *this;
   }
-  STRATA_FUNCTION ViewWriter& operator++() { return *this += 1; }
-  friend STRATA_FUNCTION ViewWriter operator+(ViewWriter it, index_t k) { return it += k; }
+  STRATA_FUNCTION WriteIterator& operator++() { return *this += 1; }
+  friend STRATA_FUNCTION WriteIterator operator+(WriteIterator it, index_t k) { return it += k; }
 
  private:
-  V view_;
-  index_t at_;
+  Put put_;
+  index_t at_ = 0;
 };
 
 // Hands the number that CUB writes to `counter` on.

@@ -1,21 +1,25 @@
-// copy_if and partition on CUDA GPUs, by CUB. Compiled by nvcc only; included by algorithms/select.hpp.
+// Selecting on CUDA GPUs, by CUB: select_items and partition_items. Compiled by nvcc only.
+//
+// Items are given by `get(k)` and taken by `put(k, value)`, functors that are called on the device; the
+// result is a count (deliver_count).
 #pragma once
 
 #include <cub/device/device_partition.cuh>
 #include <cub/device/device_select.cuh>
 
-#include <strata/algorithms/cuda/cub.hpp>
-#include <strata/algorithms/select.hpp>
+#include <strata/devices/cuda/primitives/cub.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
-template <class X, class Y, class P, class Result>
-void call_on(CudaExecution, const LaunchInfo& info, const CopyIfWork<X, Y, P, Result>& work) {
-  const index_t count = work.x.extent(0);
+/// Puts those of `count` items for which the predicate holds, in their order; how many they are is the
+/// result.
+template <class Get, class Put, class P, class Result>
+void select_items(CudaExecution, const LaunchInfo& info, index_t count, const Get& get, const Put& put,
+                  const P& holds, const Result& result) {
   CubLaunch call(info, count, Result::waits);
-  const CubFunctor<P> predicate{work.predicate, call.launch().check()};
+  const CubFunctor<P> predicate{holds, call.launch().check()};
   const auto select = [&](void* temporary, std::size_t& bytes, index_t* selected) {
-    return cub::DeviceSelect::If(temporary, bytes, ViewIterator<X>(work.x), ViewWriter<Y>(work.y), selected,
+    return cub::DeviceSelect::If(temporary, bytes, ReadIterator<Get>(get), WriteIterator<Put>(put), selected,
                                  count, predicate, call.stream());
   };
   std::size_t bytes = 0;
@@ -27,14 +31,14 @@ void call_on(CudaExecution, const LaunchInfo& info, const CopyIfWork<X, Y, P, Re
   index_t* const counter = reinterpret_cast<index_t*>(memory + counter_at);
   if (count > 0) call.check(select(memory + temporary_at, bytes, counter), "cub::DeviceSelect");
   else call.check(cudaMemsetAsync(counter, 0, sizeof *counter, call.stream()), "cudaMemsetAsync");
-  deliver_count(call, work.result, counter);
+  deliver_count(call, result, counter);
 }
 
-/// CUB leaves those that do not hold behind the others in reverse order.
-template <class X>
+/// CUB leaves those that do not hold after the others in reverse order.
+template <class Put, class T>
 struct PutPartition {
-  X x;
-  const typename X::value_type* parts;
+  Put put;
+  const T* parts;
   const index_t* counter;
   index_t count;
   CudaCheck check;
@@ -43,18 +47,20 @@ struct PutPartition {
     const index_t step = static_cast<index_t>(gridDim.x) * blockDim.x;
     const index_t border = *counter;
     for (index_t i = static_cast<index_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += step)
-      x(x.begin(0) + i) = parts[i < border ? i : count - 1 - (i - border)];
+      put(i, parts[i < border ? i : count - 1 - (i - border)]);
   }
 };
 
-template <class X, class P, class Result>
-void call_on(CudaExecution, const LaunchInfo& info, const PartitionWork<X, P, Result>& work) {
-  using T = typename X::value_type;
-  const index_t count = work.x.extent(0);
+/// Puts those of `count` items for which the predicate holds before the others, both in their order; how many
+/// hold is the result.
+template <class Get, class Put, class P, class Result>
+void partition_items(CudaExecution, const LaunchInfo& info, index_t count, const Get& get, const Put& put,
+                     const P& holds, const Result& result) {
+  using T = typename Get::value_type;
   CubLaunch call(info, count, Result::waits);
-  const CubFunctor<P> predicate{work.predicate, call.launch().check()};
+  const CubFunctor<P> predicate{holds, call.launch().check()};
   const auto split = [&](void* temporary, std::size_t& bytes, T* parts, index_t* selected) {
-    return cub::DevicePartition::If(temporary, bytes, ViewIterator<X>(work.x), parts, selected, count,
+    return cub::DevicePartition::If(temporary, bytes, ReadIterator<Get>(get), parts, selected, count,
                                     predicate, call.stream());
   };
   std::size_t bytes = 0;
@@ -68,11 +74,11 @@ void call_on(CudaExecution, const LaunchInfo& info, const PartitionWork<X, P, Re
   T* const parts = reinterpret_cast<T*>(memory + parts_at);
   if (count > 0) {
     call.check(split(memory + temporary_at, bytes, parts, counter), "cub::DevicePartition");
-    call.run(PutPartition<X>{work.x, parts, counter, count, call.launch().check()}, count);
+    call.run(PutPartition<Put, T>{put, parts, counter, count, call.launch().check()}, count);
   } else {
     call.check(cudaMemsetAsync(counter, 0, sizeof *counter, call.stream()), "cudaMemsetAsync");
   }
-  deliver_count(call, work.result, counter);
+  deliver_count(call, result, counter);
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

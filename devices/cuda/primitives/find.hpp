@@ -1,22 +1,22 @@
-// find_if on CUDA GPUs: one kernel. Compiled by nvcc only; included by algorithms/find.hpp.
+// find_first on CUDA GPUs: one kernel. Compiled by nvcc only.
 //
 // Thread blocks take chunks of items in the order of their indices, as many blocks as the GPU holds at a
 // time, so that all chunks before one have been taken by the time it is. A block stops at the first chunk
-// that lies behind an index already found.
+// that lies after an index already found.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
-#include <strata/algorithms/find.hpp>
 #include <strata/devices/cuda/execution.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
-template <class Work>
+template <class Holds, class Result>
 struct CudaFind {
   static constexpr int items_a_thread = 8;
 
-  Work work;
+  Holds holds;
+  Result result;
   index_t begin;
   index_t count;
   unsigned long long* found;  // from `begin`; count or more: none
@@ -48,30 +48,32 @@ struct CudaFind {
 #pragma unroll
     for (int k = items_a_thread - 1; k >= 0; --k) {
       const index_t i = from + static_cast<index_t>(k) * blockDim.x + threadIdx.x;
-      if (i < count && work.holds(begin + i)) mine = i;
+      if (i < count && holds(begin + i)) mine = i;
     }
     if (mine < count) atomicMin(found, static_cast<unsigned long long>(mine));
   }
   // The last block.
   __device__ void deliver() const {
-    using T = typename decltype(work.result)::value_type;
+    using T = typename Result::value_type;
     __threadfence();
     *counter = 0;
     const unsigned long long first = *static_cast<volatile unsigned long long*>(found);
     const index_t none = begin + count;
     const T value = static_cast<T>(
         first < static_cast<unsigned long long>(count) ? begin + static_cast<index_t>(first) : none);
-    work.result.finish.on_device(value);
-    if constexpr (decltype(work.result)::waits) hand_over(host, value);
+    result.finish.on_device(value);
+    if constexpr (Result::waits) hand_over(host, value);
   }
 };
 
-template <class X, class P, class Result>
-void call_on(CudaExecution, const LaunchInfo& info, const FindWork<X, P, Result>& work) {
-  using Find = CudaFind<FindWork<X, P, Result>>;
+/// The first of the indices [begin, begin + count) for which `holds(i)`, called on the device, is true; begin
+/// + count where there is none.
+template <class Holds, class Result>
+void find_first(CudaExecution, const LaunchInfo& info, index_t begin, index_t count, const Holds& holds,
+                const Result& result) {
+  using Find = CudaFind<Holds, Result>;
   using T = typename Result::value_type;
   static CudaKernel kernel{reinterpret_cast<const void*>(&cuda_run<Find>), {}};
-  const index_t count = work.x.extent(0);
   CudaQueue& queue = cuda_queue_for(info, Result::waits);
   CudaLaunch launch(queue, EventKind::BeginReduce, info, count);
   const auto& on_device = cuda_kernel_on(queue, kernel);
@@ -86,13 +88,13 @@ void call_on(CudaExecution, const LaunchInfo& info, const FindWork<X, P, Result>
   index_t blocks = (count + chunk - 1) / chunk;
   if (blocks > on_device.resident_blocks) blocks = on_device.resident_blocks;
   if (blocks < 1) blocks = 1;
-  const Find find{work, work.x.begin(0), count, found, scratch.counter, host, launch.check()};
+  const Find find{holds, result, begin, count, found, scratch.counter, host, launch.check()};
   const CudaGrid grid{{static_cast<unsigned>(blocks), 1, 1}, {static_cast<unsigned>(block), 1, 1}, 0};
   launch.run(kernel, grid, &find);
   if constexpr (Result::waits) {
     T value;
     launch.wait_for_value(host, &value, sizeof value);
-    work.result.finish.on_host(value);
+    result.finish.on_host(value);
   }
 }
 

@@ -1,4 +1,4 @@
-// Sorting on CUDA GPUs. Compiled by nvcc only; included by algorithms/sort.hpp.
+// Sorting on CUDA GPUs: sort_keys and sort_pairs of device memory. Compiled by nvcc only.
 //
 // Arithmetic keys in ascending or descending order take CUB's radix sort, which knows floating-point numbers
 // by their bits: those NaNs that have a sign come out at the wrong end. They are counted there and moved by a
@@ -9,8 +9,8 @@
 #include <cub/device/device_merge_sort.cuh>
 #include <cub/device/device_radix_sort.cuh>
 
-#include <strata/algorithms/cuda/cub.hpp>
-#include <strata/algorithms/sort.hpp>
+#include <strata/core/order.hpp>
+#include <strata/devices/cuda/primitives/cub.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -53,7 +53,7 @@ struct RotateNans {
     to_k[to] = k[from];
     if constexpr (!std::is_same_v<V, NoSortValue>) to_v[to] = v[from];
   }
-  // A NaN with a sign lies before all numbers in ascending, behind them in descending order.
+  // A NaN with a sign lies before all numbers in ascending, after them in descending order.
   static __device__ bool is_signed_nan(K key) { return key != key && signbit(key); }
 
   // How far items move up so that the NaNs with a sign come to the other end.
@@ -144,14 +144,15 @@ void sort_on_cuda(const LaunchInfo& info, K* keys, V* values, index_t count, con
   else merge_sort_on_cuda(info, keys, values, count, less);
 }
 
-template <class V, class Less>
-void call_on(CudaExecution, const LaunchInfo& info, const SortWork<V, Less>& work) {
-  if (work.count > 0)
-    sort_on_cuda(info, work.keys, static_cast<NoSortValue*>(nullptr), work.count, work.less);
+/// Sorts `count` keys in device memory; equal ones stay in order where `less` is one of the user's.
+template <class K, class Less>
+void sort_keys(CudaExecution, const LaunchInfo& info, K* keys, index_t count, const Less& less) {
+  if (count > 0) sort_on_cuda(info, keys, static_cast<NoSortValue*>(nullptr), count, less);
 }
+/// The same with values that move with their keys; stable.
 template <class K, class V, class Less>
-void call_on(CudaExecution, const LaunchInfo& info, const SortPairsWork<K, V, Less>& work) {
-  if (work.count > 0) sort_on_cuda(info, work.keys, work.values, work.count, work.less);
+void sort_pairs(CudaExecution, const LaunchInfo& info, K* keys, V* values, index_t count, const Less& less) {
+  if (count > 0) sort_on_cuda(info, keys, values, count, less);
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

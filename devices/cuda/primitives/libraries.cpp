@@ -1,7 +1,3 @@
-#include <strata/version.hpp>
-
-#if STRATA_HAS_CUDA
-
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,13 +10,12 @@
 #include <cusparse.h>
 #include <dlfcn.h>
 
-#include <strata/algorithms/cuda/linear.hpp>
 #include <strata/core/error.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/devices/cuda/device.hpp>
 #include <strata/devices/cuda/launch/launch.hpp>
-#include <strata/views/create.hpp>
-#include <strata/views/deep_copy.hpp>
+#include <strata/devices/cuda/primitives/libraries.hpp>
+#include <strata/devices/cuda/space.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -301,7 +296,16 @@ void cuda_library_scale(const LaunchInfo& info, CudaReal real, const CudaLibrary
 
 namespace {
 
-using Bytes = MDArray<unsigned char, Cuda, rank<1>>;
+/// Memory of a GPU; copies share it.
+struct DeviceBytes {
+  AllocationRef block;
+
+  DeviceBytes() = default;
+  /// Throws OutOfMemory.
+  DeviceBytes(const char* label, std::size_t bytes, int device)
+      : block(Cuda(device).backend().allocate({bytes, label, 1, nullptr})) {}
+  void* data() const { return block.get()->data; }
+};
 
 constexpr cusparseOperation_t as_it_is = CUSPARSE_OPERATION_NON_TRANSPOSE;
 constexpr cusparseSpMVAlg_t algorithm = CUSPARSE_SPMV_ALG_DEFAULT;
@@ -312,8 +316,8 @@ constexpr cusparseIndexType_t index_type(int bytes) {
 /// cuSPARSE's description of a matrix, and what its analysis left in `buffer`.
 struct Plan {
   cusparseConstSpMatDescr_t matrix = nullptr;
-  Bytes row_map;  // where the matrix's own has other indices than its columns
-  Bytes buffer;
+  DeviceBytes row_map;  // where the matrix's own has other indices than its columns
+  DeviceBytes buffer;
   bool analysed = false;
 
   Plan() = default;
@@ -358,8 +362,8 @@ class Plans final : public RefCounted {
 void keep_for_recording(const Plan& plan) {
   Capture ours{CudaSpace::kind};
   const CaptureScope scope(ours);
-  static_cast<void>(Bytes(plan.buffer));
-  static_cast<void>(Bytes(plan.row_map));
+  static_cast<void>(AllocationRef(plan.buffer.block));
+  static_cast<void>(AllocationRef(plan.row_map.block));
 }
 
 cusparseHandle_t sparse_handle(const CudaLaunch& launch, int device) {
@@ -373,25 +377,20 @@ cusparseHandle_t sparse_handle(const CudaLaunch& launch, int device) {
   return handles.sparse;
 }
 
-Bytes upload(const char* label, const void* data, std::size_t bytes, int device) {
-  const auto count = static_cast<index_t>(bytes);
-  const Bytes copy = create<Bytes>(label, count, uninitialized, on(Cuda(device)));
-  const View<const unsigned char, Serial, RankExtents<1>, Cuda::layout> host(
-      static_cast<const unsigned char*>(data), count);
-  deep_copy(copy, host);
-  return copy;
-}
-
 /// The offsets of the rows in integers as wide as the columns': cuSPARSE does not mix widths.
 template <class To, class From>
-Bytes convert_row_map(const LaunchInfo& info, const CudaLibraryMatrix& matrix, int device) {
+DeviceBytes convert_row_map(const LaunchInfo& info, const CudaLibraryMatrix& matrix, int device) {
   std::vector<From> offsets(static_cast<std::size_t>(matrix.rows) + 1);
-  {
-    const CudaLaunch launch(cuda_queue_for(info), EventKind::BeginFor, info, 0);
-    launch.fetch(offsets.data(), matrix.row_map, offsets.size() * sizeof(From));
-  }
+  const std::size_t bytes = offsets.size() * sizeof(To);
+  const DeviceBytes row_map("cuSPARSE row map", bytes, device);
+  const CudaLaunch launch(cuda_queue_for(info), EventKind::BeginFor, info, 0);
+  launch.fetch(offsets.data(), matrix.row_map, offsets.size() * sizeof(From));
   const std::vector<To> converted(offsets.begin(), offsets.end());
-  return upload("cuSPARSE row map", converted.data(), converted.size() * sizeof(To), device);
+  launch.check(
+      cudaMemcpyAsync(row_map.data(), converted.data(), bytes, cudaMemcpyHostToDevice, launch.stream()),
+      "cudaMemcpyAsync");
+  launch.check(cudaStreamSynchronize(launch.stream()), "cudaStreamSynchronize");
+  return row_map;
 }
 
 void describe_matrix(Plan& plan, const LaunchInfo& info, CudaReal real, const CudaLibraryMatrix& matrix,
@@ -437,8 +436,7 @@ void cuda_library_spmv(const LaunchInfo& info, CudaReal real, RefCounted& plans,
                                          dense_x.get(), b.data, dense_y.get(), type, algorithm, &bytes),
           "cusparseSpMV_bufferSize", device);
     }
-    plan.buffer = create<Bytes>("cuSPARSE buffer", static_cast<index_t>(bytes > 0 ? bytes : 1), uninitialized,
-                                on(Cuda(device)));
+    plan.buffer = DeviceBytes("cuSPARSE buffer", bytes > 0 ? bytes : 1, device);
   }
   keep_for_recording(plan);
   const CudaLaunch launch(cuda_queue_for(info), EventKind::BeginFor, info, matrix.rows);
@@ -455,5 +453,3 @@ void cuda_library_spmv(const LaunchInfo& info, CudaReal real, RefCounted& plans,
 }
 
 }  // namespace strata::inline STRATA_ABI::detail
-
-#endif

@@ -1,0 +1,52 @@
+// StreamWindows: which tile has which window of the buffers, and when it may have it: a slot, or the rows of
+// a buffer that wraps round, is free when the tiles that used it before are done with it. Pure logic.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <vector>
+
+#include <strata/algorithms/streaming/plan/stream_plan.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// What the first tile of a window has to wait for before the slot is free: stages of earlier tiles, counted
+/// from the first one of all passes.
+struct SlotWait {
+  StreamStage stage;
+  long tile;
+};
+/// Counts the windows of tiles, or the rows of buffers that wrap round.
+class StreamWindows {
+ public:
+  StreamWindows() = default;
+  /// No tiles yet. Of the plan the windows of its arrays are looked at, not its passes.
+  StreamWindows(const StreamProblem& problem, const StreamPlan& plan);
+  /// The tiles of the next pass.
+  void add(const StreamPass& pass);
+  /// Of windows that do not wrap round.
+  long window_of(long tile) const { return of_tile_[static_cast<std::size_t>(tile)]; }
+  std::vector<SlotWait> waits(long tile) const;
+
+ private:
+  void add_wrapping(const StreamTile& tile);
+
+  int slots_ = 1;
+  bool wraps_ = false;
+  std::vector<long> of_tile_, first_;  // the first tile of each window
+  // Of buffers that wrap round. Rows are counted on from pass to pass. Those before `begins_` of a tile were
+  // done with before it.
+  struct Wrapping {
+    int array;
+    StreamStage frees;  // the last stage of a tile that needs its rows
+    index_t capacity, pass_rows;
+  };
+  std::vector<Wrapping> wrapping_;
+  std::vector<index_t> before_;              // of those, rows of passes so far
+  std::deque<std::vector<index_t>> begins_;  // of tiles from `oldest_` on
+  long oldest_ = 0;
+  std::array<long, 3> behind_{};                 // of each stage: tiles before it are overwritten
+  std::vector<std::array<long, 3>> overwrites_;  // of tiles: behind_
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,22 @@
+// What errors of streamed launches say: how far it was, and what became of the arrays.
+#pragma once
+
+#include <string>
+
+#include <strata/algorithms/streaming/stream_tiles.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// Rethrows the current exception as that of a launch, with what became of the arrays `partly`, which are
+/// quoted labels.
+[[noreturn]] void fail_streaming(const std::string& where, const std::string& partly);
+
+/// Of a run that failed: whether its first pass was the only one that wrote to the host, and only to the
+/// second copies of states.
+bool only_first_pass(const StreamJob& job, const StreamTiles& tiles);
+/// The labels of the arrays that are part old, part new; states are not where `first_pass` says so.
+std::string changed_arrays(const StreamJob& job, bool first_pass);
+/// "slice 3 of 32", of the tile that was being enqueued.
+std::string progress_made(const StreamJob& job, const StreamTiles& tiles, long tile);
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,25 @@
+// StreamJob: what a run streams, and how: device, arrays, problem and plan. The parts of a run
+// (stream_run.cpp) share it; StreamRun alone changes it, between runs.
+#pragma once
+
+#include <vector>
+
+#include <strata/algorithms/streaming/plan/stream_plan.hpp>
+#include <strata/devices/backend.hpp>
+#include <strata/views/coherent/coherent_state.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+struct StreamJob {
+  DeviceInstance& device;
+  QueueState& compute;                     // of kernels
+  StreamProblem problem;                   // complete
+  std::vector<Ref<CoherentState>> states;  // of the problem's arrays
+  StreamPlan plan;
+  index_t budget = 0;  // bytes of the device's memory that the plan may use
+
+  bool is_state(std::size_t a) const { return problem.arrays[a].use == StreamArray::Use::State; }
+  bool is_whole(std::size_t a) const { return problem.arrays[a].use == StreamArray::Use::Whole; }
+};
+
+}  // namespace strata::inline STRATA_ABI::detail
