@@ -28,7 +28,10 @@ struct FindWork {
   P predicate;
   Result result;
 
-  STRATA_FUNCTION bool holds(index_t i) const { return static_cast<bool>(predicate(x(i))); }
+  template <class Call = KernelCall>
+  STRATA_FUNCTION bool holds(index_t i) const {
+    return static_cast<bool>(Call::call(predicate, x(i)));
+  }
 
   void operator()(const Runner& runner) const {
     const index_t none = x.end(0);
