@@ -12,6 +12,21 @@ namespace strata::inline STRATA_ABI::detail {
 
 template <class...>
 struct TypeList {};
+template <class... A, class... B>
+constexpr TypeList<A..., B...> append(TypeList<A...>, TypeList<B...>) {
+  return {};
+}
+template <class Tag>
+using TagList = std::conditional_t<std::is_void_v<Tag>, TypeList<>, TypeList<Tag>>;
+
+// Whether a kernel can be called with the types of a list. A mistake in its body is an error here; a requires
+// expression adds one line to what the compiler says of it, std::is_invocable adds five.
+template <class F, class List>
+inline constexpr bool is_callable = false;
+template <class F, class... A>
+inline constexpr bool is_callable<F, TypeList<A...>> = requires(const F& f) {
+  f(std::declval<A>()...);
+};
 
 // The first parameter of a call operator that is neither overloaded nor a template.
 template <class>
@@ -154,11 +169,5 @@ constexpr bool takes_by_value(I indices, V views) {
     return false;
   }
 }
-template <class... A, class... B>
-constexpr TypeList<A..., B...> append(TypeList<A...>, TypeList<B...>) {
-  return {};
-}
-template <class Tag>
-using TagList = std::conditional_t<std::is_void_v<Tag>, TypeList<>, TypeList<Tag>>;
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -4,6 +4,8 @@
 A case is a file that begins with comment lines, the first of which is required:
     // expect: REGEX        some line with "error:" has to match (Python's re.search); of several such, each
     // errors: N            at most N lines with "error:"; 1 where this line is absent
+    // lines: N             at most N lines of output in all, for messages whose length is a subject
+    // bytes: N             the same in bytes, names of folders left out
     // target: strata_core  whose include path is used; `strata` where this line is absent
     // but with: strata     the case has to compile with the include path of this target
 A case holds one mistake, or one for each "expect"; everything else in it is correct. Files *.cu are cases for nvcc, up to PTX.
@@ -23,7 +25,7 @@ def header(source):
     """The settings in the comment lines that begin the file."""
     settings = {"expect": []}
     for line in source.read_text().splitlines():
-        found = re.match(r"// (expect|errors|target|but with): (.+)$", line)
+        found = re.match(r"// (expect|errors|lines|bytes|target|but with): (.+)$", line)
         if not found:
             break
         if found[1] == "expect":
@@ -90,6 +92,12 @@ def main():
     allowed = int(settings.get("errors", 1))
     if len(errors) > allowed:
         refuse(f"{len(errors)} errors, at most {allowed} allowed", result.stderr)
+    output = result.stderr.splitlines()
+    if len(output) > int(settings.get("lines", len(output))):
+        refuse(f"{len(output)} lines, at most {settings['lines']} allowed", result.stderr)
+    length = len(re.sub(r"/\S*/", "", result.stderr))
+    if length > int(settings.get("bytes", length)):
+        refuse(f"{length} bytes, at most {settings['bytes']} allowed", result.stderr)
     if "but with" in settings:
         control = compile_as(settings["but with"], options.args, options.source, options.precompiled)
         if control.returncode != 0:
