@@ -267,7 +267,7 @@ class View : private detail::Ownership<is_managed_v<AccessType>> {
     if (!good) [[unlikely]] {
       detail::BadAccess found;
       found.data = data_;
-      if constexpr (!requires(const mapping_type& m) { m.resident(); })
+      if (rank() == 0 || (resident_begin == begin(0) && resident_end == end(0)))
         found.bytes = static_cast<std::size_t>(mapping_.required_span_size()) * sizeof(T);
       found.count = count;
       found.rank = rank();
