@@ -167,25 +167,48 @@ QueueState& queue_of(const On<D>& where) {
   return where.queue ? *where.queue : where.device.backend().default_queue();
 }
 
+// What an access becomes on a device of type `D`.
+template <class D, class Access>
+using ResolvedOn =
+    decltype(resolve<D>(std::declval<const CoherentCall&>(), 0, 0, std::declval<const Access&>()));
+// Instantiates a kernel, or a factory, where little else has been: few lines then stand before a mistake in
+// its body.
+template <class D, class R, class K, class... Accesses>
+constexpr bool compile_kernel() {
+  using W = WorkOf<R>;
+  if constexpr (can_call<D, typename W::tag, With<K, BoundTo<ResolvedOn<D, Accesses>>...>, W::rank>)
+    return true;
+  else return Factory<K, typename ResolvedOn<D, Accesses>::view_type...>;
+}
+
 template <class D, class R, class K, class... Accesses>
 void launch_coherent(const char* label, const On<D>& where, const R& work, const K& kernel,
                      const Accesses&... accesses) {
   static_assert(WorkOf<R>::rank != teams_rank,
                 "strata: launch: teams do not say which rows they touch; launch over a range, or give "
                 "parallel_for plain views");
-  check_all_fit<K>(label, work, accesses...);
-  CoherentCall call = make_call<R, K>(label);
-  call.add_part(where.device.backend(), queue_of(where));
-  (declare(call, accesses, LeftMost<R>::of(work)), ...);
-  call.prepare();
-  run_rows(
-      call, 0, where, false, LeftMost<R>::of(work),
-      [&](ResidentRows rows, const auto&... resolved) {
-        const auto part = LeftMost<R>::part(work, rows);
-        launch_for(label, where, part,
-                   bind_kernel<D, std::remove_const_t<decltype(part)>>(kernel, resolved...));
-      },
-      accesses...);
+  constexpr bool compiles = compile_kernel<D, R, K, Accesses...>();
+  static_assert(
+      compiles,
+      "strata: launch: the kernel cannot be called as kernel(index..., views...) const, nor as a factory "
+      "kernel(views...) const: give it a const operator() that takes (the tag,) one index for each dimension "
+      "and "
+      "a view for each access");
+  if constexpr (compiles) {
+    check_all_fit<K>(label, work, accesses...);
+    CoherentCall call = make_call<R, K>(label);
+    call.add_part(where.device.backend(), queue_of(where));
+    (declare(call, accesses, LeftMost<R>::of(work)), ...);
+    call.prepare();
+    run_rows(
+        call, 0, where, false, LeftMost<R>::of(work),
+        [&](ResidentRows rows, const auto&... resolved) {
+          const auto part = LeftMost<R>::part(work, rows);
+          launch_for(label, where, part,
+                     bind_kernel<D, std::remove_const_t<decltype(part)>>(kernel, resolved...));
+        },
+        accesses...);
+  }
 }
 
 // The parts of a range that devices have: those of hosts come last, as they run at once.

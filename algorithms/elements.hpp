@@ -173,6 +173,7 @@ void launch_work(const char* label, const Where& where, index_t items, const Mak
   using D = typename DeviceFor<Where, V>::type;
   using Execution = typename D::execution;
   static_assert(SameMemoryFor<D, typename V::device_type>::value);
+  KernelCallOf<D>::template check<K>();
   Capture views = make_capture<Where, V>();
   const auto work = captured(views, make);
   const LaunchInfo info = make_info<D, K>(label, where, views);

@@ -29,7 +29,10 @@ template <class X, class P>
 struct HoldsAt {
   X x;
   P predicate;
-  STRATA_FUNCTION bool operator()(index_t i) const { return static_cast<bool>(predicate(x(i))); }
+  template <class Call = KernelCall>
+  STRATA_FUNCTION bool operator()(index_t i, Call = {}) const {
+    return static_cast<bool>(Call::call(predicate, x(i)));
+  }
 };
 
 template <class X, class P, class Result>
@@ -44,6 +47,7 @@ struct FindWork {
       -> decltype(find_first(execution, info, index_t{}, index_t{}, this->holds, this->result)) {
     find_first(execution, info, x.begin(0), x.extent(0), holds, result);
   }
+
   void operator()(const Runner& runner) const {
     const index_t none = x.end(0);
     index_t found = none;

@@ -94,20 +94,8 @@ struct KernelTraits {
   static constexpr int items_in_flight = 1;
   template <class Index>
   static constexpr bool fetches_ahead = false;
-  template <class Tag, class Index, class... Values>
-  static constexpr bool can_call() {
-    if constexpr (std::is_void_v<Tag>)
-      return
-          []<class... I>(TypeList<I...>) { return std::is_invocable_v<const K&, I..., Values...>; }(Index());
-    else
-      return []<class... I>(TypeList<I...>) {
-        return std::is_invocable_v<const K&, Tag, I..., Values...>;
-      }(Index());
-  }
-  template <class Tag, class Index, class... Values>
-  static constexpr bool takes_by_value() {
-    return detail::takes_by_value<K, Values...>(append(TagList<Tag>(), Index()), TypeList<>());
-  }
+  using Kernel = K;
+  using Views = TypeList<>;
   template <class Call, int Indices, class... Arguments>
   STRATA_FUNCTION static void call(const K& kernel, Arguments&&... arguments) {
     Call::call(kernel, static_cast<Arguments&&>(arguments)...);
@@ -121,22 +109,8 @@ struct KernelTraits<With<K, V...>> {
   static constexpr int items_in_flight = items_in_flight_of<V...>();
   template <class Index>
   static constexpr bool fetches_ahead = (can_fetch_rows<V, Index> || ...);
-  template <class Tag, class Index, class... Values>
-  static constexpr bool can_call() {
-    if constexpr (std::is_void_v<Tag>)
-      return []<class... I>(TypeList<I...>) {
-        return std::is_invocable_v<const K&, I..., typename V::unmanaged_type..., Values...>;
-      }(Index());
-    else
-      return []<class... I>(TypeList<I...>) {
-        return std::is_invocable_v<const K&, Tag, I..., typename V::unmanaged_type..., Values...>;
-      }(Index());
-  }
-  template <class Tag, class Index, class... Values>
-  static constexpr bool takes_by_value() {
-    return detail::takes_by_value<K, Values...>(append(TagList<Tag>(), Index()),
-                                                TypeList<typename V::unmanaged_type...>());
-  }
+  using Kernel = K;
+  using Views = TypeList<typename V::unmanaged_type...>;
   template <class Call, int Indices, class... Arguments>
   STRATA_FUNCTION static void call(const With<K, V...>& bound, Arguments&&... arguments) {
     if constexpr ((begins_items<V> || ...)) bound.views.template begin_item<Indices>(arguments...);
@@ -188,16 +162,22 @@ constexpr auto index_list() {
   (std::make_index_sequence<static_cast<std::size_t>(Rank)>());
 }
 
+// (A tag and) the indices.
+template <class D, class Tag, class K, int Rank>
+using IndicesOf = decltype(append(TagList<Tag>(), index_list<D, K, Rank>()));
+
 /// Whether `K` can be called with (a tag,) one index a dimension or a member of a team, its views, and
 /// `Values`.
 template <class D, class Tag, class K, int Rank, class... Values>
 inline constexpr bool can_call =
-    KernelTraits<K>::template can_call<Tag, decltype(index_list<D, K, Rank>()), Values...>();
+    is_callable<typename KernelTraits<K>::Kernel,
+                decltype(append(append(IndicesOf<D, Tag, K, Rank>(), typename KernelTraits<K>::Views()),
+                                TypeList<Values...>()))>;
 
 /// Whether such a kernel takes a value by value that it is handed by reference.
 template <class D, class Tag, class K, int Rank, class... Values>
-inline constexpr bool loses_values =
-    KernelTraits<K>::template takes_by_value<Tag, decltype(index_list<D, K, Rank>()), Values...>();
+inline constexpr bool loses_values = takes_by_value<typename KernelTraits<K>::Kernel, Values...>(
+    IndicesOf<D, Tag, K, Rank>(), typename KernelTraits<K>::Views());
 
 /// A kernel made ready for a device (see host/loops.hpp): puts in the tag and the views, and calls it by
 /// `Call`.

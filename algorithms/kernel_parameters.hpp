@@ -12,6 +12,21 @@ namespace strata::inline STRATA_ABI::detail {
 
 template <class...>
 struct TypeList {};
+template <class... A, class... B>
+constexpr TypeList<A..., B...> append(TypeList<A...>, TypeList<B...>) {
+  return {};
+}
+template <class Tag>
+using TagList = std::conditional_t<std::is_void_v<Tag>, TypeList<>, TypeList<Tag>>;
+
+// Whether a kernel can be called with the types of a list. A mistake in its body is an error here; a requires
+// expression adds one line to what the compiler says of it, std::is_invocable adds five.
+template <class F, class List>
+inline constexpr bool is_callable = false;
+template <class F, class... A>
+inline constexpr bool is_callable<F, TypeList<A...>> = requires(const F& f) {
+  f(std::declval<A>()...);
+};
 
 // The first parameter of a call operator that is neither overloaded nor a template.
 template <class>
@@ -43,19 +58,6 @@ constexpr bool takes_int_index() {
   else return false;
 }
 
-// Whether `F` has a const call operator, generic or not, whose parameters are exactly `A`. Its body is not
-// instantiated where they are not.
-template <class F, class... A>
-concept HasCall = requires {
-  static_cast<void (F::*)(A...) const>(&F::operator());
-};
-// The same, indices and views being taken by value or by reference.
-template <class F, class... I, class... V, class... T>
-constexpr bool takes_exactly(TypeList<I...>, TypeList<V...>, TypeList<T...>) {
-  return HasCall<F, I..., V..., T...> || HasCall<F, I..., const V&..., T...> ||
-         HasCall<F, I..., V&&..., T...> || HasCall<F, const I&..., V..., T...> ||
-         HasCall<F, const I&..., const V&..., T...> || HasCall<F, const I&..., V&&..., T...>;
-}
 // Of a call operator that is neither overloaded nor a template: whether one of `Values`, which come after the
 // first `Before` parameters, is taken by value though it is handed by reference.
 template <class>
@@ -84,8 +86,70 @@ constexpr std::size_t length_of(TypeList<T...>) {
   return sizeof...(T);
 }
 
-// Whether `F` takes by value, which loses what it adds, one or all of `Values` that it is handed by
-// reference.
+// Of call operators that are overloaded or templates the compiler is asked, by a rival that is called with
+// the same arguments, and takes the value in question as `const volatile T&`. Whatever takes that by
+// reference binds it better, and the rival is not chosen; for what takes it by value the two are equally
+// good, and so the rival is chosen, as it is no template. It takes all others as exactly as anything can.
+// A body is instantiated where the kernel is chosen, and so for the arguments of the launch only.
+struct RivalChosen {};
+template <class F, class... Parameters>
+struct WithRival : F {
+  using F::operator();
+  RivalChosen operator()(Parameters...) const;
+};
+// What converts to whatever A does, which suits a rival that takes it as it is better than anything that is
+// no template.
+template <class A>
+struct ConvertibleAs {
+  template <class To>
+  requires std::is_convertible_v<A, To>
+  operator To() const;
+};
+enum class Chosen { Kernel, Rival, Neither };
+template <class Called, class... Arguments>
+constexpr Chosen chosen_of() {
+  if constexpr (!requires(const Called& f) { f(std::declval<Arguments>()...); }) return Chosen::Neither;
+  else if constexpr (std::is_same_v<decltype(std::declval<const Called&>()(std::declval<Arguments>()...)),
+                                    RivalChosen>)
+    return Chosen::Rival;
+  else return Chosen::Kernel;
+}
+template <class F, class... P, class First, class... Rest>
+constexpr bool rival_is_chosen(TypeList<P...>, TypeList<First, Rest...>) {
+  constexpr Chosen chosen = chosen_of<WithRival<F, First, P...>, First, Rest...>();
+  // Of two that are no templates, the rival and one of several call operators, neither may be better: but for
+  // this.
+  using Again = ConvertibleAs<First>;
+  if constexpr (chosen == Chosen::Neither)
+    return chosen_of<WithRival<F, Again, P...>, Again, Rest...>() == Chosen::Rival;
+  else return chosen == Chosen::Rival;
+}
+// nvcc 13.0: its front end decides by the index before it compares references, and so chooses the rival of a
+// kernel of (index_t, auto&) that is called with a lane: it is not asked. The host's compiler, which sees the
+// same launch after it, gives the answer. That depends on `F`, as nvcc would hand on its own otherwise.
+struct TakesReference {
+  void operator()(index_t, auto&) const {}
+};
+template <class F>
+constexpr bool can_have_rival() {
+  using Index = LaneIndex<sizeof(F) == 0 ? 1 : 2>;
+  using Rival = WithRival<TakesReference, Index, const volatile int&>;
+  if constexpr (std::is_class_v<F> && !std::is_final_v<F>)
+    return chosen_of<Rival, Index, int&>() == Chosen::Neither;
+  else return false;
+}
+// Whether value number `One` is taken by value.
+template <std::size_t One, class F, class First, class... I, class... V, class... Values, std::size_t... Q>
+constexpr bool takes_one_by_value(TypeList<First, I...>, TypeList<V...>, TypeList<Values...>,
+                                  std::index_sequence<Q...>) {
+  return rival_is_chosen<F>(
+      TypeList<I..., V...,
+               std::conditional_t<Q == One, const volatile std::remove_reference_t<Values>&, Values>...>(),
+      TypeList<First, I..., V..., Values...>());
+}
+
+// Whether `F`, which can be called with all of them, takes by value one of `Values` that it is handed by
+// reference: what it adds is lost.
 template <class F, class... Values, class I, class V>
 constexpr bool takes_by_value(I indices, V views) {
   constexpr bool handed_by_reference = (std::is_lvalue_reference_v<Values> || ...);
@@ -94,25 +158,16 @@ constexpr bool takes_by_value(I indices, V views) {
   } else if constexpr (requires { &F::operator(); }) {
     constexpr std::size_t before = length_of(I()) + length_of(V());
     return CallParameters<decltype(&F::operator())>::template by_value<before, Values...>;
-  } else {
-    const auto one_of = [&]<std::size_t... Q>(std::index_sequence<Q...>) {
-      const auto is_by_value = [&]<std::size_t One>(std::integral_constant<std::size_t, One>) {
-        return takes_exactly<F>(
-            indices, views,
-            TypeList<std::conditional_t<Q == One, std::remove_reference_t<Values>, Values>...>());
-      };
+  } else if constexpr (can_have_rival<F>()) {
+    const auto one_of = [&]<std::size_t... Q>(std::index_sequence<Q...> all) {
       const bool is_reference[] = {std::is_lvalue_reference_v<Values>...};
-      return ((is_reference[Q] && is_by_value(std::integral_constant<std::size_t, Q>())) || ...);
+      return ((is_reference[Q] && takes_one_by_value<Q, F>(indices, views, TypeList<Values...>(), all)) ||
+              ...);
     };
-    return takes_exactly<F>(indices, views, TypeList<std::remove_reference_t<Values>...>()) ||
-           one_of(std::index_sequence_for<Values...>());
+    return one_of(std::index_sequence_for<Values...>());
+  } else {
+    return false;
   }
 }
-template <class... A, class... B>
-constexpr TypeList<A..., B...> append(TypeList<A...>, TypeList<B...>) {
-  return {};
-}
-template <class Tag>
-using TagList = std::conditional_t<std::is_void_v<Tag>, TypeList<>, TypeList<Tag>>;
 
 }  // namespace strata::inline STRATA_ABI::detail

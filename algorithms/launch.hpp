@@ -83,6 +83,12 @@ With<K, V...> bind_views(const K& kernel, const V&... views) {
   return {kernel, BoundViews<std::index_sequence_for<V...>, V...>(views...)};
 }
 
+// Whether `K` makes a functor of views.
+template <class K, class... V>
+concept Factory = requires(const K& kernel, const V&... views) {
+  requires !std::is_void_v<decltype(kernel(views...))>;
+};
+
 // The kernel bound to its views, or the functor that a factory makes of them.
 template <class D, class R, class K, class... Accesses>
 auto bind_kernel(const K& kernel, const Accesses&... accesses) {
@@ -91,8 +97,7 @@ auto bind_kernel(const K& kernel, const Accesses&... accesses) {
   // Nested: asking both at once would instantiate a generic kernel as a factory.
   if constexpr (can_call<D, typename W::tag, With<K, BoundTo<Accesses>...>, W::rank>)
     return bind_views(kernel, view_to_bind(accesses)...);
-  else if constexpr (std::is_invocable_v<const K&, const typename Accesses::view_type&...>)
-    return kernel(accesses.view...);
+  else if constexpr (Factory<K, typename Accesses::view_type...>) return kernel(accesses.view...);
   else return bind_views(kernel, view_to_bind(accesses)...);
 }
 

@@ -41,24 +41,24 @@ struct ElementValue<MinMaxValue<T>> {
   }
 };
 
-template <class F, class... Reducers>
+template <class Call, class F, class... Reducers>
 struct TransformElements {
   F transform;
 
   template <class I, class X>
   STRATA_FUNCTION void operator()(I i, const X& x, typename Reducers::value_type&... value) const {
-    const auto t = transform(x(i));
+    const auto t = Call::call(transform, x(i));
     (Reducers::join(value, ElementValue<typename Reducers::value_type>::of(t, index_t(i))), ...);
   }
 };
-template <class F, class... Reducers>
+template <class Call, class F, class... Reducers>
 struct TransformPairs {
   F transform;
 
   template <class I, class X, class Y>
   STRATA_FUNCTION void operator()(I i, const X& x, const Y& y,
                                   typename Reducers::value_type&... value) const {
-    const auto t = transform(x(i), y(i));
+    const auto t = Call::call(transform, x(i), y(i));
     (Reducers::join(value, ElementValue<typename Reducers::value_type>::of(t, index_t(i))), ...);
   }
 };
@@ -83,19 +83,21 @@ void reduce_anywhere(const char* label, const On<D>& where, A&&... arguments) {
 }
 
 // `bind(kernel)` adds the views. Without a reducer the sum, of type T, is returned.
-template <template <class, class...> class Kernel, class T, class Where, class F, class Bind, class... R>
+template <template <class, class, class...> class Kernel, class D, class T, class Where, class F, class Bind,
+          class... R>
 auto launch_transform_reduce(const char* label, const Where& where, const Range& indices, const F& transform,
                              const Bind& bind, const R&... reducers) {
   static_assert(
       (is_reducer_v<R> && ...),
       "strata: transform_reduce: results are named reducers, such as Sum(result); for none the sum is "
       "returned");
+  KernelCallOf<D>::template check<F>();
   if constexpr (sizeof...(R) == 0) {
     T sum{};
-    launch_transform_reduce<Kernel, T>(label, where, indices, transform, bind, Sum(sum));
+    launch_transform_reduce<Kernel, D, T>(label, where, indices, transform, bind, Sum(sum));
     return sum;
   } else {
-    reduce_anywhere(label, where, indices, bind(Kernel<F, R...>{transform}), reducers...);
+    reduce_anywhere(label, where, indices, bind(Kernel<KernelCallOf<D>, F, R...>{transform}), reducers...);
   }
 }
 
@@ -105,7 +107,7 @@ auto transform_reduce_of(const char* label, const Where& where, const X& x, cons
   if constexpr (check_transform<F, X>()) {
     require_rank_one("transform_reduce", x);
     using T = std::remove_cvref_t<std::invoke_result_t<const F&, const typename X::value_type&>>;
-    return launch_transform_reduce<TransformElements, T>(
+    return launch_transform_reduce<TransformElements, typename DeviceFor<Where, X>::type, T>(
         label, where, range(x.begin(0), x.end(0)), transform,
         [&](const auto& kernel) { return with(kernel, x); }, reducers...);
   }
@@ -119,7 +121,7 @@ auto transform_reduce_of_pairs(const char* label, const Where& where, const X& x
     require_same_indices("transform_reduce", x, y);
     using T = std::remove_cvref_t<
         std::invoke_result_t<const F&, const typename X::value_type&, const typename Y::value_type&>>;
-    return launch_transform_reduce<TransformPairs, T>(
+    return launch_transform_reduce<TransformPairs, typename DeviceFor<Where, X>::type, T>(
         label, where, range(x.begin(0), x.end(0)), transform,
         [&](const auto& kernel) { return with(kernel, x, y); }, reducers...);
   }

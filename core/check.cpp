@@ -9,12 +9,13 @@ namespace strata::inline STRATA_ABI::detail {
 
 namespace {
 
-// The label of the live allocation that holds `data`, and how far into it that is: kernels see views without
-// a record, so it is looked up. In reserved memory, where arrays grow both ways, every view begins anywhere:
-// 0.
+// The label of the live allocation that holds `data`, how far into it that is, and its bytes: kernels see
+// views without a record, so it is looked up. In reserved memory, where arrays grow both ways, every view
+// begins anywhere: 0 and 0.
 struct Owner {
   std::string name = "an unmanaged array";
   std::ptrdiff_t offset = 0;
+  std::size_t bytes = 0;
 };
 Owner owner_of(const void* data) {
   struct Search {
@@ -27,7 +28,9 @@ Owner owner_of(const void* data) {
         const char* begin = static_cast<const char*>(info.data);
         if (s.data < begin || s.data >= begin + (info.span ? info.span : 1)) return;
         s.owner.name = "\"" + std::string(info.label) + "\" on " + describe_space(info.space);
-        s.owner.offset = info.span == info.bytes ? s.data - begin : 0;
+        if (info.span != info.bytes) return;
+        s.owner.offset = s.data - begin;
+        s.owner.bytes = info.bytes;
       },
       &search);
   return search.owner;
@@ -38,10 +41,13 @@ bool is_part(const BadAccess& r) {
   return r.rank > 0 && (r.resident_begin != r.begin[0] || r.resident_end != r.end[0]);
 }
 
-// A view that begins within an array, a subview or an unmanaged view of a part, has other indices than that.
+// A view of a part of an array, a subview or an unmanaged view, has other indices than that.
 std::string array_name(const BadAccess& r) {
   const Owner owner = owner_of(r.data);
-  if (owner.offset == 0 || is_part(r)) return owner.name;
+  if (is_part(r)) return owner.name;
+  if (owner.offset == 0 && r.bytes < owner.bytes && r.bytes > 0)
+    return "a view of the first " + std::to_string(r.bytes) + " bytes of " + owner.name;
+  if (owner.offset == 0) return owner.name;
   return "a view that begins " + std::to_string(owner.offset) + " bytes into " + owner.name;
 }
 

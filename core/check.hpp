@@ -13,7 +13,8 @@ namespace strata::inline STRATA_ABI::detail {
 /// An access outside an array, or the index of an element that was not written.
 struct BadAccess {
   const void* data = nullptr;
-  int count = 0;  // indices given
+  std::size_t bytes = 0;  // from `data` to the end of the view; 0 where not all its rows are resident
+  int count = 0;          // indices given
   int rank = 0;
   index_t index[max_rank] = {};
   index_t begin[max_rank] = {};

@@ -8,6 +8,10 @@
 
 #include <type_traits>
 
+#if defined(__GLIBCXX__) && __has_include(<bits/cpp_type_traits.h>)
+#include <bits/cpp_type_traits.h>
+#endif
+
 #include <strata/core/config.hpp>
 
 namespace strata::inline STRATA_ABI {
@@ -38,3 +42,15 @@ template <class I>
 concept IndexLike = std::is_convertible_v<I, index_t> && !std::is_floating_point_v<std::remove_cvref_t<I>>;
 
 }  // namespace strata::inline STRATA_ABI
+
+// std::sin(i), std::sqrt(i), std::pow(x, i) and their like take integers, which is what they take a lane
+// index for, so that a kernel says the same of any index. libstdc++ (5 to 15) asks a template of its own,
+// which nothing in the standard replaces; elsewhere such a call is ambiguous: write double(i).
+#if defined(__GLIBCXX__) && __has_include(<bits/cpp_type_traits.h>)
+namespace std {
+_GLIBCXX_BEGIN_NAMESPACE_VERSION
+template <int Lanes>
+struct __is_integer<strata::LaneIndex<Lanes>> : __is_integer<strata::index_t> {};
+_GLIBCXX_END_NAMESPACE_VERSION
+}  // namespace std
+#endif

@@ -1,4 +1,5 @@
-// How a device calls what users give it: kernels, and the functions of their reductions. A device whose calls
+// How a device calls what users give it: kernels, the functions of their reductions, and those of algorithms
+// and skeletons. A device whose calls
 // differ has an `execution::kernel_call` of its own (cuda/kernel_call.hpp).
 #pragma once
 
@@ -13,8 +14,8 @@ struct KernelCall {
   static constexpr void check() {}
 
   template <class F, class... Arguments>
-  STRATA_FUNCTION static void call(const F& f, Arguments&&... arguments) {
-    f(static_cast<Arguments&&>(arguments)...);
+  STRATA_FUNCTION static decltype(auto) call(const F& f, Arguments&&... arguments) {
+    return f(static_cast<Arguments&&>(arguments)...);
   }
   template <class F, class V>
   STRATA_FUNCTION static void init_by(const F& f, V&& value) {

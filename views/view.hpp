@@ -267,6 +267,8 @@ class View : private detail::Ownership<is_managed_v<AccessType>> {
     if (!good) [[unlikely]] {
       detail::BadAccess found;
       found.data = data_;
+      if (rank() == 0 || (resident_begin == begin(0) && resident_end == end(0)))
+        found.bytes = static_cast<std::size_t>(mapping_.required_span_size()) * sizeof(T);
       found.count = count;
       found.rank = rank();
       for (int r = 0; r < count; ++r) found.index[r] = index[r];

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <strata/algorithms/reducers.hpp>
+#include <strata/devices/kernel_call.hpp>
 
 namespace strata::inline STRATA_ABI {
 namespace detail {
@@ -17,13 +18,15 @@ struct Joined {
   bool any;
 };
 
+// `Call` is how the device calls `op`: kernels name it where they add elements, in which alone it is known.
 template <class Op, class T>
 struct Joining {
   using value_type = Joined<T>;
   Op op;
   STRATA_FUNCTION static void init(value_type& v) { v = {T(), false}; }
+  template <class Call = KernelCall>
   STRATA_FUNCTION void add(value_type& v, const T& element) const {
-    v.value = v.any ? static_cast<T>(op(v.value, element)) : element;
+    v.value = v.any ? static_cast<T>(Call::call(op, v.value, element)) : element;
     v.any = true;
   }
   STRATA_FUNCTION void join(value_type& v, const value_type& o) const {
@@ -33,20 +36,29 @@ struct Joining {
   STRATA_FUNCTION T after(const T& start, const value_type& v) const {
     return v.any ? static_cast<T>(op(start, v.value)) : start;
   }
-  STRATA_FUNCTION void fold(T& value, const T& element) const { value = static_cast<T>(op(value, element)); }
+  template <class Call = KernelCall>
+  STRATA_FUNCTION void fold(T& value, const T& element) const {
+    value = static_cast<T>(Call::call(op, value, element));
+  }
 };
 template <class Operation, class T>
 struct Joining<MakeReducer<Operation>, T> {
   using value_type = T;
   explicit Joining(const MakeReducer<Operation>&) {}
   STRATA_FUNCTION static void init(T& v) { Operation::init(v); }
-  STRATA_FUNCTION void add(T& v, const T& element) const { Operation::join(v, element); }
+  template <class Call = KernelCall>
+  STRATA_FUNCTION void add(T& v, const T& element) const {
+    Operation::join(v, element);
+  }
   STRATA_FUNCTION void join(T& v, const T& o) const { Operation::join(v, o); }
   STRATA_FUNCTION T after(T start, const T& v) const {
     Operation::join(start, v);
     return start;
   }
-  STRATA_FUNCTION void fold(T& value, const T& element) const { Operation::join(value, element); }
+  template <class Call = KernelCall>
+  STRATA_FUNCTION void fold(T& value, const T& element) const {
+    Operation::join(value, element);
+  }
 };
 
 template <class>

@@ -129,10 +129,11 @@ struct OverlapFunction {
   STRATA_FUNCTION auto call(std::index_sequence<R...>, std::index_sequence<P...>, const A&... all) const {
     const index_t at[] = {nth<R>(all...)...};
     const auto& view = nth<Rank>(all...);
+    using Call = KernelCallOfView<decltype(view)>;
     const skeletons::Region<std::remove_cvref_t<decltype(view)>, Rank> region(view, at, reach);
     if constexpr (std::is_invocable_v<const F&, decltype(region), decltype(nth<Rank + 1 + P>(all...))...>)
-      return f(region, nth<Rank + 1 + P>(all...)...);
-    else return f(nth<R>(all...)..., region, nth<Rank + 1 + P>(all...)...);
+      return Call::call(f, region, nth<Rank + 1 + P>(all...)...);
+    else return Call::call(f, nth<R>(all...)..., region, nth<Rank + 1 + P>(all...)...);
   }
 };
 template <class F, int Rank, class Edge>

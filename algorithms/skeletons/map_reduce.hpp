@@ -25,7 +25,8 @@ struct MapReduceKernel {
     static_assert(!(std::is_integral_v<T> && std::is_floating_point_v<std::remove_const_t<decltype(own)>>),
                   "strata: map_reduce: the function returns a real number and the start value is an integer: "
                   "the result would be rounded at each step; give a real start value");
-    joining.add(nth<Rank + sizeof...(G)>(all...), static_cast<T>(own));
+    using Call = KernelCallOfView<decltype(nth<Rank>(all...))>;
+    joining.template add<Call>(nth<Rank + sizeof...(G)>(all...), static_cast<T>(own));
   }
 };
 

@@ -143,6 +143,10 @@ struct IndexOf {
   using type = index_t;
 };
 
+// How the device of a kernel's view calls what users give.
+template <class V>
+using KernelCallOfView = KernelCallOf<typename std::remove_cvref_t<V>::device_type>;
+
 // Functions of the library that want the indices whatever else they could be called with.
 template <class F>
 concept WantsIndices = F::wants_indices;
@@ -195,16 +199,18 @@ struct FunctionCall {
         return std::is_invocable_v<const F&,
                                    decltype(argument<position(P).view, position(P).is_element>(all...))...>;
     }();
+    using Call = KernelCallOfView<decltype(nth<Rank>(all...))>;
+    Call::template check<F>();
     if constexpr (without) {
-      return f(argument<position(P).view, position(P).is_element>(all...)...);
+      return Call::call(f, argument<position(P).view, position(P).is_element>(all...)...);
     } else {
       static_assert(
           std::is_invocable_v<const F&, typename IndexOf<R>::type...,
                               decltype(argument<position(P).view, position(P).is_element>(all...))...>,
           "strata: skeletons: the function can be called neither as f(elements and views...) const nor with "
           "one index a dimension before them");
-      return f(static_cast<index_t>(nth<R>(all...))...,
-               argument<position(P).view, position(P).is_element>(all...)...);
+      return Call::call(f, static_cast<index_t>(nth<R>(all...))...,
+                        argument<position(P).view, position(P).is_element>(all...)...);
     }
   }
 };

@@ -26,7 +26,8 @@ struct FoldKernel {
   STRATA_FUNCTION void operator()(I i, const A& a, const Y& y) const {
     T value = start;
     const index_t n = a.extent(Rows ? 1 : 0);
-    for (index_t k = 0; k < n; ++k) joining.fold(value, Rows ? a(i, k) : a(k, i));
+    for (index_t k = 0; k < n; ++k)
+      joining.template fold<KernelCallOfView<A>>(value, Rows ? a(i, k) : a(k, i));
     y(i) = value;
   }
 };

@@ -24,7 +24,7 @@ struct ScanKernel {
   STRATA_FUNCTION void operator()(I i, const X& x, const Y& y, value_type& value, bool final) const {
     const T own = x(i);  // before y(i) is written: they may be one array
     if (!Inclusive && final) y(i) = joining.after(start, value);
-    joining.add(value, own);
+    joining.template add<KernelCallOfView<X>>(value, own);
     if (Inclusive && final) y(i) = joining.after(start, value);
   }
   template <class I, class X>

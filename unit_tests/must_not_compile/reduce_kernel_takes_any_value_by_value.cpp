@@ -2,7 +2,7 @@
 #include <strata/strata.hpp>
 
 struct AddRows {
-  void operator()(auto i, const auto& x, auto sum) const { sum += x(i); }
+  void operator()(strata::index_t i, const auto& x, auto sum) const { sum += x(i); }
 };
 
 void sum(const strata::MDArray<double, strata::Serial, strata::rank<1>>& x, double& result) {

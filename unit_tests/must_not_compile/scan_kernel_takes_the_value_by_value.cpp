@@ -3,5 +3,5 @@
 
 void sum(double& result) {
   strata::parallel_scan(
-      strata::on(strata::Serial{}), 10, [](auto, auto s, bool) { s += 1; }, strata::Sum(result));
+      strata::on(strata::Serial{}), 10, [](strata::index_t, auto s, bool) { s += 1; }, strata::Sum(result));
 }

@@ -5,7 +5,7 @@ struct SumOfTeam {
   void operator()(const auto& member) const {
     double sum;
     strata::parallel_reduce(
-        strata::team_range(member, 10), [](strata::index_t, double s) { s += 1; }, sum);
+        strata::team_range(member, 10), [](int, auto s) { s += 1; }, sum);
   }
 };
 

@@ -179,9 +179,16 @@ TEST_F(CheckOnHost, AViewOfAPartOfAnArrayIsNotCalledTheArray) {
   const auto x = create<MDArray<int, strata::Serial, rank<1>>>("x", 10);
   const MDArray<int, strata::Serial, rank<1>> part(x.data() + 4, 3);
 
-  const std::string text = message_of<OutOfBounds>([&] { (void)part(3); });
+  const MDArray<int, strata::Serial, rank<1>> beginning(x.data(), 3);
+  const MDArray<int, strata::Serial, rank<1>> all_of_it(x.data(), 10);
 
-  expect_parts(text, {"(3) of a view that begins 16 bytes into \"x\"", "[0, 3)"});
+  const std::string of_part = message_of<OutOfBounds>([&] { (void)part(3); });
+  const std::string of_beginning = message_of<OutOfBounds>([&] { (void)beginning(3); });
+  const std::string of_all = message_of<OutOfBounds>([&] { (void)all_of_it(10); });
+
+  expect_parts(of_part, {"(3) of a view that begins 16 bytes into \"x\"", "[0, 3)"});
+  expect_parts(of_beginning, {"(3) of a view of the first 12 bytes of \"x\"", "[0, 3)"});
+  expect_parts(of_all, {"index (10) of \"x\""});
 }
 
 TEST_F(CheckOnHost, OffsetRangesAreChecked) {

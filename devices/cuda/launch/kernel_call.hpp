@@ -12,8 +12,8 @@
 namespace strata::inline STRATA_ABI::detail {
 
 template <class F, class... Arguments>
-__device__ void write_STRATA_FUNCTION_before_operator(const F& f, Arguments&&... arguments) {
-  f(static_cast<Arguments&&>(arguments)...);
+__device__ decltype(auto) write_STRATA_FUNCTION_before_operator(const F& f, Arguments&&... arguments) {
+  return f(static_cast<Arguments&&>(arguments)...);
 }
 template <class F, class V>
 __device__ void write_STRATA_FUNCTION_before_init(const F& f, V&& value) {
@@ -60,11 +60,11 @@ struct CudaKernelCall {
   }
 
   template <class F, class... Arguments>
-  STRATA_FUNCTION static void call(const F& f, Arguments&&... arguments) {
+  STRATA_FUNCTION static decltype(auto) call(const F& f, Arguments&&... arguments) {
 #if defined(__CUDA_ARCH__)
-    write_STRATA_FUNCTION_before_operator(f, static_cast<Arguments&&>(arguments)...);
+    return write_STRATA_FUNCTION_before_operator(f, static_cast<Arguments&&>(arguments)...);
 #else
-    KernelCall::call(f, static_cast<Arguments&&>(arguments)...);
+    return KernelCall::call(f, static_cast<Arguments&&>(arguments)...);
 #endif
   }
   template <class F, class V>

@@ -48,7 +48,7 @@ struct CudaFind {
 #pragma unroll
     for (int k = items_a_thread - 1; k >= 0; --k) {
       const index_t i = from + static_cast<index_t>(k) * blockDim.x + threadIdx.x;
-      if (i < count && holds(begin + i)) mine = i;
+      if (i < count && holds(begin + i, CudaKernelCall())) mine = i;
     }
     if (mine < count) atomicMin(found, static_cast<unsigned long long>(mine));
   }

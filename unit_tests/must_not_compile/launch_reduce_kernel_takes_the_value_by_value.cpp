@@ -1,0 +1,11 @@
+// expect: parallel_reduce: the kernel takes its value by value, so that what it adds is lost
+#include <strata/algorithms/coherent_launch.hpp>
+#include <strata/algorithms/coherent_reduce.hpp>
+#include <strata/strata.hpp>
+
+void sum(const strata::CoherentArray<double, 1>& x, const strata::CoherentArray<double, 1>& y, double& dot) {
+  strata::launch_reduce(
+      strata::on(strata::Emulated{0}), 10,
+      [](strata::index_t i, const auto& a, auto b, auto s) { s += a(i) * b(i); }, strata::Sum(dot),
+      strata::in(x), strata::in(y));
+}

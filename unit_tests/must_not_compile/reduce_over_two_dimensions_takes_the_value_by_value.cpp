@@ -1,0 +1,8 @@
+// expect: parallel_reduce: the kernel takes its value by value, so that what it adds is lost
+#include <strata/strata.hpp>
+
+void sum(double& result) {
+  strata::parallel_reduce(
+      strata::on(strata::Serial{}), strata::mdrange({3, 4}), [](int i, int j, auto s) { s += i * j; },
+      strata::Sum(result));
+}
