@@ -95,7 +95,7 @@ Streamed<D> streamed(const Queue<D>& queue, index_t budget) {
 namespace detail {
 
 /// The rows before and behind a work item's own that a halo of an array takes: those of states at most as
-/// many as there are. Throws Error where they are negative, ShapeMismatch where cyclic ones are more than the
+/// many as there are. Throws ShapeMismatch where they are negative, above 2^47, or cyclic and more than the
 /// rows.
 ResidentRows halo_rows(const char* array, index_t left, index_t right, index_t rows, bool cyclic,
                        bool is_state);
@@ -122,7 +122,12 @@ StreamArray stream_array(const Access& access) {
     };
     array.cyclic = std::is_same_v<decltype(access.region.edge), edge::Cyclic>;
   } else if constexpr (requires { access.region.f; }) {
-    array.rows_of = access.region.f;
+    array.rows_of = [f = access.region.f, of = access.array](ResidentRows work) {
+      if (work.begin >= work.end) return ResidentRows{0, 0};
+      const ResidentRows rows = f(work);
+      check_rows(rows, work, of.label());
+      return rows;
+    };
     array.regular = false;
   } else {
     array.use = StreamArray::Use::Whole;

@@ -100,6 +100,13 @@ class Program {
                             some ? random_(first, n) : any_width(), n};
     const ResidentRows work = any_rows();
     const Number salt = next_++ * 1000;
+    if (some && wanted.a < wanted.b && work.begin < work.end && random_(0, 7) == 0) {
+      const WantedRows inverted{kind, wanted.b, wanted.a, n};
+      EXPECT_THROW(launch_anywhere(work, SumOfRows<rank>{wanted, salt}, in(x.array, strata::rows(inverted)),
+                                   out(y.array)),
+                   ShapeMismatch);
+      return;
+    }
     arrays_.attempt(
         [&] {
           const SumOfRows<rank> kernel{wanted, salt};
