@@ -20,6 +20,7 @@ struct BadAccess {
   index_t end[max_rank] = {};
   index_t resident_begin = 0;
   index_t resident_end = 0;
+  bool is_over = false;  // by a copy of a host view that has ended
 };
 
 /// An assertion that failed. Copies, as the literals of a kernel lie in the memory of its device.

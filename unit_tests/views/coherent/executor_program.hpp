@@ -215,6 +215,23 @@ class Program {
   }
 #endif
   void launch_overwrite(bool adds) {
+  // Of element `number` of the row, or the beginning that all its elements have.
+  std::string text_of_index(index_t row, index_t number, bool any) const {
+    std::string text;
+    for (int r = rank - 1; r > 0; number /= arrays_.domain().extent(r--))
+      text = ", " + std::to_string(number % arrays_.domain().extent(r)) + text;
+    return std::to_string(row) + (any ? rank == 1 ? ")" : ", " : text + ")");
+  }
+  // Whoever kept a view of a host view finds it over.
+  template <class V>
+  static void use_after_end(V& view, const Box& box) {
+    const auto kept = view.view();
+    view.end();
+    [&]<std::size_t... R>(std::index_sequence<R...>) {
+      EXPECT_THROW(static_cast<void>(kept(box.lower(static_cast<int>(R))...)), OutOfBounds);
+    }
+    (std::make_index_sequence<std::size_t{rank}>());
+  }
     Known& y = arrays_.any();
     const ResidentRows work = any_rows();
     const index_t left_out = adds && random_(0, 2) == 0 ? random_(work.begin, work.end) : -1;
@@ -274,6 +291,9 @@ class Program {
           arrays_.each(view, box, arrays_.domain(), set);
         },
         [&] {
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+          if (!box.empty() && random_(0, 3) == 0) use_after_end(view, box);
+#endif
           arrays_.change(y, [&](Values& values) {
             arrays_.each(
                 [&](auto... i) -> Number& {
