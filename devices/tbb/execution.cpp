@@ -80,7 +80,10 @@ Tbb::Tbb(int index) { detail::require_only_instance(name, index); }
 
 int Tbb::concurrency() { return tbb::this_task_arena::max_concurrency(); }
 
-detail::Runner Tbb::runner() { return {run, nullptr, concurrency()}; }
+detail::Runner Tbb::runner() {
+  detail::warn_of_lost_processors();
+  return {run, nullptr, concurrency()};
+}
 
 detail::DeviceInstance& Tbb::backend() const {
   static auto* const instance = new detail::HostDevice(name, runner);
