@@ -197,6 +197,8 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
     if (!in_bounds(i...)) [[unlikely]]
       return AccessType::at(static_cast<T*>(detail::dummy_element<value_type>()));
+    if constexpr (!std::is_const_v<T> && sizeof(T) < detail::least_marked_bytes)
+      if (!std::is_constant_evaluated()) detail::note_element<memory_space>(data_ + mapping_(i...));
 #endif
     return AccessType::at(memory_space::resolve(data_) + mapping_(i...));
   }

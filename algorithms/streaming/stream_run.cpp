@@ -230,6 +230,8 @@ void StreamRun::compute(long tile, int pass, const std::function<void(const Stre
   index_t rows = 0;
   StreamSite site;
   site.places.resize(operands_.size());
+  site.all = problem_.work;
+  site.kept = &kept_;
   for (const StreamLaunch& part : here.launches) {
     if (rows_of(part.work) == 0) continue;
     if (timed && in_sequence) begin = compute_.record_timed();

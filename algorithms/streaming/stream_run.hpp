@@ -25,11 +25,13 @@ namespace strata::inline STRATA_ABI::detail {
 struct StreamSite {
   int step;  // of all steps, or loops of a sequence, from 0
   ResidentRows work;
+  ResidentRows all;  // of the run; of a sequence those of its first loop
   struct Place {
     char* base[2];
     ResidentRows rows;
   };
   std::vector<Place> places;
+  std::shared_ptr<void>* kept;  // what launches keep for later ones of the run
 };
 
 /// Where the runs of several devices wait for each other; one that fails stops the others.
@@ -191,6 +193,7 @@ class StreamRun {
   int pass_ = 0;
   long tile_ = 0;   // that is being enqueued
   int turned_ = 0;  // whether sides have changed places
+  std::shared_ptr<void> kept_;
   StreamWindows windows_;
   std::vector<long> firsts_;  // the first tile of each pass, of all tiles; and their number
   bool has_files_ = false;

@@ -177,12 +177,14 @@ class Program {
     });
   }
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
-  // A row that is declared out and not written is found and named, and nothing else is lost.
+  // A row, or an element of it, that is declared out and not written is found and named, and nothing else is
+  // lost.
   void launch_with_a_hole() {
     Known& y = arrays_.any();
     const ResidentRows work = any_rows();
     if (work.begin >= work.end || arrays_.row_size() == 0) return;
     const index_t row = random_(work.begin, work.end - 1);
+    const index_t element = random_(-1, static_cast<index_t>(arrays_.row_size()) - 1);
     std::string told;
     const auto goes_well = [&](const auto& action) {
       try {
@@ -194,7 +196,7 @@ class Program {
       }
     };
     try {
-      launch_anywhere(work, Overwrite<rank>{next_++ * 1000, false, row}, out(y.array));
+      launch_anywhere(work, Overwrite<rank>{next_++ * 1000, false, row, element}, out(y.array));
     } catch (const OutOfMemory& error) {
       EXPECT_TRUE(options_.budgets) << error.what();
       return;
@@ -210,11 +212,9 @@ class Program {
       if (goes_well([&] { arrays_.write_anew(y, next_++); })) break;
     for (const std::string& part :
          {std::string("\"") + y.array.label() + "\"", std::string("declared out and nobody wrote it"),
-          "element (" + std::to_string(row) + (rank == 1 ? ")" : ", ")})
+          "element (" + text_of_index(row, std::max(element, index_t{0}), element < 0)})
       EXPECT_TRUE(has(told, part));
   }
-#endif
-  void launch_overwrite(bool adds) {
   // Of element `number` of the row, or the beginning that all its elements have.
   std::string text_of_index(index_t row, index_t number, bool any) const {
     std::string text;
@@ -232,6 +232,8 @@ class Program {
     }
     (std::make_index_sequence<std::size_t{rank}>());
   }
+#endif
+  void launch_overwrite(bool adds) {
     Known& y = arrays_.any();
     const ResidentRows work = any_rows();
     const index_t left_out = adds && random_(0, 2) == 0 ? random_(work.begin, work.end) : -1;
@@ -287,13 +289,13 @@ class Program {
     const auto set = [&](Number& value, std::size_t place) { value = adds ? value + salt : salt + place; };
     arrays_.attempt(
         [&] {
-          const auto view = adds ? y.array.read_write(box) : y.array.write(box);
+          auto view = adds ? y.array.read_write(box) : y.array.write(box);
           arrays_.each(view, box, arrays_.domain(), set);
-        },
-        [&] {
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
           if (!box.empty() && random_(0, 3) == 0) use_after_end(view, box);
 #endif
+        },
+        [&] {
           arrays_.change(y, [&](Values& values) {
             arrays_.each(
                 [&](auto... i) -> Number& {
