@@ -52,6 +52,54 @@ template <class V>
 inline constexpr bool ends_items = requires {
   requires V::ends_items;
 };
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+// A view of whose elements is noted which ones a kernel reaches.
+template <class V>
+struct NotedView : V {
+  ElementNote note;
+  NotedView(const V& view, const ElementNote& its_note) : V(view), note(its_note) {}
+};
+template <class V>
+inline constexpr bool notes_elements = requires(const V& view) {
+  view.note.reached;
+};
+// Notes what the calling thread reaches, as long as it lives; of the views that have notes.
+class NotesScope {
+ public:
+  template <class... V>
+  STRATA_FUNCTION explicit NotesScope(const V&... views) {
+    (add(views), ...);
+#if defined(__CUDA_ARCH__)
+    block_note_count = notes_.count;  // in all threads the same
+#else
+    notes_.before = current_notes;
+    current_notes = &notes_;
+#endif
+  }
+  NotesScope(const NotesScope&) = delete;
+  NotesScope& operator=(const NotesScope&) = delete;
+  STRATA_FUNCTION ~NotesScope() {
+#if !defined(__CUDA_ARCH__)
+    current_notes = notes_.before;
+#endif
+  }
+
+ private:
+  template <class V>
+  STRATA_FUNCTION void add([[maybe_unused]] const V& view) {
+    if constexpr (notes_elements<V>) {
+      if (view.note.reached == nullptr || notes_.count == ElementNotes::most) return;
+#if defined(__CUDA_ARCH__)
+      block_notes[notes_.count] = view.note;
+#endif
+      notes_.of[notes_.count++] = &view.note;
+    }
+  }
+
+  ElementNotes notes_{{}, 0, nullptr};
+};
+#endif
+
 // Calls f(the indices among the first `Count` arguments...), which may begin with a tag.
 struct FirstIndices {
   template <int Count, class F, class... A>
@@ -113,6 +161,10 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
   }
 
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
+  // To be kept while a work item is under way.
+  STRATA_FUNCTION NotesScope note_reached() const {
+    return NotesScope(static_cast<const BoundView<I, V>&>(*this).view...);
+  }
   // The same, where views show work item `item` what it declared to touch, and nothing else.
   template <int Indices, class F, class... Rest>
   STRATA_FUNCTION void insert_for(index_t item, const F& f, Rest&&... rest) const {

@@ -198,5 +198,29 @@ auto view_to_bind(const ResolvedAccess<Mode, Resolved, Region>& access) {
   }
 }
 
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+// Of small elements that are to be written only a launch notes which ones its kernel reaches.
+template <AccessMode Mode, class V, class Region>
+struct NotedAccess : ResolvedAccess<Mode, V, Region> {
+  ElementNote note;
+};
+template <AccessMode Mode, class V, class Region>
+auto view_to_bind(const NotedAccess<Mode, V, Region>& access) {
+  const auto view = view_to_bind(static_cast<const ResolvedAccess<Mode, V, Region>&>(access));
+  return NotedView<std::remove_const_t<decltype(view)>>(view, access.note);
+}
+#endif
+// An access whose view is known.
+template <AccessMode Mode, class V, class A, class Region>
+auto resolved_access(const V& view, const CoherentAccess<Mode, A, Region>& of) {
+  const ResolvedAccess<Mode, V, Region> access{view, of.region};
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+  if constexpr (Mode == AccessMode::Out && sizeof(typename V::value_type) < least_marked_bytes)
+    return NotedAccess<Mode, V, Region>{access, note_in_force(*of.array.state())};
+  else
+#endif
+    return access;
+}
+
 }  // namespace detail
 }  // namespace strata::inline STRATA_ABI

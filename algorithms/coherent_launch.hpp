@@ -83,8 +83,8 @@ auto resolve(const CoherentCall& call, int part, int use, const Access& access) 
     using T =
         std::conditional_t<mode == AccessMode::In, const typename A::value_type, typename A::value_type>;
     using V = typename A::template view_type<T, D>;
-    return ResolvedAccess<mode, V, typename Access::region_type>{
-        view_of_rows<V>(access.array.mapping(), call.base(part, use), call.rows(part, use)), access.region};
+    return resolved_access(
+        view_of_rows<V>(access.array.mapping(), call.base(part, use), call.rows(part, use)), access);
   } else {
     return access;
   }
@@ -104,9 +104,15 @@ template <class D, class F, class... Accesses>
 void run_part(CoherentCall& call, int part, [[maybe_unused]] const On<D>& where, bool timed, const F& f,
               const Accesses&... accesses) {
   call.begin(part, timed);
-  with_resolved<D>(call, part, f, accesses...);
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
-  for (const UnwrittenBox& box : call.unwritten(part)) find_unwritten(call.name(), where, box);
+  const UnwrittenSearch<D> search(where, call.unwritten(part));
+  {
+    const NotesInForce notes(search.notes());
+    with_resolved<D>(call, part, f, accesses...);
+  }
+  search.find(call.name());
+#else
+  with_resolved<D>(call, part, f, accesses...);
 #endif
   call.end(part);
 }

@@ -1,22 +1,30 @@
-// find_unwritten: reports, in checked builds, what a kernel did not write of what it declared out.
+// UnwrittenSearch: reports, in checked builds, what a kernel did not write of what it declared out.
 //
-//   mark_unwritten(box, device, space, queue);         // views/coherent/unwritten.hpp
-//   <launch the kernel, on `where`>
-//   find_unwritten("label of the kernel", where, box);  // NeverWritten at the next wait, with label and
-//   index
+//   mark_unwritten(box, device, space, queue);    // views/coherent/unwritten.hpp
+//   const UnwrittenSearch<D> search(where, boxes);
+//   <bind the kernel with search.notes() in force, and launch it, on `where`>
+//   search.find("label of the kernel");           // NeverWritten at the next wait, with label and index
 //
-// A kernel in the same queue, so that it looks after the kernel and before whoever uses the array next. One
+// Kernels in the same queue, so that they look after the kernel and before whoever uses the array next. One
 // for each kind of memory, whatever the array.
 #pragma once
 
+#include <vector>
+
 #include <strata/algorithms/parallel_for.hpp>
+#include <strata/core/error.hpp>
 #include <strata/views/coherent/unwritten.hpp>
+#include <strata/views/create.hpp>
+#include <strata/views/mdarray.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
 template <class Space>
 struct FindUnwritten {
   UnwrittenBox box;
+  ElementNote note;                  // of small elements
+  unsigned char* written_otherwise;  // of these: whether some element was, that no view has reached
+  bool reports;                      // else it looks for such elements
 
   STRATA_FUNCTION void operator()(index_t item) const {
     const LayoutDescriptor& layout = box.layout;
@@ -27,10 +35,16 @@ struct FindUnwritten {
     }
     index_t offset = layout.shift + (layout.rank > 0 ? leading_offset(layout, index[0]) : 0);
     for (int r = 1; r < layout.rank; ++r) offset += index[r] * layout.stride[r];
-    const auto* const element = reinterpret_cast<const unsigned char*>(
-        Space::resolve(static_cast<const char*>(box.base + offset * box.element_bytes)));
-    for (int k = 0; k < box.element_bytes; ++k)
-      if (element[k] != unwritten_byte(k)) return;
+    const char* const address = box.base + offset * box.element_bytes;
+    if (note.reached != nullptr &&
+        *Space::resolve(note.reached + (address - note.begin) / box.element_bytes) != 0)
+      return;
+    const bool marked = is_marked(reinterpret_cast<const unsigned char*>(Space::resolve(address)));
+    if (!reports) {
+      if (!marked) *Space::resolve(written_otherwise) = 1;
+      return;
+    }
+    if (!marked || (note.reached != nullptr && *Space::resolve(written_otherwise) != 0)) return;
     BadAccess found;
     found.data = box.base;
     found.count = found.rank = layout.rank;
@@ -41,15 +55,69 @@ struct FindUnwritten {
     report_unwritten(found, box.label);
 #endif
   }
+
+ private:
+  STRATA_FUNCTION bool is_marked(const unsigned char* element) const {
+    for (int k = 0; k < box.element_bytes; ++k)
+      if (element[k] != unwritten_byte(k)) return false;
+    return true;
+  }
 };
 
-/// Enqueues on `where`, behind the kernel named `label`, the search of the box that was marked before it:
-/// NeverWritten at the next wait (on hosts at once) where an element still has the pattern.
 template <class D>
-void find_unwritten(const char* label, const On<D>& where, const UnwrittenBox& box) {
-  const index_t elements = element_count(box.layout);
-  if (box.element_bytes < least_unwritten_bytes || elements == 0) return;
-  launch_for(label, where, elements, FindUnwritten<typename D::memory_space>{box});
-}
+class UnwrittenSearch {
+ public:
+  /// Of boxes that are marked before the kernel.
+  UnwrittenSearch(const On<D>& where, const std::vector<UnwrittenBox>& boxes) : where_(where) {
+    for (const UnwrittenBox& box : boxes) add(box);
+  }
+  const std::vector<NoteOfArray>& notes() const { return notes_; }
+
+  /// Enqueues, behind the kernel named `label`, the search of the boxes: NeverWritten at the next wait (on
+  /// hosts at once) where an element was not written.
+  void find(const char* label) const {
+    using Space = typename D::memory_space;
+    for (const Searched& of : boxes_) {
+      const index_t elements = element_count(of.box.layout);
+      if (of.note.reached == nullptr) {
+        launch_for(label, where_, elements, FindUnwritten<Space>{of.box, {}, nullptr, true});
+        continue;
+      }
+      for (const bool reports : {false, true})
+        launch_for(label, where_, elements,
+                   FindUnwritten<Space>{of.box, of.note, of.reached.data(), reports});
+    }
+  }
+
+ private:
+  using Bytes = MDArray<unsigned char, D, rank<1>>;
+  struct Searched {
+    UnwrittenBox box;
+    Bytes reached;  // of small elements: whether any was written otherwise, and then a byte an element
+    ElementNote note;
+  };
+
+  void add(const UnwrittenBox& box) {
+    if (element_count(box.layout) == 0) return;
+    Searched of{box, {}, {}};
+    if (box.element_bytes < least_marked_bytes) {
+      const OffsetBounds bounds = offset_bounds(box.layout);
+      try {
+        of.reached = create<Bytes>("reached elements", bounds.highest - bounds.lowest + 2, where_);
+      } catch (const OutOfMemory&) {
+        return;  // the device has no room to look
+      }
+      of.note = {box.base + bounds.lowest * box.element_bytes,
+                 box.base + (bounds.highest + 1) * box.element_bytes, box.element_bytes,
+                 of.reached.data() + 1};
+      notes_.push_back({box.array, of.note});
+    }
+    boxes_.push_back(of);
+  }
+
+  const On<D> where_;
+  std::vector<Searched> boxes_;
+  std::vector<NoteOfArray> notes_;
+};
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -113,6 +113,13 @@ struct KernelTraits<With<K, V...>> {
   using Views = TypeList<typename V::unmanaged_type...>;
   template <class Call, int Indices, class... Arguments>
   STRATA_FUNCTION static void call(const With<K, V...>& bound, Arguments&&... arguments) {
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+    if constexpr ((notes_elements<V> || ...)) {
+      const NotesScope notes = bound.views.note_reached();
+      call_kernel<Call, Indices>(bound, static_cast<Arguments&&>(arguments)...);
+      return;
+    }
+#endif
     if constexpr ((begins_items<V> || ...)) bound.views.template begin_item<Indices>(arguments...);
     call_kernel<Call, Indices>(bound, static_cast<Arguments&&>(arguments)...);
     if constexpr ((ends_items<V> || ...))

@@ -21,6 +21,7 @@ struct BadAccess {
   index_t end[max_rank] = {};
   index_t resident_begin = 0;
   index_t resident_end = 0;
+  bool is_over = false;  // by a copy of a host view that has ended
 };
 
 /// An assertion that failed. Copies, as the literals of a kernel lie in the memory of its device.
@@ -81,6 +82,38 @@ class CheckScope {
   CheckRecord* previous_;
 };
 
+/// Of smaller elements every value may well be one that a kernel writes: a mark alone does not tell that
+/// nobody wrote.
+inline constexpr int least_marked_bytes = 4;
+/// Such elements of an array in a piece of memory: a byte says of each whether a kernel has
+/// reached it by a view.
+struct ElementNote {
+  const char* begin;  // as views hold addresses
+  const char* end;
+  int element_bytes;
+  unsigned char* reached;  // null: nothing is noted
+
+  /// Notes the element at `address`.
+  template <class Space>
+  STRATA_FUNCTION void reach(const char* address) const {
+    if (address < begin || address >= end) return;
+    unsigned char* const byte = Space::resolve(reached + (address - begin) / element_bytes);
+#if defined(__CUDA_ARCH__)
+    *byte = 1;  // whoever else writes it writes the same
+#else
+    __atomic_store_n(byte, static_cast<unsigned char>(1), __ATOMIC_RELAXED);
+#endif
+  }
+};
+/// Those of the work item that the calling thread is at, and of the items that it is called by.
+struct ElementNotes {
+  static constexpr int most = 8;  // of further arrays nothing is noted
+  const ElementNote* of[most];
+  int count;
+  const ElementNotes* before;
+};
+inline constinit thread_local const ElementNotes* current_notes = nullptr;
+
 /// Logs the bad access `found` in the current record, or throws OutOfBounds where there is none.
 void report_bad_access(const BadAccess& found);
 /// Logs a failed assertion in the current record, or throws AssertionFailed where there is none.
@@ -92,6 +125,9 @@ void report_unwritten(const BadAccess& found, const char* label);
 // The record of the launch that a thread block works for.
 static __shared__ CheckRecord* block_check;
 static __shared__ std::uint64_t block_launch;
+// The notes of its kernel, which all work items have.
+static __shared__ ElementNote block_notes[ElementNotes::most];
+static __shared__ int block_note_count;
 
 /// Whether the launch `launch` shall work. Later ones shall not once a check has failed; the blocks of the
 /// one whose check it was all do, as they wait for each other's values.
@@ -141,6 +177,18 @@ inline __device__ __noinline__ void report_unwritten_on_device(const BadAccess& 
   complete_record_on_device(record);
 }
 #endif
+
+/// A kernel reaches the element that views hold at `data`.
+template <class Space>
+STRATA_FUNCTION void note_element([[maybe_unused]] const void* data) {
+  const char* const address = static_cast<const char*>(data);
+#if defined(__CUDA_ARCH__)
+  for (int k = 0; k < block_note_count; ++k) block_notes[k].reach<Space>(address);
+#else
+  for (const ElementNotes* notes = current_notes; notes != nullptr; notes = notes->before)
+    for (int k = 0; k < notes->count; ++k) notes->of[k]->reach<Space>(address);
+#endif
+}
 
 /// Throws OutOfBounds, AssertionFailed or NeverWritten if `record` holds a failed check; `label` and
 /// `kernel_type` name the kernel.

@@ -234,18 +234,24 @@ STRATA_FUNCTION constexpr auto subview(const View<T, D, E, L, A>& view, Argument
   if (E::has_dynamic_rank && count != view.rank())
     detail::fail_rank(view.rank(), count, "subview: one argument for each dimension");
   T* const data = view.data() + offset_of(d, from_zero);
+  const auto as_long_as_view = [&](Result part) {
+    part.set_ticket(view.ticket_of_use());
+    return part;
+  };
   if constexpr ((detail::tile_of<Plain>) > 0 &&
                 std::is_same_v<NewLayout, LayoutTiledPart<detail::tile_of<Plain>>>) {
     const index_t phase = (from_zero[0] + d.phase) & (detail::tile_of<Plain> - 1);
-    return Result(view.allocation(), data, NewMapping(extents, d.tile_stride, stride, phase, -phase));
+    return as_long_as_view(
+        Result(view.allocation(), data, NewMapping(extents, d.tile_stride, stride, phase, -phase)));
   } else if constexpr (std::is_same_v<NewLayout, LayoutStrided>) {
     // Fixing the index of a tiled dimension leaves strides only.
-    return Result(view.allocation(), data, NewMapping(extents, stride));
+    return as_long_as_view(Result(view.allocation(), data, NewMapping(extents, stride)));
   } else {
     constexpr bool left = std::is_same_v<NewLayout, LayoutLeft>;
     const index_t leading = left ? stride[1] : stride[0];
     const ResidentRows rows{0, extents.rank() > 0 ? extents.extent(0) : 1};
-    return Result(view.allocation(), data, NewMapping(extents, rows, extents.rank() > 1 ? leading : 0));
+    return as_long_as_view(
+        Result(view.allocation(), data, NewMapping(extents, rows, extents.rank() > 1 ? leading : 0)));
   }
 }
 

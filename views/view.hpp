@@ -56,8 +56,18 @@ STRATA_FUNCTION T* dummy_element() {
 #endif
 }
 
-// What a view holds of its allocation: a counted reference, or nothing.
-template <bool Managed>
+// Until when a view may be used, in checked builds: as long as the cell has the number. Cells live for ever,
+// and are used again with the next number.
+struct UseTicket {
+  const std::uint64_t* cell = nullptr;  // null: always
+  std::uint64_t number = 0;
+  STRATA_FUNCTION constexpr bool is_over() const {
+    return cell != nullptr && *static_cast<const volatile std::uint64_t*>(cell) != number;
+  }
+};
+
+// What a view holds of its allocation: a counted reference, or nothing; and where it may expire its ticket.
+template <bool Managed, bool Expires>
 class Ownership {
  public:
   constexpr Ownership() = default;
@@ -68,12 +78,21 @@ class Ownership {
   AllocationRef allocation_;
 };
 template <>
-class Ownership<false> {
+class Ownership<false, false> {
  public:
   constexpr Ownership() = default;
   STRATA_FUNCTION constexpr explicit Ownership(const AllocationRef&) {}
   STRATA_FUNCTION static AllocationRef allocation() { return AllocationRef(); }
 };
+template <>
+class Ownership<false, true> : public Ownership<false, false> {
+ public:
+  using Ownership<false, false>::Ownership;
+  UseTicket ticket;
+};
+template <class Device, class Access>
+using OwnershipOf = Ownership<is_managed_v<Access>, checked_build && !is_managed_v<Access> &&
+                                                        Device::memory_space::host_accessible>;
 
 // Whether two descriptions of arrays of the same extents give the same offsets.
 constexpr bool same_offsets(const LayoutDescriptor& a, const LayoutDescriptor& b) {
@@ -97,8 +116,8 @@ concept HasBounds = requires(const M& m) {
 /// A view of an array: T its elements, DeviceType where they are, ExtentsType their shape, LayoutType their
 /// order in memory, AccessType what an access to one means. MDArray, MultiVector and Value are its spellings.
 template <class T, class DeviceType, class ExtentsType, class LayoutType, class AccessType = DefaultAccess>
-class View : private detail::Ownership<is_managed_v<AccessType>> {
-  using Owner = detail::Ownership<is_managed_v<AccessType>>;
+class View : private detail::OwnershipOf<DeviceType, AccessType> {
+  using Owner = detail::OwnershipOf<DeviceType, AccessType>;
   static_assert(is_extents_v<ExtentsType>, "strata: the shape of a view is Extents<...> or DynamicRank<N>");
 
  public:
@@ -150,7 +169,9 @@ class View : private detail::Ownership<is_managed_v<AccessType>> {
            (std::is_same_v<L, LayoutType> ||
             std::is_constructible_v<mapping_type, const typename L::template mapping<ExtentsType>&>))
       STRATA_FUNCTION View(const View<U, D, ExtentsType, L, A>& other)
-      : Owner(other.allocation()), data_(other.data()), mapping_(other.mapping()) {}
+      : Owner(other.allocation()), data_(other.data()), mapping_(other.mapping()) {
+    set_ticket(other.ticket_of_use());
+  }
 
   /// The same, of an array whose type fixes more extents: an MDArray<T, D, 3> is an MDArray<T, D, rank<2>>.
   template <class U, class D, class E, class A>
@@ -158,7 +179,9 @@ class View : private detail::Ownership<is_managed_v<AccessType>> {
            std::is_same_v<typename D::memory_space, memory_space> &&
            std::is_constructible_v<mapping_type, const typename LayoutType::template mapping<E>&>)
       STRATA_FUNCTION View(const View<U, D, E, LayoutType, A>& other)
-      : Owner(other.allocation()), data_(other.data()), mapping_(other.mapping()) {}
+      : Owner(other.allocation()), data_(other.data()), mapping_(other.mapping()) {
+    set_ticket(other.ticket_of_use());
+  }
 
   /// The element at a multi-index. Checked builds check every index (see core/check.hpp). Arrays whose rank
   /// is known at run time only may leave out trailing indices: all of them with LayoutLeft (they are 0),
@@ -174,6 +197,8 @@ class View : private detail::Ownership<is_managed_v<AccessType>> {
     if constexpr (checked_build) {
       if (!in_bounds(i...)) [[unlikely]]
         return AccessType::at(static_cast<T*>(detail::dummy_element<value_type>()));
+      if constexpr (!std::is_const_v<T> && sizeof(T) < detail::least_marked_bytes)
+        if (!std::is_constant_evaluated()) detail::note_element<memory_space>(data_ + mapping_(i...));
     }
     return AccessType::at(memory_space::resolve(data_) + mapping_(i...));
   }
@@ -240,7 +265,17 @@ class View : private detail::Ownership<is_managed_v<AccessType>> {
   long use_count() const { return allocation().use_count(); }
   using Owner::allocation;
 
+  // For the library: in checked builds, until when views of memory that others own may be used.
+  STRATA_FUNCTION constexpr void set_ticket([[maybe_unused]] const detail::UseTicket& ticket) {
+    if constexpr (may_expire) this->ticket = ticket;
+  }
+  STRATA_FUNCTION constexpr detail::UseTicket ticket_of_use() const {
+    if constexpr (may_expire) return this->ticket;
+    else return {};
+  }
+
  private:
+  static constexpr bool may_expire = requires(const Owner& owner) { owner.ticket; };
   // In checked builds; reports a bad access.
   template <class... I>
   STRATA_FUNCTION constexpr bool in_bounds(I... i) const {
@@ -264,8 +299,12 @@ class View : private detail::Ownership<is_managed_v<AccessType>> {
         if (count > 0) good = good && index[0] >= resident_begin && index[0] < resident_end;
       }
     }
+    bool over = false;
+    if constexpr (may_expire) over = this->ticket.is_over();
+    good = good && !over;
     if (!good) [[unlikely]] {
       detail::BadAccess found;
+      found.is_over = over;
       found.data = data_;
       if (rank() == 0 || (resident_begin == begin(0) && resident_end == end(0)))
         found.bytes = static_cast<std::size_t>(mapping_.required_span_size()) * sizeof(T);

@@ -60,8 +60,9 @@ struct StreamRun::Parts : RefCounted {
   StreamMeasures measures{job};
   // Where the run is.
   int pass = 0;
-  long tile = 0;       // that is being enqueued
-  int steps_done = 0;  // before this pass
+  long tile = 0;               // that is being enqueued
+  int steps_done = 0;          // before this pass
+  std::shared_ptr<void> kept;  // of launches, for later ones
 };
 
 StreamRun::StreamRun(DeviceInstance& device, QueueState& compute, StreamProblem problem,
@@ -301,6 +302,8 @@ void StreamRun::compute(long tile, const Launch& launch) {
   run.measures.begin_tile(tile, here, job.plan.pass_number(run.pass).tiles.size());
   StreamSite site;
   site.places.resize(job.states.size());
+  site.all = job.problem.work;
+  site.kept = &run.kept;
   for (const StreamLaunch& part : here.launches) {
     if (rows_of(part.work) == 0) continue;
     run.measures.begin_launch();

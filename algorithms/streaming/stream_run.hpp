@@ -18,6 +18,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -43,11 +44,13 @@ void complete_problem(StreamProblem& problem, const std::vector<Ref<CoherentStat
 struct StreamSite {
   int step;  // of all steps, or loops of a sequence, from 0
   ResidentRows work;
+  ResidentRows all;  // of the run; of a sequence those of its first loop
   struct Place {
     char* base[2];
     ResidentRows rows;
   };
   std::vector<Place> places;
+  std::shared_ptr<void>* kept;  // what launches keep for later ones of the run
 };
 
 class StreamRun {

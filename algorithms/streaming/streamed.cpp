@@ -33,12 +33,12 @@ StreamOptions with_steps_per_pass(StreamOptions options, int steps) {
 
 ResidentRows halo_rows(const char* array, index_t left, index_t right, index_t rows, bool cyclic,
                        bool is_state) {
+  check_neighbours("halo", left, right);
   if (cyclic && (left > rows || right > rows))
     throw ShapeMismatch("streaming: \"" + std::string(array) + "\" has halo(" + std::to_string(left) + ", " +
                         std::to_string(right) + ") with cyclic edges, and " + std::to_string(rows) +
                         " rows; a halo goes around once at most");
-  constexpr index_t beyond_all = index_t{1} << 60;  // sums with indices do not overflow
-  const index_t most = is_state ? rows : beyond_all;
+  const index_t most = is_state ? rows : most_neighbours;
   return {std::min(left, most), std::min(right, most)};
 }
 

@@ -95,7 +95,7 @@ Streamed<D> streamed(const Queue<D>& queue, index_t budget) {
 namespace detail {
 
 /// The rows before and behind a work item's own that a halo of an array takes: those of states at most as
-/// many as there are. Throws Error where they are negative, ShapeMismatch where cyclic ones are more than the
+/// many as there are. Throws ShapeMismatch where they are negative, above 2^47, or cyclic and more than the
 /// rows.
 ResidentRows halo_rows(const char* array, index_t left, index_t right, index_t rows, bool cyclic,
                        bool is_state);
@@ -122,7 +122,12 @@ StreamArray stream_array(const Access& access) {
     };
     array.cyclic = std::is_same_v<decltype(access.region.edge), edge::Cyclic>;
   } else if constexpr (requires { access.region.f; }) {
-    array.rows_of = access.region.f;
+    array.rows_of = [f = access.region.f, of = access.array](ResidentRows work) {
+      if (work.begin >= work.end) return ResidentRows{0, 0};
+      const ResidentRows rows = f(work);
+      check_rows(rows, work, of.label());
+      return rows;
+    };
     array.regular = false;
   } else {
     array.use = StreamArray::Use::Whole;
@@ -157,11 +162,6 @@ struct RingView : V {
   STRATA_FUNCTION static index_t wrapped(index_t i, index_t n) { return i < 0 ? i + n : i >= n ? i - n : i; }
 };
 
-// What bind_kernel takes for an access whose rows lie at `base`.
-template <AccessMode Mode, class V, class Region, class M>
-auto stream_resolve(const M& mapping, char* base, ResidentRows rows, const Region& region) {
-  return ResolvedAccess<Mode, V, Region>{view_of_rows<V>(mapping, base, rows), region};
-}
 template <class V>
 struct RingAccess {
   using view_type = V;
@@ -195,10 +195,10 @@ auto resolve_streamed(const StreamSite::Place& place, const Access& access) {
                   "strata: halo with edges: such an array is for reading, declare it in");
     return RingAccess<V>{V(reinterpret_cast<T*>(place.base[0]), mapping)};
   } else if constexpr (A::rank == 0) {
-    return stream_resolve<mode, V>(mapping, place.base[0], {0, 1}, access.region);
+    return resolved_access(view_of_rows<V>(mapping, place.base[0], {0, 1}), access);
   } else {
-    return stream_resolve<mode, V>(mapping, place.base[0], inside(place.rows, access.array.extent(0)),
-                                   access.region);
+    return resolved_access(
+        view_of_rows<V>(mapping, place.base[0], inside(place.rows, access.array.extent(0))), access);
   }
 }
 
@@ -227,32 +227,55 @@ void with_streamed(const StreamSite& site, const F& f, const Accesses&... access
 }
 
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
-// Calls f(box) with what the work items write only, row by row, of an array in a slice.
-template <class Access, class F>
-void visit_unwritten(const Access& access, const StreamSite::Place& place, ResidentRows work, const F& f) {
-  if constexpr (Access::mode == AccessMode::Out && is_own<typename Access::region_type> &&
-                Access::array_type::rank > 0) {
-    const ArrayPart part = part_of(own, access.array.domain(), work, "");
-    part.visit([&](const Box& box) { f(unwritten_box(*access.array.state(), box, place.base[0])); });
+// Adds what work items write only of an array in a slice: of its rows, or of an array that is there as a
+// whole.
+template <class Access>
+void add_unwritten([[maybe_unused]] const Access& access, [[maybe_unused]] const StreamSite::Place& place,
+                   [[maybe_unused]] ResidentRows work, [[maybe_unused]] bool of_rows,
+                   [[maybe_unused]] std::vector<UnwrittenBox>& boxes) {
+  if constexpr (Access::mode == AccessMode::Out) {
+    constexpr bool is_by_rows = Access::array_type::rank > 0 &&
+                                (
+                                    is_own<typename Access::region_type> ||
+                                    requires { access.region.edge; } || requires { access.region.f; });
+    if (is_by_rows != of_rows) return;
+    const ArrayPart part = part_of(access.region, access.array.domain(), work, access.array.label());
+    part.visit(
+        [&](const Box& box) { boxes.push_back(unwritten_box(*access.array.state(), box, place.base[0])); });
   }
+}
+// Marks what `place(k)` has of the arrays, to be found later.
+template <class D, class Place, class... Accesses>
+UnwrittenSearch<D> mark_slice(const On<D>& where, ResidentRows work, bool of_rows, const Place& place,
+                              const Accesses&... accesses) {
+  std::vector<UnwrittenBox> boxes;
+  std::size_t k = 0;
+  (add_unwritten(accesses, place(k++), work, of_rows, boxes), ...);
+  DeviceInstance& device = where.device.backend();
+  for (const UnwrittenBox& box : boxes) mark_unwritten(box, device, device.space(), queue_of(where));
+  return UnwrittenSearch<D>(where, boxes);
 }
 #endif
 // Calls launch(), which enqueues kernels on `where` for work items of a slice. Checked builds look behind it
 // at what was to be written; `place(k)` is where array k lies.
 template <class K, class D, class Place, class F, class... Accesses>
 void launch_written([[maybe_unused]] const char* label, [[maybe_unused]] const On<D>& where,
-                    [[maybe_unused]] ResidentRows work, [[maybe_unused]] const Place& place, const F& launch,
-                    [[maybe_unused]] const Accesses&... accesses) {
+                    [[maybe_unused]] const StreamSite& site, [[maybe_unused]] const Place& place,
+                    const F& launch, [[maybe_unused]] const Accesses&... accesses) {
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
-  const auto visit = [&](const auto& f) {
-    std::size_t k = 0;
-    (visit_unwritten(accesses, place(k++), work, f), ...);
-  };
-  DeviceInstance& device = where.device.backend();
-  visit([&](const UnwrittenBox& box) { mark_unwritten(box, device, device.space(), queue_of(where)); });
-  launch();
   const char* const name = kernel_name(label, typeid(FunctorOf<K>).name(), nullptr);
-  visit([&](const UnwrittenBox& box) { find_unwritten(name, where, box); });
+  if (*site.kept == nullptr)
+    *site.kept = std::make_shared<UnwrittenSearch<D>>(mark_slice(where, site.all, false, place, accesses...));
+  const auto whole = std::static_pointer_cast<UnwrittenSearch<D>>(*site.kept);
+  const UnwrittenSearch<D> rows = mark_slice(where, site.work, true, place, accesses...);
+  {
+    const NotesInForce notes_of_whole(whole->notes()), notes_of_rows(rows.notes());
+    launch();
+  }
+  rows.find(name);
+  if (site.work.end != site.all.end) return;
+  site.kept->reset();
+  whole->find(name);
 #else
   launch();
 #endif
@@ -263,7 +286,7 @@ template <class K, class D, class F, class... Accesses>
 void launch_slice(const char* label, const On<D>& where, const StreamSite& site, const F& f,
                   const Accesses&... accesses) {
   launch_written<K>(
-      label, where, site.work, [&](std::size_t k) -> const auto& { return site.places[k]; },
+      label, where, site, [&](std::size_t k) -> const auto& { return site.places[k]; },
       [&] { with_streamed<D>(site, f, accesses...); }, accesses...);
 }
 

@@ -269,7 +269,7 @@ class StreamedSequence {
       return site.places[static_cast<std::size_t>(numbers[k])];
     };
     detail::launch_written<K>(
-        label, where, site.work, place,
+        label, where, site, place,
         [&] {
           [&]<std::size_t... I>(std::index_sequence<I...>) {
             f(detail::resolve_streamed<D>(place(I), accesses)...);

@@ -103,12 +103,20 @@ const ProcessAffinity& process_affinity() {
 
 const std::vector<int>& inherited_processors() { return process_affinity().processors; }
 
+void warn_of_lost_processors() {
+  static const bool done = [] {
+    if (const std::string& warning = process_affinity().warning; !warning.empty())
+      std::fprintf(stderr, "%s\n", warning.c_str());
+    return true;
+  }();
+  static_cast<void>(done);
+}
+
 int usable_processors() {
   static const int usable = [] {
     std::ifstream file("/proc/self/cgroup");
     const std::string membership{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    if (const std::string& warning = process_affinity().warning; !warning.empty())
-      std::fprintf(stderr, "%s\n", warning.c_str());
+    warn_of_lost_processors();
     const int mask = static_cast<int>(inherited_processors().size());
     const int quota = quota_processors(membership, "/sys/fs/cgroup");
     return quota > 0 ? std::min(mask, quota) : mask;

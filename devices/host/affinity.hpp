@@ -18,9 +18,12 @@ namespace strata::inline STRATA_ABI::detail {
 const std::vector<int>& inherited_processors();
 
 /// How many threads the process can run at once: the inherited processors, but no more than whole processors
-/// of the cgroup's CPU quota; at least 1. The first call warns on stderr where the process may have inherited
-/// more processors than could be found out.
+/// of the cgroup's CPU quota; at least 1. Calls warn_of_lost_processors().
 int usable_processors();
+
+/// The first call says on stderr where the process may have inherited more processors than could be found
+/// out, and which variable is to blame. For devices, when they are used first.
+void warn_of_lost_processors();
 
 /// The mask that the process started with, before any library was loaded, ascending; empty where no code of
 /// the executable read it.

@@ -76,7 +76,10 @@ void run(const void*, const detail::ChunkRange& range, detail::ChunkFunction fun
 
 int concurrency() { return tbb::this_task_arena::max_concurrency(); }
 
-detail::Runner runner() { return {run, nullptr, concurrency()}; }
+detail::Runner runner() {
+  detail::warn_of_lost_processors();
+  return {run, nullptr, concurrency()};
+}
 
 detail::DeviceInstance& backend() {
   static auto* const instance = new detail::HostDevice(Tbb::name, runner);

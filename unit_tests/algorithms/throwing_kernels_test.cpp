@@ -8,6 +8,8 @@
 
 #include <strata/algorithms/coherent_launch.hpp>
 #include <strata/algorithms/coherent_reduce.hpp>
+#include <strata/algorithms/streaming/streamed_iterate.hpp>
+#include <strata/algorithms/streaming/streamed_reduce.hpp>
 
 #include "arrays.hpp"
 
@@ -43,6 +45,13 @@ struct Takes {
 struct TakesAny {
   Throw item;
   void operator()(auto i) const { item(i); }
+};
+struct Steps {
+  Throw item;
+  void operator()(auto i, const auto& old, const auto& next) const {
+    next(i) = old(i);
+    item(i);
+  }
 };
 struct Tag {};
 struct TakesTag {
@@ -207,6 +216,21 @@ std::vector<Form> loops() {
          launch(on(D{}), items, TakesAnyAndView{t}, out(y));
          wait(D{});
        }},
+      {"auto, streamed",
+       [](Throw t) {
+         const CoherentArray<double, 1> y("y", items);
+         launch(streamed(D{}, 1 << 14).chunk(100), items, TakesAnyAndView{t}, out(y));
+       }},
+      {"index_t, streamed",
+       [](Throw t) {
+         const CoherentArray<double, 1> y("y", items);
+         launch(streamed(D{}, 1 << 14).chunk(100), items, TakesView<index_t>{t}, out(y));
+       }},
+      {"auto, steps",
+       [](Throw t) {
+         const CoherentArray<double, 1> y("y", items);
+         streamed_iterate(streamed(D{}, 1 << 14), items, 3, Steps{t}, state(y, halo(0, 0)));
+       }},
   };
 }
 
@@ -293,6 +317,12 @@ std::vector<Form> sums() {
          double sum;
          launch_reduce(on(D{}), items, AddsOfView{t}, Sum(sum), in(y));
        }},
+      {"sum, streamed",
+       [](Throw t) {
+         const CoherentArray<double, 1> y("y", items);
+         double sum;
+         launch_reduce(streamed(D{}, 1 << 14), items, AddsOfView{t}, Sum(sum), in(y));
+       }},
       {"scan, coherent",
        [](Throw t) {
          const CoherentArray<double, 1> y("y", items);
@@ -330,6 +360,10 @@ std::string failure_of(const Form& form, index_t at) {
     wait(D{});
   } catch (const KernelFailed& e) {
     return e.what();
+  } catch (const Error& e) {  // a streamed launch says where it was, and what became of its arrays
+    const std::string text = e.what();
+    const std::size_t begin = text.rfind("item ");
+    return begin == std::string::npos ? text : text.substr(begin, text.find('\n') - begin);
   }
   return "";
 }

@@ -64,7 +64,9 @@ class HostView {
 
   /// Made by CoherentArray; moved, not copied.
   HostView(detail::HostUseScope&& scope, const view_type& view, const Box& box)
-      : scope_(static_cast<detail::HostUseScope&&>(scope)), view_(view), box_(box) {}
+      : scope_(static_cast<detail::HostUseScope&&>(scope)), view_(view), box_(box) {
+    if constexpr (checked_build) view_.set_ticket(scope_.ticket());
+  }
   /// Takes the other's place, which ends nothing.
   HostView(HostView&&) = default;
   HostView& operator=(HostView&&) = default;
@@ -87,7 +89,7 @@ class HostView {
     return view_();
   }
 
-  /// Valid until the end of this.
+  /// Valid until the end of this, as are its copies; checked builds throw OutOfBounds at a later use.
   const view_type& view() const {
     check_use();
     return view_;
@@ -95,12 +97,7 @@ class HostView {
   /// What it is a view of.
   const Box& box() const { return box_; }
   /// Ends it before its scope does.
-  void end() {
-    scope_.end();
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-    view_ = view_type(nullptr, view_.mapping());  // for who has kept a reference to it
-#endif
-  }
+  void end() { scope_.end(); }
 
  private:
   void check_use() const {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,16 @@ void bring(CoherentState& array, const Box& box) {
   CopyPlanner planner(all.memories.links());
   planner.read(0, array.directory, array.shape.element_bytes, host_memory, box);
   all.enqueue(planner.copies(), {&array});
+}
+
+// Cells of tickets that nobody has now. They are never freed: copies of views outlive everything.
+struct FreeCells {
+  std::mutex mutex;
+  std::vector<std::uint64_t*> cells;
+};
+FreeCells& free_cells() {
+  static auto* const all = new FreeCells;
+  return *all;
 }
 
 }  // namespace
@@ -127,8 +138,27 @@ void HostUseScope::fail_use() const {
                     "this one later");
 }
 
+UseTicket HostUseScope::ticket() {
+  if (cell_ == nullptr) {
+    FreeCells& free = free_cells();
+    const std::lock_guard lock(free.mutex);
+    if (free.cells.empty()) free.cells.push_back(new std::uint64_t(0));
+    cell_ = free.cells.back();
+    free.cells.pop_back();
+    free.cells.reserve(free.cells.size() + 1);  // for its return
+  }
+  return {cell_, *cell_};
+}
+
 void HostUseScope::end() noexcept {
   over_ = true;
+  if (cell_ != nullptr) {
+    FreeCells& free = free_cells();
+    const std::lock_guard lock(free.mutex);
+    __atomic_fetch_add(cell_, 1, __ATOMIC_RELAXED);
+    free.cells.push_back(cell_);
+    cell_ = nullptr;
+  }
   if (number_ == 0) return;
   const std::lock_guard lock(Coherence::get().mutex);
   end_use(*array_, number_);

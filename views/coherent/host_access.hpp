@@ -7,6 +7,7 @@
 #include <strata/core/ref.hpp>
 #include <strata/devices/backend.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
+#include <strata/views/view.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -20,35 +21,41 @@ class HostUseScope {
   HostUseScope(const Ref<CoherentState>& array, const Box& box, AccessMode mode);
   ~HostUseScope() { end(); }
   HostUseScope(HostUseScope&& other) noexcept : array_(static_cast<Ref<CoherentState>&&>(other.array_)) {
-    number_ = other.number_;
-    over_ = other.over_;
-    other.number_ = 0;
-    other.over_ = true;
+    take(other);
   }
   HostUseScope& operator=(HostUseScope&& other) noexcept {
     if (this == &other) return *this;
     end();
     array_ = static_cast<Ref<CoherentState>&&>(other.array_);
-    number_ = other.number_;
-    over_ = other.over_;
-    other.number_ = 0;
-    other.over_ = true;
+    take(other);
     return *this;
   }
 
   /// Lets others in; what was written is current from the beginning of the use on.
   void end() noexcept;
+  /// For views: over at the end() of this, and of whoever takes its place.
+  UseTicket ticket();
   /// Throws OutOfBounds after end(), and where another one has taken its place: others may use the array.
   void check_use() const {
     if (over_) fail_use();
   }
 
  private:
+  void take(HostUseScope& other) noexcept {
+    number_ = other.number_;
+    over_ = other.over_;
+    cell_ = other.cell_;
+    other.number_ = 0;
+    other.over_ = true;
+    other.cell_ = nullptr;
+  }
+
   Ref<CoherentState> array_;
   [[noreturn]] void fail_use() const;
 
   std::uint64_t number_ = 0;
   bool over_ = false;
+  std::uint64_t* cell_ = nullptr;  // of the tickets
 };
 
 /// Copies what the device lacks of `box` to it; returns when that is enqueued.

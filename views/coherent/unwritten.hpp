@@ -4,10 +4,16 @@
 //
 // The pattern is eight bytes that repeat from the beginning of an element: NaN as float and as double, with
 // bits that no arithmetic makes, and a large negative number as an integer. An element was not written where
-// all of its bytes are those: an integer of four bytes that is -3943705 is taken for such a one. Of elements
-// of one and two bytes any value may be one of a kernel: they are filled with bytes of ones, and not
-// reported. An element of which a kernel writes a part counts as written.
+// all of its bytes are those: an integer of four bytes that is -3943705 is taken for such a one. An element
+// of which a kernel writes a part counts as written.
+//
+// Of elements below four bytes any value may be one of a kernel. Views note which ones it reaches
+// (ElementNote): an element was not written where it has the pattern and was not reached. Kernels that write
+// by addresses, past the views, show by other values in elements that were not reached: then nothing is
+// reported of the array.
 #pragma once
+
+#include <vector>
 
 #include <strata/core/box.hpp>
 #include <strata/core/layout_descriptor.hpp>
@@ -22,15 +28,14 @@ STRATA_FUNCTION constexpr unsigned char unwritten_byte(int k) {
   constexpr std::uint64_t pattern = 0xfffda6c9ffc3d2e7;  // the least byte first
   return static_cast<unsigned char>(pattern >> (8 * (k % 8)));
 }
-/// Elements of at least so many bytes are reported.
-inline constexpr int least_unwritten_bytes = 4;
 
 /// A box of an array in a memory. A value, for kernels.
 struct UnwrittenBox {
   static constexpr int longest_label = 64;  // with the final null
-  char* base;                               // where the array's first element is, or would be
-  LayoutDescriptor layout;                  // of the box; never one without strides
-  index_t lower[max_rank];                  // where it begins
+  const CoherentState* array;
+  char* base;               // where the array's first element is, or would be
+  LayoutDescriptor layout;  // of the box; never one without strides
+  index_t lower[max_rank];  // where it begins
   int element_bytes;
   char label[longest_label];  // the array's, or its beginning
 };
@@ -39,5 +44,26 @@ struct UnwrittenBox {
 UnwrittenBox unwritten_box(const CoherentState& array, const Box& box, char* base);
 /// Enqueues the fill of the box, which lies in memory of `device`.
 void mark_unwritten(const UnwrittenBox& box, DeviceInstance& device, SpaceId space, QueueState& queue);
+
+/// The note of an array.
+struct NoteOfArray {
+  const CoherentState* array;
+  ElementNote note;
+};
+/// The notes that kernels which the calling thread binds take, besides those that were in force before.
+class NotesInForce {
+ public:
+  explicit NotesInForce(const std::vector<NoteOfArray>& notes);
+  ~NotesInForce();
+  NotesInForce(const NotesInForce&) = delete;
+  NotesInForce& operator=(const NotesInForce&) = delete;
+
+ private:
+  friend ElementNote note_in_force(const CoherentState& array);
+  const std::vector<NoteOfArray>& notes_;
+  const NotesInForce* before_;
+};
+/// That of the array, or one that notes nothing.
+ElementNote note_in_force(const CoherentState& array);
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -29,6 +29,7 @@ inline __device__ bool enter_block(const CudaCheck& check) {
   if (threadIdx.x == 0 && threadIdx.y == 0 && threadIdx.z == 0) {
     block_check = check.record;
     block_launch = check.launch;
+    block_note_count = 0;
     good = may_work(check.record, check.launch);
   }
   __syncthreads();

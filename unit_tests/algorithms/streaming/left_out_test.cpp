@@ -1,6 +1,5 @@
 // Elements that steps leave out keep their values: random kernels, ranges that begin anywhere, all schedulers
 // and places against the same steps in core.
-#include <random>
 #include <string>
 #include <vector>
 
@@ -11,7 +10,7 @@
 
 #include "core/random.hpp"
 #include "four_devices.hpp"
-#include "stream_kernels.hpp"
+#include "stream_draw.hpp"
 
 namespace {
 
@@ -33,41 +32,6 @@ struct Counted {
     count += 1;
   }
 };
-
-// What a problem draws.
-class Draw {
- public:
-  explicit Draw(unsigned seed) : random_(seed) {}
-  index_t operator()(index_t low, index_t high) {
-    return low + static_cast<index_t>(random_() % static_cast<unsigned long>(high - low + 1));
-  }
-  // A part of [edge, n - edge), at times all of it.
-  Range part(index_t n, index_t edge) {
-    if ((*this)(0, 2) == 0) return range(edge, n - edge);
-    const index_t begin = (*this)(edge, n - edge - 1);
-    return range(begin, (*this)(begin + 1, n - edge));
-  }
-
- private:
-  std::mt19937 random_;
-};
-
-template <class Where>
-Where with_options(Where where, Draw& draw, std::initializer_list<StreamScheduler> schedulers) {
-  const auto chosen = schedulers.begin()[draw(0, static_cast<index_t>(schedulers.size()) - 1)];
-  where = where.scheduler(chosen);
-  if (draw(0, 1) == 0) where = where.steps_per_pass(static_cast<int>(draw(1, 4)));
-  if (chosen != StreamScheduler::Automatic && chosen != StreamScheduler::EvenOdd && draw(0, 1) == 0)
-    where = where.chunk(draw(1, 60));
-  return where;
-}
-
-template <class Array, class... N>
-Array filled(const char* label, N... extents) {
-  const Array array(label, extents...);
-  fill(array);
-  return array;
-}
 
 enum Place { one_device = 1, several_devices = 2, fused_launches = 4, reduced = 8 };
 
@@ -113,6 +77,41 @@ void check(Draw& draw, const R& work, int steps, const K& kernel, const Region& 
   ASSERT_EQ(values(u), values(a)) << name_of(report.scheduler);
 }
 
+// Two states, of which a work item leaves one out and declares that it writes all of the other.
+struct LeaveOfTwo {
+  Leaves leaves;
+  STRATA_FUNCTION void operator()(auto i, const auto& u, const auto& new_u, const auto& v,
+                                  const auto& new_v) const {
+    if (!leaves(i, u(i))) new_u(i) = 0.5 * u(i) + 0.25 * (v(i - 1) + v(i + 1));
+    new_v(i) = 0.75 * v(i) + 0.125 * (u(i - 1) + u(i + 1));
+  }
+};
+void check_two(Draw& draw, index_t n, const Range& work, int steps, const LeaveOfTwo& kernel) {
+  using S = StreamScheduler;
+  using Line = CoherentArray<double, 1>;
+  Line a = filled<Line>("a", n), b = filled<Line>("b", n), new_a("new a", n), new_b("new b", n);
+  const Line u = filled<Line>("u", n), v = filled<Line>("v", n);
+  for (int step = 0; step < steps; ++step) {
+    assign(new_a, a);
+    assign(new_b, b);
+    launch(on(Serial{}), work, kernel, in(a, halo(1, 1)), inout(new_a), in(b, halo(1, 1)), inout(new_b));
+    std::swap(a, new_a);
+    std::swap(b, new_b);
+  }
+  const index_t budget = draw(0, 1) == 0 ? 1 << 18 : 1 << 15;
+  const auto iterate = [&](const auto& where) {
+    streamed_iterate(where, work, steps, kernel, state(u, halo(1, 1)), state(v, halo(1, 1)).writes_all());
+  };
+  if (draw(0, 1) == 0)
+    iterate(with_options(streamed(across(devices(3)), budget), draw,
+                         {S::Automatic, S::Naive, S::Overlap, S::Carry}));
+  else
+    iterate(with_options(streamed(Emulated{0}, budget), draw,
+                         {S::Automatic, S::Naive, S::Overlap, S::EvenOdd, S::Carry}));
+  ASSERT_EQ(values(u), values(a));
+  ASSERT_EQ(values(v), values(b));
+}
+
 void check_random(unsigned seed) {
   using Line = CoherentArray<double, 1>;
   using Plane = CoherentArray<double, 2, LayoutRight>;
@@ -121,7 +120,7 @@ void check_random(unsigned seed) {
   Draw draw(seed);
   const Leaves leaves{static_cast<int>(draw(0, 3))};
   const int steps = static_cast<int>(draw(1, 9));
-  const index_t kind = draw(0, 6), n = draw(3, kind == 0 ? 1500 : 200), m = draw(3, 12), l = draw(3, 6);
+  const index_t kind = draw(0, 7), n = draw(3, kind == 0 ? 1500 : 200), m = draw(3, 12), l = draw(3, 6);
   const auto lines = [&](const auto& check_lines) {
     check_lines(filled<Line>("a", n), filled<Line>("b", n), filled<Line>("u", n));
   };
@@ -154,6 +153,8 @@ void check_random(unsigned seed) {
     case 5:
       return check<one_device>(draw, inner, steps, LeaveLine{leaves}, halo(1, 1), filled<Cube>("a", n, m, l),
                                filled<Cube>("b", n, m, l), filled<Cube>("u", n, m, l));
+    case 6:
+      return check_two(draw, n, rows, steps, LeaveOfTwo{leaves});
     default:
       return lines([&](auto... arrays) {
         check<one_device>(draw, mdrange({rows.first, index_t{0}}, {rows.last, index_t{3}}), steps,
@@ -231,94 +232,5 @@ TEST_F(LeftOut, OfKernelsThatAFactoryMakes) {
   streamed_iterate(streamed(Emulated{0}, 1 << 12), range(20, 250), 7, MakeLeave{}, state(u, halo(1, 1)));
   EXPECT_EQ(values(u), values(a));
 }
-
-// ---- kernels that say that they write all
-
-TEST_F(LeftOut, KernelsThatWriteAllMaySaySo) {
-  const index_t n = 500;
-  CoherentArray<double, 1> a("a", n), b("b", n);
-  fill(a);
-  in_core(Serial{}, range(30, 400), 9, Leave1{{0}}, a, b, halo(1, 1));
-  for (const StreamScheduler scheduler : all_schedulers) {
-    const auto u = filled<CoherentArray<double, 1>>("u", n);
-    streamed_iterate(streamed(Emulated{0}, 1 << 13).scheduler(scheduler), range(30, 400), 9, Leave1{{0}},
-                     state(u, halo(1, 1)).writes_all());
-    EXPECT_EQ(values(u), values(a)) << name_of(scheduler);
-  }
-}
-// Whatever is written: also the marks by which checked builds see that nothing was.
-struct AllBytes {
-  STRATA_FUNCTION void operator()(index_t i, index_t j, const auto& old, const auto& next) const {
-    next(i, j) = static_cast<unsigned char>(old(i, j) + 1);
-  }
-};
-TEST_F(LeftOut, EveryValueMayBeWritten) {
-  const CoherentArray<unsigned char, 2, LayoutRight> u("u", 64, 16);
-  {
-    const auto all = u.write();
-    for (index_t k = 0; k < 1024; ++k) all(k / 16, k % 16) = static_cast<unsigned char>(k);
-  }
-  streamed_iterate(streamed(Emulated{0}, 1 << 13), mdrange({64, 16}), 300, AllBytes{},
-                   state(u, halo(0, 0)).writes_all());
-  const auto all = u.read();
-  for (index_t k = 0; k < 1024; ++k) ASSERT_EQ(all(k / 16, k % 16), static_cast<unsigned char>(k + 300)) << k;
-}
-
-// A kernel that is called again, as what it wrote looks like a mark, adds once to what is not declared so.
-struct BytesAndSums {
-  STRATA_FUNCTION void operator()(index_t i, const auto& old, const auto& next, const auto&,
-                                  const auto& sum) const {
-    next(i) = static_cast<unsigned char>(old(i) + 1);
-    sum(i) += 2;
-  }
-};
-TEST_F(LeftOut, ValuesThatLookLikeMarksLeaveOtherStatesRight) {
-  const CoherentArray<unsigned char, 1> u("u", 600);
-  const CoherentArray<double, 1> sum("sum", 600);
-  u.write(), sum.write();
-
-  streamed_iterate(streamed(Emulated{0}, 1 << 13), 600, 300, BytesAndSums{},
-                   state(u, halo(0, 0)).writes_all(), state(sum, halo(0, 0)));
-
-  const auto bytes = u.read();
-  const auto sums = sum.read();
-  for (index_t i = 0; i < 600; ++i) {
-    ASSERT_EQ(bytes(i), static_cast<unsigned char>(300)) << i;
-    ASSERT_EQ(sums(i), 600) << i;
-  }
-}
-
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-template <class Array, class R, class K>
-std::string told(const Array& u, const R& work, const K& kernel, int at_once = 1) {
-  return message_of<Error>([&] {
-    if (at_once == 1)
-      streamed_iterate("mine", streamed(Emulated{0}, 1 << 16), work, 4, kernel,
-                       state(u, halo(1, 1)).writes_all());
-    if constexpr (requires { K::reach; })
-      if (at_once > 1)
-        streamed_iterate("mine", streamed(Emulated{0}, 1 << 16).steps_per_launch(at_once), work, 4, kernel,
-                         state(u, halo(1, 1)).writes_all());
-  });
-}
-void expect_named(const std::string& message, const std::string& index) {
-  EXPECT_NE(message.find("index (" + index + ") of \"u\" on "), std::string::npos) << message;
-  EXPECT_NE(message.find("was not written by its work item, though the access declares writes_all()"),
-            std::string::npos)
-      << message;
-}
-TEST_F(LeftOut, AKernelThatBreaksItsDeclarationIsAnError) {
-  const auto line = filled<CoherentArray<double, 1>>("u", 40);
-  const auto plane = filled<CoherentArray<double, 2, LayoutRight>>("u", 40, 9);
-  // The first item that leaves out is the only one.
-  expect_named(told(line, range(7, 9), Leave1{{1}}), "7");
-  expect_named(told(line, range(7, 9), Leave1{{1}}, 4), "7");
-  const auto longer = filled<CoherentArray<double, 1>>("u", 20'000);  // in several slices
-  expect_named(told(longer, range(15'001, 15'003), Leave1{{1}}), "15001");
-  expect_named(told(plane, mdrange({5, 1}, {6, 3}), Leave2{{1}}), "5, 1");
-  expect_named(told(plane, mdrange({5, 1}, {6, 3}), Leave2{{1}}, 4), "5, 1");
-  expect_named(told(plane, range(5, 6), LeaveRow{{0}}), "5, 0");
-}
-#endif
 
 }  // namespace

@@ -108,6 +108,52 @@ TEST_F(StreamedEmulated, HalosThatCannotBeAreErrors) {
   streamed_iterate(where, range(3, 5), 2, Leave1{{0}}, state(u, halo(most, most)));
   EXPECT_NE(values(u), before);
 }
+// From some work item on they end before they begin.
+struct InvertedRows {
+  index_t from;
+  ResidentRows operator()(ResidentRows work) const {
+    return work.end > from ? ResidentRows{work.end, work.begin} : work;
+  }
+};
+TEST_F(StreamedEmulated, RegionsThatCannotBeAreRefusedWhereverTheyAre) {
+  for (unsigned seed = 0; seed < 120; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    std::mt19937 random(seed);
+    const auto pick = [&](index_t low, index_t high) {
+      return low + static_cast<index_t>(random() % static_cast<unsigned long>(high - low + 1));
+    };
+    const index_t n = pick(10, 3000), budget = 8 * pick(1500, 20000);
+    const CoherentArray<double, 1> x("x", n), y("y", n), u("u", n);
+    for (const auto* array : {&x, &y, &u}) fill(*array);
+    const auto before_y = values(y), before_u = values(u);
+    const auto where = streamed(Emulated{0}, budget);
+    const auto use = [&](index_t place, const auto& region) {
+      double sum = 0;
+      if (place == 0) launch(where, n, Copy{}, in(x, region), out(y));
+      if (place == 1) launch_reduce(where, n, Add{}, Sum(sum), in(x, region));
+      if (place == 2)
+        streamed_iterate(where, range(1, n - 1), 3, Step1With{}, state(u, halo(1, 1)), in(x, region));
+      if (place == 3)
+        launch(streamed(across(Emulated{0}, Emulated{1}), budget), n, Copy{}, in(x, region), out(y));
+      if (place == 4) {
+        StreamedSequence steps("steps", where);
+        steps.loop("copy", n, Copy{}, in(x, region), out(y));
+        steps.run(2);
+      }
+    };
+    const index_t place = pick(0, 5), left = pick(-3, n), right = left < 0 ? pick(0, 3) : pick(-300, -1);
+    const bool is_halo = place == 5 || pick(0, 1) == 0;
+    const std::string told = message_of<ShapeMismatch>([&] {
+      if (place == 5)
+        streamed_iterate(where, range(1, n - 1), 3, Step1{0, 0}, state(u, Halo<>{left, right, {}}));
+      else if (is_halo) use(place, Halo<>{left, right, {}});
+      else use(place, rows(InvertedRows{pick(1, n - 2)}));
+    });
+    EXPECT_NE(told.find(is_halo ? "halo(" : "rows(f) of the array \"x\""), std::string::npos) << told;
+    ASSERT_EQ(values(y), before_y);
+    ASSERT_EQ(values(u), before_u);
+  }
+}
 TEST_F(StreamedEmulated, LaunchesWithoutALabelAreNamedByTheirArrays) {
   const CoherentArray<double, 2, LayoutRight> x("x", 100, 1000), y("y", 100, 1000), z("z", 100, 1000);
   const auto small = streamed(Emulated{0}, 10000);

@@ -198,7 +198,8 @@ std::string output_of(const char* program, const Bound& how) {
   std::string output;
   std::thread([&] {
     if (how.on_one) strata::detail::bind_this_thread({strata::detail::inherited_processors().front()});
-    const std::string clean = "env -u OMP_PROC_BIND -u OMP_PLACES -u GOMP_CPU_AFFINITY -u STRATA_THREADS ";
+    const std::string clean =
+        "exec env -u OMP_PROC_BIND -u OMP_PLACES -u GOMP_CPU_AFFINITY -u STRATA_THREADS ";
     const std::string command = clean + how.variables + " '" + program + "' 2>&1";
     std::FILE* const pipe = popen(command.c_str(), "r");
     if (pipe == nullptr) return;
@@ -232,6 +233,20 @@ TEST_P(BoundPrograms, KeepToTheProcessorThatTheyWereStartedOn) {
   for (const char* variables : {"", "OMP_PROC_BIND=spread OMP_PLACES=threads"})
     EXPECT_EQ(output_of(GetParam(), {variables, true}), expected_output(1, 1)) << variables;
 }
+
+#if defined(STRATA_BOUND_TBB)
+// Its parent has more processors, and nothing says whether it was started on one of them or bound to it.
+TEST(BoundTbbPrograms, NameTheVariableWhereProcessorsMayBeLost) {
+  if (strata::detail::inherited_processors().size() < 2) GTEST_SKIP() << "there is one processor";
+  const std::string processors = std::to_string(strata::detail::inherited_processors().size());
+  EXPECT_EQ(output_of(STRATA_BOUND_TBB, {"", true}), "Tbb 1 1\n");
+  const std::string output = output_of(STRATA_BOUND_TBB, {"OMP_PROC_BIND=close", true});
+  EXPECT_EQ(output.substr(0, output.find(';')),
+            "strata: warning: OMP_PROC_BIND=close is set, and the first thread is bound to 1 of at least " +
+                processors + " processors");
+  EXPECT_EQ(output.substr(output.find('\n') + 1), "Tbb 1 1\n") << "once";
+}
+#endif
 
 INSTANTIATE_TEST_SUITE_P(Affinity, BoundPrograms,
                          ::testing::Values(STRATA_BOUND_EXECUTABLE, STRATA_BOUND_SHARED_CODE),

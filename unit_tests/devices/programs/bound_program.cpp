@@ -1,12 +1,15 @@
 // Where kernels run in a program whose OpenMP library binds the first thread before main(). Prints for each
-// device the threads of a launch and the processors that they may use: "Threads 2 2".
+// device the threads of a launch and the processors that they may use: "Threads 2 2". Without an OpenMP
+// library it uses Tbb only.
 #include <chrono>
 #include <cstdio>
 #include <mutex>
 #include <set>
 #include <thread>
 
+#if defined(_OPENMP)
 #include <omp.h>
+#endif
 
 #include <strata/devices/host/affinity.hpp>
 #include <strata/devices/threads/device.hpp>
@@ -44,8 +47,10 @@ void look() {
 }  // namespace
 
 int main() {
+#if defined(_OPENMP)
   std::printf("OpenMP %d\n", omp_get_num_procs());  // so that its library is loaded
   look<strata::Threads>();
+#endif
 #if STRATA_HAS_TBB
   look<strata::Tbb>();
 #endif

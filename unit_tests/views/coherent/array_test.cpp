@@ -210,7 +210,12 @@ TEST_F(CoherentArrays, HostViewsAreNotUsedAfterTheirEnd) {
   const Numbers x("x", 100);
   auto view = x.read_write();
   const auto& inside = view.view();
+  const auto copy = view.view();
+  const View<const std::int64_t, Threads, Numbers::extents_type, LayoutRight, Unmanaged<DefaultAccess>>
+      for_reading = copy;
+  const auto part = subview(copy, range(2, 9));
   view(3) = 7;
+  EXPECT_EQ(copy(3) + for_reading(3) + part(1), 21);
   view.end();
 
   launch(on(Emulated{0}), 100, AddTo{1}, inout(x));
@@ -218,11 +223,18 @@ TEST_F(CoherentArrays, HostViewsAreNotUsedAfterTheirEnd) {
   EXPECT_THROW(static_cast<void>(view[3]), OutOfBounds);
   EXPECT_THROW(static_cast<void>(view.view()), OutOfBounds);
   EXPECT_THROW(static_cast<void>(inside(3)), OutOfBounds);
+  EXPECT_TRUE(has(message_of<OutOfBounds>([&] { copy(3) = 9; }), "after the end() of the host view"));
+  EXPECT_THROW(static_cast<void>(for_reading(3)), OutOfBounds);
+  EXPECT_THROW(static_cast<void>(part(1)), OutOfBounds);
+  EXPECT_THROW(parallel_for(on(Serial{}), 9, with(AddTo{1}, copy)), OutOfBounds);
   EXPECT_EQ(x(3), 8);
 
   auto first = x.read_write();
+  const auto of_first = first.view();
   auto moved = std::move(first);
   EXPECT_EQ(moved(3), 8);
+  EXPECT_EQ(of_first(3), 8);
+  EXPECT_THROW(static_cast<void>(copy(3)), OutOfBounds) << "the new one is another";
   EXPECT_THROW(static_cast<void>(first(3)), OutOfBounds);
   const CoherentArray<double, 0> value("a value", main_in(Serial{}));
   auto one = value.read();

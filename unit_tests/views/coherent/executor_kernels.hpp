@@ -50,18 +50,20 @@ struct SumOfRows {
         i);
   }
 };
-/// y(i, ...) = salt + row, or salt more than before; but for one row.
+/// y(i, ...) = salt + row, or salt more than before; but for one row, or its element number `element`.
 template <int Rank>
 struct Overwrite {
   Number salt;
   bool adds;
-  index_t left_out = -1;
+  index_t left_out = -1, element = -1;
   void operator()(auto index, auto y) const {
     const index_t i = static_cast<index_t>(index);
-    if (i == left_out) return;
+    if (i == left_out && element < 0) return;
+    index_t number = 0;
     each_after<Rank>(
         y,
         [&](index_t row, auto... others) {
+          if (number++ == element && row == left_out) return;
           y(row, others...) = adds ? y(row, others...) + salt : salt + static_cast<Number>(row);
         },
         i);

@@ -100,6 +100,13 @@ class Program {
                             some ? random_(first, n) : any_width(), n};
     const ResidentRows work = any_rows();
     const Number salt = next_++ * 1000;
+    if (some && wanted.a < wanted.b && work.begin < work.end && random_(0, 7) == 0) {
+      const WantedRows inverted{kind, wanted.b, wanted.a, n};
+      EXPECT_THROW(launch_anywhere(work, SumOfRows<rank>{wanted, salt}, in(x.array, strata::rows(inverted)),
+                                   out(y.array)),
+                   ShapeMismatch);
+      return;
+    }
     arrays_.attempt(
         [&] {
           const SumOfRows<rank> kernel{wanted, salt};
@@ -170,12 +177,14 @@ class Program {
     });
   }
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
-  // A row that is declared out and not written is found and named, and nothing else is lost.
+  // A row, or an element of it, that is declared out and not written is found and named, and nothing else is
+  // lost.
   void launch_with_a_hole() {
     Known& y = arrays_.any();
     const ResidentRows work = any_rows();
     if (work.begin >= work.end || arrays_.row_size() == 0) return;
     const index_t row = random_(work.begin, work.end - 1);
+    const index_t element = random_(-1, static_cast<index_t>(arrays_.row_size()) - 1);
     std::string told;
     const auto goes_well = [&](const auto& action) {
       try {
@@ -187,7 +196,7 @@ class Program {
       }
     };
     try {
-      launch_anywhere(work, Overwrite<rank>{next_++ * 1000, false, row}, out(y.array));
+      launch_anywhere(work, Overwrite<rank>{next_++ * 1000, false, row, element}, out(y.array));
     } catch (const OutOfMemory& error) {
       EXPECT_TRUE(options_.budgets) << error.what();
       return;
@@ -203,8 +212,25 @@ class Program {
       if (goes_well([&] { arrays_.write_anew(y, next_++); })) break;
     for (const std::string& part :
          {std::string("\"") + y.array.label() + "\"", std::string("declared out and nobody wrote it"),
-          "element (" + std::to_string(row) + (rank == 1 ? ")" : ", ")})
+          "element (" + text_of_index(row, std::max(element, index_t{0}), element < 0)})
       EXPECT_TRUE(has(told, part));
+  }
+  // Of element `number` of the row, or the beginning that all its elements have.
+  std::string text_of_index(index_t row, index_t number, bool any) const {
+    std::string text;
+    for (int r = rank - 1; r > 0; number /= arrays_.domain().extent(r--))
+      text = ", " + std::to_string(number % arrays_.domain().extent(r)) + text;
+    return std::to_string(row) + (any ? rank == 1 ? ")" : ", " : text + ")");
+  }
+  // Whoever kept a view of a host view finds it over.
+  template <class V>
+  static void use_after_end(V& view, const Box& box) {
+    const auto kept = view.view();
+    view.end();
+    [&]<std::size_t... R>(std::index_sequence<R...>) {
+      EXPECT_THROW(static_cast<void>(kept(box.lower(static_cast<int>(R))...)), OutOfBounds);
+    }
+    (std::make_index_sequence<std::size_t{rank}>());
   }
 #endif
   void launch_overwrite(bool adds) {
@@ -263,8 +289,11 @@ class Program {
     const auto set = [&](Number& value, std::size_t place) { value = adds ? value + salt : salt + place; };
     arrays_.attempt(
         [&] {
-          const auto view = adds ? y.array.read_write(box) : y.array.write(box);
+          auto view = adds ? y.array.read_write(box) : y.array.write(box);
           arrays_.each(view, box, arrays_.domain(), set);
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+          if (!box.empty() && random_(0, 3) == 0) use_after_end(view, box);
+#endif
         },
         [&] {
           arrays_.change(y, [&](Values& values) {

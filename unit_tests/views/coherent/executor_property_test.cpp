@@ -77,20 +77,38 @@ TEST_F(CoherentPrograms, OfSeveralThreadsShareNothingButTheDevices) {
   });
 }
 
-// Budgets that hold what any launch needs, and far from what all threads use: none finds no room.
-TEST_F(CoherentPrograms, OfSeveralThreadsWaitForRoomWhereEachFitsAlone) {
+// Budgets, or memories, that hold what any launch needs, and far from what all threads use: none finds no
+// room.
+template <class Array>
+void run_in_little_room(index_t elements_of_the_largest, bool by_budget) {
   constexpr int threads = 8, devices = 2;
-  constexpr index_t largest_array = 70 * sizeof(Number), arrays_of_a_launch = 2;
-  for (int i = 0; i < devices; ++i)
-    coherent::set_budget(Emulated{i}, 2 * arrays_of_a_launch * largest_array);  // with room to grow
+  constexpr index_t arrays_of_a_launch = 2;
+  // With room to grow.
+  const index_t room =
+      2 * arrays_of_a_launch * elements_of_the_largest * static_cast<index_t>(sizeof(Number));
+  emulated::Config config = machine(devices);
+  if (!by_budget) config.capacity = room;
+  emulated::configure(config);
+  for (int i = 0; by_budget && i < devices; ++i) coherent::set_budget(Emulated{i}, room);
   std::vector<Random> random(threads);
 
   on_threads(threads, [&](int t) {
-    for (int k = 0; k < 30 && !HasFailure(); ++k)
-      Program<CoherentArray<Number, 1>>(random[static_cast<std::size_t>(t)],
-                                        {.devices = devices, .failures = false, .budgets = false})
+    for (int k = 0; k < 15 && !testing::Test::HasFailure(); ++k)
+      Program<Array>(random[static_cast<std::size_t>(t)],
+                     {.devices = devices, .failures = false, .budgets = false})
           .run();
   });
+}
+TEST_F(CoherentPrograms, OfSeveralThreadsWaitForRoomWhereEachFitsAlone) {
+  for (const bool by_budget : {true, false}) {
+    SCOPED_TRACE(by_budget ? "budgets" : "capacities");
+    leave_nothing();
+    run_in_little_room<CoherentArray<Number, 1>>(70, by_budget);
+    leave_nothing();
+    run_in_little_room<CoherentArray<Number, 2>>(24 * 7, by_budget);
+    leave_nothing();
+    run_in_little_room<CoherentArray<Number, 3, LayoutRight>>(10 * 3 * 3, by_budget);
+  }
 }
 
 // An error may be another thread's; that of a thread's own arrays is told to it whoever met it first.

@@ -19,6 +19,7 @@
 #include <strata/views/coherent/file_array.hpp>
 #include <strata/views/coherent/file_storage.hpp>
 
+#include "core/random.hpp"
 #include "views/coherent/executor_fixture.hpp"
 
 namespace {
@@ -474,6 +475,45 @@ TEST_F(FileArrays, AreNotUsedWhenSomebodyTruncatedThem) {
   EXPECT_TRUE(
       has(message_of<FileError>([&] { static_cast<void>(x.read()); }), "truncated while it was open"));
   EXPECT_THROW(static_cast<void>(static_cast<std::int64_t>(x(9999))), FileError);
+}
+
+TEST_F(FileArrays, TruncatedAnywhereAreRefusedOrNotUsed) {
+  strata_tests::Random random;
+  for (int trial = 0; trial < strata_tests::trials(60) && !HasFailure(); ++trial) {
+    const index_t n = random(1, 3000);
+    make(n);
+    const index_t bytes = static_cast<index_t>(std::filesystem::file_size(path));
+    const index_t kept =
+        random(0, 2) == 0 ? random(0, std::min(bytes - 1, index_t{5000})) : random(0, bytes - 1);
+    SCOPED_TRACE(std::to_string(n) + " elements, cut from " + std::to_string(bytes) + " bytes to " +
+                 std::to_string(kept));
+    const auto cut = [&] { ASSERT_EQ(truncate(path.c_str(), kept), 0); };
+    if (random(0, 1) == 0) {
+      cut();
+      EXPECT_TRUE(has(refusal(), "truncated"));
+      continue;
+    }
+    const bool for_reading_only = random(0, 1) == 0, on_device = !for_reading_only && random(0, 1) == 0;
+    testing::internal::CaptureStderr();
+    {
+      const Longs x = for_reading_only ? open_file_array<std::int64_t, 1>(path, for_reading)
+                                       : open_file_array<std::int64_t, 1>(path);
+      if (on_device) {
+        launch(on(Emulated{0}), n, AddTo{1}, inout(x));
+        wait(Emulated{0});
+      } else if (random(0, 1) == 0) {
+        x.read();
+      }
+      cut();
+      EXPECT_TRUE(
+          has(message_of<FileError>([&] { static_cast<void>(x.read()); }), "truncated while it was open"));
+      EXPECT_THROW(static_cast<void>(static_cast<std::int64_t>(x(random(0, n - 1)))), FileError);
+    }
+    const std::string text = testing::internal::GetCapturedStderr();
+    if (on_device) {
+      EXPECT_TRUE(has(text, "truncated while it was open"));
+    }
+  }
 }
 
 TEST_F(FileArrays, OnDevicesThatSomebodyTruncatedEndWithAWord) {

@@ -60,8 +60,10 @@ void do_item(const detail::StreamProblem& problem, const detail::StreamLoop& loo
   std::uint64_t value = mix(static_cast<std::uint64_t>(i), loop.uses.size());
   for (const detail::StreamLoop::Use& use : loop.uses) {
     if (!detail::reads(use.mode)) continue;
-    const ResidentRows rows = use.rows_of ? use.rows_of({i, i + 1}) : ResidentRows{i, i + 1};
-    const index_t end = std::min(rows.end, problem.arrays[static_cast<std::size_t>(use.array)].rows);
+    const detail::StreamArray& array = problem.arrays[static_cast<std::size_t>(use.array)];
+    ResidentRows rows = use.rows_of ? use.rows_of({i, i + 1}) : ResidentRows{i, i + 1};
+    if (array.use == detail::StreamArray::Use::Whole) rows = {0, array.rows};
+    const index_t end = std::min(rows.end, array.rows);
     for (index_t r = std::max<index_t>(rows.begin, 0); r < end; ++r) value = mix(value, at(use.array, r));
   }
   for (const detail::StreamLoop::Use& use : loop.uses)
@@ -219,8 +221,12 @@ class Interpreter {
     if (!problem_.loops.empty()) {
       for (const detail::StreamLaunch& launch : tile.launches)
         for (index_t i = launch.work.begin; i < launch.work.end; ++i, ++updates_)
-          do_item(problem_, problem_.loop_of(launch.step), i,
-                  [&](int a, index_t r) -> std::uint64_t& { return device(number, a, 0, r); });
+          do_item(problem_, problem_.loop_of(launch.step), i, [&](int a, index_t r) -> std::uint64_t& {
+            const auto k = static_cast<std::size_t>(a);
+            if (problem_.arrays[k].use == detail::StreamArray::Use::Whole)
+              return host_[0][k][static_cast<std::size_t>(r)];
+            return device(number, a, 0, r);
+          });
       return;
     }
     for (const detail::StreamLaunch& launch : tile.launches)

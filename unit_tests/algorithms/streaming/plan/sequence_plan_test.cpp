@@ -73,12 +73,22 @@ StreamProblem random_sequence(Random& random) {
     array.align = random.one_in(3) ? index_t{1} << random.pick(1, 3) : 1;
     array.mode = AccessMode::InOut;
     array.regular = false;
+    if (a > 0 && random.one_in(4)) {  // a table, of a length of its own
+      array.use = StreamArray::Use::Whole;
+      array.mode = AccessMode::In;
+      array.rows = 1;
+      array.align = 1;
+    }
     problem.arrays.push_back(array);
   }
+  const auto is_whole = [&](int a) {
+    return problem.arrays[static_cast<std::size_t>(a)].use == StreamArray::Use::Whole;
+  };
   for (index_t k = 0, count = random.pick(1, 4); k < count; ++k) {
     StreamLoop loop;
     // Of a kind that some array has, so that something is written.
-    const int written = static_cast<int>(random.pick(0, static_cast<index_t>(kind_of.size()) - 1));
+    int written = static_cast<int>(random.pick(0, static_cast<index_t>(kind_of.size()) - 1));
+    while (is_whole(written)) --written;
     const int kind = kind_of[static_cast<std::size_t>(written)];
     loop.work = {random.one_in(4) ? random.pick(0, std::min<index_t>(rows[kind], 3)) : 0, rows[kind]};
     if (random.one_in(4)) loop.work.end = std::max(loop.work.begin, rows[kind] - random.pick(0, 3));
@@ -86,6 +96,10 @@ StreamProblem random_sequence(Random& random) {
       if (a != written && random.one_in(3)) continue;
       const bool own = kind_of[static_cast<std::size_t>(a)] == kind;
       StreamLoop::Use use{a, AccessMode::In, {}};
+      if (is_whole(a)) {
+        loop.uses.push_back(use);
+        continue;
+      }
       if (a == written || (own && random.one_in(3)))
         use.mode = random.one_in(2) ? AccessMode::InOut : AccessMode::Out;
       else if (!own || random.one_in(2))
@@ -109,7 +123,7 @@ StreamProblem random_sequence(Random& random) {
 
 // How many plans of a kind were tried.
 struct Tried {
-  int wrapping = 0, windows = 0, temporary = 0, several_passes = 0, in_pieces = 0;
+  int wrapping = 0, windows = 0, temporary = 0, several_passes = 0, in_pieces = 0, tables = 0;
 };
 
 void check_sequence(unsigned seed, Tried& tried) {
@@ -137,7 +151,10 @@ void check_sequence(unsigned seed, Tried& tried) {
   ++(plan.wraps() ? tried.wrapping : tried.windows);
   tried.several_passes += plan.passes > 1;
   tried.in_pieces += plan.pieces > 1;
-  for (const StreamArray& array : problem.arrays) tried.temporary += array.temporary;
+  for (const StreamArray& array : problem.arrays) {
+    tried.temporary += array.temporary;
+    tried.tables += array.use == StreamArray::Use::Whole;
+  }
   const std::string what = "seed " + std::to_string(seed) + ": " + detail::describe(problem, plan);
   ASSERT_LE(plan.device_bytes, budget) << what;
   if (rates.repeat_granule > 0 && budget == plenty) {
@@ -165,7 +182,7 @@ TEST(SequencePlan, AnySequenceGivesWhatItsLoopsGive) {
   for (int seed = 0; seed < seeds && !testing::Test::HasFailure(); ++seed)
     check_sequence(static_cast<unsigned>(seed), tried);
   for (const int count :
-       {tried.wrapping, tried.windows, tried.temporary, tried.several_passes, tried.in_pieces})
+       {tried.wrapping, tried.windows, tried.temporary, tried.several_passes, tried.in_pieces, tried.tables})
     EXPECT_GT(count, seeds / 12);
 }
 TEST(SequencePlan, AnySequenceGivesWhatItsLoopsGiveSlow) {
