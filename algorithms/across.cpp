@@ -98,12 +98,6 @@ std::vector<SpreadPart> order_parts(const std::vector<ResidentRows>& split,
   return parts;
 }
 
-void fail_exact_ring(const char* launch, const char* label) {
-  throw Error("launch of " + std::string(launch) + ": \"" + label +
-              "\" is kept coherent by Protocol::Exact, whose copies are one box each: a halo with "
-              "edge::cyclic needs rows of both ends. Use Protocol::Regions, or declare the array `all`");
-}
-
 void fail_no_devices() { throw NoSuchDevice("across was given no devices; give one or more"); }
 
 }  // namespace detail

@@ -60,9 +60,6 @@ CoherentAccess<AccessMode::InOut, CoherentArray<T, Rank, L>, Region> inout(
 
 namespace detail {
 
-/// A halo with cyclic edges of an array under Protocol::Exact.
-[[noreturn]] void fail_exact_ring(const char* launch, const char* label);
-
 template <class>
 inline constexpr bool is_coherent_access_v = false;
 template <AccessMode Mode, class A, class R>

@@ -21,6 +21,7 @@
 #include <strata/algorithms/across.hpp>
 #include <strata/algorithms/coherent_access.hpp>
 #include <strata/algorithms/find_unwritten.hpp>
+#include <strata/core/error.hpp>
 #include <strata/views/coherent/coherent_call.hpp>
 
 namespace strata::inline STRATA_ABI {
@@ -52,9 +53,6 @@ template <class Access>
 void declare(CoherentCall& call, const Access& access, ResidentRows work) {
   if constexpr (is_coherent_access_v<Access>) {
     if (!access.array) fail_no_array();
-    if constexpr (std::is_same_v<typename Access::region_type, Halo<edge::Cyclic>>)
-      if (access.array.state()->protocol == coherent::Protocol::Exact)
-        fail_exact_ring(call.name(), access.array.label());
     ArrayPart part;
     try {
       part = part_of(access.region, access.array.domain(), work, access.array.label());

@@ -1,13 +1,15 @@
 // What keeping copies of arrays coherent takes. First in bytes: Table 1 of Dastgeer and Kessler (IJPP 44,
-// 2016), by the calls of their three applications on two emulated devices, under the paper's protocol and
-// under regions. Then in time: the bookkeeping of a launch whose data is in place, on devices that do
-// nothing, and launches of axpy over coherent arrays against parallel_for over plain ones.
+// 2016), by the calls of their three applications on two emulated devices. Then in time: the bookkeeping of a
+// launch whose data is in place, on devices that do nothing; what a launch that comes again costs the host
+// against parallel_for over plain views; and long launches of axpy against the same.
 //
 // Volumes are sums over sizes and runs; the paper counts an allocation and its end. Sizes that it does not
 // give follow from its own figures: 563,635 bodies of 88 bytes, 3502 particles of 100 bytes.
+#include <algorithm>
 #include <array>
-#include <cmath>
+#include <ctime>
 #include <functional>
+#include <vector>
 
 #include <strata/algorithms/coherent_launch.hpp>
 #include <strata/views/coherent/coherent_array.hpp>
@@ -50,10 +52,10 @@ struct Map {
 using Where = Across<Emulated>;
 
 // Generate v0, v1; C calls in turn; the host reads v0.
-void nbody(const Where& where, coherent::Protocol protocol) {
+void nbody(const Where& where) {
   using Body = Element<88>;
   const index_t n = 563635;
-  CoherentArray<Body, 1> v0("v0", n, uninitialized, protocol), v1("v1", n, uninitialized, protocol);
+  CoherentArray<Body, 1> v0("v0", n, uninitialized), v1("v1", n, uninitialized);
   launch(where, n, Generate{}, out(v0));
   launch(where, n, Generate{}, out(v1));
   for (int call = 0; call < 11; ++call) {
@@ -64,13 +66,13 @@ void nbody(const Where& where, coherent::Protocol protocol) {
 }
 
 // The host fills A; 2N calls; the host reads A. Two runs of five sizes.
-void lu(const Where& where, coherent::Protocol protocol) {
+void lu(const Where& where) {
   for (int run = 0; run < 2; ++run)
     for (index_t size = 70; size <= 110; size += 10) {
       const index_t n = size * size + 1;
       using Word = Element<4>;
-      CoherentArray<Word, 1> a("A", n, protocol), b("LU", n, uninitialized, protocol);
-      CoherentArray<Word, 1> indices("indices", n, uninitialized, protocol);
+      CoherentArray<Word, 1> a("A", n), b("LU", n, uninitialized);
+      CoherentArray<Word, 1> indices("indices", n, uninitialized);
       launch(where, n, Generate{}, out(indices));
       for (index_t step = 0; step < size; ++step) {
         launch(where, n, MapArray{}, in(a, strata::all), in(indices), out(b));
@@ -81,10 +83,10 @@ void lu(const Where& where, coherent::Protocol protocol) {
 }
 
 // Generate f1; Map to f2; MapArray; 50 steps of two MapArrays and a Map in place; the host reads f1.
-void sph(const Where& where, coherent::Protocol protocol) {
+void sph(const Where& where) {
   using Particle = Element<100>;
   const index_t n = 3502;
-  CoherentArray<Particle, 1> f1("f1", n, uninitialized, protocol), f2("f2", n, uninitialized, protocol);
+  CoherentArray<Particle, 1> f1("f1", n, uninitialized), f2("f2", n, uninitialized);
   launch(where, n, Generate{}, out(f1));
   launch(where, n, Map{}, in(f1), out(f2));
   launch(where, n, MapArrayInPlace{}, in(f2, strata::all), inout(f1));
@@ -99,14 +101,13 @@ void sph(const Where& where, coherent::Protocol protocol) {
 struct Volumes {
   double to_device, same_device, peer, to_host, allocated;  // MiB
 };
-Volumes volumes_of(const std::function<void(const Where&, coherent::Protocol)>& program,
-                   coherent::Protocol protocol, bool peer) {
+Volumes volumes_of(const std::function<void(const Where&)>& program, bool peer) {
   emulated::Config config = emulated::default_config();
   config.count = 2;
   if (!peer) config.peer_bandwidth = 0;
   emulated::configure(config);
   coherent::reset_counters();
-  program(across(Emulated{0}, Emulated{1}), protocol);
+  program(across(Emulated{0}, Emulated{1}));
   for (int k = 0; k < 2; ++k) wait(Emulated(k));
   const TransferCounters c = coherent::counters();
   const auto mib = [](const TransferCount& count) { return static_cast<double>(count.bytes) / (1 << 20); };
@@ -117,7 +118,7 @@ Volumes volumes_of(const std::function<void(const Where&, coherent::Protocol)>& 
 void table_1(Report& report) {
   struct Row {
     const char* name;
-    std::function<void(const Where&, coherent::Protocol)> program;
+    std::function<void(const Where&)> program;
     Volumes without_peer, with_peer;  // as printed there
   };
   const std::array<Row, 3> rows{{
@@ -128,15 +129,10 @@ void table_1(Report& report) {
   for (const Row& row : rows)
     for (const bool peer : {false, true}) {
       const Volumes& paper = peer ? row.with_peer : row.without_peer;
-      const Volumes exact = volumes_of(row.program, coherent::Protocol::Exact, peer);
-      const Volumes regions = volumes_of(row.program, coherent::Protocol::Regions, peer);
+      const Volumes moved = volumes_of(row.program, peer);
       const std::string name = std::string(row.name) + (peer ? ", peer" : "");
       const auto add = [&](const char* what, double Volumes::*kind) {
-        report.add({name + ", exact, " + what, "Emulated", 2, "", {}, exact.*kind, "MiB", paper.*kind, none});
-        report.add({name + ", regions, " + what, "Emulated", 2, "", {}, regions.*kind, "MiB", none, none});
-        report.check(
-            std::abs(exact.*kind - paper.*kind) < 0.0501,
-            name + ", " + what + ": " + fixed(exact.*kind, 3) + " MiB, Table 1 has " + fixed(paper.*kind, 1));
+        report.add({name + ", " + what, "Emulated", 2, "", {}, moved.*kind, "MiB", paper.*kind, none});
       };
       add("to devices", &Volumes::to_device);
       add("within devices", &Volumes::same_device);
@@ -144,10 +140,10 @@ void table_1(Report& report) {
       add("to host", &Volumes::to_host);
       add("allocated and freed", &Volumes::allocated);
       const auto sum = [](const Volumes& v) { return v.to_device + v.same_device + v.peer + v.to_host; };
-      report.check(regions.same_device == 0, name + ": regions copy nothing within a device");
-      report.check(sum(regions) <= sum(exact), name + ": regions move no more than exact copies");
+      report.check(moved.same_device == 0, name + ": nothing is copied within a device");
+      report.check(sum(moved) <= sum(paper) + 0.25, name + ": no more is moved than in Table 1");
     }
-  report.note("of exact copies the ceiling is the figure printed in Table 1");
+  report.note("of volumes the ceiling is the figure printed in Table 1, where copies are of exact ranges");
 }
 
 // ---- time
@@ -191,6 +187,40 @@ struct Axpy {
   STRATA_FUNCTION void operator()(auto i, auto x, auto y) const { y(i) += a * x(i); }
 };
 
+// Seconds of the calling thread, whatever else the machine does.
+double thread_seconds() {
+  timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+// Launches of 1024 items, one after the other: what they take from the calling thread.
+template <class D>
+void repeated(const Options& options, Report& report) {
+  const index_t n = size_for<D>(options, 1024, 1024);
+  CoherentArray<double, 1> x("x", n), y("y", n);
+  const auto plain_x = create<MDArray<double, D, strata::rank<1>>>("plain x", n);
+  const auto plain_y = create<MDArray<double, D, strata::rank<1>>>("plain y", n);
+  constexpr int calls = 50;
+  const auto seconds = [&](const auto& call) {
+    std::vector<double> samples;
+    for (int rep = 0; rep < options.reps_or(200); ++rep) {
+      const double begin = thread_seconds();
+      for (int c = 0; c < calls; ++c) call();
+      samples.push_back((thread_seconds() - begin) / calls);
+      wait(D{});
+    }
+    return statistics(samples);
+  };
+  const Statistics coherent = seconds([&] { launch(on(D{}), n, Axpy{1.5}, in(x), inout(y)); });
+  const Statistics plain = seconds([&] { parallel_for(n, with(Axpy{1.5}, plain_x, plain_y)); });
+  const auto row = [&](const char* name, const Statistics& time, double ratio) {
+    report.add({name, D::name, n, "double", time, time.median * 1e6, "us", none, ratio});
+  };
+  row("parallel_for, repeated", plain, none);
+  row("coherent launch, repeated", coherent, plain.median / coherent.median);
+}
+
 template <class D>
 void against_plain(const Options& options, Report& report) {
   const index_t n = size_for<D>(options, 10'000'000, 10'000'000);
@@ -229,6 +259,7 @@ int main(int argc, char** argv) {
     table_1(report);
     bookkeeping(options, report);
   }
+  for_each_device(options, [&](auto device) { repeated<decltype(device)>(options, report); });
   for_each_real_device(options, [&](auto device) { against_plain<decltype(device)>(options, report); });
   return report.finish(options);
 }

@@ -122,11 +122,11 @@ void applications(Report& report, bool small) {
     // With all pairs, many bodies hide what is copied; the paper does not say how many it had.
     if (!small && request.app == "nbody") request.n = 512;
     request.steps = small ? 2 : kind.steps;
-    double seconds[3] = {};
-    const Protocol protocols[3] = {Protocol::Regions, Protocol::Exact, Protocol::None};
-    const char* const names[3] = {"regions", "exact", "none"};
+    double seconds[2] = {};
+    const Protocol protocols[2] = {Protocol::Regions, Protocol::None};
+    const char* const names[2] = {"regions", "none"};
     std::vector<double> first;
-    for (int p = 0; p < 3; ++p) {
+    for (int p = 0; p < 2; ++p) {
       request.protocol = protocols[p];
       std::vector<double> all;
       coherent_apps::AppOutcome outcome;
@@ -141,7 +141,7 @@ void applications(Report& report, bool small) {
         report.check(outcome.values == first,
                      std::string(kind.name) + ": all protocols give the same values");
     }
-    for (int p = 0; p < 3; ++p)
+    for (int p = 0; p < 2; ++p)
       report.add({std::string(kind.name) + ", " + names[p],
                   D::name,
                   request.n,

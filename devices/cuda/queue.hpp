@@ -27,6 +27,8 @@ class CudaEventState final : public EventState {
   ~CudaEventState() override;
   bool complete() const override;
   void wait() override;
+  /// Errors of a GPU stay, and failed checks are those of the queue, not of the event.
+  bool reports_earlier() const override { return true; }
   /// Of events of one GPU.
   double seconds_since(const EventState& earlier) const override;
   cudaEvent_t event() const { return event_; }

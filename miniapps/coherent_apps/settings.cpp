@@ -36,9 +36,8 @@ void declare(miniapp::Options& options, CoherentSettings& s) {
   options.add("--dt", &s.dt, "T", "time of a step of nbody (0: 0.01) or sph (0: as its particles need)");
   options.add(
       "-p,--protocol", &s.protocol, "NAME",
-      "what keeps copies coherent: regions of arrays, exact copies as in the paper, or none, where every "
-      "launch copies to and fro",
-      {"regions", "exact", "none"});
+      "what keeps copies coherent: regions of arrays, or none, where every launch copies to and fro",
+      {"regions", "none"});
   options.add("-d,--device", &s.common.device, "NAMES",
               "serial, threads, tbb, cuda[:N], emulated[:N], several with commas, or all");
   options.add("-g,--gpus", &s.gpus, "G",
@@ -74,7 +73,6 @@ AppRequest request_of(const CoherentSettings& settings) {
     fail("--dt: there is no time in " + settings.app + ", but in nbody and sph");
   if (settings.gpus < 1) fail("--gpus " + std::to_string(settings.gpus) + ": there is at least one");
   if (settings.trials < 1) fail("--trials " + std::to_string(settings.trials) + ": there is at least one");
-  if (settings.protocol == "exact") request.protocol = coherent::Protocol::Exact;
   if (settings.protocol == "none") request.protocol = coherent::Protocol::None;
   return request;
 }

@@ -13,6 +13,12 @@ void fail_neighbours(const char* name, index_t left, index_t right) {
                       "where a work item touches everything, rows(f) where it touches rows elsewhere");
 }
 
+ResidentRows cover(ResidentRows a, ResidentRows b) {
+  if (a.begin >= a.end) return b;
+  if (b.begin >= b.end) return a;
+  return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
+}
+
 ResidentRows with_neighbours(ResidentRows work, index_t left, index_t right) {
   ResidentRows rows;
   if (__builtin_sub_overflow(work.begin, left, &rows.begin)) rows.begin = std::numeric_limits<index_t>::min();

@@ -66,7 +66,7 @@ struct Halo {
   index_t right;  ///< rows after
   Edge edge;      ///< what lies outside of the array, in all its dimensions
 };
-/// The row of a work item, `left` rows before it and `right` behind it; more than the array has are as many
+/// The row of a work item, `left` rows before it and `right` after it; more than the array has are as many
 /// as it has. ShapeMismatch where a number is negative, or above 2^47.
 constexpr Halo<> halo(index_t left, index_t right) {
   detail::check_neighbours("halo", left, right);
@@ -142,6 +142,8 @@ ArrayPart cyclic_part_of_rows(const Box& domain, index_t begin, index_t end);
 /// Throws ShapeMismatch where `box` is not one of the array.
 ArrayPart part_of_box(const Box& domain, const Box& box, const char* label);
 
+/// The smallest run of rows that has both.
+ResidentRows cover(ResidentRows a, ResidentRows b);
 /// Work items [begin, end) with those before and after, as far as there are such numbers.
 ResidentRows with_neighbours(ResidentRows work, index_t left, index_t right);
 /// Throws ShapeMismatch where index arithmetic at the edges would miss the array.

@@ -11,8 +11,8 @@
 namespace strata::inline STRATA_ABI::detail {
 
 Coherence& Coherence::get() {
-  static Coherence& all = *new Coherence;  // arrays in static storage may outlive everything else
-  return all;
+  static Coherence& coherence = *new Coherence;  // arrays in static storage may outlive everything else
+  return coherence;
 }
 
 // ---- arrays
@@ -23,14 +23,12 @@ void Coherence::add(CoherentState& array) {
   array.number = static_cast<int>(unused - arrays_.begin());
   if (unused == arrays_.end()) arrays_.push_back(&array);
   else *unused = &array;
-  if (array.protocol == coherent::Protocol::Exact)
-    array.exact = std::make_unique<ExactStorage>(array.shape.domain, memories.links());
 }
 
 void Coherence::remove(CoherentState& array) {
   const std::lock_guard lock(mutex);
   // Copies under way may still use the host's memory.
-  std::vector<Work> after;
+  WorkList after;
   array.order(host_memory).before_write(array.shape.domain, after);
   Leftover leftover{array.main.storage, array.pinned, {}};
   for (const Work work : after) tracker.events_of(work, leftover.until);
@@ -41,7 +39,7 @@ void Coherence::remove(CoherentState& array) {
       for (const Ref<EventState>& event : leftover.until) try {
           event->wait();
         } catch (...) {
-          tracker.set_failed();  // whoever uses what failed with it is told
+          tracker.set_failed();  // the next use of what failed with it reports it
         }
     }
   }
@@ -89,7 +87,7 @@ bool Coherence::wait_for_threads(std::unique_lock<std::mutex>& lock, ThreadWaits
   const std::uint64_t wait = waits_.add(std::this_thread::get_id(), kind, std::move(others));
   if (waits_.give_one_up()) woken_.notify_all();
   woken_.wait(lock, [&] { return !waits_.goes_on(wait); });
-  return !waits_.take_given_up(wait);
+  return !waits_.forget(wait);
 }
 
 std::vector<std::thread::id> Coherence::threads_that_pin(MemoryId memory) const {
@@ -160,6 +158,7 @@ index_t Coherence::reside(CoherentState& array, MemoryId memory, const ArrayPart
     if (!make_room(memory, growth.bytes)) return growth.bytes;
     Instance old;
     if (instance.grow(array.shape, *room.device, array.label.c_str(), growth, old)) {
+      array.memory_changed();
       room.residency.grown(array.number, growth.bytes);
       if (old.has_memory()) {
         try {
@@ -229,17 +228,18 @@ void Coherence::write_back(CoherentState& array, MemoryId memory) {
 
 void Coherence::evict(CoherentState& array, MemoryId memory) {
   write_back(array, memory);
-  const Box& all = array.shape.domain;
-  wait_for_work(array, host_memory, all);
-  wait_for_work(array, memory, all);
-  array.directory.dropped(memory, all);
-  array.log_drop(memory, all);
+  const Box& domain = array.shape.domain;
+  wait_for_work(array, host_memory, domain);
+  wait_for_work(array, memory, domain);
+  array.directory.dropped(memory, domain);
+  array.log_drop(memory, domain);
   array.instance(memory).drop();
+  array.memory_changed();
   memories[memory].residency.dropped(array.number);
 }
 
 void Coherence::wait_for_work(CoherentState& array, MemoryId memory, const Box& box) {
-  std::vector<Work> after;
+  WorkList after;
   array.order(memory).before_write(box, after);
   std::vector<Ref<EventState>> events;
   for (const Work work : after) tracker.events_of(work, events);
@@ -262,20 +262,19 @@ CopySide Coherence::side(CoherentState& array, MemoryId memory, const LayoutDesc
           array.label.c_str(), device};
 }
 
-Work Coherence::copy(CoherentState& array, const Box& box, MemoryId from, MemoryId to, char* from_base,
-                     char* to_base) {
+Work Coherence::copy(CoherentState& array, const Box& box, MemoryId from, MemoryId to, char* from_base) {
   const LayoutDescriptor layout = array.shape.layout_of(box);
   QueueState& queue = from == host_memory ? *memories[to].upload
                       : to == host_memory ? *memories[from].download
                                           : *memories[to].peer;
-  std::vector<Work> after, needs;
+  WorkList after, needs;
   array.order(from).before_read(box, after);
   needs = after;
   array.order(to).before_write(box, after);
   tracker.wait_for(queue, after);
-  copy_arrays(side(array, to, layout, to_base), side(array, from, layout, from_base),
+  copy_arrays(side(array, to, layout), side(array, from, layout, from_base),
               static_cast<std::size_t>(array.shape.element_bytes), &queue);
-  const Work work = tracker.add(queue, queue.record(), std::move(after), std::move(needs));
+  const Work work = tracker.add(queue, queue.record(), after, needs);
   array.order(from).read(box, work);
   array.order(to).written(box, work);
   count(array,
@@ -308,40 +307,11 @@ void Coherence::move_values(CoherentState& array, MemoryId memory, const Instanc
   for (std::size_t k = 0; k < held.size(); ++k) array.log_move(memory, held[k], works[k]);
 }
 
-char* Coherence::access_exactly(CoherentState& array, MemoryId memory, const Box& box, AccessMode mode) {
-  ExactStorage& exact = *array.exact;
-  const ExactCopies::Plan plan =
-      memory == host_memory ? exact.copies.host(box, mode) : exact.copies.device(memory, box, mode);
-  if (plan.allocates) {
-    Instance block;
-    const ResidentRows rows = array.shape.rows_of(box);
-    block.forbid_reservation();
-    DeviceInstance& device = *memories[memory].device;
-    Instance none;
-    const Instance::Growth growth{rows, 0, true};
-    if (!block.grow(array.shape, device, array.label.c_str(), growth, none))
-      fail_room(array, memory, array.shape.bytes_of(box));
-    count(array, &TransferCounters::allocated, array.shape.bytes_of(box));
-    exact.blocks.push_back({memory, box, block});
-  }
-  char* const mine = memory == host_memory ? array.main.base : exact.find(memory, box)->base();
-  for (const PlannedCopy& planned : plan.copies) {
-    const Instance* const source =
-        planned.from == host_memory
-            ? nullptr
-            : exact.source(planned.from, planned.box, planned.from == planned.to ? box : Box::none(1));
-    copy(array, planned.box, planned.from, planned.to, source != nullptr ? source->base() : nullptr,
-         planned.to == host_memory ? nullptr : mine);
-  }
-  exact.copies.commit(plan);
-  return mine;
-}
-
 // ---- failures
 
 namespace {
 
-// The error with a text behind its own; a failed check stays one.
+// The error with a text after its own; a failed check stays one.
 std::exception_ptr error_with(const std::exception_ptr& original, const std::string& more) {
   try {
     if (original) std::rethrow_exception(original);
@@ -365,37 +335,37 @@ void Coherence::recover() {
   std::vector<CoherentState*> changed;
   for (CoherentState* const array : arrays_) {
     if (array == nullptr) continue;
-    bool taken_back = false;
-    const std::vector<Box> boxes = array->rebuild(recovery, taken_back);
+    bool undone = false;
+    const std::vector<Box> boxes = array->rebuild(recovery, undone);
     for (const Box& box : boxes)
       lost += (lost.empty() ? "" : ", ") + to_string(box) + " of \"" + array->label + "\"";
-    if (taken_back || !boxes.empty()) changed.push_back(array);
+    if (undone || !boxes.empty()) changed.push_back(array);
   }
   drop_leftovers();
-  const auto tell_all = [&](const std::exception_ptr& error) {
+  const auto report = [&](const std::exception_ptr& error) {
     const std::thread::id here = std::this_thread::get_id();
-    // Where different threads were told of two failures, neither knows both.
+    // Where two failures were reported to different threads, neither knows both.
     for (CoherentState* const array : changed) {
-      const bool knows = !array->failure.error || array->failure.is_told_to(here);
+      const bool knows = !array->failure.error || array->failure.is_reported_to(here);
       array->failure = {error, {}};
-      if (knows) array->failure.told.push_back(here);
+      if (knows) array->failure.reported_to.push_back(here);
     }
     std::rethrow_exception(error);
   };
-  if (lost.empty() && recovery.error) tell_all(recovery.error);
+  if (lost.empty() && recovery.error) report(recovery.error);
   if (!lost.empty())
     lost = "; lost with it, being nowhere else: " + lost + ". Write them anew before they are read";
-  tell_all(error_with(recovery.error, lost));
+  report(error_with(recovery.error, lost));
   std::abort();  // not reached
 }
 
-void Coherence::tell_failure(CoherentState& array) {
+void Coherence::throw_failure(CoherentState& array) {
   const CoherentState::Failure failure = std::exchange(array.failure, {});
   const std::thread::id here = std::this_thread::get_id();
-  if (failure.is_told_to(here)) return;
-  // One error is told once, also where it is that of several arrays.
+  if (failure.is_reported_to(here)) return;
+  // One error is reported once, also where it is that of several arrays.
   for (CoherentState* const other : arrays_)
-    if (other != nullptr && other->failure.error == failure.error) other->failure.told.push_back(here);
+    if (other != nullptr && other->failure.error == failure.error) other->failure.reported_to.push_back(here);
   std::rethrow_exception(failure.error);
 }
 

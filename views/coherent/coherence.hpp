@@ -1,4 +1,4 @@
-// Coherence: what all coherent arrays of a program share: the lock, the devices' memories and who has room
+// Coherence: what all coherent arrays of a program share: the lock, the devices' memories and what has room
 // there, the queues of copies, and what becomes of failures. One object, never destroyed.
 //
 // Everything that changes where values are happens under `mutex`: a call plans its copies, enqueues them and
@@ -24,12 +24,14 @@ class Coherence {
 
   std::mutex mutex;
 
-  // All that follows is called with `mutex` held, but for add, remove and set_budget, which take it.
+  // All that follows is called with `mutex` held, but for add, remove and set_budget, which lock it.
   DeviceMemories memories;
   WorkTracker tracker;
   TransferCounters totals;
   /// How often directories were made anew after a failure.
   std::uint64_t recoveries = 0;
+  /// Launches that came again, and were not planned again.
+  std::uint64_t kept_launches = 0;
 
   void add(CoherentState& array);
   void remove(CoherentState& array);
@@ -92,8 +94,6 @@ class Coherence {
   void wait_for_work(CoherentState& array, MemoryId memory, const Box& box);
   /// Frees the host's memory of arrays that are gone, where copies are done with it.
   void drop_leftovers();
-  /// An access under the protocol of the paper; returns the block, or the host's memory.
-  char* access_exactly(CoherentState& array, MemoryId memory, const Box& box, AccessMode mode);
 
   /// If work failed: waits for all, makes the directories true again, and throws the error; DataLost where
   /// values are gone.
@@ -101,9 +101,9 @@ class Coherence {
     if (tracker.failed()) recover();
   }
   [[noreturn]] void recover();
-  /// Throws, once a thread, the error of work on the array that another thread was told of.
-  void tell(CoherentState& array) {
-    if (array.failure.error) tell_failure(array);
+  /// Throws, once a thread, the error of work on the array where another thread has met it.
+  void report_failure(CoherentState& array) {
+    if (array.failure.error) throw_failure(array);
   }
 
  private:
@@ -119,8 +119,7 @@ class Coherence {
   };
 
   CopySide side(CoherentState& array, MemoryId memory, const LayoutDescriptor& layout, char* base = nullptr);
-  Work copy(CoherentState& array, const Box& box, MemoryId from, MemoryId to, char* from_base = nullptr,
-            char* to_base = nullptr);
+  Work copy(CoherentState& array, const Box& box, MemoryId from, MemoryId to, char* from_base = nullptr);
   bool make_room(MemoryId memory, index_t bytes);
   bool evict_least_used(MemoryId memory);
   void move_values(CoherentState& array, MemoryId memory, const Instance& old);
@@ -128,7 +127,7 @@ class Coherence {
     (array.counters.*kind).add(bytes);
     (totals.*kind).add(bytes);
   }
-  void tell_failure(CoherentState& array);
+  void throw_failure(CoherentState& array);
 
   std::vector<CoherentState*> arrays_;  // by number; null: free
   std::vector<Budget> budgets_;

@@ -17,16 +17,12 @@
 // copied.
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include <strata/core/layout_left.hpp>
 #include <strata/core/layout_right.hpp>
 #include <strata/core/layout_tiled.hpp>
 #include <strata/devices/serial/device.hpp>
 #include <strata/views/coherent/access_region.hpp>
 #include <strata/views/coherent/coherent_array_state.hpp>
-#include <strata/views/coherent/coherent_state.hpp>
 #include <strata/views/coherent/element_reference.hpp>
 #include <strata/views/coherent/host_access.hpp>
 #include <strata/views/create.hpp>
@@ -67,7 +63,7 @@ class HostView {
       : scope_(static_cast<detail::HostUseScope&&>(scope)), view_(view), box_(box) {
     if constexpr (checked_build) view_.set_ticket(scope_.ticket());
   }
-  /// Takes the other's place, which ends nothing.
+  /// A view that is moved from ends nothing; the moved one goes on where it was.
   HostView(HostView&&) = default;
   HostView& operator=(HostView&&) = default;
 
@@ -101,9 +97,7 @@ class HostView {
 
  private:
   void check_use() const {
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-    scope_.check_use();
-#endif
+    if constexpr (checked_build) scope_.check_use();
   }
 
   detail::HostUseScope scope_;
@@ -143,7 +137,7 @@ class CoherentArray {
     Options options;
     index_t extents[max_rank + 1] = {};
     [[maybe_unused]] int count = 0;
-    (take(options, extents, count, arguments), ...);
+    (set(options, extents, count, arguments), ...);
     detail::check_extents_given<(0 + ... + int{is_extent<Arguments>}), Rank, Rank>();
     make(label, extents, options);
   }
@@ -251,7 +245,7 @@ class CoherentArray {
   template <class A>
   static constexpr bool is_extent = IndexLike<A> && !std::is_enum_v<A>;
   template <class A>
-  static void take(Options& options, index_t* extents, int& count, const A& argument) {
+  static void set(Options& options, index_t* extents, int& count, const A& argument) {
     if constexpr (is_extent<A>) {
       if (count == Rank) return;  // does not compile
       extents[count++] = static_cast<index_t>(argument);

@@ -22,13 +22,14 @@ Ref<CoherentState> make_coherent(const char* label, const LayoutDescriptor& layo
 }
 
 void adopt_device_memory(CoherentState& array, const CopySide& side, const AllocationRef& block) {
-  Coherence& all = Coherence::get();
+  Coherence& coherence = Coherence::get();
   // What others did to the memory so far is not known here.
   side.instance->wait_all();
-  const std::lock_guard lock(all.mutex);
-  const MemoryId memory = all.memory_of(*side.instance);
+  const std::lock_guard lock(coherence.mutex);
+  const MemoryId memory = coherence.memory_of(*side.instance);
   array.instance(memory).adopt(block, static_cast<char*>(side.data), array.shape);
-  static_cast<void>(array.directory.written(memory, array.shape.domain));
+  array.memory_changed();
+  array.directory.written(memory, array.shape.domain);
   array.log_kernel(memory, array.shape.domain, {});
 }
 
@@ -38,9 +39,9 @@ void fail_no_array() {
 }
 
 void drop_leftovers() {
-  Coherence& all = Coherence::get();
-  const std::lock_guard lock(all.mutex);
-  all.drop_leftovers();
+  Coherence& coherence = Coherence::get();
+  const std::lock_guard lock(coherence.mutex);
+  coherence.drop_leftovers();
 }
 
 const char* label_of(const CoherentState& array) { return array.label.c_str(); }
@@ -49,12 +50,12 @@ char* main_base(const CoherentState& array) { return array.main.base; }
 
 std::vector<Residence> where(const CoherentState& array, const Box& box) {
   const ArrayPart part = part_of_box(array.shape.domain, box, array.label.c_str());
-  Coherence& all = Coherence::get();
-  const std::lock_guard lock(all.mutex);
+  Coherence& coherence = Coherence::get();
+  const std::lock_guard lock(coherence.mutex);
   std::vector<Residence> parts;
   array.directory.map().visit(part.first, [&](const Box& b, MemorySet memories) {
     Residence residence{b, {}};
-    memories.visit([&](MemoryId memory) { residence.memories.push_back(all.memories.name(memory)); });
+    memories.visit([&](MemoryId memory) { residence.memories.push_back(coherence.memories.name(memory)); });
     parts.push_back(std::move(residence));
   });
   return parts;
@@ -86,10 +87,10 @@ std::string explain(CoherentState& array) {
 void set_budget(DeviceInstance& device, index_t bytes) { Coherence::get().set_budget(device, bytes); }
 
 index_t resident_bytes(DeviceInstance& device) {
-  Coherence& all = Coherence::get();
-  const std::lock_guard lock(all.mutex);
-  for (MemoryId m = 1; m < all.memories.size(); ++m)
-    if (all.memories[m].device == &device) return all.memories[m].residency.bytes();
+  Coherence& coherence = Coherence::get();
+  const std::lock_guard lock(coherence.mutex);
+  for (MemoryId m = 1; m < coherence.memories.size(); ++m)
+    if (coherence.memories[m].device == &device) return coherence.memories[m].residency.bytes();
   return 0;
 }
 

@@ -16,11 +16,10 @@ namespace strata::inline STRATA_ABI {
 
 namespace coherent {
 
-/// How copies are kept coherent. All but Regions are there for comparison only.
+/// How copies are kept coherent. None is there for comparison only.
 enum class Protocol {
   Regions,  ///< any box may be current in any memories; a copy moves what is missing
-  Exact,  ///< copies found again by their exact range, as in the paper (views/coherent/plan/exact_copies.hpp)
-  None,   ///< operands are copied to the device for each launch, and back after it
+  None,     ///< operands are copied to the device for each launch, and back after it
 };
 
 }  // namespace coherent
@@ -34,12 +33,18 @@ struct Residence {
 namespace detail {
 
 class CoherentState;
+// The state of an array is known to views/coherent/coherent_state.hpp alone. Files that hold arrays count it
+// out of line.
+template <>
+void Ref<CoherentState>::acquire();
+template <>
+Ref<CoherentState>::~Ref();
 
 /// A new state; `main` describes all of the array in the host's memory. `current`: the host has its values.
 Ref<CoherentState> make_coherent(const char* label, const LayoutDescriptor& layout, std::size_t element_bytes,
                                  bool contiguous_rows, const CopySide& main, const AllocationRef& storage,
                                  bool current, coherent::Protocol protocol);
-/// The values of all of the array are in memory of a device that somebody else allocated.
+/// The values of all of the array are in memory of a device that was allocated elsewhere.
 void adopt_device_memory(CoherentState& array, const CopySide& side, const AllocationRef& block);
 
 /// Of arrays in files (file_array.hpp), nothing elsewhere. Before a use: FileError where the file may not be
@@ -50,7 +55,7 @@ void mark_file_incomplete(const CoherentState& array);
 
 /// Throws Error: a handle of no array was used.
 [[noreturn]] void fail_no_array();
-/// Frees what arrays that are gone left behind.
+/// Frees the memory of arrays that are gone, where copies are done with it.
 void drop_leftovers();
 
 const char* label_of(const CoherentState& array);
@@ -67,14 +72,13 @@ index_t resident_bytes(DeviceInstance& device);
 template <class V>
 V view_of_rows(const typename V::mapping_type& mapping, char* base, [[maybe_unused]] ResidentRows rows) {
   using T = typename V::element_type;
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-  if constexpr (V::layout_type::contiguous_rows && V::extents_type::max_rank_value > 0) {
+  if constexpr (checked_build && V::layout_type::contiguous_rows && V::extents_type::max_rank_value > 0) {
     const typename V::mapping_type part(mapping.extents(), rows);
     // Only the beginning of the resident rows differs: the address is that of their first element.
     return V(reinterpret_cast<T*>(base) - part.shift(), part);
+  } else {
+    return V(reinterpret_cast<T*>(base), mapping);
   }
-#endif
-  return V(reinterpret_cast<T*>(base), mapping);
 }
 
 }  // namespace detail

@@ -3,12 +3,33 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
+namespace {
+
+std::uint64_t next_identity() {
+  static std::uint64_t last = 0;
+  return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+}
+
+}  // namespace
+
+template <>
+void Ref<CoherentState>::acquire() {
+  RefCounted* const base = object_;
+  if (base != nullptr) __atomic_fetch_add(&base->references_, 1, __ATOMIC_RELAXED);
+}
+template <>
+Ref<CoherentState>::~Ref() {
+  RefCounted* const base = object_;
+  if (base != nullptr && __atomic_sub_fetch(&base->references_, 1, __ATOMIC_ACQ_REL) == 0) destroy(base);
+}
+
 CoherentState::CoherentState(const char* its_label, const ArrayShape& its_shape, const Main& its_main,
                              MemorySet current, coherent::Protocol its_protocol)
     : label(its_label),
       shape(its_shape),
       main(its_main),
       protocol(its_protocol),
+      identity(next_identity()),
       directory(its_shape.domain, current),
       settled_(its_shape.domain, current) {
   Coherence::get().add(*this);
@@ -16,30 +37,27 @@ CoherentState::CoherentState(const char* its_label, const ArrayShape& its_shape,
 
 CoherentState::~CoherentState() { Coherence::get().remove(*this); }
 
-Instance& CoherentState::instance(MemoryId device) {
-  const auto k = static_cast<std::size_t>(device) - 1;
-  if (k >= instances_.size()) instances_.resize(k + 1);
-  return instances_[k];
+WorkOrder& CoherentState::new_order(std::size_t memory) {
+  if (memory >= orders_.size()) orders_.resize(memory + 1);
+  orders_[memory] = std::make_unique<WorkOrder>(shape.domain);
+  return *orders_[memory];
 }
 
-WorkOrder& CoherentState::order(MemoryId memory) {
-  const auto k = static_cast<std::size_t>(memory);
-  if (k >= orders_.size()) orders_.resize(k + 1);
-  if (!orders_[k]) orders_[k] = std::make_unique<WorkOrder>(shape.domain);
-  return *orders_[k];
+void CoherentState::log(const Change& change) {
+  if (change.work.number == 0 && log_.empty()) apply(change, settled_);  // it is done, and so is all before
+  else log_.push_back(change);
 }
-
 void CoherentState::log_copy(MemoryId memory, const Box& box, Work work) {
-  log_.push_back({Change::Kind::Copied, memory, box, work});
+  log({Change::Kind::Copied, memory, box, work});
 }
 void CoherentState::log_kernel(MemoryId memory, const Box& box, Work work) {
-  log_.push_back({Change::Kind::Written, memory, box, work});
+  log({Change::Kind::Written, memory, box, work});
 }
 void CoherentState::log_move(MemoryId memory, const Box& box, Work work) {
-  log_.push_back({Change::Kind::Moved, memory, box, work});
+  log({Change::Kind::Moved, memory, box, work});
 }
 void CoherentState::log_drop(MemoryId memory, const Box& box) {
-  log_.push_back({Change::Kind::Dropped, memory, box, {}});
+  log({Change::Kind::Dropped, memory, box, {}});
 }
 
 void CoherentState::apply(const Change& change, Directory& directory) {
@@ -48,7 +66,7 @@ void CoherentState::apply(const Change& change, Directory& directory) {
       directory.copied(change.memory, change.box);
       break;
     case Change::Kind::Written:
-      static_cast<void>(directory.written(change.memory, change.box));
+      directory.written(change.memory, change.box);
       break;
     case Change::Kind::Moved:
       break;
@@ -70,15 +88,15 @@ void CoherentState::lose(const Change& change, std::vector<Box>& lost) {
   settled_.dropped(change.memory, change.box);
 }
 
-std::vector<Box> CoherentState::rebuild(const WorkTracker::Recovery& recovery, bool& taken_back) {
+std::vector<Box> CoherentState::rebuild(const WorkTracker::Recovery& recovery, bool& undone) {
   using Outcome = WorkTracker::Outcome;
   std::vector<Box> lost;
-  taken_back = false;
+  undone = false;
   for (const Change& change : log_) {
     const Outcome outcome = change.work.number == 0 ? Outcome::Done : recovery.of(change.work);
     const bool is_written = change.kind == Change::Kind::Written,
                is_moved = change.kind == Change::Kind::Moved;
-    taken_back = taken_back || (outcome != Outcome::Done && is_written);
+    undone = undone || (outcome != Outcome::Done && is_written);
     switch (outcome) {
       case Outcome::Done:
         // What was given up was out of date by work that may have failed since: then it was needed.
@@ -98,7 +116,10 @@ std::vector<Box> CoherentState::rebuild(const WorkTracker::Recovery& recovery, b
     }
   }
   log_.clear();
+  // Whatever the numbers of both, this state has a new one.
+  const std::uint64_t next_state = state_number() + 1;
   directory = settled_;
+  other_changes_ = next_state - directory.changes();
   orders_.clear();
   // What was written anew since is not lost.
   std::vector<Box> still_lost;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <deque>
 #include <exception>
 #include <memory>
@@ -14,8 +15,8 @@
 #include <strata/devices/backend.hpp>
 #include <strata/views/coherent/access_region.hpp>
 #include <strata/views/coherent/coherent_array_state.hpp>
-#include <strata/views/coherent/exact_storage.hpp>
 #include <strata/views/coherent/instance.hpp>
+#include <strata/views/coherent/kept_launch.hpp>
 #include <strata/views/coherent/plan/directory.hpp>
 #include <strata/views/coherent/plan/work_order.hpp>
 #include <strata/views/coherent/transfer_counters.hpp>
@@ -55,27 +56,41 @@ class CoherentState : public RefCounted {
   const ArrayShape shape;
   const Main main;
   const coherent::Protocol protocol;
-  int number = -1;  // of all arrays, as Residency has it
+  int number = -1;  // of all arrays, as Residency has it; that of an array that is gone is used again
+  const std::uint64_t identity;  // of this array alone
 
   /// Where the values are going to be once all that is enqueued is done.
   Directory directory;
   TransferCounters counters;
   std::vector<HostUse> host_uses;
   Ref<PinnedMemory> pinned;  // the host's memory, since it was streamed
-  /// Why values are not what was to be written, until who uses the array next has been told: threads but
-  /// those that were.
+  /// Why values are not what was to be written, until each thread that uses the array has had the error: all
+  /// but those in `reported_to`.
   struct Failure {
     std::exception_ptr error;
-    std::vector<std::thread::id> told;
-    bool is_told_to(std::thread::id thread) const {
-      return std::find(told.begin(), told.end(), thread) != told.end();
+    std::vector<std::thread::id> reported_to;
+    bool is_reported_to(std::thread::id thread) const {
+      return std::find(reported_to.begin(), reported_to.end(), thread) != reported_to.end();
     }
   } failure;
-  /// Of Protocol::Exact only.
-  std::unique_ptr<ExactStorage> exact;
+  /// Launches whose first use is of this array.
+  KeptLaunches kept;
 
-  Instance& instance(MemoryId device);
-  WorkOrder& order(MemoryId memory);
+  /// Counts the changes of where values are, and of the memory on devices: as long as it stays, a launch that
+  /// comes again finds all where it was.
+  std::uint64_t state_number() const { return directory.changes() + other_changes_; }
+  /// The memory on a device has moved, or has been given up.
+  void memory_changed() { ++other_changes_; }
+
+  Instance& instance(MemoryId device) {
+    const auto k = static_cast<std::size_t>(device) - 1;
+    if (k >= instances_.size()) instances_.resize(k + 1);
+    return instances_[k];
+  }
+  WorkOrder& order(MemoryId memory) {
+    const auto k = static_cast<std::size_t>(memory);
+    return k < orders_.size() && orders_[k] ? *orders_[k] : new_order(k);
+  }
   std::size_t instances() const { return instances_.size(); }
 
   /// Notes what `work` is going to change: `copied`, `written` and `dropped` as the directory has them. The
@@ -86,11 +101,16 @@ class CoherentState : public RefCounted {
   void log_drop(MemoryId memory, const Box& box);
   /// Carries over to the settled state what has ended.
   void settle(WorkTracker& tracker);
-  std::size_t log_size() const { return log_.size(); }
+  /// The same where much has been noted since.
+  void settle_some(WorkTracker& tracker) {
+    if (log_.size() <= next_settle_) return;
+    settle(tracker);
+    next_settle_ = std::max(few_changes, 2 * log_.size());  // asking costs, too
+  }
 
   /// After work failed: the directory becomes that of what was done. Returns the boxes whose values are lost;
-  /// `taken_back`: whether anything else is not as it was to be written.
-  std::vector<Box> rebuild(const WorkTracker::Recovery& recovery, bool& taken_back);
+  /// `undone`: whether anything else is not as it was to be written.
+  std::vector<Box> rebuild(const WorkTracker::Recovery& recovery, bool& undone);
 
  private:
   struct Change {
@@ -99,17 +119,19 @@ class CoherentState : public RefCounted {
     Box box;
     Work work;
   };
+  static constexpr std::size_t few_changes = 32;
   static void apply(const Change& change, Directory& directory);
+  void log(const Change& change);
+  WorkOrder& new_order(std::size_t memory);
   void lose(const Change& change, std::vector<Box>& lost);
 
   Directory settled_;
   std::deque<Change> log_;
+  std::size_t next_settle_ = few_changes;           // when so much is noted
+  std::uint64_t other_changes_ = 0;                 // than those that the directory counts
   std::vector<Instance> instances_;                 // of devices' memories, from 1
   std::vector<std::unique_ptr<WorkOrder>> orders_;  // of all memories
 };
-
-/// Whether its copies are parts of one instance a memory, and not blocks of their own.
-inline bool by_regions(const CoherentState& array) { return array.protocol != coherent::Protocol::Exact; }
 
 }  // namespace detail
 }  // namespace strata::inline STRATA_ABI

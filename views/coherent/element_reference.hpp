@@ -1,4 +1,4 @@
-// ElementReference: one element of a coherent array on the host, which tells reading from writing.
+// ElementReference: one element of a coherent array on the host, which distinguishes reading from writing.
 #pragma once
 
 #include <strata/core/access_mode.hpp>
@@ -6,7 +6,7 @@
 namespace strata::inline STRATA_ABI {
 
 /// What x(i, j) of a coherent array is. Each read and each write is a host access of one element, with all
-/// its waiting: for setting up, checks and debugging; loops take host views.
+/// its waiting: for setting up, checks and debugging; in loops use host views.
 template <class Array>
 class ElementReference {
  public:

@@ -56,7 +56,7 @@ class FileState : public CoherentState {
         saves = false;
       }
     try {
-      if (is_busy() || (saves && is_behind())) use_last(saves ? AccessMode::InOut : AccessMode::Out);
+      if (is_busy() || (saves && lacks_values())) use_last(saves ? AccessMode::InOut : AccessMode::Out);
       if (saves) storage.complete();
     } catch (const std::exception& error) {
       if (saves) say(error);
@@ -66,24 +66,24 @@ class FileState : public CoherentState {
  private:
   // Whether copies from or to the mapping are under way: the file would stay open until they end.
   bool is_busy() {
-    Coherence& all = Coherence::get();
-    const std::lock_guard lock(all.mutex);
-    std::vector<Work> after;
+    Coherence& coherence = Coherence::get();
+    const std::lock_guard lock(coherence.mutex);
+    WorkList after;
     order(host_memory).before_write(shape.domain, after);
     std::vector<Ref<EventState>> events;
-    for (const Work work : after) all.tracker.events_of(work, events);
+    for (const Work work : after) coherence.tracker.events_of(work, events);
     return std::any_of(events.begin(), events.end(), [](const auto& event) { return !event->complete(); });
   }
   // Whether devices have what the host lacks, or values are not what was to be written.
-  bool is_behind() {
-    Coherence& all = Coherence::get();
-    const std::lock_guard lock(all.mutex);
-    return directory.lacks(host_memory, shape.domain) || all.tracker.failed() || failure.error;
+  bool lacks_values() {
+    Coherence& coherence = Coherence::get();
+    const std::lock_guard lock(coherence.mutex);
+    return directory.lacks(host_memory, shape.domain) || coherence.tracker.failed() || failure.error;
   }
   // A use of the host counts references, and would end what is ending: this one is never given back.
   void use_last(AccessMode mode) {
-    alignas(Ref<CoherentState>) unsigned char kept[sizeof(Ref<CoherentState>)];
-    HostUseScope(*new (kept) Ref<CoherentState>(this), shape.domain, mode).end();
+    alignas(Ref<CoherentState>) unsigned char last[sizeof(Ref<CoherentState>)];
+    HostUseScope(*new (last) Ref<CoherentState>(this), shape.domain, mode).end();
   }
 };
 

@@ -6,7 +6,7 @@
 //   auto y = open_file_array<double, 2>("x.strata", for_reading);
 //
 // The array's memory of the host is a shared mapping of the file: the system reads what is touched, and
-// writes back what was changed. In the file, the array's one layout lies behind a header of 4096 bytes that
+// writes back what was changed. In the file, the array's one layout lies after a header of 4096 bytes that
 // says what it is (views/coherent/file_header.hpp).
 //
 // A file is complete or not. It is incomplete, on the disk, before the first element can be changed, and
@@ -16,9 +16,9 @@
 // writing is open nowhere else.
 //
 // Errors: FileError, which names the path, what was found and what was asked. Running out of disk space is
-// told at creation, where the file gets all its blocks (except on file systems that write to new blocks each
-// time: btrfs, ZFS). A file that another program truncates ends the program (SIGBUS) where a view of it is
-// being read; uses that begin later throw.
+// reported at creation, where the file gets all its blocks (except on file systems that write to new blocks
+// each time: btrfs, ZFS). A file that another program truncates ends the program (SIGBUS) where a view of it
+// is being read; uses that begin later throw.
 #pragma once
 
 #include <string>
@@ -88,12 +88,12 @@ struct FileArrayShape {
   int extents_given = 0;
   bool overwrites = false, reads_only = false, allows_incomplete = false, is_uninitialized = false;
 
-  void take(Overwrite) { overwrites = true; }
-  void take(ForReading) { reads_only = true; }
-  void take(AllowIncomplete) { allows_incomplete = true; }
-  void take(Uninitialized) { is_uninitialized = true; }
+  void set(Overwrite) { overwrites = true; }
+  void set(ForReading) { reads_only = true; }
+  void set(AllowIncomplete) { allows_incomplete = true; }
+  void set(Uninitialized) { is_uninitialized = true; }
   template <IndexLike I>
-  void take(I extent) {
+  void set(I extent) {
     if (extents_given < rank) extents[extents_given++] = static_cast<index_t>(extent);
   }
 };
@@ -117,7 +117,7 @@ Ref<CoherentState> make_file_state(const AllocationRef& storage, const FileArray
                                    const LayoutDescriptor& layout, bool current);
 void save_file(const Ref<CoherentState>& array);
 
-/// What makes and takes apart the handles.
+/// Makes handles of states, and gives the state of a handle.
 struct FileArrays {
   template <class A>
   static A make(const typename A::mapping_type& mapping, const Ref<CoherentState>& state) {
@@ -146,7 +146,7 @@ template <class T, int Rank, class LayoutType = CoherentLayout<Rank>, class... A
       "strata: file_array makes a new file; open_file_array opens one");
   detail::FileArrayShape shape = detail::file_array_shape<T, Rank, LayoutType>();
   detail::check_extents_given<(0 + ... + int{IndexLike<Arguments>}), Rank, Rank>();
-  (shape.take(arguments), ...);
+  (shape.set(arguments), ...);
   typename Array::mapping_type mapping;
   try {
     mapping = typename Array::mapping_type(typename Array::extents_type(shape.extents, Rank));
@@ -172,7 +172,7 @@ template <class T, int Rank, class LayoutType = CoherentLayout<Rank>, class... A
   detail::FileArrayShape shape = detail::file_array_shape<T, Rank, LayoutType>();
   constexpr int given = (0 + ... + int{IndexLike<Arguments>});
   if constexpr (given != 0) detail::check_extents_given<given, Rank, Rank>();
-  (shape.take(arguments), ...);
+  (shape.set(arguments), ...);
   const detail::AllocationRef storage = detail::open_file(path, shape);
   typename Array::mapping_type mapping;
   try {

@@ -1,5 +1,5 @@
 // FileHeader: the first 4096 bytes of a file that holds an array. Numbers are in the byte order of the
-// machine that wrote them, which the header tells.
+// machine that wrote them, which the header names.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct FileHeader {
   std::int64_t rank;
   std::int64_t extents[8];
   std::int64_t data_offset;  // a multiple of 4096
-  std::int64_t data_bytes;   // the file ends behind these
+  std::int64_t data_bytes;   // the file ends after these
   char reserved[3456];       // zeros
   std::uint64_t checksum;    // of all bytes before: FNV-1a, 64 bits
 };

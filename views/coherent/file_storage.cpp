@@ -31,7 +31,7 @@ void sync_folder_of(const std::string& path) {
 // where it may not.
 bool is_replaceable(const std::string& path) {
   struct stat status {};
-  if (lstat(path.c_str(), &status) != 0) return false;  // opening tells
+  if (lstat(path.c_str(), &status) != 0) return false;  // opening reports it
   if (!S_ISREG(status.st_mode))
     throw FileError("cannot replace \"" + path + "\": it is not a regular file; give another path");
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

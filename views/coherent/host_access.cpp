@@ -37,11 +37,11 @@ void end_use(CoherentState& array, std::uint64_t number) {
 
 // Plans and enqueues what the host lacks of the box.
 void bring(CoherentState& array, const Box& box) {
-  Coherence& all = Coherence::get();
+  Coherence& coherence = Coherence::get();
   if (!array.directory.lacks(host_memory, box)) return;
-  CopyPlanner planner(all.memories.links());
+  CopyPlanner planner(coherence.memories.links());
   planner.read(0, array.directory, array.shape.element_bytes, host_memory, box);
-  all.enqueue(planner.copies(), {&array});
+  coherence.enqueue(planner.copies(), {&array});
 }
 
 // Cells of tickets that nobody has now. They are never freed: copies of views outlive everything.
@@ -61,67 +61,63 @@ HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, 
   require_running("a host access");
   CoherentState& array = *array_;
   const ArrayPart part = part_of_box(array.shape.domain, box, array.label.c_str());
-  Coherence& all = Coherence::get();
-  std::unique_lock lock(all.mutex);
+  Coherence& coherence = Coherence::get();
+  std::unique_lock lock(coherence.mutex);
   do {
-    all.check_failures();
-    all.tell(array);
-  } while (all.wait_for_host_uses(lock, array, part, writes(mode), name_of(mode)));
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-  if (reads(mode) && array.protocol != coherent::Protocol::Exact)
-    if (const std::vector<Box> missing = array.directory.never_written(box); !missing.empty())
-      throw NeverWritten(std::string(name_of(mode)) + ": \"" + array.label + "\" is read at " +
-                         to_string(missing.front()) + ", which nobody has written");
-#endif
+    coherence.check_failures();
+    coherence.report_failure(array);
+  } while (coherence.wait_for_host_uses(lock, array, part, writes(mode), name_of(mode)));
+  if constexpr (checked_build)
+    if (reads(mode))
+      if (const std::vector<Box> missing = array.directory.never_written(box); !missing.empty())
+        throw NeverWritten(std::string(name_of(mode)) + ": \"" + array.label + "\" is read at " +
+                           to_string(missing.front()) + ", which nobody has written");
   if (box.empty()) return;
-  if (array.protocol == coherent::Protocol::Exact) {
-    static_cast<void>(all.access_exactly(array, host_memory, box, mode));
-  } else if (reads(mode)) {
-    bring(array, box);
-  }
+  if (reads(mode)) bring(array, box);
   // Claimed when all it waits for went well: until then others see the use, and keep away.
   const auto give_up = [&] {
     end_use(array, number_);
     number_ = 0;
   };
   const auto claim = [&] {
-    if (all.tracker.failed()) {  // what came after failed work may have run all the same
+    if (coherence.tracker.failed()) {  // what came after failed work may have run all the same
       give_up();
-      all.recover();
+      coherence.recover();
     }
-    if (writes(mode) && array.protocol != coherent::Protocol::Exact) {
-      static_cast<void>(array.directory.written(host_memory, box));
+    if (writes(mode)) {
+      array.directory.written(host_memory, box);
       array.log_kernel(host_memory, box, {});
     }
-    array.settle(all.tracker);
+    array.settle(coherence.tracker);
   };
-  std::vector<Work> after;
+  WorkList after;
   if (writes(mode)) array.order(host_memory).before_write(box, after);
   else array.order(host_memory).before_read(box, after);
   std::vector<Ref<EventState>> events;
-  for (const Work work : after) all.tracker.events_of(work, events);
+  for (const Work work : after) coherence.tracker.events_of(work, events);
   number_ = next_number();
   array.host_uses.push_back({part, writes(mode), std::this_thread::get_id(), name_of(mode), number_});
   if (events.empty()) {
     claim();
     return;
   }
-  const std::uint64_t recoveries = all.recoveries;
+  const std::uint64_t recoveries = coherence.recoveries;
   lock.unlock();
   try {
     for (const Ref<EventState>& event : events) event->wait();
   } catch (...) {
     lock.lock();
     give_up();
-    if (all.recoveries != recoveries) {  // another thread has set it right, and told its own
-      all.tell(array);
+    if (coherence.recoveries != recoveries) {  // another thread has set it right, and had the error
+      coherence.report_failure(array);
       throw;
     }
-    all.tracker.set_failed();
-    all.recover();
+    coherence.tracker.set_failed();
+    coherence.recover();
   }
   lock.lock();
-  if (all.recoveries != recoveries) {  // what was waited for may be wrong, although nothing said so here
+  if (coherence.recoveries !=
+      recoveries) {  // what was waited for may be wrong, although nothing said so here
     give_up();
     lock.unlock();
     *this = HostUseScope(its_array, box, mode);

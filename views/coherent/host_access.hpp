@@ -6,7 +6,7 @@
 #include <strata/core/box.hpp>
 #include <strata/core/ref.hpp>
 #include <strata/devices/backend.hpp>
-#include <strata/views/coherent/coherent_state.hpp>
+#include <strata/views/coherent/coherent_array_state.hpp>
 #include <strata/views/view.hpp>
 
 namespace strata::inline STRATA_ABI::detail {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include <strata/core/error.hpp>
+#include <strata/views/coherent/access_region.hpp>
 #include <strata/views/coherent/instance.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -15,12 +16,6 @@ bool covers(ResidentRows rows, ResidentRows part) {
 }
 
 }  // namespace
-
-ResidentRows cover(ResidentRows a, ResidentRows b) {
-  if (a.begin >= a.end) return b;
-  if (b.begin >= b.end) return a;
-  return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
-}
 
 // ---- ArrayShape
 

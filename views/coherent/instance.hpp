@@ -36,7 +36,7 @@ struct ArrayShape {
 
 class Instance {
  public:
-  /// Memory that somebody else allocated, for all of the array.
+  /// Memory that was allocated elsewhere, for all of the array.
   void adopt(const AllocationRef& block, char* base, const ArrayShape& shape);
 
   bool has_memory() const { return rows_.begin < rows_.end; }
@@ -75,8 +75,5 @@ class Instance {
   ResidentRows asked_{0, 0};
   index_t bytes_ = 0;
 };
-
-/// The smallest run of rows that has both.
-ResidentRows cover(ResidentRows a, ResidentRows b);
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -41,7 +41,7 @@ bool ThreadWaits::give_one_up() {
   return false;
 }
 
-bool ThreadWaits::take_given_up(std::uint64_t wait) {
+bool ThreadWaits::forget(std::uint64_t wait) {
   return std::erase_if(waits_, [&](const Wait& w) { return w.number == wait; }) > 0;
 }
 

@@ -1,4 +1,5 @@
-// ThreadWaits: which threads wait for which others, and whether that can end. Pure logic: nobody sleeps here.
+// ThreadWaits: which threads wait for which others, and whether that can end. Pure logic: no thread sleeps
+// here.
 //
 // A thread that does not wait goes on, and lets go of what it has some day. One that waits for any of some
 // threads goes on where one of them does; one that waits for all of them, where all do. A thread that
@@ -32,10 +33,10 @@ class ThreadWaits {
   /// If waits are in a ring, gives one of them up that can be, turns first. Whether there was one.
   bool give_one_up();
   /// Forgets the wait; whether it was given up.
-  bool take_given_up(std::uint64_t wait);
+  bool forget(std::uint64_t wait);
 
   bool empty() const { return waits_.empty(); }
-  /// All look again: waits end, but those that were given up and not taken.
+  /// All look again: waits end, but those that were given up and not forgotten.
   void clear();
 
  private:

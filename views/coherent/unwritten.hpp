@@ -1,6 +1,6 @@
 // Elements that a launch declares out and does not write, in checked builds: before the kernel its part of
-// the array is filled with a pattern (mark_unwritten), behind it whoever still has the pattern is reported
-// (algorithms/find_unwritten.hpp).
+// the array is filled with a pattern (mark_unwritten), after it elements that still have the pattern are
+// reported (algorithms/find_unwritten.hpp).
 //
 // The pattern is eight bytes that repeat from the beginning of an element: NaN as float and as double, with
 // bits that no arithmetic makes, and a large negative number as an integer. An element was not written where

@@ -20,24 +20,46 @@ int WorkTracker::number_of(QueueState& queue) {
   return unused;
 }
 
+// Of work that is complete.
+bool WorkTracker::ended_well(const Open& open) {
+  try {
+    open.event->wait();
+    return true;
+  } catch (...) {
+    failed_ = true;
+    return false;
+  }
+}
+
 void WorkTracker::poll(Track& t) {
   if (t.polled) return;  // by way of work on other queues that came after work here
   t.polled = true;
-  const auto ended_well = [&](const Open& open) {
-    try {
-      open.event->wait();
-    } catch (...) {
-      failed_ = true;
-      return false;
-    }
+  std::size_t complete = complete_works(t.open);
+  const bool all_well =
+      complete > 1 && t.open[complete - 1].event->reports_earlier() && ended_well(t.open[complete - 1]);
+  for (; complete > 0; --complete) {
+    const Open& open = t.open.front();
+    if (!all_well && !ended_well(open)) break;
     // Where work before it failed, this is done, but with wrong values.
-    return std::all_of(open.after.begin(), open.after.end(), [&](Work before) { return ended(before); });
-  };
-  while (!t.open.empty() && t.open.front().event->complete() && ended_well(t.open.front())) {
-    t.done = t.open.front().number;
+    if (!std::all_of(open.after.begin(), open.after.end(), [&](Work before) { return ended(before); })) break;
+    t.done = open.number;
     t.open.pop_front();
   }
   t.polled = false;
+}
+
+// How many of a queue's works, the first ones, are complete. They become so in their order, so that few
+// events are asked.
+std::size_t WorkTracker::complete_works(const std::deque<Open>& open) {
+  if (open.empty() || !open.front().event->complete()) return 0;
+  if (open.back().event->complete()) return open.size();
+  std::size_t complete = 1, not_complete = open.size() - 1;
+  while (complete < not_complete) {
+    const std::size_t middle = (complete + not_complete) / 2;
+    if (open[middle].event->complete()) complete = middle + 1;
+    else not_complete = middle;
+  }
+  return complete;
 }
 
 bool WorkTracker::ended(Work work) {
@@ -62,13 +84,13 @@ void WorkTracker::events_of(Work work, std::vector<Ref<EventState>>& events) {
   if (open == nullptr || std::find(events.begin(), events.end(), open->event) != events.end()) return;
   events.push_back(open->event);
   // A copy: to look for others may end this one.
-  for (const Work before : std::vector<Work>(open->after)) events_of(before, events);
+  for (const Work before : WorkList(open->after)) events_of(before, events);
 }
 
-void WorkTracker::wait_for(QueueState& queue, std::vector<Work>& after) {
+void WorkTracker::wait_for(QueueState& queue, WorkList& after) {
   if (after.empty()) return;
   const int mine = number_of(queue);
-  std::erase_if(after, [&](Work work) {
+  after.forget([&](Work work) {
     if (work.queue == mine) return work.number <= track(mine).done;  // its order is that of the queue
     const Open* const open = find(work);
     if (open == nullptr) return true;
@@ -77,14 +99,23 @@ void WorkTracker::wait_for(QueueState& queue, std::vector<Work>& after) {
   });
 }
 
-Work WorkTracker::add(QueueState& queue, const Ref<EventState>& event, std::vector<Work> after,
-                      std::vector<Work> needs) {
+Work WorkTracker::add(QueueState& queue, const Ref<EventState>& event, const WorkList& after,
+                      const WorkList& needs) {
   const int number = number_of(queue);
   Track& t = track(number);
-  constexpr std::size_t many = 64;
-  if (t.open.size() >= many) poll(t);
-  t.open.push_back({++t.last, event, std::move(after), std::move(needs)});
+  if (t.open.size() >= t.next_poll) {
+    poll(t);
+    t.next_poll = std::max(few_open, 2 * t.open.size());  // asking costs, too
+  }
+  t.open.push_back({++t.last, event, after, needs});
   return {number, t.last};
+}
+
+bool WorkTracker::can_extend(QueueState& queue, Work work) {
+  if (work.number == 0 || static_cast<std::size_t>(work.queue) >= tracks_.size()) return false;
+  const Track& t = track(work.queue);
+  return t.queue == &queue && t.last == work.number && !t.open.empty() &&
+         t.open.back().event->reports_earlier();
 }
 
 WorkTracker::Outcome WorkTracker::Recovery::of(Work work) const {
@@ -123,8 +154,8 @@ WorkTracker::Recovery WorkTracker::recover() {
       }
       result.works.push_back({{static_cast<int>(k), open.number}, outcome});
     }
-  // Spoiled: what was done all the same, on values that are not there: somebody took the error of the queue
-  // away, or a device tells of failed checks only at the end.
+  // Spoiled: what was done all the same, on values that are not there: another thread cleared the error of
+  // the queue, or a device reports failed checks only at the end.
   for (bool changed = result.error != nullptr; changed;) {
     changed = false;
     std::size_t at = 0;

@@ -1,4 +1,4 @@
-// Which work on which queues has ended, and how: numbers for what was enqueued, and an event behind each.
+// Which work on which queues has ended, and how: numbers for what was enqueued, and an event after each.
 //
 // Not thread-safe: the owner locks.
 #pragma once
@@ -20,29 +20,32 @@ class WorkTracker {
 
   /// What is enqueued on `queue` from now on comes after the work of `after`, of other queues: the host does
   /// not wait. Leaves in `after` what is still open.
-  void wait_for(QueueState& queue, std::vector<Work>& after);
-  /// The work enqueued on `queue` just now, which came after `after` and has `event` behind it. `needs` is
+  void wait_for(QueueState& queue, WorkList& after);
+  /// The work enqueued on `queue` just now, which came after `after` and is followed by `event`. `needs` is
   /// the work whose values it read: what failed of the rest does not spoil what it wrote.
-  Work add(QueueState& queue, const Ref<EventState>& event, std::vector<Work> after, std::vector<Work> needs);
-  Work add(QueueState& queue, const Ref<EventState>& event, std::vector<Work> after) {
+  Work add(QueueState& queue, const Ref<EventState>& event, const WorkList& after, const WorkList& needs);
+  Work add(QueueState& queue, const Ref<EventState>& event, const WorkList& after) {
     return add(queue, event, after, after);
   }
-  Work add(QueueState& queue, std::vector<Work> after) {
-    return add(queue, queue.record(), std::move(after));
-  }
+  Work add(QueueState& queue, const WorkList& after) { return add(queue, queue.record(), after); }
+  /// Whether what is enqueued next on `queue` may become a part of `work`: that is open, is the last on it,
+  /// and no failure of it is forgotten when its event is replaced.
+  bool can_extend(QueueState& queue, Work work);
+  /// The work enqueued on its queue just now is a part of `work`, for which can_extend() was true.
+  void extend(QueueState& queue, Work work) { track(work.queue).open.back().event = queue.record(); }
 
   /// Whether the work is done, without an error; never waits. Work that failed has not ended: it is waited
   /// for by recover().
   bool ended(Work work);
-  /// Adds the events behind the work, and behind all that it came after, as far as they have not ended: some
-  /// devices tell of a failed check only to who waits for the queue that it was on.
+  /// Adds the events of the work, and of all that it came after, as far as they have not ended: some devices
+  /// report a failed check only to those who wait for the queue that it was on.
   void events_of(Work work, std::vector<Ref<EventState>>& events);
   /// Whether some work is known to have failed or to have been dropped.
   bool failed() const { return failed_; }
   void set_failed() { failed_ = true; }
 
   /// How work ended: well; by an error of its own; not begun, as work before it failed; or done with what
-  /// such work left behind.
+  /// such work left.
   enum class Outcome : unsigned char { Done, Failed, Dropped, Spoiled };
   struct Recovery {
     std::exception_ptr error;  // the first; null where all was done
@@ -53,7 +56,7 @@ class WorkTracker {
     std::vector<Ended> works;  // all that were open
     Outcome of(Work work) const;
   };
-  /// Blocks until all work is done or dropped, takes the errors of the queues away, and says how each ended.
+  /// Blocks until all work is done or dropped, clears the errors of the queues, and says how each ended.
   /// Work that failed itself came after work that was done; what was dropped came after such.
   Recovery recover();
   /// Forgets queues without open work.
@@ -63,7 +66,7 @@ class WorkTracker {
   struct Open {
     std::uint64_t number;
     Ref<EventState> event;
-    std::vector<Work> after, needs;
+    WorkList after, needs;
   };
   struct Track {
     QueueState* queue = nullptr;  // kept while work is open
@@ -71,9 +74,13 @@ class WorkTracker {
     std::uint64_t last = 0;
     std::uint64_t done = 0;  // all up to it ended well
     std::deque<Open> open;
-    bool polled = false;  // right now
+    std::size_t next_poll = few_open;  // when so many are open
+    bool polled = false;               // right now
   };
+  static constexpr std::size_t few_open = 64;
+  static std::size_t complete_works(const std::deque<Open>& open);
   const Open* find(Work work);
+  bool ended_well(const Open& open);
   void poll(Track& track);
   Track& track(int queue) { return tracks_[static_cast<std::size_t>(queue)]; }
 

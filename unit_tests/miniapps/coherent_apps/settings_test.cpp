@@ -49,9 +49,9 @@ TEST(CoherentSettings, WhatIsNotGivenIsTheApplications) {
   EXPECT_GT(time_step_of(request_of(parsed({"sph"}))), 0);
 }
 TEST(CoherentSettings, ProtocolsGoByName) {
-  EXPECT_EQ(request_of(parsed({"mse", "-p", "exact"})).protocol, coherent::Protocol::Exact);
+  EXPECT_EQ(request_of(parsed({"mse", "-p", "regions"})).protocol, coherent::Protocol::Regions);
   EXPECT_EQ(request_of(parsed({"mse", "--protocol", "none"})).protocol, coherent::Protocol::None);
-  EXPECT_THROW(parsed({"mse", "--protocol", "some"}), UsageError);
+  EXPECT_THROW(parsed({"mse", "--protocol", "exact"}), UsageError);
 }
 TEST(CoherentSettings, WhatNoApplicationCanDoIsRefused) {
   EXPECT_NE(error_of({"nbody", "-n", "2"}).find("64"), std::string::npos);

@@ -1,5 +1,6 @@
 // Bytes that the applications of Dastgeer and Kessler (IJPP 44, 2016, table 1) move on emulated devices:
-// those that follow from their sequences of calls, for regions and for the paper's own protocol.
+// those that follow from their sequences of calls. Those of the paper's own protocol are counted in
+// unit_tests/views/coherent/plan/counts_test.cpp.
 #include <map>
 #include <ostream>
 #include <string>
@@ -99,15 +100,6 @@ TEST(CoherentAppsTraffic, OneDeviceKeepsEverything) {
   EXPECT_EQ(sums_of(1, true, nbody, Protocol::Regions), (Sums{0, 0, 0, 88000, 176000}));
   EXPECT_EQ(sums_of(1, true, lu, Protocol::Regions), (Sums{1604, 0, 0, 1604, 4812}));
   EXPECT_EQ(sums_of(1, true, sph, Protocol::Regions), (Sums{0, 0, 0, 50000, 100000}));
-}
-TEST(CoherentAppsTraffic, ExactCopiesMoveWhatThePaperCounted) {
-  EXPECT_EQ(sums_of(2, false, nbody, Protocol::Exact), (Sums{1936000, 1936000, 0, 2024000, 528000}));
-  EXPECT_EQ(sums_of(2, true, nbody, Protocol::Exact), (Sums{0, 1936000, 1936000, 88000, 528000}));
-  EXPECT_EQ(sums_of(4, true, nbody, Protocol::Exact), (Sums{0, 1936000, 5808000, 88000, 880000}));
-  EXPECT_EQ(sums_of(2, false, lu, Protocol::Exact), (Sums{65764, 62556, 0, 64160, 11228}));
-  EXPECT_EQ(sums_of(2, true, lu, Protocol::Exact), (Sums{3208, 62556, 62556, 1604, 11228}));
-  EXPECT_EQ(sums_of(2, false, sph, Protocol::Exact), (Sums{5050000, 5050000, 0, 5100000, 300000}));
-  EXPECT_EQ(sums_of(2, true, sph, Protocol::Exact), (Sums{0, 5050000, 5050000, 50000, 300000}));
 }
 // What a step needs does not grow with the steps before it.
 TEST(CoherentAppsTraffic, NumbersOfCopiesGrowWithTheStepsAndAllocationsDoNot) {

@@ -359,6 +359,50 @@ TYPED_TEST(CoherentDevices, ResidencesAreTold) {
   }
 }
 
+// Several times the same launch, between what ends a run of them: other launches, the host, another queue.
+TYPED_TEST(CoherentDevices, LaunchesThatComeAgainComputeWhatOneAfterTheOtherWould) {
+  everywhere<TypeParam>([](const auto& where) {
+    const index_t n = 1000;
+    const CoherentArray<double, 1> x("x", n), y("y", n);
+    double expected_x = 1, expected_y = 0;
+    launch(where, n, Count{0}, out(x));
+    {
+      const auto view = x.write();
+      for (index_t i = 0; i < n; ++i) view(i) = 1;
+    }
+    const auto add = [&](int times) {
+      for (int k = 0; k < times; ++k) launch(where, n, Axpy{1}, in(x), inout(y));
+      expected_y += times * expected_x;
+    };
+    for (int round = 0; round < 20; ++round) {
+      add(round % 7 + 1);
+      switch (round % 4) {
+        case 0:
+          EXPECT_EQ(double(y(round)), expected_y);
+          break;
+        case 1:
+          launch(where, n, Axpy{0.5}, in(y), inout(x));
+          expected_x += 0.5 * expected_y;
+          break;
+        case 2:
+          launch(on(Queue<TypeParam>(TypeParam{})), n, Axpy{-0.5}, in(x), inout(y));
+          expected_y -= 0.5 * expected_x;
+          break;
+        default: {
+          const auto view = x.read_write();
+          for (index_t i = 0; i < n; ++i) view(i) -= 1;
+          expected_x -= 1;
+        }
+      }
+      add(2);
+    }
+    const auto view_x = x.read(), view_y = y.read();
+    index_t wrong = 0;
+    for (index_t i = 0; i < n; ++i) wrong += view_x(i) != expected_x || view_y(i) != expected_y;
+    EXPECT_EQ(wrong, 0);
+  });
+}
+
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
 TYPED_TEST(CoherentDevices, WhatWasNotDeclaredIsFound) {
   const auto check = [](const auto& where) {

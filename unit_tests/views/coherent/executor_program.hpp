@@ -17,7 +17,7 @@ class Program {
   static constexpr int rank = Array::rank;
 
   Program(Random& random, const ProgramOptions& options)
-      : random_(random), options_(options), arrays_(random, options) {
+      : random_(random), place_(random), options_(options), arrays_(random, options) {
     for (int d = 0; d < options.devices; ++d) queues_.push_back(Queue<Emulated>(Emulated{d}));
   }
 
@@ -40,26 +40,40 @@ class Program {
   using Known = typename ProgramArrays<Array>::Known;
   using Values = typename ProgramArrays<Array>::Values;
 
-  Emulated any_device() { return Emulated{static_cast<int>(random_(0, options_.devices - 1))}; }
-  auto any_places() {
+  Emulated any_device(Random& random) { return Emulated{static_cast<int>(random(0, options_.devices - 1))}; }
+  Emulated any_device() { return any_device(random_); }
+  // Where the next launches are: all of them at one place, until this is called again.
+  void draw_place() {
+    place_ = random_;
+    constexpr int draws = 64;  // more than a place takes
+    for (int k = 0; k < draws; ++k) random_(0, 1);
+  }
+  // One launch, or the same a few times, one after the other.
+  template <class Run, class Change>
+  void attempt_launches(const Run& run, const Change& change) {
+    draw_place();
+    for (index_t left = random_(0, 2) == 0 ? random_(2, 4) : 1; left > 0; --left)
+      arrays_.attempt(run, change);
+  }
+  auto any_places(Random& random) {
     Across<Emulated, Threads, Serial> places;
     std::vector<int> devices;
     for (int d = 0; d < options_.devices; ++d) devices.push_back(d);
-    const index_t wanted = random_(1, options_.devices);
+    const index_t wanted = random(1, options_.devices);
     for (index_t k = 0; k < wanted; ++k) {
-      const auto chosen = devices.begin() + random_(0, static_cast<index_t>(devices.size()) - 1);
+      const auto chosen = devices.begin() + random(0, static_cast<index_t>(devices.size()) - 1);
       places.places.push_back(on(Emulated{*chosen}));
       devices.erase(chosen);
     }
-    if (random_(0, 3) == 0) places.places.insert(places.places.begin() + random_(0, wanted), on(Threads{}));
-    if (random_(0, 5) == 0) places.places.push_back(on(Serial{}));
-    if (random_(0, 9) == 0) places.places.erase(places.places.begin(), places.places.begin() + wanted);
+    if (random(0, 3) == 0) places.places.insert(places.places.begin() + random(0, wanted), on(Threads{}));
+    if (random(0, 5) == 0) places.places.push_back(on(Serial{}));
+    if (random(0, 9) == 0) places.places.erase(places.places.begin(), places.places.begin() + wanted);
     if (places.places.empty()) places.places.push_back(on(Serial{}));
-    if (random_(0, 1) == 0) {
+    if (random(0, 1) == 0) {
       std::vector<double> weights;
       for (std::size_t k = 0; k < places.places.size(); ++k)
-        weights.push_back(static_cast<double>(random_(0, 4)));
-      weights[static_cast<std::size_t>(random_(0, static_cast<index_t>(weights.size()) - 1))] = 3;
+        weights.push_back(static_cast<double>(random(0, 4)));
+      weights[static_cast<std::size_t>(random(0, static_cast<index_t>(weights.size()) - 1))] = 3;
       places = places.weighted(weights);
     }
     return places;
@@ -67,14 +81,15 @@ class Program {
   template <class K, class... Accesses>
   void launch_anywhere(ResidentRows work, const K& kernel, const Accesses&... accesses) {
     const Range where = range(work.begin, work.end);
-    switch (random_(0, 3)) {
+    Random random = place_;
+    switch (random(0, 3)) {
       case 0:
-        return launch("any device", on(any_device()), where, kernel, accesses...);
+        return launch("any device", on(any_device(random)), where, kernel, accesses...);
       case 1:
-        return launch("any queue", on(queues_[static_cast<std::size_t>(random_(0, options_.devices - 1))]),
+        return launch("any queue", on(queues_[static_cast<std::size_t>(random(0, options_.devices - 1))]),
                       where, kernel, accesses...);
       default:
-        return launch("any devices", any_places(), where, kernel, accesses...);
+        return launch("any devices", any_places(random), where, kernel, accesses...);
     }
   }
   ResidentRows any_rows() {
@@ -107,7 +122,7 @@ class Program {
                    ShapeMismatch);
       return;
     }
-    arrays_.attempt(
+    attempt_launches(
         [&] {
           const SumOfRows<rank> kernel{wanted, salt};
           if (kind == WantedRows::Halo)
@@ -158,12 +173,13 @@ class Program {
       launch_anywhere(work, SumOfRows<rank>{wanted, salt}, in(x.array, halo(wanted.a, wanted.b, edge)),
                       out(y.array));
     };
+    draw_place();
     const bool too_far = is_cyclic && std::max(wanted.a, wanted.b) > n;
     if (work.begin < work.end && !is_pad && (too_far || arrays_.domain().empty())) {
       EXPECT_THROW(run(), ShapeMismatch);
       return;
     }
-    arrays_.attempt(run, [&] {
+    attempt_launches(run, [&] {
       arrays_.change(y, [&](Values& values) {
         arrays_.write_rows(values, work, [&](index_t row, std::size_t k) {
           Number sum = salt;
@@ -195,6 +211,7 @@ class Program {
         return false;
       }
     };
+    draw_place();
     try {
       launch_anywhere(work, Overwrite<rank>{next_++ * 1000, false, row, element}, out(y.array));
     } catch (const OutOfMemory& error) {
@@ -238,7 +255,7 @@ class Program {
     const ResidentRows work = any_rows();
     const index_t left_out = adds && random_(0, 2) == 0 ? random_(work.begin, work.end) : -1;
     const Number salt = next_++ * 1000;
-    arrays_.attempt(
+    attempt_launches(
         [&] {
           if (adds) launch_anywhere(work, Overwrite<rank>{salt, true, left_out}, inout(y.array));
           else launch_anywhere(work, Overwrite<rank>{salt, false}, out(y.array));
@@ -257,15 +274,19 @@ class Program {
     Known& y = arrays_.any();
     const ResidentRows work = any_rows();
     const Number salt = next_++ * 1000;
+    const bool on_host = random_(0, 3) == 0;
+    const Emulated device = any_device();
+    for (index_t left = random_(1, 2); left > 0; --left) launch_sum_into_host(y, work, salt, on_host, device);
+  }
+  void launch_sum_into_host(Known& y, ResidentRows work, Number salt, bool on_host, const Emulated& device) {
     Number sum = 0;
     bool is_there = false;
     arrays_.attempt_result(
         [&] {
           const Range where = range(work.begin, work.end);
           const AddAndSum<rank> kernel{salt};
-          if (random_(0, 3) == 0)
-            launch_reduce("sum", on(Threads{}), where, kernel, Sum(sum), inout(y.array));
-          else launch_reduce("sum", on(any_device()), where, kernel, Sum(sum), inout(y.array));
+          if (on_host) launch_reduce("sum", on(Threads{}), where, kernel, Sum(sum), inout(y.array));
+          else launch_reduce("sum", on(device), where, kernel, Sum(sum), inout(y.array));
           is_there = true;
         },
         [&] {
@@ -356,6 +377,7 @@ class Program {
   }
 
   Random& random_;
+  Random place_;  // draws the place of the next launches
   ProgramOptions options_;
   ProgramArrays<Array> arrays_;
   std::vector<Queue<Emulated>> queues_;

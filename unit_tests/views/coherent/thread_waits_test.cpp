@@ -33,7 +33,7 @@ TEST(ThreadWaits, ForAThreadThatDoesNotWaitCanEnd) {
   EXPECT_TRUE(waits.goes_on(second));
   waits.clear();
   EXPECT_FALSE(waits.goes_on(first));
-  EXPECT_FALSE(waits.take_given_up(first));
+  EXPECT_FALSE(waits.forget(first));
 }
 
 TEST(ThreadWaits, ForRoomEndWhereOneOfTheThreadsGoesOn) {
@@ -60,8 +60,8 @@ TEST(ThreadWaits, InARingAreGivenUpTurnsFirst) {
   EXPECT_FALSE(waits.goes_on(turn));
   EXPECT_TRUE(waits.goes_on(room));
   waits.clear();
-  EXPECT_FALSE(waits.take_given_up(room));
-  EXPECT_TRUE(waits.take_given_up(turn)) << "it is to be told";
+  EXPECT_FALSE(waits.forget(room));
+  EXPECT_TRUE(waits.forget(turn)) << "it is to be told";
   EXPECT_TRUE(waits.empty());
 }
 

@@ -1,4 +1,4 @@
-// What the tests of counters share: sums of what was copied, and programs run under both protocols.
+// What the tests of counters share: sums of what was copied.
 #pragma once
 
 #include <ostream>
@@ -6,8 +6,6 @@
 #include "views/coherent/executor_fixture.hpp"
 
 namespace coherent_testing {
-
-using coherent::Protocol;
 
 struct Sums {
   std::uint64_t to_device, within, peer, to_host, allocated;
@@ -27,14 +25,13 @@ constexpr double fast = 395e9, slow = 55e9, none = 0;
 
 class CoherentCounters : public CoherentTest {
  protected:
-  // What `program`, given the protocol, moves, in units of `unit` bytes.
+  // What `program` moves, in units of `unit` bytes.
   template <class Program>
-  static void expect_sums(int devices, double peer, Protocol protocol, std::uint64_t unit,
-                          const Program& program, const Sums& expected) {
+  static void expect_sums(int devices, double peer, std::uint64_t unit, const Program& program,
+                          const Sums& expected) {
     leave_nothing();
     emulated::configure(machine(devices, peer));
-    EXPECT_EQ(sums_of(program(protocol), unit), expected)
-        << (protocol == Protocol::Exact ? "the paper's protocol" : "regions");
+    EXPECT_EQ(sums_of(program(), unit), expected);
   }
 };
 

@@ -1,4 +1,4 @@
-// WorkTracker: how work ended, told from the events behind it.
+// WorkTracker: how work ended, by the events after it.
 #include <stdexcept>
 #include <vector>
 
@@ -15,10 +15,15 @@ class Event : public EventState {
  public:
   explicit Event(std::exception_ptr error = nullptr, Outcome outcome = Outcome::Failed)
       : error_(error), outcome_(outcome) {}
-  bool complete() const override { return true; }
+  bool complete() const override { return is_complete; }
   void wait() override {
+    ++waits;
     if (error_) std::rethrow_exception(error_);
   }
+  bool reports_earlier() const override { return speaks_for_all; }
+  bool is_complete = true, speaks_for_all = false;
+  int waits = 0;
+
   Outcome outcome() const override { return outcome_; }
 
  private:
@@ -41,11 +46,11 @@ class IdleQueue : public QueueState {
 
 class Tracked : public ::testing::Test {
  protected:
-  Work add(QueueState& queue, const std::exception_ptr& error, std::vector<Work> after = {}) {
-    return tracker_.add(queue, Ref<EventState>(new Event(error)), std::move(after));
+  Work add(QueueState& queue, const std::exception_ptr& error, const WorkList& after = {}) {
+    return tracker_.add(queue, Ref<EventState>(new Event(error)), after);
   }
-  Work add_dropped(QueueState& queue, const std::exception_ptr& error, std::vector<Work> after = {}) {
-    return tracker_.add(queue, Ref<EventState>(new Event(error, Event::Outcome::Dropped)), std::move(after));
+  Work add_dropped(QueueState& queue, const std::exception_ptr& error, const WorkList& after = {}) {
+    return tracker_.add(queue, Ref<EventState>(new Event(error, Event::Outcome::Dropped)), after);
   }
   static std::exception_ptr error(const char* text) {
     return std::make_exception_ptr(std::runtime_error(text));
@@ -101,6 +106,42 @@ TEST_F(Tracked, WorkThatBeganInPartBehindAFailureFailed) {
 
   EXPECT_EQ(recovery.of(failed), Outcome::Failed);
   EXPECT_EQ(recovery.of(begun), Outcome::Failed);
+}
+
+TEST_F(Tracked, OfManyEventsTheLastIsAskedWhereItSpeaksForAll) {
+  std::vector<Ref<Event>> events;
+  for (int k = 0; k < 10; ++k) {
+    events.emplace_back(new Event);
+    events.back()->speaks_for_all = true;
+    events.back()->is_complete = k < 7;
+    tracker_.add(*one_, events.back(), WorkList{});
+  }
+
+  EXPECT_TRUE(tracker_.ended({0, 7}));
+  EXPECT_FALSE(tracker_.ended({0, 8}));
+
+  for (int k = 0; k < 10; ++k) EXPECT_EQ(events[static_cast<std::size_t>(k)]->waits, k == 6) << k;
+}
+
+TEST_F(Tracked, TheLastWorkIsExtendedWhereNoErrorIsForgotten) {
+  const auto event = [](bool speaks_for_all) {
+    const Ref<Event> made(new Event);
+    made->is_complete = false;
+    made->speaks_for_all = speaks_for_all;
+    return made;
+  };
+  const Work first = tracker_.add(*one_, event(true), WorkList{});
+  EXPECT_TRUE(tracker_.can_extend(*one_, first));
+  EXPECT_FALSE(tracker_.can_extend(*other_, first));
+
+  const Work second = tracker_.add(*one_, event(false), WorkList{});
+  EXPECT_FALSE(tracker_.can_extend(*one_, first));
+  EXPECT_FALSE(tracker_.can_extend(*one_, second));
+
+  const Work third = tracker_.add(*one_, event(true), WorkList{});
+  EXPECT_FALSE(tracker_.ended(third));
+  tracker_.extend(*one_, third);  // by an event that is complete
+  EXPECT_FALSE(tracker_.ended(third)) << "what came before has not ended";
 }
 
 TEST_F(Tracked, WorkThatRanOnWhatFailedWorkLeftIsSpoiled) {

@@ -20,6 +20,9 @@ std::vector<Box> parts(const RegionMap<MemorySet>& map, const Box& box, const Wa
 bool Directory::holds(MemoryId memory, const Box& box) const {
   return map_.visit(box, [&](const Box&, MemorySet memories) { return memories.contains(memory); });
 }
+bool Directory::holds_alone(MemoryId memory, const Box& box) const {
+  return map_.visit(box, [&](const Box&, MemorySet memories) { return memories == MemorySet{memory}; });
+}
 bool Directory::lacks(MemoryId memory, const Box& box) const {
   return !map_.visit(
       box, [&](const Box&, MemorySet memories) { return memories.empty() || memories.contains(memory); });
@@ -42,14 +45,9 @@ void Directory::copied(MemoryId memory, const Box& box) {
   // What nobody ever wrote stays so: there was nothing to copy.
   map_.update(box, [&](MemorySet memories) { return memories.empty() ? memories : memories.with(memory); });
 }
-std::vector<Directory::Part> Directory::written(MemoryId memory, const Box& box) {
-  std::vector<Part> before;
-  written(memory, box, before);
-  return before;
-}
 void Directory::written(MemoryId memory, const Box& box, std::vector<Part>& before) {
   map_.visit(box, [&](const Box& part, MemorySet memories) { before.push_back({part, memories}); });
-  map_.assign(box, MemorySet{memory});
+  written(memory, box);
 }
 void Directory::restore(const std::vector<Part>& parts) {
   for (const Part& part : parts) map_.assign(part.box, part.memories);

@@ -2,8 +2,8 @@
 //
 // Every index of the array has a set of memories that hold its current value; where that set is empty,
 // nothing was ever written. A copy adds the memory that it goes to, a write leaves the writer's only. Neither
-// happens while a copy is planned (copy_planner.hpp): the directory is told of copies when they are enqueued,
-// so that a plan that is not carried out leaves no lie behind.
+// happens while a copy is planned (copy_planner.hpp): copies are entered when they are enqueued, so that a
+// plan that is not carried out leaves no wrong entry.
 //
 // After Dastgeer and Kessler, Smart Containers and Skeleton Programming for GPU-Based Systems, IJPP 44
 // (2016), with regions in place of whole copies.
@@ -25,9 +25,13 @@ class Directory {
 
   const Box& domain() const { return map_.domain(); }
   const RegionMap<MemorySet>& map() const { return map_; }
+  /// Counts its changes: as long as it stays, all is where it was.
+  std::uint64_t changes() const { return map_.changes(); }
 
   /// Whether `memory` holds all of `box`.
   bool holds(MemoryId memory, const Box& box) const;
+  /// Whether `memory` holds all of `box`, and no other memory any of it.
+  bool holds_alone(MemoryId memory, const Box& box) const;
   /// Whether some other memory has a part of `box` that `memory` lacks.
   bool lacks(MemoryId memory, const Box& box) const;
   /// Whether nothing is in `memory` only: all of it could be given up.
@@ -46,12 +50,11 @@ class Directory {
     Box box;
     MemorySet memories;
   };
-  /// `memory` wrote all of `box`, or is going to: all other copies are out of date. What was there before, to
-  /// be restored where the write does not come about.
-  std::vector<Part> written(MemoryId memory, const Box& box);
-  /// The same, adding what was there to `before`.
+  /// `memory` wrote all of `box`, or is going to: all other copies are out of date.
+  void written(MemoryId memory, const Box& box) { map_.assign(box, MemorySet{memory}); }
+  /// The same, adding to `before` what was there, to be restored where the write does not come about.
   void written(MemoryId memory, const Box& box, std::vector<Part>& before);
-  /// Takes back what was changed since.
+  /// Undoes the changes since.
   void restore(const std::vector<Part>& parts);
   /// `memory` gives `box` up. What was only there is lost, and was never written from now on.
   void dropped(MemoryId memory, const Box& box);

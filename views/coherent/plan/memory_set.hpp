@@ -1,4 +1,4 @@
-// Which memories: of all that a program uses, the host's and one a device, some.
+// Sets of memories: the memory of the host and that of each device, by number.
 #pragma once
 
 #include <bit>

@@ -1,6 +1,7 @@
 // What is true of which part of an array: a value for every index, kept for boxes.
 #pragma once
 
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -24,8 +25,10 @@ class RegionMap {
   }
 
   const Box& domain() const { return domain_; }
-  /// The boxes that it takes.
+  /// The number of boxes that it consists of.
   std::size_t size() const { return index_.size(); }
+  /// Counts the changes of values: as long as it stays, every index has the value that it had.
+  std::uint64_t changes() const { return changes_; }
 
   /// Calls f(part, value) for the parts of `box`, which share no index, in no particular order; as long as f
   /// returns true, or always where f returns nothing. Whether it came to the end.
@@ -58,6 +61,7 @@ class RegionMap {
       V& mine = values_[static_cast<std::size_t>(id)];
       V after = change(mine);
       if (after == mine) return;
+      if (!changed) ++changes_;
       changed = true;
       if (box.contains(index_[id])) {
         mine = std::move(after);
@@ -163,6 +167,7 @@ class RegionMap {
 
   Box domain_;
   bool is_whole_ = true;
+  std::uint64_t changes_ = 0;
   BoxIndex index_;
   std::vector<V> values_;
   std::vector<int> free_;

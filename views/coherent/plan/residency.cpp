@@ -21,17 +21,13 @@ bool Residency::choose(index_t more, std::vector<Candidate>& candidates, std::ve
 }
 
 Residency::Resident& Residency::of(int array) {
-  const auto known =
-      std::find_if(residents_.begin(), residents_.end(), [&](const Resident& r) { return r.array == array; });
-  if (known != residents_.end()) return *known;
-  residents_.push_back({array, 0, 0, 0});
-  return residents_.back();
+  for (int next = static_cast<int>(arrays_.size()); next <= array; ++next) arrays_.push_back({next, 0, 0, 0});
+  return arrays_[static_cast<std::size_t>(array)];
 }
 
 index_t Residency::bytes(int array) const {
-  for (const Resident& r : residents_)
-    if (r.array == array) return r.bytes;
-  return 0;
+  const auto place = static_cast<std::size_t>(array);
+  return place < arrays_.size() ? arrays_[place].bytes : 0;
 }
 
 void Residency::grown(int array, index_t more) {
@@ -43,22 +39,16 @@ void Residency::dropped(int array) {
   Resident& resident = of(array);
   bytes_ -= resident.bytes;
   resident.bytes = 0;
-  forget_if_nothing(array);
 }
 void Residency::used(int array) { of(array).last_use = ++uses_; }
 void Residency::pin(int array) { ++of(array).pins; }
 void Residency::unpin(int array) {
   Resident& resident = of(array);
   if (resident.pins > 0) --resident.pins;
-  forget_if_nothing(array);
-}
-void Residency::forget_if_nothing(int array) {
-  std::erase_if(residents_,
-                [&](const Resident& r) { return r.array == array && r.bytes == 0 && r.pins == 0; });
 }
 
 std::vector<Residency::Resident> Residency::residents() const {
-  std::vector<Resident> all = residents_;
+  std::vector<Resident> all = arrays_;
   std::erase_if(all, [](const Resident& r) { return r.bytes == 0; });
   std::sort(all.begin(), all.end(), [](const Resident& a, const Resident& b) { return a.bytes > b.bytes; });
   return all;

@@ -36,7 +36,7 @@ class Residency {
   bool make_room(index_t more, const IsClean& is_clean, std::vector<int>& victims) const {
     std::vector<Candidate> candidates;
     if (bytes_ > budget_ - more)
-      for (const Resident& r : residents_)
+      for (const Resident& r : arrays_)
         if (r.pins == 0 && r.bytes > 0)
           candidates.push_back({r.array, r.bytes, r.last_use, is_clean(r.array)});
     return choose(more, candidates, victims);
@@ -63,12 +63,11 @@ class Residency {
   };
   bool choose(index_t more, std::vector<Candidate>& candidates, std::vector<int>& victims) const;
   Resident& of(int array);
-  void forget_if_nothing(int array);
 
   index_t budget_;
   index_t bytes_ = 0;
   long uses_ = 0;
-  std::vector<Resident> residents_;
+  std::vector<Resident> arrays_;  // by number; those without bytes are not resident
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

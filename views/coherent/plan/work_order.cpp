@@ -4,21 +4,13 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-namespace {
-
-// Of each queue the last.
-void add(std::vector<Work>& works, Work work) {
-  if (work.number == 0) return;
-  const auto place = std::lower_bound(works.begin(), works.end(), Work{work.queue, 0});
-  if (place == works.end() || place->queue != work.queue) works.insert(place, work);
-  else place->number = std::max(place->number, work.number);
-}
-
-}  // namespace
-
 void WorkList::add(Work work) {
   if (work.number == 0) return;
-  Work* const first = more_.empty() ? few_ : more_.data();
+  if (count_ == 0) {
+    few_[count_++] = work;
+    return;
+  }
+  Work* const first = data();
   Work* const place = std::lower_bound(first, first + count_, Work{work.queue, 0});
   if (place != first + count_ && place->queue == work.queue) {
     place->number = std::max(place->number, work.number);
@@ -35,13 +27,13 @@ void WorkList::add(Work work) {
   ++count_;
 }
 
-void WorkOrder::before_read(const Box& box, std::vector<Work>& after) const {
-  map_.visit(box, [&](const Box&, const Uses& uses) { add(after, uses.writer); });
+void WorkOrder::before_read(const Box& box, WorkList& after) const {
+  map_.visit(box, [&](const Box&, const Uses& uses) { after.add(uses.writer); });
 }
-void WorkOrder::before_write(const Box& box, std::vector<Work>& after) const {
+void WorkOrder::before_write(const Box& box, WorkList& after) const {
   map_.visit(box, [&](const Box&, const Uses& uses) {
-    add(after, uses.writer);
-    for (const Work& reader : uses.readers) add(after, reader);
+    after.add(uses.writer);
+    for (const Work& reader : uses.readers) after.add(reader);
   });
 }
 

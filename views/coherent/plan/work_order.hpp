@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <initializer_list>
 #include <utility>
 #include <vector>
 
@@ -25,14 +26,27 @@ struct Work {
 /// memory of their own.
 class WorkList {
  public:
+  WorkList() = default;
+  WorkList(std::initializer_list<Work> works) {
+    for (const Work work : works) add(work);
+  }
   void add(Work work);
+  /// Drops the works for which ended(work) is true. Called once for each.
   template <class Ended>
   void forget(const Ended& ended) {
-    WorkList kept;
-    for (const Work work : *this)
-      if (!ended(work)) kept.add(work);
-    *this = std::move(kept);
+    Work* const first = data();
+    int left = 0;
+    for (int k = 0; k < count_; ++k)
+      if (const Work work = first[k]; !ended(work)) first[left++] = work;
+    count_ = left;
+    if (!more_.empty()) more_.resize(static_cast<std::size_t>(left));
+    if (left == 0) more_.clear();
   }
+  void clear() {
+    count_ = 0;
+    more_.clear();
+  }
+  bool empty() const { return count_ == 0; }
   const Work* begin() const { return more_.empty() ? few_ : more_.data(); }
   const Work* end() const { return begin() + count_; }
   friend bool operator==(const WorkList& a, const WorkList& b) {
@@ -41,6 +55,7 @@ class WorkList {
 
  private:
   static constexpr int few = 3;
+  Work* data() { return more_.empty() ? few_ : more_.data(); }
   Work few_[few];
   int count_ = 0;
   std::vector<Work> more_;  // all, where they are more
@@ -53,10 +68,9 @@ class WorkOrder {
  public:
   explicit WorkOrder(const Box& domain) : map_(domain, Uses{}) {}
 
-  /// Adds to `after` what work that reads, or writes, `box` has to come after: of each queue the last such
-  /// work, sorted by queue.
-  void before_read(const Box& box, std::vector<Work>& after) const;
-  void before_write(const Box& box, std::vector<Work>& after) const;
+  /// Adds to `after` what work that reads, or writes, `box` has to come after.
+  void before_read(const Box& box, WorkList& after) const;
+  void before_write(const Box& box, WorkList& after) const;
 
   /// The work, the last on its queue, reads or writes `box`.
   void read(const Box& box, Work work);
@@ -71,6 +85,8 @@ class WorkOrder {
       return uses;
     });
   }
+  /// Counts what was noted: as long as it stays, work has to come after the same as before.
+  std::uint64_t changes() const { return map_.changes(); }
   /// The parts in which its uses differ.
   std::size_t size() const { return map_.size(); }
 

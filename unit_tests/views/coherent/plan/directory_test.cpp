@@ -48,10 +48,11 @@ TEST(Directory, WhatIsDroppedByTheLastIsLost) {
   EXPECT_EQ(where.never_written(line(0, 10)), boxes({line(4, 10)}));
 }
 
-TEST(Directory, AWriteThatDoesNotComeAboutIsTakenBack) {
+TEST(Directory, AWriteThatDoesNotComeAboutIsUndone) {
   Directory where(line(0, 10), {host_memory});
   where.copied(1, line(2, 6));
-  const auto before = where.written(2, line(4, 8));
+  std::vector<Directory::Part> before;
+  where.written(2, line(4, 8), before);
   EXPECT_FALSE(where.holds(1, line(2, 6)));
   where.restore(before);
   EXPECT_TRUE(where.holds(1, line(2, 6)));

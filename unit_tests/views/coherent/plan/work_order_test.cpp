@@ -13,18 +13,19 @@ namespace {
 using strata::Box;
 using strata::index_t;
 using strata::detail::Work;
+using strata::detail::WorkList;
 using strata::detail::WorkOrder;
 
 Box line(index_t begin, index_t end) { return Box({begin}, {end}); }
 std::vector<Work> before_read(const WorkOrder& order, const Box& box) {
-  std::vector<Work> after;
+  WorkList after;
   order.before_read(box, after);
-  return after;
+  return {after.begin(), after.end()};
 }
 std::vector<Work> before_write(const WorkOrder& order, const Box& box) {
-  std::vector<Work> after;
+  WorkList after;
   order.before_write(box, after);
-  return after;
+  return {after.begin(), after.end()};
 }
 std::vector<Work> works(std::initializer_list<Work> list) { return list; }
 

@@ -5,12 +5,12 @@
 
 #include <strata/core/error.hpp>
 #include <strata/devices/host/worker.hpp>
-#include <strata/views/coherent/coherent_call.hpp>
+#include <strata/views/coherent/call_state.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
 // Whether it had to wait: meanwhile others may have begun, or failed.
-bool CoherentCall::wait_for_host() {
+bool CallState::wait_for_host() {
   const auto busy = [&] {
     return std::any_of(uses_.begin(), uses_.end(),
                        [](const Use& use) { return !use.array->host_uses.empty(); });
@@ -20,35 +20,36 @@ bool CoherentCall::wait_for_host() {
   bool waited = false;
   for (const Part& part : parts_)
     for_uses(part, [&](const Use& use) {
-      Coherence& all = Coherence::get();
-      if (all.wait_for_host_uses(lock_, *use.array, use.part, writes(use.mode), what.c_str())) waited = true;
-      const bool grows = !part.is_host && !use.part.empty() && by_regions(*use.array);
-      if (grows && all.wait_to_move(lock_, *use.array, part.memory, use.part)) waited = true;
+      Coherence& coherence = Coherence::get();
+      if (coherence.wait_for_host_uses(lock_, *use.array, use.region, writes(use.mode), what.c_str()))
+        waited = true;
+      const bool grows = !part.is_host && !use.region.empty();
+      if (grows && coherence.wait_to_move(lock_, *use.array, part.memory, use.region)) waited = true;
     });
   return waited;
 }
 
 // Whether others may see its pins: it does not hold the lock to its end.
-bool CoherentCall::keeps_pins() const {
+bool CallState::keeps_pins() const {
   return std::any_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.unlocked; });
 }
 
 // Gives all arrays memory where the call needs it: all at once, or it waits without having pinned any.
-void CoherentCall::find_room() {
-  Coherence& all = Coherence::get();
-  // Inside a kernel of a pool's threads nobody waits for calls, which may wait for the pool.
+void CallState::find_room() {
+  Coherence& coherence = Coherence::get();
+  // A kernel on a pool's thread does not wait for calls, which may wait for the pool.
   const bool may_wait = host_worker < 0;
   const auto leave_queue = [&] {
     if (ticket_ == 0) return;
-    std::erase_if(all.room_waiters, [&](const auto& waiter) { return waiter.ticket == ticket_; });
-    all.wake_waiting();
+    std::erase_if(coherence.room_waiters, [&](const auto& waiter) { return waiter.ticket == ticket_; });
+    coherence.wake_waiting();
   };
   try {
     for (;;) {
-      all.check_failures();
-      for (const Use& use : uses_) all.tell(*use.array);
+      coherence.check_failures();
+      for (const Use& use : uses_) coherence.report_failure(*use.array);
       if (wait_for_host()) continue;
-      if (may_wait && !all.room_waiters.empty() && wait_for_turn()) continue;
+      if (may_wait && !coherence.room_waiters.empty() && wait_for_turn()) continue;
       if (reside(may_wait)) break;
     }
   } catch (...) {
@@ -59,29 +60,29 @@ void CoherentCall::find_room() {
 }
 
 // Whether it had to wait until calls that came before it have found room.
-bool CoherentCall::wait_for_turn() {
-  Coherence& all = Coherence::get();
+bool CallState::wait_for_turn() {
+  Coherence& coherence = Coherence::get();
   if (out_of_turn_ || !keeps_pins()) return false;
   std::vector<std::thread::id> before;
-  for (const Coherence::RoomWaiter& waiter : all.room_waiters) {
+  for (const Coherence::RoomWaiter& waiter : coherence.room_waiters) {
     const bool is_used = std::any_of(parts_.begin(), parts_.end(),
                                      [&](const Part& part) { return part.memory == waiter.memory; });
     if (is_used && waiter.thread != std::this_thread::get_id() && (ticket_ == 0 || waiter.ticket < ticket_))
       before.push_back(waiter.thread);
   }
   if (before.empty()) return false;
-  out_of_turn_ = !all.wait_for_threads(lock_, ThreadWaits::Kind::Turn, std::move(before));
+  out_of_turn_ = !coherence.wait_for_threads(lock_, ThreadWaits::Kind::Turn, std::move(before));
   return true;
 }
 
 // Whether all has memory now. Otherwise nothing is pinned, and it has waited for the pins of other threads.
 // Throws OutOfMemory where that cannot help.
-bool CoherentCall::reside(bool may_wait) {
-  Coherence& all = Coherence::get();
+bool CallState::reside(bool may_wait) {
+  Coherence& coherence = Coherence::get();
   for (Part& part : parts_)
     for_uses(part, [&](Use& use) {
-      if (part.is_host || use.part.empty() || !by_regions(*use.array)) return;
-      all.memories[part.memory].residency.pin(use.array->number);
+      if (part.is_host || use.region.empty()) return;
+      coherence.memories[part.memory].residency.pin(use.array->number);
       use.pinned = true;
     });
   const CoherentState* array = nullptr;
@@ -92,22 +93,22 @@ bool CoherentCall::reside(bool may_wait) {
       if (!use.pinned || lacking > 0) return;
       array = use.array;
       memory = part.memory;
-      lacking = all.reside(*use.array, part.memory, use.part);
+      lacking = coherence.reside(*use.array, part.memory, use.region);
     });
   if (lacking == 0) return true;
-  std::vector<std::thread::id> others = all.threads_that_pin(memory);
-  if (!may_wait || others.empty() || needs_of(memory) > all.memories[memory].residency.budget())
-    all.fail_room(*array, memory, lacking);
+  std::vector<std::thread::id> others = coherence.threads_that_pin(memory);
+  if (!may_wait || others.empty() || needs_of(memory) > coherence.memories[memory].residency.budget())
+    coherence.fail_room(*array, memory, lacking);
   unpin();
-  if (ticket_ == 0) ticket_ = ++all.last_ticket;
-  std::erase_if(all.room_waiters, [&](const auto& waiter) { return waiter.ticket == ticket_; });
-  all.room_waiters.push_back({ticket_, std::this_thread::get_id(), memory});
-  if (!all.wait_for_threads(lock_, ThreadWaits::Kind::Room, std::move(others)))
-    all.fail_room(*array, memory, lacking, "; the threads that use the rest wait for this one");
+  if (ticket_ == 0) ticket_ = ++coherence.last_ticket;
+  std::erase_if(coherence.room_waiters, [&](const auto& waiter) { return waiter.ticket == ticket_; });
+  coherence.room_waiters.push_back({ticket_, std::this_thread::get_id(), memory});
+  if (!coherence.wait_for_threads(lock_, ThreadWaits::Kind::Room, std::move(others)))
+    coherence.fail_room(*array, memory, lacking, "; the threads that use the rest wait for this one");
   return false;
 }
 
-void CoherentCall::unpin() {
+void CallState::unpin() {
   for (Part& part : parts_)
     for_uses(part, [&](Use& use) {
       if (use.pinned) Coherence::get().memories[part.memory].residency.unpin(use.array->number);
@@ -115,8 +116,8 @@ void CoherentCall::unpin() {
     });
 }
 
-// The bytes that its arrays take there, if nothing else is.
-index_t CoherentCall::needs_of(MemoryId memory) {
+// The bytes that its arrays need there, if nothing else is there.
+index_t CallState::needs_of(MemoryId memory) {
   std::vector<CoherentState*> arrays;
   index_t bytes = 0;
   for (const Use& use : uses_) {
@@ -126,7 +127,7 @@ index_t CoherentCall::needs_of(MemoryId memory) {
     for (const Part& part : parts_)
       for_uses(part, [&](const Use& same) {
         if (part.memory == memory && same.array == use.array)
-          same.part.visit([&](const Box& box) { rows = cover(rows, same.array->shape.rows_of(box)); });
+          same.region.visit([&](const Box& box) { rows = cover(rows, same.array->shape.rows_of(box)); });
       });
     Instance& instance = use.array->instance(memory);
     DeviceInstance& device = *Coherence::get().memories[memory].device;

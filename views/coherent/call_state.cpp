@@ -1,0 +1,238 @@
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <strata/core/error.hpp>
+#include <strata/core/profiling/hooks.hpp>
+#include <strata/core/runtime.hpp>
+#include <strata/devices/recording.hpp>
+#include <strata/views/coherent/call_state.hpp>
+#include <strata/views/coherent/file_storage.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+bool overlap(const ArrayPart& a, const ArrayPart& b, Box& where) {
+  bool found = false;
+  a.visit([&](const Box& x) {
+    b.visit([&](const Box& y) {
+      if (found) return;
+      where = intersect(x, y);
+      found = !where.empty();
+    });
+  });
+  return found;
+}
+
+// The state of the calling thread's last call, which its next one uses.
+thread_local struct UnusedCallState {
+  CallState* state = nullptr;
+  ~UnusedCallState() { delete state; }
+} unused_call_state;
+
+}  // namespace
+
+CallState& CallState::begin_call(const char* label, const char* kernel_type, const char* tag_type) {
+  CallState* state = std::exchange(unused_call_state.state, nullptr);
+  if (state == nullptr) state = new CallState;
+  state->label_ = label;
+  state->kernel_type_ = kernel_type;
+  state->tag_type_ = tag_type;
+  return *state;
+}
+
+void CallState::end_call() {
+  release();
+  if (lock_.owns_lock()) lock_.unlock();
+  if (unused_call_state.state != nullptr) {
+    delete this;
+    return;
+  }
+  parts_.clear();
+  uses_.clear();
+  hash_ = recoveries_ = ticket_ = 0;
+  kept_ = nullptr;
+  out_of_turn_ = false;
+  unused_call_state.state = this;
+}
+
+void CallState::add_part(DeviceInstance& device, QueueState& queue, bool waits) {
+  const bool is_host = device.host_accessible();
+  if (is_host && device.space().shared)
+    throw WrongDevice(
+        std::string("launch of ") + name() + " over coherent arrays on " + device.device_name() +
+        ": its kernels run on a GPU; launch on Cuda, and give the arrays pinned memory of the host by "
+        "main_in(CudaPinned{})");
+  Part& part = parts_.emplace_back();
+  part.device = &device;
+  part.queue = &queue;
+  part.is_host = is_host;
+  part.unlocked = is_host || waits;
+  part.first_use = static_cast<int>(uses_.size());
+  hash(&device, part.unlocked);
+}
+
+void CallState::add_use(CoherentState& array, AccessMode mode, ArrayPart&& region) {
+  check_file_use(array, writes(mode));
+  if (writes(mode)) mark_file_incomplete(array);
+  Use& use = uses_.emplace_back();
+  use.array = &array;
+  use.mode = mode;
+  use.region = std::move(region);
+  ++parts_.back().uses;
+  hash(&array, static_cast<index_t>(mode));
+  if (const Box& box = use.region.first; box.rank() > 0) hash(nullptr, box.lower(0) ^ (box.upper(0) << 20));
+}
+
+const char* CallState::name() const { return kernel_name(label_, kernel_type_, tag_type_); }
+
+// ---- before
+
+void CallState::prepare() {
+  require_running("a launch");
+  if (current_recording != nullptr)
+    throw Error(
+        std::string("the launch of ") + name() +
+        " over coherent arrays cannot be recorded: what it copies depends on where values are; record "
+        "launches over plain views");
+  lock_.lock();
+  Coherence& coherence = Coherence::get();
+  coherence.drop_leftovers();
+  if (!use_kept()) {
+    check_conflicts();
+    for (Part& part : parts_)
+      if (!part.is_host) part.memory = coherence.memory_of(*part.device);
+    find_room();
+    for (Part& part : parts_) for_uses(part, [&](Use& use) { check_written(part, use); });
+    plan_reads();
+    recoveries_ = coherence.recoveries;
+    claim();
+  }
+  for (Part& part : parts_)
+    if (part.unlocked) mark_host_uses(part);
+  if (keeps_pins()) announce_pins();
+}
+
+// Other threads see what the call keeps pinned while it does not hold the lock.
+void CallState::announce_pins() {
+  MemorySet memories;
+  for (const Part& part : parts_)
+    for_uses(part, [&](const Use& use) {
+      if (use.pinned) memories = memories.with(part.memory);
+      memories = memories | use.holders;
+    });
+  if (!memories.empty())
+    Coherence::get().pinning_calls.push_back({this, std::this_thread::get_id(), memories});
+}
+
+void CallState::check_conflicts() const {
+  for (std::size_t p = 0; p < parts_.size(); ++p)
+    for (int k = 0; k < parts_[p].uses; ++k) {
+      const Use& x = uses_[static_cast<std::size_t>(parts_[p].first_use + k)];
+      for (std::size_t q = p; q < parts_.size(); ++q)
+        for (int l = q == p ? k + 1 : 0; l < parts_[q].uses; ++l) {
+          const Use& y = uses_[static_cast<std::size_t>(parts_[q].first_use + l)];
+          if (x.array != y.array || (!writes(x.mode) && !writes(y.mode))) continue;
+          if (Box where; overlap(x.region, y.region, where)) fail_conflict(parts_[p], x, parts_[q], y);
+        }
+    }
+}
+
+void CallState::fail_conflict(const Part& a, const Use& x, const Part& b, const Use& y) const {
+  const auto verb = [](AccessMode mode) {
+    return mode == AccessMode::In ? " reads " : mode == AccessMode::Out ? " writes " : " reads and writes ";
+  };
+  const auto place = [](const Part& part) {
+    return std::string(part.device->device_name()) + "{" + std::to_string(part.device->index()) + "}";
+  };
+  const std::string array = "\"" + x.array->label + "\"";
+  std::string text = std::string("launch of ") + name() + ": ";
+  if (&a == &b)
+    throw AccessConflict(text + array + " is declared twice: one use" + verb(x.mode) +
+                         to_string(x.region.first) + ", the other" + verb(y.mode) +
+                         to_string(y.region.first) +
+                         "; declare it once, as inout, or give the kernel a second array");
+  throw AccessConflict(
+      text + place(a) + verb(x.mode) + to_string(x.region.first) + " of " + array + " and " + place(b) +
+      verb(y.mode) + to_string(y.region.first) +
+      " of it; devices may not write what another one uses: declare smaller regions, or write "
+      "to a second array");
+}
+
+void CallState::check_written([[maybe_unused]] const Part& part, [[maybe_unused]] const Use& use) const {
+  if constexpr (checked_build) {
+    if (!reads(use.mode)) return;
+    use.region.visit([&](const Box& box) {
+      const std::vector<Box> missing = use.array->directory.never_written(box);
+      if (!missing.empty())
+        throw NeverWritten(std::string("launch of ") + name() + " on " + part.device->device_name() + ": \"" +
+                           use.array->label + "\" is read at " + to_string(missing.front()) +
+                           ", which nobody has written; write it first, or declare it out");
+    });
+  }
+}
+
+void CallState::plan_reads() {
+  Coherence& coherence = Coherence::get();
+  // Usually nothing is missing, and this is all that is done.
+  const auto missing = [&](const Part& part, const Use& use) {
+    bool lacks = false;
+    if (reads(use.mode))
+      use.region.visit(
+          [&](const Box& box) { lacks = lacks || use.array->directory.lacks(part.memory, box); });
+    return lacks;
+  };
+  bool any = false;
+  for (const Part& part : parts_) for_uses(part, [&](const Use& use) { any = any || missing(part, use); });
+  if (!any) return;
+  CopyPlanner planner(coherence.memories.links());
+  std::vector<CoherentState*> arrays;
+  for (const Part& part : parts_)
+    for_uses(part, [&](const Use& use) {
+      if (!missing(part, use)) return;
+      const auto known = std::find(arrays.begin(), arrays.end(), use.array);
+      const int number = static_cast<int>(known - arrays.begin());
+      if (known == arrays.end()) arrays.push_back(use.array);
+      use.region.visit([&](const Box& box) {
+        planner.read(number, use.array->directory, use.array->shape.element_bytes, part.memory, box);
+      });
+    });
+  coherence.enqueue(planner.copies(), arrays);
+}
+
+void CallState::claim() {
+  for (Part& part : parts_)
+    for_uses(part, [&](Use& use) {
+      if (!writes(use.mode)) return;
+      use.claimed = true;
+      use.region.visit([&](const Box& box) { use.array->directory.written(part.memory, box, use.before); });
+      if (!part.unlocked) return;
+      // What others have is needed where the kernel fails: its memory may not be given up meanwhile.
+      MemorySet holders;
+      for (const Directory::Part& p : use.before) holders = holders | p.memories;
+      use.holders = holders.without(host_memory);
+      use.holders.visit([&](MemoryId m) { Coherence::get().memories[m].residency.pin(use.array->number); });
+    });
+}
+
+void CallState::mark_host_uses(Part& part) {
+  static std::uint64_t numbers = 0;  // under the lock
+  part.host_use = ++numbers;
+  for_uses(part, [&](Use& use) {
+    if (!use.region.empty())
+      use.array->host_uses.push_back({use.region, writes(use.mode), std::this_thread::get_id(),
+                                      part.is_host ? "a kernel on a host" : "a launch with a result",
+                                      part.host_use, part.memory});
+  });
+}
+
+void CallState::end_host_uses(Part& part) {
+  for_uses(part, [&](Use& use) {
+    std::erase_if(use.array->host_uses, [&](const HostUse& mark) { return mark.number == part.host_use; });
+  });
+  part.host_use = 0;
+  Coherence::get().wake_waiting();
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,131 @@
+// CallState: what CoherentCall does, in three phases: all reads on all devices are planned and their copies
+// enqueued, what is written is claimed, kernels are enqueued. A launch that comes again and finds its arrays
+// as it left them (kept_launch.hpp) goes to the third at once.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include <strata/core/access_mode.hpp>
+#include <strata/views/coherent/coherence.hpp>
+#include <strata/views/coherent/coherent_call.hpp>
+#include <strata/views/coherent/unwritten.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+class CallState {
+ public:
+  /// A call; states of calls that are over are used again, so that a launch allocates nothing.
+  static CallState& begin_call(const char* label, const char* kernel_type, const char* tag_type);
+  /// Gives up what the call has not done, and the rest of what it holds.
+  void end_call();
+
+  // As CoherentCall has them.
+  void add_part(DeviceInstance& device, QueueState& queue, bool waits);
+  void add_use(CoherentState& array, AccessMode mode, ArrayPart&& region);
+  void prepare();
+  char* base(int part, int use) const { return use_of(part, use).base; }
+  ResidentRows rows(int part, int use) const;
+  const char* name() const;
+  bool is_host(int part) const { return parts_[static_cast<std::size_t>(part)].is_host; }
+  void begin(int part, bool timed);
+  bool begin_early(int part, const std::vector<ArrayPart>& regions, bool timed);
+  std::vector<UnwrittenBox> unwritten(int part) const;
+  void end(int part);
+  CoherentCall::Timing timing(int part) const { return parts_[static_cast<std::size_t>(part)].timing; }
+
+ private:
+  struct Use {
+    CoherentState* array = nullptr;
+    AccessMode mode = AccessMode::In;
+    ArrayPart region;
+    char* base = nullptr;
+    std::vector<Directory::Part> before;  // what a claim replaced
+    MemorySet holders;                    // where that is pinned
+    bool pinned = false;
+    bool claimed = false;
+  };
+  struct Part {
+    DeviceInstance* device = nullptr;
+    QueueState* queue = nullptr;
+    bool is_host = false;
+    bool unlocked = false;  // the lock is not held while its kernel is launched or runs
+    MemoryId memory = host_memory;
+    int first_use = 0, uses = 0;
+    WorkList after;
+    WorkList needs;      // of it, what wrote the values that are read
+    bool early = false;  // some of it was enqueued
+    bool joins = false;  // the same kernel, the last on the queue: both are one piece of work
+    Work work;           // the kernel
+    CoherentCall::Timing timing;
+    std::uint64_t host_use = 0;  // the number of its entries in CoherentState::host_uses
+    enum class State : unsigned char { Waiting, Begun, Ended } state = State::Waiting;
+  };
+
+  CallState() : lock_(Coherence::get().mutex, std::defer_lock) {}
+
+  template <class F>
+  void for_uses(const Part& part, const F& f) {
+    for (int k = 0; k < part.uses; ++k) f(uses_[static_cast<std::size_t>(part.first_use + k)]);
+  }
+  const Use& use_of(int part, int use) const {
+    return uses_[static_cast<std::size_t>(parts_[static_cast<std::size_t>(part)].first_use + use)];
+  }
+
+  // Before.
+  void check_conflicts() const;
+  [[noreturn]] void fail_conflict(const Part& a, const Use& x, const Part& b, const Use& y) const;
+  void check_written(const Part& part, const Use& use) const;
+  void plan_reads();
+  void claim();
+  void mark_host_uses(Part& part);
+  void announce_pins();
+
+  // Launches that come again.
+  void hash(const void* pointer, index_t number = 0);
+  bool is_same(const KeptLaunch& launch) const;
+  bool use_kept();
+  bool can_join(int part);
+  void keep();
+  void note_order(KeptLaunch& launch);
+
+  // Room (call_state_room.cpp).
+  bool wait_for_host();
+  void find_room();
+  bool wait_for_turn();
+  bool reside(bool may_wait);
+  void unpin();
+  bool keeps_pins() const;
+  index_t needs_of(MemoryId memory);
+
+  // Kernels.
+  void find_memory(Part& part);
+  void collect(const Part& part, const Use& use, const ArrayPart& touched, WorkList& after);
+  void begin_on_host(Part& part, bool timed);
+  void end_wait(Part& part);
+  void mark(Part& part);
+  void claim_again(Part& part);
+  void end_host_uses(Part& part);
+  void transfer_back();
+
+  // After.
+  void release();
+  void undo(Part& part);
+  std::vector<Directory::Part> before_claim(const Part& part, const Use& use, bool made_anew) const;
+  void follow(Part& part);
+
+  const char* label_ = nullptr;
+  const char* kernel_type_ = nullptr;
+  const char* tag_type_ = nullptr;
+  std::vector<Part> parts_;
+  std::vector<Use> uses_;
+  std::unique_lock<std::mutex> lock_;
+  std::uint64_t hash_ = 0;        // of what a launch that comes again has in common with this
+  KeptLaunch* kept_ = nullptr;    // it is such a launch; valid as long as the call has the lock
+  std::uint64_t recoveries_ = 0;  // there had been when claims were made
+  std::uint64_t ticket_ = 0;      // in the queue for room; 0: it has not waited
+  bool out_of_turn_ = false;      // what is before it in that queue waits for this thread
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,217 @@
+// The kernels of a call: what they wait for, where they find their arrays, and what is noted of them.
+#include <vector>
+
+#include <strata/views/coherent/call_state.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+ResidentRows CallState::rows(int part, int use) const {
+  const Use& u = use_of(part, use);
+  ResidentRows rows{0, 0};
+  u.region.visit([&](const Box& box) { rows = cover(rows, u.array->shape.rows_of(box)); });
+  return rows;
+}
+
+void CallState::find_memory(Part& part) {
+  for_uses(part, [&](Use& use) {
+    const bool is_main = part.is_host || use.region.empty();
+    use.base = is_main ? use.array->main.base : use.array->instance(part.memory).base();
+  });
+}
+
+// What work has to come before work on `touched`.
+void CallState::collect(const Part& part, const Use& use, const ArrayPart& touched, WorkList& after) {
+  const WorkOrder& order = use.array->order(part.memory);
+  touched.visit([&](const Box& box) {
+    if (writes(use.mode)) order.before_write(box, after);
+    else order.before_read(box, after);
+  });
+}
+
+bool CallState::begin_early([[maybe_unused]] int number,
+                            [[maybe_unused]] const std::vector<ArrayPart>& regions,
+                            [[maybe_unused]] bool timed) {
+  if constexpr (checked_build) {
+    return false;  // what is marked is marked as a whole
+  } else {
+    Part& part = parts_[static_cast<std::size_t>(number)];
+    if (part.unlocked) return false;
+    WorkTracker& tracker = Coherence::get().tracker;
+    const int mine = tracker.number_of(*part.queue);
+    find_memory(part);
+    WorkList early, later;
+    std::size_t k = 0;
+    for_uses(part, [&](Use& use) {
+      collect(part, use, regions[k++], early);
+      collect(part, use, use.region, later);
+    });
+    const auto is_over = [&](Work work) { return work.queue == mine || tracker.ended(work); };
+    early.forget(is_over);
+    later.forget(is_over);
+    if (early == later) return false;
+    part.state = Part::State::Begun;
+    part.early = true;
+    tracker.wait_for(*part.queue, early);
+    part.after = std::move(early);
+    if (timed) part.timing.begin = part.queue->record_timed();
+    return true;
+  }
+}
+
+void CallState::begin(int number, bool timed) {
+  Part& part = parts_[static_cast<std::size_t>(number)];
+  if (!part.early) find_memory(part);
+  part.joins = !timed && can_join(number);
+  if (part.joins) {
+    part.state = Part::State::Begun;
+    return;
+  }
+  for_uses(part, [&](Use& use) {
+    const WorkOrder& order = use.array->order(part.memory);
+    use.region.visit([&](const Box& box) {
+      if (writes(use.mode)) order.before_write(box, part.after);
+      if (reads(use.mode)) order.before_read(box, part.needs);
+    });
+  });
+  for (const Work work : part.needs) part.after.add(work);
+  if (part.is_host) return begin_on_host(part, timed);
+  part.state = Part::State::Begun;
+  Coherence::get().tracker.wait_for(*part.queue, part.after);
+  mark(part);
+  if (timed && !part.early) part.timing.begin = part.queue->record_timed();
+  if (part.unlocked) lock_.unlock();
+}
+
+// Waits for what the part needs, without the lock.
+void CallState::begin_on_host(Part& part, bool timed) {
+  Coherence& coherence = Coherence::get();
+  std::vector<Ref<EventState>> events;
+  for (const Work work : part.after) coherence.tracker.events_of(work, events);
+  coherence.check_failures();
+  lock_.unlock();
+  const auto report_failures = [&] {
+    for (const Use& use : uses_) coherence.report_failure(*use.array);
+  };
+  for (const Ref<EventState>& event : events) {
+    try {
+      event->wait();
+    } catch (...) {
+      lock_.lock();
+      if (coherence.recoveries != recoveries_) {  // another thread has set it right
+        report_failures();
+        throw;
+      }
+      coherence.tracker.set_failed();
+      coherence.recover();
+    }
+  }
+  if (!events.empty()) {
+    lock_.lock();
+    if (coherence.recoveries != recoveries_) report_failures();
+    lock_.unlock();
+  }
+  part.state = Part::State::Begun;
+  mark(part);
+  if (timed) part.timing.begin = part.queue->record_timed();
+}
+
+// What ran without the lock has ended. After a failure elsewhere directories were made anew of what had ended
+// by then.
+void CallState::claim_again(Part& part) {
+  for_uses(part, [&](Use& use) {
+    if (!use.claimed) return;
+    use.region.visit([&](const Box& box) {
+      use.array->directory.written(part.memory, box);
+      use.array->log_kernel(part.memory, box, {});
+    });
+  });
+}
+
+void CallState::end(int number) {
+  Part& part = parts_[static_cast<std::size_t>(number)];
+  if (part.is_host) {
+    if (part.timing.begin) part.timing.end = part.queue->record_timed();
+    lock_.lock();
+    claim_again(part);
+    end_host_uses(part);
+    part.state = Part::State::Ended;
+  } else if (part.joins) {
+    Coherence::get().tracker.extend(*part.queue, part.work);
+    part.state = Part::State::Ended;
+  } else {
+    if (part.unlocked) end_wait(part);
+    const Ref<EventState> event = part.timing.begin ? part.queue->record_timed() : part.queue->record();
+    if (part.timing.begin) part.timing.end = event;
+    const Work work = Coherence::get().tracker.add(*part.queue, event, part.after, part.needs);
+    part.work = work;
+    part.state = Part::State::Ended;
+    for_uses(part, [&](Use& use) {
+      WorkOrder& order = use.array->order(part.memory);
+      use.region.visit([&](const Box& box) {
+        if (writes(use.mode)) order.written(box, work);
+        else order.read(box, work);
+        if (use.claimed && !part.unlocked) use.array->log_kernel(part.memory, box, work);
+      });
+    });
+  }
+  if (number + 1 == static_cast<int>(parts_.size())) transfer_back();
+}
+
+// The end of a launch that waits for its result: its kernel has ended well, and so has all that it came
+// after. Where that failed on this queue, and another thread cleared the queue's error, the kernel ran all
+// the same, and the result is worth nothing.
+void CallState::end_wait(Part& part) {
+  lock_.lock();
+  Coherence& coherence = Coherence::get();
+  for (const Work work : part.after)
+    if (!coherence.tracker.ended(work)) coherence.check_failures();
+  if (coherence.recoveries != recoveries_)  // or another thread has undone it
+    for (const Use& use : uses_) coherence.report_failure(*use.array);
+  claim_again(part);
+  end_host_uses(part);
+}
+
+std::vector<UnwrittenBox> CallState::unwritten(int number) const {
+  const Part& part = parts_[static_cast<std::size_t>(number)];
+  std::vector<UnwrittenBox> boxes;
+  for (int k = 0; k < part.uses; ++k) {
+    const Use& use = use_of(number, k);
+    if (use.mode != AccessMode::Out) continue;
+    use.region.visit([&](const Box& box) { boxes.push_back(unwritten_box(*use.array, box, use.base)); });
+  }
+  return boxes;
+}
+
+// What was to be written only is marked, so that what the kernel leaves out is found.
+void CallState::mark([[maybe_unused]] Part& part) {
+  if constexpr (checked_build)
+    for_uses(part, [&](const Use& use) {
+      if (use.mode != AccessMode::Out) return;
+      const CoherentState& array = *use.array;
+      DeviceInstance& device = part.is_host ? *array.main.device : *part.device;
+      QueueState& queue = part.is_host ? device.default_queue() : *part.queue;
+      use.region.visit([&](const Box& box) {
+        mark_unwritten(unwritten_box(array, box, use.base), device,
+                       part.is_host ? array.main.space : device.space(), queue);
+      });
+      if (part.is_host && (!device.host_accessible() || array.main.space.shared)) queue.wait();
+    });
+}
+
+// Protocol::None: after the call all is the host's again.
+void CallState::transfer_back() {
+  Coherence& coherence = Coherence::get();
+  for (const Part& part : parts_)
+    for_uses(part, [&](const Use& use) {
+      CoherentState& array = *use.array;
+      if (array.protocol != coherent::Protocol::None || part.is_host) return;
+      if (!array.instance(part.memory).has_memory()) return;
+      const Box& domain = array.shape.domain;
+      coherence.write_back(array, part.memory);
+      coherence.wait_for_work(array, host_memory, domain);
+      array.directory.dropped(part.memory, domain);  // the memory stays for the next call
+      array.log_drop(part.memory, domain);
+    });
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,103 @@
+// The end of a call: what it did not do is given up, what it pinned and marked is free again.
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include <strata/core/error.hpp>
+#include <strata/views/coherent/call_state.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+// What was where the part claims to write, before it did.
+std::vector<Directory::Part> CallState::before_claim(const Part& part, const Use& use, bool made_anew) const {
+  if (!made_anew && kept_ == nullptr) return use.before;
+  std::vector<Directory::Part> before;
+  use.region.visit([&](const Box& box) {
+    if (!made_anew) before.push_back({box, MemorySet{part.memory}});
+    else
+      use.array->directory.map().visit(box, [&](const Box& b, MemorySet memories) {
+        before.push_back({b, memories});
+      });
+  });
+  return before;
+}
+
+// Gives up what the part has claimed. What its kernel may have begun to write is not what it was: memories
+// that have it besides this one have it alone.
+void CallState::undo(Part& part) {
+  Coherence& coherence = Coherence::get();
+  const bool made_anew = coherence.recoveries != recoveries_;  // without the claims, that is
+  const bool begun = part.state == Part::State::Begun;
+  if (begun && !part.is_host) {
+    follow(part);
+    // The error that ends this call may be that of earlier work, whose outcome the next use of an array
+    // reports, not a later one.
+    coherence.tracker.forget_idle();
+  }
+  for_uses(part, [&](Use& use) {
+    if (!use.claimed || (made_anew && !begun)) return;
+    std::vector<Directory::Part> before = before_claim(part, use, made_anew);
+    std::string lost;
+    if (begun)
+      for (Directory::Part& p : before) {
+        const MemorySet others = p.memories.without(part.memory);
+        if (others.empty() && !p.memories.empty()) lost += (lost.empty() ? "" : ", ") + to_string(p.box);
+        p.memories = others;
+      }
+    use.array->directory.restore(before);
+    // Claims are not logged before their kernels are: where none has begun, there is nothing to undo.
+    if (begun) {
+      use.region.visit([&](const Box& box) { use.array->log_drop(part.memory, box); });
+      use.array->settle(coherence.tracker);  // what is reported here is not reported with failures to come
+    }
+    if (!lost.empty())
+      use.array->failure = {std::make_exception_ptr(DataLost(
+                                std::string("the launch of ") + name() +
+                                " failed while it may have written " + lost + " of \"" + use.array->label +
+                                "\", whose values were nowhere else. Write them anew before they are read")),
+                            {}};
+  });
+}
+
+// What may have been enqueued of a part that was not finished comes before all that is enqueued later.
+void CallState::follow(Part& part) {
+  try {
+    const Work work = Coherence::get().tracker.add(*part.queue, part.after);
+    for_uses(part, [&](Use& use) {
+      use.region.visit([&](const Box& box) { use.array->order(part.memory).written(box, work); });
+    });
+  } catch (...) {
+    Coherence::get().tracker.set_failed();
+  }
+}
+
+// Gives up what the call has not done, and all that it has pinned and marked.
+void CallState::release() {
+  Coherence& coherence = Coherence::get();
+  if (!lock_.owns_lock()) {
+    const bool prepared =
+        std::any_of(uses_.begin(), uses_.end(), [](const Use& use) { return use.pinned || use.claimed; }) ||
+        std::any_of(parts_.begin(), parts_.end(), [](const Part& part) { return part.host_use != 0; });
+    if (!prepared) return;
+    lock_.lock();
+  }
+  bool ended = true;
+  for (Part& part : parts_) {
+    if (part.state != Part::State::Ended) {
+      ended = false;
+      undo(part);
+    }
+    if (part.host_use != 0) end_host_uses(part);
+    for_uses(part, [&](Use& use) {
+      if (use.pinned) coherence.memories[part.memory].residency.unpin(use.array->number);
+      use.holders.visit([&](MemoryId m) { coherence.memories[m].residency.unpin(use.array->number); });
+      use.array->settle_some(coherence.tracker);
+    });
+  }
+  if (ended) keep();
+  if (std::erase_if(coherence.pinning_calls, [&](const auto& pinning) { return pinning.call == this; }) > 0)
+    coherence.wake_waiting();
+}
+
+}  // namespace strata::inline STRATA_ABI::detail
