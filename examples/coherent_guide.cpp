@@ -9,6 +9,7 @@
 
 #include <strata/algorithms/coherent_launch.hpp>
 #include <strata/algorithms/coherent_reduce.hpp>
+#include <strata/algorithms/sequence/sequence.hpp>
 #include <strata/algorithms/skeletons/skeletons.hpp>
 #include <strata/strata.hpp>
 
@@ -194,6 +195,24 @@ void reducing(const Where& where) {
   check(dot == 8 && squares() == 25.0 && std::abs(x(1) - 0.6) < 1e-15 && total == 7 && first(6) == 7 && first(5) == 0);
 }
 
+template <class Where>
+void sequence(const Where& where) {
+  const index_t n = 1000;
+  CoherentArray<double, 1> x("x", n), y("y", n);
+  CoherentArray<double, 0> scale("scale");
+  x(1) = 3, x(2) = 4;
+  std::vector<double> dots;                                 // a value for each step
+//! [sequence]
+  Sequence steps("normalise", where);                       // on(device) or across(devices)
+  steps.loop_reduce("length", n, SumOfSquares{}, finalize(SetScale{}, out(scale)), in(x));
+  steps.loop("scale", n, ScaleBy{}, in(scale, all), inout(x));
+  steps.loop("add", n, Axpy{0.5}, in(x), inout(y));
+  steps.loop_reduce("dot", n, Dot{}, each_step(Sum, dots), in(x), in(y));
+  steps.run(100);                                           // the four loops, 100 times; again: goes on
+//! [sequence]
+  check(dots.size() == 100 && std::abs(dots[0] - 0.5) < 1e-12 && std::abs(y(2) - 40) < 1e-9);
+}
+
 template <class Device>
 void budget(const Device& device) {
   const index_t n = 10000;                                  // 80 000 bytes each
@@ -292,6 +311,7 @@ void everywhere(const Where& where) {
   stencil(where);
   regions(where);
   reducing(where);
+  sequence(where);
   skeleton_calls(where);
 }
 

@@ -104,7 +104,7 @@ void sequence(const Device& device) {
   const double dt = 0.5;
   x(n / 2) = 1;
 //! [sequence]
-  StreamedSequence chain("chain", where);
+  Sequence chain("chain", where);
   std::vector<double> kinetic;                                              // one value for each step
   chain.temporary(force);                                                   // made and used on the device only
   chain.loop("springs", n - 1, Spring{}, in(x, halo(0, 1)), out(force));

@@ -1,5 +1,5 @@
 // Results of reductions that are done again and again in one run, a value for each step: of
-// StreamedSequence::loop_reduce and streamed_iterate_reduce.
+// streamed sequences and streamed_iterate_reduce.
 //
 // A reduction in slices has a value on the device for each node of the tree that a slice consists of; they
 // are joined on the host when they have come home, so that the bits are those of the reduction in core.
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <strata/algorithms/coherent_reduce.hpp>
+#include <strata/algorithms/sequence/each_step.hpp>
 #include <strata/algorithms/streaming/plan/stream_plan.hpp>
 #include <strata/views/deep_copy.hpp>
 #include <strata/views/mdarray.hpp>
@@ -25,60 +25,6 @@ namespace detail {
 /// pieces.
 std::vector<ReductionGroup> groups_of_pieces(ResidentRows work, const std::vector<ResidentRows>& pieces,
                                              index_t block, bool any_order);
-
-template <class Operation, class T>
-struct EachStep {
-  std::vector<T>* values;
-};
-
-// A reduction's operation and value where each step has a result of its own, in a vector.
-template <class K, class Into>
-struct StepReduction {
-  using functor_type = FunctorOf<K>;
-  using value_type = typename functor_type::value_type;
-  static FunctorReducer<functor_type> reducer(const K& kernel) {
-    return FunctorReducer<functor_type>(functor_of(kernel));
-  }
-  template <class V>
-  static V into(const V& view) {
-    return view;
-  }
-};
-template <class K, class Operation, class T>
-struct StepReduction<K, EachStep<Operation, T>> {
-  using value_type = T;
-  static Reducer<Operation, T, NoTarget> reducer(const K&) { return {}; }
-  template <class V>
-  static Reducer<Operation, T, V> into(const V& view) {
-    return {view};
-  }
-};
-
-template <class>
-inline constexpr bool is_step_results_v = false;
-template <class T>
-inline constexpr bool is_step_results_v<std::vector<T>> = true;
-template <class Operation, class T>
-inline constexpr bool is_step_results_v<EachStep<Operation, T>> = true;
-template <class Into>
-constexpr void check_step_results() {
-  static_assert(
-      is_step_results_v<std::remove_cvref_t<Into>>,
-      "strata: each step has a result of its own: give each_step(Sum, vector) and its like, or of a "
-      "functor with value_type, init and join a std::vector of its value_type");
-}
-
-// The vector that results go to.
-template <class T, class Into>
-std::vector<T>& values_of(Into& into) {
-  if constexpr (requires { into.values; }) {
-    return *into.values;
-  } else {
-    static_assert(std::is_same_v<Into, std::vector<T>>,
-                  "strata: the results of a functor go to a std::vector of its value_type");
-    return into;
-  }
-}
 
 // The results of a reducing loop: values of groups on the device, joined on the host behind a run.
 template <class T, class D>
@@ -144,11 +90,4 @@ constexpr bool reduces_in_any_order() {
 }
 
 }  // namespace detail
-
-/// The results of a named reducer, such as Sum, in a vector: one for each time that a loop or step is done.
-template <class Operation, class T>
-detail::EachStep<Operation, T> each_step(const detail::MakeReducer<Operation>&, std::vector<T>& values) {
-  return {&values};
-}
-
 }  // namespace strata::inline STRATA_ABI

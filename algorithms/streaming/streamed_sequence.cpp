@@ -55,23 +55,23 @@ SequenceRuns::SequenceRuns(DeviceInstance& device, QueueState& queue, const char
                            const StreamOptions& options, bool progress, bool only_plan)
     : device_(device),
       queue_(queue),
-      label_(label),
       budget_(budget),
       options_(options),
       progress_(progress),
-      only_plan_(only_plan) {
+      only_plan_(only_plan),
+      cursor_{label, 0, 0} {
   if (options.scheduler != StreamScheduler::Automatic)
-    throw Error("sequence \"" + label_ + "\": scheduler(" + name_of(options.scheduler) +
+    throw Error("sequence \"" + cursor_.label + "\": scheduler(" + name_of(options.scheduler) +
                 ") is for streamed_iterate; loops of a sequence follow each other in one way");
 }
 SequenceRuns::~SequenceRuns() = default;
 
 int SequenceRuns::add_array(const Ref<CoherentState>& state, const StreamArray& declared) {
-  if (run_) throw Error("sequence \"" + label_ + "\": a loop is declared after a run; declare all before it");
+  if (run_) cursor_.fail_late();
   for (std::size_t a = 0; a < states_.size(); ++a) {
     if (states_[a] != state) continue;
     if (arrays_[a].use != declared.use)
-      fail_declared(label_, state->label,
+      fail_declared(cursor_.label, state->label,
                     "by rows in one loop, and as a whole in another; declare it by rows in both");
     arrays_[a].regular = arrays_[a].regular && declared.regular;
     if (arrays_[a].mode != declared.mode) arrays_[a].mode = AccessMode::InOut;
@@ -88,42 +88,36 @@ void SequenceRuns::add_loop(Loop&& loop) {
     const StreamLoop::Use& use = data.uses[k];
     const CoherentState& state = *states_[static_cast<std::size_t>(use.array)];
     if (writes(use.mode) && arrays_[static_cast<std::size_t>(use.array)].use == StreamArray::Use::Whole)
-      fail_declared(label_, state.label, "as a whole, and written: a sequence needs its rows");
+      fail_declared(cursor_.label, state.label, "as a whole, and written: a sequence needs its rows");
     for (std::size_t other = 0; other < k; ++other)
       if (data.uses[other].array == use.array && (writes(use.mode) || writes(data.uses[other].mode)))
-        fail_declared(label_, state.label,
+        fail_declared(cursor_.label, state.label,
                       ("twice in loop \"" + data.label + "\", and written; declare it once").c_str());
     const Box& domain = state.shape.domain;
     const bool by_rows =
         !use.rows_of && arrays_[static_cast<std::size_t>(use.array)].use == StreamArray::Use::Rows;
     if (by_rows && domain.rank() > 0 && (data.work.begin < 0 || data.work.end > domain.extent(0)))
-      throw ShapeMismatch("sequence \"" + label_ + "\": loop \"" + data.label + "\" has work items [" +
+      throw ShapeMismatch("sequence \"" + cursor_.label + "\": loop \"" + data.label + "\" has work items [" +
                           std::to_string(data.work.begin) + ", " + std::to_string(data.work.end) + "), \"" +
                           state.label + "\" " + std::to_string(domain.extent(0)) +
                           " rows: each needs a row of its own, or declare in(array, rows(f))");
   }
   loops_.push_back(static_cast<Loop&&>(loop));
+  cursor_.loops = static_cast<int>(loops_.size());
 }
 
 void SequenceRuns::set_temporary(const Ref<CoherentState>& state) { temporary_.push_back(state); }
-
-void SequenceRuns::begin_with(int loop) {
-  if (loop < 0 || loop >= loop_count())
-    throw Error("sequence \"" + label_ + "\": there is no loop " + std::to_string(loop) + ", it has " +
-                std::to_string(loop_count()));
-  next_ = loop;
-}
 
 void SequenceRuns::release() { run_.reset(); }
 
 void SequenceRuns::complete() {
   StreamProblem problem;
-  problem.label = label_;
+  problem.label = cursor_.label;
   problem.arrays = arrays_;
   for (std::size_t a = 0; a < states_.size(); ++a)
     problem.arrays[a].temporary =
         std::find(temporary_.begin(), temporary_.end(), states_[a]) != temporary_.end();
-  kernels_ = label_;
+  kernels_ = cursor_.label;
   for (const Loop& loop : loops_) {
     problem.loops.push_back(loop.data);
     problem.align = std::max(problem.align, loop.align);
@@ -159,9 +153,9 @@ void SequenceRuns::declare_modes(int count) {
 // `count` loops that begin with the next one.
 void SequenceRuns::set_count(int count) {
   StreamProblem& problem = run_->problem();
-  problem.first_loop = next_;
+  problem.first_loop = cursor_.next;
   problem.steps = count;
-  problem.work = problem.loops[static_cast<std::size_t>(next_)].work;
+  problem.work = problem.loops[static_cast<std::size_t>(cursor_.next)].work;
   declare_modes(count);
 }
 
@@ -174,7 +168,7 @@ bool SequenceRuns::plan(int count) {
       run_->plan(budget_ - room, options_, kernels_);
     } catch (const OutOfMemory& error) {
       if (room == 0) throw;
-      throw OutOfMemory("sequence \"" + label_ + "\": of a budget of " + string_from_bytes(budget_) +
+      throw OutOfMemory("sequence \"" + cursor_.label + "\": of a budget of " + string_from_bytes(budget_) +
                         " results of its reductions take " + string_from_bytes(room) +
                         ", and the rest is too little: " + error.what());
     }
@@ -195,8 +189,9 @@ index_t SequenceRuns::result_bytes() {
 // How many of `count` loops are done at once: with their plan, which is kept. The second one knows how long
 // kernels take.
 int SequenceRuns::part_of(int count) {
-  const auto known = std::find_if(plans_.begin(), plans_.end(),
-                                  [&](const auto& p) { return p->first == next_ && p->count == count; });
+  const auto known = std::find_if(plans_.begin(), plans_.end(), [&](const auto& p) {
+    return p->first == cursor_.next && p->count == count;
+  });
   if (known != plans_.end() && (*known)->uses > 1) {
     set_count((*known)->part);
     run_->take((*known)->plan, budget_);
@@ -205,9 +200,9 @@ int SequenceRuns::part_of(int count) {
   }
   const int part = plan_part(count);
   if (known == plans_.end()) {
-    plans_.push_back(std::make_unique<Plan>(Plan{next_, count, part, 1, run_->plan()}));
+    plans_.push_back(std::make_unique<Plan>(Plan{cursor_.next, count, part, 1, run_->plan()}));
   } else {
-    **known = {next_, count, part, 2, run_->plan()};
+    **known = {cursor_.next, count, part, 2, run_->plan()};
   }
   return part;
 }
@@ -229,7 +224,7 @@ int SequenceRuns::plan_part(int count) {
     const int loops = loop_count(), fewer = part / 2 / loops * loops;
     if (part <= loops)
       throw OutOfMemory(
-          "sequence \"" + label_ + "\": a budget of " + string_from_bytes(budget_) +
+          "sequence \"" + cursor_.label + "\": a budget of " + string_from_bytes(budget_) +
           " does not hold slices beside the results of a step's reductions, of which there are " +
           "more where slices are smaller (" + string_from_bytes(result_bytes()) +
           " now); give a larger budget");
@@ -246,14 +241,12 @@ StreamReport SequenceRuns::planned(int count) {
 }
 
 StreamReport SequenceRuns::run(int count) {
-  if (count < 0)
-    throw Error("sequence \"" + label_ + "\": " + std::to_string(count) + " loops, of its " +
-                std::to_string(loop_count()) + " a step, were asked for; give 0 or more");
+  cursor_.check_count(count);
   if (only_plan_) return planned(count);
   if (loops_.empty() || count == 0) return {};
   if (!run_) complete();
   StreamReport all;
-  for (int begin = next_, done = 0; done < count;) {
+  for (int begin = cursor_.next, done = 0; done < count;) {
     const int part = part_of(count - done);
     StreamReport report = run_part(part, begin, done);
     if (done > 0) {
@@ -281,8 +274,8 @@ StreamReport SequenceRuns::run_part(int count, int begin, int done) {
       if (loop.prepare) loop.prepare(make);
     if (!make) run_->allocate();
   }
-  const int first = next_, loops = loop_count();
-  next_ = 0;
+  const int first = cursor_.next, loops = loop_count();
+  cursor_.next = 0;
   run_->run(
       [&](const StreamSite& site) {
         const int number = begin + done + site.step;
@@ -290,12 +283,12 @@ StreamReport SequenceRuns::run_part(int count, int begin, int done) {
         loops_[static_cast<std::size_t>(loop)].launch(site, number / loops, (site.step - before) / loops);
       },
       progress_);
-  next_ = (first + count) % loops;
+  cursor_.next = (first + count) % loops;
   try {
     for (const Loop& loop : loops_)
       if (loop.finish) loop.finish(done == 0);
   } catch (...) {
-    fail_results(label_);
+    fail_results(cursor_.label);
   }
   return run_->report();
 }

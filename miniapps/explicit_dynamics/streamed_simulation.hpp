@@ -1,7 +1,7 @@
 // StreamedSimulation: Dynamics whose fields are in the host's memory and go through a device in slices,
 // within a budget of the device's memory. Include it in files that nvcc compiles where there is Cuda.
 //
-// The loops of a step are those of Simulation, over the same kernels; a StreamedSequence does as many steps
+// The loops of a step are those of Simulation, over the same kernels; a Sequence does as many steps
 // each time that a slice is on the device as pay. Where the time step is that of all elements (a stable one),
 // they are done up to the reduction, the host sets the step, and the nodes of that step begin the next run.
 // Forces then go home between runs; with a given step they never leave the device.
@@ -198,7 +198,7 @@ class StreamedSimulation final : public StreamedDynamics {
     put(f_.velocity, nodes_, velocity);
     clock_.dt = dt;
     release();
-    StreamedSequence imposed("dynamics: imposed motion", where());
+    Sequence imposed("dynamics: imposed motion", where());
     imposed.temporary(f_.stable_dt);
     add_elements(imposed, [dt](index_t) { return StepTimes{dt, 0}; });
     imposed.run(1);
@@ -223,7 +223,7 @@ class StreamedSimulation final : public StreamedDynamics {
   double stable_dt() override {
     release();
     std::vector<SlowestElements<T>> slowest;
-    StreamedSequence steps("dynamics: stable steps", where());
+    Sequence steps("dynamics: stable steps", where());
     steps.temporary(f_.stable_dt);
     steps.loop("stable steps", element_count(), StableStepKernel<T>{material_.modulus},
                fixed_row<8>(in(f_.nodes)), fixed_row<3>(in(f_.coordinates, nodes_of())),
@@ -264,7 +264,7 @@ class StreamedSimulation final : public StreamedDynamics {
 
  private:
   static constexpr int most_planned = 1 << 14;
-  using Sequence = StreamedSequence<D>;
+  using Sequence = strata::Sequence<Streamed<D>>;
   using Places = std::vector<std::int32_t>;  // of nodes or elements; empty: their own numbers
 
   static fem::ElementCorners corners_of(const fem::MeshOnHost& mesh);
@@ -598,7 +598,7 @@ void StreamedSimulation<T, D>::make_fields() {
 
 template <class T, class D>
 void StreamedSimulation<T, D>::begin_fields() {
-  StreamedSequence begin("dynamics: begin", where());
+  Sequence begin("dynamics: begin", where());
   begin.loop("begin elements", element_count(), BeginElementKernel<T>{parameters_.density},
              fixed_row<8>(in(f_.nodes)), fixed_row<3>(in(f_.coordinates, nodes_of())), out(f_.element_mass),
              fixed_row<9>(out(f_.rotation)), fixed_row<6>(out(f_.stretch)));

@@ -65,7 +65,7 @@ TEST_F(DirectFiles, LoopsOneAfterTheOther) {
   const sequence_test::Mesh mesh(9000, 12000, 30, 5);
   sequence_test::Arrays arrays(mesh);
   sequence_test::move_to_files(arrays, path("x"), path("state"));
-  StreamedSequence steps("steps", streamed(Emulated{0}, 1 << 19).steps_per_pass(2));
+  Sequence steps("steps", streamed(Emulated{0}, 1 << 19).steps_per_pass(2));
   steps.temporary(arrays.force);
   sequence_test::add_loops(steps, mesh, arrays);
 

@@ -205,8 +205,8 @@ struct InCore {
 };
 
 // The loops: elements, nodes.
-template <class D>
-void add_loops(StreamedSequence<D>& steps, const Mesh& mesh, const Arrays& a, int first_step = 0) {
+template <class Where>
+void add_loops(Sequence<Where>& steps, const Mesh& mesh, const Arrays& a, int first_step = 0) {
   steps.loop("elements", mesh.elements,
              by_step([first_step](int step) { return Elements{static_cast<Hash>(first_step + step)}; }),
              in(a.corners), in(a.x, mesh.nodes_of()), inout(a.state), out(a.force));

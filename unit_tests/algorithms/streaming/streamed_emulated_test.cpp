@@ -241,7 +241,7 @@ TEST_F(StreamedEmulated, WhatIsDeclaredOutAndNotWrittenIsFound) {
     launch(streamed(across(Emulated{0}, Emulated{1}), 1 << 13), n, AllButRow{777}, out(y));
   });
   expect_found([&](const auto& y) {
-    StreamedSequence steps("steps", streamed(Emulated{0}, 1 << 14));
+    Sequence steps("steps", streamed(Emulated{0}, 1 << 14));
     steps.loop("loop", n, AllButRow{777}, out(y));
     steps.run(2);
   });
@@ -254,7 +254,7 @@ TEST_F(StreamedEmulated, RangesThatLeaveOutWhatIsOutAreRefused) {
   const auto kernel = [](index_t i, index_t j, auto a) { a(i, j) = 1; };
   EXPECT_THROW(launch(streamed(Emulated{0}, 1 << 14), mdrange({0, 1}, {200, 5}), kernel, out(y)),
                ShapeMismatch);
-  StreamedSequence steps("steps", streamed(Emulated{0}, 1 << 14));
+  Sequence steps("steps", streamed(Emulated{0}, 1 << 14));
   EXPECT_THROW(steps.loop("loop", mdrange({0, 1}, {200, 5}), kernel, out(y)), ShapeMismatch);
   EXPECT_NO_THROW(launch(streamed(Emulated{0}, 1 << 14), mdrange({0, 1}, {200, 5}), kernel, inout(y)));
 }
@@ -268,7 +268,7 @@ TEST_F(StreamedEmulated, SlicesOfAnotherSizeTakeWhatIsPredicted) {
   const sequence_test::Mesh mesh(30000, 30000, 20, 7);
   const sequence_test::Arrays arrays(mesh);
   const auto run_in = [&](index_t chunk) {
-    StreamedSequence steps("sized", streamed(Emulated{0}, 1 << 23).chunk(chunk).steps_per_pass(4));
+    Sequence steps("sized", streamed(Emulated{0}, 1 << 23).chunk(chunk).steps_per_pass(4));
     sequence_test::add_loops(steps, mesh, arrays);
     emulated::reset_time();
     emulated::keep_trace(true);

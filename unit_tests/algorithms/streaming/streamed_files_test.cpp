@@ -57,7 +57,7 @@ TYPED_TEST(StreamedFiles, LoopsOneAfterTheOther) {
   const sequence_test::Mesh mesh(9000, 12000, 30, 5);
   sequence_test::Arrays arrays(mesh);
   sequence_test::move_to_files(arrays, this->path("x"), this->path("state"));
-  StreamedSequence steps("steps", streamed(TypeParam{}, 1 << 19).steps_per_pass(2));
+  Sequence steps("steps", streamed(TypeParam{}, 1 << 19).steps_per_pass(2));
   steps.temporary(arrays.force);
   sequence_test::add_loops(steps, mesh, arrays);
 

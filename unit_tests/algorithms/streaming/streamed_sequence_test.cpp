@@ -27,8 +27,7 @@ TYPED_TEST(StreamedSequences, ElementsAndNodesAsInCore) {
         const Mesh mesh(n, e, width, ++seed);
         const Arrays a(mesh);
         InCore expected(mesh);
-        StreamedSequence steps("steps",
-                               streamed(TypeParam{}, 1 << 22).chunk(chunk).steps_per_pass(steps_per_pass));
+        Sequence steps("steps", streamed(TypeParam{}, 1 << 22).chunk(chunk).steps_per_pass(steps_per_pass));
         steps.temporary(a.force);
         add_loops(steps, mesh, a);
         const StreamReport report = steps.run(5);
@@ -62,7 +61,7 @@ TYPED_TEST(StreamedSequences, BuffersWrapRoundWhereTheDeviceCan) {
     const index_t granules = 64 * static_cast<index_t>(TypeParam{}.backend().repeat_granule());
     auto where = streamed(TypeParam{}, (64 << 20) + granules).chunk(9000).steps_per_pass(2);
     where.options.pieces = pieces;
-    StreamedSequence steps("steps", where);
+    Sequence steps("steps", where);
     steps.temporary(a.force);
     add_loops(steps, mesh, a);
 
@@ -81,7 +80,7 @@ TYPED_TEST(StreamedSequences, RunsThatEndAndBeginWithinAStep) {
   const Mesh mesh(1500, 1800, 20, 3);
   const Arrays a(mesh);
   InCore expected(mesh);
-  StreamedSequence steps("steps", streamed(TypeParam{}, 1 << 20).chunk(160));
+  Sequence steps("steps", streamed(TypeParam{}, 1 << 20).chunk(160));
   add_loops(steps, mesh, a);
   // Elements; then nodes and elements, as where something is to be known of all elements before nodes move.
   steps.run_loops(1);
@@ -108,7 +107,7 @@ TYPED_TEST(StreamedSequences, ResultsOfEachStepAsInCore) {
   InCore expected(mesh);
   std::vector<double> sums;
   std::vector<Hash> least;
-  StreamedSequence steps("steps", streamed(TypeParam{}, 1 << 19));
+  Sequence steps("steps", streamed(TypeParam{}, 1 << 19));
   steps.temporary(a.force);
   steps.loop("elements", mesh.elements, Elements{0}, in(a.corners), in(a.x, mesh.nodes_of()), inout(a.state),
              out(a.force));
@@ -143,7 +142,7 @@ TYPED_TEST(StreamedSequences, ManyStepsWithResults) {
   const Arrays a(mesh);
   InCore expected(mesh);
   std::vector<Hash> least;
-  StreamedSequence steps("steps", streamed(TypeParam{}, 60000).chunk(256).steps_per_pass(2));
+  Sequence steps("steps", streamed(TypeParam{}, 60000).chunk(256).steps_per_pass(2));
   steps.temporary(a.force);
   add_loops(steps, mesh, a);
   steps.loop_reduce("least", mesh.elements, LeastForce{}, least, in(a.force));
@@ -166,7 +165,7 @@ TEST(StreamedSequenceBudgets, AreEnoughOrNot) {
     const Arrays a(mesh);
     InCore expected(mesh);
     std::vector<Hash> least;
-    StreamedSequence steps("steps", streamed(Serial{}, budget));
+    Sequence steps("steps", streamed(Serial{}, budget));
     steps.temporary(a.force);
     add_loops(steps, mesh, a);
     steps.loop_reduce("least", mesh.elements, LeastForce{}, least, in(a.force));
@@ -205,7 +204,7 @@ TYPED_TEST(StreamedSequences, RowsOfExtentsThatAreKnown) {
     for (index_t i = 0; i < n; ++i)
       for (index_t r = 0; r < 3; ++r) all(i, r) = static_cast<double>(10 * i + r);
   }
-  StreamedSequence steps("steps", streamed(TypeParam{}, 1 << 20).chunk(64));
+  Sequence steps("steps", streamed(TypeParam{}, 1 << 20).chunk(64));
   steps.loop("axes", n, Axes{}, fixed_row<3>(in(x)), fixed_row<3, 4>(inout(y)));
   steps.run(3);
   const auto got = y.read();
@@ -230,7 +229,7 @@ TYPED_TEST(StreamedSequences, RowsThatALoopLeavesOutKeepTheirValues) {
     const auto all_x = x.write(), all_y = y.write();
     for (index_t i = 0; i < n; ++i) all_x(i) = static_cast<double>(i), all_y(i) = 1000;
   }
-  StreamedSequence steps("steps", streamed(TypeParam{}, 1 << 20).chunk(32));
+  Sequence steps("steps", streamed(TypeParam{}, 1 << 20).chunk(32));
   steps.loop("twice", range(1, n - 1), Twice{}, in(x), out(y));
   steps.loop("add", range(1, n - 1), AddTo{}, in(y, halo(1, 1)), inout(z));
   steps.run(2);
@@ -262,18 +261,30 @@ TYPED_TEST(StreamedSequences, TablesOfAnyLengthAndWhatLoopsLeaveOut) {
     const index_t n = pick(3, 700), entries = pick(1, 2 * n), begin = pick(1, n - 2),
                   end = pick(begin, n - 1);
     const int how = static_cast<int>(pick(0, 3)), count = static_cast<int>(pick(1, 6));
-    const CoherentArray<double, 1> x("x", n), y("y", n), table("table", entries), z("z", n), w("w", n);
-    for (const auto* array : {&x, &y, &table, &z, &w}) stream_test::fill(*array);
+    const CoherentArray<double, 1> table("table", entries), z("z", n), w("w", n);
+    for (const auto* array : {&table, &z, &w}) stream_test::fill(*array);
     for (int step = 0; step < count; ++step) {
       launch(on(TypeParam{}), range(begin, n), LookUp{how}, in(z), in(table, strata::all), inout(w));
       launch(on(TypeParam{}), range(1, end), Mean{}, in(w, halo(1, 1)), out(z));
     }
-    StreamedSequence steps("steps", streamed(TypeParam{}, 1 << 16).chunk(pick(8, 90)));
-    steps.loop("look up", range(begin, n), LookUp{how}, in(x), in(table, strata::all), inout(y));
-    steps.loop("mean", range(1, end), Mean{}, in(y, halo(1, 1)), out(x));
-    steps.run(count);
-    ASSERT_EQ(stream_test::values(x), stream_test::values(z)) << "seed " << seed;
-    ASSERT_EQ(stream_test::values(y), stream_test::values(w)) << "seed " << seed;
+    const auto expect_at = [&](const auto& where, const char* what) {
+      const CoherentArray<double, 1> x("x", n), y("y", n);
+      for (const auto* array : {&x, &y}) stream_test::fill(*array);
+      Sequence steps("steps", where);
+      steps.loop("look up", range(begin, n), LookUp{how}, in(x), in(table, strata::all), inout(y));
+      steps.loop("mean", range(1, end), Mean{}, in(y, halo(1, 1)), out(x));
+      const int first = static_cast<int>(seed) % (count + 1);
+      steps.run(first);
+      steps.run(count - first);
+      ASSERT_EQ(stream_test::values(x), stream_test::values(z)) << what << ", seed " << seed;
+      ASSERT_EQ(stream_test::values(y), stream_test::values(w)) << what << ", seed " << seed;
+    };
+    expect_at(streamed(TypeParam{}, 1 << 16).chunk(pick(8, 90)), "streamed");
+    expect_at(on(TypeParam{}), "on a device");
+    std::vector<TypeParam> devices{TypeParam{}};
+    if constexpr (strata_tests::is_asynchronous<TypeParam>)
+      if (TypeParam::count() > 1) devices.push_back(TypeParam{1});
+    expect_at(across(devices), "across devices");
   }
 }
 
@@ -284,7 +295,7 @@ TEST(StreamedSequenceErrors, SayWhatIsWrong) {
   const Arrays a(mesh);
   const auto where = streamed(Serial{}, 1 << 20);
   {
-    StreamedSequence steps("mine", where);
+    Sequence steps("mine", where);
     EXPECT_NE(message_of<AccessConflict>([&] {
                 steps.loop("l", mesh.nodes, Twice{}, in(a.x, halo(1, 1)), out(a.x));
               }).find("\"x\" is declared twice in loop \"l\""),
@@ -295,7 +306,7 @@ TEST(StreamedSequenceErrors, SayWhatIsWrong) {
               std::string::npos);
   }
   {
-    StreamedSequence steps("mine", where);
+    Sequence steps("mine", where);
     steps.loop("whole", mesh.nodes, Twice{}, in(a.x, strata::all), out(a.state));
     EXPECT_NE(message_of<AccessConflict>([&] {
                 steps.loop("rows", mesh.nodes, Twice{}, in(a.state), out(a.x));
@@ -303,7 +314,7 @@ TEST(StreamedSequenceErrors, SayWhatIsWrong) {
               std::string::npos);
   }
   {
-    StreamedSequence steps("mine", where);
+    Sequence steps("mine", where);
     steps.temporary(a.force);
     add_loops(steps, mesh, a);
     steps.begin_with(1);
@@ -313,7 +324,7 @@ TEST(StreamedSequenceErrors, SayWhatIsWrong) {
     EXPECT_EQ(steps.run(0).passes, 0);
   }
   {
-    StreamedSequence steps("mine", where.chunk(8));
+    Sequence steps("mine", where.chunk(8));
     steps.loop("falls", mesh.nodes, Twice{}, in(a.x, rows([](ResidentRows r) {
                                                   return ResidentRows{99 - r.end, 100 - r.begin};
                                                 })),
@@ -323,12 +334,12 @@ TEST(StreamedSequenceErrors, SayWhatIsWrong) {
               std::string::npos);
   }
   {
-    StreamedSequence steps("mine", streamed(Serial{}, 2000));
+    Sequence steps("mine", streamed(Serial{}, 2000));
     add_loops(steps, mesh, a);
     EXPECT_NE(message_of<OutOfMemory>([&] { steps.run(2); }).find("does not hold"), std::string::npos);
   }
   EXPECT_NE(message_of<Error>([&] {
-              const StreamedSequence steps("mine", where.scheduler(StreamScheduler::Overlap));
+              const Sequence steps("mine", where.scheduler(StreamScheduler::Overlap));
             }).find("\"mine\": scheduler(overlap) is for streamed_iterate"),
             std::string::npos);
 }
@@ -338,7 +349,7 @@ TEST(StreamedSequenceErrors, ABudgetForSlicesButNotForResults) {
   const Arrays a(mesh);
   std::vector<double> sums;
   const auto run = [&](index_t budget) {
-    StreamedSequence steps("mine", streamed(Serial{}, budget));
+    Sequence steps("mine", streamed(Serial{}, budget));
     add_loops(steps, mesh, a);
     steps.loop_reduce("sum", mesh.elements, SumOfForces{}, each_step(Sum, sums), in(a.force));
     steps.run(5);

@@ -1,0 +1,217 @@
+#include <algorithm>
+#include <utility>
+
+#include <strata/algorithms/sequence/recorded_loops.hpp>
+#include <strata/core/error.hpp>
+#include <strata/views/copy.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+// Steps of the larger graph: enough that enqueueing graphs costs little.
+constexpr int steps_of_batch = 16;
+
+ArrayPart part_of_region(const std::vector<Box>& region) {
+  return {region.front(), {region.begin() + 1, region.end()}};
+}
+bool share(const std::vector<Box>& a, const std::vector<Box>& b) {
+  return std::any_of(a.begin(), a.end(), [&](const Box& box) { return !intersect(b, box).empty(); });
+}
+
+}  // namespace
+
+RecordedLoops::RecordedLoops(DeviceInstance& device, QueueState& queue, const char* label)
+    : device_(device), queue_(queue), cursor_{label, 0, 0} {}
+
+// ---- what is declared
+
+int RecordedLoops::number_of(const Ref<CoherentState>& array) {
+  const auto known = std::find(arrays_.begin(), arrays_.end(), array);
+  const int number = static_cast<int>(known - arrays_.begin());
+  if (known == arrays_.end()) {
+    arrays_.push_back(array);
+    bases_.push_back(nullptr);
+  }
+  return number;
+}
+
+void RecordedLoops::add_use(Loop& loop, const Ref<CoherentState>& array, AccessMode mode,
+                            const ArrayPart& part) {
+  if (has_run_) cursor_.fail_late();
+  if (!by_regions(*array))
+    throw Error("sequence \"" + cursor_.label + "\": \"" + array->label +
+                "\" has copies of exact ranges, which may lie elsewhere in each launch; launch its loops one "
+                "by one");
+  SequenceUse use{number_of(array), mode, {}};
+  ResidentRows rows{0, 0};
+  part.visit([&](const Box& box) {
+    use.region.push_back(box);
+    rows = cover(rows, array->shape.rows_of(box));
+  });
+  for (const SequenceUse& other : loop.uses)
+    if (other.array == use.array && (writes(mode) || writes(other.mode)) && share(other.region, use.region))
+      throw AccessConflict("sequence \"" + cursor_.label + "\": \"" + array->label +
+                           "\" is declared twice in loop \"" + loop.label +
+                           "\", and written; declare it once");
+  loop.uses.push_back(std::move(use));
+  loop.rows.push_back(rows);
+}
+
+void RecordedLoops::fail_region(const char* loop, const ShapeMismatch& error) const {
+  throw ShapeMismatch("sequence \"" + cursor_.label + "\": loop \"" + loop + "\": " + error.what());
+}
+
+void RecordedLoops::add_loop(Loop&& loop) {
+  // Checked builds mark what a loop writes only, and look at it, around each launch.
+  if (checked_build)
+    for (const SequenceUse& use : loop.uses) loop.differs = loop.differs || use.mode == AccessMode::Out;
+  loops_.push_back(std::move(loop));
+  cursor_.loops = static_cast<int>(loops_.size());
+}
+
+void RecordedLoops::set_temporary(const Ref<CoherentState>& array) { temporary_.push_back(array); }
+
+// ---- runs
+
+const RecordedLoops::RunUses& RecordedLoops::uses_of(int first, int count) {
+  count = std::min(count, cursor_.loops);
+  for (const RunUses& known : uses_)
+    if (known.first == first && known.count == count) return known;
+  std::vector<const std::vector<SequenceUse>*> loops;
+  for (int k = 0; k < count; ++k) loops.push_back(&loop(first + k).uses);
+  std::vector<bool> temporary;
+  for (const Ref<CoherentState>& array : arrays_)
+    temporary.push_back(std::find(temporary_.begin(), temporary_.end(), array) != temporary_.end());
+  if (const int a = temporary_read_first(loops, temporary); a >= 0)
+    throw Error("sequence \"" + cursor_.label + "\": \"" + arrays_[static_cast<std::size_t>(a)]->label +
+                "\" is temporary, but a run that begins with loop \"" + loop(first).label +
+                "\" reads it before it writes it; begin with the loop that writes it, or do not declare it "
+                "temporary");
+  RunUses made{first, count, uses_of_run(loops, temporary), std::vector<int>(arrays_.size(), -1)};
+  for (std::size_t k = 0; k < made.uses.size(); ++k)
+    made.use_of[static_cast<std::size_t>(made.uses[k].array)] = static_cast<int>(k);
+  return uses_.emplace_back(std::move(made));
+}
+
+void RecordedLoops::run(int count) {
+  cursor_.check_count(count);
+  if (loops_.empty() || count == 0) return;
+  has_run_ = true;
+  const Run run{cursor_.next, count};
+  const RunUses& uses = uses_of(run.first, count);
+  // A loop that is not done has no results.
+  bool has_results = false;
+  for (int k = 0; k < cursor_.loops; ++k) {
+    const Loop& reducing = loop(run.first + k);
+    if (!reducing.prepare) continue;
+    const int times = k < count ? (count - 1 - k) / cursor_.loops + 1 : 0;
+    reducing.prepare(times);
+    has_results = has_results || times > 0;
+  }
+
+  CoherentCall call(cursor_.label.c_str(), "a sequence", nullptr);
+  call.add_part(device_, queue_, has_results);
+  for (const SequenceUse& use : uses.uses)
+    call.add_use(*arrays_[static_cast<std::size_t>(use.array)], use.mode, part_of_region(use.region));
+  call.prepare();
+  cursor_.next = 0;
+  call.begin(0);
+  find_arrays(call, uses);
+  launch_all(run);
+  if (has_results) queue_.wait();
+  for (const Loop& reducing : loops_)
+    if (reducing.finish) reducing.finish();
+  call.end(0);
+  cursor_.next = (run.first + count) % cursor_.loops;
+}
+
+// Graphs are of arrays that lie where they lay.
+void RecordedLoops::find_arrays(const CoherentCall& call, const RunUses& uses) {
+  bool moved = false;
+  for (std::size_t a = 0; a < arrays_.size(); ++a) {
+    if (uses.use_of[a] < 0) continue;
+    char* const base = call.base(0, uses.use_of[a]);
+    moved = moved || bases_[a] != base;
+    bases_[a] = base;
+  }
+  if (moved) graphs_.clear();
+}
+
+// How many loops from `first` on, at most `most`, are the same in each step; all of them count once.
+int RecordedLoops::same_from(int first, int most) const {
+  most = std::min(most, cursor_.loops);
+  int count = 0;
+  while (count < most && !loop(first + count).differs) ++count;
+  return count;
+}
+
+void RecordedLoops::launch_all(const Run& run) {
+  const int loops = cursor_.loops, batch = steps_of_batch * loops;
+  for (int done = 0; done < run.count;) {
+    const int left = run.count - done;
+    int count = same_from(run.first + done, left);
+    GraphState* graph = nullptr;
+    if (count == loops && left >= batch) graph = graph_of(run, done, batch);
+    if (graph != nullptr) count = batch;
+    else if (count > 1) graph = graph_of(run, done, count);
+    if (graph != nullptr) {
+      launch_graph(*graph, queue_);
+      done += count;
+    } else {
+      for (const int end = done + std::max(count, 1); done < end; ++done) launch_loop(run, done, queue_);
+    }
+  }
+}
+
+// The graph of `count` loops after `done` ones; null where it is too early to record it.
+GraphState* RecordedLoops::graph_of(const Run& run, int done, int count) {
+  const int first = (run.first + done) % cursor_.loops;
+  auto kept = std::find_if(graphs_.begin(), graphs_.end(),
+                           [&](const Kept& k) { return k.first == first && k.count == count; });
+  if (kept == graphs_.end()) {
+    graphs_.push_back({first, count, {}});
+    kept = graphs_.end() - 1;
+    const bool is_again = run.count - done >= std::max(2 * count, cursor_.loops + count);
+    if (!is_again) return nullptr;
+  }
+  if (!kept->graph) {
+    if (!recorder_) recorder_ = device_.create_queue();
+    RecordingScope scope(*recorder_);
+    for (int k = 0; k < count; ++k) launch_loop(run, done + k, *recorder_);
+    kept->graph = scope.finish();
+    queue_.wait_for(recorder_->record());  // for what a recording itself enqueues
+  }
+  return &*kept->graph;
+}
+
+void RecordedLoops::launch_loop(const Run& run, int done, QueueState& queue) const {
+  const int loops = cursor_.loops;
+  const Loop& launched = loop(run.first + done);
+  std::vector<char*> bases;
+  for (const SequenceUse& use : launched.uses) bases.push_back(bases_[static_cast<std::size_t>(use.array)]);
+  std::vector<UnwrittenBox> unwritten = marked(launched, bases, queue);
+  launched.launch({queue, std::move(bases), launched.rows.data(), std::move(unwritten),
+                   (run.first + done) / loops, done / loops});
+}
+
+std::vector<UnwrittenBox> RecordedLoops::marked(const Loop& launched, const std::vector<char*>& bases,
+                                                QueueState& queue) const {
+  std::vector<UnwrittenBox> boxes;
+  if (!checked_build) return boxes;
+  for (std::size_t k = 0; k < launched.uses.size(); ++k) {
+    if (launched.uses[k].mode != AccessMode::Out) continue;
+    const CoherentState& array = *arrays_[static_cast<std::size_t>(launched.uses[k].array)];
+    const bool on_host = device_.host_accessible();
+    DeviceInstance& device = on_host ? *array.main.device : device_;
+    QueueState& filled = on_host ? device.default_queue() : queue;
+    for (const Box& box : launched.uses[k].region) {
+      boxes.push_back(unwritten_box(array, box, bases[k]));
+      mark_unwritten(boxes.back(), device, on_host ? array.main.space : device.space(), filled);
+    }
+    if (on_host && (!device.host_accessible() || array.main.space.shared)) filled.wait();
+  }
+  return boxes;
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

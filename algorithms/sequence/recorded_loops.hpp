@@ -1,0 +1,104 @@
+// RecordedLoops: the loops of a sequence on one device, each bound to where its arrays lie, and the graphs
+// that they are recorded in.
+//
+// A run is one CoherentCall over what its loops use together. Loops that are the same in each step and follow
+// each other become a graph, once they are done for the second time; where these are all loops, a second
+// graph has several steps. Graphs are recorded on a queue of their own, as others may use that of the place.
+//
+// Compiled once: the part that knows devices and kernels is in_core_sequence.hpp.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <strata/algorithms/sequence/loop_cursor.hpp>
+#include <strata/algorithms/sequence/run_uses.hpp>
+#include <strata/core/layout.hpp>
+#include <strata/devices/graph.hpp>
+#include <strata/views/coherent/coherent_call.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+class RecordedLoops {
+ public:
+  /// Where and when a loop is launched.
+  struct Site {
+    QueueState& queue;
+    std::vector<char*> bases;             // of each use: where the first element of the array is, or would be
+    const ResidentRows* rows;             // of each use
+    std::vector<UnwrittenBox> unwritten;  // what checked builds look at after the launch
+    int step;                             // how often the loops have begun anew in this run
+    int time;                             // how often this loop was done before in it
+  };
+  struct Loop {
+    std::string label;
+    std::string kernel;
+    std::vector<SequenceUse> uses;   // arrays by their number here, in the order of the kernel's views
+    std::vector<ResidentRows> rows;  // of each use
+    bool differs = false;            // from step to step
+    std::function<void(const Site&)> launch;
+    /// Of reductions with results for the host: makes room for so many, also none; fetches them, when all is
+    /// done.
+    std::function<void(int times)> prepare;
+    std::function<void()> finish;
+  };
+
+  /// On a queue of the device, both of which outlive this.
+  RecordedLoops(DeviceInstance& device, QueueState& queue, const char* label);
+  RecordedLoops(const RecordedLoops&) = delete;
+  RecordedLoops& operator=(const RecordedLoops&) = delete;
+
+  /// Adds a use to a loop that is being declared. ShapeMismatch, AccessConflict.
+  void add_use(Loop& loop, const Ref<CoherentState>& array, AccessMode mode, const ArrayPart& part);
+  /// The error with the names of sequence and loop.
+  [[noreturn]] void fail_region(const char* loop, const ShapeMismatch& error) const;
+  void add_loop(Loop&& loop);
+  void set_temporary(const Ref<CoherentState>& array);
+  int loop_count() const { return cursor_.loops; }
+  void begin_with(int loop) { cursor_.begin_with(loop); }
+  /// `count` loops, from the one after the last on.
+  void run(int count);
+  /// Forgets the graphs.
+  void release() { graphs_.clear(); }
+
+ private:
+  // Of a run that begins with a loop and has so many, or more than all.
+  struct RunUses {
+    int first, count;
+    std::vector<SequenceUse> uses;
+    std::vector<int> use_of;  // of each array: one of its uses, or -1
+  };
+  struct Kept {
+    int first, count;
+    Ref<GraphState> graph;  // null until it is worth it
+  };
+  struct Run {
+    int first, count;
+  };
+
+  int number_of(const Ref<CoherentState>& array);
+  const Loop& loop(int number) const { return loops_[static_cast<std::size_t>(number % cursor_.loops)]; }
+  const RunUses& uses_of(int first, int count);
+  void find_arrays(const CoherentCall& call, const RunUses& uses);
+  int same_from(int first, int most) const;
+  void launch_all(const Run& run);
+  void launch_loop(const Run& run, int done, QueueState& queue) const;
+  std::vector<UnwrittenBox> marked(const Loop& loop, const std::vector<char*>& bases,
+                                   QueueState& queue) const;
+  GraphState* graph_of(const Run& run, int done, int count);
+
+  DeviceInstance& device_;
+  QueueState& queue_;
+  Ref<QueueState> recorder_;
+  LoopCursor cursor_;
+  bool has_run_ = false;
+  std::vector<Loop> loops_;
+  std::vector<Ref<CoherentState>> arrays_;
+  std::vector<Ref<CoherentState>> temporary_;
+  std::vector<RunUses> uses_;
+  std::vector<char*> bases_;  // of each array, when it was last used
+  std::vector<Kept> graphs_;
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

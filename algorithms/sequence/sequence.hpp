@@ -1,0 +1,96 @@
+// Sequence: several loops, one after the other and again and again: the time steps of a simulation, or
+// launches that use the same arrays. Declared once, run where the place says.
+//
+//   Sequence steps("steps", on(Cuda{0}));                      // or streamed(Cuda{0}, 2_GiB), or across(...)
+//   steps.temporary(force);
+//   steps.loop("elements", elements, Stress{}, in(corners), in(x, rows(nodes_of)), inout(state), out(force));
+//   steps.loop_reduce("least", elements, LeastStep{}, finalize(SetStep{}, inout(clock, all)), in(dt));
+//   steps.loop("nodes", nodes, Motion{}, in(force, rows(elements_of)), inout(x));
+//   steps.run(1000);
+//
+// means: 1000 times, launch the first loop over all its work items, then the second one, and so on. The bits
+// are those of single launches, whatever the place:
+//
+// - on(device), on(queue): a run is one coherent call. What it uses is the union of what its loops declare
+//   (run_uses.hpp): an element that a loop writes (out) before any reads it need not come to the device, nor
+//   need one of a temporary. Then the loops are recorded as a graph of a step, and one of several steps, and
+//   those are enqueued as often as there are steps. Graphs are kept while the arrays lie where they lay, so
+//   that a run again costs one call and a graph launch a step. What differs from step to step (by_step,
+//   results that go to a vector) is launched between the graphs of the loops around it. Returns after
+//   enqueueing, on devices that work asynchronously, unless a loop has results for the host.
+//   (in_core_sequence.hpp)
+// - streamed(device, budget): while a slice is on the device as many of the loops go over it as what they
+// read
+//   of its neighbours allows. Include <strata/algorithms/streaming/streamed_sequence.hpp>, which says what is
+//   asked of the loops there. Returns a StreamReport when the results are with the host.
+// - across(devices): one launch over the devices for each loop and step. (split_sequence.hpp)
+//
+// Results of reductions go to the host, a value for each time that the loop was done, in every place; over
+// on(...) and across(...) also to a CoherentArray<T, 0> or a finalize kernel, on the device, where the loops
+// after it may read them.
+//
+// Errors are those of launches over the place: AccessConflict, ShapeMismatch and NeverWritten (checked
+// builds) name the loop where they can. After a run that failed when it had begun, arrays that loops write
+// are part old, part new, and run() goes on with the first loop.
+#pragma once
+
+#include <strata/algorithms/sequence/in_core_sequence.hpp>
+#include <strata/algorithms/sequence/split_sequence.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// See the head of this file. `Where` is the type of a place. Loops are declared before the first run;
+/// kernels and arrays are kept. Not copied. One thread at a time.
+template <class Where>
+class Sequence {
+ public:
+  /// No loops yet. `label` names the runs in messages and profiles.
+  Sequence(const char* label, const Where& where) : loops_(label, where) {}
+
+  /// Loops write the array before others read it, and nobody needs it after a run: it is never copied. Its
+  /// values are undefined afterwards, and memory of it that the host never touches costs nothing.
+  template <class T, int Rank, class L>
+  void temporary(const CoherentArray<T, Rank, L>& array) {
+    loops_.temporary(array);
+  }
+
+  /// One more loop: kernel(index..., views...) for every index of `work`. The kernel may be a
+  /// by_step(function).
+  template <WorkRange R, class K, class... Accesses>
+  requires(detail::is_coherent_access_v<Accesses>&&...) void loop(const char* label, const R& work,
+                                                                  const K& kernel,
+                                                                  const Accesses&... accesses) {
+    loops_.loop(label, work, kernel, accesses...);
+  }
+
+  /// One more loop that reduces: kernel(index..., views..., value&), as parallel_reduce takes it. After a run
+  /// `into` has a value for each time that the loop was done: a std::vector of the functor's value_type, or
+  /// each_step(Sum, vector) and its like; the vector outlives this. Or `into` is what launch_reduce leaves on
+  /// the device: a CoherentArray<T, 0>, Sum(array) and its like, or finalize(functor, accesses...), of which
+  /// the last value stays.
+  template <WorkRange R, class K, class Into, class... Accesses>
+  requires(detail::is_coherent_access_v<Accesses>&&...) void loop_reduce(const char* label, const R& work,
+                                                                         const K& kernel, Into&& into,
+                                                                         const Accesses&... accesses) {
+    loops_.loop_reduce(label, work, kernel, into, accesses...);
+  }
+
+  /// All loops, `steps` times, beginning with the one after the last that was done; what it returns is said
+  /// at the head of this file, as are errors. Error where `steps` is negative.
+  auto run(int steps) { return loops_.run(steps * loops_.loop_count()); }
+  /// So many loops: a part of the steps.
+  auto run_loops(int count) { return loops_.run(count); }
+  /// The next run begins with this loop, counted from 0.
+  void begin_with(int loop) { loops_.begin_with(loop); }
+  /// Gives back, until the next run, what is kept from run to run: graphs, or the device's memory.
+  void release() { loops_.release(); }
+  /// Of streamed sequences: what run(steps) is going to do, or its first part where results of all steps take
+  /// too much room, without doing it. Throws OutOfMemory.
+  auto planned(int steps) requires requires(detail::SequenceOver<Where>& loops) { loops.planned(1); }
+  { return loops_.planned(steps * loops_.loop_count()); }
+
+ private:
+  detail::SequenceOver<Where> loops_;
+};
+
+}  // namespace strata::inline STRATA_ABI

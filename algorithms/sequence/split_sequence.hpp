@@ -1,0 +1,92 @@
+// Sequences over several devices: a launch over all of them for each loop and step, which copies what devices
+// need of each other.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <strata/algorithms/sequence/in_core_sequence.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+template <class... D>
+class SequenceOver<Across<D...>> {
+ public:
+  SequenceOver(const char* label, const Across<D...>& where) : where_(where), cursor_{label, 0, 0} {}
+
+  // What is written on a device stays there anyway.
+  template <class A>
+  void temporary(const A& array) const {
+    if (!array) fail_no_array();
+  }
+
+  template <class R, class K, class... Accesses>
+  void loop(const char* label, const R& work, const K& kernel, const Accesses&... accesses) {
+    add([where = where_, name = std::string(label), work, kernel, accesses...](int step) {
+      launch(name.c_str(), where, work, kernel_at(kernel, step), accesses...);
+    });
+  }
+
+  template <class R, class K, class Into, class... Accesses>
+  void loop_reduce(const char* label, const R& work, const K& kernel, Into& into,
+                   const Accesses&... accesses) {
+    using I = std::remove_const_t<Into>;
+    if constexpr (IsCoherent<I> || has_coherent_target<I> || is_finalize_v<I>) {
+      add([where = where_, name = std::string(label), work, kernel, into, accesses...](int step) {
+        launch_reduce(name.c_str(), where, work, kernel_at(kernel, step), into, accesses...);
+      });
+    } else {
+      check_step_results<Into>();
+      using Reduction = StepReduction<KernelOf<K>, I>;
+      using T = typename Reduction::value_type;
+      // What a run has made so far, which the vector gets when all is done.
+      const auto values = std::make_shared<std::vector<T>>();
+      add([where = where_, name = std::string(label), work, kernel, values, accesses...](int step) {
+        T value{};
+        const auto reduce = [&](auto&& result) {
+          launch_reduce(name.c_str(), where, work, kernel_at(kernel, step),
+                        static_cast<decltype(result)&&>(result), accesses...);
+        };
+        if constexpr (std::is_same_v<I, std::vector<T>>) reduce(value);
+        else reduce(Reduction::into(&value));
+        values->push_back(value);
+      });
+      results_.push_back(
+          {[values] { values->clear(); }, [values, into = &values_of<T>(into)] { *into = *values; }});
+    }
+  }
+
+  /// `count` loops, from the one after the last on.
+  void run(int count) {
+    cursor_.check_count(count);
+    if (loops_.empty() || count == 0) return;
+    for (const Results& of_loop : results_) of_loop.begin();
+    const int first = cursor_.next, loops = cursor_.loops;
+    cursor_.next = 0;
+    for (int number = first; number < first + count; ++number)
+      loops_[static_cast<std::size_t>(number % loops)](number / loops);
+    cursor_.next = (first + count) % loops;
+    for (const Results& of_loop : results_) of_loop.finish();
+  }
+  int loop_count() const { return cursor_.loops; }
+  void begin_with(int loop) { cursor_.begin_with(loop); }
+  void release() const {}
+
+ private:
+  struct Results {
+    std::function<void()> begin, finish;
+  };
+  void add(std::function<void(int step)>&& launch) {
+    loops_.push_back(static_cast<std::function<void(int)>&&>(launch));
+    ++cursor_.loops;
+  }
+
+  const Across<D...> where_;
+  LoopCursor cursor_;
+  std::vector<std::function<void(int step)>> loops_;
+  std::vector<Results> results_;
+};
+
+}  // namespace strata::inline STRATA_ABI::detail
