@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include <strata/algorithms/streaming/stream_seams.hpp>
+#include <strata/algorithms/streaming/plan/seam_plan.hpp>
 
 namespace {
 
