@@ -32,21 +32,6 @@ TYPED_TEST(StreamedLaunch, MapOfAnySizeInAnySlices) {
       EXPECT_FALSE(report.explain().empty());
     }
 }
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-TYPED_TEST(StreamedLaunch, StatesThatDoNotWriteAllAsDeclaredAreErrors) {
-  const index_t n = 900;
-  const CoherentArray<double, 1> u("u", n);
-  fill(u);
-  for (const StreamScheduler scheduler : all_schedulers) {
-    const std::string told = message_of<Error>([&] {
-      streamed_iterate("mine", streamed(TypeParam{}, 1 << 20).scheduler(scheduler), range(700, 702), 2,
-                       Leave1{{1}}, state(u, halo(1, 1)).writes_all());
-    });
-    EXPECT_NE(told.find("index (700) of \"u\" on "), std::string::npos) << told;
-    EXPECT_NE(told.find("though the access declares writes_all()"), std::string::npos) << told;
-  }
-}
-#endif
 TYPED_TEST(StreamedLaunch, WithinABudgetOfAFewRows) {
   const index_t n = 20000;
   const CoherentArray<double, 1> x("x", n), y("y", n);

@@ -3,6 +3,9 @@
 #include <vector>
 
 #include <strata/algorithms/coherent_reduce.hpp>
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+#include <strata/algorithms/streaming/streamed_iterate.hpp>
+#endif
 #include <strata/core/error.hpp>
 #include <strata/views/coherent/coherent_array.hpp>
 
@@ -556,6 +559,23 @@ TYPED_TEST(CoherentDevices, WhatAScanAndAReductionLeaveOutIsFound) {
       launch_scan(label, where, 100, EveryOtherPrefix{}, Sum(sum), in(x), out(y));
     });
   });
+}
+struct StepAllButOne {
+  index_t row;
+  STRATA_FUNCTION void operator()(auto i, const auto& old, const auto& next) const {
+    if (index_t(i) != row) next(i) = old(i) + 1;
+  }
+};
+TYPED_TEST(CoherentDevices, StreamedStepsThatDoNotWriteAllAsDeclaredAreErrors) {
+  using S = StreamScheduler;
+  const CoherentArray<double, 1> u("u", 900);
+  for (const S scheduler : {S::Naive, S::Overlap, S::EvenOdd, S::Carry, S::Automatic})
+    strata_tests::expect_parts(strata_tests::message_of<Error>([&] {
+                                 streamed_iterate(streamed(TypeParam{}, 1 << 20).scheduler(scheduler),
+                                                  range(1, 899), 2, StepAllButOne{700},
+                                                  state(u, halo(1, 1)).writes_all());
+                               }),
+                               {"index (700) of \"u\" on ", "though the access declares writes_all()"});
 }
 #endif
 
