@@ -266,8 +266,8 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
   using Owner::allocation;
 
   // For the library: in checked builds, until when views of memory that others own may be used.
-  STRATA_FUNCTION constexpr void set_ticket([[maybe_unused]] const detail::UseTicket& ticket) {
-    if constexpr (may_expire) this->ticket = ticket;
+  STRATA_FUNCTION constexpr void set_ticket([[maybe_unused]] const detail::UseTicket& its_ticket) {
+    if constexpr (may_expire) this->ticket = its_ticket;
   }
   STRATA_FUNCTION constexpr detail::UseTicket ticket_of_use() const {
     if constexpr (may_expire) return this->ticket;
