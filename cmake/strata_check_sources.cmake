@@ -8,6 +8,7 @@
 # under `#if !defined(__CUDA_ARCH__)`, the host compiler's pass over the rest, ptxas and the linker: programs that are
 # built and the tests of the host's devices have those.
 include_guard(GLOBAL)
+include(strata_batches)
 set_property(GLOBAL APPEND PROPERTY JOB_POOLS strata_nvcc=2)
 function(strata_check_sources target)
   add_library(${target} OBJECT ${ARGN})
@@ -26,21 +27,9 @@ function(strata_check_sources target)
 endfunction()
 
 # strata_check_batches(TARGET cpp|cu FILE...): as strata_check_sources, of several sources at once, by g++ or nvcc, which
-# take most of the time for the headers. Those of a batch declare different names (tools/source_batches.py); should some
-# clash nonetheless, they are checked one by one.
-find_package(Python3 COMPONENTS Interpreter QUIET)
+# take most of the time for the headers. Should names of a batch clash nonetheless, its sources are checked one by one.
 function(strata_check_batches target suffix)
-  set(sources)
-  foreach(source IN LISTS ARGN)
-    cmake_path(ABSOLUTE_PATH source NORMALIZE)
-    list(APPEND sources "${source}")
-  endforeach()
-  list(JOIN sources "\n" lines)
-  if(Python3_FOUND)
-    execute_process(COMMAND "${Python3_EXECUTABLE}" "${PROJECT_SOURCE_DIR}/tools/source_batches.py" 4 ${sources}
-                    OUTPUT_VARIABLE lines COMMAND_ERROR_IS_FATAL ANY)
-  endif()
-  string(REGEX MATCHALL "[^\n]+" lines "${lines}")
+  strata_batches(lines 4 ${ARGN})
   set(batches)
   set(number 0)
   foreach(line IN LISTS lines)
