@@ -95,8 +95,8 @@ class EventState : public RefCounted {
   /// Done: the error is that of other work. Failed: what it was to write may be written in part.
   enum class Outcome : unsigned char { Done, Failed, Dropped };
   virtual Outcome outcome() const { return Outcome::Failed; }
-  /// Whether wait() throws also where work of the queue failed before an earlier event, and somebody has waited
-  /// for the queue since: then the last of several events speaks for all.
+  /// Whether wait() throws also where work of the queue failed before an earlier event, and somebody has
+  /// waited for the queue since: then the last of several events speaks for all.
   virtual bool reports_earlier() const { return false; }
   /// The time from `earlier` to this: both complete, and from record_timed() of queues of one kind of device.
   /// -1 where it is not known.

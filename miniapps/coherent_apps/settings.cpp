@@ -34,10 +34,9 @@ void declare(miniapp::Options& options, CoherentSettings& s) {
                                              return kind.steps;
                                            }) + " (of lu, as many as rows)");
   options.add("--dt", &s.dt, "T", "time of a step of nbody (0: 0.01) or sph (0: as its particles need)");
-  options.add(
-      "-p,--protocol", &s.protocol, "NAME",
-      "what keeps copies coherent: regions of arrays, or none, where every launch copies to and fro",
-      {"regions", "none"});
+  options.add("-p,--protocol", &s.protocol, "NAME",
+              "what keeps copies coherent: regions of arrays, or none, where every launch copies to and fro",
+              {"regions", "none"});
   options.add("-d,--device", &s.common.device, "NAMES",
               "serial, threads, tbb, cuda[:N], emulated[:N], several with commas, or all");
   options.add("-g,--gpus", &s.gpus, "G",
