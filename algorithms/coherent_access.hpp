@@ -63,8 +63,6 @@ namespace detail {
 /// A halo with cyclic edges of an array under Protocol::Exact.
 [[noreturn]] void fail_exact_ring(const char* launch, const char* label);
 
-template <class>
-inline constexpr bool is_coherent_access_v = false;
 template <AccessMode Mode, class A, class R>
 inline constexpr bool is_coherent_access_v<CoherentAccess<Mode, A, R>> = true;
 

@@ -141,7 +141,7 @@ class StreamedSequence {
  public:
   /// No loops yet. `where` is a streamed(device, budget); of its options chunk (work items of the loop that a
   /// run begins with), slots and steps_per_pass count here.
-  StreamedSequence(const char* label, const Streamed<D>& where)
+  StreamedSequence(const char* label, const Streamed<On<D>>& where)
       : where_(where),
         runs_(where.where.device.backend(), detail::queue_of(where.where), label, where.budget, where.options,
               where.progress, where.only_plan) {}
@@ -279,11 +279,11 @@ class StreamedSequence {
         accesses...);
   }
 
-  Streamed<D> where_;
+  Streamed<On<D>> where_;
   detail::SequenceRuns runs_;
 };
 /// Of the device that it streams through.
 template <class D>
-StreamedSequence(const char*, const Streamed<D>&) -> StreamedSequence<D>;
+StreamedSequence(const char*, const Streamed<On<D>>&) -> StreamedSequence<D>;
 
 }  // namespace strata::inline STRATA_ABI

@@ -39,7 +39,7 @@ TYPED_TEST(StreamedLaunch, StatesThatDoNotWriteAllAsDeclaredAreErrors) {
   fill(u);
   for (const StreamScheduler scheduler : all_schedulers) {
     const std::string told = message_of<Error>([&] {
-      streamed_iterate("mine", streamed(TypeParam{}, 1 << 20).scheduler(scheduler), range(700, 702), 2,
+      streamed_iterate(streamed(TypeParam{}, 1 << 20).scheduler(scheduler).named("mine"), range(700, 702), 2,
                        Leave1{{1}}, state(u, halo(1, 1)).writes_all());
     });
     EXPECT_NE(told.find("index (700) of \"u\" on "), std::string::npos) << told;

@@ -69,12 +69,13 @@ class Program {
     const Range where = range(work.begin, work.end);
     switch (random_(0, 3)) {
       case 0:
-        return launch("any device", on(any_device()), where, kernel, accesses...);
+        return launch(on(any_device()).named("any device"), where, kernel, accesses...);
       case 1:
-        return launch("any queue", on(queues_[static_cast<std::size_t>(random_(0, options_.devices - 1))]),
-                      where, kernel, accesses...);
+        return launch(
+            on(queues_[static_cast<std::size_t>(random_(0, options_.devices - 1))]).named("any queue"), where,
+            kernel, accesses...);
       default:
-        return launch("any devices", any_places(), where, kernel, accesses...);
+        return launch(any_places().named("any devices"), where, kernel, accesses...);
     }
   }
   ResidentRows any_rows() {
@@ -264,8 +265,8 @@ class Program {
           const Range where = range(work.begin, work.end);
           const AddAndSum<rank> kernel{salt};
           if (random_(0, 3) == 0)
-            launch_reduce("sum", on(Threads{}), where, kernel, Sum(sum), inout(y.array));
-          else launch_reduce("sum", on(any_device()), where, kernel, Sum(sum), inout(y.array));
+            launch_reduce(on(Threads{}).named("sum"), where, kernel, Sum(sum), inout(y.array));
+          else launch_reduce(on(any_device()).named("sum"), where, kernel, Sum(sum), inout(y.array));
           is_there = true;
         },
         [&] {
