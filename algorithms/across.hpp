@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <strata/algorithms/launch_hints.hpp>
+#include <strata/algorithms/place.hpp>
 #include <strata/algorithms/policy.hpp>
 #include <strata/core/layout.hpp>
 #include <strata/devices/queue.hpp>
@@ -55,9 +56,17 @@ std::vector<ResidentRows> split_range(index_t first, index_t last, std::size_t c
 /// Several devices, of the kinds `D`, made by `across`.
 template <class... D>
 struct Across {
-  std::vector<std::variant<On<D>...>> places;  ///< in order
+  std::vector<std::variant<On<D>...>> places;  ///< the parts, in order
   std::vector<double> weights;                 ///< empty: equal
   Balance* balance = nullptr;                  ///< null: as weights say
+  const char* label = "";                      ///< of launches there, in messages and profiles
+
+  /// With a label for the launches there, whose text is kept by pointer, as long as the place.
+  Across named(const char* text) const {
+    Across result = *this;
+    result.label = text;
+    return result;
+  }
 
   /// In parts of these sizes, which need not sum to 1. Throws Error unless there is one a device, none
   /// negative and not all zero.
@@ -94,6 +103,35 @@ struct UniqueDevices<Across<U...>, First, Rest...> {
       Rest...>::type;
 };
 [[noreturn]] void fail_no_devices();
+
+template <class... D>
+struct PlaceTraits<Across<D...>> {
+  static constexpr bool is_streamed = false;
+  static constexpr bool is_one_part = false;
+  static const char* label(const Across<D...>& where) { return where.label; }
+  static std::size_t count(const Across<D...>& where) { return where.places.size(); }
+  template <class F>
+  static decltype(auto) visit(const Across<D...>& where, std::size_t k, const F& f) {
+    return std::visit(f, where.places[k]);
+  }
+};
+/// The sizes of the parts that were asked for; none: equal ones.
+template <class Where>
+std::vector<double> weights_asked_for(const Where& where) {
+  if constexpr (requires { where.weights; }) return where.weights;
+  else return {};
+}
+template <class Where>
+constexpr Balance* balance_of(const Where& where) {
+  if constexpr (requires { where.balance; }) return where.balance;
+  else return nullptr;
+}
+/// The same, or as the balance has measured.
+template <class Where>
+std::vector<double> weights_of(const Where& where) {
+  Balance* const balance = balance_of(where);
+  return balance != nullptr ? balance->shares(PlaceTraits<Where>::count(where)) : weights_asked_for(where);
+}
 
 }  // namespace detail
 

@@ -60,8 +60,6 @@ CoherentAccess<AccessMode::InOut, CoherentArray<T, Rank, L>, Region> inout(
 
 namespace detail {
 
-template <class>
-inline constexpr bool is_coherent_access_v = false;
 template <AccessMode Mode, class A, class R>
 inline constexpr bool is_coherent_access_v<CoherentAccess<Mode, A, R>> = true;
 

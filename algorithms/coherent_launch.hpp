@@ -18,6 +18,9 @@
 // coherent_reduce.hpp.
 #pragma once
 
+#include <array>
+#include <vector>
+
 #include <strata/algorithms/across.hpp>
 #include <strata/algorithms/coherent_access.hpp>
 #include <strata/algorithms/find_unwritten.hpp>
@@ -27,11 +30,6 @@
 namespace strata::inline STRATA_ABI {
 
 namespace detail {
-
-template <class A>
-inline constexpr bool is_any_access_v = is_access_v<A> || is_coherent_access_v<A>;
-template <class... A>
-concept CoherentAccesses = (is_any_access_v<A> && ...) && (is_coherent_access_v<A> || ...);
 
 // Tiles of an array of several dimensions are not cut between devices.
 template <class Access>
@@ -185,119 +183,109 @@ constexpr bool compile_kernel() {
   else return Factory<K, typename ResolvedOn<D, Accesses>::view_type...>;
 }
 
-template <class D, class R, class K, class... Accesses>
-void launch_coherent(const char* label, const On<D>& where, const R& work, const K& kernel,
-                     const Accesses&... accesses) {
-  static_assert(WorkOf<R>::rank != teams_rank,
-                "strata: launch: teams do not say which rows they touch; launch over a range, or give "
-                "parallel_for plain views");
-  constexpr bool compiles = compile_kernel<D, R, K, Accesses...>();
-  static_assert(
-      compiles,
-      "strata: launch: the kernel cannot be called as kernel(index..., views...) const, nor as a factory "
-      "kernel(views...) const: give it a const operator() that takes (the tag,) one index for each dimension "
-      "and "
-      "a view for each access");
-  if constexpr (compiles) {
-    check_all_fit<K>(label, work, accesses...);
-    CoherentCall call = make_call<R, K>(label);
-    call.add_part(where.device.backend(), queue_of(where));
-    (declare(call, accesses, LeftMost<R>::of(work)), ...);
-    call.prepare();
-    run_rows(
-        call, 0, where, false, LeftMost<R>::of(work),
-        [&](ResidentRows rows, const auto&... resolved) {
-          const auto part = LeftMost<R>::part(work, rows);
-          launch_for(label, where, part,
-                     bind_kernel<D, std::remove_const_t<decltype(part)>>(kernel, resolved...));
-        },
-        accesses...);
-  }
-}
+// The same on the devices of a place.
+template <class Where>
+struct CompileAt;
+template <class D>
+struct CompileAt<On<D>> {
+  template <class R, class K, class... Accesses>
+  static constexpr bool kernel = compile_kernel<D, R, K, Accesses...>();
+};
+template <class... D>
+struct CompileAt<Across<D...>> {
+  template <class R, class K, class... Accesses>
+  static constexpr bool kernel = (compile_kernel<D, R, K, Accesses...>() && ...);
+};
 
-// The parts of a range that devices have: those of hosts come last, as they run at once.
+// A part of a place, and what it has of a range.
 struct SpreadPart {
-  std::size_t place;
+  std::size_t place;  // the number of the part
   ResidentRows rows;
 };
+/// Those that have any, hosts last, as they run at once.
 std::vector<SpreadPart> order_parts(const std::vector<ResidentRows>& split, const std::vector<bool>& is_host);
 
-template <class... D>
-std::vector<bool> hosts_of(const Across<D...>& where) {
+template <class Where>
+std::vector<bool> hosts_of(const Where& where) {
   std::vector<bool> hosts;
-  for (const auto& place : where.places)
-    hosts.push_back(std::visit([](const auto& on) { return on.device.backend().host_accessible(); }, place));
+  for (std::size_t k = 0; k < PlaceTraits<Where>::count(where); ++k)
+    hosts.push_back(
+        visit_part(where, k, [](const auto& on) { return on.device.backend().host_accessible(); }));
   return hosts;
 }
-template <class... D>
-std::vector<double> weights_of(const Across<D...>& where) {
-  return where.balance != nullptr ? where.balance->shares(where.places.size()) : where.weights;
+// The parts of a launch: the one of a place that has no others, else those of the range, cut at multiples of
+// `align`.
+template <class Where>
+auto spread(const Where& where, ResidentRows rows, index_t align) {
+  if constexpr (PlaceTraits<Where>::is_one_part) return std::array<SpreadPart, 1>{{{0, rows}}};
+  else
+    return order_parts(
+        split_range(rows.begin, rows.end, PlaceTraits<Where>::count(where), weights_of(where), align),
+        hosts_of(where));
 }
 
-template <class... D, class R, class K, class... Accesses>
-void launch_coherent(const char* label, const Across<D...>& where, const R& work, const K& kernel,
+// Enqueues the kernel for the rows of a part.
+template <class D, class R, class K, class... Accesses>
+void launch_part(const char* label, CoherentCall& call, std::size_t part, const On<D>& on, bool timed,
+                 ResidentRows all, const R& work, const K& kernel, const Accesses&... accesses) {
+  run_rows(
+      call, static_cast<int>(part), on, timed, all,
+      [&](ResidentRows rows, const auto&... resolved) {
+        const auto mine = LeftMost<R>::part(work, rows);
+        launch_for(label, on, mine, bind_kernel<D, std::remove_const_t<decltype(mine)>>(kernel, resolved...));
+      },
+      accesses...);
+}
+
+template <class Where, class R, class K, class... Accesses>
+void launch_coherent(const char* label, const Where& where, const R& work, const K& kernel,
                      const Accesses&... accesses) {
-  static_assert((is_coherent_access_v<Accesses> && ...),
-                "strata: launch(across(...)): a plain view lives on one device; give coherent arrays only");
   check_all_fit<K>(label, work, accesses...);
-  using Left = LeftMost<R>;
-  const ResidentRows all = Left::of(work);
-  const std::vector<SpreadPart> parts =
-      order_parts(split_range(all.begin, all.end, where.places.size(), weights_of(where),
-                              alignment_of_all<Accesses...>()),
-                  hosts_of(where));
+  const auto parts = spread(where, LeftMost<R>::of(work), alignment_of_all<Accesses...>());
   CoherentCall call = make_call<R, K>(label);
   for (const SpreadPart& part : parts)
-    std::visit(
-        [&](const auto& on) {
-          call.add_part(on.device.backend(), queue_of(on));
-          (declare(call, accesses, part.rows), ...);
-        },
-        where.places[part.place]);
+    visit_part(where, part.place, [&](const auto& on) {
+      call.add_part(on.device.backend(), queue_of(on));
+      (declare(call, accesses, part.rows), ...);
+    });
   call.prepare();
-  std::vector<Balance::Sample> samples(where.balance != nullptr ? where.places.size() : 0);
-  for (std::size_t p = 0; p < parts.size(); ++p)
-    std::visit(
-        [&]<class Device>(const On<Device>& on) {
-          run_rows(
-              call, static_cast<int>(p), on, where.balance != nullptr, parts[p].rows,
-              [&](ResidentRows rows, const auto&... resolved) {
-                const auto mine = Left::part(work, rows);
-                launch_for(label, on, mine,
-                           bind_kernel<Device, std::remove_const_t<decltype(mine)>>(kernel, resolved...));
-              },
-              accesses...);
-          if (where.balance == nullptr) return;
-          const CoherentCall::Timing timing = call.timing(static_cast<int>(p));
-          samples[parts[p].place] = {parts[p].rows.end - parts[p].rows.begin, timing.begin, timing.end};
-        },
-        where.places[parts[p].place]);
-  if (where.balance != nullptr) where.balance->add(static_cast<std::vector<Balance::Sample>&&>(samples));
+  Balance* const balance = balance_of(where);
+  std::vector<Balance::Sample> samples(balance != nullptr ? PlaceTraits<Where>::count(where) : 0);
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    const ResidentRows rows = parts[p].rows;
+    visit_part(where, parts[p].place, [&](const auto& on) {
+      launch_part(label, call, p, on, balance != nullptr, rows, work, kernel, accesses...);
+    });
+    if (balance == nullptr) continue;
+    const CoherentCall::Timing timing = call.timing(static_cast<int>(p));
+    samples[parts[p].place] = {rows.end - rows.begin, timing.begin, timing.end};
+  }
+  if (balance != nullptr) balance->add(static_cast<std::vector<Balance::Sample>&&>(samples));
 }
 
-template <class W>
-inline constexpr bool is_across_v = false;
-template <class... D>
-inline constexpr bool is_across_v<Across<D...>> = true;
-template <class W>
-inline constexpr bool is_place_v = is_across_v<W>;
-template <class D>
-inline constexpr bool is_place_v<On<D>> = true;
+template <>
+struct LaunchBy<LaunchWay::Coherent> {
+  template <class Where, class R, class K, class... Accesses>
+  static void launch(const char* label, const Where& where, const R& work, const K& kernel,
+                     const Accesses&... accesses) {
+    constexpr bool over_rows = WorkOf<R>::rank != teams_rank;
+    static_assert(over_rows,
+                  "strata: launch: teams do not say which rows they touch; launch over a range, or give "
+                  "parallel_for plain views");
+    constexpr bool on_one = PlaceTraits<Where>::is_one_part || (is_coherent_access_v<Accesses> && ...);
+    static_assert(on_one,
+                  "strata: launch(across(...)): a plain view lives on one device; give coherent arrays only");
+    if constexpr (over_rows && on_one) {
+      constexpr bool compiles = CompileAt<Where>::template kernel<R, K, Accesses...>;
+      static_assert(
+          compiles,
+          "strata: launch: the kernel cannot be called as kernel(index..., views...) const, nor as a factory "
+          "kernel(views...) const: give it a const operator() that takes (the tag,) one index for each "
+          "dimension and a view for each access");
+      if constexpr (compiles) launch_coherent(label, where, work, kernel, accesses...);
+    }
+  }
+};
 
 }  // namespace detail
-
-/// Calls kernel(index..., views...) for every index of `work` on a device, a queue or across several devices;
-/// the head of this file says more. A kernel that cannot be called so may be a factory: called with the views
-/// it returns a functor. `label` names the launch in messages and profiles.
-template <class Where, WorkRange R, class K, class... Accesses>
-requires(detail::is_place_v<Where>&& detail::CoherentAccesses<Accesses...>) void launch(
-    const Where& where, const R& work, const K& kernel, const Accesses&... accesses) {
-  detail::launch_coherent("", where, work, kernel, accesses...);
-}
-template <class Where, WorkRange R, class K, class... Accesses>
-requires(detail::is_place_v<Where>&& detail::CoherentAccesses<Accesses...>) void launch(
-    const char* label, const Where& where, const R& work, const K& kernel, const Accesses&... accesses) {
-  detail::launch_coherent(label, where, work, kernel, accesses...);
-}
-
 }  // namespace strata::inline STRATA_ABI

@@ -13,6 +13,7 @@
 // each beginning with the total of those before.
 #pragma once
 
+#include <algorithm>
 #include <tuple>
 
 #include <strata/algorithms/coherent_launch.hpp>
@@ -22,33 +23,17 @@ namespace strata::inline STRATA_ABI {
 
 namespace detail {
 
-// What becomes of the value of a reduction on the device.
-template <class F, class... Accesses>
-struct Finalize {
-  F functor;
-  std::tuple<Accesses...> accesses;
-};
-template <class>
-inline constexpr bool is_finalize_v = false;
-template <class F, class... A>
-inline constexpr bool is_finalize_v<Finalize<F, A...>> = true;
-
-}  // namespace detail
-
-/// `functor(value&, views...)` is called once with the value of a reduction, on the (first) device; accesses
-/// as of a launch of one work item 0.
-template <class F, class... Accesses>
-requires(detail::is_coherent_access_v<Accesses>&&...) detail::Finalize<F, Accesses...> finalize(
-    const F& functor, const Accesses&... accesses) {
-  return {functor, {accesses...}};
-}
-
-namespace detail {
-
 template <class R>
 inline constexpr bool has_coherent_target = false;
 template <class Operation, class T, class Target>
 inline constexpr bool has_coherent_target<Reducer<Operation, T, Target>> = IsCoherent<Target>;
+
+template <IsCoherent Into>
+inline constexpr bool is_coherent_into_v<Into> = true;
+template <class Operation, class T, IsCoherent Target>
+inline constexpr bool is_coherent_into_v<Reducer<Operation, T, Target>> = true;
+template <class F, class... A>
+inline constexpr bool is_coherent_into_v<Finalize<F, A...>> = (is_coherent_access_v<A> || ...);
 
 // A value on a device, as a view of rank 0.
 template <class T, class D>
@@ -62,22 +47,6 @@ Reducer<Operation, T, V> into_view(const Reducer<Operation, T, Target>&, const V
 template <class Into, class V>
 V into_view(const Into&, const V& view) {
   return view;
-}
-
-// Finalize with its views, for parallel_reduce.
-template <class F, class... V>
-struct BoundFinalize {
-  F functor;
-  BoundViews<std::index_sequence_for<V...>, V...> views;
-  template <class T>
-  STRATA_FUNCTION void operator()(T& value) const {
-    views.template insert<1>([&](T& v, auto&&... all) { functor(v, all...); }, value);
-  }
-};
-
-template <class F, class... V>
-BoundFinalize<F, V...> bound_finalize(const F& functor, const V&... views) {
-  return {functor, BoundViews<std::index_sequence_for<V...>, V...>(views...)};
 }
 
 // The value type of a reduction, and how it is joined.
@@ -97,7 +66,7 @@ struct ReductionOf<K, Reducer<Operation, T, Target>> {
   }
 };
 
-// ---- on one device
+// ---- on one device, which joins all values itself
 
 template <class Into>
 inline constexpr bool is_host_result =
@@ -111,8 +80,8 @@ constexpr bool waits_for_result() {
 }
 
 template <class D, class R, class K, class Into, class... Accesses>
-void launch_reduce_coherent(const char* label, const On<D>& where, const R& work, const K& kernel,
-                            Into&& into, const Accesses&... accesses) {
+void reduce_on_one(const char* label, const On<D>& where, const R& work, const K& kernel, Into&& into,
+                   const Accesses&... accesses) {
   using I = std::remove_cvref_t<Into>;
   check_all_fit<K>(label, work, accesses...);
   const ResidentRows rows = LeftMost<R>::of(work);
@@ -202,9 +171,48 @@ JoinGroups<Reducer, F> join_groups(const Reducer& reducer, const F& finish, cons
   return kernel;
 }
 
-template <class... D, class R, class K, class Into, class... Accesses>
-void launch_reduce_coherent(const char* label, const Across<D...>& where, const R& work, const K& kernel,
-                            Into&& into, const Accesses&... accesses) {
+// The kernel of part `part`, for its groups: their values go to the partial results.
+template <class T, class D, class R, class K, class Into, class... Accesses>
+void reduce_groups(const char* label, CoherentCall& call, std::size_t part, const On<D>& on, const R& work,
+                   const K& kernel, const Into& into, const std::vector<ReductionGroup>& groups,
+                   ResidentRows mine, const Accesses&... accesses) {
+  run_part(
+      call, static_cast<int>(part), on, false,
+      [&](const auto&... resolved) {
+        const auto bound = bind_views(kernel, view_to_bind(resolved)...);
+        constexpr int use = use_number<sizeof...(Accesses), Accesses...>();
+        T* const base = reinterpret_cast<T*>(call.base(static_cast<int>(part), use));
+        for (index_t g = mine.begin; g < mine.end; ++g)
+          launch_reduce_into(label, on, LeftMost<R>::part(work, groups[static_cast<std::size_t>(g)].items),
+                             bound, into_view(into, ValueView<T, D>(base + g)));
+      },
+      accesses...);
+}
+// The value of all, joined on the host or on `on`.
+template <class T, class D, class Reducer, class Into>
+void join_partials(const char* label, const On<D>& on, const Reducer& reducer, const std::vector<Join>& joins,
+                   const CoherentArray<T, 1>& partials, Into&& into) {
+  using I = std::remove_cvref_t<Into>;
+  if constexpr (is_host_result<I>) {
+    const auto values = partials.read_write();
+    for (const Join& join : joins) reducer.join(values(join.a), values(join.b));
+    if constexpr (std::is_same_v<I, T>) into = values(0);
+    else if constexpr (!std::is_same_v<typename I::target_type, NoTarget>) *into.target = values(0);
+  } else {
+    if (joins.size() > JoinGroups<int, int>::most) fail_too_many_groups();
+    const auto finish = [&](const auto& functor, const auto&... a) {
+      launch_at(label, on, 1, join_groups(reducer, functor, joins), inout(partials, all), a...);
+    };
+    if constexpr (is_finalize_v<I>)
+      std::apply([&](const auto&... a) { finish(into.functor, a...); }, into.accesses);
+    else if constexpr (IsCoherent<I>) finish(StoreResult{}, out(into, all));
+    else finish(StoreResult{}, out(into.target, all));
+  }
+}
+
+template <class Where, class R, class K, class Into, class... Accesses>
+void reduce_on_several(const char* label, const Where& where, const R& work, const K& kernel, Into&& into,
+                       const Accesses&... accesses) {
   using I = std::remove_cvref_t<Into>;
   using Reduction = ReductionOf<K, I>;
   using T = typename Reduction::value_type;
@@ -212,19 +220,17 @@ void launch_reduce_coherent(const char* label, const Across<D...>& where, const 
       !std::is_array_v<T>,
       "strata: launch_reduce over several devices: values of run-time length are reduced on one device");
   check_all_fit<K>(label, work, accesses...);
-  using Left = LeftMost<R>;
   constexpr index_t block = WorkOf<R>::rank == 1 ? reduction_block : 1;
+  const std::size_t count = PlaceTraits<Where>::count(where);
   const std::vector<ReductionGroup> groups =
-      reduction_groups(Left::of(work), where.places.size(), weights_of(where), block);
-  if (groups.empty() || where.places.size() == 1)
-    return std::visit(
-        [&](const auto& on) {
-          launch_reduce_coherent(label, on, work, kernel, static_cast<Into&&>(into), accesses...);
-        },
-        where.places.front());
+      reduction_groups(LeftMost<R>::of(work), count, weights_of(where), block);
+  if (groups.empty() || count == 1)
+    return visit_part(where, 0, [&](const auto& on) {
+      reduce_on_one(label, on, work, kernel, static_cast<Into&&>(into), accesses...);
+    });
 
-  std::vector<ResidentRows> split(where.places.size(), ResidentRows{0, 0});
-  std::vector<ResidentRows> group_rows(where.places.size(), ResidentRows{0, 0});
+  std::vector<ResidentRows> split(count, ResidentRows{0, 0});
+  std::vector<ResidentRows> group_rows(count, ResidentRows{0, 0});
   for (std::size_t g = 0; g < groups.size(); ++g) {
     const std::size_t p = groups[g].part;
     split[p] = cover(split[p], groups[g].items);
@@ -235,58 +241,22 @@ void launch_reduce_coherent(const char* label, const Across<D...>& where, const 
   {
     CoherentCall call = make_call<R, K>(label);
     for (const SpreadPart& part : parts)
-      std::visit(
-          [&](const auto& on) {
-            call.add_part(on.device.backend(), queue_of(on));
-            (declare(call, accesses, part.rows), ...);
-            declare(call, out(partials), group_rows[part.place]);
-          },
-          where.places[part.place]);
+      visit_part(where, part.place, [&](const auto& on) {
+        call.add_part(on.device.backend(), queue_of(on));
+        (declare(call, accesses, part.rows), ...);
+        declare(call, out(partials), group_rows[part.place]);
+      });
     call.prepare();
     for (std::size_t p = 0; p < parts.size(); ++p)
-      std::visit(
-          [&]<class Device>(const On<Device>& on) {
-            run_part(
-                call, static_cast<int>(p), on, false,
-                [&](const auto&... resolved) {
-                  const auto bound = bind_views(kernel, view_to_bind(resolved)...);
-                  constexpr int use = use_number<sizeof...(Accesses), Accesses...>();
-                  T* const base = reinterpret_cast<T*>(call.base(static_cast<int>(p), use));
-                  const ResidentRows mine = group_rows[parts[p].place];
-                  for (index_t g = mine.begin; g < mine.end; ++g)
-                    launch_reduce_into(label, on, Left::part(work, groups[static_cast<std::size_t>(g)].items),
-                                       bound, into_view(into, ValueView<T, Device>(base + g)));
-                },
-                accesses...);
-          },
-          where.places[parts[p].place]);
+      visit_part(where, parts[p].place, [&](const auto& on) {
+        reduce_groups<T>(label, call, p, on, work, kernel, into, groups, group_rows[parts[p].place],
+                         accesses...);
+      });
   }
-  const std::vector<Join> joins = joins_of(groups);
-  const auto reducer = Reduction::reducer(kernel, into);
-  if constexpr (is_host_result<I>) {
-    const auto values = partials.read_write();
-    for (const Join& join : joins) reducer.join(values(join.a), values(join.b));
-    if constexpr (std::is_same_v<I, T>) into = values(0);
-    else if constexpr (!std::is_same_v<typename I::target_type, NoTarget>) *into.target = values(0);
-  } else {
-    if (joins.size() > JoinGroups<int, int>::most) fail_too_many_groups();
-    std::visit(
-        [&](const auto& on) {
-          if constexpr (is_finalize_v<I>)
-            std::apply(
-                [&](const auto&... a) {
-                  launch(label, on, 1, join_groups(reducer, into.functor, joins), inout(partials, all), a...);
-                },
-                into.accesses);
-          else if constexpr (IsCoherent<I>)
-            launch(label, on, 1, join_groups(reducer, StoreResult{}, joins), inout(partials, all),
-                   out(into, all));
-          else
-            launch(label, on, 1, join_groups(reducer, StoreResult{}, joins), inout(partials, all),
-                   out(into.target, all));
-        },
-        where.places.front());
-  }
+  visit_part(where, 0, [&](const auto& on) {
+    join_partials(label, on, Reduction::reducer(kernel, into), joins_of(groups), partials,
+                  static_cast<Into&&>(into));
+  });
 }
 
 // ---- scans
@@ -314,47 +284,46 @@ auto neutral_value(const K& kernel, const Into& into) {
   return value;
 }
 
-template <class D, class R, class K, class Into, class... Accesses>
-void launch_scan_coherent(const char* label, const On<D>& where, const R& work, const K& kernel, Into&& into,
-                          const Accesses&... accesses) {
-  check_all_fit<K>(label, work, accesses...);
-  launch_scan_part(label, where, work, kernel, static_cast<Into&&>(into),
-                   neutral_value<K, std::remove_cvref_t<Into>>(kernel, into), accesses...);
+// Does with a total on the host what was asked for.
+template <class T, class Into>
+void store_total(const T& total, Into&& into) {
+  using I = std::remove_cvref_t<Into>;
+  if constexpr (std::is_same_v<I, T>) into = total;
+  else if constexpr (is_reducer_v<I>)
+    if constexpr (!std::is_same_v<typename I::target_type, NoTarget>) *into.target = total;
+}
+// The `into` of a part of a scan, whose total is `total`.
+template <class Into, class T>
+decltype(auto) part_total(T& total) {
+  if constexpr (is_reducer_v<Into>) return Reducer<typename Into::operation, T, T*>{&total};
+  else return (total);
 }
 
-template <class... D, class R, class K, class Into, class... Accesses>
-void launch_scan_coherent(const char* label, const Across<D...>& where, const R& work, const K& kernel,
-                          Into&& into, const Accesses&... accesses) {
+template <class Where, class R, class K, class Into, class... Accesses>
+void scan_on_several(const char* label, const Where& where, const R& work, const K& kernel, Into&& into,
+                     const Accesses&... accesses) {
   using I = std::remove_cvref_t<Into>;
   using T = typename ReductionOf<K, I>::value_type;
-  using Left = LeftMost<R>;
-  check_all_fit<K>(label, work, accesses...);
-  const ResidentRows rows = Left::of(work);
+  const ResidentRows rows = LeftMost<R>::of(work);
   constexpr index_t tiles = alignment_of_all<Accesses...>();
-  const std::vector<ResidentRows> split = split_range(rows.begin, rows.end, where.places.size(),
+  const std::vector<ResidentRows> split = split_range(rows.begin, rows.end, PlaceTraits<Where>::count(where),
                                                       weights_of(where), std::max(reduction_block, tiles));
   T total = neutral_value<K, I>(kernel, into);
   for (std::size_t p = 0; p < split.size(); ++p) {
     if (split[p].begin >= split[p].end) continue;
     const T start = total;
-    std::visit(
-        [&](const auto& on) {
-          if constexpr (is_reducer_v<I>)
-            launch_scan_part(label, on, Left::part(work, split[p]), kernel,
-                             Reducer<typename I::operation, T, T*>{&total}, start, accesses...);
-          else launch_scan_part(label, on, Left::part(work, split[p]), kernel, total, start, accesses...);
-        },
-        where.places[p]);
+    visit_part(where, p, [&](const auto& on) {
+      launch_scan_part(label, on, LeftMost<R>::part(work, split[p]), kernel, part_total<I>(total), start,
+                       accesses...);
+    });
   }
-  if constexpr (std::is_same_v<I, T>) into = total;
-  else if constexpr (is_reducer_v<I>)
-    if constexpr (!std::is_same_v<typename I::target_type, NoTarget>) *into.target = total;
+  store_total(total, static_cast<Into&&>(into));
 }
 
 // Says in one line what such a launch lacks.
 template <class K, class Into>
 constexpr bool check_coherent_reduction() {
-  constexpr bool joins = is_reducer_v<std::remove_cvref_t<Into>> || HasValueType<K>;
+  constexpr bool joins = is_reducer_v<std::remove_cvref_t<Into>> || HasValueType<FunctorOf<K>>;
   static_assert(
       joins,
       "strata: launch_reduce, launch_scan: nothing says how values are joined: give a named reducer such "
@@ -362,38 +331,28 @@ constexpr bool check_coherent_reduction() {
   return joins;
 }
 
+template <>
+struct ReduceBy<LaunchWay::Coherent> {
+  template <class Where, class R, class K, class Into, class... Accesses>
+  static void reduce(const char* label, const Where& where, const R& work, const K& kernel, Into&& into,
+                     const Accesses&... accesses) {
+    if constexpr (!check_coherent_reduction<K, Into>()) return;
+    else if constexpr (PlaceTraits<Where>::is_one_part)
+      reduce_on_one(label, where, work, kernel, static_cast<Into&&>(into), accesses...);
+    else reduce_on_several(label, where, work, kernel, static_cast<Into&&>(into), accesses...);
+  }
+  template <class Where, class R, class K, class Into, class... Accesses>
+  static void scan(const char* label, const Where& where, const R& work, const K& kernel, Into&& into,
+                   const Accesses&... accesses) {
+    if constexpr (check_coherent_reduction<K, Into>()) {
+      check_all_fit<K>(label, work, accesses...);
+      if constexpr (PlaceTraits<Where>::is_one_part)
+        launch_scan_part(label, where, work, kernel, static_cast<Into&&>(into),
+                         neutral_value<K, std::remove_cvref_t<Into>>(kernel, into), accesses...);
+      else scan_on_several(label, where, work, kernel, static_cast<Into&&>(into), accesses...);
+    }
+  }
+};
+
 }  // namespace detail
-
-/// Calls kernel(index..., views..., value&) and joins the values into `into`; the head of this file has the
-/// forms. Errors are those of launch.
-template <class Where, WorkRange R, class K, class Into, class... Accesses>
-requires(detail::is_place_v<Where>&& detail::CoherentAccesses<Accesses...>) void launch_reduce(
-    const Where& where, const R& work, const K& kernel, Into&& into, const Accesses&... accesses) {
-  if constexpr (detail::check_coherent_reduction<K, Into>())
-    detail::launch_reduce_coherent("", where, work, kernel, static_cast<Into&&>(into), accesses...);
-}
-template <class Where, WorkRange R, class K, class Into, class... Accesses>
-requires(detail::is_place_v<Where>&& detail::CoherentAccesses<Accesses...>) void launch_reduce(
-    const char* label, const Where& where, const R& work, const K& kernel, Into&& into,
-    const Accesses&... accesses) {
-  if constexpr (detail::check_coherent_reduction<K, Into>())
-    detail::launch_reduce_coherent(label, where, work, kernel, static_cast<Into&&>(into), accesses...);
-}
-
-/// Calls kernel(index, views..., value&, final) as parallel_scan does; `into`, a host variable or a reducer,
-/// takes the total.
-template <class Where, WorkRange R, class K, class Into, class... Accesses>
-requires(detail::is_place_v<Where>&& detail::CoherentAccesses<Accesses...>) void launch_scan(
-    const Where& where, const R& work, const K& kernel, Into&& into, const Accesses&... accesses) {
-  if constexpr (detail::check_coherent_reduction<K, Into>())
-    detail::launch_scan_coherent("", where, work, kernel, static_cast<Into&&>(into), accesses...);
-}
-template <class Where, WorkRange R, class K, class Into, class... Accesses>
-requires(detail::is_place_v<Where>&& detail::CoherentAccesses<Accesses...>) void launch_scan(
-    const char* label, const Where& where, const R& work, const K& kernel, Into&& into,
-    const Accesses&... accesses) {
-  if constexpr (detail::check_coherent_reduction<K, Into>())
-    detail::launch_scan_coherent(label, where, work, kernel, static_cast<Into&&>(into), accesses...);
-}
-
 }  // namespace strata::inline STRATA_ABI

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <strata/algorithms/elements.hpp>
+#include <strata/algorithms/place.hpp>
 #if defined(__CUDACC__)
 #include <strata/devices/cuda/primitives/find.hpp>
 #endif
@@ -122,34 +123,19 @@ auto find_if(const X& x, const P& predicate, Result&&... result) {
 }
 template <class D, AnyView X, class P, class... Result>
 auto find_if(const On<D>& where, const X& x, const P& predicate, Result&&... result) {
-  return detail::find_into("find_if", where, x, predicate, result...);
-}
-template <AnyView X, class P, class... Result>
-auto find_if(const char* label, const X& x, const P& predicate, Result&&... result) {
-  return detail::find_into(label, detail::Anywhere{}, x, predicate, result...);
-}
-template <class D, AnyView X, class P, class... Result>
-auto find_if(const char* label, const On<D>& where, const X& x, const P& predicate, Result&&... result) {
-  return detail::find_into(label, where, x, predicate, result...);
+  return detail::find_into(detail::label_of(where, "find_if"), where, x, predicate, result...);
 }
 
 /// find_if with ==.
 template <AnyView X, class... Result>
 auto find(const X& x, const typename X::value_type& value, Result&&... result) {
-  return find_if("find", x, detail::EqualToValue<typename X::value_type>{value}, result...);
+  return detail::find_into("find", detail::Anywhere{}, x, detail::EqualToValue<typename X::value_type>{value},
+                           result...);
 }
 template <class D, AnyView X, class... Result>
 auto find(const On<D>& where, const X& x, const typename X::value_type& value, Result&&... result) {
-  return find_if("find", where, x, detail::EqualToValue<typename X::value_type>{value}, result...);
-}
-template <AnyView X, class... Result>
-auto find(const char* label, const X& x, const typename X::value_type& value, Result&&... result) {
-  return find_if(label, x, detail::EqualToValue<typename X::value_type>{value}, result...);
-}
-template <class D, AnyView X, class... Result>
-auto find(const char* label, const On<D>& where, const X& x, const typename X::value_type& value,
-          Result&&... result) {
-  return find_if(label, where, x, detail::EqualToValue<typename X::value_type>{value}, result...);
+  return detail::find_into(detail::label_of(where, "find"), where, x,
+                           detail::EqualToValue<typename X::value_type>{value}, result...);
 }
 
 }  // namespace strata::inline STRATA_ABI

@@ -1,19 +1,29 @@
-// launch: runs a kernel over arrays whose use it declares.
+// launch, launch_reduce, launch_scan: run a kernel over arrays whose use it declares.
 //
-//   launch(on(device), n, axpy{a}, in(x), inout(y));      // kernel(i, x, y)
+//   launch(on(device), n, axpy{a}, in(x), inout(y));                        // kernel(i, x, y)
+//   launch_reduce(on(device).named("dot"), n, kernel, Sum(total), in(x), in(y));
+//   launch_scan(on(queue), n, kernel, Sum(total), in(x), out(y));
 //
-// One way to write a kernel, one way to launch it: where it runs and how data gets there is said by `where`.
-// Here: plain views on one device. `in` hands the kernel a read-only view (ReadOnlyAccess): nothing in the
-// launch writes what it reads, so that a GPU may load numbers ahead of stores. `out` and `inout` hand it a
-// mutable one. A work item touches its own row (left-most index) of what it writes.
+// One way to write a kernel, one way to launch it: where it runs and how data gets there is said by the place
+// (place.hpp), which also has the label for messages and profiles. Here: plain views on one device. The same
+// functions take coherent arrays (coherent_launch.hpp, coherent_reduce.hpp) and streamed places (streaming/).
+//
+// `in` hands the kernel a read-only view (ReadOnlyAccess): nothing in the launch writes what it reads, so
+// that a GPU may load numbers ahead of stores. `out` and `inout` hand it a mutable one. A work item touches
+// its own row (left-most index) of what it writes.
 //
 // A kernel that cannot be called with an index may be a factory: called with the views it returns a functor,
 // as the Kokkos Array paper writes them. Ordering and errors are those of parallel_for and parallel_reduce.
+//
+// `into` of a reduction is a named reducer (Sum(total)) or, of a functor with `value_type`, `init` and
+// `join`, a host variable, a value on the device or finalize(f, accesses...), see finalize.hpp.
 #pragma once
 
+#include <strata/algorithms/finalize.hpp>
 #include <strata/algorithms/parallel_for.hpp>
 #include <strata/algorithms/parallel_reduce.hpp>
 #include <strata/algorithms/parallel_scan.hpp>
+#include <strata/algorithms/place.hpp>
 #include <strata/core/access_mode.hpp>
 #include <strata/views/view_as.hpp>
 
@@ -51,8 +61,6 @@ DeclaredAccess<AccessMode::InOut, V> inout(const V& view) {
 
 namespace detail {
 
-template <class>
-inline constexpr bool is_access_v = false;
 template <AccessMode Mode, class V>
 inline constexpr bool is_access_v<DeclaredAccess<Mode, V>> = true;
 
@@ -101,36 +109,195 @@ auto bind_kernel(const K& kernel, const Accesses&... accesses) {
   else return bind_views(kernel, view_to_bind(accesses)...);
 }
 
-}  // namespace detail
+// ---- ways: how a launch at a place is made
 
-/// Calls kernel(index..., views...) for every index of `work` on the device or queue of `where`.
-template <class D, WorkRange R, class K, class... Accesses>
-requires(detail::is_access_v<Accesses>&&...) void launch(const On<D>& where, const R& work, const K& kernel,
-                                                         const Accesses&... accesses) {
-  static_assert(sizeof...(Accesses) > 0, "strata: launch: declare the arrays: in(x), out(y), inout(z)");
-  parallel_for(where, work, detail::bind_kernel<D, R>(kernel, accesses...));
+/// By the place and what is declared: on plain views, on coherent arrays, or in slices.
+enum class LaunchWay { Plain, Coherent, Streamed };
+
+/// Whether what a reduction goes into is coherent: coherent_reduce.hpp.
+template <class Into>
+inline constexpr bool is_coherent_into_v = false;
+
+template <class Where, class... Accesses>
+constexpr LaunchWay launch_way(bool coherent_into = false) {
+  using Traits = PlaceTraits<Where>;
+  if (Traits::is_streamed) return LaunchWay::Streamed;
+  const bool coherent = coherent_into || (is_coherent_access_v<Accesses> || ...);
+  return coherent || !Traits::is_one_part ? LaunchWay::Coherent : LaunchWay::Plain;
 }
 
-/// Calls kernel(index..., views..., value&) and joins the values into `into`: a named reducer (Sum(total)), a
-/// host variable, a Value or a finalize functor, the last three for kernels with `value_type`, `init` and
-/// `join`.
-template <class D, WorkRange R, class K, class Into, class... Accesses>
-requires(detail::is_access_v<Accesses>&&...) void launch_reduce(const On<D>& where, const R& work,
-                                                                const K& kernel, Into&& into,
-                                                                const Accesses&... accesses) {
-  static_assert((detail::SameMemoryFor<D, typename Accesses::view_type::device_type>::value && ...));
-  parallel_reduce(where, work, detail::bind_views(kernel, detail::view_to_bind(accesses)...),
+/// launch(label, where, work, kernel, accesses...): specialised for each way, where its header is included.
+template <LaunchWay Way>
+struct LaunchBy;
+/// reduce(label, where, work, kernel, into, accesses...) and scan(...), likewise.
+template <LaunchWay Way>
+struct ReduceBy;
+
+template <class By>
+concept IsIncluded = requires {
+  sizeof(By);
+};
+// Says in one line what a launch lacks.
+template <LaunchWay Way, class By, class... Accesses>
+constexpr bool check_launch() {
+  constexpr bool declared = sizeof...(Accesses) > 0 && (is_any_access_v<Accesses> && ...);
+  static_assert(declared, "strata: launch: declare the arrays: in(x), out(y), inout(z)");
+  if constexpr (!declared) {
+    return false;
+  } else if constexpr (Way == LaunchWay::Coherent) {
+    static_assert(
+        IsIncluded<By>,
+        "strata: launch: coherent arrays, and across(...), need <strata/algorithms/coherent_launch.hpp>, "
+        "or <strata/algorithms/coherent_reduce.hpp> for reductions and scans");
+    return IsIncluded<By>;
+  } else if constexpr (Way == LaunchWay::Streamed) {
+    static_assert(IsIncluded<By>,
+                  "strata: launch: streamed(...) needs <strata/algorithms/streaming/streamed.hpp>, or "
+                  "<strata/algorithms/streaming/streamed_reduce.hpp> for reductions and scans");
+    return IsIncluded<By>;
+  } else {
+    return true;
+  }
+}
+
+// Whether `into` is a functor that would be called with the value.
+template <class K, class Into>
+constexpr bool is_bare_finalize() {
+  using F = FunctorOf<K>;
+  if constexpr (is_reducer_v<Into> || is_finalize_v<Into> || AnyView<Into> || !HasValueType<F>) {
+    return false;
+  } else {
+    using T = typename F::value_type;
+    using Element = std::remove_extent_t<T>;
+    if constexpr (std::is_same_v<Into, T> || std::is_convertible_v<Into, Element*>) return false;
+    else if constexpr (std::is_array_v<T>) return std::is_invocable_v<const Into&, Element*>;
+    else return std::is_invocable_v<const Into&, T&>;
+  }
+}
+
+// A finalize functor with its views, as parallel_reduce takes it.
+template <class F, class... V>
+struct BoundFinalize {
+  F functor;
+  BoundViews<std::index_sequence_for<V...>, V...> views;
+  template <class T>
+  STRATA_FUNCTION void operator()(T& value) const {
+    views.template insert<1>([&](T& v, auto&&... all) { functor(v, all...); }, value);
+  }
+};
+template <class F, class... V>
+BoundFinalize<F, V...> bound_finalize(const F& functor, const V&... views) {
+  return {functor, BoundViews<std::index_sequence_for<V...>, V...>(views...)};
+}
+template <class F>
+const F& bound_finalize(const F& functor) {
+  return functor;
+}
+
+template <>
+struct LaunchBy<LaunchWay::Plain> {
+  template <class D, class R, class K, class... Accesses>
+  static void launch(const char* label, const On<D>& where, const R& work, const K& kernel,
+                     const Accesses&... accesses) {
+    launch_for(label, where, work, bind_kernel<D, R>(kernel, accesses...));
+  }
+};
+template <>
+struct ReduceBy<LaunchWay::Plain> {
+  template <class D, class R, class K, class Into, class... Accesses>
+  static void reduce(const char* label, const On<D>& where, const R& work, const K& kernel, Into&& into,
+                     const Accesses&... accesses) {
+    static_assert((SameMemoryFor<D, typename Accesses::view_type::device_type>::value && ...));
+    const auto bound = bind_views(kernel, view_to_bind(accesses)...);
+    if constexpr (is_finalize_v<std::remove_cvref_t<Into>>)
+      std::apply(
+          [&](const auto&... a) {
+            launch_reduce_into(label, where, work, bound, bound_finalize(into.functor, view_to_bind(a)...));
+          },
+          into.accesses);
+    else launch_reduce_into(label, where, work, bound, static_cast<Into&&>(into));
+  }
+  template <class D, class R, class K, class Into, class... Accesses>
+  static void scan(const char* label, const On<D>& where, const R& work, const K& kernel, Into&& into,
+                   const Accesses&... accesses) {
+    static_assert((SameMemoryFor<D, typename Accesses::view_type::device_type>::value && ...));
+    scan_labelled(label, where, work, bind_views(kernel, view_to_bind(accesses)...),
                   static_cast<Into&&>(into));
+  }
+};
+
+// The launch that belongs to the place and the accesses, with a label of its own.
+template <class Where, class R, class K, class... Accesses>
+auto launch_at(const char* label, const Where& where, const R& work, const K& kernel,
+               const Accesses&... accesses) {
+  constexpr LaunchWay way = launch_way<Where, Accesses...>();
+  if constexpr (check_launch<way, LaunchBy<way>, Accesses...>())
+    return LaunchBy<way>::launch(label, where, work, kernel, accesses...);
+}
+template <class Where, class R, class K, class Into, class... Accesses>
+auto launch_reduce_at(const char* label, const Where& where, const R& work, const K& kernel, Into&& into,
+                      const Accesses&... accesses) {
+  using I = std::remove_cvref_t<Into>;
+  constexpr LaunchWay way = launch_way<Where, Accesses...>(is_coherent_into_v<I>);
+  constexpr bool bare = is_bare_finalize<K, I>();
+  static_assert(
+      !bare,
+      "strata: launch_reduce: a functor that is called with the value is given as finalize(f), or with what "
+      "it reads and writes as finalize(f, accesses...)");
+  if constexpr (!bare && check_launch<way, ReduceBy<way>, Accesses...>())
+    return ReduceBy<way>::reduce(label, where, work, kernel, static_cast<Into&&>(into), accesses...);
+}
+template <class Where, class R, class K, class Into, class... Accesses>
+auto launch_scan_at(const char* label, const Where& where, const R& work, const K& kernel, Into&& into,
+                    const Accesses&... accesses) {
+  constexpr LaunchWay way = launch_way<Where, Accesses...>();
+  if constexpr (check_launch<way, ReduceBy<way>, Accesses...>())
+    return ReduceBy<way>::scan(label, where, work, kernel, static_cast<Into&&>(into), accesses...);
+}
+
+}  // namespace detail
+
+/// Calls kernel(index..., views...) for every index of `work` at a place; the head of this file says more.
+/// Streamed launches return a StreamReport.
+template <Place Where, WorkRange R, class K, class... Accesses>
+auto launch(const Where& where, const R& work, const K& kernel, const Accesses&... accesses) {
+  return detail::launch_at(detail::label_of(where), where, work, kernel, accesses...);
+}
+
+/// Calls kernel(index..., views..., value&) and joins the values into `into`; the head of this file has its
+/// forms.
+template <Place Where, WorkRange R, class K, class Into, class... Accesses>
+auto launch_reduce(const Where& where, const R& work, const K& kernel, Into&& into,
+                   const Accesses&... accesses) {
+  return detail::launch_reduce_at(detail::label_of(where), where, work, kernel, static_cast<Into&&>(into),
+                                  accesses...);
 }
 
 /// Calls kernel(index, views..., value&, final) as parallel_scan does; `into` takes the total.
-template <class D, WorkRange R, class K, class Into, class... Accesses>
-requires(detail::is_access_v<Accesses>&&...) void launch_scan(const On<D>& where, const R& work,
-                                                              const K& kernel, Into&& into,
-                                                              const Accesses&... accesses) {
-  static_assert((detail::SameMemoryFor<D, typename Accesses::view_type::device_type>::value && ...));
-  parallel_scan(where, work, detail::bind_views(kernel, detail::view_to_bind(accesses)...),
-                static_cast<Into&&>(into));
+template <Place Where, WorkRange R, class K, class Into, class... Accesses>
+auto launch_scan(const Where& where, const R& work, const K& kernel, Into&& into,
+                 const Accesses&... accesses) {
+  return detail::launch_scan_at(detail::label_of(where), where, work, kernel, static_cast<Into&&>(into),
+                                accesses...);
+}
+
+/// These do not compile: a label is that of the place.
+template <class... Rest>
+void launch(const char*, const Rest&...) {
+  static_assert(detail::never<Rest...>,
+                "strata: launch: the label belongs to the place: launch(on(device).named(\"x\"), ...)");
+}
+template <class... Rest>
+void launch_reduce(const char*, const Rest&...) {
+  static_assert(
+      detail::never<Rest...>,
+      "strata: launch_reduce: the label belongs to the place: launch_reduce(on(device).named(\"x\"), ...)");
+}
+template <class... Rest>
+void launch_scan(const char*, const Rest&...) {
+  static_assert(
+      detail::never<Rest...>,
+      "strata: launch_scan: the label belongs to the place: launch_scan(on(device).named(\"x\"), ...)");
 }
 
 }  // namespace strata::inline STRATA_ABI

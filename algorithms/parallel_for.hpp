@@ -3,7 +3,8 @@
 //   parallel_for(n, functor);                          // the paper's form: functor::device_type says where
 //   parallel_for(n, with(axpy{a}, x, y));              // kernel(i, x, y) on the device of the views
 //   parallel_for(on(queue), range(1, n - 1), kernel);  // anywhere, any callable
-//   parallel_for("name", n, functor);                  // a name for profiles and messages
+//   parallel_for("name", n, functor);                  // a name for profiles and messages; or that of the
+//   place
 //
 // A kernel writes only what belongs to its own index and reads nothing that another index writes. It is
 // copied for the launch. On host devices the call returns when the work is done and throws what the kernel
@@ -61,7 +62,7 @@ void parallel_for(const R& work, const K& kernel) {
 }
 template <class D, WorkRange R, class K>
 void parallel_for(const On<D>& where, const R& work, const K& kernel) {
-  detail::launch_for("", where, work, kernel);
+  detail::launch_for(where.label, where, work, kernel);
 }
 template <WorkRange R, class K>
 void parallel_for(const char* label, const R& work, const K& kernel) {

@@ -8,6 +8,7 @@
 //   parallel_reduce(n, functor, finalize);    // finalize(value) runs once, on the device, which nobody waits
 //   for
 // and further:
+//   parallel_reduce(n, functor, finalize(f));     // f(value) as above, spelt as launch_reduce takes it
 //   parallel_reduce(n, functor, view);        // into a Value on the device, asynchronous
 //   parallel_reduce(n, kernel, Sum(a), Max(b));   // named reducers, several results in one pass: kernel(i,
 //   a, b)
@@ -125,7 +126,7 @@ auto parallel_reduce(const R& work, const K& kernel, Results&&... results) {
 }
 template <class D, WorkRange R, class K, class... Results>
 auto parallel_reduce(const On<D>& where, const R& work, const K& kernel, Results&&... results) {
-  return detail::launch_reduce_into("", where, work, kernel, static_cast<Results&&>(results)...);
+  return detail::launch_reduce_into(where.label, where, work, kernel, static_cast<Results&&>(results)...);
 }
 template <WorkRange R, class K, class... Results>
 auto parallel_reduce(const char* label, const R& work, const K& kernel, Results&&... results) {

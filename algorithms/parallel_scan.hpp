@@ -11,12 +11,14 @@
 //   parallel_scan(n, functor);  parallel_scan(n, functor, total);  parallel_scan(n, functor, total, start);
 //
 //   inclusive_scan(x, y);  exclusive_scan(x, y, start);      // of the elements of a view of rank 1
+//   inclusive_scan(on(queue).named("sums"), x, y);           // on a queue, and with a label
 //
 // Totals of blocks of 512 indices are computed first and joined one after the other: floating-point results
 // depend neither on the number of threads nor on slices. Waiting, ranges, options and errors are those of
 // parallel_reduce.
 #pragma once
 
+#include <strata/algorithms/place.hpp>
 #include <strata/algorithms/reduction.hpp>
 
 namespace strata::inline STRATA_ABI {
@@ -133,7 +135,7 @@ void parallel_scan(const R& work, const K& kernel, Rest&&... rest) {
 }
 template <class D, WorkRange R, class K, class... Rest>
 void parallel_scan(const On<D>& where, const R& work, const K& kernel, Rest&&... rest) {
-  detail::scan_labelled("", where, work, kernel, static_cast<Rest&&>(rest)...);
+  detail::scan_labelled(where.label, where, work, kernel, static_cast<Rest&&>(rest)...);
 }
 template <WorkRange R, class K, class... Rest>
 void parallel_scan(const char* label, const R& work, const K& kernel, Rest&&... rest) {
@@ -147,8 +149,9 @@ void parallel_scan(const char* label, const On<D>& where, const R& work, const K
 namespace detail {
 
 // Scans the elements of x into y, which has the same index range.
-template <bool Inclusive, class X, class Y>
-void scan_elements(const char* label, const X& x, const Y& y, const typename X::value_type& start) {
+template <bool Inclusive, class Where, class X, class Y>
+void scan_elements(const char* label, const Where& where, const X& x, const Y& y,
+                   const typename X::value_type& start) {
   static_assert(std::is_same_v<typename X::value_type, typename Y::value_type>,
                 "strata: inclusive_scan, exclusive_scan: the element types differ");
   static_assert(X::extents_type::max_rank_value >= 1 && Y::extents_type::max_rank_value >= 1,
@@ -158,22 +161,30 @@ void scan_elements(const char* label, const X& x, const Y& y, const typename X::
   const index_t shape_x[] = {x.extent(0)}, shape_y[] = {y.extent(0)};
   if (shape_x[0] != shape_y[0] || x.begin(0) != y.begin(0))
     fail_shapes(label, x.label(), shape_x, 1, y.label(), shape_y, 1);
-  parallel_scan(label, range(x.begin(0), x.end(0)), with(ScanElements<Inclusive>{}, x, y),
+  scan_labelled(label, where, range(x.begin(0), x.end(0)), with(ScanElements<Inclusive>{}, x, y),
                 sum_of<typename X::value_type>, start);
 }
 
 }  // namespace detail
 
-/// y(i) = x(first) + ... + x(i), on the device of the views; x and y may be one array. ShapeMismatch where
-/// their index ranges differ.
+/// y(i) = x(first) + ... + x(i), on the device of the views or on `where`; x and y may be one array.
+/// ShapeMismatch where their index ranges differ.
 template <AnyView X, AnyView Y>
 void inclusive_scan(const X& x, const Y& y) {
-  detail::scan_elements<true>("inclusive_scan", x, y, {});
+  detail::scan_elements<true>("inclusive_scan", detail::Anywhere{}, x, y, {});
+}
+template <class D, AnyView X, AnyView Y>
+void inclusive_scan(const On<D>& where, const X& x, const Y& y) {
+  detail::scan_elements<true>(detail::label_of(where, "inclusive_scan"), where, x, y, {});
 }
 /// y(i) = start + x(first) + ... + x(i-1), likewise.
 template <AnyView X, AnyView Y>
 void exclusive_scan(const X& x, const Y& y, const typename X::value_type& start = {}) {
-  detail::scan_elements<false>("exclusive_scan", x, y, start);
+  detail::scan_elements<false>("exclusive_scan", detail::Anywhere{}, x, y, start);
+}
+template <class D, AnyView X, AnyView Y>
+void exclusive_scan(const On<D>& where, const X& x, const Y& y, const typename X::value_type& start = {}) {
+  detail::scan_elements<false>(detail::label_of(where, "exclusive_scan"), where, x, y, start);
 }
 
 }  // namespace strata::inline STRATA_ABI

@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <strata/algorithms/finalize.hpp>
 #include <strata/algorithms/kernel.hpp>
 #include <strata/algorithms/reducers.hpp>
 
@@ -331,7 +332,13 @@ auto reduce_by_functor(const F& functor, Result&& result) {
   using T = typename F::value_type;
   using R = std::remove_cvref_t<Result>;
   using Element = std::remove_extent_t<T>;
-  if constexpr (std::is_array_v<T>) {
+  if constexpr (is_finalize_v<R>) {
+    static_assert(
+        !has_finalize_accesses<R>,
+        "strata: parallel_reduce: a finalize functor is given alone, finalize(f); with accesses it is one of "
+        "launch_reduce");
+    return reduce_by_functor(functor, result.functor);
+  } else if constexpr (std::is_array_v<T>) {
     const auto count = static_cast<index_t>(functor.value_count);
     if (count < 0) fail_extent(0, count, "the value_count of a reduction is not negative");
     if constexpr (std::is_convertible_v<Result, Element*>) {

@@ -4,7 +4,7 @@
 //   copy_if(x, y, IsPositive{}, kept);                    // the count into a host variable
 //   copy_if(on(queue), x, y, IsPositive{}, count);        // into a Value<index_t, D>: nobody waits
 //   const index_t front = partition(x, IsPositive{});     // those first, then the others, both in order
-//   partition("sides", on(device), x, IsPositive{}, count);
+//   partition(on(device).named("sides"), x, IsPositive{}, count);
 //
 // The predicate is a functor, bool p(const T&) const, called once an element. Results do not depend on the
 // number of threads. Views may have any layout; indices of x count from x.begin(0), those of y from
@@ -20,6 +20,7 @@
 #pragma once
 
 #include <strata/algorithms/elements.hpp>
+#include <strata/algorithms/place.hpp>
 #if defined(__CUDACC__)
 #include <strata/devices/cuda/primitives/select.hpp>
 #endif
@@ -267,16 +268,7 @@ auto copy_if(const X& x, const Y& y, const P& predicate, Result&&... result) {
 }
 template <class D, AnyView X, AnyView Y, class P, class... Result>
 auto copy_if(const On<D>& where, const X& x, const Y& y, const P& predicate, Result&&... result) {
-  return detail::copy_if_into("copy_if", where, x, y, predicate, result...);
-}
-template <AnyView X, AnyView Y, class P, class... Result>
-auto copy_if(const char* label, const X& x, const Y& y, const P& predicate, Result&&... result) {
-  return detail::copy_if_into(label, detail::Anywhere{}, x, y, predicate, result...);
-}
-template <class D, AnyView X, AnyView Y, class P, class... Result>
-auto copy_if(const char* label, const On<D>& where, const X& x, const Y& y, const P& predicate,
-             Result&&... result) {
-  return detail::copy_if_into(label, where, x, y, predicate, result...);
+  return detail::copy_if_into(detail::label_of(where, "copy_if"), where, x, y, predicate, result...);
 }
 
 /// Returns the number of elements for which the predicate holds, unless `result` is given.
@@ -286,15 +278,7 @@ auto partition(const X& x, const P& predicate, Result&&... result) {
 }
 template <class D, AnyView X, class P, class... Result>
 auto partition(const On<D>& where, const X& x, const P& predicate, Result&&... result) {
-  return detail::partition_into("partition", where, x, predicate, result...);
-}
-template <AnyView X, class P, class... Result>
-auto partition(const char* label, const X& x, const P& predicate, Result&&... result) {
-  return detail::partition_into(label, detail::Anywhere{}, x, predicate, result...);
-}
-template <class D, AnyView X, class P, class... Result>
-auto partition(const char* label, const On<D>& where, const X& x, const P& predicate, Result&&... result) {
-  return detail::partition_into(label, where, x, predicate, result...);
+  return detail::partition_into(detail::label_of(where, "partition"), where, x, predicate, result...);
 }
 
 }  // namespace strata::inline STRATA_ABI

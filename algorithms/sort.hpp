@@ -4,7 +4,7 @@
 //   sort(keys, Descending{});
 //   sort(on(queue), keys, ByNorm{});              // any functor: bool less(const T&, const T&) const
 //   sort_by_key(keys, values);                    // values move with their keys; equal keys keep their order
-//   sort("renumber", keys);                       // a name for profiles and messages
+//   sort(on(device).named("renumber"), keys);     // with a label for profiles and messages
 //
 // sort_by_key is stable, sort is not: where equal keys can be told apart their order may differ from device
 // to device. Ascending and Descending take -0.0 and 0.0 for equal. A NaN counts as larger than every number,
@@ -22,6 +22,7 @@
 #pragma once
 
 #include <strata/algorithms/host_sort.hpp>
+#include <strata/algorithms/place.hpp>
 #include <strata/core/order.hpp>
 #if defined(__CUDACC__)
 #include <strata/devices/cuda/primitives/sort.hpp>
@@ -120,22 +121,14 @@ void launch_sort_by_key(const char* label, const Where& where, const K& keys, co
 }  // namespace detail
 
 /// Sorts the elements of a view of rank 1 in the order of `less`. The head of this file says where, how, and
-/// what it throws; `label` names the launch.
+/// what it throws.
 template <AnyView K, class Less = Ascending>
 void sort(const K& keys, const Less& less = {}) {
   detail::launch_sort("sort", detail::Anywhere{}, keys, less);
 }
 template <class D, AnyView K, class Less = Ascending>
 void sort(const On<D>& where, const K& keys, const Less& less = {}) {
-  detail::launch_sort("sort", where, keys, less);
-}
-template <AnyView K, class Less = Ascending>
-void sort(const char* label, const K& keys, const Less& less = {}) {
-  detail::launch_sort(label, detail::Anywhere{}, keys, less);
-}
-template <class D, AnyView K, class Less = Ascending>
-void sort(const char* label, const On<D>& where, const K& keys, const Less& less = {}) {
-  detail::launch_sort(label, where, keys, less);
+  detail::launch_sort(detail::label_of(where, "sort"), where, keys, less);
 }
 
 /// ShapeMismatch where the indices of keys and values differ, LayoutError where they share memory.
@@ -145,16 +138,7 @@ void sort_by_key(const K& keys, const V& values, const Less& less = {}) {
 }
 template <class D, AnyView K, AnyView V, class Less = Ascending>
 void sort_by_key(const On<D>& where, const K& keys, const V& values, const Less& less = {}) {
-  detail::launch_sort_by_key("sort_by_key", where, keys, values, less);
-}
-template <AnyView K, AnyView V, class Less = Ascending>
-void sort_by_key(const char* label, const K& keys, const V& values, const Less& less = {}) {
-  detail::launch_sort_by_key(label, detail::Anywhere{}, keys, values, less);
-}
-template <class D, AnyView K, AnyView V, class Less = Ascending>
-void sort_by_key(const char* label, const On<D>& where, const K& keys, const V& values,
-                 const Less& less = {}) {
-  detail::launch_sort_by_key(label, where, keys, values, less);
+  detail::launch_sort_by_key(detail::label_of(where, "sort_by_key"), where, keys, values, less);
 }
 
 }  // namespace strata::inline STRATA_ABI

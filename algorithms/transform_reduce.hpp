@@ -4,7 +4,7 @@
 //   transform_reduce(x, Square{}, Sum(s), Max(m));                // into named reducers (reducers.hpp)
 //   transform_reduce(x, y, Multiply{}, Sum(dot));                 // of pairs x(i), y(i)
 //   transform_reduce(x, Identity{}, MinLoc(least));               // the location is the index of x
-//   transform_reduce("norm", on(queue), x, Square{}, Sum(value)); // into a Value: nobody waits
+//   transform_reduce(on(queue).named("norm"), x, Square{}, Sum(value)); // into a Value: nobody waits
 //
 // The functor is called as f(const T&) const, once an element, or f(const T&, const U&) const. Joins take the
 // tree of parallel_reduce: the same bits with any number of threads. Views may have any layout; two have the
@@ -13,6 +13,7 @@
 
 #include <strata/algorithms/elements.hpp>
 #include <strata/algorithms/parallel_reduce.hpp>
+#include <strata/algorithms/place.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -133,23 +134,15 @@ concept NoView = !AnyView<F>;
 }  // namespace detail
 
 /// Joins what `transform` makes of the elements of x; returns the sum where no reducers are given. The head
-/// of this file has the forms; `label` names the launch in messages and profiles.
+/// of this file has the forms.
 template <AnyView X, detail::NoView F, class... R>
 auto transform_reduce(const X& x, const F& transform, const R&... reducers) {
   return detail::transform_reduce_of("transform_reduce", detail::Anywhere{}, x, transform, reducers...);
 }
 template <class D, AnyView X, detail::NoView F, class... R>
 auto transform_reduce(const On<D>& where, const X& x, const F& transform, const R&... reducers) {
-  return detail::transform_reduce_of("transform_reduce", where, x, transform, reducers...);
-}
-template <AnyView X, detail::NoView F, class... R>
-auto transform_reduce(const char* label, const X& x, const F& transform, const R&... reducers) {
-  return detail::transform_reduce_of(label, detail::Anywhere{}, x, transform, reducers...);
-}
-template <class D, AnyView X, detail::NoView F, class... R>
-auto transform_reduce(const char* label, const On<D>& where, const X& x, const F& transform,
-                      const R&... reducers) {
-  return detail::transform_reduce_of(label, where, x, transform, reducers...);
+  return detail::transform_reduce_of(detail::label_of(where, "transform_reduce"), where, x, transform,
+                                     reducers...);
 }
 
 /// The same of pairs of elements; ShapeMismatch where the indices of x and y differ.
@@ -160,16 +153,8 @@ auto transform_reduce(const X& x, const Y& y, const F& transform, const R&... re
 }
 template <class D, AnyView X, AnyView Y, class F, class... R>
 auto transform_reduce(const On<D>& where, const X& x, const Y& y, const F& transform, const R&... reducers) {
-  return detail::transform_reduce_of_pairs("transform_reduce", where, x, y, transform, reducers...);
-}
-template <AnyView X, AnyView Y, class F, class... R>
-auto transform_reduce(const char* label, const X& x, const Y& y, const F& transform, const R&... reducers) {
-  return detail::transform_reduce_of_pairs(label, detail::Anywhere{}, x, y, transform, reducers...);
-}
-template <class D, AnyView X, AnyView Y, class F, class... R>
-auto transform_reduce(const char* label, const On<D>& where, const X& x, const Y& y, const F& transform,
-                      const R&... reducers) {
-  return detail::transform_reduce_of_pairs(label, where, x, y, transform, reducers...);
+  return detail::transform_reduce_of_pairs(detail::label_of(where, "transform_reduce"), where, x, y,
+                                           transform, reducers...);
 }
 
 }  // namespace strata::inline STRATA_ABI

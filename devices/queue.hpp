@@ -91,24 +91,31 @@ void wait(const D& device, const char* label = "wait") {
   detail::wait_for_instance(device.backend(), label);
 }
 
-/// Where a launch, allocation or copy goes: a device instance, or one of its queues. Made by `on`.
+/// Where a launch, allocation or copy goes: a device instance, or one of its queues. Made by `on`; the place
+/// of one part (algorithms/place.hpp).
 template <class D>
 struct On {
   /// The type of device, its instance, and the queue: null for the default queue.
   using device_type = D;
   D device;
   detail::Ref<detail::QueueState> queue;  // null: the default queue
+  const char* label = "";                 ///< of launches there, in messages and profiles
+
+  /// With a label for the launches there. The text is kept by pointer, as long as the place; what launches
+  /// need of it afterwards they copy.
+  On named(const char* text) const& { return {device, queue, text}; }
+  On named(const char* text) && { return {device, static_cast<decltype(queue)&&>(queue), text}; }
 };
 
 /// On the default queue of `device`.
 template <Device D>
 On<D> on(const D& device) {
-  return {device, {}};
+  return {device, {}, ""};
 }
 /// On `queue`.
 template <class D>
 On<D> on(const Queue<D>& queue) {
-  return {queue.device(), detail::Ref<detail::QueueState>(&queue.state())};
+  return {queue.device(), detail::Ref<detail::QueueState>(&queue.state()), ""};
 }
 
 }  // namespace strata::inline STRATA_ABI

@@ -47,11 +47,11 @@ int run(const std::vector<Device>& devices) {
   const auto everywhere = across(devices);
   const Range inner = range(1, points - 1);
   for (int step = 0; step < steps; ++step) {
-    launch("step", everywhere, inner, Step{r}, in(now, halo(1, 1)), out(next));
+    launch(everywhere.named("step"), inner, Step{r}, in(now, halo(1, 1)), out(next));
     std::swap(now, next);  // two handles: nothing is copied
   }
   double heat = 0;
-  launch_reduce("heat", everywhere, points, Heat{}, Sum(heat), in(now));
+  launch_reduce(everywhere.named("heat"), points, Heat{}, Sum(heat), in(now));
 
   // A step keeps the form of the sine and makes it smaller by the same factor each time.
   const double factor = 1 - 4 * r * std::pow(std::sin(pi * dx / 2), 2);

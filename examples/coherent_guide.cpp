@@ -74,7 +74,7 @@ void launching() {
   const Device device{};
 //! [launching]
   launch(on(device), 1000, Axpy{2}, in(x), inout(y));       // returns after enqueueing where the device can
-  launch("last tenth", on(device), range(900, 1000), Axpy{2}, in(x), inout(y));
+  launch(on(device).named("last tenth"), range(900, 1000), Axpy{2}, in(x), inout(y));
   launch(on(device), mdrange({30, 20}), Transpose{}, in(a, columns), out(b));
 //! [launching]
   Queue<Device> queue(device);
@@ -251,7 +251,7 @@ void errors() {
   }
   const auto view = x.read();
   try {
-    launch("update", on(Emulated{}), 100, Axpy{1}, in(y), inout(x));   // this thread still looks at x
+    launch(on(Emulated{}).named("update"), 100, Axpy{1}, in(y), inout(x));   // this thread still looks at x
   } catch (const AccessConflict& error) {
     std::puts(error.what());
   }

@@ -163,6 +163,23 @@ void queues() {
 }
 //! [queues]
 
+//! [places]
+template <class Device>
+void places() {
+  auto x = create<MDArray<double, Device, rank<1>>>("x", 1000), sums = create<MDArray<double, Device, rank<1>>>("sums", 1000);
+  deep_copy(x, 0.5);
+  const Queue<Device> queue;
+  const auto where = on(queue).named("scale");              // a place: a queue, and a label for its launches
+  launch(where, 1000, Scale{2}, inout(x));
+  double sum = 0;
+  launch_reduce(where.named("sum"), 1000, [](auto i, auto v, double& s) { s += v(i); }, Sum(sum), in(x));
+  inclusive_scan(on(queue).named("sums"), x, sums);
+  parallel_for("scale", on(queue), 1000, with(Scale{3}, x));   // parallel_for also takes a label in front
+  queue.wait();
+  check(sum == 1000);
+}
+//! [places]
+
 //! [graphs]
 template <class Device>
 void graphs() {
@@ -323,6 +340,7 @@ void all_of_it() {
   reductions<Device>();
   scans<Device>();
   queues<Device>();
+  places<Device>();
   graphs<Device>();
   team_work<Device>();
   assembly<Device>();

@@ -49,17 +49,18 @@ int run(const Device& device) {
   const auto inner = mdrange({1, 1}, {rows - 1, columns - 1}), plate = mdrange({rows, columns});
 
   const auto where = streamed(device, 2_MiB);  // of the device's memory; a kernel, and views of it, as always
-  const StreamReport report = streamed_iterate("plate", where, inner, steps, Step{0.2}, state(t, halo(1, 1)));
+  const StreamReport report =
+      streamed_iterate(where.named("plate"), inner, steps, Step{0.2}, state(t, halo(1, 1)));
   std::printf("%s: %s", device_name(device), report.explain().c_str());
   double heat = 0;
-  launch_reduce("heat", where, plate, Heat{}, Sum(heat), in(t));
+  launch_reduce(where.named("heat"), plate, Heat{}, Sum(heat), in(t));
 
   for (int step = 0; step < steps; ++step) {
-    launch("in core", on(device), inner, Step{0.2}, in(now, halo(1, 1)), inout(next));
+    launch(on(device).named("in core"), inner, Step{0.2}, in(now, halo(1, 1)), inout(next));
     std::swap(now, next);
   }
   int different = 0;
-  launch_reduce("compare", on(device), plate, Differs{}, Sum(different), in(t), in(now));
+  launch_reduce(on(device).named("compare"), plate, Differs{}, Sum(different), in(t), in(now));
   std::printf("%g of heat, %d points differ from the same in core\n", heat, different);
   // Nothing has reached an edge: the plate has as much heat as at first.
   const bool small = report.device_bytes <= 2_MiB, kept = std::abs(heat / (200 * 100 * 100.0) - 1) < 1e-12;

@@ -46,7 +46,7 @@ void launching(const Device& device) {
   x(0) = 1, x(n - 1) = 2;
 //! [launching]
   const auto where = streamed(device, 1_MiB);               // so many bytes of its memory, and no more
-  const StreamReport report = launch("axpy", where, n, Axpy{2}, in(x), inout(y));
+  const StreamReport report = launch(where.named("axpy"), n, Axpy{2}, in(x), inout(y));
   launch_reduce(where, n, Add{}, Sum(sum), in(y));
   launch_scan(where, n, Prefix{}, Sum(total), in(x), out(z));
 //! [launching]
@@ -164,7 +164,7 @@ void iterating(const Device& device) {
 //! [choosing]
   const auto by_hand = where.scheduler(StreamScheduler::Carry).steps_per_pass(25).chunk(2000).slots(3);
   streamed_iterate(by_hand, steps, Heat{}, state(u, halo(1, 1)), in(k));
-  const StreamReport plan = streamed_iterate("heat", where.dry_run(), range(1, n - 1), steps, Heat{},
+  const StreamReport plan = streamed_iterate(where.dry_run().named("heat"), range(1, n - 1), steps, Heat{},
                                              state(t, halo(1, 1)), in(k));   // nothing is copied or computed
   std::printf("%s: %s", Device::name, plan.explain().c_str());
 //! [choosing]
@@ -175,7 +175,7 @@ template <class Device>
 void errors(const Device& device) {
   const CoherentArray<double, 2, LayoutRight> wide("wide", 10, 100'000);   // a row is 800 kB
   try {
-    launch("too wide", streamed(device, 1_MiB), mdrange({10, 100'000}),
+    launch(streamed(device, 1_MiB).named("too wide"), mdrange({10, 100'000}),
            [] STRATA_FUNCTION(index_t i, index_t j, auto a) { a(i, j) = 1; }, out(wide));
     check(false);
   } catch (const OutOfMemory& error) {

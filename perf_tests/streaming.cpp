@@ -19,8 +19,8 @@
 #include <vector>
 
 #include <strata/algorithms/streaming/fused_steps.hpp>
-#include <strata/algorithms/streaming/streamed_across.hpp>
 #include <strata/algorithms/streaming/streamed_iterate.hpp>
+#include <strata/algorithms/streaming/streamed_reduce.hpp>
 #include <strata/views/coherent/file_array.hpp>
 #include <strata/views/coherent/file_storage.hpp>
 

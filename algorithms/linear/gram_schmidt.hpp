@@ -192,25 +192,23 @@ void launch_gram_schmidt(const Where& where, const Q& q, const R& r, const Tmp& 
 namespace linear {
 
 /// Orthonormalises the K columns of Q (rank 2) and writes the upper triangle of R (K x K); the rest of R
-/// stays. `tmp` holds one scalar between launches. Enqueues, does not wait. ShapeMismatch, ExtentError
-/// (rank).
-template <class D, AnyView Q, AnyView R, AnyView Tmp>
-void gram_schmidt(const On<D>& where, const Q& q, const R& r, const Tmp& tmp) {
-  strata::detail::launch_gram_schmidt(where, q, r, tmp);
+/// stays. `tmp` holds one scalar between launches; without it one is allocated at each call. Enqueues, does
+/// not wait. ShapeMismatch, ExtentError (rank).
+template <class D, AnyView Q, AnyView R, AnyView... Tmp>
+requires(sizeof...(Tmp) <= 1) void gram_schmidt(const On<D>& where, const Q& q, const R& r,
+                                                const Tmp&... tmp) {
+  if constexpr (sizeof...(Tmp) == 1) {
+    strata::detail::launch_gram_schmidt(where, q, r, tmp...);
+  } else {
+    using Own = Value<typename Q::value_type, D>;
+    strata::detail::launch_gram_schmidt(where, q, r, create<Own>("gram_schmidt", on(where.device)));
+  }
 }
-template <AnyView Q, AnyView R, AnyView Tmp>
-void gram_schmidt(const Q& q, const R& r, const Tmp& tmp) {
-  strata::detail::launch_gram_schmidt(strata::detail::Anywhere{}, q, r, tmp);
-}
-/// The same with a scalar of its own, allocated at each call.
-template <class D, AnyView Q, AnyView R>
-void gram_schmidt(const On<D>& where, const Q& q, const R& r) {
-  using Tmp = Value<typename Q::value_type, D>;
-  strata::detail::launch_gram_schmidt(where, q, r, create<Tmp>("gram_schmidt", on(where.device)));
-}
-template <AnyView Q, AnyView R>
-void gram_schmidt(const Q& q, const R& r) {
-  gram_schmidt(on(strata::detail::device_of(q)), q, r);
+template <AnyView Q, AnyView R, AnyView... Tmp>
+requires(sizeof...(Tmp) <= 1) void gram_schmidt(const Q& q, const R& r, const Tmp&... tmp) {
+  if constexpr (sizeof...(Tmp) == 1)
+    strata::detail::launch_gram_schmidt(strata::detail::Anywhere{}, q, r, tmp...);
+  else gram_schmidt(on(strata::detail::device_of(q)), q, r);
 }
 
 /// Its step i: normalises column i and takes it out of those behind it.

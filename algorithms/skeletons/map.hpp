@@ -24,7 +24,7 @@ template <Place Where, class F, class Y, class... X>
 void map(const Where& where, const F& f, const Y& y, const X&... x) {
   static_assert((... && (detail::OperandTraits<X>::input == detail::Given::Element)),
                 "strata: map: inputs are coherent arrays; those that are read anywhere are for map_array");
-  detail::map_all("map", where, f, y, x...);
+  detail::map_all(detail::label_of(where, "map"), where, f, y, x...);
 }
 
 }  // namespace skeletons

@@ -25,7 +25,7 @@ namespace skeletons {
 /// any rank and shape, and may not be outputs.
 template <Place Where, class F, class Y, class... X>
 void map_array(const Where& where, const F& f, const Y& y, const X&... x) {
-  detail::map_all("map_array", where, f, y, x...);
+  detail::map_all(detail::label_of(where, "map_array"), where, f, y, x...);
 }
 
 }  // namespace skeletons

@@ -208,7 +208,7 @@ void map_overlap(const Where& where, const F& f, const CoherentArray<TY, Rank, L
   const auto function = overlap_function(f, overlap);
   const auto run = [&](const auto& work, const auto& written) {
     launch_map<1, Given::Nothing, Given::View, OperandTraits<X>::input...>(
-        "map_overlap", where, work, function, written,
+        label_of(where, "map_overlap"), where, work, function, written,
         in(x, halo(overlap.reach[0], overlap.reach[0], overlap.edge)), OperandTraits<X>::read(others)...);
   };
   if constexpr (!inner_only) {
@@ -239,10 +239,11 @@ void map_overlap(const Where& where, const F& f, const CoherentArray<T, Rank, L>
   const auto region = halo(overlap.reach[0], overlap.reach[0], overlap.edge);
   const auto first =
       select_overlap(f, overlap, x, update.update == Update::Normal ? -1 : update.update == Update::Black);
-  map_all("map_overlap", where, first, update.scratch, in(x, region), others...);
+  const char* const label = label_of(where, "map_overlap");
+  map_all(label, where, first, update.scratch, in(x, region), others...);
   if (update.update == Update::RedBlack)
-    map_all("map_overlap", where, select_overlap(f, overlap, x, 1), x, in(update.scratch, region), others...);
-  else map_all("map_overlap", where, CopyElement{}, x, update.scratch);
+    map_all(label, where, select_overlap(f, overlap, x, 1), x, in(update.scratch, region), others...);
+  else map_all(label, where, CopyElement{}, x, update.scratch);
 }
 template <Place Where, class F, class T, int Rank, class L, class Edge, class... X>
 void map_overlap(const Where& where, const F& f, const CoherentArray<T, Rank, L>& x,

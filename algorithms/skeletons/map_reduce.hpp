@@ -44,8 +44,8 @@ T map_reduce_from(const char* label, const Where& where, const F& f, const Op& o
   const Kernel kernel{f, Joining<Op, T>{op}};
   typename Kernel::value_type value;
   kernel.init(value);
-  launch_reduce(label, where, all_indices(x), kernel, value, OperandTraits<First>::read(first),
-                OperandTraits<Others>::read(others)...);
+  launch_reduce_at(label, where, all_indices(x), kernel, value, OperandTraits<First>::read(first),
+                   OperandTraits<Others>::read(others)...);
   return kernel.joining.after(start, value);
 }
 
@@ -76,13 +76,14 @@ namespace skeletons {
 template <Place Where, class F, class Op, class T, class... X>
 requires(!detail::SkeletonOperand<T>) T
     map_reduce(const Where& where, const F& f, const Op& op, const T& start, const X&... x) {
-  return detail::map_reduce_from("map_reduce", where, f, op, start, x...);
+  return detail::map_reduce_from(detail::label_of(where, "map_reduce"), where, f, op, start, x...);
 }
 /// Of the type that `f` returns, from where `op` begins.
 template <Place Where, class F, NamedOperation Op, detail::SkeletonOperand... X>
 auto map_reduce(const Where& where, const F& f, const Op& op, const X&... x) {
   using T = decltype(detail::result_of_elements<F, X...>());
-  return detail::map_reduce_from("map_reduce", where, f, op, detail::neutral_of<T>(op), x...);
+  return detail::map_reduce_from(detail::label_of(where, "map_reduce"), where, f, op,
+                                 detail::neutral_of<T>(op), x...);
 }
 
 }  // namespace skeletons

@@ -8,6 +8,9 @@
 //
 // A function is called as f(elements and views...) or, where it cannot be called so, with the indices before
 // them: f(i, j, elements and views...). It is const, and a struct at namespace scope for Cuda.
+//
+// Skeletons run at any place: on, across, and, where the headers of launches there are included, streamed.
+// Their label is that of the place, or their name where it has none.
 #pragma once
 
 #include <tuple>
@@ -42,10 +45,6 @@ template <class... O>
 Outputs<O...> outputs(const O&... arrays) {
   return {{arrays...}};
 }
-
-/// Where skeletons run: on(device), on(queue) or across(devices).
-template <class W>
-concept Place = detail::is_place_v<W>;
 
 }  // namespace skeletons
 
@@ -242,7 +241,7 @@ struct MapKernel {
 template <std::size_t Count, Given... G, class Where, class R, class F, class... Accesses>
 void launch_map(const char* label, const Where& where, const R& work, const F& f,
                 const Accesses&... accesses) {
-  launch(label, where, work, MapKernel<WorkOf<R>::rank, Count, F, G...>{f}, accesses...);
+  launch_at(label, where, work, MapKernel<WorkOf<R>::rank, Count, F, G...>{f}, accesses...);
 }
 
 template <class Where, class F, class... O, class... In>

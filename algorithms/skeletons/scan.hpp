@@ -43,8 +43,8 @@ T scan_from(const char* label, const Where& where, const Op& op, const T& start,
   const Range work = range(x.extent(0));
   bool in_place = false;
   if constexpr (std::is_same_v<LX, LY>) in_place = x == y;
-  if (in_place) strata::launch_scan(label, where, work, kernel, total, inout(y));
-  else strata::launch_scan(label, where, work, kernel, total, in(x), out(y));
+  if (in_place) launch_scan_at(label, where, work, kernel, total, inout(y));
+  else launch_scan_at(label, where, work, kernel, total, in(x), out(y));
   return kernel.joining.after(start, total);
 }
 
@@ -58,23 +58,25 @@ namespace skeletons {
 template <Place Where, class Op, class T, class LY, class LX>
 T inclusive_scan(const Where& where, const Op& op, const std::type_identity_t<T>& start,
                  const CoherentArray<T, 1, LY>& y, const CoherentArray<T, 1, LX>& x) {
-  return detail::scan_from<true>("inclusive_scan", where, op, start, y, x);
+  return detail::scan_from<true>(detail::label_of(where, "inclusive_scan"), where, op, start, y, x);
 }
 template <Place Where, NamedOperation Op, class T, class LY, class LX>
 T inclusive_scan(const Where& where, const Op& op, const CoherentArray<T, 1, LY>& y,
                  const CoherentArray<T, 1, LX>& x) {
-  return detail::scan_from<true>("inclusive_scan", where, op, detail::neutral_of<T>(op), y, x);
+  return detail::scan_from<true>(detail::label_of(where, "inclusive_scan"), where, op,
+                                 detail::neutral_of<T>(op), y, x);
 }
 /// y(i) = start op x(0) op ... op x(i-1), likewise.
 template <Place Where, class Op, class T, class LY, class LX>
 T exclusive_scan(const Where& where, const Op& op, const std::type_identity_t<T>& start,
                  const CoherentArray<T, 1, LY>& y, const CoherentArray<T, 1, LX>& x) {
-  return detail::scan_from<false>("exclusive_scan", where, op, start, y, x);
+  return detail::scan_from<false>(detail::label_of(where, "exclusive_scan"), where, op, start, y, x);
 }
 template <Place Where, NamedOperation Op, class T, class LY, class LX>
 T exclusive_scan(const Where& where, const Op& op, const CoherentArray<T, 1, LY>& y,
                  const CoherentArray<T, 1, LX>& x) {
-  return detail::scan_from<false>("exclusive_scan", where, op, detail::neutral_of<T>(op), y, x);
+  return detail::scan_from<false>(detail::label_of(where, "exclusive_scan"), where, op,
+                                  detail::neutral_of<T>(op), y, x);
 }
 
 }  // namespace skeletons

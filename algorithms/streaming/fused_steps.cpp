@@ -24,6 +24,8 @@ StreamReport joined(const StreamReport& first, const StreamReport& second) {
   both.bytes_to_host += second.bytes_to_host;
   both.bytes_moved += second.bytes_moved;
   both.bytes_direct += second.bytes_direct;
+  both.bytes_between_devices += second.bytes_between_devices;
+  both.devices = std::max(first.devices, second.devices);
   both.predicted_seconds += second.predicted_seconds;
   both.seconds += second.seconds;
   both.pinned = first.pinned && second.pinned;
@@ -48,11 +50,6 @@ void fail_fused_shape(const char* label, const std::string& a, const std::string
                       "one shape; \"" +
                       a + "\" and \"" + b + "\" differ. Leave steps_per_launch out");
 }
-void fail_launch_steps(int steps) {
-  throw Error("streamed_iterate: " + std::to_string(steps) +
-              " steps in one launch were asked for; give 1 or more");
-}
-
 void fail_rest(const char* said, int done, int steps) {
   throw DataLost(std::string(said) + "\nBefore that " + std::to_string(done) + " of " +
                  std::to_string(steps) + " steps had been made: the states are not as before the call");

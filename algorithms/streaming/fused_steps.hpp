@@ -66,13 +66,12 @@ constexpr bool fused_uses(int rank, int reach, std::size_t element_bytes, int wa
 index_t fused_segment(index_t rows, index_t columns, index_t lost, bool many_members);
 /// Reports of two launches, one behind the other, as one.
 StreamReport joined(const StreamReport& first, const StreamReport& second);
-/// Throws Error: what the kernel says it reads is less than a halo.
 /// The steps that were left over failed: DataLost, with what was said.
 [[noreturn]] void fail_rest(const char* said, int done, int steps);
+/// Throws Error: what the kernel says it reads is less than a halo.
 [[noreturn]] void fail_reach(const char* label, int reach, const std::string& array, index_t left,
                              index_t right);
 [[noreturn]] void fail_fused_shape(const char* label, const std::string& a, const std::string& b);
-[[noreturn]] void fail_launch_steps(int steps);
 
 // GPUs, and what emulates them, have a thread a member; hosts take turns, and have caches.
 template <class D>
@@ -234,96 +233,91 @@ void launch_fused(const char* label, const On<D>& where, const StreamSite& site,
   (std::index_sequence_for<Accesses...>());
 }
 
-template <class D, class R, class K, class... Accesses>
-StreamReport iterate_fused(const char* label, const Streamed<D, true>& where, const R& work, int steps,
-                           const K& kernel, const Accesses&... accesses) {
-  constexpr int rank = fused_rank<Accesses...>();
-  static_assert(
-      HasReach<K>,
-      "strata: steps_per_launch: the kernel does not allow several steps in one launch: say how many cells "
-      "around its own it reads, `static constexpr int reach = 1;`, or leave steps_per_launch out");
-  static_assert(
-      WorkOf<R>::rank == rank,
-      "strata: steps_per_launch: the kernel runs over as many indices as its states have dimensions");
-  if constexpr (HasReach<K> && WorkOf<R>::rank == rank) {
-    static_assert(K::reach >= 0 && K::reach <= 8,
-                  "strata: steps_per_launch: a kernel's reach is 0 to 8 cells");
-    constexpr std::size_t bytes = (FusedTraits<Accesses>::bytes + ...);
-    if (steps < 0) fail_steps(steps);
-    if (where.launch_steps < 1) fail_launch_steps(where.launch_steps);
-    FusedShape<rank> shape = fused_shape<rank, K::reach>(label, work, accesses...);
-    const int each =
-        fused_steps_of(rank, K::reach, bytes, where.launch_steps < steps ? where.launch_steps : steps);
-    const Streamed<D> singly{where.where, where.budget, where.options, where.progress, where.only_plan};
-    if (each <= 1) return iterate_streamed(label, singly, work, steps, kernel, accesses...);
-    shape.steps = each;
+// A number of steps that launches of such states make: others need no kernel.
+template <int Steps, class D, int Rank, class K, class... Accesses>
+void launch_fused_steps(const char* label, const On<D>& on, const StreamSite& site,
+                        const FusedShape<Rank>& shape, const K& kernel, const Accesses&... accesses) {
+  constexpr std::size_t bytes = (FusedTraits<Accesses>::bytes + ...);
+  if constexpr (Rank == 1 || fused_steps_of(Rank, K::reach, bytes, Steps) == Steps)
+    launch_fused<Steps>(label, on, site, shape, kernel, accesses...);
+}
+// What the threads of runs call, as in streamed.hpp.
+template <class D, int Rank, class K, class... Accesses>
+StreamGroup::Launch fused_launch(const char* label, const On<D>& on, const FusedShape<Rank>& shape,
+                                 const K& kernel, const Accesses&... accesses) {
+  return [label, on, shape, &kernel, &accesses...](const StreamSite& site) {
+    if constexpr (Rank == 1) launch_fused_steps<1>(label, on, site, shape, kernel, accesses...);
+    else if (shape.steps == 2) launch_fused_steps<2>(label, on, site, shape, kernel, accesses...);
+    else if (shape.steps == 4) launch_fused_steps<4>(label, on, site, shape, kernel, accesses...);
+    else launch_fused_steps<8>(label, on, site, shape, kernel, accesses...);
+  };
+}
 
-    StreamProblem problem;
-    problem.label = label;
-    problem.work = LeftMost<R>::of(work);
-    problem.steps = steps / each;
-    problem.arrays = {fused_array(work, each, {shape.left, shape.right}, accesses)...};
-    if (problem.work.begin >= problem.work.end) return {};
-    StreamRun run(where.where.device.backend(), queue_of(where.where), static_cast<StreamProblem&&>(problem),
-                  stream_states(accesses...));
-    StreamOptions options = where.options;
-    if (options.steps_per_pass > 0)
-      options.steps_per_pass = options.steps_per_pass / each > 0 ? options.steps_per_pass / each : 1;
-    run.plan(where.budget, options, std::string(typeid(K).name()) + " x" + std::to_string(each));
-    if (!where.only_plan)
-      run.run(
-          [&](const StreamSite& site) {
-            const auto launch = [&]<int Steps>(std::integral_constant<int, Steps>) {
-              if constexpr (rank == 1 || fused_steps_of(rank, K::reach, bytes, Steps) == Steps)
-                launch_fused<Steps>(label, where.where, site, shape, kernel, accesses...);
-            };
-            if constexpr (rank == 1) launch(std::integral_constant<int, 1>());
-            else if (each == 2) launch(std::integral_constant<int, 2>());
-            else if (each == 4) launch(std::integral_constant<int, 4>());
-            else launch(std::integral_constant<int, 8>());
-          },
-          where.progress);
-    StreamReport report = run.report();
-    report.steps_per_pass *= each;
-    if (steps % each == 0) return report;
-    try {
-      return joined(report, iterate_streamed(label, singly, work, steps % each, kernel, accesses...));
-    } catch (const std::exception& error) {
-      fail_rest(error.what(), steps - steps % each, steps);
-    }
-  } else {
-    return {};
+// So many steps a launch as the shape says, and one by one those that are left over.
+template <class Where, int Rank, class R, class K, class... Accesses>
+StreamReport iterate_fused(const char* label, const Streamed<Where>& where, const R& work, int steps,
+                           const FusedShape<Rank>& shape, const K& kernel, const Accesses&... accesses) {
+  const int each = shape.steps;
+  StreamProblem problem;
+  problem.label = label;
+  problem.work = LeftMost<R>::of(work);
+  problem.steps = steps / each;
+  problem.arrays = {fused_array(work, each, {shape.left, shape.right}, accesses)...};
+  if (problem.work.begin >= problem.work.end) return {};
+  StreamGroup group(static_cast<StreamProblem&&>(problem), stream_states(accesses...));
+  Streamed<Where> fused = where;
+  int& in_pass = fused.options.steps_per_pass;
+  if (in_pass > 0) in_pass = in_pass / each > 0 ? in_pass / each : 1;
+  const std::string name = std::string(typeid(K).name()) + " x" + std::to_string(each);
+  StreamReport report = stream(group, fused, name, [&](const auto& on) {
+    return fused_launch(label, on, shape, kernel, accesses...);
+  });
+  report.steps_per_pass *= each;
+  if (steps % each == 0) return report;
+  try {
+    return joined(report, iterate_streamed(label, where, work, steps % each, kernel, accesses...));
+  } catch (const std::exception& error) {
+    fail_rest(error.what(), steps - steps % each, steps);
   }
 }
 
+// Says in one line why a launch cannot make several steps.
+template <class R, class K, class... Accesses>
+constexpr bool check_fused() {
+  constexpr bool allowed = HasReach<K>;
+  static_assert(
+      allowed,
+      "strata: steps_per_launch: the kernel does not allow several steps in one launch: say how many cells "
+      "around its own it reads, `static constexpr int reach = 1;`, or leave steps_per_launch out");
+  constexpr bool fits = WorkOf<R>::rank == fused_rank<Accesses...>();
+  static_assert(
+      fits, "strata: steps_per_launch: the kernel runs over as many indices as its states have dimensions");
+  if constexpr (allowed)
+    static_assert(K::reach >= 0 && K::reach <= 8,
+                  "strata: steps_per_launch: a kernel's reach is 0 to 8 cells");
+  return allowed && fits;
+}
+
+template <>
+struct IterateBy<true> {
+  template <class Where, class R, class K, class... Accesses>
+  static StreamReport iterate(const char* label, const Streamed<Where, true>& where, const R& work, int steps,
+                              const K& kernel, const Accesses&... accesses) {
+    if constexpr (!check_fused<R, K, Accesses...>()) {
+      return {};
+    } else {
+      if (steps < 0) fail_steps(steps);
+      constexpr int rank = fused_rank<Accesses...>();
+      constexpr std::size_t bytes = (FusedTraits<Accesses>::bytes + ...);
+      FusedShape<rank> shape = fused_shape<rank, K::reach>(label, work, accesses...);
+      const int wanted = where.launch_steps < steps ? where.launch_steps : steps;
+      shape.steps = fused_steps_of(rank, K::reach, bytes, wanted);
+      const Streamed<Where> singly{where.where, where.budget, where.options, where.progress, where.only_plan};
+      if (shape.steps <= 1) return iterate_streamed(label, singly, work, steps, kernel, accesses...);
+      return iterate_fused(label, singly, work, steps, shape, kernel, accesses...);
+    }
+  }
+};
+
 }  // namespace detail
-
-/// As streamed_iterate over a place that makes one step a launch; the head of this file says more.
-template <class D, WorkRange R, class K, class... Accesses>
-requires(detail::IteratedAccesses<Accesses...>) StreamReport
-    streamed_iterate(const Streamed<D, true>& where, const R& work, int steps, const K& kernel,
-                     const Accesses&... accesses) {
-  return detail::iterate_fused("", where, work, steps, kernel, accesses...);
-}
-template <class D, WorkRange R, class K, class... Accesses>
-requires(detail::IteratedAccesses<Accesses...>) StreamReport
-    streamed_iterate(const char* label, const Streamed<D, true>& where, const R& work, int steps,
-                     const K& kernel, const Accesses&... accesses) {
-  return detail::iterate_fused(label, where, work, steps, kernel, accesses...);
-}
-/// Over all rows that have the rows around them that kernels read: of states of one dimension.
-template <class D, class K, class... Accesses>
-requires(detail::IteratedAccesses<Accesses...>) StreamReport
-    streamed_iterate(const Streamed<D, true>& where, int steps, const K& kernel,
-                     const Accesses&... accesses) {
-  return detail::iterate_fused("", where, detail::rows_within_halos(accesses...), steps, kernel, accesses...);
-}
-template <class D, class K, class... Accesses>
-requires(detail::IteratedAccesses<Accesses...>) StreamReport
-    streamed_iterate(const char* label, const Streamed<D, true>& where, int steps, const K& kernel,
-                     const Accesses&... accesses) {
-  return detail::iterate_fused(label, where, detail::rows_within_halos(accesses...), steps, kernel,
-                               accesses...);
-}
-
 }  // namespace strata::inline STRATA_ABI

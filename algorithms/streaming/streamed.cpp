@@ -10,25 +10,24 @@ namespace strata::inline STRATA_ABI::detail {
 
 namespace {
 
-index_t not_negative(const char* name, index_t number) {
-  if (number >= 0) return number;
+void not_negative(const char* name, index_t number) {
+  if (number >= 0) return;
   throw Error(std::string("streamed: ") + name + "(" + std::to_string(number) +
               ") was asked for; give a positive number, or 0 to leave it to the model");
 }
 
 }  // namespace
 
-StreamOptions with_chunk(StreamOptions options, index_t rows) {
-  options.chunk = not_negative("chunk", rows);
+StreamOptions checked_options(StreamOptions options) {
+  not_negative("chunk", options.chunk);
+  not_negative("slots", options.slots);
+  not_negative("steps_per_pass", options.steps_per_pass);
+  if (options.slots == 1) options.slots = 2;
   return options;
 }
-StreamOptions with_slots(StreamOptions options, int count) {
-  options.slots = count == 1 ? 2 : static_cast<int>(not_negative("slots", count));
-  return options;
-}
-StreamOptions with_steps_per_pass(StreamOptions options, int steps) {
-  options.steps_per_pass = static_cast<int>(not_negative("steps_per_pass", steps));
-  return options;
+int checked_launch_steps(int steps) {
+  if (steps >= 1) return steps;
+  throw Error("streamed: steps_per_launch(" + std::to_string(steps) + ") was asked for; give 1 or more");
 }
 
 ResidentRows halo_rows(const char* array, index_t left, index_t right, index_t rows, bool cyclic,
@@ -58,12 +57,23 @@ index_t reduction_align(const StreamProblem& problem, index_t block, index_t bud
   return align;
 }
 
-std::vector<ReductionGroup> stream_groups(const StreamProblem& problem, const StreamPlan& plan,
-                                          index_t block) {
-  std::vector<ResidentRows> pieces;
-  for (const StreamTile& tile : plan.last.tiles)
-    for (const StreamLaunch& launch : tile.launches) pieces.push_back(launch.work);
-  return groups_of_pieces(problem.work, pieces, block, false);
+std::vector<ReductionGroup> plan_reduction(StreamGroup& group, index_t budget, const StreamOptions& options,
+                                           const std::string& kernel, index_t block, index_t value_bytes,
+                                           std::vector<std::size_t>& first) {
+  constexpr index_t own_needs = 1536;  // in whole granules, and what reductions need themselves
+  std::vector<index_t> room(group.size(), 0);
+  for (;;) {
+    group.plan(budget, options, kernel, room);
+    std::vector<ReductionGroup> groups = stream_groups(group, block, first);
+    bool fits = true;
+    for (std::size_t k = 0; k < group.size(); ++k) {
+      const index_t bytes = static_cast<index_t>(first[k + 1] - first[k]) * value_bytes;
+      if (bytes <= room[k]) continue;
+      room[k] = bytes + own_needs;
+      fits = false;
+    }
+    if (fits) return groups;
+  }
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -1,6 +1,7 @@
 // streamed: arrays larger than a device, or than memory, go through it in slices of rows.
 //
 //   launch(streamed(Cuda{0}, 2_GiB), n, axpy{a}, in(x), inout(y));            // slice by slice
+//   launch(streamed(across(Cuda{0}, Cuda{1}), 2_GiB), n, axpy{a}, in(x), inout(y));
 //   launch_reduce(streamed(Cuda{0}, 2_GiB), n, kernel, Sum(total), in(x));
 //   launch_scan(streamed(Cuda{0}, 2_GiB), n, kernel, Sum(total), in(x), out(y));
 //   streamed_iterate(streamed(Cuda{0}, 2_GiB), steps, kernel, state(u, halo(1, 1)), in(k));
@@ -16,317 +17,47 @@
 // part new.
 #pragma once
 
-#include <strata/algorithms/coherent_launch.hpp>
+#include <strata/algorithms/streaming/stream_group.hpp>
 #include <strata/algorithms/streaming/stream_report.hpp>
-#include <strata/algorithms/streaming/stream_run.hpp>
+#include <strata/algorithms/streaming/streamed_access.hpp>
+#include <strata/algorithms/streaming/streamed_place.hpp>
 
-namespace strata::inline STRATA_ABI {
+namespace strata::inline STRATA_ABI::detail {
 
-namespace detail {
-// Options with what was asked for, of all places that stream: 0 leaves it to the model. Throw Error where it
-// is negative.
-StreamOptions with_chunk(StreamOptions options, index_t rows);
-StreamOptions with_slots(StreamOptions options, int count);
-StreamOptions with_steps_per_pass(StreamOptions options, int steps);
-}  // namespace detail
-
-/// Where a launch streams, made by `streamed`. `SeveralSteps`: iterations make several steps in a launch.
-template <Device D, bool SeveralSteps = false>
-struct Streamed {
-  On<D> where;                    ///< the device, or the queue of its kernels
-  index_t budget;                 ///< bytes of its memory
-  detail::StreamOptions options;  ///< what is not left to the model
-  bool progress = false;          ///< a line on a terminal
-  bool only_plan = false;         ///< nothing is done
-  int launch_steps = 1;           ///< steps in a launch, of iterations
-
-  /// By this scheduler; of iterations.
-  Streamed scheduler(StreamScheduler s) const {
-    return with([&](Streamed& p) { p.options.scheduler = s; });
-  }
-  // With 0 the model chooses these; negative numbers are an Error.
-
-  /// In slices of so many rows.
-  Streamed chunk(index_t rows) const {
-    return with([&](Streamed& p) { p.options = detail::with_chunk(p.options, rows); });
-  }
-  /// So many slices on the device: 3 for copies both ways and a kernel at once; at least 2.
-  Streamed slots(int count) const {
-    return with([&](Streamed& p) { p.options = detail::with_slots(p.options, count); });
-  }
-  /// So many steps each time that a slice is on the device.
-  Streamed steps_per_pass(int steps) const {
-    return with([&](Streamed& p) { p.options = detail::with_steps_per_pass(p.options, steps); });
-  }
-  /// So many steps in each launch, of kernels that allow it (temporal blocking): see fused_steps.hpp, which
-  /// has the streamed_iterate for it.
-  Streamed<D, true> steps_per_launch(int steps) const {
-    return {where, budget, options, progress, only_plan, steps};
-  }
-  /// With a line of progress where standard error is a terminal.
-  Streamed show_progress() const {
-    return with([](Streamed& p) { p.progress = true; });
-  }
-  /// Only for the report: nothing is copied or computed.
-  Streamed dry_run() const {
-    return with([](Streamed& p) { p.only_plan = true; });
-  }
-
- private:
-  template <class F>
-  Streamed with(const F& change) const {
-    Streamed changed = *this;
-    change(changed);
-    return changed;
-  }
-};
-
-/// Through a device of whose memory `budget` bytes may be used.
-template <Device D>
-Streamed<D> streamed(const D& device, index_t budget) {
-  return {on(device), budget, {}, false, false, 1};
-}
-/// The same with kernels on this queue.
-template <class D>
-Streamed<D> streamed(const Queue<D>& queue, index_t budget) {
-  return {on(queue), budget, {}, false, false, 1};
-}
-
-namespace detail {
-
-/// The rows before and behind a work item's own that a halo of an array takes: those of states at most as
-/// many as there are. Throws ShapeMismatch where they are negative, above 2^47, or cyclic and more than the
-/// rows.
-ResidentRows halo_rows(const char* array, index_t left, index_t right, index_t rows, bool cyclic,
-                       bool is_state);
-template <class Access>
-ResidentRows halo_rows_of(const Access& access, bool is_state) {
-  if (!access.array) fail_no_array();
-  return halo_rows(access.array.label(), access.region.left, access.region.right, access.array.extent(0),
-                   std::is_same_v<decltype(access.region.edge), edge::Cyclic>, is_state);
-}
-
-// What an access means to a plan.
-template <class Access>
-StreamArray stream_array(const Access& access) {
-  static_assert(is_coherent_access_v<Access>,
-                "strata: streamed launches take coherent arrays: in(x), out(y), inout(z) of CoherentArray");
-  using Region = typename Access::region_type;
-  StreamArray array;
-  array.mode = Access::mode;
-  if constexpr (is_own<Region>) {
-    array.rows_of = [](ResidentRows work) { return work; };
-  } else if constexpr (requires { access.region.edge; }) {
-    array.rows_of = [halo = halo_rows_of(access, false)](ResidentRows work) {
-      return ResidentRows{work.begin - halo.begin, work.end + halo.end};
-    };
-    array.cyclic = std::is_same_v<decltype(access.region.edge), edge::Cyclic>;
-  } else if constexpr (requires { access.region.f; }) {
-    array.rows_of = [f = access.region.f, of = access.array](ResidentRows work) {
-      if (work.begin >= work.end) return ResidentRows{0, 0};
-      const ResidentRows rows = f(work);
-      check_rows(rows, work, of.label());
-      return rows;
-    };
-    array.regular = false;
-  } else {
-    array.use = StreamArray::Use::Whole;
-  }
-  return array;
-}
-
-// A view for reading whose rows beyond the ends are those of the other end, and are there; other indices
-// wrap.
-template <class V>
-struct RingView : V {
-  using unmanaged_type = RingView;
-  using reference = typename V::value_type;
-  explicit RingView(const V& view) : V(view) {}
-
-  template <IndexLike I0, IndexLike... I>
-  STRATA_FUNCTION reference operator()(I0 i0, I... i) const {
-    return at(std::index_sequence_for<I...>(), static_cast<index_t>(i0), static_cast<index_t>(i)...);
-  }
-  template <IndexLike I>
-  STRATA_FUNCTION reference operator[](I i) const {
-    return (*this)(i);
-  }
-
- private:
-  template <std::size_t... R, class... I>
-  STRATA_FUNCTION reference at(std::index_sequence<R...>, index_t i0, I... i) const {
-    // Past the checks of a view: rows beyond the ends are there.
-    return V::access_type::at(V::memory_space::resolve(this->data()) +
-                              this->mapping()(i0, wrapped(i, this->extent(static_cast<int>(R) + 1))...));
-  }
-  STRATA_FUNCTION static index_t wrapped(index_t i, index_t n) { return i < 0 ? i + n : i >= n ? i - n : i; }
-};
-
-template <class V>
-struct RingAccess {
-  using view_type = V;
-  V view;
-};
-template <class V>
-auto view_to_bind(const RingAccess<V>& access) {
-  return RingView<KernelView<V>>(access.view);
-}
-
-template <class Region>
-inline constexpr bool is_ring = false;
-template <>
-inline constexpr bool is_ring<Halo<edge::Cyclic>> = true;
-
-// The rows of an array of `n` that are there, as checked builds see them.
-inline ResidentRows inside(ResidentRows rows, index_t n) {
-  return {rows.begin < 0 ? 0 : rows.begin, rows.end > n ? n : rows.end};
-}
-
-template <class D, class Access>
-auto resolve_streamed(const StreamSite::Place& place, const Access& access) {
-  using A = typename Access::array_type;
-  constexpr AccessMode mode = Access::mode;
-  using T = std::conditional_t<mode == AccessMode::In, const typename A::value_type, typename A::value_type>;
-  using V = typename A::template view_type<T, D>;
-  using Region = typename Access::region_type;
-  const auto& mapping = access.array.mapping();
-  if constexpr (is_ring<Region>) {
-    static_assert(mode == AccessMode::In,
-                  "strata: halo with edges: such an array is for reading, declare it in");
-    return RingAccess<V>{V(reinterpret_cast<T*>(place.base[0]), mapping)};
-  } else if constexpr (A::rank == 0) {
-    return resolved_access(view_of_rows<V>(mapping, place.base[0], {0, 1}), access);
-  } else {
-    return resolved_access(
-        view_of_rows<V>(mapping, place.base[0], inside(place.rows, access.array.extent(0))), access);
-  }
-}
-
-template <class R, class... Accesses>
-StreamProblem stream_problem(const char* label, const R& work, const Accesses&... accesses) {
-  StreamProblem problem;
-  problem.label = label;
-  problem.work = LeftMost<R>::of(work);
-  problem.align = alignment_of_all<Accesses...>();
-  problem.arrays = {stream_array(accesses)...};
-  return problem;
-}
-template <class... Accesses>
-std::vector<Ref<CoherentState>> stream_states(const Accesses&... accesses) {
-  const auto state_of = [](const auto& access) {
-    if (!access.array) fail_no_array();
-    return access.array.state();
-  };
-  return {state_of(accesses)...};
-}
-
-template <class D, class F, class... Accesses>
-void with_streamed(const StreamSite& site, const F& f, const Accesses&... accesses) {
-  [&]<std::size_t... I>(std::index_sequence<I...>) { f(resolve_streamed<D>(site.places[I], accesses)...); }
-  (std::index_sequence_for<Accesses...>());
-}
-
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-// Adds what work items write only of an array in a slice: of its rows, or of an array that is there as a
-// whole.
-template <class Access>
-void add_unwritten([[maybe_unused]] const Access& access, [[maybe_unused]] const StreamSite::Place& place,
-                   [[maybe_unused]] ResidentRows work, [[maybe_unused]] bool of_rows,
-                   [[maybe_unused]] std::vector<UnwrittenBox>& boxes) {
-  if constexpr (Access::mode == AccessMode::Out) {
-    constexpr bool is_by_rows = Access::array_type::rank > 0 &&
-                                (
-                                    is_own<typename Access::region_type> ||
-                                    requires { access.region.edge; } || requires { access.region.f; });
-    if (is_by_rows != of_rows) return;
-    const ArrayPart part = part_of(access.region, access.array.domain(), work, access.array.label());
-    part.visit(
-        [&](const Box& box) { boxes.push_back(unwritten_box(*access.array.state(), box, place.base[0])); });
-  }
-}
-// Marks what `place(k)` has of the arrays, to be found later.
-template <class D, class Place, class... Accesses>
-UnwrittenSearch<D> mark_slice(const On<D>& where, ResidentRows work, bool of_rows, const Place& place,
-                              const Accesses&... accesses) {
-  std::vector<UnwrittenBox> boxes;
-  std::size_t k = 0;
-  (add_unwritten(accesses, place(k++), work, of_rows, boxes), ...);
-  DeviceInstance& device = where.device.backend();
-  for (const UnwrittenBox& box : boxes) mark_unwritten(box, device, device.space(), queue_of(where));
-  return UnwrittenSearch<D>(where, boxes);
-}
-#endif
-// Calls launch(), which enqueues kernels on `where` for work items of a slice. Checked builds look behind it
-// at what was to be written; `place(k)` is where array k lies.
-template <class K, class D, class Place, class F, class... Accesses>
-void launch_written([[maybe_unused]] const char* label, [[maybe_unused]] const On<D>& where,
-                    [[maybe_unused]] const StreamSite& site, [[maybe_unused]] const Place& place,
-                    const F& launch, [[maybe_unused]] const Accesses&... accesses) {
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-  const char* const name = kernel_name(label, typeid(FunctorOf<K>).name(), nullptr);
-  if (*site.kept == nullptr)
-    *site.kept = std::make_shared<UnwrittenSearch<D>>(mark_slice(where, site.all, false, place, accesses...));
-  const auto whole = std::static_pointer_cast<UnwrittenSearch<D>>(*site.kept);
-  const UnwrittenSearch<D> rows = mark_slice(where, site.work, true, place, accesses...);
-  {
-    const NotesInForce notes_of_whole(whole->notes()), notes_of_rows(rows.notes());
-    launch();
-  }
-  rows.find(name);
-  if (site.work.end != site.all.end) return;
-  site.kept->reset();
-  whole->find(name);
-#else
-  launch();
-#endif
-}
-
-// Calls f with the accesses as bind_kernel takes them; it launches a kernel `K` on `where`.
-template <class K, class D, class F, class... Accesses>
-void launch_slice(const char* label, const On<D>& where, const StreamSite& site, const F& f,
-                  const Accesses&... accesses) {
-  launch_written<K>(
-      label, where, site, [&](std::size_t k) -> const auto& { return site.places[k]; },
-      [&] { with_streamed<D>(site, f, accesses...); }, accesses...);
-}
-
+// What the threads of runs call. The work, the kernel and the accesses outlive it. (Functions, as nvcc
+// 13.0 mixes up the packs of generic lambdas within lambdas that are templates.)
 template <class D, class R, class K, class... Accesses>
-StreamReport launch_streamed(const char* label, const Streamed<D>& where, const R& work, const K& kernel,
+StreamGroup::Launch map_launch(const char* label, const On<D>& on, const R& work, const K& kernel,
+                               const Accesses&... accesses) {
+  return [label, on, &work, &kernel, &accesses...](const StreamSite& site) {
+    const auto mine = LeftMost<R>::part(work, site.work);
+    launch_slice<K>(
+        label, on, site,
+        [&](const auto&... resolved) {
+          launch_for(label, on, mine,
+                     bind_kernel<D, std::remove_const_t<decltype(mine)>>(kernel, resolved...));
+        },
+        accesses...);
+  };
+}
+
+template <class Where>
+constexpr void check_one_step() {
+  static_assert(!makes_several_steps<Where>,
+                "strata: launch: steps_per_launch is for streamed_iterate; leave it out");
+}
+
+template <>
+struct LaunchBy<LaunchWay::Streamed> {
+  template <class Where, class R, class K, class... Accesses>
+  static StreamReport launch(const char* label, const Where& where, const R& work, const K& kernel,
                              const Accesses&... accesses) {
-  StreamRun run(where.where.device.backend(), queue_of(where.where), stream_problem(label, work, accesses...),
-                stream_states(accesses...));
-  check_all_fit<K, false>(label, work, accesses...);
-  run.plan(where.budget, where.options, typeid(FunctorOf<K>).name());
-  if (where.only_plan) return run.report();
-  run.run(
-      [&](const StreamSite& site) {
-        const auto mine = LeftMost<R>::part(work, site.work);
-        launch_slice<K>(
-            label, where.where, site,
-            [&](const auto&... resolved) {
-              launch_for(label, where.where, mine,
-                         bind_kernel<D, std::remove_const_t<decltype(mine)>>(kernel, resolved...));
-            },
-            accesses...);
-      },
-      where.progress);
-  return run.report();
-}
+    check_one_step<Where>();
+    StreamGroup group(stream_problem(label, work, accesses...), stream_states(accesses...));
+    check_all_fit<K, false>(label, work, accesses...);
+    return stream(group, where, typeid(FunctorOf<K>).name(),
+                  [&](const auto& on) { return map_launch(label, on, work, kernel, accesses...); });
+  }
+};
 
-}  // namespace detail
-
-/// Calls kernel(index..., views...) for every index of `work`, slice by slice; the head of this file says
-/// more.
-template <class D, WorkRange R, class K, class... Accesses>
-requires(detail::is_any_access_v<Accesses>&&...) StreamReport
-    launch(const Streamed<D>& where, const R& work, const K& kernel, const Accesses&... accesses) {
-  return detail::launch_streamed("", where, work, kernel, accesses...);
-}
-template <class D, WorkRange R, class K, class... Accesses>
-requires(detail::is_any_access_v<Accesses>&&...) StreamReport
-    launch(const char* label, const Streamed<D>& where, const R& work, const K& kernel,
-           const Accesses&... accesses) {
-  return detail::launch_streamed(label, where, work, kernel, accesses...);
-}
-
-}  // namespace strata::inline STRATA_ABI
+}  // namespace strata::inline STRATA_ABI::detail

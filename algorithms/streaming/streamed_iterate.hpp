@@ -209,49 +209,81 @@ StreamProblem iterated_problem(const char* label, const R& work, int steps, cons
   return problem;
 }
 
+// What the threads of runs call, as in streamed.hpp.
 template <class D, class R, class K, class... Accesses>
-StreamReport iterate_streamed(const char* label, const Streamed<D>& where, const R& work, int steps,
+StreamGroup::Launch iterate_launch(const char* label, const On<D>& on, const R& work, const K& kernel,
+                                   const Accesses&... accesses) {
+  return [label, on, &work, &kernel, &accesses...](const StreamSite& site) {
+    launch_step(label, on, work, kernel, site, accesses...);
+  };
+}
+
+template <class Where, class R, class K, class... Accesses>
+StreamReport iterate_streamed(const char* label, const Where& where, const R& work, int steps,
                               const K& kernel, const Accesses&... accesses) {
   if (steps < 0) fail_steps(steps);
   StreamProblem problem = iterated_problem(label, work, steps, accesses...);
   if (steps == 0 || problem.work.begin >= problem.work.end) return {};
-  StreamRun run(where.where.device.backend(), queue_of(where.where), static_cast<StreamProblem&&>(problem),
-                stream_states(accesses...));
-  run.plan(where.budget, where.options, typeid(FunctorOf<K>).name());
-  if (where.only_plan) return run.report();
-  run.run([&](const StreamSite& site) { launch_step(label, where.where, work, kernel, site, accesses...); },
-          where.progress);
-  return run.report();
+  StreamGroup group(static_cast<StreamProblem&&>(problem), stream_states(accesses...));
+  return stream(group, where, typeid(FunctorOf<K>).name(),
+                [&](const auto& on) { return iterate_launch(label, on, work, kernel, accesses...); });
+}
+
+/// iterate(label, where, work, steps, kernel, accesses...), with one step a launch, or several:
+/// fused_steps.hpp.
+template <bool SeveralSteps>
+struct IterateBy;
+template <>
+struct IterateBy<false> {
+  template <class Where, class R, class K, class... Accesses>
+  static StreamReport iterate(const char* label, const Where& where, const R& work, int steps,
+                              const K& kernel, const Accesses&... accesses) {
+    return iterate_streamed(label, where, work, steps, kernel, accesses...);
+  }
+};
+
+// Says in one line why steps do not go where they are launched.
+template <class Where>
+constexpr bool check_steps_place() {
+  constexpr bool streamed = PlaceTraits<Where>::is_streamed;
+  static_assert(
+      streamed,
+      "strata: streamed_iterate: the place is not a streamed one: give streamed(device, budget), or launch "
+      "step after step");
+  constexpr bool included = IsIncluded<IterateBy<makes_several_steps<Where>>>;
+  static_assert(
+      !streamed || included,
+      "strata: streamed_iterate: steps_per_launch needs <strata/algorithms/streaming/fused_steps.hpp>");
+  return streamed && included;
 }
 
 }  // namespace detail
 
-/// `steps` steps of kernel(index..., views...) over `work`; the head of this file says more.
-template <class D, WorkRange R, class K, class... Accesses>
+/// `steps` steps of kernel(index..., views...) over `work`, on one device or several; the head of this file
+/// says more.
+template <Place Where, WorkRange R, class K, class... Accesses>
 requires(detail::IteratedAccesses<Accesses...>) StreamReport
-    streamed_iterate(const Streamed<D>& where, const R& work, int steps, const K& kernel,
+    streamed_iterate(const Where& where, const R& work, int steps, const K& kernel,
                      const Accesses&... accesses) {
-  return detail::iterate_streamed("", where, work, steps, kernel, accesses...);
+  if constexpr (detail::check_steps_place<Where>())
+    return detail::IterateBy<detail::makes_several_steps<Where>>::iterate(detail::label_of(where), where,
+                                                                          work, steps, kernel, accesses...);
+  else return {};
 }
-template <class D, WorkRange R, class K, class... Accesses>
+/// Over all rows that have the rows around them that kernels read; with several steps in a launch of states
+/// of one dimension.
+template <Place Where, class K, class... Accesses>
 requires(detail::IteratedAccesses<Accesses...>) StreamReport
-    streamed_iterate(const char* label, const Streamed<D>& where, const R& work, int steps, const K& kernel,
-                     const Accesses&... accesses) {
-  return detail::iterate_streamed(label, where, work, steps, kernel, accesses...);
+    streamed_iterate(const Where& where, int steps, const K& kernel, const Accesses&... accesses) {
+  return streamed_iterate(where, detail::rows_within_halos(accesses...), steps, kernel, accesses...);
 }
-/// Over all rows that have the rows around them that kernels read.
-template <class D, class K, class... Accesses>
-requires(detail::IteratedAccesses<Accesses...>) StreamReport
-    streamed_iterate(const Streamed<D>& where, int steps, const K& kernel, const Accesses&... accesses) {
-  return detail::iterate_streamed("", where, detail::rows_within_halos(accesses...), steps, kernel,
-                                  accesses...);
-}
-template <class D, class K, class... Accesses>
-requires(detail::IteratedAccesses<Accesses...>) StreamReport
-    streamed_iterate(const char* label, const Streamed<D>& where, int steps, const K& kernel,
-                     const Accesses&... accesses) {
-  return detail::iterate_streamed(label, where, detail::rows_within_halos(accesses...), steps, kernel,
-                                  accesses...);
+/// Does not compile: a label is that of the place.
+template <class... Rest>
+StreamReport streamed_iterate(const char*, const Rest&...) {
+  static_assert(detail::never<Rest...>,
+                "strata: streamed_iterate: the label belongs to the place: streamed_iterate(streamed(device, "
+                "budget).named(\"x\"), ...)");
+  return {};
 }
 
 }  // namespace strata::inline STRATA_ABI

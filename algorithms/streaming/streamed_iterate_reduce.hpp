@@ -29,9 +29,6 @@
 
 namespace strata::inline STRATA_ABI {
 
-template <class... D>
-struct StreamedAcross;
-
 namespace detail {
 
 /// What is not left to the model, where every step reduces. Throws Error, where the scheduler does not make
@@ -56,8 +53,8 @@ struct StepReductionPlan {
 };
 
 template <class D, class R, class K, class Into, class... Accesses>
-StreamReport iterate_reduce_streamed(const char* label, const Streamed<D>& where, const R& work, int steps,
-                                     const K& kernel, Into&& into, const Accesses&... accesses) {
+StreamReport iterate_reduce_streamed(const char* label, const Streamed<On<D>>& where, const R& work,
+                                     int steps, const K& kernel, Into&& into, const Accesses&... accesses) {
   using Reduction = StepReduction<K, std::remove_cvref_t<Into>>;
   using T = typename Reduction::value_type;
   static_assert(!std::is_array_v<T>,
@@ -126,73 +123,54 @@ StreamReport iterate_reduce_streamed(const char* label, const Streamed<D>& where
   return run.report();
 }
 
-template <class D, class R, class K, class Into, class... Accesses>
-StreamReport iterate_reduce(const char* label, const Streamed<D>& where, const R& work, int steps,
-                            const K& kernel, Into&& into, const Accesses&... accesses) {
+// Says in one line why reducing steps do not go where they are launched, or where their results do.
+template <class Where, class Into>
+constexpr bool check_reducing_steps() {
+  using Traits = PlaceTraits<Where>;
+  static_assert(
+      Traits::is_streamed,
+      "strata: streamed_iterate_reduce: the place is not a streamed one: give streamed(device, budget), or "
+      "launch and reduce step after step");
+  static_assert(Traits::is_one_part,
+                "strata: streamed_iterate_reduce: steps reduce on one device: give streamed(device, budget); "
+                "over several call streamed_iterate for some steps, then launch_reduce");
+  static_assert(!makes_several_steps<Where>,
+                "strata: streamed_iterate_reduce: several steps in one launch have no result of each; leave "
+                "steps_per_launch out");
   check_step_results<Into>();
-  if constexpr (is_step_results_v<std::remove_cvref_t<Into>>)
-    return iterate_reduce_streamed(label, where, work, steps, kernel, static_cast<Into&&>(into), accesses...);
-  else return {};
+  return Traits::is_streamed && Traits::is_one_part && !makes_several_steps<Where> &&
+         is_step_results_v<std::remove_cvref_t<Into>>;
 }
-
-template <class...>
-inline constexpr bool never = false;
 
 }  // namespace detail
 
 /// `steps` steps of kernel(index..., views..., value&) over `work`, with the result of each in `into`; the
 /// head of this file says more. Errors are those of streamed_iterate, and Error of schedulers that do not
 /// reduce.
-template <class D, WorkRange R, class K, class Into, class... Accesses>
+template <Place Where, WorkRange R, class K, class Into, class... Accesses>
 requires(detail::IteratedAccesses<Accesses...>) StreamReport
-    streamed_iterate_reduce(const Streamed<D>& where, const R& work, int steps, const K& kernel, Into&& into,
+    streamed_iterate_reduce(const Where& where, const R& work, int steps, const K& kernel, Into&& into,
                             const Accesses&... accesses) {
-  return detail::iterate_reduce("", where, work, steps, kernel, static_cast<Into&&>(into), accesses...);
-}
-template <class D, WorkRange R, class K, class Into, class... Accesses>
-requires(detail::IteratedAccesses<Accesses...>) StreamReport
-    streamed_iterate_reduce(const char* label, const Streamed<D>& where, const R& work, int steps,
-                            const K& kernel, Into&& into, const Accesses&... accesses) {
-  return detail::iterate_reduce(label, where, work, steps, kernel, static_cast<Into&&>(into), accesses...);
+  if constexpr (detail::check_reducing_steps<Where, Into>())
+    return detail::iterate_reduce_streamed(detail::label_of(where), where, work, steps, kernel,
+                                           static_cast<Into&&>(into), accesses...);
+  else return {};
 }
 /// Over all rows that have the rows around them that kernels read.
-template <class D, class K, class Into, class... Accesses>
+template <Place Where, class K, class Into, class... Accesses>
 requires(detail::IteratedAccesses<Accesses...>) StreamReport
-    streamed_iterate_reduce(const Streamed<D>& where, int steps, const K& kernel, Into&& into,
+    streamed_iterate_reduce(const Where& where, int steps, const K& kernel, Into&& into,
                             const Accesses&... accesses) {
-  return detail::iterate_reduce("", where, detail::rows_within_halos(accesses...), steps, kernel,
-                                static_cast<Into&&>(into), accesses...);
+  return streamed_iterate_reduce(where, detail::rows_within_halos(accesses...), steps, kernel,
+                                 static_cast<Into&&>(into), accesses...);
 }
-template <class D, class K, class Into, class... Accesses>
-requires(detail::IteratedAccesses<Accesses...>) StreamReport
-    streamed_iterate_reduce(const char* label, const Streamed<D>& where, int steps, const K& kernel,
-                            Into&& into, const Accesses&... accesses) {
-  return detail::iterate_reduce(label, where, detail::rows_within_halos(accesses...), steps, kernel,
-                                static_cast<Into&&>(into), accesses...);
-}
-
-/// Places that cannot: the values of a step are on one device, and are made by a launch of one step.
-template <class D, class... Rest>
-StreamReport streamed_iterate_reduce(const Streamed<D, true>&, const Rest&...) {
-  static_assert(detail::never<D>,
-                "strata: streamed_iterate_reduce: several steps in one launch have no result of each; leave "
-                "steps_per_launch out");
+/// Does not compile: a label is that of the place.
+template <class... Rest>
+StreamReport streamed_iterate_reduce(const char*, const Rest&...) {
+  static_assert(detail::never<Rest...>,
+                "strata: streamed_iterate_reduce: the label belongs to the place: streamed_iterate_reduce("
+                "streamed(device, budget).named(\"x\"), ...)");
   return {};
-}
-template <class D, class... Rest>
-StreamReport streamed_iterate_reduce(const char*, const Streamed<D, true>& where, const Rest&... rest) {
-  return streamed_iterate_reduce(where, rest...);
-}
-template <class... D, class... Rest>
-StreamReport streamed_iterate_reduce(const StreamedAcross<D...>&, const Rest&...) {
-  static_assert(detail::never<D...>,
-                "strata: streamed_iterate_reduce: steps reduce on one device: give streamed(device, budget); "
-                "over several call streamed_iterate for some steps, then launch_reduce");
-  return {};
-}
-template <class... D, class... Rest>
-StreamReport streamed_iterate_reduce(const char*, const StreamedAcross<D...>& where, const Rest&... rest) {
-  return streamed_iterate_reduce(where, rest...);
 }
 
 }  // namespace strata::inline STRATA_ABI

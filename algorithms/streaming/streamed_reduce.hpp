@@ -1,7 +1,7 @@
 // launch_reduce and launch_scan over arrays that go through a device in slices.
 //
 //   launch_reduce(streamed(device, budget), n, kernel, Sum(total), in(x));           // kernel(i, x, value&)
-//   launch_reduce(streamed(device, budget), n, functor, finalize(f, out(dt)), in(x));
+//   launch_reduce(streamed(across(devices), budget), n, functor, finalize(f, out(dt)), in(x));
 //   launch_scan(streamed(device, budget), n, kernel, Sum(total), in(x), out(y));     // kernel(i, x, y,
 //   value&, final)
 //
@@ -14,15 +14,10 @@
 #include <strata/algorithms/streaming/streamed.hpp>
 #include <strata/views/mdarray.hpp>
 
-namespace strata::inline STRATA_ABI {
-
-namespace detail {
+namespace strata::inline STRATA_ABI::detail {
 
 /// How slices of a reduction are cut: at multiples of so many rows, which are a node of the tree.
 index_t reduction_align(const StreamProblem& problem, index_t block, index_t budget);
-/// The nodes that slices of a plan have.
-std::vector<ReductionGroup> stream_groups(const StreamProblem& problem, const StreamPlan& plan,
-                                          index_t block);
 
 // Does with the value of a reduction what was asked for; finalize runs on `on`.
 template <class D, class Reducer, class T, class Into>
@@ -39,7 +34,7 @@ void store_reduced(const char* label, const On<D>& on, const Reducer& reducer, c
     result.write()(0) = value;
     std::apply(
         [&](const auto&... a) {
-          launch(label, on, 1, join_groups(reducer, into.functor, {}), inout(result, strata::all), a...);
+          launch_at(label, on, 1, join_groups(reducer, into.functor, {}), inout(result, strata::all), a...);
         },
         into.accesses);
   } else {
@@ -47,139 +42,160 @@ void store_reduced(const char* label, const On<D>& on, const Reducer& reducer, c
   }
 }
 
-template <class D, class R, class K, class Into, class... Accesses>
-StreamReport launch_reduce_streamed(const char* label, const Streamed<D>& where, const R& work,
-                                    const K& kernel, Into&& into, const Accesses&... accesses) {
-  using I = std::remove_cvref_t<Into>;
-  using Reduction = ReductionOf<K, I>;
+// What the thread of a run calls, as in streamed.hpp, for the groups from number `begin` on, to `end`; the
+// value of number `begin` is the first of the partial results.
+template <class D, class T, class R, class K, class Into, class... Accesses>
+StreamGroup::Launch reduce_launch(const char* label, const On<D>& on, const R& work, const K& kernel,
+                                  const Into& into, T* partials, const std::vector<ReductionGroup>& groups,
+                                  std::size_t begin, std::size_t end, const Accesses&... accesses) {
+  return [label, on, &work, &kernel, &into, partials, &groups, begin, end, next = begin,
+          &accesses...](const StreamSite& site) mutable {
+    launch_slice<K>(
+        label, on, site,
+        [&](const auto&... resolved) {
+          const auto bound = bind_views(kernel, view_to_bind(resolved)...);
+          for (; next < end && groups[next].items.begin < site.work.end; ++next)
+            launch_reduce_into(label, on, LeftMost<R>::part(work, groups[next].items), bound,
+                               into_view(into, ValueView<T, D>(partials + (next - begin))));
+        },
+        accesses...);
+  };
+}
+
+// The values of the groups of a run, on the device and on the host.
+template <class T, class D>
+class PartialValues {
+ public:
+  PartialValues(const On<D>& on, T* host, index_t count)
+      : host_(host),
+        count_(count),
+        values_(create<Values>("partial results", count < 1 ? 1 : count, uninitialized, on)) {}
+  T* data() const { return values_.data(); }
+  void bring_home() const {
+    if (count_ == 0) return;
+    const View<T, Serial, typename Values::extents_type, LayoutRight, Unmanaged<DefaultAccess>> host(
+        host_, typename LayoutRight::template mapping<typename Values::extents_type>(values_.extents()));
+    deep_copy(host, values_);
+  }
+
+ private:
+  using Values = MDArray<T, D, rank<1>>;
+  T* host_;
+  index_t count_;
+  Values values_;
+};
+
+// Plans the runs so that the values of `value_bytes` that their groups have on the devices fit the budget,
+// too.
+std::vector<ReductionGroup> plan_reduction(StreamGroup& group, index_t budget, const StreamOptions& options,
+                                           const std::string& kernel, index_t block, index_t value_bytes,
+                                           std::vector<std::size_t>& first);
+
+template <class Where, class R, class K, class Into, class... Accesses>
+StreamReport reduce_streamed(const char* label, const Where& where, const R& work, const K& kernel,
+                             Into&& into, const Accesses&... accesses) {
+  using Reduction = ReductionOf<K, std::remove_cvref_t<Into>>;
   using T = typename Reduction::value_type;
   static_assert(!std::is_array_v<T>,
                 "strata: launch_reduce in slices: values of run-time length are reduced in core");
-  using Left = LeftMost<R>;
   constexpr index_t block = WorkOf<R>::rank == 1 ? reduction_block : 1;
   StreamProblem problem = stream_problem(label, work, accesses...);
   complete_problem(problem, stream_states(accesses...));  // bytes of rows
   problem.align = std::max(problem.align, reduction_align(problem, block, where.budget));
-  StreamRun run(where.where.device.backend(), queue_of(where.where), static_cast<StreamProblem&&>(problem),
-                stream_states(accesses...));
+  StreamGroup group(static_cast<StreamProblem&&>(problem), stream_states(accesses...));
   check_all_fit<K, false>(label, work, accesses...);
-  // Partial results take room, too.
-  std::vector<ReductionGroup> groups;
-  index_t room = 0;
-  do {
-    room = static_cast<index_t>(groups.size() * sizeof(T));
-    room += groups.empty() ? 0 : 1536;  // in whole granules, and what reductions need themselves
-    run.plan(where.budget - room, where.options, typeid(FunctorOf<K>).name());
-    groups = stream_groups(run.problem(), run.plan(), block);
-  } while (static_cast<index_t>(groups.size() * sizeof(T)) > room);
-  if (where.only_plan) return run.report();
+  const std::vector<std::size_t> parts = add_runs(group, where.where);
+  std::vector<std::size_t> first;  // groups of runs
+  const std::vector<ReductionGroup> groups =
+      plan_reduction(group, where.budget, where.options, typeid(FunctorOf<K>).name(), block,
+                     static_cast<index_t>(sizeof(T)), first);
+  if (where.only_plan) return group.report();
 
   const auto reducer = Reduction::reducer(kernel, into);
   std::vector<T> values(std::max<std::size_t>(groups.size(), 1));
   if (groups.empty()) reducer.init(values[0]);
   {
-    using Partials = MDArray<T, D, rank<1>>;
-    const Partials partials =
-        create<Partials>("partial results", static_cast<index_t>(values.size()), uninitialized, where.where);
-    std::size_t next = 0;
-    run.run(
-        [&](const StreamSite& site) {
-          launch_slice<K>(
-              label, where.where, site,
-              [&](const auto&... resolved) {
-                const auto bound = bind_views(kernel, view_to_bind(resolved)...);
-                for (; next < groups.size() && groups[next].items.begin < site.work.end; ++next)
-                  launch_reduce_into(label, where.where, Left::part(work, groups[next].items), bound,
-                                     into_view(into, ValueView<T, D>(partials.data() + next)));
-              },
-              accesses...);
-        },
-        where.progress);
-    if (!groups.empty()) {
-      const View<T, Serial, typename Partials::extents_type, LayoutRight, Unmanaged<DefaultAccess>> host(
-          values.data(),
-          typename LayoutRight::template mapping<typename Partials::extents_type>(partials.extents()));
-      deep_copy(host, partials);
-    }
+    std::vector<StreamGroup::Launch> launches;
+    std::vector<std::function<void()>> bring_home;  // which also keep the partial results
+    for (std::size_t k = 0; k < parts.size(); ++k)
+      visit_part(where.where, parts[k], [&](const auto& on) {
+        const PartialValues partials(on, values.data() + first[k],
+                                     static_cast<index_t>(first[k + 1] - first[k]));
+        launches.push_back(reduce_launch(label, on, work, kernel, into, partials.data(), groups, first[k],
+                                         first[k + 1], accesses...));
+        bring_home.push_back([partials] { partials.bring_home(); });
+      });
+    group.carry_out(launches, where.progress);
+    for (const std::function<void()>& bring : bring_home) bring();
   }
   for (const Join& join : joins_of(groups))
     reducer.join(values[static_cast<std::size_t>(join.a)], values[static_cast<std::size_t>(join.b)]);
-  store_reduced(label, where.where, reducer, values[0], static_cast<Into&&>(into));
-  return run.report();
+  visit_part(where.where, 0, [&](const auto& on) {
+    store_reduced(label, on, reducer, values[0], static_cast<Into&&>(into));
+  });
+  return group.report();
 }
 
-// A scan that begins with the total `start` of what lies before.
-template <class D, class R, class K, class Into, class T, class... Accesses>
-StreamReport scan_streamed_part(const char* label, const Streamed<D>& where, const R& work, const K& kernel,
-                                Into&& into, const T& begin_with, const Accesses&... accesses) {
-  using I = std::remove_cvref_t<Into>;
-  using Left = LeftMost<R>;
+// The part of a scan that one device has; `total`, of what lies before, becomes that of it and the part.
+template <class Into, class Where, class D, class R, class K, class T, class... Accesses>
+StreamReport scan_streamed_part(const char* label, const Where& where, const On<D>& on, const R& work,
+                                const K& kernel, T& total, const Accesses&... accesses) {
   StreamProblem problem = stream_problem(label, work, accesses...);
   problem.align = std::max(problem.align, reduction_block);
-  StreamRun run(where.where.device.backend(), queue_of(where.where), static_cast<StreamProblem&&>(problem),
+  StreamRun run(on.device.backend(), queue_of(on), static_cast<StreamProblem&&>(problem),
                 stream_states(accesses...));
   run.plan(where.budget, where.options, typeid(FunctorOf<K>).name());
   if (where.only_plan) return run.report();
-  T total = begin_with;
   run.run(
       [&](const StreamSite& site) {
         const T start = total;
         launch_slice<K>(
-            label, where.where, site,
+            label, on, site,
             [&](const auto&... resolved) {
-              const auto bound = bind_views(kernel, view_to_bind(resolved)...);
-              const auto part = Left::part(work, site.work);
-              if constexpr (is_reducer_v<I>)
-                scan_into(label, where.where, part, bound, Reducer<typename I::operation, T, T*>{&total},
-                          start);
-              else scan_into(label, where.where, part, bound, total, start);
+              scan_into(label, on, LeftMost<R>::part(work, site.work),
+                        bind_views(kernel, view_to_bind(resolved)...), part_total<Into>(total), start);
             },
             accesses...);
       },
       where.progress);
-  if constexpr (std::is_same_v<I, T>) into = total;
-  else if constexpr (is_reducer_v<I>)
-    if constexpr (!std::is_same_v<typename I::target_type, NoTarget>) *into.target = total;
   return run.report();
 }
 
-template <class D, class R, class K, class Into, class... Accesses>
-StreamReport launch_scan_streamed(const char* label, const Streamed<D>& where, const R& work, const K& kernel,
-                                  Into&& into, const Accesses&... accesses) {
+template <class Where, class R, class K, class Into, class... Accesses>
+StreamReport scan_streamed(const char* label, const Where& where, const R& work, const K& kernel, Into&& into,
+                           const Accesses&... accesses) {
+  using I = std::remove_cvref_t<Into>;
+  StreamProblem problem = stream_problem(label, work, accesses...);
+  problem.align = std::max(problem.align, reduction_block);
+  const StreamGroup group(static_cast<StreamProblem&&>(problem), stream_states(accesses...));
   check_all_fit<K, false>(label, work, accesses...);
-  return scan_streamed_part(label, where, work, kernel, static_cast<Into&&>(into),
-                            neutral_value<K, std::remove_cvref_t<Into>>(kernel, into), accesses...);
+  const std::vector<ResidentRows> split = split_of(group, where.where);
+  auto total = neutral_value<K, I>(kernel, into);
+  StreamReport report;
+  report.devices = 0;
+  for (const std::size_t k : parts_with_rows(split))
+    visit_part(where.where, k, [&](const auto& on) {
+      add_report(report, scan_streamed_part<I>(label, where, on, LeftMost<R>::part(work, split[k]), kernel,
+                                               total, accesses...));
+    });
+  if (!where.only_plan) store_total(total, static_cast<Into&&>(into));
+  return report;
 }
 
-}  // namespace detail
+template <>
+struct ReduceBy<LaunchWay::Streamed> {
+  template <class Where, class R, class K, class Into, class... Accesses>
+  static StreamReport reduce(const char* label, const Where& where, const R& work, const K& kernel,
+                             Into&& into, const Accesses&... accesses) {
+    check_one_step<Where>();
+    return reduce_streamed(label, where, work, kernel, static_cast<Into&&>(into), accesses...);
+  }
+  template <class Where, class R, class K, class Into, class... Accesses>
+  static StreamReport scan(const char* label, const Where& where, const R& work, const K& kernel, Into&& into,
+                           const Accesses&... accesses) {
+    check_one_step<Where>();
+    return scan_streamed(label, where, work, kernel, static_cast<Into&&>(into), accesses...);
+  }
+};
 
-/// Calls kernel(index..., views..., value&) slice by slice and joins the values into `into`.
-template <class D, WorkRange R, class K, class Into, class... Accesses>
-requires(detail::is_any_access_v<Accesses>&&...) StreamReport
-    launch_reduce(const Streamed<D>& where, const R& work, const K& kernel, Into&& into,
-                  const Accesses&... accesses) {
-  return detail::launch_reduce_streamed("", where, work, kernel, static_cast<Into&&>(into), accesses...);
-}
-template <class D, WorkRange R, class K, class Into, class... Accesses>
-requires(detail::is_any_access_v<Accesses>&&...) StreamReport
-    launch_reduce(const char* label, const Streamed<D>& where, const R& work, const K& kernel, Into&& into,
-                  const Accesses&... accesses) {
-  return detail::launch_reduce_streamed(label, where, work, kernel, static_cast<Into&&>(into), accesses...);
-}
-
-/// Calls kernel(index, views..., value&, final) slice by slice as launch_scan does; `into` is a host
-/// variable.
-template <class D, WorkRange R, class K, class Into, class... Accesses>
-requires(detail::is_any_access_v<Accesses>&&...) StreamReport
-    launch_scan(const Streamed<D>& where, const R& work, const K& kernel, Into&& into,
-                const Accesses&... accesses) {
-  return detail::launch_scan_streamed("", where, work, kernel, static_cast<Into&&>(into), accesses...);
-}
-template <class D, WorkRange R, class K, class Into, class... Accesses>
-requires(detail::is_any_access_v<Accesses>&&...) StreamReport
-    launch_scan(const char* label, const Streamed<D>& where, const R& work, const K& kernel, Into&& into,
-                const Accesses&... accesses) {
-  return detail::launch_scan_streamed(label, where, work, kernel, static_cast<Into&&>(into), accesses...);
-}
-
-}  // namespace strata::inline STRATA_ABI
+}  // namespace strata::inline STRATA_ABI::detail

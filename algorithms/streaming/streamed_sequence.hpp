@@ -103,9 +103,9 @@ StreamArray sequence_array(const Access& access) {
 }
 
 template <class D>
-class SequenceOver<Streamed<D>> {
+class SequenceOver<Streamed<On<D>>> {
  public:
-  SequenceOver(const char* label, const Streamed<D>& where)
+  SequenceOver(const char* label, const Streamed<On<D>>& where)
       : where_(where),
         runs_(where.where.device.backend(), queue_of(where.where), label, where.budget, where.options,
               where.progress, where.only_plan) {}
@@ -220,7 +220,7 @@ class SequenceOver<Streamed<D>> {
         accesses...);
   }
 
-  Streamed<D> where_;
+  Streamed<On<D>> where_;
   SequenceRuns runs_;
 };
 

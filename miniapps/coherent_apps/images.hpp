@@ -83,13 +83,13 @@ AppOutcome run_ppmcc(const Where& where, const Memory& memory, const AppRequest&
   double coefficient = 0;
   for (index_t time = 0; time < request.steps; ++time) {
     double x_mean = 0, y_mean = 0, xy = 0, xx = 0, yy = 0;
-    launch_reduce("ppmcc: mean of x", where, n, SumOfValues{}, Sum(x_mean), in(x));
-    launch_reduce("ppmcc: mean of y", where, n, SumOfValues{}, Sum(y_mean), in(y));
+    launch_reduce(where.named("ppmcc: mean of x"), n, SumOfValues{}, Sum(x_mean), in(x));
+    launch_reduce(where.named("ppmcc: mean of y"), n, SumOfValues{}, Sum(y_mean), in(y));
     x_mean /= static_cast<double>(n);
     y_mean /= static_cast<double>(n);
-    launch_reduce("ppmcc: x y", where, n, SumOfProducts{x_mean, y_mean}, Sum(xy), in(x), in(y));
-    launch_reduce("ppmcc: x x", where, n, SumOfSquares{x_mean}, Sum(xx), in(x));
-    launch_reduce("ppmcc: y y", where, n, SumOfSquares{y_mean}, Sum(yy), in(y));
+    launch_reduce(where.named("ppmcc: x y"), n, SumOfProducts{x_mean, y_mean}, Sum(xy), in(x), in(y));
+    launch_reduce(where.named("ppmcc: x x"), n, SumOfSquares{x_mean}, Sum(xx), in(x));
+    launch_reduce(where.named("ppmcc: y y"), n, SumOfSquares{y_mean}, Sum(yy), in(y));
     coefficient = xy / std::sqrt(xx * yy);
   }
   outcome.run_seconds = miniapp::now_seconds() - start - outcome.setup_seconds;
@@ -111,7 +111,7 @@ AppOutcome run_mse(const Where& where, const Memory& memory, const AppRequest& r
   double error = 0;
   for (index_t time = 0; time < request.steps; ++time) {
     double sum = 0;
-    launch_reduce("mse", where, request.n, SumOfSquaredErrors{}, Sum(sum), in(images.x), in(images.y));
+    launch_reduce(where.named("mse"), request.n, SumOfSquaredErrors{}, Sum(sum), in(images.x), in(images.y));
     error = sum / static_cast<double>(request.n);
   }
   outcome.run_seconds = miniapp::now_seconds() - start - outcome.setup_seconds;

@@ -83,13 +83,13 @@ AppOutcome run_lu(const Where& where, const Memory& memory, const AppRequest& re
     const auto matrix = a.write();
     for (index_t place = 0; place < n; ++place) matrix(place) = matrix_element(rows, place);
   }
-  launch("lu: places", where, n, NumberPlaces{}, out(places));
+  launch(where.named("lu: places"), n, NumberPlaces{}, out(places));
   outcome.setup_seconds = miniapp::now_seconds() - start;
 
   const auto small = static_cast<std::int32_t>(rows);
   for (index_t step = 0; step < steps; ++step) {
-    launch("lu: divide", where, n, DivideByPivot{small}, in(a, all), in(places), out(lu));
-    launch("lu: eliminate", where, n, Eliminate{small}, in(lu, all), in(places), out(a));
+    launch(where.named("lu: divide"), n, DivideByPivot{small}, in(a, all), in(places), out(lu));
+    launch(where.named("lu: eliminate"), n, Eliminate{small}, in(lu, all), in(places), out(a));
   }
   const auto factors = a.read();
   outcome.run_seconds = miniapp::now_seconds() - start - outcome.setup_seconds;

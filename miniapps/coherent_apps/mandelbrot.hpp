@@ -54,7 +54,7 @@ AppOutcome run_mandelbrot(const Where& where, const Memory& memory, const AppReq
   outcome.setup_seconds = miniapp::now_seconds() - start;
 
   for (index_t number = 0; number < request.steps; ++number)
-    launch("mandelbrot", where, mdrange({n, n}), Mandelbrot::picture(n, number), out(counts));
+    launch(where.named("mandelbrot"), mdrange({n, n}), Mandelbrot::picture(n, number), out(counts));
   const auto picture = counts.read();
   outcome.run_seconds = miniapp::now_seconds() - start - outcome.setup_seconds;
 

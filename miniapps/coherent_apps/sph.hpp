@@ -222,16 +222,16 @@ AppOutcome run_sph(const Where& where, const Memory& memory, const AppRequest& r
   const index_t n = request.n;
   CoherentArray<Particle, 1> f1("f1", n, uninitialized, memory, request.protocol),
       f2("f2", n, uninitialized, memory, request.protocol);
-  launch("sph: generate", where, n, ShockTube(n), out(f1));
-  launch("sph: copy", where, n, CopyParticles{}, in(f1), out(f2));
-  launch("sph: densities", where, n, FindDensities{}, in(f2, all), inout(f1));
+  launch(where.named("sph: generate"), n, ShockTube(n), out(f1));
+  launch(where.named("sph: copy"), n, CopyParticles{}, in(f1), out(f2));
+  launch(where.named("sph: densities"), n, FindDensities{}, in(f2, all), inout(f1));
   outcome.setup_seconds = miniapp::now_seconds() - start;
 
   const auto dt = static_cast<float>(time_step_of(request));
   for (index_t step = 0; step < request.steps; ++step) {
-    launch("sph: densities", where, n, FindDensities{}, in(f1, all), inout(f2));
-    launch("sph: forces", where, n, FindForces{}, in(f2, all), inout(f1));
-    launch("sph: move", where, n, MoveParticles{dt, step == 0}, inout(f1));
+    launch(where.named("sph: densities"), n, FindDensities{}, in(f1, all), inout(f2));
+    launch(where.named("sph: forces"), n, FindForces{}, in(f2, all), inout(f1));
+    launch(where.named("sph: move"), n, MoveParticles{dt, step == 0}, inout(f1));
   }
   const auto particles = f1.read();
   outcome.run_seconds = miniapp::now_seconds() - start - outcome.setup_seconds;

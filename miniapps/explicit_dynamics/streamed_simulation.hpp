@@ -270,7 +270,7 @@ class StreamedSimulation final : public StreamedDynamics {
   static fem::ElementCorners corners_of(const fem::MeshOnHost& mesh);
   void make_fields();
   void begin_fields();
-  Streamed<D> where() const { return streamed(device_, budget_); }
+  Streamed<On<D>> where() const { return streamed(device_, budget_); }
   index_t node_place(index_t node) const {
     return nodes_.empty() ? node : nodes_[static_cast<std::size_t>(node)];
   }
@@ -488,7 +488,7 @@ class StreamedSimulation final : public StreamedDynamics {
     if (!has_forces_) fail_forces();
     release();
     const Vectors force("node forces", node_count(), 3, uninitialized, main_in(Kind::home()));
-    launch("sum forces", where(), node_count(), SumForcesKernel{}, in(f_.offsets, halo(0, 1)),
+    launch(where().named("sum forces"), node_count(), SumForcesKernel{}, in(f_.offsets, halo(0, 1)),
            in(f_.corners, corners_of_nodes()), fixed_row<3, 8>(in(f_.element_force, elements_of())),
            fixed_row<3>(out(force)));
     return force;
@@ -496,7 +496,7 @@ class StreamedSimulation final : public StreamedDynamics {
   auto cauchy_stress() {
     release();
     const decltype(f_.stress) seen("Cauchy stress", element_count(), 6, uninitialized, main_in(Kind::home()));
-    launch("turn stress", where(), element_count(), TurnStress<T>{}, fixed_row<9>(in(f_.rotation)),
+    launch(where().named("turn stress"), element_count(), TurnStress<T>{}, fixed_row<9>(in(f_.rotation)),
            fixed_row<6>(in(f_.stress)), fixed_row<6>(out(seen)));
     return seen;
   }
@@ -612,10 +612,10 @@ Energies StreamedSimulation<T, D>::energies() {
   release();
   NodeTotals nodes;
   ElementTotals elements;
-  launch_reduce("sum nodes", where(), node_count(), SumNodes{}, nodes, in(in_order(f_.mass, nodes_)),
+  launch_reduce(where().named("sum nodes"), node_count(), SumNodes{}, nodes, in(in_order(f_.mass, nodes_)),
                 fixed_row<3>(in(in_order(f_.velocity, nodes_))), in(in_order(f_.work, nodes_)),
                 fixed_row<3>(in(in_order(f_.reaction, nodes_))));
-  launch_reduce("sum elements", where(), element_count(),
+  launch_reduce(where().named("sum elements"), element_count(),
                 SumElements{parameters_.young, parameters_.poisson, parameters_.density}, elements,
                 in(in_order(f_.element_mass, elements_)), fixed_row<6>(in(in_order(f_.stress, elements_))),
                 in(in_order(f_.hourglass_work, elements_)));

@@ -259,7 +259,7 @@ class StreamedWork {
   static constexpr int least_slots = 2;
 
   // Within the budget, with as many slices as the model wants, or the least.
-  Streamed<Device> where(const Stage& stage, index_t budget, bool least) const {
+  Streamed<On<Device>> where(const Stage& stage, index_t budget, bool least) const {
     const auto at = streamed(queue_, budget - stage.beside);
     return least ? at.slots(least_slots) : at;
   }

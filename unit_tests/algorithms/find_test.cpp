@@ -57,14 +57,14 @@ TYPED_TEST(Find, PutsTheIndexIntoAVariableOrAValue) {
   const auto other = create<Value<std::int32_t, D>>("other");
   unsigned host = 0;
 
-  find_if("negative", x, IsNegative{}, index);
+  find_if(on(D{}).named("negative"), x, IsNegative{}, index);
   find(on(D{}), x, 8000, other);
-  find("zero", on(queue), x, 0, host);
+  find(on(queue).named("zero"), x, 0, host);
 
   EXPECT_EQ(value_of(index), 9001);
   EXPECT_EQ(value_of(other), 1000);
   EXPECT_EQ(host, 9000U);
-  EXPECT_EQ(find_if("again", on(queue), x, IsNegative{}), 9001);
+  EXPECT_EQ(find_if(on(queue).named("again"), x, IsNegative{}), 9001);
 }
 
 TYPED_TEST(Find, TakesAnyLayoutAndRunTimeRankOne) {

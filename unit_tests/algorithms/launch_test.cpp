@@ -166,7 +166,7 @@ TYPED_TEST(Launch, ReducesIntoReducersVariablesValuesAndFinalizeFunctors) {
     launch_reduce(on(D{}), n, DotProduct{}, Sum(by_name), in(x), in(y));
     launch_reduce(on(D{}), n, DotFunctor{}, by_functor, in(x), in(y));
     launch_reduce(on(D{}), n, DotFunctor{}, a, in(x), in(y));
-    launch_reduce(on(D{}), n, DotFunctor{}, StoreTwice<D>{b, c}, in(x), in(y));
+    launch_reduce(on(D{}), n, DotFunctor{}, finalize(StoreTwice<D>{b, c}), in(x), in(y));
 
     ASSERT_EQ(by_name, expected);
     ASSERT_EQ(by_functor, expected);
@@ -174,6 +174,28 @@ TYPED_TEST(Launch, ReducesIntoReducersVariablesValuesAndFinalizeFunctors) {
     ASSERT_EQ(value_of(b), expected);
     ASSERT_EQ(value_of(c), -expected);
   }
+}
+
+struct StoreInto {
+  STRATA_FUNCTION void operator()(double& sum, auto first, auto second) const {
+    first() = sum;
+    second() += sum;
+  }
+};
+
+TYPED_TEST(Launch, FinalizeFunctorsTakeDeclaredViewsOrNone) {
+  using D = TypeParam;
+  const auto x = make_vector<double, D>(100, [](index_t i) { return i; });
+  const auto a = create<Value<double, D>>("a"), b = create<Value<double, D>>("b"),
+             c = create<Value<double, D>>("c"), d = create<Value<double, D>>("d");
+
+  for (int time = 0; time < 2; ++time)
+    launch_reduce(on(D{}), 100, DotFunctor{}, finalize(StoreInto{}, out(a), inout(b)), in(x), in(x));
+  parallel_reduce(100, with(DotFunctor{}, x, x), finalize(StoreTwice<D>{c, d}));
+
+  ASSERT_EQ(value_of(a), 328350);
+  ASSERT_EQ(value_of(b), 2 * 328350);
+  ASSERT_EQ(value_of(c), 328350);
 }
 
 struct Prefix {
@@ -198,6 +220,67 @@ TYPED_TEST(Launch, ScansDeclaredViews) {
     ASSERT_EQ(total, sum);
     ASSERT_EQ(values_of(y), expected);
   }
+}
+
+// The labels of kernels, in order.
+class KernelLabels : public Listener {
+ public:
+  KernelLabels() { add_listener(*this); }
+  ~KernelLabels() override { remove_listener(*this); }
+  void on_event(const HookEvent& event) override {
+    if (event.kind == EventKind::BeginFor || event.kind == EventKind::BeginReduce ||
+        event.kind == EventKind::BeginScan)
+      labels.push_back(event.label);
+  }
+  std::vector<std::string> labels;
+};
+struct Clear {
+  STRATA_FUNCTION void operator()(auto i, auto x) const { x(i) = 0; }
+};
+struct Add {
+  STRATA_FUNCTION void operator()(auto i, auto x, int& sum) const { sum += x(i); }
+};
+
+TYPED_TEST(Launch, LabelsOfPlacesNameTheirKernels) {
+  using D = TypeParam;
+  const auto x = make_vector<int, D>(10, [](index_t) { return 1; });
+  const Queue<D> queue;
+  const auto place = on(queue).named("mine");
+  int sum = 0;
+  KernelLabels seen;
+
+  launch(place, 10, Clear{}, out(x));
+  launch_reduce(place, 10, Add{}, Sum(sum), in(x));
+  launch_scan(place, 10, Prefix{}, Sum(sum), in(x), out(x));
+  inclusive_scan(place, x, x);
+  exclusive_scan(on(queue), x, x);
+  parallel_for(place, 10, with(Clear{}, x));
+  parallel_for("its own", place, 10, with(Clear{}, x));
+
+  const std::vector<std::string> expected{"mine",           "mine", "mine",   "mine",
+                                          "exclusive_scan", "mine", "its own"};
+  EXPECT_EQ(seen.labels, expected);
+  queue.wait();
+}
+TYPED_TEST(Launch, ScansOfViewsRunOnAQueue) {
+  using D = TypeParam;
+  const auto x = make_vector<int, D>(2000, [](index_t i) { return i % 7; }),
+             y = make_vector<int, D>(2000, [](index_t) { return 0; }),
+             z = make_vector<int, D>(2000, [](index_t) { return 0; });
+  const Queue<D> queue;
+
+  inclusive_scan(on(queue), x, y);
+  exclusive_scan(on(queue), x, z, 5);
+  queue.wait();
+
+  std::vector<int> inclusive, exclusive;
+  int sum = 0;
+  for (int i = 0; i < 2000; ++i) {
+    exclusive.push_back(5 + sum);
+    inclusive.push_back(sum += i % 7);
+  }
+  EXPECT_EQ(values_of(y), inclusive);
+  EXPECT_EQ(values_of(z), exclusive);
 }
 
 }  // namespace

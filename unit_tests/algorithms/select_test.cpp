@@ -57,9 +57,9 @@ TYPED_TEST(CopyIf, PutsTheCountIntoAVariableOrAValue) {
   int host = -1;
   unsigned long of_none = 7;
 
-  copy_if("tenth", x, y, EveryNth{10}, count);
+  copy_if(on(D{}).named("tenth"), x, y, EveryNth{10}, count);
   copy_if(on(D{}), x, y, EveryNth{5}, small);
-  copy_if("half", on(queue), x, y, EveryNth{2}, host);
+  copy_if(on(queue).named("half"), x, y, EveryNth{2}, host);
   copy_if(empty, y, EveryNth{1}, of_none);
 
   EXPECT_EQ(value_of(count), 100);
@@ -138,7 +138,7 @@ TYPED_TEST(Partition, TakesStridedViewsQueuesAndValues) {
   const auto count = create<Value<index_t, D>>("count");
   short in_host = 0;
 
-  partition("left", on(queue), subview(matrix, strata::all, 0), EveryNth{5}, count);
+  partition(on(queue).named("left"), subview(matrix, strata::all, 0), EveryNth{5}, count);
   queue.wait();
   partition(subview(matrix, strata::all, 0), EveryNth{10}, in_host);
 

@@ -213,8 +213,8 @@ TYPED_TEST(Sort, RunsOnTheQueueAskedForUnderItsLabel) {
   const Queue<D> queue(D{});
   const auto keys = make_vector<int, D>(1000, [](index_t i) { return -i; });
 
-  sort("by hand", on(queue), keys);
-  sort("again", keys);
+  sort(on(queue).named("by hand"), keys);
+  sort(on(D{}).named("again"), keys);
   sort(on(D{}), keys);
   queue.wait();
 
@@ -273,7 +273,7 @@ TYPED_TEST(SortByKey, TakesAnOrderAndLargeValues) {
   const auto keys = make_vector<std::int32_t, D>(9001, [](index_t i) { return i % 21 - 10; });
   const auto values = make_vector<index_t, D>(9001, [](index_t i) { return i; });
 
-  sort_by_key("magnitude", keys, values, ByMagnitude{});
+  sort_by_key(on(D{}).named("magnitude"), keys, values, ByMagnitude{});
 
   const auto k = values_of(keys);
   const auto v = values_of(values);

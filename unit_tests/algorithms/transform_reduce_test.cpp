@@ -50,7 +50,7 @@ TYPED_TEST(TransformReduce, ReturnsTheSum) {
 
     EXPECT_EQ(transform_reduce(x, Square{}), squares) << n;
     EXPECT_EQ(transform_reduce(x, y, Multiply{}), products) << n;
-    const index_t found = transform_reduce("odd", on(D{}), x, IsOdd{});
+    const index_t found = transform_reduce(on(D{}).named("odd"), x, IsOdd{});
     EXPECT_EQ(found, odd) << n;
   }
 }
@@ -77,10 +77,10 @@ TYPED_TEST(TransformReduce, FeedsNamedReducersOnHostAndDevice) {
   MinMaxValue<double> both{};
   ValueLocation<double> nearest{};
 
-  transform_reduce("distance", on(queue), x, Distance{1234.25}, Sum(of_all), Max(largest), MinMax(both),
+  transform_reduce(on(queue).named("distance"), x, Distance{1234.25}, Sum(of_all), Max(largest), MinMax(both),
                    MinLoc(nearest));
   transform_reduce(x, Square{}, Sum(sum));
-  transform_reduce("twice", x, y, Multiply{}, Sum(twice));
+  transform_reduce(on(D{}).named("twice"), x, y, Multiply{}, Sum(twice));
 
   double expected = 0;
   for (int i = 0; i < 5000; ++i) expected += std::abs(i - 1234.25);

@@ -1,5 +1,4 @@
 // expect: steps reduce on one device
-#include <strata/algorithms/streaming/streamed_across.hpp>
 #include <strata/algorithms/streaming/streamed_iterate_reduce.hpp>
 #include <strata/strata.hpp>
 

@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-#include <strata/algorithms/streaming/streamed_across.hpp>
+#include <strata/algorithms/streaming/streamed_iterate.hpp>
+#include <strata/algorithms/streaming/streamed_reduce.hpp>
 #include <strata/core/error.hpp>
 #include <strata/views/coherent/file_array.hpp>
 #include <strata/views/coherent/file_storage.hpp>

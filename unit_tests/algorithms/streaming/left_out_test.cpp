@@ -4,8 +4,9 @@
 #include <vector>
 
 #include <strata/algorithms/streaming/fused_steps.hpp>
-#include <strata/algorithms/streaming/streamed_across.hpp>
+#include <strata/algorithms/streaming/streamed_iterate.hpp>
 #include <strata/algorithms/streaming/streamed_iterate_reduce.hpp>
+#include <strata/algorithms/streaming/streamed_reduce.hpp>
 #include <strata/core/error.hpp>
 
 #include "core/random.hpp"

@@ -5,8 +5,9 @@
 #include <thread>
 #include <vector>
 
-#include <strata/algorithms/streaming/streamed_across.hpp>
+#include <strata/algorithms/streaming/streamed_iterate.hpp>
 #include <strata/algorithms/streaming/streamed_iterate_reduce.hpp>
+#include <strata/algorithms/streaming/streamed_reduce.hpp>
 #include <strata/core/error.hpp>
 
 #include "sequence_fixture.hpp"
@@ -77,18 +78,6 @@ TEST_F(StreamedEmulated, WorkItemsBeyondTheRowsAreAnError) {
   EXPECT_THROW(launch_reduce(where, index_t{1} << 40, Add{}, Sum(sum), in(x)), ShapeMismatch);
   EXPECT_EQ(values(x), before);
   launch(where, 999, Axpy{1}, in(y), inout(x));
-}
-TEST_F(StreamedEmulated, OptionsThatCannotBeAreErrorsOnOneDeviceAndOnSeveral) {
-  const auto check = [](const auto& where) {
-    EXPECT_NE(message_of<Error>([&] { static_cast<void>(where.chunk(-5)); }).find("chunk(-5)"),
-              std::string::npos);
-    EXPECT_THROW(static_cast<void>(where.slots(-1)), Error);
-    EXPECT_THROW(static_cast<void>(where.steps_per_pass(-2)), Error);
-    EXPECT_EQ(where.slots(1).options.slots, 2);
-    EXPECT_EQ(where.chunk(0).slots(0).steps_per_pass(0).options.slots, 0);
-  };
-  check(streamed(Emulated{0}, 1 << 16));
-  check(streamed(across(Emulated{0}, Emulated{1}), 1 << 16));
 }
 TEST_F(StreamedEmulated, HalosThatCannotBeAreErrors) {
   const index_t n = 100, most = index_t{1} << 47;
@@ -162,7 +151,7 @@ TEST_F(StreamedEmulated, LaunchesWithoutALabelAreNamedByTheirArrays) {
             }).find("streaming over \"x\", \"y\", \"z\": a budget of"),
             0u);
   EXPECT_EQ(message_of<Error>([&] {
-              launch("mine", small, 100, Triad{}, in(x), in(y), out(z));
+              launch(small.named("mine"), 100, Triad{}, in(x), in(y), out(z));
             }).find("streaming \"mine\": a budget of"),
             0u);
 }

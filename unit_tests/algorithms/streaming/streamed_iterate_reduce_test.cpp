@@ -230,7 +230,7 @@ TYPED_TEST(StreamedStepSums, SeveralFieldsAndCoefficients) {
                             in(k, halo(0, 1)));
     EXPECT_EQ(values(x), values(a)) << name_of(scheduler);
     EXPECT_EQ(sums, expected_with) << name_of(scheduler);
-    streamed_iterate_reduce("two", where, steps, SumOfTwo{}, each_step(Sum, sums), state(u, halo(1, 0)),
+    streamed_iterate_reduce(where.named("two"), steps, SumOfTwo{}, each_step(Sum, sums), state(u, halo(1, 0)),
                             state(v, halo(0, 1)));
     EXPECT_EQ(values(u), values(u0)) << name_of(scheduler);
     EXPECT_EQ(values(v), values(v0)) << name_of(scheduler);
@@ -259,7 +259,7 @@ TYPED_TEST(StreamedStepSums, EachStepTakesEachPointOnce) {
   const CoherentArray<double, 1> u("u", n), ring("ring", n);
   const auto where = streamed(TypeParam{}, 1 << 18);
   std::vector<long> counts;
-  streamed_iterate_reduce("line", where, range(5, n - 9), 20, Once{}, each_step(Sum, counts),
+  streamed_iterate_reduce(where.named("line"), range(5, n - 9), 20, Once{}, each_step(Sum, counts),
                           state(u, halo(1, 1)));
   EXPECT_EQ(counts, std::vector<long>(20, n - 14));
   streamed_iterate_reduce(where, 20, Once{}, each_step(Sum, counts), state(ring, halo(1, 1, edge::cyclic)));
@@ -336,8 +336,8 @@ TYPED_TEST(StreamedStepSums, LabelsWithoutARange) {
   fill(v);
   std::vector<long> counts;
   const auto where = streamed(TypeParam{}, 1 << 20);
-  streamed_iterate_reduce("sums", where, 3, Once{}, each_step(Sum, counts), state(u, halo(1, 2)));
-  streamed_iterate("steps", where, 3, Count{}, state(v, halo(1, 2)));
+  streamed_iterate_reduce(where.named("sums"), 3, Once{}, each_step(Sum, counts), state(u, halo(1, 2)));
+  streamed_iterate(where.named("steps"), 3, Count{}, state(v, halo(1, 2)));
   EXPECT_EQ(counts, std::vector<long>(3, 4997));
   EXPECT_EQ(values(u), values(v));
 }
@@ -349,8 +349,8 @@ TEST(StreamedStepSumErrors, SayWhichSchedulersReduce) {
   const auto where = streamed(Serial{}, 1 << 20);
   std::vector<double> sums{5};
   const auto run = [&](StreamScheduler scheduler, const auto& region, int steps_per_pass) {
-    streamed_iterate_reduce("mine", where.scheduler(scheduler).steps_per_pass(steps_per_pass), 4, Sum1{1, 1},
-                            each_step(Sum, sums), state(u, region));
+    streamed_iterate_reduce(where.scheduler(scheduler).steps_per_pass(steps_per_pass).named("mine"), 4,
+                            Sum1{1, 1}, each_step(Sum, sums), state(u, region));
   };
   const auto message = [&](StreamScheduler scheduler, const auto& region, int steps_per_pass = 0) {
     return message_of<Error>([&] { run(scheduler, region, steps_per_pass); });
@@ -377,8 +377,8 @@ TEST(StreamedStepSumErrors, BudgetsAndSteps) {
   const CoherentArray<double, 1> u("u", 5000);
   std::vector<double> sums{5};
   EXPECT_NE(message_of<OutOfMemory>([&] {
-              streamed_iterate_reduce("mine", streamed(Serial{}, 20000), 4, Sum1{1, 1}, each_step(Sum, sums),
-                                      state(u, halo(1, 1)));
+              streamed_iterate_reduce(streamed(Serial{}, 20000).named("mine"), 4, Sum1{1, 1},
+                                      each_step(Sum, sums), state(u, halo(1, 1)));
             }).find("does not hold the smallest slices"),
             std::string::npos);
   EXPECT_THROW(streamed_iterate_reduce(streamed(Serial{}, 1 << 20), -1, Sum1{1, 1}, each_step(Sum, sums),

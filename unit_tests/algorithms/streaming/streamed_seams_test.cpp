@@ -6,7 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include <strata/algorithms/streaming/streamed_across.hpp>
+#include <strata/algorithms/streaming/streamed_iterate.hpp>
+#include <strata/algorithms/streaming/streamed_reduce.hpp>
 #include <strata/core/bytes.hpp>
 #include <strata/core/error.hpp>
 

@@ -4,7 +4,8 @@
 #include <vector>
 
 #include <strata/algorithms/streaming/fused_steps.hpp>
-#include <strata/algorithms/streaming/streamed_across.hpp>
+#include <strata/algorithms/streaming/streamed_iterate.hpp>
+#include <strata/algorithms/streaming/streamed_reduce.hpp>
 #include <strata/core/error.hpp>
 
 #include "core/random.hpp"
@@ -78,12 +79,12 @@ template <class Array, class R, class K>
 std::string told(const Array& u, const R& work, const K& kernel, int at_once = 1) {
   return message_of<Error>([&] {
     if (at_once == 1)
-      streamed_iterate("mine", streamed(Emulated{0}, 1 << 16), work, 4, kernel,
+      streamed_iterate(streamed(Emulated{0}, 1 << 16).named("mine"), work, 4, kernel,
                        state(u, halo(1, 1)).writes_all());
     if constexpr (requires { K::reach; })
       if (at_once > 1)
-        streamed_iterate("mine", streamed(Emulated{0}, 1 << 16).steps_per_launch(at_once), work, 4, kernel,
-                         state(u, halo(1, 1)).writes_all());
+        streamed_iterate(streamed(Emulated{0}, 1 << 16).steps_per_launch(at_once).named("mine"), work, 4,
+                         kernel, state(u, halo(1, 1)).writes_all());
   });
 }
 void expect_named(const std::string& message, const std::string& index) {

@@ -95,7 +95,7 @@ TEST_F(CoherentArrays, OfNoElementsDoAllThatOthersDo) {
     EXPECT_NE(x.explain(), "");
     const auto seen = [&](const auto& edge) {
       return message_of<ShapeMismatch>(
-          [&] { launch("over none", on(Emulated{0}), 3, ReadOnly{}, in(x, halo(1, 1, edge))); });
+          [&] { launch(on(Emulated{0}).named("over none"), 3, ReadOnly{}, in(x, halo(1, 1, edge))); });
     };
     EXPECT_TRUE(has(seen(edge::cyclic), "over none"));
     EXPECT_TRUE(has(seen(edge::duplicate), x.label()));
@@ -124,7 +124,7 @@ TEST_F(CoherentArrays, RefuseRegionsThatAreNone) {
     EXPECT_THROW(static_cast<void>(columns(n, 0)), ShapeMismatch);
   }
   const auto refusal = [&](const auto& places, const auto& region) {
-    return message_of<ShapeMismatch>([&] { launch("many", places, 10, ReadOnly{}, in(x, region)); });
+    return message_of<ShapeMismatch>([&] { launch(places.named("many"), 10, ReadOnly{}, in(x, region)); });
   };
   for (const FixedRows inverted : {FixedRows{8, 2}, FixedRows{most, -most}}) {
     EXPECT_TRUE(has(refusal(on(Emulated{0}), rows(inverted)), "many"));
@@ -193,8 +193,9 @@ TEST_F(CoherentArrays, HostViewsExcludeWhatConflictsOnTheirThread) {
   EXPECT_THROW(x.write(line(49, 60)), AccessConflict);
   EXPECT_NO_THROW(x.write(line(50, 60)));
   EXPECT_NO_THROW(launch(on(Emulated{0}), 100, ReadOnly{}, in(x)));
-  EXPECT_TRUE(has(
-      message_of<AccessConflict>([&] { launch("mine", on(Emulated{0}), 100, AddTo{1}, inout(x)); }), "mine"));
+  EXPECT_TRUE(
+      has(message_of<AccessConflict>([&] { launch(on(Emulated{0}).named("mine"), 100, AddTo{1}, inout(x)); }),
+          "mine"));
   EXPECT_NO_THROW(launch(on(Emulated{0}), range(50, 100), AddTo{1}, inout(x)));
   reading.end();
   EXPECT_NO_THROW(launch(on(Emulated{0}), 100, AddTo{1}, inout(x)));

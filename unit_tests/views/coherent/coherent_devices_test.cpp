@@ -186,9 +186,9 @@ TYPED_TEST(CoherentDevices, RangesThatLeaveOutWhatIsOutAreRefused) {
     const CoherentArray<double, 2> a("a", 8, 8), b("b", 8, 8);
     a.write(), b.write();
     const auto refused = [&](const auto& work, const auto& access, std::initializer_list<std::string> parts) {
-      strata_tests::expect_parts(
-          strata_tests::message_of<ShapeMismatch>([&] { launch("points", where, work, Grid{}, access); }),
-          parts);
+      strata_tests::expect_parts(strata_tests::message_of<ShapeMismatch>(
+                                     [&] { launch(where.named("points"), work, Grid{}, access); }),
+                                 parts);
     };
     refused(mdrange({1, 1}, {7, 7}), out(b),
             {"points", "columns 0 and 7 of \"b\" are left out by mdrange({1, 1}, {7, 7})", "declare inout",
@@ -412,7 +412,7 @@ TYPED_TEST(CoherentDevices, WhatWasNotDeclaredIsFound) {
     const index_t n = 100;
     CoherentArray<double, 1> x("the array", n), y("y", n);
     try {
-      launch("forgot the halo", where, range(1, n - 1), ThreePoints{}, in(x), out(y));
+      launch(where.named("forgot the halo"), range(1, n - 1), ThreePoints{}, in(x), out(y));
       y.flush();
       FAIL() << "nothing was found";
     } catch (const OutOfBounds& error) {
@@ -494,21 +494,21 @@ TYPED_TEST(CoherentDevices, WhatIsDeclaredOutAndNotWrittenIsFound) {
     const CoherentArray<double, 1> x("an array", 100);
     strata_tests::expect_parts(
         told_by<TypeParam>([&](bool first) {
-          if (first) launch("every other", where, 100, EveryOther{}, out(x));
+          if (first) launch(where.named("every other"), 100, EveryOther{}, out(x));
           static_cast<void>(x.read());
         }),
         {"every other", "\"an array\"", "declared out and nobody wrote it", "element ("});
     const CoherentArray<float, 2> grid("a grid", 9, 5);
     strata_tests::expect_parts(
         told_by<TypeParam>([&](bool first) {
-          if (first) launch("a hole", where, mdrange({3, 0}, {9, 5}), AllButOne{7, 2}, out(grid));
+          if (first) launch(where.named("a hole"), mdrange({3, 0}, {9, 5}), AllButOne{7, 2}, out(grid));
           static_cast<void>(grid.read());
         }),
         {"a hole", "\"a grid\"", "element (7, 2)"});
     const CoherentArray<unsigned char, 2> bytes("bytes", 9, 5);
     strata_tests::expect_parts(
         told_by<TypeParam>([&](bool first) {
-          if (first) launch("a hole", where, mdrange({3, 0}, {9, 5}), AllButOne{7, 2}, out(bytes));
+          if (first) launch(where.named("a hole"), mdrange({3, 0}, {9, 5}), AllButOne{7, 2}, out(bytes));
           static_cast<void>(bytes.read());
         }),
         {"a hole", "\"bytes\"", "element (7, 2)"});
@@ -553,10 +553,10 @@ TYPED_TEST(CoherentDevices, WhatAScanAndAReductionLeaveOutIsFound) {
                                  {label, "\"y\"", "declared out and nobody wrote it", "element ("});
     };
     expect_found("a sum", [&](const char* label) {
-      launch_reduce(label, where, 100, EveryOtherSum{}, Sum(sum), in(x), out(y));
+      launch_reduce(where.named(label), 100, EveryOtherSum{}, Sum(sum), in(x), out(y));
     });
     expect_found("a scan", [&](const char* label) {
-      launch_scan(label, where, 100, EveryOtherPrefix{}, Sum(sum), in(x), out(y));
+      launch_scan(where.named(label), 100, EveryOtherPrefix{}, Sum(sum), in(x), out(y));
     });
   });
 }

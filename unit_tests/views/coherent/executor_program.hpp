@@ -84,12 +84,13 @@ class Program {
     Random random = place_;
     switch (random(0, 3)) {
       case 0:
-        return launch("any device", on(any_device(random)), where, kernel, accesses...);
+        return launch(on(any_device(random)).named("any device"), where, kernel, accesses...);
       case 1:
-        return launch("any queue", on(queues_[static_cast<std::size_t>(random(0, options_.devices - 1))]),
-                      where, kernel, accesses...);
+        return launch(
+            on(queues_[static_cast<std::size_t>(random(0, options_.devices - 1))]).named("any queue"), where,
+            kernel, accesses...);
       default:
-        return launch("any devices", any_places(random), where, kernel, accesses...);
+        return launch(any_places(random).named("any devices"), where, kernel, accesses...);
     }
   }
   ResidentRows any_rows() {
@@ -285,8 +286,8 @@ class Program {
         [&] {
           const Range where = range(work.begin, work.end);
           const AddAndSum<rank> kernel{salt};
-          if (on_host) launch_reduce("sum", on(Threads{}), where, kernel, Sum(sum), inout(y.array));
-          else launch_reduce("sum", on(device), where, kernel, Sum(sum), inout(y.array));
+          if (on_host) launch_reduce(on(Threads{}).named("sum"), where, kernel, Sum(sum), inout(y.array));
+          else launch_reduce(on(device).named("sum"), where, kernel, Sum(sum), inout(y.array));
           is_there = true;
         },
         [&] {

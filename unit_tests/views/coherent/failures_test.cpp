@@ -25,20 +25,20 @@ struct Trial {
     const auto both = across(Emulated{0}, Emulated{1});
     switch (k) {
       case 0:
-        return launch("fill", both, n, Iota{100}, out(x));
+        return launch(both.named("fill"), n, Iota{100}, out(x));
       case 1:
-        return launch("sums", both, range(1, n - 1), SumOfThree{}, in(x, halo(1, 1)), out(y));
+        return launch(both.named("sums"), range(1, n - 1), SumOfThree{}, in(x, halo(1, 1)), out(y));
       case 2:
-        return launch("add", on(Emulated{2}), range(10, 30), AddTo{1000}, inout(y));
+        return launch(on(Emulated{2}).named("add"), range(10, 30), AddTo{1000}, inout(y));
       case 3: {
         const auto view = x.read_write(line(5, 35));
         for (index_t i = 5; i < 35; ++i) view(i) += 7;
         return;
       }
       case 4:
-        return launch("copy", both.weighted({0.25, 0.75}), n, Copy{}, in(y), out(x));
+        return launch(both.weighted({0.25, 0.75}).named("copy"), n, Copy{}, in(y), out(x));
       default:
-        return launch("more", on(Emulated{1}), n, AddTo{5}, inout(x));
+        return launch(on(Emulated{1}).named("more"), n, AddTo{5}, inout(x));
     }
   }
   static constexpr int steps = 6;
@@ -159,7 +159,7 @@ TEST_F(CoherentFailures, OfAKernelLoseWhatOnlyItsDeviceHad) {
   launch(on(Emulated{0}), 100, Iota{0}, out(x));
   launch(on(Emulated{1}), 100, Iota{0}, out(y));
   emulated::fail(emulated::Fault::Kernel, 1);
-  launch("halve", on(Emulated{0}), range(0, 50), AddTo{1}, inout(x));
+  launch(on(Emulated{0}).named("halve"), range(0, 50), AddTo{1}, inout(x));
 
   const std::string message = message_of<DataLost>([&] { x.flush(); });
 
@@ -198,10 +198,10 @@ TEST_F(CoherentFailures, AreForgottenWhereALaunchHasWrittenAnew) {
     for (index_t i = 0; i < n; ++i) view(i) = 5;
   }
   emulated::fail(emulated::Fault::Kernel, 1);
-  launch("fails", on(Emulated{0}), n, AddTo{1}, inout(y));
+  launch(on(Emulated{0}).named("fails"), n, AddTo{1}, inout(y));
   EXPECT_THROW(wait(Emulated{0}), KernelError);
   // It came after what failed, but read nothing of it.
-  launch("writes all", on(Emulated{0}), n, Iota{100}, out(y));
+  launch(on(Emulated{0}).named("writes all"), n, Iota{100}, out(y));
   wait(Emulated{0});
   try {
     static_cast<void>(y.read());
@@ -213,11 +213,11 @@ TEST_F(CoherentFailures, AreForgottenWhereALaunchHasWrittenAnew) {
 TEST_F(CoherentFailures, OfOneThreadAreToldToItThoughAnotherMetThemFirst) {
   const Numbers x("x", 100), y("y", 100);
   emulated::fail(emulated::Fault::Kernel, 1);
-  launch("mine", on(Emulated{0}), 100, AddTo{1}, inout(x));
+  launch(on(Emulated{0}).named("mine"), 100, AddTo{1}, inout(x));
   wait(Emulated{1});
   std::thread other([&] {
     for (int k = 0; k < 2; ++k) try {
-        launch("yours", on(Emulated{0}), 100, AddTo{1}, inout(y));
+        launch(on(Emulated{0}).named("yours"), 100, AddTo{1}, inout(y));
         y.flush();
       } catch (const KernelError&) {
       }
@@ -234,7 +234,7 @@ TEST_F(CoherentFailures, OfWorkThatSomebodyElseWaitedForAreNotBuiltUpon) {
   launch(on(Emulated{0}), 100, Iota{100}, out(x));
   x.flush();
   emulated::fail(emulated::Fault::Kernel, 1);
-  launch("wrong", on(Emulated{0}), 100, AddTo{1}, inout(x));
+  launch(on(Emulated{0}).named("wrong"), 100, AddTo{1}, inout(x));
   EXPECT_THROW(wait(Emulated{0}), KernelError);  // from now on the queue works again
 
   std::string told;
@@ -302,10 +302,10 @@ struct AddToBoth {
 TEST_F(CoherentFailures, OfALaunchOverSeveralArraysAreToldOnce) {
   const Numbers x("x", 100), y("y", 100), z("z", 100);
   emulated::fail(emulated::Fault::Kernel, 1);
-  launch("mine", on(Emulated{0}), 100, AddToBoth{}, inout(x), inout(y));
+  launch(on(Emulated{0}).named("mine"), 100, AddToBoth{}, inout(x), inout(y));
   std::thread other([&] {
     for (int k = 0; k < 2; ++k) try {
-        launch("yours", on(Emulated{0}), 100, AddTo{1}, inout(z));
+        launch(on(Emulated{0}).named("yours"), 100, AddTo{1}, inout(z));
         z.flush();
       } catch (const KernelError&) {
       }
@@ -338,7 +338,7 @@ TEST_F(CoherentFailures, OfAHostsKernelAreThrownAndOthersGoOn) {
 
 TEST_F(CoherentFailures, OfKernelsOnDevicesAreTheirs) {
   const Numbers x("x", 100);
-  launch("throwing", on(Emulated{0}), 100, ThrowAt{60}, inout(x));
+  launch(on(Emulated{0}).named("throwing"), 100, ThrowAt{60}, inout(x));
   EXPECT_TRUE(has(message_of<std::runtime_error>([&] { x.flush(); }), "kernel's own"));
   EXPECT_EQ(values(x)[99], 0) << "as before the launch";
 }

@@ -74,11 +74,11 @@ TEST_F(CoherentGrowth, WaitsForALaunchWithAResultThatWorksInTheOldBlock) {
   gate_is_open = kernel_has_begun = false;
   std::int64_t sum = 0;
   std::thread first(
-      [&] { launch_reduce("sum", on(Emulated{0}), half, AddBehindTheGate{}, Sum(sum), inout(x)); });
+      [&] { launch_reduce(on(Emulated{0}).named("sum"), half, AddBehindTheGate{}, Sum(sum), inout(x)); });
   while (!kernel_has_begun) std::this_thread::yield();
   std::atomic<bool> grown = false;
   std::thread second([&] {
-    launch("grow", on(Emulated{0}), range(half, n), Iota{7}, out(x));
+    launch(on(Emulated{0}).named("grow"), range(half, n), Iota{7}, out(x));
     grown = true;
   });
 
@@ -98,10 +98,10 @@ TEST_F(CoherentGrowth, DoesNotWaitWhereTheBlockHasRoom) {
   gate_is_open = kernel_has_begun = false;
   std::int64_t sum = 0;
   std::thread first(
-      [&] { launch_reduce("sum", on(Emulated{0}), half, AddBehindTheGate{}, Sum(sum), inout(x)); });
+      [&] { launch_reduce(on(Emulated{0}).named("sum"), half, AddBehindTheGate{}, Sum(sum), inout(x)); });
   while (!kernel_has_begun) std::this_thread::yield();
 
-  launch("other half", on(Emulated{0}), range(half, n), Iota{7}, out(x));
+  launch(on(Emulated{0}).named("other half"), range(half, n), Iota{7}, out(x));
 
   gate_is_open = true;
   first.join();

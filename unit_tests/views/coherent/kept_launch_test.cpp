@@ -147,7 +147,7 @@ TEST_F(KeptLaunches, AKeptLaunchUsesItsArrays) {
 
 TEST_F(KeptLaunches, AfterAFailureALaunchIsPlanned) {
   const Numbers x("x", 100);
-  const auto add = [&] { launch("add", on(Emulated{}), 100, AddTo{1}, inout(x)); };
+  const auto add = [&] { launch(on(Emulated{}).named("add"), 100, AddTo{1}, inout(x)); };
   add();
   add();
   x.flush();
@@ -170,7 +170,7 @@ struct FailingSum {
 TEST_F(KeptLaunches, OneThatFailsInTheCallLosesWhatItMayHaveWritten) {
   const Numbers x("x", 100);
   std::int64_t sum = 0;
-  const auto run = [&] { launch_reduce("sum", on(Emulated{}), 100, FailingSum{}, Sum(sum), inout(x)); };
+  const auto run = [&] { launch_reduce(on(Emulated{}).named("sum"), 100, FailingSum{}, Sum(sum), inout(x)); };
   run();
   run();
   emulated::fail(emulated::Fault::Kernel, 1);

@@ -86,7 +86,7 @@ TEST_F(CoherentLaunch, ProtocolsComputeTheSameAtEdges) {
       const auto& now_from = back ? now_y : now_x;
       auto& now_to = back ? now_x : now_y;
       const Emulated device{static_cast<int>(random(0, 2))};
-      launch("ring", on(device), range(begin, end), Weighted{}, in(from, halo), out(to));
+      launch(on(device).named("ring"), range(begin, end), Weighted{}, in(from, halo), out(to));
       const auto at = [&](index_t i) {
         return i >= 0 && i < n ? now_from[static_cast<std::size_t>(i)] : outside(i, now_from);
       };
@@ -269,8 +269,8 @@ TEST_F(CoherentLaunch, RangesTagsAndFactoriesAreThoseOfParallelFor) {
         ASSERT_EQ(r(i, j), expected);
       }
     const Numbers x("x", 50), y("y", 50);
-    launch("tagged", where, tagged<Third>(range(10, 50).chunk(7)), Tagged{}, inout(x));
-    launch("factory", where, 50, Factory{}, in(x), out(y));
+    launch(where.named("tagged"), tagged<Third>(range(10, 50).chunk(7)), Tagged{}, inout(x));
+    launch(where.named("factory"), 50, Factory{}, in(x), out(y));
     EXPECT_EQ(y(9), 0);
     EXPECT_EQ(y(10), 6);
   });
@@ -305,11 +305,11 @@ struct CopyUpperHalf {
 TEST_F(CoherentLaunch, UsesThatExcludeEachOtherAreNamed) {
   const Numbers x("mine", 100);
   const auto both = across(Emulated{0}, Emulated{1});
-  const std::string read =
-      message_of<AccessConflict>([&] { launch("bad", both, 100, SumOfThree{}, in(x, halo(1, 1)), out(x)); });
+  const std::string read = message_of<AccessConflict>(
+      [&] { launch(both.named("bad"), 100, SumOfThree{}, in(x, halo(1, 1)), out(x)); });
   for (const char* part : {"bad", "\"mine\""}) EXPECT_TRUE(has(read, part));
   const std::string devices =
-      message_of<AccessConflict>([&] { launch("bad", both, 100, ReadOnly{}, inout(x, halo(0, 1))); });
+      message_of<AccessConflict>([&] { launch(both.named("bad"), 100, ReadOnly{}, inout(x, halo(0, 1))); });
   for (const char* part : {"bad", "\"mine\"", "Emulated{0}", "Emulated{1}", "[0, 51)", "[50, 100)"})
     EXPECT_TRUE(has(devices, part));
   EXPECT_THROW(launch(both, 100, ReadOnly{}, out(x, all)), AccessConflict);
@@ -388,10 +388,10 @@ TEST_F(CoherentLaunch, WorkOnDisjointDataOverlaps) {
   wait(Emulated{0}), wait(Emulated{1});
   emulated::reset_time();
   emulated::keep_trace(true);
-  launch("first", on(Emulated{0}), n, AddTo{1}, inout(x));
-  launch("second", on(Emulated{1}), n, AddTo{1}, inout(y));
+  launch(on(Emulated{0}).named("first"), n, AddTo{1}, inout(x));
+  launch(on(Emulated{1}).named("second"), n, AddTo{1}, inout(y));
   z.prefetch(line(0, 10), Emulated{2});
-  launch("after first", on(Emulated{1}), n, AddTo{1}, inout(x));
+  launch(on(Emulated{1}).named("after first"), n, AddTo{1}, inout(x));
   x.flush();
 
   const Span first = spans_of("compute 0", "first")[0], second = spans_of("compute 1", "second")[0];
@@ -416,8 +416,8 @@ TEST_F(CoherentLaunch, HalosTravelWhileTheInsideIsComputed) {
   gates[0].hold(default_queue(Emulated{0}));
   gates[1].hold(default_queue(Emulated{1}));
   emulated::keep_trace(true);
-  launch("edges", both, n, AddTo{1}, inout(a));
-  launch("stencil", both, range(1, n - 1), SumOfThree{}, in(a, halo(1, 1)), inout(b));
+  launch(both.named("edges"), n, AddTo{1}, inout(a));
+  launch(both.named("stencil"), range(1, n - 1), SumOfThree{}, in(a, halo(1, 1)), inout(b));
   for (auto& gate : gates) gate.open();
   b.flush();
 

@@ -92,7 +92,7 @@ TEST_F(CoherentReduce, BitsAreThoseOfSerialOnAnyNumberOfDevices) {
     launch_reduce(on(Emulated{3}), n, SumRow{}, Sum(sum), in(x));
     EXPECT_TRUE(same_bits(sum, expected));
     const Queue<Emulated> queue(Emulated{2});
-    launch_reduce("named", on(queue), n, SumRow{}, Sum(sum = -1), in(x));
+    launch_reduce(on(queue).named("named"), n, SumRow{}, Sum(sum = -1), in(x));
     EXPECT_TRUE(same_bits(sum, expected));
   }
 }

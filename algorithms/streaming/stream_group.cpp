@@ -7,8 +7,8 @@
 #include <strata/algorithms/streaming/stream_arrays.hpp>
 #include <strata/algorithms/streaming/stream_failure.hpp>
 #include <strata/algorithms/streaming/stream_gate.hpp>
+#include <strata/algorithms/streaming/stream_group.hpp>
 #include <strata/algorithms/streaming/stream_seams.hpp>
-#include <strata/algorithms/streaming/streamed_across.hpp>
 #include <strata/core/error.hpp>
 #include <strata/views/coherent/file_storage.hpp>
 
@@ -55,7 +55,10 @@ std::vector<ResidentRows> StreamGroup::split(std::size_t devices, const std::vec
 
 void StreamGroup::add(DeviceInstance& device, QueueState& compute, ResidentRows part) {
   StreamProblem mine = problem_;
-  (has_states() ? mine.part : mine.work) = part;
+  const ResidentRows all = rows();
+  // A device that has all of a state may change it in place.
+  if (!has_states()) mine.work = part;
+  else if (part.begin != all.begin || part.end != all.end) mine.part = part;
   runs_.push_back(std::make_unique<StreamRun>(device, compute, static_cast<StreamProblem&&>(mine), states_));
   parts_.push_back(part);
 }

@@ -1,0 +1,95 @@
+// Places: where a launch runs.
+//
+//   on(Cuda{0}), on(queue)                       one part: a device, or one of its queues
+//   across(Cuda{0}, Cuda{1}).weighted({2, 1})    several parts, with a weight each (across.hpp)
+//   streamed(place, 2_GiB).chunk(4096)           the parts of a place, through which arrays go in slices,
+//                                                within a budget each (streaming/streamed_place.hpp)
+//   place.named("axpy")                          with a label for its launches
+//
+// A place is a value: a list of parts (device or queue, weight, budget) and a label. What can be asked of a
+// place is checked where it is asked, by the same functions for all places. The text of a label is kept by
+// pointer, as long as the place; what launches need of it afterwards they copy.
+//
+// Each algorithm over declared accesses is one function over places:
+//
+//   launch(where, work, kernel, accesses...)                           launch.hpp
+//   launch_reduce(where, work, kernel, into, accesses...)
+//   launch_scan(where, work, kernel, into, accesses...)
+//   streamed_iterate(where, [work,] steps, kernel, states...)          streaming/streamed_iterate.hpp
+//   streamed_iterate_reduce(where, [work,] steps, kernel, into, ...)   streaming/streamed_iterate_reduce.hpp
+//   skeletons::map(where, f, y, x...) and its like                     skeletons/
+//
+// and what runs where is:
+//
+//                           plain views   coherent arrays   steps   reducing steps
+//   on                          x                x
+//   across                                       x
+//   streamed(on)                                 x            x           x
+//   streamed(across)                             x            x
+//
+// The rest does not compile, with one line that says what to do. A reduction has the same bits at all of
+// them.
+//
+// A new kind of place specialises detail::PlaceTraits. Where it is neither a list of parts nor streamed, it
+// specialises the ways of launch.hpp, too.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+#include <strata/devices/queue.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+namespace detail {
+
+/// What algorithms ask of a place of type W:
+///   is_streamed   arrays go through its parts in slices; the other members are then those of the place below
+///   it is_one_part   it has one part, always label(w)      the text, never null count(w)      its parts
+///   visit(w, k, f)   f(part k, as an On<D>)
+template <class W>
+struct PlaceTraits;
+
+template <class D>
+struct PlaceTraits<On<D>> {
+  static constexpr bool is_streamed = false;
+  static constexpr bool is_one_part = true;
+  static const char* label(const On<D>& where) { return where.label; }
+  static constexpr std::size_t count(const On<D>&) { return 1; }
+  template <class F>
+  static decltype(auto) visit(const On<D>& where, std::size_t, const F& f) {
+    return f(where);
+  }
+};
+
+}  // namespace detail
+
+/// Where an algorithm over declared accesses runs: on(...), across(...), streamed(...).
+template <class W>
+concept Place = requires(const W& where) {
+  detail::PlaceTraits<W>::is_streamed;
+  detail::PlaceTraits<W>::label(where);
+};
+
+namespace detail {
+
+template <Place Where>
+const char* label_of(const Where& where) {
+  return PlaceTraits<Where>::label(where);
+}
+/// That of the place, or `otherwise` where it has none.
+template <Place Where>
+const char* label_of(const Where& where, const char* otherwise) {
+  const char* const label = PlaceTraits<Where>::label(where);
+  return *label == 0 ? otherwise : label;
+}
+template <Place Where>
+decltype(auto) visit_part(const Where& where, std::size_t k, const auto& f) {
+  return PlaceTraits<Where>::visit(where, k, f);
+}
+
+template <class...>
+inline constexpr bool never = false;
+
+}  // namespace detail
+}  // namespace strata::inline STRATA_ABI

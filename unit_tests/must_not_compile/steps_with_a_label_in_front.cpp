@@ -1,0 +1,13 @@
+// expect: the label belongs to the place: streamed_iterate\(streamed
+#include <strata/algorithms/streaming/streamed_iterate.hpp>
+#include <strata/strata.hpp>
+
+struct Step {
+  STRATA_FUNCTION void operator()(strata::index_t i, const auto& old, const auto& next) const {
+    next(i) = old(i);
+  }
+};
+void iterate(const strata::CoherentArray<double, 1>& u) {
+  using namespace strata;
+  streamed_iterate("steps", streamed(Serial{}, 1000), 8, Step{}, state(u, halo(1, 1)));
+}

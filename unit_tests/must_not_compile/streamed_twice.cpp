@@ -1,0 +1,5 @@
+// expect: streamed: the place streams already
+#include <strata/algorithms/streaming/streamed.hpp>
+#include <strata/strata.hpp>
+
+void twice() { strata::streamed(strata::streamed(strata::Serial{}, 1000), 100); }
