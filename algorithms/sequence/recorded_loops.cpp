@@ -3,6 +3,8 @@
 
 #include <strata/algorithms/sequence/recorded_loops.hpp>
 #include <strata/core/error.hpp>
+#include <strata/views/coherent/coherent_state.hpp>
+#include <strata/views/coherent/unwritten.hpp>
 #include <strata/views/copy.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -39,10 +41,6 @@ int RecordedLoops::number_of(const Ref<CoherentState>& array) {
 void RecordedLoops::add_use(Loop& loop, const Ref<CoherentState>& array, AccessMode mode,
                             const ArrayPart& part) {
   if (has_run_) cursor_.fail_late();
-  if (!by_regions(*array))
-    throw Error("sequence \"" + cursor_.label + "\": \"" + array->label +
-                "\" has copies of exact ranges, which may lie elsewhere in each launch; launch its loops one "
-                "by one");
   SequenceUse use{number_of(array), mode, {}};
   ResidentRows rows{0, 0};
   part.visit([&](const Box& box) {
