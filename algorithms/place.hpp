@@ -43,10 +43,14 @@ namespace strata::inline STRATA_ABI {
 
 namespace detail {
 
-/// What algorithms ask of a place of type W:
-///   is_streamed   arrays go through its parts in slices; the other members are then those of the place below
-///   it is_one_part   it has one part, always label(w)      the text, never null count(w)      its parts
-///   visit(w, k, f)   f(part k, as an On<D>)
+/// What algorithms ask of a place of type W.
+///
+/// - `is_streamed`: arrays go through its parts in slices; the other members are then those of the place
+/// below;
+/// - `is_one_part`: it has one part, always;
+/// - `label(w)`: the text, never null;
+/// - `count(w)`: its parts;
+/// - `visit(w, k, f)`: f(part k, as an On<D>).
 template <class W>
 struct PlaceTraits;
 
