@@ -125,7 +125,7 @@ TEST_F(StreamedEmulated, RegionsThatCannotBeAreRefusedWhereverTheyAre) {
       if (place == 3)
         launch(streamed(across(Emulated{0}, Emulated{1}), budget), n, Copy{}, in(x, region), out(y));
       if (place == 4) {
-        StreamedSequence steps("steps", where);
+        Sequence steps("steps", where);
         steps.loop("copy", n, Copy{}, in(x, region), out(y));
         steps.run(2);
       }
