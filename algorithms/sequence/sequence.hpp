@@ -20,8 +20,7 @@
 //   enqueueing, on devices that work asynchronously, unless a loop has results for the host.
 //   (in_core_sequence.hpp)
 // - streamed(device, budget): while a slice is on the device as many of the loops go over it as what they
-// read
-//   of its neighbours allows. Include <strata/algorithms/streaming/streamed_sequence.hpp>, which says what is
+//   read of its neighbours allows. Include <strata/algorithms/streaming/streamed_sequence.hpp>, which says what is
 //   asked of the loops there. Returns a StreamReport when the results are with the host.
 // - across(devices): one launch over the devices for each loop and step. (split_sequence.hpp)
 //
