@@ -9,7 +9,6 @@
 #include <string>
 
 #include <strata/miniapps/explicit_dynamics/make_simulation.hpp>
-#include <strata/miniapps/fem/box.hpp>
 
 #include "common/contest.hpp"
 #include "common/streaming_cases.hpp"
@@ -69,17 +68,16 @@ class StreamedSteps : public StreamingCases<D> {
     double in_core = 0;
     Energies expected;
     index_t elements = 0, steps = 0;
+    const fem::MeshOnHost mesh = fem::load_mesh_on_host(box, 0);
     const auto make_in_core = [&] {
       using K = miniapp::KernelDevice<D>;
-      return make_simulation_of<double, K>(fem::make_box<fem::PlainArrays<K>>(fem::parse_box(box), K(D{})),
-                                           p);
+      return make_simulation_of<double>(K(D{}), mesh, p);
     };
     {
       const auto s = make_in_core();
       elements = s->element_count();
       if (given) p.dt = s->stable_dt() / 2;
     }
-    const fem::MeshOnHost mesh = fem::load_mesh_on_host(box, 0);
     // The budget is known when the fields are.
     const index_t bytes = make_streamed_simulation<double>(D{}, mesh, p, index_t{1} << 40)->bytes();
     const auto streamed = make_streamed_simulation<double>(D{}, mesh, p, bytes / 4);

@@ -21,6 +21,7 @@
 #include <string>
 #include <vector>
 
+#include <strata/algorithms/streaming/stream_report.hpp>
 #include <strata/core/error.hpp>
 #include <strata/miniapps/explicit_dynamics/parameters.hpp>
 #include <strata/miniapps/fem/host_mesh.hpp>
@@ -97,6 +98,10 @@ class Dynamics {
   virtual index_t steps_at_once() { return 0; }
   /// Sentences on where the fields are, if not in the device's memory, else nothing.
   virtual std::string storage() const { return {}; }
+  /// Bytes of all fields of steps, as the host has them.
+  virtual index_t bytes() const = 0;
+  /// Of the last run of steps, of fields that go through their device in slices.
+  virtual const StreamReport& report() const = 0;
   /// Waits for them.
   virtual void wait() = 0;
 

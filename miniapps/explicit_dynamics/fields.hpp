@@ -1,32 +1,35 @@
-// Fields: everything that a simulation holds on a device, templated on the kind of arrays.
+// Fields: everything that a simulation holds, templated on the kind of arrays.
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 
-#include <strata/core/lane_index.hpp>
+#include <strata/core/layout_right.hpp>
 #include <strata/core/layout_tiled.hpp>
-#include <strata/devices/serial/device.hpp>
 #include <strata/miniapps/explicit_dynamics/parameters.hpp>
-#include <strata/miniapps/fem/mesh.hpp>
-#include <strata/views/multivector.hpp>
+#include <strata/views/coherent/coherent_array.hpp>
 
 namespace strata::inline STRATA_ABI::dynamics {
 
-/// The plain arrays of a device; on hosts those of elements are tiled, so that kernels are vectorised across
-/// elements. The host's devices share one memory, and here one type of views, so that a kernel is compiled
-/// once for all of them.
+/// The kinds of arrays of Fields: coherent ones. Rows of elements lie in tiles: of a GPU as long as a warp,
+/// so that its threads read side by side, on hosts so that kernels are vectorised across elements.
 template <class Device>
-struct DynamicsArrays {
-  static constexpr bool has_lanes = is_lane_index_v<typename Device::index_type>;
-  using device_type = std::conditional_t<has_lanes, Serial, Device>;
-  using element_layout = std::conditional_t<has_lanes, LayoutTiled<8>, typename Device::layout>;
+struct CoherentArrays {
+  using device_type = Device;
+  static constexpr bool is_host = Device::memory_space::host_accessible;
+  template <index_t... N>
+  static constexpr bool is_list = sizeof...(N) == 1 && ((N == rank<1>)&&...);
+  template <index_t... N>
+  static constexpr int rank_of = is_list<N...> ? 1 : 1 + static_cast<int>(sizeof...(N));
+
   template <class T, index_t... N>
-  using element_array = MDArrayIn<element_layout, T, device_type, N...>;
+  using element_array =
+      CoherentArray<T, rank_of<N...>,
+                    std::conditional_t<is_list<N...>, LayoutRight, LayoutTiled<is_host ? 8 : 32>>>;
   template <class T, index_t... N>
-  using node_array = MDArrayIn<LayoutRight, T, device_type, N...>;
+  using node_array = CoherentArray<T, rank_of<N...>, LayoutRight>;
   template <class T>
-  using value = Value<T, device_type>;
+  using values = CoherentArray<T, 1>;
 };
 
 /// The fields of type T, and what they take from the mesh. Entries as in kernels.hpp.
@@ -63,7 +66,7 @@ struct Fields {
   element_array<T, 3, 4> mode_rates;
   element_array<T, 6> rate;
 
-  typename Arrays::template value<Clock> clock;
+  typename Arrays::template values<Clock> clocks;  // step_loops.hpp
 };
 
 }  // namespace strata::inline STRATA_ABI::dynamics

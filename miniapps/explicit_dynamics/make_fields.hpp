@@ -1,77 +1,210 @@
-// make_fields: the fields of a body at rest and free of stress. Include it in files that nvcc compiles where
-// there is Cuda.
+// Body: the fields of a mesh, and in which order they are stored; what a place means for them. Include it in
+// files that nvcc compiles where there is Cuda.
 #pragma once
 
-#include <strata/algorithms/parallel_for.hpp>
-#include <strata/miniapps/explicit_dynamics/fields.hpp>
-#include <strata/miniapps/explicit_dynamics/node_kernels.hpp>
-#include <strata/views/create.hpp>
-#include <strata/views/deep_copy.hpp>
+#include <string>
+#include <utility>
+
+#include <strata/miniapps/common/kernel_device.hpp>
+#include <strata/miniapps/explicit_dynamics/field_values.hpp>
+#include <strata/miniapps/explicit_dynamics/step_loops.hpp>
+#include <strata/miniapps/fem/mesh_on_host.hpp>
+#include <strata/miniapps/fem/mesh_order.hpp>
+#if STRATA_HAS_CUDA
+#include <strata/devices/cuda/memory/managed.hpp>
+#endif
 
 namespace strata::inline STRATA_ABI::dynamics {
 
-/// The instance of the arrays of a device, of the type that DynamicsArrays chose.
+// ---- places
+
 template <class D>
-typename DynamicsArrays<D>::device_type array_device(const D& device) {
-  if constexpr (DynamicsArrays<D>::has_lanes) return {};
-  else return device;
+const D& first_device(const On<D>& where) {
+  return where.device;
+}
+template <class D>
+const D& first_device(const Streamed<On<D>>& where) {
+  return where.where.device;
+}
+template <class D>
+const D& first_device(const Across<D>& where) {
+  return std::get<On<D>>(where.places.front()).device;
+}
+template <class Where>
+using DeviceOf = std::remove_cvref_t<decltype(first_device(std::declval<const Where&>()))>;
+
+/// For people.
+template <class Where>
+std::string text_of(const Where& where) {
+  return miniapp::device_text(first_device(where));
+}
+template <class D>
+std::string text_of(const Across<D>& where) {
+  return std::to_string(where.places.size()) + " x " + device_name(first_device(where));
 }
 
-/// An array of zeros of `n` rows. By the threads that will work on it, which touch it first.
-template <class Array, class D>
-Array created(const char* label, index_t n, const Queue<D>& queue, const D& device) {
-  Array array = create<Array>(label, n, uninitialized, on(array_device(device)));
-  parallel_for(label, on(queue), n, with(ZeroRow{}, array));
-  return array;
+/// In whose memory the host has the fields: where they go through a device, that from which copies are fast.
+template <class Where>
+auto home_of() {
+#if STRATA_HAS_CUDA
+  if constexpr (goes_through_slices<Where> && detail::is_gpu<DeviceOf<Where>>) return CudaPinned{};
+  else
+#endif
+    return Serial{};
 }
 
-/// On `queue`, which is waited for. What only the three functors need is left out where `fused`.
-template <class T, class D, class Arrays = DynamicsArrays<D>>
-Fields<T, Arrays> make_fields(const fem::Mesh<fem::PlainArrays<D>>& mesh, const Queue<D>& queue,
-                              double density, bool fused) {
-  Fields<T, Arrays> f;
-  const index_t n = mesh.node_count(), e = mesh.element_count();
-  const auto make = [&]<class Array>(Array& array, const char* label, index_t rows) {
-    array = created<Array>(label, rows, queue, mesh.device);
-  };
-  f.coordinates = mesh.coordinates;
-  f.offsets = mesh.node_offsets;
-  f.corners = mesh.node_corners;
-  if constexpr (std::is_convertible_v<decltype(mesh.element_nodes), decltype(f.nodes)>) {
-    f.nodes = mesh.element_nodes;
+// ---- fields
+
+template <class T, class D>
+struct Body {
+  Fields<T, CoherentArrays<D>> fields;
+  fem::MeshOrder order;    // what is stored where
+  Places nodes, elements;  // and where what is
+};
+
+inline fem::ElementCorners corners_of(const fem::MeshOnHost& mesh) {
+  fem::ElementCorners corners(static_cast<std::size_t>(mesh.element_count()));
+  for (index_t e = 0; e < mesh.element_count(); ++e)
+    for (int c = 0; c < 8; ++c)
+      corners[static_cast<std::size_t>(e)][static_cast<std::size_t>(c)] = mesh.element_nodes(e, c);
+  return corners;
+}
+
+/// The regions of parts of a body, where there are parts.
+template <class Where, class T, class D>
+MeshRegions regions_of(const fem::MeshOnHost& mesh, const Body<T, D>& body) {
+  const index_t nodes = mesh.node_count(), elements = mesh.element_count();
+  if constexpr (std::is_same_v<Where, On<D>>) {
+    return {nodes, elements};
   } else {
-    f.nodes =
-        create<decltype(f.nodes)>("element nodes, tiled", e, uninitialized, on(array_device(mesh.device)));
-    parallel_for("copy element nodes", on(queue), e, with(CopyRow{}, mesh.element_nodes, f.nodes));
+    std::vector<std::int32_t> offsets;
+    const auto all = body.fields.offsets.read();
+    for (index_t n = 0; n <= nodes; ++n) offsets.push_back(all(n));
+    return {nodes, elements, fem::MeshRanges(fem::reordered(corners_of(mesh), body.order), nodes),
+            std::move(offsets)};
   }
-  make(f.displacement, "displacement", n);
-  make(f.velocity, "velocity", n);
-  make(f.mass, "mass", n);
-  make(f.fixed, "fixed", n);
-  make(f.work, "work", n);
-  make(f.reaction, "reaction", n);
-  make(f.element_mass, "element mass", e);
-  make(f.rotation, "rotation", e);
-  make(f.stretch, "stretch", e);
-  make(f.stress, "stress", e);
-  make(f.hourglass, "hourglass forces", e);
-  make(f.hourglass_work, "hourglass work", e);
-  make(f.element_force, "element forces", e);
-  make(f.stable_dt, "stable steps", e);
-  if (!fused) {
-    make(f.velocity_gradient, "velocity gradient", e);
-    make(f.mode_rates, "hourglass rates", e);
-    make(f.rate, "rate of deformation", e);
+}
+
+/// Calls call(array, label, rows, extents...) for the fields that steps change or hand on; what only three
+/// kernels need is left out where they are one.
+template <class F, class Call>
+void for_each_made(F& f, index_t nodes, index_t elements, bool fused, const Call& call) {
+  call(f.displacement, "displacement", nodes, 3);
+  call(f.velocity, "velocity", nodes, 3);
+  call(f.mass, "mass", nodes);
+  call(f.fixed, "fixed", nodes);
+  call(f.work, "work", nodes);
+  call(f.reaction, "reaction", nodes, 3);
+  call(f.element_mass, "element mass", elements);
+  call(f.rotation, "rotation", elements, 9);
+  call(f.stretch, "stretch", elements, 6);
+  call(f.stress, "stress", elements, 6);
+  call(f.hourglass, "hourglass forces", elements, 3, 4);
+  call(f.hourglass_work, "hourglass work", elements);
+  call(f.element_force, "element forces", elements, 3, 8);
+  call(f.stable_dt, "stable steps", elements);
+  if (fused) return;
+  call(f.velocity_gradient, "velocity gradient", elements, 9);
+  call(f.mode_rates, "hourglass rates", elements, 3, 4);
+  call(f.rate, "rate of deformation", elements, 6);
+}
+
+/// The corners of elements and those of nodes, by places; a node's in the order of the mesh's elements, in
+/// which forces are summed.
+template <class T, class D>
+void set_corners(Body<T, D>& body, const fem::MeshOnHost& mesh) {
+  const index_t n = mesh.node_count(), e = mesh.element_count();
+  const auto nodes = body.fields.nodes.write();
+  for (index_t place = 0; place < e; ++place)
+    for (int c = 0; c < 8; ++c)
+      nodes(place, c) =
+          static_cast<std::int32_t>(place_of(body.nodes, mesh.element_nodes(body.order.element(place), c)));
+  const auto offsets = body.fields.offsets.write();
+  const auto corners = body.fields.corners.write();
+  std::int32_t next = 0;
+  for (index_t place = 0; place < n; ++place) {
+    offsets(place) = next;
+    const index_t node = body.order.node(place);
+    for (std::int32_t k = mesh.node_offsets(node); k < mesh.node_offsets(node + 1); ++k) {
+      const std::int32_t corner = mesh.node_corners(k);
+      corners(next++) = static_cast<std::int32_t>(8 * place_of(body.elements, corner / 8)) + corner % 8;
+    }
   }
-  f.clock = create<decltype(f.clock)>("clock", on(array_device(mesh.device)));
-  parallel_for(
-      "begin elements", on(queue), e,
-      with(BeginElementKernel<T>{density}, f.nodes, f.coordinates, f.element_mass, f.rotation, f.stretch));
-  parallel_for("node masses", on(queue), n,
-               with(NodeMassKernel<T>{}, f.offsets, f.corners, f.element_mass, f.mass));
-  queue.wait();
-  deep_copy(f.clock, Clock());
-  return f;
+  offsets(n) = next;
+}
+
+/// The fields of a mesh; nothing is computed yet. Through slices they are zero and with the host, elsewhere
+/// nobody has them.
+template <class T, class Where>
+Body<T, DeviceOf<Where>> make_fields(const fem::MeshOnHost& mesh, const Parameters& p) {
+  constexpr bool is_streamed = goes_through_slices<Where>;
+  Body<T, DeviceOf<Where>> body;
+  auto& f = body.fields;
+  const index_t n = mesh.node_count(), e = mesh.element_count();
+  if (is_streamed) body.order = fem::narrow_order(corners_of(mesh), n);
+  body.nodes = fem::places_of(body.order.node_at);
+  body.elements = fem::places_of(body.order.element_at);
+  const auto home = main_in(home_of<Where>());
+  const auto of_mesh = [&]<class Array>(Array& array, const char* label, index_t rows, auto... extents) {
+    array = Array(label, rows, extents..., uninitialized, home);
+  };
+  of_mesh(f.coordinates, "coordinates", n, 3);
+  of_mesh(f.nodes, "element nodes", e, 8);
+  of_mesh(f.offsets, "offsets", n + 1);
+  of_mesh(f.corners, "corners", 8 * e);
+  f.clocks = decltype(f.clocks)("clock", index_t{is_streamed ? 3 : 1});
+  {
+    const auto coordinates = f.coordinates.write();
+    for (index_t place = 0; place < n; ++place)
+      for (int d = 0; d < 3; ++d) coordinates(place, d) = mesh.coordinates(body.order.node(place), d);
+  }
+  set_corners(body, mesh);
+  for_each_made(f, n, e, p.fused,
+                [&]<class Array>(Array& array, const char* label, index_t rows, auto... extents) {
+                  array = Array(label, rows, extents..., uninitialized);
+                });
+  if constexpr (is_streamed) {
+    // What comes from the host and goes home. Of the rest memory is only touched where it is asked for.
+    const auto zero = [&]<class Array>(Array& array, index_t rows, auto... extents) {
+      array = Array(array.label(), rows, extents..., home);
+    };
+    zero(f.displacement, n, 3), zero(f.velocity, n, 3), zero(f.mass, n), zero(f.fixed, n), zero(f.work, n);
+    zero(f.reaction, n, 3), zero(f.element_mass, e), zero(f.rotation, e, 9), zero(f.stretch, e, 6);
+    zero(f.stress, e, 6), zero(f.hourglass, e, 3, 4), zero(f.hourglass_work, e);
+    if (!(p.dt > 0)) zero(f.element_force, e, 3, 8);
+  }
+  return body;
+}
+
+/// At rest and free of stress. In core all fields are there at once then, or it throws OutOfMemory.
+template <class T, class D, class Where>
+void begin_fields(const Where& where, const Fields<T, CoherentArrays<D>>& f, const Parameters& p,
+                  const MeshRegions& mesh) {
+  const index_t n = f.mass.extent(0), e = f.element_mass.extent(0);
+  Sequence begin("dynamics: begin", where);
+  if constexpr (!goes_through_slices<Where>)
+    for_each_made(f, n, e, p.fused, [&](const auto& array, const char* label, index_t rows, auto...) {
+      begin.loop(label, rows, ZeroRow{}, out(array));
+    });
+  begin.loop("begin elements", e, BeginElementKernel<T>{p.density}, fixed_row<8>(in(f.nodes)),
+             fixed_row<3>(in(f.coordinates, mesh.nodes_of())), out(f.element_mass),
+             fixed_row<9>(out(f.rotation)), fixed_row<6>(out(f.stretch)));
+  begin.loop("node masses", n, NodeMassKernel<T>{}, in(f.offsets, halo(0, 1)),
+             in(f.corners, mesh.corners_of()), in(f.element_mass, mesh.elements_of()), out(f.mass));
+  begin.run(1);
+}
+
+/// The bytes of the fields of steps, as the host has them.
+template <class T, class Arrays>
+index_t bytes_of(const Fields<T, Arrays>& f, bool with_forces) {
+  index_t sum = 0;
+  const auto add = [&](const auto&... arrays) {
+    ((sum += arrays.size() * index_t{sizeof(typename std::decay_t<decltype(arrays)>::value_type)}), ...);
+  };
+  add(f.coordinates, f.nodes, f.offsets, f.corners, f.displacement, f.velocity, f.mass, f.fixed, f.work,
+      f.reaction, f.element_mass, f.rotation, f.stretch, f.stress, f.hourglass, f.hourglass_work);
+  if (with_forces) add(f.element_force);
+  return sum;
 }
 
 }  // namespace strata::inline STRATA_ABI::dynamics

@@ -1,34 +1,48 @@
 // Compiled once for hosts, Emulated and Cuda (strata_add_device_sources).
 #include <strata/miniapps/common/settings.hpp>
 #include <strata/miniapps/explicit_dynamics/make_simulation.hpp>
-#include <strata/miniapps/fem/load_mesh.hpp>
 
 namespace strata::inline STRATA_ABI::dynamics {
 
+namespace {
+
+// The first so many of a kind; of a host, which is one, so many parts.
 template <class D>
-std::unique_ptr<Dynamics> make_in_core(const D& device, const std::string& mesh, int refinements,
-                                       const std::string& type, const Parameters& parameters) {
-  const auto loaded = fem::load_mesh<fem::PlainArrays<D>>(mesh, refinements, device);
-  return type == "float" ? make_simulation_of<float, D>(loaded, parameters)
-                         : make_simulation_of<double, D>(loaded, parameters);
+std::vector<D> first_devices(const D& device, int count) {
+  std::vector<D> devices(static_cast<std::size_t>(count), device);
+  if constexpr (D::memory_space::host_accessible) return devices;
+  if (count > D::count())
+    throw NoSuchDevice("--devices " + std::to_string(count) + ": there " +
+                       (D::count() == 1 ? "is " : "are ") + std::to_string(D::count()) + " of " +
+                       device_name(device));
+  for (int k = 0; k < count; ++k) devices[static_cast<std::size_t>(k)] = D(k);
+  return devices;
 }
 
-template <class D>
-std::unique_ptr<Dynamics> make_simulation(const D& device, const std::string& mesh, int refinements,
-                                          const std::string& type, const Parameters& parameters) {
-  index_t budget = parameters.memory_limit;
+template <class T, class D>
+std::unique_ptr<Dynamics> make_of(const D& device, const fem::MeshOnHost& mesh, const Parameters& p) {
+  if (p.devices > 1) return make_split_simulation<T>(first_devices(device, p.devices), mesh, p);
+  index_t budget = p.memory_limit;
   if (budget == 0) {
     try {
-      return make_in_core(device, mesh, refinements, type, parameters);
+      return make_simulation_of<T>(device, mesh, p);
     } catch (const OutOfMemory&) {
       wait(device);  // for what the attempt left to be freed
       budget = miniapp::memory_left(device.backend().capacity(), device.backend().used());
       if (budget == 0) throw;
     }
   }
+  return make_streamed_simulation<T>(device, mesh, p, budget);
+}
+
+}  // namespace
+
+template <class D>
+std::unique_ptr<Dynamics> make_simulation(const D& device, const std::string& mesh, int refinements,
+                                          const std::string& type, const Parameters& parameters) {
   const fem::MeshOnHost loaded = fem::load_mesh_on_host(mesh, refinements);
-  return type == "float" ? make_streamed_simulation<float, D>(device, loaded, parameters, budget)
-                         : make_streamed_simulation<double, D>(device, loaded, parameters, budget);
+  return type == "float" ? make_of<float>(device, loaded, parameters)
+                         : make_of<double>(device, loaded, parameters);
 }
 
 template std::unique_ptr<Dynamics> make_simulation(const STRATA_MINIAPP_DEVICE&, const std::string&, int,

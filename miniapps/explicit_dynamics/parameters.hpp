@@ -31,6 +31,7 @@ struct Parameters {
   Update update = Update::Second;
   bool fused = false;        ///< whether one kernel does the work of the paper's three element functors
   index_t memory_limit = 0;  ///< bytes of the device's memory; 0: all that it has, and in core where it fits
+  int devices = 1;           ///< of a kind, which share the body; of a host as many parts
 
   double lambda() const { return young * poisson / ((1 + poisson) * (1 - 2 * poisson)); }
   double mu() const { return young / (2 * (1 + poisson)); }

@@ -303,6 +303,7 @@ void run_verification(const MakeSimulation& make, const DynamicsSettings& settin
   v.make = [&](const std::string& mesh, const Parameters& of_test) {
     Parameters parameters = of_test;
     parameters.memory_limit = memory_limit;
+    parameters.devices = static_cast<int>(settings.devices);
     auto s = make(mesh, 0, settings.common.type, parameters);
     report.device = s->device();
     return s;

@@ -28,6 +28,8 @@ void declare(miniapp::Options& options, DynamicsSettings& s) {
   options.add("--update", &s.update, "ORDER", "of the rotation in time", {"first", "second"});
   options.add("--kernels", &s.kernels, "NAME", "the paper's three over the elements, or all in one",
               {"three", "fused"});
+  options.add("--devices", &s.devices, "N", "devices of a kind that share the body; of a host parts");
+  options.exclude("devices", {"memory-limit"}, "several devices hold the fields, which go through one");
   options.add("--output-every", &s.output_every, "N",
               "steps between two states in the output; 0: the last one only");
   options.add("--checkpoint", &s.checkpoint, "N", "steps between two checkpoints; 0: none");
@@ -61,6 +63,9 @@ Parameters parameters_of(const DynamicsSettings& s) {
   p.update = s.update == "first" ? Update::First : Update::Second;
   p.fused = s.kernels == "fused";
   p.memory_limit = miniapp::memory_limit_of(s.common);
+  if (s.devices < 1 || s.devices > 1024)
+    throw UsageError("--devices " + std::to_string(s.devices) + ": their number is 1 to 1024");
+  p.devices = static_cast<int>(s.devices);
 
   p.hourglass_stiffness = p.hourglass_viscosity = 0;
   if (s.hourglass != "none") {

@@ -1,287 +1,447 @@
-// Simulation: Dynamics on a device, with fields of type T. Include it in files that nvcc compiles where there
-// is Cuda.
+// Simulation: Dynamics whose fields of type T are coherent arrays, at a place: on(device), across(devices),
+// or streamed(device, budget). Include it in files that nvcc compiles where there is Cuda.
 //
-// A step is recorded once as a graph, and so is a batch of them; advance() enqueues these. Nothing waits
-// between outputs: time steps are set by a finalize functor, failures are noted in the clock, on the device.
+// The loops of a step are declared once (step_loops.hpp), as a Sequence. In core nothing waits between
+// outputs: a finalize functor sets the clock, in which failures are noted, too. Through slices the host keeps
+// the clock. A step as long as all elements allow is done up to the reduction, the host sets its length, and
+// the nodes of that step begin the next run; forces then go home between runs. With given steps they never
+// leave the device, and as many steps as pay are done each time that a slice is there.
+//
+// Through slices, nodes and elements are stored in the order of a MeshOrder, elsewhere in that of the mesh,
+// in which forces are summed at any place: what others see has the same bits. The mesh is made on the host.
 #pragma once
 
-#include <cstddef>
+#include <algorithm>
 #include <cstring>
-#include <stdexcept>
+#include <memory>
 #include <utility>
 
-#include <strata/devices/graph.hpp>
+#include <strata/algorithms/streaming/streamed_reduce.hpp>
+#include <strata/core/bytes.hpp>
 #include <strata/miniapps/common/kernel_device.hpp>
 #include <strata/miniapps/explicit_dynamics/dynamics.hpp>
-#include <strata/miniapps/explicit_dynamics/host_rows.hpp>
+#include <strata/miniapps/explicit_dynamics/field_values.hpp>
 #include <strata/miniapps/explicit_dynamics/make_fields.hpp>
-#include <strata/miniapps/explicit_dynamics/simulation_errors.hpp>
-#include <strata/miniapps/explicit_dynamics/step_launches.hpp>
+#include <strata/miniapps/explicit_dynamics/step_loops.hpp>
 #include <strata/miniapps/explicit_dynamics/sums.hpp>
-#include <strata/miniapps/fem/selector.hpp>
-#include <strata/miniapps/fem/upload.hpp>
 
 namespace strata::inline STRATA_ABI::dynamics {
 
-template <class T, class D>
+struct CopyClock {
+  STRATA_FUNCTION void operator()(index_t, auto clocks, auto copy) const { copy() = clocks(0); }
+};
+
+template <class T, class Where>
 class Simulation final : public Dynamics {
-  using Arrays = DynamicsArrays<D>;
-  using DeviceMesh = fem::Mesh<fem::PlainArrays<D>>;
+  static constexpr bool is_streamed = goes_through_slices<Where>;
+  using D = DeviceOf<Where>;
+  using Steps = Sequence<Where>;
 
  public:
-  /// The body at rest and free of stress.
-  Simulation(const DeviceMesh& mesh, const Parameters& parameters)
-      : mesh_(mesh), parameters_(parameters), material_(parameters), queue_(mesh.device) {
-    check(parameters);
-    follow_default_queue();  // which makes the mesh
-    f_ = make_fields<T>(mesh, queue_, parameters.density, parameters.fused);
-    for (LookInFlight& look : looks_) {
-      const auto here = on(array_device(mesh.device));
-      look.nodes = create<decltype(look.nodes)>("sums of nodes", here);
-      look.elements = create<decltype(look.elements)>("sums of elements", here);
-      look.clock = create<decltype(look.clock)>("clock", here);
-    }
+  /// The body at rest and free of stress. Through slices these stay on the device for `steps_per_pass` steps;
+  /// 0: as many as the plan finds fastest. OutOfMemory where the fields do not fit.
+  Simulation(const Where& where, const fem::MeshOnHost& mesh, const Parameters& parameters,
+             int steps_per_pass = 0)
+      : where_(where),
+        mesh_(mesh),
+        parameters_(parameters),
+        material_(parameters),
+        steps_per_pass_(steps_per_pass),
+        body_((check(parameters), make_fields<T, Where>(mesh, parameters))),
+        regions_(regions_of<Where>(mesh, body_)),
+        f_(body_.fields) {
+    begin_fields<T, D>(where_, f_, parameters_, regions_);
+    if (!is_streamed)
+      for (LookInFlight& look : looks_) look.make();
   }
 
-  std::string device() const override { return miniapp::device_text(mesh_.device); }
+  std::string device() const override { return text_of(where_); }
   std::string type() const override { return sizeof(T) == 4 ? "float" : "double"; }
   index_t node_count() const override { return mesh_.node_count(); }
   index_t element_count() const override { return mesh_.element_count(); }
   const Parameters& parameters() const override { return parameters_; }
 
   void fix(const std::string& selector, std::uint8_t directions) override {
-    const auto nodes = fem::select_nodes(mesh_, selector);
-    follow_default_queue();
-    parallel_for("fix nodes", on(queue_), nodes.extent(0), with(FixKernel<T>{directions}, nodes, f_.fixed));
-    parallel_for("stop fixed nodes", on(queue_), node_count(), with(RestKernel<T>{}, f_.fixed, f_.velocity));
-    queue_.wait();
+    const auto nodes = fem::select_nodes_on_host(mesh_, selector);
+    const auto fixed = f_.fixed.read_write();
+    for (const std::int32_t node : nodes) {
+      std::uint8_t& bits = fixed(place_of(body_.nodes, node));
+      bits = static_cast<std::uint8_t>(bits | directions);
+    }
+    rest(fixed.view());
   }
   void set_velocity(const std::string& selector, double x, double y, double z) override {
-    const auto nodes = fem::select_nodes(mesh_, selector);
-    follow_default_queue();
-    const SetVelocityKernel<T> kernel{static_cast<T>(x), static_cast<T>(y), static_cast<T>(z)};
-    parallel_for("set velocity", on(queue_), nodes.extent(0), with(kernel, nodes, f_.velocity));
-    parallel_for("stop fixed nodes", on(queue_), node_count(), with(RestKernel<T>{}, f_.fixed, f_.velocity));
-    queue_.wait();
+    const auto nodes = fem::select_nodes_on_host(mesh_, selector);
+    const auto fixed = f_.fixed.read();
+    {
+      const auto velocity = f_.velocity.read_write();
+      const double v[3] = {x, y, z};
+      for (const std::int32_t node : nodes)
+        for (int d = 0; d < 3; ++d) velocity(place_of(body_.nodes, node), d) = static_cast<T>(v[d]);
+    }
+    rest(fixed.view());
   }
 
   void set(Field field, const std::vector<double>& values) override {
-    queue_.wait();
     switch (field) {
       case Field::Displacement:
-        return upload(f_.displacement, values);
+        return set_values(f_.displacement, body_.nodes, values);
       case Field::Velocity:
-        return upload(f_.velocity, values);
+        return set_values(f_.velocity, body_.nodes, values);
       case Field::Rotation:
-        return upload(f_.rotation, values);
+        return set_values(f_.rotation, body_.elements, values);
       case Field::Stretch:
-        return upload(f_.stretch, values);
+        return set_values(f_.stretch, body_.elements, values);
       case Field::Stress:
-        return upload(f_.stress, values);
+        return set_values(f_.stress, body_.elements, values);
       case Field::Hourglass:
-        return upload(f_.hourglass, values);
+        return set_values(f_.hourglass, body_.elements, values);
       default:
         fail_field("set");
     }
   }
   std::vector<double> get(Field field) override {
-    queue_.wait();
     switch (field) {
       case Field::Displacement:
-        return download(f_.displacement);
+        return values_of<double>(f_.displacement, body_.nodes);
       case Field::Velocity:
-        return download(f_.velocity);
+        return values_of<double>(f_.velocity, body_.nodes);
       case Field::Force:
-        return download(node_forces());
+        return values_of<double>(node_forces(), body_.nodes);
       case Field::Reaction:
-        return download(f_.reaction);
+        return values_of<double>(f_.reaction, body_.nodes);
       case Field::Mass:
-        return download(f_.mass);
+        return values_of<double>(f_.mass, body_.nodes);
       case Field::VelocityGradient:
-        return download(f_.velocity_gradient);
+        if (!has_forces_ || parameters_.fused) fail_field("get");
+        return values_of<double>(f_.velocity_gradient, body_.elements);
       case Field::Rotation:
-        return download(f_.rotation);
+        return values_of<double>(f_.rotation, body_.elements);
       case Field::Stretch:
-        return download(f_.stretch);
+        return values_of<double>(f_.stretch, body_.elements);
       case Field::Stress:
-        return download(f_.stress);
+        return values_of<double>(f_.stress, body_.elements);
       case Field::Cauchy:
-        return download(cauchy_stress());
+        return values_of<double>(cauchy_stress(), body_.elements);
       case Field::Hourglass:
-        return download(f_.hourglass);
+        return values_of<double>(f_.hourglass, body_.elements);
     }
     fail_field("get");
   }
-  std::vector<double> coordinates() override { return download(f_.coordinates); }
-  fem::HostMesh mesh() override { return fem::download(mesh_); }
+  std::vector<double> coordinates() override { return values_of<double>(f_.coordinates, body_.nodes); }
+  fem::HostMesh mesh() override { return fem::host_mesh_of(mesh_); }
 
+  /// Through slices it returns when the steps are done, or one has failed.
   void advance(index_t steps) override {
-    if (!step_) {
-      step_ = record(queue_, [&] { launch_step(on(queue_), f_, parameters_); });
-      batch_ = record(queue_, [&] {
-        for (index_t k = 0; k < batch_size; ++k) launch_step(on(queue_), f_, parameters_);
-      });
+    if constexpr (is_streamed) {
+      if (clock_.failure != Failure::None || steps == 0) return;
+      if (parameters_.dt > 0) advance_given(steps);
+      else advance_stable(steps);
+    } else {
+      for (index_t count = 0; steps > 0; steps -= count) {
+        count = std::min<index_t>(steps, most_at_once);
+        sequence().run(static_cast<int>(count));
+      }
     }
-    for (; steps >= batch_size; steps -= batch_size) batch_.launch(queue_);
-    for (; steps > 0; --steps) step_.launch(queue_);
   }
   void wait() override {
-    queue_.wait();
     const Clock now = clock();
-    if (now.failure != Failure::None) fail(now);
+    if (now.failure == Failure::None) return;
+    const SlowestElements<T> failed = is_streamed ? failed_ : slowest_now();
+    const std::int64_t id = failed.count > 0 ? mesh_.element_id(body_.order.element(failed.first)) : 0;
+    fail_simulation({now, id, failed.count, static_cast<double>(failed.dt), device()});
   }
+  index_t steps_at_once() override {
+    constexpr index_t passes = 8;
+    if constexpr (is_streamed) {
+      if (parameters_.dt > 0) return passes * sequence().planned(most_planned).steps_per_pass;
+      return std::max(parameters_.dt_every, passes);
+    } else {
+      return 0;
+    }
+  }
+  std::string storage() const override {
+    if constexpr (is_streamed)
+      return "The fields are in the host's memory, as is the mesh, and go through " +
+             string_from_bytes(where_.budget) + " of the device's in slices; nodes are stored in " +
+             (body_.order.node_at.empty() ? "the mesh's own order" : "the order of reverse Cuthill-McKee") +
+             ", where an element's lie within " + std::to_string(body_.order.width) + " rows." +
+             (report_.passes > 0 ? " The last run:\n" + report_.explain() : std::string());
+    else return {};
+  }
+
   void impose(const std::vector<double>& displacement, const std::vector<double>& velocity,
               double dt) override {
-    queue_.wait();
-    upload(f_.displacement, displacement);
-    upload(f_.velocity, velocity);
+    set_values(f_.displacement, body_.nodes, displacement);
+    set_values(f_.velocity, body_.nodes, velocity);
     Clock now = clock();
     now.dt = dt;
-    deep_copy(f_.clock, now);
-    launch_elements(on(queue_), f_, parameters_);
-    queue_.wait();
+    set_clock(now);
+    if constexpr (is_streamed) show_clocks({dt, 0}, {}, {});
+    release();
+    Steps imposed("dynamics: imposed motion", where_);
+    if (is_streamed) imposed.temporary(f_.stable_dt);
+    add_elements(imposed, f_, parameters_, regions_);
+    imposed.run(1);
+    has_forces_ = true;
   }
 
   Clock clock() override {
-    queue_.wait();
-    Clock now;
-    deep_copy(now, f_.clock);
-    return now;
+    if constexpr (is_streamed) return clock_;
+    else return f_.clocks.read()(0);
   }
   Energies energies() override {
+    release();
     NodeTotals nodes;
     ElementTotals elements;
     sum(nodes, elements);
-    queue_.wait();
     return energies_of(nodes, elements);
   }
 
   void look() override {
-    LookInFlight& look = looks_[looked_++ % 2];
-    sum(look.nodes, look.elements);
-    deep_copy(queue_, look.clock, f_.clock);
-    look.taken = queue_.record();
+    if constexpr (is_streamed) {
+      Dynamics::look();
+    } else {
+      LookInFlight& look = looks_[looked_++ % 2];
+      sum(look.nodes, look.elements);
+      launch(on(first_device(where_)).named("copy the clock"), 1, CopyClock{}, in(f_.clocks, all),
+             out(look.clock, all));
+    }
   }
-  // The copies to the host go by other queues: this one may be full of steps.
   Look seen() override {
-    LookInFlight& look = looks_[seen_++ % 2];
-    look.taken.wait();
-    Clock now;
-    NodeTotals nodes;
-    ElementTotals elements;
-    deep_copy(now, look.clock);
-    deep_copy(nodes, look.nodes);
-    deep_copy(elements, look.elements);
-    return {now, energies_of(nodes, elements)};
+    if constexpr (is_streamed) {
+      return Dynamics::seen();
+    } else {
+      const LookInFlight& look = looks_[seen_++ % 2];
+      return {look.clock.read()(), energies_of(look.nodes.read()(), look.elements.read()())};
+    }
   }
   double stable_dt() override {
-    T least = 0;
-    parallel_for("stable steps", on(queue_), element_count(),
-                 with(StableStepKernel<T>{material_.modulus}, f_.nodes, f_.coordinates, f_.displacement,
-                      f_.element_mass, f_.stable_dt));
-    parallel_reduce("least step", on(queue_), element_count(), with(LeastStep<T>{}, f_.stable_dt), least);
-    return static_cast<double>(least);
+    release();
+    std::vector<SlowestElements<T>> slowest;
+    Steps steps("dynamics: stable steps", where_);
+    if (is_streamed) steps.temporary(f_.stable_dt);
+    steps.loop("stable steps", element_count(), StableStepKernel<T>{material_.modulus},
+               fixed_row<8>(in(f_.nodes)), fixed_row<3>(in(f_.coordinates, regions_.nodes_of())),
+               fixed_row<3>(in(f_.displacement, regions_.nodes_of())), in(f_.element_mass),
+               out(f_.stable_dt));
+    steps.loop_reduce("least step", element_count(), FindSlowest<T>{}, slowest, in(f_.stable_dt));
+    steps.run(1);
+    return static_cast<double>(slowest.at(0).dt);
   }
 
   std::vector<char> state() override {
-    queue_.wait();
     std::vector<char> bytes(sizeof(Clock));
     const Clock now = clock();
     std::memcpy(bytes.data(), &now, sizeof(Clock));
-    for_each_state_array([&](const auto& array) {
-      const auto values = host_values(array);
-      const std::size_t begin = bytes.size(), size = values.size() * sizeof(values[0]);
+    for_each_state_array([&](const auto& array, const Places& places) {
+      using V = typename std::decay_t<decltype(array)>::value_type;
+      const std::vector<V> values = values_of<V>(array, places);
+      const std::size_t begin = bytes.size(), size = values.size() * sizeof(V);
       bytes.resize(begin + size);
       std::memcpy(bytes.data() + begin, values.data(), size);
     });
     return bytes;
   }
   void restore(const std::vector<char>& bytes) override {
-    queue_.wait();
     std::size_t wanted = sizeof(Clock), begin = sizeof(Clock);
-    for_each_state_array([&](const auto& array) {
+    for_each_state_array([&](const auto& array, const Places&) {
       wanted +=
           static_cast<std::size_t>(array.size()) * sizeof(typename std::decay_t<decltype(array)>::value_type);
     });
     if (bytes.size() != wanted) fail_size("restore: bytes", bytes.size(), wanted);
     Clock then;
     std::memcpy(&then, bytes.data(), sizeof(Clock));
-    deep_copy(f_.clock, then);
-    for_each_state_array([&](const auto& array) {
-      std::vector<typename std::decay_t<decltype(array)>::value_type> values(
-          static_cast<std::size_t>(array.size()));
-      std::memcpy(values.data(), bytes.data() + begin, values.size() * sizeof(values[0]));
-      begin += values.size() * sizeof(values[0]);
-      set_rows(array, values);
+    set_clock(then);
+    for_each_state_array([&](const auto& array, const Places& places) {
+      using V = typename std::decay_t<decltype(array)>::value_type;
+      std::vector<V> values(static_cast<std::size_t>(array.size()));
+      std::memcpy(values.data(), bytes.data() + begin, values.size() * sizeof(V));
+      begin += values.size() * sizeof(V);
+      set_values(array, places, values);
     });
   }
 
+  index_t bytes() const override { return bytes_of(f_, !(is_streamed && parameters_.dt > 0)); }
+  const StreamReport& report() const override { return report_; }
+
  private:
-  // Steps of a graph: enough that enqueueing graphs costs little.
-  static constexpr index_t batch_size = 16;
+  static constexpr index_t most_at_once = index_t{1} << 20;
+  static constexpr int most_planned = 1 << 14;
 
-  // What is enqueued from now on starts after what meshes have on the default queue.
-  void follow_default_queue() { queue_.wait_for(default_queue(mesh_.device).record()); }
+  // ---- the loops of a step
 
-  // Sums over the body so far, to variables or Values: these do not wait.
+  int loop_count() const { return parameters_.fused ? 3 : 5; }
+  Steps& sequence() {
+    if (sequence_) return *sequence_;
+    if constexpr (is_streamed) {
+      sequence_ = std::make_unique<Steps>(
+          "dynamics", steps_per_pass_ > 0 ? where_.steps_per_pass(steps_per_pass_) : where_);
+      sequence_->temporary(f_.stable_dt);
+      if (!parameters_.fused) {
+        sequence_->temporary(f_.velocity_gradient);
+        sequence_->temporary(f_.mode_rates);
+        sequence_->temporary(f_.rate);
+      }
+      if (parameters_.dt > 0) sequence_->temporary(f_.element_force);
+    } else {
+      sequence_ = std::make_unique<Steps>("dynamics", where_);
+    }
+    Steps& steps = *sequence_;
+    add_elements(steps, f_, parameters_, regions_);
+    if constexpr (is_streamed)
+      steps.loop_reduce("dynamics: least step", element_count(), FindSlowest<T>{}, slowest_,
+                        in(f_.stable_dt));
+    else add_least_step(steps, f_, parameters_);
+    add_nodes(steps, f_, regions_);
+    return steps;
+  }
+  // Buffers of the device, before something else needs them.
+  void release() {
+    if (is_streamed && sequence_) sequence_->release();
+  }
+
+  // ---- through slices
+
+  // What the loops of a run see: the elements and the nodes of its first step, and all later ones.
+  void show_clocks(StepTimes elements, StepTimes nodes, StepTimes later) {
+    const auto clocks = f_.clocks.write();
+    const auto set = [&](ClockNumber number, StepTimes times) {
+      clocks(number) = Clock();
+      clocks(number).dt = times.dt;
+      clocks(number).prev_dt = times.prev_dt;
+    };
+    set(elements_clock, elements), set(nodes_clock, nodes), set(later_clock, later);
+  }
+  // Moves the clock over one step, as SetNextTimeStep does it on the device. False where the step failed.
+  bool set_next_step(const SlowestElements<T>& slowest) {
+    SetNextTimeStep<Clock*>{&clock_, parameters_.dt, parameters_.safety, parameters_.collapse,
+                            parameters_.dt_every}(slowest.dt);
+    if (clock_.failure != Failure::None) failed_ = slowest;
+    return clock_.failure == Failure::None;
+  }
+  void advance_given(index_t steps) {
+    const double dt = parameters_.dt;
+    has_forces_ = false;
+    for (index_t done = 0; done < steps;) {
+      const int count = static_cast<int>(std::min<index_t>(steps - done, most_planned));
+      show_clocks({clock_.dt, clock_.prev_dt}, {dt, clock_.dt}, {dt, dt});
+      sequence().begin_with(0);
+      report_ = sequence().run(count);
+      for (const SlowestElements<T>& slowest : slowest_)
+        if (!set_next_step(slowest)) return;
+      done += count;
+    }
+  }
+  // A step of which the number is a multiple of dt_every waits for the least stable step of all elements.
+  void advance_stable(index_t steps) {
+    const int loops = loop_count();
+    has_forces_ = true;
+    // The elements of the first step.
+    show_clocks({clock_.dt, clock_.prev_dt}, {}, {});
+    sequence().begin_with(0);
+    report_ = sequence().run_loops(loops - 1);
+    if (!set_next_step(slowest_.at(0))) return;
+    for (index_t done = 0; done < steps;) {
+      // The step that the clock shows waits for its nodes; so many have its length.
+      const index_t every = parameters_.dt_every, of_length = every - (clock_.step - 1) % every;
+      const index_t count = std::min({of_length, steps - done, index_t{most_planned}});
+      show_clocks({}, {clock_.dt, clock_.prev_dt}, {clock_.dt, clock_.dt});
+      const bool is_last = done + count == steps;
+      report_ = sequence().run_loops(static_cast<int>(is_last ? (count - 1) * loops + 1 : count * loops));
+      done += count;
+      // Of the elements that were done behind nodes.
+      for (const SlowestElements<T>& slowest : slowest_)
+        if (!set_next_step(slowest)) return;
+    }
+  }
+
+  // ---- values
+
+  void set_clock(const Clock& clock) {
+    if constexpr (is_streamed) clock_ = clock;
+    else f_.clocks.write()(0) = clock;
+  }
+  SlowestElements<T> slowest_now() {
+    SlowestElements<T> slowest{};
+    launch_reduce(where_.named("find element"), element_count(), FindSlowest<T>{}, slowest, in(f_.stable_dt));
+    return slowest;
+  }
+  // Nodes at rest where they are held.
+  template <class V>
+  void rest(const V& fixed) {
+    const auto velocity = f_.velocity.read_write();
+    for (index_t n = 0; n < node_count(); ++n)
+      for (int d = 0; d < 3; ++d)
+        if ((fixed(n) >> d & 1) != 0) velocity(n, d) = 0;
+  }
+  // Sums over the body so far, to variables or coherent values: these do not wait.
   template <class Nodes, class Elements>
   void sum(Nodes& nodes, Elements& elements) {
-    parallel_reduce("sum nodes", on(queue_), node_count(),
-                    with(SumNodes{}, f_.mass, f_.velocity, f_.work, f_.reaction), nodes);
-    parallel_reduce("sum elements", on(queue_), element_count(),
-                    with(SumElements{parameters_.young, parameters_.poisson, parameters_.density},
-                         f_.element_mass, f_.stress, f_.hourglass_work),
-                    elements);
+    launch_reduce(where_.named("sum nodes"), node_count(), SumNodes{}, nodes,
+                  in(in_order(f_.mass, body_.nodes)), fixed_row<3>(in(in_order(f_.velocity, body_.nodes))),
+                  in(in_order(f_.work, body_.nodes)), fixed_row<3>(in(in_order(f_.reaction, body_.nodes))));
+    launch_reduce(where_.named("sum elements"), element_count(),
+                  SumElements{parameters_.young, parameters_.poisson, parameters_.density}, elements,
+                  in(in_order(f_.element_mass, body_.elements)),
+                  fixed_row<6>(in(in_order(f_.stress, body_.elements))),
+                  in(in_order(f_.hourglass_work, body_.elements)));
   }
   // What a step reads that an earlier one wrote.
   template <class F>
   void for_each_state_array(const F& call) {
-    call(f_.displacement), call(f_.velocity), call(f_.fixed), call(f_.work), call(f_.reaction);
-    call(f_.rotation), call(f_.stretch), call(f_.stress), call(f_.hourglass), call(f_.hourglass_work);
+    const Places &nodes = body_.nodes, &elements = body_.elements;
+    call(f_.displacement, nodes), call(f_.velocity, nodes), call(f_.fixed, nodes);
+    call(f_.work, nodes), call(f_.reaction, nodes);
+    call(f_.rotation, elements), call(f_.stretch, elements), call(f_.stress, elements);
+    call(f_.hourglass, elements), call(f_.hourglass_work, elements);
   }
-
   auto node_forces() {
-    const auto force = created<typename Arrays::template node_array<double, 3>>("node forces", node_count(),
-                                                                                queue_, mesh_.device);
-    parallel_for("sum forces", on(queue_), node_count(),
-                 with(SumForcesKernel{}, f_.offsets, f_.corners, f_.element_force, force));
-    queue_.wait();
+    if (!has_forces_) fail_forces();
+    release();
+    const CoherentArray<double, 2, LayoutRight> force("node forces", node_count(), 3, uninitialized,
+                                                      main_in(home_of<Where>()));
+    launch(where_.named("sum forces"), node_count(), SumForcesKernel{}, in(f_.offsets, halo(0, 1)),
+           in(f_.corners, regions_.corners_of()),
+           fixed_row<3, 8>(in(f_.element_force, regions_.elements_of())), fixed_row<3>(out(force)));
     return force;
   }
   auto cauchy_stress() {
-    const auto seen = created<decltype(f_.stress)>("Cauchy stress", element_count(), queue_, mesh_.device);
-    parallel_for("turn stress", on(queue_), element_count(),
-                 with(TurnStress<T>{}, f_.rotation, f_.stress, seen));
-    queue_.wait();
+    release();
+    const decltype(f_.stress) seen("Cauchy stress", element_count(), 6, uninitialized,
+                                   main_in(home_of<Where>()));
+    launch(where_.named("turn stress"), element_count(), TurnStress<T>{}, fixed_row<9>(in(f_.rotation)),
+           fixed_row<6>(in(f_.stress)), fixed_row<6>(out(seen)));
     return seen;
   }
 
-  [[noreturn]] void fail(const Clock& now) {
-    T least = 0;
-    FoundElements found;
-    parallel_reduce("least step", on(queue_), element_count(), with(LeastStep<T>{}, f_.stable_dt), least);
-    const double limit = now.failure == Failure::Volume ? 0 : static_cast<double>(least);
-    parallel_reduce("find element", on(queue_), element_count(), with(FindSlowElements{limit}, f_.stable_dt),
-                    found);
-    queue_.wait();
-    const std::int64_t id = found.count > 0 ? mesh_.element_id(found.first) : 0;
-    fail_simulation({now, id, found.count, static_cast<double>(least), device()});
-  }
-
-  DeviceMesh mesh_;
-  Parameters parameters_;
-  Material<T> material_;
-  Queue<D> queue_;
-  Fields<T, Arrays> f_;
-  Graph<D> step_, batch_;
+  const Where where_;
+  const fem::MeshOnHost mesh_;
+  const Parameters parameters_;
+  const Material<T> material_;
+  const int steps_per_pass_;
+  const Body<T, D> body_;
+  const MeshRegions regions_;
+  const Fields<T, CoherentArrays<D>>& f_;
+  std::unique_ptr<Steps> sequence_;
   struct LookInFlight {
-    typename Arrays::template value<NodeTotals> nodes;
-    typename Arrays::template value<ElementTotals> elements;
-    typename Arrays::template value<Clock> clock;
-    Event taken;
+    CoherentArray<NodeTotals, 0> nodes;
+    CoherentArray<ElementTotals, 0> elements;
+    CoherentArray<Clock, 0> clock;
+    void make() {
+      nodes = CoherentArray<NodeTotals, 0>("sums of nodes");
+      elements = CoherentArray<ElementTotals, 0>("sums of elements");
+      clock = CoherentArray<Clock, 0>("clock");
+    }
   };
   LookInFlight looks_[2];
   std::size_t looked_ = 0, seen_ = 0;
+  // Through slices.
+  Clock clock_;
+  SlowestElements<T> failed_{};
+  std::vector<SlowestElements<T>> slowest_;
+  bool has_forces_ = !is_streamed;  // those of the elements are where they can be read
+  StreamReport report_;
 };
 
 }  // namespace strata::inline STRATA_ABI::dynamics

@@ -69,22 +69,29 @@ inline Energies energies_of(const NodeTotals& nodes, const ElementTotals& elemen
           {nodes.reaction.x, nodes.reaction.y, nodes.reaction.z}};
 }
 
-/// The first element whose stable step is at most `limit`, and how many there are.
-struct FoundElements {
-  index_t first = 0, count = 0;
+/// The least stable step of all elements, -1 where one is inside out; the first of those elements, and how
+/// many they are.
+template <class T>
+struct SlowestElements {
+  T dt;
+  index_t first, count;
 };
-struct FindSlowElements {
-  using value_type = FoundElements;
-  double limit;
-
-  STRATA_FUNCTION void operator()(index_t e, auto stable_dt, FoundElements& found) const {
-    if (static_cast<double>(stable_dt(e)) > limit) return;
-    join(found, {e, 1});
+template <class T>
+struct FindSlowest {
+  using value_type = SlowestElements<T>;
+  static constexpr bool any_order = true;
+  STRATA_FUNCTION void operator()(index_t e, auto stable_dt, value_type& slowest) const {
+    const T dt = stable_dt(e);
+    join(slowest, {dt > 0 ? dt : T(-1), e, 1});
   }
-  STRATA_FUNCTION static void init(FoundElements& found) { found = {INT64_MAX, 0}; }
-  STRATA_FUNCTION static void join(FoundElements& found, const FoundElements& other) {
-    if (other.first < found.first) found.first = other.first;
-    found.count += other.count;
+  STRATA_FUNCTION static void init(value_type& slowest) { slowest = {T(1e30), INT64_MAX, 0}; }
+  STRATA_FUNCTION static void join(value_type& a, const value_type& b) {
+    if (b.dt < a.dt) {
+      a = b;
+    } else if (b.dt == a.dt) {
+      a.first = b.first < a.first ? b.first : a.first;
+      a.count += b.count;
+    }
   }
 };
 

@@ -7,12 +7,11 @@
 #include <cmath>
 #include <vector>
 
-#include <strata/miniapps/explicit_dynamics/make_fields.hpp>
-#include <strata/miniapps/explicit_dynamics/step_launches.hpp>
 #include <strata/miniapps/fem/box.hpp>
 #include <strata/strata.hpp>
 
 #include "baselines/dynamics.hpp"
+#include "common/plain_dynamics.hpp"
 
 namespace perf {
 
@@ -60,7 +59,7 @@ struct ShakeNodes {
   }
 };
 
-template <class T, class D, class Arrays = dynamics::DynamicsArrays<D>>
+template <class T, class D, class Arrays = DynamicsArrays<D>>
 class DynamicsProblem {
  public:
   using Fields = dynamics::Fields<T, Arrays>;
@@ -74,7 +73,7 @@ class DynamicsProblem {
     parameters_.bulk_linear = 0.06;
     parameters_.bulk_quadratic = 1.2;
     for (Fields* f : {&now_, &begin_, &expected_})
-      *f = dynamics::make_fields<T, D, Arrays>(mesh_, queue_, parameters_.density, false);
+      *f = make_fields<T, D, Arrays>(mesh_, queue_, parameters_.density, false);
     strata::parallel_for(strata::on(queue_), nodes(), strata::with(ShakeNodes{}, now_.velocity));
     for (int k = 0; k < 3; ++k) launch(DynamicsWork::StepOfThree);
     queue_.wait();
@@ -90,13 +89,12 @@ class DynamicsProblem {
     const auto where = strata::on(queue_);
     const dynamics::Material<T> material(parameters_);
     const bool three = work == DynamicsWork::StepOfThree, fused = work == DynamicsWork::StepOfFused;
-    if (three || work == DynamicsWork::Gradient) dynamics::launch_gradient(where, now_);
-    if (three || work == DynamicsWork::Rotation) dynamics::launch_rotation<second>(where, now_);
-    if (three || work == DynamicsWork::Force) dynamics::launch_force(where, now_, material);
-    if (fused || work == DynamicsWork::Fused) dynamics::launch_fused<second>(where, now_, material);
-    if (three || fused || work == DynamicsWork::LeastStep)
-      dynamics::launch_least_step(where, now_, parameters_);
-    if (three || fused || work == DynamicsWork::Nodes) dynamics::launch_nodes(where, now_);
+    if (three || work == DynamicsWork::Gradient) launch_gradient(where, now_);
+    if (three || work == DynamicsWork::Rotation) launch_rotation<second>(where, now_);
+    if (three || work == DynamicsWork::Force) launch_force(where, now_, material);
+    if (fused || work == DynamicsWork::Fused) launch_fused<second>(where, now_, material);
+    if (three || fused || work == DynamicsWork::LeastStep) launch_least_step(where, now_, parameters_);
+    if (three || fused || work == DynamicsWork::Nodes) launch_nodes(where, now_);
   }
   const strata::Queue<D>& queue() const { return queue_; }
   const Fields& fields() const { return now_; }
@@ -153,7 +151,7 @@ class DynamicsProblem {
         f.velocity_gradient.data(),
         f.mode_rates.data(),
         f.rate.data(),
-        reinterpret_cast<DynamicsClock*>(f.clock.data()),
+        reinterpret_cast<DynamicsClock*>(f.clocks.data()),
         {m.lambda, m.two_mu, m.hourglass_stiffness, m.hourglass_viscosity, m.bulk_linear, m.bulk_quadratic}};
   }
 
@@ -211,11 +209,11 @@ class DynamicsProblem {
   }
   static void copy(const Fields& to, const Fields& from) {
     for_each_pair(to, from, [](const auto& a, const auto& b) { strata::deep_copy(a, b); });
-    strata::deep_copy(to.clock, from.clock);
+    strata::deep_copy(to.clocks, from.clocks);
   }
   static dynamics::Clock clock_of(const Fields& f) {
     dynamics::Clock clock;
-    strata::deep_copy(clock, f.clock);
+    strata::deep_copy(clock, f.clocks);
     return clock;
   }
 

@@ -11,7 +11,6 @@
 #include <strata/miniapps/explicit_dynamics/make_simulation.hpp>
 #include <strata/miniapps/explicit_dynamics/simulation_errors.hpp>
 #include <strata/miniapps/explicit_dynamics/verify.hpp>
-#include <strata/miniapps/fem/box.hpp>
 
 #include "test_devices.hpp"
 
@@ -25,8 +24,7 @@ using strata_tests::TestDevices;
 template <class D>
 std::unique_ptr<Dynamics> make(const std::string& box, const Parameters& parameters) {
   using K = miniapp::KernelDevice<D>;
-  const auto mesh = fem::make_box<fem::PlainArrays<K>>(fem::parse_box(box), K(D{}));
-  return make_simulation_of<double, K>(mesh, parameters);
+  return make_simulation_of<double>(K(D{}), fem::load_mesh_on_host(box, 0), parameters);
 }
 
 template <class D>

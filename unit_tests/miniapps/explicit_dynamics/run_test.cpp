@@ -71,6 +71,8 @@ class CountingDynamics : public Dynamics {
   void wait() override {
     if (clock_.failure != Failure::None) throw SimulationError("element 1 is inside out");
   }
+  index_t bytes() const override { return 0; }
+  const StreamReport& report() const override { return report_; }
   void impose(const std::vector<double>&, const std::vector<double>&, double) override {}
   Clock clock() override { return clock_; }
   Energies energies() override { return clock_.step == 0 ? Energies{1, 0, 0, 0, {}, {}} : end_; }
@@ -104,6 +106,7 @@ class CountingDynamics : public Dynamics {
   Parameters parameters_;
   index_t fails_at_;
   double size_;
+  StreamReport report_;
 };
 
 class DynamicsRun : public ::testing::Test {

@@ -4,7 +4,6 @@
 
 #include <strata/devices/emulated/control.hpp>
 #include <strata/miniapps/explicit_dynamics/make_simulation.hpp>
-#include <strata/miniapps/fem/box.hpp>
 
 #include "messages.hpp"
 #include "test_devices.hpp"
@@ -27,8 +26,9 @@ struct Pair {
   Pair(const std::string& box, const Parameters& p, int steps_per_pass = 0, double speed = 0.05) {
     using K = miniapp::KernelDevice<D>;
     const K device(D{});
-    in_core = make_simulation_of<T, K>(fem::make_box<fem::PlainArrays<K>>(fem::parse_box(box), device), p);
-    streamed = make_streamed_simulation<T>(device, fem::load_mesh_on_host(box, 0), p, budget, steps_per_pass);
+    const fem::MeshOnHost mesh = fem::load_mesh_on_host(box, 0);
+    in_core = make_simulation_of<T>(device, mesh, p);
+    streamed = make_streamed_simulation<T>(device, mesh, p, budget, steps_per_pass);
     for (Dynamics* const s : {&*in_core, &*streamed}) {
       s->fix("x>=max", all_directions);
       s->set_velocity("all", speed, 0.2 * speed, 0);
@@ -131,6 +131,36 @@ TYPED_TEST(StreamedDynamics, Floats) {
   Pair<float, TypeParam> pair(along_x, p);
   pair.advance(10);
   pair.expect_same("floats");
+}
+
+// Parts of a body on several devices, on hosts one after the other.
+TYPED_TEST(StreamedDynamics, PartsOnSeveralDevicesHaveTheBitsOfOne) {
+  using K = miniapp::KernelDevice<TypeParam>;
+  std::vector<K> devices(3, K(TypeParam{}));
+  if constexpr (strata_tests::is_asynchronous<TypeParam>) {
+    devices.clear();
+    for (int k = 0; k < std::min(TypeParam::count(), 3); ++k) devices.push_back(K(k));
+  }
+  for (const bool fused : {false, true}) {
+    Parameters p = every_force();
+    p.fused = fused;
+    const fem::MeshOnHost mesh = fem::load_mesh_on_host(along_x, 0);
+    const auto one = make_simulation_of<double>(devices.front(), mesh, p);
+    const auto parts = make_split_simulation<double>(devices, mesh, p);
+    for (Dynamics* const s : {&*one, &*parts}) {
+      s->fix("x>=max", all_directions);
+      s->set_velocity("all", 0.05, 0.01, 0);
+      s->advance(7);
+      s->look();
+      s->advance(3);
+    }
+
+    EXPECT_EQ(one->seen().energies.kinetic, parts->seen().energies.kinetic);
+    EXPECT_EQ(one->stable_dt(), parts->stable_dt());
+    EXPECT_TRUE(one->state() == parts->state()) << (fused ? "fused" : "three");
+    EXPECT_EQ(one->get(Field::Force), parts->get(Field::Force));
+    EXPECT_EQ(one->energies().elastic, parts->energies().elastic);
+  }
 }
 
 // What goes on from the state of the other.

@@ -1,0 +1,48 @@
+// MeshRegions: which rows of nodes a part of the elements touches, and the other way round, as loops declare
+// it.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include <strata/miniapps/fem/mesh_order.hpp>
+#include <strata/views/coherent/access_region.hpp>
+
+namespace strata::inline STRATA_ABI::dynamics {
+
+class MeshRegions {
+ public:
+  /// Of a device that holds all rows.
+  MeshRegions(index_t nodes, index_t elements) : nodes_(nodes), elements_(elements) {}
+  /// Of parts: `offsets` are where the corners of each node begin.
+  MeshRegions(index_t nodes, index_t elements, fem::MeshRanges&& ranges, std::vector<std::int32_t>&& offsets)
+      : nodes_(nodes), elements_(elements), ranges_(std::move(ranges)), offsets_(std::move(offsets)) {}
+
+  // Regions, of this object.
+
+  /// The nodes of elements, the elements of nodes, and these as numbers of corners.
+  auto nodes_of() const {
+    return strata::rows([this](ResidentRows elements) {
+      return ranges_ ? ranges_->nodes_of(elements) : ResidentRows{0, nodes_};
+    });
+  }
+  auto elements_of() const {
+    return strata::rows([this](ResidentRows nodes) {
+      return ranges_ ? ranges_->elements_of(nodes) : ResidentRows{0, elements_};
+    });
+  }
+  auto corners_of() const {
+    return strata::rows([this](ResidentRows nodes) {
+      if (!ranges_) return ResidentRows{0, 8 * elements_};
+      return ResidentRows{offsets_[static_cast<std::size_t>(nodes.begin)],
+                          offsets_[static_cast<std::size_t>(nodes.end)]};
+    });
+  }
+
+ private:
+  index_t nodes_, elements_;
+  std::optional<fem::MeshRanges> ranges_;
+  std::vector<std::int32_t> offsets_;
+};
+
+}  // namespace strata::inline STRATA_ABI::dynamics

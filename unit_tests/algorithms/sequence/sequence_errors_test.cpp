@@ -1,0 +1,154 @@
+// What sequences refuse, and what is left after a failure.
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <strata/algorithms/sequence/sequence.hpp>
+#include <strata/core/error.hpp>
+
+#include "algorithms/streaming/stream_kernels.hpp"
+
+namespace {
+
+using namespace strata;
+using stream_test::message_of;
+
+struct Grow {
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y) const { y(i) = x(i) + 0.5 * y(i); }
+};
+struct Shift {
+  double by;
+  STRATA_FUNCTION void operator()(auto i, auto x) const { x(i) += by; }
+};
+
+TEST(SequenceErrors, SayWhatIsWrong) {
+  const CoherentArray<double, 1> x("x", 100), y("y", 100);
+  {
+    Sequence steps("mine", on(Serial{}));
+    EXPECT_NE(message_of<AccessConflict>([&] {
+                steps.loop("l", 100, Grow{}, in(x, halo(1, 1)), out(x));
+              }).find("\"x\" is declared twice in loop \"l\""),
+              std::string::npos);
+    EXPECT_NE(message_of<ShapeMismatch>([&] { steps.loop("l", 101, Shift{1}, inout(x)); }).find("101"),
+              std::string::npos);
+    EXPECT_NE(message_of<ShapeMismatch>([&] {
+                steps.loop("l", 100, Grow{}, in(x, fixed(Box({0}, {101}))), inout(y));
+              }).find("sequence \"mine\": loop \"l\""),
+              std::string::npos);
+  }
+  {
+    Sequence steps("mine", on(Serial{}));
+    steps.temporary(y);
+    steps.loop("make", 100, stream_test::Copy{}, in(x), out(y));
+    steps.loop("use", 100, Grow{}, in(y), inout(x));
+    EXPECT_THROW(steps.run(-1), Error);
+    EXPECT_THROW(steps.begin_with(2), Error);
+    steps.begin_with(1);
+    EXPECT_NE(message_of<Error>([&] { steps.run(1); }).find("\"y\" is temporary, but a run that begins with"),
+              std::string::npos);
+    steps.begin_with(0);
+    steps.run(1);
+    EXPECT_NE(message_of<Error>([&] { steps.loop("late", 100, Shift{1}, inout(x)); }).find("after a run"),
+              std::string::npos);
+  }
+}
+
+struct Throws {
+  int when;
+  STRATA_FUNCTION void operator()(index_t i, auto x) const {
+    x(i) += 1;
+    if (when == 1 && i == 30) throw std::runtime_error("no more");
+  }
+};
+TEST(SequenceErrors, OfAKernelOfAHostAreThrownByTheRunWhichBeginsAnew) {
+  const CoherentArray<double, 1> x("x", 100), y("y", 100);
+  Sequence steps("mine", on(Serial{}));
+  steps.loop("first", 100, Shift{1}, inout(y));
+  steps.loop("throws", 100, by_step([](int step) { return Throws{step}; }), inout(x));
+
+  EXPECT_EQ(message_of<std::runtime_error>([&] { steps.run(3); }), "no more");
+  for (const auto* array : {&x, &y}) {
+    EXPECT_THROW(stream_test::values(*array), DataLost);
+    const auto anew = array->write();
+    for (index_t i = 0; i < 100; ++i) anew(i) = 0;
+  }
+  steps.run(1);
+
+  EXPECT_EQ(stream_test::values(y)[0], stream_test::values(x)[0]);
+}
+
+// Emulated devices on which one thing fails after the other; what the sequence leaves is told, or is right.
+class SequenceFailures : public ::testing::Test {
+ protected:
+  void TearDown() override {
+    emulated::clear_faults();
+    EXPECT_NO_THROW(wait(Emulated{0}));
+  }
+};
+TEST_F(SequenceFailures, OfKernelsCopiesAndMemoryAreErrorsAndTheNextRunIsRight) {
+  const index_t n = 200;
+  for (const emulated::Fault fault :
+       {emulated::Fault::Kernel, emulated::Fault::Copy, emulated::Fault::Allocation}) {
+    int k = 0;
+    for (bool failed = true; failed && k < 100;) {
+      SCOPED_TRACE(++k);
+      const CoherentArray<double, 1> x("x", n), y("y", n);
+      Sequence steps("steps", on(Emulated{0}));
+      steps.loop("grow", n, Grow{}, in(x), inout(y));
+      steps.loop("shift", n, Shift{1}, inout(x));
+      failed = false;
+      emulated::fail(fault, k);
+      try {
+        steps.run(2);
+        steps.run(3);
+        EXPECT_EQ(stream_test::values(x), std::vector<double>(n, 5));
+        emulated::clear_faults();
+      } catch (const Error&) {
+        failed = true;
+      }
+      for (const auto* array : {&x, &y}) {
+        try {
+          static_cast<void>(stream_test::values(*array));
+        } catch (const Error&) {
+          EXPECT_TRUE(failed);
+        }
+        const auto anew = array->write();
+        for (index_t i = 0; i < n; ++i) anew(i) = 0;
+      }
+      steps.run(3);
+      EXPECT_EQ(stream_test::values(x), std::vector<double>(n, 3));
+      EXPECT_EQ(stream_test::values(y), std::vector<double>(n, 0 + 1 * 0.5 * 0 + 1 + 2 - 0.5));
+    }
+    EXPECT_GT(k, 1);
+    EXPECT_LT(k, 100);
+  }
+}
+
+// Other arrays take the memory between runs, so that graphs are recorded again.
+TEST_F(SequenceFailures, MemoryThatMovesBetweenRunsIsNone) {
+  const index_t n = 1000, bytes = n * 8;
+  const CoherentArray<double, 1> x("x", n), y("y", n), other("other", n);
+  coherent::set_budget(Emulated{0}, 2 * bytes + 512);
+  Sequence steps("steps", on(Emulated{0}));
+  steps.loop("grow", n, Grow{}, in(x), inout(y));
+  steps.loop("shift", n, Shift{1}, inout(x));
+  double expected_x = 0, expected_y = 0;
+
+  for (int run = 0; run < 5; ++run) {
+    steps.run(3);
+    for (int k = 0; k < 3; ++k) expected_y = expected_x + 0.5 * expected_y, expected_x += 1;
+    launch(on(Emulated{0}), n, Shift{1}, inout(other));
+  }
+
+  EXPECT_GT((x.counters() + y.counters()).device_to_host.count, 0u);
+  EXPECT_EQ(stream_test::values(x), std::vector<double>(n, expected_x));
+  EXPECT_EQ(stream_test::values(y), std::vector<double>(n, expected_y));
+  EXPECT_EQ(stream_test::values(other), std::vector<double>(n, 5));
+  const CoherentArray<double, 1> large("large", 4 * n);
+  Sequence too_large("too large", on(Emulated{0}));
+  too_large.loop("shift", 4 * n, Shift{1}, inout(large));
+  EXPECT_THROW(too_large.run(1), OutOfMemory);
+  coherent::set_budget(Emulated{0}, index_t{1} << 60);
+}
+
+}  // namespace
