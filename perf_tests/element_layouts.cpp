@@ -29,7 +29,7 @@ constexpr index_t least_for_all_cores = 10000;
 /// Element arrays of the dynamics in LayoutRight.
 struct RightArrays : fem::PlainArrays<Serial> {
   template <class T>
-  using value = strata::Value<T, Serial>;
+  using values = strata::Value<T, Serial>;
 };
 
 /// The stiffness matrices and loads of the elements of a distorted box, by D.

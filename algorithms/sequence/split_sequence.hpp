@@ -25,7 +25,7 @@ class SequenceOver<Across<D...>> {
   template <class R, class K, class... Accesses>
   void loop(const char* label, const R& work, const K& kernel, const Accesses&... accesses) {
     add([where = where_, name = std::string(label), work, kernel, accesses...](int step) {
-      launch(name.c_str(), where, work, kernel_at(kernel, step), accesses...);
+      launch(where.named(name.c_str()), work, kernel_at(kernel, step), accesses...);
     });
   }
 
@@ -35,7 +35,7 @@ class SequenceOver<Across<D...>> {
     using I = std::remove_const_t<Into>;
     if constexpr (IsCoherent<I> || has_coherent_target<I> || is_finalize_v<I>) {
       add([where = where_, name = std::string(label), work, kernel, into, accesses...](int step) {
-        launch_reduce(name.c_str(), where, work, kernel_at(kernel, step), into, accesses...);
+        launch_reduce(where.named(name.c_str()), work, kernel_at(kernel, step), into, accesses...);
       });
     } else {
       check_step_results<Into>();
@@ -46,7 +46,7 @@ class SequenceOver<Across<D...>> {
       add([where = where_, name = std::string(label), work, kernel, values, accesses...](int step) {
         T value{};
         const auto reduce = [&](auto&& result) {
-          launch_reduce(name.c_str(), where, work, kernel_at(kernel, step),
+          launch_reduce(where.named(name.c_str()), work, kernel_at(kernel, step),
                         static_cast<decltype(result)&&>(result), accesses...);
         };
         if constexpr (std::is_same_v<I, std::vector<T>>) reduce(value);
