@@ -24,8 +24,7 @@ auto resolve_at(const RecordedLoops::Site& site, std::size_t use, const Access& 
   constexpr AccessMode mode = Access::mode;
   using T = std::conditional_t<mode == AccessMode::In, const typename A::value_type, typename A::value_type>;
   using V = typename A::template view_type<T, D>;
-  return ResolvedAccess<mode, V, typename Access::region_type>{
-      view_of_rows<V>(access.array.mapping(), site.bases[use], site.rows[use]), access.region};
+  return resolved_access(view_of_rows<V>(access.array.mapping(), site.bases[use], site.rows[use]), access);
 }
 // Calls f with the accesses as bind_kernel takes them; they are the uses of the loop from `first` on.
 template <class D, class F, class... Accesses>
@@ -171,9 +170,15 @@ class SequenceOver<On<D>> {
   std::function<void(const RecordedLoops::Site&)> launcher(const char* label, const F& launch) const {
     return [device = where_.device, name = std::string(label), launch](const RecordedLoops::Site& site) {
       const On<D> here{device, Ref<QueueState>(&site.queue)};
-      launch(name.c_str(), here, site);
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
-      for (const UnwrittenBox& box : site.unwritten) find_unwritten(name.c_str(), here, box);
+      const UnwrittenSearch<D> search(here, site.unwritten);
+      {
+        const NotesInForce notes(search.notes());
+        launch(name.c_str(), here, site);
+      }
+      search.find(name.c_str());
+#else
+      launch(name.c_str(), here, site);
 #endif
     };
   }
