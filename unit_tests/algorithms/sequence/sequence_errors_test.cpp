@@ -53,6 +53,27 @@ TEST(SequenceErrors, SayWhatIsWrong) {
   }
 }
 
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+struct CopyAllButOne {
+  STRATA_FUNCTION void operator()(index_t i, auto x, auto y) const {
+    if (i != 5) y(i) = x(i);
+  }
+};
+TEST(SequenceErrors, ElementsThatALoopDeclaresOutAndLeavesOutAreFound) {
+  const CoherentArray<double, 1> x("x", 100), y("y", 100), z("z", 100, uninitialized);
+  Sequence steps("mine", on(Serial{}));
+  steps.loop("leaves one out", 100, CopyAllButOne{}, in(x), out(y));
+
+  const std::string text = message_of<NeverWritten>([&] { steps.run(2); });
+
+  EXPECT_NE(text.find("leaves one out"), std::string::npos) << text;
+  EXPECT_NE(text.find("\"y\""), std::string::npos) << text;
+  Sequence reads("mine", on(Serial{}));
+  reads.loop("reads", 100, Grow{}, in(z), inout(x));
+  EXPECT_NE(message_of<NeverWritten>([&] { reads.run(1); }).find("\"z\" is read"), std::string::npos);
+}
+#endif
+
 struct Throws {
   int when;
   STRATA_FUNCTION void operator()(index_t i, auto x) const {
