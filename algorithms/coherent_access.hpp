@@ -197,12 +197,12 @@ auto view_to_bind(const ResolvedAccess<Mode, Resolved, Region>& access) {
 // Of small elements that are to be written only a launch notes which ones its kernel reaches.
 template <AccessMode Mode, class V, class Region>
 struct NotedAccess : ResolvedAccess<Mode, V, Region> {
-  ElementNote note;
+  const CoherentState* array;
 };
 template <AccessMode Mode, class V, class Region>
 auto view_to_bind(const NotedAccess<Mode, V, Region>& access) {
   const auto view = view_to_bind(static_cast<const ResolvedAccess<Mode, V, Region>&>(access));
-  return NotedView<std::remove_const_t<decltype(view)>>(view, access.note);
+  return NotedView<std::remove_const_t<decltype(view)>>(view, note_in_force(*access.array));
 }
 #endif
 // An access whose view is known.
@@ -211,7 +211,7 @@ auto resolved_access(const V& view, const CoherentAccess<Mode, A, Region>& of) {
   const ResolvedAccess<Mode, V, Region> access{view, of.region};
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
   if constexpr (Mode == AccessMode::Out && sizeof(typename V::value_type) < least_marked_bytes)
-    return NotedAccess<Mode, V, Region>{access, note_in_force(*of.array.state())};
+    return NotedAccess<Mode, V, Region>{access, &*of.array.state()};
   else
 #endif
     return access;

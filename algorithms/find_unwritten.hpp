@@ -83,6 +83,8 @@ class UnwrittenSearch {
         launch_for(label, where_, elements, FindUnwritten<Space>{of.box, {}, nullptr, true});
         continue;
       }
+      // Results of reductions, functors of factories and second parts of an array are written without notes.
+      if (!notes_[of.number].is_bound) continue;
       for (const bool reports : {false, true})
         launch_for(label, where_, elements,
                    FindUnwritten<Space>{of.box, of.note, of.reached.data(), reports});
@@ -95,11 +97,12 @@ class UnwrittenSearch {
     UnwrittenBox box;
     Bytes reached;  // of small elements: whether any was written otherwise, and then a byte an element
     ElementNote note;
+    std::size_t number;  // in notes_
   };
 
   void add(const UnwrittenBox& box) {
     if (element_count(box.layout) == 0) return;
-    Searched of{box, {}, {}};
+    Searched of{box, {}, {}, notes_.size()};
     if (box.element_bytes < least_marked_bytes) {
       const OffsetBounds bounds = offset_bounds(box.layout);
       try {

@@ -116,10 +116,15 @@ struct KernelTraits<With<K, V...>> {
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
     if constexpr ((notes_elements<V> || ...)) {
       const NotesScope notes = bound.views.note_reached();
-      call_kernel<Call, Indices>(bound, static_cast<Arguments&&>(arguments)...);
-      return;
-    }
+      call_item<Call, Indices>(bound, static_cast<Arguments&&>(arguments)...);
+    } else
 #endif
+      call_item<Call, Indices>(bound, static_cast<Arguments&&>(arguments)...);
+  }
+
+ private:
+  template <class Call, int Indices, class... Arguments>
+  STRATA_FUNCTION static void call_item(const With<K, V...>& bound, Arguments&&... arguments) {
     if constexpr ((begins_items<V> || ...)) bound.views.template begin_item<Indices>(arguments...);
     call_kernel<Call, Indices>(bound, static_cast<Arguments&&>(arguments)...);
     if constexpr ((ends_items<V> || ...))
@@ -127,7 +132,6 @@ struct KernelTraits<With<K, V...>> {
                                              arguments...);
   }
 
- private:
   // Whose values are not kept.
   template <class Call, int Indices, class... Arguments>
   STRATA_FUNCTION static void call_with_copies(const With<K, V...>& bound, Arguments... arguments) {

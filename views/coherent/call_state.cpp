@@ -26,15 +26,22 @@ bool overlap(const ArrayPart& a, const ArrayPart& b, Box& where) {
 }
 
 // The state of the calling thread's last call, which its next one uses.
-thread_local struct UnusedCallState {
-  CallState* state = nullptr;
-  ~UnusedCallState() { delete state; }
-} unused_call_state;
+// Plain data, which may be used to the very end of a thread.
+constinit thread_local CallState* unused_call_state = nullptr;
+constinit thread_local bool keeps_no_state = false;  // the thread ends
+struct UnusedCallStateEnd {
+  ~UnusedCallStateEnd() {
+    keeps_no_state = true;
+    delete std::exchange(unused_call_state, nullptr);
+  }
+};
 
 }  // namespace
 
 CallState& CallState::begin_call(const char* label, const char* kernel_type, const char* tag_type) {
-  CallState* state = std::exchange(unused_call_state.state, nullptr);
+  static thread_local const UnusedCallStateEnd end;
+  static_cast<void>(&end);
+  CallState* state = std::exchange(unused_call_state, nullptr);
   if (state == nullptr) state = new CallState;
   state->label_ = label;
   state->kernel_type_ = kernel_type;
@@ -45,7 +52,7 @@ CallState& CallState::begin_call(const char* label, const char* kernel_type, con
 void CallState::end_call() {
   release();
   if (lock_.owns_lock()) lock_.unlock();
-  if (unused_call_state.state != nullptr) {
+  if (keeps_no_state || unused_call_state != nullptr) {
     delete this;
     return;
   }
@@ -54,7 +61,7 @@ void CallState::end_call() {
   hash_ = recoveries_ = ticket_ = 0;
   kept_ = nullptr;
   out_of_turn_ = false;
-  unused_call_state.state = this;
+  unused_call_state = this;
 }
 
 void CallState::add_part(DeviceInstance& device, QueueState& queue, bool waits) {

@@ -48,6 +48,7 @@ void bring(CoherentState& array, const Box& box) {
 struct FreeCells {
   std::mutex mutex;
   std::vector<std::uint64_t*> cells;
+  std::size_t made = 0;
 };
 FreeCells& free_cells() {
   static auto* const all = new FreeCells;
@@ -138,10 +139,13 @@ UseTicket HostUseScope::ticket() {
   if (cell_ == nullptr) {
     FreeCells& free = free_cells();
     const std::lock_guard lock(free.mutex);
-    if (free.cells.empty()) free.cells.push_back(new std::uint64_t(0));
+    if (free.cells.empty()) {
+      free.cells.reserve(free.made + 1);  // for the return of all
+      free.cells.push_back(new std::uint64_t(0));
+      ++free.made;
+    }
     cell_ = free.cells.back();
     free.cells.pop_back();
-    free.cells.reserve(free.cells.size() + 1);  // for its return
   }
   return {cell_, *cell_};
 }

@@ -36,7 +36,10 @@ NotesInForce::~NotesInForce() { notes_in_force = before_; }
 ElementNote note_in_force(const CoherentState& array) {
   for (const NotesInForce* in_force = notes_in_force; in_force != nullptr; in_force = in_force->before_)
     for (const NoteOfArray& of : in_force->notes_)
-      if (of.array == &array) return of.note;
+      if (of.array == &array) {
+        of.is_bound = true;
+        return of.note;
+      }
   return {};
 }
 

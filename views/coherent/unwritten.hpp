@@ -49,6 +49,7 @@ void mark_unwritten(const UnwrittenBox& box, DeviceInstance& device, SpaceId spa
 struct NoteOfArray {
   const CoherentState* array;
   ElementNote note;
+  mutable bool is_bound = false;  // by a kernel: else nobody notes what is reached
 };
 /// The notes that kernels which the calling thread binds take, besides those that were in force before.
 class NotesInForce {

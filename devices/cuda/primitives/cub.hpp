@@ -88,10 +88,18 @@ struct CubFunctor {
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
     block_check = check.record;
     block_launch = check.launch;
+    block_note_count = 0;
 #endif
     return static_cast<bool>(functor(arguments...));
   }
 };
+
+/// In checked builds, before any view is used: CUB's kernels do not begin as Strata's do, and note nothing.
+STRATA_FUNCTION inline void note_nothing() {
+#if defined(STRATA_CHECKED) && STRATA_CHECKED && defined(__CUDA_ARCH__)
+  block_note_count = 0;
+#endif
+}
 
 /// Items that a functor gives, `get(k)`, as a range to read.
 template <class Get>
@@ -105,8 +113,11 @@ class ReadIterator {
 
   STRATA_FUNCTION explicit ReadIterator(const Get& get) : get_(get) {}
 
-  STRATA_FUNCTION reference operator*() const { return get_(at_); }
-  STRATA_FUNCTION reference operator[](index_t k) const { return get_(at_ + k); }
+  STRATA_FUNCTION reference operator*() const { return (*this)[0]; }
+  STRATA_FUNCTION reference operator[](index_t k) const {
+    note_nothing();
+    return get_(at_ + k);
+  }
   STRATA_FUNCTION ReadIterator& operator+=(index_t k) {
     at_ += k;
     return *this;
@@ -140,6 +151,7 @@ class WriteIterator {
     STRATA_FUNCTION Element(const Put& put, index_t at) : put_(put), at_(at) {}
     template <class T>
     STRATA_FUNCTION const Element& operator=(const T& value) const {
+      note_nothing();
       put_(at_, value);
       return *this;
     }

@@ -315,6 +315,7 @@ constexpr cusparseIndexType_t index_type(int bytes) {
 
 /// cuSPARSE's description of a matrix, and what its analysis left in `buffer`.
 struct Plan {
+  std::mutex mutex;  // of one who makes or uses it; taken before the queue's
   cusparseConstSpMatDescr_t matrix = nullptr;
   DeviceBytes row_map;  // where the matrix's own has other indices than its columns
   DeviceBytes buffer;
@@ -424,6 +425,7 @@ void cuda_library_spmv(const LaunchInfo& info, CudaReal real, RefCounted& plans,
   const CurrentDevice current(device);
   // Queues are told apart by numbers that are never used twice. A queue's plan is used in its order.
   Plan& plan = static_cast<Plans&>(plans).of(device, info.queue != nullptr ? info.queue->id() : 0);
+  const std::lock_guard lock(plan.mutex);
   const Dense dense_x(real, x, device), dense_y(real, y, device);
   const cudaDataType type = type_of(real);
   if (!plan.analysed) {
