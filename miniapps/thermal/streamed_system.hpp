@@ -31,7 +31,7 @@ namespace strata::inline STRATA_ABI::thermal {
 template <class Device, class T>
 class StreamedWork {
  public:
-  using Sequence = strata::Sequence<Streamed<Device>>;
+  using Sequence = strata::Sequence<Streamed<On<Device>>>;
   using Field = NodeField<Device, T>;
   using Numbers = typename Field::unmanaged_type;  // of a field, or a vector of the solver
   using Conditions = typename NodeConditions<Device>::unmanaged_type;
