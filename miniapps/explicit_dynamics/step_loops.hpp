@@ -69,9 +69,9 @@ void add_elements_by(Steps& steps, const Fields<T, Arrays>& f, const Material<T>
   const auto at = [&](const auto& kernel) { return at_clock(steps, kernel, elements_clock); };
   const auto clocks = in(f.clocks, all);
   const auto nodes = fixed_row<8>(in(f.nodes));
-  const auto coordinates = fixed_row<3>(in(f.coordinates, mesh.nodes_of())),
-             displacement = fixed_row<3>(in(f.displacement, mesh.nodes_of())),
-             velocity = fixed_row<3>(in(f.velocity, mesh.nodes_of()));
+  const auto coordinates = fixed_row<3>(in(f.coordinates, mesh.nodes_of()));  // doubles
+  const auto displacement = fixed_row<3>(in(f.displacement, mesh.nodes_of()));
+  const auto velocity = fixed_row<3>(in(f.velocity, mesh.nodes_of()));
   if (fused) {
     steps.loop("dynamics: elements", in_small_blocks(n), at(FusedKernel<T, U>{material}), clocks, nodes,
                coordinates, displacement, velocity, in(f.element_mass), fixed_row<9>(inout(f.rotation)),
