@@ -13,7 +13,7 @@
 // On devices that work asynchronously the call returns after enqueueing. Errors: AccessConflict, OutOfMemory
 // (with what is resident), NeverWritten (checked builds), DataLost, and what made earlier work on the arrays
 // fail: then nothing was begun, and the arrays are as before. What a kernel threw that ran in the call (on a
-// host, or for a result) may have written a part: values that were nowhere else are told as DataLost by the
+// host, or for a result) may have written a part: values that were nowhere else are DataLost at the
 // next use. Parts of other devices that were enqueued before are done. Reductions, scans:
 // coherent_reduce.hpp.
 #pragma once
@@ -113,7 +113,7 @@ void run_part(CoherentCall& call, int part, [[maybe_unused]] const On<D>& where,
   call.end(part);
 }
 
-// The most rows that a work item reads before and behind its own.
+// The most rows that a work item reads before and after its own.
 template <class... Accesses>
 ResidentRows halos_of(const Accesses&... accesses) {
   ResidentRows most{0, 0};

@@ -37,7 +37,7 @@ struct DeclaredArray {
   index_t begin[max_rank], end[max_rank];  // its indices
 };
 
-/// ShapeMismatch: work items begin before the array or end behind it.
+/// ShapeMismatch: work items begin before the array or end after it.
 [[noreturn]] void fail_beyond(const LaunchName& launch, const WorkBounds& work, const DeclaredArray& array);
 /// ShapeMismatch: work items do not reach all of dimension `d`.
 [[noreturn]] void fail_left_out(const LaunchName& launch, const WorkBounds& work, const DeclaredArray& array,

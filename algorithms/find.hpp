@@ -5,7 +5,7 @@
 //   find_if(x, IsNegative{}, i);                      // into a host variable
 //   find_if(on(queue), x, IsNegative{}, first);       // into a Value<index_t, D>: nobody waits
 //
-// The predicate is a functor, bool p(const T&) const. It is called for elements behind the one found, too,
+// The predicate is a functor, bool p(const T&) const. It is called for elements after the one found, too,
 // and may be called more than once; the search ends early. Views may have any layout. Waiting, launches,
 // ordering and errors are those of copy_if.
 #pragma once

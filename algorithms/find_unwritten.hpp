@@ -73,7 +73,7 @@ class UnwrittenSearch {
   }
   const std::vector<NoteOfArray>& notes() const { return notes_; }
 
-  /// Enqueues, behind the kernel named `label`, the search of the boxes: NeverWritten at the next wait (on
+  /// Enqueues, after the kernel named `label`, the search of the boxes: NeverWritten at the next wait (on
   /// hosts at once) where an element was not written.
   void find(const char* label) const {
     using Space = typename D::memory_space;

@@ -1,7 +1,7 @@
 // Kernel: what a launch needs to know of a callable: the device it is for, whether it takes a lane index, and
 // whether it can be called as the launch will call it. `with` binds a kernel to the views it works on.
 //
-// Mistakes are told in one line by static_assert; the concepts behind them are here.
+// Mistakes are reported in one line by static_assert; the concepts behind them are here.
 #pragma once
 
 #include <type_traits>

@@ -63,7 +63,7 @@ std::vector<CopyPiece> plan_fill(const LayoutDescriptor& dst, std::size_t elemen
 /// The number of bytes that a piece writes.
 index_t bytes_of(const CopyPiece& piece);
 
-/// Whether every element is its own source, where the destination's base is `distance` bytes behind the
+/// Whether every element is its own source, where the destination's base is `distance` bytes after the
 /// source's.
 bool copies_onto_itself(std::span<const CopyPiece> pieces, index_t distance);
 

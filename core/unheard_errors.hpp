@@ -2,8 +2,8 @@
 // each.
 //
 // A device holds an error as long as it can still throw it: a queue that is poisoned by it, an event. Several
-// may hold one. Whoever throws it to the program marks it as told. When the last holder goes, or the runtime
-// ends, an error that was told to nobody is printed and counted.
+// may hold one. Whoever throws it to the program marks it reported. When the last holder goes, or the runtime
+// ends, an error that was reported to nobody is printed and counted.
 // All functions may be called from any thread.
 #pragma once
 
@@ -26,7 +26,7 @@ void drop_error(const std::exception_ptr& error) noexcept;
 /// Prints and counts an error of `work` that nobody holds any more.
 void print_unheard_error(const std::string& work, const char* what) noexcept;
 
-/// At the end of the runtime: prints what is held and was told to nobody. Not in a child of fork(), which
+/// At the end of the runtime: prints what is held and was reported to nobody. Not in a child of fork(), which
 /// holds copies of its parent's.
 void print_held_errors() noexcept;
 

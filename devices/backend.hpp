@@ -41,12 +41,12 @@ class ReservedMemory : public RefCounted {
   /// Memory is given in multiples of this many bytes, counted from byte 0.
   virtual std::size_t granule() const = 0;
 
-  /// Gives memory to bytes [begin, end), rounded outwards to granules, and to no byte behind the last; what
+  /// Gives memory to bytes [begin, end), rounded outwards to granules, and to no byte after the last; what
   /// has memory keeps it, with its contents, and what is new holds anything. It may be used by all work
   /// enqueued after the call. False, with nothing changed, where there is not enough; blocks that were freed
   /// are waited for first, as an allocation does. Throws OutOfBounds for bytes that were not reserved.
   virtual bool commit(std::size_t begin, std::size_t end) = 0;
-  /// In place of commit(): gives memory to bytes [0, period), and has those behind them repeat these: byte k
+  /// In place of commit(): gives memory to bytes [0, period), and has those after them repeat these: byte k
   /// is byte k % period, so that what wraps round a buffer lies in one piece. `period`, not 0, is a multiple
   /// of DeviceInstance::repeat_granule(), and size() one of it. False, with nothing changed, for lack of
   /// memory, or where something was committed before. Throws OutOfBounds for a period that was not reserved.

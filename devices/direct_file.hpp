@@ -16,13 +16,13 @@ class DirectFile : public RefCounted {
   static constexpr index_t block = 4096;
 
   /// On `queue`, one of the instance's: `bytes` bytes from byte `offset` of the file on, to and from its
-  /// memory. A failure poisons the queue, or is told by check().
+  /// memory. A failure poisons the queue, or is reported by check().
   virtual void read(QueueState& queue, void* to, std::size_t bytes, index_t offset) = 0;
   virtual void write(QueueState& queue, const void* from, std::size_t bytes, index_t offset) = 0;
   /// Throws FileError where one of the transfers that are done by now has failed: the first one. Kernels may
   /// have used what it did not read.
   virtual void check() {}
-  /// When the queues were waited for: nothing is told of transfers so far.
+  /// When the queues were waited for: nothing is reported of transfers so far.
   virtual void forget() {}
 };
 

@@ -110,7 +110,7 @@ struct DLPackElements {
   bool constant;
 };
 
-/// An array with strides: element 0 is `shift` elements behind the address that its view holds.
+/// An array with strides: element 0 is `shift` elements after the address that its view holds.
 struct DLPackShape {
   int rank = 0;
   index_t extent[max_rank] = {};

@@ -12,7 +12,7 @@ struct DLManagedTensorVersioned;
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// Tensors of another major version have another layout behind `flags`.
+/// Tensors of another major version have another layout after `flags`.
 inline constexpr std::uint32_t dlpack_major_version = 1;
 inline constexpr std::uint32_t dlpack_minor_version = 0;
 inline constexpr std::uint64_t dlpack_read_only = 1;

@@ -27,7 +27,7 @@ namespace strata::inline STRATA_ABI {
 
 namespace detail {
 
-/// The columns behind q_i that one launch takes. Devices whose index is a lane are hosts.
+/// The columns after q_i that one launch takes. Devices whose index is a lane are hosts.
 template <class Device>
 inline constexpr int gram_schmidt_columns = is_lane_index_v<typename Device::index_type> ? 1 : 4;
 template <class T, int Columns>
@@ -211,7 +211,7 @@ requires(sizeof...(Tmp) <= 1) void gram_schmidt(const Q& q, const R& r, const Tm
   else gram_schmidt(on(strata::detail::device_of(q)), q, r);
 }
 
-/// Its step i: normalises column i and takes it out of those behind it.
+/// Its step i: normalises column i and takes it out of those after it.
 template <class D, AnyView Q, AnyView R, AnyView Tmp>
 void gram_schmidt_column(const On<D>& where, const Q& q, const R& r, const Tmp& tmp, index_t i) {
   strata::detail::check_gram_schmidt(q, r, tmp);

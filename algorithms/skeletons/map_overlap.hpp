@@ -51,7 +51,7 @@ enum class Update { Normal, Red, Black, RedBlack };
 template <class V, int Rank>
 class Region {
  public:
-  /// The element at `at` of `view`, and `reach[d]` elements before and behind it in each dimension.
+  /// The element at `at` of `view`, and `reach[d]` elements before and after it in each dimension.
   STRATA_FUNCTION Region(const V& view, const index_t (&at)[Rank], const index_t (&reach)[Rank])
       : view_(&view) {
     for (int d = 0; d < Rank; ++d) {

@@ -16,7 +16,7 @@ namespace detail {
 
 [[noreturn]] void fail_fixed_row(const char* label, int dimension, index_t extent, index_t given);
 
-// A coherent array whose views have the extents N behind the first one.
+// A coherent array whose views have the extents N after the first one.
 template <class Array, index_t... N>
 class FixedRowArray : public Array {
   static_assert(Array::rank == 1 + sizeof...(N),

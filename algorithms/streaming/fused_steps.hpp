@@ -64,7 +64,7 @@ constexpr bool fused_uses(int rank, int reach, std::size_t element_bytes, int wa
 /// Rows that a team makes on its way: enough teams for the device, long ways for those `lost` rows that two
 /// teams make.
 index_t fused_segment(index_t rows, index_t columns, index_t lost, bool many_members);
-/// Reports of two launches, one behind the other, as one.
+/// Reports of two launches, one after the other, as one.
 StreamReport joined(const StreamReport& first, const StreamReport& second);
 /// The steps that were left over failed: DataLost, with what was said.
 [[noreturn]] void fail_rest(const char* said, int done, int steps);

@@ -22,7 +22,7 @@ struct FusedShape {
   index_t stride[Rank];              // in elements
   index_t lower[Rank], upper[Rank];  // work items: the other cells keep their values
   index_t begin, end;                // the rows that are made
-  index_t left, right;               // rows that a step reads before its own and behind them
+  index_t left, right;               // rows that a step reads before its own and after them
   index_t steps;
   index_t segment;      // rows of a team
   index_t tiles[Rank];  // teams along each dimension

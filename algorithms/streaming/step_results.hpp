@@ -26,7 +26,7 @@ namespace detail {
 std::vector<ReductionGroup> groups_of_pieces(ResidentRows work, const std::vector<ResidentRows>& pieces,
                                              index_t block, bool any_order);
 
-// The results of a reducing loop: values of groups on the device, joined on the host behind a run.
+// The results of a reducing loop: values of groups on the device, joined on the host after a run.
 template <class T, class D>
 class StepResults {
  public:

@@ -6,7 +6,7 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// The rows before and behind a work item's own that a halo of an array takes: those of states at most as
+/// The rows before and after a work item's own that a halo of an array takes: those of states at most as
 /// many as there are. Throws ShapeMismatch where they are negative, above 2^47, or cyclic and more than the
 /// rows.
 ResidentRows halo_rows(const char* array, index_t left, index_t right, index_t rows, bool cyclic,

@@ -49,7 +49,7 @@ class SequenceRuns {
   int add_array(const Ref<CoherentState>& state, const StreamArray& declared);
   void add_loop(Loop&& loop);
   void set_temporary(const Ref<CoherentState>& state);
-  /// `count` loops, from the one behind the last on.
+  /// `count` loops, from the one after the last on.
   StreamReport run(int count);
   StreamReport planned(int count);
   int loop_count() const { return static_cast<int>(loops_.size()); }

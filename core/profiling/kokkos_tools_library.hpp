@@ -16,7 +16,7 @@ struct Library {
 
 /// Opens the first library of the list `libraries`, separated by ';', and calls init_library,
 /// request_tool_settings, provide_tool_programming_interface and parse_args, the last with the words of
-/// `arguments` behind the program's name. None, with a warning on stderr that says why, if it cannot be
+/// `arguments` after the program's name. None, with a warning on stderr that says why, if it cannot be
 /// opened. The library stays open to the end of the process. `origin` is where the list comes from.
 std::optional<Library> load(const std::string& libraries, const std::string& arguments,
                             const std::string& origin);

@@ -83,7 +83,7 @@ class EmulatedMemory {
   /// `alignment`: accounted as that of blocks. False, with nothing changed, if there is not enough.
   [[nodiscard]] bool commit(int instance, void* address, std::size_t begin, std::size_t end);
   /// Gives memory to the first `period` bytes of what reserve(instance, ...) returned, a multiple of
-  /// repeat_granule(), and the same to those behind them, again and again. False, with nothing changed, if
+  /// repeat_granule(), and the same to those after them, again and again. False, with nothing changed, if
   /// there is not enough, or something has memory.
   [[nodiscard]] bool commit_repeating(int instance, void* address, std::size_t period);
   /// 0 where there are no addresses for reserve().

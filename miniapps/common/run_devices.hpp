@@ -1,5 +1,5 @@
 // run_devices and run_sweep: an application on the devices of --device, one after the other. What fails on
-// one device is told and noted in its report, and the others run all the same.
+// one device is reported and noted in its report, and the others run all the same.
 #pragma once
 
 #include <functional>

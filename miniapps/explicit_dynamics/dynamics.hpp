@@ -105,9 +105,9 @@ class Dynamics {
   /// Waits for them.
   virtual void wait() = 0;
 
-  /// Enqueues a look, behind the steps so far; to be fetched by seen() before a third one.
+  /// Enqueues a look, after the steps so far; to be fetched by seen() before a third one.
   virtual void look() { looks_[looked_++ % 2] = {clock(), energies()}; }
-  /// The oldest look that was not fetched. Waits for it, not for what was enqueued behind it, so that a
+  /// The oldest look that was not fetched. Waits for it, not for what was enqueued after it, so that a
   /// device need not run out of work (the looks of this base class wait for everything).
   virtual Look seen() { return looks_[seen_++ % 2]; }
 

@@ -350,7 +350,7 @@ class Simulation final : public Dynamics {
       const bool is_last = done + count == steps;
       report_ = sequence().run_loops(static_cast<int>(is_last ? (count - 1) * loops + 1 : count * loops));
       done += count;
-      // Of the elements that were done behind nodes.
+      // Of the elements that were done after nodes.
       for (const SlowestElements<T>& slowest : slowest_)
         if (!set_next_step(slowest)) return;
     }

@@ -201,7 +201,7 @@ class StreamedWork {
            fixed_row<8, 8>(in(element_matrix_, elements_of())),
            fixed_row<8>(in(element_vector_, elements_of())),
            out(values_,
-               own));  // a work item writes entries of a node; those behind the last node's nobody reads
+               own));  // a work item writes entries of a node; those after the last node's nobody reads
     s.loop("eliminate given temperatures", row_work(), by_step([this](int) {
              return EliminatePlaced<Conditions, Numbers>{mesh_.nodes, given_.conditions, given_.given,
                                                          given_.lift};

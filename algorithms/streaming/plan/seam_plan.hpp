@@ -14,7 +14,7 @@ namespace strata::inline STRATA_ABI::detail {
 class SeamPlan {
  public:
   struct Run {
-    ResidentRows part;   // one behind the other, none empty, all rows together
+    ResidentRows part;   // one after the other, none empty, all rows together
     ResidentRows reads;  // of a pass: around a ring they may lie beyond the ends
   };
   static constexpr int from_host = -1;

@@ -138,7 +138,7 @@ struct CudaBox {
     const Index begin = walk * piece, left = extent[Marching] - begin;
     const index_t first = lower[Marching] + begin;
     const int count = static_cast<int>(left < piece ? left : piece);  // at most longest_march
-    // Not unrolled: the stores of an item keep the loads of the next behind them, so that it would save a few
+    // Not unrolled: the stores of an item keep the loads of the next after them, so that it would save a few
     // additions of addresses, and take registers that more threads can make use of.
 #pragma unroll 1
     for (int k = 0; k < count; ++k) {

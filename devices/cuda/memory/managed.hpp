@@ -83,7 +83,7 @@ int managed_place(const P& place) {
 
 namespace cuda {
 
-/// Moves the pages of the array to `place`, behind the work of `queue`, as a copy on it would; asynchronous.
+/// Moves the pages of the array to `place`, after the work of `queue`, as a copy on it would; asynchronous.
 /// Error while a graph is recorded, which cannot hold it.
 template <class V, Device P, Device Q>
 bool prefetch(const V& view, const P& place, const Queue<Q>& queue) {

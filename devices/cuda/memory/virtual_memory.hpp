@@ -33,7 +33,7 @@ class CudaReservation {
   /// Gives memory to bytes [begin, end), which are reserved. False, with nothing changed, where there is not
   /// enough.
   bool commit(std::size_t begin, std::size_t end);
-  /// Gives memory to bytes [0, period), and the same to those behind them, again and again. `period` is a
+  /// Gives memory to bytes [0, period), and the same to those after them, again and again. `period` is a
   /// multiple of repeat_granule(). False, with nothing changed, where there is not enough, or something has
   /// memory.
   bool commit_repeating(std::size_t period);
