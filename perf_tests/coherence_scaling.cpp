@@ -217,8 +217,7 @@ void measure(const Options& options, Report& report) {
 
 int main(int argc, char** argv) {
   const Options options = parse_options(argc, argv, "Coherent arrays on several GPUs, and their protocols.");
-  Report report("coherence_scaling",
-                "one device; of none: regions (how many times as long they take)");
+  Report report("coherence_scaling", "one device; of none: regions (how many times as long they take)");
   for_each_device(options, [&](auto device) {
     using D = decltype(device);
     if constexpr (is_gpu<D>) measure<D>(options, report);

@@ -20,8 +20,8 @@
 //   enqueueing, on devices that work asynchronously, unless a loop has results for the host.
 //   (in_core_sequence.hpp)
 // - streamed(device, budget): while a slice is on the device as many of the loops go over it as what they
-//   read of its neighbours allows. Include <strata/algorithms/streaming/streamed_sequence.hpp>, which says what is
-//   asked of the loops there. Returns a StreamReport when the results are with the host.
+//   read of its neighbours allows. Include <strata/algorithms/streaming/streamed_sequence.hpp>, which says
+//   what is asked of the loops there. Returns a StreamReport when the results are with the host.
 // - across(devices): one launch over the devices for each loop and step. (split_sequence.hpp)
 //
 // Results of reductions go to the host, a value for each time that the loop was done, in every place; over
