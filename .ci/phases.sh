@@ -106,7 +106,7 @@ groups_of_run() {
     case " $* " in *" $group "*) ;; *) echo "CI_GROUPS: there is no $group, but all, $*" >&2; return 1 ;; esac
   done
   if [ "$(git rev-parse --is-shallow-repository 2>/dev/null)" = false ]; then
-    number=$(git rev-list --count HEAD 2>/dev/null) || number=0
+    number=$(git rev-list --count --first-parent HEAD 2>/dev/null) || number=0  # a merge counts once
   elif number=$(git rev-parse --short=7 HEAD 2>/dev/null); then
     number=$((16#${number:0:7}))
   fi

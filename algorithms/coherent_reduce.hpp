@@ -336,7 +336,7 @@ struct ReduceBy<LaunchWay::Coherent> {
   template <class Where, class R, class K, class Into, class... Accesses>
   static void reduce(const char* label, const Where& where, const R& work, const K& kernel, Into&& into,
                      const Accesses&... accesses) {
-    if constexpr (!check_coherent_reduction<K, Into>()) return;
+    if constexpr (!check_coherent_reduction<K, Into>() || !check_parts<Where, Accesses...>()) return;
     else if constexpr (PlaceTraits<Where>::is_one_part)
       reduce_on_one(label, where, work, kernel, static_cast<Into&&>(into), accesses...);
     else reduce_on_several(label, where, work, kernel, static_cast<Into&&>(into), accesses...);
@@ -344,13 +344,23 @@ struct ReduceBy<LaunchWay::Coherent> {
   template <class Where, class R, class K, class Into, class... Accesses>
   static void scan(const char* label, const Where& where, const R& work, const K& kernel, Into&& into,
                    const Accesses&... accesses) {
-    if constexpr (check_coherent_reduction<K, Into>()) {
+    if constexpr (check_coherent_reduction<K, Into>() && check_parts<Where, Accesses...>()) {
       check_all_fit<K>(label, work, accesses...);
       if constexpr (PlaceTraits<Where>::is_one_part)
         launch_scan_part(label, where, work, kernel, static_cast<Into&&>(into),
                          neutral_value<K, std::remove_cvref_t<Into>>(kernel, into), accesses...);
       else scan_on_several(label, where, work, kernel, static_cast<Into&&>(into), accesses...);
     }
+  }
+
+ private:
+  template <class Where, class... Accesses>
+  static constexpr bool check_parts() {
+    constexpr bool on_one = PlaceTraits<Where>::is_one_part || (is_coherent_access_v<Accesses> && ...);
+    static_assert(on_one,
+                  "strata: launch_reduce, launch_scan(across(...)): a plain view lives on one device; give "
+                  "coherent arrays only");
+    return on_one;
   }
 };
 

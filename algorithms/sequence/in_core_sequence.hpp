@@ -138,7 +138,7 @@ class SequenceOver<On<D>> {
   }
 
   void run(int count) { loops_.run(count); }
-  int loop_count() const { return loops_.loop_count(); }
+  const LoopCursor& cursor() const { return loops_.cursor(); }
   void begin_with(int loop) { loops_.begin_with(loop); }
   void release() { loops_.release(); }
 

@@ -14,10 +14,13 @@ struct LoopCursor {
 
   /// Throws Error where there is no such loop.
   void begin_with(int loop);
-  /// Throws Error: a loop is declared when it is too late.
+  /// Throws Error: a loop or a temporary is declared when it is too late.
   [[noreturn]] void fail_late() const;
-  /// Throws Error where `count` is negative.
+  /// Throws Error where `count` is negative, or more than one run can have.
   void check_count(int count) const;
+  /// The loops of so many steps. Throws Error where there are more than one run can have, or `steps` is
+  /// negative.
+  int count_of(int steps) const;
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

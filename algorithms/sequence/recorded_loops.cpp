@@ -68,7 +68,10 @@ void RecordedLoops::add_loop(Loop&& loop) {
   cursor_.loops = static_cast<int>(loops_.size());
 }
 
-void RecordedLoops::set_temporary(const Ref<CoherentState>& array) { temporary_.push_back(array); }
+void RecordedLoops::set_temporary(const Ref<CoherentState>& array) {
+  if (has_run_) cursor_.fail_late();
+  temporary_.push_back(array);
+}
 
 // ---- runs
 
@@ -168,16 +171,22 @@ GraphState* RecordedLoops::graph_of(const Run& run, int done, int count) {
   auto kept = std::find_if(graphs_.begin(), graphs_.end(),
                            [&](const Kept& k) { return k.first == first && k.count == count; });
   if (kept == graphs_.end()) {
-    graphs_.push_back({first, count, {}});
+    graphs_.push_back({first, count, {}, false});
     kept = graphs_.end() - 1;
     const bool is_again = run.count - done >= std::max(2 * count, cursor_.loops + count);
     if (!is_again) return nullptr;
   }
   if (!kept->graph) {
     if (!recorder_) recorder_ = device_.create_queue();
-    RecordingScope scope(*recorder_);
-    for (int k = 0; k < count; ++k) launch_loop(run, done + k, *recorder_);
-    kept->graph = scope.finish();
+    if (kept->has_no_room) return nullptr;
+    try {
+      RecordingScope scope(*recorder_);
+      for (int k = 0; k < count; ++k) launch_loop(run, done + k, *recorder_);
+      kept->graph = scope.finish();
+    } catch (const OutOfMemory&) {  // a run that has begun goes on loop by loop
+      kept->has_no_room = true;
+      return nullptr;
+    }
     queue_.wait_for(recorder_->record());  // for what a recording itself enqueues
   }
   return &*kept->graph;

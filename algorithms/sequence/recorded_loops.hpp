@@ -55,7 +55,7 @@ class RecordedLoops {
   [[noreturn]] void fail_region(const char* loop, const ShapeMismatch& error) const;
   void add_loop(Loop&& loop);
   void set_temporary(const Ref<CoherentState>& array);
-  int loop_count() const { return cursor_.loops; }
+  const LoopCursor& cursor() const { return cursor_; }
   void begin_with(int loop) { cursor_.begin_with(loop); }
   /// `count` loops, from the one after the last on.
   void run(int count);
@@ -72,6 +72,7 @@ class RecordedLoops {
   struct Kept {
     int first, count;
     Ref<GraphState> graph;  // null until it is worth it
+    bool has_no_room;       // for it on the device, as the arrays lie
   };
   struct Run {
     int first, count;

@@ -46,8 +46,9 @@ class Sequence {
   /// No loops yet. `label` names the runs in messages and profiles.
   Sequence(const char* label, const Where& where) : loops_(label, where) {}
 
-  /// Loops write the array before others read it, and nobody needs it after a run: it is never copied. Its
-  /// values are undefined afterwards, and memory of it that the host never touches costs nothing.
+  /// Loops write the array before others read it, and nobody needs it after a run: its values need not come
+  /// to the device, and through slices it is never copied. They are undefined afterwards, and memory of it
+  /// that the host never touches costs nothing.
   template <class T, int Rank, class L>
   void temporary(const CoherentArray<T, Rank, L>& array) {
     loops_.temporary(array);
@@ -76,7 +77,7 @@ class Sequence {
 
   /// All loops, `steps` times, beginning with the one after the last that was done; what it returns is said
   /// at the head of this file, as are errors. Error where `steps` is negative.
-  auto run(int steps) { return loops_.run(steps * loops_.loop_count()); }
+  auto run(int steps) { return loops_.run(loops_of(steps)); }
   /// So many loops: a part of the steps.
   auto run_loops(int count) { return loops_.run(count); }
   /// The next run begins with this loop, counted from 0.
@@ -86,9 +87,11 @@ class Sequence {
   /// Of streamed sequences: what run(steps) is going to do, or its first part where results of all steps take
   /// too much room, without doing it. Throws OutOfMemory.
   auto planned(int steps) requires requires(detail::SequenceOver<Where>& loops) { loops.planned(1); }
-  { return loops_.planned(steps * loops_.loop_count()); }
+  { return loops_.planned(loops_of(steps)); }
 
  private:
+  int loops_of(int steps) const { return loops_.cursor().count_of(steps); }
+
   detail::SequenceOver<Where> loops_;
 };
 

@@ -20,6 +20,7 @@ class SequenceOver<Across<D...>> {
   template <class A>
   void temporary(const A& array) const {
     if (!array) fail_no_array();
+    if (has_run_) cursor_.fail_late();
   }
 
   template <class R, class K, class... Accesses>
@@ -61,6 +62,7 @@ class SequenceOver<Across<D...>> {
   /// `count` loops, from the one after the last on.
   void run(int count) {
     cursor_.check_count(count);
+    has_run_ = true;
     if (loops_.empty() || count == 0) return;
     for (const Results& of_loop : results_) of_loop.begin();
     const int first = cursor_.next, loops = cursor_.loops;
@@ -70,7 +72,7 @@ class SequenceOver<Across<D...>> {
     cursor_.next = (first + count) % loops;
     for (const Results& of_loop : results_) of_loop.finish();
   }
-  int loop_count() const { return cursor_.loops; }
+  const LoopCursor& cursor() const { return cursor_; }
   void begin_with(int loop) { cursor_.begin_with(loop); }
   void release() const {}
 
@@ -79,12 +81,14 @@ class SequenceOver<Across<D...>> {
     std::function<void()> begin, finish;
   };
   void add(std::function<void(int step)>&& launch) {
+    if (has_run_) cursor_.fail_late();
     loops_.push_back(static_cast<std::function<void(int)>&&>(launch));
     ++cursor_.loops;
   }
 
   const Across<D...> where_;
   LoopCursor cursor_;
+  bool has_run_ = false;
   std::vector<std::function<void(int step)>> loops_;
   std::vector<Results> results_;
 };

@@ -106,7 +106,10 @@ void SequenceRuns::add_loop(Loop&& loop) {
   cursor_.loops = static_cast<int>(loops_.size());
 }
 
-void SequenceRuns::set_temporary(const Ref<CoherentState>& state) { temporary_.push_back(state); }
+void SequenceRuns::set_temporary(const Ref<CoherentState>& state) {
+  if (run_) cursor_.fail_late();
+  temporary_.push_back(state);
+}
 
 void SequenceRuns::release() { run_.reset(); }
 

@@ -53,6 +53,7 @@ class SequenceRuns {
   StreamReport run(int count);
   StreamReport planned(int count);
   int loop_count() const { return static_cast<int>(loops_.size()); }
+  const LoopCursor& cursor() const { return cursor_; }
   void begin_with(int loop) { cursor_.begin_with(loop); }
   /// Gives the device's memory back until the next run.
   void release();
@@ -177,7 +178,7 @@ class SequenceOver<Streamed<On<D>>> {
 
   StreamReport run(int count) { return runs_.run(count); }
   StreamReport planned(int count) { return runs_.planned(count); }
-  int loop_count() const { return runs_.loop_count(); }
+  const LoopCursor& cursor() const { return runs_.cursor(); }
   void begin_with(int loop) { runs_.begin_with(loop); }
   void release() { runs_.release(); }
 

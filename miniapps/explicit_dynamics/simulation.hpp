@@ -113,7 +113,7 @@ class Simulation final : public Dynamics {
       case Field::Mass:
         return values_of<double>(f_.mass, body_.nodes);
       case Field::VelocityGradient:
-        if (!has_forces_ || parameters_.fused) fail_field("get");
+        if (!has_gradient_ || parameters_.fused) fail_field("get");
         return values_of<double>(f_.velocity_gradient, body_.elements);
       case Field::Rotation:
         return values_of<double>(f_.rotation, body_.elements);
@@ -183,7 +183,7 @@ class Simulation final : public Dynamics {
     if (is_streamed) imposed.temporary(f_.stable_dt);
     add_elements(imposed, f_, parameters_, regions_);
     imposed.run(1);
-    has_forces_ = true;
+    has_forces_ = has_gradient_ = true;
   }
 
   Clock clock() override {
@@ -323,6 +323,7 @@ class Simulation final : public Dynamics {
   void advance_given(index_t steps) {
     const double dt = parameters_.dt;
     has_forces_ = false;
+    has_gradient_ = !is_streamed;
     for (index_t done = 0; done < steps;) {
       const int count = static_cast<int>(std::min<index_t>(steps - done, most_planned));
       show_clocks({clock_.dt, clock_.prev_dt}, {dt, clock_.dt}, {dt, dt});
@@ -337,6 +338,7 @@ class Simulation final : public Dynamics {
   void advance_stable(index_t steps) {
     const int loops = loop_count();
     has_forces_ = true;
+    has_gradient_ = !is_streamed;
     // The elements of the first step.
     show_clocks({clock_.dt, clock_.prev_dt}, {}, {});
     sequence().begin_with(0);
@@ -440,7 +442,8 @@ class Simulation final : public Dynamics {
   Clock clock_;
   SlowestElements<T> failed_{};
   std::vector<SlowestElements<T>> slowest_;
-  bool has_forces_ = !is_streamed;  // those of the elements are where they can be read
+  bool has_forces_ = !is_streamed;    // those of the elements are where they can be read
+  bool has_gradient_ = !is_streamed;  // likewise; steps through slices leave none
   StreamReport report_;
 };
 

@@ -86,6 +86,18 @@ for number in 1 2 3 4 5 6; do
   taken+="$(tr ' ' '-' <"$scratch/said") "
 done
 expect "each with each of another rotation" [ "$(tr ' ' '\n' <<<"$taken" | sort | xargs)" = "a-x a-y b-x b-y c-x c-y" ]
+# Of branches that are merged only the merge counts.
+taken=''
+for number in 1 2 3; do
+  git checkout -q -b "branch$number"
+  commit "one of branch $number"
+  commit "two of branch $number"
+  git checkout -q -
+  git -c user.name=test -c user.email=test@localhost merge -q --no-ff -m "merge $number" "branch$number"
+  with_phases <<<'groups_of_run "tsan toy packages"'
+  taken+="$(cat "$scratch/said") "
+done
+expect "all take turns where branches are merged" [ "$(tr ' ' '\n' <<<"$taken" | sort | xargs)" = "packages toy tsan" ]
 git clone -q --depth 1 "file://$repository" "$scratch/shallow"
 cd "$scratch/shallow"
 expect "is shallow" [ "$(git rev-parse --is-shallow-repository)" = true ]

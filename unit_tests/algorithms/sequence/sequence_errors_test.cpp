@@ -52,6 +52,26 @@ TEST(SequenceErrors, SayWhatIsWrong) {
               std::string::npos);
   }
 }
+TEST(SequenceErrors, AreThoseOfEveryPlaceWhereRunsAndDeclarationsCannotBe) {
+  const CoherentArray<double, 1> x("x", 100), y("y", 100);
+  const auto refused_by = [&](auto&& steps) {
+    steps.loop("one", 100, Shift{1}, inout(x));
+    steps.loop("two", 100, Shift{1}, inout(x));
+    EXPECT_NE(message_of<Error>([&] { steps.run(2'000'000'000); }).find("than a run can have"),
+              std::string::npos);
+    EXPECT_NE(message_of<Error>([&] { steps.run(-1); }).find("give 0 or more"), std::string::npos);
+    EXPECT_THROW(steps.run_loops(-1), Error);
+    steps.run(1);
+    EXPECT_NE(message_of<Error>([&] { steps.loop("late", 100, Shift{1}, inout(x)); }).find("after a run"),
+              std::string::npos);
+    EXPECT_NE(message_of<Error>([&] { steps.temporary(y); }).find("after a run"), std::string::npos);
+  };
+
+  refused_by(Sequence("mine", on(Serial{})));
+  refused_by(Sequence("mine", across(Serial{}, Threads{})));
+
+  EXPECT_EQ(x.read()(99), 4);
+}
 
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
 struct CopyAllButOne {
