@@ -34,6 +34,8 @@ if(STRATA_SANITIZER)
   # For everything below this directory, so that a program and its libraries agree.
   add_compile_options(-fsanitize=${strata_sanitizers} ${strata_sanitizer_options} -fno-sanitize-recover=all
                       -fno-omit-frame-pointer -g1)
+  # g++ takes what sanitizers add for reads of what was not set.
+  add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-maybe-uninitialized>)
   add_link_options(-fsanitize=${strata_sanitizers})
 endif()
 

@@ -265,10 +265,11 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
   long use_count() const { return allocation().use_count(); }
   using Owner::allocation;
 
-  // For the library: in checked builds, until when views of memory that others own may be used.
+  /// For the library: in checked builds, until when this view of memory that others own may be used.
   STRATA_FUNCTION constexpr void set_ticket([[maybe_unused]] const detail::UseTicket& its_ticket) {
     if constexpr (may_expire) this->ticket = its_ticket;
   }
+  /// The same ticket, for views that are made of this one.
   STRATA_FUNCTION constexpr detail::UseTicket ticket_of_use() const {
     if constexpr (may_expire) return this->ticket;
     else return {};

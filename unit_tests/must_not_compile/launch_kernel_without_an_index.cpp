@@ -2,7 +2,7 @@
 // expect: launch: the kernel cannot be called as kernel\(index..., views...\) const, nor as a factory
 // errors: 2
 // lines: 42
-// bytes: 12000
+// bytes: 15000
 #include <strata/algorithms/coherent_launch.hpp>
 #include <strata/strata.hpp>
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <strata/core/box.hpp>
+#include <strata/core/check.hpp>
 #include <strata/core/layout_descriptor.hpp>
 #include <strata/devices/backend.hpp>
 
