@@ -4,7 +4,6 @@
 #include <type_traits>
 
 #include <strata/algorithms/kernel.hpp>
-#include <strata/devices/cuda/device.hpp>
 #include <strata/devices/emulated/device.hpp>
 #include <strata/devices/serial/device.hpp>
 #include <strata/views/mdarray.hpp>
@@ -35,17 +34,17 @@ constexpr bool loses_in_team = detail::takes_by_value<K, double&>(detail::TypeLi
 template <bool Lost, class K>
 constexpr bool range_and_team() {
   static_assert(loses_in_range<Serial, K> == Lost && loses_in_range<Emulated, K> == Lost);
-  static_assert(loses_in_range<Cuda, K> == Lost && loses_in_team<K> == Lost);
+  static_assert(loses_in_range<Emulated, K> == Lost && loses_in_team<K> == Lost);
   return true;
 }
 template <bool Lost, class K>
 constexpr bool scan() {
-  static_assert(loses_in_scan<Serial, K> == Lost && loses_in_scan<Cuda, K> == Lost);
+  static_assert(loses_in_scan<Serial, K> == Lost && loses_in_scan<Emulated, K> == Lost);
   return true;
 }
 template <bool Lost, class K>
 constexpr bool plane() {
-  static_assert(loses_in_plane<Serial, K> == Lost && loses_in_plane<Cuda, K> == Lost);
+  static_assert(loses_in_plane<Serial, K> == Lost && loses_in_plane<Emulated, K> == Lost);
   return true;
 }
 template <bool Lost, class K>
