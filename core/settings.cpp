@@ -92,7 +92,7 @@ const Snapshot& snapshot() {
   return snapshot(s);
 }
 
-void apply(SettingsState& s, const Settings& values, const Chosen& chosen, SettingSource source) {
+void apply(SettingsState& s, const Settings& values, const ChosenSettings& chosen, SettingSource source) {
   const Snapshot& now = snapshot(s);
   Snapshot next = now;
   for (std::size_t i = 0; i < setting_count; ++i) {
@@ -105,7 +105,7 @@ void apply(SettingsState& s, const Settings& values, const Chosen& chosen, Setti
 
 }  // namespace
 
-void detail::apply_settings(const Settings& values, const Chosen& chosen, SettingSource source) {
+void detail::apply_settings(const Settings& values, const ChosenSettings& chosen, SettingSource source) {
   SettingsState& s = settings_state();
   const std::lock_guard lock(s.mutex);
   apply(s, values, chosen, source);
@@ -124,7 +124,7 @@ void set_setting(const std::string& name, const std::string& value) {
     throw SettingError("there is no setting \"" + name + "\"; the nearest one is " + nearest_setting(name) +
                        " (--strata-help lists all)");
   Settings values;
-  Chosen chosen{};
+  ChosenSettings chosen{};
   read_setting(setting_table[index], value, "set_setting", values);
   chosen[index] = true;
   apply_settings(values, chosen, SettingSource::Program);
@@ -133,7 +133,7 @@ void set_setting(const std::string& name, const std::string& value) {
 template <class T>
 void set_setting(T Settings::*field, const std::type_identity_t<T>& value) {
   Settings values;
-  Chosen chosen{};
+  ChosenSettings chosen{};
   values.*field = value;
   for (std::size_t i = 0; i < setting_count; ++i) {
     if (setting_table[i].field != Setting::Field(field)) continue;
@@ -152,7 +152,7 @@ template void set_setting(std::string Settings::*, const std::string&);
 void update_settings(const Settings& wanted) {
   SettingsState& s = settings_state();
   const std::lock_guard lock(s.mutex);
-  Chosen chosen{};
+  ChosenSettings chosen{};
   for (std::size_t i = 0; i < setting_count; ++i) {
     chosen[i] = !equal_setting(setting_table[i], wanted, snapshot(s).values);
     if (chosen[i]) check_setting(setting_table[i], wanted, "update_settings");

@@ -20,7 +20,7 @@ constexpr const char* prefix = "--strata-";
 
 struct CommandLine {
   Settings values;
-  Chosen chosen{};
+  ChosenSettings chosen{};
   std::vector<char*> rest;
   bool help = false;
 };

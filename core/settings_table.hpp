@@ -65,10 +65,10 @@ bool equal_setting(const Setting& setting, const Settings& a, const Settings& b)
 bool take_kokkos_options(int& argc, char** argv);
 
 /// For each row, whether a caller gives it a value.
-using Chosen = std::array<bool, setting_count>;
+using ChosenSettings = std::array<bool, setting_count>;
 
 /// Puts the chosen ones of `values` in force, except where a stronger source has decided already. In
 /// settings.cpp.
-void apply_settings(const Settings& values, const Chosen& chosen, SettingSource source);
+void apply_settings(const Settings& values, const ChosenSettings& chosen, SettingSource source);
 
 }  // namespace strata::inline STRATA_ABI::detail

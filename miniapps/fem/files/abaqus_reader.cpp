@@ -139,7 +139,7 @@ class AbaqusReader {
       builder_.leave_out("groups of elements of type " + type);
       data_ = Data::None;
     } else {
-      fail("elements of type " + quoted(type) +
+      fail("elements of type " + in_quotes(type) +
            " are not supported, only eight-node hexahedra (C3D8); mesh the part with them");
     }
   }
@@ -171,7 +171,7 @@ class AbaqusReader {
 
   std::int64_t integer(std::string_view word, const char* what) const {
     std::int64_t value = 0;
-    if (!to_integer(word, value)) fail("expected " + std::string(what) + " and found " + quoted(word));
+    if (!to_integer(word, value)) fail("expected " + std::string(what) + " and found " + in_quotes(word));
     return value;
   }
 
@@ -182,7 +182,7 @@ class AbaqusReader {
     for (std::size_t k = 0; k < 3; ++k) {
       // An empty coordinate is 0.
       if (!words[k + 1].empty() && !to_number(words[k + 1], x[k])) {
-        fail("node " + std::to_string(id) + ": " + quoted(words[k + 1]) + " is no number");
+        fail("node " + std::to_string(id) + ": " + in_quotes(words[k + 1]) + " is no number");
       }
       if (!(x[k] - x[k] == 0)) fail("node " + std::to_string(id) + " has a coordinate that is not finite");
     }
@@ -240,7 +240,7 @@ class AbaqusReader {
       }
       const Sets& sets = data_ == Data::NodeSet ? node_sets_ : element_sets_;
       const auto other = sets.find(unquoted(word));
-      if (other == sets.end()) fail("the set " + quoted(word) + " is not known here; define it before");
+      if (other == sets.end()) fail("the set " + in_quotes(word) + " is not known here; define it before");
       if (members.size() + other->second.size() > text_.content().size())
         fail("the sets are larger than the file");
       const std::vector<Member> copy = other->second;
@@ -269,7 +269,7 @@ class AbaqusReader {
     if (words.size() < 2) fail("expected an element or element set and a face, such as 'top, S2'");
     const std::string face = lower_case(words[1]);
     if (face.size() != 2 || face[0] != 's' || face[1] < '1' || face[1] > '6') {
-      fail(quoted(words[1]) + " is no face of a hexahedron: S1 to S6");
+      fail(in_quotes(words[1]) + " is no face of a hexahedron: S1 to S6");
     }
     surface_parts_.push_back(
         {set_, unquoted(words[0]), face_of_surface[static_cast<std::size_t>(face[1] - '1')], at_});
@@ -300,8 +300,8 @@ class AbaqusReader {
       }
       const auto found = element_sets_.find(part.of);
       if (found == element_sets_.end()) {
-        text_.fail(part.at,
-                   "the surface names the element set " + quoted(part.of) + ", which the file does not have");
+        text_.fail(part.at, "the surface names the element set " + in_quotes(part.of) +
+                                ", which the file does not have");
       }
       sides += found->second.size();
       if (sides > text_.content().size())

@@ -109,13 +109,13 @@ class ExodusReader {
     for (const char* flat :
          {"shell", "quad", "tri", "bar", "beam", "truss", "rod", "sphere", "circle", "edge"}) {
       if (!type.starts_with(flat)) continue;
-      builder_.leave_out("element blocks of type " + quoted(type));
+      builder_.leave_out("element blocks of type " + in_quotes(type));
       left_out_.emplace_back(first, first + elements);
       return;
     }
     if (!type.starts_with("hex") || corners != 8) {
       fail("block " + std::to_string(block) + ", from element " + std::to_string(first) + " on, is of type " +
-           quoted(type) + " with " + std::to_string(corners) +
+           in_quotes(type) + " with " + std::to_string(corners) +
            " nodes an element; only eight-node hexahedra (HEX8) are supported: mesh the part with them");
     }
     const std::vector<std::int64_t> nodes = file_.integers(variable, 8 * elements);

@@ -58,7 +58,7 @@ class GmshReader {
     while (!text_.at_end()) {
       const std::string section(text_.word("a section"));
       if (section.size() < 2 || section[0] != '$') {
-        text_.fail("expected a section such as $Nodes and found " + quoted(section));
+        text_.fail("expected a section such as $Nodes and found " + in_quotes(section));
       }
       read_section(section);
     }
@@ -114,7 +114,7 @@ class GmshReader {
     const std::string version(text_.word("the version"));
     version_4_ = version == "4.1";
     if (!version_4_ && version != "2.2" && version != "2.1" && version != "2" && version != "2.0") {
-      text_.fail("version " + quoted(version) + " of Gmsh's format is not read; save it as 2.2 or 4.1");
+      text_.fail("version " + in_quotes(version) + " of Gmsh's format is not read; save it as 2.2 or 4.1");
     }
     binary_ = text_.integer("the file type") == 1;
     if (text_.integer("the size of a number") != 8) text_.fail("numbers of other than 8 bytes are not read");

@@ -91,12 +91,13 @@ class LegacyVtkReader {
     const std::string format = lower_case(trimmed(text_.line()));
     binary_ = format == "binary";
     if (!binary_ && format != "ascii")
-      text_.fail("expected ASCII or BINARY in the third line and found " + quoted(format));
+      text_.fail("expected ASCII or BINARY in the third line and found " + in_quotes(format));
     text_.set_big_endian(true);
     const std::string dataset = keyword("DATASET");
     const std::string kind = dataset == "dataset" ? keyword("the kind of dataset") : "";
     if (kind != "unstructured_grid") {
-      text_.fail("expected DATASET UNSTRUCTURED_GRID and found " + quoted(kind) + "; save the mesh as one");
+      text_.fail("expected DATASET UNSTRUCTURED_GRID and found " + in_quotes(kind) +
+                 "; save the mesh as one");
     }
   }
 
@@ -131,7 +132,7 @@ class LegacyVtkReader {
     for (const ValueType& type : value_types) {
       if (name == type.name) return type;
     }
-    text_.fail("the type of values " + quoted(name) + " is not supported");
+    text_.fail("the type of values " + in_quotes(name) + " is not supported");
   }
 
   // Before values, the end of the line that announces them.
@@ -253,7 +254,7 @@ class LegacyVtkReader {
     if (kind == "scalars") {
       const std::string_view rest = trimmed(text_.line());
       if (!rest.empty() && !to_integer(rest, components))
-        text_.fail("expected a number of components and found " + quoted(rest));
+        text_.fail("expected a number of components and found " + in_quotes(rest));
       if (lower_case(text_.peek()) == "lookup_table") text_.line();
     } else if (kind == "vectors" || kind == "normals") {
       components = 3;
@@ -263,7 +264,7 @@ class LegacyVtkReader {
       components = 6;
     } else if (kind != "texture_coordinates" && kind != "global_ids" && kind != "pedigree_ids" &&
                kind != "edge_flags") {
-      text_.fail("the section " + quoted(kind) + " is not known");
+      text_.fail("the section " + in_quotes(kind) + " is not known");
     }
     if (kind != "scalars") begin_values();
     read_array(name, components, of_count_, type);

@@ -78,7 +78,7 @@ class MeditReader {
   // Other keywords are followed by numbers only.
   void skip_section(const std::string& keyword) {
     const bool letter = (keyword[0] >= 'A' && keyword[0] <= 'Z') || (keyword[0] >= 'a' && keyword[0] <= 'z');
-    if (!letter) text_.fail("expected a keyword such as Vertices and found " + quoted(keyword));
+    if (!letter) text_.fail("expected a keyword such as Vertices and found " + in_quotes(keyword));
     const bool volume = keyword == "Tetrahedra" || keyword == "Prisms" || keyword == "Pyramids" ||
                         keyword == "HexahedraQ2" || keyword == "TetrahedraP2";
     if (volume && text_.integer("a number of elements") != 0) {

@@ -61,7 +61,7 @@ std::string lower_case(std::string_view text) {
   return result;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::size_t longest = 40;
   std::string result = "'";
   for (const char c : text.substr(0, longest)) result += c >= ' ' && c <= '~' ? c : '?';
@@ -134,7 +134,7 @@ std::int64_t MeshText::integer(std::string_view what) {
   const std::string_view text = word(what);
   std::int64_t value = 0;
   if (!to_integer(text, value)) {
-    fail("expected " + std::string(what) + ", an integer, and found " + quoted(text));
+    fail("expected " + std::string(what) + ", an integer, and found " + in_quotes(text));
   }
   return value;
 }
@@ -143,9 +143,9 @@ double MeshText::number(std::string_view what) {
   const std::string_view text = word(what);
   double value = 0;
   if (!to_number(text, value)) {
-    fail("expected " + std::string(what) + ", a number, and found " + quoted(text));
+    fail("expected " + std::string(what) + ", a number, and found " + in_quotes(text));
   }
-  if (!std::isfinite(value)) fail(std::string(what) + " is " + quoted(text) + ", which is not finite");
+  if (!std::isfinite(value)) fail(std::string(what) + " is " + in_quotes(text) + ", which is not finite");
   return value;
 }
 

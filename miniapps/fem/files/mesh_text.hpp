@@ -79,6 +79,6 @@ bool to_number(std::string_view word, double& value);
 std::string_view trimmed(std::string_view text);
 std::string lower_case(std::string_view text);
 /// For messages: at most 40 characters of `text`, and nothing that a terminal would not print.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 }  // namespace strata::inline STRATA_ABI::fem::detail

@@ -18,7 +18,7 @@ class MfemReader {
   HostMesh read() {
     const std::string_view header = trimmed(text_.line());
     if (header != "MFEM mesh v1.0" && header != "MFEM mesh v1.2") {
-      text_.fail(quoted(header) + " is not read; save the mesh as 'MFEM mesh v1.0'");
+      text_.fail(in_quotes(header) + " is not read; save the mesh as 'MFEM mesh v1.0'");
     }
     while (!text_.at_end()) {
       const std::string section(text_.word("a section"));
@@ -49,7 +49,7 @@ class MfemReader {
     } else if (section == "nodes") {
       read_nodes();
     } else {
-      text_.fail("the section " + quoted(section) + " is not supported; save a conforming mesh as v1.0");
+      text_.fail("the section " + in_quotes(section) + " is not supported; save a conforming mesh as v1.0");
     }
   }
 
@@ -105,11 +105,11 @@ class MfemReader {
       } else if (word == "Ordering:") {
         ordering = text_.integer("Ordering");
       } else {
-        text_.fail("expected FiniteElementCollection:, VDim: or Ordering: and found " + quoted(word));
+        text_.fail("expected FiniteElementCollection:, VDim: or Ordering: and found " + in_quotes(word));
       }
     }
     if ((collection != "H1_3D_P1" && collection != "Linear") || components != 3 || ordering > 1) {
-      text_.fail("nodes in " + quoted(collection) +
+      text_.fail("nodes in " + in_quotes(collection) +
                  " are not supported; save the mesh with straight edges (H1_3D_P1)");
     }
     text_.expect_room(number_of_vertices_, 6, "nodes");

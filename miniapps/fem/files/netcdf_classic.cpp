@@ -58,7 +58,7 @@ void NetcdfClassic::read_dimensions() {
   for (std::int64_t k = 0; k < number; ++k) {
     std::string label = name();
     const std::int64_t length = size();
-    if (length < 0) text_.fail("the dimension " + quoted(label) + " is negative");
+    if (length < 0) text_.fail("the dimension " + in_quotes(label) + " is negative");
     dimensions_.emplace_back(std::move(label), length);
   }
 }
@@ -69,7 +69,7 @@ std::map<std::string, std::string> NetcdfClassic::read_attributes() {
   for (std::int64_t k = 0; k < number; ++k) {
     const std::string label = name();
     const std::int64_t type = text_.binary_integer(4, false, "the type of an attribute");
-    if (type < 1 || type > 11) text_.fail("the attribute " + quoted(label) + " has an unknown type");
+    if (type < 1 || type > 11) text_.fail("the attribute " + in_quotes(label) + " has an unknown type");
     const std::int64_t values = size();
     const std::size_t bytes = type_bytes[static_cast<std::size_t>(type)];
     const std::size_t begin = text_.position();
@@ -92,20 +92,20 @@ void NetcdfClassic::read_variables() {
     for (std::int64_t axis = 0; axis < rank; ++axis) {
       const std::int64_t id = size();
       if (id < 0 || static_cast<std::size_t>(id) >= dimensions_.size()) {
-        text_.fail("the variable " + quoted(label) + " has a dimension that the file does not have");
+        text_.fail("the variable " + in_quotes(label) + " has a dimension that the file does not have");
       }
       const auto& [dimension, length] = dimensions_[static_cast<std::size_t>(id)];
       variable.dimensions.push_back(dimension);
       if (axis == 0 && length == 0) {
         variable.is_record = true;
       } else if (__builtin_mul_overflow(variable.values, length, &variable.values)) {
-        text_.fail("the variable " + quoted(label) + " has more values than can be counted");
+        text_.fail("the variable " + in_quotes(label) + " has more values than can be counted");
       }
     }
     variable.texts = read_attributes();
     variable.type = static_cast<int>(text_.binary_integer(4, false, "the type of a variable"));
     if (variable.type < 1 || variable.type > 11)
-      text_.fail("the variable " + quoted(label) + " has an unknown type");
+      text_.fail("the variable " + in_quotes(label) + " has an unknown type");
     size();  // in bytes, which the dimensions say as well
     variable.begin = static_cast<std::uint64_t>(
         text_.binary_integer(version_ == 1 ? 4 : 8, false, "the place of a variable"));
@@ -128,16 +128,16 @@ const NetcdfClassic::Variable* NetcdfClassic::find(const std::string& label) con
 const NetcdfClassic::Variable& NetcdfClassic::require(const std::string& label, std::int64_t number) {
   const Variable* variable = find(label);
   if (variable == nullptr)
-    text_.fail(0, "the file has no variable " + quoted(label) + "; it is no complete Exodus II file");
+    text_.fail(0, "the file has no variable " + in_quotes(label) + "; it is no complete Exodus II file");
   if (variable->values != number || variable->is_record) {
-    text_.fail(0, "the variable " + quoted(label) + " has " + std::to_string(variable->values) +
+    text_.fail(0, "the variable " + in_quotes(label) + " has " + std::to_string(variable->values) +
                       " values, not " + std::to_string(number) + "; the file is damaged: write it again");
   }
   const std::size_t bytes = type_bytes[static_cast<std::size_t>(variable->type)];
   const std::size_t size = text_.content().size();
   if (variable->begin > size || static_cast<std::uint64_t>(number) > (size - variable->begin) / bytes) {
     text_.fail(size,
-               "the file ends within the variable " + quoted(label) + "; it is truncated: write it again");
+               "the file ends within the variable " + in_quotes(label) + "; it is truncated: write it again");
   }
   text_.seek(variable->begin);
   return *variable;
@@ -145,7 +145,7 @@ const NetcdfClassic::Variable& NetcdfClassic::require(const std::string& label, 
 
 std::vector<std::int64_t> NetcdfClassic::integers(const std::string& label, std::int64_t number) {
   const Variable& variable = require(label, number);
-  if (is_float(variable.type)) text_.fail("the variable " + quoted(label) + " should be of integers");
+  if (is_float(variable.type)) text_.fail("the variable " + in_quotes(label) + " should be of integers");
   std::vector<std::int64_t> result(static_cast<std::size_t>(number));
   const std::size_t bytes = type_bytes[static_cast<std::size_t>(variable.type)];
   for (std::int64_t& value : result) value = text_.binary_integer(bytes, is_signed(variable.type), "a value");
@@ -155,7 +155,7 @@ std::vector<std::int64_t> NetcdfClassic::integers(const std::string& label, std:
 std::vector<double> NetcdfClassic::numbers(const std::string& label, std::int64_t number) {
   const Variable& variable = require(label, number);
   if (!is_float(variable.type))
-    text_.fail("the variable " + quoted(label) + " should be of floating-point numbers");
+    text_.fail("the variable " + in_quotes(label) + " should be of floating-point numbers");
   std::vector<double> result(static_cast<std::size_t>(number));
   const std::size_t bytes = type_bytes[static_cast<std::size_t>(variable.type)];
   for (double& value : result) value = text_.binary_number(bytes, "a value of " + label);

@@ -39,15 +39,15 @@ std::unique_ptr<detail::ResultFormat> make_format(const std::string& path, const
   fail_format(path);
 }
 
-struct State {
-  double time;
-  std::vector<Field> fields;
-};
-
 }  // namespace
 
 // The thread owns the format; queue_, error_ and ending_ are shared, under the lock.
 struct ResultWriter::Implementation {
+  struct State {
+    double time;
+    std::vector<Field> fields;
+  };
+
   Implementation(std::string path, HostMesh given, std::optional<double> from)
       : path_(std::move(path)), mesh_(std::move(given)), format_(make_format(path_, mesh_, from)) {
     remove_abandoned_partials(path_);
