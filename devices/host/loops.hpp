@@ -5,7 +5,7 @@
 // vectorised across work items: the contract of a kernel (it writes only what belongs to its own index)
 // is what `omp simd` asserts. Everything a kernel calls is inlined into that loop (`flatten`), because a
 // call would stop the vectoriser. A kernel that takes an integer runs in a plain loop, which the compiler may
-// vectorise where that pays.
+// vectorise where that pays; it is inlined into it likewise, as a compiler else stops once two loops call it.
 //
 // No exception may leave an `omp simd` loop: compilers end the program there. So each item of such a loop
 // catches its own, and the loop throws the first one when it is done (ThrownByItems). Compilers vectorise
@@ -124,7 +124,7 @@ void run_integer(const Body& body, Index i, Value&... value) {
 }
 
 template <class Body, class Index>
-void run_integers(const Body& body, Index begin, Index end) {
+STRATA_FLATTEN void run_integers(const Body& body, Index begin, Index end) {
   STRATA_INDEPENDENT_ITEMS
   for (Index i = begin; i < end; ++i) run_integer(body, i);
 }
