@@ -56,8 +56,8 @@ enum class Given { Nothing, Element, View };
 template <class O>
 struct OperandTraits;  // coherent arrays and declared accesses only
 template <class T, int Rank, class L>
-struct OperandTraits<CoherentArray<T, Rank, L>> {
-  using array_type = CoherentArray<T, Rank, L>;
+struct OperandTraits<BasicCoherentArray<T, Rank, L>> {
+  using array_type = BasicCoherentArray<T, Rank, L>;
   static constexpr Given input = Given::Element, output = Given::Nothing;
   static const array_type& array(const array_type& a) { return a; }
   static auto read(const array_type& a) { return in(a); }

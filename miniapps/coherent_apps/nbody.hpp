@@ -168,7 +168,7 @@ AppOutcome run_nbody(const Where& where, const Memory& memory, const AppRequest&
   AppOutcome outcome;
   const double start = miniapp::now_seconds();
   const index_t n = request.n;
-  CoherentArray<Body, 1> v0("v0", n, uninitialized, memory, request.protocol),
+  CoherentArray<Body, rank<1>> v0("v0", n, uninitialized, memory, request.protocol),
       v1("v1", n, uninitialized, memory, request.protocol);
   launch(where.named("nbody: generate"), n, MakeBodies{n}, out(v0));
   launch(where.named("nbody: generate"), n, MakeBodies{n}, out(v1));

@@ -95,8 +95,8 @@ TYPED_TEST(Sequences, OfElementsAndNodesHaveTheValuesOfTheirLoops) {
 // The loops, and the same as single launches.
 struct Fields {
   index_t n;
-  CoherentArray<double, 1> x{"x", n}, y{"y", n};
-  CoherentArray<double, 0> sum{"sum"}, decayed{"decayed"};
+  CoherentArray<double, rank<1>> x{"x", n}, y{"y", n};
+  CoherentArray<double, rank<0>> sum{"sum"}, decayed{"decayed"};
   explicit Fields(index_t size) : n(size) { stream_test::fill(x), stream_test::fill(y); }
 };
 template <class Where>
@@ -148,7 +148,7 @@ TYPED_TEST(Sequences, WithReductionsHaveTheBitsOfSingleLaunches) {
 
 TYPED_TEST(Sequences, AreOneGraphLaunchAStepAndOneForManySteps) {
   const index_t n = 600;
-  const CoherentArray<double, 1> x("x", n), y("y", n);
+  const CoherentArray<double, rank<1>> x("x", n), y("y", n);
   Sequence steps("steps", on(TypeParam{}));
   steps.loop("grow", n, Grow{}, in(x), inout(y));
   steps.loop("shift", n, Shift{1}, inout(x));
@@ -174,7 +174,7 @@ TYPED_TEST(Sequences, AreOneGraphLaunchAStepAndOneForManySteps) {
 
 TYPED_TEST(Sequences, GoOnWhereOthersHaveUsedTheirArraysBetweenRuns) {
   const index_t n = 600;
-  const CoherentArray<double, 1> x("x", n), y("y", n);
+  const CoherentArray<double, rank<1>> x("x", n), y("y", n);
   Sequence steps("steps", on(TypeParam{}));
   steps.loop("grow", n, Grow{}, in(x), inout(y));
   steps.loop("shift", n, Shift{1}, inout(x));
@@ -197,7 +197,7 @@ TYPED_TEST(Sequences, GoOnWhereOthersHaveUsedTheirArraysBetweenRuns) {
 
 TYPED_TEST(Sequences, CopyWhatTheyReadBeforeTheyWriteIt) {
   const index_t n = 1000;
-  const CoherentArray<double, 1> x("x", n), made("made", n), temporary("temporary", n), part("part", n);
+  const CoherentArray<double, rank<1>> x("x", n), made("made", n), temporary("temporary", n), part("part", n);
   for (const auto* array : {&x, &made, &temporary, &part}) stream_test::fill(*array);
   const auto expected = stream_test::values(x);
   Sequence steps("steps", on(TypeParam{}));
@@ -220,7 +220,7 @@ TYPED_TEST(Sequences, CopyWhatTheyReadBeforeTheyWriteIt) {
 }
 
 TYPED_TEST(Sequences, WithoutWorkOrStepsDoNothing) {
-  const CoherentArray<double, 1> x("x", 10), none("none", 0);
+  const CoherentArray<double, rank<1>> x("x", 10), none("none", 0);
   std::vector<double> sums{1, 2};
   Sequence steps("steps", on(TypeParam{}));
   EXPECT_NO_THROW(steps.run(3));

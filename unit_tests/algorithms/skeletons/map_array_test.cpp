@@ -59,7 +59,7 @@ TYPED_TEST(MapArray, RowsAndColumnsOfAMatrixMeetAVector) {
   for_each_place<TypeParam>([](const auto& where) {
     const auto a = make_numbers<std::int64_t, 2>("a", {n, m});
     const auto v = make_numbers<std::int64_t, 1>("v", {m}, 1), w = make_numbers<std::int64_t, 1>("w", {n}, 2);
-    const CoherentArray<std::int64_t, 1> y("y", n), z("z", m);
+    const CoherentArray<std::int64_t, rank<1>> y("y", n), z("z", m);
 
     map_array(where, RowTimesVector{}, y, in(a), in(v, strata::all));
     map_array(where, ColumnTimesVector{}, z, in(a, columns), in(w, strata::all));
@@ -109,7 +109,7 @@ TYPED_TEST(MapArray, OutputsOfTwoDimensionsReadRowsOfOneMatrixAndAllOfAnother) {
     static constexpr index_t n = 19, m = 11, inner = 7;
     const auto a = make_numbers<std::int64_t, 2>("a", {n, inner});
     const auto b = make_numbers<std::int64_t, 2, LayoutRight>("b", {inner, m}, 1);
-    const CoherentArray<std::int64_t, 2> c("c", n, m);
+    const CoherentArray<std::int64_t, rank<2>> c("c", n, m);
 
     map_array(where, MatrixProduct{}, c, in(a), in(b, strata::all));
 
@@ -128,7 +128,7 @@ TYPED_TEST(MapArray, RowsByAFunctionAreAllThatADeviceGets) {
     static constexpr index_t n = 400;
     const auto pairs = make_numbers<std::int64_t, 1>("pairs", {2 * n});
     const auto which = make_array<int, 1>("which", {n}, [](index_t k) { return k % 3 == 0; });
-    const CoherentArray<std::int64_t, 1> y("y", n);
+    const CoherentArray<std::int64_t, rank<1>> y("y", n);
 
     map_array(where, PairAt{}, y, in(pairs, rows(PairsOf{})), which);
 
@@ -140,7 +140,7 @@ TYPED_TEST(MapArray, RowsByAFunctionAreAllThatADeviceGets) {
 }
 
 TYPED_TEST(MapArray, ElementsOfAnotherShapeAreAnErrorThatNamesBothArrays) {
-  const CoherentArray<std::int64_t, 1> x("operand", 9), y("result", 10), v("v", 3);
+  const CoherentArray<std::int64_t, rank<1>> x("operand", 9), y("result", 10), v("v", 3);
 
   EXPECT_TRUE(contains(
       message_of<ShapeMismatch>([&] { map_array(on(TypeParam{}), Attracted{}, y, x, in(v, strata::all)); }),

@@ -72,7 +72,7 @@ struct Reference {
   }
 };
 template <class T>
-void expect_equal(const CoherentArray<T, 1>& x, const Reference<T>& expected) {
+void expect_equal(const CoherentArray<T, rank<1>>& x, const Reference<T>& expected) {
   const auto view = x.read();
   index_t wrong = 0;
   for (index_t i = 0; i < x.extent(0); ++i)
@@ -88,7 +88,7 @@ struct Setting {
 TransferCounters nbody(const Setting& setting) {
   using Body = Item<22>;
   const index_t n = 1000;
-  const CoherentArray<Body, 1> v0("v0", n, uninitialized), v1("v1", n, uninitialized);
+  const CoherentArray<Body, rank<1>> v0("v0", n, uninitialized), v1("v1", n, uninitialized);
   Reference<Body> r0(n), r1(n);
   launch(setting.where(), n, Generate{}, out(v0));
   launch(setting.where(), n, Generate{}, out(v1));
@@ -108,8 +108,8 @@ TransferCounters nbody(const Setting& setting) {
 TransferCounters lu(const Setting& setting) {
   using Number = Item<1>;
   const index_t rows = 20, n = rows * rows + 1;
-  const CoherentArray<Number, 1> a("a", n), factors("factors", n, uninitialized);
-  const CoherentArray<Number, 1> indices("indices", n, uninitialized);
+  const CoherentArray<Number, rank<1>> a("a", n), factors("factors", n, uninitialized);
+  const CoherentArray<Number, rank<1>> indices("indices", n, uninitialized);
   Reference<Number> ra(n), rf(n), ri(n);
   launch(setting.where(), n, Generate{}, out(indices));
   ri.generate();
@@ -126,7 +126,7 @@ TransferCounters lu(const Setting& setting) {
 TransferCounters sph(const Setting& setting) {
   using Particle = Item<25>;
   const index_t n = 500;
-  const CoherentArray<Particle, 1> f1("f1", n, uninitialized), f2("f2", n, uninitialized);
+  const CoherentArray<Particle, rank<1>> f1("f1", n, uninitialized), f2("f2", n, uninitialized);
   Reference<Particle> r1(n), r2(n);
   launch(setting.where(), n, Generate{}, out(f1));
   launch(setting.where(), n, Copy{}, in(f1), out(f2));

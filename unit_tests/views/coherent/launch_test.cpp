@@ -10,7 +10,7 @@
 namespace {
 
 using namespace coherent_testing;
-using Numbers = CoherentArray<std::int64_t, 1>;
+using Numbers = CoherentArray<std::int64_t, rank<1>>;
 
 class CoherentLaunch : public CoherentTest {
  protected:
@@ -116,7 +116,7 @@ TEST_F(CoherentLaunch, ProtocolsComputeTheSameAtEdges) {
 
 // Random ranges over arrays of two dimensions, or none: whether they are refused, and what they change.
 TEST_F(CoherentLaunch, RangesInsideAnArrayKeepWhatTheyLeaveOutOrAreRefused) {
-  using Grid = CoherentArray<std::int64_t, 2, LayoutRight>;
+  using Grid = CoherentArray<std::int64_t, rank<2>, LayoutRight>;
   strata_tests::Random random;
   for (int k = 0; k < strata_tests::trials(60) && !HasFailure(); ++k) {
     const index_t n = random(1, 12), m = random(1, 6), first = random(0, n - 1), left = random(0, m - 1);
@@ -211,7 +211,7 @@ struct SumColumns {
 };
 template <class Layout>
 void check_columns() {
-  const CoherentArray<int, 2, Layout> a("a", 13, 22), b("b", 13, 22, uninitialized);
+  const CoherentArray<int, rank<2>, Layout> a("a", 13, 22), b("b", 13, 22, uninitialized);
   {
     const auto view = a.write();
     for (index_t i = 0; i < 13; ++i)
@@ -256,8 +256,8 @@ struct Factory {
 
 TEST_F(CoherentLaunch, RangesTagsAndFactoriesAreThoseOfParallelFor) {
   everywhere([](const auto& where) {
-    const CoherentArray<index_t, 2> tiled("tiled", 37, 9);
-    const CoherentArray<index_t, 2, LayoutRight> right("right", 37, 9);
+    const CoherentArray<index_t, rank<2>> tiled("tiled", 37, 9);
+    const CoherentArray<index_t, rank<2>, LayoutRight> right("right", 37, 9);
     launch(where, mdrange({3, 1}, {36, 8}), Place{}, inout(tiled));
     launch(where, mdrange({3, 1}, {36, 8}, {4, 4}), Place{}, inout(right));
     const auto t = tiled.read();
