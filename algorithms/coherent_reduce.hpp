@@ -103,7 +103,7 @@ void reduce_on_one(const char* label, const On<D>& where, const R& work, const K
       else return into.target;
     }
     ();
-    declare(call, out(value, all), rows);
+    declare(call, out(value, everything), rows);
     call.prepare();
     run(call, [&](const CoherentCall& c) {
       using T = typename std::remove_cvref_t<decltype(value)>::value_type;
@@ -201,12 +201,12 @@ void join_partials(const char* label, const On<D>& on, const Reducer& reducer, c
   } else {
     if (joins.size() > JoinGroups<int, int>::most) fail_too_many_groups();
     const auto finish = [&](const auto& functor, const auto&... a) {
-      launch_at(label, on, 1, join_groups(reducer, functor, joins), inout(partials, all), a...);
+      launch_at(label, on, 1, join_groups(reducer, functor, joins), inout(partials, everything), a...);
     };
     if constexpr (is_finalize_v<I>)
       std::apply([&](const auto&... a) { finish(into.functor, a...); }, into.accesses);
-    else if constexpr (IsCoherent<I>) finish(StoreResult{}, out(into, all));
-    else finish(StoreResult{}, out(into.target, all));
+    else if constexpr (IsCoherent<I>) finish(StoreResult{}, out(into, everything));
+    else finish(StoreResult{}, out(into.target, everything));
   }
 }
 

@@ -136,7 +136,7 @@ void regions(const Where& where) {
   launch(where, range(1, n - 1), Mean{}, in(x, halo(1, 1)), out(y));    // the range keeps away from the ends
   launch(where, n, Mean{}, in(x, halo(1, 1, edge::cyclic)), out(z));    // or edge::duplicate, edge::pad(0.0)
   launch(where, n / 2, SumOfPair{}, in(x, rows(Pairs{})), out(half));
-  launch(where, n, MatrixVector{}, in(a), in(v, all), out(product));
+  launch(where, n, MatrixVector{}, in(a), in(v, everything), out(product));
 //! [regions]
   check(y(n - 2) == 2.0 && z(0) == 2.0 && half(n / 2 - 1) == 6.0 && product(9) == 8.0);
 }
@@ -189,7 +189,7 @@ void reducing(const Where& where) {
   launch_reduce(where, n, Dot{}, Sum(dot), in(x), in(y));                  // waits: the result is on the host
   launch_reduce(where, n, SumOfSquares{}, squares, in(x));                 // does not wait
   launch_reduce(where, n, SumOfSquares{}, finalize(SetScale{}, out(scale)), in(x));
-  launch(where, n, ScaleBy{}, in(scale, all), inout(x));                   // x now has length 1; the host saw nothing of it
+  launch(where, n, ScaleBy{}, in(scale, everything), inout(x));            // x now has length 1; the host saw nothing of it
   launch_scan(where, n, Offsets{}, Sum(total), in(count), out(first));
 //! [reducing]
   check(dot == 8 && squares() == 25.0 && std::abs(x(1) - 0.6) < 1e-15 && total == 7 && first(6) == 7 && first(5) == 0);
@@ -205,7 +205,7 @@ void sequence(const Where& where) {
 //! [sequence]
   Sequence steps("normalise", where);                       // on(device) or across(devices)
   steps.loop_reduce("length", n, SumOfSquares{}, finalize(SetScale{}, out(scale)), in(x));
-  steps.loop("scale", n, ScaleBy{}, in(scale, all), inout(x));
+  steps.loop("scale", n, ScaleBy{}, in(scale, everything), inout(x));
   steps.loop("add", n, Axpy{0.5}, in(x), inout(y));
   steps.loop_reduce("dot", n, Dot{}, each_step(Sum, dots), in(x), in(y));
   steps.run(100);                                           // the four loops, 100 times; again: goes on
@@ -296,7 +296,7 @@ void skeleton_calls(const Where& where) {
   map(where, Scaled{0.5}, inout(y), x);                                    // y = 0.5 y + x
   map_overlap(where, Neighbours{}, b, a, overlap({1, 1}, edge::duplicate));
   map_overlap(where, Neighbours{}, b, overlap({1, 1}), Update::RedBlack);  // in place, inner points only
-  map_array(where, RowTimes{}, y, in(a), in(v, all));                      // y = A v
+  map_array(where, RowTimes{}, y, in(a), in(v, everything));               // y = A v
   const double dot = map_reduce(where, Times{}, Sum, x, y);
   const double most = reduce(where, Max, 0.0, y);                          // from a start value
   reduce_columns(where, Sum, v, a);                                        // v(j) = a(0, j) + a(1, j) + ...

@@ -77,7 +77,7 @@ void regions(const Device& device) {
 //! [regions]
   launch(where, range(1, n - 1), Mean{}, in(x, halo(1, 1)), out(y));       // rows i - 1 to i + 1
   launch(where, n / 2, SumOfPair{}, in(x, rows(Pairs{})), out(half));      // rows that a function says
-  launch(where, n, LookUp{}, in(index), in(table, all), inout(y));         // `table` is there all the time
+  launch(where, n, LookUp{}, in(index), in(table, everything), inout(y));  // `table` is there all the time
 //! [regions]
   check(half(n / 2 - 1) == 6.0 && y(n / 2) == 5.0 && y(n - 2) == 0.0);
 }

@@ -59,8 +59,8 @@ void nbody(const Where& where) {
   launch(where, n, Generate{}, out(v0));
   launch(where, n, Generate{}, out(v1));
   for (int call = 0; call < 11; ++call) {
-    launch(where, n, MapArrayInPlace{}, in(v0, strata::all), inout(v1));
-    launch(where, n, MapArrayInPlace{}, in(v1, strata::all), inout(v0));
+    launch(where, n, MapArrayInPlace{}, in(v0, everything), inout(v1));
+    launch(where, n, MapArrayInPlace{}, in(v1, everything), inout(v0));
   }
   v0.flush();
 }
@@ -75,8 +75,8 @@ void lu(const Where& where) {
       CoherentArray<Word, rank<1>> indices("indices", n, uninitialized);
       launch(where, n, Generate{}, out(indices));
       for (index_t step = 0; step < size; ++step) {
-        launch(where, n, MapArray{}, in(a, strata::all), in(indices), out(b));
-        launch(where, n, MapArray{}, in(b, strata::all), in(indices), out(a));
+        launch(where, n, MapArray{}, in(a, everything), in(indices), out(b));
+        launch(where, n, MapArray{}, in(b, everything), in(indices), out(a));
       }
       a.flush();
     }
@@ -89,10 +89,10 @@ void sph(const Where& where) {
   CoherentArray<Particle, rank<1>> f1("f1", n, uninitialized), f2("f2", n, uninitialized);
   launch(where, n, Generate{}, out(f1));
   launch(where, n, Map{}, in(f1), out(f2));
-  launch(where, n, MapArrayInPlace{}, in(f2, strata::all), inout(f1));
+  launch(where, n, MapArrayInPlace{}, in(f2, everything), inout(f1));
   for (int step = 0; step < 50; ++step) {
-    launch(where, n, MapArrayInPlace{}, in(f1, strata::all), inout(f2));
-    launch(where, n, MapArrayInPlace{}, in(f2, strata::all), inout(f1));
+    launch(where, n, MapArrayInPlace{}, in(f1, everything), inout(f2));
+    launch(where, n, MapArrayInPlace{}, in(f2, everything), inout(f1));
     launch(where, n, MapInPlace{}, inout(f1));
   }
   f1.flush();

@@ -4,7 +4,7 @@
 //   Sequence steps("steps", on(Cuda{0}));                      // or streamed(Cuda{0}, 2_GiB), or across(...)
 //   steps.temporary(force);
 //   steps.loop("elements", elements, Stress{}, in(corners), in(x, rows(nodes_of)), inout(state), out(force));
-//   steps.loop_reduce("least", elements, LeastStep{}, finalize(SetStep{}, inout(clock, all)), in(dt));
+//   steps.loop_reduce("least", elements, LeastStep{}, finalize(SetStep{}, inout(clock, everything)), in(dt));
 //   steps.loop("nodes", nodes, Motion{}, in(force, rows(elements_of)), inout(x));
 //   steps.run(1000);
 //

@@ -1,7 +1,7 @@
 // Operands of skeletons, and how a user's function gets them.
 //
 //   x                  a coherent array: the function gets the element of its index, by value
-//   in(v, all)         a declared access: the function gets the view, to read what the region says
+//   in(v, everything)         a declared access: the function gets the view, to read what the region says
 //   y                  an output: the function returns the element
 //   inout(y)           an output whose old element the function gets, before all inputs
 //   outputs(y, z)      several outputs: the function returns results(a, b)

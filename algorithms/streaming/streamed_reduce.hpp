@@ -34,7 +34,7 @@ void store_reduced(const char* label, const On<D>& on, const Reducer& reducer, c
     result.write()(0) = value;
     std::apply(
         [&](const auto&... a) {
-          launch_at(label, on, 1, join_groups(reducer, into.functor, {}), inout(result, strata::all), a...);
+          launch_at(label, on, 1, join_groups(reducer, into.functor, {}), inout(result, everything), a...);
         },
         into.accesses);
   } else {

@@ -88,8 +88,8 @@ AppOutcome run_lu(const Where& where, const Memory& memory, const AppRequest& re
 
   const auto small = static_cast<std::int32_t>(rows);
   for (index_t step = 0; step < steps; ++step) {
-    launch(where.named("lu: divide"), n, DivideByPivot{small}, in(a, all), in(places), out(lu));
-    launch(where.named("lu: eliminate"), n, Eliminate{small}, in(lu, all), in(places), out(a));
+    launch(where.named("lu: divide"), n, DivideByPivot{small}, in(a, everything), in(places), out(lu));
+    launch(where.named("lu: eliminate"), n, Eliminate{small}, in(lu, everything), in(places), out(a));
   }
   const auto factors = a.read();
   outcome.run_seconds = miniapp::now_seconds() - start - outcome.setup_seconds;

@@ -204,8 +204,8 @@ class Simulation final : public Dynamics {
     } else {
       LookInFlight& look = looks_[looked_++ % 2];
       sum(look.nodes, look.elements);
-      launch(on(first_device(where_)).named("copy the clock"), 1, CopyClock{}, in(f_.clocks, all),
-             out(look.clock, all));
+      launch(on(first_device(where_)).named("copy the clock"), 1, CopyClock{}, in(f_.clocks, everything),
+             out(look.clock, everything));
     }
   }
   Look seen() override {

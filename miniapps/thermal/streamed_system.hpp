@@ -251,7 +251,7 @@ class StreamedWork {
                     in(mesh_.own_element_blocks));
     };
     if (mesh_.keeps_order) add(in(mesh_.own_coordinates, nodes_of()));
-    else add(in(mesh_.own_coordinates, strata::all));
+    else add(in(mesh_.own_coordinates, everything));
   }
 
   // ---- how they run

@@ -104,22 +104,22 @@ void declare(Sequence<Where>& steps, const Fields& f, std::vector<double>& sums)
   steps.loop("grow", f.n, Grow{}, in(f.x), inout(f.y));
   steps.loop_reduce("sum", f.n, Sum1{}, f.sum, in(f.y));
   steps.loop("spread", range(1, f.n - 1), Spread{}, in(f.y, halo(1, 1)), out(f.x));
-  steps.loop_reduce("decay", f.n, Sum1{}, finalize(Accumulate{}, inout(f.decayed, strata::all)), in(f.x));
+  steps.loop_reduce("decay", f.n, Sum1{}, finalize(Accumulate{}, inout(f.decayed, everything)), in(f.x));
   steps.loop_reduce("sums", f.n, Sum1{}, sums, in(f.x));
   steps.loop("shift", f.n, by_step([](int step) { return Shift{0.25 * step}; }), inout(f.x));
-  steps.loop("add sum", f.n, AddValue{}, in(f.sum, strata::all), inout(f.x));
-  steps.loop("add decayed", f.n, AddValue{}, in(f.decayed, strata::all), inout(f.x));
+  steps.loop("add sum", f.n, AddValue{}, in(f.sum, everything), inout(f.x));
+  steps.loop("add decayed", f.n, AddValue{}, in(f.decayed, everything), inout(f.x));
 }
 template <class Where>
 void launch_step(const Where& where, const Fields& f, std::vector<double>& sums, int step) {
   launch(where, f.n, Grow{}, in(f.x), inout(f.y));
   launch_reduce(where, f.n, Sum1{}, f.sum, in(f.y));
   launch(where, range(1, f.n - 1), Spread{}, in(f.y, halo(1, 1)), out(f.x));
-  launch_reduce(where, f.n, Sum1{}, finalize(Accumulate{}, inout(f.decayed, strata::all)), in(f.x));
+  launch_reduce(where, f.n, Sum1{}, finalize(Accumulate{}, inout(f.decayed, everything)), in(f.x));
   launch_reduce(where, f.n, Sum1{}, sums.emplace_back(), in(f.x));
   launch(where, f.n, Shift{0.25 * step}, inout(f.x));
-  launch(where, f.n, AddValue{}, in(f.sum, strata::all), inout(f.x));
-  launch(where, f.n, AddValue{}, in(f.decayed, strata::all), inout(f.x));
+  launch(where, f.n, AddValue{}, in(f.sum, everything), inout(f.x));
+  launch(where, f.n, AddValue{}, in(f.decayed, everything), inout(f.x));
 }
 template <class Where>
 void expect_bits_of_launches(const Where& where) {

@@ -61,8 +61,8 @@ TYPED_TEST(MapArray, RowsAndColumnsOfAMatrixMeetAVector) {
     const auto v = make_numbers<std::int64_t, 1>("v", {m}, 1), w = make_numbers<std::int64_t, 1>("w", {n}, 2);
     const CoherentArray<std::int64_t, rank<1>> y("y", n), z("z", m);
 
-    map_array(where, RowTimesVector{}, y, in(a), in(v, strata::all));
-    map_array(where, ColumnTimesVector{}, z, in(a, columns), in(w, strata::all));
+    map_array(where, RowTimesVector{}, y, in(a), in(v, everything));
+    map_array(where, ColumnTimesVector{}, z, in(a, columns), in(w, everything));
 
     const auto got_y = values_of(y), got_z = values_of(z);
     for (index_t i = 0; i < n; ++i) {
@@ -93,8 +93,8 @@ TYPED_TEST(MapArray, AllOfAnArrayStandsBesideAnElementInAlternation) {
     };
 
     for (int round = 0; round < 2; ++round) {
-      map_array(where, Attracted{}, inout(y), in(x, strata::all));
-      map_array(where, Attracted{}, inout(x), in(y, strata::all));
+      map_array(where, Attracted{}, inout(y), in(x, everything));
+      map_array(where, Attracted{}, inout(x), in(y, everything));
       step(by_hand_x, by_hand_y);
       step(by_hand_y, by_hand_x);
     }
@@ -111,7 +111,7 @@ TYPED_TEST(MapArray, OutputsOfTwoDimensionsReadRowsOfOneMatrixAndAllOfAnother) {
     const auto b = make_numbers<std::int64_t, 2, LayoutRight>("b", {inner, m}, 1);
     const CoherentArray<std::int64_t, rank<2>> c("c", n, m);
 
-    map_array(where, MatrixProduct{}, c, in(a), in(b, strata::all));
+    map_array(where, MatrixProduct{}, c, in(a), in(b, everything));
 
     const auto got = values_of(c);
     for (index_t i = 0; i < n; ++i)
@@ -143,10 +143,10 @@ TYPED_TEST(MapArray, ElementsOfAnotherShapeAreAnErrorThatNamesBothArrays) {
   const CoherentArray<std::int64_t, rank<1>> x("operand", 9), y("result", 10), v("v", 3);
 
   EXPECT_TRUE(contains(
-      message_of<ShapeMismatch>([&] { map_array(on(TypeParam{}), Attracted{}, y, x, in(v, strata::all)); }),
+      message_of<ShapeMismatch>([&] { map_array(on(TypeParam{}), Attracted{}, y, x, in(v, everything)); }),
       {"map_array", "operand", "result"}));
   EXPECT_TRUE(contains(message_of<AccessConflict>(
-                           [&] { map_array(on(TypeParam{}), Attracted{}, inout(x), in(x, strata::all)); }),
+                           [&] { map_array(on(TypeParam{}), Attracted{}, inout(x), in(x, everything)); }),
                        {"operand"}));
 }
 

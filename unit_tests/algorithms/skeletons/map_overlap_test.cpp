@@ -161,7 +161,7 @@ TYPED_TEST(MapOverlap, FurtherOperandsAreElementsOrReadAnywhere) {
     const CoherentArray<std::int64_t, rank<2>> z("z", 21, 7);
 
     map_overlap(where, Source{}, y, x, overlap(1), b);
-    map_overlap(where, AtIndex{}, z, m, overlap({0, 1}, edge::pad(0)), in(table, strata::all));
+    map_overlap(where, AtIndex{}, z, m, overlap({0, 1}, edge::pad(0)), in(table, everything));
 
     const auto got_y = values_of(y), got_z = values_of(z);
     for (index_t i = 0; i < 515; ++i)

@@ -169,7 +169,7 @@ TYPED_TEST(Reduce, MapReduceTakesIndicesAndOperandsThatAreReadAnywhere) {
     for (index_t k = 0; k < 41 * 9; ++k) weighted += number(k) * (k / 9 - 3 * (k % 9));
 
     ASSERT_EQ(map_reduce(where, WeightedByIndex{}, Sum, a), weighted);
-    ASSERT_EQ(map_reduce(where, Looked{}, Sum, 0.25, at, in(table, strata::all)),
+    ASSERT_EQ(map_reduce(where, Looked{}, Sum, 0.25, at, in(table, everything)),
               150.0 * (0 + 1 + 4 + 9) + 0.25);
   });
 }

@@ -103,7 +103,7 @@ std::vector<double> program(unsigned seed, index_t n, const At& at_any) {
           launch(where, range(2, n - 1), Neighbours{}, in(b, halo(2, 1)), inout(c));
           break;
         case 2:
-          launch(where, n, SumOfPair{}, in(pairs, rows(PairsOfRows{})), in(table, strata::all), out(a));
+          launch(where, n, SumOfPair{}, in(pairs, rows(PairsOfRows{})), in(table, everything), out(a));
           break;
         case 3:
           launch_reduce(where, n, Add{}, Sum(value), in(c));
@@ -112,7 +112,7 @@ std::vector<double> program(unsigned seed, index_t n, const At& at_any) {
           launch_reduce(where, n, SumFunctor{}, value, in(b));
           break;
         case 5:
-          launch_reduce(where, n, SumFunctor{}, finalize(Halve{}, out(half, strata::all)), in(a));
+          launch_reduce(where, n, SumFunctor{}, finalize(Halve{}, out(half, everything)), in(a));
           value = *half.read();
           break;
         case 6:

@@ -56,8 +56,8 @@ TEST_F(StreamedAcrossDevices, HalosRowsOfFunctionsAndTilesOfLayouts) {
   EXPECT_EQ(report.devices, 3);
   EXPECT_NE(report.explain().find("Serial"), std::string::npos) << report.explain();
 
-  launch(on(Serial{}), n, SumOfPair{}, in(pairs, rows(PairsOfRows{})), in(table, strata::all), out(expected));
-  launch(where, n, SumOfPair{}, in(pairs, rows(PairsOfRows{})), in(table, strata::all), out(y));
+  launch(on(Serial{}), n, SumOfPair{}, in(pairs, rows(PairsOfRows{})), in(table, everything), out(expected));
+  launch(where, n, SumOfPair{}, in(pairs, rows(PairsOfRows{})), in(table, everything), out(y));
   EXPECT_EQ(values(y), values(expected));
 
   const CoherentArray<float, rank<2>> a("a", 1003, 5), b("b", 1003, 5), c("c", 1003, 5), d("d", 1003, 5);
@@ -93,7 +93,7 @@ TEST_F(StreamedAcrossDevices, SumsAndScansHaveTheBitsOfCore) {
       }
       const CoherentArray<double, rank<0>> value("value"), half("half");
       launch_reduce(where, n, SumFunctor{}, value, in(x));
-      launch_reduce(where, n, SumFunctor{}, finalize(Halve{}, out(half, strata::all)), in(x));
+      launch_reduce(where, n, SumFunctor{}, finalize(Halve{}, out(half, everything)), in(x));
       EXPECT_EQ(*value.read(), expected);
       EXPECT_EQ(*half.read(), expected / 2);
 
@@ -303,14 +303,14 @@ TEST_F(StreamedAcrossDevices, RowsThatTwoDevicesWouldWriteAreAConflict) {
       said([&] { launch(where, range(2, n - 1), Neighbours{}, in(x), inout(y, halo(2, 1))); });
   EXPECT_NE(halos.find("\"y\" has row 498"), std::string::npos) << halos;
   EXPECT_NE(halos.find("Emulated 0 and Emulated 1"), std::string::npos) << halos;
-  const std::string whole = said([&] { launch(where, n, Axpy{1}, in(x), inout(v, strata::all)); });
+  const std::string whole = said([&] { launch(where, n, Axpy{1}, in(x), inout(v, everything)); });
   EXPECT_NE(whole.find("\"total\" is written"), std::string::npos) << whole;
   EXPECT_THROW(
       streamed_iterate(where.scheduler(StreamScheduler::EvenOdd), 4, Step1{1, 1}, state(x, halo(1, 1))),
       Error);
   // Nothing is held, and one device may do it.
   fill(v);
-  launch(streamed(across(Emulated{1}), 1 << 18), n, Axpy{1}, in(x), inout(v, strata::all));
+  launch(streamed(across(Emulated{1}), 1 << 18), n, Axpy{1}, in(x), inout(v, everything));
 }
 TEST_F(StreamedAcrossDevices, TooSmallABudgetIsAnErrorBeforeAnythingIsDone) {
   const CoherentArray<double, rank<2>, LayoutRight> x("x", 100, 1000), y("y", 100, 1000), z("z", 100, 1000);

@@ -94,7 +94,7 @@ TYPED_TEST(StreamedLaunch, RowsOfAFunctionAndATableForAll) {
   fill(x);
   fill(table);
   launch(streamed(TypeParam{}, 1 << 20).chunk(37), n, SumOfPair{}, in(x, rows(PairsOfRows{})),
-         in(table, strata::all), out(y));
+         in(table, everything), out(y));
   const auto a = values(x), t = values(table), got = values(y);
   for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], a[2 * i] + a[2 * i + 1] + t[i % 5]);
 }
@@ -160,7 +160,7 @@ TYPED_TEST(StreamedLaunch, SumsHaveTheBitsOfCore) {
     launch_reduce(streamed(TypeParam{}, 1 << 16), n, SumFunctor{}, value, in(x));
     EXPECT_EQ(*value.read(), expected);
     const CoherentArray<double, rank<0>> half("half");
-    launch_reduce(streamed(TypeParam{}, 1 << 16), n, SumFunctor{}, finalize(Halve{}, out(half, strata::all)),
+    launch_reduce(streamed(TypeParam{}, 1 << 16), n, SumFunctor{}, finalize(Halve{}, out(half, everything)),
                   in(x));
     EXPECT_EQ(*half.read(), expected / 2);
   }

@@ -496,8 +496,10 @@ TEST_F(StreamedEmulated, ARingThatNearlyFits) {
 }
 TEST_F(StreamedEmulated, AnArrayAsAWholeAndBySlicesIsAnError) {
   const CoherentArray<double, rank<1>> x("x", 100);
-  EXPECT_THROW(launch(streamed(Emulated{0}, 1 << 18), 100, Axpy{1}, in(x, all), inout(x)), AccessConflict);
-  EXPECT_THROW(launch(streamed(Emulated{0}, 1 << 18), 100, Axpy{1}, in(x), inout(x, all)), AccessConflict);
+  EXPECT_THROW(launch(streamed(Emulated{0}, 1 << 18), 100, Axpy{1}, in(x, everything), inout(x)),
+               AccessConflict);
+  EXPECT_THROW(launch(streamed(Emulated{0}, 1 << 18), 100, Axpy{1}, in(x), inout(x, everything)),
+               AccessConflict);
 }
 TEST_F(StreamedEmulated, WhereThereIsNoMemoryWhatIsWrittenStays) {
   const index_t n = 1000;

@@ -264,14 +264,14 @@ TYPED_TEST(StreamedSequences, TablesOfAnyLengthAndWhatLoopsLeaveOut) {
     const CoherentArray<double, rank<1>> table("table", entries), z("z", n), w("w", n);
     for (const auto* array : {&table, &z, &w}) stream_test::fill(*array);
     for (int step = 0; step < count; ++step) {
-      launch(on(TypeParam{}), range(begin, n), LookUp{how}, in(z), in(table, strata::all), inout(w));
+      launch(on(TypeParam{}), range(begin, n), LookUp{how}, in(z), in(table, everything), inout(w));
       launch(on(TypeParam{}), range(1, end), Mean{}, in(w, halo(1, 1)), out(z));
     }
     const auto expect_at = [&](const auto& where, const char* what) {
       const CoherentArray<double, rank<1>> x("x", n), y("y", n);
       for (const auto* array : {&x, &y}) stream_test::fill(*array);
       Sequence steps("steps", where);
-      steps.loop("look up", range(begin, n), LookUp{how}, in(x), in(table, strata::all), inout(y));
+      steps.loop("look up", range(begin, n), LookUp{how}, in(x), in(table, everything), inout(y));
       steps.loop("mean", range(1, end), Mean{}, in(y, halo(1, 1)), out(x));
       const int first = static_cast<int>(seed) % (count + 1);
       steps.run(first);
@@ -307,7 +307,7 @@ TEST(StreamedSequenceErrors, SayWhatIsWrong) {
   }
   {
     Sequence steps("mine", where);
-    steps.loop("whole", mesh.nodes, Twice{}, in(a.x, strata::all), out(a.state));
+    steps.loop("whole", mesh.nodes, Twice{}, in(a.x, everything), out(a.state));
     EXPECT_NE(message_of<AccessConflict>([&] {
                 steps.loop("rows", mesh.nodes, Twice{}, in(a.state), out(a.x));
               }).find("as a whole in another"),

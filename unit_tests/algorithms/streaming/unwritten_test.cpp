@@ -200,7 +200,7 @@ void check_hole(Draw& draw) {
       if (place == 5)
         return static_cast<void>(launch(streamed(across(devices(2)), 1 << 12), work, kernel, out(y)));
     }
-    static_cast<void>(launch(in_slices, work, kernel, out(y, strata::all)));
+    static_cast<void>(launch(in_slices, work, kernel, out(y, everything)));
   };
   std::string told;
   const auto goes_well = [&](const auto& action) {

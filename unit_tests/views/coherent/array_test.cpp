@@ -90,7 +90,7 @@ TEST_F(CoherentArrays, OfNoElementsDoAllThatOthersDo) {
     x.flush();
     x.prefetch(x.domain(), Emulated{0});
     launch(on(Emulated{0}), 0, ReadOnly{}, inout(x));
-    launch(on(Emulated{0}), 5, ReadOnly{}, in(x, all));
+    launch(on(Emulated{0}), 5, ReadOnly{}, in(x, everything));
     launch(across(Emulated{0}, Threads{}, Emulated{1}), 9, ReadOnly{}, in(x, halo(2, 20)));
     EXPECT_NE(x.explain(), "");
     const auto seen = [&](const auto& edge) {

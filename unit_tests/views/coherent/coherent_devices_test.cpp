@@ -219,7 +219,7 @@ TYPED_TEST(CoherentDevices, RegionsSayWhatIsTouched) {
     launch(where, 7, Count{1000}, out(table));
 
     launch(where, n, RowSum{}, in(a, rows(PairsOfRows{})), out(s));
-    launch(where, n, Gather{}, in(s), in(table, strata::all), out(y));
+    launch(where, n, Gather{}, in(s), in(table, everything), out(y));
     EXPECT_EQ(double(s(20)), 40 + 41);
     EXPECT_EQ(double(y(20)), 81 + 1006);
     launch(where, n, Gather{}, in(s), in(table, fixed(Box({0}, {7}))), out(y));
@@ -257,7 +257,7 @@ TYPED_TEST(CoherentDevices, WhatIsReadIsHandedOutByReferenceUnlessItIsANumber) {
     }
   }
 
-  launch(on(TypeParam{}), n, TakeOneWord{}, in(items, strata::all), in(weights, strata::all), out(y));
+  launch(on(TypeParam{}), n, TakeOneWord{}, in(items, everything), in(weights, everything), out(y));
 
   for (index_t i = 0; i < n; ++i) EXPECT_EQ(y(i), 2 * static_cast<double>(n - 1 - i));
 }
@@ -280,7 +280,7 @@ TYPED_TEST(CoherentDevices, ReductionsHaveTheSameBitsHoweverTheyAreSplit) {
       launch_reduce(across(devices[0], devices[1]).weighted({3, 1}), n, SumFunctor{}, weighted, in(x));
     else launch_reduce(on(D{}), n, SumFunctor{}, weighted, in(x));
     launch_reduce(across(devices), n, Add{}, Sum(value), in(x));
-    launch_reduce(across(devices), n, SumFunctor{}, finalize(Halve{}, out(half, strata::all)), in(x));
+    launch_reduce(across(devices), n, SumFunctor{}, finalize(Halve{}, out(half, everything)), in(x));
 
     EXPECT_EQ(one, all);
     EXPECT_EQ(one, weighted);

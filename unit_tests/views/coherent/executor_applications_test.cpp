@@ -95,8 +95,8 @@ TransferCounters nbody(const Setting& setting) {
   r0.generate();
   r1.generate();
   for (int iteration = 0; iteration < 11; ++iteration) {
-    launch(setting.where(), n, MapArray{}, in(v0, all), inout(v1));
-    launch(setting.where(), n, MapArray{}, in(v1, all), inout(v0));
+    launch(setting.where(), n, MapArray{}, in(v0, everything), inout(v1));
+    launch(setting.where(), n, MapArray{}, in(v1, everything), inout(v0));
     r1.map_array(r0, r1);
     r0.map_array(r1, r0);
   }
@@ -114,8 +114,8 @@ TransferCounters lu(const Setting& setting) {
   launch(setting.where(), n, Generate{}, out(indices));
   ri.generate();
   for (int step = 0; step < rows; ++step) {
-    launch(setting.where(), n, MapArray{}, in(a, all), in(indices), out(factors));
-    launch(setting.where(), n, MapArray{}, in(factors, all), in(indices), out(a));
+    launch(setting.where(), n, MapArray{}, in(a, everything), in(indices), out(factors));
+    launch(setting.where(), n, MapArray{}, in(factors, everything), in(indices), out(a));
     rf.map_array(ra, ri);
     ra.map_array(rf, ri);
   }
@@ -130,13 +130,13 @@ TransferCounters sph(const Setting& setting) {
   Reference<Particle> r1(n), r2(n);
   launch(setting.where(), n, Generate{}, out(f1));
   launch(setting.where(), n, Copy{}, in(f1), out(f2));
-  launch(setting.where(), n, MapArray{}, in(f2, all), inout(f1));
+  launch(setting.where(), n, MapArray{}, in(f2, everything), inout(f1));
   r1.generate();
   r2.generate();
   r1.map_array(r2, r1);
   for (int step = 0; step < 50; ++step) {
-    launch(setting.where(), n, MapArray{}, in(f1, all), inout(f2));
-    launch(setting.where(), n, MapArray{}, in(f2, all), inout(f1));
+    launch(setting.where(), n, MapArray{}, in(f1, everything), inout(f2));
+    launch(setting.where(), n, MapArray{}, in(f2, everything), inout(f1));
     launch(setting.where(), n, Update{}, inout(f1));
     r2.map_array(r1, r2);
     r1.map_array(r2, r1);

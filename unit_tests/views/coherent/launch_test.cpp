@@ -189,7 +189,7 @@ TEST_F(CoherentLaunch, RowsAllAndFixedSayWhatIsTouched) {
     fill(fine);
     launch(on(Emulated{5}), 2 * n, AddTo{1}, inout(fine));
     launch(where, n, Coarsen{}, in(fine, rows(EveryOther{})), out(coarse));
-    launch(where, n, Pick{}, in(fine, all), in(coarse, fixed(line(4, 5))), out(picked));
+    launch(where, n, Pick{}, in(fine, everything), in(coarse, fixed(line(4, 5))), out(picked));
     const auto f = values(fine), c = values(coarse), p = values(picked);
     for (std::size_t i = 0; i < 60; ++i) {
       ASSERT_EQ(c[i], f[2 * i] + f[2 * i + 1]);
@@ -312,11 +312,11 @@ TEST_F(CoherentLaunch, UsesThatExcludeEachOtherAreNamed) {
       message_of<AccessConflict>([&] { launch(both.named("bad"), 100, ReadOnly{}, inout(x, halo(0, 1))); });
   for (const char* part : {"bad", "\"mine\"", "Emulated{0}", "Emulated{1}", "[0, 51)", "[50, 100)"})
     EXPECT_TRUE(has(devices, part));
-  EXPECT_THROW(launch(both, 100, ReadOnly{}, out(x, all)), AccessConflict);
+  EXPECT_THROW(launch(both, 100, ReadOnly{}, out(x, everything)), AccessConflict);
   EXPECT_THROW(launch(on(Emulated{0}), 100, Copy{}, in(x), out(x)), AccessConflict);
   EXPECT_NO_THROW(
       launch(on(Emulated{0}), range(0, 50), CopyUpperHalf{}, in(x, fixed(line(50, 100))), out(x)));
-  EXPECT_NO_THROW(launch(both, 100, ReadOnly{}, in(x, all)));
+  EXPECT_NO_THROW(launch(both, 100, ReadOnly{}, in(x, everything)));
   EXPECT_EQ(x.counters().device_to_host.count, 0U);
 }
 

@@ -189,7 +189,8 @@ TEST_F(CoherentReduce, FinalizeRunsOnceWithItsAccesses) {
   const CoherentArray<double, rank<1>> result("result", 1), calls("calls", 1);
   double wanted_calls = 0;
   const auto expect = [&](const auto& where) {
-    launch_reduce(where, n, TotalOf{}, finalize(StoreScaled{2}, out(result, all), inout(calls, all)), in(x));
+    launch_reduce(where, n, TotalOf{},
+                  finalize(StoreScaled{2}, out(result, everything), inout(calls, everything)), in(x));
     EXPECT_TRUE(same_bits(result(0), 2 * expected));
     EXPECT_EQ(calls(0), ++wanted_calls);
   };
@@ -207,9 +208,10 @@ struct SumOfIndices {
 TEST_F(CoherentReduce, RangesMayBeginBelowZero) {
   const CoherentArray<double, rank<1>> x("x", 1);
   double expected = 0, sum = 0;
-  launch_reduce(on(Serial{}), range(-3000, 5000), SumOfIndices{}, Sum(expected), in(x, all));
+  launch_reduce(on(Serial{}), range(-3000, 5000), SumOfIndices{}, Sum(expected), in(x, everything));
   for (const int count : {1, 2, 5}) {
-    launch_reduce(across(emulated_devices(count)), range(-3000, 5000), SumOfIndices{}, Sum(sum), in(x, all));
+    launch_reduce(across(emulated_devices(count)), range(-3000, 5000), SumOfIndices{}, Sum(sum),
+                  in(x, everything));
     EXPECT_TRUE(same_bits(sum, expected));
   }
 }
