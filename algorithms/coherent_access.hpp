@@ -24,12 +24,13 @@ struct CoherentAccess {
 /// The launch reads what a work item touches: without a region the row of its left-most index, which must be
 /// in the array (ShapeMismatch).
 template <class T, int Rank, class L>
-CoherentAccess<AccessMode::In, CoherentArray<T, Rank, L>, Own> in(const CoherentArray<T, Rank, L>& array) {
+CoherentAccess<AccessMode::In, BasicCoherentArray<T, Rank, L>, Own> in(
+    const BasicCoherentArray<T, Rank, L>& array) {
   return {array, {}, true};
 }
 template <class T, int Rank, class L, AccessRegion Region>
-CoherentAccess<AccessMode::In, CoherentArray<T, Rank, L>, Region> in(const CoherentArray<T, Rank, L>& array,
-                                                                     const Region& region) {
+CoherentAccess<AccessMode::In, BasicCoherentArray<T, Rank, L>, Region> in(
+    const BasicCoherentArray<T, Rank, L>& array, const Region& region) {
   return {array, region};
 }
 /// The launch writes all that a work item touches, and reads none of it. What it leaves out is undefined
@@ -38,23 +39,24 @@ CoherentAccess<AccessMode::In, CoherentArray<T, Rank, L>, Region> in(const Coher
 /// out(x, own), it does not look. Checked builds throw NeverWritten for elements of 4 bytes and more that no
 /// work item wrote, at the next wait.
 template <class T, int Rank, class L>
-CoherentAccess<AccessMode::Out, CoherentArray<T, Rank, L>, Own> out(const CoherentArray<T, Rank, L>& array) {
+CoherentAccess<AccessMode::Out, BasicCoherentArray<T, Rank, L>, Own> out(
+    const BasicCoherentArray<T, Rank, L>& array) {
   return {array, {}, true};
 }
 template <class T, int Rank, class L, AccessRegion Region>
-CoherentAccess<AccessMode::Out, CoherentArray<T, Rank, L>, Region> out(const CoherentArray<T, Rank, L>& array,
-                                                                       const Region& region) {
+CoherentAccess<AccessMode::Out, BasicCoherentArray<T, Rank, L>, Region> out(
+    const BasicCoherentArray<T, Rank, L>& array, const Region& region) {
   return {array, region};
 }
 /// The launch reads and writes what a work item touches.
 template <class T, int Rank, class L>
-CoherentAccess<AccessMode::InOut, CoherentArray<T, Rank, L>, Own> inout(
-    const CoherentArray<T, Rank, L>& array) {
+CoherentAccess<AccessMode::InOut, BasicCoherentArray<T, Rank, L>, Own> inout(
+    const BasicCoherentArray<T, Rank, L>& array) {
   return {array, {}, true};
 }
 template <class T, int Rank, class L, AccessRegion Region>
-CoherentAccess<AccessMode::InOut, CoherentArray<T, Rank, L>, Region> inout(
-    const CoherentArray<T, Rank, L>& array, const Region& region) {
+CoherentAccess<AccessMode::InOut, BasicCoherentArray<T, Rank, L>, Region> inout(
+    const BasicCoherentArray<T, Rank, L>& array, const Region& region) {
   return {array, region};
 }
 

@@ -2,9 +2,9 @@
 //
 //   launch_reduce(where, n, kernel, Sum(total), in(x));             // kernel(i, x, value&)
 //   launch_reduce(where, n, functor, total, in(x));                 // has value_type, init and join
-//   launch_reduce(where, n, functor, value, in(x));                 // a CoherentArray<T, 0>, asynchronous
-//   launch_reduce(where, n, functor, finalize(f, out(dt)), in(x));  // f(value&, views...) runs once
-//   launch_scan(where, n, kernel, Sum(total), in(x), out(y));       // kernel(i, x, y, value&, final)
+//   launch_reduce(where, n, functor, value, in(x));                 // a CoherentArray<T, rank<0>>,
+//   asynchronous launch_reduce(where, n, functor, finalize(f, out(dt)), in(x));  // f(value&, views...) runs
+//   once launch_scan(where, n, kernel, Sum(total), in(x), out(y));       // kernel(i, x, y, value&, final)
 //
 // Into host variables (also by reducers such as Sum(total)) the call returns with the result. Over several
 // devices each reduces whole nodes of the one tree of core/reduction_tree.hpp, whose values are joined on the
@@ -103,7 +103,7 @@ void reduce_on_one(const char* label, const On<D>& where, const R& work, const K
       else return into.target;
     }
     ();
-    declare(call, out(value, all), rows);
+    declare(call, out(value, everything), rows);
     call.prepare();
     run(call, [&](const CoherentCall& c) {
       using T = typename std::remove_cvref_t<decltype(value)>::value_type;
@@ -191,7 +191,7 @@ void reduce_groups(const char* label, CoherentCall& call, std::size_t part, cons
 // The value of all, joined on the host or on `on`.
 template <class T, class D, class Reducer, class Into>
 void join_partials(const char* label, const On<D>& on, const Reducer& reducer, const std::vector<Join>& joins,
-                   const CoherentArray<T, 1>& partials, Into&& into) {
+                   const CoherentArray<T, rank<1>>& partials, Into&& into) {
   using I = std::remove_cvref_t<Into>;
   if constexpr (is_host_result<I>) {
     const auto values = partials.read_write();
@@ -201,12 +201,12 @@ void join_partials(const char* label, const On<D>& on, const Reducer& reducer, c
   } else {
     if (joins.size() > JoinGroups<int, int>::most) fail_too_many_groups();
     const auto finish = [&](const auto& functor, const auto&... a) {
-      launch_at(label, on, 1, join_groups(reducer, functor, joins), inout(partials, all), a...);
+      launch_at(label, on, 1, join_groups(reducer, functor, joins), inout(partials, everything), a...);
     };
     if constexpr (is_finalize_v<I>)
       std::apply([&](const auto&... a) { finish(into.functor, a...); }, into.accesses);
-    else if constexpr (IsCoherent<I>) finish(StoreResult{}, out(into, all));
-    else finish(StoreResult{}, out(into.target, all));
+    else if constexpr (IsCoherent<I>) finish(StoreResult{}, out(into, everything));
+    else finish(StoreResult{}, out(into.target, everything));
   }
 }
 
@@ -237,7 +237,8 @@ void reduce_on_several(const char* label, const Where& where, const R& work, con
     group_rows[p] = cover(group_rows[p], {static_cast<index_t>(g), static_cast<index_t>(g) + 1});
   }
   const std::vector<SpreadPart> parts = order_parts(split, hosts_of(where));
-  const CoherentArray<T, 1> partials("partial results", static_cast<index_t>(groups.size()), uninitialized);
+  const CoherentArray<T, rank<1>> partials("partial results", static_cast<index_t>(groups.size()),
+                                           uninitialized);
   {
     CoherentCall call = make_call<R, K>(label);
     for (const SpreadPart& part : parts)

@@ -181,7 +181,7 @@ void fill_random_on(const On<D>& where, const V& view, std::uint64_t seed, const
     // As a view of the rank it turns out to have.
     const auto with_rank = [&]<std::size_t... R>(std::index_sequence<R...>) {
       if (view.rank() == static_cast<int>(sizeof...(R)))
-        fill_random_on(where, subview(view, (static_cast<void>(R), all)...), seed, distribution);
+        fill_random_on(where, subview(view, (static_cast<void>(R), everything)...), seed, distribution);
     };
     [&]<std::size_t... N>(std::index_sequence<N...>) { (with_rank(std::make_index_sequence<N>()), ...); }
     (std::make_index_sequence<E::max_rank_value + 1>());

@@ -35,8 +35,8 @@ STRATA_FUNCTION constexpr Range range(index_t n) { return {0, n}; }
 STRATA_FUNCTION constexpr Range range(index_t first, index_t last) { return {first, last}; }
 
 /// All indices of a dimension.
-struct All {};
+struct Everything {};
 /// All indices of a dimension, for subview.
-inline constexpr All all{};
+inline constexpr Everything everything{};
 
 }  // namespace strata::inline STRATA_ABI

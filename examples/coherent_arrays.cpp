@@ -38,7 +38,7 @@ int run(const std::vector<Device>& devices) {
   const index_t points = 1001;
   const int steps = 20000;
   const double dx = 1.0 / double(points - 1), pi = std::acos(-1.0), r = 0.4;
-  CoherentArray<double, 1> now("temperature", points), next("next temperature", points);  // zeros
+  CoherentArray<double, rank<1>> now("temperature", points), next("next temperature", points);  // zeros
   {
     const auto t = now.write();  // the host's view, until the end of its scope
     for (index_t i = 0; i < points; ++i) t(i) = i == 0 || i == points - 1 ? 0 : std::sin(pi * double(i) * dx);

@@ -26,21 +26,21 @@ void check(bool good) {
 // clang-format off
 void creating() {
 //! [creating]
-  CoherentArray<double, 1> x("x", 1000);                    // zeros, which the host has
-  CoherentArray<float, 2> a("a", 300, 40, uninitialized);   // nobody has values yet
-  CoherentArray<double, 0> energy("energy");                // one value
-  CoherentArray<double, 2, LayoutRight> b("b", 300, 40);    // the layout is the same in every memory
-  CoherentArray<int, 1> big("big", 100000, main_in(Threads{}));   // its threads touch the host's memory first
+  CoherentArray<double, rank<1>> x("x", 1000);              // zeros, which the host has
+  CoherentArray<float, rank<2>> a("a", 300, 40, uninitialized);  // nobody has values yet
+  CoherentArray<double, rank<0>> energy("energy");          // one value
+  CoherentArray<double, rank<2>, LayoutRight> b("b", 300, 40);  // the layout is the same in every memory
+  CoherentArray<int, rank<1>> big("big", 100000, main_in(Threads{}));  // its threads touch the host's memory first
 
   auto mine = create<MDArrayIn<LayoutRight, double, Serial, rank<1>>>("mine", 50);
-  auto adopted = CoherentArray<double, 1>::adopt("mine", mine);   // memory that you have
+  auto adopted = CoherentArray<double, rank<1>>::adopt("mine", mine);  // memory that you have
 
-  CoherentArray<double, 1> same = x;                        // a handle: the same array
+  CoherentArray<double, rank<1>> same = x;                  // a handle: the same array
 //! [creating]
   check(same == x && x.extent(0) == 1000 && a.size() == 12000 && adopted.extent(0) == 50);
 }
 
-void host_views(const CoherentArray<double, 2>& a) {
+void host_views(const CoherentArray<double, rank<2>>& a) {
 //! [host]
   {
     auto all_of_it = a.write();                             // you will write all of it: nothing is copied here
@@ -67,8 +67,8 @@ struct Transpose {                                          // an index for each
 
 template <class Device>
 void launching() {
-  CoherentArray<double, 1> x("x", 1000), y("y", 1000);
-  CoherentArray<double, 2> a("a", 20, 30), b("b", 30, 20);
+  CoherentArray<double, rank<1>> x("x", 1000), y("y", 1000);
+  CoherentArray<double, rank<2>> a("a", 20, 30), b("b", 30, 20);
   x(10) = 3;
   a(2, 7) = 5;
   const Device device{};
@@ -113,7 +113,7 @@ struct InPairs {                                            // a work item write
 template <class Where>
 void stencil(const Where& where) {
   const index_t n = 40, m = 60;
-  CoherentArray<double, 2, LayoutRight> u("u", n, m), v("v", n, m), pairs("pairs", n, m);
+  CoherentArray<double, rank<2>, LayoutRight> u("u", n, m), v("v", n, m), pairs("pairs", n, m);
   u(1, 1) = 4;
   v(0, 7) = 100;
 //! [stencil]
@@ -127,8 +127,8 @@ void stencil(const Where& where) {
 template <class Where>
 void regions(const Where& where) {
   const index_t n = 64;
-  CoherentArray<double, 1> x("x", n), y("y", n), z("z", n), half("half", n / 2), v("v", 5), product("product", n);
-  CoherentArray<double, 2> a("a", n, 5);
+  CoherentArray<double, rank<1>> x("x", n), y("y", n), z("z", n), half("half", n / 2), v("v", 5), product("product", n);
+  CoherentArray<double, rank<2>> a("a", n, 5);
   x(n - 1) = 6;
   v(2) = 2;
   a(9, 2) = 4;
@@ -136,14 +136,14 @@ void regions(const Where& where) {
   launch(where, range(1, n - 1), Mean{}, in(x, halo(1, 1)), out(y));    // the range keeps away from the ends
   launch(where, n, Mean{}, in(x, halo(1, 1, edge::cyclic)), out(z));    // or edge::duplicate, edge::pad(0.0)
   launch(where, n / 2, SumOfPair{}, in(x, rows(Pairs{})), out(half));
-  launch(where, n, MatrixVector{}, in(a), in(v, all), out(product));
+  launch(where, n, MatrixVector{}, in(a), in(v, everything), out(product));
 //! [regions]
   check(y(n - 2) == 2.0 && z(0) == 2.0 && half(n / 2 - 1) == 6.0 && product(9) == 8.0);
 }
 
 template <class Device>
 void several(const std::vector<Device>& devices, Balance& balance) {
-  CoherentArray<double, 1> x("x", 100000), y("y", 100000);
+  CoherentArray<double, rank<1>> x("x", 100000), y("y", 100000);
   x(70000) = 1;
 //! [several]
   launch(across(devices), 100000, Axpy{1}, in(x), inout(y));               // in equal parts
@@ -178,9 +178,9 @@ struct Offsets {
 template <class Where>
 void reducing(const Where& where) {
   const index_t n = 1000;
-  CoherentArray<double, 1> x("x", n), y("y", n);
-  CoherentArray<double, 0> scale("scale"), squares("squares");
-  CoherentArray<int, 1> count("count", n), first("first", n);
+  CoherentArray<double, rank<1>> x("x", n), y("y", n);
+  CoherentArray<double, rank<0>> scale("scale"), squares("squares");
+  CoherentArray<int, rank<1>> count("count", n), first("first", n);
   x(1) = 3, x(2) = 4, y(2) = 2, count(5) = 7;
 
   double dot = 0;
@@ -189,7 +189,7 @@ void reducing(const Where& where) {
   launch_reduce(where, n, Dot{}, Sum(dot), in(x), in(y));                  // waits: the result is on the host
   launch_reduce(where, n, SumOfSquares{}, squares, in(x));                 // does not wait
   launch_reduce(where, n, SumOfSquares{}, finalize(SetScale{}, out(scale)), in(x));
-  launch(where, n, ScaleBy{}, in(scale, all), inout(x));                   // x now has length 1; the host saw nothing of it
+  launch(where, n, ScaleBy{}, in(scale, everything), inout(x));            // x now has length 1; the host saw nothing of it
   launch_scan(where, n, Offsets{}, Sum(total), in(count), out(first));
 //! [reducing]
   check(dot == 8 && squares() == 25.0 && std::abs(x(1) - 0.6) < 1e-15 && total == 7 && first(6) == 7 && first(5) == 0);
@@ -198,14 +198,14 @@ void reducing(const Where& where) {
 template <class Where>
 void sequence(const Where& where) {
   const index_t n = 1000;
-  CoherentArray<double, 1> x("x", n), y("y", n);
-  CoherentArray<double, 0> scale("scale");
+  CoherentArray<double, rank<1>> x("x", n), y("y", n);
+  CoherentArray<double, rank<0>> scale("scale");
   x(1) = 3, x(2) = 4;
   std::vector<double> dots;                                 // a value for each step
 //! [sequence]
   Sequence steps("normalise", where);                       // on(device) or across(devices)
   steps.loop_reduce("length", n, SumOfSquares{}, finalize(SetScale{}, out(scale)), in(x));
-  steps.loop("scale", n, ScaleBy{}, in(scale, all), inout(x));
+  steps.loop("scale", n, ScaleBy{}, in(scale, everything), inout(x));
   steps.loop("add", n, Axpy{0.5}, in(x), inout(y));
   steps.loop_reduce("dot", n, Dot{}, each_step(Sum, dots), in(x), in(y));
   steps.run(100);                                           // the four loops, 100 times; again: goes on
@@ -216,7 +216,7 @@ void sequence(const Where& where) {
 template <class Device>
 void budget(const Device& device) {
   const index_t n = 10000;                                  // 80 000 bytes each
-  CoherentArray<double, 1> x("x", n), y("y", n), z("z", n);
+  CoherentArray<double, rank<1>> x("x", n), y("y", n), z("z", n);
 //! [budget]
   coherent::set_budget(device, 200000);                     // room for two
   launch(on(device), n, Axpy{1}, in(x), inout(y));
@@ -229,7 +229,7 @@ void budget(const Device& device) {
 
 template <class Device>
 void counters(const Device& device) {
-  CoherentArray<double, 1> x("x", 1000), y("y", 1000);
+  CoherentArray<double, rank<1>> x("x", 1000), y("y", 1000);
 //! [counters]
   for (int step = 0; step < 10; ++step) launch(on(device), 1000, Axpy{1}, in(x), inout(y));
   y.flush();                                                // the host has all of it when this returns
@@ -243,7 +243,7 @@ void counters(const Device& device) {
 }
 
 void errors() {
-  CoherentArray<double, 1> x("x", 100), y("y", 100);
+  CoherentArray<double, rank<1>> x("x", 100), y("y", 100);
   try {
     launch(on(Emulated{}), range(1, 99), Mean{}, in(x, halo(1, 1)), out(x));
   } catch (const AccessConflict& error) {
@@ -258,7 +258,7 @@ void errors() {
 }
 
 void threads() {
-  CoherentArray<double, 1> x("x", 1000), y("y", 1000);
+  CoherentArray<double, rank<1>> x("x", 1000), y("y", 1000);
   std::thread other([&] { launch(on(Emulated{0}), range(0, 500), Axpy{1}, in(x), inout(y)); });
   launch(on(Emulated{1}), range(500, 1000), Axpy{1}, in(x), inout(y));     // other rows: both at the same time
   other.join();
@@ -288,15 +288,15 @@ struct Times {
 template <class Where>
 void skeleton_calls(const Where& where) {
   using namespace skeletons;
-  CoherentArray<double, 1> x("x", 64), y("y", 64), v("v", 20);
-  CoherentArray<double, 2> a("a", 64, 20), b("b", 64, 20);
+  CoherentArray<double, rank<1>> x("x", 64), y("y", 64), v("v", 20);
+  CoherentArray<double, rank<2>> a("a", 64, 20), b("b", 64, 20);
   x(3) = 2, v(7) = 1, a(3, 7) = 8;
 
 //! [skeletons]
   map(where, Scaled{0.5}, inout(y), x);                                    // y = 0.5 y + x
   map_overlap(where, Neighbours{}, b, a, overlap({1, 1}, edge::duplicate));
   map_overlap(where, Neighbours{}, b, overlap({1, 1}), Update::RedBlack);  // in place, inner points only
-  map_array(where, RowTimes{}, y, in(a), in(v, all));                      // y = A v
+  map_array(where, RowTimes{}, y, in(a), in(v, everything));               // y = A v
   const double dot = map_reduce(where, Times{}, Sum, x, y);
   const double most = reduce(where, Max, 0.0, y);                          // from a start value
   reduce_columns(where, Sum, v, a);                                        // v(j) = a(0, j) + a(1, j) + ...
@@ -317,7 +317,7 @@ void everywhere(const Where& where) {
 
 void all_of_them() {
   creating();
-  host_views(CoherentArray<double, 2>("a", 30, 20));
+  host_views(CoherentArray<double, rank<2>>("a", 30, 20));
   AllDevices::for_each([]<class Device>(Device device) {
     launching<Device>();
     everywhere(on(device));

@@ -34,12 +34,12 @@ template <class D>
 void write_and_read(const D& device, const std::string& path) {
 //! [file_arrays]
   {
-    auto t = file_array<double, 2>(path, 1000, 40, overwrite);   // a file of zeros, with all the blocks it needs
+    auto t = file_array<double, rank<2>>(path, 1000, 40, overwrite);  // a file of zeros, with all the blocks it needs
     launch(on(device), 1000, Cool{}, inout(t));                  // a coherent array as any other
     save(t);                                                     // on the disk, and complete
     t(3, 4) = 273;                                               // incomplete again, until t ends
   }
-  auto t = open_file_array<double, 2>(path, for_reading);        // its extents are in the file
+  auto t = open_file_array<double, rank<2>>(path, for_reading);  // its extents are in the file
   const double sum = t(3, 4) + t(999, 39);
 //! [file_arrays]
   check(sum == 573);
@@ -47,7 +47,7 @@ void write_and_read(const D& device, const std::string& path) {
 template <class D>
 void stream(const D& device, const std::string& path) {
 //! [streamed]
-  auto t = open_file_array<double, 2>(path);
+  auto t = open_file_array<double, rank<2>>(path);
   launch(streamed(device, 64_KiB), 1000, Cool{}, inout(t));      // disk, host, 64 KiB of the device, and back
   save(t);
 //! [streamed]

@@ -32,8 +32,8 @@ void views() {
   for (int i = 0; i < 1000; ++i) host(i, 0) = i;
   deep_copy(x, host);                                       // host to device
 
-  auto column = subview(x, all, 0);                         // rank 1, shares the elements
-  auto some = subview(x, range(10, 20), all);               // rows 10 to 19, counted from 0
+  auto column = subview(x, everything, 0);                  // rank 1, shares the elements
+  auto some = subview(x, range(10, 20), everything);        // rows 10 to 19, counted from 0
   deep_copy(some, -1.0);
   double first = 0;
   deep_copy(first, subview(column, 10));                    // one element back to the host

@@ -25,7 +25,7 @@ struct Change {  // how far the points moved
 void run() {
   const index_t n = 64;
   Field a = create<Field>("a", n, n), b = create<Field>("b", n, n);
-  deep_copy(subview(a, 0, all), 1.0);
+  deep_copy(subview(a, 0, everything), 1.0);
   deep_copy(b, a);
 
   const auto inner = mdrange({1, 1}, {n - 1, n - 1});

@@ -40,7 +40,7 @@ void views(std::vector<double>& memory) {
   deep_copy(left, same);                                               // any two layouts, strides and memories
   Vector borrowed(memory.data(), memory.size());                     // View<double*, Unmanaged>(pointer, n)
   auto host = create_mirror_view(a);                                 // the same three mirrors
-  const auto row = subview(a, 7, all);                               // subview(a, 7, ALL)
+  const auto row = subview(a, 7, everything);                        // subview(a, 7, ALL)
   resize(a, 200, 3);
 
   using FromMinusOne = MDArrayIn<LayoutOffset<LayoutRight>, double, Device, rank<1>>;    // OffsetView

@@ -36,7 +36,7 @@ struct Differs {
 
 template <class Device>
 int run(const Device& device) {
-  using Plate = CoherentArray<double, 2, LayoutRight>;
+  using Plate = CoherentArray<double, rank<2>, LayoutRight>;
   const index_t rows = 2000, columns = 400;
   const int steps = 60;
   Plate t("temperature", rows, columns);  // 6.4 MB of zeros, and 0 at the edges for ever

@@ -41,7 +41,7 @@ struct Prefix {
 template <class Device>
 void launching(const Device& device) {
   const index_t n = 1'000'000;                              // 8 MB each
-  const CoherentArray<double, 1> x("x", n), y("y", n), z("z", n);
+  const CoherentArray<double, rank<1>> x("x", n), y("y", n), z("z", n);
   double sum = 0, total = 0;
   x(0) = 1, x(n - 1) = 2;
 //! [launching]
@@ -70,14 +70,14 @@ struct LookUp {
 template <class Device>
 void regions(const Device& device) {
   const index_t n = 100'000;
-  const CoherentArray<double, 1> x("x", n), y("y", n), half("half", n / 2), table("table", 100);
-  const CoherentArray<int, 1> index("index", n);
+  const CoherentArray<double, rank<1>> x("x", n), y("y", n), half("half", n / 2), table("table", 100);
+  const CoherentArray<int, rank<1>> index("index", n);
   const auto where = streamed(device, 256_KiB);
   x(n - 1) = 6, table(7) = 5, index(n / 2) = 7;
 //! [regions]
   launch(where, range(1, n - 1), Mean{}, in(x, halo(1, 1)), out(y));       // rows i - 1 to i + 1
   launch(where, n / 2, SumOfPair{}, in(x, rows(Pairs{})), out(half));      // rows that a function says
-  launch(where, n, LookUp{}, in(index), in(table, all), inout(y));         // `table` is there all the time
+  launch(where, n, LookUp{}, in(index), in(table, everything), inout(y));  // `table` is there all the time
 //! [regions]
   check(half(n / 2 - 1) == 6.0 && y(n / 2) == 5.0 && y(n - 2) == 0.0);
 }
@@ -99,7 +99,7 @@ struct Kinetic {
 template <class Device>
 void sequence(const Device& device) {
   const index_t n = 1'000'000;
-  const CoherentArray<double, 1> x("x", n), v("v", n), force("force", n - 1, uninitialized);
+  const CoherentArray<double, rank<1>> x("x", n), v("v", n), force("force", n - 1, uninitialized);
   const auto where = streamed(device, 1_MiB);
   const double dt = 0.5;
   x(n / 2) = 1;
@@ -140,8 +140,8 @@ struct Plate {
 template <class Device>
 void iterating(const Device& device) {
   const index_t n = 100'000, height = 500, width = 200;
-  const CoherentArray<double, 1> t("t", n), k("k", n);
-  const CoherentArray<double, 2, LayoutRight> plate("plate", height, width);
+  const CoherentArray<double, rank<1>> t("t", n), k("k", n);
+  const CoherentArray<double, rank<2>, LayoutRight> plate("plate", height, width);
   launch(on(Serial{}), n, [](auto i, auto x) { x(i) = 0.25; }, out(k));
   t(n - 1) = 1, plate(height - 1, 100) = 8;
   const auto where = streamed(device, 256_KiB);
@@ -150,7 +150,7 @@ void iterating(const Device& device) {
   streamed_iterate(where, mdrange({1, 1}, {height - 1, width - 1}), 100, Plate{}, state(plate, halo(1, 1)));
 //! [iterating]
   check(t(n - 2) > 0.85 && t(n - 102) == 0.0 && plate(height - 2, 100) > 1.0);
-  const CoherentArray<double, 1> w("w", n);
+  const CoherentArray<double, rank<1>> w("w", n);
   w(n - 1) = 1;
 //! [changes]
   std::vector<double> changes;                                             // one value for each step
@@ -158,7 +158,7 @@ void iterating(const Device& device) {
 //! [changes]
   check(changes.size() == 100 && changes[0] == 0.0625 && changes[99] < changes[0]);
   check(std::abs(w(n - 2) - t(n - 2)) < 1e-12);
-  const CoherentArray<double, 1> u("u", n);
+  const CoherentArray<double, rank<1>> u("u", n);
   const int steps = 100;
   u(n - 1) = 1;
 //! [choosing]
@@ -173,7 +173,7 @@ void iterating(const Device& device) {
 
 template <class Device>
 void errors(const Device& device) {
-  const CoherentArray<double, 2, LayoutRight> wide("wide", 10, 100'000);   // a row is 800 kB
+  const CoherentArray<double, rank<2>, LayoutRight> wide("wide", 10, 100'000);  // a row is 800 kB
   try {
     launch(streamed(device, 1_MiB).named("too wide"), mdrange({10, 100'000}),
            [] STRATA_FUNCTION(index_t i, index_t j, auto a) { a(i, j) = 1; }, out(wide));

@@ -55,12 +55,12 @@ using Where = Across<Emulated>;
 void nbody(const Where& where) {
   using Body = Element<88>;
   const index_t n = 563635;
-  CoherentArray<Body, 1> v0("v0", n, uninitialized), v1("v1", n, uninitialized);
+  CoherentArray<Body, rank<1>> v0("v0", n, uninitialized), v1("v1", n, uninitialized);
   launch(where, n, Generate{}, out(v0));
   launch(where, n, Generate{}, out(v1));
   for (int call = 0; call < 11; ++call) {
-    launch(where, n, MapArrayInPlace{}, in(v0, strata::all), inout(v1));
-    launch(where, n, MapArrayInPlace{}, in(v1, strata::all), inout(v0));
+    launch(where, n, MapArrayInPlace{}, in(v0, everything), inout(v1));
+    launch(where, n, MapArrayInPlace{}, in(v1, everything), inout(v0));
   }
   v0.flush();
 }
@@ -71,12 +71,12 @@ void lu(const Where& where) {
     for (index_t size = 70; size <= 110; size += 10) {
       const index_t n = size * size + 1;
       using Word = Element<4>;
-      CoherentArray<Word, 1> a("A", n), b("LU", n, uninitialized);
-      CoherentArray<Word, 1> indices("indices", n, uninitialized);
+      CoherentArray<Word, rank<1>> a("A", n), b("LU", n, uninitialized);
+      CoherentArray<Word, rank<1>> indices("indices", n, uninitialized);
       launch(where, n, Generate{}, out(indices));
       for (index_t step = 0; step < size; ++step) {
-        launch(where, n, MapArray{}, in(a, strata::all), in(indices), out(b));
-        launch(where, n, MapArray{}, in(b, strata::all), in(indices), out(a));
+        launch(where, n, MapArray{}, in(a, everything), in(indices), out(b));
+        launch(where, n, MapArray{}, in(b, everything), in(indices), out(a));
       }
       a.flush();
     }
@@ -86,13 +86,13 @@ void lu(const Where& where) {
 void sph(const Where& where) {
   using Particle = Element<100>;
   const index_t n = 3502;
-  CoherentArray<Particle, 1> f1("f1", n, uninitialized), f2("f2", n, uninitialized);
+  CoherentArray<Particle, rank<1>> f1("f1", n, uninitialized), f2("f2", n, uninitialized);
   launch(where, n, Generate{}, out(f1));
   launch(where, n, Map{}, in(f1), out(f2));
-  launch(where, n, MapArrayInPlace{}, in(f2, strata::all), inout(f1));
+  launch(where, n, MapArrayInPlace{}, in(f2, everything), inout(f1));
   for (int step = 0; step < 50; ++step) {
-    launch(where, n, MapArrayInPlace{}, in(f1, strata::all), inout(f2));
-    launch(where, n, MapArrayInPlace{}, in(f2, strata::all), inout(f1));
+    launch(where, n, MapArrayInPlace{}, in(f1, everything), inout(f2));
+    launch(where, n, MapArrayInPlace{}, in(f2, everything), inout(f1));
     launch(where, n, MapInPlace{}, inout(f1));
   }
   f1.flush();
@@ -151,7 +151,7 @@ void table_1(Report& report) {
 void bookkeeping(const Options& options, Report& report) {
   NullDevice first(0), second(1);
   const index_t n = 100000;
-  std::vector<CoherentArray<double, 1>> arrays;
+  std::vector<CoherentArray<double, rank<1>>> arrays;
   for (int k = 0; k < 5; ++k) arrays.emplace_back("x", n);
   const auto launch_nothing = [&](std::vector<NullDevice*> devices, int count) {
     detail::CoherentCall call("bookkeeping", nullptr, nullptr);
@@ -198,7 +198,7 @@ double thread_seconds() {
 template <class D>
 void repeated(const Options& options, Report& report) {
   const index_t n = size_for<D>(options, 1024, 1024);
-  CoherentArray<double, 1> x("x", n), y("y", n);
+  CoherentArray<double, rank<1>> x("x", n), y("y", n);
   const auto plain_x = create<MDArray<double, D, strata::rank<1>>>("plain x", n);
   const auto plain_y = create<MDArray<double, D, strata::rank<1>>>("plain y", n);
   constexpr int calls = 50;
@@ -224,7 +224,7 @@ void repeated(const Options& options, Report& report) {
 template <class D>
 void against_plain(const Options& options, Report& report) {
   const index_t n = size_for<D>(options, 10'000'000, 10'000'000);
-  CoherentArray<double, 1> x("x", n), y("y", n);
+  CoherentArray<double, rank<1>> x("x", n), y("y", n);
   const auto plain_x = create<MDArray<double, D, strata::rank<1>>>("plain x", n);
   const auto plain_y = create<MDArray<double, D, strata::rank<1>>>("plain y", n);
   constexpr int calls = 20;

@@ -58,7 +58,7 @@ struct StencilRun {
 };
 template <class D>
 StencilRun run_stencil(const Devices<D>& devices, index_t n, int steps, int reps) {
-  using Grid = CoherentArray<double, 2, LayoutRight>;
+  using Grid = CoherentArray<double, rank<2>, LayoutRight>;
   Grid u("u", n, n, uninitialized), v("v", n, n, uninitialized);
   const auto where = across(devices);
   launch(where, mdrange({n, n}), FillGrid{}, out(u));
@@ -91,7 +91,7 @@ struct Touch {
 
 template <class D>
 void peer_bandwidth(Report& report, index_t n) {
-  const CoherentArray<double, 1> x("x", n);
+  const CoherentArray<double, rank<1>> x("x", n);
   const double bytes = static_cast<double>(n) * sizeof(double);
   std::vector<double> seconds;
   for (int rep = -2; rep < 7; ++rep) {

@@ -36,7 +36,7 @@ void measure(const Options& options, Report& report, const char* type, index_t r
   const auto a = strata::create<Right>("a", rows, columns),
              same = strata::create<Right>("same", rows, columns);
   const auto wide = strata::create<Right>("wide", rows, 2 * columns);
-  const auto part = strata::subview(wide, strata::all, strata::range(0, columns));
+  const auto part = strata::subview(wide, strata::everything, strata::range(0, columns));
   const auto left = strata::create<Left>("left", rows, columns);
   const auto tiled = strata::create<Tiled>("tiled", rows, columns);
   const auto host = strata::create_mirror_view(a);
@@ -134,7 +134,7 @@ class GpuCopies {
                same = strata::create<Matrix<T, D, strata::LayoutRight>>("same", rows_, columns_);
     const auto left = strata::create<Matrix<T, D, strata::LayoutLeft>>("left", rows_, columns_);
     const auto wide = strata::create<Matrix<T, D, strata::LayoutRight>>("wide", rows_, 2 * columns_);
-    const auto part = strata::subview(wide, strata::all, strata::range(0, columns_));
+    const auto part = strata::subview(wide, strata::everything, strata::range(0, columns_));
     const auto host = strata::create<Matrix<T, strata::Serial, strata::LayoutRight>>("host", rows_, columns_);
     for (index_t i = 0; i < rows_; ++i)
       for (index_t j = 0; j < columns_; ++j) host(i, j) = value<T>(i, j);

@@ -86,7 +86,7 @@ class Streaming : StreamingCases<D> {
  private:
   void map() {
     const index_t n = elements(4e9, 8);
-    const CoherentArray<double, 1> x("x", n, main_in(home_of<D>())), y("y", n, main_in(home_of<D>()));
+    const CoherentArray<double, rank<1>> x("x", n, main_in(home_of<D>())), y("y", n, main_in(home_of<D>()));
     fill_streamed(x);
     const double moved = 8.0 * static_cast<double>(n);
     const double limit = 2 * moved / link_seconds<D>(moved, moved) / 1e9;
@@ -114,8 +114,8 @@ class Streaming : StreamingCases<D> {
     const typename LayoutRight::template mapping<typename Plain::extents_type> mapping{
         typename Plain::extents_type{part}};
     using Lent = View<double, Serial, typename Plain::extents_type, LayoutRight, Unmanaged<DefaultAccess>>;
-    const auto a = CoherentArray<double, 1>::adopt("foreign x", Lent(foreign.get(), mapping));
-    const auto b = CoherentArray<double, 1>::adopt("foreign y", Lent(foreign.get() + part, mapping));
+    const auto a = CoherentArray<double, rank<1>>::adopt("foreign x", Lent(foreign.get(), mapping));
+    const auto b = CoherentArray<double, rank<1>>::adopt("foreign y", Lent(foreign.get() + part, mapping));
     double begin = now();
     report = launch(streamed(D{}, bytes(1e9)), part, Scale{}, in(a), out(b));
     const double first = now() - begin;
@@ -141,8 +141,9 @@ class Streaming : StreamingCases<D> {
 
   // Seconds in which so many devices together take `x` and write `y`, by hand, in pieces like the plan's.
   template <class T>
-  static double arrays_seconds([[maybe_unused]] int count, [[maybe_unused]] const CoherentArray<T, 1>& x,
-                               [[maybe_unused]] const CoherentArray<T, 1>& y,
+  static double arrays_seconds([[maybe_unused]] int count,
+                               [[maybe_unused]] const CoherentArray<T, rank<1>>& x,
+                               [[maybe_unused]] const CoherentArray<T, rank<1>>& y,
                                [[maybe_unused]] index_t chunk) {
 #if STRATA_HAS_CUDA
     if constexpr (is_gpu<D>) {
@@ -162,7 +163,7 @@ class Streaming : StreamingCases<D> {
     const double size = 8.0 * static_cast<double>(n);
     index_t chunk = 0;
     {
-      const CoherentArray<double, 1> x("x", n, main_in(home_of<D>())), y("y", n, main_in(home_of<D>()));
+      const CoherentArray<double, rank<1>> x("x", n, main_in(home_of<D>())), y("y", n, main_in(home_of<D>()));
       fill_streamed(x);
       double map_one = 0, steps_one = 0;
       for (int count = 1; count <= D::count(); count *= 2) {
@@ -244,8 +245,8 @@ class Streaming : StreamingCases<D> {
     set_setting(&Settings::cuda_direct_files, false);
     const index_t n = elements(1e9, 8);
     const Removed first(path + "_x"), second(path + "_y");
-    const auto x = file_array<double, 1>(first.path, n, overwrite);
-    const auto y = file_array<double, 1>(second.path, n, overwrite);
+    const auto x = file_array<double, rank<1>>(first.path, n, overwrite);
+    const auto y = file_array<double, rank<1>>(second.path, n, overwrite);
     fill_streamed(x);
     save(x);
     save(y);
@@ -284,7 +285,7 @@ class Streaming : StreamingCases<D> {
     report_.check(y(7) == 2 * x(7), "the map of files by cuFile");
   }
   // All of the file in requests of 64 MiB, four at once, past the page cache.
-  static double file_seconds(const CoherentArray<double, 1>& array, bool writes) {
+  static double file_seconds(const CoherentArray<double, rank<1>>& array, bool writes) {
     detail::FileStorage& storage = *detail::file_storage_of(*array.state());
     constexpr index_t chunk = index_t{64} << 20;
     constexpr int depth = 4;
@@ -398,18 +399,18 @@ class Streaming : StreamingCases<D> {
   void stencils() {
     const double size = 8e9 * unit_;
     const index_t n = elements(8e9, 8);
-    using Line = CoherentArray<double, 1>;
+    using Line = CoherentArray<double, rank<1>>;
     compare_steps<Line>(
         "3-point stencil", [&](const char* label) { return Line(label, n, main_in(home_of<D>())); },
         range(1, n - 1), static_cast<double>(n - 2), ThreePoints{}, size);
     const index_t edge = static_cast<index_t>(std::sqrt(static_cast<double>(n)));
-    using Plane = CoherentArray<double, 2, LayoutRight>;
+    using Plane = CoherentArray<double, rank<2>, LayoutRight>;
     compare_steps<Plane>(
         "5-point stencil", [&](const char* label) { return Plane(label, edge, edge, main_in(home_of<D>())); },
         mdrange({1, 1}, {edge - 1, edge - 1}), static_cast<double>(edge - 2) * static_cast<double>(edge - 2),
         FivePoints{}, size);
     const index_t side = is_gpu<D> ? 512 : 16, length = n / side / side;
-    using Cube = CoherentArray<double, 3, LayoutRight>;
+    using Cube = CoherentArray<double, rank<3>, LayoutRight>;
     compare_steps<Cube>(
         "7-point stencil",
         [&](const char* label) { return Cube(label, length, side, side, main_in(home_of<D>())); },
@@ -420,7 +421,7 @@ class Streaming : StreamingCases<D> {
 
   void large_sum() {
     const index_t n = elements(64e9, 8);
-    const CoherentArray<double, 1> x("x", n, uninitialized, main_in(home_of<D>()));
+    const CoherentArray<double, rank<1>> x("x", n, uninitialized, main_in(home_of<D>()));
     {
       const auto view = x.write();
       parallel_for(on(Threads{}), n, with(FillOnes{}, view.view()));

@@ -48,7 +48,7 @@ class Figures : StreamingCases<D> {
   void map_by_size() {
     for (const double size : {2e7, 2e8, 2e9, 1e10, 2.5e10}) {
       const index_t n = elements(size / 2, 4);
-      const CoherentArray<float, 1> x("x", n, main_in(home_of<D>())), y("y", n, main_in(home_of<D>()));
+      const CoherentArray<float, rank<1>> x("x", n, main_in(home_of<D>())), y("y", n, main_in(home_of<D>()));
       fill_streamed(x);
       for (const int iterations : {1, 64, 256, 3883}) {
         if (!is_gpu<D> && iterations > 256 && size > 1e9) continue;  // minutes, for nothing
@@ -75,8 +75,8 @@ class Figures : StreamingCases<D> {
       }
     }
   }
-  void naive(const CoherentArray<float, 1>& x, const CoherentArray<float, 1>& y, index_t n, int iterations,
-             index_t budget) {
+  void naive(const CoherentArray<float, rank<1>>& x, const CoherentArray<float, rank<1>>& y, index_t n,
+             int iterations, index_t budget) {
     using Array = MDArray<float, D, rank<1>>;
     const index_t chunk = std::min(n, budget / 8);
     const Array a = create<Array>("x", chunk, uninitialized, on(D{})),
@@ -92,8 +92,8 @@ class Figures : StreamingCases<D> {
     }
   }
   // By one thread of the host; a device may round a multiply-add once.
-  static bool correct(const CoherentArray<float, 1>& x, const CoherentArray<float, 1>& y, index_t n,
-                      int iterations) {
+  static bool correct(const CoherentArray<float, rank<1>>& x, const CoherentArray<float, rank<1>>& y,
+                      index_t n, int iterations) {
     for (const index_t i : {index_t{5}, n - 1}) {
       float value = x(i);
       for (int k = 0; k < iterations; ++k) value = value * 0.999f + 0.001f;
@@ -105,7 +105,7 @@ class Figures : StreamingCases<D> {
   // Figure 19: a map by slices that are on the device at once.
   void map_by_slots() {
     const index_t n = elements(1e9, 4);
-    const CoherentArray<float, 1> x("x", n, main_in(home_of<D>())), y("y", n, main_in(home_of<D>()));
+    const CoherentArray<float, rank<1>> x("x", n, main_in(home_of<D>())), y("y", n, main_in(home_of<D>()));
     fill_streamed(x);
     for (const int slots : {2, 3, 4, 8, 16, 32, 64, 128}) {
       const auto where = streamed(D{}, bytes(1.1e9)).slots(slots);
@@ -119,7 +119,7 @@ class Figures : StreamingCases<D> {
   void steps_by_size_and_slots() {
     for (const double size : {2e8, 2e9}) {
       const index_t n = elements(size, 8);
-      const CoherentArray<double, 1> u("u", n, main_in(home_of<D>())), v("v", n, main_in(home_of<D>()));
+      const CoherentArray<double, rank<1>> u("u", n, main_in(home_of<D>())), v("v", n, main_in(home_of<D>()));
       fill_streamed(u);
       for (const int steps : {1, 64, 256, 3883}) {
         if (steps > 256 && size > 1e9) continue;
@@ -129,7 +129,7 @@ class Figures : StreamingCases<D> {
           add(name + how, n, "double", once(seconds), updates / seconds / 1e9, "G/s", none);
         };
         // With all of it on the device: in, the steps, out.
-        CoherentArray<double, 1> a = u, b = v;
+        CoherentArray<double, rank<1>> a = u, b = v;
         const double begin = now();
         static_cast<void>(a.read_write());
         for (int s = 0; s < steps; ++s) {

@@ -1,13 +1,13 @@
 // subview: a view of part of an array, of any rank, sharing its ownership.
 //
-//   subview(x, all, 3)              column 3: rank 1
-//   subview(x, range(2, 5), all)    rows 2, 3, 4
-//   subview(x, 7, all, range(0, 3))
+//   subview(x, everything, 3)              column 3: rank 1
+//   subview(x, range(2, 5), everything)    rows 2, 3, 4
+//   subview(x, 7, everything, range(0, 3))
 //
-// An index drops its dimension, a range or `all` keeps it; kept dimensions count from 0. The result keeps the
-// layout of the array where its strides allow (rows of right, columns of left), has LayoutTiledPart where it
-// keeps the left-most dimension of a tiled array, and LayoutStrided elsewhere. Extents fixed at compile time
-// stay so under `all`. Callable on hosts and in kernels.
+// An index drops its dimension, a range or `everything` keeps it; kept dimensions count from 0. The result
+// keeps the layout of the array where its strides allow (rows of right, columns of left), has LayoutTiledPart
+// where it keeps the left-most dimension of a tiled array, and LayoutStrided elsewhere. Extents fixed at
+// compile time stay so under `everything`. Callable on hosts and in kernels.
 //
 // Checked builds check the bounds, and that the rows asked for by number are resident. On the host a bad part
 // throws LayoutError; in a kernel it is logged like a bad access (see core/check.hpp), and so are all
@@ -28,11 +28,11 @@ namespace strata::inline STRATA_ABI {
 
 namespace detail {
 
-enum class Part { Index, Range, All };
+enum class Part { Index, Range, Everything };
 
 template <class A>
 constexpr Part part_of() {
-  if constexpr (std::is_same_v<A, All>) return Part::All;
+  if constexpr (std::is_same_v<A, Everything>) return Part::Everything;
   else if constexpr (std::is_same_v<A, Range>) return Part::Range;
   else return Part::Index;
 }
@@ -62,8 +62,8 @@ struct PlainLayout<LayoutOffset<L>> : PlainLayout<L> {};
 template <class L>
 struct PlainLayout<Index32<L>> : PlainLayout<L> {};
 
-// Right keeps its form when indices come first, then at most two ranges, then only `all`: the second kept
-// dimension may shrink because rows are a leading stride apart.
+// Right keeps its form when indices come first, then at most two ranges, then only `everything`: the second
+// kept dimension may shrink because rows are a leading stride apart.
 constexpr bool keeps_right(const Part* part, int rank) {
   int kept = 0;
   for (int r = 0; r < rank; ++r) {
@@ -88,7 +88,7 @@ constexpr bool keeps_left(const Part* part, int rank) {
 
 template <class Layout, class... A>
 constexpr auto subview_layout() {
-  constexpr Part part[] = {part_of<A>()..., Part::All};
+  constexpr Part part[] = {part_of<A>()..., Part::Everything};
   constexpr int rank = sizeof...(A);
   if constexpr (is_right_v<Layout> && keeps_right(part, rank)) return LayoutRight();
   else if constexpr (is_left_v<Layout> && keeps_left(part, rank)) return LayoutLeft();
@@ -96,17 +96,18 @@ constexpr auto subview_layout() {
   else return LayoutStrided();
 }
 
-// The extents of the kept dimensions; those under `all` stay fixed at compile time.
+// The extents of the kept dimensions; those under `everything` stay fixed at compile time.
 template <class E, class... A>
 struct SubExtents {
-  static constexpr Part part[sizeof...(A) + 1] = {part_of<A>()..., Part::All};  // clang 14 needs the bound
+  static constexpr Part part[sizeof...(A) + 1] = {part_of<A>()...,
+                                                  Part::Everything};  // clang 14 needs the bound
   static constexpr int kept = ((part_of<A>() != Part::Index) + ... + 0);
 
   static constexpr index_t static_extent(int k) {
     int at = 0;
     for (int r = 0; r < static_cast<int>(sizeof...(A)); ++r) {
       if (part[r] == Part::Index) continue;
-      if (at++ == k) return part[r] == Part::All ? E::static_extent(r) : dynamic;
+      if (at++ == k) return part[r] == Part::Everything ? E::static_extent(r) : dynamic;
     }
     return dynamic;
   }
@@ -118,7 +119,7 @@ struct SubExtents {
 // First index and number of indices of one argument.
 template <class A>
 STRATA_FUNCTION constexpr Range bounds_of(const A& argument, index_t begin, index_t extent) {
-  if constexpr (std::is_same_v<A, All>) return {begin, begin + extent};
+  if constexpr (std::is_same_v<A, Everything>) return {begin, begin + extent};
   else if constexpr (std::is_same_v<A, Range>)
     return {argument.first, argument.last > argument.first ? argument.last : argument.first};
   else return {static_cast<index_t>(argument), static_cast<index_t>(argument) + 1};
@@ -162,7 +163,7 @@ STRATA_FUNCTION constexpr void report_bad_part([[maybe_unused]] const V& view,
 }
 
 // Whether the parts that `bounds` select exist; tells where not. `by_number`: rows were not asked for by
-// `all`.
+// `everything`.
 template <class V>
 STRATA_FUNCTION constexpr bool parts_exist(const V& view, const Range* bounds, int count,
                                            [[maybe_unused]] bool by_number) {
@@ -187,7 +188,7 @@ concept Described = requires(const M& m) {
 }  // namespace detail
 
 /// The part of `view` that `arguments`, one for each dimension, select. By value: in device code the constant
-/// `all` has no address.
+/// `everything` has no address.
 template <class T, class D, class E, class L, class A, class... Arguments>
 STRATA_FUNCTION constexpr auto subview(const View<T, D, E, L, A>& view, Arguments... arguments) {
   using M = typename View<T, D, E, L, A>::mapping_type;
@@ -195,14 +196,14 @@ STRATA_FUNCTION constexpr auto subview(const View<T, D, E, L, A>& view, Argument
   [[maybe_unused]] constexpr int room = (E::has_dynamic_rank ? max_rank : count) + 1;
   if constexpr (!E::has_dynamic_rank)
     static_assert(count == E::rank(),
-                  "strata: a subview needs one argument (index, range or all) for each dimension");
+                  "strata: a subview needs one argument (index, range or everything) for each dimension");
   else
     static_assert(count <= E::max_rank_value,
                   "strata: a subview has more arguments than this view can have dimensions");
   static_assert(detail::Described<M>, "strata: subviews need a layout that describes its strides");
-  static_assert(
-      ((IndexLike<Arguments> || std::is_same_v<Arguments, Range> || std::is_same_v<Arguments, All>)&&...),
-      "strata: the arguments of a subview are indices, ranges or all");
+  static_assert(((IndexLike<Arguments> || std::is_same_v<Arguments, Range> ||
+                  std::is_same_v<Arguments, Everything>)&&...),
+                "strata: the arguments of a subview are indices, ranges or everything");
 
   using Plain = typename detail::PlainLayout<L>::type;
   using NewLayout = decltype(detail::subview_layout<Plain, Arguments...>());
@@ -228,8 +229,8 @@ STRATA_FUNCTION constexpr auto subview(const View<T, D, E, L, A>& view, Argument
   (take(arguments), ...);
   const NewExtents extents(extent, detail::SubExtents<E, Arguments...>::kept);
   if constexpr (checked_build) {
-    constexpr detail::Part part[] = {detail::part_of<Arguments>()..., detail::Part::All};
-    if (!detail::parts_exist(view, selected, count, part[0] != detail::Part::All)) return Result();
+    constexpr detail::Part part[] = {detail::part_of<Arguments>()..., detail::Part::Everything};
+    if (!detail::parts_exist(view, selected, count, part[0] != detail::Part::Everything)) return Result();
   }
   if (E::has_dynamic_rank && count != view.rank())
     detail::fail_rank(view.rank(), count, "subview: one argument for each dimension");

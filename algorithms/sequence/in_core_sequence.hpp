@@ -200,8 +200,9 @@ class SequenceOver<On<D>> {
   }
   template <class R, class K, class Into, class T, class L, class... Accesses>
   void reduce_into_value(RecordedLoops::Loop& made, const char* label, const R& work, const K& kernel,
-                         const Into& into, const CoherentArray<T, 0, L>& value, const Accesses&... accesses) {
-    declare_use(made, out(value, all), {0, 1});
+                         const Into& into, const CoherentArray<T, rank<0>, L>& value,
+                         const Accesses&... accesses) {
+    declare_use(made, out(value, everything), {0, 1});
     made.launch = reducer(
         label, work, kernel,
         [into, value](const RecordedLoops::Site& site) {

@@ -4,7 +4,7 @@
 //   Sequence steps("steps", on(Cuda{0}));                      // or streamed(Cuda{0}, 2_GiB), or across(...)
 //   steps.temporary(force);
 //   steps.loop("elements", elements, Stress{}, in(corners), in(x, rows(nodes_of)), inout(state), out(force));
-//   steps.loop_reduce("least", elements, LeastStep{}, finalize(SetStep{}, inout(clock, all)), in(dt));
+//   steps.loop_reduce("least", elements, LeastStep{}, finalize(SetStep{}, inout(clock, everything)), in(dt));
 //   steps.loop("nodes", nodes, Motion{}, in(force, rows(elements_of)), inout(x));
 //   steps.run(1000);
 //
@@ -25,8 +25,8 @@
 // - across(devices): one launch over the devices for each loop and step. (split_sequence.hpp)
 //
 // Results of reductions go to the host, a value for each time that the loop was done, in every place; over
-// on(...) and across(...) also to a CoherentArray<T, 0> or a finalize kernel, on the device, where the loops
-// after it may read them.
+// on(...) and across(...) also to a CoherentArray<T, rank<0>> or a finalize kernel, on the device, where the
+// loops after it may read them.
 //
 // Errors are those of launches over the place: AccessConflict, ShapeMismatch and NeverWritten (checked
 // builds) name the loop where they can. After a run that failed when it had begun, arrays that loops write
@@ -50,7 +50,7 @@ class Sequence {
   /// to the device, and through slices it is never copied. They are undefined afterwards, and memory of it
   /// that the host never touches costs nothing.
   template <class T, int Rank, class L>
-  void temporary(const CoherentArray<T, Rank, L>& array) {
+  void temporary(const BasicCoherentArray<T, Rank, L>& array) {
     loops_.temporary(array);
   }
 
@@ -66,8 +66,8 @@ class Sequence {
   /// One more loop that reduces: kernel(index..., views..., value&), as parallel_reduce takes it. After a run
   /// `into` has a value for each time that the loop was done: a std::vector of the functor's value_type, or
   /// each_step(Sum, vector) and its like; the vector outlives this. Or `into` is what launch_reduce leaves on
-  /// the device: a CoherentArray<T, 0>, Sum(array) and its like, or finalize(functor, accesses...), of which
-  /// the last value stays.
+  /// the device: a CoherentArray<T, rank<0>>, Sum(array) and its like, or finalize(functor, accesses...), of
+  /// which the last value stays.
   template <WorkRange R, class K, class Into, class... Accesses>
   requires(detail::is_coherent_access_v<Accesses>&&...) void loop_reduce(const char* label, const R& work,
                                                                          const K& kernel, Into&& into,

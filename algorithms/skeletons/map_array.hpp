@@ -8,12 +8,12 @@
 //       return sum;
 //     }
 //   };
-//   map_array(where, RowTimesVector{}, y, in(a), in(v, all));          // y = A v
-//   map_array(where, Force{}, inout(bodies), in(positions, all));      // elements beside arrays
+//   map_array(where, RowTimesVector{}, y, in(a), in(v, everything));   // y = A v
+//   map_array(where, Force{}, inout(bodies), in(positions, everything));  // elements beside arrays
 //
-// in(a) is row i of a (the left-most index), in(a, columns) column i, in(v, all) everything, in(x, halo(l,
-// r)) and in(x, rows(f)) what they say: a device gets so much of the array and no more. Views are indexed by
-// the array's own indices.
+// in(a) is row i of a (the left-most index), in(a, columns) column i, in(v, everything) everything, in(x,
+// halo(l, r)) and in(x, rows(f)) what they say: a device gets so much of the array and no more. Views are
+// indexed by the array's own indices.
 #pragma once
 
 #include <strata/algorithms/skeletons/operands.hpp>

@@ -89,7 +89,8 @@ struct UpdateWith {
   Array scratch;  ///< its values are lost
 };
 template <class T, int Rank, class L>
-UpdateWith<CoherentArray<T, Rank, L>> with_scratch(Update update, const CoherentArray<T, Rank, L>& scratch) {
+UpdateWith<BasicCoherentArray<T, Rank, L>> with_scratch(Update update,
+                                                        const BasicCoherentArray<T, Rank, L>& scratch) {
   return {update, scratch};
 }
 
@@ -198,8 +199,9 @@ namespace skeletons {
 /// as launch does. ShapeMismatch where shapes differ, where a reach is negative, and where it exceeds the
 /// extent of a cyclic array; AccessConflict where x and y are one array.
 template <Place Where, class F, class TY, class T, int Rank, class LY, class L, class Edge, class... X>
-void map_overlap(const Where& where, const F& f, const CoherentArray<TY, Rank, LY>& y,
-                 const CoherentArray<T, Rank, L>& x, const Overlap<Rank, Edge>& overlap, const X&... others) {
+void map_overlap(const Where& where, const F& f, const BasicCoherentArray<TY, Rank, LY>& y,
+                 const BasicCoherentArray<T, Rank, L>& x, const Overlap<Rank, Edge>& overlap,
+                 const X&... others) {
   using namespace detail;
   constexpr bool inner_only = std::is_same_v<Edge, edge::None>;
   check_same_shape("map_overlap", array_of(y), array_of(x));
@@ -230,8 +232,8 @@ void map_overlap(const Where& where, const F& f, const CoherentArray<TY, Rank, L
 /// In place: elements of x that `update` says become f(region of x around them, further operands...);
 /// `update` is one of Update, or with_scratch(update, array). Errors as above.
 template <Place Where, class F, class T, int Rank, class L, class Edge, class... X>
-void map_overlap(const Where& where, const F& f, const CoherentArray<T, Rank, L>& x,
-                 const Overlap<Rank, Edge>& overlap, const UpdateWith<CoherentArray<T, Rank, L>>& update,
+void map_overlap(const Where& where, const F& f, const BasicCoherentArray<T, Rank, L>& x,
+                 const Overlap<Rank, Edge>& overlap, const UpdateWith<BasicCoherentArray<T, Rank, L>>& update,
                  const X&... others) {
   using namespace detail;
   check_overlap(overlap, array_of(x));
@@ -246,7 +248,7 @@ void map_overlap(const Where& where, const F& f, const CoherentArray<T, Rank, L>
   else map_all(label, where, CopyElement{}, x, update.scratch);
 }
 template <Place Where, class F, class T, int Rank, class L, class Edge, class... X>
-void map_overlap(const Where& where, const F& f, const CoherentArray<T, Rank, L>& x,
+void map_overlap(const Where& where, const F& f, const BasicCoherentArray<T, Rank, L>& x,
                  const Overlap<Rank, Edge>& overlap, Update update, const X&... others) {
   const auto scratch = detail::array_like(detail::array_of(x), std::make_index_sequence<Rank>());
   map_overlap(where, f, x, overlap, with_scratch(update, scratch), others...);

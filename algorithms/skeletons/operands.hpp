@@ -1,7 +1,7 @@
 // Operands of skeletons, and how a user's function gets them.
 //
 //   x                  a coherent array: the function gets the element of its index, by value
-//   in(v, all)         a declared access: the function gets the view, to read what the region says
+//   in(v, everything)         a declared access: the function gets the view, to read what the region says
 //   y                  an output: the function returns the element
 //   inout(y)           an output whose old element the function gets, before all inputs
 //   outputs(y, z)      several outputs: the function returns results(a, b)
@@ -56,8 +56,8 @@ enum class Given { Nothing, Element, View };
 template <class O>
 struct OperandTraits;  // coherent arrays and declared accesses only
 template <class T, int Rank, class L>
-struct OperandTraits<CoherentArray<T, Rank, L>> {
-  using array_type = CoherentArray<T, Rank, L>;
+struct OperandTraits<BasicCoherentArray<T, Rank, L>> {
+  using array_type = BasicCoherentArray<T, Rank, L>;
   static constexpr Given input = Given::Element, output = Given::Nothing;
   static const array_type& array(const array_type& a) { return a; }
   static auto read(const array_type& a) { return in(a); }

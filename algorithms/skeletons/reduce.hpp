@@ -34,7 +34,7 @@ struct FoldKernel {
 
 template <bool Rows, class Where, class Op, class T, class LY, class LA>
 void reduce_lines(const char* label, const Where& where, const Op& op, const T& start,
-                  const CoherentArray<T, 1, LY>& y, const CoherentArray<T, 2, LA>& a) {
+                  const CoherentArray<T, rank<1>, LY>& y, const CoherentArray<T, rank<2>, LA>& a) {
   const index_t shape[] = {array_of(a).extent(0), a.extent(1)}, length[] = {array_of(y).extent(0)};
   if (length[0] != shape[Rows ? 0 : 1]) fail_shapes(label, a.label(), shape, 2, y.label(), length, 1);
   const FoldKernel<Rows, Op, T> kernel{Joining<Op, T>{op}, start};
@@ -50,12 +50,12 @@ namespace skeletons {
 /// depend on how many devices there are. Errors are those of launch.
 template <Place Where, class Op, class T, int Rank, class L>
 T reduce(const Where& where, const Op& op, const std::type_identity_t<T>& start,
-         const CoherentArray<T, Rank, L>& x) {
+         const BasicCoherentArray<T, Rank, L>& x) {
   return detail::map_reduce_from<T>(detail::label_of(where, "reduce"), where, detail::SameElement{}, op,
                                     start, x);
 }
 template <Place Where, NamedOperation Op, class T, int Rank, class L>
-T reduce(const Where& where, const Op& op, const CoherentArray<T, Rank, L>& x) {
+T reduce(const Where& where, const Op& op, const BasicCoherentArray<T, Rank, L>& x) {
   return reduce(where, op, detail::neutral_of<T>(op), x);
 }
 
@@ -63,24 +63,24 @@ T reduce(const Where& where, const Op& op, const CoherentArray<T, Rank, L>& x) {
 /// does. ShapeMismatch where y has not as many elements as a has rows.
 template <Place Where, class Op, class T, class LY, class LA>
 void reduce_rows(const Where& where, const Op& op, const std::type_identity_t<T>& start,
-                 const CoherentArray<T, 1, LY>& y, const CoherentArray<T, 2, LA>& a) {
+                 const CoherentArray<T, rank<1>, LY>& y, const CoherentArray<T, rank<2>, LA>& a) {
   detail::reduce_lines<true>(detail::label_of(where, "reduce_rows"), where, op, start, y, a);
 }
 template <Place Where, NamedOperation Op, class T, class LY, class LA>
-void reduce_rows(const Where& where, const Op& op, const CoherentArray<T, 1, LY>& y,
-                 const CoherentArray<T, 2, LA>& a) {
+void reduce_rows(const Where& where, const Op& op, const CoherentArray<T, rank<1>, LY>& y,
+                 const CoherentArray<T, rank<2>, LA>& a) {
   detail::reduce_lines<true>(detail::label_of(where, "reduce_rows"), where, op, detail::neutral_of<T>(op), y,
                              a);
 }
 /// y(j) = start op a(0, j) op a(1, j) ..., likewise; a device gets its columns of `a`.
 template <Place Where, class Op, class T, class LY, class LA>
 void reduce_columns(const Where& where, const Op& op, const std::type_identity_t<T>& start,
-                    const CoherentArray<T, 1, LY>& y, const CoherentArray<T, 2, LA>& a) {
+                    const CoherentArray<T, rank<1>, LY>& y, const CoherentArray<T, rank<2>, LA>& a) {
   detail::reduce_lines<false>(detail::label_of(where, "reduce_columns"), where, op, start, y, a);
 }
 template <Place Where, NamedOperation Op, class T, class LY, class LA>
-void reduce_columns(const Where& where, const Op& op, const CoherentArray<T, 1, LY>& y,
-                    const CoherentArray<T, 2, LA>& a) {
+void reduce_columns(const Where& where, const Op& op, const CoherentArray<T, rank<1>, LY>& y,
+                    const CoherentArray<T, rank<2>, LA>& a) {
   detail::reduce_lines<false>(detail::label_of(where, "reduce_columns"), where, op, detail::neutral_of<T>(op),
                               y, a);
 }

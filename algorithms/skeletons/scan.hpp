@@ -35,7 +35,7 @@ struct ScanKernel {
 
 template <bool Inclusive, class Where, class Op, class T, class LY, class LX>
 T scan_from(const char* label, const Where& where, const Op& op, const T& start,
-            const CoherentArray<T, 1, LY>& y, const CoherentArray<T, 1, LX>& x) {
+            const CoherentArray<T, rank<1>, LY>& y, const CoherentArray<T, rank<1>, LX>& x) {
   check_same_shape(label, array_of(y), array_of(x));
   const ScanKernel<Inclusive, Op, T> kernel{Joining<Op, T>{op}, start};
   typename ScanKernel<Inclusive, Op, T>::value_type total;
@@ -57,24 +57,24 @@ namespace skeletons {
 /// differ.
 template <Place Where, class Op, class T, class LY, class LX>
 T inclusive_scan(const Where& where, const Op& op, const std::type_identity_t<T>& start,
-                 const CoherentArray<T, 1, LY>& y, const CoherentArray<T, 1, LX>& x) {
+                 const CoherentArray<T, rank<1>, LY>& y, const CoherentArray<T, rank<1>, LX>& x) {
   return detail::scan_from<true>(detail::label_of(where, "inclusive_scan"), where, op, start, y, x);
 }
 template <Place Where, NamedOperation Op, class T, class LY, class LX>
-T inclusive_scan(const Where& where, const Op& op, const CoherentArray<T, 1, LY>& y,
-                 const CoherentArray<T, 1, LX>& x) {
+T inclusive_scan(const Where& where, const Op& op, const CoherentArray<T, rank<1>, LY>& y,
+                 const CoherentArray<T, rank<1>, LX>& x) {
   return detail::scan_from<true>(detail::label_of(where, "inclusive_scan"), where, op,
                                  detail::neutral_of<T>(op), y, x);
 }
 /// y(i) = start op x(0) op ... op x(i-1), likewise.
 template <Place Where, class Op, class T, class LY, class LX>
 T exclusive_scan(const Where& where, const Op& op, const std::type_identity_t<T>& start,
-                 const CoherentArray<T, 1, LY>& y, const CoherentArray<T, 1, LX>& x) {
+                 const CoherentArray<T, rank<1>, LY>& y, const CoherentArray<T, rank<1>, LX>& x) {
   return detail::scan_from<false>(detail::label_of(where, "exclusive_scan"), where, op, start, y, x);
 }
 template <Place Where, NamedOperation Op, class T, class LY, class LX>
-T exclusive_scan(const Where& where, const Op& op, const CoherentArray<T, 1, LY>& y,
-                 const CoherentArray<T, 1, LX>& x) {
+T exclusive_scan(const Where& where, const Op& op, const CoherentArray<T, rank<1>, LY>& y,
+                 const CoherentArray<T, rank<1>, LX>& x) {
   return detail::scan_from<false>(detail::label_of(where, "exclusive_scan"), where, op,
                                   detail::neutral_of<T>(op), y, x);
 }

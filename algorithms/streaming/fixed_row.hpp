@@ -1,6 +1,6 @@
 // fixed_row: an access whose kernel sees all extents but the first at compile time.
 //
-//   CoherentArray<double, 3> force("force", elements, 3, 8);
+//   CoherentArray<double, rank<3>> force("force", elements, 3, 8);
 //   steps.loop("elements", elements, kernel, fixed_row<3, 8>(out(force)));   // Extents<dynamic, 3, 8>
 //
 // A coherent array's extents are known at run time; kernels that index a row by constants are faster where

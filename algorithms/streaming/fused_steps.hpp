@@ -99,12 +99,12 @@ struct FusedTraits {
   static constexpr std::size_t bytes = 0;
 };
 template <class T, int Rank, class L, class Edge, bool WritesAll>
-struct FusedTraits<StreamedState<CoherentArray<T, Rank, L>, Edge, WritesAll>> {
+struct FusedTraits<StreamedState<BasicCoherentArray<T, Rank, L>, Edge, WritesAll>> {
   static_assert(
       std::is_same_v<Edge, edge::None>,
       "strata: steps_per_launch: halos have no edges; leave them out, and the work items at the edges");
   static_assert(std::is_same_v<L, LayoutRight>,
-                "strata: steps_per_launch: states have LayoutRight: CoherentArray<T, Rank, LayoutRight>");
+                "strata: steps_per_launch: states have LayoutRight: CoherentArray<T, rank<1>, LayoutRight>");
   static_assert(Rank <= 3, "strata: steps_per_launch: states have 1 to 3 dimensions");
   static constexpr bool is_state = true;
   static constexpr int rank = Rank;

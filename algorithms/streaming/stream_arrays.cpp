@@ -71,7 +71,7 @@ void complete_problem(StreamProblem& problem, const std::vector<Ref<CoherentStat
         throw ShapeMismatch(launch_name("streaming", problem) + ": \"" + here.label + "\" has " +
                             std::to_string(here.rows) + " rows, or rows(f), beside the cyclic state \"" +
                             ring->label + "\" of " + std::to_string(ring->rows) +
-                            " rows; declare it `all`, or give it as many rows");
+                            " rows; declare it `everything`, or give it as many rows");
       here.cyclic = true;
     }
   for (const StreamArray& here : problem.arrays)

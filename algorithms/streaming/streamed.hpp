@@ -9,7 +9,7 @@
 // The arrays are coherent ones; their home is the host's memory, or a file. While one slice is computed the
 // next one comes in and the one before goes out. Kernels are those of any launch, and see the arrays' own
 // indices. What work items touch is declared as in other launches: `own`, halos and rows(f) are streamed by
-// rows; `all`, columns and fixed boxes are on the device as a whole, as long as the launch lasts.
+// rows; `everything`, columns and fixed boxes are on the device as a whole, as long as the launch lasts.
 //
 // The call returns when the results are with the host. It excludes other uses of its arrays meanwhile.
 // Errors: OutOfMemory where the budget does not hold the smallest slices, AccessConflict, LayoutError (rows

@@ -56,8 +56,8 @@ concept IteratedAccesses = (is_iterated_access_v<A> && ...) && (is_streamed_stat
 /// A field of old and new values; a work item reads the rows of the halo around its own of the old ones.
 /// `.writes_all()` says that work items write all that is theirs.
 template <class T, int Rank, class L, class Edge>
-detail::StreamedState<CoherentArray<T, Rank, L>, Edge> state(const CoherentArray<T, Rank, L>& array,
-                                                             const Halo<Edge>& region) {
+detail::StreamedState<BasicCoherentArray<T, Rank, L>, Edge> state(const BasicCoherentArray<T, Rank, L>& array,
+                                                                  const Halo<Edge>& region) {
   static_assert(Rank > 0, "strata: state: a value has no rows");
   return {array, region};
 }

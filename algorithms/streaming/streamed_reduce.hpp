@@ -30,11 +30,11 @@ void store_reduced(const char* label, const On<D>& on, const Reducer& reducer, c
   } else if constexpr (has_coherent_target<I>) {
     *into.target.write() = value;
   } else if constexpr (is_finalize_v<I>) {
-    const CoherentArray<T, 1> result("result", 1);
+    const CoherentArray<T, rank<1>> result("result", 1);
     result.write()(0) = value;
     std::apply(
         [&](const auto&... a) {
-          launch_at(label, on, 1, join_groups(reducer, into.functor, {}), inout(result, strata::all), a...);
+          launch_at(label, on, 1, join_groups(reducer, into.functor, {}), inout(result, everything), a...);
         },
         into.accesses);
   } else {

@@ -2,11 +2,11 @@
 // them, while these are on the device, each loop some rows after the one before it, as far as what it reads
 // of its neighbours allows. The bits are those of the loops in core (algorithms/sequence/sequence.hpp).
 //
-// Work items write their own rows (own), and read any: own, halo(l, r), rows(f), `all` of arrays that no loop
-// writes. rows(f) may neither begin nor end earlier for later items: number the items so that rows lie close
-// together, as the model's plans hold what the loops read of each other at once. Arrays are changed in place.
-// Of the options of the place chunk (work items of the loop that a run begins with), slots and steps_per_pass
-// count here.
+// Work items write their own rows (own), and read any: own, halo(l, r), rows(f), `everything` of arrays that
+// no loop writes. rows(f) may neither begin nor end earlier for later items: number the items so that rows
+// lie close together, as the model's plans hold what the loops read of each other at once. Arrays are changed
+// in place. Of the options of the place chunk (work items of the loop that a run begins with), slots and
+// steps_per_pass count here.
 //
 // Each run excludes other uses of its arrays; it returns when the results are with the host. Results of
 // reductions go to the host. Functors whose result does not depend on the order, as that of a minimum, may

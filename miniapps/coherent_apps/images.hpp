@@ -67,7 +67,7 @@ class ImageArrays {
       to_y(i) = images.y(i);
     }
   }
-  CoherentArray<double, 1> x, y;
+  CoherentArray<double, rank<1>> x, y;
 };
 
 /// The value is the coefficient, of the last time.

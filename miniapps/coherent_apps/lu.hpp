@@ -76,9 +76,9 @@ AppOutcome run_lu(const Where& where, const Memory& memory, const AppRequest& re
   AppOutcome outcome;
   const double start = miniapp::now_seconds();
   const index_t rows = request.n, n = rows * rows + 1, steps = request.steps > 0 ? request.steps : rows;
-  CoherentArray<float, 1> a("A", n, uninitialized, memory, request.protocol),
+  CoherentArray<float, rank<1>> a("A", n, uninitialized, memory, request.protocol),
       lu("LU", n, uninitialized, memory, request.protocol);
-  CoherentArray<std::int32_t, 1> places("places", n, uninitialized, memory, request.protocol);
+  CoherentArray<std::int32_t, rank<1>> places("places", n, uninitialized, memory, request.protocol);
   {
     const auto matrix = a.write();
     for (index_t place = 0; place < n; ++place) matrix(place) = matrix_element(rows, place);
@@ -88,8 +88,8 @@ AppOutcome run_lu(const Where& where, const Memory& memory, const AppRequest& re
 
   const auto small = static_cast<std::int32_t>(rows);
   for (index_t step = 0; step < steps; ++step) {
-    launch(where.named("lu: divide"), n, DivideByPivot{small}, in(a, all), in(places), out(lu));
-    launch(where.named("lu: eliminate"), n, Eliminate{small}, in(lu, all), in(places), out(a));
+    launch(where.named("lu: divide"), n, DivideByPivot{small}, in(a, everything), in(places), out(lu));
+    launch(where.named("lu: eliminate"), n, Eliminate{small}, in(lu, everything), in(places), out(a));
   }
   const auto factors = a.read();
   outcome.run_seconds = miniapp::now_seconds() - start - outcome.setup_seconds;

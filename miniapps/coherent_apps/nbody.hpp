@@ -168,7 +168,7 @@ AppOutcome run_nbody(const Where& where, const Memory& memory, const AppRequest&
   AppOutcome outcome;
   const double start = miniapp::now_seconds();
   const index_t n = request.n;
-  CoherentArray<Body, 1> v0("v0", n, uninitialized, memory, request.protocol),
+  CoherentArray<Body, rank<1>> v0("v0", n, uninitialized, memory, request.protocol),
       v1("v1", n, uninitialized, memory, request.protocol);
   launch(where.named("nbody: generate"), n, MakeBodies{n}, out(v0));
   launch(where.named("nbody: generate"), n, MakeBodies{n}, out(v1));
@@ -177,8 +177,8 @@ AppOutcome run_nbody(const Where& where, const Memory& memory, const AppRequest&
   const double dt = time_step_of(request);
   for (index_t step = 0; step < request.steps; ++step) {
     const auto work = block_size(MoveBodies::threads, launch_bounds<MoveBodies::threads, 1>(n));
-    launch(where.named("nbody: move"), work, MoveBodies{dt, step == 0}, in(v0, all), inout(v1));
-    launch(where.named("nbody: move"), work, MoveBodies{dt, false}, in(v1, all), inout(v0));
+    launch(where.named("nbody: move"), work, MoveBodies{dt, step == 0}, in(v0, everything), inout(v1));
+    launch(where.named("nbody: move"), work, MoveBodies{dt, false}, in(v1, everything), inout(v0));
   }
   const auto bodies = v0.read();
   outcome.run_seconds = miniapp::now_seconds() - start - outcome.setup_seconds;

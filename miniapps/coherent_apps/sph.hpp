@@ -220,17 +220,17 @@ AppOutcome run_sph(const Where& where, const Memory& memory, const AppRequest& r
   AppOutcome outcome;
   const double start = miniapp::now_seconds();
   const index_t n = request.n;
-  CoherentArray<Particle, 1> f1("f1", n, uninitialized, memory, request.protocol),
+  CoherentArray<Particle, rank<1>> f1("f1", n, uninitialized, memory, request.protocol),
       f2("f2", n, uninitialized, memory, request.protocol);
   launch(where.named("sph: generate"), n, ShockTube(n), out(f1));
   launch(where.named("sph: copy"), n, CopyParticles{}, in(f1), out(f2));
-  launch(where.named("sph: densities"), n, FindDensities{}, in(f2, all), inout(f1));
+  launch(where.named("sph: densities"), n, FindDensities{}, in(f2, everything), inout(f1));
   outcome.setup_seconds = miniapp::now_seconds() - start;
 
   const auto dt = static_cast<float>(time_step_of(request));
   for (index_t step = 0; step < request.steps; ++step) {
-    launch(where.named("sph: densities"), n, FindDensities{}, in(f1, all), inout(f2));
-    launch(where.named("sph: forces"), n, FindForces{}, in(f2, all), inout(f1));
+    launch(where.named("sph: densities"), n, FindDensities{}, in(f1, everything), inout(f2));
+    launch(where.named("sph: forces"), n, FindForces{}, in(f2, everything), inout(f1));
     launch(where.named("sph: move"), n, MoveParticles{dt, step == 0}, inout(f1));
   }
   const auto particles = f1.read();

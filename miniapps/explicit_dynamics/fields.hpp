@@ -24,12 +24,12 @@ struct CoherentArrays {
 
   template <class T, index_t... N>
   using element_array =
-      CoherentArray<T, rank_of<N...>,
+      CoherentArray<T, rank<rank_of<N...>>,
                     std::conditional_t<is_list<N...>, LayoutRight, LayoutTiled<is_host ? 8 : 32>>>;
   template <class T, index_t... N>
-  using node_array = CoherentArray<T, rank_of<N...>, LayoutRight>;
+  using node_array = CoherentArray<T, rank<rank_of<N...>>, LayoutRight>;
   template <class T>
-  using values = CoherentArray<T, 1>;
+  using values = CoherentArray<T, rank<1>>;
 };
 
 /// The fields of type T, and what they take from the mesh. Entries as in kernels.hpp.

@@ -204,8 +204,8 @@ class Simulation final : public Dynamics {
     } else {
       LookInFlight& look = looks_[looked_++ % 2];
       sum(look.nodes, look.elements);
-      launch(on(first_device(where_)).named("copy the clock"), 1, CopyClock{}, in(f_.clocks, all),
-             out(look.clock, all));
+      launch(on(first_device(where_)).named("copy the clock"), 1, CopyClock{}, in(f_.clocks, everything),
+             out(look.clock, everything));
     }
   }
   Look seen() override {
@@ -401,8 +401,8 @@ class Simulation final : public Dynamics {
   auto node_forces() {
     if (!has_forces_) fail_forces();
     release();
-    const CoherentArray<double, 2, LayoutRight> force("node forces", node_count(), 3, uninitialized,
-                                                      main_in(home_of<Where>()));
+    const CoherentArray<double, rank<2>, LayoutRight> force("node forces", node_count(), 3, uninitialized,
+                                                            main_in(home_of<Where>()));
     launch(where_.named("sum forces"), node_count(), SumForcesKernel{}, in(f_.offsets, halo(0, 1)),
            in(f_.corners, regions_.corners_of()),
            fixed_row<3, 8>(in(f_.element_force, regions_.elements_of())), fixed_row<3>(out(force)));
@@ -427,13 +427,13 @@ class Simulation final : public Dynamics {
   const Fields<T, CoherentArrays<D>>& f_;
   std::unique_ptr<Steps> sequence_;
   struct LookInFlight {
-    CoherentArray<NodeTotals, 0> nodes;
-    CoherentArray<ElementTotals, 0> elements;
-    CoherentArray<Clock, 0> clock;
+    CoherentArray<NodeTotals, rank<0>> nodes;
+    CoherentArray<ElementTotals, rank<0>> elements;
+    CoherentArray<Clock, rank<0>> clock;
     void make() {
-      nodes = CoherentArray<NodeTotals, 0>("sums of nodes");
-      elements = CoherentArray<ElementTotals, 0>("sums of elements");
-      clock = CoherentArray<Clock, 0>("clock");
+      nodes = CoherentArray<NodeTotals, rank<0>>("sums of nodes");
+      elements = CoherentArray<ElementTotals, rank<0>>("sums of elements");
+      clock = CoherentArray<Clock, rank<0>>("clock");
     }
   };
   LookInFlight looks_[2];

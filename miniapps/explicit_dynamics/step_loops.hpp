@@ -67,7 +67,7 @@ void add_elements_by(Steps& steps, const Fields<T, Arrays>& f, const Material<T>
                      const MeshRegions& mesh) {
   const index_t n = f.element_mass.extent(0);
   const auto at = [&](const auto& kernel) { return at_clock(steps, kernel, elements_clock); };
-  const auto clocks = in(f.clocks, all);
+  const auto clocks = in(f.clocks, everything);
   const auto nodes = fixed_row<8>(in(f.nodes));
   const auto coordinates = fixed_row<3>(in(f.coordinates, mesh.nodes_of()));  // doubles
   const auto displacement = fixed_row<3>(in(f.displacement, mesh.nodes_of()));
@@ -109,10 +109,11 @@ void add_nodes(Steps& steps, const Fields<T, Arrays>& f, const MeshRegions& mesh
   // Registers for all forces of a node at once.
   const index_t n = f.mass.extent(0);
   steps.loop("dynamics: nodes", block_size(n < few_items ? 32 : 128, launch_bounds<128, 4>(n)),
-             at_clock(steps, NodeKernel<T>{}, nodes_clock), in(f.clocks, all), in(f.offsets, halo(0, 1)),
-             in(f.corners, mesh.corners_of()), fixed_row<3, 8>(in(f.element_force, mesh.elements_of())),
-             in(f.mass), in(f.fixed), fixed_row<3>(inout(f.velocity)), fixed_row<3>(inout(f.displacement)),
-             inout(f.work), fixed_row<3>(inout(f.reaction)));
+             at_clock(steps, NodeKernel<T>{}, nodes_clock), in(f.clocks, everything),
+             in(f.offsets, halo(0, 1)), in(f.corners, mesh.corners_of()),
+             fixed_row<3, 8>(in(f.element_force, mesh.elements_of())), in(f.mass), in(f.fixed),
+             fixed_row<3>(inout(f.velocity)), fixed_row<3>(inout(f.displacement)), inout(f.work),
+             fixed_row<3>(inout(f.reaction)));
 }
 
 /// SetNextTimeStep of the first clock, where a reduction ends.
@@ -129,7 +130,7 @@ struct SetClock {
 template <class T, class Steps, class Arrays>
 void add_least_step(Steps& steps, const Fields<T, Arrays>& f, const Parameters& p) {
   steps.loop_reduce("dynamics: least step", f.element_mass.extent(0), LeastStep<T>{},
-                    finalize(SetClock{p.dt, p.safety, p.collapse, p.dt_every}, inout(f.clocks, all)),
+                    finalize(SetClock{p.dt, p.safety, p.collapse, p.dt_every}, inout(f.clocks, everything)),
                     in(f.stable_dt));
 }
 

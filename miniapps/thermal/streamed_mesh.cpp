@@ -28,8 +28,8 @@ Array make_streamed_array(const char* label, [[maybe_unused]] bool for_gpu, Exte
   return Array(label, extents..., uninitialized);
 }
 
-template StreamedNodeArray<double, 2> make_streamed_array(const char*, bool, index_t, index_t);
-template StreamedNodeArray<float, 2> make_streamed_array(const char*, bool, index_t, index_t);
+template StreamedNodeArray<double, rank<2>> make_streamed_array(const char*, bool, index_t, index_t);
+template StreamedNodeArray<float, rank<2>> make_streamed_array(const char*, bool, index_t, index_t);
 
 ResidentRows StreamedRanges::neighbours_of(ResidentRows blocks) const {
   const ResidentRows places = places_of(blocks), elements = elements_of(blocks);

@@ -28,10 +28,10 @@ namespace strata::inline STRATA_ABI::thermal {
 inline constexpr index_t row_block = 16;
 
 /// Arrays of elements: in tiles over which hosts vectorise, and which GPUs read as whole sectors.
-template <class T, int Rank>
+template <class T, index_t Rank>
 using StreamedElementArray = CoherentArray<T, Rank, LayoutTiled<8>>;
 /// Arrays of nodes, or of blocks of rows.
-template <class T, int Rank>
+template <class T, index_t Rank>
 using StreamedNodeArray = CoherentArray<T, Rank, LayoutRight>;
 
 /// Which rows of arrays a slice needs, by places. Copies share the lists.
@@ -80,21 +80,23 @@ struct StreamedMesh {
   index_t entry_count = 0;  // of the matrix
 
   // By places.
-  StreamedElementArray<std::int32_t, 2> element_nodes;  // (element, corner): places of nodes
-  StreamedNodeArray<std::int32_t, 1> element_blocks;
-  StreamedElementArray<fem::SlotWord, 2> slots;  // (element, corner): as fem::element_slots has them
-  StreamedNodeArray<double, 2> coordinates;      // (node, direction)
-  StreamedNodeArray<std::int32_t, 1> node_at;    // the mesh's number of a node
-  StreamedNodeArray<std::int32_t, 1> offsets;    // nodes + 1: where its corners begin
-  StreamedNodeArray<std::int32_t, 1> corners;  // 8 * place of an element + corner, in the mesh's order of it
-  StreamedNodeArray<std::int32_t, 2> row_begins;  // (block, row): where its entries begin, and end
-  StreamedNodeArray<std::int32_t, 2> entries;  // (block, k): the mesh's numbers of nodes, ascending in a row
+  StreamedElementArray<std::int32_t, rank<2>> element_nodes;  // (element, corner): places of nodes
+  StreamedNodeArray<std::int32_t, rank<1>> element_blocks;
+  StreamedElementArray<fem::SlotWord, rank<2>> slots;  // (element, corner): as fem::element_slots has them
+  StreamedNodeArray<double, rank<2>> coordinates;      // (node, direction)
+  StreamedNodeArray<std::int32_t, rank<1>> node_at;    // the mesh's number of a node
+  StreamedNodeArray<std::int32_t, rank<1>> offsets;    // nodes + 1: where its corners begin
+  StreamedNodeArray<std::int32_t, rank<1>>
+      corners;  // 8 * place of an element + corner, in the mesh's order of it
+  StreamedNodeArray<std::int32_t, rank<2>> row_begins;  // (block, row): where its entries begin, and end
+  StreamedNodeArray<std::int32_t, rank<2>>
+      entries;  // (block, k): the mesh's numbers of nodes, ascending in a row
 
   // In the mesh's own order, for sums over elements; the same arrays where places are that order.
   bool keeps_order = false;
-  StreamedElementArray<std::int32_t, 2> own_element_nodes;
-  StreamedNodeArray<std::int32_t, 1> own_element_blocks;
-  StreamedNodeArray<double, 2> own_coordinates;
+  StreamedElementArray<std::int32_t, rank<2>> own_element_nodes;
+  StreamedNodeArray<std::int32_t, rank<1>> own_element_blocks;
+  StreamedNodeArray<double, rank<2>> own_coordinates;
 
   /// The place of a node.
   index_t place_of(index_t node) const {
@@ -116,8 +118,8 @@ StreamedMesh make_streamed_mesh(const std::string& spec, int refinements, bool f
 template <class Array, class... Extents>
 Array make_streamed_array(const char* label, bool for_gpu, Extents... extents);
 
-extern template StreamedNodeArray<double, 2> make_streamed_array(const char*, bool, index_t, index_t);
-extern template StreamedNodeArray<float, 2> make_streamed_array(const char*, bool, index_t, index_t);
+extern template StreamedNodeArray<double, rank<2>> make_streamed_array(const char*, bool, index_t, index_t);
+extern template StreamedNodeArray<float, rank<2>> make_streamed_array(const char*, bool, index_t, index_t);
 
 /// Row map and entries of the matrix in the mesh's own order, and where in the array of values, which is as
 /// `entries`, each value lies.

@@ -48,8 +48,8 @@ class StreamedWork {
         queue_(device),
         budget_(limit - vectors),
         group_(strata::detail::group_size(mesh.nodes, mesh.entry_count)),
-        values_(make_streamed_array<StreamedNodeArray<T, 2>>("matrix", is_gpu<Device>, mesh.blocks,
-                                                             mesh.block_room)),
+        values_(make_streamed_array<StreamedNodeArray<T, rank<2>>>("matrix", is_gpu<Device>, mesh.blocks,
+                                                                   mesh.block_room)),
         element_matrix_("element matrices", mesh.elements, 8, 8, uninitialized),
         element_vector_("element vectors", mesh.elements, 8, uninitialized) {
     set_declarations();
@@ -65,7 +65,7 @@ class StreamedWork {
   const Device& device() const { return device_; }
   const Queue<Device>& queue() const { return queue_; }
   const StreamTotals& totals() const { return totals_; }
-  const StreamedNodeArray<T, 2>& values() const { return values_; }
+  const StreamedNodeArray<T, rank<2>>& values() const { return values_; }
 
   /// With `given`, also takes those out of the matrix.
   template <int Kind>
@@ -128,8 +128,8 @@ class StreamedWork {
 
  private:
   using Doubles = NodeField<Device, double>;
-  using ElementMatrix = StreamedElementArray<T, 3>;
-  using ElementVector = StreamedElementArray<T, 2>;
+  using ElementMatrix = StreamedElementArray<T, rank<3>>;
+  using ElementVector = StreamedElementArray<T, rank<2>>;
 
   // A sequence, and how much of the budget others need while it runs.
   struct Stage {
@@ -251,7 +251,7 @@ class StreamedWork {
                     in(mesh_.own_element_blocks));
     };
     if (mesh_.keeps_order) add(in(mesh_.own_coordinates, nodes_of()));
-    else add(in(mesh_.own_coordinates, strata::all));
+    else add(in(mesh_.own_coordinates, everything));
   }
 
   // ---- how they run
@@ -324,7 +324,7 @@ class StreamedWork {
   Queue<Device> queue_;
   index_t budget_;
   int group_;
-  StreamedNodeArray<T, 2> values_;  // (block, k): as the entries
+  StreamedNodeArray<T, rank<2>> values_;  // (block, k): as the entries
   ElementMatrix element_matrix_;
   ElementVector element_vector_;
   MaterialTable<Device, T> material_table_;

@@ -120,8 +120,8 @@ bool rows_hold(const V& view, strata::index_t rows, const F& holds) {
       const auto some = strata::range(begin, begin + few);
       if constexpr (V::extents_type::max_rank_value == 1) return strata::subview(view, some);
       else if constexpr (V::extents_type::max_rank_value == 2)
-        return strata::subview(view, some, strata::all);
-      else return strata::subview(view, some, strata::all, strata::all);
+        return strata::subview(view, some, strata::everything);
+      else return strata::subview(view, some, strata::everything, strata::everything);
     }();
     const auto host = strata::create_mirror_and_copy(part);
     for (strata::index_t i = 0; i < few; ++i)

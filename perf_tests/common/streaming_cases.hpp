@@ -32,7 +32,7 @@ struct FillStreamed {
 
 /// Values of 0 to 1, written by all threads of the host.
 template <class T>
-void fill_streamed(const strata::CoherentArray<T, 1>& array) {
+void fill_streamed(const strata::CoherentArray<T, strata::rank<1>>& array) {
   const auto view = array.write();
   strata::parallel_for(strata::on(strata::Threads{}), array.extent(0),
                        strata::with(FillStreamed{}, view.view()));
@@ -119,8 +119,8 @@ class StreamingCases {
 
   /// All in, the kernel, all out.
   template <class T, class F>
-  void not_streamed(const strata::CoherentArray<T, 1>& x, const strata::CoherentArray<T, 1>& y,
-                    strata::index_t n, const F& kernel) {
+  void not_streamed(const strata::CoherentArray<T, strata::rank<1>>& x,
+                    const strata::CoherentArray<T, strata::rank<1>>& y, strata::index_t n, const F& kernel) {
     using Array = strata::MDArray<T, D, strata::rank<1>>;
     const Array a = strata::create<Array>("x", n, strata::uninitialized, strata::on(D{})),
                 b = strata::create<Array>("y", n, strata::uninitialized, strata::on(D{}));

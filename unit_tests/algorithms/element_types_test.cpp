@@ -55,7 +55,7 @@ TYPED_TEST(ElementTypes, ArraysAreZeroFilledCopiedAndCutIntoSubviews) {
     for (index_t i = 0; i < 33; ++i)
       for (index_t j = 0; j < 5; ++j) ASSERT_EQ(mirror(i, j), T(0));
     deep_copy(x, element<T>(5));
-    deep_copy(subview(x, strata::all, 3), element<T>(1));
+    deep_copy(subview(x, everything, 3), element<T>(1));
     deep_copy(subview(x, range(10, 20), 2), subview(x, range(10, 20), 3));
     deep_copy(mirror, x);
 

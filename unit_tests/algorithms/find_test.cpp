@@ -75,8 +75,8 @@ TYPED_TEST(Find, TakesAnyLayoutAndRunTimeRankOne) {
   deep_copy(matrix, host);
   const auto any = create<MDArray<int, D>>("any", 30);
 
-  EXPECT_EQ(find(subview(matrix, strata::all, 2), 321.0), 321);
-  EXPECT_EQ(find(subview(matrix, strata::all, 1), 321.0), 1000);
+  EXPECT_EQ(find(subview(matrix, everything, 2), 321.0), 321);
+  EXPECT_EQ(find(subview(matrix, everything, 1), 321.0), 1000);
   EXPECT_EQ(find(any, 0), 0);
   EXPECT_EQ(find(any, 1), 30);
   EXPECT_THROW(static_cast<void>(find(create<MDArray<int, D>>("other", 3, 3), 0)), ExtentError);

@@ -180,7 +180,7 @@ TYPED_TEST(HostDevices, RunTeams) {
 }
 
 TYPED_TEST(HostDevices, LaunchOverCoherentArrays) {
-  const CoherentArray<std::int64_t, 1> from("x", n), to("y", n);
+  const CoherentArray<std::int64_t, rank<1>> from("x", n), to("y", n);
   {
     const auto host = from.write();
     for (index_t i = 0; i < n; ++i) host(i) = i % 7;

@@ -92,7 +92,7 @@ TYPED_TEST(CopyIf, TakesViewsOfAnyLayout) {
   for (index_t i = 0; i < 9001; ++i) host(i, 1) = i;
   deep_copy(from, host);
 
-  EXPECT_EQ(copy_if(subview(from, strata::all, 1), subview(to, strata::all, 1), EveryNth{3}), 3001);
+  EXPECT_EQ(copy_if(subview(from, everything, 1), subview(to, everything, 1), EveryNth{3}), 3001);
 
   const auto result = on_host(to);
   for (index_t i = 0; i < 3001; ++i) ASSERT_EQ(result(i, 1), 3 * i);
@@ -138,9 +138,9 @@ TYPED_TEST(Partition, TakesStridedViewsQueuesAndValues) {
   const auto count = create<Value<index_t, D>>("count");
   short in_host = 0;
 
-  partition(on(queue).named("left"), subview(matrix, strata::all, 0), EveryNth{5}, count);
+  partition(on(queue).named("left"), subview(matrix, everything, 0), EveryNth{5}, count);
   queue.wait();
-  partition(subview(matrix, strata::all, 0), EveryNth{10}, in_host);
+  partition(subview(matrix, everything, 0), EveryNth{10}, in_host);
 
   EXPECT_EQ(value_of(count), 1000);
   EXPECT_EQ(in_host, 500);

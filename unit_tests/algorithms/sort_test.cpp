@@ -191,12 +191,12 @@ TYPED_TEST(Sort, TakesViewsOfRunTimeRankOneAndOnesWithAnIndexOffset) {
 TYPED_TEST(Sort, RefusesElementsThatAreNoNeighbours) {
   using D = TypeParam;
   const auto matrix = create<MDArrayIn<LayoutRight, double, D, rank<2>>>("matrix", 10, 3);
-  const auto column = subview(matrix, strata::all, 1);
+  const auto column = subview(matrix, everything, 1);
   const auto tiled = create<MDArrayIn<LayoutTiled<8>, double, D, rank<2>>>("tiled", 100, 2);
   const auto values = make_vector<double, D>(10, mixed_number);
 
   EXPECT_THROW(sort(column), LayoutError);
-  EXPECT_THROW(sort(subview(tiled, strata::all, 0)), LayoutError);
+  EXPECT_THROW(sort(subview(tiled, everything, 0)), LayoutError);
   EXPECT_THROW(sort_by_key(values, column), LayoutError);
   EXPECT_THROW(sort_by_key(column, values), LayoutError);
   try {

@@ -212,23 +212,23 @@ std::vector<Form> loops() {
       {"int, with a view", [=](Throw t) { parallel_for(items, with(TakesView<int>{t}, x)); }},
       {"auto, coherent",
        [](Throw t) {
-         const CoherentArray<double, 1> y("y", items);
+         const CoherentArray<double, rank<1>> y("y", items);
          launch(on(D{}), items, TakesAnyAndView{t}, out(y));
          wait(D{});
        }},
       {"auto, streamed",
        [](Throw t) {
-         const CoherentArray<double, 1> y("y", items);
+         const CoherentArray<double, rank<1>> y("y", items);
          launch(streamed(D{}, 1 << 14).chunk(100), items, TakesAnyAndView{t}, out(y));
        }},
       {"index_t, streamed",
        [](Throw t) {
-         const CoherentArray<double, 1> y("y", items);
+         const CoherentArray<double, rank<1>> y("y", items);
          launch(streamed(D{}, 1 << 14).chunk(100), items, TakesView<index_t>{t}, out(y));
        }},
       {"auto, steps",
        [](Throw t) {
-         const CoherentArray<double, 1> y("y", items);
+         const CoherentArray<double, rank<1>> y("y", items);
          streamed_iterate(streamed(D{}, 1 << 14), items, 3, Steps{t}, state(y, halo(0, 0)));
        }},
   };
@@ -313,19 +313,19 @@ std::vector<Form> sums() {
        }},
       {"sum, coherent",
        [](Throw t) {
-         const CoherentArray<double, 1> y("y", items);
+         const CoherentArray<double, rank<1>> y("y", items);
          double sum;
          launch_reduce(on(D{}), items, AddsOfView{t}, Sum(sum), in(y));
        }},
       {"sum, streamed",
        [](Throw t) {
-         const CoherentArray<double, 1> y("y", items);
+         const CoherentArray<double, rank<1>> y("y", items);
          double sum;
          launch_reduce(streamed(D{}, 1 << 14), items, AddsOfView{t}, Sum(sum), in(y));
        }},
       {"scan, coherent",
        [](Throw t) {
-         const CoherentArray<double, 1> y("y", items);
+         const CoherentArray<double, rank<1>> y("y", items);
          double sum;
          launch_scan(on(D{}), items, AddsOfView{t}, Sum(sum), in(y));
        }},

@@ -102,8 +102,8 @@ TYPED_TEST(TransformReduce, TakesAnyLayout) {
     for (index_t j = 0; j < 3; ++j) host(i, j) = static_cast<double>(j);
   deep_copy(matrix, host);
 
-  EXPECT_EQ(transform_reduce(subview(matrix, strata::all, 2), Square{}), 4000);
-  EXPECT_EQ(transform_reduce(subview(matrix, strata::all, 1), Square{}), 1000);
+  EXPECT_EQ(transform_reduce(subview(matrix, everything, 2), Square{}), 4000);
+  EXPECT_EQ(transform_reduce(subview(matrix, everything, 1), Square{}), 1000);
 }
 
 TYPED_TEST(TransformReduce, RefusesOtherShapesAndRanks) {

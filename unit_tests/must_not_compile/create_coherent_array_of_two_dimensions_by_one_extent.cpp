@@ -3,4 +3,4 @@
 
 using namespace strata;
 
-void make() { static_cast<void>(CoherentArray<int, 2>("x", 3)); }
+void make() { static_cast<void>(CoherentArray<int, rank<2>>("x", 3)); }

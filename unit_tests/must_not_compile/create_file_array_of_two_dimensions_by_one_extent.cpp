@@ -3,4 +3,4 @@
 
 using namespace strata;
 
-void make() { static_cast<void>(file_array<double, 2>("x", 3)); }
+void make() { static_cast<void>(file_array<double, rank<2>>("x", 3)); }

@@ -50,8 +50,9 @@ struct Mean {
   double operator()(const auto& r) const { return (r(-1) + r(1)) / 2; }
 };
 
-void skeletons(const strata::CoherentArray<double, 1>& x, const strata::CoherentArray<double, 1>& y,
-               const strata::CoherentArray<double, 2>& a) {
+void skeletons(const strata::CoherentArray<double, strata::rank<1>>& x,
+               const strata::CoherentArray<double, strata::rank<1>>& y,
+               const strata::CoherentArray<double, strata::rank<2>>& a) {
   using namespace strata;
   using namespace strata::skeletons;
   const auto gpu = on(Cuda{});

@@ -6,7 +6,8 @@
 #include <strata/algorithms/coherent_launch.hpp>
 #include <strata/strata.hpp>
 
-void fill(const strata::CoherentArray<double, 1>& x, const strata::CoherentArray<double, 1>& y) {
+void fill(const strata::CoherentArray<double, strata::rank<1>>& x,
+          const strata::CoherentArray<double, strata::rank<1>>& y) {
   const auto place = strata::on(strata::Serial{});
   launch(
       place, 10, [](auto i, auto a) { a(i) = 2; }, in(x), inout(y));

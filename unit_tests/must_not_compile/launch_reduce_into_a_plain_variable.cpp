@@ -3,7 +3,7 @@
 #include <strata/algorithms/coherent_reduce.hpp>
 #include <strata/strata.hpp>
 
-void sum(const strata::CoherentArray<double, 1>& x, double& result) {
+void sum(const strata::CoherentArray<double, strata::rank<1>>& x, double& result) {
   strata::launch_reduce(
       strata::on(strata::Serial{}), 10, [](auto i, const auto& v, double& s) { s += v(i); }, result,
       strata::in(x));

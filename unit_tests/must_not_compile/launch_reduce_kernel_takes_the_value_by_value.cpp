@@ -3,7 +3,8 @@
 #include <strata/algorithms/coherent_reduce.hpp>
 #include <strata/strata.hpp>
 
-void sum(const strata::CoherentArray<double, 1>& x, const strata::CoherentArray<double, 1>& y, double& dot) {
+void sum(const strata::CoherentArray<double, strata::rank<1>>& x,
+         const strata::CoherentArray<double, strata::rank<1>>& y, double& dot) {
   strata::launch_reduce(
       strata::on(strata::Emulated{0}), 10,
       [](strata::index_t i, const auto& a, auto b, auto s) { s += a(i) * b(i); }, strata::Sum(dot),

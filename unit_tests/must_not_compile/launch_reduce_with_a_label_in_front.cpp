@@ -5,6 +5,6 @@
 struct Add {
   void operator()(auto i, const auto& x, double& sum) const { sum += x(i); }
 };
-void add(const strata::CoherentArray<double, 1>& x, double& sum) {
+void add(const strata::CoherentArray<double, strata::rank<1>>& x, double& sum) {
   strata::launch_reduce("add", strata::across(strata::Serial{}), 10, Add{}, strata::Sum(sum), strata::in(x));
 }

@@ -5,7 +5,7 @@
 struct Clear {
   STRATA_FUNCTION void operator()(auto i, auto x) const { x(i) = 0; }
 };
-void clear(const strata::CoherentArray<double, 1>& x) {
+void clear(const strata::CoherentArray<double, strata::rank<1>>& x) {
   using namespace strata;
   launch(streamed(Serial{}, 1000).steps_per_launch(2), 10, Clear{}, out(x));
 }

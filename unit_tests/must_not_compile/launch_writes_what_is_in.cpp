@@ -4,7 +4,8 @@
 #include <strata/algorithms/coherent_launch.hpp>
 #include <strata/strata.hpp>
 
-void add(const strata::CoherentArray<double, 1>& x, const strata::CoherentArray<double, 1>& y) {
+void add(const strata::CoherentArray<double, strata::rank<1>>& x,
+         const strata::CoherentArray<double, strata::rank<1>>& y) {
   const auto place = strata::on(strata::Serial{});
   launch(
       place, 10, [](auto i, auto a, auto b) { a(i) = b(i); }, in(x), inout(y));

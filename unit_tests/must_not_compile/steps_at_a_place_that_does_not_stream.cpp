@@ -7,7 +7,7 @@ struct Step {
     next(i) = old(i);
   }
 };
-void iterate(const strata::CoherentArray<double, 1>& u) {
+void iterate(const strata::CoherentArray<double, strata::rank<1>>& u) {
   using namespace strata;
   streamed_iterate(across(Serial{}, Threads{}), 8, Step{}, state(u, halo(1, 1)));
 }

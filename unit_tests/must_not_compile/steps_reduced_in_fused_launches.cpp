@@ -10,7 +10,7 @@ struct Step {
     sum += old(i);
   }
 };
-void iterate(const strata::CoherentArray<double, 1>& u, std::vector<double>& sums) {
+void iterate(const strata::CoherentArray<double, strata::rank<1>>& u, std::vector<double>& sums) {
   using namespace strata;
   streamed_iterate_reduce(streamed(Serial{}, 1000).steps_per_launch(4).named("sums"), 8, Step{},
                           each_step(Sum, sums), state(u, halo(1, 1)));

@@ -8,7 +8,7 @@ struct Step {
     sum += old(i);
   }
 };
-void iterate(const strata::CoherentArray<double, 1>& u, double& sum) {
+void iterate(const strata::CoherentArray<double, strata::rank<1>>& u, double& sum) {
   using namespace strata;
   streamed_iterate_reduce(streamed(Serial{}, 1000), 8, Step{}, Sum(sum), state(u, halo(1, 1)));
 }

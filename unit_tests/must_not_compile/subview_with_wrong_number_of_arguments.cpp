@@ -1,4 +1,4 @@
-// expect: a subview needs one argument \(index, range or all\) for each dimension
+// expect: a subview needs one argument \(index, range or everything\) for each dimension
 #include <strata/strata.hpp>
 
 void part(const strata::MDArray<double, strata::Serial, strata::rank<2>>& x) {

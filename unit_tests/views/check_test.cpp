@@ -135,7 +135,7 @@ TYPED_TEST(Check, RowsThatAreNotResidentAreABadAccessThatSaysWhichAre) {
 
 struct ReadOutsideOfSubview {
   STRATA_FUNCTION void operator()(index_t i, auto x) const {
-    const auto row = strata::subview(x, i, strata::all);
+    const auto row = strata::subview(x, i, strata::everything);
     row(0) = row(4);
   }
 };
@@ -206,7 +206,7 @@ TEST_F(CheckOnHost, OffsetRangesAreChecked) {
 TEST_F(CheckOnHost, SubviewsThatLeaveTheirArrayAreRefused) {
   const auto x = create<MDArray<int, strata::Serial, rank<2>>>("x", 3, 4);
 
-  EXPECT_THROW((void)strata::subview(x, 3, strata::all), strata::LayoutError);
+  EXPECT_THROW((void)strata::subview(x, 3, strata::everything), strata::LayoutError);
   EXPECT_THROW((void)strata::subview(x, strata::range(1, 4), 0), strata::LayoutError);
 }
 

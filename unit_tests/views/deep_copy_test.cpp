@@ -6,9 +6,9 @@
 
 namespace {
 
-using strata::all;
 using strata::create;
 using strata::deep_copy;
+using strata::everything;
 using strata::index_t;
 using strata::MDArray;
 using strata::range;
@@ -114,9 +114,9 @@ TYPED_TEST(DeepCopy, IntoAPartLeavesTheRestAlone) {
 
 TYPED_TEST(DeepCopy, APartOfAnArrayIntoAnotherPartOfIt) {
   const auto x = create<MDArray<int, TypeParam, rank<2>>>("x", 6, 4);
-  deep_copy(subview(x, all, 0), 7);
+  deep_copy(subview(x, everything, 0), 7);
 
-  deep_copy(subview(x, all, 2), subview(x, all, 0));
+  deep_copy(subview(x, everything, 2), subview(x, everything, 0));
 
   const auto host = on_host(x);
   EXPECT_EQ(host(5, 2), 7);

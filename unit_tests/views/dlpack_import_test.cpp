@@ -33,7 +33,7 @@ class DLPackImport : public ::testing::Test {
 
 TEST_F(DLPackImport, TheLastViewCallsTheDeleterOnce) {
   auto x = from_dlpack<HostView<double>>(foreign_.tensor());
-  auto part = strata::subview(x, 1, strata::all);
+  auto part = strata::subview(x, 1, strata::everything);
 
   EXPECT_EQ(x(1, 2), 5);
   EXPECT_EQ(x.use_count(), 2);

@@ -115,13 +115,14 @@ TYPED_TEST(MDArrays, ViewsOfOtherElementsAreNotEqual) {
   const A x = create<A>("x", 4, 4), y = create<A>("y", 4, 4);
 
   EXPECT_FALSE(x == y);
-  EXPECT_TRUE(strata::subview(x, strata::range(0, 2), strata::all) ==
-              strata::subview(x, strata::range(0, 2), strata::all));
-  EXPECT_FALSE(strata::subview(x, strata::range(0, 2), strata::all) ==
-               strata::subview(x, strata::range(0, 3), strata::all));
+  EXPECT_TRUE(strata::subview(x, strata::range(0, 2), strata::everything) ==
+              strata::subview(x, strata::range(0, 2), strata::everything));
+  EXPECT_FALSE(strata::subview(x, strata::range(0, 2), strata::everything) ==
+               strata::subview(x, strata::range(0, 3), strata::everything));
   // A row and a column begin at the same element.
   using Strided = strata::View<int, TypeParam, strata::RankExtents<1>, strata::LayoutStrided>;
-  EXPECT_FALSE(Strided(strata::subview(x, 0, strata::all)) == Strided(strata::subview(x, strata::all, 0)));
+  EXPECT_FALSE(Strided(strata::subview(x, 0, strata::everything)) ==
+               Strided(strata::subview(x, strata::everything, 0)));
 }
 
 TYPED_TEST(MDArrays, ViewsOfConstElementsShareAndCannotWrite) {

@@ -337,7 +337,7 @@ TYPED_TEST(Mdspan, WhatTheTypeCannotShowIsRefused) {
   const A x = strata::create<A>("x", 50, 3);
 
   EXPECT_THROW((void)strata::to_mdspan<Fixed>(x), strata::ExtentError);
-  EXPECT_THROW((void)strata::to_mdspan<Right>(strata::subview(x, strata::all, strata::range(0, 2))),
+  EXPECT_THROW((void)strata::to_mdspan<Right>(strata::subview(x, strata::everything, strata::range(0, 2))),
                strata::LayoutError);
   EXPECT_THROW((void)strata::to_mdspan<Short>(x), strata::ExtentError);
 }

@@ -63,8 +63,8 @@ TYPED_TEST(Mirror, OfPartsAndTiledArraysAndConstViews) {
   strata::deep_copy(strata::subview(x, strata::range(3, 7), 1), 2);
 
   const auto whole = strata::create_mirror_and_copy(x);
-  const auto part = strata::create_mirror(strata::subview(x, strata::range(3, 7), strata::all));
-  strata::deep_copy(part, strata::subview(x, strata::range(3, 7), strata::all));
+  const auto part = strata::create_mirror(strata::subview(x, strata::range(3, 7), strata::everything));
+  strata::deep_copy(part, strata::subview(x, strata::range(3, 7), strata::everything));
   const auto of_const = strata::create_mirror(typename A::const_type(x));
 
   EXPECT_EQ(whole(2, 1), 1);

@@ -11,8 +11,8 @@
 
 namespace {
 
-using strata::all;
 using strata::create;
+using strata::everything;
 using strata::Extents;
 using strata::index_t;
 using strata::MDArray;
@@ -58,8 +58,8 @@ TYPED_TEST(ViewRegression, CopiesAndFillsOfAWholeSliceAreRefused) {
                  {"\"slice\"", "(40, 3)", "deep_copy_rows"});
     EXPECT_THROW(strata::deep_copy(s.whole, s.slice), strata::OutOfBounds);
     EXPECT_THROW(strata::deep_copy(s.slice, 7), strata::OutOfBounds);
-    EXPECT_THROW(strata::deep_copy(subview(s.slice, all, 1), 7), strata::OutOfBounds);
-    EXPECT_NO_THROW(strata::deep_copy(subview(s.slice, range(16, 24), all), 7));
+    EXPECT_THROW(strata::deep_copy(subview(s.slice, everything, 1), 7), strata::OutOfBounds);
+    EXPECT_NO_THROW(strata::deep_copy(subview(s.slice, range(16, 24), everything), 7));
   });
 }
 
@@ -233,7 +233,7 @@ TYPED_TEST(ViewRegression, CopiesOfUnmanagedViewsRunOnTheInstanceThatHoldsThem) 
 
 struct TakePart {
   STRATA_FUNCTION void operator()(index_t i, auto x, auto done) const {
-    if (i == 5) subview(x, 8, all)(0) = 9;
+    if (i == 5) subview(x, 8, everything)(0) = 9;
     done(i) = 1;
   }
 };
@@ -273,10 +273,10 @@ TEST(ViewRegressions, SubviewsOfRowsThatAreNotResidentAreRefusedOnTheHost) {
   using A = MDArray<int, Serial, rank<2>>;
   const A slice = strata::create_slice<A>("slice", RankExtents<2>(20, 3), {5, 9});
 
-  EXPECT_THROW((void)subview(slice, 4, all), strata::LayoutError);
-  EXPECT_THROW((void)subview(slice, range(5, 10), all), strata::LayoutError);
+  EXPECT_THROW((void)subview(slice, 4, everything), strata::LayoutError);
+  EXPECT_THROW((void)subview(slice, range(5, 10), everything), strata::LayoutError);
   EXPECT_NO_THROW((void)subview(slice, range(5, 9), 1));
-  EXPECT_NO_THROW((void)subview(slice, all, 1));
+  EXPECT_NO_THROW((void)subview(slice, everything, 1));
 }
 
 // --- types

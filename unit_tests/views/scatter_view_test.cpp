@@ -283,7 +283,7 @@ template <class X>
 struct AssembleAlone {
   X x;
   STRATA_FUNCTION void operator()(index_t i) const {
-    const auto own = strata::subview(x, i, strata::all);
+    const auto own = strata::subview(x, i, strata::everything);
     const auto scatter = strata::scatter_view(own);
     strata::parallel_for(strata::on(strata::Threads{}), 50, AddNumbers<decltype(scatter)>{scatter, 5});
     strata::contribute(scatter);

@@ -1,5 +1,5 @@
-// Subviews, element by element: every combination of index, range and `all` for ranks 1 to 4 on every kind of
-// layout; which layout results; subviews of subviews, of offset views and of slices; in kernels.
+// Subviews, element by element: every combination of index, range and `everything` for ranks 1 to 4 on every
+// kind of layout; which layout results; subviews of subviews, of offset views and of slices; in kernels.
 #include <array>
 #include <type_traits>
 #include <utility>
@@ -8,10 +8,10 @@
 
 namespace {
 
-using strata::All;
-using strata::all;
 using strata::create;
 using strata::dynamic;
+using strata::Everything;
+using strata::everything;
 using strata::Extents;
 using strata::index_t;
 using strata::MDArray;
@@ -45,12 +45,12 @@ constexpr index_t shape[] = {11, 4, 3, 3};
 
 template <class A>
 index_t first_of(const A& a, index_t begin) {
-  if constexpr (std::is_same_v<A, All>) return begin;
+  if constexpr (std::is_same_v<A, Everything>) return begin;
   else if constexpr (std::is_same_v<A, Range>) return a.first;
   else return a;
 }
 template <class A>
-constexpr bool keeps = std::is_same_v<A, All> || std::is_same_v<A, Range>;
+constexpr bool keeps = std::is_same_v<A, Everything> || std::is_same_v<A, Range>;
 
 // The number of elements of the part, which keeps some dimensions of the whole and begins at `first`, that
 // are not the whole's. Addresses, from the descriptions of both: one function for all types.
@@ -84,7 +84,7 @@ void expect_part(const V& whole, const A&... arguments) {
             0);
 }
 
-// All 3^R combinations: appends an index, a range or `all` until every dimension has its argument.
+// All 3^R combinations: appends an index, a range or `everything` until every dimension has its argument.
 template <class V, class... A>
 void expect_all_parts(const V& whole, const A&... arguments) {
   constexpr int done = sizeof...(A);
@@ -94,7 +94,7 @@ void expect_all_parts(const V& whole, const A&... arguments) {
     const index_t begin = whole.begin(done), end = whole.end(done);
     expect_all_parts(whole, arguments..., end - 1);
     expect_all_parts(whole, arguments..., range(begin + 1, end - 1));
-    expect_all_parts(whole, arguments..., all);
+    expect_all_parts(whole, arguments..., everything);
   }
 }
 
@@ -121,10 +121,10 @@ TYPED_TEST(SubviewCombinations, AllOfRanksOneToFourShowTheElementsTheySelect) {
 TYPED_TEST(SubviewCombinations, SubviewsOfSubviewsShowTheElementsOfTheWhole) {
   const auto v = numbered<TypeParam, 3>();
 
-  expect_all_parts(subview(v, range(3, 10), all, range(1, 3)));
-  expect_all_parts(subview(v, range(2, 9), 1, all));
-  expect_all_parts(subview(subview(v, range(2, 10), all, 1), range(1, 7), range(1, 3)));
-  expect_all_parts(subview(v, 5, all, all));
+  expect_all_parts(subview(v, range(3, 10), everything, range(1, 3)));
+  expect_all_parts(subview(v, range(2, 9), 1, everything));
+  expect_all_parts(subview(subview(v, range(2, 10), everything, 1), range(1, 7), range(1, 3)));
+  expect_all_parts(subview(v, 5, everything, everything));
 }
 
 TYPED_TEST(SubviewCombinations, OfOffsetViewsTakeItsIndicesAndCountFromZero) {
@@ -145,8 +145,8 @@ TYPED_TEST(SubviewCombinations, OfSlicesTakeGlobalRows) {
     const auto slice = strata::create_slice<HostView<TypeParam, 2>>("slice", whole.extents(), {5, 9});
     strata::deep_copy_rows(slice, whole, {5, 9});
 
-    const auto rows = subview(slice, range(6, 9), all);
-    const auto row = subview(slice, 7, all);
+    const auto rows = subview(slice, range(6, 9), everything);
+    const auto row = subview(slice, 7, everything);
     const auto column = subview(slice, range(5, 9), 2);
 
     for (int j = 0; j < 4; ++j) {
@@ -174,36 +174,39 @@ using strata::LayoutStrided;
 using strata::LayoutTiled;
 using strata::LayoutTiledPart;
 
-static_assert(std::is_same_v<PartLayout<LayoutRight, R2, int, All>, LayoutRight>);
-static_assert(std::is_same_v<PartLayout<LayoutRight, R2, Range, All>, LayoutRight>);
+static_assert(std::is_same_v<PartLayout<LayoutRight, R2, int, Everything>, LayoutRight>);
+static_assert(std::is_same_v<PartLayout<LayoutRight, R2, Range, Everything>, LayoutRight>);
 static_assert(std::is_same_v<PartLayout<LayoutRight, R2, Range, Range>, LayoutRight>);  // padded rows
-static_assert(std::is_same_v<PartLayout<LayoutRight, R2, All, int>, LayoutStrided>);
-static_assert(std::is_same_v<PartLayout<LayoutRight, R3, All, All, Range>, LayoutStrided>);
+static_assert(std::is_same_v<PartLayout<LayoutRight, R2, Everything, int>, LayoutStrided>);
+static_assert(std::is_same_v<PartLayout<LayoutRight, R3, Everything, Everything, Range>, LayoutStrided>);
 static_assert(std::is_same_v<PartLayout<LayoutRight, R3, int, int, int>, LayoutRight>);
-static_assert(std::is_same_v<PartLayout<LayoutLeft, R2, All, int>, LayoutLeft>);
+static_assert(std::is_same_v<PartLayout<LayoutLeft, R2, Everything, int>, LayoutLeft>);
 static_assert(std::is_same_v<PartLayout<LayoutLeft, R2, Range, Range>, LayoutLeft>);  // padded columns
-static_assert(std::is_same_v<PartLayout<LayoutLeft, R2, int, All>, LayoutStrided>);
-static_assert(std::is_same_v<PartLayout<LayoutLeft, R3, All, Range, All>, LayoutStrided>);
-static_assert(std::is_same_v<PartLayout<LayoutTiled<4>, R2, All, int>, LayoutTiledPart<4>>);
-static_assert(std::is_same_v<PartLayout<LayoutTiled<4>, R2, Range, All>, LayoutTiledPart<4>>);
-static_assert(std::is_same_v<PartLayout<LayoutTiled<4>, R2, int, All>, LayoutStrided>);
-static_assert(std::is_same_v<PartLayout<LayoutStrided, R2, All, All>, LayoutStrided>);
+static_assert(std::is_same_v<PartLayout<LayoutLeft, R2, int, Everything>, LayoutStrided>);
+static_assert(std::is_same_v<PartLayout<LayoutLeft, R3, Everything, Range, Everything>, LayoutStrided>);
+static_assert(std::is_same_v<PartLayout<LayoutTiled<4>, R2, Everything, int>, LayoutTiledPart<4>>);
+static_assert(std::is_same_v<PartLayout<LayoutTiled<4>, R2, Range, Everything>, LayoutTiledPart<4>>);
+static_assert(std::is_same_v<PartLayout<LayoutTiled<4>, R2, int, Everything>, LayoutStrided>);
+static_assert(std::is_same_v<PartLayout<LayoutStrided, R2, Everything, Everything>, LayoutStrided>);
+static_assert(std::is_same_v<PartLayout<strata::LayoutOffset<LayoutTiled<4>>, R2, Everything, int>,
+                             LayoutTiledPart<4>>);
 static_assert(
-    std::is_same_v<PartLayout<strata::LayoutOffset<LayoutTiled<4>>, R2, All, int>, LayoutTiledPart<4>>);
-static_assert(std::is_same_v<PartLayout<strata::Index32<LayoutTiled<4>>, R2, All, int>, LayoutTiledPart<4>>);
-static_assert(std::is_same_v<PartLayout<strata::Index32<LayoutRight>, R2, int, All>, LayoutRight>);
-// Static extents stay under `all`.
+    std::is_same_v<PartLayout<strata::Index32<LayoutTiled<4>>, R2, Everything, int>, LayoutTiledPart<4>>);
+static_assert(std::is_same_v<PartLayout<strata::Index32<LayoutRight>, R2, int, Everything>, LayoutRight>);
+// Static extents stay under `everything`.
 static_assert(
-    std::is_same_v<Part<LayoutRight, Extents<dynamic, 3, 8>, int, All, All>::extents_type, Extents<3, 8>>);
-static_assert(std::is_same_v<Part<LayoutRight, Extents<dynamic, 3, 8>, All, Range, All>::extents_type,
-                             Extents<dynamic, dynamic, 8>>);
+    std::is_same_v<Part<LayoutRight, Extents<dynamic, 3, 8>, int, Everything, Everything>::extents_type,
+                   Extents<3, 8>>);
+static_assert(
+    std::is_same_v<Part<LayoutRight, Extents<dynamic, 3, 8>, Everything, Range, Everything>::extents_type,
+                   Extents<dynamic, dynamic, 8>>);
 
 TEST(Subview, SharesOwnershipAndConstness) {
   const auto v = create<MDArray<int, strata::Serial, rank<2>>>("v", 4, 3);
   const typename decltype(v)::const_type c = v;
 
-  const auto row = subview(v, 1, all);
-  const auto const_row = subview(c, 1, all);
+  const auto row = subview(v, 1, everything);
+  const auto const_row = subview(c, 1, everything);
 
   EXPECT_EQ(v.use_count(), 4);
   EXPECT_STREQ(row.label(), "v");
@@ -214,17 +217,17 @@ TEST(Subview, OfADynamicRankTakesOneArgumentForEachDimension) {
   const auto v = create<MDArray<int, strata::Serial>>("v", 4, 3);
   number(v, std::make_index_sequence<2>());
 
-  EXPECT_EQ(subview(v, 2, all)(1), 7);
-  EXPECT_EQ(subview(v, all, 1)(3), 10);
+  EXPECT_EQ(subview(v, 2, everything)(1), 7);
+  EXPECT_EQ(subview(v, everything, 1)(3), 10);
   EXPECT_THROW((void)subview(v, 2), strata::ExtentError);
-  EXPECT_THROW((void)subview(v, 2, all, all), strata::ExtentError);
+  EXPECT_THROW((void)subview(v, 2, everything, everything), strata::ExtentError);
 }
 
 TEST(Subview, EmptyRangesGiveEmptyViews) {
   const auto v = create<MDArray<int, strata::Serial, rank<2>>>("v", 4, 3);
 
-  EXPECT_EQ(subview(v, range(2, 2), all).size(), 0);
-  EXPECT_EQ(subview(v, range(4, 4), all).size(), 0);
+  EXPECT_EQ(subview(v, range(2, 2), everything).size(), 0);
+  EXPECT_EQ(subview(v, range(4, 4), everything).size(), 0);
 }
 
 template <class D>
@@ -233,7 +236,7 @@ TYPED_TEST_SUITE(SubviewInKernels, strata_tests::TestDevices, strata_tests::Devi
 
 struct RowSums {
   STRATA_FUNCTION void operator()(index_t i, auto x, auto sum) const {
-    const auto row = subview(x, i, all);
+    const auto row = subview(x, i, everything);
     for (index_t j = 0; j < row.extent(0); ++j) sum(i) += row(j);
   }
 };
@@ -244,7 +247,7 @@ TYPED_TEST(SubviewInKernels, RowsTakenInAKernelAndColumnsPassedToOne) {
   strata::deep_copy(x, 2);
   strata::deep_copy(subview(x, range(10, 20), 1), 7);
 
-  strata::parallel_for(50, strata::with(RowSums{}, x, subview(sum, all, 1)));
+  strata::parallel_for(50, strata::with(RowSums{}, x, subview(sum, everything, 1)));
 
   const auto host = strata_tests::on_host(sum);
   for (int i = 0; i < 50; ++i) {

@@ -8,9 +8,10 @@
 namespace strata::inline STRATA_ABI::detail {
 
 void fail_neighbours(const char* name, index_t left, index_t right) {
-  throw ShapeMismatch(std::string(name) + "(" + std::to_string(left) + ", " + std::to_string(right) +
-                      "): the numbers of neighbours before and after must be from 0 to 2^47; declare `all` "
-                      "where a work item touches everything, rows(f) where it touches rows elsewhere");
+  throw ShapeMismatch(
+      std::string(name) + "(" + std::to_string(left) + ", " + std::to_string(right) +
+      "): the numbers of neighbours before and after must be from 0 to 2^47; declare `everything` "
+      "where a work item touches everything, rows(f) where it touches rows elsewhere");
 }
 
 ResidentRows cover(ResidentRows a, ResidentRows b) {

@@ -5,7 +5,7 @@
 //                         as halo(1, 1, edge::cyclic), edge::duplicate or edge::pad(value) say
 //   in(x, rows(f))        the rows f(work), for work items [work.begin, work.end)
 //   in(a, columns)        column i (index 1); columns(1, 1): with its neighbours
-//   in(x, all)            everything
+//   in(x, everything)            everything
 //   in(x, fixed(box))     a box, whichever work items
 //
 // From it follows what a device needs of an array that runs a part of the work.
@@ -176,7 +176,7 @@ inline ArrayPart part_of(Columns c, const Box& domain, ResidentRows work, const 
   const ResidentRows wanted = with_neighbours(work, c.left, c.right);
   return part_of_rows(domain, 1, wanted.begin, wanted.end);
 }
-inline ArrayPart part_of(All, const Box& domain, ResidentRows, const char*) { return {domain, {}}; }
+inline ArrayPart part_of(Everything, const Box& domain, ResidentRows, const char*) { return {domain, {}}; }
 inline ArrayPart part_of(const Fixed& f, const Box& domain, ResidentRows, const char* label) {
   return part_of_box(domain, f.box, label);
 }

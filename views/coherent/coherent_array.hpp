@@ -2,7 +2,7 @@
 // that declare how they use it (algorithms/launch.hpp) and the host find current values wherever they are;
 // what is missing is copied, and nothing else.
 //
-//   CoherentArray<double, 1> x("x", n), y("y", n);
+//   CoherentArray<double, rank<1>> x("x", n), y("y", n);
 //   x.write()(0) = 1;                                             // the host, by a scoped view
 //   launch(across(Cuda{0}, Cuda{1}), n, axpy{2.0}, in(x), inout(y));
 //   double first = y(0);                                          // waits, and copies one element
@@ -26,16 +26,28 @@
 #include <strata/views/coherent/element_reference.hpp>
 #include <strata/views/coherent/host_access.hpp>
 #include <strata/views/create.hpp>
+#include <strata/views/mdarray.hpp>
 
 namespace strata::inline STRATA_ABI {
 
 namespace detail {
 struct FileArrays;
+
+// From rank<R> to R. An integer is taken as what it says, so that its error is the only one.
+template <index_t N>
+struct CoherentRank {
+  static constexpr bool is_rank = N <= rank_code;
+  static_assert(is_rank,
+                "strata: the rank of a coherent array is written rank<R>: CoherentArray<T, rank<2>>, "
+                "file_array<T, rank<2>>(...)");
+  static constexpr int value = static_cast<int>(is_rank ? rank_code - N : N);
+};
 }  // namespace detail
 
-/// The layout of coherent arrays where none is given.
-template <int Rank>
-using CoherentLayout = std::conditional_t<(Rank <= 1), LayoutRight, LayoutTiled<8>>;
+/// The layout of coherent arrays of `rank<R>` where none is given.
+template <index_t Rank>
+using CoherentLayout =
+    std::conditional_t<(detail::CoherentRank<Rank>::value <= 1), LayoutRight, LayoutTiled<8>>;
 
 /// Where the host's memory of an array comes from: of CudaPinned, copies to GPUs are fast; of Threads, large
 /// arrays are touched first by its threads.
@@ -105,9 +117,10 @@ class HostView {
   Box box_;
 };
 
-/// `T`: the elements, trivially copyable; `Rank` from 0 (a value) to 8.
-template <class T, int Rank, class LayoutType = CoherentLayout<Rank>>
-class CoherentArray {
+/// What CoherentArray<T, rank<Rank>, LayoutType> is, for templates that find out the rank:
+/// `template <class T, int Rank, class L> void f(const BasicCoherentArray<T, Rank, L>& x)`.
+template <class T, int Rank, class LayoutType>
+class BasicCoherentArray {
   static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
                 "strata: the elements of a coherent array are trivially copyable and not const");
   static_assert(Rank >= 0 && Rank <= max_rank, "strata: a coherent array has rank 0 to 8");
@@ -116,7 +129,7 @@ class CoherentArray {
   /// The parameters, and what follows from them.
   using value_type = T;
   using layout_type = LayoutType;
-  using coherent_array_type = CoherentArray;
+  using coherent_array_type = BasicCoherentArray;
   using extents_type = typename detail::DynamicExtentsOf<Rank>::type;
   using mapping_type = typename LayoutType::template mapping<extents_type>;
   static constexpr int rank = Rank;
@@ -128,12 +141,12 @@ class CoherentArray {
       "strata: the layout of a coherent array must describe its strides");
 
   /// No array.
-  CoherentArray() = default;
+  BasicCoherentArray() = default;
   /// A new array named `label`: `arguments` are the Rank extents, then, in any order, `uninitialized` (else
   /// it is zero, and the host has it), main_in(device), a coherent::Protocol. Throws ExtentError,
   /// OutOfMemory. Another number of extents does not compile.
   template <class... Arguments>
-  explicit CoherentArray(const char* label, const Arguments&... arguments) {
+  explicit BasicCoherentArray(const char* label, const Arguments&... arguments) {
     Options options;
     index_t extents[max_rank + 1] = {};
     [[maybe_unused]] int count = 0;
@@ -146,14 +159,14 @@ class CoherentArray {
   /// the user until the array is gone; `flush` brings the values back to the host's. Throws LayoutError where
   /// the view is a part of an array.
   template <AnyView V>
-  static CoherentArray adopt(const char* label, const V& view) {
+  static BasicCoherentArray adopt(const char* label, const V& view) {
     static_assert(
         std::is_same_v<typename V::element_type, T> && std::is_same_v<typename V::layout_type, LayoutType>,
         "strata: adopt: the view must have the element type and the layout of the coherent array");
     if (view.rank() != Rank) detail::fail_rank(view.rank(), Rank, "CoherentArray::adopt");
     index_t extents[max_rank + 1] = {};
     for (int r = 0; r < Rank; ++r) extents[r] = view.extent(r);
-    CoherentArray array;
+    BasicCoherentArray array;
     array.mapping_ = mapping_type(extents_type(extents, Rank));
     const LayoutDescriptor whole = array.mapping_.describe();
     if (!detail::same_offsets(view.mapping().describe(), whole))
@@ -200,7 +213,7 @@ class CoherentArray {
 
   /// One element, for the host.
   template <IndexLike... I>
-  ElementReference<CoherentArray> operator()(I... i) const {
+  ElementReference<BasicCoherentArray> operator()(I... i) const {
     static_assert(sizeof...(I) == Rank,
                   "strata: an element needs as many indices as the array has dimensions");
     const index_t index[Rank + 1] = {static_cast<index_t>(i)..., 0};
@@ -222,7 +235,9 @@ class CoherentArray {
   std::string explain() const { return detail::explain(needed()); }
 
   /// Whether both are the same array.
-  friend bool operator==(const CoherentArray& a, const CoherentArray& b) { return a.state_ == b.state_; }
+  friend bool operator==(const BasicCoherentArray& a, const BasicCoherentArray& b) {
+    return a.state_ == b.state_;
+  }
 
   /// For launches.
   const detail::Ref<detail::CoherentState>& state() const { return state_; }
@@ -234,7 +249,7 @@ class CoherentArray {
     return *state_;
   }
 
-  friend class ElementReference<CoherentArray>;
+  friend class ElementReference<BasicCoherentArray>;
   friend struct detail::FileArrays;
   struct Options {
     detail::DeviceInstance* main = nullptr;  // null: that of Serial
@@ -308,6 +323,11 @@ class CoherentArray {
   mapping_type mapping_;
   detail::Ref<detail::CoherentState> state_;
 };
+
+/// A coherent array of `T`, trivially copyable, with `rank<R>`: R extents, known at run time, from 0 (a
+/// value) to 8.
+template <class T, index_t Rank, class LayoutType = CoherentLayout<Rank>>
+using CoherentArray = BasicCoherentArray<T, detail::CoherentRank<Rank>::value, LayoutType>;
 
 namespace coherent {
 

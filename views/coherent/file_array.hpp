@@ -1,9 +1,9 @@
 // Coherent arrays that live in a file, so that they may be larger than memory and outlive the program.
 //
-//   auto x = file_array<double, 2>("x.strata", n, 40);        // a new file, zeros
+//   auto x = file_array<double, rank<2>>("x.strata", n, 40);  // a new file, zeros
 //   launch(on(Cuda{0}), n, Step{}, inout(x));                 // a coherent array as any other
 //   save(x);                                                  // it is on the disk, and the file complete
-//   auto y = open_file_array<double, 2>("x.strata", for_reading);
+//   auto y = open_file_array<double, rank<2>>("x.strata", for_reading);
 //
 // The array's memory of the host is a shared mapping of the file: the system reads what is touched, and
 // writes back what was changed. In the file, the array's one layout lies after a header of 4096 bytes that
@@ -134,24 +134,24 @@ struct FileArrays {
 
 }  // namespace detail
 
-/// A new array in a new file. `arguments`: the Rank extents, then, in any order, `overwrite`, and
+/// A new array in a new file. `arguments`: `rank` extents, then, in any order, `overwrite`, and
 /// `uninitialized` (else it is zero, which costs nothing). FileError where there is a file already, no such
 /// folder, no permission, or no room on the disk; ExtentError.
-template <class T, int Rank, class LayoutType = CoherentLayout<Rank>, class... Arguments>
+template <class T, index_t Rank, class LayoutType = CoherentLayout<Rank>, class... Arguments>
 [[nodiscard]] CoherentArray<T, Rank, LayoutType> file_array(const std::string& path,
                                                             const Arguments&... arguments) {
   using Array = CoherentArray<T, Rank, LayoutType>;
   static_assert(
       ((!std::is_same_v<Arguments, ForReading> && !std::is_same_v<Arguments, AllowIncomplete>)&&...),
       "strata: file_array makes a new file; open_file_array opens one");
-  detail::FileArrayShape shape = detail::file_array_shape<T, Rank, LayoutType>();
-  detail::check_extents_given<(0 + ... + int{IndexLike<Arguments>}), Rank, Rank>();
+  detail::FileArrayShape shape = detail::file_array_shape<T, Array::rank, LayoutType>();
+  detail::check_extents_given<(0 + ... + int{IndexLike<Arguments>}), Array::rank, Array::rank>();
   (shape.set(arguments), ...);
   typename Array::mapping_type mapping;
   try {
-    mapping = typename Array::mapping_type(typename Array::extents_type(shape.extents, Rank));
+    mapping = typename Array::mapping_type(typename Array::extents_type(shape.extents, Array::rank));
   } catch (...) {
-    detail::rethrow_creating(path.c_str(), shape.extents, Rank);
+    detail::rethrow_creating(path.c_str(), shape.extents, Array::rank);
   }
   const LayoutDescriptor layout = mapping.describe();
   const detail::AllocationRef storage = detail::create_file(path, shape, layout);
@@ -163,20 +163,20 @@ template <class T, int Rank, class LayoutType = CoherentLayout<Rank>, class... A
 /// extents, which the file then must have; in any order `for_reading`, `allow_incomplete`. FileError where
 /// the file is not there, not such a file, or not complete; where it has another element type, rank, layout
 /// or extents, or not the size that these need; or is open for writing elsewhere.
-template <class T, int Rank, class LayoutType = CoherentLayout<Rank>, class... Arguments>
+template <class T, index_t Rank, class LayoutType = CoherentLayout<Rank>, class... Arguments>
 [[nodiscard]] CoherentArray<T, Rank, LayoutType> open_file_array(const std::string& path,
                                                                  const Arguments&... arguments) {
   using Array = CoherentArray<T, Rank, LayoutType>;
   static_assert(((!std::is_same_v<Arguments, Overwrite> && !std::is_same_v<Arguments, Uninitialized>)&&...),
                 "strata: open_file_array opens a file that is there; file_array makes one");
-  detail::FileArrayShape shape = detail::file_array_shape<T, Rank, LayoutType>();
+  detail::FileArrayShape shape = detail::file_array_shape<T, Array::rank, LayoutType>();
   constexpr int given = (0 + ... + int{IndexLike<Arguments>});
-  if constexpr (given != 0) detail::check_extents_given<given, Rank, Rank>();
+  if constexpr (given != 0) detail::check_extents_given<given, Array::rank, Array::rank>();
   (shape.set(arguments), ...);
   const detail::AllocationRef storage = detail::open_file(path, shape);
   typename Array::mapping_type mapping;
   try {
-    mapping = typename Array::mapping_type(typename Array::extents_type(shape.extents, Rank));
+    mapping = typename Array::mapping_type(typename Array::extents_type(shape.extents, Array::rank));
   } catch (const ExtentError& error) {
     detail::fail_file_extents(path, error);
   }
@@ -190,7 +190,7 @@ template <class T, int Rank, class LayoutType = CoherentLayout<Rank>, class... A
 /// array meanwhile. FileError where the array is in memory, was opened for_reading, or the disk fails; what
 /// work on the array threw.
 template <class T, int Rank, class LayoutType>
-void save(const CoherentArray<T, Rank, LayoutType>& array) {
+void save(const BasicCoherentArray<T, Rank, LayoutType>& array) {
   detail::save_file(detail::FileArrays::state(array));
 }
 

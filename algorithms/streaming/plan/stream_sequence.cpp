@@ -26,7 +26,7 @@ namespace {
 using Rows = ResidentRows;
 using LoopUse = StreamLoop::Use;
 
-constexpr index_t everything = std::numeric_limits<index_t>::max();
+constexpr index_t no_row = std::numeric_limits<index_t>::max();
 
 index_t whole_multiple(index_t n, index_t to) { return n / to * to; }
 index_t next_multiple(index_t n, index_t to) { return whole_multiple(n + to - 1, to); }
@@ -145,13 +145,13 @@ class SequencePass {
 
   // The first row that is still going to be touched.
   index_t first_needed(const Front& front, const StreamArray& array) const {
-    index_t first = everything;
+    index_t first = no_row;
     for (const auto& [k, use] : front.uses) {
       const Step& step = steps_[static_cast<std::size_t>(k)];
       if (step.is_done()) continue;
       first = std::min(first, use->rows_of ? use->rows_of({step.front, step.front + 1}).begin : step.front);
     }
-    if (first == everything) return array.rows;
+    if (first == no_row) return array.rows;
     return whole_multiple(std::clamp<index_t>(first, 0, array.rows), array.align);
   }
 

@@ -148,7 +148,7 @@ TYPED_TEST(LinearGramSchmidt, AColumnOfZerosStaysZeroAndGivesNoNaN) {
   using D = TypeParam;
   using V = MultiVector<double, D>;
   const V q = create<V>("Q", 100, 3), r = create<V>("R", 3, 3);
-  deep_copy(subview(q, strata::all, 0), 1.0);
+  deep_copy(subview(q, everything, 0), 1.0);
   deep_copy(subview(q, range(0, 50), 2), 1.0);
 
   linear::gram_schmidt(q, r);

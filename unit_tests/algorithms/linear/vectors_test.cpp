@@ -144,14 +144,14 @@ TYPED_TEST(LinearVectors, AxpbyScaleAndCopyFollowEachOtherOnAQueue) {
 TYPED_TEST(LinearVectors, VectorsMayBeRowsAndColumnsOfAnArray) {
   using D = TypeParam;
   const auto table = create<MDArrayIn<LayoutRight, double, D, strata::rank<2>>>("table", 300, 3);
-  deep_copy(subview(table, strata::all, 0), 1.0);
-  deep_copy(subview(table, strata::all, 1), 2.0);
+  deep_copy(subview(table, everything, 0), 1.0);
+  deep_copy(subview(table, everything, 1), 2.0);
 
-  linear::axpy(5, subview(table, strata::all, 0), subview(table, strata::all, 1));
-  linear::copy(subview(table, strata::all, 1), subview(table, strata::all, 2));
+  linear::axpy(5, subview(table, everything, 0), subview(table, everything, 1));
+  linear::copy(subview(table, everything, 1), subview(table, everything, 2));
 
-  EXPECT_EQ(linear::dot(subview(table, strata::all, 0), subview(table, strata::all, 2)), 300 * 7);
-  EXPECT_EQ(linear::dot(subview(table, 17, strata::all), subview(table, 18, strata::all)), 1 + 49 + 49);
+  EXPECT_EQ(linear::dot(subview(table, everything, 0), subview(table, everything, 2)), 300 * 7);
+  EXPECT_EQ(linear::dot(subview(table, 17, everything), subview(table, 18, everything)), 1 + 49 + 49);
 }
 
 // Parts that are small integers: sums are exact in every order.

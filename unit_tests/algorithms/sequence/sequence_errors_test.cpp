@@ -22,7 +22,7 @@ struct Shift {
 };
 
 TEST(SequenceErrors, SayWhatIsWrong) {
-  const CoherentArray<double, 1> x("x", 100), y("y", 100);
+  const CoherentArray<double, rank<1>> x("x", 100), y("y", 100);
   {
     Sequence steps("mine", on(Serial{}));
     EXPECT_NE(message_of<AccessConflict>([&] {
@@ -53,7 +53,7 @@ TEST(SequenceErrors, SayWhatIsWrong) {
   }
 }
 TEST(SequenceErrors, AreThoseOfEveryPlaceWhereRunsAndDeclarationsCannotBe) {
-  const CoherentArray<double, 1> x("x", 100), y("y", 100);
+  const CoherentArray<double, rank<1>> x("x", 100), y("y", 100);
   const auto refused_by = [&](auto&& steps) {
     steps.loop("one", 100, Shift{1}, inout(x));
     steps.loop("two", 100, Shift{1}, inout(x));
@@ -80,7 +80,7 @@ struct CopyAllButOne {
   }
 };
 TEST(SequenceErrors, ElementsThatALoopDeclaresOutAndLeavesOutAreFound) {
-  const CoherentArray<double, 1> x("x", 100), y("y", 100), z("z", 100, uninitialized);
+  const CoherentArray<double, rank<1>> x("x", 100), y("y", 100), z("z", 100, uninitialized);
   Sequence steps("mine", on(Serial{}));
   steps.loop("leaves one out", 100, CopyAllButOne{}, in(x), out(y));
 
@@ -102,7 +102,7 @@ struct Throws {
   }
 };
 TEST(SequenceErrors, OfAKernelOfAHostAreThrownByTheRunWhichBeginsAnew) {
-  const CoherentArray<double, 1> x("x", 100), y("y", 100);
+  const CoherentArray<double, rank<1>> x("x", 100), y("y", 100);
   Sequence steps("mine", on(Serial{}));
   steps.loop("first", 100, Shift{1}, inout(y));
   steps.loop("throws", 100, by_step([](int step) { return Throws{step}; }), inout(x));
@@ -133,7 +133,7 @@ TEST_F(SequenceFailures, OfKernelsCopiesAndMemoryAreErrorsAndTheNextRunIsRight) 
     int k = 0;
     for (bool failed = true; failed && k < 100;) {
       SCOPED_TRACE(++k);
-      const CoherentArray<double, 1> x("x", n), y("y", n);
+      const CoherentArray<double, rank<1>> x("x", n), y("y", n);
       Sequence steps("steps", on(Emulated{0}));
       steps.loop("grow", n, Grow{}, in(x), inout(y));
       steps.loop("shift", n, Shift{1}, inout(x));
@@ -168,7 +168,7 @@ TEST_F(SequenceFailures, OfKernelsCopiesAndMemoryAreErrorsAndTheNextRunIsRight) 
 // Other arrays take the memory between runs, so that graphs are recorded again.
 TEST_F(SequenceFailures, MemoryThatMovesBetweenRunsIsNone) {
   const index_t n = 1000, bytes = n * 8;
-  const CoherentArray<double, 1> x("x", n), y("y", n), other("other", n);
+  const CoherentArray<double, rank<1>> x("x", n), y("y", n), other("other", n);
   coherent::set_budget(Emulated{0}, 2 * bytes + 512);
   Sequence steps("steps", on(Emulated{0}));
   steps.loop("grow", n, Grow{}, in(x), inout(y));
@@ -185,7 +185,7 @@ TEST_F(SequenceFailures, MemoryThatMovesBetweenRunsIsNone) {
   EXPECT_EQ(stream_test::values(x), std::vector<double>(n, expected_x));
   EXPECT_EQ(stream_test::values(y), std::vector<double>(n, expected_y));
   EXPECT_EQ(stream_test::values(other), std::vector<double>(n, 5));
-  const CoherentArray<double, 1> large("large", 4 * n);
+  const CoherentArray<double, rank<1>> large("large", 4 * n);
   Sequence too_large("too large", on(Emulated{0}));
   too_large.loop("shift", 4 * n, Shift{1}, inout(large));
   EXPECT_THROW(too_large.run(1), OutOfMemory);

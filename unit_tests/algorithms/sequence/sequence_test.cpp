@@ -95,8 +95,8 @@ TYPED_TEST(Sequences, OfElementsAndNodesHaveTheValuesOfTheirLoops) {
 // The loops, and the same as single launches.
 struct Fields {
   index_t n;
-  CoherentArray<double, 1> x{"x", n}, y{"y", n};
-  CoherentArray<double, 0> sum{"sum"}, decayed{"decayed"};
+  CoherentArray<double, rank<1>> x{"x", n}, y{"y", n};
+  CoherentArray<double, rank<0>> sum{"sum"}, decayed{"decayed"};
   explicit Fields(index_t size) : n(size) { stream_test::fill(x), stream_test::fill(y); }
 };
 template <class Where>
@@ -104,22 +104,22 @@ void declare(Sequence<Where>& steps, const Fields& f, std::vector<double>& sums)
   steps.loop("grow", f.n, Grow{}, in(f.x), inout(f.y));
   steps.loop_reduce("sum", f.n, Sum1{}, f.sum, in(f.y));
   steps.loop("spread", range(1, f.n - 1), Spread{}, in(f.y, halo(1, 1)), out(f.x));
-  steps.loop_reduce("decay", f.n, Sum1{}, finalize(Accumulate{}, inout(f.decayed, strata::all)), in(f.x));
+  steps.loop_reduce("decay", f.n, Sum1{}, finalize(Accumulate{}, inout(f.decayed, everything)), in(f.x));
   steps.loop_reduce("sums", f.n, Sum1{}, sums, in(f.x));
   steps.loop("shift", f.n, by_step([](int step) { return Shift{0.25 * step}; }), inout(f.x));
-  steps.loop("add sum", f.n, AddValue{}, in(f.sum, strata::all), inout(f.x));
-  steps.loop("add decayed", f.n, AddValue{}, in(f.decayed, strata::all), inout(f.x));
+  steps.loop("add sum", f.n, AddValue{}, in(f.sum, everything), inout(f.x));
+  steps.loop("add decayed", f.n, AddValue{}, in(f.decayed, everything), inout(f.x));
 }
 template <class Where>
 void launch_step(const Where& where, const Fields& f, std::vector<double>& sums, int step) {
   launch(where, f.n, Grow{}, in(f.x), inout(f.y));
   launch_reduce(where, f.n, Sum1{}, f.sum, in(f.y));
   launch(where, range(1, f.n - 1), Spread{}, in(f.y, halo(1, 1)), out(f.x));
-  launch_reduce(where, f.n, Sum1{}, finalize(Accumulate{}, inout(f.decayed, strata::all)), in(f.x));
+  launch_reduce(where, f.n, Sum1{}, finalize(Accumulate{}, inout(f.decayed, everything)), in(f.x));
   launch_reduce(where, f.n, Sum1{}, sums.emplace_back(), in(f.x));
   launch(where, f.n, Shift{0.25 * step}, inout(f.x));
-  launch(where, f.n, AddValue{}, in(f.sum, strata::all), inout(f.x));
-  launch(where, f.n, AddValue{}, in(f.decayed, strata::all), inout(f.x));
+  launch(where, f.n, AddValue{}, in(f.sum, everything), inout(f.x));
+  launch(where, f.n, AddValue{}, in(f.decayed, everything), inout(f.x));
 }
 template <class Where>
 void expect_bits_of_launches(const Where& where) {
@@ -148,7 +148,7 @@ TYPED_TEST(Sequences, WithReductionsHaveTheBitsOfSingleLaunches) {
 
 TYPED_TEST(Sequences, AreOneGraphLaunchAStepAndOneForManySteps) {
   const index_t n = 600;
-  const CoherentArray<double, 1> x("x", n), y("y", n);
+  const CoherentArray<double, rank<1>> x("x", n), y("y", n);
   Sequence steps("steps", on(TypeParam{}));
   steps.loop("grow", n, Grow{}, in(x), inout(y));
   steps.loop("shift", n, Shift{1}, inout(x));
@@ -174,7 +174,7 @@ TYPED_TEST(Sequences, AreOneGraphLaunchAStepAndOneForManySteps) {
 
 TYPED_TEST(Sequences, GoOnWhereOthersHaveUsedTheirArraysBetweenRuns) {
   const index_t n = 600;
-  const CoherentArray<double, 1> x("x", n), y("y", n);
+  const CoherentArray<double, rank<1>> x("x", n), y("y", n);
   Sequence steps("steps", on(TypeParam{}));
   steps.loop("grow", n, Grow{}, in(x), inout(y));
   steps.loop("shift", n, Shift{1}, inout(x));
@@ -197,7 +197,7 @@ TYPED_TEST(Sequences, GoOnWhereOthersHaveUsedTheirArraysBetweenRuns) {
 
 TYPED_TEST(Sequences, CopyWhatTheyReadBeforeTheyWriteIt) {
   const index_t n = 1000;
-  const CoherentArray<double, 1> x("x", n), made("made", n), temporary("temporary", n), part("part", n);
+  const CoherentArray<double, rank<1>> x("x", n), made("made", n), temporary("temporary", n), part("part", n);
   for (const auto* array : {&x, &made, &temporary, &part}) stream_test::fill(*array);
   const auto expected = stream_test::values(x);
   Sequence steps("steps", on(TypeParam{}));
@@ -220,7 +220,7 @@ TYPED_TEST(Sequences, CopyWhatTheyReadBeforeTheyWriteIt) {
 }
 
 TYPED_TEST(Sequences, WithoutWorkOrStepsDoNothing) {
-  const CoherentArray<double, 1> x("x", 10), none("none", 0);
+  const CoherentArray<double, rank<1>> x("x", 10), none("none", 0);
   std::vector<double> sums{1, 2};
   Sequence steps("steps", on(TypeParam{}));
   EXPECT_NO_THROW(steps.run(3));

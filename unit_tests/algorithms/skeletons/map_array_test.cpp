@@ -59,10 +59,10 @@ TYPED_TEST(MapArray, RowsAndColumnsOfAMatrixMeetAVector) {
   for_each_place<TypeParam>([](const auto& where) {
     const auto a = make_numbers<std::int64_t, 2>("a", {n, m});
     const auto v = make_numbers<std::int64_t, 1>("v", {m}, 1), w = make_numbers<std::int64_t, 1>("w", {n}, 2);
-    const CoherentArray<std::int64_t, 1> y("y", n), z("z", m);
+    const CoherentArray<std::int64_t, rank<1>> y("y", n), z("z", m);
 
-    map_array(where, RowTimesVector{}, y, in(a), in(v, strata::all));
-    map_array(where, ColumnTimesVector{}, z, in(a, columns), in(w, strata::all));
+    map_array(where, RowTimesVector{}, y, in(a), in(v, everything));
+    map_array(where, ColumnTimesVector{}, z, in(a, columns), in(w, everything));
 
     const auto got_y = values_of(y), got_z = values_of(z);
     for (index_t i = 0; i < n; ++i) {
@@ -93,8 +93,8 @@ TYPED_TEST(MapArray, AllOfAnArrayStandsBesideAnElementInAlternation) {
     };
 
     for (int round = 0; round < 2; ++round) {
-      map_array(where, Attracted{}, inout(y), in(x, strata::all));
-      map_array(where, Attracted{}, inout(x), in(y, strata::all));
+      map_array(where, Attracted{}, inout(y), in(x, everything));
+      map_array(where, Attracted{}, inout(x), in(y, everything));
       step(by_hand_x, by_hand_y);
       step(by_hand_y, by_hand_x);
     }
@@ -109,9 +109,9 @@ TYPED_TEST(MapArray, OutputsOfTwoDimensionsReadRowsOfOneMatrixAndAllOfAnother) {
     static constexpr index_t n = 19, m = 11, inner = 7;
     const auto a = make_numbers<std::int64_t, 2>("a", {n, inner});
     const auto b = make_numbers<std::int64_t, 2, LayoutRight>("b", {inner, m}, 1);
-    const CoherentArray<std::int64_t, 2> c("c", n, m);
+    const CoherentArray<std::int64_t, rank<2>> c("c", n, m);
 
-    map_array(where, MatrixProduct{}, c, in(a), in(b, strata::all));
+    map_array(where, MatrixProduct{}, c, in(a), in(b, everything));
 
     const auto got = values_of(c);
     for (index_t i = 0; i < n; ++i)
@@ -128,7 +128,7 @@ TYPED_TEST(MapArray, RowsByAFunctionAreAllThatADeviceGets) {
     static constexpr index_t n = 400;
     const auto pairs = make_numbers<std::int64_t, 1>("pairs", {2 * n});
     const auto which = make_array<int, 1>("which", {n}, [](index_t k) { return k % 3 == 0; });
-    const CoherentArray<std::int64_t, 1> y("y", n);
+    const CoherentArray<std::int64_t, rank<1>> y("y", n);
 
     map_array(where, PairAt{}, y, in(pairs, rows(PairsOf{})), which);
 
@@ -140,13 +140,13 @@ TYPED_TEST(MapArray, RowsByAFunctionAreAllThatADeviceGets) {
 }
 
 TYPED_TEST(MapArray, ElementsOfAnotherShapeAreAnErrorThatNamesBothArrays) {
-  const CoherentArray<std::int64_t, 1> x("operand", 9), y("result", 10), v("v", 3);
+  const CoherentArray<std::int64_t, rank<1>> x("operand", 9), y("result", 10), v("v", 3);
 
   EXPECT_TRUE(contains(
-      message_of<ShapeMismatch>([&] { map_array(on(TypeParam{}), Attracted{}, y, x, in(v, strata::all)); }),
+      message_of<ShapeMismatch>([&] { map_array(on(TypeParam{}), Attracted{}, y, x, in(v, everything)); }),
       {"map_array", "operand", "result"}));
   EXPECT_TRUE(contains(message_of<AccessConflict>(
-                           [&] { map_array(on(TypeParam{}), Attracted{}, inout(x), in(x, strata::all)); }),
+                           [&] { map_array(on(TypeParam{}), Attracted{}, inout(x), in(x, everything)); }),
                        {"operand"}));
 }
 

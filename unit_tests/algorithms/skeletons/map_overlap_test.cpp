@@ -157,11 +157,11 @@ TYPED_TEST(MapOverlap, FurtherOperandsAreElementsOrReadAnywhere) {
                b = make_numbers<std::int64_t, 1>("b", {515}, 1);
     const auto m = make_numbers<std::int64_t, 2>("m", {21, 7});
     const auto table = make_array<int, 1>("table", {2}, [](index_t k) { return 3 + k; });
-    const CoherentArray<std::int64_t, 1> y("y", 515);
-    const CoherentArray<std::int64_t, 2> z("z", 21, 7);
+    const CoherentArray<std::int64_t, rank<1>> y("y", 515);
+    const CoherentArray<std::int64_t, rank<2>> z("z", 21, 7);
 
     map_overlap(where, Source{}, y, x, overlap(1), b);
-    map_overlap(where, AtIndex{}, z, m, overlap({0, 1}, edge::pad(0)), in(table, strata::all));
+    map_overlap(where, AtIndex{}, z, m, overlap({0, 1}, edge::pad(0)), in(table, everything));
 
     const auto got_y = values_of(y), got_z = values_of(z);
     for (index_t i = 0; i < 515; ++i)
@@ -240,7 +240,7 @@ TYPED_TEST(MapOverlap, OnlyRowsAtTheBordersOfDevicesAreExchanged) {
 }
 
 TYPED_TEST(MapOverlap, WhatDoesNotFitIsAnErrorThatNamesTheArrays) {
-  const CoherentArray<std::int64_t, 1> x("left one", 9), y("right one", 10), small("small one", 2);
+  const CoherentArray<std::int64_t, rank<1>> x("left one", 9), y("right one", 10), small("small one", 2);
   const auto where = on(TypeParam{});
 
   EXPECT_TRUE(contains(message_of<ShapeMismatch>([&] { map_overlap(where, Weigh<1>{}, y, x, overlap(1)); }),

@@ -49,7 +49,7 @@ TYPED_TEST(Map, EveryElementIsTheFunctionOfItsInputs) {
     for (const index_t n : some_sizes) {
       const auto x = make_numbers<double, 1>("x", {n});
       const auto y = make_array<float, 1>("y", {n}, [](index_t k) { return number(k, 1) * 2 + 1; });
-      const CoherentArray<double, 1> z("z", n);
+      const CoherentArray<double, rank<1>> z("z", n);
 
       map(where, Ratio{3}, z, x, y);
 
@@ -66,10 +66,10 @@ TYPED_TEST(Map, FunctionsMayTakeIndicesBeforeTheElements) {
   for_each_place<TypeParam>([](const auto& where) {
     const auto x = make_numbers<std::int64_t, 1>("x", {513});
     const auto a = make_numbers<std::int64_t, 3>("a", {17, 5, 7});
-    const CoherentArray<std::int64_t, 1> y("y", 513);
-    const CoherentArray<std::int64_t, 2> m("m", 33, 6);
-    const CoherentArray<std::int64_t, 3> b("b", 17, 5, 7);
-    const CoherentArray<int, 1> sevens("sevens", 40);
+    const CoherentArray<std::int64_t, rank<1>> y("y", 513);
+    const CoherentArray<std::int64_t, rank<2>> m("m", 33, 6);
+    const CoherentArray<std::int64_t, rank<3>> b("b", 17, 5, 7);
+    const CoherentArray<int, rank<1>> sevens("sevens", 40);
 
     map(where, PlusIndex1{}, y, x);
     map(where, Index2{}, m);
@@ -90,8 +90,8 @@ TYPED_TEST(Map, SeveralOutputsTakeTheResultsOfOneCall) {
   for_each_place<TypeParam>([](const auto& where) {
     const auto x = make_numbers<std::int64_t, 1>("x", {1000}),
                y = make_numbers<std::int64_t, 1>("y", {1000}, 1);
-    const CoherentArray<std::int64_t, 1> sum("sum", 1000), difference("difference", 1000);
-    const CoherentArray<int, 1> index("index", 1000);
+    const CoherentArray<std::int64_t, rank<1>> sum("sum", 1000), difference("difference", 1000);
+    const CoherentArray<int, rank<1>> index("index", 1000);
 
     map(where, SumAndIndex{}, outputs(sum, index, difference), x, y);
 
@@ -130,8 +130,8 @@ TYPED_TEST(Map, ArraysMayLieInDifferentLayouts) {
   for_each_place<TypeParam>([](const auto& where) {
     const auto x = make_numbers<std::int64_t, 2, LayoutLeft>("x", {21, 13});
     const auto y = make_numbers<int, 2, LayoutRight>("y", {21, 13}, 1);
-    const CoherentArray<std::int64_t, 2> tiled("z", 21, 13);
-    const CoherentArray<std::int64_t, 2, LayoutRight> right("r", 21, 13);
+    const CoherentArray<std::int64_t, rank<2>> tiled("z", 21, 13);
+    const CoherentArray<std::int64_t, rank<2>, LayoutRight> right("r", 21, 13);
 
     map(where, Mixed{}, tiled, x, y);
     map(where, Mixed{}, right, tiled, y);
@@ -143,8 +143,8 @@ TYPED_TEST(Map, ArraysMayLieInDifferentLayouts) {
 }
 
 TYPED_TEST(Map, DifferentShapesAreAnErrorThatNamesBothArrays) {
-  const CoherentArray<std::int64_t, 1> x("short one", 9), y("long one", 10);
-  const CoherentArray<int, 1> k("k", 10);
+  const CoherentArray<std::int64_t, rank<1>> x("short one", 9), y("long one", 10);
+  const CoherentArray<int, rank<1>> k("k", 10);
   const auto where = on(TypeParam{});
 
   EXPECT_TRUE(contains(message_of<ShapeMismatch>([&] { map(where, Mixed{}, y, x, k); }),
@@ -154,9 +154,9 @@ TYPED_TEST(Map, DifferentShapesAreAnErrorThatNamesBothArrays) {
 }
 
 TYPED_TEST(Map, AnInputThatIsAnOutputIsAnErrorUnlessDeclaredOnce) {
-  const CoherentArray<std::int64_t, 1> x("x of both", 9);
-  const CoherentArray<int, 1> k("k", 9);
-  const CoherentArray<std::int64_t, 1> none;
+  const CoherentArray<std::int64_t, rank<1>> x("x of both", 9);
+  const CoherentArray<int, rank<1>> k("k", 9);
+  const CoherentArray<std::int64_t, rank<1>> none;
 
   EXPECT_TRUE(contains(message_of<AccessConflict>([&] { map(on(TypeParam{}), Mixed{}, x, x, k); }),
                        {"x of both", "inout"}));

@@ -12,8 +12,10 @@
 
 namespace strata_tests {
 
+using strata::BasicCoherentArray;
 using strata::CoherentArray;
 using strata::index_t;
+using strata::rank;
 
 /// 0, 1, and the surroundings of multiples of tiles and of the blocks of a reduction.
 inline constexpr index_t some_sizes[] = {0, 1, 2, 7, 8, 9, 65, 511, 513, 2051};
@@ -87,10 +89,10 @@ decltype(auto) at_index(const H& host, const index_t (&at)[Rank], std::index_seq
 }
 
 /// A new array with element k, counted with the last index fastest, of f(k).
-template <class T, int Rank, class L = strata::CoherentLayout<Rank>, class F>
-CoherentArray<T, Rank, L> make_array(const char* label, const index_t (&n)[Rank], const F& f) {
+template <class T, int Rank, class L = strata::CoherentLayout<strata::rank<Rank>>, class F>
+BasicCoherentArray<T, Rank, L> make_array(const char* label, const index_t (&n)[Rank], const F& f) {
   const auto make = [&]<std::size_t... D>(std::index_sequence<D...>) {
-    return CoherentArray<T, Rank, L>(label, n[D]..., strata::uninitialized);
+    return BasicCoherentArray<T, Rank, L>(label, n[D]..., strata::uninitialized);
   };
   const auto x = make(std::make_index_sequence<Rank>());
   const auto host = x.write();
@@ -100,14 +102,14 @@ CoherentArray<T, Rank, L> make_array(const char* label, const index_t (&n)[Rank]
   });
   return x;
 }
-template <class T, int Rank, class L = strata::CoherentLayout<Rank>>
-CoherentArray<T, Rank, L> make_numbers(const char* label, const index_t (&n)[Rank], index_t salt = 0) {
+template <class T, int Rank, class L = strata::CoherentLayout<strata::rank<Rank>>>
+BasicCoherentArray<T, Rank, L> make_numbers(const char* label, const index_t (&n)[Rank], index_t salt = 0) {
   return make_array<T, Rank, L>(label, n, [&](index_t k) { return number(k, salt); });
 }
 
 /// The elements, the last index fastest.
 template <class T, int Rank, class L>
-std::vector<T> values_of(const CoherentArray<T, Rank, L>& x) {
+std::vector<T> values_of(const BasicCoherentArray<T, Rank, L>& x) {
   index_t n[Rank];
   for (int d = 0; d < Rank; ++d) n[d] = x.extent(d);
   std::vector<T> values;

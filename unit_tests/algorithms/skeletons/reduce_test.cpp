@@ -107,8 +107,8 @@ TYPED_TEST(Reduce, RowsAndColumnsAreJoinedInTheirOrder) {
     const auto a = make_numbers<std::uint32_t, 2>("a", {n, m});
     const auto b = make_array<double, 2, LayoutRight>(
         "b", {n, m}, [](index_t k) { return 1.0 / double(number(k) + 1001); });
-    const CoherentArray<std::uint32_t, 1> rows_of_a("rows of a", n), columns_of_a("columns of a", m);
-    const CoherentArray<double, 1> rows_of_b("rows of b", n), columns_of_b("columns of b", m);
+    const CoherentArray<std::uint32_t, rank<1>> rows_of_a("rows of a", n), columns_of_a("columns of a", m);
+    const CoherentArray<double, rank<1>> rows_of_b("rows of b", n), columns_of_b("columns of b", m);
 
     reduce_rows(where, Compose{}, 1u << 16, rows_of_a, a);
     reduce_columns(where, Compose{}, 3u << 16, columns_of_a, a);
@@ -134,8 +134,8 @@ TYPED_TEST(Reduce, RowsAndColumnsAreJoinedInTheirOrder) {
 }
 
 TYPED_TEST(Reduce, EmptyRowsGiveTheStart) {
-  const CoherentArray<int, 2> a("a", 3, 0);
-  const CoherentArray<int, 1> y("y", 3);
+  const CoherentArray<int, rank<2>> a("a", 3, 0);
+  const CoherentArray<int, rank<1>> y("y", 3);
 
   reduce_rows(on(TypeParam{}), Sum, 4, y, a);
 
@@ -169,14 +169,14 @@ TYPED_TEST(Reduce, MapReduceTakesIndicesAndOperandsThatAreReadAnywhere) {
     for (index_t k = 0; k < 41 * 9; ++k) weighted += number(k) * (k / 9 - 3 * (k % 9));
 
     ASSERT_EQ(map_reduce(where, WeightedByIndex{}, Sum, a), weighted);
-    ASSERT_EQ(map_reduce(where, Looked{}, Sum, 0.25, at, in(table, strata::all)),
+    ASSERT_EQ(map_reduce(where, Looked{}, Sum, 0.25, at, in(table, everything)),
               150.0 * (0 + 1 + 4 + 9) + 0.25);
   });
 }
 
 TYPED_TEST(Reduce, ShapesThatDoNotFitAreErrorsThatNameBothArrays) {
-  const CoherentArray<int, 2> a("matrix", 3, 5);
-  const CoherentArray<int, 1> y("vector", 4), z("other", 5);
+  const CoherentArray<int, rank<2>> a("matrix", 3, 5);
+  const CoherentArray<int, rank<1>> y("vector", 4), z("other", 5);
   const auto where = on(TypeParam{});
 
   EXPECT_TRUE(contains(message_of<ShapeMismatch>([&] { reduce_rows(where, Sum, y, a); }),

@@ -40,7 +40,7 @@ TYPED_TEST(SkeletonScan, PrefixesAreSummedFromTheStart) {
   for_each_place<TypeParam>([](const auto& where) {
     for (const index_t n : some_sizes) {
       const auto x = make_numbers<std::int64_t, 1>("x", {n});
-      const CoherentArray<std::int64_t, 1> y("y", n), z("z", n), w("w", n);
+      const CoherentArray<std::int64_t, rank<1>> y("y", n), z("z", n), w("w", n);
 
       const std::int64_t total_y = skeletons::inclusive_scan(where, Sum, y, x);
       const std::int64_t total_z = skeletons::exclusive_scan(where, Sum, 70, z, x);
@@ -75,7 +75,7 @@ TYPED_TEST(SkeletonScan, AUsersOperationJoinsInOrderAlsoInPlace) {
 }
 
 TYPED_TEST(SkeletonScan, DifferentLengthsAreAnErrorThatNamesBothArrays) {
-  const CoherentArray<int, 1> x("source", 9), y("target", 10);
+  const CoherentArray<int, rank<1>> x("source", 9), y("target", 10);
 
   EXPECT_TRUE(
       contains(message_of<ShapeMismatch>([&] { skeletons::inclusive_scan(on(TypeParam{}), Sum, y, x); }),

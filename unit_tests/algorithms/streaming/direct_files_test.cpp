@@ -46,7 +46,7 @@ index_t copied(const StreamReport& report) { return report.bytes_to_device + rep
 
 TEST_F(DirectFiles, WholeBlocksNeverComeToTheHost) {
   const index_t n = 300 * 512;
-  const auto x = file_array<double, 1>(path("x"), n), y = file_array<double, 1>(path("y"), n);
+  const auto x = file_array<double, rank<1>>(path("x"), n), y = file_array<double, rank<1>>(path("y"), n);
   fill(x);
   const StreamReport report = launch(streamed(Emulated{0}, 1 << 19), n, Axpy{2}, in(x), inout(y));
   EXPECT_GT(report.slices, 3);
@@ -79,7 +79,7 @@ TEST_F(DirectFiles, LoopsOneAfterTheOther) {
 }
 TEST_F(DirectFiles, PartsOfBlocksGoThroughTheHost) {
   const index_t n = 100003;
-  const auto x = file_array<double, 1>(path("x"), n), y = file_array<double, 1>(path("y"), n);
+  const auto x = file_array<double, rank<1>>(path("x"), n), y = file_array<double, rank<1>>(path("y"), n);
   fill(x);
   fill(y);
   const auto before = values(y);
@@ -94,8 +94,8 @@ TEST_F(DirectFiles, PartsOfBlocksGoThroughTheHost) {
 }
 TEST_F(DirectFiles, StepsInPlaceOverManyPasses) {
   for (const index_t n : {index_t{60000}, index_t{120 * 512}}) {
-    CoherentArray<double, 1> a("a", n), b("b", n);
-    const auto u = file_array<double, 1>(path("u") + std::to_string(n), n);
+    CoherentArray<double, rank<1>> a("a", n), b("b", n);
+    const auto u = file_array<double, rank<1>>(path("u") + std::to_string(n), n);
     fill(a);
     fill(b);
     fill(u);
@@ -109,9 +109,9 @@ TEST_F(DirectFiles, StepsInPlaceOverManyPasses) {
 }
 TEST_F(DirectFiles, SlicesThatTheUserAsksForStayAsTheyAre) {
   const index_t n = 5000;
-  const auto x = file_array<double, 2, LayoutRight>(path("x"), n, 3),
-             y = file_array<double, 2, LayoutRight>(path("y"), n, 3),
-             z = file_array<double, 2, LayoutRight>(path("z"), n, 3);
+  const auto x = file_array<double, rank<2>, LayoutRight>(path("x"), n, 3),
+             y = file_array<double, rank<2>, LayoutRight>(path("y"), n, 3),
+             z = file_array<double, rank<2>, LayoutRight>(path("z"), n, 3);
   fill(x);
   fill(y);
   // Whole blocks are 512 rows of 24 bytes: neither what is asked for, nor within this budget.
@@ -125,7 +125,7 @@ TEST_F(DirectFiles, SlicesThatTheUserAsksForStayAsTheyAre) {
 }
 TEST_F(DirectFiles, SeveralDevicesLeaveThemToTheHost) {
   const index_t n = 100 * 512;
-  const auto x = file_array<double, 1>(path("x"), n), y = file_array<double, 1>(path("y"), n);
+  const auto x = file_array<double, rank<1>>(path("x"), n), y = file_array<double, rank<1>>(path("y"), n);
   fill(x);
   const StreamReport report =
       launch(streamed(across(Emulated{0}, Emulated{1}), 1 << 18), n, Axpy{2}, in(x), inout(y));
@@ -138,7 +138,7 @@ TEST_F(DirectFiles, FailuresAreToldAndTheFileIsNotComplete) {
   for (const int transfer : {1, 4, 20}) {
     const std::string name = path("y") + std::to_string(transfer);
     const std::string message = strata_tests::message_of<DataLost>([&] {
-      const auto x = file_array<double, 1>(name + "x", n), y = file_array<double, 1>(name, n);
+      const auto x = file_array<double, rank<1>>(name + "x", n), y = file_array<double, rank<1>>(name, n);
       fill(x);
       save(x);
       save(y);
@@ -146,7 +146,7 @@ TEST_F(DirectFiles, FailuresAreToldAndTheFileIsNotComplete) {
       launch(streamed(Emulated{0}, 1 << 17), n, Axpy{2}, in(x), inout(y));
     });
     EXPECT_NE(message.find(name), std::string::npos) << message;
-    EXPECT_THROW((open_file_array<double, 1>(name)), FileError);
+    EXPECT_THROW((open_file_array<double, rank<1>>(name)), FileError);
   }
 }
 

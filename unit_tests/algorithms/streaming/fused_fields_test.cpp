@@ -46,8 +46,8 @@ TYPED_TEST(FusedFields, OfACube) {
 TYPED_TEST(FusedFields, OfSeveralFieldsAndCoefficients) {
   const index_t n = 120, m = 70;
   const int steps = 11;
-  using Double = CoherentArray<double, 2, LayoutRight>;
-  using Float = CoherentArray<float, 2, LayoutRight>;
+  using Double = CoherentArray<double, rank<2>, LayoutRight>;
+  using Float = CoherentArray<float, rank<2>, LayoutRight>;
   Float u0("u0", n, m), u1("u1", n, m), k("k", n, m);
   Double v0("v0", n, m), v1("v1", n, m);
   for (const auto* array : {&u0, &u1, &k}) fill(*array);

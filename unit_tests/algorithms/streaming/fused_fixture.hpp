@@ -19,7 +19,7 @@ inline constexpr double contraction = std::string_view(Device::name) == "Cuda" ?
 template <class Device, int Rank, class R, class K, class H, class... N>
 void expect_bits_of_core(const R& work, int steps, std::vector<int> at_once, index_t chunk, const K& kernel,
                          const H& region, N... extents) {
-  using Array = CoherentArray<double, Rank, LayoutRight>;
+  using Array = CoherentArray<double, rank<Rank>, LayoutRight>;
   Array a("a", extents...), b("b", extents...);
   fill(a);
   fill(b);

@@ -50,11 +50,11 @@ TYPED_TEST(FusedLine, ElementsThatTheKernelLeavesOutStay) {
 }
 TYPED_TEST(FusedLine, WithinABudgetOfAPart) {
   const index_t n = 100000;
-  CoherentArray<double, 1> a("a", n), b("b", n);
+  CoherentArray<double, rank<1>> a("a", n), b("b", n);
   fill(a);
   fill(b);
   in_core(TypeParam{}, range(1, n - 1), 40, LineStep<1>{}, a, b, halo(1, 1));
-  const CoherentArray<double, 1> u("u", n);
+  const CoherentArray<double, rank<1>> u("u", n);
   fill(u);
   const StreamReport report = streamed_iterate(streamed(TypeParam{}, 200000).steps_per_launch(8), 40,
                                                LineStep<1>{}, state(u, halo(1, 1)));
@@ -65,7 +65,7 @@ TYPED_TEST(FusedLine, WithinABudgetOfAPart) {
     ASSERT_LE(std::abs(got[e] - expected[e]), contraction<TypeParam> * std::abs(expected[e])) << e;
 }
 TYPED_TEST(FusedLine, StepsThatAreLeftOverAreReportedToo) {
-  const CoherentArray<double, 1> u("u", 1000);
+  const CoherentArray<double, rank<1>> u("u", 1000);
   fill(u);
   const StreamReport report =
       streamed_iterate(streamed(TypeParam{}, 1 << 20).steps_per_launch(8).steps_per_pass(8), 20,
@@ -74,7 +74,7 @@ TYPED_TEST(FusedLine, StepsThatAreLeftOverAreReportedToo) {
   EXPECT_EQ(report.steps_per_pass, 8);
 }
 TYPED_TEST(FusedLine, MistakesAreErrors) {
-  const CoherentArray<double, 1> u("u", 100), v("v", 101);
+  const CoherentArray<double, rank<1>> u("u", 100), v("v", 101);
   EXPECT_THROW(streamed_iterate(streamed(TypeParam{}, 1 << 20).steps_per_launch(4), 8, LineStep<1>{},
                                 state(u, halo(2, 1))),
                Error);

@@ -89,7 +89,7 @@ struct LeaveOfTwo {
 };
 void check_two(Draw& draw, index_t n, const Range& work, int steps, const LeaveOfTwo& kernel) {
   using S = StreamScheduler;
-  using Line = CoherentArray<double, 1>;
+  using Line = CoherentArray<double, rank<1>>;
   Line a = filled<Line>("a", n), b = filled<Line>("b", n), new_a("new a", n), new_b("new b", n);
   const Line u = filled<Line>("u", n), v = filled<Line>("v", n);
   for (int step = 0; step < steps; ++step) {
@@ -114,10 +114,10 @@ void check_two(Draw& draw, index_t n, const Range& work, int steps, const LeaveO
 }
 
 void check_random(unsigned seed) {
-  using Line = CoherentArray<double, 1>;
-  using Plane = CoherentArray<double, 2, LayoutRight>;
-  using Tiles = CoherentArray<double, 2>;
-  using Cube = CoherentArray<double, 3, LayoutRight>;
+  using Line = CoherentArray<double, rank<1>>;
+  using Plane = CoherentArray<double, rank<2>, LayoutRight>;
+  using Tiles = CoherentArray<double, rank<2>>;
+  using Cube = CoherentArray<double, rank<3>, LayoutRight>;
   Draw draw(seed);
   const Leaves leaves{static_cast<int>(draw(0, 3))};
   const int steps = static_cast<int>(draw(1, 9));
@@ -182,10 +182,11 @@ TEST_F(LeftOut, ElementsKeepTheirValuesWhereverTheyAre) {
 TEST_F(LeftOut, RangesMayBeginAnywhere) {
   const index_t n = 5000;
   for (const Range work : {range(50, n - 5), range(2000, n - 5), range(4900, 4910), range(1, 3)}) {
-    auto a = filled<CoherentArray<double, 1>>("a", n), b = filled<CoherentArray<double, 1>>("b", n);
+    auto a = filled<CoherentArray<double, rank<1>>>("a", n),
+         b = filled<CoherentArray<double, rank<1>>>("b", n);
     in_core(Serial{}, work, 6, Leave1{{0}}, a, b, halo(1, 1));
     const auto expect = [&](const auto& iterate, const char* what) {
-      const auto u = filled<CoherentArray<double, 1>>("u", n);
+      const auto u = filled<CoherentArray<double, rank<1>>>("u", n);
       iterate(u);
       EXPECT_EQ(values(u), values(a)) << what << ", [" << work.first << ", " << work.last << ")";
     };
@@ -227,7 +228,7 @@ struct MakeLeave {
 };
 TEST_F(LeftOut, OfKernelsThatAFactoryMakes) {
   const index_t n = 300;
-  CoherentArray<double, 1> a("a", n), b("b", n), u("u", n);
+  CoherentArray<double, rank<1>> a("a", n), b("b", n), u("u", n);
   for (const auto* array : {&a, &u}) fill(*array);
   in_core(Serial{}, range(20, 250), 7, Leave1{{3}}, a, b, halo(1, 1));
   streamed_iterate(streamed(Emulated{0}, 1 << 12), range(20, 250), 7, MakeLeave{}, state(u, halo(1, 1)));

@@ -86,14 +86,15 @@ class Places : public FourDevices {};
 template <class At>
 std::vector<double> program(unsigned seed, index_t n, const At& at_any) {
   Random random(seed);
-  const CoherentArray<double, 1> a("a", n), b("b", n), c("c", n), pairs("pairs", 2 * n), table("table", 5);
+  const CoherentArray<double, rank<1>> a("a", n), b("b", n), c("c", n), pairs("pairs", 2 * n),
+      table("table", 5);
   for (const auto& array : {a, b, c, pairs, table}) fill(array);
   std::vector<double> found;
   for (int step = 0; step < 12; ++step) {
     const int what = random(0, 9);
     at_any([&](const auto& where) {
       double value = 0;
-      const CoherentArray<double, 0> half("half");
+      const CoherentArray<double, rank<0>> half("half");
       switch (what) {
         case 0:
           launch(where, n, Axpy{0.5}, in(a), inout(b));
@@ -102,7 +103,7 @@ std::vector<double> program(unsigned seed, index_t n, const At& at_any) {
           launch(where, range(2, n - 1), Neighbours{}, in(b, halo(2, 1)), inout(c));
           break;
         case 2:
-          launch(where, n, SumOfPair{}, in(pairs, rows(PairsOfRows{})), in(table, strata::all), out(a));
+          launch(where, n, SumOfPair{}, in(pairs, rows(PairsOfRows{})), in(table, everything), out(a));
           break;
         case 3:
           launch_reduce(where, n, Add{}, Sum(value), in(c));
@@ -111,7 +112,7 @@ std::vector<double> program(unsigned seed, index_t n, const At& at_any) {
           launch_reduce(where, n, SumFunctor{}, value, in(b));
           break;
         case 5:
-          launch_reduce(where, n, SumFunctor{}, finalize(Halve{}, out(half, strata::all)), in(a));
+          launch_reduce(where, n, SumFunctor{}, finalize(Halve{}, out(half, everything)), in(a));
           value = *half.read();
           break;
         case 6:
@@ -152,7 +153,7 @@ TEST_F(Places, StepsAtStreamedPlacesGiveTheBitsOfSerial) {
     Random random(seed);
     const index_t n = random(300, 5000);
     const int steps = random(1, 40), at_once = random(1, 9), each = random(1, 6);
-    CoherentArray<double, 1> a("a", n), b("b", n), u("u", n), v("v", n);
+    CoherentArray<double, rank<1>> a("a", n), b("b", n), u("u", n), v("v", n);
     for (const auto* array : {&a, &b, &u, &v}) fill(*array);
     in_core(Serial{}, range(1, n - 1), steps, LineStep{}, a, b, halo(1, 1));
     const auto iterate = [&](const auto& place) {
@@ -174,7 +175,7 @@ TEST_F(Places, StepsAtStreamedPlacesGiveTheBitsOfSerial) {
 // ---- labels
 
 TEST_F(Places, LabelsAreInMessages) {
-  const CoherentArray<double, 1> x("x", 100), y("y", 99);
+  const CoherentArray<double, rank<1>> x("x", 100), y("y", 99);
   for (const Kind kind : kinds) {
     Random random(1);
     at(kind, random, [&](const auto& where) {

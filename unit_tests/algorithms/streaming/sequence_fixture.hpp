@@ -137,9 +137,9 @@ struct LeastForce {
 
 // The arrays of a run, with the same values each time.
 struct Arrays {
-  CoherentArray<Hash, 1> x, state, force;
-  CoherentArray<int, 2> corners;
-  CoherentArray<int, 1> offsets, touching;
+  CoherentArray<Hash, rank<1>> x, state, force;
+  CoherentArray<int, rank<2>> corners;
+  CoherentArray<int, rank<1>> offsets, touching;
 
   explicit Arrays(const Mesh& mesh)
       : x("x", mesh.nodes),
@@ -164,8 +164,8 @@ struct Arrays {
 
 // What the loops change, in files.
 inline void move_to_files(Arrays& arrays, const std::string& x, const std::string& state) {
-  const auto move = [](CoherentArray<Hash, 1>& array, const std::string& path) {
-    const CoherentArray<Hash, 1> in_file = file_array<Hash, 1>(path, array.extent(0));
+  const auto move = [](CoherentArray<Hash, rank<1>>& array, const std::string& path) {
+    const CoherentArray<Hash, rank<1>> in_file = file_array<Hash, rank<1>>(path, array.extent(0));
     {
       const auto from = array.read();
       const auto to = in_file.write();

@@ -169,7 +169,7 @@ struct LeaveShared {  // of one dimension, several items a row, one of which wri
 inline double start_value(index_t i) { return static_cast<double>((i * 7919) % 1009) / 1009.0; }
 
 template <class T, int Rank, class L>
-void fill(const CoherentArray<T, Rank, L>& array) {
+void fill(const BasicCoherentArray<T, Rank, L>& array) {
   const auto view = array.write();
   index_t n = 0;
   if constexpr (Rank == 1)
@@ -190,7 +190,7 @@ void fill(const CoherentArray<T, Rank, L>& array) {
 
 /// The elements, in the order of indices.
 template <class T, int Rank, class L>
-std::vector<T> values(const CoherentArray<T, Rank, L>& array) {
+std::vector<T> values(const BasicCoherentArray<T, Rank, L>& array) {
   const auto view = array.read();
   std::vector<T> all;
   if constexpr (Rank == 1)
@@ -212,7 +212,7 @@ std::vector<T> values(const CoherentArray<T, Rank, L>& array) {
 
 /// The same elements.
 template <class T, int Rank, class L>
-void assign(const CoherentArray<T, Rank, L>& to, const CoherentArray<T, Rank, L>& from) {
+void assign(const BasicCoherentArray<T, Rank, L>& to, const BasicCoherentArray<T, Rank, L>& from) {
   const auto old = from.read();
   const auto all = to.write();
   const auto rows = [&](const auto&... i) { all(i...) = old(i...); };

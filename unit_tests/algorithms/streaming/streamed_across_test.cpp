@@ -31,7 +31,7 @@ class StreamedAcrossDevices : public FourDevices {
 TEST_F(StreamedAcrossDevices, MapsGiveWhatOneDeviceGives) {
   for (int count = 1; count <= 4; ++count)
     for (const index_t n : {1, 3, 1000, 5001}) {
-      const CoherentArray<double, 1> x("x", n), y("y", n), expected("expected", n);
+      const CoherentArray<double, rank<1>> x("x", n), y("y", n), expected("expected", n);
       for (const auto* array : {&x, &y, &expected}) fill(*array);
       launch(on(Serial{}), range(0, n), Axpy{3}, in(x), inout(expected));
       const StreamReport report =
@@ -45,7 +45,7 @@ TEST_F(StreamedAcrossDevices, MapsGiveWhatOneDeviceGives) {
 }
 TEST_F(StreamedAcrossDevices, HalosRowsOfFunctionsAndTilesOfLayouts) {
   const index_t n = 4000;
-  const CoherentArray<double, 1> x("x", n), y("y", n), expected("expected", n), pairs("pairs", 2 * n),
+  const CoherentArray<double, rank<1>> x("x", n), y("y", n), expected("expected", n), pairs("pairs", 2 * n),
       table("table", 5);
   for (const auto* array : {&x, &y, &expected, &pairs, &table}) fill(*array);
   const auto where =
@@ -56,18 +56,18 @@ TEST_F(StreamedAcrossDevices, HalosRowsOfFunctionsAndTilesOfLayouts) {
   EXPECT_EQ(report.devices, 3);
   EXPECT_NE(report.explain().find("Serial"), std::string::npos) << report.explain();
 
-  launch(on(Serial{}), n, SumOfPair{}, in(pairs, rows(PairsOfRows{})), in(table, strata::all), out(expected));
-  launch(where, n, SumOfPair{}, in(pairs, rows(PairsOfRows{})), in(table, strata::all), out(y));
+  launch(on(Serial{}), n, SumOfPair{}, in(pairs, rows(PairsOfRows{})), in(table, everything), out(expected));
+  launch(where, n, SumOfPair{}, in(pairs, rows(PairsOfRows{})), in(table, everything), out(y));
   EXPECT_EQ(values(y), values(expected));
 
-  const CoherentArray<float, 2> a("a", 1003, 5), b("b", 1003, 5), c("c", 1003, 5), d("d", 1003, 5);
+  const CoherentArray<float, rank<2>> a("a", 1003, 5), b("b", 1003, 5), c("c", 1003, 5), d("d", 1003, 5);
   for (const auto* array : {&a, &b, &c, &d}) fill(*array);
   launch(on(Serial{}), range(3, 999), Triad{}, in(a), in(b), out(c));
   launch(where, range(3, 999), Triad{}, in(a), in(b), out(d));
   EXPECT_EQ(values(d), values(c));
 }
 TEST_F(StreamedAcrossDevices, NothingToDo) {
-  const CoherentArray<double, 1> x("x", 10), y("y", 10);
+  const CoherentArray<double, rank<1>> x("x", 10), y("y", 10);
   fill(y);
   const auto before = values(y);
   launch(streamed(across(devices(3)), 1 << 16), 0, Axpy{3}, in(x), inout(y));
@@ -80,7 +80,7 @@ TEST_F(StreamedAcrossDevices, NothingToDo) {
 TEST_F(StreamedAcrossDevices, SumsAndScansHaveTheBitsOfCore) {
   for (int count = 1; count <= 4; ++count)
     for (const index_t n : {1, 500, 20000, 300001}) {
-      const CoherentArray<double, 1> x("x", n), y("y", n), expected_y("expected", n);
+      const CoherentArray<double, rank<1>> x("x", n), y("y", n), expected_y("expected", n);
       fill(x);
       double expected = 0, sum = -1, total = -1;
       launch_reduce(on(Emulated{0}), n, Add{}, Sum(expected), in(x));
@@ -91,9 +91,9 @@ TEST_F(StreamedAcrossDevices, SumsAndScansHaveTheBitsOfCore) {
         EXPECT_EQ(report.bytes_to_device, 8 * n);
         EXPECT_TRUE(n < 20000 || report.devices == count);
       }
-      const CoherentArray<double, 0> value("value"), half("half");
+      const CoherentArray<double, rank<0>> value("value"), half("half");
       launch_reduce(where, n, SumFunctor{}, value, in(x));
-      launch_reduce(where, n, SumFunctor{}, finalize(Halve{}, out(half, strata::all)), in(x));
+      launch_reduce(where, n, SumFunctor{}, finalize(Halve{}, out(half, everything)), in(x));
       EXPECT_EQ(*value.read(), expected);
       EXPECT_EQ(*half.read(), expected / 2);
 
@@ -105,7 +105,7 @@ TEST_F(StreamedAcrossDevices, SumsAndScansHaveTheBitsOfCore) {
     }
 }
 TEST_F(StreamedAcrossDevices, SumsOverSeveralIndicesAndWeights) {
-  const CoherentArray<double, 2, LayoutRight> x("x", 300, 17);
+  const CoherentArray<double, rank<2>, LayoutRight> x("x", 300, 17);
   fill(x);
   double expected = 0, sum = -1;
   launch_reduce(on(Serial{}), mdrange({300, 17}), AddRow{}, Sum(expected), in(x));
@@ -125,7 +125,7 @@ TEST_F(StreamedAcrossDevices, RandomStepsEqualSerial) {
     const int left = pick(0, 3), right = pick(0, 3), steps = pick(1, 9), count = pick(1, 4);
     const index_t n = pick(left + right + 1, 700);
     const bool cyclic = random() % 3 == 0;
-    CoherentArray<double, 1> a("a", n), b("b", n), u("u", n);
+    CoherentArray<double, rank<1>> a("a", n), b("b", n), u("u", n);
     for (const auto* array : {&a, &b, &u}) fill(*array);
     Range work = cyclic ? range(0, n) : range(left, n - right);
     if (!cyclic && random() % 2 == 0) {  // that begins and ends anywhere
@@ -168,8 +168,8 @@ TEST_F(StreamedAcrossDevices, RandomStepsEqualSerial) {
 TEST_F(StreamedAcrossDevices, TwoFieldsCoefficientsAndTilesOfRows) {
   const index_t n = 900, steps = 7;
   const auto where = streamed(across(devices(3)), 1 << 18).chunk(64).steps_per_pass(3);
-  const CoherentArray<double, 1> u("u", n), v("v", n), w("w", n), k("k", n);
-  CoherentArray<double, 1> u0("u0", n), v0("v0", n), u1("u1", n), v1("v1", n);
+  const CoherentArray<double, rank<1>> u("u", n), v("v", n), w("w", n), k("k", n);
+  CoherentArray<double, rank<1>> u0("u0", n), v0("v0", n), u1("u1", n), v1("v1", n);
   for (const auto& array : {u, v, w, k, u0, v0, u1, v1}) fill(array);
   streamed_iterate(where, range(1, n - 1), steps, TwoFields{}, state(u, halo(1, 0)), state(v, halo(0, 1)));
   for (int step = 0; step < steps; ++step) {
@@ -181,7 +181,7 @@ TEST_F(StreamedAcrossDevices, TwoFieldsCoefficientsAndTilesOfRows) {
   EXPECT_EQ(values(u), values(u0));
   EXPECT_EQ(values(v), values(v0));
 
-  CoherentArray<double, 1> a("a", n), b("b", n);
+  CoherentArray<double, rank<1>> a("a", n), b("b", n);
   for (const auto* array : {&a, &b}) fill(*array);
   streamed_iterate(where, steps, Step1With{}, state(w, halo(1, 1)), in(k, halo(0, 1)));
   for (int step = 0; step < steps; ++step) {
@@ -191,8 +191,8 @@ TEST_F(StreamedAcrossDevices, TwoFieldsCoefficientsAndTilesOfRows) {
   EXPECT_EQ(values(w), values(a));
 
   // Rows in tiles, of which kernels leave elements out.
-  CoherentArray<double, 2> p("p", 203, 6), q("q", 203, 6);
-  const CoherentArray<double, 2> r("r", 203, 6);
+  CoherentArray<double, rank<2>> p("p", 203, 6), q("q", 203, 6);
+  const CoherentArray<double, rank<2>> r("r", 203, 6);
   for (const auto& array : {p, q, r}) fill(array);
   in_core(Serial{}, range(1, 202), steps, RowStep{}, p, q, halo(1, 1));
   for (const StreamScheduler scheduler : {StreamScheduler::Carry, StreamScheduler::Overlap}) {
@@ -207,7 +207,7 @@ TEST_F(StreamedAcrossDevices, TwoFieldsCoefficientsAndTilesOfRows) {
 TEST_F(StreamedAcrossDevices, EachDeviceKeepsTheBudget) {
   const index_t n = 200000;
   for (const index_t budget : {30000, 1 << 18}) {
-    const CoherentArray<double, 1> x("x", n), y("y", n), u("u", n);
+    const CoherentArray<double, rank<1>> x("x", n), y("y", n), u("u", n);
     fill(x);
     fill(u);
     const auto where = streamed(across(devices(3)), budget);
@@ -229,7 +229,7 @@ TEST_F(StreamedAcrossDevices, SeamsCostTheHalosOfAllStepsFromBothSides) {
   const index_t n = 4096, chunk = 128, h = 2, t = 4;
   const int passes = 3, count = 4;
   const auto run = [&](StreamScheduler scheduler, const auto& region, index_t first) {
-    const CoherentArray<double, 1> u("u", n);
+    const CoherentArray<double, rank<1>> u("u", n);
     return streamed_iterate(
         streamed(across(devices(count)), 1 << 20).scheduler(scheduler).chunk(chunk).steps_per_pass(t),
         range(first, n - first), passes * t, Step1{h, h}, state(u, region));
@@ -256,7 +256,7 @@ std::vector<emulated::Operation> kernels_of(int device) {
 }
 TEST_F(StreamedAcrossDevices, DevicesWorkAtTheSameTime) {
   const index_t n = 1 << 18;
-  const CoherentArray<double, 1> x("x", n), y("y", n), u("u", n);
+  const CoherentArray<double, rank<1>> x("x", n), y("y", n), u("u", n);
   // Slices that each device is given before the host waits for any: virtual time does not depend on threads
   // then.
   const auto seconds = [&](int count, const auto& run) {
@@ -289,7 +289,7 @@ TEST_F(StreamedAcrossDevices, DevicesWorkAtTheSameTime) {
 
 TEST_F(StreamedAcrossDevices, RowsThatTwoDevicesWouldWriteAreAConflict) {
   const index_t n = 1000;
-  const CoherentArray<double, 1> x("x", n), y("y", n), v("total", n);
+  const CoherentArray<double, rank<1>> x("x", n), y("y", n), v("total", n);
   const auto where = streamed(across(devices(2)), 1 << 18);
   const auto said = [](const auto& run) -> std::string {
     try {
@@ -303,17 +303,17 @@ TEST_F(StreamedAcrossDevices, RowsThatTwoDevicesWouldWriteAreAConflict) {
       said([&] { launch(where, range(2, n - 1), Neighbours{}, in(x), inout(y, halo(2, 1))); });
   EXPECT_NE(halos.find("\"y\" has row 498"), std::string::npos) << halos;
   EXPECT_NE(halos.find("Emulated 0 and Emulated 1"), std::string::npos) << halos;
-  const std::string whole = said([&] { launch(where, n, Axpy{1}, in(x), inout(v, strata::all)); });
+  const std::string whole = said([&] { launch(where, n, Axpy{1}, in(x), inout(v, everything)); });
   EXPECT_NE(whole.find("\"total\" is written"), std::string::npos) << whole;
   EXPECT_THROW(
       streamed_iterate(where.scheduler(StreamScheduler::EvenOdd), 4, Step1{1, 1}, state(x, halo(1, 1))),
       Error);
   // Nothing is held, and one device may do it.
   fill(v);
-  launch(streamed(across(Emulated{1}), 1 << 18), n, Axpy{1}, in(x), inout(v, strata::all));
+  launch(streamed(across(Emulated{1}), 1 << 18), n, Axpy{1}, in(x), inout(v, everything));
 }
 TEST_F(StreamedAcrossDevices, TooSmallABudgetIsAnErrorBeforeAnythingIsDone) {
-  const CoherentArray<double, 2, LayoutRight> x("x", 100, 1000), y("y", 100, 1000), z("z", 100, 1000);
+  const CoherentArray<double, rank<2>, LayoutRight> x("x", 100, 1000), y("y", 100, 1000), z("z", 100, 1000);
   EXPECT_THROW(launch(streamed(across(devices(2)), 10000), 100, Triad{}, in(x), in(y), out(z)), OutOfMemory);
 }
 
@@ -324,9 +324,10 @@ TEST_F(StreamedAcrossDevices, ArraysInFilesAreMappedAndSummed) {
   ASSERT_NE(mkdtemp(directory.data()), nullptr);
   {
     const index_t n = 300001;
-    const auto x = file_array<double, 1>(directory + "/x", n), y = file_array<double, 1>(directory + "/y", n),
-               u = file_array<double, 1>(directory + "/u", n);
-    const CoherentArray<double, 1> start("start", n), expected("expected", n);
+    const auto x = file_array<double, rank<1>>(directory + "/x", n),
+               y = file_array<double, rank<1>>(directory + "/y", n),
+               u = file_array<double, rank<1>>(directory + "/u", n);
+    const CoherentArray<double, rank<1>> start("start", n), expected("expected", n);
     fill(x);
     fill(start);
     const auto where = streamed(across(devices(3)), 1 << 18).chunk(4096);
@@ -354,7 +355,7 @@ TEST_F(StreamedAcrossDevices, AnyAllocationCopyOrKernelMayFailOnOneDevice) {
        {emulated::Fault::Allocation, emulated::Fault::Copy, emulated::Fault::Kernel}) {
     int failures = 0;
     for (int k = 1; k < 200; ++k) {
-      const CoherentArray<double, 1> x("x", n), y("y", n);
+      const CoherentArray<double, rank<1>> x("x", n), y("y", n);
       fill(x);
       fill(y);
       emulated::fail(fault, k);
@@ -389,7 +390,7 @@ TEST_F(StreamedAcrossDevices, AFailureStopsTheOthersBeforeTheNextPass) {
   const index_t n = 1000, chunk = 100, passes = 4;
   int unchanged = 0, lost = 0;
   for (int k = 1; k < 60; ++k) {
-    const CoherentArray<double, 1> u("u", n);
+    const CoherentArray<double, rank<1>> u("u", n);
     fill(u);
     const auto before = values(u);
     emulated::fail(emulated::Fault::Kernel, k);
@@ -423,7 +424,7 @@ struct Keep {
 };
 TEST_F(StreamedAcrossDevices, AFailureStopsHostsToo) {
   const index_t n = 4000;
-  const CoherentArray<double, 1> u("u", n);
+  const CoherentArray<double, rank<1>> u("u", n);
   fill(u);
   const auto where = streamed(across(Serial{}, Emulated{0}, Emulated{1}), 1 << 16).steps_per_pass(1);
   for (int repeat = 0; repeat < 20; ++repeat) {
@@ -450,8 +451,8 @@ struct Count {  // exact on all devices
 
 TYPED_TEST(StreamedAcrossKinds, ShareTheWorkWithTheHost) {
   const index_t n = 30000;
-  const CoherentArray<double, 1> x("x", n), y("y", n);
-  CoherentArray<double, 1> a("a", n), b("b", n);
+  const CoherentArray<double, rank<1>> x("x", n), y("y", n);
+  CoherentArray<double, rank<1>> a("a", n), b("b", n);
   for (const auto& array : {x, a, b}) {
     const auto view = array.write();
     for (index_t i = 0; i < n; ++i) view(i) = static_cast<double>(i * 7919 % 1009);

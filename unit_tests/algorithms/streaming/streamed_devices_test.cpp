@@ -18,7 +18,7 @@ TYPED_TEST(StreamedLaunch, MapOfAnySizeInAnySlices) {
   for (const index_t n : {1, 7, 1000, 4099})
     for (const index_t chunk : {1, 100, 513, 5000}) {
       if (n / chunk > 200) continue;
-      const CoherentArray<double, 1> x("x", n), y("y", n);
+      const CoherentArray<double, rank<1>> x("x", n), y("y", n);
       fill(x);
       fill(y);
       const StreamReport report =
@@ -34,7 +34,7 @@ TYPED_TEST(StreamedLaunch, MapOfAnySizeInAnySlices) {
 }
 TYPED_TEST(StreamedLaunch, WithinABudgetOfAFewRows) {
   const index_t n = 20000;
-  const CoherentArray<double, 1> x("x", n), y("y", n);
+  const CoherentArray<double, rank<1>> x("x", n), y("y", n);
   fill(x);
   const StreamReport report = launch(streamed(TypeParam{}, 16384), n, Axpy{3}, in(x), inout(y));
   EXPECT_LE(report.device_bytes, 16384);
@@ -43,7 +43,7 @@ TYPED_TEST(StreamedLaunch, WithinABudgetOfAFewRows) {
   for (index_t i = 0; i < n; ++i) ASSERT_EQ(got[static_cast<std::size_t>(i)], 3 * start_value(i));
 }
 TYPED_TEST(StreamedLaunch, RowsInTiles) {
-  const CoherentArray<float, 2> x("x", 101, 5), y("y", 101, 5), z("z", 101, 5);
+  const CoherentArray<float, rank<2>> x("x", 101, 5), y("y", 101, 5), z("z", 101, 5);
   fill(x);
   fill(y);
   launch(streamed(TypeParam{}, 1 << 20).chunk(24), 101, Triad{}, in(x), in(y), out(z));
@@ -53,7 +53,7 @@ TYPED_TEST(StreamedLaunch, RowsInTiles) {
 }
 TYPED_TEST(StreamedLaunch, HalosOfReadRowsStayOnTheDevice) {
   const index_t n = 1000;
-  const CoherentArray<int, 1> x("x", n), y("y", n);
+  const CoherentArray<int, rank<1>> x("x", n), y("y", n);
   {
     const auto all = x.write();
     for (index_t i = 0; i < n; ++i) all(i) = static_cast<int>(i * i % 97);
@@ -68,7 +68,7 @@ TYPED_TEST(StreamedLaunch, HalosOfReadRowsStayOnTheDevice) {
 }
 TYPED_TEST(StreamedLaunch, CyclicDuplicateAndPadEdges) {
   const index_t n = 300;
-  const CoherentArray<double, 1> x("x", n), y("y", n);
+  const CoherentArray<double, rank<1>> x("x", n), y("y", n);
   fill(x);
   const auto a = values(x);
   const auto at = [&](index_t i) { return a[static_cast<std::size_t>(i)]; };
@@ -90,17 +90,17 @@ TYPED_TEST(StreamedLaunch, CyclicDuplicateAndPadEdges) {
 }
 TYPED_TEST(StreamedLaunch, RowsOfAFunctionAndATableForAll) {
   const index_t n = 500;
-  const CoherentArray<double, 1> x("x", 2 * n), table("table", 5), y("y", n);
+  const CoherentArray<double, rank<1>> x("x", 2 * n), table("table", 5), y("y", n);
   fill(x);
   fill(table);
   launch(streamed(TypeParam{}, 1 << 20).chunk(37), n, SumOfPair{}, in(x, rows(PairsOfRows{})),
-         in(table, strata::all), out(y));
+         in(table, everything), out(y));
   const auto a = values(x), t = values(table), got = values(y);
   for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(got[i], a[2 * i] + a[2 * i + 1] + t[i % 5]);
 }
 TYPED_TEST(StreamedLaunch, OverlappingRowsOfAFunctionAreCopiedOnce) {
   const index_t n = 1000;
-  const CoherentArray<double, 1> x("x", n / 2 + 3), y("y", n);
+  const CoherentArray<double, rank<1>> x("x", n / 2 + 3), y("y", n);
   fill(x);
   const StreamReport report =
       launch(streamed(TypeParam{}, 1 << 20).chunk(50), n, BandSum{}, in(x, rows(BandRows{})), out(y));
@@ -111,7 +111,7 @@ TYPED_TEST(StreamedLaunch, OverlappingRowsOfAFunctionAreCopiedOnce) {
 }
 TYPED_TEST(StreamedLaunch, ValuesThatADeviceHasComeHomeFirst) {
   const index_t n = 1000;
-  const CoherentArray<double, 1> x("x", n), y("y", n);
+  const CoherentArray<double, rank<1>> x("x", n), y("y", n);
   fill(x);
   launch(on(TypeParam{}), n, Axpy{1}, in(x), inout(y));  // y = x, on the device
   launch(streamed(TypeParam{}, 1 << 20), n, Axpy{2}, in(x), inout(y));
@@ -123,17 +123,17 @@ TYPED_TEST(StreamedLaunch, ValuesThatADeviceHasComeHomeFirst) {
   }
 }
 TYPED_TEST(StreamedLaunch, EmptyRangeDoesNothing) {
-  const CoherentArray<double, 1> x("x", 10), y("y", 10);
+  const CoherentArray<double, rank<1>> x("x", 10), y("y", 10);
   const StreamReport report = launch(streamed(TypeParam{}, 1 << 20), 0, Axpy{1}, in(x), inout(y));
   EXPECT_EQ(report.slices, 0);
   EXPECT_EQ(report.bytes_to_device, 0);
 }
 TYPED_TEST(StreamedLaunch, OneArrayTwiceIsAnErrorWhereItIsWritten) {
-  const CoherentArray<double, 1> x("x", 10);
+  const CoherentArray<double, rank<1>> x("x", 10);
   EXPECT_THROW(launch(streamed(TypeParam{}, 1 << 20), 10, Axpy{1}, in(x), inout(x)), AccessConflict);
 }
 TYPED_TEST(StreamedLaunch, PlanWithoutRun) {
-  const CoherentArray<double, 1> x("x", 100), y("y", 100);
+  const CoherentArray<double, rank<1>> x("x", 100), y("y", 100);
   fill(x);
   const StreamReport report = launch(streamed(TypeParam{}, 1 << 20).dry_run(), 100, Axpy{1}, in(x), inout(y));
   EXPECT_GT(report.slices, 0);
@@ -142,7 +142,7 @@ TYPED_TEST(StreamedLaunch, PlanWithoutRun) {
 
 TYPED_TEST(StreamedLaunch, SumsHaveTheBitsOfCore) {
   for (const index_t n : {1, 511, 512, 70000}) {
-    const CoherentArray<double, 1> x("x", n);
+    const CoherentArray<double, rank<1>> x("x", n);
     fill(x);
     double expected = -1;
     launch_reduce(on(TypeParam{}), n, Add{}, Sum(expected), in(x));
@@ -156,17 +156,17 @@ TYPED_TEST(StreamedLaunch, SumsHaveTheBitsOfCore) {
     double by_functor = -1;
     launch_reduce(streamed(TypeParam{}, 1 << 16), n, SumFunctor{}, by_functor, in(x));
     EXPECT_EQ(by_functor, expected);
-    const CoherentArray<double, 0> value("value");
+    const CoherentArray<double, rank<0>> value("value");
     launch_reduce(streamed(TypeParam{}, 1 << 16), n, SumFunctor{}, value, in(x));
     EXPECT_EQ(*value.read(), expected);
-    const CoherentArray<double, 0> half("half");
-    launch_reduce(streamed(TypeParam{}, 1 << 16), n, SumFunctor{}, finalize(Halve{}, out(half, strata::all)),
+    const CoherentArray<double, rank<0>> half("half");
+    launch_reduce(streamed(TypeParam{}, 1 << 16), n, SumFunctor{}, finalize(Halve{}, out(half, everything)),
                   in(x));
     EXPECT_EQ(*half.read(), expected / 2);
   }
 }
 TYPED_TEST(StreamedLaunch, SumsOverSeveralIndices) {
-  const CoherentArray<double, 2, LayoutRight> x("x", 300, 17);
+  const CoherentArray<double, rank<2>, LayoutRight> x("x", 300, 17);
   fill(x);
   double expected = 0, sum = -1;
   launch_reduce(on(TypeParam{}), mdrange({300, 17}), AddRow{}, Sum(expected), in(x));
@@ -174,14 +174,14 @@ TYPED_TEST(StreamedLaunch, SumsOverSeveralIndices) {
   EXPECT_EQ(sum, expected);
 }
 TYPED_TEST(StreamedLaunch, SumOfNothing) {
-  const CoherentArray<double, 1> x("x", 10);
+  const CoherentArray<double, rank<1>> x("x", 10);
   double sum = 7;
   launch_reduce(streamed(TypeParam{}, 1 << 16), 0, Add{}, Sum(sum), in(x));
   EXPECT_EQ(sum, 0);
 }
 TYPED_TEST(StreamedLaunch, ScansHaveTheBitsOfCore) {
   for (const index_t n : {1, 600, 20000}) {
-    const CoherentArray<double, 1> x("x", n), expected("expected", n), y("y", n);
+    const CoherentArray<double, rank<1>> x("x", n), expected("expected", n), y("y", n);
     fill(x);
     double total = 0, got = 0;
     launch_scan(on(TypeParam{}), n, Prefix{}, Sum(total), in(x), out(expected));
@@ -199,7 +199,7 @@ TYPED_TEST_SUITE(StreamedSteps, strata_tests::TestDevices, strata_tests::DeviceN
 template <class Device, class L, int Rank, class R, class K, class H, class Make>
 void expect_bits_of_core(const R& work, int steps, int steps_per_pass, index_t chunk, const K& kernel,
                          const H& region, const Make& make) {
-  using Array = CoherentArray<double, Rank, L>;
+  using Array = CoherentArray<double, rank<Rank>, L>;
   Array a = make("a"), b = make("b");
   fill(a);
   fill(b);
@@ -219,19 +219,19 @@ void expect_bits_of_core(const R& work, int steps, int steps_per_pass, index_t c
 
 TYPED_TEST(StreamedSteps, Rank1WithHalosOfOneToThree) {
   const index_t n = 333;
-  const auto make = [&](const char* label) { return CoherentArray<double, 1>(label, n); };
+  const auto make = [&](const char* label) { return CoherentArray<double, rank<1>>(label, n); };
   for (const int h : {1, 2, 3})
     expect_bits_of_core<TypeParam, LayoutRight, 1>(range(h, n - h), 7, 3, 50, Step1{h, h}, halo(h, h), make);
 }
 TYPED_TEST(StreamedSteps, HalosThatDiffer) {
   const index_t n = 200;
-  const auto make = [&](const char* label) { return CoherentArray<double, 1>(label, n); };
+  const auto make = [&](const char* label) { return CoherentArray<double, rank<1>>(label, n); };
   expect_bits_of_core<TypeParam, LayoutRight, 1>(range(2, n), 6, 4, 40, Step1{2, 0}, halo(2, 0), make);
   expect_bits_of_core<TypeParam, LayoutRight, 1>(range(1, n - 3), 5, 2, 40, Step1{1, 3}, halo(1, 3), make);
 }
 TYPED_TEST(StreamedSteps, Edges) {
   const index_t n = 150;
-  const auto make = [&](const char* label) { return CoherentArray<double, 1>(label, n); };
+  const auto make = [&](const char* label) { return CoherentArray<double, rank<1>>(label, n); };
   expect_bits_of_core<TypeParam, LayoutRight, 1>(range(0, n), 7, 3, 30, Step1{1, 1}, halo(1, 1, edge::cyclic),
                                                  make);
   expect_bits_of_core<TypeParam, LayoutRight, 1>(range(0, n), 7, 3, 30, Step1{1, 1},
@@ -240,7 +240,9 @@ TYPED_TEST(StreamedSteps, Edges) {
                                                  halo(1, 1, edge::pad(2.5)), make);
 }
 TYPED_TEST(StreamedSteps, TwoDimensions) {
-  const auto make = [&](const char* label) { return CoherentArray<double, 2, LayoutRight>(label, 61, 9); };
+  const auto make = [&](const char* label) {
+    return CoherentArray<double, rank<2>, LayoutRight>(label, 61, 9);
+  };
   expect_bits_of_core<TypeParam, LayoutRight, 2>(mdrange({1, 1}, {60, 8}), 5, 2, 11, Step2{}, halo(1, 1),
                                                  make);
   expect_bits_of_core<TypeParam, LayoutRight, 2>(mdrange({61, 9}), 5, 2, 11, Step2{},
@@ -248,24 +250,24 @@ TYPED_TEST(StreamedSteps, TwoDimensions) {
 }
 TYPED_TEST(StreamedSteps, ThreeAndFourDimensions) {
   const auto three = [&](const char* label) {
-    return CoherentArray<double, 3, LayoutRight>(label, 31, 5, 6);
+    return CoherentArray<double, rank<3>, LayoutRight>(label, 31, 5, 6);
   };
   expect_bits_of_core<TypeParam, LayoutRight, 3>(mdrange({1, 1, 1}, {30, 4, 5}), 4, 3, 8, Step3{}, halo(1, 1),
                                                  three);
   const auto four = [&](const char* label) {
-    return CoherentArray<double, 4, LayoutRight>(label, 21, 3, 4, 2);
+    return CoherentArray<double, rank<4>, LayoutRight>(label, 21, 3, 4, 2);
   };
   expect_bits_of_core<TypeParam, LayoutRight, 4>(mdrange({1, 0, 0, 0}, {20, 3, 4, 2}), 4, 2, 7, Step4{},
                                                  halo(1, 1), four);
 }
 TYPED_TEST(StreamedSteps, TilesOfTheDefaultLayoutAndElementsThatStay) {
-  const auto make = [&](const char* label) { return CoherentArray<double, 2>(label, 75, 6); };
+  const auto make = [&](const char* label) { return CoherentArray<double, rank<2>>(label, 75, 6); };
   expect_bits_of_core<TypeParam, LayoutTiled<8>, 2>(range(1, 74), 6, 4, 16, RowStep{}, halo(1, 1), make);
 }
 TYPED_TEST(StreamedSteps, SeveralFieldsAndCoefficients) {
   const index_t n = 220;
   const int steps = 9;
-  CoherentArray<double, 1> a("a", n), b("b", n), k("k", n);
+  CoherentArray<double, rank<1>> a("a", n), b("b", n), k("k", n);
   fill(a);
   fill(b);
   fill(k);
@@ -273,7 +275,7 @@ TYPED_TEST(StreamedSteps, SeveralFieldsAndCoefficients) {
     launch(on(TypeParam{}), range(1, n - 1), Step1With{}, in(a, halo(1, 1)), inout(b), in(k, halo(0, 1)));
     std::swap(a, b);
   }
-  CoherentArray<double, 1> u0("u0", n), u1("u1", n), v0("v0", n), v1("v1", n);
+  CoherentArray<double, rank<1>> u0("u0", n), u1("u1", n), v0("v0", n), v1("v1", n);
   for (const auto* array : {&u0, &u1, &v0, &v1}) fill(*array);
   for (int s = 0; s < steps; ++s) {
     launch(on(TypeParam{}), range(1, n - 1), TwoFields{}, in(u0, halo(1, 0)), inout(u1), in(v0, halo(0, 1)),
@@ -282,7 +284,7 @@ TYPED_TEST(StreamedSteps, SeveralFieldsAndCoefficients) {
     std::swap(v0, v1);
   }
   for (const StreamScheduler scheduler : all_schedulers) {
-    const CoherentArray<double, 1> x("x", n), u("u", n), v("v", n);
+    const CoherentArray<double, rank<1>> x("x", n), u("u", n), v("v", n);
     fill(x);
     fill(u);
     fill(v);
@@ -296,7 +298,7 @@ TYPED_TEST(StreamedSteps, SeveralFieldsAndCoefficients) {
   }
 }
 TYPED_TEST(StreamedSteps, NoStepsChangeNothing) {
-  const CoherentArray<double, 1> u("u", 50);
+  const CoherentArray<double, rank<1>> u("u", 50);
   fill(u);
   const auto before = values(u);
   streamed_iterate(streamed(TypeParam{}, 1 << 20), 0, Step1{1, 1}, state(u, halo(1, 1)));
@@ -305,7 +307,7 @@ TYPED_TEST(StreamedSteps, NoStepsChangeNothing) {
                Error);
 }
 TYPED_TEST(StreamedSteps, StatesOfDifferentLengthAreAnError) {
-  const CoherentArray<double, 1> u("u", 50), v("v", 51);
+  const CoherentArray<double, rank<1>> u("u", 50), v("v", 51);
   EXPECT_THROW(streamed_iterate(streamed(TypeParam{}, 1 << 20), range(1, 49), 2, TwoFields{},
                                 state(u, halo(1, 0)), state(v, halo(0, 1))),
                ShapeMismatch);
@@ -334,8 +336,8 @@ void expect_left_out_kept(const R& work, const K& kernel, Array a, Array b, cons
   }
 }
 TYPED_TEST(StreamedLaunch, StepsKeepWhatTheyLeaveOut) {
-  using Line = CoherentArray<double, 1>;
-  using Plane = CoherentArray<double, 2>;
+  using Line = CoherentArray<double, rank<1>>;
+  using Plane = CoherentArray<double, rank<2>>;
   const Line line("u", 40'000);
   const Plane plane("u", 3000, 30);
 

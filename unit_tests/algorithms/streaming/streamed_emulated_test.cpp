@@ -48,7 +48,7 @@ class StreamedEmulated : public ::testing::Test {
 TEST_F(StreamedEmulated, MemoryStaysWithinTheBudget) {
   const index_t n = 100000;
   for (const index_t budget : {16384, 50000, 1 << 18}) {
-    const CoherentArray<double, 1> x("x", n), y("y", n), u("u", n);
+    const CoherentArray<double, rank<1>> x("x", n), y("y", n), u("u", n);
     fill(x);
     fill(u);
     const index_t before = emulated::peak(0);
@@ -66,7 +66,7 @@ TEST_F(StreamedEmulated, MemoryStaysWithinTheBudget) {
   }
 }
 TEST_F(StreamedEmulated, WorkItemsBeyondTheRowsAreAnError) {
-  const CoherentArray<double, 1> x("x", 1000), y("y", 999);
+  const CoherentArray<double, rank<1>> x("x", 1000), y("y", 999);
   fill(x);
   fill(y);
   const auto before = values(x);
@@ -81,7 +81,7 @@ TEST_F(StreamedEmulated, WorkItemsBeyondTheRowsAreAnError) {
 }
 TEST_F(StreamedEmulated, HalosThatCannotBeAreErrors) {
   const index_t n = 100, most = index_t{1} << 47;
-  const CoherentArray<double, 1> u("u", n), x("x", n), y("y", n);
+  const CoherentArray<double, rank<1>> u("u", n), x("x", n), y("y", n);
   fill(u);
   const auto before = values(u);
   const auto where = streamed(Emulated{0}, 1 << 16);
@@ -112,7 +112,7 @@ TEST_F(StreamedEmulated, RegionsThatCannotBeAreRefusedWhereverTheyAre) {
       return low + static_cast<index_t>(random() % static_cast<unsigned long>(high - low + 1));
     };
     const index_t n = pick(10, 3000), budget = 8 * pick(1500, 20000);
-    const CoherentArray<double, 1> x("x", n), y("y", n), u("u", n);
+    const CoherentArray<double, rank<1>> x("x", n), y("y", n), u("u", n);
     for (const auto* array : {&x, &y, &u}) fill(*array);
     const auto before_y = values(y), before_u = values(u);
     const auto where = streamed(Emulated{0}, budget);
@@ -144,7 +144,7 @@ TEST_F(StreamedEmulated, RegionsThatCannotBeAreRefusedWhereverTheyAre) {
   }
 }
 TEST_F(StreamedEmulated, LaunchesWithoutALabelAreNamedByTheirArrays) {
-  const CoherentArray<double, 2, LayoutRight> x("x", 100, 1000), y("y", 100, 1000), z("z", 100, 1000);
+  const CoherentArray<double, rank<2>, LayoutRight> x("x", 100, 1000), y("y", 100, 1000), z("z", 100, 1000);
   const auto small = streamed(Emulated{0}, 10000);
   EXPECT_EQ(message_of<Error>([&] {
               launch(small, 100, Triad{}, in(x), in(y), out(z));
@@ -156,7 +156,7 @@ TEST_F(StreamedEmulated, LaunchesWithoutALabelAreNamedByTheirArrays) {
             0u);
 }
 TEST_F(StreamedEmulated, TooSmallABudgetIsAnErrorBeforeAnythingIsDone) {
-  const CoherentArray<double, 2, LayoutRight> x("x", 100, 1000), y("y", 100, 1000), z("z", 100, 1000);
+  const CoherentArray<double, rank<2>, LayoutRight> x("x", 100, 1000), y("y", 100, 1000), z("z", 100, 1000);
   EXPECT_THROW(launch(streamed(Emulated{0}, 10000), 100, Triad{}, in(x), in(y), out(z)), OutOfMemory);
 }
 
@@ -176,7 +176,7 @@ double busy(const std::vector<emulated::Operation>& all) {
 
 TEST_F(StreamedEmulated, CopiesOfOneSliceOverlapTheKernelOfAnother) {
   const index_t n = 1 << 20;  // 8 ms up for each of 2 arrays, 8 ms down, 10 ms of kernels
-  const CoherentArray<double, 1> x("x", n), y("y", n);
+  const CoherentArray<double, rank<1>> x("x", n), y("y", n);
   emulated::reset_time();
   emulated::keep_trace(true);
   const StreamReport report =
@@ -215,7 +215,7 @@ TEST_F(StreamedEmulated, WhatIsDeclaredOutAndNotWrittenIsFound) {
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
   const index_t n = 2000;
   const auto expect_found = [&](const auto& run) {
-    const CoherentArray<double, 1> y("y", n);
+    const CoherentArray<double, rank<1>> y("y", n);
     try {
       run(y);
       ADD_FAILURE() << "nothing was found";
@@ -239,7 +239,7 @@ TEST_F(StreamedEmulated, WhatIsDeclaredOutAndNotWrittenIsFound) {
 #endif
 }
 TEST_F(StreamedEmulated, RangesThatLeaveOutWhatIsOutAreRefused) {
-  const CoherentArray<double, 2, LayoutRight> y("y", 200, 5);
+  const CoherentArray<double, rank<2>, LayoutRight> y("y", 200, 5);
   const auto kernel = [](index_t i, index_t j, auto a) { a(i, j) = 1; };
   EXPECT_THROW(launch(streamed(Emulated{0}, 1 << 14), mdrange({0, 1}, {200, 5}), kernel, out(y)),
                ShapeMismatch);
@@ -277,7 +277,7 @@ TEST_F(StreamedEmulated, SlicesOfAnotherSizeTakeWhatIsPredicted) {
 TEST_F(StreamedEmulated, StepsOfAPassHideTheCopies) {
   const index_t n = 1 << 18;  // 2.1 ms each way; a step 2.6 ms
   const int steps = 24;
-  const CoherentArray<double, 1> u("u", n);
+  const CoherentArray<double, rank<1>> u("u", n);
   const auto seconds = [&](int steps_per_pass) {
     emulated::reset_time();
     emulated::keep_trace(true);
@@ -297,7 +297,7 @@ TEST_F(StreamedEmulated, StepsOfAPassHideTheCopies) {
 TEST_F(StreamedEmulated, BytesAreThoseOfTheSchedulers) {
   const index_t n = 2048, chunk = 128, h = 1, t = 4;
   const auto run = [&](StreamScheduler scheduler) {
-    const CoherentArray<double, 1> u("u", n);
+    const CoherentArray<double, rank<1>> u("u", n);
     return streamed_iterate(
         streamed(Emulated{0}, 1 << 20).scheduler(scheduler).chunk(chunk).steps_per_pass(t), n, 3 * t,
         Step1{1, 1}, state(u, halo(h, h, edge::cyclic)));
@@ -313,7 +313,7 @@ TEST_F(StreamedEmulated, BytesAreThoseOfTheSchedulers) {
   const StreamReport even_odd = run(StreamScheduler::EvenOdd);
   EXPECT_EQ(even_odd.bytes_to_device, 3 * 8 * (n + tiles * (2 * t * h + h)));
   EXPECT_EQ(even_odd.bytes_to_host, 3 * 8 * (n + tiles * (2 * t * h - h)));
-  const CoherentArray<double, 1> u("u", n);
+  const CoherentArray<double, rank<1>> u("u", n);
   const StreamReport carry = streamed_iterate(
       streamed(Emulated{0}, 1 << 20).scheduler(StreamScheduler::Carry).chunk(chunk).steps_per_pass(t), 3 * t,
       Step1{1, 1}, state(u, halo(h, h)));
@@ -329,7 +329,7 @@ TEST_F(StreamedEmulated, AnyAllocationCopyOrKernelMayFailOnce) {
        {emulated::Fault::Allocation, emulated::Fault::Copy, emulated::Fault::Kernel}) {
     int failures = 0;
     for (int k = 1; k < 200; ++k) {
-      const CoherentArray<double, 1> x("x", n), y("y", n);
+      const CoherentArray<double, rank<1>> x("x", n), y("y", n);
       fill(x);
       fill(y);
       emulated::fail(fault, k);
@@ -360,7 +360,7 @@ TEST_F(StreamedEmulated, AnyAllocationCopyOrKernelMayFailOnce) {
 }
 TEST_F(StreamedEmulated, AFailureInTheFirstPassOfTwoCopiesChangesNothing) {
   const index_t n = 1000;
-  const CoherentArray<double, 1> u("u", n);
+  const CoherentArray<double, rank<1>> u("u", n);
   fill(u);
   const auto before = values(u);
   emulated::fail(emulated::Fault::Kernel, 5);
@@ -395,7 +395,7 @@ struct ManySums {
 };
 TEST_F(StreamedEmulated, ResultsOfStepsAreWithinTheBudget) {
   const index_t n = 20000;
-  const CoherentArray<double, 1> u("u", n);
+  const CoherentArray<double, rank<1>> u("u", n);
   std::vector<ManySums::value_type> sums;
   for (const index_t budget : {100000, 200000, 1 << 20}) {
     fill(u);
@@ -409,7 +409,7 @@ TEST_F(StreamedEmulated, ResultsOfStepsAreWithinTheBudget) {
 }
 TEST_F(StreamedEmulated, WhereAStepThatReducesFailsResultsAreAsBefore) {
   const index_t n = 4000;
-  const CoherentArray<double, 1> done("done", n);
+  const CoherentArray<double, rank<1>> done("done", n);
   fill(done);
   std::vector<ManySums::value_type> all_sums;
   streamed_iterate_reduce(streamed(Emulated{0}, 1 << 17), 12, ManySums{}, all_sums, state(done, halo(1, 1)));
@@ -419,7 +419,7 @@ TEST_F(StreamedEmulated, WhereAStepThatReducesFailsResultsAreAsBefore) {
        {emulated::Fault::Allocation, emulated::Fault::Copy, emulated::Fault::Kernel}) {
     int failures = 0;
     for (int k = 1; k < 1000; ++k) {
-      const CoherentArray<double, 1> u("u", n);
+      const CoherentArray<double, rank<1>> u("u", n);
       fill(u);
       const auto before = values(u);
       std::vector<ManySums::value_type> sums(3);
@@ -461,21 +461,21 @@ struct RingWith {
 TEST_F(StreamedEmulated, ARingBesideAnArrayWithoutEdges) {
   const index_t n = 300;
   const int steps = 9;
-  CoherentArray<double, 1> a("a", n), b("b", n), k("k", n);
+  CoherentArray<double, rank<1>> a("a", n), b("b", n), k("k", n);
   for (const auto* array : {&a, &b, &k}) fill(*array);
   for (int s = 0; s < steps; ++s) {
     launch(on(Serial{}), n, RingWith{}, in(a, halo(1, 1, edge::cyclic)), inout(b), in(k));
     std::swap(a, b);
   }
   for (const StreamScheduler scheduler : all_schedulers) {
-    const CoherentArray<double, 1> u("u", n);
+    const CoherentArray<double, rank<1>> u("u", n);
     fill(u);
     auto where = streamed(Emulated{0}, 1 << 18).scheduler(scheduler);
     if (scheduler != StreamScheduler::Automatic) where = where.chunk(40).steps_per_pass(4);
     streamed_iterate(where, n, steps, RingWith{}, state(u, halo(1, 1, edge::cyclic)), in(k));
     EXPECT_EQ(values(u), values(a)) << name_of(scheduler);
   }
-  const CoherentArray<double, 1> u("u", n), longer("longer", n + 1);
+  const CoherentArray<double, rank<1>> u("u", n), longer("longer", n + 1);
   EXPECT_THROW(streamed_iterate(streamed(Emulated{0}, 1 << 18), n, 2, RingWith{},
                                 state(u, halo(1, 1, edge::cyclic)), in(longer)),
                ShapeMismatch);
@@ -483,7 +483,7 @@ TEST_F(StreamedEmulated, ARingBesideAnArrayWithoutEdges) {
 TEST_F(StreamedEmulated, ARingThatNearlyFits) {
   const index_t n = 500;
   for (const int steps : {50, 124, 200}) {
-    CoherentArray<double, 1> a("a", n), b("b", n), u("u", n);
+    CoherentArray<double, rank<1>> a("a", n), b("b", n), u("u", n);
     for (const auto* array : {&a, &b, &u}) fill(*array);
     in_core(Serial{}, range(0, n), steps, Step1{1, 1}, a, b, halo(1, 1, edge::cyclic));
     for (const index_t budget : {2 * 8 * n + 1024, 4 * 8 * n, 8 * 8 * n, 40 * 8 * n}) {
@@ -495,13 +495,15 @@ TEST_F(StreamedEmulated, ARingThatNearlyFits) {
   }
 }
 TEST_F(StreamedEmulated, AnArrayAsAWholeAndBySlicesIsAnError) {
-  const CoherentArray<double, 1> x("x", 100);
-  EXPECT_THROW(launch(streamed(Emulated{0}, 1 << 18), 100, Axpy{1}, in(x, all), inout(x)), AccessConflict);
-  EXPECT_THROW(launch(streamed(Emulated{0}, 1 << 18), 100, Axpy{1}, in(x), inout(x, all)), AccessConflict);
+  const CoherentArray<double, rank<1>> x("x", 100);
+  EXPECT_THROW(launch(streamed(Emulated{0}, 1 << 18), 100, Axpy{1}, in(x, everything), inout(x)),
+               AccessConflict);
+  EXPECT_THROW(launch(streamed(Emulated{0}, 1 << 18), 100, Axpy{1}, in(x), inout(x, everything)),
+               AccessConflict);
 }
 TEST_F(StreamedEmulated, WhereThereIsNoMemoryWhatIsWrittenStays) {
   const index_t n = 1000;
-  const CoherentArray<double, 1> x("x", n), y("y", n);
+  const CoherentArray<double, rank<1>> x("x", n), y("y", n);
   fill(x);
   launch(on(Emulated{0}), n, Axpy{1}, in(x), inout(y));  // the newest values are on the device
   emulated::fail(emulated::Fault::Allocation, 2);
@@ -513,7 +515,7 @@ TEST_F(StreamedEmulated, SeamsThatWentHomeAreToldAsLost) {
   const index_t n = 1000;
   int lost = 0;
   for (int k = 1; k < 40; ++k) {
-    const CoherentArray<double, 1> u("u", n);
+    const CoherentArray<double, rank<1>> u("u", n);
     fill(u);
     const auto before = values(u);
     emulated::fail(emulated::Fault::Kernel, k);
@@ -533,7 +535,7 @@ TEST_F(StreamedEmulated, SeamsThatWentHomeAreToldAsLost) {
 }
 TEST_F(StreamedEmulated, TwoThreadsThatTakeArraysInOtherOrders) {
   const index_t n = 2000;
-  const CoherentArray<double, 1> x("x", n), y("y", n);
+  const CoherentArray<double, rank<1>> x("x", n), y("y", n);
   fill(x);
   fill(y);
   std::thread other([&] {
@@ -554,7 +556,7 @@ TEST_F(StreamedEmulated, RandomStepsEqualSerial) {
     };
     const int left = pick(0, 3), right = pick(0, 3), steps = pick(1, 9);
     const index_t n = pick(left + right + 1, random() % 8 == 0 ? 6000 : 700);
-    CoherentArray<double, 1> a("a", n), b("b", n), u("u", n);
+    CoherentArray<double, rank<1>> a("a", n), b("b", n), u("u", n);
     for (const auto* array : {&a, &b, &u}) fill(*array);
     Range work = range(left, n - right);
     if (random() % 2 == 0) {  // that begins and ends anywhere

@@ -39,8 +39,8 @@ TYPED_TEST_SUITE(StreamedFiles, strata_tests::TestDevices, strata_tests::DeviceN
 TYPED_TEST(StreamedFiles, MapFromOneFileToAnother) {
   const index_t n = 300001;
   {
-    const auto x = file_array<double, 1>(this->path("x"), n);
-    const auto y = file_array<double, 1>(this->path("y"), n);
+    const auto x = file_array<double, rank<1>>(this->path("x"), n);
+    const auto y = file_array<double, rank<1>>(this->path("y"), n);
     fill(x);
     const StreamReport report =
         launch(streamed(TypeParam{}, 1 << 19).chunk(10000), n, Axpy{2}, in(x), inout(y));
@@ -48,7 +48,7 @@ TYPED_TEST(StreamedFiles, MapFromOneFileToAnother) {
     launch(streamed(TypeParam{}, 1 << 18), n, Axpy{1}, in(x), inout(y));
     save(y);
   }
-  const auto y = open_file_array<double, 1>(this->path("y"));
+  const auto y = open_file_array<double, rank<1>>(this->path("y"));
   const auto got = values(y);
   for (index_t i = 0; i < n; ++i)
     ASSERT_EQ(got[static_cast<std::size_t>(i)], 2 * start_value(i) + start_value(i)) << i;
@@ -71,7 +71,8 @@ TYPED_TEST(StreamedFiles, LoopsOneAfterTheOther) {
 }
 TYPED_TEST(StreamedFiles, HowFastTheDiskWasIsKnownTheNextTime) {
   const index_t n = 100000;
-  const auto x = file_array<double, 1>(this->path("x"), n), y = file_array<double, 1>(this->path("y"), n);
+  const auto x = file_array<double, rank<1>>(this->path("x"), n),
+             y = file_array<double, rank<1>>(this->path("y"), n);
   fill(x);
   const auto where = streamed(TypeParam{}, 1 << 18);
   const StreamReport report = launch(where, n, Axpy{2}, in(x), inout(y));
@@ -80,9 +81,9 @@ TYPED_TEST(StreamedFiles, HowFastTheDiskWasIsKnownTheNextTime) {
   EXPECT_NE(planned.explain().find("predicted"), std::string::npos);
 }
 TYPED_TEST(StreamedFiles, TilesHalosAndPartsOfTheRows) {
-  const auto x = file_array<float, 2>(this->path("x"), 1003, 5);
-  const CoherentArray<float, 2> y("y", 1003, 5);
-  const auto z = file_array<float, 2>(this->path("z"), 1003, 5);
+  const auto x = file_array<float, rank<2>>(this->path("x"), 1003, 5);
+  const CoherentArray<float, rank<2>> y("y", 1003, 5);
+  const auto z = file_array<float, rank<2>>(this->path("z"), 1003, 5);
   fill(x);
   fill(y);
   fill(z);
@@ -98,8 +99,8 @@ TYPED_TEST(StreamedFiles, TilesHalosAndPartsOfTheRows) {
 }
 TYPED_TEST(StreamedFiles, StepsInPlaceOverManyPasses) {
   const index_t n = 60000;
-  CoherentArray<double, 1> a("a", n), b("b", n);
-  const auto u = file_array<double, 1>(this->path("u"), n);
+  CoherentArray<double, rank<1>> a("a", n), b("b", n);
+  const auto u = file_array<double, rank<1>>(this->path("u"), n);
   fill(a);
   fill(b);
   fill(u);
@@ -123,8 +124,8 @@ struct StepAndSum {
 };
 TYPED_TEST(StreamedFiles, StepsThatReduce) {
   const index_t n = 30000;
-  CoherentArray<double, 1> a("a", n), b("b", n);
-  const auto u = file_array<double, 1>(this->path("u"), n);
+  CoherentArray<double, rank<1>> a("a", n), b("b", n);
+  const auto u = file_array<double, rank<1>>(this->path("u"), n);
   fill(a);
   fill(b);
   fill(u);
@@ -143,9 +144,9 @@ TYPED_TEST(StreamedFiles, StepsThatReduce) {
   EXPECT_EQ(values(u), values(a));
 }
 TYPED_TEST(StreamedFiles, StepsOverTiles) {
-  using Array = CoherentArray<double, 2>;
+  using Array = CoherentArray<double, rank<2>>;
   Array a("a", 501, 6), b("b", 501, 6);
-  const auto u = file_array<double, 2>(this->path("u"), 501, 6);
+  const auto u = file_array<double, rank<2>>(this->path("u"), 501, 6);
   fill(a);
   fill(b);
   fill(u);
@@ -156,9 +157,9 @@ TYPED_TEST(StreamedFiles, StepsOverTiles) {
 }
 TYPED_TEST(StreamedFiles, SumsAndScans) {
   const index_t n = 100000;
-  const CoherentArray<double, 1> x("x", n), y("y", n);
-  const auto file = file_array<double, 1>(this->path("x"), n),
-             prefix = file_array<double, 1>(this->path("y"), n);
+  const CoherentArray<double, rank<1>> x("x", n), y("y", n);
+  const auto file = file_array<double, rank<1>>(this->path("x"), n),
+             prefix = file_array<double, rank<1>>(this->path("y"), n);
   fill(x);
   fill(file);
   double expected = 0, got = -1;
@@ -171,7 +172,7 @@ TYPED_TEST(StreamedFiles, SumsAndScans) {
   EXPECT_EQ(values(prefix), values(y));
 }
 TYPED_TEST(StreamedFiles, SecondCopiesAndRingsAreErrors) {
-  const auto u = file_array<double, 1>(this->path("u"), 1000);
+  const auto u = file_array<double, rank<1>>(this->path("u"), 1000);
   EXPECT_THROW(streamed_iterate(streamed(TypeParam{}, 1 << 18).scheduler(StreamScheduler::Overlap), 3,
                                 Step1{1, 1}, state(u, halo(1, 1))),
                Error);
@@ -186,7 +187,7 @@ TYPED_TEST(StreamedFiles, FailuresOfTheDiskAreToldAndTheFileIsNotComplete) {
   for (const int request : {0, 3, 9}) {
     const std::string name = this->path("y") + std::to_string(request);
     {
-      const auto x = file_array<double, 1>(name + "x", n), y = file_array<double, 1>(name, n);
+      const auto x = file_array<double, rank<1>>(name + "x", n), y = file_array<double, rank<1>>(name, n);
       fill(x);
       save(x);
       save(y);
@@ -204,11 +205,11 @@ TYPED_TEST(StreamedFiles, FailuresOfTheDiskAreToldAndTheFileIsNotComplete) {
 TYPED_TEST(StreamedFiles, AFileForReadingIsNotWritten) {
   const index_t n = 5000;
   {
-    const auto y = file_array<double, 1>(this->path("y"), n);
+    const auto y = file_array<double, rank<1>>(this->path("y"), n);
     save(y);
   }
-  const auto y = open_file_array<double, 1>(this->path("y"), for_reading);
-  const CoherentArray<double, 1> x("x", n);
+  const auto y = open_file_array<double, rank<1>>(this->path("y"), for_reading);
+  const CoherentArray<double, rank<1>> x("x", n);
   EXPECT_THROW(launch(streamed(TypeParam{}, 1 << 18), n, Axpy{2}, in(x), inout(y)), FileError);
   double sum = -1;
   launch_reduce(streamed(TypeParam{}, 1 << 18), n, Add{}, Sum(sum), in(y));

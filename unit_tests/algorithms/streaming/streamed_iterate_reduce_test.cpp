@@ -130,7 +130,7 @@ constexpr StreamScheduler schedulers_of_rings[] = {StreamScheduler::Naive, Strea
 template <class Device, class L, int Rank, class R, class K, class H, class Make, std::size_t N>
 void expect_bits_of_core(const StreamScheduler (&schedulers)[N], const R& work, int steps, int steps_per_pass,
                          index_t chunk, const K& kernel, const H& region, const Make& make) {
-  using Array = CoherentArray<double, Rank, L>;
+  using Array = CoherentArray<double, rank<Rank>, L>;
   Array a = make("a"), b = make("b");
   fill(a);
   fill(b);
@@ -156,14 +156,14 @@ TYPED_TEST(StreamedStepSums, Rank1WithHalosOfOneToThree) {
   for (const index_t n : {100, 4099, 7168})
     for (const index_t chunk : {1, 1500, 100000})
       for (const int h : {1, 2, 3}) {
-        const auto make = [&](const char* label) { return CoherentArray<double, 1>(label, n); };
+        const auto make = [&](const char* label) { return CoherentArray<double, rank<1>>(label, n); };
         expect_bits_of_core<TypeParam, LayoutRight, 1>(schedulers_of_lines, range(h, n - h), 7, 3, chunk,
                                                        Sum1{h, h}, halo(h, h), make);
       }
 }
 TYPED_TEST(StreamedStepSums, HalosAndRangesThatDiffer) {
   const index_t n = 5000;
-  const auto make = [&](const char* label) { return CoherentArray<double, 1>(label, n); };
+  const auto make = [&](const char* label) { return CoherentArray<double, rank<1>>(label, n); };
   expect_bits_of_core<TypeParam, LayoutRight, 1>(schedulers_of_lines, range(2, n), 6, 4, 700, Sum1{2, 0},
                                                  halo(2, 0), make);
   expect_bits_of_core<TypeParam, LayoutRight, 1>(schedulers_of_lines, range(600, n - 1037), 5, 2, 700,
@@ -173,7 +173,7 @@ TYPED_TEST(StreamedStepSums, HalosAndRangesThatDiffer) {
 }
 TYPED_TEST(StreamedStepSums, Edges) {
   const index_t n = 3001;
-  const auto make = [&](const char* label) { return CoherentArray<double, 1>(label, n); };
+  const auto make = [&](const char* label) { return CoherentArray<double, rank<1>>(label, n); };
   expect_bits_of_core<TypeParam, LayoutRight, 1>(schedulers_of_rings, range(0, n), 7, 3, 600, Sum1{1, 1},
                                                  halo(1, 1, edge::cyclic), make);
   expect_bits_of_core<TypeParam, LayoutRight, 1>(schedulers_of_lines, range(0, n), 7, 3, 600, Sum1{1, 1},
@@ -182,19 +182,21 @@ TYPED_TEST(StreamedStepSums, Edges) {
                                                  halo(1, 1, edge::pad(2.5)), make);
 }
 TYPED_TEST(StreamedStepSums, TwoAndThreeDimensions) {
-  const auto two = [&](const char* label) { return CoherentArray<double, 2, LayoutRight>(label, 61, 9); };
+  const auto two = [&](const char* label) {
+    return CoherentArray<double, rank<2>, LayoutRight>(label, 61, 9);
+  };
   expect_bits_of_core<TypeParam, LayoutRight, 2>(schedulers_of_lines, mdrange({1, 1}, {60, 8}), 5, 2, 11,
                                                  Sum2{}, halo(1, 1), two);
   expect_bits_of_core<TypeParam, LayoutRight, 2>(schedulers_of_rings, mdrange({61, 9}), 5, 2, 11, Sum2{},
                                                  halo(1, 1, edge::cyclic), two);
   const auto three = [&](const char* label) {
-    return CoherentArray<double, 3, LayoutRight>(label, 31, 5, 6);
+    return CoherentArray<double, rank<3>, LayoutRight>(label, 31, 5, 6);
   };
   expect_bits_of_core<TypeParam, LayoutRight, 3>(schedulers_of_lines, mdrange({1, 1, 1}, {30, 4, 5}), 4, 3, 8,
                                                  Sum3{}, halo(1, 1), three);
 }
 TYPED_TEST(StreamedStepSums, TilesOfTheDefaultLayoutAndElementsThatStay) {
-  const auto make = [&](const char* label) { return CoherentArray<double, 2>(label, 1475, 6); };
+  const auto make = [&](const char* label) { return CoherentArray<double, rank<2>>(label, 1475, 6); };
   expect_bits_of_core<TypeParam, LayoutTiled<8>, 2>(schedulers_of_lines, range(1, 1474), 6, 4, 16, SumOfRow{},
                                                     halo(1, 1), make);
 }
@@ -202,7 +204,7 @@ TYPED_TEST(StreamedStepSums, TilesOfTheDefaultLayoutAndElementsThatStay) {
 TYPED_TEST(StreamedStepSums, SeveralFieldsAndCoefficients) {
   const index_t n = 2200;
   const int steps = 9;
-  CoherentArray<double, 1> a("a", n), b("b", n), k("k", n);
+  CoherentArray<double, rank<1>> a("a", n), b("b", n), k("k", n);
   for (const auto* array : {&a, &b, &k}) fill(*array);
   std::vector<double> expected_with, expected_two;
   for (int s = 0; s < steps; ++s) {
@@ -210,7 +212,7 @@ TYPED_TEST(StreamedStepSums, SeveralFieldsAndCoefficients) {
                   in(a, halo(1, 1)), inout(b), in(k, halo(0, 1)));
     std::swap(a, b);
   }
-  CoherentArray<double, 1> u0("u0", n), u1("u1", n), v0("v0", n), v1("v1", n);
+  CoherentArray<double, rank<1>> u0("u0", n), u1("u1", n), v0("v0", n), v1("v1", n);
   for (const auto* array : {&u0, &u1, &v0, &v1}) fill(*array);
   for (int s = 0; s < steps; ++s) {
     launch_reduce(on(TypeParam{}), range(1, n - 1), SumOfTwo{}, Sum(expected_two.emplace_back()),
@@ -220,7 +222,7 @@ TYPED_TEST(StreamedStepSums, SeveralFieldsAndCoefficients) {
   }
 
   for (const StreamScheduler scheduler : schedulers_of_lines) {
-    const CoherentArray<double, 1> x("x", n), u("u", n), v("v", n);
+    const CoherentArray<double, rank<1>> x("x", n), u("u", n), v("v", n);
     for (const auto* array : {&x, &u, &v}) fill(*array);
     auto where = streamed(TypeParam{}, 1 << 20).scheduler(scheduler);
     if (scheduler != StreamScheduler::Automatic)
@@ -241,7 +243,7 @@ TYPED_TEST(StreamedStepSums, SeveralFieldsAndCoefficients) {
 // Slices of nodes of several blocks, which are fewer launches.
 TYPED_TEST(StreamedStepSums, ManyRows) {
   const index_t n = (1 << 21) + 12345;
-  CoherentArray<double, 1> a("a", n), b("b", n), u("u", n);
+  CoherentArray<double, rank<1>> a("a", n), b("b", n), u("u", n);
   for (const auto* array : {&a, &b, &u}) fill(*array);
   const std::vector<double> expected =
       sums_in_core(TypeParam{}, range(1, n - 1), 5, Sum1{1, 1}, a, b, halo(1, 1));
@@ -256,7 +258,7 @@ TYPED_TEST(StreamedStepSums, ManyRows) {
 
 TYPED_TEST(StreamedStepSums, EachStepTakesEachPointOnce) {
   const index_t n = 20000;
-  const CoherentArray<double, 1> u("u", n), ring("ring", n);
+  const CoherentArray<double, rank<1>> u("u", n), ring("ring", n);
   const auto where = streamed(TypeParam{}, 1 << 18);
   std::vector<long> counts;
   streamed_iterate_reduce(where.named("line"), range(5, n - 9), 20, Once{}, each_step(Sum, counts),
@@ -268,12 +270,12 @@ TYPED_TEST(StreamedStepSums, EachStepTakesEachPointOnce) {
 
 TYPED_TEST(StreamedStepSums, FunctorsWithoutAnOrderAreCutAnywhere) {
   const index_t n = 3000;
-  CoherentArray<double, 1> a("a", n), b("b", n);
+  CoherentArray<double, rank<1>> a("a", n), b("b", n);
   fill(a);
   fill(b);
   const std::vector<double> expected =
       results_in_core<Largest, double>(TypeParam{}, range(1, n - 1), 7, Largest{}, a, b, halo(1, 1));
-  const CoherentArray<double, 1> u("u", n);
+  const CoherentArray<double, rank<1>> u("u", n);
   fill(u);
   std::vector<double> largest;
   const StreamReport report = streamed_iterate_reduce(
@@ -288,13 +290,13 @@ TYPED_TEST(StreamedStepSums, FunctorsWithoutAnOrderAreCutAnywhere) {
 TYPED_TEST(StreamedStepSums, ManyLargeResultsWithinTheBudget) {
   const index_t n = 10000, budget = 200000;
   const int steps = 190;
-  CoherentArray<double, 1> a("a", n), b("b", n);
+  CoherentArray<double, rank<1>> a("a", n), b("b", n);
   fill(a);
   fill(b);
   const std::vector<Moments> expected =
       results_in_core<ManySums, Moments>(TypeParam{}, range(1, n - 1), steps, ManySums{}, a, b, halo(1, 1));
   for (const int steps_per_pass : {0, 1, 4}) {
-    const CoherentArray<double, 1> u("u", n);
+    const CoherentArray<double, rank<1>> u("u", n);
     fill(u);
     const Queue<TypeParam> queue;  // others than the default one wait for themselves
     auto where = steps_per_pass == 4 ? streamed(queue, budget) : streamed(TypeParam{}, budget);
@@ -309,7 +311,7 @@ TYPED_TEST(StreamedStepSums, ManyLargeResultsWithinTheBudget) {
 }
 
 TYPED_TEST(StreamedStepSums, NothingToDo) {
-  const CoherentArray<double, 1> u("u", 50);
+  const CoherentArray<double, rank<1>> u("u", 50);
   fill(u);
   const auto before = values(u);
   const auto where = streamed(TypeParam{}, 1 << 20);
@@ -331,7 +333,7 @@ struct Count {
   STRATA_FUNCTION void operator()(auto i, const auto& old, const auto& next) const { next(i) = old(i) + 1; }
 };
 TYPED_TEST(StreamedStepSums, LabelsWithoutARange) {
-  const CoherentArray<double, 1> u("u", 5000), v("v", 5000);
+  const CoherentArray<double, rank<1>> u("u", 5000), v("v", 5000);
   fill(u);
   fill(v);
   std::vector<long> counts;
@@ -345,7 +347,7 @@ TYPED_TEST(StreamedStepSums, LabelsWithoutARange) {
 // ---- what is refused
 
 TEST(StreamedStepSumErrors, SayWhichSchedulersReduce) {
-  const CoherentArray<double, 1> u("u", 5000);
+  const CoherentArray<double, rank<1>> u("u", 5000);
   const auto where = streamed(Serial{}, 1 << 20);
   std::vector<double> sums{5};
   const auto run = [&](StreamScheduler scheduler, const auto& region, int steps_per_pass) {
@@ -374,7 +376,7 @@ TEST(StreamedStepSumErrors, SayWhichSchedulersReduce) {
   EXPECT_EQ(sums.size(), 4U);
 }
 TEST(StreamedStepSumErrors, BudgetsAndSteps) {
-  const CoherentArray<double, 1> u("u", 5000);
+  const CoherentArray<double, rank<1>> u("u", 5000);
   std::vector<double> sums{5};
   EXPECT_NE(message_of<OutOfMemory>([&] {
               streamed_iterate_reduce(streamed(Serial{}, 20000).named("mine"), 4, Sum1{1, 1},

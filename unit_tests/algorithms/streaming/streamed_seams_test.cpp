@@ -33,7 +33,7 @@ TEST_F(StreamedSeams, RandomStepsEqualSerial) {
     const int left = pick(0, 3), right = pick(0, 3), steps = pick(2, 12), count = pick(2, 4);
     const index_t n = random() % 3 == 0 ? pick(left + right + 1, 40) : pick(40, 700);
     const bool cyclic = random() % 3 == 0, mixed = random() % 5 == 0;
-    CoherentArray<double, 1> a("a", n), b("b", n), u("u", n);
+    CoherentArray<double, rank<1>> a("a", n), b("b", n), u("u", n);
     for (const auto* array : {&a, &b, &u}) fill(*array);
     const index_t budget = 8 * pick(2000, 40000);
     const StreamScheduler scheduler =
@@ -78,8 +78,8 @@ TEST_F(StreamedSeams, RandomStepsEqualSerial) {
 TEST_F(StreamedSeams, TwoFieldsCoefficientsAndTilesOfRows) {
   const index_t n = 900, steps = 7;
   const auto where = streamed(across(devices(3)), 1 << 18).chunk(64).steps_per_pass(3);
-  const CoherentArray<double, 1> u("u", n), v("v", n), w("w", n), k("k", n);
-  CoherentArray<double, 1> u0("u0", n), v0("v0", n), u1("u1", n), v1("v1", n), a("a", n), b("b", n);
+  const CoherentArray<double, rank<1>> u("u", n), v("v", n), w("w", n), k("k", n);
+  CoherentArray<double, rank<1>> u0("u0", n), v0("v0", n), u1("u1", n), v1("v1", n), a("a", n), b("b", n);
   for (const auto& array : {u, v, w, k, u0, v0, u1, v1, a, b}) fill(array);
   for (int step = 0; step < steps; ++step) {
     launch(on(Serial{}), range(1, n - 1), TwoFields{}, in(u0, halo(1, 0)), inout(u1), in(v0, halo(0, 1)),
@@ -105,8 +105,8 @@ TEST_F(StreamedSeams, TwoFieldsCoefficientsAndTilesOfRows) {
 
   // Rows in tiles of 8, of which kernels leave elements out. The 9 rows that are kept fill their memory to
   // both ends, and what lies one row beside it is another's.
-  CoherentArray<double, 2> p("p", 203, 705), q("q", 203, 705);
-  const CoherentArray<double, 2> r("r", 203, 705);
+  CoherentArray<double, rank<2>> p("p", 203, 705), q("q", 203, 705);
+  const CoherentArray<double, rank<2>> r("r", 203, 705);
   for (const auto& array : {p, q, r}) fill(array);
   in_core(Serial{}, range(1, 202), 27, RowStep{}, p, q, halo(1, 1));
   for (const StreamScheduler scheduler : {StreamScheduler::Carry, StreamScheduler::Overlap}) {
@@ -125,7 +125,7 @@ TEST_F(StreamedSeams, RowsOfNeighboursComeFromTheHostInTheFirstPassOnly) {
   const index_t n = 4096, chunk = 128, h = 2, t = 4;
   const int passes = 5, count = 4;
   const auto run = [&](StreamScheduler scheduler, const auto& region, index_t first) {
-    const CoherentArray<double, 1> u("u", n);
+    const CoherentArray<double, rank<1>> u("u", n);
     return streamed_iterate(
         streamed(across(devices(count)), 1 << 20).scheduler(scheduler).chunk(chunk).steps_per_pass(t),
         range(first, n - first), passes * t, Step1{h, h}, state(u, region));
@@ -155,9 +155,9 @@ TEST_F(StreamedSeams, RowsOfNeighboursComeFromTheHostInTheFirstPassOnly) {
 TEST_F(StreamedSeams, WithoutAWayBetweenDevicesTheHostHasTheRows) {
   emulated::configure(four_devices(0));
   const index_t n = 4096, t = 4;
-  const CoherentArray<double, 1> u("u", n);
+  const CoherentArray<double, rank<1>> u("u", n);
   fill(u);
-  CoherentArray<double, 1> a("a", n), b("b", n);
+  CoherentArray<double, rank<1>> a("a", n), b("b", n);
   for (const auto& array : {a, b}) fill(array);
   const auto where = streamed(across(devices(2)), 1 << 20).chunk(256).steps_per_pass(t);
 
@@ -171,7 +171,7 @@ TEST_F(StreamedSeams, WithoutAWayBetweenDevicesTheHostHasTheRows) {
 }
 TEST_F(StreamedSeams, OnePassNeedsNothingOfOthers) {
   const index_t n = 4096;
-  const CoherentArray<double, 1> u("u", n);
+  const CoherentArray<double, rank<1>> u("u", n);
   const StreamReport report = streamed_iterate(streamed(across(devices(2)), 1 << 20).steps_per_pass(4), 4,
                                                Step1{1, 1}, state(u, halo(1, 1)));
   EXPECT_EQ(report.passes, 1);
@@ -182,7 +182,7 @@ TEST_F(StreamedSeams, BudgetsHoldWhatIsKeptForOthers) {
   int runs = 0, with_seams = 0;
   for (index_t budget = 30000; budget < 200000; budget += strata_tests::is_sanitized ? 60033 : 20011)
     for (const int t : {0, 1, 8, 40}) {
-      const CoherentArray<double, 1> u("u", n);
+      const CoherentArray<double, rank<1>> u("u", n);
       fill(u);
       auto where = streamed(across(devices(3)), budget);
       if (t > 0) where = where.steps_per_pass(t);
@@ -205,7 +205,7 @@ TEST_F(StreamedSeams, BudgetsHoldWhatIsKeptForOthers) {
 }
 TEST_F(StreamedSeams, WhereThereIsNoRoomForThemTheHostHasTheRows) {
   const index_t n = 4000, t = 16;
-  const CoherentArray<double, 1> u("u", n);
+  const CoherentArray<double, rank<1>> u("u", n);
   const auto bytes = [&](index_t budget) {
     return streamed_iterate(streamed(across(devices(2)), budget)
                                 .scheduler(StreamScheduler::Carry)
@@ -226,7 +226,7 @@ TEST_F(StreamedSeams, WhereThereIsNoRoomForThemTheHostHasTheRows) {
 }
 TEST_F(StreamedSeams, CopiesGoFromDeviceToDevice) {
   const index_t n = 1 << 14, t = 8;
-  const CoherentArray<double, 1> u("u", n);
+  const CoherentArray<double, rank<1>> u("u", n);
   emulated::reset_time();
   emulated::keep_trace(true);
 
@@ -248,14 +248,14 @@ TEST_F(StreamedSeams, AnyAllocationCopyOrKernelMayFail) {
   const index_t n = 1000, t = 2;
   const auto where =
       streamed(across(devices(3)), 1 << 20).scheduler(StreamScheduler::Carry).chunk(100).steps_per_pass(t);
-  CoherentArray<double, 1> a("a", n), b("b", n);
+  CoherentArray<double, rank<1>> a("a", n), b("b", n);
   for (const auto& array : {a, b}) fill(array);
   in_core(Serial{}, range(1, n - 1), 4 * t, Step1{1, 1}, a, b, halo(1, 1));
   for (const emulated::Fault fault :
        {emulated::Fault::Allocation, emulated::Fault::Copy, emulated::Fault::Kernel}) {
     int failures = 0, between = 0;
     for (int k = 1; k < 500; ++k) {
-      const CoherentArray<double, 1> u("u", n);
+      const CoherentArray<double, rank<1>> u("u", n);
       fill(u);
       const auto before = values(u);
       emulated::fail(fault, k);
@@ -322,8 +322,8 @@ TYPED_TEST(StreamedSeamsOf, NeighboursGiveEachOtherTheirRows) {
              all[k - 1].backend().copy_cost(all[k].backend()).bytes_per_second > 0;
   constexpr int h = 3, steps = 50, t = 7;
   const index_t n = 100000;
-  CoherentArray<double, 1> a("a", n), b("b", n);
-  CoherentArray<double, 2> p("p", 3001, 50), q("q", 3001, 50);
+  CoherentArray<double, rank<1>> a("a", n), b("b", n);
+  CoherentArray<double, rank<2>> p("p", 3001, 50), q("q", 3001, 50);
   for (const auto& array : {a, b}) fill(array);
   for (const auto& array : {p, q}) fill(array);
   in_core(Serial{}, range(h, n - h), steps, Average<h>{}, a, b, halo(h, h));
@@ -331,8 +331,8 @@ TYPED_TEST(StreamedSeamsOf, NeighboursGiveEachOtherTheirRows) {
   for (const StreamScheduler scheduler :
        {StreamScheduler::Carry, StreamScheduler::Overlap, StreamScheduler::Naive})
     for (int repeat = 0; repeat < (strata_tests::is_sanitized ? 1 : 3); ++repeat) {
-      const CoherentArray<double, 1> u("u", n);
-      const CoherentArray<double, 2> v("v", 3001, 50);
+      const CoherentArray<double, rank<1>> u("u", n);
+      const CoherentArray<double, rank<2>> v("v", 3001, 50);
       fill(u);
       fill(v);
       const auto where = streamed(across(all), 1 << 22).scheduler(scheduler).steps_per_pass(t);
@@ -354,11 +354,11 @@ TYPED_TEST(StreamedSeamsOf, RingsOfDevices) {
   if (TypeParam::count() < 2) GTEST_SKIP() << "there are fewer than two";
   constexpr int h = 2, steps = 40;
   const index_t n = 60000;
-  CoherentArray<double, 1> a("a", n), b("b", n);
+  CoherentArray<double, rank<1>> a("a", n), b("b", n);
   for (const auto& array : {a, b}) fill(array);
   in_core(Serial{}, n, steps, Average<h>{}, a, b, halo(h, h, edge::cyclic));
   for (const int t : {1, 4, 40}) {
-    const CoherentArray<double, 1> u("u", n);
+    const CoherentArray<double, rank<1>> u("u", n);
     fill(u);
 
     const StreamReport report =

@@ -121,7 +121,7 @@ TYPED_TEST(StreamedSequences, ResultsOfEachStepAsInCore) {
   std::vector<double> in_core;
   for (int step = 0; step < 6; ++step) {
     expected.elements(0);
-    const CoherentArray<Hash, 1> force("force", mesh.elements);
+    const CoherentArray<Hash, rank<1>> force("force", mesh.elements);
     {
       const auto all = force.write();
       for (index_t e = 0; e < mesh.elements; ++e) all(e) = expected.force[Mesh::at(e)];
@@ -197,8 +197,8 @@ struct Axes {
 };
 TYPED_TEST(StreamedSequences, RowsOfExtentsThatAreKnown) {
   const index_t n = 1003;
-  const CoherentArray<double, 2> x("x", n, 3);
-  const CoherentArray<double, 3> y("y", n, 3, 4);
+  const CoherentArray<double, rank<2>> x("x", n, 3);
+  const CoherentArray<double, rank<3>> y("y", n, 3, 4);
   {
     const auto all = x.write();
     for (index_t i = 0; i < n; ++i)
@@ -224,7 +224,7 @@ struct AddTo {
 // The first loop leaves the rows at the ends alone, which the second one reads.
 TYPED_TEST(StreamedSequences, RowsThatALoopLeavesOutKeepTheirValues) {
   const index_t n = 500;
-  const CoherentArray<double, 1> x("x", n), y("y", n), z("z", n);
+  const CoherentArray<double, rank<1>> x("x", n), y("y", n), z("z", n);
   {
     const auto all_x = x.write(), all_y = y.write();
     for (index_t i = 0; i < n; ++i) all_x(i) = static_cast<double>(i), all_y(i) = 1000;
@@ -261,17 +261,17 @@ TYPED_TEST(StreamedSequences, TablesOfAnyLengthAndWhatLoopsLeaveOut) {
     const index_t n = pick(3, 700), entries = pick(1, 2 * n), begin = pick(1, n - 2),
                   end = pick(begin, n - 1);
     const int how = static_cast<int>(pick(0, 3)), count = static_cast<int>(pick(1, 6));
-    const CoherentArray<double, 1> table("table", entries), z("z", n), w("w", n);
+    const CoherentArray<double, rank<1>> table("table", entries), z("z", n), w("w", n);
     for (const auto* array : {&table, &z, &w}) stream_test::fill(*array);
     for (int step = 0; step < count; ++step) {
-      launch(on(TypeParam{}), range(begin, n), LookUp{how}, in(z), in(table, strata::all), inout(w));
+      launch(on(TypeParam{}), range(begin, n), LookUp{how}, in(z), in(table, everything), inout(w));
       launch(on(TypeParam{}), range(1, end), Mean{}, in(w, halo(1, 1)), out(z));
     }
     const auto expect_at = [&](const auto& where, const char* what) {
-      const CoherentArray<double, 1> x("x", n), y("y", n);
+      const CoherentArray<double, rank<1>> x("x", n), y("y", n);
       for (const auto* array : {&x, &y}) stream_test::fill(*array);
       Sequence steps("steps", where);
-      steps.loop("look up", range(begin, n), LookUp{how}, in(x), in(table, strata::all), inout(y));
+      steps.loop("look up", range(begin, n), LookUp{how}, in(x), in(table, everything), inout(y));
       steps.loop("mean", range(1, end), Mean{}, in(y, halo(1, 1)), out(x));
       const int first = static_cast<int>(seed) % (count + 1);
       steps.run(first);
@@ -307,7 +307,7 @@ TEST(StreamedSequenceErrors, SayWhatIsWrong) {
   }
   {
     Sequence steps("mine", where);
-    steps.loop("whole", mesh.nodes, Twice{}, in(a.x, strata::all), out(a.state));
+    steps.loop("whole", mesh.nodes, Twice{}, in(a.x, everything), out(a.state));
     EXPECT_NE(message_of<AccessConflict>([&] {
                 steps.loop("rows", mesh.nodes, Twice{}, in(a.state), out(a.x));
               }).find("as a whole in another"),

@@ -22,11 +22,11 @@ class Unwritten : public FourDevices {};
 
 TEST_F(Unwritten, KernelsThatWriteAllMaySaySo) {
   const index_t n = 500;
-  CoherentArray<double, 1> a("a", n), b("b", n);
+  CoherentArray<double, rank<1>> a("a", n), b("b", n);
   fill(a);
   in_core(Serial{}, range(30, 400), 9, Leave1{{0}}, a, b, halo(1, 1));
   for (const StreamScheduler scheduler : all_schedulers) {
-    const auto u = filled<CoherentArray<double, 1>>("u", n);
+    const auto u = filled<CoherentArray<double, rank<1>>>("u", n);
     streamed_iterate(streamed(Emulated{0}, 1 << 13).scheduler(scheduler), range(30, 400), 9, Leave1{{0}},
                      state(u, halo(1, 1)).writes_all());
     EXPECT_EQ(values(u), values(a)) << name_of(scheduler);
@@ -39,7 +39,7 @@ struct AllBytes {
   }
 };
 TEST_F(Unwritten, EveryValueMayBeWritten) {
-  const CoherentArray<unsigned char, 2, LayoutRight> u("u", 64, 16);
+  const CoherentArray<unsigned char, rank<2>, LayoutRight> u("u", 64, 16);
   {
     const auto all = u.write();
     for (index_t k = 0; k < 1024; ++k) all(k / 16, k % 16) = static_cast<unsigned char>(k);
@@ -59,8 +59,8 @@ struct BytesAndSums {
   }
 };
 TEST_F(Unwritten, ValuesThatLookLikeMarksLeaveOtherStatesRight) {
-  const CoherentArray<unsigned char, 1> u("u", 600);
-  const CoherentArray<double, 1> sum("sum", 600);
+  const CoherentArray<unsigned char, rank<1>> u("u", 600);
+  const CoherentArray<double, rank<1>> sum("sum", 600);
   u.write(), sum.write();
 
   streamed_iterate(streamed(Emulated{0}, 1 << 13), 600, 300, BytesAndSums{},
@@ -94,12 +94,12 @@ void expect_named(const std::string& message, const std::string& index) {
       << message;
 }
 TEST_F(Unwritten, AKernelThatBreaksItsDeclarationIsAnError) {
-  const auto line = filled<CoherentArray<double, 1>>("u", 40);
-  const auto plane = filled<CoherentArray<double, 2, LayoutRight>>("u", 40, 9);
+  const auto line = filled<CoherentArray<double, rank<1>>>("u", 40);
+  const auto plane = filled<CoherentArray<double, rank<2>, LayoutRight>>("u", 40, 9);
   // The first item that leaves out is the only one.
   expect_named(told(line, range(7, 9), Leave1{{1}}), "7");
   expect_named(told(line, range(7, 9), Leave1{{1}}, 4), "7");
-  const auto longer = filled<CoherentArray<double, 1>>("u", 20'000);  // in several slices
+  const auto longer = filled<CoherentArray<double, rank<1>>>("u", 20'000);  // in several slices
   expect_named(told(longer, range(15'001, 15'003), Leave1{{1}}), "15001");
   expect_named(told(plane, mdrange({5, 1}, {6, 3}), Leave2{{1}}), "5, 1");
   expect_named(told(plane, mdrange({5, 1}, {6, 3}), Leave2{{1}}, 4), "5, 1");
@@ -110,7 +110,7 @@ TEST_F(Unwritten, AKernelThatBreaksItsDeclarationIsAnError) {
 // Any range, scheduler and place; in checked builds some kernels do not do what they say.
 void check_declaration(unsigned seed) {
   using S = StreamScheduler;
-  using Line = CoherentArray<double, 1>;
+  using Line = CoherentArray<double, rank<1>>;
   Draw draw(seed);
   const index_t n = draw(6, 2000);
   const int steps = static_cast<int>(draw(1, 9));
@@ -181,7 +181,7 @@ struct SameRows {
 };
 template <class T>
 void check_hole(Draw& draw) {
-  using Plane = CoherentArray<T, 2, LayoutRight>;
+  using Plane = CoherentArray<T, rank<2>, LayoutRight>;
   const index_t n = draw(1, 300), m = draw(1, 9), row = draw(0, n - 1), column = draw(0, m - 1);
   const bool has_hole = checked_build && draw(0, 2) > 0;
   const Plane y("y", n, m);
@@ -200,7 +200,7 @@ void check_hole(Draw& draw) {
       if (place == 5)
         return static_cast<void>(launch(streamed(across(devices(2)), 1 << 12), work, kernel, out(y)));
     }
-    static_cast<void>(launch(in_slices, work, kernel, out(y, strata::all)));
+    static_cast<void>(launch(in_slices, work, kernel, out(y, everything)));
   };
   std::string told;
   const auto goes_well = [&](const auto& action) {

@@ -39,7 +39,7 @@ using Array = MDArray<double, D, rank<1>>;
 
 // Every kind of event once, on device D.
 template <class D>
-void everything() {
+void every_operation() {
   declare_metadata("size", "10");
   push_region("outer");
   {
@@ -156,13 +156,13 @@ void late_tool(int argc, char** argv) {
 int german() {
   if (std::setlocale(LC_ALL, "de_DE.UTF-8") == nullptr) return 3;
   std::puts(string_from_bytes(1536).c_str());
-  everything<Serial>();
+  every_operation<Serial>();
   return 0;
 }
 
 int run(const std::string& what, int argc, char** argv) {
-  if (what == "serial") everything<Serial>();
-  else if (what == "emulated") everything<Emulated>();
+  if (what == "serial") every_operation<Serial>();
+  else if (what == "emulated") every_operation<Emulated>();
   else if (what == "threads") threads();
   else if (what == "failing") failing();
   else if (what == "mark") mark("fence, please");

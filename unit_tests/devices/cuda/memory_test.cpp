@@ -212,7 +212,7 @@ TEST(CudaManagedHints, PrefetchMovesThePartThatTheViewShows) {
   const std::size_t column = sizeof(double) << 16;
   if (!cuda::prefetch(x, Serial{})) GTEST_SKIP() << "this system takes no hints";
 
-  ASSERT_TRUE(cuda::prefetch(subview(x, strata::all, range(2, 4)), Cuda{}));
+  ASSERT_TRUE(cuda::prefetch(subview(x, everything, range(2, 4)), Cuda{}));
   wait(Cuda{});
 
   EXPECT_EQ(last_prefetch(&x(0, 0), column), cudaCpuDeviceId);

@@ -44,7 +44,7 @@ TEST_F(CudaPeers, ArraysAreCopiedBetweenThemWhateverTheirLayouts) {
 
   deep_copy(same, x);
   deep_copy(turned, x);
-  deep_copy(subview(x, range(0, 10), strata::all), subview(turned, range(10, 20), strata::all));
+  deep_copy(subview(x, range(0, 10), everything), subview(turned, range(10, 20), everything));
 
   const auto host = create_mirror_and_copy(turned);
   const auto plain = create_mirror_and_copy(same);

@@ -149,7 +149,7 @@ TEST(CudaReserved, MatricesWhoseRowsLieApartAreCopied) {
   const auto host = create<Matrix::HostMirror>("host", 1000, 2048);
   for (int i = 0; i < 1000; ++i)
     for (int j = 0; j < 2048; ++j) host(i, j) = 10000.0 * i + j;
-  const auto rows = subview(x, range(7, 1007), strata::all);
+  const auto rows = subview(x, range(7, 1007), everything);
 
   deep_copy(rows, host);
   const auto back = create<Matrix::HostMirror>("back", 1000, 2048);

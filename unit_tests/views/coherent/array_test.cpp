@@ -13,7 +13,7 @@
 namespace {
 
 using namespace coherent_testing;
-using Numbers = CoherentArray<std::int64_t, 1>;
+using Numbers = CoherentArray<std::int64_t, rank<1>>;
 
 class CoherentArrays : public CoherentTest {};
 
@@ -48,22 +48,22 @@ TEST_F(CoherentArrays, UninitializedOnesAreNowhere) {
 }
 
 TEST_F(CoherentArrays, OfAnyRank) {
-  const CoherentArray<int, 0> value("value");
+  const CoherentArray<int, rank<0>> value("value");
   value() = 7;
-  launch(on(Emulated{0}), 1, AddTo{0}, inout(CoherentArray<int, 1>("one", 1)));
+  launch(on(Emulated{0}), 1, AddTo{0}, inout(CoherentArray<int, rank<1>>("one", 1)));
   EXPECT_EQ(value(), 7);
   EXPECT_EQ(*value.read(), 7);
-  const CoherentArray<int, 3, LayoutRight> a("a", 2, 3, 4);
+  const CoherentArray<int, rank<3>, LayoutRight> a("a", 2, 3, 4);
   EXPECT_EQ(a.size(), 24);
   EXPECT_EQ(a.extent(2), 4);
   a(1, 2, 3) = 5;
   EXPECT_EQ(a(1, 2, 3), 5);
   EXPECT_EQ(a(1, 2, 2), 0);
-  const CoherentArray<int, 8> eight("eight", 2, 2, 2, 2, 2, 2, 2, 2);
+  const CoherentArray<int, rank<8>> eight("eight", 2, 2, 2, 2, 2, 2, 2, 2);
   EXPECT_EQ(eight.size(), 256);
   eight(1, 1, 1, 1, 1, 1, 1, 1) = 9;
   EXPECT_EQ(eight(1, 1, 1, 1, 1, 1, 1, 1), 9);
-  const CoherentArray<int, 2> none("none", 0, 4);
+  const CoherentArray<int, rank<2>> none("none", 0, 4);
   EXPECT_EQ(none.size(), 0);
   none.flush();
 }
@@ -90,7 +90,7 @@ TEST_F(CoherentArrays, OfNoElementsDoAllThatOthersDo) {
     x.flush();
     x.prefetch(x.domain(), Emulated{0});
     launch(on(Emulated{0}), 0, ReadOnly{}, inout(x));
-    launch(on(Emulated{0}), 5, ReadOnly{}, in(x, all));
+    launch(on(Emulated{0}), 5, ReadOnly{}, in(x, everything));
     launch(across(Emulated{0}, Threads{}, Emulated{1}), 9, ReadOnly{}, in(x, halo(2, 20)));
     EXPECT_NE(x.explain(), "");
     const auto seen = [&](const auto& edge) {
@@ -105,9 +105,9 @@ TEST_F(CoherentArrays, OfNoElementsDoAllThatOthersDo) {
 
   check(Numbers("none", 0));
   check(Numbers("none", 0, uninitialized));
-  check(CoherentArray<std::int64_t, 2>("none", 0, 4));
-  check(CoherentArray<std::int64_t, 2>("none", 4, 0));
-  check(CoherentArray<std::int64_t, 2, LayoutLeft>("none", 4, 0));
+  check(CoherentArray<std::int64_t, rank<2>>("none", 0, 4));
+  check(CoherentArray<std::int64_t, rank<2>>("none", 4, 0));
+  check(CoherentArray<std::int64_t, rank<2>, LayoutLeft>("none", 4, 0));
 }
 
 struct FixedRows {
@@ -139,7 +139,7 @@ TEST_F(CoherentArrays, RefuseRegionsThatAreNone) {
 
 TEST_F(CoherentArrays, NeedExtentsThatAreNotNegativeAndCanBeCounted) {
   EXPECT_TRUE(has(message_of<ExtentError>([] { Numbers("mine", -1); }), "mine"));
-  EXPECT_THROW((CoherentArray<int, 2>("x", index_t{1} << 40, index_t{1} << 40)), ExtentError);
+  EXPECT_THROW((CoherentArray<int, rank<2>>("x", index_t{1} << 40, index_t{1} << 40)), ExtentError);
 }
 
 TEST_F(CoherentArrays, AreShared) {
@@ -237,7 +237,7 @@ TEST_F(CoherentArrays, HostViewsAreNotUsedAfterTheirEnd) {
   EXPECT_EQ(of_first(3), 8);
   EXPECT_THROW(static_cast<void>(copy(3)), OutOfBounds) << "the new one is another";
   EXPECT_THROW(static_cast<void>(first(3)), OutOfBounds);
-  const CoherentArray<double, 0> value("a value", main_in(Serial{}));
+  const CoherentArray<double, rank<0>> value("a value", main_in(Serial{}));
   auto one = value.read();
   EXPECT_EQ(*one, 0);
   one.end();
@@ -313,8 +313,8 @@ TEST_F(CoherentArrays, ExplainThemselves) {
   for (const char* part :
        {"\"mine\"", "[0, 50)", "Emulated{1}", "[50, 100)", "Host", "contiguous", "\"host_to_device\""})
     EXPECT_TRUE(has(text, part));
-  EXPECT_TRUE(has(CoherentArray<int, 2, LayoutLeft>("left", 3, 3).explain(), "packed"));
-  EXPECT_TRUE(has(CoherentArray<int, 2>("tiled", 3, 3).explain(), "tiles of 8"));
+  EXPECT_TRUE(has(CoherentArray<int, rank<2>, LayoutLeft>("left", 3, 3).explain(), "packed"));
+  EXPECT_TRUE(has(CoherentArray<int, rank<2>>("tiled", 3, 3).explain(), "tiles of 8"));
 }
 
 TEST_F(CoherentArrays, UseMemoryOfTheUser) {
@@ -337,7 +337,7 @@ TEST_F(CoherentArrays, UseMemoryOfTheUser) {
 }
 
 TEST_F(CoherentArrays, HaveTheirMainCopyWhereAsked) {
-  const CoherentArray<double, 1> x("x", 1000, main_in(Threads{})),
+  const CoherentArray<double, rank<1>> x("x", 1000, main_in(Threads{})),
       y("y", main_in(Serial{}), uninitialized, 1000);
   launch(across(Emulated{0}, Threads{}), 1000, AddTo{2}, inout(x));
   launch(across(Emulated{1}, Threads{}), 1000, Copy{}, in(x), out(y));
@@ -361,7 +361,7 @@ struct Mark {
 
 TEST_F(CoherentArrays, PartsAreRightInEveryLayout) {
   const auto check = [](auto tag) {
-    using Array = CoherentArray<index_t, 3, typename decltype(tag)::layout>;
+    using Array = CoherentArray<index_t, rank<3>, typename decltype(tag)::layout>;
     const index_t n[] = {29, 5, 6};
     const Array x("x", n[0], n[1], n[2]);
     const auto expected = [](index_t i, index_t j, index_t k) { return 10000 * i + 100 * j + k; };

@@ -10,7 +10,7 @@
 namespace {
 
 using namespace coherent_testing;
-using Numbers = CoherentArray<std::int64_t, 1>;
+using Numbers = CoherentArray<std::int64_t, rank<1>>;
 
 class CoherentBudget : public CoherentTest {};
 class SkePUDefects : public CoherentTest {};
@@ -119,7 +119,7 @@ struct CallAtEnd {
 };
 // Pins x on a device while a host runs f.
 void with_pinned(const Numbers& x, const std::function<void()>& f) {
-  launch(across(Emulated{0}, Serial{}), 2 * length, CallAtEnd{&f}, in(x, all));
+  launch(across(Emulated{0}, Serial{}), 2 * length, CallAtEnd{&f}, in(x, everything));
 }
 
 // 20 KB, and what a launch takes is 8 KB: those of other threads are waited for.

@@ -102,7 +102,7 @@ TYPED_TEST_SUITE(CoherentDevices, strata_tests::TestDevices, strata_tests::Devic
 TYPED_TEST(CoherentDevices, LaunchReadsAndWritesCurrentValues) {
   everywhere<TypeParam>([](const auto& where) {
     const index_t n = 1003;
-    CoherentArray<double, 1> x("x", n), y("y", n);
+    CoherentArray<double, rank<1>> x("x", n), y("y", n);
     const auto ones = [&] {
       auto view = x.write();
       for (index_t i = 0; i < n; ++i) view(i) = static_cast<double>(i);
@@ -124,7 +124,7 @@ TYPED_TEST(CoherentDevices, LaunchReadsAndWritesCurrentValues) {
 template <class Edge, class Where, class Outside>
 void expect_three_points(const Where& where, const Edge& edges, const Outside& outside) {
   const index_t n = 500;
-  CoherentArray<double, 1> x("x", n, uninitialized), y("y", n, uninitialized);
+  CoherentArray<double, rank<1>> x("x", n, uninitialized), y("y", n, uninitialized);
   launch(where, n, Count{1}, out(x));
   std::vector<double> now(n), next(n);
   std::iota(now.begin(), now.end(), 1.0);
@@ -157,7 +157,7 @@ TYPED_TEST(CoherentDevices, HalosHaveEdges) {
 template <class Layout, class Where>
 void expect_stencil(const Where& where) {
   const index_t n = 61, m = 37;
-  CoherentArray<double, 2, Layout> a("a", n, m, uninitialized), b("b", n, m);
+  CoherentArray<double, rank<2>, Layout> a("a", n, m, uninitialized), b("b", n, m);
   launch(where, mdrange({n, m}), Grid{}, out(a));
   for (int step = 0; step < 2; ++step)
     launch(where, mdrange({1, 1}, {n - 1, m - 1}), FivePoints{}, in(a, halo(1, 1)), inout(b));
@@ -183,7 +183,7 @@ struct TwoColumns {  // of work item (i, j): 2 j and 2 j + 1
 };
 TYPED_TEST(CoherentDevices, RangesThatLeaveOutWhatIsOutAreRefused) {
   everywhere<TypeParam>([](const auto& where) {
-    const CoherentArray<double, 2> a("a", 8, 8), b("b", 8, 8);
+    const CoherentArray<double, rank<2>> a("a", 8, 8), b("b", 8, 8);
     a.write(), b.write();
     const auto refused = [&](const auto& work, const auto& access, std::initializer_list<std::string> parts) {
       strata_tests::expect_parts(strata_tests::message_of<ShapeMismatch>(
@@ -213,18 +213,19 @@ TYPED_TEST(CoherentDevices, RangesThatLeaveOutWhatIsOutAreRefused) {
 TYPED_TEST(CoherentDevices, RegionsSayWhatIsTouched) {
   everywhere<TypeParam>([](const auto& where) {
     const index_t n = 300;
-    CoherentArray<double, 1> a("a", 2 * n), s("s", n), table("table", 7), y("y", n), columns_sum("sums", 50);
+    CoherentArray<double, rank<1>> a("a", 2 * n), s("s", n), table("table", 7), y("y", n),
+        columns_sum("sums", 50);
     launch(where, 2 * n, Count{0}, out(a));
     launch(where, 7, Count{1000}, out(table));
 
     launch(where, n, RowSum{}, in(a, rows(PairsOfRows{})), out(s));
-    launch(where, n, Gather{}, in(s), in(table, strata::all), out(y));
+    launch(where, n, Gather{}, in(s), in(table, everything), out(y));
     EXPECT_EQ(double(s(20)), 40 + 41);
     EXPECT_EQ(double(y(20)), 81 + 1006);
     launch(where, n, Gather{}, in(s), in(table, fixed(Box({0}, {7}))), out(y));
     EXPECT_EQ(double(y(299)), 598 + 599 + 1005);
 
-    CoherentArray<double, 2, LayoutRight> g("g", 20, 50);
+    CoherentArray<double, rank<2>, LayoutRight> g("g", 20, 50);
     launch(where, mdrange({20, 50}), Grid{}, out(g));
     launch(where, 50, ColumnSum{20}, in(g, columns), out(columns_sum));
     EXPECT_EQ(double(columns_sum(31)), 100 * 190 + 20 * 31);
@@ -245,8 +246,8 @@ struct TakeOneWord {
 };
 TYPED_TEST(CoherentDevices, WhatIsReadIsHandedOutByReferenceUnlessItIsANumber) {
   const index_t n = 100;
-  const CoherentArray<Item, 1> items("items", n);
-  const CoherentArray<double, 1> weights("weights", n), y("y", n);
+  const CoherentArray<Item, rank<1>> items("items", n);
+  const CoherentArray<double, rank<1>> weights("weights", n), y("y", n);
   {
     const auto item = items.write();
     const auto weight = weights.write();
@@ -256,7 +257,7 @@ TYPED_TEST(CoherentDevices, WhatIsReadIsHandedOutByReferenceUnlessItIsANumber) {
     }
   }
 
-  launch(on(TypeParam{}), n, TakeOneWord{}, in(items, strata::all), in(weights, strata::all), out(y));
+  launch(on(TypeParam{}), n, TakeOneWord{}, in(items, everything), in(weights, everything), out(y));
 
   for (index_t i = 0; i < n; ++i) EXPECT_EQ(y(i), 2 * static_cast<double>(n - 1 - i));
 }
@@ -264,13 +265,13 @@ TYPED_TEST(CoherentDevices, WhatIsReadIsHandedOutByReferenceUnlessItIsANumber) {
 TYPED_TEST(CoherentDevices, ReductionsHaveTheSameBitsHoweverTheyAreSplit) {
   using D = TypeParam;
   for (const index_t n : {1, 511, 1025, 100003}) {
-    CoherentArray<double, 1> x("x", n), y("y", n, uninitialized);
+    CoherentArray<double, rank<1>> x("x", n), y("y", n, uninitialized);
     {
       auto view = x.write();
       for (index_t i = 0; i < n; ++i) view(i) = 1 / (1 + static_cast<double>(i));
     }
     double one = 0, all = 0, weighted = 0;
-    CoherentArray<double, 0> value("value"), half("half");
+    CoherentArray<double, rank<0>> value("value"), half("half");
     const auto devices = all_of<D>();
 
     launch_reduce(on(D{}), n, Add{}, Sum(one), in(x));
@@ -279,7 +280,7 @@ TYPED_TEST(CoherentDevices, ReductionsHaveTheSameBitsHoweverTheyAreSplit) {
       launch_reduce(across(devices[0], devices[1]).weighted({3, 1}), n, SumFunctor{}, weighted, in(x));
     else launch_reduce(on(D{}), n, SumFunctor{}, weighted, in(x));
     launch_reduce(across(devices), n, Add{}, Sum(value), in(x));
-    launch_reduce(across(devices), n, SumFunctor{}, finalize(Halve{}, out(half, strata::all)), in(x));
+    launch_reduce(across(devices), n, SumFunctor{}, finalize(Halve{}, out(half, everything)), in(x));
 
     EXPECT_EQ(one, all);
     EXPECT_EQ(one, weighted);
@@ -298,10 +299,10 @@ TYPED_TEST(CoherentDevices, ReductionsHaveTheSameBitsHoweverTheyAreSplit) {
 TYPED_TEST(CoherentDevices, MemoryGrowsInPlace) {
   using D = TypeParam;
   const index_t n = index_t{1} << 21;  // 16 MiB
-  CoherentArray<double, 1> x("x", n);
+  CoherentArray<double, rank<1>> x("x", n);
   for (const index_t part : {2, 1, 3, 0})  // in both directions
     launch(on(D{}), range(part * n / 4, (part + 1) * n / 4), Count{0}, out(x));
-  launch(on(D{}), n, Axpy{1}, in(x), inout(CoherentArray<double, 1>("y", n)));
+  launch(on(D{}), n, Axpy{1}, in(x), inout(CoherentArray<double, rank<1>>("y", n)));
 
   EXPECT_EQ(x.counters().same_device.bytes, 0u);
   const auto view = x.read();
@@ -314,7 +315,7 @@ TYPED_TEST(CoherentDevices, WhatMakesRoomIsWrittenBack) {
   const index_t n = index_t{1} << 20;  // 8 MiB
   coherent::set_budget(D{}, 2 * n * index_t{sizeof(double)} + (index_t{4} << 20));
   {
-    std::vector<CoherentArray<double, 1>> arrays;
+    std::vector<CoherentArray<double, rank<1>>> arrays;
     for (int k = 0; k < 5; ++k) arrays.emplace_back("x", n);
     for (int k = 0; k < 5; ++k)
       launch(on(D{}), n, Count{1000.0 * k}, out(arrays[static_cast<std::size_t>(k)]));
@@ -336,7 +337,7 @@ TYPED_TEST(CoherentDevices, UsersMemoryIsAdopted) {
   const index_t n = 100;
   const auto mine = create<MDArrayIn<LayoutRight, double, D, strata::rank<1>>>("mine", n);
   deep_copy(mine, 3.0);
-  const auto x = CoherentArray<double, 1>::adopt("x", mine);
+  const auto x = CoherentArray<double, rank<1>>::adopt("x", mine);
 
   EXPECT_EQ(double(x(50)), 3);
   launch(on(Serial{}), n, Count{0}, out(x));
@@ -350,7 +351,7 @@ TYPED_TEST(CoherentDevices, UsersMemoryIsAdopted) {
 TYPED_TEST(CoherentDevices, ResidencesAreTold) {
   using D = TypeParam;
   const index_t n = 100;
-  const CoherentArray<double, 1> x("x", n), u("u", n, uninitialized);
+  const CoherentArray<double, rank<1>> x("x", n), u("u", n, uninitialized);
 
   ASSERT_EQ(x.where(x.domain()).size(), 1u);
   EXPECT_EQ(x.where(x.domain())[0].memories, std::vector<std::string>{"Host"});
@@ -366,7 +367,7 @@ TYPED_TEST(CoherentDevices, ResidencesAreTold) {
 TYPED_TEST(CoherentDevices, LaunchesThatComeAgainComputeWhatOneAfterTheOtherWould) {
   everywhere<TypeParam>([](const auto& where) {
     const index_t n = 1000;
-    const CoherentArray<double, 1> x("x", n), y("y", n);
+    const CoherentArray<double, rank<1>> x("x", n), y("y", n);
     double expected_x = 1, expected_y = 0;
     launch(where, n, Count{0}, out(x));
     {
@@ -410,7 +411,7 @@ TYPED_TEST(CoherentDevices, LaunchesThatComeAgainComputeWhatOneAfterTheOtherWoul
 TYPED_TEST(CoherentDevices, WhatWasNotDeclaredIsFound) {
   const auto check = [](const auto& where) {
     const index_t n = 100;
-    CoherentArray<double, 1> x("the array", n), y("y", n);
+    CoherentArray<double, rank<1>> x("the array", n), y("y", n);
     try {
       launch(where.named("forgot the halo"), range(1, n - 1), ThreePoints{}, in(x), out(y));
       y.flush();
@@ -434,7 +435,7 @@ TYPED_TEST(CoherentDevices, WhatWasNotDeclaredIsFound) {
 TYPED_TEST(CoherentDevices, WhatNobodyWroteIsNotRead) {
   everywhere<TypeParam>([](const auto& where) {
     const index_t n = 100;
-    CoherentArray<double, 1> u("u", n, uninitialized), y("y", n);
+    CoherentArray<double, rank<1>> u("u", n, uninitialized), y("y", n);
     EXPECT_THROW(launch(where, n, Axpy{1}, in(u), inout(y)), NeverWritten);
     EXPECT_THROW(static_cast<void>(u.read()), NeverWritten);
   });
@@ -480,7 +481,7 @@ std::string told_by(const F& launch_and_look) {
     }
   // Nothing is left to be told to others.
   for (int errors = 0; errors < 6; ++errors) try {
-      const CoherentArray<double, 1> probe("probe", 10);
+      const CoherentArray<double, rank<1>> probe("probe", 10);
       launch(on(D{}), 10, Count{0}, out(probe));
       probe.read();
       break;
@@ -491,21 +492,21 @@ std::string told_by(const F& launch_and_look) {
 }
 TYPED_TEST(CoherentDevices, WhatIsDeclaredOutAndNotWrittenIsFound) {
   everywhere<TypeParam>([](const auto& where) {
-    const CoherentArray<double, 1> x("an array", 100);
+    const CoherentArray<double, rank<1>> x("an array", 100);
     strata_tests::expect_parts(
         told_by<TypeParam>([&](bool first) {
           if (first) launch(where.named("every other"), 100, EveryOther{}, out(x));
           static_cast<void>(x.read());
         }),
         {"every other", "\"an array\"", "declared out and nobody wrote it", "element ("});
-    const CoherentArray<float, 2> grid("a grid", 9, 5);
+    const CoherentArray<float, rank<2>> grid("a grid", 9, 5);
     strata_tests::expect_parts(
         told_by<TypeParam>([&](bool first) {
           if (first) launch(where.named("a hole"), mdrange({3, 0}, {9, 5}), AllButOne{7, 2}, out(grid));
           static_cast<void>(grid.read());
         }),
         {"a hole", "\"a grid\"", "element (7, 2)"});
-    const CoherentArray<unsigned char, 2> bytes("bytes", 9, 5);
+    const CoherentArray<unsigned char, rank<2>> bytes("bytes", 9, 5);
     strata_tests::expect_parts(
         told_by<TypeParam>([&](bool first) {
           if (first) launch(where.named("a hole"), mdrange({3, 0}, {9, 5}), AllButOne{7, 2}, out(bytes));
@@ -513,7 +514,7 @@ TYPED_TEST(CoherentDevices, WhatIsDeclaredOutAndNotWrittenIsFound) {
         }),
         {"a hole", "\"bytes\"", "element (7, 2)"});
     // inout keeps what is left out.
-    const CoherentArray<double, 1> kept("kept", 100);
+    const CoherentArray<double, rank<1>> kept("kept", 100);
     launch(where, 100, EveryOther{}, inout(kept));
     EXPECT_EQ(double(kept(51)), 0);
   });
@@ -531,8 +532,8 @@ struct AnyByteByAddress {  // past the view
 };
 TYPED_TEST(CoherentDevices, AnyByteMayBeWritten) {
   everywhere<TypeParam>([](const auto& where) {
-    const CoherentArray<unsigned char, 1> x("x", 1000);
-    const CoherentArray<unsigned char, 2, LayoutRight> y("y", 300, 7);
+    const CoherentArray<unsigned char, rank<1>> x("x", 1000);
+    const CoherentArray<unsigned char, rank<2>, LayoutRight> y("y", 300, 7);
     launch(where, 1000, AnyByte{}, out(x));
     launch(where, 300, AnyByteByAddress{}, out(y));
     const auto all_x = x.read();
@@ -543,7 +544,7 @@ TYPED_TEST(CoherentDevices, AnyByteMayBeWritten) {
 }
 TYPED_TEST(CoherentDevices, WhatAScanAndAReductionLeaveOutIsFound) {
   everywhere<TypeParam>([](const auto& where) {
-    const CoherentArray<double, 1> x("x", 100), y("y", 100);
+    const CoherentArray<double, rank<1>> x("x", 100), y("y", 100);
     double sum = 0;
     const auto expect_found = [&](const char* label, const auto& launch_it) {
       strata_tests::expect_parts(told_by<TypeParam>([&](bool first) {
@@ -568,7 +569,7 @@ struct StepAllButOne {
 };
 TYPED_TEST(CoherentDevices, StreamedStepsThatDoNotWriteAllAsDeclaredAreErrors) {
   using S = StreamScheduler;
-  const CoherentArray<double, 1> u("u", 900);
+  const CoherentArray<double, rank<1>> u("u", 900);
   for (const S scheduler : {S::Naive, S::Overlap, S::EvenOdd, S::Carry, S::Automatic})
     strata_tests::expect_parts(strata_tests::message_of<Error>([&] {
                                  streamed_iterate(streamed(TypeParam{}, 1 << 20).scheduler(scheduler),

@@ -72,7 +72,7 @@ struct Reference {
   }
 };
 template <class T>
-void expect_equal(const CoherentArray<T, 1>& x, const Reference<T>& expected) {
+void expect_equal(const CoherentArray<T, rank<1>>& x, const Reference<T>& expected) {
   const auto view = x.read();
   index_t wrong = 0;
   for (index_t i = 0; i < x.extent(0); ++i)
@@ -88,15 +88,15 @@ struct Setting {
 TransferCounters nbody(const Setting& setting) {
   using Body = Item<22>;
   const index_t n = 1000;
-  const CoherentArray<Body, 1> v0("v0", n, uninitialized), v1("v1", n, uninitialized);
+  const CoherentArray<Body, rank<1>> v0("v0", n, uninitialized), v1("v1", n, uninitialized);
   Reference<Body> r0(n), r1(n);
   launch(setting.where(), n, Generate{}, out(v0));
   launch(setting.where(), n, Generate{}, out(v1));
   r0.generate();
   r1.generate();
   for (int iteration = 0; iteration < 11; ++iteration) {
-    launch(setting.where(), n, MapArray{}, in(v0, all), inout(v1));
-    launch(setting.where(), n, MapArray{}, in(v1, all), inout(v0));
+    launch(setting.where(), n, MapArray{}, in(v0, everything), inout(v1));
+    launch(setting.where(), n, MapArray{}, in(v1, everything), inout(v0));
     r1.map_array(r0, r1);
     r0.map_array(r1, r0);
   }
@@ -108,14 +108,14 @@ TransferCounters nbody(const Setting& setting) {
 TransferCounters lu(const Setting& setting) {
   using Number = Item<1>;
   const index_t rows = 20, n = rows * rows + 1;
-  const CoherentArray<Number, 1> a("a", n), factors("factors", n, uninitialized);
-  const CoherentArray<Number, 1> indices("indices", n, uninitialized);
+  const CoherentArray<Number, rank<1>> a("a", n), factors("factors", n, uninitialized);
+  const CoherentArray<Number, rank<1>> indices("indices", n, uninitialized);
   Reference<Number> ra(n), rf(n), ri(n);
   launch(setting.where(), n, Generate{}, out(indices));
   ri.generate();
   for (int step = 0; step < rows; ++step) {
-    launch(setting.where(), n, MapArray{}, in(a, all), in(indices), out(factors));
-    launch(setting.where(), n, MapArray{}, in(factors, all), in(indices), out(a));
+    launch(setting.where(), n, MapArray{}, in(a, everything), in(indices), out(factors));
+    launch(setting.where(), n, MapArray{}, in(factors, everything), in(indices), out(a));
     rf.map_array(ra, ri);
     ra.map_array(rf, ri);
   }
@@ -126,17 +126,17 @@ TransferCounters lu(const Setting& setting) {
 TransferCounters sph(const Setting& setting) {
   using Particle = Item<25>;
   const index_t n = 500;
-  const CoherentArray<Particle, 1> f1("f1", n, uninitialized), f2("f2", n, uninitialized);
+  const CoherentArray<Particle, rank<1>> f1("f1", n, uninitialized), f2("f2", n, uninitialized);
   Reference<Particle> r1(n), r2(n);
   launch(setting.where(), n, Generate{}, out(f1));
   launch(setting.where(), n, Copy{}, in(f1), out(f2));
-  launch(setting.where(), n, MapArray{}, in(f2, all), inout(f1));
+  launch(setting.where(), n, MapArray{}, in(f2, everything), inout(f1));
   r1.generate();
   r2.generate();
   r1.map_array(r2, r1);
   for (int step = 0; step < 50; ++step) {
-    launch(setting.where(), n, MapArray{}, in(f1, all), inout(f2));
-    launch(setting.where(), n, MapArray{}, in(f2, all), inout(f1));
+    launch(setting.where(), n, MapArray{}, in(f1, everything), inout(f2));
+    launch(setting.where(), n, MapArray{}, in(f2, everything), inout(f1));
     launch(setting.where(), n, Update{}, inout(f1));
     r2.map_array(r1, r2);
     r1.map_array(r2, r1);

@@ -10,7 +10,7 @@ namespace {
 
 using namespace coherent_testing;
 
-using Numbers = CoherentArray<std::int64_t, 1>;
+using Numbers = CoherentArray<std::int64_t, rank<1>>;
 constexpr std::uint64_t element = sizeof(std::int64_t);
 
 void fill(const Numbers& x) {
@@ -152,7 +152,7 @@ struct FivePoints {
   }
 };
 TransferCounters columns_stencil() {
-  using Plane = CoherentArray<std::int32_t, 2, LayoutRight>;
+  using Plane = CoherentArray<std::int32_t, rank<2>, LayoutRight>;
   const index_t rows = 100, width = 80;
   const Plane a("a", rows, width), b("b", rows, width, uninitialized);
   std::vector<std::int32_t> expected(8000), next(8000);

@@ -98,7 +98,7 @@ inline ::testing::AssertionResult has(const std::string& text, const std::string
 
 /// The elements of an array of rank 1, as the host reads them.
 template <class T>
-std::vector<T> values(const CoherentArray<T, 1>& x) {
+std::vector<T> values(const CoherentArray<T, rank<1>>& x) {
   const auto view = x.read();
   std::vector<T> all;
   for (index_t i = 0; i < x.extent(0); ++i) all.push_back(view(i));

@@ -22,15 +22,15 @@ class CoherentPrograms : public CoherentTest {
   static void run_one(Random& random, const ProgramOptions& options) {
     switch (random(0, 4)) {
       case 0:
-        return Program<CoherentArray<Number, 1>>(random, options).run();
+        return Program<CoherentArray<Number, rank<1>>>(random, options).run();
       case 1:
-        return Program<CoherentArray<Number, 2>>(random, options).run();
+        return Program<CoherentArray<Number, rank<2>>>(random, options).run();
       case 2:
-        return Program<CoherentArray<Number, 2, LayoutLeft>>(random, options).run();
+        return Program<CoherentArray<Number, rank<2>, LayoutLeft>>(random, options).run();
       case 3:
-        return Program<CoherentArray<Number, 3, LayoutRight>>(random, options).run();
+        return Program<CoherentArray<Number, rank<3>, LayoutRight>>(random, options).run();
       default:
-        return Program<CoherentArray<Number, 4>>(random, options).run();
+        return Program<CoherentArray<Number, rank<4>>>(random, options).run();
     }
   }
   static void run(Random& random, int programs) {
@@ -103,11 +103,11 @@ TEST_F(CoherentPrograms, OfSeveralThreadsWaitForRoomWhereEachFitsAlone) {
   for (const bool by_budget : {true, false}) {
     SCOPED_TRACE(by_budget ? "budgets" : "capacities");
     leave_nothing();
-    run_in_little_room<CoherentArray<Number, 1>>(70, by_budget);
+    run_in_little_room<CoherentArray<Number, rank<1>>>(70, by_budget);
     leave_nothing();
-    run_in_little_room<CoherentArray<Number, 2>>(24 * 7, by_budget);
+    run_in_little_room<CoherentArray<Number, rank<2>>>(24 * 7, by_budget);
     leave_nothing();
-    run_in_little_room<CoherentArray<Number, 3, LayoutRight>>(10 * 3 * 3, by_budget);
+    run_in_little_room<CoherentArray<Number, rank<3>, LayoutRight>>(10 * 3 * 3, by_budget);
   }
 }
 
@@ -137,7 +137,7 @@ TEST_F(CoherentPrograms, OfSeveralThreadsAreToldOfTheirFailures) {
 
 // All add, so that the order does not matter; whole arrays, so that what is added twice or lost shows.
 TEST_F(CoherentPrograms, OfSeveralThreadsShareArrays) {
-  using Numbers = CoherentArray<Number, 1>;
+  using Numbers = CoherentArray<Number, rank<1>>;
   constexpr int threads = 4, steps = 60;
   constexpr index_t n = 300;
   const Numbers arrays[] = {Numbers("x", n), Numbers("y", n)};

@@ -28,7 +28,7 @@ using namespace coherent_testing;
 using strata::detail::AsyncFile;
 using strata::detail::file_storage_of;
 using strata::detail::FileHeader;
-using Longs = CoherentArray<std::int64_t, 1>;
+using Longs = CoherentArray<std::int64_t, rank<1>>;
 
 struct Particle {
   double x, y;
@@ -83,10 +83,10 @@ class FileArrays : public CoherentTest {
     file.write(reinterpret_cast<const char*>(&found), sizeof found);
   }
   std::string refusal() const {
-    return message_of<FileError>([&] { static_cast<void>(open_file_array<std::int64_t, 1>(path)); });
+    return message_of<FileError>([&] { static_cast<void>(open_file_array<std::int64_t, rank<1>>(path)); });
   }
   void make(index_t n) const {
-    const Longs x = file_array<std::int64_t, 1>(path, n, overwrite);
+    const Longs x = file_array<std::int64_t, rank<1>>(path, n, overwrite);
     launch(on(Serial{}), n, Iota{100}, out(x));
   }
 
@@ -144,7 +144,7 @@ template <class T, int Rank, class LayoutType, class... N>
 void expect_round_trip(const std::string& path, const char* layout, N... n) {
   SCOPED_TRACE(std::string(layout) + " " + std::to_string(Rank));
   {
-    const auto x = file_array<T, Rank, LayoutType>(path, n..., overwrite);
+    const auto x = file_array<T, rank<Rank>, LayoutType>(path, n..., overwrite);
     EXPECT_EQ(x.size(), (index_t{1} * ... * n));
     const auto view = x.read_write();
     for_elements(view, x.domain(), [](T& element, index_t k) {
@@ -153,8 +153,8 @@ void expect_round_trip(const std::string& path, const char* layout, N... n) {
     });
   }
   for (const bool reads : {true, false}) {
-    const auto x = reads ? open_file_array<T, Rank, LayoutType>(path, for_reading)
-                         : open_file_array<T, Rank, LayoutType>(path, n...);
+    const auto x = reads ? open_file_array<T, rank<Rank>, LayoutType>(path, for_reading)
+                         : open_file_array<T, rank<Rank>, LayoutType>(path, n...);
     EXPECT_EQ(x.size(), (index_t{1} * ... * n));
     const index_t extents[] = {index_t{n}..., 0};
     for (int r = 0; r < Rank; ++r) EXPECT_EQ(x.extent(r), extents[r]);
@@ -194,8 +194,8 @@ TEST_F(FileArrays, LieBehindTheHeaderInTheirLayout) {
 }
 
 TEST_F(FileArrays, AreCoherentOnEveryDevice) {
-  const Longs x = file_array<std::int64_t, 1>(path, 1000),
-              y = file_array<std::int64_t, 1>(folder + "/y", 1000);
+  const Longs x = file_array<std::int64_t, rank<1>>(path, 1000),
+              y = file_array<std::int64_t, rank<1>>(folder + "/y", 1000);
   launch(on(Serial{}), 1000, Iota{1}, out(x));
   launch(across(emulated_devices(2)), 1000, Copy{}, in(x), out(y));
   launch(on(Emulated{0}), range(1, 999), SumOfThree{}, in(x, halo(1, 1)), out(y));
@@ -208,18 +208,18 @@ TEST_F(FileArrays, AreCoherentOnEveryDevice) {
 
 TEST_F(FileArrays, TakeWhatADeviceAloneHasWithThemAtTheirEnd) {
   {
-    const Longs x = file_array<std::int64_t, 1>(path, 1000);
+    const Longs x = file_array<std::int64_t, rank<1>>(path, 1000);
     launch(on(Emulated{1}), 1000, Iota{7}, out(x));
   }
   EXPECT_TRUE(is_complete());
-  const Longs x = open_file_array<std::int64_t, 1>(path, for_reading);
+  const Longs x = open_file_array<std::int64_t, rank<1>>(path, for_reading);
   for (index_t i = 0; i < 1000; ++i) ASSERT_EQ(x(i), 7 + i);
 }
 
 TEST_F(FileArrays, MakeRoomOnDevicesAsOthersDo) {
   coherent::set_budget(Emulated{0}, 12000);
-  const Longs x = file_array<std::int64_t, 1>(path, 1000),
-              y = file_array<std::int64_t, 1>(folder + "/y", 1000);
+  const Longs x = file_array<std::int64_t, rank<1>>(path, 1000),
+              y = file_array<std::int64_t, rank<1>>(folder + "/y", 1000);
   launch(on(Emulated{0}), 1000, Iota{1}, out(x));
   launch(on(Emulated{0}), 1000, Iota{2}, out(y));
   EXPECT_EQ(x.counters().device_to_host.bytes, 8000U);
@@ -228,7 +228,7 @@ TEST_F(FileArrays, MakeRoomOnDevicesAsOthersDo) {
 }
 
 TEST_F(FileArrays, MayBeUninitialized) {
-  const Longs x = file_array<std::int64_t, 1>(path, 100, uninitialized);
+  const Longs x = file_array<std::int64_t, rank<1>>(path, 100, uninitialized);
   EXPECT_TRUE(x.where(x.domain())[0].memories.empty());
   launch(on(Emulated{0}), 100, Iota{1}, out(x));
   EXPECT_EQ(x.counters().host_to_device.count, 0U);
@@ -238,7 +238,7 @@ TEST_F(FileArrays, MayBeUninitialized) {
 // ---- when it is complete
 
 TEST_F(FileArrays, AreCompleteAfterSaveUntilTheNextChange) {
-  const Longs x = file_array<std::int64_t, 1>(path, 100);
+  const Longs x = file_array<std::int64_t, rank<1>>(path, 100);
   EXPECT_FALSE(is_complete());
   launch(on(Emulated{0}), 100, Iota{1}, out(x));
   save(x);
@@ -262,7 +262,7 @@ TEST_F(FileArrays, AreCompleteAfterSaveUntilTheNextChange) {
 TEST_F(FileArrays, AreCompleteAfterTheirLastHandle) {
   Longs same;
   {
-    const Longs x = file_array<std::int64_t, 1>(path, 100);
+    const Longs x = file_array<std::int64_t, rank<1>>(path, 100);
     same = x;
   }
   EXPECT_FALSE(is_complete());
@@ -273,8 +273,8 @@ TEST_F(FileArrays, AreCompleteAfterTheirLastHandle) {
 TEST_F(FileArrays, StayIncompleteWhenTheProgramCrashes) {
   const auto crash = [&](int when) {
     return in_child([&] {
-      const Longs x = when < 5 ? file_array<std::int64_t, 1>(path, 1000, overwrite)
-                               : open_file_array<std::int64_t, 1>(path);
+      const Longs x = when < 5 ? file_array<std::int64_t, rank<1>>(path, 1000, overwrite)
+                               : open_file_array<std::int64_t, rank<1>>(path);
       if (when == 0 || when == 5) _exit(7);
       launch(on(Serial{}), 1000, Iota{1}, out(x));
       if (when == 1 || when == 6) _exit(7);
@@ -289,22 +289,23 @@ TEST_F(FileArrays, StayIncompleteWhenTheProgramCrashes) {
     SCOPED_TRACE(when);
     ASSERT_EQ(crash(when), 7);
     EXPECT_TRUE(has(refusal(), "incomplete"));
-    EXPECT_EQ((open_file_array<std::int64_t, 1>(path, allow_incomplete, for_reading).extent(0)), 1000);
+    EXPECT_EQ((open_file_array<std::int64_t, rank<1>>(path, allow_incomplete, for_reading).extent(0)), 1000);
   }
   ASSERT_EQ(crash(4), 7);  // after save, and nothing else
-  EXPECT_EQ((open_file_array<std::int64_t, 1>(path, for_reading)(999)), 1000);
+  EXPECT_EQ((open_file_array<std::int64_t, rank<1>>(path, for_reading)(999)), 1000);
   ASSERT_EQ(crash(5), 7);  // opened, and nothing else
   EXPECT_TRUE(is_complete());
   ASSERT_EQ(crash(6), 7);  // as soon as it is changed
   EXPECT_TRUE(has(refusal(), "incomplete"));
-  static_cast<void>(open_file_array<std::int64_t, 1>(path, allow_incomplete));  // looked at, and found good
+  static_cast<void>(
+      open_file_array<std::int64_t, rank<1>>(path, allow_incomplete));  // looked at, and found good
   EXPECT_TRUE(is_complete());
 }
 
 TEST_F(FileArrays, ThatNobodyChangedStayCompleteWhenAnExceptionEndsThem) {
   make(100);
   try {
-    const Longs x = open_file_array<std::int64_t, 1>(path);
+    const Longs x = open_file_array<std::int64_t, rank<1>>(path);
     EXPECT_EQ(x.read()(3), 103);
     throw 1;
   } catch (int) {
@@ -313,7 +314,7 @@ TEST_F(FileArrays, ThatNobodyChangedStayCompleteWhenAnExceptionEndsThem) {
 }
 TEST_F(FileArrays, StayIncompleteWhenAnExceptionEndsThem) {
   try {
-    const Longs x = file_array<std::int64_t, 1>(path, 100);
+    const Longs x = file_array<std::int64_t, rank<1>>(path, 100);
     throw 1;
   } catch (int) {
   }
@@ -323,7 +324,7 @@ TEST_F(FileArrays, StayIncompleteWhenAnExceptionEndsThem) {
 TEST_F(FileArrays, SayOnStderrWhatFailedAtTheirEnd) {
   ::testing::internal::CaptureStderr();
   {
-    const Longs x = file_array<std::int64_t, 1>(path, 10000);
+    const Longs x = file_array<std::int64_t, rank<1>>(path, 10000);
     launch(on(Serial{}), 10000, Iota{1}, out(x));
     ASSERT_EQ(truncate(path.c_str(), 5000), 0);
   }
@@ -336,7 +337,7 @@ TEST_F(FileArrays, SayOnStderrWhatFailedAtTheirEnd) {
 TEST_F(FileArrays, AreIncompleteWhereLostWorkIsNotWrittenAnew) {
   ::testing::internal::CaptureStderr();
   {
-    const Longs x = file_array<std::int64_t, 1>(path, 100);
+    const Longs x = file_array<std::int64_t, rank<1>>(path, 100);
     emulated::fail(emulated::Fault::Kernel, 1);
     launch(on(Emulated{0}), 100, AddTo{1}, inout(x));
   }
@@ -349,47 +350,51 @@ TEST_F(FileArrays, AreIncompleteWhereLostWorkIsNotWrittenAnew) {
 TEST_F(FileArrays, DoNotReplaceAFileUnlessAsked) {
   make(10);
   EXPECT_TRUE(
-      has(message_of<FileError>([&] { static_cast<void>(file_array<int, 1>(path, 5)); }), "overwrite"));
+      has(message_of<FileError>([&] { static_cast<void>(file_array<int, rank<1>>(path, 5)); }), "overwrite"));
   EXPECT_TRUE(is_complete());
-  const Longs old = open_file_array<std::int64_t, 1>(path, for_reading);
-  static_cast<void>(file_array<int, 1>(path, 5, overwrite));
-  EXPECT_EQ((open_file_array<int, 1>(path).extent(0)), 5);
+  const Longs old = open_file_array<std::int64_t, rank<1>>(path, for_reading);
+  static_cast<void>(file_array<int, rank<1>>(path, 5, overwrite));
+  EXPECT_EQ((open_file_array<int, rank<1>>(path).extent(0)), 5);
   EXPECT_EQ(old(9), 109) << "who has the old one open keeps it";
   // What cannot be made replaces nothing.
-  EXPECT_THROW((file_array<int, 1>(path, index_t{1} << 58, overwrite)), FileError);
-  EXPECT_EQ((open_file_array<int, 1>(path, for_reading).extent(0)), 5);
-  const auto written = open_file_array<int, 1>(path);
-  EXPECT_TRUE(has(message_of<FileError>([&] { static_cast<void>(file_array<int, 1>(path, 6, overwrite)); }),
-                  "open for writing"));
+  EXPECT_THROW((file_array<int, rank<1>>(path, index_t{1} << 58, overwrite)), FileError);
+  EXPECT_EQ((open_file_array<int, rank<1>>(path, for_reading).extent(0)), 5);
+  const auto written = open_file_array<int, rank<1>>(path);
+  EXPECT_TRUE(
+      has(message_of<FileError>([&] { static_cast<void>(file_array<int, rank<1>>(path, 6, overwrite)); }),
+          "open for writing"));
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1) << "nothing is left beside it";
-  EXPECT_TRUE(has(message_of<FileError>([&] { static_cast<void>(file_array<int, 1>(folder, 5, overwrite)); }),
-                  "not a regular file"));
+  EXPECT_TRUE(
+      has(message_of<FileError>([&] { static_cast<void>(file_array<int, rank<1>>(folder, 5, overwrite)); }),
+          "not a regular file"));
 }
 
 TEST_F(FileArrays, RefuseWhatIsNotTheArrayThatWasAsked) {
   make(10);
   const auto refused = [&](const auto& open) { return message_of<FileError>(open); };
-  EXPECT_TRUE(has(refused([&] { static_cast<void>(open_file_array<double, 1>(path)); }),
+  EXPECT_TRUE(has(refused([&] { static_cast<void>(open_file_array<double, rank<1>>(path)); }),
                   "element type is int64, asked was double"));
-  EXPECT_TRUE(
-      has(refused([&] { static_cast<void>(open_file_array<std::int32_t, 1>(path)); }), "asked was int32"));
-  EXPECT_TRUE(
-      has(refused([&] { static_cast<void>(open_file_array<Particle, 1>(path)); }), "Particle of 24 bytes"));
-  EXPECT_TRUE(has(refused([&] { static_cast<void>(open_file_array<std::int64_t, 2>(path)); }),
+  EXPECT_TRUE(has(refused([&] { static_cast<void>(open_file_array<std::int32_t, rank<1>>(path)); }),
+                  "asked was int32"));
+  EXPECT_TRUE(has(refused([&] { static_cast<void>(open_file_array<Particle, rank<1>>(path)); }),
+                  "Particle of 24 bytes"));
+  EXPECT_TRUE(has(refused([&] { static_cast<void>(open_file_array<std::int64_t, rank<2>>(path)); }),
                   "rank is 1, asked was 2"));
-  EXPECT_TRUE(has(refused([&] { static_cast<void>(open_file_array<std::int64_t, 1, LayoutTiled<8>>(path)); }),
-                  "layout is right, asked was tiled<8>"));
-  EXPECT_TRUE(has(refused([&] { static_cast<void>(open_file_array<std::int64_t, 1>(path, 11)); }),
+  EXPECT_TRUE(
+      has(refused([&] { static_cast<void>(open_file_array<std::int64_t, rank<1>, LayoutTiled<8>>(path)); }),
+          "layout is right, asked was tiled<8>"));
+  EXPECT_TRUE(has(refused([&] { static_cast<void>(open_file_array<std::int64_t, rank<1>>(path, 11)); }),
                   "shape is (10), asked was (11)"));
-  EXPECT_THROW(static_cast<void>(file_array<std::int64_t, 1>(folder + "/n", -1)), ExtentError);
+  EXPECT_THROW(static_cast<void>(file_array<std::int64_t, rank<1>>(folder + "/n", -1)), ExtentError);
   EXPECT_FALSE(std::filesystem::exists(folder + "/n"));
   EXPECT_TRUE(is_complete()) << "what was refused was not touched";
 }
 
 TEST_F(FileArrays, RefuseFilesThatAreNotSound) {
   EXPECT_TRUE(has(refusal(), "No such file"));
-  EXPECT_TRUE(has(message_of<FileError>([&] { static_cast<void>(file_array<int, 1>(folder + "/no/x", 5)); }),
-                  "make the folder"));
+  EXPECT_TRUE(
+      has(message_of<FileError>([&] { static_cast<void>(file_array<int, rank<1>>(folder + "/no/x", 5)); }),
+          "make the folder"));
   std::ofstream(path) << "some text";
   EXPECT_TRUE(has(refusal(), "is not a file of an array of Strata"));
   make(1000);
@@ -412,10 +417,10 @@ TEST_F(FileArrays, RefuseFilesThatAreNotSound) {
   }
   const auto refusal_2d = [&] {
     return message_of<FileError>(
-        [&] { static_cast<void>(open_file_array<double, 2, LayoutTiled<8>>(path)); });
+        [&] { static_cast<void>(open_file_array<double, rank<2>, LayoutTiled<8>>(path)); });
   };
   for (const index_t extent : {index_t{1} << 32, index_t{1} << 60, std::numeric_limits<index_t>::max()}) {
-    static_cast<void>(file_array<double, 2, LayoutTiled<8>>(path, 8, 4, overwrite));
+    static_cast<void>(file_array<double, rank<2>, LayoutTiled<8>>(path, 8, 4, overwrite));
     change_header([&](FileHeader& h) { h.extents[0] = h.extents[1] = extent; });
     EXPECT_TRUE(has(refusal_2d(), "its header is wrong"));
     EXPECT_TRUE(has(refusal_2d(), path));
@@ -435,19 +440,19 @@ TEST_F(FileArrays, NeedPermission) {
   make(10);
   ASSERT_EQ(chmod(path.c_str(), 0444), 0);
   EXPECT_TRUE(has(refusal(), "for_reading"));
-  EXPECT_EQ((open_file_array<std::int64_t, 1>(path, for_reading)(0)), 100);
+  EXPECT_EQ((open_file_array<std::int64_t, rank<1>>(path, for_reading)(0)), 100);
 }
 
 TEST_F(FileArrays, TellAtCreationThatTheDiskIsFull) {
   const SmallDisk disk(folder);
   if (!disk.is_there) GTEST_SKIP() << "no right to mount";
   const std::string what =
-      message_of<FileError>([&] { static_cast<void>(file_array<double, 1>(path, 1000000)); });
+      message_of<FileError>([&] { static_cast<void>(file_array<double, rank<1>>(path, 1000000)); });
   EXPECT_TRUE(has(what, std::strerror(ENOSPC)));
   EXPECT_TRUE(has(what, "were needed, "));
   EXPECT_FALSE(std::filesystem::exists(path));
   {
-    const auto fits = file_array<double, 1>(path, 100000);
+    const auto fits = file_array<double, rank<1>>(path, 100000);
     fits(99999) = 1;
     save(fits);
   }
@@ -460,7 +465,7 @@ TEST_F(FileArrays, TellAtCreationThatTheFileIsTooLarge) {
   const rlimit limit{100000, before.rlim_max};
   setrlimit(RLIMIT_FSIZE, &limit);
   const std::string what =
-      message_of<FileError>([&] { static_cast<void>(file_array<double, 1>(path, 1000000)); });
+      message_of<FileError>([&] { static_cast<void>(file_array<double, rank<1>>(path, 1000000)); });
   setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, handler);
   EXPECT_TRUE(has(what, "ulimit -f"));
@@ -469,7 +474,7 @@ TEST_F(FileArrays, TellAtCreationThatTheFileIsTooLarge) {
 
 TEST_F(FileArrays, AreNotUsedWhenSomebodyTruncatedThem) {
   make(10000);
-  const Longs x = open_file_array<std::int64_t, 1>(path, for_reading);
+  const Longs x = open_file_array<std::int64_t, rank<1>>(path, for_reading);
   EXPECT_EQ(x(9999), 10099);
   ASSERT_EQ(truncate(path.c_str(), 5000), 0);
   EXPECT_TRUE(
@@ -496,8 +501,8 @@ TEST_F(FileArrays, TruncatedAnywhereAreRefusedOrNotUsed) {
     const bool for_reading_only = random(0, 1) == 0, on_device = !for_reading_only && random(0, 1) == 0;
     testing::internal::CaptureStderr();
     {
-      const Longs x = for_reading_only ? open_file_array<std::int64_t, 1>(path, for_reading)
-                                       : open_file_array<std::int64_t, 1>(path);
+      const Longs x = for_reading_only ? open_file_array<std::int64_t, rank<1>>(path, for_reading)
+                                       : open_file_array<std::int64_t, rank<1>>(path);
       if (on_device) {
         launch(on(Emulated{0}), n, AddTo{1}, inout(x));
         wait(Emulated{0});
@@ -520,7 +525,7 @@ TEST_F(FileArrays, OnDevicesThatSomebodyTruncatedEndWithAWord) {
   make(10000);
   testing::internal::CaptureStderr();
   {
-    const Longs x = open_file_array<std::int64_t, 1>(path);
+    const Longs x = open_file_array<std::int64_t, rank<1>>(path);
     launch(on(Emulated{0}), 10000, AddTo{1}, inout(x));
     wait(Emulated{0});
     ASSERT_EQ(truncate(path.c_str(), 5000), 0);
@@ -535,7 +540,7 @@ TEST_F(FileArrays, OnDevicesThatSomebodyTruncatedEndWithAWord) {
 TEST_F(FileArrays, ForReadingAreNotChanged) {
   make(10);
   {
-    const Longs x = open_file_array<std::int64_t, 1>(path, for_reading);
+    const Longs x = open_file_array<std::int64_t, rank<1>>(path, for_reading);
     EXPECT_TRUE(has(message_of<FileError>([&] { static_cast<void>(x.write()); }), "for_reading"));
     EXPECT_THROW(x(0) = 1, FileError);
     EXPECT_THROW(save(x), FileError);
@@ -545,7 +550,7 @@ TEST_F(FileArrays, ForReadingAreNotChanged) {
     EXPECT_THROW(file_storage_of(*x.state())->before_direct_write(4096, 8), FileError);
   }
   EXPECT_TRUE(is_complete());
-  EXPECT_EQ((open_file_array<std::int64_t, 1>(path)(3)), 103);
+  EXPECT_EQ((open_file_array<std::int64_t, rank<1>>(path)(3)), 103);
 }
 
 TEST_F(FileArrays, InMemoryAreNotSaved) {
@@ -561,22 +566,25 @@ TEST_F(FileArrays, GoFromOneProcessToAnother) {
               return 0;
             }),
             0);
-  const Longs x = open_file_array<std::int64_t, 1>(path, for_reading);
+  const Longs x = open_file_array<std::int64_t, rank<1>>(path, for_reading);
   EXPECT_EQ(x(4999), 5099);
-  EXPECT_EQ(
-      in_child([&] { return open_file_array<std::int64_t, 1>(path, for_reading)(4999) == 5099 ? 3 : 0; }), 3);
+  EXPECT_EQ(in_child([&] {
+              return open_file_array<std::int64_t, rank<1>>(path, for_reading)(4999) == 5099 ? 3 : 0;
+            }),
+            3);
 }
 
 TEST_F(FileArrays, AreWrittenByOneProcessOnly) {
   make(100);
-  const Longs x = open_file_array<std::int64_t, 1>(path);
+  const Longs x = open_file_array<std::int64_t, rank<1>>(path);
   x(5) = -5;
   EXPECT_TRUE(has(refusal(), "incomplete")) << "this process counts, too";
-  EXPECT_TRUE(has(message_of<FileError>(
-                      [&] { static_cast<void>(open_file_array<std::int64_t, 1>(path, allow_incomplete)); }),
+  EXPECT_TRUE(has(message_of<FileError>([&] {
+                    static_cast<void>(open_file_array<std::int64_t, rank<1>>(path, allow_incomplete));
+                  }),
                   "open elsewhere"));
   EXPECT_EQ(in_child([&] {  // who wants to look, may
-              const Longs there = open_file_array<std::int64_t, 1>(path, for_reading, allow_incomplete);
+              const Longs there = open_file_array<std::int64_t, rank<1>>(path, for_reading, allow_incomplete);
               return there(5) == -5 ? 3 : 0;
             }),
             3);
@@ -588,20 +596,20 @@ TEST_F(FileArrays, AreOpenedAgainAsSoonAsTheirLastHandleEnded) {
   make(200000);
   for (int k = 0; k < 20; ++k) {
     {
-      const Longs x = open_file_array<std::int64_t, 1>(path);
+      const Longs x = open_file_array<std::int64_t, rank<1>>(path);
       launch(on(Emulated{0}), 200000, ReadOnly{}, in(x));  // its copy to the device may be under way
     }
-    const Longs x = open_file_array<std::int64_t, 1>(path, for_reading);
+    const Longs x = open_file_array<std::int64_t, rank<1>>(path, for_reading);
     launch(on(Emulated{0}), 200000, ReadOnly{}, in(x));
   }
-  EXPECT_EQ((open_file_array<std::int64_t, 1>(path)(5)), 105);
+  EXPECT_EQ((open_file_array<std::int64_t, rank<1>>(path)(5)), 105);
 }
 
 // ---- past the mapping
 
 TEST_F(FileArrays, AndDirectTransfersSeeEachOther) {
   constexpr index_t n = 300000;
-  const Longs x = file_array<std::int64_t, 1>(path, n);
+  const Longs x = file_array<std::int64_t, rank<1>>(path, n);
   strata::detail::FileStorage& storage = *file_storage_of(*x.state());
   EXPECT_EQ(storage.first_byte() % 4096, 0);
   EXPECT_EQ(storage.data_bytes(), 8 * n);
@@ -627,7 +635,7 @@ TEST_F(FileArrays, AndDirectTransfersSeeEachOther) {
 }
 
 TEST_F(FileArrays, AreIncompleteBeforeADirectWrite) {
-  const Longs x = file_array<std::int64_t, 1>(path, 10);
+  const Longs x = file_array<std::int64_t, rank<1>>(path, 10);
   strata::detail::FileStorage& storage = *file_storage_of(*x.state());
   save(x);
   ASSERT_TRUE(is_complete());
@@ -636,7 +644,7 @@ TEST_F(FileArrays, AreIncompleteBeforeADirectWrite) {
 }
 
 TEST_F(FileArrays, SayWhatATransferOfThemFailedAt) {
-  const Longs x = file_array<std::int64_t, 1>(path, 10000);
+  const Longs x = file_array<std::int64_t, rank<1>>(path, 10000);
   AsyncFile& file = file_storage_of(*x.state())->file();
   std::vector<std::int64_t> buffer(10000);
   file.inject({.request = 0, .error = ENOSPC});

@@ -12,7 +12,7 @@
 namespace {
 
 using namespace coherent_testing;
-using Numbers = CoherentArray<std::int64_t, 1>;
+using Numbers = CoherentArray<std::int64_t, rank<1>>;
 
 // Beyond what is small, and allocated at once.
 constexpr index_t n = mebi, half = n / 2;

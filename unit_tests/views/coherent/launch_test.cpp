@@ -10,7 +10,7 @@
 namespace {
 
 using namespace coherent_testing;
-using Numbers = CoherentArray<std::int64_t, 1>;
+using Numbers = CoherentArray<std::int64_t, rank<1>>;
 
 class CoherentLaunch : public CoherentTest {
  protected:
@@ -116,7 +116,7 @@ TEST_F(CoherentLaunch, ProtocolsComputeTheSameAtEdges) {
 
 // Random ranges over arrays of two dimensions, or none: whether they are refused, and what they change.
 TEST_F(CoherentLaunch, RangesInsideAnArrayKeepWhatTheyLeaveOutOrAreRefused) {
-  using Grid = CoherentArray<std::int64_t, 2, LayoutRight>;
+  using Grid = CoherentArray<std::int64_t, rank<2>, LayoutRight>;
   strata_tests::Random random;
   for (int k = 0; k < strata_tests::trials(60) && !HasFailure(); ++k) {
     const index_t n = random(1, 12), m = random(1, 6), first = random(0, n - 1), left = random(0, m - 1);
@@ -189,7 +189,7 @@ TEST_F(CoherentLaunch, RowsAllAndFixedSayWhatIsTouched) {
     fill(fine);
     launch(on(Emulated{5}), 2 * n, AddTo{1}, inout(fine));
     launch(where, n, Coarsen{}, in(fine, rows(EveryOther{})), out(coarse));
-    launch(where, n, Pick{}, in(fine, all), in(coarse, fixed(line(4, 5))), out(picked));
+    launch(where, n, Pick{}, in(fine, everything), in(coarse, fixed(line(4, 5))), out(picked));
     const auto f = values(fine), c = values(coarse), p = values(picked);
     for (std::size_t i = 0; i < 60; ++i) {
       ASSERT_EQ(c[i], f[2 * i] + f[2 * i + 1]);
@@ -211,7 +211,7 @@ struct SumColumns {
 };
 template <class Layout>
 void check_columns() {
-  const CoherentArray<int, 2, Layout> a("a", 13, 22), b("b", 13, 22, uninitialized);
+  const CoherentArray<int, rank<2>, Layout> a("a", 13, 22), b("b", 13, 22, uninitialized);
   {
     const auto view = a.write();
     for (index_t i = 0; i < 13; ++i)
@@ -256,8 +256,8 @@ struct Factory {
 
 TEST_F(CoherentLaunch, RangesTagsAndFactoriesAreThoseOfParallelFor) {
   everywhere([](const auto& where) {
-    const CoherentArray<index_t, 2> tiled("tiled", 37, 9);
-    const CoherentArray<index_t, 2, LayoutRight> right("right", 37, 9);
+    const CoherentArray<index_t, rank<2>> tiled("tiled", 37, 9);
+    const CoherentArray<index_t, rank<2>, LayoutRight> right("right", 37, 9);
     launch(where, mdrange({3, 1}, {36, 8}), Place{}, inout(tiled));
     launch(where, mdrange({3, 1}, {36, 8}, {4, 4}), Place{}, inout(right));
     const auto t = tiled.read();
@@ -312,11 +312,11 @@ TEST_F(CoherentLaunch, UsesThatExcludeEachOtherAreNamed) {
       message_of<AccessConflict>([&] { launch(both.named("bad"), 100, ReadOnly{}, inout(x, halo(0, 1))); });
   for (const char* part : {"bad", "\"mine\"", "Emulated{0}", "Emulated{1}", "[0, 51)", "[50, 100)"})
     EXPECT_TRUE(has(devices, part));
-  EXPECT_THROW(launch(both, 100, ReadOnly{}, out(x, all)), AccessConflict);
+  EXPECT_THROW(launch(both, 100, ReadOnly{}, out(x, everything)), AccessConflict);
   EXPECT_THROW(launch(on(Emulated{0}), 100, Copy{}, in(x), out(x)), AccessConflict);
   EXPECT_NO_THROW(
       launch(on(Emulated{0}), range(0, 50), CopyUpperHalf{}, in(x, fixed(line(50, 100))), out(x)));
-  EXPECT_NO_THROW(launch(both, 100, ReadOnly{}, in(x, all)));
+  EXPECT_NO_THROW(launch(both, 100, ReadOnly{}, in(x, everything)));
   EXPECT_EQ(x.counters().device_to_host.count, 0U);
 }
 

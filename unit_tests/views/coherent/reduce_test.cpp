@@ -63,8 +63,8 @@ struct Prefix {
   }
 };
 
-CoherentArray<double, 1> mixed(index_t n) {
-  const CoherentArray<double, 1> x("x", n);
+CoherentArray<double, rank<1>> mixed(index_t n) {
+  const CoherentArray<double, rank<1>> x("x", n);
   const auto view = x.write();
   for (index_t i = 0; i < n; ++i) view(i) = mixed_number(i);
   return x;
@@ -121,7 +121,7 @@ TEST_F(CoherentReduce, BitsDoNotDependOnWeightsNorOnKindsOfDevices) {
 TEST_F(CoherentReduce, BoxesHaveTheirRowsForBlocks) {
   for (const index_t rows : {1, 7, 64, 129}) {
     SCOPED_TRACE(rows);
-    const CoherentArray<double, 2> x("x", rows, 37);
+    const CoherentArray<double, rank<2>> x("x", rows, 37);
     {
       const auto view = x.write();
       for (index_t i = 0; i < rows; ++i)
@@ -140,7 +140,7 @@ TEST_F(CoherentReduce, BoxesHaveTheirRowsForBlocks) {
 
 TEST_F(CoherentReduce, NamedReducersHaveTheirLocations) {
   const index_t n = 3000;
-  const CoherentArray<double, 1> x("x", n);
+  const CoherentArray<double, rank<1>> x("x", n);
   {
     const auto view = x.write();
     for (index_t i = 0; i < n; ++i) view(i) = static_cast<double>((i * 7919) % 1009);
@@ -167,7 +167,7 @@ TEST_F(CoherentReduce, ResultsMayStayOnADevice) {
   double expected = 0;
   launch_reduce(on(Serial{}), n, TotalOf{}, expected, in(x));
   const auto expect = [&](const auto& where) {
-    const CoherentArray<double, 0> total("total"), named("named");
+    const CoherentArray<double, rank<0>> total("total"), named("named");
     launch_reduce(where, n, TotalOf{}, total, in(x));
     launch_reduce(where, n, SumRow{}, Sum(named), in(x));
     EXPECT_TRUE(same_bits(total(), expected));
@@ -186,10 +186,11 @@ TEST_F(CoherentReduce, FinalizeRunsOnceWithItsAccesses) {
   const auto x = mixed(n);
   double expected = 0;
   launch_reduce(on(Serial{}), n, TotalOf{}, expected, in(x));
-  const CoherentArray<double, 1> result("result", 1), calls("calls", 1);
+  const CoherentArray<double, rank<1>> result("result", 1), calls("calls", 1);
   double wanted_calls = 0;
   const auto expect = [&](const auto& where) {
-    launch_reduce(where, n, TotalOf{}, finalize(StoreScaled{2}, out(result, all), inout(calls, all)), in(x));
+    launch_reduce(where, n, TotalOf{},
+                  finalize(StoreScaled{2}, out(result, everything), inout(calls, everything)), in(x));
     EXPECT_TRUE(same_bits(result(0), 2 * expected));
     EXPECT_EQ(calls(0), ++wanted_calls);
   };
@@ -205,11 +206,12 @@ struct SumOfIndices {
   }
 };
 TEST_F(CoherentReduce, RangesMayBeginBelowZero) {
-  const CoherentArray<double, 1> x("x", 1);
+  const CoherentArray<double, rank<1>> x("x", 1);
   double expected = 0, sum = 0;
-  launch_reduce(on(Serial{}), range(-3000, 5000), SumOfIndices{}, Sum(expected), in(x, all));
+  launch_reduce(on(Serial{}), range(-3000, 5000), SumOfIndices{}, Sum(expected), in(x, everything));
   for (const int count : {1, 2, 5}) {
-    launch_reduce(across(emulated_devices(count)), range(-3000, 5000), SumOfIndices{}, Sum(sum), in(x, all));
+    launch_reduce(across(emulated_devices(count)), range(-3000, 5000), SumOfIndices{}, Sum(sum),
+                  in(x, everything));
     EXPECT_TRUE(same_bits(sum, expected));
   }
 }
@@ -219,7 +221,7 @@ TEST_F(CoherentReduce, NothingIsReducedToTheNeutralValue) {
   double sum = -1;
   launch_reduce(across(emulated_devices(3)), 0, SumRow{}, Sum(sum), in(x));
   EXPECT_EQ(sum, 0);
-  const CoherentArray<double, 0> value("value");
+  const CoherentArray<double, rank<0>> value("value");
   value() = 5;
   launch_reduce(across(emulated_devices(3)), range(4, 4), TotalOf{}, value, in(x));
   EXPECT_EQ(value(), 0);
@@ -229,7 +231,7 @@ TEST_F(CoherentReduce, ScansGoFromDeviceToDevice) {
   for (const index_t n : sizes) {
     SCOPED_TRACE(n);
     const auto x = mixed(n);
-    const CoherentArray<double, 1> y("y", n), z("z", n);
+    const CoherentArray<double, rank<1>> y("y", n), z("z", n);
     double expected = -1;
     launch_scan(on(Serial{}), n, Prefix{}, Sum(expected), in(x), out(y));
     const auto y_values = values(y);
@@ -249,7 +251,7 @@ TEST_F(CoherentReduce, ScansGoFromDeviceToDevice) {
 }
 
 TEST_F(CoherentReduce, ValuesAreCurrentWhoeverWroteThem) {
-  const CoherentArray<double, 1> x("x", 4000);
+  const CoherentArray<double, rank<1>> x("x", 4000);
   for (int round = 0; round < 5; ++round) {
     launch(across(Emulated{round}, Emulated{round + 1}), 4000, AddTo{1}, inout(x));
     double sum = 0;
