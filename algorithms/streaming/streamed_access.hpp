@@ -176,18 +176,19 @@ void launch_written([[maybe_unused]] const char* label, [[maybe_unused]] const O
                     const F& launch, [[maybe_unused]] const Accesses&... accesses) {
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
   const char* const name = kernel_name(label, typeid(FunctorOf<K>).name(), nullptr);
-  if (*site.kept == nullptr)
-    *site.kept = std::make_shared<UnwrittenSearch<D>>(mark_slice(where, site.all, false, place, accesses...));
-  const auto whole = std::static_pointer_cast<UnwrittenSearch<D>>(*site.kept);
+  if (!*site.kept)
+    *site.kept = Ref<RefCounted>(new UnwrittenSearch<D>(mark_slice(where, site.all, false, place, accesses...)));
+  const Ref<RefCounted> kept = *site.kept;  // also when others forget it
+  const auto& whole = static_cast<const UnwrittenSearch<D>&>(*kept);
   const UnwrittenSearch<D> rows = mark_slice(where, site.work, true, place, accesses...);
   {
-    const NotesInForce notes_of_whole(whole->notes()), notes_of_rows(rows.notes());
+    const NotesInForce notes_of_whole(whole.notes()), notes_of_rows(rows.notes());
     launch();
   }
   rows.find(name);
   if (site.work.end != site.all.end) return;
-  site.kept->reset();
-  whole->find(name);
+  *site.kept = {};
+  whole.find(name);
 #else
   launch();
 #endif

@@ -26,6 +26,7 @@
 
 #include <strata/algorithms/streaming/step_results.hpp>
 #include <strata/algorithms/streaming/streamed_iterate.hpp>
+#include <strata/core/min_max.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -74,7 +75,7 @@ StreamReport iterate_reduce_streamed(const char* label, const Streamed<On<D>>& w
   complete_problem(problem, stream_states(accesses...));  // edges, and bytes of rows
   const StreamOptions options = step_reduction_options(problem, where.options);
   if (!plan.any_order)
-    problem.align = std::max(problem.align, step_reduction_align(problem, plan.block, where.budget, options));
+    problem.align = larger_of(problem.align, step_reduction_align(problem, plan.block, where.budget, options));
   StreamRun run(where.where.device.backend(), queue_of(where.where), static_cast<StreamProblem&&>(problem),
                 stream_states(accesses...));
   plan.plan(run, where.budget, options, typeid(FunctorOf<K>).name(), static_cast<index_t>(sizeof(T)));
@@ -85,7 +86,7 @@ StreamReport iterate_reduce_streamed(const char* label, const Streamed<On<D>>& w
   results.reserve(where.where, plan.groups);
   int pass = 0, begin = 0, end = 0;  // the steps of these passes have their results on the device
   const auto next_passes = [&] {
-    const int until = std::min(pass + plan.passes, run.plan().passes);
+    const int until = smaller_of(pass + plan.passes, run.plan().passes);
     begin = end;
     for (int p = pass; p < until; ++p) end += run.plan().pass_number(p).steps;
     results.set_groups(plan.groups_of(run, pass, until));

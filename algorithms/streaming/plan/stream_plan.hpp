@@ -23,11 +23,11 @@
 // mended, and skewed tiles in place of them where one device does all.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include <strata/core/access_mode.hpp>
+#include <strata/core/function.hpp>
 #include <strata/core/layout.hpp>
 
 namespace strata::inline STRATA_ABI {
@@ -61,7 +61,7 @@ struct StreamArray {
   index_t rows = 0;                  // of the array
   index_t row_bytes = 0;
   index_t align = 1;                                  // rows that lie together: tiles of the layout
-  std::function<ResidentRows(ResidentRows)> rows_of;  // of Rows: not cut to the array where cyclic
+  Function<ResidentRows(ResidentRows)> rows_of;  // of Rows: not cut to the array where cyclic
   index_t left = 0, right = 0;                        // of State: rows read before and after
   bool cyclic = false;                                // rows beyond the ends are those of the other end
   bool regular = true;                                // rows_of is a halo: all tiles have windows of one size
@@ -75,7 +75,7 @@ struct StreamLoop {
   struct Use {
     int array;
     AccessMode mode;
-    std::function<ResidentRows(ResidentRows)> rows_of;  // none: the rows of the work items
+    Function<ResidentRows(ResidentRows)> rows_of;  // none: the rows of the work items
   };
   std::string label;
   ResidentRows work{0, 0};
@@ -99,14 +99,8 @@ struct StreamProblem {
   bool once = false;              // of states: each step makes each row once, as it also reduces; no overlap
 
   bool is_sequence() const { return !loops.empty(); }
-  bool has_states() const {
-    for (const StreamArray& array : arrays)
-      if (array.use == StreamArray::Use::State) return true;
-    return false;
-  }
-  const StreamLoop& loop_of(int step) const {
-    return loops[static_cast<std::size_t>(first_loop + step - 1) % loops.size()];
-  }
+  bool has_states() const;
+  const StreamLoop& loop_of(int step) const;
 };
 
 /// A copy between the host and the device. A State has two arrays on the host, of which each pass but those
