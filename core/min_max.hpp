@@ -1,5 +1,5 @@
-// The smaller and the larger of two values: <algorithm> for std::min and std::max would be a fifth of the cost
-// of headers for users.
+// The smaller and the larger of two values: <algorithm> for std::min and std::max would be a fifth of the
+// cost of headers for users.
 #pragma once
 
 #include <strata/core/config.hpp>

@@ -125,7 +125,8 @@ class ConjugateGradients {
   using vector_type = MDArray<value_type, device_type, rank<1>>;
   /// Enqueues z = about A^-1 r as a symmetric positive matrix would make it, at `where`. What it computes on
   /// the host has to wait for the queue first, and cannot be recorded.
-  using Apply = detail::Function<void(const On<device_type>& where, const vector_type& r, const vector_type& z)>;
+  using Apply =
+      detail::Function<void(const On<device_type>& where, const vector_type& r, const vector_type& z)>;
   static_assert(std::is_floating_point_v<value_type>,
                 "strata: ConjugateGradients: the elements are float or double");
 

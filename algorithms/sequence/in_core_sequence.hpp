@@ -168,22 +168,22 @@ class SequenceOver<On<D>> {
   Function<void(const RecordedLoops::Site&)> launcher(const char* label, const F& launch) const {
     return [device = where_.device, name = std::string(label), launch](const RecordedLoops::Site& site) {
       const On<D> here{device, Ref<QueueState>(&site.queue)};
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-      const UnwrittenSearch<D> search(here, site.unwritten);
-      {
-        const NotesInForce notes(search.notes());
+      if constexpr (checked_build) {
+        const UnwrittenSearch<D> search(here, site.unwritten);
+        {
+          const NotesInForce notes(search.notes());
+          launch(name.c_str(), here, site);
+        }
+        search.find(name.c_str());
+      } else {
         launch(name.c_str(), here, site);
       }
-      search.find(name.c_str());
-#else
-      launch(name.c_str(), here, site);
-#endif
     };
   }
   // A reduction whose result goes to into(site).
   template <class R, class K, class F, class... Accesses>
   Function<void(const RecordedLoops::Site&)> reducer(const char* label, const R& work, const K& kernel,
-                                                          const F& into, const Accesses&... accesses) const {
+                                                     const F& into, const Accesses&... accesses) const {
     return launcher(label, [work, kernel, into, accesses...](const char* name, const On<D>& here,
                                                              const RecordedLoops::Site& site) {
       with_resolved_at<D>(

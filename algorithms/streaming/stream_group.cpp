@@ -289,9 +289,8 @@ void StreamGroup::fail(const StreamGate& gate) const {
   // States go from one copy to another: those of the first pass are there as long as nobody begins the
   // second.
   const bool first_pass = !runs_[0]->in_place() &&
-                          std::all_of(runs_.begin(), runs_.end(), [](const Ref<StreamRun>& run) {
-                            return run->passes_begun() <= 1;
-                          });
+                          std::all_of(runs_.begin(), runs_.end(),
+                                      [](const Ref<StreamRun>& run) { return run->passes_begun() <= 1; });
   try {
     std::rethrow_exception(gate.error());
   } catch (...) {

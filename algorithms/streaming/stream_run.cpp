@@ -60,9 +60,9 @@ struct StreamRun::Parts : RefCounted {
   StreamMeasures measures{job};
   // Where the run is.
   int pass = 0;
-  long tile = 0;               // that is being enqueued
-  int steps_done = 0;          // before this pass
-  Ref<RefCounted> kept;      // of launches, for later ones
+  long tile = 0;         // that is being enqueued
+  int steps_done = 0;    // before this pass
+  Ref<RefCounted> kept;  // of launches, for later ones
 };
 
 StreamRun::StreamRun(DeviceInstance& device, QueueState& compute, StreamProblem problem,

@@ -75,7 +75,8 @@ StreamReport iterate_reduce_streamed(const char* label, const Streamed<On<D>>& w
   complete_problem(problem, stream_states(accesses...));  // edges, and bytes of rows
   const StreamOptions options = step_reduction_options(problem, where.options);
   if (!plan.any_order)
-    problem.align = larger_of(problem.align, step_reduction_align(problem, plan.block, where.budget, options));
+    problem.align =
+        larger_of(problem.align, step_reduction_align(problem, plan.block, where.budget, options));
   StreamRun run(where.where.device.backend(), queue_of(where.where), static_cast<StreamProblem&&>(problem),
                 stream_states(accesses...));
   plan.plan(run, where.budget, options, typeid(FunctorOf<K>).name(), static_cast<index_t>(sizeof(T)));

@@ -193,9 +193,8 @@ index_t SequenceRuns::result_bytes() {
 // How many of `count` loops are done at once: with their plan, which is kept. The second one knows how long
 // kernels take.
 int SequenceRuns::part_of(int count) {
-  const auto known = std::find_if(plans_.begin(), plans_.end(), [&](const Plan& p) {
-    return p.first == cursor_.next && p.count == count;
-  });
+  const auto known = std::find_if(plans_.begin(), plans_.end(),
+                                  [&](const Plan& p) { return p.first == cursor_.next && p.count == count; });
   if (known != plans_.end() && known->uses > 1) {
     set_count(known->part);
     run_->take(known->plan, budget_);

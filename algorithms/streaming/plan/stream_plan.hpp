@@ -60,11 +60,11 @@ struct StreamArray {
   AccessMode mode = AccessMode::In;  // not of State
   index_t rows = 0;                  // of the array
   index_t row_bytes = 0;
-  index_t align = 1;                                  // rows that lie together: tiles of the layout
+  index_t align = 1;                             // rows that lie together: tiles of the layout
   Function<ResidentRows(ResidentRows)> rows_of;  // of Rows: not cut to the array where cyclic
-  index_t left = 0, right = 0;                        // of State: rows read before and after
-  bool cyclic = false;                                // rows beyond the ends are those of the other end
-  bool regular = true;                                // rows_of is a halo: all tiles have windows of one size
+  index_t left = 0, right = 0;                   // of State: rows read before and after
+  bool cyclic = false;                           // rows beyond the ends are those of the other end
+  bool regular = true;                           // rows_of is a halo: all tiles have windows of one size
   bool keeps = false;      // of State: elements that the kernel leaves out keep their values
   bool temporary = false;  // of a sequence: written before it is read, not needed after it
 };
