@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <strata/algorithms/sequence/each_step.hpp>
-#include <strata/algorithms/streaming/plan/stream_plan.hpp>
+#include <strata/algorithms/streaming/plan/stream_problem.hpp>
 #include <strata/core/min_max.hpp>
 #include <strata/views/deep_copy.hpp>
 #include <strata/views/mdarray.hpp>

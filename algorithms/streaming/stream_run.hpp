@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include <strata/algorithms/streaming/plan/stream_plan.hpp>
+#include <strata/algorithms/streaming/plan/stream_problem.hpp>
 #include <strata/algorithms/streaming/stream_report.hpp>
 #include <strata/core/ref.hpp>
 
@@ -31,6 +31,7 @@ class DeviceInstance;
 class QueueState;
 class StreamArrays;
 class StreamGate;
+struct StreamPlan;
 class StreamSeams;
 
 /// Completes a problem by what arrays say of themselves: labels, rows, bytes, tiles. Throws LayoutError where

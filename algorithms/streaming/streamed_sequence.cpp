@@ -2,6 +2,7 @@
 #include <string>
 
 #include <strata/algorithms/streaming/fixed_row.hpp>
+#include <strata/algorithms/streaming/plan/stream_plan.hpp>
 #include <strata/algorithms/streaming/streamed_sequence.hpp>
 #include <strata/core/bytes.hpp>
 #include <strata/core/error.hpp>
