@@ -28,7 +28,6 @@ requires(V::mapping_type::tile >= Lanes && V::mapping_type::static_row_size >= 4
          V::mapping_type::static_row_size <=
              64) inline constexpr bool can_fetch_rows<ReadRows<V>, LaneIndex<Lanes>> = true;
 
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
 // Whether a view knows what a work item declared to touch of it (DeclaredView).
 template <class V>
 inline constexpr bool declares_items = requires(const V& view) {
@@ -40,7 +39,6 @@ STRATA_FUNCTION index_t left_most_index(const First& first, const Rest&... rest)
   if constexpr (std::is_convertible_v<First, index_t>) return static_cast<index_t>(first);
   else return left_most_index(rest...);
 }
-#endif
 
 // Views that do something about each work item, before the kernel is called with it and after that, as they
 // are bound after another view: begin_item(view before, indices...) and end_item(again, indices...).
@@ -52,7 +50,6 @@ template <class V>
 inline constexpr bool ends_items = requires {
   requires V::ends_items;
 };
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
 // A view of whose elements is noted which ones a kernel reaches.
 template <class V>
 struct NotedView : V {
@@ -98,7 +95,6 @@ class NotesScope {
 
   ElementNotes notes_{{}, 0, nullptr};
 };
-#endif
 
 // Calls f(the indices among the first `Count` arguments...), which may begin with a tag.
 struct FirstIndices {
@@ -160,7 +156,6 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
     (fetch_rows_of(static_cast<const BoundView<I, V>&>(*this).view, block), ...);
   }
 
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
   // To be kept while a work item is under way.
   STRATA_FUNCTION NotesScope note_reached() const {
     return NotesScope(static_cast<const BoundView<I, V>&>(*this).view...);
@@ -173,7 +168,6 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
         static_cast<Rest&&>(rest)...);
     else insert_for_after<Indices>(item, f, static_cast<Rest&&>(rest)...);
   }
-#endif
   // Calls f(arguments...) with the views put in after the first `Indices` arguments.
   template <int Indices, class F, class... Rest>
   STRATA_FUNCTION void insert(const F& f, Rest&&... rest) const {
@@ -202,7 +196,6 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
   static void fetch_rows_of([[maybe_unused]] const OneView& view, [[maybe_unused]] Index block) {
     if constexpr (can_fetch_rows<OneView, Index>) view.mapping().prefetch_rows(view.data(), block);
   }
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
   template <int Indices, class F, class First, class... Rest>
   STRATA_FUNCTION void insert_for_after(index_t item, const F& f, First first, Rest&&... rest) const {
     insert_for<Indices - 1>(
@@ -215,7 +208,6 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
     if constexpr (requires { view.for_item(item); }) return view.for_item(item);
     else return typename OneView::unmanaged_type(view);
   }
-#endif
   template <int Indices, class F, class First, class... Rest>
   STRATA_FUNCTION void insert_after(const F& f, First first, Rest&&... rest) const {
     insert<Indices - 1>([&](auto&&... more) { f(first, static_cast<decltype(more)&&>(more)...); },

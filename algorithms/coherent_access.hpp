@@ -99,7 +99,6 @@ struct EdgeView : V {
   STRATA_FUNCTION static index_t clamped(index_t i, index_t n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
 };
 
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
 // A view of which a work item gets the rows that it declared to touch: `left` before its own to `right`
 // behind it.
 template <class V>
@@ -121,7 +120,6 @@ struct DeclaredView : V {
 template <class V>
 inline constexpr bool has_declared_rows =
     V::extents_type::max_rank_value > 0 && V::layout_type::contiguous_rows;
-#endif
 
 template <class Region>
 inline constexpr bool is_own = std::is_same_v<Region, Own>;
@@ -165,8 +163,7 @@ template <AccessMode Mode, class Resolved, class Region>
 auto view_to_bind(const ResolvedAccess<Mode, Resolved, Region>& access) {
   using V = KernelView<Resolved>;
   const V& view = access.view;
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-  if constexpr (has_declared_rows<V> && (is_own<Region> || std::is_same_v<Region, Halo<>>)) {
+  if constexpr (checked_build && has_declared_rows<V> && (is_own<Region> || std::is_same_v<Region, Halo<>>)) {
     index_t left = 0, right = 0;
     if constexpr (!is_own<Region>) {
       left = access.region.left;
@@ -178,9 +175,7 @@ auto view_to_bind(const ResolvedAccess<Mode, Resolved, Region>& access) {
     } else {
       return DeclaredView<V>(view, left, right);
     }
-  } else
-#endif
-      if constexpr (is_own<Region>) {
+  } else if constexpr (is_own<Region>) {
     return view_to_bind(DeclaredAccess<Mode, V>{view});
   } else if constexpr (has_edges<Region>) {
     static_assert(Mode == AccessMode::In,
@@ -195,7 +190,6 @@ auto view_to_bind(const ResolvedAccess<Mode, Resolved, Region>& access) {
   }
 }
 
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
 // Of small elements that are to be written only a launch notes which ones its kernel reaches.
 template <AccessMode Mode, class V, class Region>
 struct NotedAccess : ResolvedAccess<Mode, V, Region> {
@@ -206,17 +200,14 @@ auto view_to_bind(const NotedAccess<Mode, V, Region>& access) {
   const auto view = view_to_bind(static_cast<const ResolvedAccess<Mode, V, Region>&>(access));
   return NotedView<std::remove_const_t<decltype(view)>>(view, note_in_force(*access.array));
 }
-#endif
 // An access whose view is known.
 template <AccessMode Mode, class V, class A, class Region>
 auto resolved_access(const V& view, const CoherentAccess<Mode, A, Region>& of) {
   const ResolvedAccess<Mode, V, Region> access{view, of.region};
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-  if constexpr (Mode == AccessMode::Out && sizeof(typename V::value_type) < least_marked_bytes)
+  if constexpr (checked_build && Mode == AccessMode::Out &&
+                sizeof(typename V::value_type) < least_marked_bytes)
     return NotedAccess<Mode, V, Region>{access, &*of.array.state()};
-  else
-#endif
-    return access;
+  else return access;
 }
 
 }  // namespace detail

@@ -100,16 +100,16 @@ template <class D, class F, class... Accesses>
 void run_part(CoherentCall& call, int part, [[maybe_unused]] const On<D>& where, bool timed, const F& f,
               const Accesses&... accesses) {
   call.begin(part, timed);
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-  const UnwrittenSearch<D> search(where, call.unwritten(part));
-  {
-    const NotesInForce notes(search.notes());
+  if constexpr (checked_build) {
+    const UnwrittenSearch<D> search(where, call.unwritten(part));
+    {
+      const NotesInForce notes(search.notes());
+      with_resolved<D>(call, part, f, accesses...);
+    }
+    search.find(call.name());
+  } else {
     with_resolved<D>(call, part, f, accesses...);
   }
-  search.find(call.name());
-#else
-  with_resolved<D>(call, part, f, accesses...);
-#endif
   call.end(part);
 }
 

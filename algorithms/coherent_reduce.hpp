@@ -13,11 +13,11 @@
 // each beginning with the total of those before.
 #pragma once
 
-#include <algorithm>
 #include <tuple>
 
 #include <strata/algorithms/coherent_launch.hpp>
 #include <strata/algorithms/reduction_groups.hpp>
+#include <strata/core/min_max.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -308,7 +308,7 @@ void scan_on_several(const char* label, const Where& where, const R& work, const
   const ResidentRows rows = LeftMost<R>::of(work);
   constexpr index_t tiles = alignment_of_all<Accesses...>();
   const std::vector<ResidentRows> split = split_range(rows.begin, rows.end, PlaceTraits<Where>::count(where),
-                                                      weights_of(where), std::max(reduction_block, tiles));
+                                                      weights_of(where), larger_of(reduction_block, tiles));
   T total = neutral_value<K, I>(kernel, into);
   for (std::size_t p = 0; p < split.size(); ++p) {
     if (split[p].begin >= split[p].end) continue;

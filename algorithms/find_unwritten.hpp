@@ -65,7 +65,7 @@ struct FindUnwritten {
 };
 
 template <class D>
-class UnwrittenSearch {
+class UnwrittenSearch : public RefCounted {
  public:
   /// Of boxes that are marked before the kernel.
   UnwrittenSearch(const On<D>& where, const std::vector<UnwrittenBox>& boxes) : where_(where) {

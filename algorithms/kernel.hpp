@@ -113,13 +113,12 @@ struct KernelTraits<With<K, V...>> {
   using Views = TypeList<typename V::unmanaged_type...>;
   template <class Call, int Indices, class... Arguments>
   STRATA_FUNCTION static void call(const With<K, V...>& bound, Arguments&&... arguments) {
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-    if constexpr ((notes_elements<V> || ...)) {
+    if constexpr (checked_build && (notes_elements<V> || ...)) {
       const NotesScope notes = bound.views.note_reached();
       call_item<Call, Indices>(bound, static_cast<Arguments&&>(arguments)...);
-    } else
-#endif
+    } else {
       call_item<Call, Indices>(bound, static_cast<Arguments&&>(arguments)...);
+    }
   }
 
  private:
@@ -140,22 +139,20 @@ struct KernelTraits<With<K, V...>> {
   }
   template <class Call, int Indices, class... Arguments>
   STRATA_FUNCTION static void call_kernel(const With<K, V...>& bound, Arguments&&... arguments) {
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-    if constexpr ((declares_items<V> || ...)) {
+    if constexpr (checked_build && (declares_items<V> || ...)) {
       bound.views.template insert_for<Indices>(
           left_most_index(arguments...),
           [&](auto&&... all_arguments) {
             Call::call(bound.kernel, static_cast<decltype(all_arguments)&&>(all_arguments)...);
           },
           static_cast<Arguments&&>(arguments)...);
-      return;
+    } else {
+      bound.views.template insert<Indices>(
+          [&](auto&&... all_arguments) {
+            Call::call(bound.kernel, static_cast<decltype(all_arguments)&&>(all_arguments)...);
+          },
+          static_cast<Arguments&&>(arguments)...);
     }
-#endif
-    bound.views.template insert<Indices>(
-        [&](auto&&... all_arguments) {
-          Call::call(bound.kernel, static_cast<decltype(all_arguments)&&>(all_arguments)...);
-        },
-        static_cast<Arguments&&>(arguments)...);
   }
 };
 

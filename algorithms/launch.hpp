@@ -182,14 +182,12 @@ struct BoundFinalize {
   BoundViews<std::index_sequence_for<V...>, V...> views;
   template <class T>
   STRATA_FUNCTION void operator()(T& value) const {
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-    if constexpr ((notes_elements<V> || ...)) {
+    if constexpr (checked_build && (notes_elements<V> || ...)) {
       const NotesScope notes = views.note_reached();
       views.template insert<1>([&](T& v, auto&&... all) { functor(v, all...); }, value);
-      return;
+    } else {
+      views.template insert<1>([&](T& v, auto&&... all) { functor(v, all...); }, value);
     }
-#endif
-    views.template insert<1>([&](T& v, auto&&... all) { functor(v, all...); }, value);
   }
 };
 template <class F, class... V>

@@ -1,11 +1,11 @@
 // Philox4x32-10, and what random.hpp makes of its bits.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
 #include <strata/core/config.hpp>
+#include <strata/core/real_functions.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -97,7 +97,7 @@ STRATA_FUNCTION T normal_number(const RandomBits& bits) {
 #if defined(__CUDA_ARCH__)
     return sqrtf(-2 * logf(u)) * cospif(2 * turn);
 #else
-    return std::sqrt(-2 * std::log(u)) * std::cos(6.283185307179586F * turn);
+    return real_sqrt(-2 * real_log(u)) * real_cos(6.283185307179586F * turn);
 #endif
   } else {
     const double u = static_cast<double>(bits.word64(0)) * 0x1p-64 + 0x1p-65;
@@ -105,7 +105,7 @@ STRATA_FUNCTION T normal_number(const RandomBits& bits) {
 #if defined(__CUDA_ARCH__)
     return sqrt(-2 * log(u)) * cospi(2 * turn);
 #else
-    return std::sqrt(-2 * std::log(u)) * std::cos(6.283185307179586476925 * turn);
+    return real_sqrt(-2 * real_log(u)) * real_cos(6.283185307179586476925 * turn);
 #endif
   }
 }

@@ -1,7 +1,17 @@
-// Everything of Strata that user code needs.
+// What user code needs of Strata: devices, views, launches over them and over coherent arrays. Apart from it,
+// so that files that do without them compile faster, are
+//
+//   <strata/algorithms/streaming/streamed.hpp>     launches over streamed(...); docs/out_of_core.md names the
+//   rest <strata/algorithms/sequence/sequence.hpp>      launches that are declared once and run many times
+//   <strata/algorithms/skeletons/skeletons.hpp>    map, reduce, scan and map_overlap over coherent arrays
+//   <strata/algorithms/linear/linear.hpp>          vectors, sparse matrices, solvers
+//   <strata/algorithms/sort.hpp>, find.hpp, select.hpp, transform_reduce.hpp
 #pragma once
 
+#include <strata/algorithms/across.hpp>
 #include <strata/algorithms/build_info.hpp>
+#include <strata/algorithms/coherent_launch.hpp>
+#include <strata/algorithms/coherent_reduce.hpp>
 #include <strata/algorithms/device_list.hpp>
 #include <strata/algorithms/launch.hpp>
 #include <strata/algorithms/parallel_for.hpp>
@@ -28,6 +38,8 @@
 #include <strata/devices/graph.hpp>
 #include <strata/devices/queue.hpp>
 #include <strata/views/atomic.hpp>
+#include <strata/views/coherent/coherent_array.hpp>
+#include <strata/views/coherent/file_array.hpp>
 #include <strata/views/create.hpp>
 #include <strata/views/deep_copy.hpp>
 #include <strata/views/dlpack.hpp>

@@ -22,6 +22,7 @@
 
 #include <strata/core/complex_quotient.hpp>
 #include <strata/core/element_types.hpp>
+#include <strata/core/real_functions.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -141,42 +142,6 @@ STRATA_FUNCTION constexpr T norm(const complex<T>& z) {
 }
 
 // ---- functions, found by their argument: `abs(z)`
-
-namespace detail {
-
-// By the compiler's names of the functions of <cmath>, which would be most of the cost of this header.
-template <class T>
-STRATA_FUNCTION T real_sqrt(T x) {
-  if constexpr (std::is_same_v<T, float>) return __builtin_sqrtf(x);
-  else return __builtin_sqrt(x);
-}
-template <class T>
-STRATA_FUNCTION T real_hypot(T x, T y) {
-  if constexpr (std::is_same_v<T, float>) return __builtin_hypotf(x, y);
-  else return __builtin_hypot(x, y);
-}
-template <class T>
-STRATA_FUNCTION T real_exp(T x) {
-  if constexpr (std::is_same_v<T, float>) return __builtin_expf(x);
-  else return __builtin_exp(x);
-}
-template <class T>
-STRATA_FUNCTION T real_sin(T x) {
-  if constexpr (std::is_same_v<T, float>) return __builtin_sinf(x);
-  else return __builtin_sin(x);
-}
-template <class T>
-STRATA_FUNCTION T real_cos(T x) {
-  if constexpr (std::is_same_v<T, float>) return __builtin_cosf(x);
-  else return __builtin_cos(x);
-}
-template <class T>
-STRATA_FUNCTION T real_atan2(T y, T x) {
-  if constexpr (std::is_same_v<T, float>) return __builtin_atan2f(y, x);
-  else return __builtin_atan2(y, x);
-}
-
-}  // namespace detail
 
 /// The magnitude.
 template <class T>

@@ -10,6 +10,10 @@ Printed are
     char*`) or a place (`On`, `Across`, `Streamed...`, or a template parameter `Where`); those that make arrays are not
     counted, as their label is that of the array. Overloads by it are those of them that exist again with the same
     parameters behind label and place;
+  - files that a launch passes through: the headers of the library that a file with one `parallel_for` reads, and
+    one with a `launch` over coherent arrays: all that their header includes, directly or not, and itself;
+  - duplicates: runs of 8 or more equal lines of code that stand at two places, each pair of places once; comments,
+    blank lines, includes and lines of brackets only do not count;
   - cycles of includes among the headers of the library, and its headers of more than 400 lines.
 
 The reader of C++ here knows comments, strings and brackets, no more: enough for sources that clang-format has laid
@@ -26,6 +30,8 @@ LIBRARY = ("core", "devices", "views", "algorithms")
 CODE = LIBRARY + ("miniapps",)
 CPP = (".cpp", ".hpp", ".cu", ".cuh")
 LONG = 400
+LAUNCHES = {"parallel_for": "algorithms/parallel_for.hpp", "coherent launch": "algorithms/coherent_launch.hpp"}
+COPIED = 8  # equal lines that make a duplicate
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"\(.*?\)"|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])+\'', re.S)
 LABEL = re.compile(r"const char\s*\*")
 PLACE = re.compile(r"(?:const )?(?:\w+::)*(?:On<|Across<|Streamed\w*\b|Where\b)")
@@ -180,10 +186,10 @@ def interface(files):
     return names, functions, [found for found in functions if len(all_of[found[2]]) > 1]
 
 
-def include_cycles(files):
-    """Headers that reach themselves, in sets that reach each other."""
+def includes_of(files):
+    """header -> the headers that it includes, directly or not; of the library."""
     texts = {path: text for path, text in files if path.endswith(".hpp") and path.startswith(LIBRARY)}
-    edges = {path: [name for name in re.findall(r"#include <strata/(\S+)>", text) if name in texts]
+    edges = {path: [name for name in re.findall(r"^\s*#\s*include\s*<strata/(\S+)>", text, re.M) if name in texts]
              for path, text in texts.items()}
 
     def reached(start):
@@ -195,9 +201,41 @@ def include_cycles(files):
                 open_ += edges[path]
         return seen
 
-    reach = {path: reached(path) for path in edges}
+    return {path: reached(path) for path in edges}
+
+
+def include_cycles(reach):
+    """Headers that reach themselves, in sets that reach each other."""
     return sorted({tuple(sorted(other for other in reach[path] if path in reach[other]))
-                   for path in edges if path in reach[path]})
+                   for path in reach if path in reach[path]})
+
+
+def duplicates(files):
+    """(lines, path and first line, path and first line) of runs of equal lines, each as long as it goes."""
+    lines = []  # (text, path, number); text is None between files
+    for path, text in files:
+        for number, line in enumerate(bare(text).splitlines(), 1):
+            line = " ".join(line.split())
+            if re.search(r"\w", line) and not line.startswith("#include"):
+                lines.append((line, path, number))
+        lines.append((None, path, 0))
+    windows = collections.defaultdict(list)
+    for at in range(len(lines) - COPIED):
+        window = tuple(line for line, _, _ in lines[at:at + COPIED])
+        if None not in window:
+            windows[window].append(at)
+    found = []
+    for places in windows.values():
+        for k, b in enumerate(places):
+            for a in places[:k]:
+                is_first = a == 0 or lines[a - 1][0] is None or lines[a - 1][0] != lines[b - 1][0]
+                if not is_first or b - a < COPIED:
+                    continue
+                count = COPIED
+                while lines[a + count][0] is not None and lines[a + count][0] == lines[b + count][0]:
+                    count += 1
+                found.append((count, "{}:{}".format(*lines[a][1:]), "{}:{}".format(*lines[b][1:])))
+    return sorted(found, reverse=True)
 
 
 def figures(commit):
@@ -208,7 +246,10 @@ def figures(commit):
     names, functions, overloads = interface(files)
     long = sorted((text.count("\n"), path) for path, text in files
                   if path.startswith(LIBRARY) and path.endswith(".hpp") and text.count("\n") > LONG)
-    return {"lines": lines, "names": names, "functions": functions, "overloads": overloads, "cycles": include_cycles(files), "long": long}
+    reach = includes_of(files)
+    return {"lines": lines, "names": names, "functions": functions, "overloads": overloads, "long": long,
+            "passed": {what: len(reach[header] | {header}) for what, header in LAUNCHES.items() if header in reach},
+            "duplicates": duplicates(files), "cycles": include_cycles(reach)}
 
 
 def lines_of(found, what, list_all=False):
@@ -226,6 +267,9 @@ def lines_of(found, what, list_all=False):
     if list_all:
         yield from (f"    {'by it' if one in found['overloads'] else '     '} {one[0]}: {one[1]}"
                     for one in found["functions"])
+    yield "  files a launch passes through: " + ", ".join(f"{what} {count}" for what, count in found["passed"].items())
+    yield f"  duplicates of {COPIED} lines and more: {len(found['duplicates'])}"
+    yield from (f"    {count} lines {first} {second}" for count, first, second in found["duplicates"])
     yield f"  cycles of includes: {len(found['cycles'])}"
     yield from ("    " + " ".join(cycle) for cycle in found["cycles"])
     yield f"  headers of more than {LONG} lines: {len(found['long'])}"

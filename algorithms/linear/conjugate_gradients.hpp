@@ -25,7 +25,6 @@
 // and one queue at a time.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <utility>
 
@@ -36,6 +35,7 @@
 #include <strata/algorithms/linear/spmv.hpp>
 #include <strata/algorithms/linear/vectors.hpp>
 #include <strata/core/error.hpp>
+#include <strata/core/function.hpp>
 #include <strata/devices/graph.hpp>
 #include <strata/views/create.hpp>
 #include <strata/views/deep_copy.hpp>
@@ -70,7 +70,7 @@ struct CgOptions {
   bool record = false;
   /// Is told how far a solve is, each time that it was looked at and goes on. Called by the thread that
   /// solves.
-  std::function<void(const CgResult& so_far)> watch{};
+  detail::Function<void(const CgResult& so_far)> watch{};
 };
 
 /// How a solve ended.
@@ -125,7 +125,8 @@ class ConjugateGradients {
   using vector_type = MDArray<value_type, device_type, rank<1>>;
   /// Enqueues z = about A^-1 r as a symmetric positive matrix would make it, at `where`. What it computes on
   /// the host has to wait for the queue first, and cannot be recorded.
-  using Apply = std::function<void(const On<device_type>& where, const vector_type& r, const vector_type& z)>;
+  using Apply =
+      detail::Function<void(const On<device_type>& where, const vector_type& r, const vector_type& z)>;
   static_assert(std::is_floating_point_v<value_type>,
                 "strata: ConjugateGradients: the elements are float or double");
 

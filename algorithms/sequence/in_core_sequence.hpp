@@ -1,8 +1,6 @@
 // Sequences on one device that holds their arrays: in_core. The head of sequence.hpp says what a run does.
 #pragma once
 
-#include <algorithm>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -38,7 +36,7 @@ decltype(auto) with_resolved_at(const RecordedLoops::Site& site, [[maybe_unused]
 
 // The results of a reducing loop, one for each time.
 template <class T, class D>
-class LoopResults {
+class LoopResults : public RefCounted {
  public:
   void prepare(const On<D>& where, int times) {
     times_ = times;
@@ -125,7 +123,7 @@ class SequenceOver<On<D>> {
       check_step_results<Into>();
       using Reduction = StepReduction<KernelOf<K>, I>;
       using T = typename Reduction::value_type;
-      const auto results = std::make_shared<LoopResults<T, D>>();
+      const Ref<LoopResults<T, D>> results(new LoopResults<T, D>);
       made.differs = true;
       made.prepare = [results, where = where_](int times) { results->prepare(where, times); };
       made.finish = [results, values = &values_of<T>(into)] { results->fetch(*values); };
@@ -167,25 +165,25 @@ class SequenceOver<On<D>> {
 
   // launch(name, here, site) of a loop, with what checked builds do after it.
   template <class F>
-  std::function<void(const RecordedLoops::Site&)> launcher(const char* label, const F& launch) const {
+  Function<void(const RecordedLoops::Site&)> launcher(const char* label, const F& launch) const {
     return [device = where_.device, name = std::string(label), launch](const RecordedLoops::Site& site) {
       const On<D> here{device, Ref<QueueState>(&site.queue)};
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-      const UnwrittenSearch<D> search(here, site.unwritten);
-      {
-        const NotesInForce notes(search.notes());
+      if constexpr (checked_build) {
+        const UnwrittenSearch<D> search(here, site.unwritten);
+        {
+          const NotesInForce notes(search.notes());
+          launch(name.c_str(), here, site);
+        }
+        search.find(name.c_str());
+      } else {
         launch(name.c_str(), here, site);
       }
-      search.find(name.c_str());
-#else
-      launch(name.c_str(), here, site);
-#endif
     };
   }
   // A reduction whose result goes to into(site).
   template <class R, class K, class F, class... Accesses>
-  std::function<void(const RecordedLoops::Site&)> reducer(const char* label, const R& work, const K& kernel,
-                                                          const F& into, const Accesses&... accesses) const {
+  Function<void(const RecordedLoops::Site&)> reducer(const char* label, const R& work, const K& kernel,
+                                                     const F& into, const Accesses&... accesses) const {
     return launcher(label, [work, kernel, into, accesses...](const char* name, const On<D>& here,
                                                              const RecordedLoops::Site& site) {
       with_resolved_at<D>(

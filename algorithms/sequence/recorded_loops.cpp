@@ -73,6 +73,8 @@ void RecordedLoops::set_temporary(const Ref<CoherentState>& array) {
   temporary_.push_back(array);
 }
 
+void RecordedLoops::release() { graphs_.clear(); }
+
 // ---- runs
 
 const RecordedLoops::RunUses& RecordedLoops::uses_of(int first, int count) {

@@ -8,12 +8,12 @@
 // Compiled once: the part that knows devices and kernels is in_core_sequence.hpp.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include <strata/algorithms/sequence/loop_cursor.hpp>
 #include <strata/algorithms/sequence/run_uses.hpp>
+#include <strata/core/function.hpp>
 #include <strata/core/layout.hpp>
 #include <strata/devices/graph.hpp>
 #include <strata/views/coherent/coherent_call.hpp>
@@ -37,11 +37,11 @@ class RecordedLoops {
     std::vector<SequenceUse> uses;   // arrays by their number here, in the order of the kernel's views
     std::vector<ResidentRows> rows;  // of each use
     bool differs = false;            // from step to step
-    std::function<void(const Site&)> launch;
+    Function<void(const Site&)> launch;
     /// Of reductions with results for the host: makes room for so many, also none; fetches them, when all is
     /// done.
-    std::function<void(int times)> prepare;
-    std::function<void()> finish;
+    Function<void(int times)> prepare;
+    Function<void()> finish;
   };
 
   /// On a queue of the device, both of which outlive this.
@@ -60,7 +60,7 @@ class RecordedLoops {
   /// `count` loops, from the one after the last on.
   void run(int count);
   /// Forgets the graphs.
-  void release() { graphs_.clear(); }
+  void release();
 
  private:
   // Of a run that begins with a loop and has so many, or more than all.

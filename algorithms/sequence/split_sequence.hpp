@@ -2,14 +2,18 @@
 // need of each other.
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include <strata/algorithms/sequence/in_core_sequence.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
+
+// What a run has made so far of a loop's results, which the user's vector gets when all is done.
+template <class T>
+struct StepValues : RefCounted {
+  std::vector<T> values;
+};
 
 template <class... D>
 class SequenceOver<Across<D...>> {
@@ -42,9 +46,8 @@ class SequenceOver<Across<D...>> {
       check_step_results<Into>();
       using Reduction = StepReduction<KernelOf<K>, I>;
       using T = typename Reduction::value_type;
-      // What a run has made so far, which the vector gets when all is done.
-      const auto values = std::make_shared<std::vector<T>>();
-      add([where = where_, name = std::string(label), work, kernel, values, accesses...](int step) {
+      const Ref<StepValues<T>> made(new StepValues<T>);
+      add([where = where_, name = std::string(label), work, kernel, made, accesses...](int step) {
         T value{};
         const auto reduce = [&](auto&& result) {
           launch_reduce(where.named(name.c_str()), work, kernel_at(kernel, step),
@@ -52,10 +55,10 @@ class SequenceOver<Across<D...>> {
         };
         if constexpr (std::is_same_v<I, std::vector<T>>) reduce(value);
         else reduce(Reduction::into(&value));
-        values->push_back(value);
+        made->values.push_back(value);
       });
       results_.push_back(
-          {[values] { values->clear(); }, [values, into = &values_of<T>(into)] { *into = *values; }});
+          {[made] { made->values.clear(); }, [made, into = &values_of<T>(into)] { *into = made->values; }});
     }
   }
 
@@ -78,18 +81,18 @@ class SequenceOver<Across<D...>> {
 
  private:
   struct Results {
-    std::function<void()> begin, finish;
+    Function<void()> begin, finish;
   };
-  void add(std::function<void(int step)>&& launch) {
+  void add(Function<void(int step)>&& launch) {
     if (has_run_) cursor_.fail_late();
-    loops_.push_back(static_cast<std::function<void(int)>&&>(launch));
+    loops_.push_back(static_cast<Function<void(int)>&&>(launch));
     ++cursor_.loops;
   }
 
   const Across<D...> where_;
   LoopCursor cursor_;
   bool has_run_ = false;
-  std::vector<std::function<void(int step)>> loops_;
+  std::vector<Function<void(int step)>> loops_;
   std::vector<Results> results_;
 };
 

@@ -70,7 +70,7 @@ template <class T, class Space, bool WritesAll>
 struct FusedField {
   using type = T;
   static constexpr bool is_state = true;
-  static constexpr bool looks_for_marks = WritesAll && checks_written;
+  static constexpr bool looks_for_marks = WritesAll && checked_build;
   const T* from_address;  // where element 0 is, or would be
   T* to_address;
   STRATA_FUNCTION const T* from() const { return Space::resolve(from_address); }

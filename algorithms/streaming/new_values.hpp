@@ -102,12 +102,6 @@ struct NewValues : V {
   }
 };
 
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-inline constexpr bool checks_written = true;
-#else
-inline constexpr bool checks_written = false;
-#endif
-
 /// The new values of a state, before they are bound.
 template <class V, bool WritesAll>
 struct ResolvedNew {
@@ -117,7 +111,7 @@ struct ResolvedNew {
 template <class V, bool WritesAll>
 auto view_to_bind(const ResolvedNew<V, WritesAll>& access) {
   const auto view = view_to_bind(ResolvedAccess<AccessMode::Out, V, Own>{access.view, own});
-  if constexpr (WritesAll && !checks_written) return view;
+  if constexpr (WritesAll && !checked_build) return view;
   else return NewValues<std::remove_const_t<decltype(view)>, WritesAll>(view);
 }
 

@@ -2,6 +2,7 @@
 #include <string>
 
 #include <strata/algorithms/streaming/plan/rows.hpp>
+#include <strata/algorithms/streaming/plan/stream_plan.hpp>
 #include <strata/algorithms/streaming/step_results.hpp>
 #include <strata/algorithms/streaming/streamed_iterate_reduce.hpp>
 #include <strata/algorithms/streaming/streamed_reduce.hpp>
@@ -105,6 +106,10 @@ std::vector<std::vector<ReductionGroup>> StepReductionPlan::groups_of(StreamRun&
     }
   }
   return all;
+}
+
+std::vector<std::vector<ReductionGroup>> StepReductionPlan::groups_from(StreamRun& run, int first) const {
+  return groups_of(run, first, std::min(first + passes, run.plan().passes));
 }
 
 void StepReductionPlan::plan(StreamRun& run, index_t budget, const StreamOptions& options,

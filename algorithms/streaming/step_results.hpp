@@ -5,12 +5,12 @@
 // are joined on the host when they have come home, so that the bits are those of the reduction in core.
 #pragma once
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
 #include <strata/algorithms/sequence/each_step.hpp>
-#include <strata/algorithms/streaming/plan/stream_plan.hpp>
+#include <strata/algorithms/streaming/plan/stream_problem.hpp>
+#include <strata/core/min_max.hpp>
 #include <strata/views/deep_copy.hpp>
 #include <strata/views/mdarray.hpp>
 
@@ -28,7 +28,7 @@ std::vector<ReductionGroup> groups_of_pieces(ResidentRows work, const std::vecto
 
 // The results of a reducing loop: values of groups on the device, joined on the host after a run.
 template <class T, class D>
-class StepResults {
+class StepResults : public RefCounted {
  public:
   // The bytes that they take.
   index_t set_groups(std::vector<std::vector<ReductionGroup>>&& groups) {
@@ -45,7 +45,7 @@ class StepResults {
   }
   // Room for so many groups, for one set of them after the other.
   void reserve(const On<D>& where, index_t groups) {
-    partials_ = create<Partials>("results of slices", std::max<index_t>(groups, 1), uninitialized, where);
+    partials_ = create<Partials>("results of slices", larger_of<index_t>(groups, 1), uninitialized, where);
   }
   // The groups of one time that begin before `end`, and were not called for yet.
   template <class F>
@@ -75,7 +75,7 @@ class StepResults {
   }
 
  private:
-  index_t count() const { return std::max<index_t>(static_cast<index_t>(first_.back()), 1); }
+  index_t count() const { return larger_of<index_t>(static_cast<index_t>(first_.back()), 1); }
 
   using Partials = MDArray<T, D, rank<1>>;
   std::vector<std::vector<ReductionGroup>> groups_;  // of each time

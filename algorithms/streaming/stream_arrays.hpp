@@ -13,7 +13,7 @@ namespace strata::inline STRATA_ABI::detail {
 /// Arrays as the host has them while a launch lasts: it has current values of all that is read, and nobody
 /// but the thread that made this uses them elsewhere. States that are not computed in place have a second
 /// copy.
-class StreamArrays {
+class StreamArrays : public RefCounted {
  public:
   /// `problem` is complete, and of all the work.
   StreamArrays(const StreamProblem& problem, const std::vector<Ref<CoherentState>>& arrays, bool in_place);

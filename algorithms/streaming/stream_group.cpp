@@ -27,6 +27,14 @@ std::string text_of(ResidentRows rows) {
 
 }  // namespace
 
+std::vector<std::size_t> parts_with_rows(const std::vector<ResidentRows>& split) {
+  std::vector<std::size_t> parts;
+  for (std::size_t k = 0; k < split.size(); ++k)
+    if (split[k].begin < split[k].end) parts.push_back(k);
+  if (parts.empty()) parts.push_back(0);
+  return parts;
+}
+
 StreamGroup::StreamGroup(StreamProblem problem, std::vector<Ref<CoherentState>> arrays)
     : problem_(static_cast<StreamProblem&&>(problem)),
       states_(static_cast<std::vector<Ref<CoherentState>>&&>(arrays)) {
@@ -34,11 +42,6 @@ StreamGroup::StreamGroup(StreamProblem problem, std::vector<Ref<CoherentState>> 
 }
 
 StreamGroup::~StreamGroup() = default;
-
-bool StreamGroup::has_states() const {
-  return std::any_of(problem_.arrays.begin(), problem_.arrays.end(),
-                     [](const StreamArray& array) { return array.use == Use::State; });
-}
 
 ResidentRows StreamGroup::rows() const {
   for (const StreamArray& array : problem_.arrays)
@@ -57,9 +60,10 @@ void StreamGroup::add(DeviceInstance& device, QueueState& compute, ResidentRows 
   StreamProblem mine = problem_;
   const ResidentRows all = rows();
   // A device that has all of a state may change it in place.
-  if (!has_states()) mine.work = part;
+  if (!problem_.has_states()) mine.work = part;
   else if (part.begin != all.begin || part.end != all.end) mine.part = part;
-  runs_.push_back(std::make_unique<StreamRun>(device, compute, static_cast<StreamProblem&&>(mine), states_));
+  runs_.push_back(
+      Ref<StreamRun>(new StreamRun(device, compute, static_cast<StreamProblem&&>(mine), states_)));
   parts_.push_back(part);
 }
 
@@ -69,18 +73,18 @@ void StreamGroup::plan(index_t budget, const StreamOptions& options, const std::
                        const std::vector<index_t>& reserved) {
   if (runs_.size() > 1) {
     check_writes();
-    for (const std::unique_ptr<StreamRun>& run : runs_) run->use_host_for_files();
+    for (const Ref<StreamRun>& run : runs_) run->use_host_for_files();
   }
-  if (runs_.size() > 1 && has_states()) return plan_steps(budget, options, kernel);
+  if (runs_.size() > 1 && problem_.has_states()) return plan_steps(budget, options, kernel);
   for (std::size_t k = 0; k < runs_.size(); ++k)
     runs_[k]->plan(budget - (k < reserved.size() ? reserved[k] : 0), options, kernel);
 }
 
 // What the runs keep for each other with these steps a pass; null: nothing.
-std::unique_ptr<StreamSeams> StreamGroup::seams_for(const StreamOptions& one) const {
+Ref<StreamSeams> StreamGroup::seams_for(const StreamOptions& one) const {
   const int steps = std::min(std::max(one.steps_per_pass, 1), problem_.steps);
   const int passes = (problem_.steps + steps - 1) / steps;
-  if (passes < 2) return nullptr;
+  if (passes < 2) return {};
   // Of two passes only the last one reads what was kept.
   const int steps_behind = passes == 2 ? problem_.steps - steps : steps;
   std::vector<SeamPlan::Run> members;
@@ -93,8 +97,8 @@ std::unique_ptr<StreamSeams> StreamGroup::seams_for(const StreamOptions& one) co
     DeviceInstance &there = runs_[from]->device(), &here = runs_[to]->device();
     return !there.host_accessible() && !here.host_accessible() && here.copy_cost(there).bytes_per_second > 0;
   });
-  if (plan.empty()) return nullptr;
-  return std::make_unique<StreamSeams>(static_cast<SeamPlan&&>(plan), problem_, passes);
+  if (plan.empty()) return {};
+  return Ref<StreamSeams>(new StreamSeams(static_cast<SeamPlan&&>(plan), problem_, passes));
 }
 
 // Whether room for what is kept makes slices so little smaller that plans are about the same.
@@ -108,12 +112,12 @@ bool StreamGroup::takes_little(const StreamSeams& seams, index_t budget) const {
 // Plans all runs so, and notes the time of the slowest. False: they do not fit, or there are no seams.
 bool StreamGroup::take(Choice& choice, index_t budget, const std::string& kernel) {
   choice.seconds = 0;
-  seams_ = choice.with_seams ? seams_for(choice.options) : nullptr;
-  if (choice.with_seams && seams_ == nullptr) return false;
+  seams_ = choice.with_seams ? seams_for(choice.options) : Ref<StreamSeams>();
+  if (choice.with_seams && !seams_) return false;
   try {
     for (std::size_t k = 0; k < runs_.size(); ++k) {
-      const index_t room = budget - (seams_ != nullptr ? seams_->bytes(k) : 0);
-      if (seams_ != nullptr && room <= 0) return false;
+      const index_t room = budget - (seams_ ? seams_->bytes(k) : 0);
+      if (seams_ && room <= 0) return false;
       runs_[k]->plan(room, choice.options, kernel);
       choice.seconds = std::max(choice.seconds, runs_[k]->plan().seconds);
     }
@@ -157,10 +161,10 @@ void StreamGroup::plan_steps(index_t budget, const StreamOptions& options, const
   for (std::size_t k = 0; k < runs_.size(); ++k) {
     StreamRun& run = *runs_[k];
     run.plan(budget, options, kernel);
-    const std::unique_ptr<StreamSeams> seams = seams_for(add(run.plan()));
-    any_seams = any_seams || seams != nullptr;
+    const Ref<StreamSeams> seams = seams_for(add(run.plan()));
+    any_seams = any_seams || seams;
     // With less room fewer steps may be better.
-    if (seams == nullptr || takes_little(*seams, budget) || options.steps_per_pass > 0) continue;
+    if (!seams || takes_little(*seams, budget) || options.steps_per_pass > 0) continue;
     try {
       run.plan(budget - seams->bytes(k), options, kernel);
       add(run.plan());
@@ -189,15 +193,15 @@ void StreamGroup::plan_steps(index_t budget, const StreamOptions& options, const
   fewer.steps_per_pass = 1;
   if (!found) found = choose(fewer, budget, kernel, best);
   if (!found) {
-    seams_ = nullptr;
+    seams_ = {};
     // The message says what is missing.
-    for (const std::unique_ptr<StreamRun>& run : runs_) run->plan(budget, fewer, kernel);
+    for (const Ref<StreamRun>& run : runs_) run->plan(budget, fewer, kernel);
     return;
   }
   if (!take(best, budget, kernel))
     throw Error(launch_name("streaming", problem_) +
                 ": another thread measured the same kernel while this one planned; run it again");
-  for (std::size_t k = 0; k < runs_.size() && seams_ != nullptr; ++k) runs_[k]->share(*seams_, k);
+  for (std::size_t k = 0; k < runs_.size() && seams_; ++k) runs_[k]->share(*seams_, k);
 }
 
 // Each row is written by one device.
@@ -242,10 +246,10 @@ void StreamGroup::carry_out(const std::vector<Launch>& launches, bool progress) 
   // Before anything is claimed: where there is no memory the arrays stay as they are.
   for (std::size_t k = 0; k < runs_.size(); ++k) {
     runs_[k]->allocate();
-    if (seams_ != nullptr) seams_->allocate(k, runs_[k]->device(), states_);
+    if (seams_) seams_->allocate(k, runs_[k]->device(), states_);
   }
-  arrays_ = std::make_unique<StreamArrays>(problem_, states_, runs_[0]->in_place());
-  for (const std::unique_ptr<StreamRun>& run : runs_) run->prepare(*arrays_);
+  arrays_ = Ref<StreamArrays>(new StreamArrays(problem_, states_, runs_[0]->in_place()));
+  for (const Ref<StreamRun>& run : runs_) run->prepare(*arrays_);
   const auto begin = std::chrono::steady_clock::now();
   StreamGate gate(static_cast<int>(runs_.size()));
   const auto drive = [&](std::size_t k) {
@@ -275,7 +279,7 @@ void StreamGroup::carry_out(const std::vector<Launch>& launches, bool progress) 
   if (all_begun) drive(own);
   for (std::thread& thread : threads) thread.join();
   if (gate.error() != nullptr) fail(gate);
-  for (const std::unique_ptr<StreamRun>& run : runs_) run->learn();
+  for (const Ref<StreamRun>& run : runs_) run->learn();
   arrays_->end(runs_[0]->result_side());
   seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
@@ -285,9 +289,8 @@ void StreamGroup::fail(const StreamGate& gate) const {
   // States go from one copy to another: those of the first pass are there as long as nobody begins the
   // second.
   const bool first_pass = !runs_[0]->in_place() &&
-                          std::all_of(runs_.begin(), runs_.end(), [](const std::unique_ptr<StreamRun>& run) {
-                            return run->passes_begun() <= 1;
-                          });
+                          std::all_of(runs_.begin(), runs_.end(),
+                                      [](const Ref<StreamRun>& run) { return run->passes_begun() <= 1; });
   try {
     std::rethrow_exception(gate.error());
   } catch (...) {

@@ -27,8 +27,6 @@
 // launch throws what failed first.
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -65,13 +63,12 @@ class StreamGroup {
   StreamReport report() const;
 
  private:
-  bool has_states() const;
   struct Choice {
     StreamOptions options;
     bool with_seams = false;
     double seconds = 0;
   };
-  std::unique_ptr<StreamSeams> seams_for(const StreamOptions& one) const;
+  Ref<StreamSeams> seams_for(const StreamOptions& one) const;
   bool takes_little(const StreamSeams& seams, index_t budget) const;
   bool take(Choice& choice, index_t budget, const std::string& kernel);
   bool choose(const StreamOptions& options, index_t budget, const std::string& kernel, Choice& choice);
@@ -81,10 +78,10 @@ class StreamGroup {
 
   StreamProblem problem_;
   std::vector<Ref<CoherentState>> states_;
-  std::unique_ptr<StreamArrays> arrays_;
-  std::vector<std::unique_ptr<StreamRun>> runs_;
+  Ref<StreamArrays> arrays_;
+  std::vector<Ref<StreamRun>> runs_;
   std::vector<ResidentRows> parts_;
-  std::unique_ptr<StreamSeams> seams_;  // none: all rows come from the host
+  Ref<StreamSeams> seams_;  // none: all rows come from the host
   double seconds_ = 0;
 };
 
@@ -95,13 +92,7 @@ std::vector<ReductionGroup> stream_groups(StreamGroup& group, index_t block, std
 void add_report(StreamReport& all, const StreamReport& one);
 
 // The parts of a place that have any of `split`, or the first one where there is nothing to do.
-inline std::vector<std::size_t> parts_with_rows(const std::vector<ResidentRows>& split) {
-  std::vector<std::size_t> parts;
-  for (std::size_t k = 0; k < split.size(); ++k)
-    if (split[k].begin < split[k].end) parts.push_back(k);
-  if (parts.empty()) parts.push_back(0);
-  return parts;
-}
+std::vector<std::size_t> parts_with_rows(const std::vector<ResidentRows>& split);
 template <class Where>
 std::vector<ResidentRows> split_of(const StreamGroup& group, const Where& where) {
   return group.split(PlaceTraits<Where>::count(where), weights_asked_for(where));

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <strata/algorithms/streaming/plan/stream_plan.hpp>
+#include <strata/algorithms/streaming/plan/stream_problem.hpp>
 
 namespace strata::inline STRATA_ABI {
 

@@ -51,7 +51,7 @@ struct StreamRun::Parts : RefCounted {
 
   StreamJob job;
   StreamReport report;
-  std::unique_ptr<StreamArrays> arrays;  // of run(); ends after what is read from files and written to them
+  Ref<StreamArrays> arrays;  // of run(); ends after what is read from files and written to them
   StreamTiles tiles{job};
   StreamQueues queues{job};
   StreamBuffers buffers{job, tiles};
@@ -60,9 +60,9 @@ struct StreamRun::Parts : RefCounted {
   StreamMeasures measures{job};
   // Where the run is.
   int pass = 0;
-  long tile = 0;               // that is being enqueued
-  int steps_done = 0;          // before this pass
-  std::shared_ptr<void> kept;  // of launches, for later ones
+  long tile = 0;         // that is being enqueued
+  int steps_done = 0;    // before this pass
+  Ref<RefCounted> kept;  // of launches, for later ones
 };
 
 StreamRun::StreamRun(DeviceInstance& device, QueueState& compute, StreamProblem problem,
@@ -186,8 +186,8 @@ void StreamRun::run(const Launch& launch, bool progress) {
   allocate();  // before anything is claimed: where there is no memory the arrays stay as they are
   restart();
   Parts& run = *parts_;
-  run.arrays.reset();
-  run.arrays = std::make_unique<StreamArrays>(run.job.problem, run.job.states, in_place());
+  run.arrays = {};
+  run.arrays = Ref<StreamArrays>(new StreamArrays(run.job.problem, run.job.states, in_place()));
   prepare(*run.arrays);
   const auto begin = RunClock::now();
   try {
@@ -195,7 +195,7 @@ void StreamRun::run(const Launch& launch, bool progress) {
   } catch (...) {
     const std::string partly = changed_arrays(only_first_pass(run.job, run.tiles));
     run.files.drop_stages();
-    run.arrays.reset();
+    run.arrays = {};
     fail_streaming(launch_name("streaming", run.job.problem) + " failed at " + progress_made(), partly);
   }
   learn();

@@ -17,12 +17,10 @@
 // run is under way.
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include <strata/algorithms/streaming/plan/stream_plan.hpp>
+#include <strata/algorithms/streaming/plan/stream_problem.hpp>
 #include <strata/algorithms/streaming/stream_report.hpp>
 #include <strata/core/ref.hpp>
 
@@ -33,6 +31,7 @@ class DeviceInstance;
 class QueueState;
 class StreamArrays;
 class StreamGate;
+struct StreamPlan;
 class StreamSeams;
 
 /// Completes a problem by what arrays say of themselves: labels, rows, bytes, tiles. Throws LayoutError where
@@ -50,21 +49,19 @@ struct StreamSite {
     ResidentRows rows;
   };
   std::vector<Place> places;
-  std::shared_ptr<void>* kept;  // what launches keep for later ones of the run
+  Ref<RefCounted>* kept;  // what launches keep for later ones of the run
 };
 
-class StreamRun {
+class StreamRun : public RefCounted {
  public:
   /// Enqueues a kernel on the compute queue.
-  using Launch = std::function<void(const StreamSite&)>;
+  using Launch = Function<void(const StreamSite&)>;
 
   /// `compute` is the queue on which launches are going to be enqueued. The arrays are those of the problem,
   /// in its order, and outlive this.
   StreamRun(DeviceInstance& device, QueueState& compute, StreamProblem problem,
             std::vector<Ref<CoherentState>> arrays);
-  ~StreamRun();
-  StreamRun(const StreamRun&) = delete;
-  StreamRun& operator=(const StreamRun&) = delete;
+  ~StreamRun() override;
 
   StreamProblem& problem();
   /// Decides how: throws OutOfMemory where the budget is too small. Of a sequence, which may be planned and

@@ -28,7 +28,7 @@ namespace strata::inline STRATA_ABI::detail {
 
 /// The memory for what a SeamPlan keeps, on the devices of the runs. Shared by the threads of the runs, which
 /// only read it.
-class StreamSeams {
+class StreamSeams : public RefCounted {
  public:
   /// `problem` is complete. Of an iteration of `passes` passes.
   StreamSeams(SeamPlan plan, const StreamProblem& problem, int passes);

@@ -138,7 +138,6 @@ void with_streamed(const StreamSite& site, const F& f, const Accesses&... access
   (std::index_sequence_for<Accesses...>());
 }
 
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
 // Adds what work items write only of an array in a slice: of its rows, or of an array that is there as a
 // whole.
 template <class Access>
@@ -167,30 +166,32 @@ UnwrittenSearch<D> mark_slice(const On<D>& where, ResidentRows work, bool of_row
   for (const UnwrittenBox& box : boxes) mark_unwritten(box, device, device.space(), queue_of(where));
   return UnwrittenSearch<D>(where, boxes);
 }
-#endif
 // Calls launch(), which enqueues kernels on `where` for work items of a slice. Checked builds look behind it
 // at what was to be written; `place(k)` is where array k lies.
 template <class K, class D, class Place, class F, class... Accesses>
 void launch_written([[maybe_unused]] const char* label, [[maybe_unused]] const On<D>& where,
                     [[maybe_unused]] const StreamSite& site, [[maybe_unused]] const Place& place,
                     const F& launch, [[maybe_unused]] const Accesses&... accesses) {
-#if defined(STRATA_CHECKED) && STRATA_CHECKED
-  const char* const name = kernel_name(label, typeid(FunctorOf<K>).name(), nullptr);
-  if (*site.kept == nullptr)
-    *site.kept = std::make_shared<UnwrittenSearch<D>>(mark_slice(where, site.all, false, place, accesses...));
-  const auto whole = std::static_pointer_cast<UnwrittenSearch<D>>(*site.kept);
-  const UnwrittenSearch<D> rows = mark_slice(where, site.work, true, place, accesses...);
-  {
-    const NotesInForce notes_of_whole(whole->notes()), notes_of_rows(rows.notes());
+  if constexpr (checked_build) {
+    const char* const name = kernel_name(label, typeid(FunctorOf<K>).name(), nullptr);
+    if (!*site.kept)
+      *site.kept =
+          Ref<RefCounted>(new UnwrittenSearch<D>(mark_slice(where, site.all, false, place, accesses...)));
+    const Ref<RefCounted> kept = *site.kept;  // also when others forget it
+    const auto& whole = static_cast<const UnwrittenSearch<D>&>(*kept);
+    const UnwrittenSearch<D> rows = mark_slice(where, site.work, true, place, accesses...);
+    {
+      const NotesInForce notes_of_whole(whole.notes()), notes_of_rows(rows.notes());
+      launch();
+    }
+    rows.find(name);
+    if (site.work.end == site.all.end) {
+      *site.kept = {};
+      whole.find(name);
+    }
+  } else {
     launch();
   }
-  rows.find(name);
-  if (site.work.end != site.all.end) return;
-  site.kept->reset();
-  whole->find(name);
-#else
-  launch();
-#endif
 }
 
 // Calls f with the accesses as bind_kernel takes them; it launches a kernel `K` on `where`.

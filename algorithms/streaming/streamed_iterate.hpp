@@ -26,6 +26,7 @@
 
 #include <strata/algorithms/streaming/new_values.hpp>
 #include <strata/algorithms/streaming/streamed.hpp>
+#include <strata/core/min_max.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -188,8 +189,8 @@ Range rows_within_halos(const Accesses&... accesses) {
       rows = access.array.extent(0);
       if constexpr (std::is_same_v<decltype(access.region.edge), edge::None>) {
         const ResidentRows halo = halo_rows_of(access, true);
-        left = std::max(left, halo.begin);
-        right = std::max(right, halo.end);
+        left = larger_of(left, halo.begin);
+        right = larger_of(right, halo.end);
       }
     }
   };

@@ -26,6 +26,7 @@
 
 #include <strata/algorithms/streaming/step_results.hpp>
 #include <strata/algorithms/streaming/streamed_iterate.hpp>
+#include <strata/core/min_max.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -48,7 +49,10 @@ struct StepReductionPlan {
   /// Plans `run` and this, so that slices and results of `value_bytes` fit the budget. Throws OutOfMemory.
   void plan(StreamRun& run, index_t budget, const StreamOptions& options, const std::string& kernel,
             index_t value_bytes);
-  /// The groups of each step of the passes [first, end).
+  /// The groups of each step of the next `passes` passes, from number `first` on.
+  std::vector<std::vector<ReductionGroup>> groups_from(StreamRun& run, int first) const;
+
+ private:
   std::vector<std::vector<ReductionGroup>> groups_of(StreamRun& run, int first, int end) const;
 };
 
@@ -74,7 +78,8 @@ StreamReport iterate_reduce_streamed(const char* label, const Streamed<On<D>>& w
   complete_problem(problem, stream_states(accesses...));  // edges, and bytes of rows
   const StreamOptions options = step_reduction_options(problem, where.options);
   if (!plan.any_order)
-    problem.align = std::max(problem.align, step_reduction_align(problem, plan.block, where.budget, options));
+    problem.align =
+        larger_of(problem.align, step_reduction_align(problem, plan.block, where.budget, options));
   StreamRun run(where.where.device.backend(), queue_of(where.where), static_cast<StreamProblem&&>(problem),
                 stream_states(accesses...));
   plan.plan(run, where.budget, options, typeid(FunctorOf<K>).name(), static_cast<index_t>(sizeof(T)));
@@ -85,11 +90,11 @@ StreamReport iterate_reduce_streamed(const char* label, const Streamed<On<D>>& w
   results.reserve(where.where, plan.groups);
   int pass = 0, begin = 0, end = 0;  // the steps of these passes have their results on the device
   const auto next_passes = [&] {
-    const int until = std::min(pass + plan.passes, run.plan().passes);
+    auto groups = plan.groups_from(run, pass);
+    pass += plan.passes;
     begin = end;
-    for (int p = pass; p < until; ++p) end += run.plan().pass_number(p).steps;
-    results.set_groups(plan.groups_of(run, pass, until));
-    pass = until;
+    end += static_cast<int>(groups.size());
+    results.set_groups(static_cast<decltype(groups)&&>(groups));
   };
   next_passes();
   run.run(

@@ -11,7 +11,7 @@
 
 #include <strata/algorithms/across.hpp>
 #include <strata/algorithms/place.hpp>
-#include <strata/algorithms/streaming/plan/stream_plan.hpp>
+#include <strata/algorithms/streaming/plan/stream_problem.hpp>
 
 namespace strata::inline STRATA_ABI {
 

@@ -12,6 +12,7 @@
 
 #include <strata/algorithms/coherent_reduce.hpp>
 #include <strata/algorithms/streaming/streamed.hpp>
+#include <strata/core/min_max.hpp>
 #include <strata/views/mdarray.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -101,7 +102,7 @@ StreamReport reduce_streamed(const char* label, const Where& where, const R& wor
   constexpr index_t block = WorkOf<R>::rank == 1 ? reduction_block : 1;
   StreamProblem problem = stream_problem(label, work, accesses...);
   complete_problem(problem, stream_states(accesses...));  // bytes of rows
-  problem.align = std::max(problem.align, reduction_align(problem, block, where.budget));
+  problem.align = larger_of(problem.align, reduction_align(problem, block, where.budget));
   StreamGroup group(static_cast<StreamProblem&&>(problem), stream_states(accesses...));
   check_all_fit<K, false>(label, work, accesses...);
   const std::vector<std::size_t> parts = add_runs(group, where.where);
@@ -112,11 +113,11 @@ StreamReport reduce_streamed(const char* label, const Where& where, const R& wor
   if (where.only_plan) return group.report();
 
   const auto reducer = Reduction::reducer(kernel, into);
-  std::vector<T> values(std::max<std::size_t>(groups.size(), 1));
+  std::vector<T> values(larger_of<std::size_t>(groups.size(), 1));
   if (groups.empty()) reducer.init(values[0]);
   {
     std::vector<StreamGroup::Launch> launches;
-    std::vector<std::function<void()>> bring_home;  // which also keep the partial results
+    std::vector<Function<void()>> bring_home;  // which also keep the partial results
     for (std::size_t k = 0; k < parts.size(); ++k)
       visit_part(where.where, parts[k], [&](const auto& on) {
         const PartialValues partials(on, values.data() + first[k],
@@ -126,7 +127,7 @@ StreamReport reduce_streamed(const char* label, const Where& where, const R& wor
         bring_home.push_back([partials] { partials.bring_home(); });
       });
     group.carry_out(launches, where.progress);
-    for (const std::function<void()>& bring : bring_home) bring();
+    for (const Function<void()>& bring : bring_home) bring();
   }
   for (const Join& join : joins_of(groups))
     reducer.join(values[static_cast<std::size_t>(join.a)], values[static_cast<std::size_t>(join.b)]);
@@ -141,7 +142,7 @@ template <class Into, class Where, class D, class R, class K, class T, class... 
 StreamReport scan_streamed_part(const char* label, const Where& where, const On<D>& on, const R& work,
                                 const K& kernel, T& total, const Accesses&... accesses) {
   StreamProblem problem = stream_problem(label, work, accesses...);
-  problem.align = std::max(problem.align, reduction_block);
+  problem.align = larger_of(problem.align, reduction_block);
   StreamRun run(on.device.backend(), queue_of(on), static_cast<StreamProblem&&>(problem),
                 stream_states(accesses...));
   run.plan(where.budget, where.options, typeid(FunctorOf<K>).name());
@@ -166,7 +167,7 @@ StreamReport scan_streamed(const char* label, const Where& where, const R& work,
                            const Accesses&... accesses) {
   using I = std::remove_cvref_t<Into>;
   StreamProblem problem = stream_problem(label, work, accesses...);
-  problem.align = std::max(problem.align, reduction_block);
+  problem.align = larger_of(problem.align, reduction_block);
   const StreamGroup group(static_cast<StreamProblem&&>(problem), stream_states(accesses...));
   check_all_fit<K, false>(label, work, accesses...);
   const std::vector<ResidentRows> split = split_of(group, where.where);

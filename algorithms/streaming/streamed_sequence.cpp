@@ -2,9 +2,11 @@
 #include <string>
 
 #include <strata/algorithms/streaming/fixed_row.hpp>
+#include <strata/algorithms/streaming/plan/stream_plan.hpp>
 #include <strata/algorithms/streaming/streamed_sequence.hpp>
 #include <strata/core/bytes.hpp>
 #include <strata/core/error.hpp>
+#include <strata/views/coherent/coherent_state.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -111,7 +113,7 @@ void SequenceRuns::set_temporary(const Ref<CoherentState>& state) {
   temporary_.push_back(state);
 }
 
-void SequenceRuns::release() { run_.reset(); }
+void SequenceRuns::release() { run_ = {}; }
 
 void SequenceRuns::complete() {
   StreamProblem problem;
@@ -126,7 +128,7 @@ void SequenceRuns::complete() {
     problem.align = std::max(problem.align, loop.align);
     kernels_ += "," + loop.kernel;
   }
-  run_ = std::make_unique<StreamRun>(device_, queue_, static_cast<StreamProblem&&>(problem), states_);
+  run_ = Ref<StreamRun>(new StreamRun(device_, queue_, static_cast<StreamProblem&&>(problem), states_));
 }
 
 // How a run uses arrays, which is that of the loop that comes to them first.
@@ -192,20 +194,19 @@ index_t SequenceRuns::result_bytes() {
 // How many of `count` loops are done at once: with their plan, which is kept. The second one knows how long
 // kernels take.
 int SequenceRuns::part_of(int count) {
-  const auto known = std::find_if(plans_.begin(), plans_.end(), [&](const auto& p) {
-    return p->first == cursor_.next && p->count == count;
-  });
-  if (known != plans_.end() && (*known)->uses > 1) {
-    set_count((*known)->part);
-    run_->take((*known)->plan, budget_);
+  const auto known = std::find_if(plans_.begin(), plans_.end(),
+                                  [&](const Plan& p) { return p.first == cursor_.next && p.count == count; });
+  if (known != plans_.end() && known->uses > 1) {
+    set_count(known->part);
+    run_->take(known->plan, budget_);
     result_bytes();
-    return (*known)->part;
+    return known->part;
   }
   const int part = plan_part(count);
   if (known == plans_.end()) {
-    plans_.push_back(std::make_unique<Plan>(Plan{cursor_.next, count, part, 1, run_->plan()}));
+    plans_.push_back({cursor_.next, count, part, 1, run_->plan()});
   } else {
-    **known = {cursor_.next, count, part, 2, run_->plan()};
+    *known = {cursor_.next, count, part, 2, run_->plan()};
   }
   return part;
 }

@@ -14,8 +14,6 @@
 // launches.
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,6 +21,7 @@
 #include <strata/algorithms/sequence/sequence.hpp>
 #include <strata/algorithms/streaming/step_results.hpp>
 #include <strata/algorithms/streaming/streamed.hpp>
+#include <strata/core/min_max.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -34,12 +33,12 @@ class SequenceRuns {
     index_t align = 1;
     std::string kernel;
     /// `step`: how often the loops have begun anew in this run; `time`: how often this one was done before.
-    std::function<void(const StreamSite&, int step, int time)> launch;
+    Function<void(const StreamSite&, int step, int time)> launch;
     /// Of reductions: the bytes that the results of a run with a plan take, and room for them; and behind it,
     /// also behind a part of a run that is not its first.
-    std::function<index_t(const StreamProblem&, const StreamPlan&)> results;
-    std::function<void(bool make)> prepare;  // gives up what has another size; then makes it
-    std::function<void(bool first)> finish;
+    Function<index_t(const StreamProblem&, const StreamPlan&)> results;
+    Function<void(bool make)> prepare;  // gives up what has another size; then makes it
+    Function<void(bool first)> finish;
   };
 
   SequenceRuns(DeviceInstance& device, QueueState& queue, const char* label, index_t budget,
@@ -78,9 +77,9 @@ class SequenceRuns {
   std::vector<StreamArray> arrays_;
   std::vector<Ref<CoherentState>> states_;
   std::vector<Ref<CoherentState>> temporary_;
-  std::unique_ptr<StreamRun> run_;
+  Ref<StreamRun> run_;
   std::string kernels_;
-  std::vector<std::unique_ptr<Plan>> plans_;
+  std::vector<Plan> plans_;
   LoopCursor cursor_;
 };
 
@@ -146,9 +145,9 @@ class SequenceOver<Streamed<On<D>>> {
     using Results = StepResults<T, D>;
     constexpr bool any_order = reduces_in_any_order<FunctorOf<Kernel>>();
     constexpr index_t block = WorkOf<R>::rank == 1 ? reduction_block : 1;
-    const auto results = std::make_shared<Results>();
+    const Ref<Results> results(new Results);
     auto made = make_loop<Kernel>(label, work, accesses...);
-    if constexpr (!any_order) made.align = std::max(made.align, block);
+    if constexpr (!any_order) made.align = larger_of(made.align, block);
 
     made.results = [results, number = runs_.loop_count()](const StreamProblem& problem,
                                                           const StreamPlan& plan) {

@@ -1,6 +1,8 @@
 // expect: need <strata/algorithms/coherent_launch.hpp>
 #include <strata/algorithms/across.hpp>
-#include <strata/strata.hpp>
+#include <strata/algorithms/device_list.hpp>
+#include <strata/algorithms/launch.hpp>
+#include <strata/views/mdarray.hpp>
 
 using Vector = strata::MDArray<double, strata::Serial, strata::rank<1>>;
 struct Clear {

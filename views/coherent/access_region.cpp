@@ -14,6 +14,12 @@ void fail_neighbours(const char* name, index_t left, index_t right) {
       "where a work item touches everything, rows(f) where it touches rows elsewhere");
 }
 
+void ArrayPart::add(const Box& box) {
+  if (box.empty()) return;
+  if (first.empty() || (first.rank() == 0 && box.rank() != 0)) first = box;
+  else more.push_back(box);
+}
+
 ResidentRows cover(ResidentRows a, ResidentRows b) {
   if (a.begin >= a.end) return b;
   if (b.begin >= b.end) return a;

@@ -120,11 +120,7 @@ struct ArrayPart {
   Box first;
   std::vector<Box> more;
 
-  void add(const Box& box) {
-    if (box.empty()) return;
-    if (first.empty() || (first.rank() == 0 && box.rank() != 0)) first = box;
-    else more.push_back(box);
-  }
+  void add(const Box& box);
   bool empty() const { return first.empty(); }
   template <class F>
   void visit(const F& f) const {

@@ -13,7 +13,7 @@ bool has_steps(const StreamArray& array) { return array.use == StreamArray::Use:
 }  // namespace
 
 SeamPlan::SeamPlan(index_t rows, bool cyclic, const std::vector<Run>& runs,
-                   const std::function<bool(std::size_t, std::size_t)>& is_joined) {
+                   const Function<bool(std::size_t, std::size_t)>& is_joined) {
   std::vector<std::array<index_t, 2>> needed(runs.size(), {0, 0});  // of the first and the last rows
   std::vector<std::vector<bool>> takes_from(runs.size(), std::vector<bool>(runs.size(), false));
   bool any = false;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <functional>
 #include <vector>
 
 #include <strata/algorithms/streaming/plan/stream_plan.hpp>
@@ -29,7 +28,7 @@ class SeamPlan {
   SeamPlan() = default;
   /// `is_joined(j, k)`: copies may go from run j to run k. Asked only where k reads rows of j.
   SeamPlan(index_t rows, bool cyclic, const std::vector<Run>& runs,
-           const std::function<bool(std::size_t, std::size_t)>& is_joined);
+           const Function<bool(std::size_t, std::size_t)>& is_joined);
 
   bool empty() const { return runs_.empty(); }
   /// The first and the last rows of its part that run k keeps; they do not overlap.

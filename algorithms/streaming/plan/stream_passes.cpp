@@ -24,6 +24,14 @@ const char* name_of(StreamScheduler scheduler) {
 
 namespace detail {
 
+bool StreamProblem::has_states() const {
+  return std::any_of(arrays.begin(), arrays.end(),
+                     [](const StreamArray& array) { return array.use == StreamArray::Use::State; });
+}
+const StreamLoop& StreamProblem::loop_of(int step) const {
+  return loops[static_cast<std::size_t>(first_loop + step - 1) % loops.size()];
+}
+
 namespace {
 
 using Rows = ResidentRows;
