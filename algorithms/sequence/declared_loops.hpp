@@ -1,5 +1,5 @@
-// DeclaredLoops: what the loops of a sequence declare that they use, wherever they run, and what is wrong with
-// it.
+// DeclaredLoops: what the loops of a sequence declare that they use, wherever they run, and what is wrong
+// with it.
 #pragma once
 
 #include <string>

@@ -16,10 +16,11 @@ namespace strata::inline STRATA_ABI::detail {
 /// The loops of a Sequence over a place of type `Where`.
 template <class Where>
 class SequenceOver {
-  static_assert(never<Where>,
-                "strata: a Sequence is over on(...), across(...) or streamed(device, budget); include "
-                "<strata/algorithms/streaming/streamed_sequence.hpp> for the last, over one device and without "
-                "steps_per_launch");
+  static_assert(
+      never<Where>,
+      "strata: a Sequence is over on(...), across(...) or streamed(device, budget); include "
+      "<strata/algorithms/streaming/streamed_sequence.hpp> for the last, over one device and without "
+      "steps_per_launch");
 
  public:
   SequenceOver(const char*, const Where&) {}

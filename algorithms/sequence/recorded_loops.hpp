@@ -30,7 +30,7 @@ class RecordedLoops : public DeclaredLoops {
     int time;                             // how often this loop was done before in it
   };
   struct Loop : DeclaredLoops::Loop {
-    bool differs = false;            // from step to step
+    bool differs = false;  // from step to step
     std::function<void(const Site&)> launch;
     /// Of reductions with results for the host: makes room for so many, also none; fetches them, when all is
     /// done.

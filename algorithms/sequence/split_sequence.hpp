@@ -52,8 +52,7 @@ class SequenceOver<Across<D...>> : public DeclaredLoops {
       using T = typename Reduction::value_type;
       // What a run has made so far, which the vector gets when all is done.
       const auto values = std::make_shared<std::vector<T>>();
-      made.launch = [where = where_, name = std::string(label), work, kernel, values,
-                     accesses...](int step) {
+      made.launch = [where = where_, name = std::string(label), work, kernel, values, accesses...](int step) {
         T value{};
         const auto reduce = [&](auto&& result) {
           launch_reduce(where.named(name.c_str()), work, kernel_at(kernel, step),

@@ -94,9 +94,7 @@ TEST(SequenceErrors, OfTemporariesThatAreReadFirstAreThoseOfEveryPlace) {
   refused_by(Sequence("mine", streamed(Emulated{0}, 1 << 20)));
 }
 TEST(SequenceErrors, NameASequenceByItsPlaceWhereItHasNoLabel) {
-  const auto message = [](const auto& where) {
-    return message_of<Error>([&] { Sequence(where).run(-1); });
-  };
+  const auto message = [](const auto& where) { return message_of<Error>([&] { Sequence(where).run(-1); }); };
 
   EXPECT_NE(message(on(Serial{}).named("mine")).find("sequence \"mine\""), std::string::npos);
   EXPECT_NE(message(across(Serial{}, Threads{}).named("mine")).find("sequence \"mine\""), std::string::npos);
