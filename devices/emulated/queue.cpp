@@ -47,10 +47,16 @@ Ref<EventState> EmulatedQueue::record() {
   require_instance();
   auto* const event = new EmulatedEvent(core_, {platform.timeline.record(core_->time), platform.epoch});
   const Ref<EventState> result(event);
-  std::function<void()> set = [event, keep = result, core = core_.get(), from = std::this_thread::get_id()] {
-    event->set(core->take_since_event(from));
-  };
-  if (!core_->attach(set)) set();  // nothing enters while the platform is locked
+  // Nothing enters while the platform is locked: an idle queue stays idle, and needs no thread for this.
+  if (core_->idle()) {
+    event->set(core_->take_since_event(std::this_thread::get_id()));
+  } else {
+    QueueCore::Work work{[event, keep = result, core = core_.get(), from = std::this_thread::get_id()] {
+                           event->set(core->take_since_event(from));
+                         },
+                         QueueCore::Kind::Record};
+    core_->enqueue(work);
+  }
   return result;
 }
 

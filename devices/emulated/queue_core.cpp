@@ -30,7 +30,7 @@ void QueueCore::require_same_process() const {
 
 void QueueCore::enqueue(Work& work) {
   require_same_process();
-  std::unique_lock lock(mutex_);
+  const std::lock_guard lock(mutex_);
   if (closed_) fail_ended("queued work");
   if (!thread_.joinable()) {
     try {
@@ -42,16 +42,7 @@ void QueueCore::enqueue(Work& work) {
   }
   waiting_.push_back({std::move(work), std::this_thread::get_id()});
   ++enqueued_;
-  lock.unlock();  // whom this wakes finds the lock free
   changed_.notify_all();
-}
-
-bool QueueCore::attach(std::function<void()>& record) {
-  require_same_process();
-  const std::lock_guard lock(mutex_);
-  if (finished_ == enqueued_) return false;
-  (waiting_.empty() ? records_ : waiting_.back().records).push_back(std::move(record));
-  return true;
 }
 
 void QueueCore::run_thread() {
@@ -62,8 +53,7 @@ void QueueCore::run_thread() {
     if (waiting_.empty()) break;
     Entry entry = std::move(waiting_.front());
     waiting_.pop_front();
-    records_ = std::move(entry.records);
-    std::exception_ptr lost = poison_;
+    std::exception_ptr lost = entry.work.kind == Kind::Record ? nullptr : poison_;
     const bool dropped = lost != nullptr;
     if (!dropped && entry.work.kind == Kind::Compute) try {
         since_event_[entry.from].began = true;
@@ -86,14 +76,6 @@ void QueueCore::run_thread() {
         untold_[entry.from] = std::move(lost);
       } catch (const std::bad_alloc&) {  // then the next wait of any thread must do
       }
-    }
-    while (!records_.empty()) {
-      std::vector<std::function<void()>> records;
-      records.swap(records_);
-      lock.unlock();
-      for (const std::function<void()>& record : records) record();
-      records.clear();
-      lock.lock();
     }
     ++finished_;
     changed_.notify_all();

@@ -20,7 +20,6 @@
 #include <mutex>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include <sys/types.h>
 
@@ -30,8 +29,9 @@ namespace strata::inline STRATA_ABI::detail {
 
 class QueueCore : public std::enable_shared_from_this<QueueCore> {
  public:
-  /// Wait: only waits for another queue.
-  enum class Kind : unsigned char { Compute, Wait };
+  /// Wait: only waits for another queue. Record: runs in a poisoned queue too, and may not throw: it passes
+  /// the error on.
+  enum class Kind : unsigned char { Compute, Wait, Record };
   struct Work {
     std::function<void()> run;
     Kind kind = Kind::Compute;
@@ -50,10 +50,6 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   /// in a child of fork(). Callers that hold a lock keep `work` beyond it, since destroying a kernel may free
   /// arrays.
   void enqueue(Work& work);
-  /// Has `record` run when the work enqueued so far is done or dropped, before its end is told: that costs
-  /// neither an entry of the queue nor a wake. It may not throw. False, without having taken it, if all is
-  /// done.
-  bool attach(std::function<void()>& record);
   /// Blocks until all work enqueued so far is done, and takes the error away, if there is one for the calling
   /// thread. Throws Error in a child of fork(), where nobody does the work.
   std::exception_ptr wait();
@@ -88,7 +84,6 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   struct Entry {
     Work work;
     std::thread::id from;
-    std::vector<std::function<void()>> records = {};  // run after it
   };
   void run_thread();
   std::exception_ptr run(Entry& entry);
@@ -100,7 +95,6 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Entry> waiting_;
-  std::vector<std::function<void()>> records_;  // of what runs
   std::uint64_t enqueued_ = 0;
   std::uint64_t finished_ = 0;
   std::exception_ptr poison_;
