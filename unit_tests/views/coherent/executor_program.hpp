@@ -101,7 +101,7 @@ class Program {
       case 2:
         // Rows of LayoutLeft do not lie together; rows in tiles have no edges that go around in slices, and
         // edges are checked also where there is no work.
-        if (!options_.failures && work.begin < work.end &&
+        if (options_.streams && !options_.failures && work.begin < work.end &&
             !std::is_same_v<typename Array::layout_type, LayoutLeft> && (can_stream<Accesses> && ...)) {
           constexpr index_t budget = 1 << 20;
           const auto chunk = random(0, 1) == 0 ? 0 : random(1, 8);
