@@ -13,7 +13,16 @@ namespace strata::inline STRATA_ABI::detail {
 
 /// The loops of a Sequence over a place of type `Where`.
 template <class Where>
-class SequenceOver;
+class SequenceOver {
+  static_assert(
+      never<Where>,
+      "strata: a Sequence is over on(...), across(...) or streamed(device, budget); include "
+      "<strata/algorithms/streaming/streamed_sequence.hpp> for the last, over one device and without "
+      "steps_per_launch");
+
+ public:
+  SequenceOver(const char*, const Where&) {}
+};
 
 // What bind_kernel takes for use `use` of a loop.
 template <class D, class Access>
@@ -103,7 +112,7 @@ class SequenceOver<On<D>> {
     } else if constexpr (has_coherent_target<I>) {
       reduce_into_value(made, label, work, kernel, into, into.target, accesses...);
     } else if constexpr (is_finalize_v<I>) {
-      std::apply([&](const auto&... a) { (declare_use(made, a, {0, 1}), ...); }, into.accesses);
+      std::apply([&](const auto&... a) { (loops_.add_use(made, a, {0, 1}), ...); }, into.accesses);
       made.launch = reducer(
           label, work, kernel,
           [into](const RecordedLoops::Site& site) {
@@ -146,23 +155,10 @@ class SequenceOver<On<D>> {
     check_all_fit<KernelOf<K>>(label, work, accesses...);
     RecordedLoops::Loop made;
     made.label = label;
-    made.kernel = typeid(FunctorOf<KernelOf<K>>).name();
     made.differs = is_by_step<K>;
-    (declare_use(made, accesses, LeftMost<R>::of(work)), ...);
+    (loops_.add_use(made, accesses, LeftMost<R>::of(work)), ...);
     return made;
   }
-  template <class Access>
-  void declare_use(RecordedLoops::Loop& loop, const Access& access, ResidentRows work) {
-    if (!access.array) fail_no_array();
-    ArrayPart part;
-    try {
-      part = part_of(access.region, access.array.domain(), work, access.array.label());
-    } catch (const ShapeMismatch& error) {
-      loops_.fail_region(loop.label.c_str(), error);
-    }
-    loops_.add_use(loop, access.array.state(), Access::mode, part);
-  }
-
   // launch(name, here, site) of a loop, with what checked builds do after it.
   template <class F>
   Function<void(const RecordedLoops::Site&)> launcher(const char* label, const F& launch) const {
@@ -200,7 +196,7 @@ class SequenceOver<On<D>> {
   void reduce_into_value(RecordedLoops::Loop& made, const char* label, const R& work, const K& kernel,
                          const Into& into, const CoherentArray<T, rank<0>, L>& value,
                          const Accesses&... accesses) {
-    declare_use(made, out(value, everything), {0, 1});
+    loops_.add_use(made, out(value, everything), {0, 1});
     made.launch = reducer(
         label, work, kernel,
         [into, value](const RecordedLoops::Site& site) {

@@ -17,48 +17,11 @@ constexpr int steps_of_batch = 16;
 ArrayPart part_of_region(const std::vector<Box>& region) {
   return {region.front(), {region.begin() + 1, region.end()}};
 }
-bool share(const std::vector<Box>& a, const std::vector<Box>& b) {
-  return std::any_of(a.begin(), a.end(), [&](const Box& box) { return !intersect(b, box).empty(); });
-}
 
 }  // namespace
 
 RecordedLoops::RecordedLoops(DeviceInstance& device, QueueState& queue, const char* label)
-    : device_(device), queue_(queue), cursor_{label, 0, 0} {}
-
-// ---- what is declared
-
-int RecordedLoops::number_of(const Ref<CoherentState>& array) {
-  const auto known = std::find(arrays_.begin(), arrays_.end(), array);
-  const int number = static_cast<int>(known - arrays_.begin());
-  if (known == arrays_.end()) {
-    arrays_.push_back(array);
-    bases_.push_back(nullptr);
-  }
-  return number;
-}
-
-void RecordedLoops::add_use(Loop& loop, const Ref<CoherentState>& array, AccessMode mode,
-                            const ArrayPart& part) {
-  if (has_run_) cursor_.fail_late();
-  SequenceUse use{number_of(array), mode, {}};
-  ResidentRows rows{0, 0};
-  part.visit([&](const Box& box) {
-    use.region.push_back(box);
-    rows = cover(rows, array->shape.rows_of(box));
-  });
-  for (const SequenceUse& other : loop.uses)
-    if (other.array == use.array && (writes(mode) || writes(other.mode)) && share(other.region, use.region))
-      throw AccessConflict("sequence \"" + cursor_.label + "\": \"" + array->label +
-                           "\" is declared twice in loop \"" + loop.label +
-                           "\", and written; declare it once");
-  loop.uses.push_back(std::move(use));
-  loop.rows.push_back(rows);
-}
-
-void RecordedLoops::fail_region(const char* loop, const ShapeMismatch& error) const {
-  throw ShapeMismatch("sequence \"" + cursor_.label + "\": loop \"" + loop + "\": " + error.what());
-}
+    : DeclaredLoops(label), device_(device), queue_(queue) {}
 
 void RecordedLoops::add_loop(Loop&& loop) {
   // Checked builds mark what a loop writes only, and look at it, around each launch.
@@ -66,32 +29,20 @@ void RecordedLoops::add_loop(Loop&& loop) {
     for (const SequenceUse& use : loop.uses) loop.differs = loop.differs || use.mode == AccessMode::Out;
   loops_.push_back(std::move(loop));
   cursor_.loops = static_cast<int>(loops_.size());
-}
-
-void RecordedLoops::set_temporary(const Ref<CoherentState>& array) {
-  if (has_run_) cursor_.fail_late();
-  temporary_.push_back(array);
+  bases_.resize(arrays_.size(), nullptr);
 }
 
 void RecordedLoops::release() { graphs_.clear(); }
 
 // ---- runs
 
-const RecordedLoops::RunUses& RecordedLoops::uses_of(int first, int count) {
+const RecordedLoops::RunUses& RecordedLoops::run_uses(int first, int count) {
   count = std::min(count, cursor_.loops);
   for (const RunUses& known : uses_)
     if (known.first == first && known.count == count) return known;
-  std::vector<const std::vector<SequenceUse>*> loops;
-  for (int k = 0; k < count; ++k) loops.push_back(&loop(first + k).uses);
-  std::vector<bool> temporary;
-  for (const Ref<CoherentState>& array : arrays_)
-    temporary.push_back(std::find(temporary_.begin(), temporary_.end(), array) != temporary_.end());
-  if (const int a = temporary_read_first(loops, temporary); a >= 0)
-    throw Error("sequence \"" + cursor_.label + "\": \"" + arrays_[static_cast<std::size_t>(a)]->label +
-                "\" is temporary, but a run that begins with loop \"" + loop(first).label +
-                "\" reads it before it writes it; begin with the loop that writes it, or do not declare it "
-                "temporary");
-  RunUses made{first, count, uses_of_run(loops, temporary), std::vector<int>(arrays_.size(), -1)};
+  std::vector<const DeclaredLoops::Loop*> loops;
+  for (int k = 0; k < count; ++k) loops.push_back(&loop(first + k));
+  RunUses made{first, count, uses_of(loops), std::vector<int>(arrays_.size(), -1)};
   for (std::size_t k = 0; k < made.uses.size(); ++k)
     made.use_of[static_cast<std::size_t>(made.uses[k].array)] = static_cast<int>(k);
   return uses_.emplace_back(std::move(made));
@@ -102,7 +53,7 @@ void RecordedLoops::run(int count) {
   if (loops_.empty() || count == 0) return;
   has_run_ = true;
   const Run run{cursor_.next, count};
-  const RunUses& uses = uses_of(run.first, count);
+  const RunUses& uses = run_uses(run.first, count);
   // A loop that is not done has no results.
   bool has_results = false;
   for (int k = 0; k < cursor_.loops; ++k) {

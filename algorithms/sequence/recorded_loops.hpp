@@ -11,16 +11,14 @@
 #include <string>
 #include <vector>
 
-#include <strata/algorithms/sequence/loop_cursor.hpp>
-#include <strata/algorithms/sequence/run_uses.hpp>
+#include <strata/algorithms/sequence/declared_loops.hpp>
 #include <strata/core/function.hpp>
-#include <strata/core/layout.hpp>
 #include <strata/devices/graph.hpp>
 #include <strata/views/coherent/coherent_call.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
-class RecordedLoops {
+class RecordedLoops : public DeclaredLoops {
  public:
   /// Where and when a loop is launched.
   struct Site {
@@ -31,12 +29,8 @@ class RecordedLoops {
     int step;                             // how often the loops have begun anew in this run
     int time;                             // how often this loop was done before in it
   };
-  struct Loop {
-    std::string label;
-    std::string kernel;
-    std::vector<SequenceUse> uses;   // arrays by their number here, in the order of the kernel's views
-    std::vector<ResidentRows> rows;  // of each use
-    bool differs = false;            // from step to step
+  struct Loop : DeclaredLoops::Loop {
+    bool differs = false;  // from step to step
     Function<void(const Site&)> launch;
     /// Of reductions with results for the host: makes room for so many, also none; fetches them, when all is
     /// done.
@@ -46,17 +40,8 @@ class RecordedLoops {
 
   /// On a queue of the device, both of which outlive this.
   RecordedLoops(DeviceInstance& device, QueueState& queue, const char* label);
-  RecordedLoops(const RecordedLoops&) = delete;
-  RecordedLoops& operator=(const RecordedLoops&) = delete;
 
-  /// Adds a use to a loop that is being declared. ShapeMismatch, AccessConflict.
-  void add_use(Loop& loop, const Ref<CoherentState>& array, AccessMode mode, const ArrayPart& part);
-  /// The error with the names of sequence and loop.
-  [[noreturn]] void fail_region(const char* loop, const ShapeMismatch& error) const;
   void add_loop(Loop&& loop);
-  void set_temporary(const Ref<CoherentState>& array);
-  const LoopCursor& cursor() const { return cursor_; }
-  void begin_with(int loop) { cursor_.begin_with(loop); }
   /// `count` loops, from the one after the last on.
   void run(int count);
   /// Forgets the graphs.
@@ -78,9 +63,8 @@ class RecordedLoops {
     int first, count;
   };
 
-  int number_of(const Ref<CoherentState>& array);
   const Loop& loop(int number) const { return loops_[static_cast<std::size_t>(number % cursor_.loops)]; }
-  const RunUses& uses_of(int first, int count);
+  const RunUses& run_uses(int first, int count);
   void find_arrays(const CoherentCall& call, const RunUses& uses);
   int same_from(int first, int most) const;
   void launch_all(const Run& run);
@@ -92,11 +76,7 @@ class RecordedLoops {
   DeviceInstance& device_;
   QueueState& queue_;
   Ref<QueueState> recorder_;
-  LoopCursor cursor_;
-  bool has_run_ = false;
   std::vector<Loop> loops_;
-  std::vector<Ref<CoherentState>> arrays_;
-  std::vector<Ref<CoherentState>> temporary_;
   std::vector<RunUses> uses_;
   std::vector<char*> bases_;  // of each array, when it was last used
   std::vector<Kept> graphs_;

@@ -45,6 +45,8 @@ class Sequence {
  public:
   /// No loops yet. `label` names the runs in messages and profiles.
   Sequence(const char* label, const Where& where) : loops_(label, where) {}
+  /// The same, with the label of the place: on(device).named("steps").
+  explicit Sequence(const Where& where) : Sequence(detail::label_of(where, "sequence"), where) {}
 
   /// Loops write the array before others read it, and nobody needs it after a run: its values need not come
   /// to the device, and through slices it is never copied. They are undefined afterwards, and memory of it

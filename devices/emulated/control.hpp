@@ -47,6 +47,7 @@ index_t peak(int instance);
 enum class Fault { Allocation, Copy, Kernel };
 /// The k-th such operation from now on (1: the next) fails, once, with OutOfMemory, CopyError or KernelError.
 /// Copies and kernels count in the order in which they are enqueued, and fail without having touched memory.
+/// A kernel that is recorded for a graph counts as an allocation.
 void fail(Fault what, int k);
 /// Nothing is to fail.
 void clear_faults();

@@ -1,6 +1,8 @@
 #include <memory>
+#include <mutex>
 #include <string>
 
+#include <strata/core/error.hpp>
 #include <strata/devices/emulated/execution.hpp>
 #include <strata/devices/emulated/instance.hpp>
 #include <strata/devices/emulated/platform.hpp>
@@ -54,6 +56,13 @@ void enqueue_emulated(EventKind kind, const LaunchInfo& info, EmulatedKernel* ke
 
   EmulatedInstance& target = Platform::get().instance(instance);
   EmulatedQueue& queue = info.queue ? static_cast<EmulatedQueue&>(*info.queue) : target.queue();
+  if (current_recording != nullptr) {
+    Platform& platform = Platform::get();
+    const std::lock_guard lock(platform.mutex);
+    if (platform.fails(emulated::Fault::Allocation))
+      throw OutOfMemory("a graph needs memory of its own on Emulated{" + std::to_string(instance) +
+                        "} (failure injected)");
+  }
   if (current_recording != nullptr)
     return record_step(info, queue, wait, new RecordedKernel(kind, info, owned, items));
   if (wait) require_outside_kernels("a launch that waits");

@@ -135,10 +135,14 @@ void CallState::end(int number) {
     claim_again(part);
     end_host_uses(part);
     part.state = Part::State::Ended;
-  } else if (part.joins) {
-    Coherence::get().tracker.extend(*part.queue, part.work);
+  } else if (part.joins && Coherence::get().tracker.extend(*part.queue, part.work)) {
     part.state = Part::State::Ended;
   } else {
+    if (part.joins) {  // that has ended since begin()
+      part.joins = false;
+      part.after.add(part.work);
+      part.needs.add(part.work);
+    }
     if (part.unlocked) end_wait(part);
     const Ref<EventState> event = part.timing.begin ? part.queue->record_timed() : part.queue->record();
     if (part.timing.begin) part.timing.end = event;

@@ -5,6 +5,7 @@
 // Not thread-safe: the owner locks.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -39,36 +40,45 @@ struct KeptLaunch {
   std::vector<Use> uses;  // of the first part, of the second, ...
 };
 
-/// The launches whose first use is of one array: the latest few.
+/// The launches whose first use is of one array: those that came last.
 class KeptLaunches {
  public:
+  static constexpr std::size_t most = 128;
+
   /// The launch with this hash for which is_same(launch) is true; null where there is none. Launches that
   /// come in turns are found at once.
   template <class IsSame>
   KeptLaunch* find(std::uint64_t hash, const IsSame& is_same) {
-    for (std::size_t k = 0; k < hashes_.size(); ++k) {
-      if (++last_ >= hashes_.size()) last_ = 0;
-      if (hashes_[last_] == hash && is_same(*launches_[last_])) return launches_[last_].get();
+    for (std::size_t k = 0; k < kept_.size(); ++k) {
+      if (++last_ >= kept_.size()) last_ = 0;
+      Kept& kept = kept_[last_];
+      if (kept.hash != hash || !is_same(*kept.launch)) continue;
+      kept.used = ++uses_;
+      return kept.launch.get();
     }
     return nullptr;
   }
-  /// A launch to be filled in, in place of the oldest where there are many.
+  /// A launch to be filled in, where there are many in place of the one that was not found for longest.
   KeptLaunch& add(std::uint64_t hash) {
-    constexpr std::size_t most = 32;
-    if (hashes_.size() < most) {
-      launches_.push_back(std::make_unique<KeptLaunch>());
-      hashes_.push_back(hash);
-      return *launches_.back();
+    if (kept_.size() < most) {
+      kept_.push_back({hash, ++uses_, std::make_unique<KeptLaunch>()});
+      return *kept_.back().launch;
     }
-    if (++oldest_ >= most) oldest_ = 0;
-    hashes_[oldest_] = hash;
-    return *launches_[oldest_];
+    Kept& replaced = *std::min_element(kept_.begin(), kept_.end(),
+                                       [](const Kept& a, const Kept& b) { return a.used < b.used; });
+    replaced.hash = hash;
+    replaced.used = ++uses_;
+    return *replaced.launch;
   }
 
  private:
-  std::vector<std::uint64_t> hashes_;
-  std::vector<std::unique_ptr<KeptLaunch>> launches_;
-  std::size_t last_ = 0, oldest_ = 0;
+  struct Kept {
+    std::uint64_t hash, used;
+    std::unique_ptr<KeptLaunch> launch;
+  };
+  std::vector<Kept> kept_;
+  std::uint64_t uses_ = 0;
+  std::size_t last_ = 0;
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -118,6 +118,12 @@ bool WorkTracker::can_extend(QueueState& queue, Work work) {
          t.open.back().event->reports_earlier();
 }
 
+bool WorkTracker::extend(QueueState& queue, Work work) {
+  if (!can_extend(queue, work)) return false;
+  track(work.queue).open.back().event = queue.record();
+  return true;
+}
+
 WorkTracker::Outcome WorkTracker::Recovery::of(Work work) const {
   for (const Ended& ended : works)
     if (ended.work == work) return ended.outcome;

@@ -31,8 +31,10 @@ class WorkTracker {
   /// Whether what is enqueued next on `queue` may become a part of `work`: that is open, is the last on it,
   /// and no failure of it is forgotten when its event is replaced.
   bool can_extend(QueueState& queue, Work work);
-  /// The work enqueued on its queue just now is a part of `work`, for which can_extend() was true.
-  void extend(QueueState& queue, Work work) { track(work.queue).open.back().event = queue.record(); }
+  /// What was enqueued on `queue` just now becomes a part of `work`, where can_extend() is still true:
+  /// whoever asked for the state of work since then may have found that it has ended. Else false: then it is
+  /// to be added as work of its own.
+  bool extend(QueueState& queue, Work work);
 
   /// Whether the work is done, without an error; never waits. Work that failed has not ended: it is waited
   /// for by recover().

@@ -3,8 +3,9 @@
 #include <string>
 #include <vector>
 
-#include <strata/algorithms/sequence/sequence.hpp>
+#include <strata/algorithms/streaming/streamed_sequence.hpp>
 #include <strata/core/error.hpp>
+#include <strata/core/profiling/hooks.hpp>
 
 #include "algorithms/streaming/stream_kernels.hpp"
 
@@ -71,6 +72,33 @@ TEST(SequenceErrors, AreThoseOfEveryPlaceWhereRunsAndDeclarationsCannotBe) {
   refused_by(Sequence("mine", across(Serial{}, Threads{})));
 
   EXPECT_EQ(x.read()(99), 4);
+}
+TEST(SequenceErrors, OfTemporariesThatAreReadFirstAreThoseOfEveryPlace) {
+  const CoherentArray<double, 1> x("x", 100), y("y", 100), sum("sum", 100);
+  const auto refused_by = [&](auto&& steps) {
+    steps.temporary(y);
+    steps.loop("use", 100, Grow{}, in(y), inout(x));
+    steps.loop("make", 100, stream_test::Copy{}, in(x), out(y));
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      const std::string text = message_of<Error>([&] { steps.run(1); });
+      EXPECT_NE(text.find("\"mine\""), std::string::npos) << text;
+      EXPECT_NE(text.find("\"y\" is temporary, but a"), std::string::npos) << text;
+    }
+    steps.begin_with(1);
+    steps.run(1);
+  };
+
+  refused_by(Sequence("mine", on(Serial{})));
+  refused_by(Sequence("mine", across(Serial{}, Threads{})));
+  refused_by(Sequence("mine", across(Emulated{0}, Emulated{1})));
+  refused_by(Sequence("mine", streamed(Emulated{0}, 1 << 20)));
+}
+TEST(SequenceErrors, NameASequenceByItsPlaceWhereItHasNoLabel) {
+  const auto message = [](const auto& where) { return message_of<Error>([&] { Sequence(where).run(-1); }); };
+
+  EXPECT_NE(message(on(Serial{}).named("mine")).find("sequence \"mine\""), std::string::npos);
+  EXPECT_NE(message(across(Serial{}, Threads{}).named("mine")).find("sequence \"mine\""), std::string::npos);
+  EXPECT_NE(message(on(Serial{})).find("sequence \"sequence\""), std::string::npos);
 }
 
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
@@ -163,6 +191,42 @@ TEST_F(SequenceFailures, OfKernelsCopiesAndMemoryAreErrorsAndTheNextRunIsRight) 
     EXPECT_GT(k, 1);
     EXPECT_LT(k, 100);
   }
+}
+
+struct Launches : Listener {
+  int graphs = 0, kernels = 0;
+  Launches() { add_listener(*this); }
+  ~Launches() override { remove_listener(*this); }
+  void on_event(const HookEvent& event) override {
+    graphs += event.kind == EventKind::BeginGraph;
+    kernels += event.kind == EventKind::BeginFor;
+  }
+};
+TEST_F(SequenceFailures, WhereTheDeviceHasNoRoomForAGraphLoopsAreLaunchedOneByOne) {
+  const index_t n = 200;
+  const CoherentArray<double, 1> x("x", n), y("y", n);
+  Sequence steps("steps", on(Emulated{0}));
+  steps.loop("grow", n, Grow{}, in(x), inout(y));
+  steps.loop("shift", n, Shift{1}, inout(x));
+  steps.run(1);
+  {
+    const Launches launches;
+    emulated::fail(emulated::Fault::Allocation, 2);  // the second loop of the graph
+    steps.run(3);
+    steps.run(2);  // not tried again: the arrays lie where they lay
+    EXPECT_EQ(launches.graphs, 0);
+    EXPECT_EQ(launches.kernels, 2 * 5);
+  }
+  const Launches launches;
+
+  steps.release();
+  steps.run(3);
+
+  EXPECT_EQ(launches.graphs, 3);
+  double expected_x = 0, expected_y = 0;
+  for (int k = 0; k < 9; ++k) expected_y = expected_x + 0.5 * expected_y, expected_x += 1;
+  EXPECT_EQ(stream_test::values(x), std::vector<double>(n, expected_x));
+  EXPECT_EQ(stream_test::values(y), std::vector<double>(n, expected_y));
 }
 
 // Other arrays take the memory between runs, so that graphs are recorded again.

@@ -23,6 +23,7 @@ struct ProgramOptions {
   // In checked builds, with kernels that do not write what they declared. Such an error is told by whoever
   // waits for the device next.
   bool holes = false;
+  bool streams = true;  // also by slices, for which no launch waits when there is no room
   int steps = 16;
 };
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <strata/algorithms/streaming/streamed.hpp>
+
 #include "views/coherent/executor_arrays.hpp"
 
 namespace coherent_testing {
@@ -78,17 +80,36 @@ class Program {
     }
     return places;
   }
+  template <class Access>
+  static constexpr bool can_stream = [] {
+    if constexpr (requires(const Access& a) { a.region.edge; })
+      return !std::is_same_v<decltype(std::declval<const Access&>().region.edge), edge::Cyclic> ||
+             std::is_same_v<typename Array::layout_type, LayoutRight>;
+    else return true;
+  }();
   template <class K, class... Accesses>
   void launch_anywhere(ResidentRows work, const K& kernel, const Accesses&... accesses) {
     const Range where = range(work.begin, work.end);
     Random random = place_;
-    switch (random(0, 3)) {
+    switch (random(0, 4)) {
       case 0:
         return launch(on(any_device(random)).named("any device"), where, kernel, accesses...);
       case 1:
         return launch(
             on(queues_[static_cast<std::size_t>(random(0, options_.devices - 1))]).named("any queue"), where,
             kernel, accesses...);
+      case 2:
+        // Rows of LayoutLeft do not lie together; rows in tiles have no edges that go around in slices, and
+        // edges are checked also where there is no work.
+        if (options_.streams && !options_.failures && work.begin < work.end &&
+            !std::is_same_v<typename Array::layout_type, LayoutLeft> && (can_stream<Accesses> && ...)) {
+          constexpr index_t budget = 1 << 20;
+          const auto chunk = random(0, 1) == 0 ? 0 : random(1, 8);
+          launch(streamed(any_device(random), budget).named("any slices").chunk(chunk), where, kernel,
+                 accesses...);
+          return;
+        }
+        [[fallthrough]];
       default:
         return launch(any_places(random).named("any devices"), where, kernel, accesses...);
     }

@@ -95,7 +95,7 @@ void run_in_little_room(index_t elements_of_the_largest, bool by_budget) {
   on_threads(threads, [&](int t) {
     for (int k = 0; k < 15 && !testing::Test::HasFailure(); ++k)
       Program<Array>(random[static_cast<std::size_t>(t)],
-                     {.devices = devices, .failures = false, .budgets = false})
+                     {.devices = devices, .failures = false, .budgets = false, .streams = false})
           .run();
   });
 }

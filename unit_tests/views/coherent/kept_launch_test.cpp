@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <strata/views/coherent/coherence.hpp>
@@ -55,6 +56,58 @@ TEST_F(KeptLaunches, LaunchesThatComeInTurnsAreKept) {
 
   EXPECT_EQ(kept_in(both_ways), 3U);
   EXPECT_EQ(values(x), std::vector<std::int64_t>(100, 3));
+}
+
+TEST_F(KeptLaunches, FortyThatComeInTurnsAreKept) {
+  const Numbers x("x", 100);
+  const auto in_turns = [&] {
+    for (index_t n = 1; n <= 40; ++n) launch(on(Emulated{}), n, AddTo{1}, inout(x));
+  };
+  in_turns();
+  in_turns();  // in the first round more and more of x was the device's alone
+
+  EXPECT_EQ(kept_in(in_turns), 40U);
+
+  EXPECT_EQ(x(0), 120);
+  EXPECT_EQ(x(39), 3);
+}
+
+TEST_F(KeptLaunches, AmongMoreThanAreKeptThoseThatComeOftenStay) {
+  const Numbers x("x", 1000);
+  const auto often = [&] { launch(on(Emulated{}), 1000, AddTo{1}, inout(x)); };
+  often();
+  often();
+
+  EXPECT_EQ(kept_in([&] {
+              for (index_t n = 1; n <= 300; ++n) {
+                launch(on(Emulated{}), n, AddTo{1}, inout(x));
+                often();
+              }
+            }),
+            300U);
+
+  EXPECT_EQ(x(0), 602);
+  EXPECT_EQ(x(999), 302);
+}
+
+// Several threads launch on one queue and ask for the state of work, so that work ends while others join it.
+TEST_F(KeptLaunches, OfSeveralThreadsOnOneQueueAreNotLost) {
+  const Numbers x("x", 100);
+  const Queue<Emulated> queue(Emulated{0});
+  constexpr int threads = 3, launches = 200;
+  std::vector<std::thread> all;
+  for (int t = 0; t < threads; ++t)
+    all.emplace_back([&, t] {
+      for (int k = 0; k < launches; ++k) {
+        launch(on(queue), 100, AddTo{1}, inout(x));
+        auto& coherence = detail::Coherence::get();
+        const std::lock_guard lock(coherence.mutex);
+        if (k % (t + 1) == 0) coherence.tracker.forget_idle();
+      }
+    });
+  for (std::thread& thread : all) thread.join();
+
+  EXPECT_EQ(values(x), std::vector<std::int64_t>(100, threads * launches));
 }
 
 TEST_F(KeptLaunches, OfSeveralDevicesHostsAndResultsAreKept) {

@@ -140,8 +140,22 @@ TEST_F(Tracked, TheLastWorkIsExtendedWhereNoErrorIsForgotten) {
 
   const Work third = tracker_.add(*one_, event(true), WorkList{});
   EXPECT_FALSE(tracker_.ended(third));
-  tracker_.extend(*one_, third);  // by an event that is complete
+  EXPECT_TRUE(tracker_.extend(*one_, third));  // by an event that is complete
   EXPECT_FALSE(tracker_.ended(third)) << "what came before has not ended";
+}
+
+TEST_F(Tracked, WorkThatEndedAfterItCouldBeExtendedIsNotExtended) {
+  const Ref<Event> event(new Event);
+  event->is_complete = false;
+  event->speaks_for_all = true;
+  const Work work = tracker_.add(*one_, event, WorkList{});
+  ASSERT_TRUE(tracker_.can_extend(*one_, work));
+  event->is_complete = true;
+  EXPECT_TRUE(tracker_.ended(work));  // asked by somebody else
+
+  EXPECT_FALSE(tracker_.extend(*one_, work));
+
+  EXPECT_EQ(tracker_.add(*one_, Ref<EventState>(new Event), {work}).number, work.number + 1);
 }
 
 TEST_F(Tracked, WorkThatRanOnWhatFailedWorkLeftIsSpoiled) {

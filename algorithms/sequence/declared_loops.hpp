@@ -1,0 +1,62 @@
+// DeclaredLoops: what the loops of a sequence declare that they use, wherever they run, and what is wrong
+// with it.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <strata/algorithms/coherent_access.hpp>
+#include <strata/algorithms/sequence/loop_cursor.hpp>
+#include <strata/algorithms/sequence/run_uses.hpp>
+#include <strata/core/error.hpp>
+#include <strata/core/layout.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+class DeclaredLoops {
+ public:
+  struct Loop {
+    std::string label;
+    std::vector<SequenceUse> uses;   // arrays by their number here, in the order of the kernel's views
+    std::vector<ResidentRows> rows;  // of each use
+  };
+
+  explicit DeclaredLoops(const char* label) : cursor_{label, 0, 0} {}
+  DeclaredLoops(const DeclaredLoops&) = delete;
+  DeclaredLoops& operator=(const DeclaredLoops&) = delete;
+
+  /// Adds what a loop over the rows `work`, that is being declared, uses. ShapeMismatch, AccessConflict.
+  template <class Access>
+  void add_use(Loop& loop, const Access& access, ResidentRows work) {
+    if (!access.array) fail_no_array();
+    ArrayPart part;
+    try {
+      part = part_of(access.region, access.array.domain(), work, access.array.label());
+    } catch (const ShapeMismatch& error) {
+      fail_region(loop.label, error);
+    }
+    add_part(loop, access.array.state(), Access::mode, part);
+  }
+  void set_temporary(const Ref<CoherentState>& array);
+  const LoopCursor& cursor() const { return cursor_; }
+  void begin_with(int loop) { cursor_.begin_with(loop); }
+
+ protected:
+  /// What loops use together that are done one after the other. Error where they read what is temporary
+  /// before they write it.
+  std::vector<SequenceUse> uses_of(const std::vector<const Loop*>& loops) const;
+
+  LoopCursor cursor_;
+  bool has_run_ = false;
+  std::vector<Ref<CoherentState>> arrays_;
+
+ private:
+  int number_of(const Ref<CoherentState>& array);
+  void add_part(Loop& loop, const Ref<CoherentState>& array, AccessMode mode, const ArrayPart& part);
+  [[noreturn]] void fail_region(const std::string& loop, const ShapeMismatch& error) const;
+
+  std::vector<Ref<CoherentState>> temporary_;
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,8 @@
+// expect: a Sequence is over on\(...\), across\(...\) or streamed\(device, budget\)
+#include <strata/algorithms/streaming/streamed_sequence.hpp>
+#include <strata/strata.hpp>
+
+void declare() {
+  using namespace strata;
+  const Sequence steps("steps", streamed(across(Emulated{0}, Emulated{1}), 1000));
+}
