@@ -3,7 +3,7 @@
 //   launch_reduce(where, n, functor, finalize(f), in(x));             // f(value&)
 //   launch_reduce(where, n, functor, finalize(f, out(dt)), in(x));    // f(value&, dt)
 //
-// parallel_reduce, which is the Kokkos Array paper's, takes finalize(f) and the bare functor f.
+// parallel_reduce takes finalize(f), too, and the bare functor f for the programs of the Kokkos Array paper.
 #pragma once
 
 #include <tuple>

@@ -5,10 +5,10 @@
 // The paper's three forms (section 4.4), for functors with `value_type`, `init` and `join`:
 //   value = parallel_reduce(n, functor);      // returned
 //   parallel_reduce(n, functor, value);       // into a host variable
-//   parallel_reduce(n, functor, finalize);    // finalize(value) runs once, on the device, which nobody waits
-//   for
+//   parallel_reduce(n, functor, f);           // f(value) runs once, on the device, which nobody waits for
 // and further:
-//   parallel_reduce(n, functor, finalize(f));     // f(value) as above, spelt as launch_reduce takes it
+//   parallel_reduce(n, functor, finalize(f)); // the same, as launch_reduce takes it; the bare f is for the
+//   paper's programs
 //   parallel_reduce(n, functor, view);        // into a Value on the device, asynchronous
 //   parallel_reduce(n, kernel, Sum(a), Max(b));   // named reducers, several results in one pass: kernel(i,
 //   a, b)

@@ -20,7 +20,7 @@
 #include <strata/core/copy_kernels.hpp>
 #include <strata/core/error.hpp>
 
-namespace strata::inline STRATA_ABI {
+namespace strata::inline STRATA_ABI::detail {
 namespace {
 
 using detail::Kernels;
@@ -386,4 +386,4 @@ void fill_on_host(void* dst_base, const LayoutDescriptor& dst, const void* value
   fill_pieces(dst_base, value, element_bytes, pieces, runner);
 }
 
-}  // namespace strata::inline STRATA_ABI
+}  // namespace strata::inline STRATA_ABI::detail

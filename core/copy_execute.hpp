@@ -14,7 +14,7 @@
 #include <strata/core/copy_plan.hpp>
 #include <strata/core/layout_descriptor.hpp>
 
-namespace strata::inline STRATA_ABI {
+namespace strata::inline STRATA_ABI::detail {
 
 /// A borrowed way to run chunks of [0, n) on several threads; by default everything runs on the calling
 /// thread.
@@ -60,4 +60,4 @@ void copy_elementwise(void* dst_base, const LayoutDescriptor& dst, const void* s
 void fill_elementwise(void* dst_base, const LayoutDescriptor& dst, const void* value,
                       std::size_t element_bytes, const ChunkRunner& runner = {});
 
-}  // namespace strata::inline STRATA_ABI
+}  // namespace strata::inline STRATA_ABI::detail

@@ -10,7 +10,7 @@
 #include <strata/core/copy_plan.hpp>
 #include <strata/core/error.hpp>
 
-namespace strata::inline STRATA_ABI {
+namespace strata::inline STRATA_ABI::detail {
 namespace {
 
 // One affine loop, with strides in bytes.
@@ -295,4 +295,4 @@ bool sides_overlap(std::span<const CopyPiece> pieces, index_t distance) {
   return false;
 }
 
-}  // namespace strata::inline STRATA_ABI
+}  // namespace strata::inline STRATA_ABI::detail

@@ -17,7 +17,7 @@
 #include <strata/core/config.hpp>
 #include <strata/core/layout_descriptor.hpp>
 
-namespace strata::inline STRATA_ABI {
+namespace strata::inline STRATA_ABI::detail {
 
 /// The simplest means that can carry out a piece.
 enum class CopyKind : std::uint8_t {
@@ -72,4 +72,4 @@ bool copies_onto_itself(std::span<const CopyPiece> pieces, index_t distance);
 /// strides nest; where the search would be long it answers true. No piece may be of kind `element_wise`.
 bool sides_overlap(std::span<const CopyPiece> pieces, index_t distance);
 
-}  // namespace strata::inline STRATA_ABI
+}  // namespace strata::inline STRATA_ABI::detail

@@ -33,6 +33,8 @@ struct LayoutDescriptor {
   index_t span = 0;  ///< in elements, from the lowest to one past the highest offset
 };
 
+namespace detail {
+
 /// The offset in elements that index 0 contributes, without `shift`.
 STRATA_FUNCTION constexpr index_t leading_offset(const LayoutDescriptor& layout, index_t i) {
   if (layout.tile_log2 < 0) return i * layout.stride[0];
@@ -81,4 +83,5 @@ STRATA_FUNCTION constexpr index_t element_count(const LayoutDescriptor& layout) 
   return result;
 }
 
+}  // namespace detail
 }  // namespace strata::inline STRATA_ABI

@@ -300,7 +300,7 @@ void skeleton_calls(const Where& where) {
   const double dot = map_reduce(where, Times{}, Sum, x, y);
   const double most = reduce(where, Max, 0.0, y);                          // from a start value
   reduce_columns(where, Sum, v, a);                                        // v(j) = a(0, j) + a(1, j) + ...
-  inclusive_scan(where, Sum, y, x);
+  inclusive_scan(where, x, y, Sum);
 //! [skeletons]
   check(dot == 16 && most == 8 && v(7) == 8.0 && y(2) == 0.0 && y(63) == 2.0);
 }

@@ -120,8 +120,8 @@ void reductions() {
   deep_copy(x, 0.5);
   const SumOfSquares<Device> squares{x};
   const double returned = parallel_reduce(400, squares);    // waits for the value
-  auto norm = create_value<Value<double, Device>>();
-  parallel_reduce(400, squares, StoreNorm<Device>{norm});   // nobody waits: the value stays on the device
+  auto norm = create<Value<double, Device>>("norm");
+  parallel_reduce(400, squares, finalize(StoreNorm<Device>{norm}));   // nobody waits: the value stays on the device
 
   double largest = 0;
   ValueLocation<double> least;

@@ -204,7 +204,7 @@ class LaunchContest {
          .calls = many,
          .run =
              [&] {
-               for (int c = 0; c < many; ++c) strata::parallel_reduce(n, kernel, store);
+               for (int c = 0; c < many; ++c) strata::parallel_reduce(n, kernel, strata::finalize(store));
                strata::wait(D{});
              },
          .baseline = small_norm_by_hand(contest_.place(), {x.data(), n, norm.data(), false, many}),

@@ -7,10 +7,13 @@
 #include <strata/views/deep_copy.hpp>
 
 namespace strata::inline STRATA_ABI {
+namespace detail {
 
 /// Whether `create_mirror_view` can alias: the host can touch the array's memory.
 template <AnyView V>
 inline constexpr bool aliases_host = V::memory_space::host_accessible;
+
+}  // namespace detail
 
 /// A new array in host memory, of the same type, shape and layout; its elements are zero. Throws LayoutError
 /// for slices: create_slice makes one on the host.
@@ -32,7 +35,7 @@ template <AnyView V>
 [[nodiscard]] typename V::HostMirror create_mirror_view(const V& view) requires(
     !std::is_const_v<typename V::element_type>) {
   // Managed and pinned arrays, too, become arrays of the host, which keep their memory.
-  if constexpr (aliases_host<V>)
+  if constexpr (detail::aliases_host<V>)
     return typename V::HostMirror(view.allocation(), view.data(), view.mapping());
   else return create_mirror(view);
 }
@@ -43,7 +46,7 @@ template <AnyView V>
     !std::is_const_v<typename V::element_type>) {
   using Family = typename detail::FamilyOf<typename V::memory_space>::type;
   const auto mirror = create_mirror_view(view);
-  if constexpr (!aliases_host<V>) {
+  if constexpr (!detail::aliases_host<V>) {
     if (view) deep_copy(mirror, view);
   } else if constexpr (!Family::host_accessible) {  // a device writes it, later than the host sees it
     const detail::Allocation* const record = view.allocation().get();

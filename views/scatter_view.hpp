@@ -153,7 +153,7 @@ class ScatterView {
         at[r] = number % layout.extent[r];
         number /= layout.extent[r];
       }
-      const index_t k = offset_of(layout, at) - lowest;
+      const index_t k = detail::offset_of(layout, at) - lowest;
       for (int w = 1; w < s.workers; ++w) {
         value_type& part = s.copies[(w - 1) * s.stride + k];
         s.target[k] = Operation::join(s.target[k], part);
@@ -178,11 +178,11 @@ class ScatterView {
 
   void make_copies() {
     const LayoutDescriptor layout = detail::describe(target_.mapping());
-    if (element_count(layout) == 0) return;
+    if (detail::element_count(layout) == 0) return;
     if (const detail::Allocation* const record = target_.allocation().get())
       if (!detail::lies_within(record->data, record->bytes, target_.data(), layout, sizeof(value_type)))
         detail::fail_scatter_slice(target_.label());
-    const OffsetBounds bounds = offset_bounds(layout);
+    const detail::OffsetBounds bounds = detail::offset_bounds(layout);
     workers_ = device_.concurrency();
     if (workers_ == 1) first_worker_ = detail::current_host_worker();  // inside a launch: for nested ones
     lowest_ = bounds.lowest;
@@ -201,7 +201,7 @@ class ScatterView {
   void join_copies() const {
     if (!copies_) return;
     const LayoutDescriptor layout = detail::describe(target_.mapping());
-    const index_t elements = element_count(layout);
+    const index_t elements = detail::element_count(layout);
     if (elements == span_)
       detail::run_indices(device_, "scatter_view: contribute", (span_ + block - 1) / block,
                           JoinBlock{shared()});

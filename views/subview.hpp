@@ -234,7 +234,7 @@ STRATA_FUNCTION constexpr auto subview(const View<T, D, E, L, A>& view, Argument
   }
   if (E::has_dynamic_rank && count != view.rank())
     detail::fail_rank(view.rank(), count, "subview: one argument for each dimension");
-  T* const data = view.data() + offset_of(d, from_zero);
+  T* const data = view.data() + detail::offset_of(d, from_zero);
   const auto as_long_as_view = [&](Result part) {
     part.set_ticket(view.ticket_of_use());
     return part;

@@ -8,9 +8,9 @@
 //   linear::copy(x, y)                y = x
 //
 // each also with `on(queue)` or `on(device)` first. A coefficient is a number or a Value on the device. A
-// result is a variable of the host (the call waits), a Value, or a finalize functor called on the device with
-// the number; the last two are not waited for, so that scalars stay on the device. `dot(x, y)` and `norm2(x)`
-// return what they find.
+// result is a variable of the host (the call waits), a Value, or finalize(f), f being called on the device
+// with the number (the bare f does the same); the last two are not waited for, so that scalars stay on the
+// device. `dot(x, y)` and `norm2(x)` return what they find.
 //
 // `Backend::Vendor` as the last argument of dot, norm2, axpy and scale lets cuBLAS do it on Cuda
 // (vendor.hpp says when). Sums are in the element type, by the tree of parallel_reduce. Elements may be
@@ -181,6 +181,10 @@ void norm2_into(const Where& where, const X& x, Result&& result, Backend backend
   } else if constexpr (std::is_same_v<std::remove_cvref_t<Result>, T>) {
     launch_reduce_into("linear::norm2", where, all_items, squares, result);
     result = std::sqrt(result);
+  } else if constexpr (is_finalize_v<std::remove_cvref_t<Result>>) {
+    static_assert(!has_finalize_accesses<std::remove_cvref_t<Result>>,
+                  "strata: linear::norm2: a finalize functor is given alone, finalize(f)");
+    norm2_into(where, x, result.functor, backend);
   } else {
     using F = std::remove_cvref_t<Result>;
     launch_reduce_into("linear::norm2", where, all_items, squares, FinalizeRoot<T, F>{result});

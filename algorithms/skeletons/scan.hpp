@@ -1,8 +1,8 @@
 // inclusive_scan, exclusive_scan: prefixes of the elements of coherent arrays.
 //
-//   inclusive_scan(where, Sum, y, x);               // y(i) = x(0) + ... + x(i)
-//   exclusive_scan(where, Sum, 100, y, x);          // y(i) = 100 + x(0) + ... + x(i-1)
-//   inclusive_scan(where, Larger{}, 0.0, x, x);     // by Larger{}(a, b), in place
+//   inclusive_scan(where, x, y, Sum);               // y(i) = x(0) + ... + x(i)
+//   exclusive_scan(where, x, y, Sum, 100);          // y(i) = 100 + x(0) + ... + x(i-1)
+//   inclusive_scan(where, x, x, Larger{}, 0.0);     // by Larger{}(a, b), in place
 #pragma once
 
 #include <strata/algorithms/coherent_reduce.hpp>
@@ -55,28 +55,43 @@ namespace skeletons {
 /// y(i) = start op x(0) op ... op x(i); returns start op all of x, and so waits. `op` is Sum, Max or the
 /// like, or a function op(a, b) (joining.hpp); x and y may be one array. ShapeMismatch where their shapes
 /// differ.
-template <Place Where, class Op, class T, class LY, class LX>
-T inclusive_scan(const Where& where, const Op& op, const std::type_identity_t<T>& start,
-                 const CoherentArray<T, rank<1>, LY>& y, const CoherentArray<T, rank<1>, LX>& x) {
+template <Place Where, class T, class LX, class LY, class Op>
+T inclusive_scan(const Where& where, const CoherentArray<T, rank<1>, LX>& x,
+                 const CoherentArray<T, rank<1>, LY>& y, const Op& op, const std::type_identity_t<T>& start) {
   return detail::scan_from<true>(detail::label_of(where, "inclusive_scan"), where, op, start, y, x);
 }
-template <Place Where, NamedOperation Op, class T, class LY, class LX>
-T inclusive_scan(const Where& where, const Op& op, const CoherentArray<T, rank<1>, LY>& y,
-                 const CoherentArray<T, rank<1>, LX>& x) {
+template <Place Where, class T, class LX, class LY, NamedOperation Op>
+T inclusive_scan(const Where& where, const CoherentArray<T, rank<1>, LX>& x,
+                 const CoherentArray<T, rank<1>, LY>& y, const Op& op) {
   return detail::scan_from<true>(detail::label_of(where, "inclusive_scan"), where, op,
                                  detail::neutral_of<T>(op), y, x);
 }
 /// y(i) = start op x(0) op ... op x(i-1), likewise.
-template <Place Where, class Op, class T, class LY, class LX>
-T exclusive_scan(const Where& where, const Op& op, const std::type_identity_t<T>& start,
-                 const CoherentArray<T, rank<1>, LY>& y, const CoherentArray<T, rank<1>, LX>& x) {
+template <Place Where, class T, class LX, class LY, class Op>
+T exclusive_scan(const Where& where, const CoherentArray<T, rank<1>, LX>& x,
+                 const CoherentArray<T, rank<1>, LY>& y, const Op& op, const std::type_identity_t<T>& start) {
   return detail::scan_from<false>(detail::label_of(where, "exclusive_scan"), where, op, start, y, x);
 }
-template <Place Where, NamedOperation Op, class T, class LY, class LX>
-T exclusive_scan(const Where& where, const Op& op, const CoherentArray<T, rank<1>, LY>& y,
-                 const CoherentArray<T, rank<1>, LX>& x) {
+template <Place Where, class T, class LX, class LY, NamedOperation Op>
+T exclusive_scan(const Where& where, const CoherentArray<T, rank<1>, LX>& x,
+                 const CoherentArray<T, rank<1>, LY>& y, const Op& op) {
   return detail::scan_from<false>(detail::label_of(where, "exclusive_scan"), where, op,
                                   detail::neutral_of<T>(op), y, x);
+}
+
+/// These do not compile: a scan takes what it reads, what it writes, the operation and the start, in this
+/// order.
+template <Place Where, class Op, class... Rest>
+requires(!detail::SkeletonOperand<Op> && (detail::SkeletonOperand<Rest> ||
+                                          ...)) void inclusive_scan(const Where&, const Op&, const Rest&...) {
+  static_assert(detail::never<Rest...>,
+                "strata: inclusive_scan: the operation follows the arrays: inclusive_scan(where, x, y, Sum)");
+}
+template <Place Where, class Op, class... Rest>
+requires(!detail::SkeletonOperand<Op> && (detail::SkeletonOperand<Rest> ||
+                                          ...)) void exclusive_scan(const Where&, const Op&, const Rest&...) {
+  static_assert(detail::never<Rest...>,
+                "strata: exclusive_scan: the operation follows the arrays: exclusive_scan(where, x, y, Sum)");
 }
 
 }  // namespace skeletons

@@ -143,8 +143,9 @@ void launch_fused(const auto& where, const Fields<T, Arrays>& f, const Material<
 /// Sets the clock to the next step.
 template <class T, class Arrays>
 void launch_least_step(const auto& where, const Fields<T, Arrays>& f, const Parameters& p) {
-  parallel_reduce("dynamics: least step", where, f.element_mass.extent(0), with(LeastStep<T>{}, f.stable_dt),
-                  SetNextTimeStep<decltype(f.clocks)>{f.clocks, p.dt, p.safety, p.collapse, p.dt_every});
+  parallel_reduce(
+      "dynamics: least step", where, f.element_mass.extent(0), with(LeastStep<T>{}, f.stable_dt),
+      finalize(SetNextTimeStep<decltype(f.clocks)>{f.clocks, p.dt, p.safety, p.collapse, p.dt_every}));
 }
 template <class T, class Arrays>
 void launch_nodes(const auto& where, const Fields<T, Arrays>& f) {

@@ -23,6 +23,7 @@
 namespace {
 
 using namespace strata;
+using namespace strata::detail;
 
 using Bytes = std::vector<unsigned char>;
 

@@ -12,6 +12,7 @@
 namespace {
 
 using namespace strata;
+using namespace strata::detail;
 
 LayoutDescriptor strided(std::vector<index_t> extents, std::vector<index_t> strides) {
   LayoutDescriptor layout;

@@ -75,10 +75,10 @@ void expect_injective_and_described(const M& m) {
     const index_t at = offset(m, i);
     seen.insert(at);
     ++count;
-    ASSERT_EQ(at, strata::offset_of(d, i));
+    ASSERT_EQ(at, strata::detail::offset_of(d, i));
   });
   ASSERT_EQ(static_cast<index_t>(seen.size()), count);
-  ASSERT_EQ(count, strata::element_count(d));
+  ASSERT_EQ(count, strata::detail::element_count(d));
   ASSERT_EQ(d.span, m.required_span_size());
   if (count == 0) {
     ASSERT_EQ(m.required_span_size(), 0);
@@ -106,7 +106,7 @@ template <class M>
 void expect_slices_are_the_whole_shifted(const M& whole, Random& random) {
   if constexpr (M::extents_type::max_rank_value > 0) {
     const index_t n = whole.extents().extent(0);
-    if (strata::element_count(whole.describe()) == 0) return;
+    if (strata::detail::element_count(whole.describe()) == 0) return;
     const index_t begin = random(0, n - 1), end = random(begin + 1, n);
     const M slice(whole.extents(), ResidentRows{begin, end});
     std::set<index_t> seen;
@@ -116,7 +116,7 @@ void expect_slices_are_the_whole_shifted(const M& whole, Random& random) {
       const index_t at = offset(slice, i);
       ASSERT_GE(at, 0);
       ASSERT_LT(at, slice.span_size({begin, end}));
-      ASSERT_EQ(at, strata::offset_of(slice.describe(), i));
+      ASSERT_EQ(at, strata::detail::offset_of(slice.describe(), i));
       seen.insert(at);
       ++count;
       // Left has another column stride; all others differ from the whole by the shift only.
@@ -212,7 +212,7 @@ TEST(LayoutTiledPartProperty, APartIsTheRowsOfTheWholeFromAnyLane) {
   for (int round = 0; round < 100; ++round) {
     const auto extents = random_extents<3>(random);
     const strata::LayoutTiled<8>::mapping<RankExtents<3>> whole(extents);
-    if (strata::element_count(whole.describe()) == 0) continue;
+    if (strata::detail::element_count(whole.describe()) == 0) continue;
     const index_t begin = random(0, extents.extent(0) - 1), end = random(begin + 1, extents.extent(0));
     const auto d = whole.describe();
     const index_t phase = begin & 7, base = whole(begin, 0, 0);

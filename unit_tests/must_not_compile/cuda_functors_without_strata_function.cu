@@ -59,7 +59,7 @@ void skeletons(const strata::CoherentArray<double, strata::rank<1>>& x,
   map(gpu, Twice{}, y, x);
   map_reduce(gpu, Distance{}, Sum, x, y);
   reduce(gpu, Larger{}, 0.0, x);
-  inclusive_scan(gpu, Later{}, 0.0, y, x);
+  inclusive_scan(gpu, x, y, Later{}, 0.0);
   reduce_rows(gpu, Longer{}, 0.0, y, a);
   map_overlap(gpu, Mean{}, y, x, overlap(1, edge::duplicate));
 }

@@ -84,7 +84,7 @@ TYPED_TEST(ViewRegression, AMirrorOfASliceIsRefused) {
 
     expect_parts(message_of<strata::LayoutError>([&] { (void)strata::create_mirror(s.slice); }),
                  {"\"slice\"", "create_slice"});
-    if constexpr (!strata::aliases_host<In<TypeParam, L>>) {
+    if constexpr (!strata::detail::aliases_host<In<TypeParam, L>>) {
       EXPECT_THROW((void)strata::create_mirror_and_copy(s.slice), strata::LayoutError);
     }
   });

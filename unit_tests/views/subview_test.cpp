@@ -58,9 +58,9 @@ int wrong_elements(const int* part, const strata::LayoutDescriptor& p, const int
                    const strata::LayoutDescriptor& w, const bool* keep, const index_t* first) {
   index_t i[9] = {}, at[9] = {};
   int wrong = 0;
-  for (index_t n = strata::element_count(p); n > 0; --n) {
+  for (index_t n = strata::detail::element_count(p); n > 0; --n) {
     for (int d = 0, k = 0; d < w.rank; ++d) at[d] = first[d] + (keep[d] ? i[k++] : 0);
-    wrong += part + strata::offset_of(p, i) != whole + strata::offset_of(w, at);
+    wrong += part + strata::detail::offset_of(p, i) != whole + strata::detail::offset_of(w, at);
     for (int d = p.rank - 1; d >= 0 && ++i[d] == p.extent[d]; --d) i[d] = 0;
   }
   return wrong;

@@ -315,7 +315,7 @@ class BasicCoherentArray {
     const detail::HostUseScope scope(state_, box, Mode);
     if (detail::writes(Mode)) detail::mark_file_incomplete(*state_);
     T* const address =
-        reinterpret_cast<T*>(detail::main_base(*state_)) + offset_of(mapping_.describe(), index);
+        reinterpret_cast<T*>(detail::main_base(*state_)) + detail::offset_of(mapping_.describe(), index);
     if constexpr (Mode == AccessMode::Out) *address = *value;
     return *address;
   }

@@ -60,7 +60,7 @@ TYPED_TEST(LinearVectors, DotHasTheSameBitsOnTheHostOnTheDeviceAndInAFinalizeFun
 
   linear::dot(on(queue), x, x, on_host);
   linear::dot(on(queue), x, x, in_value);
-  linear::dot(on(queue), x, x, StoreDouble<Value<double, D>>{in_functor});
+  linear::dot(on(queue), x, x, finalize(StoreDouble<Value<double, D>>{in_functor}));
   queue.wait();
 
   EXPECT_EQ(on_host, returned);
@@ -90,7 +90,7 @@ TYPED_TEST(LinearVectors, Norm2IsTheRootOfTheSumOfSquares) {
 
   const double returned = linear::norm2(x);
   linear::norm2(x, in_value);
-  linear::norm2(x, StoreDouble<Value<double, D>>{in_functor});
+  linear::norm2(x, finalize(StoreDouble<Value<double, D>>{in_functor}));
 
   EXPECT_NEAR(returned, expected, 1e-14 * expected);
   EXPECT_NEAR(value_of(in_value), returned, 1e-15 * returned);

@@ -42,9 +42,9 @@ TYPED_TEST(SkeletonScan, PrefixesAreSummedFromTheStart) {
       const auto x = make_numbers<std::int64_t, 1>("x", {n});
       const CoherentArray<std::int64_t, rank<1>> y("y", n), z("z", n), w("w", n);
 
-      const std::int64_t total_y = skeletons::inclusive_scan(where, Sum, y, x);
-      const std::int64_t total_z = skeletons::exclusive_scan(where, Sum, 70, z, x);
-      const std::int64_t total_w = skeletons::exclusive_scan(where, Sum, w, x);
+      const std::int64_t total_y = skeletons::inclusive_scan(where, x, y, Sum);
+      const std::int64_t total_z = skeletons::exclusive_scan(where, x, z, Sum, 70);
+      const std::int64_t total_w = skeletons::exclusive_scan(where, x, w, Sum);
 
       std::int64_t by_hand_y = 0, by_hand_z = 70, by_hand_w = 0;
       ASSERT_EQ(values_of(y), prefixes(values_of(x), by_hand_y, true, Plus{})) << n;
@@ -63,8 +63,8 @@ TYPED_TEST(SkeletonScan, AUsersOperationJoinsInOrderAlsoInPlace) {
       const auto x = make_numbers<std::uint32_t, 1>("x", {n}), y = make_numbers<std::uint32_t, 1>("y", {n});
       const std::vector<std::uint32_t> old = values_of(x);
 
-      skeletons::inclusive_scan(where, ComposeMaps{}, 5u << 16 | 3u, x, x);
-      const std::uint32_t total = skeletons::exclusive_scan(where, ComposeMaps{}, 1u << 16, y, y);
+      skeletons::inclusive_scan(where, x, x, ComposeMaps{}, 5u << 16 | 3u);
+      const std::uint32_t total = skeletons::exclusive_scan(where, y, y, ComposeMaps{}, 1u << 16);
 
       std::uint32_t by_hand_x = 5u << 16 | 3u, by_hand_y = 1u << 16;
       ASSERT_EQ(values_of(x), prefixes(old, by_hand_x, true, ComposeMaps{})) << n;
@@ -78,7 +78,7 @@ TYPED_TEST(SkeletonScan, DifferentLengthsAreAnErrorThatNamesBothArrays) {
   const CoherentArray<int, rank<1>> x("source", 9), y("target", 10);
 
   EXPECT_TRUE(
-      contains(message_of<ShapeMismatch>([&] { skeletons::inclusive_scan(on(TypeParam{}), Sum, y, x); }),
+      contains(message_of<ShapeMismatch>([&] { skeletons::inclusive_scan(on(TypeParam{}), x, y, Sum); }),
                {"inclusive_scan", "source", "target"}));
 }
 

@@ -126,7 +126,7 @@ std::vector<double> program(unsigned seed, index_t n, const At& at_any) {
           value = skeletons::reduce(where, Sum, b) + skeletons::map_reduce(where, Square{}, Max, a);
           break;
         default:
-          value = skeletons::exclusive_scan(where, Sum, b, a);
+          value = skeletons::exclusive_scan(where, a, b, Sum);
       }
       found.push_back(value);
     });
