@@ -64,7 +64,7 @@ struct StoreHalf {
 };
 
 // Leaves nothing in scratch memory as it was.
-struct Overwrite {
+struct WriteAgain {
   index_t count;
   STRATA_FUNCTION void operator()(const auto& member) const {
     const auto fast = scratch_view<double>(member, 0, 500);
@@ -171,7 +171,7 @@ TYPED_TEST(TeamGraph, GraphsAndLaunchesWithOtherScratchMemoryTakeTurns) {
                      .vector(8)
                      .scratch(0, scratch_bytes<double>(500))
                      .scratch(1, scratch_bytes<double>(count)),
-                 Overwrite{count});
+                 WriteAgain{count});
   };
 
   const Graph<D> relax = record(queue, [&] { parallel_for(on(queue), row_teams(4), with(Relax{}, x)); });

@@ -74,7 +74,7 @@ TEST(SequenceErrors, AreThoseOfEveryPlaceWhereRunsAndDeclarationsCannotBe) {
   EXPECT_EQ(x.read()(99), 4);
 }
 TEST(SequenceErrors, OfTemporariesThatAreReadFirstAreThoseOfEveryPlace) {
-  const CoherentArray<double, 1> x("x", 100), y("y", 100), sum("sum", 100);
+  const CoherentArray<double, rank<1>> x("x", 100), y("y", 100), sum("sum", 100);
   const auto refused_by = [&](auto&& steps) {
     steps.temporary(y);
     steps.loop("use", 100, Grow{}, in(y), inout(x));
@@ -204,7 +204,7 @@ struct Launches : Listener {
 };
 TEST_F(SequenceFailures, WhereTheDeviceHasNoRoomForAGraphLoopsAreLaunchedOneByOne) {
   const index_t n = 200;
-  const CoherentArray<double, 1> x("x", n), y("y", n);
+  const CoherentArray<double, rank<1>> x("x", n), y("y", n);
   Sequence steps("steps", on(Emulated{0}));
   steps.loop("grow", n, Grow{}, in(x), inout(y));
   steps.loop("shift", n, Shift{1}, inout(x));

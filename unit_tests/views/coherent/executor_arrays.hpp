@@ -212,7 +212,7 @@ class ProgramArrays {
     }
     known.array = Array(label, extents[R]..., uninitialized);
     known.now.resize(static_cast<std::size_t>(size_));
-    const Overwrite<rank> first{7, false};
+    const Rewrite<rank> first{7, false};
     insist([&] {
       try {
         launch(on(any_device()), extents[0], first, out(known.array));

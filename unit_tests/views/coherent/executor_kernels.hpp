@@ -52,7 +52,7 @@ struct SumOfRows {
 };
 /// y(i, ...) = salt + row, or salt more than before; but for one row, or its element number `element`.
 template <int Rank>
-struct Overwrite {
+struct Rewrite {
   Number salt;
   bool adds;
   index_t left_out = -1, element = -1;

@@ -235,7 +235,7 @@ class Program {
     };
     draw_place();
     try {
-      launch_anywhere(work, Overwrite<rank>{next_++ * 1000, false, row, element}, out(y.array));
+      launch_anywhere(work, Rewrite<rank>{next_++ * 1000, false, row, element}, out(y.array));
     } catch (const OutOfMemory& error) {
       EXPECT_TRUE(options_.budgets) << error.what();
       return;
@@ -279,8 +279,8 @@ class Program {
     const Number salt = next_++ * 1000;
     attempt_launches(
         [&] {
-          if (adds) launch_anywhere(work, Overwrite<rank>{salt, true, left_out}, inout(y.array));
-          else launch_anywhere(work, Overwrite<rank>{salt, false}, out(y.array));
+          if (adds) launch_anywhere(work, Rewrite<rank>{salt, true, left_out}, inout(y.array));
+          else launch_anywhere(work, Rewrite<rank>{salt, false}, out(y.array));
         },
         [&] {
           arrays_.change(y, [&](Values& values) {

@@ -150,7 +150,7 @@ TEST_F(CoherentPrograms, OfSeveralThreadsShareArrays) {
       const index_t which = rand(0, 1), begin = rand(0, n - 1), end = rand(begin + 1, n);
       const Numbers& x = arrays[which];
       const Number salt = static_cast<Number>(rand(1, 1000));
-      const Overwrite<1> add{salt, true};
+      const Rewrite<1> add{salt, true};
       switch (rand(0, 4)) {
         case 0:
           launch(on(Emulated{static_cast<int>(rand(0, 3))}), range(begin, end), add, inout(x));
