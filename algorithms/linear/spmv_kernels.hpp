@@ -48,9 +48,6 @@ struct CrsRows {
         entries(matrix.graph().entries()),
         values(matrix.values()),
         x(vector) {}
-  STRATA_FUNCTION CrsRows(const decltype(row_map)& begins, const decltype(entries)& columns,
-                          const decltype(values)& numbers, const X& vector)
-      : row_map(begins), entries(columns), values(numbers), x(vector) {}
 
   /// (A x)(i)
   STRATA_FUNCTION T row(index_t i) const {

@@ -42,36 +42,13 @@ struct PlacedContributions {
   }
 };
 
-/// A row of the array of a block, as kernels of matrices that are there as a whole see theirs.
-template <class Device, class Array>
-struct OfBlock {
-  using device_type = Device;
-  using value_type = typename Array::value_type;
-  const Array& array;
-  index_t block, shift = 0;
-  STRATA_FUNCTION decltype(auto) operator()(index_t k) const { return array(block, k + shift); }
+/// The entries of a block, for fem::find_entry.
+template <class Entries>
+struct EntriesOfBlock {
+  const Entries& entries;
+  index_t block;
+  STRATA_FUNCTION std::int32_t operator()(index_t k) const { return entries(block, k); }
 };
-
-/// Row r of a block as row i of a matrix, for those kernels and for linear::spmv's.
-template <class Device, class Begins, class Entries, class Values>
-struct RowOfBlock {
-  struct graph_type {
-    using row_map_type = OfBlock<Device, Begins>;
-    using entries_type = OfBlock<Device, Entries>;
-  };
-  using values_type = OfBlock<Device, Values>;
-  using value_type = std::remove_const_t<typename values_type::value_type>;
-  typename graph_type::row_map_type row_map;
-  typename graph_type::entries_type entries;
-  values_type values;
-};
-template <class Device, class Begins, class Entries, class Values>
-STRATA_FUNCTION RowOfBlock<Device, Begins, Entries, Values> row_of_block(index_t block, index_t r, index_t i,
-                                                                         const Begins& begins,
-                                                                         const Entries& entries,
-                                                                         const Values& values) {
-  return {{begins, block, r - i}, {entries, block}, {values, block}};
-}
 
 /// GatherRows: what the elements of a node stored is added up, elements in the mesh's order, from 0 on.
 template <class Field>
@@ -92,7 +69,7 @@ struct GatherPlacedRows {
     const index_t place = row_block * block + r;
     if (place >= nodes) return;
     const index_t begin = begins(block, r), end = begins(block, r + 1);
-    const OfBlock<device_type, Entries> columns{entries, block};
+    const EntriesOfBlock<Entries> columns{entries, block};
     for (index_t k = begin; k < end; ++k) values(block, k) = T(0);
     T load = T(0);
     for (index_t k = offsets(place); k < offsets(place + 1); ++k) {
@@ -135,6 +112,7 @@ struct GatherPlacedVector {
 template <class Conditions, class Field>
 struct EliminatePlaced {
   using device_type = typename Field::device_type;
+  using T = typename Field::value_type;
   static constexpr bool last_index_fastest = true;
   index_t nodes;
   Conditions conditions;
@@ -145,8 +123,18 @@ struct EliminatePlaced {
     const index_t place = row_block * block + r;
     if (place >= nodes) return;
     const index_t i = node_at(place);
-    const auto row = row_of_block<device_type>(block, r, i, begins, entries, values);
-    EliminateGiven{row.row_map, row.entries, row.values, conditions, given, lift}(i);
+    const bool is_given = conditions(i) != free_node;
+    T sum = T(0);
+    for (index_t k = begins(block, r); k < begins(block, r + 1); ++k) {
+      const index_t j = entries(block, k);
+      if (is_given) {
+        values(block, k) = j == i ? T(1) : T(0);
+      } else if (conditions(j) != free_node) {
+        sum += values(block, k) * given(j);
+        values(block, k) = T(0);
+      }
+    }
+    lift(i) = sum;
   }
 };
 
@@ -157,38 +145,63 @@ enum class RowOperation : int {
   Magnitudes  ///< y(i) = the sum of |a_ij|
 };
 
-#if defined(__CUDA_ARCH__)
-/// What the `Group` threads of a GPU that linear::spmv gives a row to make of it, by one thread.
-template <int Group, class Rows>
-STRATA_FUNCTION typename Rows::T sum_as_group(const Rows& rows, index_t begin, index_t end) {
-  using T = typename Rows::T;
-  T partial[Group];
-  unrolled<Group>([&](auto l) { partial[l] = T(0); });
-  for (index_t k = begin; k < end; k += Group)
-    unrolled<Group>([&](auto l) {
-      if (k + l < end) partial[l] += rows.product(k + l);
-    });
-#pragma unroll
-  for (int half = Group / 2; half > 0; half /= 2)
-#pragma unroll
-    for (int l = 0; l < half; ++l) partial[l] += partial[l + half];
-  return partial[0];
-}
-#endif
+/// A row of the matrix times a vector, as linear::spmv sums it: one thread does what a group of `group`
+/// threads of a GPU does there.
+template <class Entries, class Values, class X>
+struct PlacedRow {
+  using T = typename X::value_type;
+  index_t block;
+  const Entries& entries;
+  const Values& values;
+  const X& x;
 
-/// Row i times a vector, as linear::spmv sums it on the device.
-template <class Rows>
-STRATA_FUNCTION typename Rows::T row_product(const Rows& rows, index_t i, [[maybe_unused]] int group) {
+  STRATA_FUNCTION T product(index_t k) const {
+    return values(block, k) * x(static_cast<index_t>(entries(block, k)));
+  }
+  STRATA_FUNCTION T sum(index_t begin, index_t end, [[maybe_unused]] int group) const {
 #if defined(__CUDA_ARCH__)
-  const index_t begin = rows.row_map(i), end = rows.row_map(i + 1);
-  if (group == 2) return sum_as_group<2>(rows, begin, end);
-  if (group == 4) return sum_as_group<4>(rows, begin, end);
-  if (group == 8) return sum_as_group<8>(rows, begin, end);
-  if (group == 16) return sum_as_group<16>(rows, begin, end);
-  if (group == 32) return sum_as_group<32>(rows, begin, end);
+    if (group == 2) return sum_of_group<2>(begin, end);
+    if (group == 4) return sum_of_group<4>(begin, end);
+    if (group == 8) return sum_of_group<8>(begin, end);
+    if (group == 16) return sum_of_group<16>(begin, end);
+    if (group == 32) return sum_of_group<32>(begin, end);
 #endif
-  return rows.row(i);
-}
+    if (end - begin >= strata::detail::long_row) return sum_long(begin, end);
+    T total = T(0);
+    for (index_t k = begin; k < end; ++k) total += product(k);
+    return total;
+  }
+
+ private:
+  template <int Group>
+  STRATA_FUNCTION T sum_of_group(index_t begin, index_t end) const {
+    T partial[Group];
+    unrolled<Group>([&](auto l) { partial[l] = T(0); });
+    for (index_t k = begin; k < end; k += Group)
+      unrolled<Group>([&](auto l) {
+        if (k + l < end) partial[l] += product(k + l);
+      });
+    join_halves<Group / 2>(partial);
+    return partial[0];
+  }
+  template <int Half, int Group>
+  STRATA_FUNCTION static void join_halves(T (&partial)[Group]) {
+    unrolled<Half>([&](auto l) { partial[l] += partial[l + Half]; });
+    if constexpr (Half > 1) join_halves<Half / 2>(partial);
+  }
+  [[gnu::noinline]] STRATA_FUNCTION T sum_long(index_t begin, index_t end) const {
+    constexpr int partials = strata::detail::row_partials;
+    T partial[partials];
+    for (int l = 0; l < partials; ++l) partial[l] = T(0);
+    index_t k = begin;
+    for (; end - k >= partials; k += partials)
+      for (int l = 0; l < partials; ++l) partial[l] += product(k + l);
+    for (int l = 0; k < end; ++k, ++l) partial[l] += product(k);
+    for (int half = partials / 2; half > 0; half /= 2)
+      for (int l = 0; l < half; ++l) partial[l] += partial[l + half];
+    return partial[0];
+  }
+};
 
 template <class Field>
 struct PlacedRows {
@@ -207,10 +220,9 @@ struct PlacedRows {
     const index_t i = node_at(place), begin = begins(block, r), end = begins(block, r + 1);
     T result = T(0);
     if (operation == RowOperation::Product) {
-      const auto row = row_of_block<device_type>(block, r, i, begins, entries, values);
-      result = row_product(strata::detail::CrsRows<std::remove_const_t<decltype(row)>, Field>(
-                               row.row_map, row.entries, row.values, x),
-                           i, group);
+      using Row =
+          PlacedRow<std::remove_cvref_t<decltype(entries)>, std::remove_cvref_t<decltype(values)>, Field>;
+      result = Row{block, entries, values, x}.sum(begin, end, group);
     } else if (operation == RowOperation::Diagonal) {
       for (index_t k = begin; k < end; ++k)
         if (entries(block, k) == i) result = values(block, k);
@@ -287,14 +299,19 @@ struct PlacedCoupling {
     const index_t place = row_block * block + r;
     if (place >= nodes) return;
     const index_t i = node_at(place);
-    const auto row = row_of_block<device_type>(block, r, i, begins, entries, values);
-    GreatestCoupling{row.row_map, row.entries, row.values, conditions}(i, greatest);
+    if (conditions(i) != free_node) return;
+    double diagonal = 0, most = 0;
+    for (index_t k = begins(block, r); k < begins(block, r + 1); ++k) {
+      const auto value = static_cast<double>(values(block, k));
+      if (entries(block, k) == i) diagonal = value;
+      else if (value > most) most = value;
+    }
+    join(greatest, most / diagonal);
   }
-  STRATA_FUNCTION static void init(double& greatest) { Whole::init(greatest); }
-  STRATA_FUNCTION static void join(double& greatest, const double& other) { Whole::join(greatest, other); }
-
- private:
-  using Whole = GreatestCoupling<Conditions, Conditions, Conditions, Conditions>;
+  STRATA_FUNCTION static void init(double& greatest) { greatest = 0; }
+  STRATA_FUNCTION static void join(double& greatest, const double& other) {
+    if (!(other <= greatest)) greatest = other;  // lets NaN through
+  }
 };
 
 /// Integrals, of elements in the mesh's own order.
