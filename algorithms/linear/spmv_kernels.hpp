@@ -1,15 +1,15 @@
 // How the rows of a sparse matrix are summed, and who sums which.
 //
-// One thread a row: short rows from left to right; long ones in 8 partial sums, entry k adding to partial k %
-// 8, which hosts put into vectors. The order depends on the row alone, so that host devices agree to the bit.
+// One thread a row, in the order of row_sum.hpp.
 //
 // Hosts cut the rows into one piece a thread, of equal numbers of entries (plus a charge a row) rather than
 // of rows. A single row is not split. GPUs give a row to a group of 1 to 32 neighbouring threads, by the
-// average length of the rows; their sums are joined by shuffles. The choice is in group_size(): a kernel for
-// teams would take its place there for matrices with a few very long rows.
+// average length of the rows; their sums are joined by shuffles. The choice is linear::row_group(): a kernel
+// for teams would take its place there for matrices with a few very long rows.
 #pragma once
 
 #include <strata/algorithms/launch_hints.hpp>
+#include <strata/algorithms/linear/row_sum.hpp>
 #include <strata/algorithms/linear/scalar.hpp>
 #include <strata/algorithms/parallel_for.hpp>
 #include <strata/devices/host/tasks.hpp>
@@ -18,14 +18,8 @@ namespace strata::inline STRATA_ABI::detail {
 
 // Tuning numbers.
 
-/// Rows from this length on are summed in partials.
-inline constexpr index_t long_row = 64;
-inline constexpr int row_partials = 8;
 /// What a row costs besides its entries, in entries.
 inline constexpr index_t row_charge = 2;
-/// Entries that a thread of a group should have on the average, at most: rows of 27 entries are fastest with
-/// 4 threads on an H200.
-inline constexpr index_t entries_per_thread = 7;
 /// Entries of which a thread of a group has everything loaded at a time: a row of that length has all its
 /// loads in flight together, columns and coefficients first and then what the columns lead to. With 8
 /// nvcc 13.0 finds the registers in float only: in double each entry's loads then wait for those before.
@@ -50,28 +44,8 @@ struct CrsRows {
         x(vector) {}
 
   /// (A x)(i)
-  STRATA_FUNCTION T row(index_t i) const {
-    const index_t begin = row_map(i), end = row_map(i + 1);
-    if (end - begin >= long_row) return sum_long(begin, end);
-    T sum = T(0);
-    for (index_t k = begin; k < end; ++k) sum += product(k);
-    return sum;
-  }
+  STRATA_FUNCTION T row(index_t i) const { return linear::sum_of_row<T>(*this, row_map(i), row_map(i + 1)); }
   STRATA_FUNCTION T product(index_t k) const { return values(k) * x(static_cast<index_t>(entries(k))); }
-
- private:
-  // Out of the way of the loop over short rows, which in cache is 8 to 30 % faster for it (g++ 12).
-  [[gnu::noinline]] STRATA_FUNCTION T sum_long(index_t begin, index_t end) const {
-    T partial[row_partials];
-    for (int l = 0; l < row_partials; ++l) partial[l] = T(0);
-    index_t k = begin;
-    for (; end - k >= row_partials; k += row_partials)
-      for (int l = 0; l < row_partials; ++l) partial[l] += product(k + l);
-    for (int l = 0; k < end; ++k, ++l) partial[l] += product(k);
-    for (int half = row_partials / 2; half > 0; half /= 2)
-      for (int l = 0; l < half; ++l) partial[l] += partial[l + half];
-    return partial[0];
-  }
 };
 
 /// y(i) = a (A x)(i) + b y(i)
@@ -134,14 +108,6 @@ struct SpmvGroupKernel {
 #endif
   }
 };
-
-/// How many threads of a GPU work on a row.
-inline int group_size(index_t rows, index_t entries) {
-  int group = 1;
-  while (group < 32 && static_cast<double>(entries) > static_cast<double>(rows) * entries_per_thread * group)
-    group *= 2;
-  return group;
-}
 
 /// The first row of piece `piece` of `pieces` of about equal cost.
 template <class RowMap>
@@ -213,7 +179,7 @@ void launch_rows(const char* label, const Where& where, index_t rows, index_t en
     D::execution::call(make_info<D, Kernel>(label, where, views), work, rows);
   } else {
 #if defined(__CUDACC__)
-    if (const int group = group_size(rows, entries); group > 1)
+    if (const int group = linear::row_group(rows, entries); group > 1)
       return launch_row_groups<2>(label, where, rows, group, kernel);
 #endif
     static_cast<void>(entries);

@@ -194,6 +194,15 @@ struct GatherRows {
 template <class... Views>
 GatherRows(Views...) -> GatherRows<Views...>;
 
+/// What the elements of node n stored for its right-hand side.
+template <class Offsets, class Corners, class Vector>
+STRATA_FUNCTION auto load_of_node(index_t n, const Offsets& offsets, const Corners& corners,
+                                  const Vector& vector) {
+  std::remove_cvref_t<decltype(vector(0, 0))> sum = 0;
+  for (index_t k = offsets(n); k < offsets(n + 1); ++k) sum += vector(corners(k) / 8, corners(k) % 8);
+  return sum;
+}
+
 /// The same for the right-hand side alone.
 template <class Offsets, class Corners, class Vector, class Field>
 struct GatherVector {
@@ -203,11 +212,7 @@ struct GatherVector {
   Vector vector;
   Field b;
 
-  STRATA_FUNCTION void operator()(index_t n) const {
-    typename Field::value_type sum = 0;
-    for (index_t k = offsets(n); k < offsets(n + 1); ++k) sum += vector(corners(k) / 8, corners(k) % 8);
-    b(n) = sum;
-  }
+  STRATA_FUNCTION void operator()(index_t n) const { b(n) = load_of_node(n, offsets, corners, vector); }
 };
 
 template <class... Views>

@@ -10,6 +10,52 @@ namespace strata::inline STRATA_ABI::thermal {
 /// The mark of a node whose temperature is not given; others have the number of the condition that gives it.
 inline constexpr std::int32_t free_node = -1;
 
+/// A row of the matrix, as the operations on rows below see it: entries [begin, end), by places in `entries`
+/// and `values`.
+template <class Entries, class Values>
+struct MatrixRow {
+  const Entries& entries;
+  const Values& values;
+  index_t begin, end;
+  STRATA_FUNCTION index_t column(index_t k) const { return entries(k); }
+  STRATA_FUNCTION decltype(auto) value(index_t k) const { return values(k); }
+};
+
+/// An operation on each row of a matrix that the device holds: operation(i, row), or operation(i, row, value)
+/// in a reduction. streamed_kernels.hpp has the same for matrices that go through it.
+template <class RowMap, class Entries, class Values, class Operation>
+struct EachRow {
+  using device_type = typename Operation::device_type;
+  RowMap row_map;
+  Entries entries;
+  Values values;
+  Operation operation;
+
+  STRATA_FUNCTION void operator()(index_t i) const { operation(i, row(i)); }
+  STRATA_FUNCTION MatrixRow<Entries, Values> row(index_t i) const {
+    return {entries, values, row_map(i), row_map(i + 1)};
+  }
+};
+template <class... Parts>
+EachRow(Parts...) -> EachRow<Parts...>;
+
+template <class RowMap, class Entries, class Values, class Operation>
+struct ReduceRows {
+  using device_type = typename Operation::device_type;
+  using value_type = typename Operation::value_type;
+  EachRow<RowMap, Entries, Values, Operation> rows;
+
+  STRATA_FUNCTION void operator()(index_t i, value_type& value) const {
+    rows.operation(i, rows.row(i), value);
+  }
+  STRATA_FUNCTION static void init(value_type& value) { Operation::init(value); }
+  STRATA_FUNCTION static void join(value_type& value, const value_type& other) {
+    Operation::join(value, other);
+  }
+};
+template <class... Parts>
+ReduceRows(EachRow<Parts...>) -> ReduceRows<Parts...>;
+
 /// Condition `number` takes the listed nodes.
 template <class T>
 struct GiveTemperature {
@@ -35,35 +81,32 @@ struct GiveValues {
 /// Takes the given temperatures out of the matrix and keeps it symmetric: a row of a given node is that of
 /// the identity; a free row loses its columns of given nodes, and lift(i) is what they contribute. A row
 /// writes itself only and reads marks, never other rows.
-template <class RowMap, class Entries, class Values, class Conditions, class Field>
+template <class Conditions, class Field>
 struct EliminateGiven {
   using device_type = typename Field::device_type;
   using T = typename Field::value_type;
-  RowMap row_map;
-  Entries entries;
-  Values values;
   Conditions conditions;
   Field given, lift;
 
-  STRATA_FUNCTION void operator()(index_t i) const {
+  template <class Row>
+  STRATA_FUNCTION void operator()(index_t i, const Row& row) const {
     const bool is_given = conditions(i) != free_node;
     T sum = T(0);
-    for (index_t k = row_map(i); k < row_map(i + 1); ++k) {
-      const index_t j = entries(k);
+    for (index_t k = row.begin; k < row.end; ++k) {
+      const index_t j = row.column(k);
       if (is_given) {
-        values(k) = j == i ? T(1) : T(0);
+        row.value(k) = j == i ? T(1) : T(0);
       } else if (conditions(j) != free_node) {
-        sum += values(k) * given(j);
-        values(k) = T(0);
+        sum += row.value(k) * given(j);
+        row.value(k) = T(0);
       }
     }
     lift(i) = sum;
   }
 };
 
-template <class RowMap, class Entries, class Values, class Conditions, class Field>
-EliminateGiven(RowMap, Entries, Values, Conditions, Field, Field)
-    -> EliminateGiven<RowMap, Entries, Values, Conditions, Field>;
+template <class Conditions, class Field>
+EliminateGiven(Conditions, Field, Field) -> EliminateGiven<Conditions, Field>;
 
 /// The right-hand side that belongs to it, and a first guess y that is right where it is given. Adds up the
 /// square of the part that belongs to free nodes.
@@ -199,26 +242,33 @@ struct TakeFrozenStep {
 struct ResidualSquares {
   double residual, right_hand_side, magnitude;
 };
-template <class RowMap, class Entries, class Values, class Conditions, class Field>
+/// Of a row: b - A y, and the sum of |a_ij y_j|.
+struct ResidualOfRow {
+  double rest, magnitude;
+};
+template <class Row, class Field>
+STRATA_FUNCTION ResidualOfRow residual_of_row(const Row& row, double own, const Field& y) {
+  ResidualOfRow result{own, 0};
+  for (index_t k = row.begin; k < row.end; ++k) {
+    const double term = static_cast<double>(row.value(k)) * static_cast<double>(y(row.column(k)));
+    result.rest -= term;
+    result.magnitude += term < 0 ? -term : term;
+  }
+  return result;
+}
+template <class Conditions, class Field>
 struct TrueResidual {
   using device_type = typename Field::device_type;
   using value_type = ResidualSquares;
-  RowMap row_map;
-  Entries entries;
-  Values values;
   Conditions conditions;
   Field b, y;
 
-  STRATA_FUNCTION void operator()(index_t i, value_type& squares) const {
+  template <class Row>
+  STRATA_FUNCTION void operator()(index_t i, const Row& row, value_type& squares) const {
     if (conditions(i) != free_node) return;
     const auto own = static_cast<double>(b(i));
-    double rest = own, magnitude = 0;
-    for (index_t k = row_map(i); k < row_map(i + 1); ++k) {
-      const double term = static_cast<double>(values(k)) * static_cast<double>(y(entries(k)));
-      rest -= term;
-      magnitude += term < 0 ? -term : term;
-    }
-    join(squares, {rest * rest, own * own, magnitude * magnitude});
+    const ResidualOfRow of_row = residual_of_row(row, own, y);
+    join(squares, {of_row.rest * of_row.rest, own * own, of_row.magnitude * of_row.magnitude});
   }
   STRATA_FUNCTION static void init(value_type& squares) { squares = {0, 0, 0}; }
   STRATA_FUNCTION static void join(value_type& squares, const value_type& other) {
@@ -228,26 +278,23 @@ struct TrueResidual {
   }
 };
 
-template <class RowMap, class Entries, class Values, class Conditions, class Field>
-TrueResidual(RowMap, Entries, Values, Conditions, Field, Field)
-    -> TrueResidual<RowMap, Entries, Values, Conditions, Field>;
+template <class Conditions, class Field>
+TrueResidual(Conditions, Field, Field) -> TrueResidual<Conditions, Field>;
 
 /// The greatest entry beside the diagonal over the diagonal, of the rows of free nodes.
-template <class RowMap, class Entries, class Values, class Conditions>
+template <class Conditions>
 struct GreatestCoupling {
-  using device_type = typename Values::device_type;
+  using device_type = typename Conditions::device_type;
   using value_type = double;
-  RowMap row_map;
-  Entries entries;
-  Values values;
   Conditions conditions;
 
-  STRATA_FUNCTION void operator()(index_t i, double& greatest) const {
+  template <class Row>
+  STRATA_FUNCTION void operator()(index_t i, const Row& row, double& greatest) const {
     if (conditions(i) != free_node) return;
     double diagonal = 0, most = 0;
-    for (index_t k = row_map(i); k < row_map(i + 1); ++k) {
-      const auto value = static_cast<double>(values(k));
-      if (entries(k) == i) diagonal = value;
+    for (index_t k = row.begin; k < row.end; ++k) {
+      const auto value = static_cast<double>(row.value(k));
+      if (row.column(k) == i) diagonal = value;
       else if (value > most) most = value;
     }
     join(greatest, most / diagonal);
@@ -258,8 +305,8 @@ struct GreatestCoupling {
   }
 };
 
-template <class... Views>
-GreatestCoupling(Views...) -> GreatestCoupling<Views...>;
+template <class Conditions>
+GreatestCoupling(Conditions) -> GreatestCoupling<Conditions>;
 
 /// The heat that flows in at the nodes of condition `number`: what is missing in the balance of those nodes.
 template <class Conditions, class Field>

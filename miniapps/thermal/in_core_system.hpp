@@ -91,26 +91,20 @@ class InCoreSystem {
     else assemble<MatrixTerm>(input, times);
   }
   void eliminate(const Given& given) {
-    const auto& graph = matrix_.graph();
     parallel_for("eliminate given temperatures", on(queue_), node_count(),
-                 EliminateGiven{graph.row_map(), graph.entries(), matrix_.values(), given.conditions,
-                                given.given, given.lift});
+                 each_row(EliminateGiven{given.conditions, given.given, given.lift}));
   }
 
   ResidualSquares residual(const NodeConditions<Device>& conditions, const Field& b, const Field& y) const {
-    const auto& graph = matrix_.graph();
     ResidualSquares squares{};
     parallel_reduce("true residual", on(queue_), node_count(),
-                    TrueResidual{graph.row_map(), graph.entries(), matrix_.values(), conditions, b, y},
-                    squares);
+                    ReduceRows{each_row(TrueResidual{conditions, b, y})}, squares);
     return squares;
   }
   double greatest_coupling(const NodeConditions<Device>& conditions) const {
-    const auto& graph = matrix_.graph();
     double greatest = 0;
     parallel_reduce("greatest coupling", on(queue_), node_count(),
-                    GreatestCoupling{graph.row_map(), graph.entries(), matrix_.values(), conditions},
-                    greatest);
+                    ReduceRows{each_row(GreatestCoupling{conditions})}, greatest);
     return greatest;
   }
   HeatIntegrals integrals(const Field& temperature, const Field& change, const Problem& problem,
@@ -183,6 +177,11 @@ class InCoreSystem {
     return ElementArrays<decltype(mesh_.element_nodes), decltype(mesh_.coordinates),
                          decltype(mesh_.element_blocks), decltype(materials_), Field>{
         mesh_.element_nodes, mesh_.coordinates, mesh_.element_blocks, materials_, temperature, change};
+  }
+  template <class Operation>
+  auto each_row(const Operation& operation) const {
+    const auto& graph = matrix_.graph();
+    return EachRow{graph.row_map(), graph.entries(), matrix_.values(), operation};
   }
   auto matrix_places() const {
     const auto& graph = matrix_.graph();

@@ -1,12 +1,13 @@
 // The kernels of a system that goes through the device in slices (streamed_system.hpp): those of
 // assembly_kernels.hpp and boundary_kernels.hpp with elements and nodes at places, and the rows of the matrix
-// in blocks. Sums are made in the same order by the same operations, so that the bits are those in core.
+// in blocks. What is done to a row is the same code as in core, or adds in the same order, so that the bits
+// are those in core.
 //
 // Work items of rows are (block, row in it). Fields of nodes are plain views, in the mesh's own order of
 // nodes, which node_at(place) gives.
 #pragma once
 
-#include <strata/algorithms/linear/spmv_kernels.hpp>
+#include <strata/algorithms/linear/row_sum.hpp>
 #include <strata/miniapps/thermal/boundary_kernels.hpp>
 #include <strata/miniapps/thermal/streamed_mesh.hpp>
 
@@ -101,40 +102,59 @@ struct GatherPlacedVector {
                                   const auto& corners, const auto& vector) const {
     const index_t place = row_block * block + r;
     if (place >= nodes) return;
-    typename Field::value_type sum = 0;
-    for (index_t k = offsets(place); k < offsets(place + 1); ++k)
-      sum += vector(corners(k) / 8, corners(k) % 8);
-    b(node_at(place)) = sum;
+    b(node_at(place)) = load_of_node(place, offsets, corners, vector);
   }
 };
 
-/// EliminateGiven.
-template <class Conditions, class Field>
-struct EliminatePlaced {
-  using device_type = typename Field::device_type;
-  using T = typename Field::value_type;
+/// MatrixRow, of a block.
+template <class Entries, class Values>
+struct PlacedRow {
+  const Entries& entries;
+  const Values& values;
+  index_t block, begin, end;
+  STRATA_FUNCTION index_t column(index_t k) const { return entries(block, k); }
+  STRATA_FUNCTION decltype(auto) value(index_t k) const { return values(block, k); }
+};
+
+/// EachRow: operation(i, row), i being the mesh's number of the node.
+template <class Operation>
+struct EachPlacedRow {
+  using device_type = typename Operation::device_type;
   static constexpr bool last_index_fastest = true;
   index_t nodes;
-  Conditions conditions;
-  Field given, lift;
+  Operation operation;
 
-  STRATA_FUNCTION void operator()(index_t block, index_t r, const auto& node_at, const auto& begins,
-                                  const auto& entries, const auto& values) const {
+  template <class NodeAt, class Begins, class Entries, class Values>
+  STRATA_FUNCTION void operator()(index_t block, index_t r, const NodeAt& node_at, const Begins& begins,
+                                  const Entries& entries, const Values& values) const {
     const index_t place = row_block * block + r;
     if (place >= nodes) return;
-    const index_t i = node_at(place);
-    const bool is_given = conditions(i) != free_node;
-    T sum = T(0);
-    for (index_t k = begins(block, r); k < begins(block, r + 1); ++k) {
-      const index_t j = entries(block, k);
-      if (is_given) {
-        values(block, k) = j == i ? T(1) : T(0);
-      } else if (conditions(j) != free_node) {
-        sum += values(block, k) * given(j);
-        values(block, k) = T(0);
-      }
-    }
-    lift(i) = sum;
+    operation(node_at(place),
+              PlacedRow<Entries, Values>{entries, values, block, begins(block, r), begins(block, r + 1)});
+  }
+};
+
+/// ReduceRows, of operations whose values may be joined in any order.
+template <class Operation>
+struct ReducePlacedRows {
+  using device_type = typename Operation::device_type;
+  using value_type = typename Operation::value_type;
+  static constexpr bool any_order = true, last_index_fastest = true;
+  index_t nodes;
+  Operation operation;
+
+  template <class NodeAt, class Begins, class Entries, class Values>
+  STRATA_FUNCTION void operator()(index_t block, index_t r, const NodeAt& node_at, const Begins& begins,
+                                  const Entries& entries, const Values& values, value_type& value) const {
+    const index_t place = row_block * block + r;
+    if (place >= nodes) return;
+    operation(node_at(place),
+              PlacedRow<Entries, Values>{entries, values, block, begins(block, r), begins(block, r + 1)},
+              value);
+  }
+  STRATA_FUNCTION static void init(value_type& value) { Operation::init(value); }
+  STRATA_FUNCTION static void join(value_type& value, const value_type& other) {
+    Operation::join(value, other);
   }
 };
 
@@ -145,90 +165,33 @@ enum class RowOperation : int {
   Magnitudes  ///< y(i) = the sum of |a_ij|
 };
 
-/// A row of the matrix times a vector, as linear::spmv sums it: one thread does what a group of `group`
-/// threads of a GPU does there.
-template <class Entries, class Values, class X>
-struct PlacedRow {
-  using T = typename X::value_type;
-  index_t block;
-  const Entries& entries;
-  const Values& values;
+/// The products of a row's entries with a vector.
+template <class Row, class X>
+struct ProductsOfRow {
+  const Row& row;
   const X& x;
-
-  STRATA_FUNCTION T product(index_t k) const {
-    return values(block, k) * x(static_cast<index_t>(entries(block, k)));
-  }
-  STRATA_FUNCTION T sum(index_t begin, index_t end, [[maybe_unused]] int group) const {
-#if defined(__CUDA_ARCH__)
-    if (group == 2) return sum_of_group<2>(begin, end);
-    if (group == 4) return sum_of_group<4>(begin, end);
-    if (group == 8) return sum_of_group<8>(begin, end);
-    if (group == 16) return sum_of_group<16>(begin, end);
-    if (group == 32) return sum_of_group<32>(begin, end);
-#endif
-    if (end - begin >= strata::detail::long_row) return sum_long(begin, end);
-    T total = T(0);
-    for (index_t k = begin; k < end; ++k) total += product(k);
-    return total;
-  }
-
- private:
-  template <int Group>
-  STRATA_FUNCTION T sum_of_group(index_t begin, index_t end) const {
-    T partial[Group];
-    unrolled<Group>([&](auto l) { partial[l] = T(0); });
-    for (index_t k = begin; k < end; k += Group)
-      unrolled<Group>([&](auto l) {
-        if (k + l < end) partial[l] += product(k + l);
-      });
-    join_halves<Group / 2>(partial);
-    return partial[0];
-  }
-  template <int Half, int Group>
-  STRATA_FUNCTION static void join_halves(T (&partial)[Group]) {
-    unrolled<Half>([&](auto l) { partial[l] += partial[l + Half]; });
-    if constexpr (Half > 1) join_halves<Half / 2>(partial);
-  }
-  [[gnu::noinline]] STRATA_FUNCTION T sum_long(index_t begin, index_t end) const {
-    constexpr int partials = strata::detail::row_partials;
-    T partial[partials];
-    for (int l = 0; l < partials; ++l) partial[l] = T(0);
-    index_t k = begin;
-    for (; end - k >= partials; k += partials)
-      for (int l = 0; l < partials; ++l) partial[l] += product(k + l);
-    for (int l = 0; k < end; ++k, ++l) partial[l] += product(k);
-    for (int half = partials / 2; half > 0; half /= 2)
-      for (int l = 0; l < half; ++l) partial[l] += partial[l + half];
-    return partial[0];
-  }
+  STRATA_FUNCTION auto product(index_t k) const { return row.value(k) * x(row.column(k)); }
 };
 
 template <class Field>
-struct PlacedRows {
+struct ApplyRow {
   using device_type = typename Field::device_type;
   using T = typename Field::value_type;
-  static constexpr bool last_index_fastest = true;
-  index_t nodes;
   RowOperation operation;
   int group;  // as linear::spmv has it
   Field x, y;
 
-  STRATA_FUNCTION void operator()(index_t block, index_t r, const auto& node_at, const auto& begins,
-                                  const auto& entries, const auto& values) const {
-    const index_t place = row_block * block + r;
-    if (place >= nodes) return;
-    const index_t i = node_at(place), begin = begins(block, r), end = begins(block, r + 1);
+  template <class Row>
+  STRATA_FUNCTION void operator()(index_t i, const Row& row) const {
     T result = T(0);
     if (operation == RowOperation::Product) {
-      using Row =
-          PlacedRow<std::remove_cvref_t<decltype(entries)>, std::remove_cvref_t<decltype(values)>, Field>;
-      result = Row{block, entries, values, x}.sum(begin, end, group);
+      result = linear::sum_of_row<T>(ProductsOfRow<Row, Field>{row, x}, row.begin, row.end, group);
     } else if (operation == RowOperation::Diagonal) {
-      for (index_t k = begin; k < end; ++k)
-        if (entries(block, k) == i) result = values(block, k);
+      for (index_t k = row.begin; k < row.end; ++k)
+        if (row.column(k) == i) result = row.value(k);
     } else {
-      for (index_t k = begin; k < end; ++k) {
-        const T a = values(block, k);
+      for (index_t k = row.begin; k < row.end; ++k) {
+        const T a = row.value(k);
         result += a < 0 ? -a : a;
       }
     }
@@ -236,29 +199,18 @@ struct PlacedRows {
   }
 };
 
-/// What TrueResidual adds up: of each node b - A y and the sum of |a_ij y_j|, in double.
+/// What TrueResidual adds up, of each node.
 template <class Field, class Doubles>
-struct PlacedResiduals {
+struct StoreResidual {
   using device_type = typename Field::device_type;
-  static constexpr bool last_index_fastest = true;
-  index_t nodes;
   Field b, y;
   Doubles rest, magnitude;
 
-  STRATA_FUNCTION void operator()(index_t block, index_t r, const auto& node_at, const auto& begins,
-                                  const auto& entries, const auto& values) const {
-    const index_t place = row_block * block + r;
-    if (place >= nodes) return;
-    const index_t i = node_at(place);
-    double left = static_cast<double>(b(i)), sum = 0;
-    for (index_t k = begins(block, r); k < begins(block, r + 1); ++k) {
-      const double term = static_cast<double>(values(block, k)) *
-                          static_cast<double>(y(static_cast<index_t>(entries(block, k))));
-      left -= term;
-      sum += term < 0 ? -term : term;
-    }
-    rest(i) = left;
-    magnitude(i) = sum;
+  template <class Row>
+  STRATA_FUNCTION void operator()(index_t i, const Row& row) const {
+    const ResidualOfRow result = residual_of_row(row, static_cast<double>(b(i)), y);
+    rest(i) = result.rest;
+    magnitude(i) = result.magnitude;
   }
 };
 /// And the sums over free nodes.
@@ -275,44 +227,13 @@ struct SumOfResiduals {
     const auto own = static_cast<double>(b(i));
     join(squares, {rest(i) * rest(i), own * own, magnitude(i) * magnitude(i)});
   }
-  STRATA_FUNCTION static void init(value_type& squares) { squares = {0, 0, 0}; }
+  STRATA_FUNCTION static void init(value_type& squares) { TrueResidual<Conditions, Field>::init(squares); }
   STRATA_FUNCTION static void join(value_type& squares, const value_type& other) {
-    squares.residual += other.residual;
-    squares.right_hand_side += other.right_hand_side;
-    squares.magnitude += other.magnitude;
+    TrueResidual<Conditions, Field>::join(squares, other);
   }
 };
 template <class Conditions, class Field, class Doubles>
 SumOfResiduals(Conditions, Field, Doubles, Doubles) -> SumOfResiduals<Conditions, Field, Doubles>;
-
-/// GreatestCoupling.
-template <class Conditions>
-struct PlacedCoupling {
-  using device_type = typename Conditions::device_type;
-  using value_type = double;
-  static constexpr bool any_order = true, last_index_fastest = true;
-  index_t nodes;
-  Conditions conditions;
-
-  STRATA_FUNCTION void operator()(index_t block, index_t r, const auto& node_at, const auto& begins,
-                                  const auto& entries, const auto& values, double& greatest) const {
-    const index_t place = row_block * block + r;
-    if (place >= nodes) return;
-    const index_t i = node_at(place);
-    if (conditions(i) != free_node) return;
-    double diagonal = 0, most = 0;
-    for (index_t k = begins(block, r); k < begins(block, r + 1); ++k) {
-      const auto value = static_cast<double>(values(block, k));
-      if (entries(block, k) == i) diagonal = value;
-      else if (value > most) most = value;
-    }
-    join(greatest, most / diagonal);
-  }
-  STRATA_FUNCTION static void init(double& greatest) { greatest = 0; }
-  STRATA_FUNCTION static void join(double& greatest, const double& other) {
-    if (!(other <= greatest)) greatest = other;  // lets NaN through
-  }
-};
 
 /// Integrals, of elements in the mesh's own order.
 template <class Materials, class Field>

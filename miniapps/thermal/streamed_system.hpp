@@ -47,7 +47,7 @@ class StreamedWork {
         device_(device),
         queue_(device),
         budget_(limit - vectors),
-        group_(strata::detail::group_size(mesh.nodes, mesh.entry_count)),
+        group_(linear::row_group(mesh.nodes, mesh.entry_count)),
         values_(make_streamed_array<StreamedNodeArray<T, rank<2>>>("matrix", is_gpu<Device>, mesh.blocks,
                                                                    mesh.block_room)),
         element_matrix_("element matrices", mesh.elements, 8, 8, uninitialized),
@@ -155,6 +155,10 @@ class StreamedWork {
   }
 
   auto row_work() const { return mdrange({mesh_.blocks, row_block}); }
+  template <class Operation>
+  auto each_row(const Operation& operation) const {
+    return EachPlacedRow<Operation>{mesh_.nodes, operation};
+  }
   // Of elements.
   auto nodes_of() const {
     return rows([r = mesh_.ranges](ResidentRows elements) { return r.nodes_of(elements); });
@@ -202,11 +206,11 @@ class StreamedWork {
            fixed_row<8>(in(element_vector_, elements_of())),
            out(values_,
                own));  // a work item writes entries of a node; those after the last node's nobody reads
-    s.loop("eliminate given temperatures", row_work(), by_step([this](int) {
-             return EliminatePlaced<Conditions, Numbers>{mesh_.nodes, given_.conditions, given_.given,
-                                                         given_.lift};
-           }),
-           in(mesh_.node_at, places_of()), begins(), in(mesh_.entries), inout(values_));
+    s.loop(
+        "eliminate given temperatures", row_work(), by_step([this](int) {
+          return each_row(EliminateGiven<Conditions, Numbers>{given_.conditions, given_.given, given_.lift});
+        }),
+        in(mesh_.node_at, places_of()), begins(), in(mesh_.entries), inout(values_));
   }
   void declare_balance(Sequence& s) const {
     s.temporary(element_vector_);
@@ -221,20 +225,20 @@ class StreamedWork {
   }
   void declare_rows(Sequence& s) const {
     s.loop("rows", row_work(), by_step([this](int) {
-             return PlacedRows<Numbers>{mesh_.nodes, operation_, group_, x_, y_};
+             return each_row(ApplyRow<Numbers>{operation_, group_, x_, y_});
            }),
            in(mesh_.node_at, places_of()), begins(), in(mesh_.entries), in(values_));
   }
   void declare_residual(Sequence& s) const {
     s.loop("residuals", row_work(), by_step([this](int) {
-             return PlacedResiduals<Numbers, typename Doubles::unmanaged_type>{mesh_.nodes, x_, y_, rest_,
-                                                                               magnitude_};
+             return each_row(
+                 StoreResidual<Numbers, typename Doubles::unmanaged_type>{x_, y_, rest_, magnitude_});
            }),
            in(mesh_.node_at, places_of()), begins(), in(mesh_.entries), in(values_));
   }
   void declare_coupling(Sequence& s) {
     s.loop_reduce("greatest coupling", row_work(), by_step([this](int) {
-                    return PlacedCoupling<Conditions>{mesh_.nodes, conditions_};
+                    return ReducePlacedRows<GreatestCoupling<Conditions>>{mesh_.nodes, {conditions_}};
                   }),
                   coupling_values_, in(mesh_.node_at, places_of()), begins(), in(mesh_.entries), in(values_));
   }

@@ -110,6 +110,41 @@ TYPED_TEST(LinearSpmv, GivesTheSameBitsOnEveryHostDevice) {
   for (std::size_t i = 0; i < found.size(); ++i) ASSERT_TRUE(same_bits(found[i], expected[i])) << i;
 }
 
+template <class Rows, class V>
+struct SumRows {
+  using device_type = typename V::device_type;
+  Rows rows;
+  V y;
+  int group;
+  STRATA_FUNCTION void operator()(index_t i) const {
+    y(i) = linear::sum_of_row<double>(rows, rows.row_map(i), rows.row_map(i + 1), group);
+  }
+};
+
+TYPED_TEST(LinearSpmv, KernelsOfOthersMaySumRowsAsItDoes) {
+  using D = TypeParam;
+  using Matrix = linear::CrsMatrix<double, D>;
+  using V = Vector<double, D>;
+  using Rows = strata::detail::CrsRows<Matrix, V>;
+  const auto a = random_matrix<double>(300, 400, 10, [](index_t i) { return i % 90; });
+  const auto matrix = on_device<double, D>(a);
+  const auto x = make_vector<double, D>(400, mixed_number);
+  const auto y = make_vector<double, D>(300, small_number), own = make_vector<double, D>(300, small_number);
+
+  linear::spmv(matrix, x, y);
+  const int group = linear::row_group(matrix.rows(), matrix.entry_count());
+  parallel_for("sum rows", index_t{300}, SumRows<Rows, V>{Rows(matrix, x), own, group});
+
+  const auto found = values_of(own), expected = values_of(y);
+  const Product product = multiply(a, values_of(x));
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    if (same_arithmetic<D>) ASSERT_TRUE(same_bits(found[i], expected[i])) << i;
+    else
+      ASSERT_NEAR(found[i], expected[i],
+                  static_cast<double>(product.magnitude[i]) * 64 * std::numeric_limits<double>::epsilon());
+  }
+}
+
 TYPED_TEST(LinearSpmv, GroupsOfThreadsGiveTheProductToo) {
   using D = TypeParam;
   using Matrix = linear::CrsMatrix<double, D>;
@@ -185,11 +220,11 @@ TEST(LinearSpmvCuts, PiecesHaveEqualNumbersOfEntriesAndCoverAllRows) {
 }
 
 TEST(LinearSpmvCuts, MoreThreadsWorkOnLongerRows) {
-  EXPECT_EQ(strata::detail::group_size(1000, 1000), 1);
-  EXPECT_EQ(strata::detail::group_size(1000, 0), 1);
-  EXPECT_EQ(strata::detail::group_size(1000, 7000), 1);
-  EXPECT_EQ(strata::detail::group_size(1000, 27000), 4);  // hexahedra: measured on an H200
-  EXPECT_EQ(strata::detail::group_size(1000, 1000000), 32);
+  EXPECT_EQ(linear::row_group(1000, 1000), 1);
+  EXPECT_EQ(linear::row_group(1000, 0), 1);
+  EXPECT_EQ(linear::row_group(1000, 7000), 1);
+  EXPECT_EQ(linear::row_group(1000, 27000), 4);  // hexahedra: measured on an H200
+  EXPECT_EQ(linear::row_group(1000, 1000000), 32);
 }
 
 }  // namespace
