@@ -1,5 +1,6 @@
 // The program of docs/which_spelling.md. Each region between //! [name] marks is shown there; main runs and
 // checks them all.
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -103,7 +104,7 @@ struct SumOfSquares {
   STRATA_FUNCTION static void join(double& sum, const double& other) { sum += other; }
 };
 struct StoreNorm {
-  STRATA_FUNCTION void operator()(const double& sum, auto norm) const { *norm = sqrt(sum); }
+  STRATA_FUNCTION void operator()(const double& sum, auto norm) const { *norm = std::sqrt(sum); }
 };
 
 template <class Device>
