@@ -32,7 +32,7 @@ class Balance {
   struct Sample {
     index_t items;                          ///< of the device
     detail::Ref<detail::EventState> begin;  ///< before its kernel, timed
-    detail::Ref<detail::EventState> end;    ///< behind it
+    detail::Ref<detail::EventState> end;    ///< after it
   };
   /// The samples of a launch, one a device; they count when all are complete.
   void add(std::vector<Sample> samples);

@@ -100,7 +100,7 @@ struct EdgeView : V {
 };
 
 // A view of which a work item gets the rows that it declared to touch: `left` before its own to `right`
-// behind it.
+// after it.
 template <class V>
 struct DeclaredView : V {
   using unmanaged_type = V;

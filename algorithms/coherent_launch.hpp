@@ -5,16 +5,16 @@
 //   launch(across(Cuda{0}, Cuda{1}), n, stencil{}, in(u, halo(1, 1)), out(v));
 //
 // A launch first brings all that it reads on any device to that device, then claims what it writes, then
-// enqueues its kernels: no device sees what another one writes in the same launch. Work on parts of arrays
-// that share nothing has no order; everything else is as if one launch came after the other. Views that the
-// kernel gets answer to the array's own indices. Plain views may be among the accesses: they are handed
-// through, and ordered by their queue only.
+// enqueues its kernels: no device sees what another one writes in the same launch. Launches of which none
+// writes what another one accesses are not ordered; all others behave as if they ran one after the other.
+// Views that the kernel gets accept the indices of the whole array. Plain views may be among the accesses:
+// they are passed on, and ordered by their queue only.
 //
 // On devices that work asynchronously the call returns after enqueueing. Errors: AccessConflict, OutOfMemory
 // (with what is resident), NeverWritten (checked builds), DataLost, and what made earlier work on the arrays
-// fail: then nothing was begun, and the arrays are as before. What a kernel threw that ran in the call (on a
-// host, or for a result) may have written a part: values that were nowhere else are DataLost at the
-// next use. Parts of other devices that were enqueued before are done. Reductions, scans:
+// fail: then nothing was begun, and the arrays are as before. A kernel that ran within the call (on a
+// host, or for a result) and threw may have written some elements: those whose values were nowhere else are
+// DataLost at the next use. Parts of other devices that were enqueued before are done. Reductions, scans:
 // coherent_reduce.hpp.
 #pragma once
 
@@ -95,7 +95,7 @@ void with_resolved(const CoherentCall& call, int part, const F& f, const Accesse
   (std::index_sequence_for<Accesses...>());
 }
 
-// Runs part `part` of a call; f launches on `where`. Checked builds look behind it at what was to be written.
+// Runs part `part` of a call; f launches on `where`. Checked builds then look at what was to be written.
 template <class D, class F, class... Accesses>
 void run_part(CoherentCall& call, int part, [[maybe_unused]] const On<D>& where, bool timed, const F& f,
               const Accesses&... accesses) {

@@ -2,15 +2,15 @@
 //
 //   launch_reduce(where, n, kernel, Sum(total), in(x));             // kernel(i, x, value&)
 //   launch_reduce(where, n, functor, total, in(x));                 // has value_type, init and join
-//   launch_reduce(where, n, functor, value, in(x));                 // a CoherentArray<T, rank<0>>,
-//   asynchronous launch_reduce(where, n, functor, finalize(f, out(dt)), in(x));  // f(value&, views...) runs
-//   once launch_scan(where, n, kernel, Sum(total), in(x), out(y));       // kernel(i, x, y, value&, final)
+//   launch_reduce(where, n, functor, value, in(x));                 // a CoherentArray<T, rank<0>>: no wait
+//   launch_reduce(where, n, functor, finalize(f, out(dt)), in(x));  // f(value&, views...) runs once
+//   launch_scan(where, n, kernel, Sum(total), in(x), out(y));       // kernel(i, x, y, value&, final)
 //
 // Into host variables (also by reducers such as Sum(total)) the call returns with the result. Over several
 // devices each reduces whole nodes of the one tree of core/reduction_tree.hpp, whose values are joined on the
-// first device, so that the bits of the result do not depend on how many devices there are; cuts are made
-// where nodes are large, so that parts are only about what was asked for. Scans go from device to device,
-// each beginning with the total of those before.
+// first device, so that the bits of the result do not depend on how many devices there are. Cuts are made
+// between large nodes, so that the parts only approximate the requested sizes. Scans run on one device after
+// the other, each beginning with the total of those before.
 #pragma once
 
 #include <tuple>

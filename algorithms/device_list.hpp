@@ -36,8 +36,8 @@ using AllDevices = DeviceList<Serial, Threads,
                               Emulated>;
 
 /// One type for each way in which kernels are compiled: AnyHost stands for Serial, Threads and Tbb. For code
-/// that is compiled once a device and need not tell hosts apart by type: visit_device<KernelDevices>(f) finds
-/// all devices that visit_device(f) does.
+/// that is compiled once per device and need not distinguish hosts by type: visit_device<KernelDevices>(f)
+/// finds all devices that visit_device(f) does.
 using KernelDevices = DeviceList<AnyHost,
 #if STRATA_HAS_CUDA && defined(__CUDACC__)
                                  Cuda,

@@ -5,9 +5,9 @@
 //   find_if(x, IsNegative{}, i);                      // into a host variable
 //   find_if(on(queue), x, IsNegative{}, first);       // into a Value<index_t, D>: nobody waits
 //
-// The predicate is a functor, bool p(const T&) const. It is called for elements after the one found, too,
-// and may be called more than once; the search ends early. Views may have any layout. Waiting, launches,
-// ordering and errors are those of copy_if.
+// The predicate is a functor, bool p(const T&) const. The search ends early, but the predicate may also be
+// called for elements after the one found, and several times for an element. Views may have any layout.
+// Waiting, launches, ordering and errors are those of copy_if.
 #pragma once
 
 #include <strata/algorithms/elements.hpp>
@@ -20,9 +20,9 @@ namespace strata::inline STRATA_ABI {
 
 namespace detail {
 
-// Items that are looked at before it is asked whether anybody has found a smaller index.
+// Items that are examined between two checks whether another thread has found a smaller index.
 inline constexpr index_t find_block = 4096;
-// Items of which it is first asked whether any holds: a loop without an exit, which compilers vectorise.
+// Items that are first tested together for any that holds: a loop without an exit, which compilers vectorise.
 inline constexpr index_t find_step = 128;
 
 /// Whether the predicate holds for an element of a view, by its index.
@@ -102,7 +102,7 @@ void launch_find(const char* label, const Where& where, const X& x, const P& pre
   if constexpr (check_rank_one<X>() && check_predicate<X, P>()) {
     require_rank_one("find_if", x);
     launch_work<X, P>(label, where, x.extent(0), [&] {
-      const X noted(x);  // a copy tells the launch where the view lives
+      const X noted(x);  // from a copy the launch notes where the view lives
       const auto place = index_result(result);
       return FindWork<U, P, std::remove_const_t<decltype(place)>>{noted, {noted, predicate}, place};
     });

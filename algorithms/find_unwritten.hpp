@@ -5,8 +5,8 @@
 //   <bind the kernel with search.notes() in force, and launch it, on `where`>
 //   search.find("label of the kernel");           // NeverWritten at the next wait, with label and index
 //
-// Kernels in the same queue, so that they look after the kernel and before whoever uses the array next. One
-// for each kind of memory, whatever the array.
+// The search is a kernel in the same queue, so that it runs after the kernel and before the next use of the
+// array. It is compiled once for each kind of memory, for all arrays.
 #pragma once
 
 #include <vector>

@@ -3,8 +3,7 @@
 //   parallel_for(n, functor);                          // the paper's form: functor::device_type says where
 //   parallel_for(n, with(axpy{a}, x, y));              // kernel(i, x, y) on the device of the views
 //   parallel_for(on(queue), range(1, n - 1), kernel);  // anywhere, any callable
-//   parallel_for("name", n, functor);                  // a name for profiles and messages; or that of the
-//   place
+//   parallel_for("name", n, functor);                  // a name for profiles and messages; or the place's
 //
 // A kernel writes only what belongs to its own index and reads nothing that another index writes. It is
 // copied for the launch. On host devices the call returns when the work is done and throws what the kernel

@@ -7,11 +7,9 @@
 //   parallel_reduce(n, functor, value);       // into a host variable
 //   parallel_reduce(n, functor, f);           // f(value) runs once, on the device, which nobody waits for
 // and further:
-//   parallel_reduce(n, functor, finalize(f)); // the same, as launch_reduce takes it; the bare f is for the
-//   paper's programs
+//   parallel_reduce(n, functor, finalize(f)); // the same as in launch_reduce; the bare f is the paper's form
 //   parallel_reduce(n, functor, view);        // into a Value on the device, asynchronous
-//   parallel_reduce(n, kernel, Sum(a), Max(b));   // named reducers, several results in one pass: kernel(i,
-//   a, b)
+//   parallel_reduce(n, kernel, Sum(a), Max(b));   // named reducers, several results: kernel(i, a, b)
 // A functor whose `value_type` is T[] has a run-time `value_count`: operator()(i, T*), init(T*), join(T*,
 // const T*); its result goes to a T*, a view of rank 1, or finalize(T*).
 //

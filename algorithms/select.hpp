@@ -221,7 +221,7 @@ void launch_copy_if(const char* label, const Where& where, const X& x, const Y& 
     require_rank_one("copy_if", y);
     require_apart("copy_if", x, y);
     launch_work<X, P>(label, where, x.extent(0), [&] {
-      const X noted_x(x);  // a copy tells the launch where the view lives
+      const X noted_x(x);  // from a copy the launch notes where the view lives
       const Y noted_y(y);
       const auto place = index_result(result);
       return CopyIfWork<U, W, P, std::remove_const_t<decltype(place)>>{noted_x, noted_y, predicate, place};

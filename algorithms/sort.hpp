@@ -6,10 +6,10 @@
 //   sort_by_key(keys, values);                    // values move with their keys; equal keys keep their order
 //   sort(on(device).named("renumber"), keys);     // with a label for profiles and messages
 //
-// sort_by_key is stable, sort is not: where equal keys can be told apart their order may differ from device
-// to device. Ascending and Descending take -0.0 and 0.0 for equal. A NaN counts as larger than every number,
-// and NaNs as equal; sort_by_key may exchange the values of NaNs on Cuda. A functor of one's own must be a
-// strict weak ordering of all elements: `a < b` is none where there are NaNs.
+// sort_by_key is stable, sort is not: where equal keys can be distinguished their order may differ from
+// device to device. Ascending and Descending take -0.0 and 0.0 for equal. A NaN counts as larger than every
+// number, and NaNs as equal; sort_by_key may exchange the values of NaNs on Cuda. A user's functor must be a
+// strict weak ordering of all elements, which `a < b` is not where there are NaNs.
 //
 // Elements must be neighbours (LayoutError). Views live in one memory; the launch goes to their device, or to
 // the device or queue asked for. Host devices return when done, others after enqueueing. Exceptions of the

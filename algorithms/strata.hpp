@@ -1,8 +1,8 @@
 // What user code needs of Strata: devices, views, launches over them and over coherent arrays. Apart from it,
 // so that files that do without them compile faster, are
 //
-//   <strata/algorithms/streaming/streamed.hpp>     launches over streamed(...); docs/out_of_core.md names the
-//   rest <strata/algorithms/sequence/sequence.hpp>      launches that are declared once and run many times
+//   <strata/algorithms/streaming/streamed.hpp>     launches over streamed(...); others: docs/out_of_core.md
+//   <strata/algorithms/sequence/sequence.hpp>      launches that are declared once and run many times
 //   <strata/algorithms/skeletons/skeletons.hpp>    map, reduce, scan and map_overlap over coherent arrays
 //   <strata/algorithms/linear/linear.hpp>          vectors, sparse matrices, solvers
 //   <strata/algorithms/sort.hpp>, find.hpp, select.hpp, transform_reduce.hpp

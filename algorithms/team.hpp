@@ -10,14 +10,13 @@
 //       single(per_team(member), [&] { y(i) = sum; });
 //     }
 //   };
-//   parallel_for(teams(n), with(MatrixVector{}, A, x, y));                 // the device chooses the team
-//   size parallel_for(teams(n, 64).vector(4).scratch(0, bytes), kernel);        // 64 members of 4 lanes
-//   parallel_reduce(teams(n), kernel, Sum(total));                         // kernel(member, views...,
-//   value&)
+//   parallel_for(teams(n), with(MatrixVector{}, A, x, y));              // the device chooses the size
+//   parallel_for(teams(n, 64).vector(4).scratch(0, bytes), kernel);     // 64 members of 4 lanes
+//   parallel_reduce(teams(n), kernel, Sum(total));                      // kernel(member, views..., value&)
 //
 // Teams of a league run in any order, at the same time or not, and must not wait for each other. The members
 // of a team do run together, on every device: a team is a thread block of a GPU, where lanes are neighbouring
-// threads; on hosts it is one thread, whose members take turns at barriers.
+// threads; on hosts it is one thread, on which the members run in turn, from barrier to barrier.
 //
 // A kernel's code runs once a member (on GPUs once a lane: what it does to memory outside vector loops
 // belongs into single(per_member(member), ...)). The calls below that concern a team (barrier, broadcast,

@@ -7,7 +7,7 @@
 //
 // Capture: while a kernel is copied for a launch, a CaptureScope is in force on that thread. Views copied
 // then are *not* counted and hold no record: kernels and their copies of views never touch a count, on any
-// device. The scope notes where the views' memory lies, which tells a launch its device instance.
+// device. The scope notes where the views' memory lies, from which a launch determines its instance.
 #pragma once
 
 #include <cstddef>

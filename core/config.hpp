@@ -1,7 +1,7 @@
 // What every header of Strata needs: the index type, the function qualifier and the ABI namespace.
 //
-// Everything public lives in `namespace strata`, inside an inline namespace that tells checked from
-// unchecked builds, so that mixing the two in one program is a link error.
+// Everything public lives in `namespace strata`, inside an inline namespace that distinguishes checked
+// from unchecked builds, so that mixing the two in one program is a link error.
 #pragma once
 
 #include <cstddef>

@@ -66,7 +66,7 @@ void copy_rows(char* __restrict dst, const char* __restrict src, const Plane& p,
   }
 }
 
-// Unit strides are told to the compiler, which then vectorises one side of the loop.
+// Passes unit strides as constants, so that the compiler vectorises one side of the loop.
 template <int Bytes>
 void copy_plane(char* dst, const char* src, const Plane& p) {
   constexpr std::integral_constant<index_t, Bytes> unit;

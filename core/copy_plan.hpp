@@ -1,5 +1,5 @@
 // Planning of copies: from two layouts to a handful of affine pieces. Pure logic: no memory is touched, no
-// thread or device is used, so that a plan can be tested and carried out by any device with its own means.
+// thread or device is used, so that a plan can be tested, and executed by any device in its own way.
 //
 // One engine serves every rank, layout and element type: it sees extents, strides and an element size. A
 // piece is a nest of loops over runs of bytes that are contiguous on both sides; it is normalised, so that
@@ -67,7 +67,7 @@ index_t bytes_of(const CopyPiece& piece);
 /// source's.
 bool copies_onto_itself(std::span<const CopyPiece> pieces, index_t distance);
 
-/// Whether the plan writes a byte that it also reads, where the destination's base is `distance` bytes behind
+/// Whether the plan writes a byte that it also reads, where the destination's base is `distance` bytes after
 /// the source's. Exact for arrays that interleave (two columns of one matrix do not overlap) as long as the
 /// strides nest; where the search would be long it answers true. No piece may be of kind `element_wise`.
 bool sides_overlap(std::span<const CopyPiece> pieces, index_t distance);

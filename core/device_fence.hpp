@@ -1,20 +1,22 @@
-// Waiting for everything: all work of all devices, for tools that ask for it. Devices that work
-// asynchronously say how when they start; the others have nothing to wait for.
+// Waiting for all work of all devices, as tools may request it. Devices that work asynchronously register,
+// when they start, a function that waits for their work; other devices have nothing to wait for.
 #pragma once
 
 #include <strata/core/config.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// Registers how to wait for all work of one kind of device. `drain` may be called from any thread; it takes
-/// no error from a queue, and returns at once where waiting would be waiting for itself. `device` is static.
+/// Registers `drain`, which waits for all work of one kind of device. It may be called from any thread,
+/// removes no error from a queue, and returns at once where it would wait for its own caller. The text
+/// `device` is kept by pointer.
 void at_fence(const char* device, void (*drain)() noexcept);
 
-/// Waits for all work of all devices; listeners are told of a fence `label` for each kind that was
-/// registered. Does nothing while a NoFences lives.
+/// Waits for all work of all devices; listeners get the events of a fence `label` for each registered kind.
+/// Does nothing while a NoFences exists.
 void fence_devices(const char* label) noexcept;
 
-/// While one lives, on any thread, fence_devices does nothing: graphs that are recorded cannot be waited for.
+/// While one exists, on any thread, fence_devices does nothing: a queue cannot be waited for while it records
+/// a graph.
 class NoFences {
  public:
   NoFences();

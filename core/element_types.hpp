@@ -1,5 +1,5 @@
-// The names of the number types that the language lacks, for code that must tell them apart without knowing
-// them: complex.hpp and half.hpp say what they are.
+// Forward declarations of Strata's number types, for code that only has to recognise them; complex.hpp and
+// half.hpp define them.
 #pragma once
 
 #include <strata/core/config.hpp>

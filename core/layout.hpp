@@ -27,8 +27,8 @@ struct ResidentRows {
 };
 
 /// What a view needs of a mapping: its extents, the offset of a multi-index in elements, and the number of
-/// elements that storage for it must have. `describe()` tells the copy engine where elements lie; without
-/// it (user-supplied layouts) copies go element by element on a host.
+/// elements that storage for it must have. `describe()` describes to the copy engine where elements lie;
+/// without it (user-supplied layouts) copies go element by element on a host.
 template <class M>
 concept LayoutMapping = requires(const M& m) {
   typename M::extents_type;

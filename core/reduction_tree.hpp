@@ -1,12 +1,11 @@
-// The one tree of every reduction: it depends only on the range and the value type, so that a launch gives
-// the same bits whole, split over devices, or streamed in slices, with any number of threads.
+// The reduction tree: it depends only on the range and the value type, so that a launch gives the same bits
+// whole, split over devices, or streamed in slices, with any number of threads.
 //
 //   work items   b*B .............. (b+1)*B     blocks of B items, aligned to the *global* index
 //   lanes        L partial values of a block: item i adds to lane (i - f) % L, f the first item of the
 //                range in the block
 //   in a block   lane l joins lane l + h for h = L/2, L/4, ..., 1; lanes without an item take no part
-//   over blocks  pairwise: node j of level k joins nodes 2j and 2j+1 of level k-1; a missing one takes no
-//   part
+//   over blocks  pairwise: node j of level k joins nodes 2j and 2j+1 of level k-1, if these exist
 //   boxes        a row (one left-most index) takes the place of a block; its items, last index fastest, go in
 //                blocks of B counted from the first, joined pairwise
 //

@@ -1,9 +1,9 @@
-// Errors of queued work that no wait has thrown: what is left of them at the end is printed to stderr, once
+// Errors of queued work that no wait has thrown: those that are left at the end are printed to stderr, once
 // each.
 //
-// A device holds an error as long as it can still throw it: a queue that is poisoned by it, an event. Several
-// may hold one. Whoever throws it to the program marks it reported. When the last holder goes, or the runtime
-// ends, an error that was reported to nobody is printed and counted.
+// An error has holders, which can still throw it: the queues that it poisoned, and events. A holder that
+// throws it to the program marks it as reported. When the last holder is destroyed, or the runtime ends, an
+// error that was not reported is printed and counted.
 // All functions may be called from any thread.
 #pragma once
 
@@ -14,23 +14,24 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// One more holder of `error`. `work` is what failed, such as "\"step\" on Emulated{0}"; the first one stays.
+/// Adds a holder of `error`. `work` names what failed, such as "\"step\" on Emulated{0}"; the name that was
+/// given first is kept.
 void hold_error(const std::exception_ptr& error, const std::string& work);
-/// One more holder, if anybody holds it; else nothing, and false: the program was told.
+/// Adds a holder if the error has any; else returns false, as it was reported already.
 bool share_error(const std::exception_ptr& error) noexcept;
-/// The program was told: nothing is printed. Does nothing for errors that nobody holds.
+/// Marks the error as reported, so that it is not printed. Does nothing for errors without a holder.
 void error_was_told(const std::exception_ptr& error) noexcept;
-/// One holder less; prints the error if it was the last and nobody was told.
+/// Removes a holder; prints the error if it was the last one and the error was not reported.
 void drop_error(const std::exception_ptr& error) noexcept;
 
-/// Prints and counts an error of `work` that nobody holds any more.
+/// Prints and counts an error of `work` that has no holder any more.
 void print_unheard_error(const std::string& work, const char* what) noexcept;
 
-/// At the end of the runtime: prints what is held and was reported to nobody. Not in a child of fork(), which
-/// holds copies of its parent's.
+/// At the end of the runtime: prints the errors that are held and were not reported. Does nothing in a child
+/// of fork(), which holds copies of its parent's errors.
 void print_held_errors() noexcept;
 
-/// How many errors were printed so far.
+/// The number of errors printed so far.
 int unheard_errors() noexcept;
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -1,7 +1,7 @@
-// Backend: what a device does at run time, behind virtual functions that are compiled once. Views, copies and
+// Backend: what a device does at run time, by virtual functions that are compiled once. Views, copies and
 // queues use devices through these two classes; only the launch of a kernel needs its type (execution).
 //
-// Lifetime: instances live until the process ends, queue states as long as somebody holds them.
+// Lifetime: instances live until the process ends, queue states as long as they are referenced.
 // Threads: every function may be called from any thread unless it says otherwise.
 #pragma once
 
@@ -95,8 +95,8 @@ class EventState : public RefCounted {
   /// Done: the error is that of other work. Failed: what it was to write may be written in part.
   enum class Outcome : unsigned char { Done, Failed, Dropped };
   virtual Outcome outcome() const { return Outcome::Failed; }
-  /// Whether wait() throws also where work of the queue failed before an earlier event, and somebody has
-  /// waited for the queue since: then the last of several events speaks for all.
+  /// Whether wait() also throws for work that failed before an earlier event of the queue, after which the
+  /// queue was waited for: then the last of several events reports for all.
   virtual bool reports_earlier() const { return false; }
   /// The time from `earlier` to this: both complete, and from record_timed() of queues of one kind of device.
   /// -1 where it is not known.
@@ -130,7 +130,7 @@ class DeviceInstance {
   /// Addresses for the request, without memory. Null where the device cannot give it in parts, or where that
   /// is not worth it: allocate the whole then.
   virtual Ref<ReservedMemory> reserve(const AllocationRequest& /*request*/) { return {}; }
-  /// Of what ReservedMemory::commit_repeating takes a multiple; 0: the device has no such memory.
+  /// Sizes for ReservedMemory::commit_repeating are multiples of this; 0: the device has no such memory.
   virtual std::size_t repeat_granule() const { return 0; }
 
   /// The queue that launches without a queue use, shared by all threads.
@@ -139,17 +139,17 @@ class DeviceInstance {
   /// Waits for all queues of the instance. Throws the first error found; the others stay with their queues.
   virtual void wait_all() = 0;
 
-  /// Bytes that may be held in its memory, and that are; 0 where nobody counts.
+  /// The most bytes that its memory may hold, and those that it holds; 0 where they are not counted.
   virtual std::size_t capacity() const { return 0; }
   virtual std::size_t used() const { return 0; }
 
-  /// What a copy costs to this memory from that of `from`, which is of this kind or the host's, and from this
-  /// memory to the host's. Measured by the first call for a pair, where it is not known by then.
+  /// The cost of a copy to this memory from that of `from`, which is of this kind or the host's, and of one
+  /// from this memory to the host's. The first call for a pair measures it, where it is not known yet.
   virtual CopyCost copy_cost(const DeviceInstance& /*from*/) { return {}; }
   virtual CopyCost copy_cost_to_host() { return {}; }
-  /// Measured by the first call, where it is not known by then. Copies are those of pinned memory.
+  /// Measured by the first call, where they are not known yet. Those of copies are for pinned memory.
   virtual DeviceRates rates() { return {}; }
-  /// Pins host memory that somebody allocated otherwise, and that outlives the result. Null where the system
+  /// Pins host memory that was not allocated by Strata, and that outlives the result. Null where the system
   /// forbids it, or where it would make nothing faster.
   virtual Ref<PinnedMemory> pin(void* /*data*/, std::size_t /*bytes*/) { return {}; }
   /// The file that `descriptor` has open, for transfers by the device itself. Null where it cannot, or is not
@@ -163,11 +163,12 @@ class DeviceInstance {
 class QueueState : public RefCounted {
  public:
   virtual DeviceInstance& instance() = 0;
-  /// 0 for a default queue, else a number of its own: listeners tell queues apart by it.
+  /// 0 for a default queue, else a unique number, by which listeners distinguish queues.
   virtual std::uint64_t id() const = 0;
 
-  /// Blocks until all work enqueued so far is done; throws its error, once. Where threads share the queue,
-  /// one whose own work failed or was dropped is told by its own next wait, also if another was told before.
+  /// Blocks until all work enqueued so far is done; throws its error, once. Where threads share the queue, a
+  /// thread whose own work failed or was dropped gets the error from its own next wait, even if the wait of
+  /// another thread has thrown it before.
   virtual void wait() = 0;
   /// Whether all work enqueued so far is done; never waits.
   virtual bool idle() const = 0;

@@ -43,7 +43,7 @@ class RecordingScope {
   Ref<GraphState> finish();
 
  private:
-  // Nothing runs yet: tools are not told of the kernels, and may not have the queue waited for.
+  // Nothing runs yet: kernels are not reported to tools, which may not wait for the queue.
   const QuietWork quiet_;
   const NoFences no_fences_;
   Recording* recording_;

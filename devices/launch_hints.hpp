@@ -1,4 +1,4 @@
-// What a launch may be told about how to run, besides what to run over: the hints of
+// Hints for a launch on how to run, besides the range that it runs over: those of
 // <strata/algorithms/launch_hints.hpp>, as devices get them. A hint never changes a result; a device that has
 // no use for one takes the plain range, to which a range with hints converts.
 #pragma once

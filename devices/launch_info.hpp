@@ -1,4 +1,4 @@
-// What a device is told about a launch besides its range and kernel, and what all devices do around one.
+// What a device gets of a launch besides its range and kernel, and what all devices do around a launch.
 #pragma once
 
 #include <strata/core/allocation.hpp>
@@ -49,7 +49,7 @@ struct TileRange {
 HookEvent kernel_event(EventKind begin, const LaunchInfo& info, const char* device, int instance,
                        std::uint64_t queue, index_t items);
 
-/// Tells the listeners of a kernel that runs between its construction and destruction.
+/// Reports to the listeners a kernel that runs between its construction and destruction.
 class KernelScope : public EventScope {
  public:
   KernelScope(EventKind begin, const LaunchInfo& info, const char* device, int instance, std::uint64_t queue,

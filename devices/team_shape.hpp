@@ -1,4 +1,4 @@
-// What a device is told about a launch over teams, and what it makes of it. Integers only: this header is
+// What a device gets of a launch over teams, and what it derives from it. Integers only: this header is
 // reached from user code.
 #pragma once
 

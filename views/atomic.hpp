@@ -52,7 +52,7 @@ STRATA_FUNCTION void atomic_store(T* address, std::type_identity_t<T> value, InS
   detail::NativeAtomics<S, O>::store(address, value);
 }
 
-/// Puts `value` there; returns what was there.
+/// Stores `value`; returns the value before.
 template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
 STRATA_FUNCTION T atomic_exchange(T* address, std::type_identity_t<T> value, InScope<S> = {},
                                   InOrder<O> = {}) {
@@ -60,8 +60,8 @@ STRATA_FUNCTION T atomic_exchange(T* address, std::type_identity_t<T> value, InS
   return detail::NativeAtomics<S, O>::exchange(address, value);
 }
 
-/// Puts `desired` there if `expected` is there, by its bytes; else tells in `expected` what is there. Never
-/// fails without a reason. A failure has the order of a load.
+/// Stores `desired` if the value equals `expected` by its bytes; else loads the value into `expected`. Never
+/// fails spuriously. A failure has the order of a load.
 template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
 STRATA_FUNCTION bool atomic_compare_exchange(T* address, T& expected, std::type_identity_t<T> desired,
                                              InScope<S> = {}, InOrder<O> = {}) {
@@ -96,7 +96,7 @@ STRATA_FUNCTION T fetch(T* address, T value, InScope<S> scope, InOrder<O> order)
                 "strata: the atomic operations and, or, xor need an integer");
   if constexpr (!is_atomic_arithmetic<T> || (bits && !std::is_integral_v<T>) ||
                 (is_complex_v<T> && Operation::may_skip)) {
-    return value;  // told above
+    return value;  // reported above
   } else if constexpr (Native::template has<Operation, T>()) {
     return Native::template fetch<Operation>(address, value);
   } else {
@@ -128,7 +128,8 @@ STRATA_FUNCTION T atomic_fetch_mul(T* address, std::type_identity_t<T> value, In
                                    InOrder<O> order = {}) {
   return detail::fetch<detail::MulOperation>(address, value, scope, order);
 }
-/// The smaller of both values. A NaN handed in changes nothing; a NaN that is there may stay or go.
+/// The smaller of both values. A NaN as `value` changes nothing; a NaN that is stored may be kept or
+/// replaced.
 template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
 STRATA_FUNCTION T atomic_fetch_min(T* address, std::type_identity_t<T> value, InScope<S> scope = {},
                                    InOrder<O> order = {}) {

@@ -15,9 +15,9 @@
 //
 // Order: nothing here waits for what another library has under way, and no library waits for Strata's queues.
 // Wait for the device before an array in its memory is handed over, and for the other library's stream before
-// a tensor is used. When the last view of a tensor in the memory of a GPU goes, the thread waits for the work
-// on that GPU's default queue, as the memory is somebody else's to reuse; wait for other queues, and for
-// replays of graphs, before.
+// a tensor is used. The thread that destroys the last view of a tensor in the memory of a GPU waits for that
+// GPU's default queue, as its owner may then reuse the memory; wait for other queues, and for launches of
+// graphs, beforehand.
 //
 // Layouts have strides: tiled ones are refused by the compiler. An import takes what its type can show:
 // LayoutStrided anything, LayoutRight and LayoutLeft also rows and columns with gaps between them.

@@ -56,9 +56,9 @@ class HashKey {
   STRATA_FUNCTION static Word load(Word* slot) {
 #if !defined(__CUDA_ARCH__)
     if constexpr (wide) {
-      // Processors load 16 bytes as dearly as they exchange them. A slot is set once. So halves that both are
-      // none's were a free slot's when the first was read, and halves that both are not are those of its key;
-      // of others one may be old.
+      // An atomic load of 16 bytes costs as much as an exchange, so the halves are loaded separately. A slot
+      // is set once: if both halves are those of a free slot, it was free when the first was read; if neither
+      // is, they are those of its key; otherwise one of them may be old.
       const Word word{atomic_load(&slot->low), atomic_load(&slot->high)};
       if ((~word.low == 0) == (~word.high == 0)) return word;
     }

@@ -6,10 +6,10 @@
 //                const index_t s = map.find(key);                        // a slot, or -1
 //   on hosts:    if (map.failed() > 0) map.rehash(2 * map.capacity());   // then insert the rest
 //
-// Slots: linear probing in a power of two of slots, each of which is free or has its key for good: there is
-// no erasing but clear(). A key takes a slot by one compare-exchange, so that inserting and finding are
-// lock-free and any number of threads may do both in one kernel: of those that insert one key, one is
-// told `inserted`. Which slot a key gets depends on their order; which keys are in the map does not,
+// Slots: linear probing in a power of two of slots, each of which is free or has its key for good: only
+// clear() erases. A key takes a slot by one compare-exchange, so that inserting and finding are
+// lock-free and any number of threads may do both in one kernel: of those that insert one key, one gets
+// `inserted`. Which slot a key gets depends on their order; which keys are in the map does not,
 // as long as nothing is full.
 //
 // Values: those of new keys are zero bytes. Atomic operations may change them from the moment of the
@@ -131,8 +131,8 @@ class HashMap {
     if (table_slots_ > 0) atomic_fetch_inc(&notes_(failures));
     return {-1, Outcome::Full};
   }
-  /// The same; a new key gets `value`, whoever's that is where several threads insert the key. A key that
-  /// exists keeps its own.
+  /// The same; a new key gets `value`, or that of another thread which inserts the key at the same time. A
+  /// key that exists keeps its value.
   STRATA_FUNCTION InsertResult insert(const Key& key, const T& value) const {
     const InsertResult result = insert(key);
     if (result.inserted()) values_(result.slot) = value;

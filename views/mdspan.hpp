@@ -4,10 +4,9 @@
 //
 //   auto v = from_mdspan<Serial>(m);                                       // an unmanaged view
 //   auto s = to_mdspan<std::mdspan<double, std::dextents<int, 2>>>(x);     // the type that a library wants
-//   auto t = to_mdspan<std::mdspan, std::extents, std::layout_stride>(x);  // any strides, static extents
-//   kept
+//   auto t = to_mdspan<std::mdspan, std::extents, std::layout_stride>(x);  // keeps static extents
 //
-// Lifetime: both only show memory that somebody else keeps alive. Neither is counted.
+// Lifetime: neither owns the memory, nor is counted; something else has to keep it alive.
 //
 // Where: an mdspan holds an address that the thread which makes it can use. Make one on the host of memory
 // that the host can touch; of a device's memory make it inside the kernel that uses it. An mdspan counts from

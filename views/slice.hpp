@@ -1,5 +1,5 @@
-// Slices: views of some rows of an array that answer to the *global* row index. What streaming and partial
-// copies hand to kernels: the memory holds rows [begin, end) only, and the kernel cannot tell.
+// Slices: views of some rows of an array that accept the *global* row index. Streaming and partial copies
+// pass them to kernels: the memory holds only rows [begin, end), which makes no difference to the kernel.
 #pragma once
 
 #include <strata/views/create.hpp>

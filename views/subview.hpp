@@ -162,8 +162,8 @@ STRATA_FUNCTION constexpr void report_bad_part([[maybe_unused]] const V& view,
 #endif
 }
 
-// Whether the parts that `bounds` select exist; tells where not. `by_number`: rows were not asked for by
-// `everything`.
+// Whether the parts that `bounds` select exist; reports where they do not. `by_number`: rows were not asked
+// for by `everything`.
 template <class V>
 STRATA_FUNCTION constexpr bool parts_exist(const V& view, const Range* bounds, int count,
                                            [[maybe_unused]] bool by_number) {

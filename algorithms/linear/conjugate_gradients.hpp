@@ -68,8 +68,8 @@ struct CgOptions {
   /// Whether the iterations between two looks are recorded once and replayed as a graph: nobody else may use
   /// the queue meanwhile, so give the solve one of its own.
   bool record = false;
-  /// Is told how far a solve is, each time that it was looked at and goes on. Called by the thread that
-  /// solves.
+  /// Called with the state of the solve, by the thread that solves, whenever convergence was checked and the
+  /// solve continues.
   detail::Function<void(const CgResult& so_far)> watch{};
 };
 

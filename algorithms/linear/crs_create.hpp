@@ -1,10 +1,9 @@
 // Building sparse matrices: from rows or from triplets that the host has, or from arrays on the device.
 //
 //   using Matrix = linear::CrsMatrix<double, Cuda>;
-//   auto a = linear::create_crs<Matrix>("A", rows, columns, row_map, entries, values);      // std::vector,
-//   span, ... auto b = linear::create_crs_from_coo<Matrix>("B", rows, columns, i, j, v);              // any
-//   order linear::check("C", graph);                                                              // of
-//   device arrays
+//   auto a = linear::create_crs<Matrix>("A", rows, columns, row_map, entries, values);  // std::vector, span
+//   auto b = linear::create_crs_from_coo<Matrix>("B", rows, columns, i, j, v);          // in any order
+//   linear::check("C", graph);                                                          // of device arrays
 //
 // Input is validated: MatrixError says which row is wrong, and why; ShapeMismatch and ExtentError that sizes
 // do not fit. The host's arrays are copied and may go. A last `on(device)` chooses the instance. These calls

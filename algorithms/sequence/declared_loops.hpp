@@ -1,5 +1,4 @@
-// DeclaredLoops: what the loops of a sequence declare that they use, wherever they run, and what is wrong
-// with it.
+// DeclaredLoops: the uses that the loops of a sequence declare, wherever they run, and their errors.
 #pragma once
 
 #include <string>

@@ -12,16 +12,16 @@
 // are those of single launches, whatever the place:
 //
 // - on(device), on(queue): a run is one coherent call. What it uses is the union of what its loops declare
-//   (run_uses.hpp): an element that a loop writes (out) before any reads it need not come to the device, nor
-//   need one of a temporary. Then the loops are recorded as a graph of a step, and one of several steps, and
-//   those are enqueued as often as there are steps. Graphs are kept while the arrays lie where they lay, so
-//   that a run again costs one call and a graph launch a step. What differs from step to step (by_step,
-//   results that go to a vector) is launched between the graphs of the loops around it. Returns after
-//   enqueueing, on devices that work asynchronously, unless a loop has results for the host.
+//   (run_uses.hpp): an element that a loop writes (out) before any reads it is not copied to the device, nor
+//   is one of a temporary. Then the loops are recorded as a graph of a step, and one of several steps, and
+//   those are enqueued as often as there are steps. Graphs are kept as long as the arrays stay where they are
+//   on the device, so that another run costs one call and a graph launch per step. What differs from step to
+//   step (by_step, results that go to a vector) is launched between the graphs of the loops around it.
+//   Returns after enqueueing, on devices that work asynchronously, unless a loop has results for the host.
 //   (in_core_sequence.hpp)
-// - streamed(device, budget): while a slice is on the device as many of the loops go over it as what they
-//   read of its neighbours allows. Include <strata/algorithms/streaming/streamed_sequence.hpp>, which says
-//   what is asked of the loops there. Returns a StreamReport when the results are with the host.
+// - streamed(device, budget): while a slice is on the device, as many loops are done over it as the rows that
+//   they read of its neighbours allow. Include <strata/algorithms/streaming/streamed_sequence.hpp>, which
+//   says what is required of the loops there. Returns a StreamReport when the results are in host memory.
 // - across(devices): one launch over the devices for each loop and step. (split_sequence.hpp)
 //
 // Results of reductions go to the host, a value for each time that the loop was done, in every place; over
@@ -29,8 +29,8 @@
 // loops after it may read them.
 //
 // Errors are those of launches over the place: AccessConflict, ShapeMismatch and NeverWritten (checked
-// builds) name the loop where they can. After a run that failed when it had begun, arrays that loops write
-// are part old, part new, and run() goes on with the first loop.
+// builds) name the loop where they can. After a run that failed after its begin, arrays that loops write
+// are part old, part new, and run() continues with the first loop.
 #pragma once
 
 #include <strata/algorithms/sequence/in_core_sequence.hpp>

@@ -14,8 +14,9 @@
 // Further operands are those of map_array: f(r, b) of map_overlap(where, f, y, x, overlap(1), b). Arrays have
 // rank 1 to 4. Several devices exchange the rows at their borders only.
 //
-// In place the new elements go to a second array first, so that no element sees a neighbour that is half new:
-// red ones (of even i + j + ...) are computed from old elements, then black ones from what there is then.
+// In place the new elements go to a second array first, so that elements which are updated together do not
+// see each other's new values: red ones (of even i + j + ...) are computed from old elements, then black ones
+// from old black and new red ones.
 #pragma once
 
 #include <strata/algorithms/skeletons/operands.hpp>

@@ -5,20 +5,18 @@
 //   struct heat {
 //     static constexpr int reach = 1;  // it reads at most the next cell, in each direction of each dimension
 //     STRATA_FUNCTION void operator()(index_t i, index_t j, const auto& old, const auto& next) const {
-//       next(i, j) = old(i, j) + 0.1 * (old(i - 1, j) + old(i + 1, j) + old(i, j - 1) + old(i, j + 1) - 4 *
-//       old(i, j));
+//       const auto around = old(i - 1, j) + old(i + 1, j) + old(i, j - 1) + old(i, j + 1);
+//       next(i, j) = old(i, j) + 0.1 * (around - 4 * old(i, j));
 //     }
 //   };
 //   streamed_iterate(streamed(Cuda{0}, 2_GiB).steps_per_launch(8), mdrange({1, 1}, {n - 1, m - 1}), 1000,
-//   heat{},
-//                    state(u, halo(1, 1)));
+//                    heat{}, state(u, halo(1, 1)));
 //
 // The kernel is the same, and so are the bits, as far as the compiler treats its expressions alike: nvcc
 // contracts multiply-adds of one expression in different kernels differently (-fmad=false forbids it). It
 // allows this by its member `reach`, and
 //   - runs over as many indices as its states have dimensions, 1 to 3; states have one shape and LayoutRight;
-//   - writes its own element of new values, and reads old ones within its reach, which no halo of rows
-//   exceeds;
+//   - writes its own element of new values, and reads old ones within its reach; no halo is larger;
 //   - knows what lies around its work items: halos have no edges.
 // Of its views it gets values by operator() and extents by extent(r). Indices that differ from the work
 // item's by constants of the compiler are fast, others are not: old(i + k) in a loop that is not unrolled.

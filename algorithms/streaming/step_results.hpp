@@ -2,7 +2,7 @@
 // streamed sequences and streamed_iterate_reduce.
 //
 // A reduction in slices has a value on the device for each node of the tree that a slice consists of; they
-// are joined on the host when they have come home, so that the bits are those of the reduction in core.
+// are joined on the host after they were copied there, so that the bits are those of the reduction in core.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// A line about how far a streamed launch is, on a terminal that somebody watches.
+// A line with the progress of a streamed launch, where stderr is a terminal.
 #pragma once
 
 #include <chrono>

@@ -5,16 +5,16 @@
 //   StreamTiles      the tiles of the plan and the events after their stages
 //   StreamQueues     a queue for each stage
 //   StreamBuffers    memory of the device
-//   StreamCopies     what goes to the device, within it, and home
-//   StreamFiles      arrays in files on their way
+//   StreamCopies     copies to the device, within it, and back
+//   StreamFiles      transfers of arrays in files
 //   StreamMeasures   how long kernels take
 //
-// The run joins them: for each tile of each pass it enqueues upload, compute and download in this order, each
-// after what the plan says, and keeps some tiles ahead of the device. It decides nothing: plans do
+// The run combines them: for each tile of each pass it enqueues upload, compute and download in this order,
+// with the waits that the plan lists, some tiles ahead of the device. All decisions are in the plan
 // (plan/stream_plan.hpp).
 //
-// One thread at a time. The arrays are used by nobody else while a run lasts. After an error nothing of the
-// run is under way.
+// One thread at a time. Nothing else uses the arrays during a run. After an error none of its work is still
+// running.
 #pragma once
 
 #include <string>

@@ -2,19 +2,19 @@
 // host.
 //
 // The parts of the devices meet at seams. A pass of t steps with halo h reads t h rows beyond a seam, as the
-// pass before left them on the neighbour. So a pass keeps on its device, besides bringing them home, the rows
-// of its part that others are going to read: the first and the last ones. In the next pass the others copy
-// them from there.
+// pass before left them on the neighbour. So a pass copies the first and the last rows of its part, which
+// others are going to read, not only to the host: it also keeps them on its device. In the next pass the
+// others copy them from there.
 //
 //     device 0   ... own rows [ last rows ]|                            the last t h rows, read by device 1
 //     device 1                             |[ first rows ] own rows ... the first t h rows, read by device 0
 //
-// They are kept twice, in turns: a pass writes the one, while neighbours still read the other, which the pass
-// before wrote. The first pass finds everything with the host, and the last one keeps nothing.
+// There are two copies of them, used in turn: a pass writes one, while neighbours still read the other, which
+// the pass before wrote. The first pass reads everything from the host, and the last one keeps nothing.
 //
 // Waits: passes of all devices begin together, when each of them has waited on the host for all that its own
 // queues did in the pass before (StreamRun::meet). So what a pass keeps is complete before anybody reads it,
-// and what it reads is read before anybody writes there again, two passes later; no queue waits for one of
+// and what it reads is read before it is overwritten, two passes later; no queue waits for one of
 // another device. A device that fails does not come to the gate: nobody reads what it did not keep.
 #pragma once
 

@@ -6,7 +6,7 @@
 //   launch_scan(streamed(Cuda{0}, 2_GiB), n, kernel, Sum(total), in(x), out(y));
 //   streamed_iterate(streamed(Cuda{0}, 2_GiB), steps, kernel, state(u, halo(1, 1)), in(k));
 //
-// The arrays are coherent ones; their home is the host's memory, or a file. While one slice is computed the
+// The arrays are coherent ones, whose values are in host memory or in a file. While one slice is computed the
 // next one comes in and the one before goes out. Kernels are those of any launch, and see the arrays' own
 // indices. What work items touch is declared as in other launches: `own`, halos and rows(f) are streamed by
 // rows; `everything`, columns and fixed boxes are on the device as a whole, as long as the launch lasts.

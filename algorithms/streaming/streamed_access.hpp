@@ -166,7 +166,7 @@ UnwrittenSearch<D> mark_slice(const On<D>& where, ResidentRows work, bool of_row
   for (const UnwrittenBox& box : boxes) mark_unwritten(box, device, device.space(), queue_of(where));
   return UnwrittenSearch<D>(where, boxes);
 }
-// Calls launch(), which enqueues kernels on `where` for work items of a slice. Checked builds look behind it
+// Calls launch(), which enqueues kernels on `where` for work items of a slice. Checked builds then look
 // at what was to be written; `place(k)` is where array k lies.
 template <class K, class D, class Place, class F, class... Accesses>
 void launch_written([[maybe_unused]] const char* label, [[maybe_unused]] const On<D>& where,

@@ -11,17 +11,18 @@
 //   streamed_iterate_reduce(streamed(Cuda{0}, 2_GiB), 1000, heat{}, each_step(Sum, changes),
 //                           state(u, halo(1, 1)));
 //
-// A functor with value_type, init and join gives its results to a std::vector of its value_type; one that
-// says `static constexpr bool any_order = true`, such as a minimum, leaves slices free to be cut anywhere.
+// The results of a functor with value_type, init and join go to a std::vector of its value_type. If it
+// declares `static constexpr bool any_order = true`, as for a minimum, slices may be cut anywhere.
 // Others are cut at nodes of the tree of reductions: over one index at multiples of 512 rows, to which chunks
-// are rounded up, and by which, instead of by a halo, each step of a pass lags behind the one before.
+// are rounded up; each step of a pass lags that many rows, instead of a halo, behind the one before.
 //
-// Each point is computed once in each step, by carry or naive. Without a scheduler the model chooses steps
-// and slices of carry; around cyclic edges it is naive. overlap makes points twice and even_odd has no nodes:
-// asked for, they are an Error.
+// Each point must be computed once in each step, as carry and naive do. The default is carry, with steps and
+// slices that the model chooses; with cyclic edges it is naive. Choosing overlap, which computes points
+// twice, or even_odd, whose slices are not nodes, throws Error.
 //
 // Results are within the budget: those of as many passes as an eighth of it holds, at least one, stay on the
-// device until they come home together. After an error `into` is as before. One device; one step a launch.
+// device until they are copied to the host together. After an error `into` is as before. One device; one step
+// a launch.
 #pragma once
 
 #include <strata/algorithms/streaming/step_results.hpp>

@@ -1,9 +1,8 @@
 // launch_reduce and launch_scan over arrays that go through a device in slices.
 //
-//   launch_reduce(streamed(device, budget), n, kernel, Sum(total), in(x));           // kernel(i, x, value&)
+//   launch_reduce(streamed(device, budget), n, kernel, Sum(total), in(x));       // kernel(i, x, value&)
 //   launch_reduce(streamed(across(devices), budget), n, functor, finalize(f, out(dt)), in(x));
-//   launch_scan(streamed(device, budget), n, kernel, Sum(total), in(x), out(y));     // kernel(i, x, y,
-//   value&, final)
+//   launch_scan(streamed(device, budget), n, kernel, Sum(total), in(x), out(y)); // kernel(i, x, y, v&, last)
 //
 // `into` is that of launch_reduce over coherent arrays. Slices are whole nodes of the one tree of reductions,
 // so that the bits are those of a launch in core. Sums are joined on the host, a finalize functor runs on the

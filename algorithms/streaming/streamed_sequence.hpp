@@ -34,8 +34,8 @@ class SequenceRuns {
     std::string kernel;
     /// `step`: how often the loops have begun anew in this run; `time`: how often this one was done before.
     Function<void(const StreamSite&, int step, int time)> launch;
-    /// Of reductions: the bytes that the results of a run with a plan take, and room for them; and behind it,
-    /// also behind a part of a run that is not its first.
+    /// Of reductions: the bytes that the results of a run with a plan need; allocates memory for them; joins
+    /// them after the run, or after each part of it.
     Function<index_t(const StreamProblem&, const StreamPlan&)> results;
     Function<void(bool make)> prepare;  // gives up what has another size; then makes it
     Function<void(bool first)> finish;

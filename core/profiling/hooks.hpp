@@ -96,7 +96,7 @@ void push_region(const char* label);
 void pop_region();
 /// Marks a point in time for profilers.
 void mark(const char* label);
-/// Tells profilers a fact about the run, such as the size of the problem.
+/// Gives profilers a fact about the run, such as the size of the problem.
 void declare_metadata(const char* key, const char* value);
 
 /// A region that ends with the scope.
@@ -146,8 +146,8 @@ void set_before_event(void (*action)(const HookEvent& event) noexcept);
 /// The end that belongs to a begin.
 EventKind end_of(EventKind begin);
 
-/// Tells the listeners of the begin and the end of what happens between its construction and destruction,
-/// also when that throws.
+/// Reports the begin of an event to the listeners when it is constructed, and the end when it is destroyed,
+/// also by an exception.
 class EventScope {
  public:
   /// `describe()` gives the event of the begin, whose id is made here; called only if somebody listens. What
@@ -174,7 +174,7 @@ class EventScope {
   };
 };
 
-/// While one lives, nobody is told of the kernels, copies and fences of its thread: they are part of a graph.
+/// While one exists, the kernels, copies and fences of its thread are not reported: they are part of a graph.
 class QuietWork {
  public:
   QuietWork();

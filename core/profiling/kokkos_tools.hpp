@@ -1,4 +1,4 @@
-// Tells a library written for Kokkos Tools what happens, in the words of Kokkos.
+// Reports events to a library written for Kokkos Tools, in the terms of Kokkos.
 //
 // Callbacks come one at a time, under the lock of the listeners. A library that asks for it gets a fence of
 // all devices before the begin and the end of every kernel and region: its times are then those of the work,
@@ -11,8 +11,8 @@
 
 namespace strata::inline STRATA_ABI::detail::kokkos_tools {
 
-/// Loads the library, and tells it of all events from now on, but of no end without its begin. Nothing but a
-/// warning on stderr if it cannot be loaded, or if one is loaded already.
+/// Loads the library, and reports all later events to it, but no end whose begin it missed. If it cannot be
+/// loaded, or if one is loaded already, only prints a warning to stderr.
 void start(const std::string& libraries, const std::string& arguments, const std::string& origin);
 bool started();
 /// Has the library print its help, if one is loaded.

@@ -48,7 +48,7 @@ class EmulatedEvent final : public EventState {
   bool complete_ = false;
   std::exception_ptr error_;
   Outcome outcome_ = Outcome::Done;
-  bool holds_ = false;  // the error, for those who are not told (core/unheard_errors.hpp)
+  bool holds_ = false;  // the error, as long as it is not reported (core/unheard_errors.hpp)
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

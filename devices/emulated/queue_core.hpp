@@ -3,11 +3,10 @@
 //
 // Lifetime: shared by the queue's handle, its thread and the platform, so that work goes on when the handle
 // has gone. The thread starts with the first work and ends after close(), when all work is done.
-// Errors: work that throws poisons the core: later work is dropped until somebody takes the error by wait().
-// A thread whose own work failed or was dropped while another thread took the error is told by its own next
-// wait, so that nobody reads results that were never computed. What nobody took by the end of the thread is
-// printed (core/unheard_errors.hpp).
-// No lock is held while work runs or is destroyed.
+// Errors: work that throws poisons the core: later work is dropped until a wait() throws the error.
+// A thread whose own work failed or was dropped before the wait of another thread threw it, gets it from its
+// next wait, so that nobody reads results that were never computed. What nobody took by the end of the thread
+// is printed (core/unheard_errors.hpp). No lock is held while work runs or is destroyed.
 #pragma once
 
 #include <condition_variable>

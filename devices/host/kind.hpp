@@ -1,4 +1,4 @@
-// HostKind: what tells the devices apart that run kernels on threads of the host at once. Launches carry it
+// HostKind: distinguishes the devices that run kernels on threads of the host at once. Launches carry it
 // (LaunchInfo::host), so that what is compiled for a kernel serves all of them.
 #pragma once
 

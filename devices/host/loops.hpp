@@ -56,7 +56,7 @@ constexpr HostIndex host_index(index_t i) {
   return {i >> host_lanes_log2, static_cast<int>(i & (host_lanes - 1))};
 }
 
-/// The first exception of the items of an `omp simd` loop, which is thrown behind it.
+/// The first exception of the items of an `omp simd` loop, which is thrown after the loop.
 class ThrownByItems {
  public:
   /// Calls body(arguments...), but not after an item that threw.
@@ -230,7 +230,7 @@ void run_box(const Body& body, const index_t* lower, const index_t* upper, index
   }
 }
 
-// One item of a box; indices by value for the reason told at run_lane.
+// One item of a box; indices are passed by value for the reason given at run_lane.
 template <class Body, class... I>
 void run_box_item(ThrownByItems& thrown, const Body& body, I... i) {
   thrown.run(body, i...);

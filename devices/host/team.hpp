@@ -54,7 +54,7 @@ void join_by_rank(int count, const At& at, const Reducer& reducer) {
     for (int k = 0; k + distance < count; k += 2 * distance) reducer.join(at(k), at(k + distance));
 }
 
-// One item of a lane; the index by value for the reason told at run_lane.
+// One item of a lane; the index is passed by value for the reason given at run_lane.
 template <class F, class... Value>
 void run_lane_item(ThrownByItems& thrown, const F& f, index_t i, Value&... value) {
   thrown.run(f, i, value...);

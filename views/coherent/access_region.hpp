@@ -5,7 +5,7 @@
 //                         as halo(1, 1, edge::cyclic), edge::duplicate or edge::pad(value) say
 //   in(x, rows(f))        the rows f(work), for work items [work.begin, work.end)
 //   in(a, columns)        column i (index 1); columns(1, 1): with its neighbours
-//   in(x, everything)            everything
+//   in(x, everything)     all of the array
 //   in(x, fixed(box))     a box, whichever work items
 //
 // From it follows what a device needs of an array that runs a part of the work.

@@ -1,9 +1,9 @@
-// CoherentCall: one launch over coherent arrays, on one or several devices: from the question where values
-// are to the last kernel.
+// CoherentCall: one launch over coherent arrays, on one or several devices, from the search for current
+// values to the last kernel.
 //
 //   CoherentCall call("label", kernel_type, tag_type);
 //   call.add_part(device, queue);  call.add_use(array, mode, region); ...     // for each device
-//   call.prepare();               // all that is read is on its way, all that is written is claimed
+//   call.prepare();               // copies of all that is read are enqueued, all that is written is claimed
 //   call.begin(k); <enqueue the kernel, or run it on the host>; call.end(k);   // for each part, hosts' last
 //
 // Other threads see all that happens between prepare() and the end of the call as one step; only while a host

@@ -1,5 +1,5 @@
-// Instance: the memory that an array has on one device: one run of rows, with the layout of the whole array,
-// so that views of it answer to global indices. It grows in place where the device can reserve addresses, and
+// Instance: the memory that an array has on one device: contiguous rows, in the layout of the whole array, so
+// that views of it accept global indices. It grows in place where the device can reserve addresses, and
 // otherwise into a larger block.
 //
 // Not thread-safe: the owner locks. Freeing never waits; work that is enqueued may still use the memory.

@@ -1,7 +1,7 @@
 // ThreadWaits: which threads wait for which others, and whether that can end. Pure logic: no thread sleeps
 // here.
 //
-// A thread that does not wait goes on, and lets go of what it has some day. One that waits for any of some
+// A thread that does not wait goes on, and some day releases what it has. One that waits for any of some
 // threads goes on where one of them does; one that waits for all of them, where all do. A thread that
 // cannot go on by these rules is in a ring of waits.
 //
