@@ -1,8 +1,8 @@
 // BoundViews: the views that `with` and `launch` bind to a kernel, put between its indices and its values.
 //
-// Some views do more than lie there: hosts fetch the rows that they read ahead (ReadRows), checked builds
-// narrow them to what a work item declared (declares_items), and new values of streamed steps begin as the
-// old ones (begins_items).
+// For some views more is done: hosts prefetch the rows that are read (ReadRows), checked builds narrow them
+// to what a work item declared (declares_items), and new values of streamed steps begin as the old ones
+// (begins_items).
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 namespace strata::inline STRATA_ABI::detail {
 
 // A view of which a work item reads its own row, as launch declares it. Hosts fetch the rows of tiled arrays
-// ahead of the kernel: its reads hop about in a tile, which defeats the prefetchers of processors.
+// ahead of the kernel: its reads are scattered within a tile, which defeats hardware prefetchers.
 template <class V>
 struct ReadRows : V {
   explicit ReadRows(const V& view) : V(view) {}

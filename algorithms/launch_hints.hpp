@@ -1,5 +1,5 @@
-// Launch hints: wishes about how a launch runs on a GPU. They wrap the work of a launch, one another and
-// `tagged`, in any order:
+// Launch hints on how a launch runs on a GPU. They wrap the work of a launch, one another and `tagged`, in
+// any order:
 //
 //   parallel_for(launch_bounds<256, 4>(n), kernel);                   // compiled for 4 blocks of 256 threads
 //   parallel_for(block_size(128, range(1, n - 1)), kernel);           // blocks of 128 threads
@@ -7,7 +7,7 @@
 //   parallel_for(marching(mdrange({n0, n1, n2})), with(Stencil{}, x, y));
 //   parallel_for(last_index_fastest(mdrange({n0, n1})), functor);
 //
-// Hints never change results, and every launch accepts all of them. Cuda heeds all of them in parallel_for
+// Hints never change results, and every launch accepts all of them. Cuda uses all of them in parallel_for
 // over ranges of indices, and launch bounds in reductions and over teams, too: a kernel that needs many
 // registers gets them by launch_bounds<256, 1> where a reduction by itself keeps to those of three blocks of
 // 256 threads. Elsewhere they have no effect. Where two hints of one kind meet, the outer one holds.

@@ -82,8 +82,7 @@ class CheckScope {
   CheckRecord* previous_;
 };
 
-/// Of smaller elements every value may well be one that a kernel writes: a mark alone does not tell that
-/// nobody wrote.
+/// A kernel may write any value to smaller elements: a mark alone does not show that they were not written.
 inline constexpr int least_marked_bytes = 4;
 /// Such elements of an array in a piece of memory: a byte says of each whether a kernel has
 /// reached it by a view.

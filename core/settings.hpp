@@ -41,7 +41,7 @@
   X(std::string, trace, "", any_value, "file for a timeline that Chrome and Perfetto open; %p: process number")  \
   X(std::string, counters, "", any_value, "file for counters of calls and bytes, as JSON; %p: process number")   \
   X(bool, leak_report, false, any_value, "whether to list at the end what is still allocated")                   \
-  X(bool, nvtx, false, any_value, "whether Nsight is told of kernels; a profiler that listens turns it on")      \
+  X(bool, nvtx, false, any_value, "whether Nsight gets ranges of kernels; on when a profiler listens")           \
   X(bool, print_config, false, any_value, "whether to print the configuration at the start")
 // clang-format on
 

@@ -273,7 +273,7 @@ DLPackSource read_dlpack(DLManagedTensorVersioned* raw, const char* label, const
   const auto address = reinterpret_cast<std::uintptr_t>(tensor.data) + tensor.byte_offset;
   if (address % elements.alignment != 0)
     throw LayoutError(asked + "its first element lies " + std::to_string(address % elements.alignment) +
-                      " bytes behind a multiple of " + std::to_string(elements.alignment) + ", which " +
+                      " bytes after a multiple of " + std::to_string(elements.alignment) + ", which " +
                       element_name(tensor.element) + " needs; copy the tensor first");
   source.data = reinterpret_cast<void*>(address);
   return source;

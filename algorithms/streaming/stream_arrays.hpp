@@ -1,4 +1,4 @@
-// StreamArrays: what the host has of the arrays of a streamed launch while it lasts.
+// StreamArrays: the host memory of the arrays of a streamed launch, during the launch.
 #pragma once
 
 #include <vector>
@@ -10,9 +10,8 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// Arrays as the host has them while a launch lasts: it has current values of all that is read, and nobody
-/// but the thread that made this uses them elsewhere. States that are not computed in place have a second
-/// copy.
+/// The arrays in host memory during a launch: it has current values of all that is read, and only the thread
+/// that made this uses the arrays. States that are not computed in place have a second copy.
 class StreamArrays : public RefCounted {
  public:
   /// `problem` is complete, and of all the work.

@@ -1,4 +1,4 @@
-// What errors of streamed launches say: how far it was, and what became of the arrays.
+// Texts for errors of streamed launches: the progress, and the state of the arrays.
 #pragma once
 
 #include <string>

@@ -1,8 +1,8 @@
-// StreamFiles: the arrays of a run that live in files, on their way to the device and back.
+// StreamFiles: transfers between the arrays of a run that are in files and the device.
 //
-// Rows go one of three ways. Whole blocks of the file a device reads and writes itself, where it can
-// (DirectFile). Whole tiles of the layout go through page-locked memory of the host (FileStage), which is
-// read from the file some tiles ahead and written to it some tiles later. What is neither goes through the
+// There are three ways to transfer rows. Where it can, a device itself reads and writes whole blocks of the
+// file (DirectFile). Whole tiles of the layout go through page-locked memory of the host (FileStage), which
+// is read from the file some tiles ahead and written to it some tiles later. All others go through the
 // mapping of the file, as arrays in memory do (StreamCopies).
 //
 // Tiles are read in order and written in order. A tile that reads what an earlier one writes waits for it on

@@ -1,5 +1,5 @@
 // StreamGate: where the runs of several devices that share a launch wait for each other. A run that fails
-// stops the others: nobody waits for one that does not come.
+// stops the others, so that none waits for it for ever.
 #pragma once
 
 #include <condition_variable>

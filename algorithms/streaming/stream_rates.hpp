@@ -1,4 +1,4 @@
-// How fast things go that a plan is made by, as far as they were measured in this process.
+// Speeds from which plans are made, as far as they were measured in this process.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// StreamReport: what a streamed launch was to do, and what it did.
+// StreamReport: the plan of a streamed launch, and what was measured.
 #pragma once
 
 #include <string>

@@ -6,12 +6,13 @@
 //   launch_scan(streamed(Cuda{0}, 2_GiB), n, kernel, Sum(total), in(x), out(y));
 //   streamed_iterate(streamed(Cuda{0}, 2_GiB), steps, kernel, state(u, halo(1, 1)), in(k));
 //
-// The arrays are coherent ones, whose values are in host memory or in a file. While one slice is computed the
-// next one comes in and the one before goes out. Kernels are those of any launch, and see the arrays' own
-// indices. What work items touch is declared as in other launches: `own`, halos and rows(f) are streamed by
-// rows; `everything`, columns and fixed boxes are on the device as a whole, as long as the launch lasts.
+// The arrays are coherent ones, whose values are in host memory or in a file. While one slice is computed,
+// the next one is copied in and the one before is copied out. Kernels are those of any launch, and use the
+// indices of the whole arrays. What work items touch is declared as in other launches: `own`, halos and
+// rows(f) are streamed by rows; `everything`, columns and fixed boxes are on the device as a whole, as long
+// as the launch lasts.
 //
-// The call returns when the results are with the host. It excludes other uses of its arrays meanwhile.
+// The call returns when the results are in host memory; other uses of its arrays wait until then.
 // Errors: OutOfMemory where the budget does not hold the smallest slices, AccessConflict, LayoutError (rows
 // that do not lie together), and what copies and kernels threw: DataLost then says which arrays are part old,
 // part new.

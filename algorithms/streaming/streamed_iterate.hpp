@@ -12,10 +12,11 @@
 // does not write, as the kernel or the range leaves them out, keep their values. After the call the array has
 // the values after the last step.
 //
-// For that a work item begins with its old values in what it may write. Kernels that write all of it, in all
-// cases, may say so: state(u, halo(1, 1)).writes_all() saves the copy where compilers cannot leave it out, in
-// rows that a kernel goes over itself above all. Checked builds find kernels that do not, and may call a
-// kernel again for it; but for kernels of factories and states of fewer dimensions than the range.
+// For that, the old values are copied to what a work item may write before it runs. Compilers omit the copy
+// where they see that the kernel overwrites it, but rarely in rows that a kernel loops over itself. For
+// kernels that always write all of it, state(u, halo(1, 1)).writes_all() saves the copy. Checked builds find
+// kernels that break this promise, for which they may call a kernel again; not kernels of factories, nor
+// states of fewer dimensions than the range.
 //
 // Without a range the work items are all rows; where a state has a halo without edges, those whose halo lies
 // within it: the others are fixed. Bits are those of the same steps in core. Steps that also reduce are in
@@ -55,7 +56,7 @@ concept IteratedAccesses = (is_iterated_access_v<A> && ...) && (is_streamed_stat
 }  // namespace detail
 
 /// A field of old and new values; a work item reads the rows of the halo around its own of the old ones.
-/// `.writes_all()` says that work items write all that is theirs.
+/// `.writes_all()` promises that each work item writes all of its row or element.
 template <class T, int Rank, class L, class Edge>
 detail::StreamedState<BasicCoherentArray<T, Rank, L>, Edge> state(const BasicCoherentArray<T, Rank, L>& array,
                                                                   const Halo<Edge>& region) {
@@ -243,7 +244,7 @@ struct IterateBy<false> {
   }
 };
 
-// Says in one line why steps do not go where they are launched.
+// Explains in one line why steps do not run at a place.
 template <class Where>
 constexpr bool check_steps_place() {
   constexpr bool streamed = PlaceTraits<Where>::is_streamed;

@@ -6,7 +6,7 @@
 //   streamed(Cuda{0}, 2_GiB).chunk(1 << 20).slots(4)            what is not left to the model
 //
 // Parts of several devices are runs of rows in the order of the devices, in equal sizes or those of
-// weighted(), cut at tiles of the arrays' layouts; adaptive() is not looked at.
+// weighted(), cut at tiles of the arrays' layouts; adaptive() is ignored.
 #pragma once
 
 #include <strata/algorithms/across.hpp>
@@ -16,7 +16,7 @@
 namespace strata::inline STRATA_ABI {
 
 namespace detail {
-/// What was asked for, of all places that stream. Throws Error where a number is out of its range.
+/// The options of all places that stream. Throws Error where a number is out of its range.
 StreamOptions checked_options(StreamOptions options);
 int checked_launch_steps(int steps);
 }  // namespace detail
@@ -66,7 +66,7 @@ struct Streamed {
   Streamed show_progress() const {
     return with([](Streamed& p) { p.progress = true; });
   }
-  /// Only for the report: nothing is copied or computed.
+  /// Makes only the report: nothing is copied or computed.
   Streamed dry_run() const {
     return with([](Streamed& p) { p.only_plan = true; });
   }

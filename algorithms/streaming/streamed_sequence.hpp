@@ -1,17 +1,17 @@
-// Sequence over streamed(device, budget): loops over arrays that the device cannot hold go over slices of
-// them, while these are on the device, each loop some rows after the one before it, as far as what it reads
-// of its neighbours allows. The bits are those of the loops in core (algorithms/sequence/sequence.hpp).
+// Sequence over streamed(device, budget): loops over arrays that the device cannot hold. While a slice is on
+// the device all loops run over it, each some rows behind the one before it, as far as the rows that it reads
+// allow. The bits are those of the loops in core (algorithms/sequence/sequence.hpp).
 //
 // Work items write their own rows (own), and read any: own, halo(l, r), rows(f), `everything` of arrays that
-// no loop writes. rows(f) may neither begin nor end earlier for later items: number the items so that rows
-// lie close together, as the model's plans hold what the loops read of each other at once. Arrays are changed
-// in place. Of the options of the place chunk (work items of the loop that a run begins with), slots and
-// steps_per_pass count here.
+// no loop writes. rows(f) may neither begin nor end earlier for later items: number the items so that
+// the rows of an item are close together, as all rows between the loops have to be on the device. Arrays are
+// changed in place. Of the options of the place chunk (work items of the loop that a run begins with), slots
+// and steps_per_pass count here.
 //
-// Each run excludes other uses of its arrays; it returns when the results are with the host. Results of
+// A run returns when the results are in host memory; other uses of its arrays wait until then. Results of
 // reductions go to the host. Functors whose result does not depend on the order, as that of a minimum, may
-// say `static constexpr bool any_order = true`: slices may then be cut anywhere. Errors are those of streamed
-// launches.
+// declare `static constexpr bool any_order = true`: slices may then be cut anywhere. Errors are those of
+// streamed launches.
 #pragma once
 
 #include <string>
@@ -54,7 +54,7 @@ class SequenceRuns {
   int loop_count() const { return static_cast<int>(loops_.size()); }
   const LoopCursor& cursor() const { return cursor_; }
   void begin_with(int loop) { cursor_.begin_with(loop); }
-  /// Gives the device's memory back until the next run.
+  /// Frees the device's memory; the next run allocates it again.
   void release();
 
  private:

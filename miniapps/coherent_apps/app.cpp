@@ -14,7 +14,7 @@ const std::vector<AppKind>& app_kinds() {
        1e-9},
       {"lu", "float", "rows", 256, 0, 1, 4095, "the step is counted in a float of the matrix", false, 1e-6},
       {"sph", "float", "particles", 500, 50, 200, 20000,
-       "walls need some, and positions in float tell no more of them apart", true, 1e-3},
+       "walls need some, and positions in float cannot distinguish more", true, 1e-3},
       {"mandelbrot", "double", "points of a side", 512, 1, 1, 16384, "a picture has to fit into memory",
        false, 0},
       {"ppmcc", "double", "numbers", 1 << 20, 10, 2, much, "one number correlates with nothing", false,

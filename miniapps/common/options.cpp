@@ -30,8 +30,8 @@ std::string shortest_text(double value) {
 
 constexpr const char* exit_status_text =
     "Exit status: 0 when all went well; 1 when a run failed: it diverged, a check did not hold, a file\n"
-    "could not be written, the memory is too small; 2 when nothing worse happened than that a run could\n"
-    "not start because of what was given: options, devices, mesh, sets, material, checkpoint.\n";
+    "could not be written, the memory is too small; 2 when a run could not start because of its input\n"
+    "(options, devices, mesh, sets, material, checkpoint) and no other run failed.\n";
 
 bool truth(const std::string& text, const std::string& what) {
   if (text == "true" || text == "1" || text == "on" || text == "yes") return true;

@@ -73,7 +73,7 @@ struct RunReport {
   std::vector<std::string> files;  ///< that were written
   std::string error;               ///< why the run ended early; empty: it did not
   bool is_starting = false;        ///< it takes up what the user gave: mesh, sets, material, checkpoint
-  bool is_usage_error = false;     ///< it could not start because of what the user gave
+  bool is_usage_error = false;     ///< it could not start because of the user's input
 
   /// Adds to the seconds of a phase.
   void add_phase(const std::string& name, double seconds);
@@ -111,14 +111,14 @@ class Report {
   std::string text() const;
   std::string to_json() const;
   /// Prints text(), and errors of runs to standard error; writes the JSON to `path` unless that is empty.
-  /// Returns the exit status of the program: 0; 1 when a check or a run failed; 2 when nothing worse happened
-  /// than that a run could not start because of what the user gave. Error when the file cannot be written.
+  /// Returns the exit status of the program: 0; 1 when a check or a run failed; 2 when a run could not start
+  /// because of the user's input and no other failed. Error when the file cannot be written.
   int finish(const std::string& path) const;
   /// The same without the text.
   int finish_quietly(const std::string& path) const;
 
  private:
-  // Whether nothing worse happened than that runs could not start because of what the user gave.
+  // Whether all runs that failed could not start because of the user's input.
   bool finds_only_usage_errors() const;
 
   std::string program_, parameters_;

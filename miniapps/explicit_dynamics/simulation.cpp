@@ -74,7 +74,7 @@ void fail_field(const char* what) {
 void fail_forces() {
   throw Error(
       "dynamics: the forces of elements are not kept: with a memory limit and a given --dt they never leave "
-      "the device; ask for them behind a step of the stable length, or an imposed motion");
+      "the device; ask for them after a step of the stable length, or after an imposed motion");
 }
 
 }  // namespace strata::inline STRATA_ABI::dynamics

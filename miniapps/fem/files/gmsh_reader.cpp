@@ -124,7 +124,7 @@ class GmshReader {
         text_.seek(text_.position() - 4);
         text_.set_big_endian(true);
         if (text_.binary_integer(4, true, "the number 1") != 1) {
-          text_.fail("the number 1 that tells the byte order is missing; write the file again");
+          text_.fail("the number 1 that shows the byte order is missing; write the file again");
         }
       }
     }
