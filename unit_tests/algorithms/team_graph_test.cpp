@@ -15,7 +15,7 @@ class TeamGraph : public ::testing::Test {};
 TYPED_TEST_SUITE(TeamGraph, TestDevices, DeviceName);
 
 template <class D>
-using Matrix = MDArray<double, D, rank<2>>;
+using DoubleMatrix = MDArray<double, D, rank<2>>;
 
 constexpr index_t rows = 70, columns = 45;
 constexpr index_t row_bytes = scratch_bytes<double>(columns);
@@ -82,8 +82,8 @@ Teams adding_teams(index_t members) {
 }
 
 template <class D>
-Matrix<D> make_matrix() {
-  const auto x = create<Matrix<D>>("x", rows, columns);
+DoubleMatrix<D> make_matrix() {
+  const auto x = create<DoubleMatrix<D>>("x", rows, columns);
   const auto host = create_mirror_view(x);
   for (index_t i = 0; i < rows; ++i)
     for (index_t j = 0; j < columns; ++j) host(i, j) = static_cast<double>(64 * i + j);
@@ -112,7 +112,7 @@ double half_sum(const std::vector<double>& x) {
 }
 
 template <class D>
-std::vector<double> elements_of(const Matrix<D>& x) {
+std::vector<double> elements_of(const DoubleMatrix<D>& x) {
   const auto host = on_host(x);
   std::vector<double> elements;
   for (index_t i = 0; i < x.extent(0); ++i)
@@ -193,7 +193,7 @@ TYPED_TEST(TeamGraph, GraphsAndLaunchesWithOtherScratchMemoryTakeTurns) {
 
 TYPED_TEST(TeamGraph, OutlivesItsArraysAndTakesTheSizeThatTheDeviceChooses) {
   using D = TypeParam;
-  const auto result = create<Matrix<D>>("result", rows, columns);
+  const auto result = create<DoubleMatrix<D>>("result", rows, columns);
   Graph<D> graph;
   {
     const Queue<D> recorded;
