@@ -1,5 +1,5 @@
 // expect: parallel_for: the kernel cannot be called as kernel\(index...\) const
-// lines: 11
+// lines: 12
 // bytes: 2500
 #include <strata/strata.hpp>
 
