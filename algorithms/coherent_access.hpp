@@ -65,6 +65,29 @@ namespace detail {
 template <AccessMode Mode, class A, class R>
 inline constexpr bool is_coherent_access_v<CoherentAccess<Mode, A, R>> = true;
 
+/// See resident().
+template <class Access>
+struct ResidentAccess : Access {};
+template <class>
+inline constexpr bool is_resident_v = false;
+template <class Access>
+inline constexpr bool is_resident_v<ResidentAccess<Access>> = true;
+template <class Access>
+inline constexpr bool is_coherent_access_v<ResidentAccess<Access>> = true;
+
+}  // namespace detail
+
+/// The same access of an array that the device has room for: loops of a streamed Sequence, which go through
+/// the device in slices of the others, find it there as a whole, in memory besides the budget. In other
+/// places that is so anyway.
+template <AccessMode Mode, class Array, class Region>
+detail::ResidentAccess<CoherentAccess<Mode, Array, Region>> resident(
+    const CoherentAccess<Mode, Array, Region>& access) {
+  return {access};
+}
+
+namespace detail {
+
 // A view that also answers to indices outside of the array, as `edge` says. By value: there may be no
 // element.
 template <class V, class Edge>

@@ -85,13 +85,11 @@ class SequenceOver<On<D>> {
 
   template <class R, class K, class... Accesses>
   void loop(const char* label, const R& work, const K& kernel, const Accesses&... accesses) {
-    using Whole = std::remove_const_t<decltype(LeftMost<R>::part(work, {}))>;
-    static_assert(WorkOf<R>::rank != teams_rank,
-                  "strata: sequences: teams do not say which rows they touch; give a range");
+    const auto whole = whole_of(work);
+    using Whole = std::remove_const_t<decltype(whole)>;
     RecordedLoops::Loop made = make_loop<K>(label, work, accesses...);
-    made.launch = launcher(label, [whole = LeftMost<R>::part(work, LeftMost<R>::of(work)), kernel,
-                                   accesses...](const char* name, const On<D>& here,
-                                                const RecordedLoops::Site& site) {
+    made.launch = launcher(label, [whole, kernel, accesses...](const char* name, const On<D>& here,
+                                                               const RecordedLoops::Site& site) {
       with_resolved_at<D>(
           site, 0,
           [&](const auto&... resolved) {
@@ -150,13 +148,27 @@ class SequenceOver<On<D>> {
   void release() { loops_.release(); }
 
  private:
+  template <class R>
+  static auto whole_of(const R& work) {
+    if constexpr (WorkOf<R>::rank == teams_rank) return work;
+    else return LeftMost<R>::part(work, LeftMost<R>::of(work));
+  }
+  template <class R>
+  static ResidentRows rows_of(const R& work) {
+    if constexpr (WorkOf<R>::rank == teams_rank) return {0, 1};
+    else return LeftMost<R>::of(work);
+  }
   template <class K, class R, class... Accesses>
   RecordedLoops::Loop make_loop(const char* label, const R& work, const Accesses&... accesses) {
+    static_assert(
+        WorkOf<R>::rank != teams_rank || (std::is_same_v<typename Accesses::region_type, Everything> && ...),
+        "strata: sequences: teams do not say which rows they touch: declare all of each array, as in "
+        "in(x, everything), or give a range");
     check_all_fit<KernelOf<K>>(label, work, accesses...);
     RecordedLoops::Loop made;
     made.label = label;
     made.differs = is_by_step<K>;
-    (loops_.add_use(made, accesses, LeftMost<R>::of(work)), ...);
+    (loops_.add_use(made, accesses, rows_of(work)), ...);
     return made;
   }
   // launch(name, here, site) of a loop, with what checked builds do after it.

@@ -57,7 +57,8 @@ class Sequence {
   }
 
   /// One more loop: kernel(index..., views...) for every index of `work`. The kernel may be a
-  /// by_step(function).
+  /// by_step(function), or a factory. Over on(...), teams may do the work, of arrays that are declared as a
+  /// whole: kernel(member, views...), in(x, everything).
   template <WorkRange R, class K, class... Accesses>
   requires(detail::is_coherent_access_v<Accesses>&&...) void loop(const char* label, const R& work,
                                                                   const K& kernel,

@@ -96,6 +96,9 @@ class SequenceOver<Across<D...>> : public DeclaredLoops {
   };
   template <class K, class R, class... Accesses>
   Loop make_loop(const char* label, const R& work, const Accesses&... accesses) {
+    static_assert(
+        WorkOf<R>::rank != teams_rank,
+        "strata: a Sequence over across(...): teams do not say which rows they touch; give a range");
     check_all_fit<KernelOf<K>>(label, work, accesses...);
     Loop made;
     made.label = label;

@@ -56,5 +56,11 @@ CoherentAccess<Mode, detail::FixedRowArray<Array, N...>, Region> fixed_row(
     const CoherentAccess<Mode, Array, Region>& access) {
   return {detail::FixedRowArray<Array, N...>(access.array), access.region, access.by_default};
 }
+/// This one does not compile: the array would not be resident any more.
+template <index_t... N, class Access>
+void fixed_row(const detail::ResidentAccess<Access>&) {
+  static_assert(detail::never<Access>,
+                "strata: fixed_row of a resident array: write resident(fixed_row<...>(in(x)))");
+}
 
 }  // namespace strata::inline STRATA_ABI

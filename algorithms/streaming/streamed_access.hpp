@@ -23,6 +23,10 @@ template <class Access>
 StreamArray stream_array(const Access& access) {
   static_assert(is_coherent_access_v<Access>,
                 "strata: streamed launches take coherent arrays: in(x), out(y), inout(z) of CoherentArray");
+  static_assert(
+      !is_resident_v<Access>,
+      "strata: resident(...): a streamed Sequence has arrays that stay on the device, other streamed "
+      "launches have none; leave it out");
   using Region = typename Access::region_type;
   StreamArray array;
   array.mode = Access::mode;
@@ -144,7 +148,7 @@ template <class Access>
 void add_unwritten([[maybe_unused]] const Access& access, [[maybe_unused]] const StreamSite::Place& place,
                    [[maybe_unused]] ResidentRows work, [[maybe_unused]] bool of_rows,
                    [[maybe_unused]] std::vector<UnwrittenBox>& boxes) {
-  if constexpr (Access::mode == AccessMode::Out) {
+  if constexpr (Access::mode == AccessMode::Out && !is_resident_v<Access>) {
     constexpr bool is_by_rows = Access::array_type::rank > 0 &&
                                 (
                                     is_own<typename Access::region_type> ||

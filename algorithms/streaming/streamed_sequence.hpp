@@ -3,10 +3,11 @@
 // allow. The bits are those of the loops in core (algorithms/sequence/sequence.hpp).
 //
 // Work items write their own rows (own), and read any: own, halo(l, r), rows(f), `everything` of arrays that
-// no loop writes. rows(f) may neither begin nor end earlier for later items: number the items so that
-// the rows of an item are close together, as all rows between the loops have to be on the device. Arrays are
-// changed in place. Of the options of the place chunk (work items of the loop that a run begins with), slots
-// and steps_per_pass count here.
+// no loop writes. What the device has room for may stay there: resident(in(x, everything)) and the like, with
+// any region; what one loop of a run writes of it the others do not use. rows(f) may neither begin nor end
+// earlier for later items: number the items so that the rows of an item are close together, as all rows
+// between the loops have to be on the device. Arrays are changed in place. Of the options of the place chunk
+// (work items of the loop that a run begins with), slots and steps_per_pass count here.
 //
 // A run returns when the results are in host memory; other uses of its arrays wait until then. Results of
 // reductions go to the host. Functors whose result does not depend on the order, as that of a minimum, may
@@ -19,6 +20,7 @@
 
 #include <strata/algorithms/sequence/loop_cursor.hpp>
 #include <strata/algorithms/sequence/sequence.hpp>
+#include <strata/algorithms/streaming/resident_arrays.hpp>
 #include <strata/algorithms/streaming/step_results.hpp>
 #include <strata/algorithms/streaming/streamed.hpp>
 #include <strata/core/min_max.hpp>
@@ -53,6 +55,7 @@ class SequenceRuns {
   StreamReport planned(int count);
   int loop_count() const { return static_cast<int>(loops_.size()); }
   const LoopCursor& cursor() const { return cursor_; }
+  const std::vector<Ref<CoherentState>>& arrays() const { return states_; }
   void begin_with(int loop) { cursor_.begin_with(loop); }
   /// Frees the device's memory; the next run allocates it again.
   void release();
@@ -89,13 +92,16 @@ std::vector<std::vector<ReductionGroup>> sequence_groups(const StreamProblem& pr
                                                          int loop, index_t block, bool any_order);
 
 template <class Access>
+void check_no_edges(const Access& access) {
+  if constexpr (requires { access.region.edge; })
+    static_assert(std::is_same_v<decltype(access.region.edge), edge::None>,
+                  "strata: sequences have no edges: use halo(l, r), and let the work items be those inside");
+}
+template <class Access>
 StreamArray sequence_array(const Access& access) {
   using Region = typename Access::region_type;
   static_assert(Access::mode == AccessMode::In || is_own<Region>,
                 "strata: in a sequence work items write their own rows: out(x), inout(x) without a region");
-  if constexpr (requires { access.region.edge; })
-    static_assert(std::is_same_v<decltype(access.region.edge), edge::None>,
-                  "strata: sequences have no edges: use halo(l, r), and let the work items be those inside");
   if (!access.array) fail_no_array();
   StreamArray array = stream_array(access);
   array.regular = is_own<Region>;
@@ -108,7 +114,8 @@ class SequenceOver<Streamed<On<D>>> {
   SequenceOver(const char* label, const Streamed<On<D>>& where)
       : where_(where),
         runs_(where.where.device.backend(), queue_of(where.where), label, where.budget, where.options,
-              where.progress, where.only_plan) {}
+              where.progress, where.only_plan),
+        resident_(new ResidentArrays(where.where.device.backend(), queue_of(where.where), label)) {}
 
   template <class A>
   void temporary(const A& array) {
@@ -119,12 +126,13 @@ class SequenceOver<Streamed<On<D>>> {
   template <class R, class K, class... Accesses>
   void loop(const char* label, const R& work, const K& kernel, const Accesses&... accesses) {
     using Kernel = KernelOf<K>;
-    auto made = make_loop<Kernel>(label, work, accesses...);
-    made.launch = [where = where_.where, name = std::string(label), work, kernel,
-                   numbers = numbers_of(made.data), accesses...](const StreamSite& site, int step, int) {
+    Places places{resident_, {}};
+    auto made = make_loop<Kernel>(label, work, places, accesses...);
+    made.launch = [where = where_.where, name = std::string(label), work, kernel, places, accesses...](
+                      const StreamSite& site, int step, int) {
       const auto mine = LeftMost<R>::part(work, site.work);
       launch_places<Kernel>(
-          name.c_str(), where, site, numbers,
+          name.c_str(), where, site, places,
           [&](const auto&... resolved) {
             launch_for(
                 name.c_str(), where, mine,
@@ -146,7 +154,8 @@ class SequenceOver<Streamed<On<D>>> {
     constexpr bool any_order = reduces_in_any_order<FunctorOf<Kernel>>();
     constexpr index_t block = WorkOf<R>::rank == 1 ? reduction_block : 1;
     const Ref<Results> results(new Results);
-    auto made = make_loop<Kernel>(label, work, accesses...);
+    Places places{resident_, {}};
+    auto made = make_loop<Kernel>(label, work, places, accesses...);
     if constexpr (!any_order) made.align = larger_of(made.align, block);
 
     made.results = [results, number = runs_.loop_count()](const StreamProblem& problem,
@@ -154,10 +163,10 @@ class SequenceOver<Streamed<On<D>>> {
       return results->set_groups(sequence_groups(problem, plan, number, block, any_order));
     };
     made.prepare = [results, where = where_.where](bool make) { results->prepare(where, make); };
-    made.launch = [results, where = where_.where, name = std::string(label), work, kernel,
-                   numbers = numbers_of(made.data), accesses...](const StreamSite& site, int step, int time) {
+    made.launch = [results, where = where_.where, name = std::string(label), work, kernel, places,
+                   accesses...](const StreamSite& site, int step, int time) {
       launch_places<Kernel>(
-          name.c_str(), where, site, numbers,
+          name.c_str(), where, site, places,
           [&](const auto&... resolved) {
             const auto bound = bind_views(kernel_at(kernel, step), view_to_bind(resolved)...);
             results->for_groups(time, site.work.end, [&](ResidentRows items, const auto& value) {
@@ -175,42 +184,69 @@ class SequenceOver<Streamed<On<D>>> {
     runs_.add_loop(static_cast<SequenceRuns::Loop&&>(made));
   }
 
-  StreamReport run(int count) { return runs_.run(count); }
+  StreamReport run(int count) {
+    if (where_.only_plan) return runs_.run(count);
+    cursor().check_count(count);
+    StreamReport report;
+    resident_->during(cursor().next, count, runs_.arrays(), [&] { report = runs_.run(count); });
+    return report;
+  }
   StreamReport planned(int count) { return runs_.planned(count); }
   const LoopCursor& cursor() const { return runs_.cursor(); }
   void begin_with(int loop) { runs_.begin_with(loop); }
   void release() { runs_.release(); }
 
  private:
+  // Where the arrays of a loop are, in the order of the kernel's views: the number of an array in slices, or
+  // -1 - that of a use that is resident.
+  struct Places {
+    Ref<ResidentArrays> resident;
+    std::vector<int> numbers;
+
+    const StreamSite::Place& operator()(const StreamSite& site, std::size_t k) const {
+      const int number = numbers[k];
+      return number < 0 ? resident->place(-1 - number) : site.places[static_cast<std::size_t>(number)];
+    }
+  };
+
   template <class K, class R, class... Accesses>
-  SequenceRuns::Loop make_loop(const char* label, const R& work, const Accesses&... accesses) {
+  SequenceRuns::Loop make_loop(const char* label, const R& work, Places& places,
+                               const Accesses&... accesses) {
+    static_assert(
+        WorkOf<R>::rank != teams_rank,
+        "strata: a Sequence over streamed(...): teams do not say which rows they touch; give a range");
     check_all_fit<K, false>(label, work, accesses...);
     SequenceRuns::Loop made;
     made.data.label = label;
     made.data.work = LeftMost<R>::of(work);
+    ResidentArrays::Loop kept;
+    kept.label = label;
     const auto add = [&](const auto& access) {
-      const StreamArray array = sequence_array(access);
-      StreamLoop::Use use{runs_.add_array(access.array.state(), array), array.mode, {}};
-      if (!array.regular) use.rows_of = array.rows_of;
-      made.data.uses.push_back(use);
+      check_no_edges(access);
+      if constexpr (is_resident_v<std::remove_cvref_t<decltype(access)>>) {
+        places.numbers.push_back(-1 - static_cast<int>(kept.uses.size()));
+        resident_->add_use(kept, access, made.data.work);
+      } else {
+        const StreamArray array = sequence_array(access);
+        StreamLoop::Use use{runs_.add_array(access.array.state(), array), array.mode, {}};
+        if (!array.regular) use.rows_of = array.rows_of;
+        places.numbers.push_back(use.array);
+        made.data.uses.push_back(use);
+      }
     };
     (add(accesses), ...);
+    const int first = resident_->add_loop(static_cast<ResidentArrays::Loop&&>(kept));
+    for (int& number : places.numbers)
+      if (number < 0) number -= first;
     made.align = alignment_of_all<Accesses...>();
     made.kernel = typeid(FunctorOf<K>).name();
     return made;
   }
-  static std::vector<int> numbers_of(const StreamLoop& loop) {
-    std::vector<int> numbers;
-    for (const StreamLoop::Use& use : loop.uses) numbers.push_back(use.array);
-    return numbers;
-  }
   // Calls f with the accesses as bind_kernel takes them; it launches a kernel `K` on `where`.
   template <class K, class F, class... Accesses>
   static void launch_places(const char* label, const On<D>& where, const StreamSite& site,
-                            const std::vector<int>& numbers, const F& f, const Accesses&... accesses) {
-    const auto place = [&](std::size_t k) -> const auto& {
-      return site.places[static_cast<std::size_t>(numbers[k])];
-    };
+                            const Places& places, const F& f, const Accesses&... accesses) {
+    const auto place = [&](std::size_t k) -> const auto& { return places(site, k); };
     launch_written<K>(
         label, where, site, place,
         [&] {
@@ -222,6 +258,7 @@ class SequenceOver<Streamed<On<D>>> {
 
   Streamed<On<D>> where_;
   SequenceRuns runs_;
+  Ref<ResidentArrays> resident_;
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -5,55 +5,19 @@
 #include <string>
 #include <utility>
 
-#include <strata/miniapps/common/kernel_device.hpp>
 #include <strata/miniapps/explicit_dynamics/field_values.hpp>
 #include <strata/miniapps/explicit_dynamics/step_loops.hpp>
 #include <strata/miniapps/fem/mesh_on_host.hpp>
 #include <strata/miniapps/fem/mesh_order.hpp>
-#if STRATA_HAS_CUDA
-#include <strata/devices/cuda/memory/managed.hpp>
-#endif
 
 namespace strata::inline STRATA_ABI::dynamics {
-
-// ---- places
-
-template <class D>
-const D& first_device(const On<D>& where) {
-  return where.device;
-}
-template <class D>
-const D& first_device(const Streamed<On<D>>& where) {
-  return where.where.device;
-}
-template <class D>
-const D& first_device(const Across<D>& where) {
-  return std::get<On<D>>(where.places.front()).device;
-}
-template <class Where>
-using DeviceOf = std::remove_cvref_t<decltype(first_device(std::declval<const Where&>()))>;
-
-/// For people.
-template <class Where>
-std::string text_of(const Where& where) {
-  return miniapp::device_text(first_device(where));
-}
-template <class D>
-std::string text_of(const Across<D>& where) {
-  return std::to_string(where.places.size()) + " x " + device_name(first_device(where));
-}
 
 /// In whose memory the host has the fields: where they go through a device, that from which copies are fast.
 template <class Where>
 auto home_of() {
-#if STRATA_HAS_CUDA
-  if constexpr (goes_through_slices<Where> && detail::is_gpu<DeviceOf<Where>>) return CudaPinned{};
-  else
-#endif
-    return Serial{};
+  if constexpr (goes_through_slices<Where>) return miniapp::fast_home<DeviceOf<Where>>();
+  else return Serial{};
 }
-
-// ---- fields
 
 template <class T, class D>
 struct Body {

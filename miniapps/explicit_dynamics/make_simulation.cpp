@@ -1,4 +1,5 @@
 // Compiled once for hosts, Emulated and Cuda (strata_add_device_sources).
+#include <strata/miniapps/common/places.hpp>
 #include <strata/miniapps/common/settings.hpp>
 #include <strata/miniapps/explicit_dynamics/make_simulation.hpp>
 
@@ -6,22 +7,9 @@ namespace strata::inline STRATA_ABI::dynamics {
 
 namespace {
 
-// The first so many of a kind; of a host, which is one, so many parts.
-template <class D>
-std::vector<D> first_devices(const D& device, int count) {
-  std::vector<D> devices(static_cast<std::size_t>(count), device);
-  if constexpr (D::memory_space::host_accessible) return devices;
-  if (count > D::count())
-    throw NoSuchDevice("--devices " + std::to_string(count) + ": there " +
-                       (D::count() == 1 ? "is " : "are ") + std::to_string(D::count()) + " of " +
-                       device_name(device));
-  for (int k = 0; k < count; ++k) devices[static_cast<std::size_t>(k)] = D(k);
-  return devices;
-}
-
 template <class T, class D>
 std::unique_ptr<Dynamics> make_of(const D& device, const fem::MeshOnHost& mesh, const Parameters& p) {
-  if (p.devices > 1) return make_split_simulation<T>(first_devices(device, p.devices), mesh, p);
+  if (p.devices > 1) return make_split_simulation<T>(miniapp::first_devices(device, p.devices), mesh, p);
   index_t budget = p.memory_limit;
   if (budget == 0) {
     try {

@@ -55,7 +55,7 @@ class Simulation final : public Dynamics {
       for (LookInFlight& look : looks_) look.make();
   }
 
-  std::string device() const override { return text_of(where_); }
+  std::string device() const override { return miniapp::place_text(where_); }
   std::string type() const override { return sizeof(T) == 4 ? "float" : "double"; }
   index_t node_count() const override { return mesh_.node_count(); }
   index_t element_count() const override { return mesh_.element_count(); }
@@ -204,8 +204,8 @@ class Simulation final : public Dynamics {
     } else {
       LookInFlight& look = looks_[looked_++ % 2];
       sum(look.nodes, look.elements);
-      launch(on(first_device(where_)).named("copy the clock"), 1, CopyClock{}, in(f_.clocks, everything),
-             out(look.clock, everything));
+      launch(on(miniapp::first_device(where_)).named("copy the clock"), 1, CopyClock{},
+             in(f_.clocks, everything), out(look.clock, everything));
     }
   }
   Look seen() override {

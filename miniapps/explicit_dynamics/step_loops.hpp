@@ -10,11 +10,15 @@
 #include <strata/algorithms/sequence/sequence.hpp>
 #include <strata/algorithms/streaming/fixed_row.hpp>
 #include <strata/algorithms/streaming/streamed_sequence.hpp>
+#include <strata/miniapps/common/places.hpp>
 #include <strata/miniapps/explicit_dynamics/fields.hpp>
 #include <strata/miniapps/explicit_dynamics/mesh_regions.hpp>
 #include <strata/miniapps/explicit_dynamics/node_kernels.hpp>
 
 namespace strata::inline STRATA_ABI::dynamics {
+
+using miniapp::DeviceOf;
+using miniapp::goes_through_slices;
 
 /// Below it each multiprocessor gets some threads only.
 inline constexpr index_t few_items = index_t{1} << 15;
@@ -42,14 +46,6 @@ struct StepTimes {
 /// through slices, several of them at a time, the host sets three before a run: those that the elements and
 /// the nodes of its first step see, and that of all others.
 enum ClockNumber { elements_clock = 0, nodes_clock = 1, later_clock = 2 };
-
-/// Whether a place is one through which fields go in slices.
-template <class Where>
-inline constexpr bool goes_through_slices = false;
-template <class Device>
-inline constexpr bool goes_through_slices<Streamed<On<Device>>> = true;
-template <class Where>
-inline constexpr bool goes_through_slices<Sequence<Where>> = goes_through_slices<Where>;
 
 /// `kernel` as a loop of `Steps` takes it.
 template <class Steps, class Kernel>

@@ -22,7 +22,7 @@ struct MatrixRow {
 };
 
 /// An operation on each row of a matrix that the device holds: operation(i, row), or operation(i, row, value)
-/// in a reduction. streamed_kernels.hpp has the same for matrices that go through it.
+/// in a reduction. placed_kernels.hpp has the same for matrices in blocks.
 template <class RowMap, class Entries, class Values, class Operation>
 struct EachRow {
   using device_type = typename Operation::device_type;
@@ -81,12 +81,13 @@ struct GiveValues {
 /// Takes the given temperatures out of the matrix and keeps it symmetric: a row of a given node is that of
 /// the identity; a free row loses its columns of given nodes, and lift(i) is what they contribute. A row
 /// writes itself only and reads marks, never other rows.
-template <class Conditions, class Field>
+template <class Conditions, class Given, class Lift>
 struct EliminateGiven {
-  using device_type = typename Field::device_type;
-  using T = typename Field::value_type;
+  using device_type = typename Lift::device_type;
+  using T = typename Lift::value_type;
   Conditions conditions;
-  Field given, lift;
+  Given given;
+  Lift lift;
 
   template <class Row>
   STRATA_FUNCTION void operator()(index_t i, const Row& row) const {
@@ -105,8 +106,8 @@ struct EliminateGiven {
   }
 };
 
-template <class Conditions, class Field>
-EliminateGiven(Conditions, Field, Field) -> EliminateGiven<Conditions, Field>;
+template <class Conditions, class Given, class Lift>
+EliminateGiven(Conditions, Given, Lift) -> EliminateGiven<Conditions, Given, Lift>;
 
 /// The right-hand side that belongs to it, and a first guess y that is right where it is given. Adds up the
 /// square of the part that belongs to free nodes.
@@ -241,6 +242,11 @@ struct TakeFrozenStep {
 /// y_j|, to which rounding is in proportion.
 struct ResidualSquares {
   double residual, right_hand_side, magnitude;
+  STRATA_FUNCTION void add(const ResidualSquares& other) {
+    residual += other.residual;
+    right_hand_side += other.right_hand_side;
+    magnitude += other.magnitude;
+  }
 };
 /// Of a row: b - A y, and the sum of |a_ij y_j|.
 struct ResidualOfRow {
@@ -268,14 +274,10 @@ struct TrueResidual {
     if (conditions(i) != free_node) return;
     const auto own = static_cast<double>(b(i));
     const ResidualOfRow of_row = residual_of_row(row, own, y);
-    join(squares, {of_row.rest * of_row.rest, own * own, of_row.magnitude * of_row.magnitude});
+    squares.add({of_row.rest * of_row.rest, own * own, of_row.magnitude * of_row.magnitude});
   }
-  STRATA_FUNCTION static void init(value_type& squares) { squares = {0, 0, 0}; }
-  STRATA_FUNCTION static void join(value_type& squares, const value_type& other) {
-    squares.residual += other.residual;
-    squares.right_hand_side += other.right_hand_side;
-    squares.magnitude += other.magnitude;
-  }
+  STRATA_FUNCTION static void init(value_type& squares) { squares = {}; }
+  STRATA_FUNCTION static void join(value_type& squares, const value_type& other) { squares.add(other); }
 };
 
 template <class Conditions, class Field>
@@ -351,6 +353,16 @@ struct FieldRange {
 /// temperatures rounding is in proportion.
 struct HeatIntegrals {
   double volume, temperature, source, sink, stored, stored_magnitude, conductivity, storage;
+  STRATA_FUNCTION void add(const HeatIntegrals& other) {
+    volume += other.volume;
+    temperature += other.temperature;
+    source += other.source;
+    sink += other.sink;
+    stored += other.stored;
+    stored_magnitude += other.stored_magnitude;
+    conductivity += other.conductivity;
+    storage += other.storage;
+  }
 };
 template <class Arrays>
 struct Integrals {
@@ -373,22 +385,13 @@ struct Integrals {
     for (int q = 0; q < 8; ++q) {
       const double volume = metric.volume[q], t = state[q], relative = 1 + beta * t,
                    flow = metric.flow[0][q] + metric.flow[1][q] + metric.flow[2][q];
-      join(sum, {volume, volume * t, volume * element.material[source_column], volume * sink * t * t,
-                 volume * storage * change[q], volume * storage * (change[q] < 0 ? -change[q] : change[q]),
-                 conductivity * (relative < 0 ? -relative : relative) * flow, storage * volume});
+      sum.add({volume, volume * t, volume * element.material[source_column], volume * sink * t * t,
+               volume * storage * change[q], volume * storage * (change[q] < 0 ? -change[q] : change[q]),
+               conductivity * (relative < 0 ? -relative : relative) * flow, storage * volume});
     }
   }
-  STRATA_FUNCTION static void init(value_type& sum) { sum = {0, 0, 0, 0, 0, 0, 0, 0}; }
-  STRATA_FUNCTION static void join(value_type& sum, const value_type& other) {
-    sum.volume += other.volume;
-    sum.temperature += other.temperature;
-    sum.source += other.source;
-    sum.sink += other.sink;
-    sum.stored += other.stored;
-    sum.stored_magnitude += other.stored_magnitude;
-    sum.conductivity += other.conductivity;
-    sum.storage += other.storage;
-  }
+  STRATA_FUNCTION static void init(value_type& sum) { sum = {}; }
+  STRATA_FUNCTION static void join(value_type& sum, const value_type& other) { sum.add(other); }
 };
 
 }  // namespace strata::inline STRATA_ABI::thermal

@@ -36,6 +36,7 @@ struct HeatRequest {
   ProblemOfBlocks problem = uniform({});
   SolveSettings solve{};
   index_t memory_limit = 0;  ///< bytes of the device for all arrays; 0: what it has
+  int devices = 1;           ///< of the kind, that share elements and matrix; of a host parts
 };
 
 /// Where it is solved, and what that took.

@@ -1,7 +1,7 @@
 // HeatEquation: the heat equation (element_system.hpp) on a mesh, on one device.
 //
-//   using System = InCoreSystem<PlainArrays<Cuda>, double>;            // or StreamedSystem<Cuda, double>
-//   HeatEquation<System> heat(System(mesh, problem, settings), problem, settings);
+//   using System = InCoreSystem<PlainArrays<Cuda>, double>;            // or PlacedSystem<Across<Cuda>,
+//   double> HeatEquation<System> heat(System(mesh, problem, settings), problem, settings);
 //   heat.give(select_nodes(mesh, "top"), 100.0);       // later calls win where lists overlap
 //   heat.solve_steady();                               // or heat.step(dt), again and again
 //   heat.fields().temperature                          // the solution, a number a node
@@ -10,8 +10,8 @@
 // no effect. A step without temperature-dependent terms is solved for its change, to the tolerance times what
 // drives this change, by one matrix as long as dt stays; nothing but the conjugate gradients waits.
 //
-// The system has the matrix and what makes it: on the device (in_core_system.hpp), or in the host's memory,
-// from where it goes through the device in slices (streamed_system.hpp). Everything else is here, once.
+// The system has the matrix and what makes it: on the device (in_core_system.hpp), or in parts on several, or
+// in slices that go through it (placed_system.hpp). Everything else is here, once, on one device.
 //
 // A solve enqueues on a queue of its own and waits for it; the fields may be read by any queue afterwards.
 // Used by one thread at a time. Errors: SolverError, OutOfMemory, those of the launches.
@@ -29,7 +29,7 @@
 
 namespace strata::inline STRATA_ABI::thermal {
 
-/// `System`: InCoreSystem or StreamedSystem.
+/// `System`: InCoreSystem or PlacedSystem.
 template <class System>
 class HeatEquation {
  public:
@@ -44,7 +44,8 @@ class HeatEquation {
   /// The bytes that fields and workspace of the solver take on the device.
   static index_t vector_bytes(index_t nodes, const Problem& problem, const SolveSettings& settings) {
     const auto rounded = [](index_t bytes) { return (bytes + granule - 1) / granule * granule; };
-    const int vectors = Fields::field_count(problem) + Solver::vector_count(cg_options(settings));
+    const int vectors =
+        Fields::field_count(problem) + Solver::vector_count(cg_options(settings)) + System::vector_count;
     return vectors * rounded(nodes * static_cast<index_t>(sizeof(T))) + rounded(4 * nodes) +
            rounded(static_cast<index_t>(problem.materials.size() * material_columns * sizeof(T))) +
            4 * granule;
@@ -156,10 +157,6 @@ class HeatEquation {
       };
     return options;
   }
-  AssemblyInput<Device, T> assembly_input(double rate) const {
-    return {coefficients(rate), fields_.temperature, fields_.change, fields_.b};
-  }
-  GivenFields<Device, T> given_fields() const { return {fields_.conditions, fields_.given, fields_.lift}; }
   void set_given();
   void assemble_eliminated(double rate);
   void solve_change(double rate);

@@ -30,6 +30,7 @@ HeatEquation<System>::HeatEquation(System system, const Problem& problem, const 
     fields_.before = create<Field>("temperature before", nodes, place);
     fields_.change_before = create<Field>("change before", nodes, place);
   }
+  system_.bind(fields_);
 }
 
 template <class System>
@@ -66,20 +67,20 @@ void HeatEquation<System>::prepare_boomeramg() {
 
 template <class System>
 LinearResidual HeatEquation<System>::residual() const {
-  const ResidualSquares squares = system_.residual(fields_.conditions, fields_.b, fields_.y);
+  const ResidualSquares squares = system_.residual();
   return {std::sqrt(squares.residual), std::sqrt(squares.right_hand_side), std::sqrt(squares.magnitude),
           floor_, load_};
 }
 
 template <class System>
 double HeatEquation<System>::greatest_coupling() const {
-  return system_.greatest_coupling(fields_.conditions);
+  return system_.greatest_coupling();
 }
 
 template <class System>
 void HeatEquation<System>::assemble() {
   matrix_rate_ = none;
-  system_.assemble_steady(assembly_input(0), times_);
+  system_.assemble_steady(coefficients(0), times_);
 }
 
 template <class System>
@@ -87,7 +88,7 @@ void HeatEquation<System>::eliminate() {
   linear::copy(on(queue_), fields_.temperature, fields_.y);
   timed(times_.boundary, [&] {
     boomeramg_.reset();
-    system_.eliminate(given_fields());
+    system_.eliminate();
     double squares = 0;
     parallel_reduce("apply given temperatures", on(queue_), system_.node_count(),
                     ApplyGiven{fields_.conditions, fields_.given, fields_.lift, fields_.b, fields_.y},
@@ -137,7 +138,7 @@ void HeatEquation<System>::step(double dt) {
 template <class System>
 void HeatEquation<System>::assemble_eliminated(double rate) {
   boomeramg_.reset();
-  system_.template assemble_eliminated<MatrixTerm | StateTerm>(assembly_input(rate), given_fields(), times_);
+  system_.template assemble_eliminated<MatrixTerm | StateTerm>(coefficients(rate), times_);
 }
 
 // The first step with a dt makes the matrix; all solve A y = b, b being the residual of the old state, and
@@ -150,7 +151,7 @@ void HeatEquation<System>::solve_change(double rate) {
     matrix_rate_ = rate;
   }
   timed(times_.steps, [&] {
-    if (has_matrix) system_.template assemble<StateTerm>(assembly_input(rate));
+    if (has_matrix) system_.template assemble<StateTerm>(coefficients(rate));
     parallel_for("hold given temperatures", on(queue_), system_.node_count(),
                  with(HoldGiven{}, fields_.conditions, fields_.b, fields_.y));
     floor_ = floor(settings_.tolerance);
@@ -244,7 +245,7 @@ double HeatEquation<System>::assemble_newton(double rate) {
 
 template <class System>
 void HeatEquation<System>::compute_balance(double dt) {
-  system_.template assemble<StateTerm>(assembly_input(dt > 0 ? 1 / dt : 0));
+  system_.template assemble<StateTerm>(coefficients(dt > 0 ? 1 / dt : 0));
 }
 
 template <class System>

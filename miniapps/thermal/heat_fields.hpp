@@ -40,30 +40,22 @@ struct HeatFields {
   static int field_count(const Problem& problem) { return problem.beta != 0 ? 8 : 6; }
 };
 
-/// From what a system is assembled, and its right-hand side.
-template <class Device, class T>
-struct AssemblyInput {
-  Coefficients<T> coefficients;
-  NodeField<Device, T> temperature, change, b;
-};
-/// Temperatures that are given, and what becomes of them when they are taken out of the matrix.
-template <class Device, class T>
-struct GivenFields {
-  NodeConditions<Device> conditions;
-  NodeField<Device, T> given, lift;
-};
-
+/// Writes materials to a table in host memory.
+template <class Table>
+void set_materials(const Table& table, const std::vector<Material>& materials) {
+  using T = typename Table::value_type;
+  for (std::size_t b = 0; b < materials.size(); ++b) {
+    table(b, conductivity_column) = static_cast<T>(materials[b].conductivity);
+    table(b, capacity_column) = static_cast<T>(materials[b].capacity);
+    table(b, source_column) = static_cast<T>(materials[b].source);
+  }
+}
 /// The materials as a table on the device.
 template <class Table>
 Table make_material_table(const std::vector<Material>& materials, const typename Table::device_type& device) {
   const Table table = create<Table>("materials", static_cast<index_t>(materials.size()), on(device));
   const auto host = create_mirror(table);
-  for (std::size_t b = 0; b < materials.size(); ++b) {
-    using T = typename Table::value_type;
-    host(b, conductivity_column) = static_cast<T>(materials[b].conductivity);
-    host(b, capacity_column) = static_cast<T>(materials[b].capacity);
-    host(b, source_column) = static_cast<T>(materials[b].source);
-  }
+  set_materials(host, materials);
   deep_copy(table, host);
   return table;
 }

@@ -104,8 +104,7 @@ HeatState HeatOnDevice<System>::state(double dt) {
   FieldExtremes range{};
   parallel_reduce("range of temperature", on(heat_.queue()), node_count(),
                   FieldRange<Field>{heat_.fields().temperature}, range);
-  const HeatIntegrals sums = heat_.system().integrals(heat_.fields().temperature, heat_.fields().change,
-                                                      problem(), dt > 0 ? 1 / dt : 0);
+  const HeatIntegrals sums = heat_.system().integrals(problem(), dt > 0 ? 1 / dt : 0);
   heat_.compute_balance(dt);
   HeatState state;
   state.least = range.least;

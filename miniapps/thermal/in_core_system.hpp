@@ -1,6 +1,6 @@
 // InCoreSystem: the system of equations of a mesh that the device holds: the mesh, what its elements give,
-// the matrix, and all that reads them. It is what HeatEquation (heat_equation.hpp) solves; StreamedSystem
-// (streamed_system.hpp) is the same for meshes that the device does not hold.
+// the matrix, and all that reads them. It is what HeatEquation (heat_equation.hpp) solves; PlacedSystem
+// (placed_system.hpp) is the same for meshes in parts, or that the device does not hold.
 #pragma once
 
 #include <algorithm>
@@ -22,10 +22,8 @@ class InCoreSystem {
   using T = Number;
   using Mesh = fem::Mesh<Arrays>;
   using Matrix = linear::CrsMatrix<T, Device>;
-  using Field = NodeField<Device, T>;
-  using Input = AssemblyInput<Device, T>;
-  using Given = GivenFields<Device, T>;
   static constexpr bool is_in_core = true;
+  static constexpr int vector_count = 0;
   /// Iterations of conjugate gradients between two looks: as the device likes it.
   static constexpr int check_every = 0;
 
@@ -67,49 +65,50 @@ class InCoreSystem {
 
   // None of these waits, but for those that count seconds or return numbers.
 
+  /// What is read and written. Before anything else.
+  void bind(const HeatFields<Device, T>& fields) { fields_ = fields; }
   /// The right-hand side, and, with MatrixTerm, the matrix: contributions are stored, and gathered.
   template <int Kind>
-  void assemble(const Input& input) {
-    compute_contributions<Kind>(input);
-    add_contributions<Kind>(input);
+  void assemble(const Coefficients<T>& coefficients) {
+    compute_contributions<Kind>(coefficients);
+    add_contributions<Kind>();
   }
   template <int Kind>
-  void assemble(const Input& input, SolveTimes& times) {
-    timed(queue_, times.compute, [&] { compute_contributions<Kind>(input); });
-    timed(queue_, times.fill, [&] { add_contributions<Kind>(input); });
+  void assemble(const Coefficients<T>& coefficients, SolveTimes& times) {
+    timed(queue_, times.compute, [&] { compute_contributions<Kind>(coefficients); });
+    timed(queue_, times.fill, [&] { add_contributions<Kind>(); });
   }
   /// The same, and given temperatures are taken out of the matrix.
   template <int Kind>
-  void assemble_eliminated(const Input& input, const Given& given, SolveTimes& times) {
-    assemble<Kind>(input, times);
-    timed(queue_, times.boundary, [&] { eliminate(given); });
+  void assemble_eliminated(const Coefficients<T>& coefficients, SolveTimes& times) {
+    assemble<Kind>(coefficients, times);
+    timed(queue_, times.boundary, [&] { eliminate(); });
   }
   /// Of linear steady problems: in the way of the settings.
-  void assemble_steady(const Input& input, SolveTimes& times) {
-    if (assembly_ == Assembly::Atomic) timed(queue_, times.fill, [&] { scatter(input); });
-    else if (assembly_ == Assembly::Fused) timed(queue_, times.fill, [&] { gather_computed(input); });
-    else assemble<MatrixTerm>(input, times);
+  void assemble_steady(const Coefficients<T>& coefficients, SolveTimes& times) {
+    if (assembly_ == Assembly::Atomic) timed(queue_, times.fill, [&] { scatter(coefficients); });
+    else if (assembly_ == Assembly::Fused) timed(queue_, times.fill, [&] { gather_computed(coefficients); });
+    else assemble<MatrixTerm>(coefficients, times);
   }
-  void eliminate(const Given& given) {
+  void eliminate() {
     parallel_for("eliminate given temperatures", on(queue_), node_count(),
-                 each_row(EliminateGiven{given.conditions, given.given, given.lift}));
+                 each_row(EliminateGiven{fields_.conditions, fields_.given, fields_.lift}));
   }
 
-  ResidualSquares residual(const NodeConditions<Device>& conditions, const Field& b, const Field& y) const {
+  ResidualSquares residual() const {
     ResidualSquares squares{};
     parallel_reduce("true residual", on(queue_), node_count(),
-                    ReduceRows{each_row(TrueResidual{conditions, b, y})}, squares);
+                    ReduceRows{each_row(TrueResidual{fields_.conditions, fields_.b, fields_.y})}, squares);
     return squares;
   }
-  double greatest_coupling(const NodeConditions<Device>& conditions) const {
+  double greatest_coupling() const {
     double greatest = 0;
     parallel_reduce("greatest coupling", on(queue_), node_count(),
-                    ReduceRows{each_row(GreatestCoupling{conditions})}, greatest);
+                    ReduceRows{each_row(GreatestCoupling{fields_.conditions})}, greatest);
     return greatest;
   }
-  HeatIntegrals integrals(const Field& temperature, const Field& change, const Problem& problem,
-                          double rate) const {
-    const auto arrays = element_arrays(temperature, change);
+  HeatIntegrals integrals(const Problem& problem, double rate) const {
+    const auto arrays = element_arrays();
     HeatIntegrals sums{};
     parallel_reduce(
         "integrals", on(queue_), mesh_.element_count(),
@@ -122,50 +121,50 @@ class InCoreSystem {
   using element_array = typename Arrays::template element_array<U, N...>;
 
   template <int Kind>
-  void compute_contributions(const Input& input) {
+  void compute_contributions(const Coefficients<T>& coefficients) {
     if ((Kind & MatrixTerm) != 0 && !element_matrix_) allocate_matrices();
     parallel_for("element contributions", on(queue_), contributions_work(mesh_.element_count()),
-                 with(ElementContributions<T, Kind, BlockSource>{input.coefficients, {}}, mesh_.element_nodes,
-                      mesh_.coordinates, mesh_.element_blocks, materials_, input.temperature, input.change,
-                      element_matrix_, element_vector_));
+                 with(ElementContributions<T, Kind, BlockSource>{coefficients, {}}, mesh_.element_nodes,
+                      mesh_.coordinates, mesh_.element_blocks, materials_, fields_.temperature,
+                      fields_.change, element_matrix_, element_vector_));
   }
   template <int Kind>
-  void add_contributions(const Input& input) {
+  void add_contributions() {
     if constexpr ((Kind & MatrixTerm) != 0) {
       const GatherRows gather{mesh_.node_offsets, mesh_.node_corners, matrix_places(), element_matrix_,
-                              element_vector_,    matrix_.values(),   input.b};
+                              element_vector_,    matrix_.values(),   fields_.b};
       parallel_for("gather rows", on(queue_), gather.work(node_count()), gather);
     } else {
       parallel_for("gather vector", on(queue_), node_count(),
-                   GatherVector{mesh_.node_offsets, mesh_.node_corners, element_vector_, input.b});
+                   GatherVector{mesh_.node_offsets, mesh_.node_corners, element_vector_, fields_.b});
     }
   }
-  void scatter(const Input& input) {
+  void scatter(const Coefficients<T>& coefficients) {
     const auto where = on(queue_);
-    const auto arrays = element_arrays(input.temperature, input.change);
+    const auto arrays = element_arrays();
     const auto places = matrix_places();
     deep_copy(queue_, matrix_.values(), T(0));
-    deep_copy(queue_, input.b, T(0));
+    deep_copy(queue_, fields_.b, T(0));
     parallel_for("scatter elements", where, mesh_.element_count(),
                  ScatterElements<MatrixTerm, std::remove_const_t<decltype(arrays)>, BlockSource,
                                  std::remove_const_t<decltype(places)>, typename Matrix::values_type>{
-                     arrays, input.coefficients, {}, places, matrix_.values(), input.b});
+                     arrays, coefficients, {}, places, matrix_.values(), fields_.b});
   }
-  void gather_computed(const Input& input) {
-    const auto arrays = element_arrays(input.temperature, input.change);
+  void gather_computed(const Coefficients<T>& coefficients) {
+    const auto arrays = element_arrays();
     const auto places = matrix_places();
     parallel_for("gather computed elements", on(queue_), node_count(),
                  GatherComputed<MatrixTerm, std::remove_const_t<decltype(arrays)>, BlockSource,
                                 decltype(mesh_.node_offsets), decltype(mesh_.node_corners),
                                 std::remove_const_t<decltype(places)>, typename Matrix::values_type>{
                      arrays,
-                     input.coefficients,
+                     coefficients,
                      {},
                      mesh_.node_offsets,
                      mesh_.node_corners,
                      places,
                      matrix_.values(),
-                     input.b});
+                     fields_.b});
   }
   void allocate_matrices() {
     element_matrix_ =
@@ -173,10 +172,11 @@ class InCoreSystem {
   }
 
   // What kernels read (assembly_kernels.hpp).
-  auto element_arrays(const Field& temperature, const Field& change) const {
+  auto element_arrays() const {
     return ElementArrays<decltype(mesh_.element_nodes), decltype(mesh_.coordinates),
-                         decltype(mesh_.element_blocks), decltype(materials_), Field>{
-        mesh_.element_nodes, mesh_.coordinates, mesh_.element_blocks, materials_, temperature, change};
+                         decltype(mesh_.element_blocks), decltype(materials_), NodeField<Device, T>>{
+        mesh_.element_nodes, mesh_.coordinates,   mesh_.element_blocks,
+        materials_,          fields_.temperature, fields_.change};
   }
   template <class Operation>
   auto each_row(const Operation& operation) const {
@@ -196,6 +196,7 @@ class InCoreSystem {
   MaterialTable<Device, T> materials_;
   element_array<T, 8, 8> element_matrix_;
   element_array<T, 8> element_vector_;
+  HeatFields<Device, T> fields_;
 };
 
 }  // namespace strata::inline STRATA_ABI::thermal

@@ -1,12 +1,12 @@
 // Compiled once for hosts, Emulated and Cuda (strata_add_device_sources).
 #include <strata/core/error.hpp>
-#include <strata/miniapps/common/kernel_device.hpp>
+#include <strata/miniapps/common/places.hpp>
 #include <strata/miniapps/common/report.hpp>
 #include <strata/miniapps/common/settings.hpp>
 #include <strata/miniapps/fem/load_mesh.hpp>
 #include <strata/miniapps/thermal/make_heat.hpp>
 #include <strata/miniapps/thermal/mesh_parts.hpp>
-#include <strata/miniapps/thermal/streamed_mesh.hpp>
+#include <strata/miniapps/thermal/placed_mesh.hpp>
 
 namespace strata::inline STRATA_ABI::thermal {
 
@@ -53,27 +53,50 @@ std::unique_ptr<Heat> make_in_core(const Device& device, const HeatRequest& requ
   return make_heat_of<double, Device>(mesh, problem, request.solve, setup);
 }
 
+// A mesh in parts or slices, and make(mesh, setup) of it; `what` is how the user asked for it.
+template <class Device, class Make>
+std::unique_ptr<Heat> make_placed(const Device& device, const HeatRequest& request, const char* what,
+                                  bool keep_order, const Make& make) {
+  if (const std::string lack = placing_lack(request.solve); !lack.empty())
+    throw SettingError(std::string(what) + ": " + lack);
+  const double start = miniapp::now_seconds();
+  const bool for_gpu = !std::is_same_v<decltype(miniapp::fast_home<Device>()), Serial>;
+  const PlacedMesh mesh = make_placed_mesh(request.mesh, request.refinements, {for_gpu, keep_order});
+  return make(mesh, setup_of(device, request, mesh.mesh, start),
+              request.problem(mesh.mesh.block_names, mesh.mesh.block_ids));
+}
+
 // `reason` is why, where nobody asked for it.
 template <class Device>
 std::unique_ptr<Heat> make_streamed(const Device& device, const HeatRequest& request, index_t limit,
                                     const std::string& reason) {
-  if (const std::string lack = streaming_lack(request.solve); !lack.empty())
-    throw SettingError("a memory limit: " + lack);
-  constexpr bool for_gpu = is_gpu<Device>;
-  const double start = miniapp::now_seconds();
-  const StreamedMesh mesh = make_streamed_mesh(request.mesh, request.refinements, for_gpu);
-  HeatSetup setup = setup_of(device, request, mesh.mesh, start);
-  if (!reason.empty()) setup.remarks.push_back(reason);
-  const Problem problem = request.problem(mesh.mesh.block_names, mesh.mesh.block_ids);
-  if (request.type == "float")
-    return make_streamed_heat_of<float, Device>(mesh, device, problem, request.solve, limit, setup);
-  return make_streamed_heat_of<double, Device>(mesh, device, problem, request.solve, limit, setup);
+  return make_placed(
+      device, request, "a memory limit", false,
+      [&](const PlacedMesh& mesh, HeatSetup setup, const Problem& problem) {
+        if (!reason.empty()) setup.remarks.push_back(reason);
+        return request.type == "float"
+                   ? make_streamed_heat_of<float>(mesh, device, problem, request.solve, limit, setup)
+                   : make_streamed_heat_of<double>(mesh, device, problem, request.solve, limit, setup);
+      });
+}
+
+template <class Device>
+std::unique_ptr<Heat> make_split(const Device& device, const HeatRequest& request) {
+  const std::vector<Device> devices = miniapp::first_devices(device, request.devices);
+  return make_placed(device, request, "several devices", true,
+                     [&](const PlacedMesh& mesh, HeatSetup setup, const Problem& problem) {
+                       setup.device = miniapp::place_text(across(devices));
+                       return request.type == "float"
+                                  ? make_split_heat_of<float>(mesh, devices, problem, request.solve, setup)
+                                  : make_split_heat_of<double>(mesh, devices, problem, request.solve, setup);
+                     });
 }
 
 }  // namespace
 
 template <class Device>
 std::unique_ptr<Heat> make_heat(const Device& device, const HeatRequest& request) {
+  if (request.devices > 1) return make_split(device, request);
   if (request.memory_limit > 0) return make_streamed(device, request, request.memory_limit, "");
   std::size_t capacity = 0, used = 0;
   index_t limit = 0;
@@ -81,7 +104,7 @@ std::unique_ptr<Heat> make_heat(const Device& device, const HeatRequest& request
     return make_in_core(device, request);
   } catch (const OutOfMemory&) {
     // On the host there is no more elsewhere.
-    if (Device::memory_space::host_accessible || !streaming_lack(request.solve).empty()) throw;
+    if (Device::memory_space::host_accessible || !placing_lack(request.solve).empty()) throw;
     wait(device);
     capacity = device.backend().capacity();
     used = device.backend().used();

@@ -68,16 +68,17 @@ void require_boomeramg(const std::string& device, bool is_in_host_memory) {
                        "--preconditioner chebyshev");
 }
 
-std::string streaming_lack(const SolveSettings& settings) {
+std::string placing_lack(const SolveSettings& settings) {
   if (settings.assembly != Assembly::Gather)
     return std::string("--assembly ") + (settings.assembly == Assembly::Atomic ? "atomic" : "fused") +
-           " needs all of the matrix on the device, of which there are slices: take --assembly gather";
+           " needs all of the matrix on one device, of which there are slices or parts: take --assembly "
+           "gather";
   if (settings.use_boomeramg)
-    return "--preconditioner boomeramg needs all of the matrix, of which there are slices: take "
+    return "--preconditioner boomeramg needs all of the matrix, of which there are slices or parts: take "
            "--preconditioner chebyshev";
   if (settings.backend == linear::Backend::Vendor)
-    return "--spmv vendor needs all of the matrix on the device, of which there are slices: take --spmv "
-           "strata";
+    return "--spmv vendor needs all of the matrix on one device, of which there are slices or parts: take "
+           "--spmv strata";
   return "";
 }
 

@@ -92,8 +92,9 @@ struct SolveTimes {
 /// Throws SettingError where BoomerAMG (boomeramg.hpp) cannot be used: without hypre, or on a device in other
 /// memory than the host's.
 void require_boomeramg(const std::string& device, bool is_in_host_memory);
-/// Why a problem that goes through its device in slices cannot be solved so, and what to do; empty: it can.
-std::string streaming_lack(const SolveSettings& settings);
+/// Why a problem in slices, or in parts on several devices, cannot be solved so, and what to do; empty: it
+/// can.
+std::string placing_lack(const SolveSettings& settings);
 /// Throws SolverError: no temperature is given anywhere.
 [[noreturn]] void fail_singular();
 /// Throws SolverError unless materials make sense, in float where numbers are float; `blocks` are the names

@@ -216,6 +216,7 @@ void run_problem(const MakeHeat& make, const ThermalSettings& settings, const st
   HeatRequest request{settings.common.mesh, miniapp::refinements_of(settings.common), settings.common.type};
   request.solve = solve_settings_of(settings, settings.common.type == "float");
   request.memory_limit = miniapp::memory_limit_of(settings.common);
+  request.devices = static_cast<int>(settings.devices);
   request.problem = [&](const std::vector<std::string>& names, const std::vector<std::int64_t>& ids) {
     return problem_of(settings, names, ids);
   };
@@ -266,12 +267,15 @@ void run_problem(const MakeHeat& make, const ThermalSettings& settings, const st
 void run_verification(const MakeHeat& make, const MakeHeat& serial, const ThermalSettings& settings,
                       RunReport& report) {
   const bool is_float = settings.common.type == "float";
-  // In slices, but for the tests of what needs all of the matrix.
-  const MakeHeat limited = [&make, limit = miniapp::memory_limit_of(settings.common)](HeatRequest request) {
-    if (streaming_lack(request.solve).empty()) request.memory_limit = limit;
+  // In slices or parts, but for the tests of what needs all of the matrix.
+  const MakeHeat placed = [&](HeatRequest request) {
+    if (placing_lack(request.solve).empty()) {
+      request.memory_limit = miniapp::memory_limit_of(settings.common);
+      request.devices = static_cast<int>(settings.devices);
+    }
     return make(request);
   };
-  Verification v(limited, serial, is_float, solve_settings_of(settings, is_float));
+  Verification v(placed, serial, is_float, solve_settings_of(settings, is_float));
   report.mesh.source = "those of the tests";
   for (const VerificationCase& one : verification_cases()) {
     report.timed(one.name, [&] { one.run(v); });

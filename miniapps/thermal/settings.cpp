@@ -37,6 +37,9 @@ void declare(miniapp::Options& options, ThermalSettings& s) {
               {"gather", "atomic", "fused"});
   options.add("--spmv", &s.spmv, "NAME", "products with the matrix; vendor is cuSPARSE on a GPU",
               {"strata", "vendor"});
+  options.add("--devices", &s.devices, "N",
+              "devices of a kind that share elements and matrix; of a host parts");
+  options.exclude("devices", {"memory-limit"}, "several devices hold the matrix, which goes through one");
   options.add("--trials", &s.trials, "N", "assemblies, the fastest of which is reported");
   options.add("--output-every", &s.output_every, "N", "time steps between two states in the output");
 }
@@ -64,9 +67,11 @@ void check(const ThermalSettings& settings) {
   if (const std::string lack = boomeramg_lack();
       solve_settings_of(settings, false).use_boomeramg && !lack.empty())
     throw UsageError("--preconditioner boomeramg: " + lack);
-  if (miniapp::memory_limit_of(settings.common) > 0)
-    if (const std::string lack = streaming_lack(solve_settings_of(settings, false)); !lack.empty())
-      throw UsageError("--memory-limit: " + lack);
+  if (settings.devices < 1 || settings.devices > 1024)
+    throw UsageError("--devices " + std::to_string(settings.devices) + ": their number is 1 to 1024");
+  if (miniapp::memory_limit_of(settings.common) > 0 || settings.devices > 1)
+    if (const std::string lack = placing_lack(solve_settings_of(settings, false)); !lack.empty())
+      throw UsageError((settings.devices > 1 ? "--devices: " : "--memory-limit: ") + lack);
   const bool is_linear = settings.beta == 0 && settings.sink == 0;
   if (settings.common.verify || settings.assembly == "gather") return;
   if (steps.count > 0 || !is_linear)

@@ -19,6 +19,7 @@ struct ThermalSettings {
   index_t chebyshev_degree = 3, max_iterations = 20000;
   double tolerance = 1e-12, newton_tolerance = 1e-10;
   index_t trials = 3, output_every = 1;
+  index_t devices = 1;
 
   ThermalSettings() { common.mesh = "box:8x9x18"; }
 };

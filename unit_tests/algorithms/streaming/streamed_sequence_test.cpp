@@ -13,6 +13,10 @@ namespace {
 
 using namespace sequence_test;
 
+struct CopyRow {
+  STRATA_FUNCTION void operator()(auto i, auto from, auto to) const { to(i) = from(i); }
+};
+
 template <class D>
 class StreamedSequences : public ::testing::Test {};
 TYPED_TEST_SUITE(StreamedSequences, strata_tests::TestDevices, strata_tests::DeviceName);
@@ -45,6 +49,78 @@ TYPED_TEST(StreamedSequences, ElementsAndNodesAsInCore) {
         EXPECT_GE(report.bytes_to_device, passes * (comes + 12 * e)) << what;
         EXPECT_LE(report.bytes_to_device, passes * (comes + 12 * (e + 7))) << what;
       }
+}
+
+// Every choice of arrays that stay; what slices of them would bring does not come.
+TYPED_TEST(StreamedSequences, ResidentArraysStayOnTheDevice) {
+  const Mesh mesh(1100, 900, 15, 12);
+  for (unsigned chosen = 0; chosen < 16; ++chosen) {
+    const Arrays a(mesh);
+    InCore expected(mesh);
+    const auto chosen_or_not = [&](unsigned bit, const auto& access, const auto& call) {
+      if ((chosen >> bit & 1) != 0) call(resident(access));
+      else call(access);
+    };
+    Sequence steps("steps", streamed(TypeParam{}, 1 << 20).chunk(130).steps_per_pass(1 + chosen % 3));
+    steps.temporary(a.force);
+    chosen_or_not(0, in(a.corners), [&](const auto& corners) {
+      chosen_or_not(1, inout(a.state), [&](const auto& state) {
+        steps.loop("elements", mesh.elements,
+                   by_step([](int step) { return Elements{static_cast<Hash>(step)}; }), corners,
+                   in(a.x, mesh.nodes_of()), state, out(a.force));
+      });
+    });
+    chosen_or_not(2, in(a.offsets, halo(0, 1)), [&](const auto& offsets) {
+      chosen_or_not(3, in(a.touching, everything), [&](const auto& touching) {
+        steps.loop("nodes", mesh.nodes, Nodes{}, offsets, touching, in(a.force, mesh.elements_of()),
+                   inout(a.x));
+      });
+    });
+    StreamReport report;
+    for (const int count : {3, 2, 4}) {
+      report = steps.run(count);
+      for (int step = 0; step < count; ++step) expected.elements(step), expected.nodes();
+      if (count == 2) steps.release();
+    }
+    const std::string what = "resident: " + std::to_string(chosen);
+    expect_same(a, expected, what);
+    const index_t states = (chosen >> 1 & 1) != 0 ? 0 : 8 * mesh.elements;
+    EXPECT_EQ(report.bytes_to_host, report.passes * (8 * mesh.nodes + states)) << what;
+  }
+}
+
+// What an array that stays gets of a loop, and which programs have no meaning.
+TYPED_TEST(StreamedSequences, ResidentResultsAndMistakes) {
+  const Mesh mesh(400, 300, 7, 2);
+  const Arrays a(mesh);
+  const CoherentArray<Hash, rank<1>> copy("copy", mesh.elements, uninitialized);
+  Sequence steps("steps", streamed(TypeParam{}, 1 << 18).chunk(40));
+  steps.loop("copy", mesh.elements, CopyRow{}, in(a.state), resident(out(copy)));
+  EXPECT_EQ(steps.run(1).bytes_to_host, 0);
+  EXPECT_EQ(stream_test::values(copy), stream_test::values(a.state));
+
+  const auto add = [&](auto& sequence, const auto& first, const auto& second) {
+    sequence.loop("write", mesh.elements, CopyRow{}, in(a.state), first);
+    sequence.loop("read", mesh.elements, CopyRow{}, second, out(a.force));
+  };
+  Sequence late("late", streamed(TypeParam{}, 1 << 18));
+  add(late, resident(out(copy)), resident(in(copy)));
+  const std::string after = message_of<AccessConflict>([&] { late.run(1); });
+  EXPECT_NE(after.find("loop \"write\" writes \"copy\", which is resident, and loop \"read\""),
+            std::string::npos)
+      << after;
+  late.run_loops(1);  // in runs of their own
+  late.run_loops(1);
+  EXPECT_EQ(stream_test::values(a.force), stream_test::values(a.state));
+  Sequence both("both", streamed(TypeParam{}, 1 << 18));
+  add(both, out(copy), resident(in(copy)));
+  const std::string twice = message_of<AccessConflict>([&] {
+    both.run_loops(1);
+    both.run_loops(1);
+  });
+  EXPECT_NE(twice.find("\"copy\" is resident in loop \"read\", and goes through the device in slices"),
+            std::string::npos)
+      << twice;
 }
 
 // Arrays of several times the least that a GPU's buffer has, in more than one pass. Within a budget of few

@@ -1,5 +1,5 @@
-// Heat problems that go through their device in slices: the bits of the same problems in core, within the
-// memory that they may take.
+// Heat problems that go through their device in slices, or are in parts on several devices: the bits of the same
+// problems in core, the former within the memory that they may take.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -171,6 +171,37 @@ TYPED_TEST(ThermalStreamed, TheBitsOfTheProblemInCore) {
     EXPECT_TRUE(says(streamed->setup().remarks, c.mesh == bar ? "Cuthill-McKee, where" : "mesh's own order"))
         << c.name;
   }
+  std::remove(bar.c_str());
+}
+
+// On a device of which there is one all parts are there.
+TYPED_TEST(ThermalStreamed, InPartsTheBitsOfTheProblemInCore) {
+  const std::string bar = shuffled_bar(std::string("parts_") + strata_tests::device_name<TypeParam>()),
+                    bent = "box:5x4x60:1,1,6:random=0.15";
+  const Case cases[] = {{"steady", bent},
+                        {"shuffled, chebyshev", bar, 0, 0, 0, linear::Preconditioner::Chebyshev},
+                        {"in time", bent, 0, 0, 0.01},
+                        {"nonlinear in time", bar, 0.1, 0.02, 0.01},
+                        {"nonlinear float", bent, 0.1, 0, 0, linear::Preconditioner::Jacobi, "float"}};
+  const int most = TypeParam::memory_space::host_accessible ? 3 : std::min(TypeParam::count(), 3);
+  for (const Case& c : cases)
+    for (int devices = 2; devices <= most; ++devices) {
+      const auto in_core = this->make(c);
+      HeatRequest request = request_of(c);
+      request.devices = devices;
+      const auto parts = make_heat(TypeParam{}, request);
+
+      const Found expected = solved(*in_core, c), found = solved(*parts, c);
+
+      expect_same(found, expected, c.name);
+      EXPECT_FALSE(parts->setup().is_streamed);
+      EXPECT_EQ(parts->setup().device.find(std::to_string(devices) + " x "), 0u) << parts->setup().device;
+    }
+  HeatRequest request = request_of(cases[0]);
+  request.devices = 1000;
+  if (!TypeParam::memory_space::host_accessible)
+    EXPECT_NE(message_of<NoSuchDevice>([&] { make_heat(TypeParam{}, request); }).find("--devices 1000"),
+              std::string::npos);
   std::remove(bar.c_str());
 }
 

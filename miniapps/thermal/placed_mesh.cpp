@@ -3,11 +3,16 @@
 #include <strata/algorithms/parallel_for.hpp>
 #include <strata/core/bytes.hpp>
 #include <strata/core/error.hpp>
-#include <strata/miniapps/thermal/streamed_mesh.hpp>
+#include <strata/miniapps/thermal/placed_mesh.hpp>
+#if STRATA_HAS_CUDA
+#include <strata/devices/cuda/memory/managed.hpp>
+#endif
 
 namespace strata::inline STRATA_ABI::thermal {
 
 namespace {
+
+constexpr char made_by_host[] = "mesh, refinement and graph of the matrix were made by the host's threads";
 
 std::size_t at(index_t i) { return static_cast<std::size_t>(i); }
 
@@ -20,18 +25,7 @@ void for_all(const char* label, index_t n, const F& f) {
 
 }  // namespace
 
-template <class Array, class... Extents>
-Array make_streamed_array(const char* label, [[maybe_unused]] bool for_gpu, Extents... extents) {
-#if STRATA_HAS_CUDA
-  if (for_gpu) return Array(label, extents..., uninitialized, main_in(CudaPinned{}));
-#endif
-  return Array(label, extents..., uninitialized);
-}
-
-template StreamedNodeArray<double, rank<2>> make_streamed_array(const char*, bool, index_t, index_t);
-template StreamedNodeArray<float, rank<2>> make_streamed_array(const char*, bool, index_t, index_t);
-
-ResidentRows StreamedRanges::neighbours_of(ResidentRows blocks) const {
+ResidentRows PlacedRanges::neighbours_of(ResidentRows blocks) const {
   const ResidentRows places = places_of(blocks), elements = elements_of(blocks);
   ResidentRows all = places;
   // Nodes without elements have none, but those behind and before them do: rows may not fall.
@@ -54,26 +48,32 @@ void neighbours(const fem::MeshOnHost& mesh, index_t node, std::vector<std::int3
 
 class Maker {
  public:
-  Maker(const std::string& spec, int refinements, bool for_gpu) : for_gpu_(for_gpu) {
+  Maker(const std::string& spec, int refinements, const PlacedMeshOptions& options) : options_(options) {
     m_.mesh = fem::load_mesh_on_host(spec, refinements);
     m_.nodes = m_.mesh.node_count();
     m_.elements = m_.mesh.element_count();
     m_.blocks = (m_.nodes + row_block - 1) / row_block;
   }
 
-  StreamedMesh make() {
+  PlacedMesh make() {
     place_mesh();
     place_corners();
     make_rows();
     make_slots();
     keep_own();
-    return static_cast<StreamedMesh&&>(m_);
+    return static_cast<PlacedMesh&&>(m_);
   }
 
  private:
   template <class Array, class... Extents>
   void create_array(Array& array, const char* label, Extents... extents) const {
-    array = make_streamed_array<Array>(label, for_gpu_, extents...);
+#if STRATA_HAS_CUDA
+    if (options_.for_gpu) {
+      array = Array(label, extents..., uninitialized, main_in(CudaPinned{}));
+      return;
+    }
+#endif
+    array = Array(label, extents..., uninitialized);
   }
 
   void place_mesh() {
@@ -81,7 +81,7 @@ class Maker {
     for_all("corners of elements", m_.elements, [&](index_t e) {
       for (int c = 0; c < 8; ++c) corners[at(e)][at(c)] = m_.mesh.element_nodes(e, c);
     });
-    m_.order = fem::narrow_order(corners, m_.nodes);
+    if (!options_.keep_order) m_.order = fem::narrow_order(corners, m_.nodes);
     m_.keeps_order = m_.order.node_at.empty() && m_.order.element_at.empty();
     m_.node_places = fem::places_of(m_.order.node_at);
     element_places_ = fem::places_of(m_.order.element_at);
@@ -91,7 +91,7 @@ class Maker {
       const index_t node = m_.order.node(p);
       offsets[at(p + 1)] = offsets[at(p)] + m_.mesh.node_offsets(node + 1) - m_.mesh.node_offsets(node);
     }
-    m_.ranges = StreamedRanges(corners, m_.nodes, offsets);
+    m_.ranges = PlacedRanges(corners, m_.nodes, offsets);
 
     create_array(m_.element_nodes, "element_nodes", m_.elements, index_t{8});
     create_array(m_.element_blocks, "element_blocks", m_.elements);
@@ -203,24 +203,24 @@ class Maker {
     });
   }
 
-  bool for_gpu_;
-  StreamedMesh m_;
+  PlacedMeshOptions options_;
+  PlacedMesh m_;
   std::vector<std::int32_t> element_places_;
 };
 
 }  // namespace
 
-StreamedMesh make_streamed_mesh(const std::string& spec, int refinements, bool for_gpu) {
+PlacedMesh make_placed_mesh(const std::string& spec, int refinements, bool for_gpu) {
   return Maker(spec, refinements, for_gpu).make();
 }
 
-index_t StreamedMesh::bytes() const {
+index_t PlacedMesh::bytes() const {
   const index_t twice = keeps_order ? 1 : 2;
   return elements * (twice * (32 + 4) + 64 + 32) + nodes * (twice * 24 + 4 + 4) +
          blocks * 4 * (row_block + 1 + block_room);
 }
 
-std::string StreamedMesh::order_text() const {
+std::string PlacedMesh::order_text() const {
   const std::string width = std::to_string(order.width) + " of " + std::to_string(nodes) + " nodes";
   if (!order.node_at.empty())
     return "nodes and elements lie in the order of reverse Cuthill-McKee, where an element spans " + width +
@@ -231,7 +231,7 @@ std::string StreamedMesh::order_text() const {
          "no more than by reverse Cuthill-McKee";
 }
 
-void rows_in_order(const StreamedMesh& mesh, std::vector<index_t>& row_map, std::vector<index_t>& entries,
+void rows_in_order(const PlacedMesh& mesh, std::vector<index_t>& row_map, std::vector<index_t>& entries,
                    std::vector<index_t>& value_at) {
   const auto begins = mesh.row_begins.read(), all = mesh.entries.read();
   row_map.assign(1, 0);
@@ -245,7 +245,14 @@ void rows_in_order(const StreamedMesh& mesh, std::vector<index_t>& row_map, std:
   }
 }
 
-void describe_streaming(const StreamedMesh& mesh, index_t limit, index_t vectors, index_t number_bytes,
+void describe_parts(const PlacedMesh& mesh, HeatSetup& setup) {
+  setup.remarks.push_back("elements and the matrix are in parts on " + setup.device + ", " +
+                          std::to_string(mesh.blocks) + " blocks of " + std::to_string(row_block) +
+                          " rows in all; temperatures and other numbers of nodes are on the first device");
+  setup.remarks.push_back(made_by_host);
+}
+
+void describe_streaming(const PlacedMesh& mesh, index_t limit, index_t vectors, index_t number_bytes,
                         HeatSetup& setup) {
   const index_t host = mesh.bytes() + mesh.blocks * mesh.block_room * number_bytes;
   setup.is_streamed = true;
@@ -256,8 +263,9 @@ void describe_streaming(const StreamedMesh& mesh, index_t limit, index_t vectors
       string_from_bytes(host) + ")");
   setup.remarks.push_back(mesh.order_text());
   setup.remarks.push_back(
-      "mesh, refinement and graph of the matrix were made by the host's threads; the matrix is made in "
-      "slices, and what elements give to it is never in the host's memory");
+      std::string(made_by_host) +
+      "; the matrix is made in slices, and what elements give to it is never in the host's "
+      "memory");
 }
 
 std::string does_not_fit(const std::string& device, std::size_t capacity, std::size_t used, index_t limit) {
@@ -268,7 +276,7 @@ std::string does_not_fit(const std::string& device, std::size_t capacity, std::s
          " (--memory-limit chooses another budget)";
 }
 
-void fail_memory_limit(const StreamedMesh& mesh, const std::string& device, index_t limit, index_t least,
+void fail_memory_limit(const PlacedMesh& mesh, const std::string& device, index_t limit, index_t least,
                        index_t vectors) {
   throw OutOfMemory(
       "a memory limit of " + string_from_bytes(limit) + " does not do for " + mesh.mesh.source + " of " +

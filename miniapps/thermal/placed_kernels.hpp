@@ -1,19 +1,18 @@
-// The kernels of a system that goes through the device in slices (streamed_system.hpp): those of
-// assembly_kernels.hpp and boundary_kernels.hpp with elements and nodes at places, and the rows of the matrix
-// in blocks. What is done to a row is the same code as in core, or adds in the same order, so that the bits
-// are those in core.
+// The kernels of a system that is not on one device (placed_system.hpp): those of assembly_kernels.hpp and
+// boundary_kernels.hpp with elements and nodes at places, and the rows of the matrix in blocks. What is done
+// to a row is the same code as in core, or adds in the same order, so that the bits are those in core.
 //
-// Work items of rows are (block, row in it). Fields of nodes are plain views, in the mesh's own order of
-// nodes, which node_at(place) gives.
+// Work items of rows are (block, row in it). Numbers of nodes are in the mesh's own order of nodes, which
+// node_at(place) gives.
 #pragma once
 
 #include <strata/algorithms/linear/row_sum.hpp>
 #include <strata/miniapps/thermal/boundary_kernels.hpp>
-#include <strata/miniapps/thermal/streamed_mesh.hpp>
+#include <strata/miniapps/thermal/placed_mesh.hpp>
 
 namespace strata::inline STRATA_ABI::thermal {
 
-/// A field as elements see it that know the places of nodes.
+/// Numbers of nodes as elements see them that know the places of nodes.
 template <class Field, class NodeAt>
 struct PlacedField {
   const Field& field;
@@ -22,24 +21,28 @@ struct PlacedField {
 };
 
 /// ElementContributions at places.
-template <class T, int Kind, class Materials, class Field>
+template <class T, int Kind>
 struct PlacedContributions {
-  using device_type = typename Field::device_type;
   ElementContributions<T, Kind, BlockSource> contributions;
-  Materials materials;
-  Field temperature, change;
 
-  STRATA_FUNCTION void operator()(auto e, auto nodes, auto coordinates, auto blocks, auto node_at,
-                                  auto matrix, auto vector) const {
-    using NodeAt = decltype(node_at);
+  // Named parameters: nvcc 13.0 ends with an internal error at ten of `auto`.
+  template <class E, class Nodes, class Coordinates, class Blocks, class NodeAt, class Materials, class Field,
+            class Matrix, class Vector>
+  STRATA_FUNCTION void operator()(E e, const Nodes& nodes, const Coordinates& coordinates,
+                                  const Blocks& blocks, const NodeAt& node_at, const Materials& materials,
+                                  const Field& temperature, const Field& change, const Matrix& matrix,
+                                  const Vector& vector) const {
     contributions(e, nodes, coordinates, blocks, materials, PlacedField<Field, NodeAt>{temperature, node_at},
                   PlacedField<Field, NodeAt>{change, node_at}, matrix, vector);
   }
   // Without the matrix.
-  STRATA_FUNCTION void operator()(auto e, auto nodes, auto coordinates, auto blocks, auto node_at,
-                                  auto vector) const {
+  template <class E, class Nodes, class Coordinates, class Blocks, class NodeAt, class Materials, class Field,
+            class Vector>
+  STRATA_FUNCTION void operator()(E e, const Nodes& nodes, const Coordinates& coordinates,
+                                  const Blocks& blocks, const NodeAt& node_at, const Materials& materials,
+                                  const Field& temperature, const Field& change, const Vector& vector) const {
     static_assert((Kind & MatrixTerm) == 0);
-    (*this)(e, nodes, coordinates, blocks, node_at, vector, vector);
+    (*this)(e, nodes, coordinates, blocks, node_at, materials, temperature, change, vector, vector);
   }
 };
 
@@ -52,21 +55,18 @@ struct EntriesOfBlock {
 };
 
 /// GatherRows: what the elements of a node stored is added up, elements in the mesh's order, from 0 on.
-template <class Field>
 struct GatherPlacedRows {
-  using device_type = typename Field::device_type;
-  using T = typename Field::value_type;
   static constexpr bool last_index_fastest = true;
   index_t nodes;
-  Field b;
 
-  // Named parameters: nvcc 13.0 ends with an internal error at ten of `auto`.
   template <class NodeAt, class Begins, class Offsets, class Corners, class Slots, class ElementNodes,
-            class Entries, class Matrix, class Vector, class Values>
+            class Entries, class Matrix, class Vector, class Values, class Field>
   STRATA_FUNCTION void operator()(index_t block, index_t r, const NodeAt& node_at, const Begins& begins,
                                   const Offsets& offsets, const Corners& corners, const Slots& slots,
                                   const ElementNodes& element_nodes, const Entries& entries,
-                                  const Matrix& matrix, const Vector& vector, const Values& values) const {
+                                  const Matrix& matrix, const Vector& vector, const Values& values,
+                                  const Field& b) const {
+    using T = typename Values::value_type;
     const index_t place = row_block * block + r;
     if (place >= nodes) return;
     const index_t begin = begins(block, r), end = begins(block, r + 1);
@@ -91,15 +91,12 @@ struct GatherPlacedRows {
 };
 
 /// GatherVector.
-template <class Field>
 struct GatherPlacedVector {
-  using device_type = typename Field::device_type;
   static constexpr bool last_index_fastest = true;
   index_t nodes;
-  Field b;
 
   STRATA_FUNCTION void operator()(index_t block, index_t r, const auto& node_at, const auto& offsets,
-                                  const auto& corners, const auto& vector) const {
+                                  const auto& corners, const auto& vector, const auto& b) const {
     const index_t place = row_block * block + r;
     if (place >= nodes) return;
     b(node_at(place)) = load_of_node(place, offsets, corners, vector);
@@ -116,45 +113,49 @@ struct PlacedRow {
   STRATA_FUNCTION decltype(auto) value(index_t k) const { return values(block, k); }
 };
 
-/// EachRow: operation(i, row), i being the mesh's number of the node.
-template <class Operation>
+/// EachRow: operation(i, row), i being the mesh's number of the node, for the operation that make(numbers...)
+/// makes of numbers of nodes.
+template <class Make>
 struct EachPlacedRow {
-  using device_type = typename Operation::device_type;
   static constexpr bool last_index_fastest = true;
   index_t nodes;
-  Operation operation;
+  Make make;
 
-  template <class NodeAt, class Begins, class Entries, class Values>
+  template <class NodeAt, class Begins, class Entries, class Values, class... Numbers>
   STRATA_FUNCTION void operator()(index_t block, index_t r, const NodeAt& node_at, const Begins& begins,
-                                  const Entries& entries, const Values& values) const {
+                                  const Entries& entries, const Values& values,
+                                  const Numbers&... numbers) const {
     const index_t place = row_block * block + r;
     if (place >= nodes) return;
-    operation(node_at(place),
-              PlacedRow<Entries, Values>{entries, values, block, begins(block, r), begins(block, r + 1)});
+    make(numbers...)(node_at(place), PlacedRow<Entries, Values>{entries, values, block, begins(block, r),
+                                                                begins(block, r + 1)});
+  }
+};
+struct MakeEliminateGiven {
+  STRATA_FUNCTION auto operator()(const auto& conditions, const auto& given, const auto& lift) const {
+    return EliminateGiven{conditions, given, lift};
   }
 };
 
-/// ReduceRows, of operations whose values may be joined in any order.
-template <class Operation>
-struct ReducePlacedRows {
-  using device_type = typename Operation::device_type;
-  using value_type = typename Operation::value_type;
+/// GreatestCoupling.
+struct GreatestPlacedCoupling {
+  using value_type = double;
   static constexpr bool any_order = true, last_index_fastest = true;
   index_t nodes;
-  Operation operation;
 
-  template <class NodeAt, class Begins, class Entries, class Values>
+  template <class NodeAt, class Begins, class Entries, class Values, class Conditions>
   STRATA_FUNCTION void operator()(index_t block, index_t r, const NodeAt& node_at, const Begins& begins,
-                                  const Entries& entries, const Values& values, value_type& value) const {
+                                  const Entries& entries, const Values& values, const Conditions& conditions,
+                                  double& greatest) const {
     const index_t place = row_block * block + r;
     if (place >= nodes) return;
-    operation(node_at(place),
-              PlacedRow<Entries, Values>{entries, values, block, begins(block, r), begins(block, r + 1)},
-              value);
+    GreatestCoupling<Conditions>{conditions}(
+        node_at(place),
+        PlacedRow<Entries, Values>{entries, values, block, begins(block, r), begins(block, r + 1)}, greatest);
   }
-  STRATA_FUNCTION static void init(value_type& value) { Operation::init(value); }
-  STRATA_FUNCTION static void join(value_type& value, const value_type& other) {
-    Operation::join(value, other);
+  STRATA_FUNCTION static void init(double& greatest) { greatest = 0; }
+  STRATA_FUNCTION static void join(double& greatest, const double& other) {
+    if (!(other <= greatest)) greatest = other;  // lets NaN through
   }
 };
 
@@ -173,19 +174,19 @@ struct ProductsOfRow {
   STRATA_FUNCTION auto product(index_t k) const { return row.value(k) * x(row.column(k)); }
 };
 
-template <class Field>
+template <class X, class Y>
 struct ApplyRow {
-  using device_type = typename Field::device_type;
-  using T = typename Field::value_type;
+  using T = typename Y::value_type;
   RowOperation operation;
   int group;  // as linear::spmv has it
-  Field x, y;
+  const X& x;
+  const Y& y;
 
   template <class Row>
   STRATA_FUNCTION void operator()(index_t i, const Row& row) const {
     T result = T(0);
     if (operation == RowOperation::Product) {
-      result = linear::sum_of_row<T>(ProductsOfRow<Row, Field>{row, x}, row.begin, row.end, group);
+      result = linear::sum_of_row<T>(ProductsOfRow<Row, X>{row, x}, row.begin, row.end, group);
     } else if (operation == RowOperation::Diagonal) {
       for (index_t k = row.begin; k < row.end; ++k)
         if (row.column(k) == i) result = row.value(k);
@@ -198,13 +199,21 @@ struct ApplyRow {
     y(i) = result;
   }
 };
+struct MakeApplyRow {
+  RowOperation operation;
+  int group;
+  template <class X, class Y>
+  STRATA_FUNCTION ApplyRow<X, Y> operator()(const X& x, const Y& y) const {
+    return {operation, group, x, y};
+  }
+};
 
 /// What TrueResidual adds up, of each node.
-template <class Field, class Doubles>
+template <class B, class Y, class Doubles>
 struct StoreResidual {
-  using device_type = typename Field::device_type;
-  Field b, y;
-  Doubles rest, magnitude;
+  const B& b;
+  const Y& y;
+  const Doubles &rest, &magnitude;
 
   template <class Row>
   STRATA_FUNCTION void operator()(index_t i, const Row& row) const {
@@ -213,53 +222,41 @@ struct StoreResidual {
     magnitude(i) = result.magnitude;
   }
 };
-/// And the sums over free nodes.
-template <class Conditions, class Field, class Doubles>
-struct SumOfResiduals {
-  using device_type = typename Field::device_type;
-  using value_type = ResidualSquares;
-  Conditions conditions;
-  Field b;
-  Doubles rest, magnitude;
-
-  STRATA_FUNCTION void operator()(index_t i, value_type& squares) const {
-    if (conditions(i) != free_node) return;
-    const auto own = static_cast<double>(b(i));
-    join(squares, {rest(i) * rest(i), own * own, magnitude(i) * magnitude(i)});
-  }
-  STRATA_FUNCTION static void init(value_type& squares) { TrueResidual<Conditions, Field>::init(squares); }
-  STRATA_FUNCTION static void join(value_type& squares, const value_type& other) {
-    TrueResidual<Conditions, Field>::join(squares, other);
+struct MakeStoreResidual {
+  template <class B, class Y, class Doubles>
+  STRATA_FUNCTION StoreResidual<B, Y, Doubles> operator()(const B& b, const Y& y, const Doubles& rest,
+                                                          const Doubles& magnitude) const {
+    return {b, y, rest, magnitude};
   }
 };
-template <class Conditions, class Field, class Doubles>
-SumOfResiduals(Conditions, Field, Doubles, Doubles) -> SumOfResiduals<Conditions, Field, Doubles>;
+/// And the sums over free nodes.
+struct SumOfResiduals {
+  using value_type = ResidualSquares;
+
+  STRATA_FUNCTION void operator()(index_t i, const auto& conditions, const auto& b, const auto& rest,
+                                  const auto& magnitude, value_type& squares) const {
+    if (conditions(i) != free_node) return;
+    const auto own = static_cast<double>(b(i));
+    squares.add({rest(i) * rest(i), own * own, magnitude(i) * magnitude(i)});
+  }
+  STRATA_FUNCTION static void init(value_type& squares) { squares = {}; }
+  STRATA_FUNCTION static void join(value_type& squares, const value_type& other) { squares.add(other); }
+};
 
 /// Integrals, of elements in the mesh's own order.
-template <class Materials, class Field>
-struct StreamedIntegrals {
-  using device_type = typename Field::device_type;
+struct PlacedIntegrals {
   using value_type = HeatIntegrals;
-  Materials materials;
-  Field temperature, change;
   double beta, sink, rate;
 
-  STRATA_FUNCTION void operator()(index_t e, const auto& nodes, const auto& coordinates, const auto& blocks,
-                                  value_type& sum) const {
-    using Arrays =
-        ElementArrays<std::remove_cvref_t<decltype(nodes)>, std::remove_cvref_t<decltype(coordinates)>,
-                      std::remove_cvref_t<decltype(blocks)>, Materials, Field>;
+  template <class Nodes, class Coordinates, class Blocks, class Materials, class Field>
+  STRATA_FUNCTION void operator()(index_t e, const Nodes& nodes, const Coordinates& coordinates,
+                                  const Blocks& blocks, const Materials& materials, const Field& temperature,
+                                  const Field& change, value_type& sum) const {
+    using Arrays = ElementArrays<Nodes, Coordinates, Blocks, Materials, Field>;
     Integrals<Arrays>{{nodes, coordinates, blocks, materials, temperature, change}, beta, sink, rate}(e, sum);
   }
-  STRATA_FUNCTION static void init(value_type& sum) { Integrals<HasDevice>::init(sum); }
-  STRATA_FUNCTION static void join(value_type& sum, const value_type& other) {
-    Integrals<HasDevice>::join(sum, other);
-  }
-
- private:
-  struct HasDevice {
-    using device_type = typename Field::device_type;
-  };
+  STRATA_FUNCTION static void init(value_type& sum) { sum = {}; }
+  STRATA_FUNCTION static void join(value_type& sum, const value_type& other) { sum.add(other); }
 };
 
 }  // namespace strata::inline STRATA_ABI::thermal

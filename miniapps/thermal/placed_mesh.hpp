@@ -1,9 +1,10 @@
-// StreamedMesh: a mesh and the graph of its matrix in the host's memory, as slices of them go through a
-// device that cannot hold them. Made by the host's threads; the arrays are for launches of any device.
+// PlacedMesh: a mesh and the graph of its matrix in coherent arrays, as slices of them go through a device
+// that cannot hold them, or parts of them to several devices. Made by the host's threads.
 //
-// Nodes and elements lie at places: in the mesh's own order or that of reverse Cuthill-McKee, whichever makes
-// elements narrower (fem/mesh_order.hpp). What belongs to nodes as numbers of the problem (temperatures, the
-// vectors of the solver) keeps the mesh's own order: the entries of the matrix name nodes, not places.
+// Nodes and elements lie at places: for slices in the mesh's own order or that of reverse Cuthill-McKee,
+// whichever makes elements narrower (fem/mesh_order.hpp); for several devices in the mesh's own order. What
+// belongs to nodes as numbers of the problem (temperatures, the vectors of the solver) keeps the mesh's own
+// order: the entries of the matrix name nodes, not places.
 //
 // Rows of the matrix lie in blocks of row_block places with equal room, a block being a row of the arrays, so
 // that a loop over blocks writes what is its own.
@@ -18,9 +19,6 @@
 #include <strata/miniapps/fem/node_graph.hpp>
 #include <strata/miniapps/thermal/heat.hpp>
 #include <strata/views/coherent/coherent_array.hpp>
-#if STRATA_HAS_CUDA
-#include <strata/devices/cuda/device.hpp>
-#endif
 
 namespace strata::inline STRATA_ABI::thermal {
 
@@ -29,16 +27,16 @@ inline constexpr index_t row_block = 16;
 
 /// Arrays of elements: in tiles over which hosts vectorise, and which GPUs read as whole sectors.
 template <class T, index_t Rank>
-using StreamedElementArray = CoherentArray<T, Rank, LayoutTiled<8>>;
+using PlacedElementArray = CoherentArray<T, Rank, LayoutTiled<8>>;
 /// Arrays of nodes, or of blocks of rows.
 template <class T, index_t Rank>
-using StreamedNodeArray = CoherentArray<T, Rank, LayoutRight>;
+using PlacedNodeArray = CoherentArray<T, Rank, LayoutRight>;
 
 /// Which rows of arrays a slice needs, by places. Copies share the lists.
-class StreamedRanges {
+class PlacedRanges {
  public:
-  StreamedRanges() = default;
-  StreamedRanges(const fem::ElementCorners& elements, index_t nodes, std::vector<std::int32_t> corner_offsets)
+  PlacedRanges() = default;
+  PlacedRanges(const fem::ElementCorners& elements, index_t nodes, std::vector<std::int32_t> corner_offsets)
       : nodes_(nodes),
         elements_(static_cast<index_t>(elements.size())),
         ranges_(std::make_shared<const fem::MeshRanges>(elements, nodes)),
@@ -70,33 +68,33 @@ class StreamedRanges {
   std::shared_ptr<const std::vector<std::int32_t>> offsets_;  // of the corners of nodes
 };
 
-struct StreamedMesh {
+struct PlacedMesh {
   fem::MeshOnHost mesh;  // in its own order
   fem::MeshOrder order;
-  StreamedRanges ranges;
+  PlacedRanges ranges;
   index_t nodes = 0, elements = 0;
   index_t blocks = 0;       // of rows of the matrix
   index_t block_room = 0;   // entries that a block has room for
   index_t entry_count = 0;  // of the matrix
 
   // By places.
-  StreamedElementArray<std::int32_t, rank<2>> element_nodes;  // (element, corner): places of nodes
-  StreamedNodeArray<std::int32_t, rank<1>> element_blocks;
-  StreamedElementArray<fem::SlotWord, rank<2>> slots;  // (element, corner): as fem::element_slots has them
-  StreamedNodeArray<double, rank<2>> coordinates;      // (node, direction)
-  StreamedNodeArray<std::int32_t, rank<1>> node_at;    // the mesh's number of a node
-  StreamedNodeArray<std::int32_t, rank<1>> offsets;    // nodes + 1: where its corners begin
-  StreamedNodeArray<std::int32_t, rank<1>>
+  PlacedElementArray<std::int32_t, rank<2>> element_nodes;  // (element, corner): places of nodes
+  PlacedNodeArray<std::int32_t, rank<1>> element_blocks;
+  PlacedElementArray<fem::SlotWord, rank<2>> slots;  // (element, corner): as fem::element_slots has them
+  PlacedNodeArray<double, rank<2>> coordinates;      // (node, direction)
+  PlacedNodeArray<std::int32_t, rank<1>> node_at;    // the mesh's number of a node
+  PlacedNodeArray<std::int32_t, rank<1>> offsets;    // nodes + 1: where its corners begin
+  PlacedNodeArray<std::int32_t, rank<1>>
       corners;  // 8 * place of an element + corner, in the mesh's order of it
-  StreamedNodeArray<std::int32_t, rank<2>> row_begins;  // (block, row): where its entries begin, and end
-  StreamedNodeArray<std::int32_t, rank<2>>
+  PlacedNodeArray<std::int32_t, rank<2>> row_begins;  // (block, row): where its entries begin, and end
+  PlacedNodeArray<std::int32_t, rank<2>>
       entries;  // (block, k): the mesh's numbers of nodes, ascending in a row
 
   // In the mesh's own order, for sums over elements; the same arrays where places are that order.
   bool keeps_order = false;
-  StreamedElementArray<std::int32_t, rank<2>> own_element_nodes;
-  StreamedNodeArray<std::int32_t, rank<1>> own_element_blocks;
-  StreamedNodeArray<double, rank<2>> own_coordinates;
+  PlacedElementArray<std::int32_t, rank<2>> own_element_nodes;
+  PlacedNodeArray<std::int32_t, rank<1>> own_element_blocks;
+  PlacedNodeArray<double, rank<2>> own_coordinates;
 
   /// The place of a node.
   index_t place_of(index_t node) const {
@@ -110,39 +108,30 @@ struct StreamedMesh {
   std::string order_text() const;
 };
 
-/// The mesh of `spec` (fem/load_mesh.hpp). `for_gpu`: in memory that GPUs copy from fast. MeshError,
-/// MeshFileError, OutOfMemory of the host.
-StreamedMesh make_streamed_mesh(const std::string& spec, int refinements, bool for_gpu);
-
-/// An array for numbers of the matrix, in the same memory; not initialized.
-template <class Array, class... Extents>
-Array make_streamed_array(const char* label, bool for_gpu, Extents... extents);
-
-extern template StreamedNodeArray<double, rank<2>> make_streamed_array(const char*, bool, index_t, index_t);
-extern template StreamedNodeArray<float, rank<2>> make_streamed_array(const char*, bool, index_t, index_t);
+/// How a mesh is placed.
+struct PlacedMeshOptions {
+  bool for_gpu = false;     ///< in memory that GPUs copy from fast
+  bool keep_order = false;  ///< places are the mesh's own order, however wide elements are
+};
+/// The mesh of `spec` (fem/load_mesh.hpp). MeshError, MeshFileError, OutOfMemory of the host.
+PlacedMesh make_placed_mesh(const std::string& spec, int refinements, const PlacedMeshOptions& options);
 
 /// Row map and entries of the matrix in the mesh's own order, and where in the array of values, which is as
 /// `entries`, each value lies.
-void rows_in_order(const StreamedMesh& mesh, std::vector<index_t>& row_map, std::vector<index_t>& entries,
+void rows_in_order(const PlacedMesh& mesh, std::vector<index_t>& row_map, std::vector<index_t>& entries,
                    std::vector<index_t>& value_at);
 
-/// Whether copies to the device come from page-locked memory.
-template <class Device>
-inline constexpr bool is_gpu = false;
-#if STRATA_HAS_CUDA
-template <>
-inline constexpr bool is_gpu<Cuda> = true;
-#endif
-
+/// Adds to the setup of several devices what is where.
+void describe_parts(const PlacedMesh& mesh, HeatSetup& setup);
 /// Adds to the setup what is where, of `limit` bytes of a device, with `vectors` bytes of node numbers of
 /// `number_bytes` each.
-void describe_streaming(const StreamedMesh& mesh, index_t limit, index_t vectors, index_t number_bytes,
+void describe_streaming(const PlacedMesh& mesh, index_t limit, index_t vectors, index_t number_bytes,
                         HeatSetup& setup);
 /// Why a problem goes through a device in slices that nobody asked for.
 std::string does_not_fit(const std::string& device, std::size_t capacity, std::size_t used, index_t limit);
 /// OutOfMemory: `limit` bytes of a device do not do; `least` of them would, `vectors` of which are for
 /// numbers of nodes.
-[[noreturn]] void fail_memory_limit(const StreamedMesh& mesh, const std::string& device, index_t limit,
+[[noreturn]] void fail_memory_limit(const PlacedMesh& mesh, const std::string& device, index_t limit,
                                     index_t least, index_t vectors);
 
 }  // namespace strata::inline STRATA_ABI::thermal
