@@ -210,8 +210,8 @@ class Maker {
 
 }  // namespace
 
-PlacedMesh make_placed_mesh(const std::string& spec, int refinements, bool for_gpu) {
-  return Maker(spec, refinements, for_gpu).make();
+PlacedMesh make_placed_mesh(const std::string& spec, int refinements, const PlacedMeshOptions& options) {
+  return Maker(spec, refinements, options).make();
 }
 
 index_t PlacedMesh::bytes() const {
