@@ -96,6 +96,23 @@ struct MatrixPlaces {
 template <class... Views>
 MatrixPlaces(Views...) -> MatrixPlaces<Views...>;
 
+/// The teams of GatherRows. Inside a block of elements rows have 27 entries. On a GPU so many rows that small
+/// teams leave room for the first cache, which in double has half of the members wait until the sums are
+/// written; elsewhere the sums shall stay there.
+template <class Device, class T>
+struct GatherRowsShape {
+  static constexpr bool has_wide_teams = !Device::memory_space::host_accessible;
+  static constexpr index_t rows = has_wide_teams ? 512 / sizeof(T) : 16;
+  static constexpr index_t window = rows * (has_wide_teams ? 27 : 64);
+};
+/// The work of a launch of it.
+template <class Device, class T>
+constexpr auto gather_rows_work(index_t nodes) {
+  using Shape = GatherRowsShape<Device, T>;
+  return launch_bounds<128, 8>(
+      teams((nodes + Shape::rows - 1) / Shape::rows).scratch(0, scratch_bytes<T>(Shape::window)));
+}
+
 /// Adds what the elements of a node stored into its row: matrix, and right-hand side.
 ///
 /// A team has some neighbouring rows, whose entries lie side by side. Their sums are in its scratch memory in
@@ -115,17 +132,11 @@ struct GatherRows {
   Values values;
   Field b;
 
-  // Inside a block of elements rows have 27 entries. On a GPU so many rows that small teams leave room for
-  // the first cache, which in double has half of the members wait until the sums are written; elsewhere the
-  // sums shall stay there.
-  static constexpr bool has_wide_teams = !device_type::memory_space::host_accessible;
-  static constexpr index_t rows = has_wide_teams ? 512 / sizeof(T) : 16;
-  static constexpr index_t window = rows * (has_wide_teams ? 27 : 64);
+  using Shape = GatherRowsShape<device_type, T>;
+  static constexpr index_t rows = Shape::rows, window = Shape::window;
 
   /// The work of a launch.
-  static constexpr auto work(index_t nodes) {
-    return launch_bounds<128, 8>(teams((nodes + rows - 1) / rows).scratch(0, scratch_bytes<T>(window)));
-  }
+  static constexpr auto work(index_t nodes) { return gather_rows_work<device_type, T>(nodes); }
 
   STRATA_FUNCTION void operator()(const auto& member) const {
     const index_t first = member.league_rank() * rows, nodes = b.extent(0);

@@ -42,6 +42,7 @@ struct Coefficients {
   T rate = 0;  ///< 1/dt; 0: steady
   /// Whether the matrix is Picard's.
   bool is_frozen = false;
+  friend bool operator==(const Coefficients&, const Coefficients&) = default;
 };
 
 /// Which terms a kernel computes; the vector always.

@@ -1,19 +1,41 @@
 // InCoreSystem: the system of equations of a mesh that the device holds: the mesh, what its elements give,
-// the matrix, and all that reads them. It is what HeatEquation (heat_equation.hpp) solves; PlacedSystem
-// (placed_system.hpp) is the same for meshes in parts, or that the device does not hold.
+// the matrix, and all that reads them. Arrays are plain views, as spmv, cuSPARSE and hypre take them; loops
+// that are done again and again declare the same memory as coherent arrays, and are recorded (Sequence). It
+// is what HeatEquation (heat_equation.hpp) solves; PlacedSystem (placed_system.hpp) is the same for meshes in
+// parts, or that the device does not hold.
 #pragma once
 
 #include <algorithm>
 #include <memory>
 
 #include <strata/algorithms/linear/conjugate_gradients.hpp>
+#include <strata/algorithms/streaming/fixed_row.hpp>
 #include <strata/miniapps/fem/mesh.hpp>
 #include <strata/miniapps/thermal/boundary_kernels.hpp>
 #include <strata/miniapps/thermal/heat.hpp>
 #include <strata/miniapps/thermal/heat_fields.hpp>
 #include <strata/miniapps/thermal/mesh_parts.hpp>
+#include <strata/miniapps/thermal/node_numbers.hpp>
 
 namespace strata::inline STRATA_ABI::thermal {
+
+/// ElementContributions on a mesh and with materials that do not change: views of the kernel.
+template <class Mesh, class Materials, class T, int Kind>
+struct ContributionsOn {
+  ElementContributions<T, Kind, BlockSource> contributions;
+  decltype(Mesh::element_nodes) nodes;
+  decltype(Mesh::coordinates) coordinates;
+  decltype(Mesh::element_blocks) blocks;
+  Materials materials;
+
+  STRATA_FUNCTION void operator()(auto e, auto temperature, auto change, auto matrix, auto vector) const {
+    contributions(e, nodes, coordinates, blocks, materials, temperature, change, matrix, vector);
+  }
+  STRATA_FUNCTION void operator()(auto e, auto temperature, auto change, auto vector) const {
+    static_assert((Kind & MatrixTerm) == 0);
+    (*this)(e, temperature, change, vector, vector);
+  }
+};
 
 template <class Arrays, class Number>
 class InCoreSystem {
@@ -35,7 +57,8 @@ class InCoreSystem {
         graph_(matrix_graph(mesh)),
         matrix_(graph_.graph,
                 create<typename Matrix::values_type>("matrix", graph_.graph.entry_count(), on(mesh.device))),
-        materials_(make_material_table<decltype(materials_)>(problem.materials, mesh.device)) {
+        materials_(make_material_table<decltype(materials_)>(problem.materials, mesh.device)),
+        numbers_(mesh.node_count()) {
     // The other ways do without the largest of the arrays.
     if (assembly_ == Assembly::Gather || problem.is_nonlinear()) allocate_matrices();
     element_vector_ =
@@ -66,17 +89,20 @@ class InCoreSystem {
   // None of these waits, but for those that count seconds or return numbers.
 
   /// What is read and written. Before anything else.
-  void bind(const HeatFields<Device, T>& fields) { fields_ = fields; }
+  void bind(const HeatFields<Device, T>& fields) {
+    fields_ = fields;
+    numbers_.bind(fields);
+  }
   /// The right-hand side, and, with MatrixTerm, the matrix: contributions are stored, and gathered.
   template <int Kind>
   void assemble(const Coefficients<T>& coefficients) {
-    compute_contributions<Kind>(coefficients);
-    add_contributions<Kind>();
+    steps<Kind>(coefficients).run(1);
   }
   template <int Kind>
   void assemble(const Coefficients<T>& coefficients, SolveTimes& times) {
-    timed(queue_, times.compute, [&] { compute_contributions<Kind>(coefficients); });
-    timed(queue_, times.fill, [&] { add_contributions<Kind>(); });
+    Steps& steps = this->template steps<Kind>(coefficients);
+    timed(queue_, times.compute, [&] { steps.run_loops(1); });
+    timed(queue_, times.fill, [&] { steps.run_loops(1); });
   }
   /// The same, and given temperatures are taken out of the matrix.
   template <int Kind>
@@ -120,24 +146,56 @@ class InCoreSystem {
   template <class U, index_t... N>
   using element_array = typename Arrays::template element_array<U, N...>;
 
+  using Steps = Sequence<On<Device>>;
+  // Loops of coefficients that do not change, as those of time steps: so they are recorded once.
+  struct Stage {
+    Coefficients<T> coefficients;
+    std::unique_ptr<Steps> steps = {};
+  };
+
   template <int Kind>
-  void compute_contributions(const Coefficients<T>& coefficients) {
-    if ((Kind & MatrixTerm) != 0 && !element_matrix_) allocate_matrices();
-    parallel_for("element contributions", on(queue_), contributions_work(mesh_.element_count()),
-                 with(ElementContributions<T, Kind, BlockSource>{coefficients, {}}, mesh_.element_nodes,
-                      mesh_.coordinates, mesh_.element_blocks, materials_, fields_.temperature,
-                      fields_.change, element_matrix_, element_vector_));
-  }
-  template <int Kind>
-  void add_contributions() {
-    if constexpr ((Kind & MatrixTerm) != 0) {
-      const GatherRows gather{mesh_.node_offsets, mesh_.node_corners, matrix_places(), element_matrix_,
-                              element_vector_,    matrix_.values(),   fields_.b};
-      parallel_for("gather rows", on(queue_), gather.work(node_count()), gather);
-    } else {
-      parallel_for("gather vector", on(queue_), node_count(),
-                   GatherVector{mesh_.node_offsets, mesh_.node_corners, element_vector_, fields_.b});
+  Steps& steps(const Coefficients<T>& coefficients) {
+    constexpr bool has_matrix = (Kind & MatrixTerm) != 0;
+    Stage& stage = stages_[Kind];
+    if (!stage.steps || !(stage.coefficients == coefficients)) {
+      stage = {coefficients, std::make_unique<Steps>("assembly", on(queue_))};
+      if (has_matrix && !element_matrix_) allocate_matrices();
+      const ContributionsOn<Mesh, MaterialTable<Device, T>, T, Kind> kernel{
+          {coefficients, {}}, mesh_.element_nodes, mesh_.coordinates, mesh_.element_blocks, materials_};
+      const auto work = contributions_work(mesh_.element_count());
+      const auto temperature = in(numbers_.temperature.array(), everything),
+                 change = in(numbers_.change.array(), everything);
+      const auto vector = adopted<rank<2>>(element_vector_);
+      const CoherentArray<T, rank<1>, LayoutRight>& b = numbers_.b.array();
+      if constexpr (has_matrix) {
+        const auto matrix = adopted<rank<3>>(element_matrix_);
+        stage.steps->loop("element contributions", work, kernel, temperature, change,
+                          fixed_row<8, 8>(out(matrix)), fixed_row<8>(out(vector)));
+        const auto gather = [offsets = mesh_.node_offsets, corners = mesh_.node_corners,
+                             places = matrix_places()](const auto& matrices, const auto& vectors,
+                                                       const auto& values, const auto& sums) {
+          return GatherRows{offsets, corners, places, matrices, vectors, values, sums};
+        };
+        stage.steps->loop("gather rows", gather_rows_work<Device, T>(node_count()), gather,
+                          fixed_row<8, 8>(in(matrix, everything)), fixed_row<8>(in(vector, everything)),
+                          out(adopted<rank<1>>(matrix_.values()), everything), out(b, everything));
+      } else {
+        stage.steps->loop("element contributions", work, kernel, temperature, change,
+                          fixed_row<8>(out(vector)));
+        const auto gather = [offsets = mesh_.node_offsets, corners = mesh_.node_corners](const auto& vectors,
+                                                                                         const auto& sums) {
+          return GatherVector{offsets, corners, vectors, sums};
+        };
+        stage.steps->loop("gather vector", node_count(), gather, fixed_row<8>(in(vector, everything)),
+                          out(b, everything));
+      }
     }
+    return *stage.steps;
+  }
+  // The same memory as loops declare it.
+  template <index_t Rank, class V>
+  static auto adopted(const V& view) {
+    return CoherentArray<typename V::value_type, Rank, typename V::layout_type>::adopt(view.label(), view);
   }
   void scatter(const Coefficients<T>& coefficients) {
     const auto where = on(queue_);
@@ -197,6 +255,8 @@ class InCoreSystem {
   element_array<T, 8, 8> element_matrix_;
   element_array<T, 8> element_vector_;
   HeatFields<Device, T> fields_;
+  LoopNumbers<On<Device>, T> numbers_;
+  Stage stages_[4];  // by kind
 };
 
 }  // namespace strata::inline STRATA_ABI::thermal
