@@ -39,6 +39,12 @@ struct Add {
   STRATA_FUNCTION void operator()(auto i, const auto& x, Number& sum) const { sum += x(i); }
 };
 
+// A plain vector, as such kernels see arrays.
+struct Plain {
+  Number* values;
+  STRATA_FUNCTION Number& operator()(index_t i) const { return values[i]; }
+};
+
 class Program {
  public:
   using Where = Across<Emulated, Threads>;
@@ -151,7 +157,7 @@ class Program {
 
   // On plain vectors.
   void do_loop(const Loop& loop, int step, std::vector<std::vector<Number>>& sums) {
-    const Values& x = now_[loop.x];
+    Values& x = now_[loop.x];
     Values& y = now_[loop.y];
     if (loop.sums != nullptr) {
       Number sum = 0;
@@ -160,10 +166,7 @@ class Program {
       return;
     }
     const Mix mix = loop.by_step ? at_step(loop.mix, step) : loop.mix;
-    const auto of = [](auto& values) {
-      return [&values](index_t i) -> auto& { return values[static_cast<std::size_t>(i)]; };
-    };
-    for (index_t i = loop.begin; i < loop.end; ++i) mix(i, of(x), of(y));
+    for (index_t i = loop.begin; i < loop.end; ++i) mix(i, Plain{x.data()}, Plain{y.data()});
   }
   void run_loops(int count) {
     const int loops = static_cast<int>(loops_.size());
