@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <memory>
 
 #include <strata/algorithms/sequence/split_loops.hpp>
 #include <strata/core/min_max.hpp>
@@ -16,8 +17,9 @@ std::vector<Box> boxes_of(const ArrayPart& part) {
 
 }  // namespace
 
-struct SplitLoops::Joint {
-  int first, count;
+class SplitLoops::Joint : public RefCounted {
+ public:
+  int first = 0, count = 0;
   std::vector<std::vector<Part>> parts;  // of each loop
   std::unique_ptr<JointCall> call;
 };
@@ -110,8 +112,10 @@ bool SplitLoops::run_jointly(int first, int count) {
   });
 }
 
-std::unique_ptr<SplitLoops::Joint> SplitLoops::make_joint(int first, int count) {
-  auto joint = std::make_unique<Joint>(Joint{first, count, {}, nullptr});
+Ref<SplitLoops::Joint> SplitLoops::make_joint(int first, int count) {
+  Ref<Joint> joint(new Joint);
+  joint->first = first;
+  joint->count = count;
   for (int k = 0; k < smaller_of(count, cursor_.loops); ++k) joint->parts.push_back(loop(first + k).parts());
 
   std::vector<Ref<CoherentState>> arrays;

@@ -5,18 +5,14 @@
 // Compiled once: the part that knows devices and kernels is split_sequence.hpp.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <strata/algorithms/sequence/declared_loops.hpp>
 #include <strata/core/function.hpp>
-#include <strata/views/coherent/plan/joint_plan.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
-
-class JointCall;
 
 class SplitLoops : public DeclaredLoops {
  public:
@@ -82,19 +78,19 @@ class SplitLoops : public DeclaredLoops {
 
  private:
   // Loops that are enqueued in one call.
-  struct Joint;
+  class Joint;
 
   Loop& loop(int number) { return loops_[static_cast<std::size_t>(number % cursor_.loops)]; }
   void check_uses(int first, int count);
   int jointly_from(int first, int most);
   bool run_jointly(int first, int count);
-  std::unique_ptr<Joint> make_joint(int first, int count);
+  Ref<Joint> make_joint(int first, int count);
 
   const std::vector<Place> places_;
   std::vector<Loop> loops_;
   std::vector<Results> results_;
   std::vector<std::pair<int, int>> checked_;
-  std::vector<std::unique_ptr<Joint>> joints_;
+  std::vector<Ref<Joint>> joints_;
 };
 
 }  // namespace strata::inline STRATA_ABI::detail
