@@ -127,15 +127,23 @@ ResidentRows halos_of(const Accesses&... accesses) {
   return most;
 }
 
+// Of the work items `rows` those that need none of their halos, where these are few; else none.
+template <class... Accesses>
+ResidentRows inner_rows(ResidentRows rows, const Accesses&... accesses) {
+  const ResidentRows halo = halos_of(accesses...);
+  constexpr index_t worth = 8;  // times as many rows as halos have
+  const index_t read = halo.begin + halo.end;
+  if (read == 0 || rows.end - rows.begin <= worth * read) return {rows.begin, rows.begin};
+  return {rows.begin + halo.begin, rows.end - halo.end};
+}
+
 // Enqueues the kernel of part `part` over `rows`. While halos are on their way, the work items that need none
 // of them go first; f(rows, resolved...) launches.
 template <class D, class F, class... Accesses>
 void run_rows(CoherentCall& call, int part, const On<D>& where, bool timed, ResidentRows rows, const F& f,
               const Accesses&... accesses) {
-  const ResidentRows halo = halos_of(accesses...);
-  const ResidentRows inner{rows.begin + halo.begin, rows.end - halo.end};
-  constexpr index_t worth = 8;  // times as many rows as halos have
-  if (halo.begin + halo.end > 0 && rows.end - rows.begin > worth * (halo.begin + halo.end)) {
+  const ResidentRows inner = inner_rows(rows, accesses...);
+  if (inner.begin < inner.end) {
     std::vector<ArrayPart> parts;
     const auto add = [&](const auto& access) {
       if constexpr (is_coherent_access_v<std::remove_cvref_t<decltype(access)>>)

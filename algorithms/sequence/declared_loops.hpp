@@ -13,6 +13,9 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
+/// The steps of the larger graph, or plan: enough that what comes between two of them costs little.
+inline constexpr int steps_of_batch = 16;
+
 class DeclaredLoops {
  public:
   struct Loop {

@@ -24,9 +24,9 @@ class SequenceOver {
   SequenceOver(const char*, const Where&) {}
 };
 
-// What bind_kernel takes for use `use` of a loop.
-template <class D, class Access>
-auto resolve_at(const RecordedLoops::Site& site, std::size_t use, const Access& access) {
+// What bind_kernel takes for use `use` of a loop; a site has `bases` and `rows` of each.
+template <class D, class Site, class Access>
+auto resolve_at(const Site& site, std::size_t use, const Access& access) {
   using A = typename Access::array_type;
   constexpr AccessMode mode = Access::mode;
   using T = std::conditional_t<mode == AccessMode::In, const typename A::value_type, typename A::value_type>;
@@ -34,9 +34,9 @@ auto resolve_at(const RecordedLoops::Site& site, std::size_t use, const Access& 
   return resolved_access(view_of_rows<V>(access.array.mapping(), site.bases[use], site.rows[use]), access);
 }
 // Calls f with the accesses as bind_kernel takes them; they are the uses of the loop from `first` on.
-template <class D, class F, class... Accesses>
-decltype(auto) with_resolved_at(const RecordedLoops::Site& site, [[maybe_unused]] std::size_t first,
-                                const F& f, const Accesses&... accesses) {
+template <class D, class Site, class F, class... Accesses>
+decltype(auto) with_resolved_at(const Site& site, [[maybe_unused]] std::size_t first, const F& f,
+                                const Accesses&... accesses) {
   return [&]<std::size_t... I>(std::index_sequence<I...>)->decltype(auto) {
     return f(resolve_at<D>(site, first + I, accesses)...);
   }

@@ -11,9 +11,6 @@ namespace strata::inline STRATA_ABI::detail {
 
 namespace {
 
-// Steps of the larger graph: enough that enqueueing graphs costs little.
-constexpr int steps_of_batch = 16;
-
 ArrayPart part_of_region(const std::vector<Box>& region) {
   return {region.front(), {region.begin() + 1, region.end()}};
 }

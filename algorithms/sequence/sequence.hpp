@@ -22,7 +22,10 @@
 // - streamed(device, budget): while a slice is on the device, as many loops are done over it as the rows that
 //   they read of its neighbours allow. Include <strata/algorithms/streaming/streamed_sequence.hpp>, which
 //   says what is required of the loops there. Returns a StreamReport when the results are in host memory.
-// - across(devices): one launch over the devices for each loop and step. (split_sequence.hpp)
+// - across(devices): the first time a loop is a launch over the devices. From then on a step, or several, is
+//   one call that enqueues copies and kernels on all devices as they were planned once (joint_call.hpp), as
+//   long as the arrays are as the plan found them. Loops that reduce, that differ from step to step, and all
+//   where a host has a part or shares are adaptive, are launches each time. (split_sequence.hpp)
 //
 // Results of reductions go to the host, a value for each time that the loop was done, in every place; over
 // on(...) and across(...) also to a CoherentArray<T, rank<0>> or a finalize kernel, on the device, where the

@@ -1,5 +1,5 @@
-// Sequences over several devices: a launch over all of them for each loop and step, which copies what devices
-// need of each other.
+// Sequences over several devices: launches over all of them, which copy what devices need of each other. The
+// head of sequence.hpp says what a run does.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <strata/algorithms/sequence/in_core_sequence.hpp>
-#include <strata/core/min_max.hpp>
+#include <strata/algorithms/sequence/split_loops.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -18,35 +18,40 @@ struct StepValues : RefCounted {
 };
 
 template <class... D>
-class SequenceOver<Across<D...>> : public DeclaredLoops {
+class SequenceOver<Across<D...>> {
  public:
-  SequenceOver(const char* label, const Across<D...>& where) : DeclaredLoops(label), where_(where) {}
+  SequenceOver(const char* label, const Across<D...>& where) : where_(where), loops_(label, places()) {}
 
   // What is written on a device stays there anyway: only what is wrong with it is found.
   template <class A>
   void temporary(const A& array) {
     if (!array) fail_no_array();
-    set_temporary(array.state());
+    loops_.set_temporary(array.state());
   }
 
   template <class R, class K, class... Accesses>
   void loop(const char* label, const R& work, const K& kernel, const Accesses&... accesses) {
-    Loop made = make_loop<K>(label, work, accesses...);
+    SplitLoops::Loop made = make_loop<K>(label, work, accesses...);
     made.launch = [where = where_, name = std::string(label), work, kernel, accesses...](int step) {
       launch(where.named(name.c_str()), work, kernel_at(kernel, step), accesses...);
     };
-    add(static_cast<Loop&&>(made));
+    if constexpr (!is_by_step<K> && !checked_build)
+      if (has_fixed_parts()) {
+        made.parts = [where = where_, work, accesses...] { return parts_of(where, work, accesses...); };
+        made.launch_part = part_launcher(label, work, kernel, accesses...);
+      }
+    loops_.add_loop(static_cast<SplitLoops::Loop&&>(made));
   }
 
   template <class R, class K, class Into, class... Accesses>
   void loop_reduce(const char* label, const R& work, const K& kernel, Into& into,
                    const Accesses&... accesses) {
     using I = std::remove_const_t<Into>;
-    Loop made = make_loop<K>(label, work, accesses...);
+    SplitLoops::Loop made = make_loop<K>(label, work, accesses...);
     if constexpr (IsCoherent<I> || has_coherent_target<I> || is_finalize_v<I>) {
-      if constexpr (IsCoherent<I>) add_use(made, out(into, everything), {0, 1});
-      else if constexpr (has_coherent_target<I>) add_use(made, out(into.target, everything), {0, 1});
-      else std::apply([&](const auto&... a) { (add_use(made, a, {0, 1}), ...); }, into.accesses);
+      if constexpr (IsCoherent<I>) loops_.add_use(made, out(into, everything), {0, 1});
+      else if constexpr (has_coherent_target<I>) loops_.add_use(made, out(into.target, everything), {0, 1});
+      else std::apply([&](const auto&... a) { (loops_.add_use(made, a, {0, 1}), ...); }, into.accesses);
       made.launch = [where = where_, name = std::string(label), work, kernel, into, accesses...](int step) {
         launch_reduce(where.named(name.c_str()), work, kernel_at(kernel, step), into, accesses...);
       };
@@ -65,67 +70,74 @@ class SequenceOver<Across<D...>> : public DeclaredLoops {
         else reduce(Reduction::into(&value));
         values->values.push_back(value);
       };
-      results_.push_back({[values] { values->values.clear(); },
+      loops_.add_results({[values] { values->values.clear(); },
                           [values, into = &values_of<T>(into)] { *into = values->values; }});
     }
-    add(static_cast<Loop&&>(made));
+    loops_.add_loop(static_cast<SplitLoops::Loop&&>(made));
   }
 
-  /// `count` loops, from the one after the last on.
-  void run(int count) {
-    cursor_.check_count(count);
-    if (loops_.empty() || count == 0) return;
-    has_run_ = true;
-    check_uses(cursor_.next, smaller_of(count, cursor_.loops));
-    for (const Results& of_loop : results_) of_loop.begin();
-    const int first = cursor_.next, loops = cursor_.loops;
-    cursor_.next = 0;
-    for (int number = first; number < first + count; ++number)
-      loops_[static_cast<std::size_t>(number % loops)].launch(number / loops);
-    cursor_.next = (first + count) % loops;
-    for (const Results& of_loop : results_) of_loop.finish();
-  }
-  void release() const {}
+  void run(int count) { loops_.run(count); }
+  const LoopCursor& cursor() const { return loops_.cursor(); }
+  void begin_with(int loop) { loops_.begin_with(loop); }
+  void release() { loops_.release(); }
 
  private:
-  struct Loop : DeclaredLoops::Loop {
-    Function<void(int step)> launch;
-  };
-  struct Results {
-    Function<void()> begin, finish;
-  };
   template <class K, class R, class... Accesses>
-  Loop make_loop(const char* label, const R& work, const Accesses&... accesses) {
+  SplitLoops::Loop make_loop(const char* label, const R& work, const Accesses&... accesses) {
     static_assert(
         WorkOf<R>::rank != teams_rank,
         "strata: a Sequence over across(...): teams do not say which rows they touch; give a range");
     check_all_fit<KernelOf<K>>(label, work, accesses...);
-    Loop made;
+    SplitLoops::Loop made;
     made.label = label;
-    (add_use(made, accesses, LeftMost<R>::of(work)), ...);
+    (loops_.add_use(made, accesses, LeftMost<R>::of(work)), ...);
     return made;
   }
-  void add(Loop&& loop) {
-    if (has_run_) cursor_.fail_late();
-    loops_.push_back(static_cast<Loop&&>(loop));
-    ++cursor_.loops;
+
+  std::vector<SplitLoops::Place> places() const {
+    std::vector<SplitLoops::Place> places;
+    for (std::size_t k = 0; k < PlaceTraits<Across<D...>>::count(where_); ++k)
+      visit_part(where_, k, [&](const auto& on) { places.push_back({&on.device.backend(), &queue_of(on)}); });
+    return places;
   }
-  // Of runs that begin with a loop and have so many, once.
-  void check_uses(int first, int count) {
-    const std::pair run(first, count);
-    for (const auto& known : checked_)
-      if (known == run) return;
-    std::vector<const DeclaredLoops::Loop*> loops;
-    for (int k = 0; k < count; ++k)
-      loops.push_back(&loops_[static_cast<std::size_t>((first + k) % cursor_.loops)]);
-    static_cast<void>(uses_of(loops));
-    checked_.push_back(run);
+  // Kernels of hosts run in the call, and shares that are measured change.
+  bool has_fixed_parts() const {
+    if (balance_of(where_) != nullptr) return false;
+    for (const bool is_host : hosts_of(where_))
+      if (is_host) return false;
+    return true;
+  }
+  template <class R, class... Accesses>
+  static std::vector<SplitLoops::Part> parts_of(const Across<D...>& where, const R& work,
+                                                const Accesses&... accesses) {
+    std::vector<SplitLoops::Part> parts;
+    for (const SpreadPart& part : spread(where, LeftMost<R>::of(work), alignment_of_all<Accesses...>())) {
+      SplitLoops::Part made{part.place, part.rows, inner_rows(part.rows, accesses...), {}, {}};
+      (made.add_use(accesses), ...);
+      parts.push_back(static_cast<SplitLoops::Part&&>(made));
+    }
+    return parts;
+  }
+  template <class R, class K, class... Accesses>
+  Function<void(const SplitLoops::Site&)> part_launcher(const char* label, const R& work, const K& kernel,
+                                                        const Accesses&... accesses) const {
+    return
+        [where = where_, name = std::string(label), work, kernel, accesses...](const SplitLoops::Site& site) {
+          visit_part(where, site.place, [&]<class P>(const On<P>& on) {
+            with_resolved_at<P>(
+                site, 0,
+                [&](const auto&... resolved) {
+                  const auto mine = LeftMost<R>::part(work, site.work);
+                  launch_for(name.c_str(), on, mine,
+                             bind_kernel<P, std::remove_const_t<decltype(mine)>>(kernel, resolved...));
+                },
+                accesses...);
+          });
+        };
   }
 
   const Across<D...> where_;
-  std::vector<Loop> loops_;
-  std::vector<std::pair<int, int>> checked_;
-  std::vector<Results> results_;
+  SplitLoops loops_;
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -45,19 +45,19 @@ Ref<EventState> EmulatedQueue::record() {
   Platform& platform = Platform::get();
   const std::lock_guard lock(platform.mutex);
   require_instance();
-  auto* const event = new EmulatedEvent(core_, {platform.timeline.record(core_->time), platform.epoch});
-  const Ref<EventState> result(event);
+  const Ref<EmulatedEvent> event(
+      new EmulatedEvent(core_, {platform.timeline.record(core_->time), platform.epoch}));
   // Nothing enters while the platform is locked: an idle queue stays idle, and needs no thread for this.
   if (core_->idle()) {
     event->set(core_->take_since_event(std::this_thread::get_id()));
-  } else {
-    QueueCore::Work work{[event, keep = result, core = core_.get(), from = std::this_thread::get_id()] {
+  } else if (!core_->attach(event)) {
+    QueueCore::Work work{[event, core = core_.get(), from = std::this_thread::get_id()] {
                            event->set(core->take_since_event(from));
                          },
                          QueueCore::Kind::Record};
     core_->enqueue(work);
   }
-  return result;
+  return event;
 }
 
 void EmulatedQueue::wait_for(const Ref<EventState>& event) {
@@ -81,16 +81,18 @@ void EmulatedQueue::wait_for(const Ref<EventState>& event) {
 
 void EmulatedQueue::launch(const char* label, index_t items, std::function<void()> run) {
   QueueCore::Work work{std::move(run)};
-  QueueCore::Work failure{[name = std::string(label), index = core_->instance()] {
-    throw KernelError("kernel " + name + " on Emulated{" + std::to_string(index) +
-                      "} failed (failure injected); it did not run");
-  }};
-  submit(label, 0, work, [&](Platform& platform) {
+  std::function<void()> not_run;  // to be destroyed after the lock
+  const auto place = [&](Platform& platform) {
     const double seconds = static_cast<double>(items) * platform.config.seconds_per_item;
     const TimeSpan time = platform.timeline.kernel(core_->time, seconds, label);
-    if (platform.fails(emulated::Fault::Kernel)) std::swap(work, failure);
+    if (platform.fails(emulated::Fault::Kernel))
+      not_run = std::exchange(work.run, [name = std::string(label), index = core_->instance()] {
+        throw KernelError("kernel " + name + " on Emulated{" + std::to_string(index) +
+                          "} failed (failure injected); it did not run");
+      });
     return time;
-  });
+  };
+  submit(label, 0, work, std::cref(place));
 }
 
 void EmulatedQueue::submit(const char* label, std::size_t bytes, QueueCore::Work& work,

@@ -1,20 +1,37 @@
+#include <atomic>
 #include <new>
 #include <string>
 #include <system_error>
 #include <utility>
 
-#include <unistd.h>
+#include <pthread.h>
 
 #include <strata/core/error.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/core/unheard_errors.hpp>
+#include <strata/devices/emulated/event.hpp>
 #include <strata/devices/emulated/queue_core.hpp>
 #include <strata/devices/host/affinity.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
+namespace {
+
+// Of a process with queues. All work that is enqueued asks, so that a system call is too much.
+constinit std::atomic<bool> is_forked_child = false;
+
+void watch_forks() {
+  static const int result =
+      pthread_atfork(nullptr, nullptr, [] { is_forked_child.store(true, std::memory_order_relaxed); });
+  static_cast<void>(result);
+}
+
+}  // namespace
+
 QueueCore::QueueCore(int instance, std::uint64_t id, QueueId time_queue)
-    : time(time_queue), instance_(instance), id_(id), process_(getpid()) {}
+    : time(time_queue), instance_(instance), id_(id) {
+  watch_forks();
+}
 
 QueueCore::~QueueCore() {
   // The last owner may be the thread itself, or a child of fork(), which has no such thread.
@@ -22,7 +39,7 @@ QueueCore::~QueueCore() {
 }
 
 void QueueCore::require_same_process() const {
-  if (getpid() != process_)
+  if (is_forked_child.load(std::memory_order_relaxed))
     throw Error("Emulated{" + std::to_string(instance_) +
                 "}: its threads and memory belong to the process that started them; a child of fork() must "
                 "exec a program of its own to use emulated devices");
@@ -30,7 +47,7 @@ void QueueCore::require_same_process() const {
 
 void QueueCore::enqueue(Work& work) {
   require_same_process();
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
   if (closed_) fail_ended("queued work");
   if (!thread_.joinable()) {
     try {
@@ -40,9 +57,19 @@ void QueueCore::enqueue(Work& work) {
                   "}: cannot start the thread of a queue: " + e.what());
     }
   }
-  waiting_.push_back({std::move(work), std::this_thread::get_id()});
+  waiting_.push_back({std::move(work), std::this_thread::get_id(), {}});
   ++enqueued_;
+  lock.unlock();  // before it wakes who would wait for it
   changed_.notify_all();
+}
+
+bool QueueCore::attach(const Ref<EmulatedEvent>& event) {
+  const std::lock_guard lock(mutex_);
+  if (waiting_.empty()) return false;
+  Entry& last = waiting_.back();
+  if (last.event || last.work.kind == Kind::Record || last.from != std::this_thread::get_id()) return false;
+  last.event = event;
+  return true;
 }
 
 void QueueCore::run_thread() {
@@ -76,6 +103,13 @@ void QueueCore::run_thread() {
         untold_[entry.from] = std::move(lost);
       } catch (const std::bad_alloc&) {  // then the next wait of any thread must do
       }
+    }
+    if (entry.event) {
+      Since since = since_event(entry.from);
+      lock.unlock();
+      entry.event->set(std::move(since));
+      entry.event = {};
+      lock.lock();
     }
     ++finished_;
     changed_.notify_all();
@@ -150,6 +184,11 @@ std::exception_ptr QueueCore::poison() const {
 
 QueueCore::Since QueueCore::take_since_event(std::thread::id from) {
   const std::lock_guard lock(mutex_);
+  return since_event(from);
+}
+
+// The lock is held.
+QueueCore::Since QueueCore::since_event(std::thread::id from) {
   Since since;
   if (const auto mine = since_event_.find(from); mine != since_event_.end()) {
     since = std::move(mine->second);

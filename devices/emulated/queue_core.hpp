@@ -20,11 +20,12 @@
 #include <string>
 #include <thread>
 
-#include <sys/types.h>
-
+#include <strata/core/ref.hpp>
 #include <strata/devices/emulated/timeline.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
+
+class EmulatedEvent;
 
 class QueueCore : public std::enable_shared_from_this<QueueCore> {
  public:
@@ -49,6 +50,9 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   /// in a child of fork(). Callers that hold a lock keep `work` beyond it, since destroying a kernel may free
   /// arrays.
   void enqueue(Work& work);
+  /// The event is complete with the last work, of this thread, which has not begun. False where there is none
+  /// such: then it is to be enqueued.
+  bool attach(const Ref<EmulatedEvent>& event);
   /// Blocks until all work enqueued so far is done, and takes the error away, if there is one for the calling
   /// thread. Throws Error in a child of fork(), where nobody does the work.
   std::exception_ptr wait();
@@ -83,14 +87,15 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   struct Entry {
     Work work;
     std::thread::id from;
+    Ref<EmulatedEvent> event;  // complete with it; or null
   };
   void run_thread();
   std::exception_ptr run(Entry& entry);
+  Since since_event(std::thread::id from);
   void require_same_process() const;
 
   const int instance_;
   const std::uint64_t id_;
-  const pid_t process_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Entry> waiting_;

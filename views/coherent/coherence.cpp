@@ -262,8 +262,20 @@ CopySide Coherence::side(CoherentState& array, MemoryId memory, const LayoutDesc
           array.label.c_str(), device};
 }
 
-Work Coherence::copy(CoherentState& array, const Box& box, MemoryId from, MemoryId to, char* from_base) {
+void Coherence::enqueue_copy(QueueState& queue, CoherentState& array, const Box& box, MemoryId from,
+                             MemoryId to, char* from_base) {
   const LayoutDescriptor layout = array.shape.layout_of(box);
+  copy_arrays(side(array, to, layout), side(array, from, layout, from_base),
+              static_cast<std::size_t>(array.shape.element_bytes), &queue);
+  count(array,
+        from == to            ? &TransferCounters::same_device
+        : from == host_memory ? &TransferCounters::host_to_device
+        : to == host_memory   ? &TransferCounters::device_to_host
+                              : &TransferCounters::peer,
+        array.shape.bytes_of(box));
+}
+
+Work Coherence::copy(CoherentState& array, const Box& box, MemoryId from, MemoryId to, char* from_base) {
   QueueState& queue = from == host_memory ? *memories[to].upload
                       : to == host_memory ? *memories[from].download
                                           : *memories[to].peer;
@@ -272,17 +284,10 @@ Work Coherence::copy(CoherentState& array, const Box& box, MemoryId from, Memory
   needs = after;
   array.order(to).before_write(box, after);
   tracker.wait_for(queue, after);
-  copy_arrays(side(array, to, layout), side(array, from, layout, from_base),
-              static_cast<std::size_t>(array.shape.element_bytes), &queue);
+  enqueue_copy(queue, array, box, from, to, from_base);
   const Work work = tracker.add(queue, queue.record(), after, needs);
   array.order(from).read(box, work);
   array.order(to).written(box, work);
-  count(array,
-        from == to            ? &TransferCounters::same_device
-        : from == host_memory ? &TransferCounters::host_to_device
-        : to == host_memory   ? &TransferCounters::device_to_host
-                              : &TransferCounters::peer,
-        array.shape.bytes_of(box));
   return work;
 }
 

@@ -86,6 +86,9 @@ class Coherence {
                               const char* why = "");
   /// Enqueues the copies of a plan; the directory knows of each once it is enqueued. `arrays` are the plan's.
   void enqueue(const std::vector<PlannedCopy>& copies, const std::vector<CoherentState*>& arrays);
+  /// Enqueues one copy, which the caller has ordered and notes.
+  void enqueue_copy(QueueState& queue, CoherentState& array, const Box& box, MemoryId from, MemoryId to,
+                    char* from_base = nullptr);
   /// What the device alone has goes to the host.
   void write_back(CoherentState& array, MemoryId memory);
   /// Writes back, waits for all work on it, and frees the array's memory on the device.

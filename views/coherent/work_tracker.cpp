@@ -111,6 +111,13 @@ Work WorkTracker::add(QueueState& queue, const Ref<EventState>& event, const Wor
   return {number, t.last};
 }
 
+Work WorkTracker::add(QueueState& queue, const Ref<EventState>& event, const WorkList& after,
+                      const WorkList& needs, std::vector<Ref<EventState>>&& events) {
+  const Work work = add(queue, event, after, needs);
+  track(work.queue).open.back().within = std::move(events);
+  return work;
+}
+
 bool WorkTracker::can_extend(QueueState& queue, Work work) {
   if (work.number == 0 || static_cast<std::size_t>(work.queue) >= tracks_.size()) return false;
   const Track& t = track(work.queue);
@@ -145,7 +152,26 @@ WorkTracker::Outcome outcome_of(const EventState& event) {
   return Outcome::Failed;
 }
 
+// Of work at an event that is complete, or is going to be.
+WorkTracker::Outcome outcome_at(EventState& event) {
+  try {
+    event.wait();
+    return WorkTracker::Outcome::Done;
+  } catch (...) {
+    return outcome_of(event);
+  }
+}
+
 }  // namespace
+
+// Of what failed. Of work on several queues nothing has begun only where that is so of each of them.
+WorkTracker::Outcome WorkTracker::outcome_of(const Open& open) {
+  const Outcome outcome = detail::outcome_of(*open.event);
+  const bool has_begun = std::any_of(open.within.begin(), open.within.end(), [](const auto& event) {
+    return outcome_at(*event) != Outcome::Dropped;
+  });
+  return has_begun ? Outcome::Failed : outcome;
+}
 
 WorkTracker::Recovery WorkTracker::recover() {
   Recovery result;
@@ -155,7 +181,7 @@ WorkTracker::Recovery WorkTracker::recover() {
       try {
         open.event->wait();
       } catch (...) {
-        outcome = outcome_of(*open.event);
+        outcome = outcome_of(open);
         if (!result.error) result.error = std::current_exception();
       }
       result.works.push_back({{static_cast<int>(k), open.number}, outcome});

@@ -27,6 +27,10 @@ class WorkTracker {
   Work add(QueueState& queue, const Ref<EventState>& event, const WorkList& after) {
     return add(queue, event, after, after);
   }
+  /// The same of work on several queues, all of which `event` waits for: `events` are those within it. Where
+  /// it failed it counts as dropped only if all of them were.
+  Work add(QueueState& queue, const Ref<EventState>& event, const WorkList& after, const WorkList& needs,
+           std::vector<Ref<EventState>>&& events);
   Work add(QueueState& queue, const WorkList& after) { return add(queue, queue.record(), after); }
   /// Whether what is enqueued next on `queue` may become a part of `work`: that is open, is the last on it,
   /// and no failure of it is forgotten when its event is replaced.
@@ -69,6 +73,7 @@ class WorkTracker {
     std::uint64_t number;
     Ref<EventState> event;
     WorkList after, needs;
+    std::vector<Ref<EventState>> within = {};  // of work on several queues
   };
   struct Track {
     QueueState* queue = nullptr;  // kept while work is open
@@ -80,6 +85,7 @@ class WorkTracker {
     bool polled = false;               // right now
   };
   static constexpr std::size_t few_open = 64;
+  static Outcome outcome_of(const Open& open);
   static std::size_t complete_works(const std::deque<Open>& open);
   const Open* find(Work work);
   bool ended_well(const Open& open);

@@ -40,6 +40,11 @@ std::vector<Box> Directory::never_written(const Box& box) const {
 std::vector<Box> Directory::only_in(MemoryId memory, const Box& box) const {
   return parts(map_, box, [&](MemorySet memories) { return memories == MemorySet{memory}; });
 }
+bool Directory::same_as(const Directory& other) const {
+  return map_.visit(domain(), [&](const Box& box, MemorySet memories) {
+    return other.map_.visit(box, [&](const Box&, MemorySet others) { return memories == others; });
+  });
+}
 
 void Directory::copied(MemoryId memory, const Box& box) {
   // What nobody ever wrote stays so: there was nothing to copy.

@@ -42,6 +42,8 @@ class Directory {
   std::vector<Box> never_written(const Box& box) const;
   /// Of `box`, what no other memory than this has: to be copied before the memory is given up.
   std::vector<Box> only_in(MemoryId memory, const Box& box) const;
+  /// Whether all values are in the memories that `other`, of the same domain, says.
+  bool same_as(const Directory& other) const;
 
   /// `memory` got the current values of `box` from a memory that had them.
   void copied(MemoryId memory, const Box& box);

@@ -1,0 +1,79 @@
+// JointPlan: what several launches on several devices do one after the other, as one list: the copies between
+// memories, the kernels, and which of them wait for which. Pure logic: no memory is touched, no device or
+// thread is used.
+#pragma once
+
+#include <vector>
+
+#include <strata/core/access_mode.hpp>
+#include <strata/core/box.hpp>
+#include <strata/views/coherent/plan/directory.hpp>
+#include <strata/views/coherent/plan/memory_links.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// What a part of a launch uses of an array.
+struct JointUse {
+  int array;
+  AccessMode mode;
+  std::vector<Box> region;  // boxes that share no index
+  std::vector<Box> early;   // of it, what the work items use that may go first
+};
+/// What one device does of a launch.
+struct JointPart {
+  int queue;  // of its kernel: a number of the caller's
+  MemoryId memory;
+  std::vector<JointUse> uses;
+  bool has_early = false;  // some work items may go first
+};
+using JointLaunch = std::vector<JointPart>;
+
+/// A queue of a plan.
+struct JointQueue {
+  enum class Kind : unsigned char { Kernels, Upload, Download, Peer } kind;
+  int number;  // of kernels the caller's, of copies the memory's
+  friend bool operator==(const JointQueue&, const JointQueue&) = default;
+};
+
+/// A copy, or the kernel of a part for all its work items, for those that go first, or for the rest of them.
+struct JointOperation {
+  enum class Kind : unsigned char { Copy, All, Early, Rest } kind;
+  int queue;                   // the number of one of the plan's
+  std::vector<int> after;      // operations on other queues, numbers of earlier ones, that it waits for
+  bool is_awaited = false;     // by operations on other queues
+  int launch = -1, part = -1;  // of a kernel
+  int array = -1;              // of a copy
+  Box box = {};
+  MemoryId from = host_memory, to = host_memory;
+};
+
+struct JointPlan {
+  std::vector<JointQueue> queues;
+  int first_kernels = -1;  // the queue of the first kernel
+  std::vector<JointOperation> operations;
+  /// What becomes of the directories: `copied` or `written` in this order lead from those before to those
+  /// after.
+  struct Change {
+    int array;
+    MemoryId memory;
+    Box box;
+    bool is_copy;
+    friend bool operator==(const Change&, const Change&) = default;
+  };
+  std::vector<Change> changes;
+  /// Of an array in a memory: what is read that was there before, and what is written, copies included.
+  struct Touched {
+    int array;
+    MemoryId memory;
+    std::vector<Box> read, written;
+  };
+  std::vector<Touched> touched;
+  std::vector<Directory> before, after;
+};
+
+/// The plan of launches, each of which begins from what those before it leave. Arrays have a directory and
+/// bytes of an element each. Parts of one launch may not write what others of it use.
+JointPlan plan_jointly(const std::vector<JointLaunch>& launches, const std::vector<Directory>& directories,
+                       const std::vector<index_t>& element_bytes, const MemoryLinks& links);
+
+}  // namespace strata::inline STRATA_ABI::detail
