@@ -1,8 +1,10 @@
 // Sequences on one device, recorded as graphs, and over several: the values of single launches, in the same
 // bits. What fails: sequence_errors_test.cpp. Those that are streamed: streaming/streamed_sequence_test.cpp.
+#include <cmath>
 #include <string>
 #include <vector>
 
+#include <strata/algorithms/team.hpp>
 #include <strata/core/error.hpp>
 #include <strata/core/profiling/hooks.hpp>
 
@@ -51,6 +53,21 @@ struct Shift {
 };
 struct AddValue {
   STRATA_FUNCTION void operator()(auto i, auto value, auto x) const { x(i) += 1e-3 * value(); }
+};
+struct RowSums {
+  STRATA_FUNCTION void operator()(const auto& member, auto x, auto y) const {
+    const index_t i = member.league_rank();
+    double sum;
+    parallel_reduce(
+        team_vector_range(member, x.extent(1)), [&](index_t j, double& s) { s += x(i, j); }, sum);
+    single(per_team(member), [&] { y(i) = sum; });
+  }
+};
+struct SetRows {
+  STRATA_FUNCTION void operator()(auto i, auto y, auto x) const {
+    for (index_t j = 0; j < x.extent(1); ++j)
+      x(i, j) = 0.01 * y(i) + static_cast<double>(i) - static_cast<double>(j);
+  }
 };
 struct Sum1 {
   using value_type = double;
@@ -170,6 +187,30 @@ TYPED_TEST(Sequences, AreOneGraphLaunchAStepAndOneForManySteps) {
   for (int k = 0; k < 2 + 1 + 3 + 64 + 1; ++k) expected_y = expected_x + 0.5 * expected_y, expected_x += 1;
   EXPECT_EQ(stream_test::values(x)[7], expected_x);
   EXPECT_EQ(stream_test::values(y)[7], expected_y);
+}
+
+TYPED_TEST(Sequences, HaveLoopsOfTeamsOnOneDevice) {
+  const index_t n = 37, columns = 50;
+  const CoherentArray<double, rank<2>> x("x", n, columns);
+  const CoherentArray<double, rank<1>> y("y", n);
+  Sequence steps("steps", on(TypeParam{}));
+  steps.loop("rows", n, SetRows{}, in(y), out(x, everything));
+  steps.loop("sums", teams(n), RowSums{}, in(x, everything), out(y, everything));
+  const auto at = [](index_t i) { return static_cast<std::size_t>(i); };
+  std::vector<double> expected(at(n), 0.0);
+  for (const int count : {1, 2, 40}) {
+    steps.run(count);
+    for (int k = 0; k < count; ++k)
+      for (index_t i = 0; i < n; ++i) {
+        double sum = 0;
+        for (index_t j = 0; j < columns; ++j)
+          sum += 0.01 * expected[at(i)] + static_cast<double>(i) - static_cast<double>(j);
+        expected[at(i)] = sum;
+      }
+    const std::vector<double> found = stream_test::values(y);
+    for (index_t i = 0; i < n; ++i)
+      EXPECT_NEAR(found[at(i)], expected[at(i)], 1e-9 * std::abs(expected[at(i)])) << count;
+  }
 }
 
 TYPED_TEST(Sequences, GoOnWhereOthersHaveUsedTheirArraysBetweenRuns) {
