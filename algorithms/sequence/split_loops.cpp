@@ -68,7 +68,8 @@ void SplitLoops::run(int count) {
       done += together;
       continue;
     }
-    for (const int end = done + larger_of(together, 1); done < end; ++done) {
+    // At most a step: then arrays are mostly as planned.
+    for (const int end = done + larger_of(smaller_of(together, loops), 1); done < end; ++done) {
       Loop& launched = loop(first + done);
       launched.launch((first + done) / loops);
       launched.was_launched = true;

@@ -12,6 +12,7 @@
 #include <strata/devices/emulated/event.hpp>
 #include <strata/devices/emulated/queue_core.hpp>
 #include <strata/devices/host/affinity.hpp>
+#include <strata/devices/host/pause.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -59,6 +60,7 @@ void QueueCore::enqueue(Work& work) {
   }
   waiting_.push_back({std::move(work), std::this_thread::get_id(), {}});
   ++enqueued_;
+  has_arrived_.store(true, std::memory_order_relaxed);
   lock.unlock();  // before it wakes who would wait for it
   changed_.notify_all();
 }
@@ -72,10 +74,21 @@ bool QueueCore::attach(const Ref<EmulatedEvent>& event) {
   return true;
 }
 
+// A moment, about as long as it would take the host to wake this thread.
+void QueueCore::look_for_work(std::unique_lock<std::mutex>& lock) {
+  if (!waiting_.empty() || closed_) return;
+  constexpr int looks = 100;
+  has_arrived_.store(false, std::memory_order_relaxed);
+  lock.unlock();
+  for (int k = 0; k < looks && !has_arrived_.load(std::memory_order_relaxed); ++k) pause_processor();
+  lock.lock();
+}
+
 void QueueCore::run_thread() {
   bind_this_thread(inherited_processors());  // not where the thread is that enqueued the first work
   std::unique_lock lock(mutex_);
   while (true) {
+    look_for_work(lock);
     changed_.wait(lock, [&] { return !waiting_.empty() || closed_; });
     if (waiting_.empty()) break;
     Entry entry = std::move(waiting_.front());

@@ -9,6 +9,7 @@
 // is printed (core/unheard_errors.hpp). No lock is held while work runs or is destroyed.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -90,6 +91,7 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
     Ref<EmulatedEvent> event;  // complete with it; or null
   };
   void run_thread();
+  void look_for_work(std::unique_lock<std::mutex>& lock);
   std::exception_ptr run(Entry& entry);
   Since since_event(std::thread::id from);
   void require_same_process() const;
@@ -104,6 +106,7 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   std::exception_ptr poison_;
   std::map<std::thread::id, std::exception_ptr> untold_;  // threads that lost work
   std::map<std::thread::id, Since> since_event_;
+  std::atomic<bool> has_arrived_ = false;  // work, since look_for_work() began
   bool closed_ = false;
   std::thread thread_;
 };

@@ -49,6 +49,7 @@
 
 #include <strata/core/error.hpp>
 #include <strata/devices/host/affinity.hpp>
+#include <strata/devices/host/pause.hpp>
 #include <strata/devices/host/worker.hpp>
 #include <strata/devices/host/worker_pool.hpp>
 
@@ -88,14 +89,6 @@ void sleep_while(Word& word, std::uint32_t value, std::uint32_t = 0) { word.wait
 void wake(Word& word, std::uint32_t = 0) { word.notify_all(); }
 #endif
 
-void pause() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("isb");  // `yield` is a no-op on most cores
-#endif
-}
-
 // Bounds one wait by time. Between looks at the clock it only pauses. Once the wait is no longer short, or
 // from the start if there are fewer processors than workers, it offers the processor to others at every look.
 class Patience {
@@ -104,7 +97,7 @@ class Patience {
 
   // Waits a moment. False: the time is up, sleep.
   bool wait() {
-    pause();
+    pause_processor();
     if (++looks_ % looks_per_clock != 0) return true;
     const auto now = std::chrono::steady_clock::now();
     if (looks_ == looks_per_clock) start_ = now;

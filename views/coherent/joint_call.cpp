@@ -36,7 +36,7 @@ bool JointCall::run(const Launch& launch) {
   Coherence& coherence = Coherence::get();
   const std::lock_guard lock(coherence.mutex);
   coherence.drop_leftovers();
-  if (!can_run() || (!is_current() && !make_plan())) return false;
+  if (!can_run() || !find_plan()) return false;
   const Place& first =
       places_[static_cast<std::size_t>(plan_.queues[static_cast<std::size_t>(plan_.first_kernels)].number)];
   const EventScope scope([&] {
@@ -68,6 +68,16 @@ bool JointCall::can_run() const {
          std::all_of(arrays_.begin(), arrays_.end(), [](const Ref<CoherentState>& used) {
            return !used->failure.error && used->host_uses.empty();
          });
+}
+
+// Where others have used the arrays, they are mostly as planned again after one step. If they were not the
+// last time either, they are to be planned as they are.
+bool JointCall::find_plan() {
+  const bool is_first_time = is_planned_ && !was_outdated_;
+  was_outdated_ = false;
+  if (is_current()) return true;
+  was_outdated_ = is_first_time;
+  return !is_first_time && make_plan();
 }
 
 // Whether the plan is one for arrays as they are. Others may have used them, and left them so.

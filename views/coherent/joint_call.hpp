@@ -36,14 +36,17 @@ class JointCall {
             std::vector<JointLaunch> launches);
 
   /// Enqueues all. False, with nothing done, where that takes more than the plan: memory that arrays lack, a
-  /// wait for another thread, or a failure to be reported. Throws what `launch` throws, and errors of queues;
-  /// then what was to be written is undefined, and DataLost at its next use where it was nowhere else.
+  /// wait for another thread, or a failure to be reported; and the first time that the arrays are not as
+  /// planned: a launch or a step by itself may leave them so. Throws what `launch` throws, and errors of
+  /// queues; then what was to be written is undefined, and DataLost at its next use where it was nowhere
+  /// else.
   bool run(const Launch& launch);
   /// During a run: where the first element of an array is, or would be, of a use of a part of a launch.
   char* base(int launch, int part, int use) const;
 
  private:
   bool can_run() const;
+  bool find_plan();
   bool is_current();
   bool make_plan();
   bool has_all_memory() const;
@@ -67,6 +70,7 @@ class JointCall {
   std::vector<bool> written_;  // of the arrays
 
   bool is_planned_ = false;
+  bool was_outdated_ = false;  // when it was asked for last
   JointPlan plan_;
   bool comes_back_ = false;          // it leaves all values where it found them
   std::vector<QueueState*> queues_;  // of the plan

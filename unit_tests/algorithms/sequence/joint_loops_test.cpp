@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <strata/algorithms/sequence/sequence.hpp>
@@ -149,6 +150,64 @@ TEST_F(JointLoops, GoOnWhereOthersHaveUsedTheirArraysBetweenRuns) {
     }
   }
   stencil.expect_values();
+}
+
+TEST_F(JointLoops, AreOneByOneForAStepAfterTheHostHasReadThem) {
+  Stencil stencil(200);
+  Sequence steps("steps", across(Emulated{0}, Emulated{1}));
+  stencil.declare(steps);
+  steps.run(1);
+  steps.run(40);  // 16 steps twice, and eight
+  {
+    const HostCalls calls;
+    steps.run(40);
+    EXPECT_EQ(calls.graphs, 2 + 8);
+    EXPECT_EQ(calls.others, 0);
+  }
+  stencil.expect_steps(81);
+  stencil.expect_values();
+  {
+    const HostCalls calls;
+    steps.run(40);
+    EXPECT_EQ(calls.graphs, 2 + 7);
+    EXPECT_GT(calls.others, 0);
+  }
+  stencil.expect_steps(40);
+  stencil.expect_values();
+  for (int k = 0; k < 3; ++k) {  // where that is so each time it is planned so
+    steps.run(1);
+    static_cast<void>(values(stencil.u));
+  }
+  const HostCalls calls;
+
+  steps.run(1);
+
+  EXPECT_EQ(calls.graphs, 1);
+  EXPECT_EQ(calls.others, 0);
+  stencil.expect_steps(4);
+  stencil.expect_values();
+}
+
+TEST_F(JointLoops, ShareArraysWithLaunchesOfOtherThreads) {
+  const index_t n = 200;
+  const Numbers x("x", n), y("y", n);
+  Sequence steps("steps", across(Emulated{0}, Emulated{1}));
+  steps.loop("x", n, AddTo{1}, inout(x));
+  steps.loop("y", n, AddTo{2}, inout(y));
+  std::thread other([&] {
+    for (int k = 0; k < 50; ++k) {
+      launch(on(Emulated{2}), n, AddTo{1000}, inout(x));
+      if (k % 10 == 0) {
+        EXPECT_GE(x(7), 1000);
+      }
+    }
+  });
+
+  for (int k = 0; k < 50; ++k) steps.run(2);
+  other.join();
+
+  EXPECT_EQ(values(x), Expected(n, 50 * 2 + 50 * 1000));
+  EXPECT_EQ(values(y), Expected(n, 50 * 2 * 2));
 }
 
 TEST_F(JointLoops, RunsThatBeginWithinAStepAndOnesAfterAReleaseAreRight) {

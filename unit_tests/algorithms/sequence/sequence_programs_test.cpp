@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <strata/algorithms/sequence/sequence.hpp>
@@ -49,8 +50,13 @@ class Program {
  public:
   using Where = Across<Emulated, Threads>;
 
-  Program(Random& random, bool fails)
-      : random_(random), fails_(fails), devices_(static_cast<int>(random_(1, 4))), n_(random_(1, 60)) {
+  /// Without budgets it leaves those of the devices, which others use, too.
+  Program(Random& random, bool fails, bool has_budgets = true)
+      : random_(random),
+        fails_(fails),
+        has_budgets_(has_budgets),
+        devices_(static_cast<int>(random_(1, 4))),
+        n_(random_(1, 60)) {
     const index_t arrays = random_(2, 3);
     for (index_t a = 0; a < arrays; ++a) {
       arrays_.push_back(Numbers("array", n_));
@@ -63,7 +69,7 @@ class Program {
   ~Program() {
     emulated::clear_faults();
     for (int d = 0; d < devices_; ++d) {
-      coherent::set_budget(Emulated{d}, no_budget);
+      if (has_budgets_) coherent::set_budget(Emulated{d}, no_budget);
       try {
         wait(Emulated{d});
       } catch (const Error&) {
@@ -215,6 +221,7 @@ class Program {
         return;
       }
       case 8:
+        if (!has_budgets_) return;
         has_budget_ = true;
         return coherent::set_budget(Emulated{static_cast<int>(random_(0, devices_ - 1))},
                                     random_(0, 1) == 0 ? no_budget : random_(0, 24 * n_ + 64));
@@ -248,7 +255,7 @@ class Program {
   }
 
   Random& random_;
-  const bool fails_;
+  const bool fails_, has_budgets_;
   const int devices_;
   const index_t n_;
   bool has_budget_ = false;
@@ -278,6 +285,15 @@ class SequencePrograms : public CoherentTest {
 TEST_F(SequencePrograms, HaveTheValuesOfSingleLoops) {
   Random random;
   run(random, strata_tests::trials(400));
+}
+TEST_F(SequencePrograms, OfSeveralThreadsShareNothingButTheDevices) {
+  std::vector<Random> random(3);
+  std::vector<std::thread> threads;
+  for (Random& mine : random)
+    threads.emplace_back([&mine] {
+      for (int k = 0; k < 20 && !HasFailure(); ++k) Program(mine, false, false).run();
+    });
+  for (std::thread& thread : threads) thread.join();
 }
 TEST_F(SequencePrograms, HaveTheValuesOfSingleLoopsSlow) {
   Random random;

@@ -1,0 +1,16 @@
+// pause_processor: between two looks of a thread at what another one is about to change.
+#pragma once
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+inline void pause_processor() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("isb");  // `yield` is a no-op on most cores
+#endif
+}
+
+}  // namespace strata::inline STRATA_ABI::detail
