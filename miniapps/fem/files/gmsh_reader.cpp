@@ -132,7 +132,7 @@ class GmshReader {
   }
 
   void read_names() {
-    const std::int64_t number = text_.count("physical names", 4);
+    const Count number = text_.count("physical names", 4);
     for (std::int64_t k = 0; k < number; ++k) {
       const std::int64_t dimension = text_.integer("a dimension");
       const std::int64_t tag = text_.integer("a physical tag");
@@ -159,8 +159,8 @@ class GmshReader {
     return binary_ ? text_.binary_integer(8, false, what) : text_.integer(what);
   }
   double number(const char* what) { return binary_ ? text_.binary_number(8, what) : text_.number(what); }
-  std::int64_t large_count(const char* what, std::size_t ascii_bytes, std::size_t binary_bytes) {
-    const std::int64_t value = large_integer(what);
+  Count large_count(const char* what, Count ascii_bytes, Count binary_bytes) {
+    const Count value = large_integer(what);
     text_.expect_room(value, binary_ ? binary_bytes : ascii_bytes, what);
     return value;
   }
@@ -174,7 +174,7 @@ class GmshReader {
   }
 
   void read_nodes_2() {
-    const std::int64_t nodes = text_.count("nodes", binary_ ? 28 : 8);
+    const Count nodes = text_.count("nodes", binary_ ? 28 : 8);
     begin_binary();
     for (std::int64_t k = 0; k < nodes; ++k) {
       const std::int64_t id = small_integer("a node number");
@@ -184,7 +184,7 @@ class GmshReader {
   }
 
   void read_elements_2() {
-    std::int64_t left = text_.count("elements", binary_ ? 8 : 6);
+    std::int64_t left = text_.count("elements", binary_ ? 8 : 6).value();
     begin_binary();
     while (left > 0) {
       std::int64_t id = 0, together = 1, tags = 0, type = 0;
@@ -217,9 +217,9 @@ class GmshReader {
   }
 
   void read_entities() {
-    std::array<std::int64_t, 4> numbers{};
+    std::array<Count, 4> numbers{};
     begin_binary();
-    for (std::int64_t& value : numbers) value = large_count("entities", 4, 12);
+    for (Count& value : numbers) value = large_count("entities", 4, 12);
     for (int dimension = 0; dimension < 4; ++dimension) {
       for (std::int64_t k = 0; k < numbers[static_cast<std::size_t>(dimension)]; ++k) read_entity(dimension);
     }
@@ -230,18 +230,18 @@ class GmshReader {
     point();
     if (dimension > 0) point();  // the other corner of its bounding box
     auto& physicals = entities_[{dimension, tag}];
-    const std::int64_t number_of_physicals = large_count("physical tags", 2, 4);
+    const Count number_of_physicals = large_count("physical tags", 2, 4);
     for (std::int64_t k = 0; k < number_of_physicals; ++k) {
       physicals.push_back(without_sign(small_integer("a physical tag")));
     }
     if (dimension == 0) return;
-    const std::int64_t boundary = large_count("bounding entities", 2, 4);
+    const Count boundary = large_count("bounding entities", 2, 4);
     for (std::int64_t k = 0; k < boundary; ++k) small_integer("a bounding entity");
   }
 
   void read_nodes_4() {
     begin_binary();
-    const std::int64_t blocks = large_count("blocks of nodes", 8, 20);
+    const Count blocks = large_count("blocks of nodes", 8, 20);
     for (const char* what : {"a number of nodes", "the smallest node number", "the largest node number"})
       large_integer(what);
     std::vector<std::pair<std::int64_t, std::size_t>> ids;
@@ -249,7 +249,7 @@ class GmshReader {
       const std::int64_t dimension = small_integer("the dimension of an entity");
       small_integer("an entity");
       const bool parametric = small_integer("a flag of parametric coordinates") != 0;
-      const std::int64_t number_of_nodes = large_count("nodes", 8, 32);
+      const Count number_of_nodes = large_count("nodes", 8, 32);
       ids.clear();
       for (std::int64_t k = 0; k < number_of_nodes; ++k) {
         const std::int64_t id = large_integer("a node number");
@@ -264,7 +264,7 @@ class GmshReader {
 
   void read_elements_4() {
     begin_binary();
-    const std::int64_t blocks = large_count("blocks of elements", 8, 20);
+    const Count blocks = large_count("blocks of elements", 8, 20);
     for (const char* what :
          {"a number of elements", "the smallest element number", "the largest element number"}) {
       large_integer(what);
@@ -273,7 +273,7 @@ class GmshReader {
       const std::int64_t dimension = small_integer("the dimension of an entity");
       const std::int64_t entity = small_integer("an entity");
       const std::int64_t type = small_integer("an element type");
-      const std::int64_t number_of_elements = large_count("elements", 4, 16);
+      const Count number_of_elements = large_count("elements", 4, 16);
       const auto known = entities_.find({dimension, entity});
       physical_ = known == entities_.end() ? std::vector<std::int64_t>{} : known->second;
       for (std::int64_t k = 0; k < number_of_elements; ++k) {

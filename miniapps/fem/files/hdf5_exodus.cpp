@@ -86,13 +86,14 @@ class Copy {
     int dimensions[NC_MAX_VAR_DIMS] = {};
     check(nc_inq_var(file_, variable, name, &type, &rank, dimensions, nullptr));
     std::vector<std::string> names;
-    std::size_t values = 1;
+    Count count = 1;
     for (int axis = 0; axis < rank; ++axis) {
       const auto dimension = static_cast<std::size_t>(dimensions[axis]);
       if (names_.at(dimension).empty()) return;
       names.push_back(names_[dimension]);
-      values *= lengths_[dimension];
+      count *= lengths_[dimension];
     }
+    const std::size_t values = count.size();
     if (type == NC_CHAR) {
       writer_.add(name, NetcdfWriter::Type::Characters, names, [this, variable, values] {
         std::string text(values, '\0');

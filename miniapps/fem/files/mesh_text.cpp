@@ -149,22 +149,28 @@ double MeshText::number(std::string_view what) {
   return value;
 }
 
-std::int64_t MeshText::count(std::string_view what, std::size_t bytes) {
-  const std::int64_t number = integer("the number of " + std::string(what));
+Count MeshText::announced(std::string_view what) {
+  const std::int64_t number = integer(what);
+  if (number < 0) fail(std::string(what) + " is " + std::to_string(number) + "; correct it");
+  return number;
+}
+
+Count MeshText::count(std::string_view what, Count bytes) {
+  const Count number = announced("the number of " + std::string(what));
   expect_room(number, bytes, what);
   return number;
 }
 
-void MeshText::expect_room(std::int64_t number, std::size_t bytes, std::string_view what) {
-  if (number >= 0 && static_cast<std::uint64_t>(number) <= remaining() / bytes) return;
-  fail(std::to_string(number) + " " + std::string(what) + " are announced, but only " +
-       std::to_string(remaining()) + " bytes follow; the file is truncated or damaged: write it again");
+void MeshText::expect_room(Count number, Count bytes, std::string_view what) {
+  if (number * bytes <= remaining()) return;
+  fail(number.text() + " " + std::string(what) + " are announced, but only " + std::to_string(remaining()) +
+       " bytes follow; the file is truncated or damaged: write it again");
 }
 
-void MeshText::skip_bytes(std::int64_t number, std::size_t bytes, std::string_view what) {
+void MeshText::skip_bytes(Count number, Count bytes, std::string_view what) {
   word_position_ = position_;
   expect_room(number, bytes, what);
-  position_ += static_cast<std::size_t>(number) * bytes;
+  position_ += (number * bytes).size();
 }
 
 std::uint64_t MeshText::raw(std::size_t bytes, std::string_view what) {

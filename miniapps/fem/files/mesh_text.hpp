@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include <strata/core/config.hpp>
+#include <strata/miniapps/fem/files/count.hpp>
 
 namespace strata::inline STRATA_ABI::fem::detail {
 
@@ -43,12 +44,14 @@ class MeshText {
   std::int64_t integer(std::string_view what);
   /// MeshError if it is no number or not finite.
   double number(std::string_view what);
+  /// A number of things, such as "the number of nodes"; MeshError if it is negative.
+  Count announced(std::string_view what);
   /// How many of `what` follow, each of `bytes` or more.
-  std::int64_t count(std::string_view what, std::size_t bytes);
+  Count count(std::string_view what, Count bytes);
   /// MeshError unless `number` things of `bytes` or more can follow here.
-  void expect_room(std::int64_t number, std::size_t bytes, std::string_view what);
+  void expect_room(Count number, Count bytes, std::string_view what);
   /// Moves over `number` values of `bytes` each.
-  void skip_bytes(std::int64_t number, std::size_t bytes, std::string_view what);
+  void skip_bytes(Count number, Count bytes, std::string_view what);
 
   /// Binary values, in the byte order of the file.
   std::int64_t binary_integer(std::size_t bytes, bool is_signed, std::string_view what);
