@@ -2,6 +2,7 @@
 // a classic netCDF file. No library is needed. Files in HDF5 are refused with a word on how to convert them.
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -95,10 +96,14 @@ class ExodusReader {
       if (elements == 0) continue;
       const std::int64_t first = before.value() + 1;
       before += elements;
-      if (before > elements_) fail("the element blocks have more elements than the mesh");
+      if (before > elements_) break;
       read_block(blocks.ids[k], "connect" + place, first, elements,
                  file_.dimension("num_nod_per_el" + place));
       builder_.name_block(blocks.ids[k], blocks.name(k));
+    }
+    if (before != elements_) {
+      fail("the element blocks have " + before.text() + " elements, and the mesh announces " +
+           elements_.text() + "; the file is damaged: write it again");
     }
   }
 
@@ -113,7 +118,7 @@ class ExodusReader {
     for (const char* flat :
          {"shell", "quad", "tri", "bar", "beam", "truss", "rod", "sphere", "circle", "edge"}) {
       if (!type.starts_with(flat)) continue;
-      builder_.leave_out("element blocks of type " + in_quotes(type));
+      builder_.leave_out("element blocks of type " + in_quotes(type), MeshText::nowhere);
       left_out_.emplace_back(first, first + elements.value());
       return;
     }
@@ -131,8 +136,19 @@ class ExodusReader {
   }
 
   bool is_left_out(std::int64_t element) const {
-    return std::any_of(left_out_.begin(), left_out_.end(),
-                       [&](const auto& range) { return element >= range.first && element < range.second; });
+    const auto after =
+        std::upper_bound(left_out_.begin(), left_out_.end(), element,
+                         [](std::int64_t value, const auto& range) { return value < range.first; });
+    return after != left_out_.begin() && element < std::prev(after)->second;
+  }
+
+  // A set without members has neither a size nor values.
+  bool is_empty(Count size, const std::string& dimension, const std::string& variable) const {
+    if (size == 0 && file_.find(variable) != nullptr) {
+      fail("the file has " + variable + ", and no dimension " + dimension +
+           "; it is damaged: write it again");
+    }
+    return size == 0;
   }
 
   void read_side_sets() {
@@ -140,7 +156,7 @@ class ExodusReader {
     for (std::size_t k = 0; k < sets.ids.size(); ++k) {
       const std::string place = std::to_string(k + 1);
       const Count size = file_.dimension("num_side_ss" + place);
-      if (size == 0) continue;
+      if (is_empty(size, "num_side_ss" + place, "elem_ss" + place)) continue;
       const std::vector<std::int64_t> elements = file_.integers("elem_ss" + place, size);
       const std::vector<std::int64_t> sides = file_.integers("side_ss" + place, size);
       for (std::size_t entry = 0; entry < elements.size(); ++entry) {
@@ -160,7 +176,7 @@ class ExodusReader {
     for (std::size_t k = 0; k < sets.ids.size(); ++k) {
       const std::string place = std::to_string(k + 1);
       const Count size = file_.dimension("num_nod_ns" + place);
-      if (size == 0) continue;
+      if (is_empty(size, "num_nod_ns" + place, "node_ns" + place)) continue;
       for (const std::int64_t node : file_.integers("node_ns" + place, size)) {
         builder_.add_set_node(node, sets.ids[k], 0);
       }
@@ -180,7 +196,7 @@ class ExodusReader {
   MeshBuilder builder_;
   Count nodes_;
   Count elements_;
-  std::vector<std::pair<std::int64_t, std::int64_t>> left_out_;
+  std::vector<std::pair<std::int64_t, std::int64_t>> left_out_;  // first and after the last, ascending
 };
 
 }  // namespace

@@ -114,9 +114,11 @@ class LegacyVtkReader {
     } else if (section == "cell_data") {
       of_ = Of::Cells;
       of_count_ = text_.announced("the number of cells");
+      require_data_of(of_count_, "cells", types_.size());
     } else if (section == "point_data") {
       of_ = Of::Nodes;
       of_count_ = text_.announced("the number of nodes");
+      require_data_of(of_count_, "nodes", nodes_);
     } else if (section == "field") {
       read_field();
     } else if (section == "metadata") {
@@ -125,6 +127,12 @@ class LegacyVtkReader {
     } else {
       read_attribute(section);
     }
+  }
+
+  void require_data_of(Count data, const char* things, Count number) const {
+    if (data == number) return;
+    text_.fail("there are data of " + data.text() + " " + things + ", and " + number.text() + " " + things +
+               "; write the file again");
   }
 
   const ValueType& value_type() {
@@ -171,8 +179,8 @@ class LegacyVtkReader {
     const Count second = text_.announced("the size of the list of cells");
     text_.expect_room(first, 1, "cells");
     text_.expect_room(second, 1, "numbers in the list of cells");
+    if (!offsets_.empty()) text_.fail("a second list of cells; save the mesh with one");
     offsets_.assign(1, 0);
-    connectivity_.clear();
     const std::size_t before = text_.position();
     if (lower_case(text_.word("the cells")) == "offsets") {
       read_cells_5(first, second);
@@ -224,6 +232,7 @@ class LegacyVtkReader {
 
   void read_cell_types() {
     const Count number = text_.count("cell types", 1);
+    if (!types_.empty()) text_.fail("a second list of cell types; save the mesh with one");
     expect_values(number, value_types[5], "cell types");
     begin_values();
     for (std::int64_t k = 0; k < number; ++k) types_.push_back(integer(value_types[5], "a cell type"));
@@ -285,6 +294,7 @@ class LegacyVtkReader {
       }
       const Count components = text_.announced("a number of components");
       const Count tuples = text_.announced("a number of tuples");
+      if (is_wanted(name, of_)) require_data_of(tuples, of_ == Of::Cells ? "cells" : "nodes", of_count_);
       const std::size_t before = text_.position();
       if (lower_case(text_.word("a type")) == "string") {
         read_strings(name, components, tuples);
@@ -387,9 +397,11 @@ class LegacyVtkReader {
       } else if ((type == 9 || type == 8) && corners == 4) {
         if (sides && (*sides)[cell] != 0) {
           builder_.add_quadrilateral({nodes[0], nodes[1], nodes[2], nodes[3]}, (*sides)[cell], at);
+        } else {
+          builder_.leave_out("quadrilaterals that belong to no side set", at);
         }
       } else if (type >= 0 && type <= 9) {
-        builder_.leave_out("cells that are no hexahedra (points, lines, polygons)");
+        builder_.leave_out("cells that are no hexahedra (points, lines, polygons)", at);
       } else {
         text_.fail(at, "cell " + std::to_string(cell) + " is of type " + std::to_string(type) + " with " +
                            std::to_string(corners) +

@@ -17,10 +17,11 @@ class MeditReader {
   HostMesh read() {
     while (!text_.at_end()) {
       const std::string keyword(text_.word("a keyword"));
-      if (keyword == "End") break;
+      if (keyword == "End") return builder_.build();
       read_section(keyword);
     }
-    return builder_.build();
+    text_.fail(text_.content().size(),
+               "the file has no End; it is truncated: write it again, or add End if it is whole");
   }
 
  private:
@@ -84,7 +85,7 @@ class MeditReader {
     if (volume && text_.announced("a number of elements") != 0) {
       text_.fail("the mesh has " + keyword + ", and only hexahedra are supported; mesh the part with them");
     }
-    if (keyword == "Triangles") builder_.leave_out("sections of triangles");
+    if (!volume) builder_.leave_out("the section " + printable(keyword), text_.word_position());
     double value = 0;
     while (!text_.at_end() && to_number(text_.peek(), value)) text_.word("a number");
   }

@@ -57,7 +57,8 @@ void NetcdfClassic::read_dimensions() {
   const Count number = list_length(tag_dimension, "dimensions");
   for (std::int64_t k = 0; k < number; ++k) {
     std::string label = name();
-    dimensions_.emplace_back(std::move(label), size());
+    dimensions_.push_back(size());
+    dimensions_by_name_.emplace(std::move(label), dimensions_.back());
   }
 }
 
@@ -92,7 +93,7 @@ void NetcdfClassic::read_variables() {
       if (id >= dimensions_.size()) {
         text_.fail("the variable " + in_quotes(label) + " has a dimension that the file does not have");
       }
-      const Count length = dimensions_[id.size()].second;
+      const Count length = dimensions_[id.size()];
       variable.dimensions.push_back(id.size());
       if (axis == 0 && length == 0) {
         variable.is_record = true;
@@ -111,10 +112,8 @@ void NetcdfClassic::read_variables() {
 }
 
 Count NetcdfClassic::dimension(const std::string& label) const {
-  for (const auto& [dimension, length] : dimensions_) {
-    if (dimension == label) return length;
-  }
-  return 0;
+  const auto found = dimensions_by_name_.find(label);
+  return found == dimensions_by_name_.end() ? Count() : found->second;
 }
 
 const NetcdfClassic::Variable* NetcdfClassic::find(const std::string& label) const {
@@ -135,6 +134,12 @@ const NetcdfClassic::Variable& NetcdfClassic::require(const std::string& label, 
   if (variable->begin + bytes > size) {
     text_.fail(size,
                "the file ends within the variable " + in_quotes(label) + "; it is truncated: write it again");
+  }
+  // Each byte belongs to one variable, and each variable is read once.
+  read_ += bytes;
+  if (read_ > size) {
+    text_.fail(variable->begin.size(), "the variable " + in_quotes(label) +
+                                           " lies where others do; the file is damaged: write it again");
   }
   text_.seek(variable->begin.size());
   return *variable;
@@ -162,8 +167,8 @@ std::vector<double> NetcdfClassic::numbers(const std::string& label, Count numbe
 std::vector<std::string> NetcdfClassic::strings(const std::string& label) {
   const Variable* variable = find(label);
   if (variable == nullptr || variable->type != type_char || variable->dimensions.size() != 2) return {};
-  const Count rows = dimensions_[variable->dimensions[0]].second;
-  const std::size_t length = dimensions_[variable->dimensions[1]].second.size();
+  const Count rows = dimensions_[variable->dimensions[0]];
+  const std::size_t length = dimensions_[variable->dimensions[1]].size();
   require(label, variable->values);
   std::vector<std::string> result;
   if (length == 0) return result;

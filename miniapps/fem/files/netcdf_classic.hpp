@@ -46,7 +46,9 @@ class NetcdfClassic {
 
   MeshText& text_;
   int version_ = 1;
-  std::vector<std::pair<std::string, Count>> dimensions_;
+  std::vector<Count> dimensions_;
+  std::map<std::string, Count> dimensions_by_name_;  // the first of that name
+  Count read_;                                       // bytes of variables
   std::map<std::string, Variable> variables_;
 };
 

@@ -89,8 +89,8 @@ TEST(ConfinedProcess, OpensNoFileAndStartsNoProcessAndReachesNobody) {
   };
 
   EXPECT_TRUE(denied([] { return open("/etc/hostname", O_RDONLY | O_CLOEXEC); }));
-  EXPECT_TRUE(denied([] { return creat("/tmp/strata_confined", 0600); }));
-  EXPECT_TRUE(denied([] { return unlink("/tmp/strata_confined"); }));
+  EXPECT_TRUE(denied([] { return creat("strata_confined", 0600); }));
+  EXPECT_TRUE(denied([] { return unlink("strata_confined"); }));
   EXPECT_TRUE(denied([] { return socket(AF_UNIX, SOCK_STREAM, 0); }));
   EXPECT_TRUE(denied([] { return kill(getppid(), 0); }));
   EXPECT_TRUE(denied([] { return fork(); }));
