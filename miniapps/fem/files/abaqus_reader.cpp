@@ -1,6 +1,8 @@
 // Abaqus input files (.inp), as far as they describe one part of C3D8 elements: *NODE, *ELEMENT, *NSET,
 // *ELSET, *SURFACE, *SOLID SECTION. Sections make the blocks where there are any, element sets otherwise;
-// four-node shells and membranes become side sets by their element sets. Other keywords are passed over.
+// four-node shells and membranes become side sets by their element sets. Other keywords are passed over, and
+// listed in HostMesh::remarks. The format has no end mark of its own: the parts, assemblies, instances and
+// steps that a file begins have to end, and so has its last line.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -17,11 +19,6 @@ namespace {
 
 // Abaqus' faces S1 to S6 as those of Exodus II less one.
 constexpr std::array<int, 6> face_of_surface = {4, 5, 0, 1, 2, 3};
-
-// Names of sets are the same in capitals and in small letters.
-struct LessWithoutCase {
-  bool operator()(const std::string& a, const std::string& b) const { return lower_case(a) < lower_case(b); }
-};
 
 using Words = std::vector<std::string_view>;
 
@@ -45,26 +42,51 @@ class AbaqusReader {
       at_ = text_.word_position();
       if (line.empty() || line.starts_with("**")) continue;
       line[0] == '*' ? read_keyword(line) : read_data(line);
+      const bool is_cut = text_.remaining() == 0 && text_.content().back() != '\n';
+      if (is_cut && !ended_)
+        fail("the file ends within this line, which may be cut short; if it is whole, end the line");
     }
     finish_element();
+    require_ends();
     number_sets();
     return builder_.build();
   }
 
  private:
   enum class Data { None, Nodes, Elements, NodeSet, ElementSet, Surface, Instance };
+  struct Member {
+    std::int64_t id;
+    std::size_t at;
+  };
+  struct Set {
+    std::string name;
+    std::vector<Member> members;
+    bool has_section = false;
+  };
+  // By their names in small letters, as capitals make no difference.
+  using Sets = std::map<std::string, Set>;
+  struct SideSetName {
+    std::string name;
+    std::int64_t id = 0;  // 0 until it has a side
+  };
+  struct Section {
+    std::string set;
+    std::size_t at;
+  };
   struct Element {
     std::int64_t id;
     std::array<std::int64_t, 8> nodes;
-    std::string set;
+    const Set* set;  // none: nullptr
     std::size_t at;
   };
   struct Quadrilateral {
     std::array<std::int64_t, 4> nodes;
     std::size_t at;
+    bool is_in_a_set = false;
   };
   struct SurfacePart {
-    std::string surface, of;
+    SideSetName* surface;
+    std::string of;
     int face;
     std::size_t at;
   };
@@ -81,23 +103,38 @@ class AbaqusReader {
       parameters_[lower_case(trimmed(words[k].substr(0, equals)))] = unquoted(value);
     }
     data_ = Data::None;
+    set_ = nullptr;
+    if (keyword.starts_with("end ")) {
+      open_.erase(keyword.substr(4));
+      ended_ = true;
+      return;
+    }
+    // What may follow the end of the mesh does not say that the file is whole.
+    ended_ = ended_ && keyword != "node" && keyword != "element" && keyword != "nset" && keyword != "elset" &&
+             keyword != "surface" && keyword != "solid section";
+    if (keyword == "part" || keyword == "assembly" || keyword == "instance" || keyword == "step")
+      open_.insert_or_assign(keyword, at_);
     if (keyword == "node") {
       data_ = Data::Nodes;
-      set_ = parameters_["nset"];
+      set_ = set_of(node_sets_, parameters_["nset"]);
     } else if (keyword == "element") {
       begin_elements();
     } else if (keyword == "nset") {
       data_ = Data::NodeSet;
-      set_ = parameters_["nset"];
+      set_ = set_of(node_sets_, parameters_["nset"]);
     } else if (keyword == "elset") {
       data_ = Data::ElementSet;
-      set_ = parameters_["elset"];
+      set_ = set_of(element_sets_, parameters_["elset"]);
     } else if (keyword == "surface") {
       const std::string type = lower_case(parameters_["type"]);
-      set_ = parameters_["name"];
-      if (type.empty() || type == "element") data_ = Data::Surface;
+      if (type.empty() || type == "element") {
+        data_ = Data::Surface;
+        surface_ = parameters_["name"].empty() ? nullptr : &side_set_of(parameters_["name"]);
+      } else {
+        builder_.leave_out("surfaces of type " + in_quotes(type), at_);
+      }
     } else if (keyword == "solid section") {
-      if (!parameters_["elset"].empty()) sections_.push_back(parameters_["elset"]);
+      if (!parameters_["elset"].empty()) sections_.push_back({parameters_["elset"], at_});
     } else if (keyword == "instance") {
       if (++instances_ > 1) fail("a second instance is not supported; save the mesh as one part");
       data_ = Data::Instance;
@@ -108,7 +145,29 @@ class AbaqusReader {
     } else if (keyword == "system" || keyword == "ngen" || keyword == "nfill" || keyword == "elgen" ||
                keyword == "ncopy" || keyword == "elcopy" || keyword == "nmap") {
       fail("*" + keyword + " is not supported; save the mesh with all nodes and elements written out");
+    } else if (keyword != "heading" && keyword != "preprint" && keyword != "assembly" && keyword != "step") {
+      builder_.leave_out("what follows " + in_quotes("*" + keyword) + ", which is not read", at_);
     }
+  }
+
+  // nullptr where there is no name.
+  static Set* set_of(Sets& sets, const std::string& name) {
+    if (name.empty()) return nullptr;
+    Set& set = sets[lower_case(name)];
+    if (set.name.empty()) set.name = name;
+    return &set;
+  }
+
+  void require_ends() {
+    for (const auto& [keyword, at] : open_) {
+      std::string name = keyword;
+      for (char& c : name) c = static_cast<char>(c - 'a' + 'A');
+      text_.fail(at, "*" + name + " has no *END " + name + "; the file is truncated: write it again");
+    }
+    if (ended_) return;
+    builder_.remark(text_.content().size(),
+                    "the file ends without *END PART or another end mark: if it was cut short between lines, "
+                    "that does not show");
   }
 
   static std::string unquoted(std::string_view value) {
@@ -121,7 +180,7 @@ class AbaqusReader {
 
   void begin_elements() {
     const std::string type = lower_case(parameters_["type"]);
-    set_ = parameters_["elset"];
+    set_ = set_of(element_sets_, parameters_["elset"]);
     data_ = Data::Elements;
     const auto one_of = [&](std::initializer_list<std::string_view> names) {
       for (const std::string_view name : names) {
@@ -136,7 +195,7 @@ class AbaqusReader {
       corners_ = 4;
     } else if (one_of(
                    {"t3d2", "b31", "cps3", "s3", "s3r", "m3d3", "sfm3d3", "r3d3", "cpe3", "stri3", "mass"})) {
-      builder_.leave_out("groups of elements of type " + type);
+      builder_.leave_out("groups of elements of type " + type, at_);
       data_ = Data::None;
     } else {
       fail("elements of type " + in_quotes(type) +
@@ -156,10 +215,10 @@ class AbaqusReader {
         read_element(words);
         break;
       case Data::NodeSet:
-        read_members(words, node_sets_[set_]);
+        read_members(words);
         break;
       case Data::ElementSet:
-        read_members(words, element_sets_[set_]);
+        read_members(words);
         break;
       case Data::Surface:
         read_surface(words);
@@ -187,7 +246,7 @@ class AbaqusReader {
       if (!(x[k] - x[k] == 0)) fail("node " + std::to_string(id) + " has a coordinate that is not finite");
     }
     builder_.add_node(id, x, at_);
-    if (!set_.empty()) node_sets_[set_].push_back({id, at_});
+    if (set_ != nullptr) set_->members.push_back({id, at_});
   }
 
   // An element may go on in the next line, after a comma.
@@ -212,21 +271,20 @@ class AbaqusReader {
       std::copy(nodes, nodes + 8, element.nodes.begin());
       elements_.push_back(element);
     } else {
-      quadrilaterals_[pending_[0]] = {{nodes[0], nodes[1], nodes[2], nodes[3]}, element_at_};
+      const Quadrilateral shell{{nodes[0], nodes[1], nodes[2], nodes[3]}, element_at_};
+      if (!quadrilaterals_.emplace(pending_[0], shell).second) {
+        text_.fail(element_at_,
+                   "element " + std::to_string(pending_[0]) + " is given twice; number each once");
+      }
     }
-    if (!set_.empty()) element_sets_[set_].push_back({pending_[0], element_at_});
+    if (set_ != nullptr) set_->members.push_back({pending_[0], element_at_});
     pending_.clear();
   }
 
-  struct Member {
-    std::int64_t id;
-    std::size_t at;
-  };
-  using Sets = std::map<std::string, std::vector<Member>, LessWithoutCase>;
-
   // Numbers, or names of other sets that are there; with GENERATE first, last, step.
-  void read_members(const Words& words, std::vector<Member>& members) {
-    if (set_.empty()) fail("a set without a name; add NSET= or ELSET= to its keyword");
+  void read_members(const Words& words) {
+    if (set_ == nullptr) fail("a set without a name; add NSET= or ELSET= to its keyword");
+    std::vector<Member>& members = set_->members;
     if (parameters_.contains("generate")) {
       generate(words, members);
       return;
@@ -239,104 +297,134 @@ class AbaqusReader {
         continue;
       }
       const Sets& sets = data_ == Data::NodeSet ? node_sets_ : element_sets_;
-      const auto other = sets.find(unquoted(word));
+      const auto other = sets.find(lower_case(unquoted(word)));
       if (other == sets.end()) fail("the set " + in_quotes(word) + " is not known here; define it before");
-      if (members.size() + other->second.size() > text_.content().size())
-        fail("the sets are larger than the file");
-      const std::vector<Member> copy = other->second;
-      members.insert(members.end(), copy.begin(), copy.end());
+      const std::size_t number = other->second.members.size();
+      text_.repeat(number, at_);
+      for (std::size_t k = 0; k < number; ++k) {  // which may be those of this set
+        const Member member = other->second.members[k];
+        members.push_back(member);
+      }
     }
   }
 
-  void generate(const Words& words, std::vector<Member>& members) const {
+  void generate(const Words& words, std::vector<Member>& members) {
     if (words.size() < 2) fail("GENERATE needs the first number, the last, and the step");
     const std::int64_t first = integer(words[0], "the first number"),
                        last = integer(words[1], "the last number");
     const std::int64_t step = words.size() > 2 && !words[2].empty() ? integer(words[2], "a step") : 1;
-    // A set has no more members than the file has bytes, as each node and element takes some.
-    const auto size = static_cast<std::int64_t>(text_.content().size());
-    if (step < 1 || first < 0 || last < first ||
-        (last - first) / step > size - static_cast<std::int64_t>(members.size())) {
+    if (step < 1 || first < 0 || last < first) {
       fail("GENERATE " + std::to_string(first) + ", " + std::to_string(last) + ", " + std::to_string(step) +
-           " gives no set of this file; correct the numbers");
+           " gives no set; correct the numbers");
     }
+    text_.repeat(Count((last - first) / step) + 1, at_);
     for (std::int64_t id = first; id <= last - step; id += step) members.push_back({id, at_});
     members.push_back({first + (last - first) / step * step, at_});
   }
 
   void read_surface(const Words& words) {
-    if (set_.empty()) fail("a surface without a name; add NAME= to its keyword");
+    if (surface_ == nullptr) fail("a surface without a name; add NAME= to its keyword");
     if (words.size() < 2) fail("expected an element or element set and a face, such as 'top, S2'");
     const std::string face = lower_case(words[1]);
     if (face.size() != 2 || face[0] != 's' || face[1] < '1' || face[1] > '6') {
       fail(in_quotes(words[1]) + " is no face of a hexahedron: S1 to S6");
     }
     surface_parts_.push_back(
-        {set_, unquoted(words[0]), face_of_surface[static_cast<std::size_t>(face[1] - '1')], at_});
+        {surface_, unquoted(words[0]), face_of_surface[static_cast<std::size_t>(face[1] - '1')], at_});
   }
 
-  std::int64_t side_set(const std::string& name) {
-    const auto [place, added] = side_sets_.emplace(name, static_cast<std::int64_t>(side_sets_.size()) + 1);
-    if (added) builder_.name_side_set(place->second, name);
-    return place->second;
+  SideSetName& side_set_of(const std::string& name) {
+    SideSetName& set = side_sets_[lower_case(name)];
+    if (set.name.empty()) set.name = name;
+    return set;
+  }
+
+  // Its number, from 1 in the order in which they have sides.
+  std::int64_t number_of(SideSetName& set) {
+    if (set.id == 0) {
+      set.id = ++number_of_side_sets_;
+      builder_.name_side_set(set.id, set.name);
+    }
+    return set.id;
   }
 
   void number_sets() {
     add_elements();
     std::int64_t key = 0;
-    for (const auto& [name, members] : node_sets_) {
+    for (const auto& [name, set] : node_sets_) {
       ++key;
-      builder_.name_node_set(key, key, name);
-      for (const Member& member : members) builder_.add_set_node(member.id, key, member.at);
+      builder_.name_node_set(key, key, set.name);
+      for (const Member& member : set.members) builder_.add_set_node(member.id, key, member.at);
     }
     add_quadrilaterals();
-    std::size_t sides = 0;
     for (const SurfacePart& part : surface_parts_) {
-      const std::int64_t set = side_set(part.surface);
+      const std::int64_t set = number_of(*part.surface);
       std::int64_t element = 0;
       if (to_integer(part.of, element)) {
         builder_.add_side(element, part.face, set, part.at);
         continue;
       }
-      const auto found = element_sets_.find(part.of);
+      const auto found = element_sets_.find(lower_case(part.of));
       if (found == element_sets_.end()) {
         text_.fail(part.at, "the surface names the element set " + in_quotes(part.of) +
                                 ", which the file does not have");
       }
-      sides += found->second.size();
-      if (sides > text_.content().size())
-        text_.fail(part.at, "the surfaces have more sides than the file has bytes");
-      for (const Member& member : found->second) builder_.add_side(member.id, part.face, set, part.at);
+      text_.repeat(found->second.members.size(), part.at);
+      for (const Member& member : found->second.members)
+        builder_.add_side(member.id, part.face, set, part.at);
     }
   }
 
   // Element sets of shells are side sets.
   void add_quadrilaterals() {
-    for (const auto& [name, members] : element_sets_) {
-      for (const Member& member : members) {
+    for (const auto& [name, set] : element_sets_) {
+      SideSetName& sides = side_set_of(set.name);
+      for (const Member& member : set.members) {
         const auto found = quadrilaterals_.find(member.id);
         if (found == quadrilaterals_.end()) continue;
-        builder_.add_quadrilateral(found->second.nodes, side_set(name), found->second.at);
+        found->second.is_in_a_set = true;
+        builder_.add_quadrilateral(found->second.nodes, number_of(sides), found->second.at);
       }
+    }
+    for (const auto& [id, shell] : quadrilaterals_) {
+      if (!shell.is_in_a_set) builder_.leave_out("shells that belong to no element set", shell.at);
     }
   }
 
-  void add_elements() {
+  // The block of each element that has one by a section: the last one, if there are several. A set counts
+  // once, however many sections name it.
+  std::map<std::int64_t, std::int64_t> blocks_of_sections() {
     std::map<std::int64_t, std::int64_t> section_of;
-    for (std::size_t k = 0; k < sections_.size(); ++k) {
+    for (std::size_t k = sections_.size(); k-- > 0;) {
       const auto block = static_cast<std::int64_t>(k) + 1;
-      builder_.name_block(block, sections_[k]);
-      for (const Member& member : element_sets_[sections_[k]]) section_of[member.id] = block;
+      const auto found = element_sets_.find(lower_case(sections_[k].set));
+      if (found == element_sets_.end()) {
+        builder_.leave_out("a section of an element set that the file does not have", sections_[k].at);
+        continue;
+      }
+      Set& set = found->second;
+      if (std::exchange(set.has_section, true)) continue;
+      builder_.name_block(block, sections_[k].set);
+      for (const Member& member : set.members) {
+        if (section_of.emplace(member.id, block).first->second != block)
+          builder_.leave_out("sections of an element but its last", member.at);
+      }
     }
-    std::map<std::string, std::int64_t, LessWithoutCase> blocks;
+    return section_of;
+  }
+
+  void add_elements() {
+    const std::map<std::int64_t, std::int64_t> section_of = blocks_of_sections();
+    std::map<const Set*, std::int64_t> blocks;
     for (const Element& element : elements_) {
       std::int64_t block = 0;
       if (const auto section = section_of.find(element.id); section != section_of.end()) {
         block = section->second;
       } else {
         const auto first_free = static_cast<std::int64_t>(sections_.size() + blocks.size()) + 1;
-        block = blocks.emplace(element.set, first_free).first->second;
-        builder_.name_block(block, element.set);
+        const auto [place, is_new] = blocks.emplace(element.set, first_free);
+        block = place->second;
+        if (is_new && element.set != nullptr) builder_.name_block(block, element.set->name);
       }
       builder_.add_hexahedron(element.id, element.nodes, block, element.at);
     }
@@ -347,7 +435,8 @@ class AbaqusReader {
   std::size_t at_ = 0;  // where the line begins
   Data data_ = Data::None;
   std::map<std::string, std::string> parameters_;
-  std::string set_;
+  Set* set_ = nullptr;              // that the data belong to
+  SideSetName* surface_ = nullptr;  // likewise
   std::size_t corners_ = 8;
   std::vector<std::int64_t> pending_;  // number and nodes of an element that is not complete
   std::size_t element_at_ = 0;
@@ -355,11 +444,14 @@ class AbaqusReader {
   int instances_ = 0;
   std::vector<Element> elements_;
   std::map<std::int64_t, Quadrilateral> quadrilaterals_;
-  std::vector<std::string> sections_;
+  std::vector<Section> sections_;
   Sets node_sets_;
   Sets element_sets_;
   std::vector<SurfacePart> surface_parts_;
-  std::map<std::string, std::int64_t, LessWithoutCase> side_sets_;
+  std::map<std::string, SideSetName> side_sets_;  // by their names in small letters
+  std::int64_t number_of_side_sets_ = 0;
+  std::map<std::string, std::size_t> open_;  // what has to end, and where it began
+  bool ended_ = false;                       // since the last data of a mesh, an end mark
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 // a classic netCDF file. No library is needed. Files in HDF5 are refused with a word on how to convert them.
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,11 +25,15 @@ class ExodusReader {
     if (file_.dimension("num_nodes") == 0 || file_.find("eb_prop1") == nullptr) {
       fail("the file has no nodes or no element blocks; it is no Exodus II mesh");
     }
-    if (const std::int64_t axes = file_.dimension("num_dim"); axes != 3) {
-      fail("the mesh has " + std::to_string(axes) + " dimensions, not 3");
+    if (const Count axes = file_.dimension("num_dim"); axes != 3) {
+      fail("the mesh has " + axes.text() + " dimensions, not 3");
     }
     nodes_ = file_.dimension("num_nodes");
     elements_ = file_.dimension("num_elem");
+    if (elements_ > text_.content().size()) {
+      fail("the mesh announces " + elements_.text() +
+           " elements, more than the file has bytes; the file is damaged: write it again");
+    }
     read_nodes();
     read_blocks();
     read_side_sets();
@@ -48,8 +53,9 @@ class ExodusReader {
     if (file_.find("coord") != nullptr) {
       const std::vector<double> all = file_.numbers("coord", 3 * nodes_);
       for (std::size_t axis = 0; axis < 3; ++axis) {
-        const auto begin = all.begin() + static_cast<std::int64_t>(axis) * nodes_;
-        x[axis].assign(begin, begin + nodes_);
+        const std::int64_t nodes = nodes_.value();
+        const auto begin = all.begin() + static_cast<std::int64_t>(axis) * nodes;
+        x[axis].assign(begin, begin + nodes);
       }
     } else {
       for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -69,13 +75,11 @@ class ExodusReader {
   };
   Entities entities(const std::string& prefix, const char* dimension) {
     Entities result;
-    const std::int64_t number = file_.dimension(dimension);
+    const Count number = file_.dimension(dimension);
     if (file_.find(prefix + "_prop1") != nullptr) {
       result.ids = file_.integers(prefix + "_prop1", number);
     } else {
-      text_.expect_room(0, 1, dimension);
-      if (number > static_cast<std::int64_t>(text_.content().size()))
-        fail("the file announces more sets than it has bytes");
+      if (number > text_.content().size()) fail("the file announces more sets than it has bytes");
       for (std::int64_t id = 1; id <= number; ++id) result.ids.push_back(id);
     }
     result.names = file_.strings(prefix + "_names");
@@ -85,21 +89,26 @@ class ExodusReader {
 
   void read_blocks() {
     const Entities blocks = entities("eb", "num_el_blk");
-    std::int64_t first = 1;  // elements count through all blocks
+    Count before;  // elements count through all blocks
     for (std::size_t k = 0; k < blocks.ids.size(); ++k) {
       const std::string place = std::to_string(k + 1);
-      const std::int64_t elements = file_.dimension("num_el_in_blk" + place);
+      const Count elements = file_.dimension("num_el_in_blk" + place);
       if (elements == 0) continue;
-      if (elements > elements_ - first + 1) fail("the element blocks have more elements than the mesh");
+      const std::int64_t first = before.value() + 1;
+      before += elements;
+      if (before > elements_) break;
       read_block(blocks.ids[k], "connect" + place, first, elements,
                  file_.dimension("num_nod_per_el" + place));
       builder_.name_block(blocks.ids[k], blocks.name(k));
-      first += elements;
+    }
+    if (before != elements_) {
+      fail("the element blocks have " + before.text() + " elements, and the mesh announces " +
+           elements_.text() + "; the file is damaged: write it again");
     }
   }
 
-  void read_block(std::int64_t block, const std::string& variable, std::int64_t first, std::int64_t elements,
-                  std::int64_t corners) {
+  void read_block(std::int64_t block, const std::string& variable, std::int64_t first, Count elements,
+                  Count corners) {
     const NetcdfClassic::Variable* connect = file_.find(variable);
     if (connect == nullptr)
       fail("block " + std::to_string(block) + " has no elements (" + variable + "); write the file again");
@@ -109,13 +118,13 @@ class ExodusReader {
     for (const char* flat :
          {"shell", "quad", "tri", "bar", "beam", "truss", "rod", "sphere", "circle", "edge"}) {
       if (!type.starts_with(flat)) continue;
-      builder_.leave_out("element blocks of type " + in_quotes(type));
-      left_out_.emplace_back(first, first + elements);
+      builder_.leave_out("element blocks of type " + in_quotes(type), MeshText::nowhere);
+      left_out_.emplace_back(first, first + elements.value());
       return;
     }
     if (!type.starts_with("hex") || corners != 8) {
       fail("block " + std::to_string(block) + ", from element " + std::to_string(first) + " on, is of type " +
-           in_quotes(type) + " with " + std::to_string(corners) +
+           in_quotes(type) + " with " + corners.text() +
            " nodes an element; only eight-node hexahedra (HEX8) are supported: mesh the part with them");
     }
     const std::vector<std::int64_t> nodes = file_.integers(variable, 8 * elements);
@@ -127,16 +136,27 @@ class ExodusReader {
   }
 
   bool is_left_out(std::int64_t element) const {
-    return std::any_of(left_out_.begin(), left_out_.end(),
-                       [&](const auto& range) { return element >= range.first && element < range.second; });
+    const auto after =
+        std::upper_bound(left_out_.begin(), left_out_.end(), element,
+                         [](std::int64_t value, const auto& range) { return value < range.first; });
+    return after != left_out_.begin() && element < std::prev(after)->second;
+  }
+
+  // A set without members has neither a size nor values.
+  bool is_empty(Count size, const std::string& dimension, const std::string& variable) const {
+    if (size == 0 && file_.find(variable) != nullptr) {
+      fail("the file has " + variable + ", and no dimension " + dimension +
+           "; it is damaged: write it again");
+    }
+    return size == 0;
   }
 
   void read_side_sets() {
     const Entities sets = entities("ss", "num_side_sets");
     for (std::size_t k = 0; k < sets.ids.size(); ++k) {
       const std::string place = std::to_string(k + 1);
-      const std::int64_t size = file_.dimension("num_side_ss" + place);
-      if (size == 0) continue;
+      const Count size = file_.dimension("num_side_ss" + place);
+      if (is_empty(size, "num_side_ss" + place, "elem_ss" + place)) continue;
       const std::vector<std::int64_t> elements = file_.integers("elem_ss" + place, size);
       const std::vector<std::int64_t> sides = file_.integers("side_ss" + place, size);
       for (std::size_t entry = 0; entry < elements.size(); ++entry) {
@@ -155,8 +175,8 @@ class ExodusReader {
     const Entities sets = entities("ns", "num_node_sets");
     for (std::size_t k = 0; k < sets.ids.size(); ++k) {
       const std::string place = std::to_string(k + 1);
-      const std::int64_t size = file_.dimension("num_nod_ns" + place);
-      if (size == 0) continue;
+      const Count size = file_.dimension("num_nod_ns" + place);
+      if (is_empty(size, "num_nod_ns" + place, "node_ns" + place)) continue;
       for (const std::int64_t node : file_.integers("node_ns" + place, size)) {
         builder_.add_set_node(node, sets.ids[k], 0);
       }
@@ -165,7 +185,7 @@ class ExodusReader {
   }
 
   // Places in the file, from 1, become the numbers that the file gives them.
-  void renumber(std::vector<std::int64_t>& places, const char* map, std::int64_t size) {
+  void renumber(std::vector<std::int64_t>& places, const char* map, Count size) {
     if (file_.find(map) == nullptr) return;
     const std::vector<std::int64_t> numbers = file_.integers(map, size);
     for (std::int64_t& place : places) place = numbers[as_size(place - 1)];
@@ -174,9 +194,9 @@ class ExodusReader {
   MeshText& text_;
   NetcdfClassic file_;
   MeshBuilder builder_;
-  std::int64_t nodes_ = 0;
-  std::int64_t elements_ = 0;
-  std::vector<std::pair<std::int64_t, std::int64_t>> left_out_;
+  Count nodes_;
+  Count elements_;
+  std::vector<std::pair<std::int64_t, std::int64_t>> left_out_;  // first and after the last, ascending
 };
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -103,6 +105,9 @@ class GmshReader {
     const std::size_t found = text_.content().find("\n" + end, text_.position());
     if (found == std::string::npos)
       text_.fail(section + " has no " + end + "; the file is truncated: write it again");
+    if (section != "$Comments" && section != "$Periodic" && section != "$Parametrizations") {
+      builder_.leave_out("the section " + printable(section), text_.word_position());
+    }
     text_.seek(found + 1 + end.size());
   }
 
@@ -132,7 +137,7 @@ class GmshReader {
   }
 
   void read_names() {
-    const std::int64_t number = text_.count("physical names", 4);
+    const Count number = text_.count("physical names", 4);
     for (std::int64_t k = 0; k < number; ++k) {
       const std::int64_t dimension = text_.integer("a dimension");
       const std::int64_t tag = text_.integer("a physical tag");
@@ -159,8 +164,8 @@ class GmshReader {
     return binary_ ? text_.binary_integer(8, false, what) : text_.integer(what);
   }
   double number(const char* what) { return binary_ ? text_.binary_number(8, what) : text_.number(what); }
-  std::int64_t large_count(const char* what, std::size_t ascii_bytes, std::size_t binary_bytes) {
-    const std::int64_t value = large_integer(what);
+  Count large_count(const char* what, Count ascii_bytes, Count binary_bytes) {
+    const Count value = large_integer(what);
     text_.expect_room(value, binary_ ? binary_bytes : ascii_bytes, what);
     return value;
   }
@@ -174,7 +179,7 @@ class GmshReader {
   }
 
   void read_nodes_2() {
-    const std::int64_t nodes = text_.count("nodes", binary_ ? 28 : 8);
+    const Count nodes = text_.count("nodes", binary_ ? 28 : 8);
     begin_binary();
     for (std::int64_t k = 0; k < nodes; ++k) {
       const std::int64_t id = small_integer("a node number");
@@ -184,7 +189,7 @@ class GmshReader {
   }
 
   void read_elements_2() {
-    std::int64_t left = text_.count("elements", binary_ ? 8 : 6);
+    std::int64_t left = text_.count("elements", binary_ ? 8 : 6).value();
     begin_binary();
     while (left > 0) {
       std::int64_t id = 0, together = 1, tags = 0, type = 0;
@@ -209,7 +214,7 @@ class GmshReader {
           const std::int64_t value = small_integer("a tag of an element");
           if (tag == 0) physical = without_sign(value);
         }
-        physical_ = physical == 0 ? std::vector<std::int64_t>{} : std::vector<std::int64_t>{physical};
+        physical_ = std::span<const std::int64_t>(&physical, physical == 0 ? 0 : 1);
         read_element(id, type, at);
       }
       left -= together;
@@ -217,9 +222,9 @@ class GmshReader {
   }
 
   void read_entities() {
-    std::array<std::int64_t, 4> numbers{};
+    std::array<Count, 4> numbers{};
     begin_binary();
-    for (std::int64_t& value : numbers) value = large_count("entities", 4, 12);
+    for (Count& value : numbers) value = large_count("entities", 4, 12);
     for (int dimension = 0; dimension < 4; ++dimension) {
       for (std::int64_t k = 0; k < numbers[static_cast<std::size_t>(dimension)]; ++k) read_entity(dimension);
     }
@@ -230,26 +235,29 @@ class GmshReader {
     point();
     if (dimension > 0) point();  // the other corner of its bounding box
     auto& physicals = entities_[{dimension, tag}];
-    const std::int64_t number_of_physicals = large_count("physical tags", 2, 4);
+    const Count number_of_physicals = large_count("physical tags", 2, 4);
     for (std::int64_t k = 0; k < number_of_physicals; ++k) {
       physicals.push_back(without_sign(small_integer("a physical tag")));
     }
     if (dimension == 0) return;
-    const std::int64_t boundary = large_count("bounding entities", 2, 4);
+    const Count boundary = large_count("bounding entities", 2, 4);
     for (std::int64_t k = 0; k < boundary; ++k) small_integer("a bounding entity");
   }
 
   void read_nodes_4() {
     begin_binary();
-    const std::int64_t blocks = large_count("blocks of nodes", 8, 20);
-    for (const char* what : {"a number of nodes", "the smallest node number", "the largest node number"})
-      large_integer(what);
+    const Count blocks = large_count("blocks of nodes", 8, 20);
+    const std::size_t at_counts = text_.word_position();
+    const Count announced = large_integer("a number of nodes");
+    for (const char* what : {"the smallest node number", "the largest node number"}) large_integer(what);
+    Count nodes;
     std::vector<std::pair<std::int64_t, std::size_t>> ids;
     for (std::int64_t block = 0; block < blocks; ++block) {
       const std::int64_t dimension = small_integer("the dimension of an entity");
       small_integer("an entity");
       const bool parametric = small_integer("a flag of parametric coordinates") != 0;
-      const std::int64_t number_of_nodes = large_count("nodes", 8, 32);
+      const Count number_of_nodes = large_count("nodes", 8, 32);
+      nodes += number_of_nodes;
       ids.clear();
       for (std::int64_t k = 0; k < number_of_nodes; ++k) {
         const std::int64_t id = large_integer("a node number");
@@ -260,27 +268,37 @@ class GmshReader {
         for (std::int64_t k = 0; parametric && k < dimension; ++k) number("a parametric coordinate");
       }
     }
+    require_announced(announced, nodes, "nodes", at_counts);
+  }
+
+  void require_announced(Count announced, Count found, const char* what, std::size_t at) const {
+    if (found == announced) return;
+    text_.fail(at, "the section announces " + announced.text() + " " + what + ", and its blocks have " +
+                       found.text() + "; write the file again");
   }
 
   void read_elements_4() {
     begin_binary();
-    const std::int64_t blocks = large_count("blocks of elements", 8, 20);
-    for (const char* what :
-         {"a number of elements", "the smallest element number", "the largest element number"}) {
+    const Count blocks = large_count("blocks of elements", 8, 20);
+    const std::size_t at_counts = text_.word_position();
+    const Count announced = large_integer("a number of elements");
+    for (const char* what : {"the smallest element number", "the largest element number"})
       large_integer(what);
-    }
+    Count elements;
     for (std::int64_t block = 0; block < blocks; ++block) {
       const std::int64_t dimension = small_integer("the dimension of an entity");
       const std::int64_t entity = small_integer("an entity");
       const std::int64_t type = small_integer("an element type");
-      const std::int64_t number_of_elements = large_count("elements", 4, 16);
+      const Count number_of_elements = large_count("elements", 4, 16);
+      elements += number_of_elements;
       const auto known = entities_.find({dimension, entity});
-      physical_ = known == entities_.end() ? std::vector<std::int64_t>{} : known->second;
+      physical_ = known == entities_.end() ? std::span<const std::int64_t>{} : known->second;
       for (std::int64_t k = 0; k < number_of_elements; ++k) {
         const std::int64_t id = large_integer("an element number");
         read_element(id, type, text_.word_position());
       }
     }
+    require_announced(announced, elements, "elements", at_counts);
   }
 
   std::int64_t node() {
@@ -304,10 +322,14 @@ class GmshReader {
   // The nodes of an element whose physical groups are physical_.
   void read_element(std::int64_t id, std::int64_t number, std::size_t at) {
     const ElementType& type = type_of(number, id, at);
+    // Of several groups an element is in, all but one have no bytes of the file.
     if (number == 5) {
+      if (physical_.size() > 1) builder_.leave_out("physical volumes of an element but its first", at);
       builder_.add_hexahedron(id, nodes<8>(), physical_.empty() ? 0 : physical_[0], at);
     } else if (number == 3) {
       const auto corners = nodes<4>();
+      if (physical_.empty()) builder_.leave_out("quadrilaterals that belong to no physical surface", at);
+      if (physical_.size() > 1) text_.repeat(physical_.size() - 1, at);
       for (const std::int64_t set : physical_) builder_.add_quadrilateral(corners, set, at);
     } else if (type.dimension == 3) {
       text_.fail(at,
@@ -315,15 +337,17 @@ class GmshReader {
                      ", and only 8-node hexahedra are supported; mesh the part with first-order hexahedra");
     } else {
       for (int k = 0; k < type.nodes; ++k) add_to_node_sets(type, node(), at);
-      if (type.dimension == 2) builder_.leave_out(std::string(type.name) + "s");
+      if (type.dimension == 2) builder_.leave_out(std::string(type.name) + "s", at);
     }
   }
 
   void add_to_node_sets(const ElementType& type, std::int64_t id, std::size_t at) {
     if (type.dimension > 1) return;
+    if (physical_.size() > 1) text_.repeat(physical_.size() - 1, at);
     for (const std::int64_t physical : physical_) {
       const std::int64_t key = 2 * physical + type.dimension;  // points and curves count apart
-      builder_.name_node_set(key, physical, names_[{type.dimension, physical}]);
+      if (named_.insert(key).second)
+        builder_.name_node_set(key, physical, names_[{type.dimension, physical}]);
       builder_.add_set_node(id, key, at);
     }
   }
@@ -339,7 +363,8 @@ class GmshReader {
   bool elements_read_ = false;
   std::map<EntityKey, std::string> names_;
   std::map<EntityKey, std::vector<std::int64_t>> entities_;
-  std::vector<std::int64_t> physical_;
+  std::set<std::int64_t> named_;            // node sets, by their keys
+  std::span<const std::int64_t> physical_;  // groups of the element that is read
 };
 
 }  // namespace

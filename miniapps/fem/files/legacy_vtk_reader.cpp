@@ -113,10 +113,12 @@ class LegacyVtkReader {
       read_cell_types();
     } else if (section == "cell_data") {
       of_ = Of::Cells;
-      of_count_ = text_.integer("the number of cells");
+      of_count_ = text_.announced("the number of cells");
+      require_data_of(of_count_, "cells", types_.size());
     } else if (section == "point_data") {
       of_ = Of::Nodes;
-      of_count_ = text_.integer("the number of nodes");
+      of_count_ = text_.announced("the number of nodes");
+      require_data_of(of_count_, "nodes", nodes_);
     } else if (section == "field") {
       read_field();
     } else if (section == "metadata") {
@@ -125,6 +127,12 @@ class LegacyVtkReader {
     } else {
       read_attribute(section);
     }
+  }
+
+  void require_data_of(Count data, const char* things, Count number) const {
+    if (data == number) return;
+    text_.fail("there are data of " + data.text() + " " + things + ", and " + number.text() + " " + things +
+               "; write the file again");
   }
 
   const ValueType& value_type() {
@@ -140,7 +148,7 @@ class LegacyVtkReader {
     if (binary_) text_.line();
   }
 
-  void expect_values(std::int64_t number, const ValueType& type, const char* what) {
+  void expect_values(Count number, const ValueType& type, const char* what) {
     text_.expect_room(number, binary_ ? type.bytes : 1, what);
   }
 
@@ -149,10 +157,10 @@ class LegacyVtkReader {
   }
 
   void read_points() {
-    const std::int64_t number = text_.count("points", 6);
+    const Count number = text_.count("points", 6);
     const ValueType& type = value_type();
     if (!type.is_float) text_.fail("points of integers are not supported; save them as double");
-    text_.expect_room(number, binary_ ? 3 * type.bytes : 6, "points");
+    text_.expect_room(number, binary_ ? 3 * Count(type.bytes) : 6, "points");
     begin_values();
     const auto coordinate = [&] {
       return binary_ ? text_.binary_number(type.bytes, "a coordinate") : text_.number("a coordinate");
@@ -167,12 +175,12 @@ class LegacyVtkReader {
   }
 
   void read_cells() {
-    const std::int64_t first = text_.integer("the number of cells");
-    const std::int64_t second = text_.integer("the size of the list of cells");
+    const Count first = text_.announced("the number of cells");
+    const Count second = text_.announced("the size of the list of cells");
     text_.expect_room(first, 1, "cells");
     text_.expect_room(second, 1, "numbers in the list of cells");
+    if (!offsets_.empty()) text_.fail("a second list of cells; save the mesh with one");
     offsets_.assign(1, 0);
-    connectivity_.clear();
     const std::size_t before = text_.position();
     if (lower_case(text_.word("the cells")) == "offsets") {
       read_cells_5(first, second);
@@ -187,14 +195,14 @@ class LegacyVtkReader {
       for (std::int64_t k = 0; k < corners; ++k) add_corner(integer(type, "a node of a cell"));
       offsets_.push_back(connectivity_.size());
     }
-    if (static_cast<std::int64_t>(connectivity_.size()) + first != second) {
-      text_.fail("the cells have " + std::to_string(static_cast<std::int64_t>(connectivity_.size()) + first) +
-                 " numbers, not the " + std::to_string(second) + " of the line CELLS; write the file again");
+    if (const Count numbers = first + connectivity_.size(); numbers != second) {
+      text_.fail("the cells have " + numbers.text() + " numbers, not the " + second.text() +
+                 " of the line CELLS; write the file again");
     }
   }
 
   // Since version 5: offsets, one more than cells, and the nodes of all cells.
-  void read_cells_5(std::int64_t offsets, std::int64_t connectivity) {
+  void read_cells_5(Count offsets, Count connectivity) {
     const ValueType& type = value_type();
     expect_values(offsets, type, "offsets");
     begin_values();
@@ -207,7 +215,7 @@ class LegacyVtkReader {
       }
       offsets_.push_back(static_cast<std::size_t>(offset));
     }
-    if (offsets_.empty() || offsets_.back() != static_cast<std::size_t>(connectivity)) {
+    if (offsets_.empty() || offsets_.back() != connectivity) {
       text_.fail("the offsets do not end with the size of the list of nodes; write the file again");
     }
     if (keyword("CONNECTIVITY") != "connectivity") text_.fail("expected CONNECTIVITY after the offsets");
@@ -223,7 +231,8 @@ class LegacyVtkReader {
   }
 
   void read_cell_types() {
-    const std::int64_t number = text_.count("cell types", 1);
+    const Count number = text_.count("cell types", 1);
+    if (!types_.empty()) text_.fail("a second list of cell types; save the mesh with one");
     expect_values(number, value_types[5], "cell types");
     begin_values();
     for (std::int64_t k = 0; k < number; ++k) types_.push_back(integer(value_types[5], "a cell type"));
@@ -236,25 +245,27 @@ class LegacyVtkReader {
   void read_attribute(const std::string& kind) {
     if (kind == "lookup_table") {
       text_.word("the name of a table");
-      const std::int64_t entries = text_.integer("the number of entries");
+      const Count entries = text_.announced("the number of entries");
       begin_values();
       skip_values(entries, 4, value_types[2]);
       return;
     }
     const std::string name = decoded(text_.word("the name of an array"));
     if (kind == "color_scalars") {
-      const std::int64_t components = text_.integer("a number of values");
+      const Count components = text_.announced("a number of values");
       begin_values();
       skip_values(of_count_, components, value_types[2]);
       return;
     }
-    std::int64_t components = 1;
-    if (kind == "texture_coordinates") components = text_.integer("a dimension");
+    Count components = 1;
+    if (kind == "texture_coordinates") components = text_.announced("a dimension");
     const ValueType& type = value_type();
     if (kind == "scalars") {
       const std::string_view rest = trimmed(text_.line());
-      if (!rest.empty() && !to_integer(rest, components))
+      std::int64_t given = 1;
+      if (!rest.empty() && (!to_integer(rest, given) || given < 1))
         text_.fail("expected a number of components and found " + in_quotes(rest));
+      components = given;
       if (lower_case(text_.peek()) == "lookup_table") text_.line();
     } else if (kind == "vectors" || kind == "normals") {
       components = 3;
@@ -272,7 +283,7 @@ class LegacyVtkReader {
 
   void read_field() {
     text_.word("the name of a field");
-    const std::int64_t arrays = text_.count("arrays", 4);
+    const Count arrays = text_.count("arrays", 4);
     for (std::int64_t k = 0; k < arrays; ++k) {
       const std::string name = decoded(text_.word("the name of an array"));
       if (name == "METADATA") {
@@ -281,8 +292,9 @@ class LegacyVtkReader {
         --k;
         continue;
       }
-      const std::int64_t components = text_.integer("a number of components");
-      const std::int64_t tuples = text_.integer("a number of tuples");
+      const Count components = text_.announced("a number of components");
+      const Count tuples = text_.announced("a number of tuples");
+      if (is_wanted(name, of_)) require_data_of(tuples, of_ == Of::Cells ? "cells" : "nodes", of_count_);
       const std::size_t before = text_.position();
       if (lower_case(text_.word("a type")) == "string") {
         read_strings(name, components, tuples);
@@ -297,12 +309,11 @@ class LegacyVtkReader {
 
   // Names of sets: "3:top". Strings of binary files have their length before them, in 1, 2, 4 or 8 bytes: the
   // two highest bits of the first say which.
-  void read_strings(const std::string& name, std::int64_t components, std::int64_t tuples) {
+  void read_strings(const std::string& name, Count components, Count tuples) {
     text_.line();
-    if (components < 0 || components > 1000)
-      text_.fail("an array of strings has " + std::to_string(components) + " components");
-    text_.expect_room(tuples, 1, "strings");
-    for (std::int64_t k = 0; k < tuples * components; ++k) {
+    const Count strings = tuples * components;
+    text_.expect_room(strings, 1, "strings");  // the end of a line, or the length
+    for (std::int64_t k = 0; k < strings; ++k) {
       std::string value;
       if (binary_) {
         const auto first = static_cast<unsigned>(text_.binary_integer(1, false, "a string"));
@@ -331,8 +342,7 @@ class LegacyVtkReader {
                                name == "CellEntityIds" || name == "medit:ref");
   }
 
-  void read_array(const std::string& name, std::int64_t components, std::int64_t tuples,
-                  const ValueType& type) {
+  void read_array(const std::string& name, Count components, Count tuples, const ValueType& type) {
     if (!is_wanted(name, of_) || components != 1) {
       skip_values(tuples, components, type);
       return;
@@ -350,18 +360,13 @@ class LegacyVtkReader {
     }
   }
 
-  void skip_values(std::int64_t tuples, std::int64_t components, const ValueType& type) {
-    text_.expect_room(tuples, 1, "values");
-    text_.expect_room(components, 1, "components");
-    if (tuples != 0 && components > static_cast<std::int64_t>(text_.remaining()) / tuples) {
-      text_.fail(std::to_string(tuples) + " times " + std::to_string(components) +
-                 " values are announced, and only " + std::to_string(text_.remaining()) +
-                 " bytes follow; the file is truncated: write it again");
-    }
+  void skip_values(Count tuples, Count components, const ValueType& type) {
+    const Count values = tuples * components;
+    expect_values(values, type, "values");
     if (binary_) {
-      text_.skip_bytes(tuples * components, type.bytes, "values");
+      text_.skip_bytes(values, type.bytes, "values");
     } else {
-      for (std::int64_t k = 0; k < tuples * components; ++k) text_.word("a value");
+      for (std::int64_t k = 0; k < values; ++k) text_.word("a value");
     }
   }
 
@@ -392,9 +397,11 @@ class LegacyVtkReader {
       } else if ((type == 9 || type == 8) && corners == 4) {
         if (sides && (*sides)[cell] != 0) {
           builder_.add_quadrilateral({nodes[0], nodes[1], nodes[2], nodes[3]}, (*sides)[cell], at);
+        } else {
+          builder_.leave_out("quadrilaterals that belong to no side set", at);
         }
       } else if (type >= 0 && type <= 9) {
-        builder_.leave_out("cells that are no hexahedra (points, lines, polygons)");
+        builder_.leave_out("cells that are no hexahedra (points, lines, polygons)", at);
       } else {
         text_.fail(at, "cell " + std::to_string(cell) + " is of type " + std::to_string(type) + " with " +
                            std::to_string(corners) +
@@ -406,7 +413,7 @@ class LegacyVtkReader {
   void add_node_sets() {
     std::int64_t id = 0;
     for (const auto& [name, values] : node_arrays_) {
-      if (static_cast<std::int64_t>(values.size()) != nodes_) continue;
+      if (nodes_ != values.size()) continue;
       ++id;
       builder_.name_node_set(id, id, name.substr(std::string_view("node_set:").size()));
       for (std::size_t node = 0; node < values.size(); ++node) {
@@ -418,13 +425,13 @@ class LegacyVtkReader {
   MeshText& text_;
   MeshBuilder builder_;
   bool binary_ = false;
-  std::int64_t nodes_ = 0;
+  Count nodes_;
   std::vector<std::size_t> offsets_;
   std::vector<std::int64_t> connectivity_;
   std::vector<std::size_t> places_;  // in the file, of each entry of connectivity_
   std::vector<std::int64_t> types_;
   Of of_ = Of::File;
-  std::int64_t of_count_ = 0;
+  Count of_count_;
   std::map<std::string, std::vector<std::int64_t>> cell_arrays_;
   std::map<std::string, std::vector<std::int64_t>> node_arrays_;
 };

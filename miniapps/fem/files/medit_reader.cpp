@@ -17,10 +17,11 @@ class MeditReader {
   HostMesh read() {
     while (!text_.at_end()) {
       const std::string keyword(text_.word("a keyword"));
-      if (keyword == "End") break;
+      if (keyword == "End") return builder_.build();
       read_section(keyword);
     }
-    return builder_.build();
+    text_.fail(text_.content().size(),
+               "the file has no End; it is truncated: write it again, or add End if it is whole");
   }
 
  private:
@@ -43,7 +44,7 @@ class MeditReader {
   }
 
   void read_vertices() {
-    const std::int64_t vertices = text_.count("vertices", 8);
+    const Count vertices = text_.count("vertices", 8);
     for (std::int64_t k = 1; k <= vertices; ++k) {
       std::array<double, 3> x{};
       x[0] = text_.number("a coordinate");
@@ -56,7 +57,7 @@ class MeditReader {
   }
 
   void read_hexahedra() {
-    const std::int64_t hexahedra = text_.count("hexahedra", 18);
+    const Count hexahedra = text_.count("hexahedra", 18);
     for (std::int64_t k = 1; k <= hexahedra; ++k) {
       std::array<std::int64_t, 8> nodes{};
       for (std::int64_t& node : nodes) node = text_.integer("a vertex of hexahedron " + std::to_string(k));
@@ -66,7 +67,7 @@ class MeditReader {
   }
 
   void read_quadrilaterals() {
-    const std::int64_t quadrilaterals = text_.count("quadrilaterals", 10);
+    const Count quadrilaterals = text_.count("quadrilaterals", 10);
     for (std::int64_t k = 1; k <= quadrilaterals; ++k) {
       std::array<std::int64_t, 4> nodes{};
       for (std::int64_t& node : nodes) node = text_.integer("a vertex of quadrilateral " + std::to_string(k));
@@ -81,10 +82,10 @@ class MeditReader {
     if (!letter) text_.fail("expected a keyword such as Vertices and found " + in_quotes(keyword));
     const bool volume = keyword == "Tetrahedra" || keyword == "Prisms" || keyword == "Pyramids" ||
                         keyword == "HexahedraQ2" || keyword == "TetrahedraP2";
-    if (volume && text_.integer("a number of elements") != 0) {
+    if (volume && text_.announced("a number of elements") != 0) {
       text_.fail("the mesh has " + keyword + ", and only hexahedra are supported; mesh the part with them");
     }
-    if (keyword == "Triangles") builder_.leave_out("sections of triangles");
+    if (!volume) builder_.leave_out("the section " + printable(keyword), text_.word_position());
     double value = 0;
     while (!text_.at_end() && to_number(text_.peek(), value)) text_.word("a number");
   }

@@ -98,6 +98,10 @@ void MeshBuilder::name_node_set(std::int64_t set, std::int64_t id, const std::st
   node_set_names_[set] = {id, name};
 }
 
+void MeshBuilder::leave_out(const std::string& what, std::size_t at) {
+  ++left_out_.try_emplace(what, LeftOut{0, at}).first->second.number;
+}
+
 void MeshBuilder::resolve_elements(HostMesh& mesh) const {
   mesh.elements.resize(elements_.size());
   for (std::size_t e = 0; e < elements_.size(); ++e) {
@@ -152,7 +156,7 @@ void MeshBuilder::match_quadrilaterals(const HostMesh& mesh) {
     const Face wanted{key_of(nodes), -1, 0};
     const auto found = std::lower_bound(faces.begin(), faces.end(), wanted);
     if (found == faces.end() || found->key != wanted.key) {
-      leave_out("quadrilaterals that are the face of no hexahedron");
+      leave_out("quadrilaterals that are the face of no hexahedron", quadrilateral.at);
       continue;
     }
     SideSet& set = side_sets_[quadrilateral.set];
@@ -245,9 +249,20 @@ void MeshBuilder::drop_unused_nodes(HostMesh& mesh) const {
                          std::to_string(first_unused));
 }
 
-void MeshBuilder::say_what_is_left_out(HostMesh& mesh) const {
-  for (const auto& [what, number] : left_out_) {
-    mesh.remarks.push_back(text_.name() + ": left out " + std::to_string(number) + " " + what);
+// A place takes a look at all lines before it, so the list has an end.
+void MeshBuilder::list_what_is_left_out(HostMesh& mesh) const {
+  constexpr std::size_t most = 20;
+  mesh.remarks.insert(mesh.remarks.end(), remarks_.begin(), remarks_.end());
+  std::size_t listed = 0;
+  for (const auto& [what, left_out] : left_out_) {
+    if (++listed > most) break;
+    const std::string times =
+        left_out.number == 1 ? "" : " (" + std::to_string(left_out.number) + " times, the first here)";
+    mesh.remarks.push_back(text_.place(left_out.first) + "left out " + what + times);
+  }
+  if (left_out_.size() > most) {
+    mesh.remarks.push_back(text_.name() + ": left out more than that: " +
+                           std::to_string(left_out_.size() - most) + " other kinds");
   }
 }
 
@@ -265,7 +280,7 @@ HostMesh MeshBuilder::build() {
   add_node_sets(mesh);
   drop_unused_nodes(mesh);
   mesh.element_ids = std::move(element_ids_);
-  say_what_is_left_out(mesh);
+  list_what_is_left_out(mesh);
   return mesh;
 }
 

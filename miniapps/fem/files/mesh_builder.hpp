@@ -15,7 +15,7 @@
 
 namespace strata::inline STRATA_ABI::fem::detail {
 
-/// What is left out is counted, and said in HostMesh::remarks.
+/// What is left out is counted, and listed in HostMesh::remarks with the place of its first.
 class MeshBuilder {
  public:
   /// `text` must outlive the builder; it knows the lines of places.
@@ -34,8 +34,10 @@ class MeshBuilder {
   void name_block(std::int64_t block, const std::string& name) { block_names_[block] = name; }
   void name_side_set(std::int64_t set, const std::string& name) { side_sets_[set].name = name; }
   void name_node_set(std::int64_t set, std::int64_t id, const std::string& name);
-  /// Something of the file that has no place in a HostMesh.
-  void leave_out(const std::string& what) { ++left_out_[what]; }
+  /// Something of the file that has no place in a HostMesh; `at` is its place, or MeshText::nowhere.
+  void leave_out(const std::string& what, std::size_t at);
+  /// A sentence for HostMesh::remarks.
+  void remark(std::size_t at, const std::string& sentence) { remarks_.push_back(text_.place(at) + sentence); }
 
   /// The mesh. Sets without a name are called by their number; empty ones are left out. MeshError if a number
   /// is not in the file or there twice, or if there is no hexahedron.
@@ -62,6 +64,10 @@ class MeshBuilder {
     std::int64_t set;
     std::size_t at;
   };
+  struct LeftOut {
+    std::int64_t number;
+    std::size_t first;
+  };
   struct NodeSetName {
     std::int64_t id;
     std::string name;
@@ -86,7 +92,7 @@ class MeshBuilder {
   void match_quadrilaterals(const HostMesh& mesh);
   void add_node_sets(HostMesh& mesh) const;
   void drop_unused_nodes(HostMesh& mesh) const;
-  void say_what_is_left_out(HostMesh& mesh) const;
+  void list_what_is_left_out(HostMesh& mesh) const;
 
   const MeshText& text_;
   std::vector<std::array<double, 3>> coordinates_;
@@ -102,7 +108,8 @@ class MeshBuilder {
   std::map<std::int64_t, std::string> block_names_;
   std::map<std::int64_t, SideSet> side_sets_;
   std::map<std::int64_t, NodeSetName> node_set_names_;
-  std::map<std::string, std::int64_t> left_out_;
+  std::map<std::string, LeftOut> left_out_;
+  std::vector<std::string> remarks_;
   Index node_index_;
   Index element_index_;
 };

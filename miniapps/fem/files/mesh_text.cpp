@@ -61,12 +61,14 @@ std::string lower_case(std::string_view text) {
   return result;
 }
 
-std::string in_quotes(std::string_view text) {
+std::string printable(std::string_view text) {
   constexpr std::size_t longest = 40;
-  std::string result = "'";
+  std::string result;
   for (const char c : text.substr(0, longest)) result += c >= ' ' && c <= '~' ? c : '?';
-  return result + (text.size() > longest ? "...'" : "'");
+  return result + (text.size() > longest ? "..." : "");
 }
+
+std::string in_quotes(std::string_view text) { return "'" + printable(text) + "'"; }
 
 MeshText::MeshText(std::string name, std::string content)
     : name_(std::move(name)), content_(std::move(content)) {}
@@ -149,22 +151,35 @@ double MeshText::number(std::string_view what) {
   return value;
 }
 
-std::int64_t MeshText::count(std::string_view what, std::size_t bytes) {
-  const std::int64_t number = integer("the number of " + std::string(what));
+Count MeshText::announced(std::string_view what) {
+  const std::int64_t number = integer(what);
+  if (number < 0) fail(std::string(what) + " is " + std::to_string(number) + "; correct it");
+  return number;
+}
+
+Count MeshText::count(std::string_view what, Count bytes) {
+  const Count number = announced("the number of " + std::string(what));
   expect_room(number, bytes, what);
   return number;
 }
 
-void MeshText::expect_room(std::int64_t number, std::size_t bytes, std::string_view what) {
-  if (number >= 0 && static_cast<std::uint64_t>(number) <= remaining() / bytes) return;
-  fail(std::to_string(number) + " " + std::string(what) + " are announced, but only " +
-       std::to_string(remaining()) + " bytes follow; the file is truncated or damaged: write it again");
+void MeshText::expect_room(Count number, Count bytes, std::string_view what) {
+  if (number * bytes <= remaining()) return;
+  fail(number.text() + " " + std::string(what) + " are announced, but only " + std::to_string(remaining()) +
+       " bytes follow; the file is truncated or damaged: write it again");
 }
 
-void MeshText::skip_bytes(std::int64_t number, std::size_t bytes, std::string_view what) {
+void MeshText::repeat(Count number, std::size_t at) {
+  repeated_ += number;
+  if (repeated_ <= content_.size()) return;
+  fail(at, "ranges, sets or groups stand for more entries than the file has bytes (" +
+               std::to_string(content_.size()) + "); correct them, or write out what they stand for");
+}
+
+void MeshText::skip_bytes(Count number, Count bytes, std::string_view what) {
   word_position_ = position_;
   expect_room(number, bytes, what);
-  position_ += static_cast<std::size_t>(number) * bytes;
+  position_ += (number * bytes).size();
 }
 
 std::uint64_t MeshText::raw(std::size_t bytes, std::string_view what) {
@@ -198,7 +213,7 @@ double MeshText::binary_number(std::size_t bytes, std::string_view what) {
 }
 
 std::string MeshText::place(std::size_t position) const {
-  if (content_.empty()) return name_ + ": ";
+  if (content_.empty() || position == nowhere) return name_ + ": ";
   position = std::min(position, content_.size());
   const std::string_view before = std::string_view(content_).substr(0, position);
   // Lines of a file with binary parts mean nothing to its reader.

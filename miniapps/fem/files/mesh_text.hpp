@@ -2,7 +2,8 @@
 // binary values from here, so that all messages name the file and the line (of binary parts: the byte).
 //
 // The whole file is held in memory. No count that a file states is believed before it is compared with the
-// bytes that are left, so that a damaged file never makes a reader allocate more than some multiple of it.
+// bytes that are left, and what a file says once and means often (ranges, sets of sets, groups) is counted,
+// so that no file makes a reader allocate or do more than some multiple of its bytes (docs/security.md).
 #pragma once
 
 #include <cstddef>
@@ -11,11 +12,14 @@
 #include <string_view>
 
 #include <strata/core/config.hpp>
+#include <strata/miniapps/fem/files/count.hpp>
 
 namespace strata::inline STRATA_ABI::fem::detail {
 
 class MeshText {
  public:
+  static constexpr std::size_t nowhere = std::string::npos;
+
   /// `name` stands in messages. From `comment` to the end of its line is no word; 0: there are no comments.
   MeshText(std::string name, std::string content);
   /// Reads a file. MeshFileError if that fails.
@@ -43,19 +47,24 @@ class MeshText {
   std::int64_t integer(std::string_view what);
   /// MeshError if it is no number or not finite.
   double number(std::string_view what);
+  /// A number of things, such as "the number of nodes"; MeshError if it is negative.
+  Count announced(std::string_view what);
   /// How many of `what` follow, each of `bytes` or more.
-  std::int64_t count(std::string_view what, std::size_t bytes);
+  Count count(std::string_view what, Count bytes);
   /// MeshError unless `number` things of `bytes` or more can follow here.
-  void expect_room(std::int64_t number, std::size_t bytes, std::string_view what);
+  void expect_room(Count number, Count bytes, std::string_view what);
+  /// To be called before things are made of which the file has no bytes of their own, as of a range or of a
+  /// set that another one names. MeshError at `at` where all of them would be more than the file has bytes.
+  void repeat(Count number, std::size_t at);
   /// Moves over `number` values of `bytes` each.
-  void skip_bytes(std::int64_t number, std::size_t bytes, std::string_view what);
+  void skip_bytes(Count number, Count bytes, std::string_view what);
 
   /// Binary values, in the byte order of the file.
   std::int64_t binary_integer(std::size_t bytes, bool is_signed, std::string_view what);
   /// `bytes` is 4 or 8; MeshError if it is not finite.
   double binary_number(std::size_t bytes, std::string_view what);
 
-  /// "file:line: ", "file: byte 17: " in a binary file, "file: " where there is no content.
+  /// "file:line: ", "file: byte 17: " in a binary file, "file: " of `nowhere` or where there is no content.
   std::string place(std::size_t position) const;
   /// Throws MeshError: `problem` at that place.
   [[noreturn]] void fail(std::size_t position, const std::string& problem) const;
@@ -70,6 +79,7 @@ class MeshText {
   std::size_t word_position_ = 0;
   char comment_ = 0;
   bool big_endian_ = false;
+  Count repeated_;
 };
 
 /// The integer or number that all of `word` is; false if it is none.
@@ -79,6 +89,7 @@ bool to_number(std::string_view word, double& value);
 std::string_view trimmed(std::string_view text);
 std::string lower_case(std::string_view text);
 /// For messages: at most 40 characters of `text`, and nothing that a terminal would not print.
+std::string printable(std::string_view text);
 std::string in_quotes(std::string_view text);
 
 }  // namespace strata::inline STRATA_ABI::fem::detail

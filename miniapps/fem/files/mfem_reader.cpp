@@ -39,10 +39,10 @@ class MfemReader {
     if (section == "dimension") {
       if (text_.integer("the dimension") != 3) text_.fail("the mesh is not three-dimensional");
     } else if (section == "elements") {
-      const std::int64_t number = text_.count("elements", 4);
+      const Count number = text_.count("elements", 4);
       for (std::int64_t k = 0; k < number; ++k) read_element(k);
     } else if (section == "boundary") {
-      const std::int64_t number = text_.count("boundary elements", 4);
+      const Count number = text_.count("boundary elements", 4);
       for (std::int64_t k = 0; k < number; ++k) read_boundary_element();
     } else if (section == "vertices") {
       read_vertices();
@@ -77,14 +77,14 @@ class MfemReader {
 
   void read_vertices() {
     // Without coordinates where 'nodes' follow: then their number may stand for more than there are bytes.
-    const std::int64_t number = text_.count("vertices", 1);
+    const Count number = text_.count("vertices", 1);
     vertices_at_ = text_.word_position();
     number_of_vertices_ = number;
     if (text_.peek() == "nodes") return;
     if (text_.integer("the dimension of the vertices") != 3)
       text_.fail("the vertices are not three-dimensional");
     text_.expect_room(number, 6, "vertices");
-    vertices_.resize(static_cast<std::size_t>(number));
+    vertices_.resize(number.size());
     for (auto& vertex : vertices_) {
       for (double& x : vertex) x = text_.number("a coordinate");
     }
@@ -113,7 +113,7 @@ class MfemReader {
                  " are not supported; save the mesh with straight edges (H1_3D_P1)");
     }
     text_.expect_room(number_of_vertices_, 6, "nodes");
-    vertices_.assign(static_cast<std::size_t>(number_of_vertices_), {});
+    vertices_.assign(number_of_vertices_.size(), {});
     const std::size_t outer = ordering == 0 ? 3 : vertices_.size();
     const std::size_t inner = ordering == 0 ? vertices_.size() : 3;
     for (std::size_t k = 0; k < outer; ++k) {
@@ -128,7 +128,7 @@ class MfemReader {
   MeshBuilder builder_;
   std::vector<std::array<double, 3>> vertices_;
   std::size_t vertices_at_ = 0;
-  std::int64_t number_of_vertices_ = 0;
+  Count number_of_vertices_;
   bool has_coordinates_ = false;
 };
 

@@ -15,38 +15,40 @@ namespace strata::inline STRATA_ABI::fem::detail {
 class NetcdfClassic {
  public:
   struct Variable {
-    std::vector<std::string> dimensions;
+    std::vector<std::size_t> dimensions;       // their places in the list of the file
     std::map<std::string, std::string> texts;  // attributes of characters
     int type = 0;
-    std::int64_t values = 0;  // of all dimensions; of one record where the first is the unlimited one
+    Count values;  // of all dimensions; of one record where the first is the unlimited one
     bool is_record = false;
-    std::uint64_t begin = 0;
+    Count begin;
   };
 
   /// Reads the header. MeshError if it is damaged.
   explicit NetcdfClassic(MeshText& text);
 
   /// 0 if there is none, as Exodus II leaves out dimensions of size 0.
-  std::int64_t dimension(const std::string& name) const;
+  Count dimension(const std::string& name) const;
   const Variable* find(const std::string& name) const;
   /// All values of a variable that has `number` of them. MeshError if it is not there, or has others.
-  std::vector<std::int64_t> integers(const std::string& name, std::int64_t number);
-  std::vector<double> numbers(const std::string& name, std::int64_t number);
+  std::vector<std::int64_t> integers(const std::string& name, Count number);
+  std::vector<double> numbers(const std::string& name, Count number);
   /// The rows of a variable of characters, up to their ends; empty if there is none.
   std::vector<std::string> strings(const std::string& name);
 
  private:
-  std::int64_t size();  // as wide as sizes are in this format
+  Count size();  // as wide as sizes are in this format
   std::string name();
   void read_dimensions();
   std::map<std::string, std::string> read_attributes();
   void read_variables();
-  std::int64_t list_length(int tag, const char* what);
-  const Variable& require(const std::string& name, std::int64_t number);
+  Count list_length(int tag, const char* what);
+  const Variable& require(const std::string& name, Count number);
 
   MeshText& text_;
   int version_ = 1;
-  std::vector<std::pair<std::string, std::int64_t>> dimensions_;
+  std::vector<Count> dimensions_;
+  std::map<std::string, Count> dimensions_by_name_;  // the first of that name
+  Count read_;                                       // bytes of variables
   std::map<std::string, Variable> variables_;
 };
 

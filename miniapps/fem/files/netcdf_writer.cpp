@@ -148,22 +148,36 @@ std::string NetcdfWriter::header(std::uint64_t data_begin) const {
   return bytes;
 }
 
-void NetcdfWriter::begin(const std::string& path) {
+void NetcdfWriter::require_sizes(const std::string& name) const {
   for (const Variable& variable : variables_) {
     if (variable.bytes > 0xfffffffcu) {
-      throw MeshFileError("cannot write " + path + ": its variable " + variable.name + " would have " +
+      throw MeshFileError("cannot write " + name + ": its variable " + variable.name + " would have " +
                           std::to_string(variable.bytes) +
                           " bytes, and the format allows 4294967292; write .vtu or .pvd files");
     }
   }
-  file_ = std::make_unique<AtomicFile>(path);
-  file_->write(header());
+}
+
+void NetcdfWriter::write_fixed(const std::function<void(const std::string&)>& write) const {
+  write(header());
   for (const Variable& variable : variables_) {
     if (variable.is_record) continue;
     std::string values = variable.values();
     pad(values);
-    file_->write(values);
+    write(values);
   }
+}
+
+void NetcdfWriter::begin(const std::string& path) {
+  require_sizes(path);
+  file_ = std::make_unique<AtomicFile>(path);
+  write_fixed([this](const std::string& bytes) { file_->write(bytes); });
+}
+
+void NetcdfWriter::write_to(const std::string& name,
+                            const std::function<void(const std::string&)>& write) const {
+  require_sizes(name);
+  write_fixed(write);
 }
 
 std::uint64_t NetcdfWriter::record_bytes() const {

@@ -47,6 +47,8 @@ class NetcdfWriter {
 
   /// Writes the header and the fixed values.
   void begin(const std::string& path);
+  /// Hands on the bytes of a whole file without records; `name` stands in messages.
+  void write_to(const std::string& name, const std::function<void(const std::string&)>& write) const;
   /// Goes on with a file that has the same header and fixed values; of its records stay those from the
   /// first on whose first number is less than `before`, and of a file that was cut short those that are
   /// whole. MeshFileError, as of require_same(), if it is another file.
@@ -78,6 +80,8 @@ class NetcdfWriter {
   Series require_same(const std::string& path, std::istream& old) const;
   std::string difference_of_dimensions(std::istream& old) const;
   std::uint64_t bytes_of(const std::vector<std::string>& dimensions, Type type) const;
+  void require_sizes(const std::string& name) const;
+  void write_fixed(const std::function<void(const std::string&)>& write) const;
   std::string header(std::uint64_t data_begin) const;
   std::string header() const { return header(header(0).size()); }
   std::uint64_t record_bytes() const;

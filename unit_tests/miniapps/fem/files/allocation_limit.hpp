@@ -1,13 +1,15 @@
-// A limit on the size of single allocations by operator new in this program.
+// A limit on what this program allocates by operator new.
 #pragma once
 
 #include <cstddef>
 
 namespace fem_files_testing {
 
-/// From now on larger ones throw std::bad_alloc; 0: there is no limit.
-void limit_allocations(std::size_t bytes);
-/// The size of the last one that was refused.
+/// From now on std::bad_alloc where more than this would be in use besides what is now; 0: there is no limit.
+void limit_memory(std::size_t bytes);
+/// The most that was in use since then.
+std::size_t peak_memory();
+/// The size of the last allocation that was refused.
 std::size_t refused_allocation();
 
 }  // namespace fem_files_testing
