@@ -1,11 +1,11 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <new>
 #include <utility>
 
 #include <strata/core/error.hpp>
+#include <strata/core/files/partial_file.hpp>
 #include <strata/miniapps/common/run_devices.hpp>
 
 namespace strata::inline STRATA_ABI::miniapp {
@@ -107,11 +107,7 @@ void require_writable(const std::string& option, const std::string& path) {
     fail("there is no folder " + folder.string() + ": make it, or name another");
   if (!fs::is_directory(folder, error)) fail(folder.string() + " is no folder: name another");
   // A file is written beside its place and renamed.
-  const std::string beside = path + ".part";
-  const bool is_there = fs::exists(beside, error);
-  const bool is_writable = std::ofstream(beside, std::ios::app).good();
-  if (!is_there) std::remove(beside.c_str());
-  if (!is_writable)
+  if (!strata::detail::can_create_beside(path))
     fail("the folder " + folder.string() + " cannot be written to: change its permissions, or name another");
 }
 

@@ -1,3 +1,4 @@
+#include <cerrno>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -6,9 +7,9 @@
 #include <thread>
 #include <utility>
 
-#include <strata/miniapps/fem/files/atomic_file.hpp>
+#include <strata/core/files/file_size_limit.hpp>
+#include <strata/core/files/partial_file.hpp>
 #include <strata/miniapps/fem/files/mesh_text.hpp>
-#include <strata/miniapps/fem/files/partial_file.hpp>
 #include <strata/miniapps/fem/files/result_formats.hpp>
 #include <strata/miniapps/fem/mesh_error.hpp>
 
@@ -29,14 +30,19 @@ bool is_exodus(const std::string& extension) {
                       "' is not known; the formats are " + std::string(writable_formats()));
 }
 
+void require_known_format(const std::string& path) {
+  const std::string extension = extension_of(path);
+  if (extension != ".csv" && extension != ".vtu" && extension != ".pvd" && !is_exodus(extension))
+    fail_format(path);
+}
+
 std::unique_ptr<detail::ResultFormat> make_format(const std::string& path, const HostMesh& mesh,
                                                   std::optional<double> from) {
   const std::string extension = extension_of(path);
   if (extension == ".csv") return detail::make_csv_format(path, mesh);
   if (extension == ".vtu") return detail::make_vtu_format(path, mesh);
   if (extension == ".pvd") return detail::make_pvd_format(path, mesh, from);
-  if (is_exodus(extension)) return detail::make_exodus_format(path, mesh, from);
-  fail_format(path);
+  return detail::make_exodus_format(path, mesh, from);
 }
 
 }  // namespace
@@ -49,8 +55,10 @@ struct ResultWriter::Implementation {
   };
 
   Implementation(std::string path, HostMesh given, std::optional<double> from)
-      : path_(std::move(path)), mesh_(std::move(given)), format_(make_format(path_, mesh_, from)) {
-    remove_abandoned_partials(path_);
+      : path_(std::move(path)), mesh_(std::move(given)) {
+    require_known_format(path_);
+    format_ = make_format(path_, mesh_, from);
+    strata::detail::remove_abandoned_partials(path_);
     thread_ = std::thread([this] { run(); });
   }
 
@@ -202,7 +210,7 @@ std::vector<std::string> write_result(const std::string& path, const HostMesh& m
 }
 
 void write_mesh(const std::string& path, const HostMesh& mesh) {
-  remove_abandoned_partials(path);
+  strata::detail::remove_abandoned_partials(path);
   const std::string extension = extension_of(path);
   if (extension == ".vtk") {
     detail::write_legacy_vtk(path, mesh);
@@ -215,11 +223,12 @@ void write_mesh(const std::string& path, const HostMesh& mesh) {
 }
 
 void require_writable(const std::string& path) {
-  const std::string extension = extension_of(path);
-  if (extension != ".csv" && extension != ".vtu" && extension != ".pvd" && !is_exodus(extension))
-    fail_format(path);
+  require_known_format(path);
   if (std::filesystem::is_directory(path)) throw MeshFileError("cannot write " + path + ": it is a folder");
-  detail::AtomicFile try_it(path);
+  if (!strata::detail::can_create_beside(path))
+    throw MeshFileError("cannot write " + path +
+                        ": creating it failed: " + strata::detail::file_error_text(errno) +
+                        "; check the folder, its permissions and the space on its disk");
 }
 
 std::string_view writable_formats() { return ".vtu, .pvd (with .vtu files), .e (Exodus II) and .csv"; }

@@ -348,7 +348,7 @@ TEST_F(DynamicsRun, ResultsThatCannotBeWrittenToTheEndFailTheRun) {
 }
 
 TEST_F(DynamicsRun, PartialCheckpointsOfKilledRunsAreRemoved) {
-  const std::string left = path("checkpoint.12345678.partial"), other = path("checkpoints.1.partial");
+  const std::string left = path("checkpoint.abcdefgh.partial"), other = path("checkpoints.1.partial");
   for (const std::string& name : {left, other}) std::ofstream(name) << "cut short";
   settings_.checkpoint = 10;
 

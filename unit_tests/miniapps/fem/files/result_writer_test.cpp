@@ -1,6 +1,5 @@
 // Results come out as they went in, whole or not at all, and failures reach the caller.
 #include <cmath>
-#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -10,11 +9,10 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include <strata/miniapps/fem/files/atomic_file.hpp>
 #include <strata/miniapps/fem/files/netcdf_classic.hpp>
-#include <strata/miniapps/fem/files/partial_file.hpp>
 #include <strata/miniapps/fem/files/read_mesh.hpp>
 #include <strata/miniapps/fem/files/result_writer.hpp>
 #include <strata/miniapps/fem/mesh_error.hpp>
@@ -420,7 +418,6 @@ TEST(ResultWriter, SeriesOfAnotherMeshAreToldFromTheirOwnBeforeTheFirstState) {
 class LimitOnFiles {
  public:
   explicit LimitOnFiles(std::size_t bytes) {
-    std::signal(SIGXFSZ, SIG_IGN);
     getrlimit(RLIMIT_FSIZE, &before_);
     rlimit limit = before_;
     limit.rlim_cur = bytes;
@@ -512,71 +509,31 @@ TEST(ResultWriter, AnOldFileStaysUntilTheNewOneHasAState) {
   EXPECT_EQ(content_of(folder / "run.e").substr(0, 3), "CDF");
 }
 
-TEST(PartialFiles, ThoseOfKilledRunsGoWhenTheirResultIsWrittenAgain) {
+TEST(ResultWriter, RemovesWhatKilledRunsLeftOfTheSameResult) {
   const TemporaryFolder folder;
   const fem::HostMesh mesh = two_blocks();
-  const auto touch = [&](const std::string& name) { std::ofstream(folder / name) << "cut short"; };
-  const std::vector<std::string> others{"bar.vtu.12.partial",      "bar.pvd.partial",
-                                        "bar.pvd.x1.partial",      "bar_0001.vtu.1.partial.x",
-                                        "bars_0001.vtu.1.partial", "bar_x.vtu.1.partial"};
-  const std::vector<std::string> own{"bar.pvd.1.partial", "bar.pvd.99999999.partial",
-                                     "bar_0007.vtu.1.partial"};
-  for (const std::string& name : others) touch(name);
-  for (const std::string& name : own) touch(name);
-
-  fem::write_result(folder / "bar.pvd", mesh, 1, fields_of(mesh));
-
-  for (const std::string& name : others) EXPECT_TRUE(std::filesystem::exists(folder / name)) << name;
-  for (const std::string& name : own) EXPECT_FALSE(std::filesystem::exists(folder / name)) << name;
-  touch("bar_0008.vtu.1.partial");
-  for (const char* name : {"bar.e", "bar.csv", "bar.vtu"}) {
-    const std::string left = std::string(name) + ".1.partial";
-    touch(left);
+  for (const char* name : {"bar.pvd", "bar.e", "bar.csv", "bar.vtu"}) {
+    const std::string left = folder / (std::string(name) + ".abcdefgh.partial");
+    std::ofstream(left) << "cut short";
     fem::write_result(folder / name, mesh, 1, fields_of(mesh));
-    EXPECT_FALSE(std::filesystem::exists(folder / left)) << left;
+    EXPECT_FALSE(std::filesystem::exists(left)) << left;
   }
-  EXPECT_TRUE(std::filesystem::exists(folder / "bar_0008.vtu.1.partial"));  // of a .pvd file only
 }
 
-TEST(PartialFiles, ThoseOfARunStayForAsLongAsItLives) {
+TEST(AtomicFile, WhatAFailingRunCutsIsItsOwnFile) {
   const TemporaryFolder folder;
-  const std::string path = folder / "bar.e";
-  int ready[2];
-  ASSERT_EQ(pipe(ready), 0);
-  const pid_t other = fork();
-  if (other == 0) {  // begins the file, and is killed
-    std::string name;
-    const char byte = fem::create_partial(path, name) >= 0 ? 'x' : '!';
-    if (write(ready[1], &byte, 1) == 1) pause();
-    _exit(0);
+  const std::string path = folder / "run.e";
+  {
+    fem::detail::AtomicFile first(path);
+    first.write("short");
+    first.keep();
+    fem::detail::AtomicFile second(path);
+    second.write("a longer file");
+    second.commit();
+    first.write("is never kept");
   }
-  char byte = 0;
-  ASSERT_EQ(read(ready[0], &byte, 1), 1);
-  const std::string partial = path + "." + std::to_string(other) + ".partial";
-
-  fem::remove_abandoned_partials(path);
-  EXPECT_EQ(byte, 'x');
-  EXPECT_TRUE(std::filesystem::exists(partial));
-
-  kill(other, SIGKILL);
-  waitpid(other, nullptr, 0);
-  EXPECT_TRUE(std::filesystem::exists(partial));
-  fem::remove_abandoned_partials(path);
-  EXPECT_FALSE(std::filesystem::exists(partial));
-  close(ready[0]);
-  close(ready[1]);
-}
-
-TEST(PartialFiles, OwnOnesStayWhileTheyAreWritten) {
-  const TemporaryFolder folder;
-  std::string name;
-  const int file = fem::create_partial(folder / "bar.e", name);
-  ASSERT_GE(file, 0);
-
-  fem::remove_abandoned_partials(folder / "bar.e");
-
-  EXPECT_TRUE(std::filesystem::exists(name));
-  close(file);
+  EXPECT_EQ(content_of(path), "a longer file");
+  EXPECT_EQ(files_in(folder), 1u);
 }
 
 TEST(ResultWriter, FieldsOfTheWrongSizeOrOtherFieldsAreRefused) {
