@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <strata/core/error.hpp>
+#include <strata/core/files/output_lock.hpp>
 #include <strata/core/files/partial_file.hpp>
 #include <strata/miniapps/common/run_devices.hpp>
 
@@ -128,6 +129,15 @@ void require_files(const CommonSettings& settings, const std::vector<std::string
                           {{"--mesh", settings.mesh}}, devices);
 }
 
+// For the time of the run: the report is written at its end.
+strata::detail::OutputLock lock_report(const CommonSettings& settings) {
+  try {
+    return strata::detail::OutputLock(settings.json);
+  } catch (const FileError& error) {
+    throw UsageError(std::string("--json: ") + error.what());
+  }
+}
+
 RunReport new_run(const CommonSettings& settings, const std::string& device) {
   RunReport run;
   run.device = device.empty() ? "default" : device;  // until it is found
@@ -141,6 +151,7 @@ int run_devices(const CommonSettings& settings, const std::vector<std::string>& 
                 const RunOnDevice& run, Report& report) {
   require_devices(settings, devices);
   require_files(settings, devices);
+  const strata::detail::OutputLock lock = lock_report(settings);
   for (const std::string& device : devices) {
     RunReport one = new_run(settings, device);
     run_guarded(one, [&] { run(device, one); });
@@ -153,6 +164,7 @@ int run_sweep(const CommonSettings& settings, const std::vector<std::string>& de
               const std::string& header, const RunSize& run, Report& report) {
   require_devices(settings, devices);
   require_files(settings, devices);
+  const strata::detail::OutputLock lock = lock_report(settings);
   const std::vector<index_t> sizes = sweep_sizes(settings.sweep);
   std::printf("%s\n", header.c_str());
   for (const std::string& device : devices)

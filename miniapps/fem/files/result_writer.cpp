@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <strata/core/files/file_size_limit.hpp>
+#include <strata/core/files/output_lock.hpp>
 #include <strata/core/files/partial_file.hpp>
 #include <strata/miniapps/fem/files/mesh_text.hpp>
 #include <strata/miniapps/fem/files/result_formats.hpp>
@@ -36,6 +37,14 @@ void require_known_format(const std::string& path) {
     fail_format(path);
 }
 
+strata::detail::OutputLock lock_of(const std::string& path) {
+  try {
+    return strata::detail::OutputLock(path);
+  } catch (const FileError& error) {
+    throw MeshFileError(error.what());
+  }
+}
+
 std::unique_ptr<detail::ResultFormat> make_format(const std::string& path, const HostMesh& mesh,
                                                   std::optional<double> from) {
   const std::string extension = extension_of(path);
@@ -57,6 +66,7 @@ struct ResultWriter::Implementation {
   Implementation(std::string path, HostMesh given, std::optional<double> from)
       : path_(std::move(path)), mesh_(std::move(given)) {
     require_known_format(path_);
+    lock_ = lock_of(path_);
     format_ = make_format(path_, mesh_, from);
     strata::detail::remove_abandoned_partials(path_);
     thread_ = std::thread([this] { run(); });
@@ -158,6 +168,7 @@ struct ResultWriter::Implementation {
  private:
   std::string path_;
   HostMesh mesh_;
+  strata::detail::OutputLock lock_;  // before the format: until its files are closed
   std::unique_ptr<detail::ResultFormat> format_;
   std::vector<std::pair<std::string, int>> names_;
   std::mutex mutex_;
@@ -210,6 +221,7 @@ std::vector<std::string> write_result(const std::string& path, const HostMesh& m
 }
 
 void write_mesh(const std::string& path, const HostMesh& mesh) {
+  const strata::detail::OutputLock lock = lock_of(path);
   strata::detail::remove_abandoned_partials(path);
   const std::string extension = extension_of(path);
   if (extension == ".vtk") {
@@ -229,6 +241,7 @@ void require_writable(const std::string& path) {
     throw MeshFileError("cannot write " + path +
                         ": creating it failed: " + strata::detail::file_error_text(errno) +
                         "; check the folder, its permissions and the space on its disk");
+  static_cast<void>(lock_of(path));
 }
 
 std::string_view writable_formats() { return ".vtu, .pvd (with .vtu files), .e (Exodus II) and .csv"; }

@@ -39,9 +39,11 @@ std::vector<fem::Field> fields_of(const fem::HostMesh& mesh, double begin = 0) {
           field("energy", mesh.elements.size(), 1, begin + 1000, true)};
 }
 
+// But for the locks of writers that live.
 std::size_t files_in(const TemporaryFolder& folder) {
   std::size_t files = 0;
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder.path())) ++files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+    files += entry.path().extension() == ".lock" ? 0 : 1;
   return files;
 }
 
@@ -534,6 +536,38 @@ TEST(AtomicFile, WhatAFailingRunCutsIsItsOwnFile) {
   }
   EXPECT_EQ(content_of(path), "a longer file");
   EXPECT_EQ(files_in(folder), 1u);
+}
+
+TEST(ResultWriter, ASecondOneOfTheSameNameIsToldWhomToWaitFor) {
+  for (const char* name : {"run.e", "run.pvd", "run.vtu", "run.csv"}) {
+    const TemporaryFolder folder;
+    const fem::HostMesh mesh = two_blocks();
+    const auto refusal = [&](const auto& work) -> std::string {
+      try {
+        work();
+      } catch (const fem::MeshFileError& error) {
+        return error.what();
+      }
+      return "";
+    };
+    const std::string wanted =
+        "cannot write " + (folder / name) + ": process " + std::to_string(getpid()) + " on ";
+    {
+      fem::ResultWriter first(folder / name, mesh);
+      first.write(0, fields_of(mesh));
+      first.wait();
+      const std::string content = content_of(folder / name);
+
+      const std::string new_one = refusal([&] { fem::ResultWriter(folder / name, mesh); });
+      const std::string restart = refusal([&] { fem::ResultWriter(folder / name, mesh, 0.5); });
+      const std::string look = refusal([&] { fem::require_writable(folder / name); });
+
+      for (const std::string& text : {new_one, restart, look}) EXPECT_EQ(text.rfind(wanted, 0), 0u) << text;
+      EXPECT_EQ(content_of(folder / name), content);
+    }
+    EXPECT_EQ(refusal([&] { fem::ResultWriter(folder / name, mesh, 0.5); }), "");
+    EXPECT_FALSE(std::filesystem::exists((folder / name) + ".lock"));
+  }
 }
 
 TEST(ResultWriter, FieldsOfTheWrongSizeOrOtherFieldsAreRefused) {
