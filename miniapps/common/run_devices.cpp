@@ -1,3 +1,4 @@
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -37,6 +38,8 @@ void run_guarded(RunReport& report, const std::function<void()>& work) {
 }
 
 int exit_status_of(const std::string& program, const std::function<int()>& run) {
+  // Of a limit of file sizes each write tells.
+  std::signal(SIGXFSZ, SIG_IGN);
   const auto tell = [&](const char* what) { std::fprintf(stderr, "%s: %s\n", program.c_str(), what); };
   int status = 1;
   try {
