@@ -8,6 +8,7 @@
 #include <strata/core/error.hpp>
 #include <strata/core/files/output_lock.hpp>
 #include <strata/core/files/partial_file.hpp>
+#include <strata/core/profiling/json_text.hpp>
 #include <strata/miniapps/common/run_devices.hpp>
 
 namespace strata::inline STRATA_ABI::miniapp {
@@ -101,6 +102,9 @@ void require_writable(const std::string& option, const std::string& path) {
   namespace fs = std::filesystem;
   if (path.empty()) return;
   const auto fail = [&](const std::string& why) { throw UsageError(option + " " + path + ": " + why); };
+  if (strata::detail::has_control_character(path))
+    throw UsageError(option + " " + strata::detail::json_quoted(path) +
+                     ": the name has a control character: choose another");
   std::error_code error;
   const fs::path file(path);
   if (fs::is_directory(file, error)) fail("this is a folder: give the name of a file in it");

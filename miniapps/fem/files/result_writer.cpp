@@ -10,6 +10,7 @@
 #include <strata/core/files/file_size_limit.hpp>
 #include <strata/core/files/output_lock.hpp>
 #include <strata/core/files/partial_file.hpp>
+#include <strata/core/profiling/json_text.hpp>
 #include <strata/miniapps/fem/files/mesh_text.hpp>
 #include <strata/miniapps/fem/files/result_formats.hpp>
 #include <strata/miniapps/fem/mesh_error.hpp>
@@ -31,8 +32,15 @@ bool is_exodus(const std::string& extension) {
                       "' is not known; the formats are " + std::string(writable_formats()));
 }
 
-void require_known_format(const std::string& path) {
+void require_usable_name(const std::string& path) {
   const std::string extension = extension_of(path);
+  if (strata::detail::has_control_character(path))
+    throw MeshFileError("cannot write " + strata::detail::json_quoted(path) +
+                        ": its name has a control character; choose another name");
+  if (extension == ".pvd" && !strata::detail::is_utf8(std::filesystem::path(path).filename().string()))
+    throw MeshFileError(
+        "cannot write " + strata::detail::json_quoted(path) +
+        ": its name is not UTF-8, and is to be in the XML of a .pvd file; choose another name");
   if (extension != ".csv" && extension != ".vtu" && extension != ".pvd" && !is_exodus(extension))
     fail_format(path);
 }
@@ -65,7 +73,7 @@ struct ResultWriter::Implementation {
 
   Implementation(std::string path, HostMesh given, std::optional<double> from)
       : path_(std::move(path)), mesh_(std::move(given)) {
-    require_known_format(path_);
+    require_usable_name(path_);
     lock_ = lock_of(path_);
     format_ = make_format(path_, mesh_, from);
     strata::detail::remove_abandoned_partials(path_);
@@ -101,6 +109,10 @@ struct ResultWriter::Implementation {
   void check(const std::vector<Field>& fields) {
     std::vector<std::pair<std::string, int>> names;
     for (const Field& field : fields) {
+      if (strata::detail::has_control_character(field.name) || !strata::detail::is_utf8(field.name))
+        throw MeshError("cannot write " + path_ + ": the name of the field " +
+                        strata::detail::json_quoted(field.name) +
+                        " has a control character or is not UTF-8; choose another name");
       names.emplace_back(field.name, field.of_elements ? -field.components : field.components);
       const std::size_t size = field.of_elements ? mesh_.elements.size() : mesh_.coordinates.size();
       if (field.components < 1 || field.values.size() != size * static_cast<std::size_t>(field.components)) {
@@ -235,7 +247,7 @@ void write_mesh(const std::string& path, const HostMesh& mesh) {
 }
 
 void require_writable(const std::string& path) {
-  require_known_format(path);
+  require_usable_name(path);
   if (std::filesystem::is_directory(path)) throw MeshFileError("cannot write " + path + ": it is a folder");
   if (!strata::detail::can_create_beside(path))
     throw MeshFileError("cannot write " + path +

@@ -83,6 +83,8 @@ TEST_F(RunDevices, FilesThatCannotBeWrittenAreRefusedBeforeAnythingRuns) {
   refused("/dev/null", "");
   refused("", "/dev/null");
   refused("", ::testing::TempDir());
+  refused("a\nb.vtu", "");
+  refused("", "\x1b[31m.json");
   refused("same.csv", "same.csv");
   refused("./same.csv", "same.csv");
   refused("same.csv", std::filesystem::absolute("same.csv").string());

@@ -570,6 +570,20 @@ TEST(ResultWriter, ASecondOneOfTheSameNameIsToldWhomToWaitFor) {
   }
 }
 
+TEST(ResultWriter, NamesThatXmlDoesNotTakeAreRefused) {
+  const TemporaryFolder folder;
+  const fem::HostMesh mesh = two_blocks();
+  for (const char* name : {"a\nb.pvd", "a\x01.vtu", "a\x1b[31m.csv", "a\x7f.e", "\xe9.pvd"}) {
+    EXPECT_THROW(fem::ResultWriter(folder / name, mesh), fem::MeshFileError);
+    EXPECT_THROW(fem::require_writable(folder / name), fem::MeshFileError);
+  }
+  fem::write_result(folder / "\xc3\xa9 & <\"a\">.pvd", mesh, 0, fields_of(mesh));
+  EXPECT_NE(content_of(folder / "\xc3\xa9 & <\"a\">.pvd").find("\xc3\xa9 &amp; &lt;&quot;a&quot;>_0000.vtu"),
+            std::string::npos);
+  fem::ResultWriter writer(folder / "a.vtu", mesh);
+  EXPECT_THROW(writer.write(0, {field("\x01", mesh.coordinates.size(), 1, 0)}), fem::MeshError);
+}
+
 TEST(ResultWriter, FieldsOfTheWrongSizeOrOtherFieldsAreRefused) {
   const TemporaryFolder folder;
   const fem::HostMesh mesh = two_blocks();
