@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <exception>
 
-#include <unistd.h>
-
 #include <strata/algorithms/build_info.hpp>
 #include <strata/algorithms/device_list.hpp>
 #include <strata/algorithms/system_report.hpp>
@@ -11,6 +9,7 @@
 #include <strata/core/profiling/json_text.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/core/settings.hpp>
+#include <strata/devices/host/control_group.hpp>
 #include <strata/version.hpp>
 #if STRATA_HAS_CUDA
 #include <strata/devices/cuda/device.hpp>
@@ -21,11 +20,6 @@ namespace strata::inline STRATA_ABI {
 using detail::json_quoted;
 
 namespace {
-
-index_t bytes_of_host() {
-  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  return pages > 0 && page > 0 ? index_t{pages} * page : 0;
-}
 
 // Calls work(); what it throws of a device that cannot be used becomes its `problem`, also where it is the
 // system's: no memory, no threads.
@@ -53,7 +47,7 @@ DeviceDescription describe(int instance) {
     device.memory = backend.space().kind;
     device.capacity = static_cast<index_t>(backend.capacity());
     device.used = static_cast<index_t>(backend.used());
-    if (device.capacity == 0 && backend.host_accessible()) device.capacity = bytes_of_host();
+    if (device.capacity == 0 && backend.host_accessible()) device.capacity = detail::usable_memory();
     if constexpr (requires { handle.concurrency(); }) device.threads = handle.concurrency();
   });
   return device;

@@ -3,11 +3,11 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
-#include <thread>
 
 #include <strata/core/error.hpp>
 #include <strata/core/files/file_size_limit.hpp>
 #include <strata/core/files/partial_file.hpp>
+#include <strata/devices/host/affinity.hpp>
 #include <strata/miniapps/common/report.hpp>
 
 namespace strata::inline STRATA_ABI::miniapp {
@@ -192,7 +192,7 @@ std::string machine_text() {
       model = line.substr(std::min(line.find(':') + 2, line.size()));
       break;
     }
-  return model + ", " + std::to_string(std::thread::hardware_concurrency()) + " threads";
+  return model + ", " + std::to_string(strata::detail::usable_processors()) + " threads";
 }
 
 }  // namespace strata::inline STRATA_ABI::miniapp
