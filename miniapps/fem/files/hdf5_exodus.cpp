@@ -144,6 +144,8 @@ rlim_t mapped_data() {
   return file ? pages * static_cast<rlim_t>(sysconf(_SC_PAGESIZE)) : 0;
 }
 
+constexpr int cannot_write = 2;  // the exit status of a process that has no room for its copy
+
 // What the other process does. It ends here, without destructors of what it has inherited.
 [[noreturn]] void run_copy(const MeshText& text, const std::string& path) {
   const int nowhere = open("/dev/null", O_WRONLY);
@@ -168,6 +170,8 @@ rlim_t mapped_data() {
                       &file));
     Copy(file).to(path);
     status = 0;
+  } catch (const MeshFileError&) {  // of the copy
+    status = cannot_write;
   } catch (...) {
     status = 1;
   }
@@ -207,6 +211,10 @@ std::string classic_from_hdf5(const MeshText& text) {
   if (child == 0) run_copy(text, path);
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == cannot_write)
+    throw MeshFileError(text.name() + ": cannot write the copy of it that is read, to " + folder.path() +
+                        ": its disk is full, or files may not be that large (ulimit -f); make room, or set "
+                        "TMPDIR to another folder");
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     throw MeshError(text.name() + ": netCDF's library " +
                     (WIFSIGNALED(status) ? "ended by signal " + std::to_string(WTERMSIG(status)) : "failed") +

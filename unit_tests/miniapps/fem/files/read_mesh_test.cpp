@@ -2,6 +2,7 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <strata/miniapps/fem/files/hdf5_exodus.hpp>
 #include <strata/miniapps/fem/files/read_mesh.hpp>
@@ -97,6 +98,24 @@ TEST(ReadExodus, ADamagedFileInHdf5IsAnErrorWhereverItsLibraryEnds) {
     const std::string wanted = fem::detail::has_hdf5_exodus() ? "the file is damaged" : "nccopy -k cdf5";
     EXPECT_NE(std::string(error.what()).find(wanted), std::string::npos) << error.what();
   }
+}
+
+TEST(ReadExodus, AFullFolderOfTemporaryFilesIsNotTakenForADamagedFile) {
+  if (!fem::detail::has_hdf5_exodus()) GTEST_SKIP() << "this build has no netCDF";
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit limit{1000, before.rlim_max};
+  std::string text;
+
+  setrlimit(RLIMIT_FSIZE, &limit);
+  try {
+    fem::read_mesh(fixture("two_blocks_hdf5.e"));
+  } catch (const fem::MeshFileError& error) {
+    text = error.what();
+  }
+  setrlimit(RLIMIT_FSIZE, &before);
+
+  EXPECT_NE(text.find("make room, or set TMPDIR to another folder"), std::string::npos) << text;
 }
 
 TEST(ReadAbaqus, NodeSetsAndSurfacesOfElementSetsAreRead) {
