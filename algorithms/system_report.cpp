@@ -1,4 +1,5 @@
-#include <unistd.h>
+#include <algorithm>
+#include <exception>
 
 #include <strata/algorithms/build_info.hpp>
 #include <strata/algorithms/device_list.hpp>
@@ -8,6 +9,7 @@
 #include <strata/core/profiling/json_text.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/core/settings.hpp>
+#include <strata/devices/host/control_group.hpp>
 #include <strata/version.hpp>
 #if STRATA_HAS_CUDA
 #include <strata/devices/cuda/device.hpp>
@@ -19,9 +21,19 @@ using detail::json_quoted;
 
 namespace {
 
-index_t bytes_of_host() {
-  const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-  return pages > 0 && page > 0 ? index_t{pages} * page : 0;
+// Calls work(); what it throws of a device that cannot be used becomes its `problem`, also where it is the
+// system's: no memory, no threads.
+template <class Work>
+void note_problem(DeviceDescription& device, const Work& work) {
+  try {
+    work();
+  } catch (const RuntimeEnded&) {
+    throw;
+  } catch (const SettingError&) {
+    throw;
+  } catch (const std::exception& error) {
+    device.problem = error.what();
+  }
 }
 
 template <class D>
@@ -29,29 +41,24 @@ DeviceDescription describe(int instance) {
   DeviceDescription device;
   device.name = D::name;
   device.instance = instance;
-  try {
+  note_problem(device, [&] {
     const D handle(instance);
     const detail::DeviceInstance& backend = handle.backend();
     device.memory = backend.space().kind;
     device.capacity = static_cast<index_t>(backend.capacity());
     device.used = static_cast<index_t>(backend.used());
-    if (device.capacity == 0 && backend.host_accessible()) device.capacity = bytes_of_host();
+    if (device.capacity == 0 && backend.host_accessible()) device.capacity = detail::usable_memory();
     if constexpr (requires { handle.concurrency(); }) device.threads = handle.concurrency();
-  } catch (const RuntimeEnded&) {
-    throw;
-  } catch (const SettingError&) {
-    throw;
-  } catch (const Error& error) {
-    device.problem = error.what();
-  }
+  });
   return device;
 }
 
 template <class D>
 void append(std::vector<DeviceDescription>& all) {
-  const int count = D::count();
-  for (int k = 0; k < count; ++k) all.push_back(describe<D>(k));
-  if (count == 0) all.push_back(describe<D>(0));  // says why there is none
+  int count = 0;  // the first says why there is none, or why they cannot be counted
+  DeviceDescription ignored;
+  note_problem(ignored, [&] { count = D::count(); });
+  for (int k = 0; k < std::max(count, 1); ++k) all.push_back(describe<D>(k));
 }
 
 const char* source_name(SettingSource source) {

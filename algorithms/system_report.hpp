@@ -17,7 +17,8 @@ struct DeviceDescription {
   std::string name;      ///< of its type, "Cuda"
   int instance = 0;      ///< its number
   std::string memory;    ///< the kind of memory that its arrays have, "Host"; empty where it cannot be used
-  index_t capacity = 0;  ///< bytes of that memory that there are, for Strata and others; 0: not known
+  index_t capacity = 0;  ///< bytes of that memory for Strata and others, of a host as its control group
+                         ///< limits it; 0: not known
   index_t used = 0;      ///< bytes of it that arrays of this process hold
   int threads = 0;       ///< host threads that a launch of the calling thread may use; 0 on accelerators
   std::string problem;   ///< why it cannot be used; empty where it can

@@ -5,6 +5,7 @@
 #include <deque>
 #include <mutex>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include <unistd.h>
@@ -58,6 +59,20 @@ void warn_of_variable(SettingsState& s, const std::string& variable) {
       variable.c_str(), variable_of(nearest_setting(name)).c_str());
 }
 
+// What names a library to load, or a file to write: of a program with more rights than its user
+// (set-user-ID), the environment is the user's, and may not say so.
+bool is_trusted(const Setting& setting, const std::string& variable) {
+  const std::string_view name = setting.name;
+  if (name != "tools_libs" && name != "tools_args" && name != "trace" && name != "counters") return true;
+  if (secure_getenv(variable.c_str()) != nullptr) return true;
+  std::fprintf(
+      stderr,
+      "strata: warning: the environment variable %s is ignored, as this program has other rights than "
+      "its user; give the option %s\n",
+      variable.c_str(), option_of(setting.name).c_str());
+  return false;
+}
+
 Snapshot read_environment(SettingsState& s) {
   Snapshot first;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -71,7 +86,7 @@ Snapshot read_environment(SettingsState& s) {
                      [&](const Setting& setting) { return variable == variable_of(setting.name); });
     if (row == setting_table.end()) {
       warn_of_variable(s, variable);
-    } else if (!value.empty()) {
+    } else if (!value.empty() && is_trusted(*row, variable)) {
       read_setting(*row, value, "the environment variable " + variable, first.values);
       first.sources[static_cast<std::size_t>(row - setting_table.begin())] = SettingSource::Environment;
     }

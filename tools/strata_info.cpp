@@ -6,6 +6,7 @@
 //   strata-info --version          one line: version, commit, compiler, the devices built in
 //
 // Settings may be given as to every program: strata-info --strata-threads=4 says what that does.
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -48,6 +49,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // of a limit of file sizes each write tells
   try {
     return run(argc, argv);
   } catch (const std::exception& error) {

@@ -11,6 +11,7 @@
 #endif
 
 #include <strata/core/files/file_requests.hpp>
+#include <strata/core/files/file_size_limit.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -196,6 +197,7 @@ void FileRequests::fill() {
 }
 
 index_t FileRequests::carry_out(const FileRequest& request) {
+  const FileSizeErrors errors;
   char* const memory = request.memory + request.done;
   const auto bytes = static_cast<std::size_t>(request.at_most);
   const auto offset = static_cast<off_t>(request.offset + request.done);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <strata/core/files/file_size_limit.hpp>
 #include <strata/core/files/output_file.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -21,7 +22,7 @@ std::string expand_path(const std::string& path) {
 
 OutputFile::OutputFile(std::string what, const std::string& path, std::string opening)
     : what_(std::move(what)), opening_(std::move(opening)), path_(expand_path(path)) {
-  if (!open_asked()) fall_back(std::strerror(errno));
+  if (!open_asked()) fall_back(file_error_text(errno));
 }
 
 OutputFile::~OutputFile() { close_file(); }
@@ -43,6 +44,7 @@ bool OutputFile::open_fallback() {
 // All of it or, as far as the file system lets us, nothing: half a record would spoil the file. The next
 // records go to where the file then ends (O_APPEND).
 bool OutputFile::write_here(std::string_view text) {
+  const FileSizeErrors errors;
   const std::string_view whole = text;
   while (!text.empty()) {
     const ssize_t count = ::write(file_, text.data(), text.size());
@@ -72,14 +74,14 @@ void OutputFile::fall_back(const std::string& reason) {
   std::fprintf(stderr,
                "strata: error: the %s cannot be written to \"%s\": %s; nor to \"%s\": %s (set TMPDIR to a "
                "folder with room)\n",
-               what_.c_str(), asked.c_str(), reason.c_str(), path_.c_str(), std::strerror(errno));
+               what_.c_str(), asked.c_str(), reason.c_str(), path_.c_str(), file_error_text(errno).c_str());
   close_file();
 }
 
 void OutputFile::write(std::string_view records) {
   if (file_ >= 0 && write_here(records)) return;
   if (!fallen_back_) {
-    fall_back(std::strerror(errno));
+    fall_back(file_error_text(errno));
     if (file_ >= 0 && write_here(records)) return;
   }
   lost_ += records.size();

@@ -1,4 +1,4 @@
-// Text as a JSON string.
+// Text as a JSON string, and what of text others do not take.
 #pragma once
 
 #include <string>
@@ -10,5 +10,11 @@ namespace strata::inline STRATA_ABI::detail {
 
 /// `text` in quotes, escaped. Bytes that are not UTF-8 become U+FFFD.
 std::string json_quoted(std::string_view text);
+
+/// Whether all of `text` is UTF-8, which XML is.
+bool is_utf8(std::string_view text);
+
+/// Whether a control character is in `text`: XML has none of them, and terminals obey them.
+bool has_control_character(std::string_view text);
 
 }  // namespace strata::inline STRATA_ABI::detail

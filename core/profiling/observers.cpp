@@ -46,14 +46,14 @@ struct ToolsRequest {
 ToolsRequest requested_tools() {
   if (!settings().tools_libs.empty()) return {settings().tools_libs, "the setting tools_libs"};
   for (const char* name : {"KOKKOS_TOOLS_LIBS", "KOKKOS_PROFILE_LIBRARY"})
-    if (const char* const value = std::getenv(name); value != nullptr && *value != '\0')
+    if (const char* const value = secure_getenv(name); value != nullptr && *value != '\0')
       return {value, "the environment variable " + std::string(name)};
   return {};
 }
 
 std::string tools_arguments() {
   if (!settings().tools_args.empty()) return settings().tools_args;
-  const char* const value = std::getenv("KOKKOS_TOOLS_ARGS");
+  const char* const value = secure_getenv("KOKKOS_TOOLS_ARGS");
   return value != nullptr ? value : "";
 }
 

@@ -23,7 +23,7 @@ bool asked_for() {
   if (settings().nvtx) return true;
   for (const SettingDescription& setting : describe_settings())
     if (setting.name == "nvtx" && setting.source != SettingSource::BuiltIn) return false;
-  const char* const listener = std::getenv("NVTX_INJECTION64_PATH");
+  const char* const listener = secure_getenv("NVTX_INJECTION64_PATH");
   return listener != nullptr && *listener != '\0';
 }
 

@@ -9,7 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <strata/core/bytes.hpp>
 #include <strata/core/error.hpp>
+#include <strata/core/files/file_size_limit.hpp>
 #include <strata/devices/emulated/access.hpp>
 #include <strata/devices/emulated/allocation_list.hpp>
 #include <strata/devices/emulated/fault_handler.hpp>
@@ -27,10 +29,26 @@ constexpr std::size_t least_reserve = std::size_t{1} << 30;
 constexpr std::size_t max_capacity = std::size_t{1} << 40;
 constexpr int max_count = 64;
 
+// Which limit it is: a memory file counts as a file (ulimit -f), and takes a descriptor.
+std::string advice(int error) {
+  switch (error) {
+    case EFBIG:
+      return "raise the limit of file sizes (ulimit -f), which memory files count to; it is " +
+             string_from_bytes(file_size_limit());
+    case EMFILE:
+    case ENFILE:
+      return "close files, or raise the limit of open files (ulimit -n)";
+    default:
+      return "raise the limit of address space (ulimit -v)";
+  }
+}
+
 [[noreturn]] void throw_system(const char* what, const EmulatedRegion& region, int error) {
-  throw OutOfMemory("Emulated: cannot " + std::string(what) + " for " + std::to_string(region.count) +
-                    " instances of " + std::to_string(region.span) + " bytes each (" + std::strerror(error) +
-                    "); lower their number or capacity, or raise the limit of address space (ulimit -v)");
+  throw OutOfMemory(
+      "Emulated: cannot " + std::string(what) + " for " + std::to_string(region.count) + " instances of " +
+      std::to_string(region.span) + " bytes each (" + std::strerror(error) +
+      "); lower their number or capacity (STRATA_EMULATED_COUNT, STRATA_EMULATED_CAPACITY), or " +
+      advice(error));
 }
 
 }  // namespace
@@ -53,6 +71,7 @@ EmulatedMemory::EmulatedMemory(std::size_t capacity, int count) {
                        std::to_string(capacity) + " bytes; choose 1 to " + std::to_string(max_count) +
                        " instances of 1 to " + std::to_string(max_capacity) + " bytes");
   reserve_addresses(round_up(capacity, page_bytes()), count);
+  const FileSizeErrors errors;
   file_ = memfd_create("strata-emulated", MFD_CLOEXEC);
   bool mapped = file_ >= 0 && ftruncate(file_, off_t(file_begin(count))) == 0;
   for (int i = 0; mapped && i < count; ++i) mapped = map(i);
@@ -75,14 +94,17 @@ EmulatedMemory::EmulatedMemory(std::size_t capacity, int count) {
 }
 
 // One reservation, so that every hole is ours; the system chooses where, which the sanitizers need. Where it
-// has few addresses (limits, ThreadSanitizer), the share of reserve() is given up.
+// has few addresses (limits, ThreadSanitizer), or small files, the share of reserve() is given up.
 void EmulatedMemory::reserve_addresses(std::size_t heap_bytes, int count) {
   heap_bytes_ = heap_bytes;
   reserve_bytes_ = std::max(2 * heap_bytes, round_up(least_reserve, page_bytes()));
   void* base = nullptr;
   do {
     region_ = {0, heap_bytes_ + guard_bytes + (reserve_bytes_ > 0 ? reserve_bytes_ + guard_bytes : 0), count};
-    base = mmap(nullptr, region_.size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const bool fits = file_begin(count) <= static_cast<std::size_t>(file_size_limit());
+    if (!fits && reserve_bytes_ == 0) throw_system("make a memory file", region_, EFBIG);
+    base = fits ? mmap(nullptr, region_.size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+                : MAP_FAILED;
     if (base != MAP_FAILED) break;
     if (reserve_bytes_ == 0) throw_system("reserve addresses", region_, errno);
     reserve_bytes_ = reserve_bytes_ < least_reserve ? 0 : round_up(reserve_bytes_ / 4, page_bytes());

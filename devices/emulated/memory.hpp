@@ -67,7 +67,9 @@ class EmulatedMemory {
 
   /// Reserves addresses for `count` instances (1 to 64) of at most `capacity` bytes each; for reserve() twice
   /// as many again, if the system has them.
-  /// Throws SettingError for other arguments, OutOfMemory if the system refuses the addresses.
+  /// Where files may not be that large (ulimit -f), the latter are given up, too.
+  /// Throws SettingError for other arguments, OutOfMemory, naming the limit, if the system refuses the
+  /// addresses or the memory file.
   EmulatedMemory(std::size_t capacity, int count);
   ~EmulatedMemory();
   EmulatedMemory(const EmulatedMemory&) = delete;

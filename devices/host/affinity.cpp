@@ -1,13 +1,11 @@
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
-#include <iterator>
 #include <numeric>
-#include <sstream>
 #include <thread>
 
 #include <strata/devices/host/affinity.hpp>
 #include <strata/devices/host/affinity_evidence.hpp>
+#include <strata/devices/host/control_group.hpp>
 #include <strata/devices/host/start_affinity.hpp>
 
 #if defined(__linux__)
@@ -20,72 +18,8 @@ namespace strata::inline STRATA_ABI::detail {
 
 namespace {
 
-// Whole processors of one quota; a fraction is dropped, because spinning threads would use it up and then
-// all be throttled for the rest of the period. 0 without a quota.
-int whole_processors(double quota, double period) {
-  if (quota <= 0 || period <= 0) return 0;
-  return std::max(1, static_cast<int>(std::min(quota / period, 1e6)));
-}
-
-// Version 2 writes "max 100000" or "QUOTA PERIOD" in one file.
-int quota_v2(const std::string& folder) {
-  std::ifstream file(folder + "/cpu.max");
-  double quota = 0;
-  double period = 0;
-  return file >> quota >> period ? whole_processors(quota, period) : 0;
-}
-
-// Version 1 writes two files, the quota being -1 where there is none.
-int quota_v1(const std::string& folder) {
-  std::ifstream quota_file(folder + "/cpu.cfs_quota_us");
-  std::ifstream period_file(folder + "/cpu.cfs_period_us");
-  double quota = 0;
-  double period = 0;
-  return quota_file >> quota && period_file >> period ? whole_processors(quota, period) : 0;
-}
-
-// The tightest quota of a group and its ancestors. In a container the path may be that of the host and not
-// exist here, while the mount point itself is the container's group; walking up to it covers both.
-int tightest_quota(const std::string& mount, std::string path, int (*quota_of)(const std::string&)) {
-  int tightest = 0;
-  for (;;) {
-    const int here = quota_of(mount + path);
-    if (here > 0 && (tightest == 0 || here < tightest)) tightest = here;
-    if (path.empty()) return tightest;
-    path.erase(path.find_last_of('/') == std::string::npos ? 0 : path.find_last_of('/'));
-  }
-}
-
-bool has_cpu_controller(const std::string& controllers) {
-  std::istringstream list(controllers);
-  for (std::string name; std::getline(list, name, ',');)
-    if (name == "cpu") return true;
-  return false;
-}
-
 // Before main() can bind the first thread.
 [[maybe_unused]] const std::vector<int>& read_at_load = inherited_processors();
-
-}  // namespace
-
-int quota_processors(const std::string& membership, const std::string& root) {
-  int tightest = 0;
-  std::istringstream lines(membership);
-  for (std::string line; std::getline(lines, line);) {  // HIERARCHY:CONTROLLERS:PATH
-    const std::size_t first = line.find(':');
-    const std::size_t second = line.find(':', first == std::string::npos ? first : first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    const std::string path = line.substr(second + 1);
-    int limit = 0;
-    if (controllers.empty()) limit = tightest_quota(root, path, quota_v2);
-    else if (has_cpu_controller(controllers)) limit = tightest_quota(root + "/cpu", path, quota_v1);
-    if (limit > 0 && (tightest == 0 || limit < tightest)) tightest = limit;
-  }
-  return tightest;
-}
-
-namespace {
 
 const ProcessAffinity& process_affinity() {
   static const ProcessAffinity affinity = [] {
@@ -114,11 +48,9 @@ void warn_of_lost_processors() {
 
 int usable_processors() {
   static const int usable = [] {
-    std::ifstream file("/proc/self/cgroup");
-    const std::string membership{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     warn_of_lost_processors();
     const int mask = static_cast<int>(inherited_processors().size());
-    const int quota = quota_processors(membership, "/sys/fs/cgroup");
+    const int quota = quota_processors();
     return quota > 0 ? std::min(mask, quota) : mask;
   }();
   return usable;

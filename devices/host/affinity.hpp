@@ -42,9 +42,4 @@ int processor_of_this_thread();
 /// was taken from the process meanwhile, or there is no affinity here); the thread then runs on as before.
 bool bind_this_thread(const std::vector<int>& processors);
 
-/// Whole processors that the CPU quotas of a cgroup and its ancestors allow, or 0 without a quota.
-/// \param membership the text of /proc/self/cgroup (versions 1 and 2 are understood)
-/// \param root       where the cgroup file systems are mounted, /sys/fs/cgroup on a live system
-int quota_processors(const std::string& membership, const std::string& root);
-
 }  // namespace strata::inline STRATA_ABI::detail

@@ -1,12 +1,18 @@
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <strata/core/allocation_report.hpp>
+#include <strata/core/bytes.hpp>
 #include <strata/core/error.hpp>
 #include <strata/core/runtime.hpp>
+#include <strata/devices/host/control_group.hpp>
 #include <strata/devices/host/copy.hpp>
 #include <strata/devices/host/device.hpp>
 #include <strata/devices/host/space.hpp>
@@ -40,6 +46,34 @@ class TimedEvent final : public EventState {
   const std::chrono::steady_clock::time_point time_ = std::chrono::steady_clock::now();
 };
 
+// The bytes from `begin` on that have no memory yet.
+std::size_t bytes_without_memory(const void* begin, std::size_t bytes) {
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uintptr_t>(begin) / page * page;
+  const std::size_t length = reinterpret_cast<std::uintptr_t>(begin) + bytes - first;
+  std::vector<unsigned char> pages((length + page - 1) / page);
+  if (mincore(reinterpret_cast<void*>(first), length, pages.data()) != 0) return 0;
+  return page * static_cast<std::size_t>(
+                    std::count_if(pages.begin(), pages.end(), [](unsigned char p) { return (p & 1) == 0; }));
+}
+
+// A process that takes more than its control group has is not refused anything, but killed when it writes:
+// so it is refused before. Arrays that nobody writes to take nothing.
+void require_memory(const char* device, const CopySide& written, std::size_t element_bytes) {
+  static const auto most = static_cast<std::size_t>(most_memory());
+  constexpr std::size_t small = std::size_t{64} << 10;
+  const std::size_t bytes = static_cast<std::size_t>(written.layout->span) * element_bytes;
+  if (most == 0 || bytes < small || written.space.kind != HostSpace::kind) return;
+  const auto taken = static_cast<std::size_t>(resident_memory());
+  if (taken + bytes_without_memory(written.data, bytes) <= most) return;
+  const std::string reason = "the control group of this process allows it " +
+                             string_from_bytes(static_cast<index_t>(most)) + ", and " +
+                             string_from_bytes(static_cast<index_t>(taken)) +
+                             " are taken (memory.max, or memory.limit_in_bytes of version 1)";
+  fail_out_of_memory({bytes, written.label, element_bytes, written.layout}, written.space, device,
+                     reason.c_str());
+}
+
 class HostQueue final : public QueueState {
  public:
   HostQueue(HostDevice& instance, Runner (*runner)(), std::uint64_t id)
@@ -59,12 +93,14 @@ class HostQueue final : public QueueState {
         throw WrongDevice(std::string("a copy on a queue of ") + instance_.device_name() + " was given \"" +
                           side->label + "\" in " + describe_space(side->space) +
                           "; use a queue of the device that owns it");
+    require_memory(instance_.device_name(), destination, element_bytes);
     const Runner runner = runner_();
     copy_on_host(destination.data, *destination.layout, source.data, *source.layout, element_bytes,
                  chunk_runner(runner));
   }
 
   void fill(const CopySide& destination, const void* value, std::size_t element_bytes) override {
+    require_memory(instance_.device_name(), destination, element_bytes);
     const Runner runner = runner_();
     fill_on_host(destination.data, *destination.layout, value, element_bytes, chunk_runner(runner));
   }

@@ -1,11 +1,13 @@
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
-#include <thread>
 
 #include <strata/core/error.hpp>
+#include <strata/core/files/file_size_limit.hpp>
+#include <strata/core/files/partial_file.hpp>
+#include <strata/devices/host/affinity.hpp>
 #include <strata/miniapps/common/report.hpp>
 
 namespace strata::inline STRATA_ABI::miniapp {
@@ -150,18 +152,11 @@ int Report::finish_quietly(const std::string& path) const {
 }
 
 void write_whole_file(const std::string& path, const std::string& contents) {
-  // Not beside a link to it.
-  std::error_code none;
-  const std::filesystem::path real = std::filesystem::weakly_canonical(path, none);
-  const bool is_link = std::filesystem::is_symlink(path, none) && !real.empty();
-  const std::string target = is_link ? real.string() : path, temporary = target + ".part";
-  std::ofstream file(temporary, std::ios::binary);
-  file << contents;
-  file.close();
-  if (!file || std::rename(temporary.c_str(), target.c_str()) != 0) {
-    std::remove(temporary.c_str());
-    throw Error(path + ": cannot be written; is there such a folder, may you write there, is the disk full?");
-  }
+  strata::detail::remove_abandoned_partials(path);
+  strata::detail::PartialFile file;
+  if (!file.create(path) || !file.write(contents.data(), contents.size(), 0) || !file.place())
+    throw Error(path + ": cannot be written: " + strata::detail::file_error_text(errno) +
+                "; is there such a folder, may you write there, is the disk full?");
 }
 
 std::string number_text(double value, int digits) {
@@ -197,7 +192,7 @@ std::string machine_text() {
       model = line.substr(std::min(line.find(':') + 2, line.size()));
       break;
     }
-  return model + ", " + std::to_string(std::thread::hardware_concurrency()) + " threads";
+  return model + ", " + std::to_string(strata::detail::usable_processors()) + " threads";
 }
 
 }  // namespace strata::inline STRATA_ABI::miniapp

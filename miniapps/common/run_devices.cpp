@@ -1,11 +1,14 @@
+#include <csignal>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <new>
 #include <utility>
 
 #include <strata/core/error.hpp>
+#include <strata/core/files/output_lock.hpp>
+#include <strata/core/files/partial_file.hpp>
+#include <strata/core/profiling/json_text.hpp>
 #include <strata/miniapps/common/run_devices.hpp>
 
 namespace strata::inline STRATA_ABI::miniapp {
@@ -36,6 +39,8 @@ void run_guarded(RunReport& report, const std::function<void()>& work) {
 }
 
 int exit_status_of(const std::string& program, const std::function<int()>& run) {
+  // Of a limit of file sizes each write tells.
+  std::signal(SIGXFSZ, SIG_IGN);
   const auto tell = [&](const char* what) { std::fprintf(stderr, "%s: %s\n", program.c_str(), what); };
   int status = 1;
   try {
@@ -97,6 +102,9 @@ void require_writable(const std::string& option, const std::string& path) {
   namespace fs = std::filesystem;
   if (path.empty()) return;
   const auto fail = [&](const std::string& why) { throw UsageError(option + " " + path + ": " + why); };
+  if (strata::detail::has_control_character(path))
+    throw UsageError(option + " " + strata::detail::json_quoted(path) +
+                     ": the name has a control character: choose another");
   std::error_code error;
   const fs::path file(path);
   if (fs::is_directory(file, error)) fail("this is a folder: give the name of a file in it");
@@ -107,11 +115,7 @@ void require_writable(const std::string& option, const std::string& path) {
     fail("there is no folder " + folder.string() + ": make it, or name another");
   if (!fs::is_directory(folder, error)) fail(folder.string() + " is no folder: name another");
   // A file is written beside its place and renamed.
-  const std::string beside = path + ".part";
-  const bool is_there = fs::exists(beside, error);
-  const bool is_writable = std::ofstream(beside, std::ios::app).good();
-  if (!is_there) std::remove(beside.c_str());
-  if (!is_writable)
+  if (!strata::detail::can_create_beside(path))
     fail("the folder " + folder.string() + " cannot be written to: change its permissions, or name another");
 }
 
@@ -132,6 +136,15 @@ void require_files(const CommonSettings& settings, const std::vector<std::string
                           {{"--mesh", settings.mesh}}, devices);
 }
 
+// For the time of the run: the report is written at its end.
+strata::detail::OutputLock lock_report(const CommonSettings& settings) {
+  try {
+    return strata::detail::OutputLock(settings.json);
+  } catch (const FileError& error) {
+    throw UsageError(std::string("--json: ") + error.what());
+  }
+}
+
 RunReport new_run(const CommonSettings& settings, const std::string& device) {
   RunReport run;
   run.device = device.empty() ? "default" : device;  // until it is found
@@ -145,6 +158,7 @@ int run_devices(const CommonSettings& settings, const std::vector<std::string>& 
                 const RunOnDevice& run, Report& report) {
   require_devices(settings, devices);
   require_files(settings, devices);
+  const strata::detail::OutputLock lock = lock_report(settings);
   for (const std::string& device : devices) {
     RunReport one = new_run(settings, device);
     run_guarded(one, [&] { run(device, one); });
@@ -157,6 +171,7 @@ int run_sweep(const CommonSettings& settings, const std::vector<std::string>& de
               const std::string& header, const RunSize& run, Report& report) {
   require_devices(settings, devices);
   require_files(settings, devices);
+  const strata::detail::OutputLock lock = lock_report(settings);
   const std::vector<index_t> sizes = sweep_sizes(settings.sweep);
   std::printf("%s\n", header.c_str());
   for (const std::string& device : devices)

@@ -24,7 +24,8 @@ void run_guarded(RunReport& report, const std::function<void()>& work);
 
 /// Runs on all devices, prints the report and writes its JSON. Returns the exit status of the program, as
 /// Report::finish. UsageError, before anything is run, when the files of --output and --json could not be
-/// written, or one would replace the other or the mesh.
+/// written, when one would replace the other or the mesh,
+/// or when another program is to write the file of --json.
 int run_devices(const CommonSettings& settings, const std::vector<std::string>& devices,
                 const RunOnDevice& run, Report& report);
 

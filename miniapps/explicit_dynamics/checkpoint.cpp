@@ -5,11 +5,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include <fcntl.h>
-#include <unistd.h>
-
+#include <strata/core/files/file_size_limit.hpp>
+#include <strata/core/files/partial_file.hpp>
 #include <strata/miniapps/explicit_dynamics/checkpoint.hpp>
-#include <strata/miniapps/fem/files/partial_file.hpp>
 
 namespace strata::inline STRATA_ABI::dynamics {
 
@@ -46,57 +44,10 @@ std::uint64_t checksum_of(const std::string& description, const std::vector<char
   throw CheckpointError("checkpoint " + path + ": " + what);
 }
 
-// A file that is removed unless it is kept.
-class NewFile {
- public:
-  explicit NewFile(const std::string& path) : path_(path), file_(fem::create_partial(path, temporary_)) {
-    if (file_ < 0)
-      fail(path_,
-           std::string("cannot be written: ") + std::strerror(errno) +
-               "; the one before is as it was. Check the folder, its permissions and the disk's space");
-  }
-  ~NewFile() {
-    if (file_ >= 0) close(file_);
-    if (!kept_) unlink(temporary_.c_str());
-  }
-  NewFile(const NewFile&) = delete;
-  NewFile& operator=(const NewFile&) = delete;
-
-  void write(const void* data, std::size_t size) {
-    const char* from = static_cast<const char*>(data);
-    while (size > 0) {
-      const ssize_t written = ::write(file_, from, size);
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0)
-        fail(path_,
-             std::string("cannot be written: ") + std::strerror(errno) +
+[[noreturn]] void fail_writing(const std::string& path) {
+  fail(path, "cannot be written: " + strata::detail::file_error_text(errno) +
                  "; the one before is as it was. Check the folder, its permissions and the disk's space");
-      from += written;
-      size -= static_cast<std::size_t>(written);
-    }
-  }
-  void keep() {
-    const bool synced = fsync(file_) == 0;
-    const bool closed = close(file_) == 0;
-    file_ = -1;
-    if (!synced || !closed || std::rename(temporary_.c_str(), path_.c_str()) != 0)
-      fail(path_,
-           std::string("cannot be written: ") + std::strerror(errno) +
-               "; the one before is as it was. Check the folder, its permissions and the disk's space");
-    kept_ = true;
-    const std::string folder = std::filesystem::path(path_).parent_path().string();
-    if (const int directory = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_CLOEXEC);
-        directory >= 0) {
-      fsync(directory);  // the new name; where a file system has none, the rename is atomic all the same
-      close(directory);
-    }
-  }
-
- private:
-  std::string path_, temporary_;
-  int file_;
-  bool kept_ = false;
-};
+}
 
 std::string number(double x) {
   char text[32];
@@ -167,12 +118,19 @@ void write_checkpoint(const std::string& path, const std::string& description, D
   header.description_size = description.size();
   header.state_size = state.size();
   header.checksum = checksum_of(description, state);
-  fem::remove_abandoned_partials(path);
-  NewFile file(path);
-  file.write(&header, sizeof header);
-  file.write(description.data(), description.size());
-  file.write(state.data(), state.size());
-  file.keep();
+  strata::detail::remove_abandoned_partials(path);
+  strata::detail::PartialFile file;
+  if (!file.create(path)) fail_writing(path);
+  std::uint64_t end = 0;
+  const auto write = [&](const void* data, std::size_t bytes) {
+    if (!file.write(data, bytes, end)) fail_writing(path);
+    end += bytes;
+  };
+  write(&header, sizeof header);
+  write(description.data(), description.size());
+  write(state.data(), state.size());
+  // Its bytes are on disk before it has its name, and then the name.
+  if (!file.sync() || !file.place() || !file.sync()) fail_writing(path);
 }
 
 void require_checkpoint(const std::string& path) {

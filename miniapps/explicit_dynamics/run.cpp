@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include <strata/core/files/output_lock.hpp>
 #include <strata/miniapps/common/progress.hpp>
 #include <strata/miniapps/common/run_devices.hpp>
 #include <strata/miniapps/explicit_dynamics/checkpoint.hpp>
@@ -249,6 +250,9 @@ void require_usable(const DynamicsSettings& settings, const std::vector<std::str
 void run_problem(const MakeSimulation& make, const DynamicsSettings& settings, const std::string& suffix,
                  RunReport& report) {
   report.is_starting = true;
+  // Two runs of one checkpoint would replace each other's.
+  const strata::detail::OutputLock lock(
+      settings.checkpoint > 0 ? with_suffix(settings.checkpoint_file, suffix) : std::string());
   if (!settings.restart.empty()) require_checkpoint(restart_file(settings, suffix));
   const Parameters parameters = parameters_of(settings);
   const double begin = now_seconds();

@@ -1,5 +1,7 @@
 // Compiled once for hosts, Emulated and Cuda (strata_add_device_sources).
+#include <strata/core/bytes.hpp>
 #include <strata/core/error.hpp>
+#include <strata/devices/host/control_group.hpp>
 #include <strata/miniapps/common/places.hpp>
 #include <strata/miniapps/common/report.hpp>
 #include <strata/miniapps/common/settings.hpp>
@@ -42,11 +44,27 @@ HeatSetup setup_of(const Device& device, const HeatRequest& request, const Mesh&
   return setup;
 }
 
+// Of a host the memory is what its control group allows: OutOfMemory where a problem in core needs more than
+// is left of it, as a process that takes more is killed.
+template <class Mesh>
+void require_allowed_memory(const Mesh& mesh, index_t number_bytes) {
+  const index_t most = strata::detail::most_memory(), taken = strata::detail::resident_memory();
+  // What each element gives, and where to; rows of 27 entries, and a dozen numbers of nodes.
+  const index_t need = mesh.element_count() * (72 * number_bytes + 64 * 4) +
+                       mesh.node_count() * (27 * (number_bytes + 4) + 12 * number_bytes);
+  if (most > 0 && taken + need > most)
+    throw OutOfMemory(
+        "the problem needs " + string_from_bytes(need) + " of memory, beside " + string_from_bytes(taken) +
+        " that are taken, and the control group of this process allows it " + string_from_bytes(most));
+}
+
 template <class Device>
 std::unique_ptr<Heat> make_in_core(const Device& device, const HeatRequest& request) {
   const double start = miniapp::now_seconds();
   const auto mesh = fem::load_mesh<ArraysFor<Device>>(request.mesh, request.refinements, device);
   wait(device);
+  if (Device::memory_space::host_accessible && streaming_lack(request.solve).empty())
+    require_allowed_memory(mesh, request.type == "float" ? 4 : 8);
   const HeatSetup setup = setup_of(device, request, mesh, start);
   const Problem problem = request.problem(mesh.block_names, mesh.block_ids);
   if (request.type == "float") return make_heat_of<float, Device>(mesh, problem, request.solve, setup);
@@ -103,12 +121,19 @@ std::unique_ptr<Heat> make_heat(const Device& device, const HeatRequest& request
   try {
     return make_in_core(device, request);
   } catch (const OutOfMemory&) {
-    // On the host there is no more elsewhere.
-    if (Device::memory_space::host_accessible || !placing_lack(request.solve).empty()) throw;
+    if (!placing_lack(request.solve).empty()) throw;
     wait(device);
-    capacity = device.backend().capacity();
-    used = device.backend().used();
-    limit = miniapp::memory_left(capacity, used);
+    if constexpr (Device::memory_space::host_accessible) {
+      // Slices need half, as nothing is kept of what elements give. Of that a sixth is for numbers of nodes
+      // and the slices, which elements and the matrix lie beside.
+      capacity = static_cast<std::size_t>(strata::detail::limited_memory());
+      used = static_cast<std::size_t>(strata::detail::resident_memory());
+      limit = miniapp::memory_left(capacity, used) / 6;
+    } else {
+      capacity = device.backend().capacity();
+      used = device.backend().used();
+      limit = miniapp::memory_left(capacity, used);
+    }
     if (limit <= 0) throw;
   }
   return make_streamed(device, request, limit, does_not_fit(device_name(device), capacity, used, limit));

@@ -20,11 +20,12 @@ struct Finished {
   std::string output;  // both streams
 };
 
-// Runs watched_program with `arguments` in an environment that has `variables` besides ("A=b", in quotes
-// where a shell needs them) and nothing else of Strata or Kokkos.
-inline Finished run_watched(const std::string& arguments, const std::string& variables = "") {
+// Runs watched_program, or a copy of it, with `arguments` in an environment that has `variables` besides
+// ("A=b", in quotes where a shell needs them) and nothing else of Strata or Kokkos.
+inline Finished run_watched(const std::string& arguments, const std::string& variables = "",
+                            const std::string& program = STRATA_WATCHED_PROGRAM) {
   const std::string command = "env $(env | grep -oE '^(STRATA|KOKKOS)_[A-Z_]*' | sed 's/^/-u /') " +
-                              variables + " '" + STRATA_WATCHED_PROGRAM "' " + arguments + " 2>&1";
+                              variables + " '" + program + "' " + arguments + " 2>&1";
   Finished result{-1, ""};
   std::FILE* const pipe = popen(("exec " + command).c_str(), "r");
   if (pipe == nullptr) return result;

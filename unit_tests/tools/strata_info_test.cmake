@@ -53,3 +53,19 @@ set(ENV{STRATA_EMULATED_COUNT} many)
 run(1 text)
 expect("${text}" "^strata-info: .*STRATA_EMULATED_COUNT")
 run(0 text --version)  # also where a setting is wrong
+
+# Devices that the limits of a shell do not let start are listed with the limit, and the others as they are.
+unset(ENV{STRATA_EMULATED_COUNT})
+find_program(shell sh)
+if(shell)
+  foreach(limit IN ITEMS "-f 1000" "-v 2000000")
+    execute_process(COMMAND "${shell}" -c "ulimit ${limit} && exec '${PROGRAM}'" OUTPUT_VARIABLE text ERROR_VARIABLE text
+                    RESULT_VARIABLE status)
+    if(NOT status EQUAL 0)
+      message(SEND_ERROR "strata-info under ulimit ${limit} ended with ${status}:\n${text}")
+    endif()
+    expect("${text}" "\n  Serial{0}: memory Host, ")
+    string(REGEX REPLACE " .*" "" option "${limit}")
+    expect("${text}" "\n  Emulated{0}: cannot be used: [^\n]*\\(ulimit ${option}\\)")
+  endforeach()
+endif()

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <strata/core/error.hpp>
+#include <strata/core/files/file_size_limit.hpp>
 #include <strata/views/coherent/file_storage.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -67,6 +68,7 @@ FileStorage* FileStorage::create(const std::string& path, bool overwrites, const
     const index_t bytes = header.data_offset + header.data_bytes;
     // All blocks now: a page of a mapping that finds no room when it is written ends the program.
     int error;
+    const FileSizeErrors errors;
     do error = posix_fallocate(storage->file_.descriptor(), 0, static_cast<off_t>(bytes));
     while (error == EINTR);
     if (error != 0)
@@ -136,6 +138,7 @@ void FileStorage::map() {
 void FileStorage::write_header(FileHeader::State state) {
   header_.state = state;
   header_.checksum = checksum_of(header_);
+  const FileSizeErrors errors;
   const ssize_t bytes = pwrite(file_.descriptor(), &header_, sizeof header_, 0);
   if (bytes != ssize_t{sizeof header_})
     throw_file_error("write the header of", path(), bytes < 0 ? errno : ENOSPC, FileHeader::size);

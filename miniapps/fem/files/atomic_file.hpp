@@ -1,16 +1,19 @@
 // AtomicFile: a file that is there as a whole or not at all. It is written under another name in the same
-// folder (partial_file.hpp), and takes its own when it is complete; until then a file that was there before
-// stays. A file that grows is complete at each keep(): what comes after the last one is cut off again.
+// folder (core/files/partial_file.hpp), and takes its own when it is complete; until then a file that was
+// there before stays. A file that grows is complete at each keep(): what comes after the last one is cut off
+// again. What is cut or removed is the file that was written, by its descriptor, whatever has its name by
+// then.
 //
 // Not thread safe. MeshFileError for whatever the file system refuses; nothing is left behind then.
 #pragma once
 
 #include <cstddef>
-#include <cstdio>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include <strata/core/config.hpp>
+#include <strata/core/files/partial_file.hpp>
 
 namespace strata::inline STRATA_ABI::fem::detail {
 
@@ -38,13 +41,14 @@ class AtomicFile {
 
  private:
   [[noreturn]] void fail(const char* what);
+  void require_open() const;
+  void flush();
   void drop() noexcept;
 
   std::string path_;
-  std::string temporary_;
-  std::FILE* file_ = nullptr;
-  bool has_name_ = false;
-  std::size_t kept_ = 0;
+  strata::detail::PartialFile file_;
+  std::string buffer_;                    // the bytes behind written_
+  std::uint64_t written_ = 0, kept_ = 0;  // bytes of the file
 };
 
 }  // namespace strata::inline STRATA_ABI::fem::detail

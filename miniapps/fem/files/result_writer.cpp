@@ -1,3 +1,4 @@
+#include <cerrno>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -6,9 +7,11 @@
 #include <thread>
 #include <utility>
 
-#include <strata/miniapps/fem/files/atomic_file.hpp>
+#include <strata/core/files/file_size_limit.hpp>
+#include <strata/core/files/output_lock.hpp>
+#include <strata/core/files/partial_file.hpp>
+#include <strata/core/profiling/json_text.hpp>
 #include <strata/miniapps/fem/files/mesh_text.hpp>
-#include <strata/miniapps/fem/files/partial_file.hpp>
 #include <strata/miniapps/fem/files/result_formats.hpp>
 #include <strata/miniapps/fem/mesh_error.hpp>
 
@@ -29,14 +32,34 @@ bool is_exodus(const std::string& extension) {
                       "' is not known; the formats are " + std::string(writable_formats()));
 }
 
+void require_usable_name(const std::string& path) {
+  const std::string extension = extension_of(path);
+  if (strata::detail::has_control_character(path))
+    throw MeshFileError("cannot write " + strata::detail::json_quoted(path) +
+                        ": its name has a control character; choose another name");
+  if (extension == ".pvd" && !strata::detail::is_utf8(std::filesystem::path(path).filename().string()))
+    throw MeshFileError(
+        "cannot write " + strata::detail::json_quoted(path) +
+        ": its name is not UTF-8, and is to be in the XML of a .pvd file; choose another name");
+  if (extension != ".csv" && extension != ".vtu" && extension != ".pvd" && !is_exodus(extension))
+    fail_format(path);
+}
+
+strata::detail::OutputLock lock_of(const std::string& path) {
+  try {
+    return strata::detail::OutputLock(path);
+  } catch (const FileError& error) {
+    throw MeshFileError(error.what());
+  }
+}
+
 std::unique_ptr<detail::ResultFormat> make_format(const std::string& path, const HostMesh& mesh,
                                                   std::optional<double> from) {
   const std::string extension = extension_of(path);
   if (extension == ".csv") return detail::make_csv_format(path, mesh);
   if (extension == ".vtu") return detail::make_vtu_format(path, mesh);
   if (extension == ".pvd") return detail::make_pvd_format(path, mesh, from);
-  if (is_exodus(extension)) return detail::make_exodus_format(path, mesh, from);
-  fail_format(path);
+  return detail::make_exodus_format(path, mesh, from);
 }
 
 }  // namespace
@@ -49,8 +72,11 @@ struct ResultWriter::Implementation {
   };
 
   Implementation(std::string path, HostMesh given, std::optional<double> from)
-      : path_(std::move(path)), mesh_(std::move(given)), format_(make_format(path_, mesh_, from)) {
-    remove_abandoned_partials(path_);
+      : path_(std::move(path)), mesh_(std::move(given)) {
+    require_usable_name(path_);
+    lock_ = lock_of(path_);
+    format_ = make_format(path_, mesh_, from);
+    strata::detail::remove_abandoned_partials(path_);
     thread_ = std::thread([this] { run(); });
   }
 
@@ -83,6 +109,10 @@ struct ResultWriter::Implementation {
   void check(const std::vector<Field>& fields) {
     std::vector<std::pair<std::string, int>> names;
     for (const Field& field : fields) {
+      if (strata::detail::has_control_character(field.name) || !strata::detail::is_utf8(field.name))
+        throw MeshError("cannot write " + path_ + ": the name of the field " +
+                        strata::detail::json_quoted(field.name) +
+                        " has a control character or is not UTF-8; choose another name");
       names.emplace_back(field.name, field.of_elements ? -field.components : field.components);
       const std::size_t size = field.of_elements ? mesh_.elements.size() : mesh_.coordinates.size();
       if (field.components < 1 || field.values.size() != size * static_cast<std::size_t>(field.components)) {
@@ -150,6 +180,7 @@ struct ResultWriter::Implementation {
  private:
   std::string path_;
   HostMesh mesh_;
+  strata::detail::OutputLock lock_;  // before the format: until its files are closed
   std::unique_ptr<detail::ResultFormat> format_;
   std::vector<std::pair<std::string, int>> names_;
   std::mutex mutex_;
@@ -202,7 +233,8 @@ std::vector<std::string> write_result(const std::string& path, const HostMesh& m
 }
 
 void write_mesh(const std::string& path, const HostMesh& mesh) {
-  remove_abandoned_partials(path);
+  const strata::detail::OutputLock lock = lock_of(path);
+  strata::detail::remove_abandoned_partials(path);
   const std::string extension = extension_of(path);
   if (extension == ".vtk") {
     detail::write_legacy_vtk(path, mesh);
@@ -215,11 +247,13 @@ void write_mesh(const std::string& path, const HostMesh& mesh) {
 }
 
 void require_writable(const std::string& path) {
-  const std::string extension = extension_of(path);
-  if (extension != ".csv" && extension != ".vtu" && extension != ".pvd" && !is_exodus(extension))
-    fail_format(path);
+  require_usable_name(path);
   if (std::filesystem::is_directory(path)) throw MeshFileError("cannot write " + path + ": it is a folder");
-  detail::AtomicFile try_it(path);
+  if (!strata::detail::can_create_beside(path))
+    throw MeshFileError("cannot write " + path +
+                        ": creating it failed: " + strata::detail::file_error_text(errno) +
+                        "; check the folder, its permissions and the space on its disk");
+  static_cast<void>(lock_of(path));
 }
 
 std::string_view writable_formats() { return ".vtu, .pvd (with .vtu files), .e (Exodus II) and .csv"; }

@@ -31,8 +31,9 @@ struct Field {
 class ResultWriter {
  public:
   /// A new series, or, with a time in `from`, one that goes on with what is at `path`: its states before that
-  /// time stay, later ones make room. MeshFileError if the format is not known, or the file at `path` is of
-  /// something else (Exodus II: thrown by require_series(), or as by write()).
+  /// time stay, later ones make room. MeshFileError if the format is not known, if another writer has the
+  /// name (the message says which process on which host), or if the file at `path` is of something else
+  /// (Exodus II: thrown by require_series(), or as by write()).
   ResultWriter(std::string path, HostMesh mesh, std::optional<double> from = {});
   /// Waits; errors are lost.
   ~ResultWriter();
@@ -67,8 +68,8 @@ std::vector<std::string> write_result(const std::string& path, const HostMesh& m
 /// otherwise.
 void write_mesh(const std::string& path, const HostMesh& mesh);
 
-/// Throws MeshFileError unless the format of `path` is known and its folder takes a file: for a look before
-/// the hours that lead to the first state.
+/// Throws MeshFileError unless the format of `path` is known, its folder takes a file, and nobody writes it:
+/// for a look before the hours that lead to the first state.
 void require_writable(const std::string& path);
 
 /// The formats of ResultWriter, for help texts.

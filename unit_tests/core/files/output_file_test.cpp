@@ -18,20 +18,16 @@ using child_testing::text_of;
 // While it lives, no file of this process grows beyond `bytes`.
 class FileLimit {
  public:
-  explicit FileLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+  explicit FileLimit(rlim_t bytes) {
     getrlimit(RLIMIT_FSIZE, &before_);
     const rlimit limit{bytes, before_.rlim_max};
     setrlimit(RLIMIT_FSIZE, &limit);
   }
-  ~FileLimit() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
+  ~FileLimit() { setrlimit(RLIMIT_FSIZE, &before_); }
   FileLimit(const FileLimit&) = delete;
   FileLimit& operator=(const FileLimit&) = delete;
 
  private:
-  void (*handler_)(int);
   rlimit before_{};
 };
 

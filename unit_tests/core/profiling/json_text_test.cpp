@@ -28,6 +28,16 @@ TEST(JsonText, BytesThatAreNoTextAreReplaced) {
   }
 }
 
+TEST(JsonText, SaysWhatXmlDoesNotTake) {
+  for (const char* text : {"", "plain", "\xc3\xa9t\xc3\xa9"}) {
+    EXPECT_TRUE(strata::detail::is_utf8(text));
+    EXPECT_FALSE(strata::detail::has_control_character(text));
+  }
+  EXPECT_FALSE(strata::detail::is_utf8("\xe9t\xe9"));
+  for (const char* text : {"a\nb", "\x01", "\x1b[31m", "\x7f"})
+    EXPECT_TRUE(strata::detail::has_control_character(text));
+}
+
 TEST(JsonText, AnyBytesGiveValidJson) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
 #include "core/child_process.hpp"
 
 namespace {
@@ -220,6 +224,34 @@ TEST_F(KokkosTools, WhichAreNoneAreWarnedOf) {
       run.output.find("\"libm.so.6\" (from the environment variable KOKKOS_TOOLS_LIBS) has no function"),
       std::string::npos)
       << run.output;
+}
+
+// As a program of another user, its environment is that of whoever calls it.
+TEST_F(KokkosTools, AndFilesThatTheEnvironmentNamesAreLeftToProgramsWithTheRightsOfTheirUser) {
+  struct statvfs mount {};
+  statvfs(folder.c_str(), &mount);
+  if (geteuid() != 0 || (mount.f_flag & ST_NOSUID) != 0) GTEST_SKIP() << "no programs of another user here";
+  constexpr uid_t nobody = 65534;
+  const std::string program = file("program");
+  std::filesystem::copy_file(STRATA_WATCHED_PROGRAM, program);
+  ASSERT_EQ(chmod(folder.c_str(), 0777), 0);
+  ASSERT_EQ(chown(program.c_str(), nobody, nobody), 0);
+  const std::string variables =
+      "RECORDING_FILE=" + file("calls") + " STRATA_TOOLS_LIBS=" + STRATA_RECORDING_TOOL +
+      " KOKKOS_TOOLS_LIBS=" + STRATA_RECORDING_TOOL + " STRATA_TRACE=" + file("trace");
+  for (const bool is_trusted : {true, false}) {
+    ASSERT_EQ(chmod(program.c_str(), is_trusted ? 0755 : 04755), 0);
+    std::filesystem::remove(file("calls"));
+    std::filesystem::remove(file("trace"));
+
+    const Finished run = run_watched("serial", variables, program);
+
+    EXPECT_EQ(run.status, 0) << run.output;
+    EXPECT_EQ(std::filesystem::exists(file("calls")), is_trusted) << run.output;
+    EXPECT_EQ(std::filesystem::exists(file("trace")), is_trusted) << run.output;
+    for (const char* name : {"STRATA_TOOLS_LIBS is ignored", "give the option --strata-trace"})
+      EXPECT_EQ(run.output.find(name) == std::string::npos, is_trusted) << run.output;
+  }
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <strata/core/error.hpp>
 #include <strata/devices/emulated/access.hpp>
@@ -108,6 +109,37 @@ TEST(EmulatedMemory, AccountsWholeUnitsAndRemembersThePeak) {
   EXPECT_EQ(memory.used(0), 0u);
   EXPECT_EQ(memory.peak(0), 1280u);
   EXPECT_EQ(memory.allocations(0), 0u);
+}
+
+// With the signal's default, which ends the program.
+TEST(EmulatedMemory, UnderALimitOfFileSizesFitsItOrNamesIt) {
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const auto limit_files = [&](rlim_t bytes) {
+    const rlimit limit{bytes, before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  };
+  std::string refusal;
+
+  limit_files(3 * mebi);
+  {
+    EmulatedMemory memory(mebi, 2);
+    EXPECT_EQ(memory.repeat_granule(), 0u);
+    void* const array = memory.allocate(1, mebi);
+    EXPECT_NE(array, nullptr);
+    memory.deallocate(1, array);
+  }
+  limit_files(mebi);
+  try {
+    const EmulatedMemory memory(mebi, 2);
+  } catch (const OutOfMemory& error) {
+    refusal = error.what();
+  }
+  limit_files(before.rlim_cur);
+
+  EXPECT_NE(refusal.find("STRATA_EMULATED_CAPACITY), or raise the limit of file sizes (ulimit -f)"),
+            std::string::npos)
+      << refusal;
 }
 
 TEST(EmulatedMemory, AllocationOfNoBytesHasAnAddressOfItsOwn) {

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <strata/core/error.hpp>
 #include <strata/miniapps/common/devices.hpp>
@@ -82,11 +83,37 @@ TEST_F(RunDevices, FilesThatCannotBeWrittenAreRefusedBeforeAnythingRuns) {
   refused("/dev/null", "");
   refused("", "/dev/null");
   refused("", ::testing::TempDir());
+  refused("a\nb.vtu", "");
+  refused("", "\x1b[31m.json");
   refused("same.csv", "same.csv");
   refused("./same.csv", "same.csv");
   refused("same.csv", std::filesystem::absolute("same.csv").string());
   refused(::testing::TempDir() + "none/../same.csv", ::testing::TempDir() + "same.csv");
   EXPECT_FALSE(has_run);
+}
+
+TEST_F(RunDevices, TheSecondThatWritesAReportIsRefusedWithTheProcessOfTheFirst) {
+  std::string refusal;
+  const auto second = [&](const std::string&, RunReport&) {
+    CommonSettings settings;
+    settings.json = json_;
+    Report report("second", "{}");
+    try {
+      run_devices(
+          settings, {"a"}, [](const std::string&, RunReport&) {}, report);
+    } catch (const UsageError& error) {
+      refusal = error.what();
+    }
+  };
+
+  EXPECT_EQ(status_of({"a"}, second), 0);
+
+  EXPECT_EQ(
+      refusal.rfind("--json: cannot write " + json_ + ": process " + std::to_string(getpid()) + " on ", 0),
+      0u)
+      << refusal;
+  EXPECT_NE(json_text().find("\"program\""), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(json_ + ".lock"));
 }
 
 TEST_F(RunDevices, FilesThatWouldReplaceEachOtherOrTheMeshAreRefusedBeforeAnythingRuns) {

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <strata/core/files/output_lock.hpp>
 #include <strata/miniapps/common/run_devices.hpp>
 #include <strata/miniapps/explicit_dynamics/checkpoint.hpp>
 #include <strata/miniapps/explicit_dynamics/run.hpp>
@@ -348,7 +349,7 @@ TEST_F(DynamicsRun, ResultsThatCannotBeWrittenToTheEndFailTheRun) {
 }
 
 TEST_F(DynamicsRun, PartialCheckpointsOfKilledRunsAreRemoved) {
-  const std::string left = path("checkpoint.12345678.partial"), other = path("checkpoints.1.partial");
+  const std::string left = path("checkpoint.abcdefgh.partial"), other = path("checkpoints.1.partial");
   for (const std::string& name : {left, other}) std::ofstream(name) << "cut short";
   settings_.checkpoint = 10;
 
@@ -356,6 +357,24 @@ TEST_F(DynamicsRun, PartialCheckpointsOfKilledRunsAreRemoved) {
 
   EXPECT_FALSE(std::filesystem::exists(left));
   EXPECT_TRUE(std::filesystem::exists(other));
+}
+
+TEST_F(DynamicsRun, TheSecondRunWithACheckpointIsRefusedWithTheProcessOfTheFirst) {
+  settings_.checkpoint = 10;
+  run(10);
+  const std::string before = content("checkpoint");
+  RunReport report;
+  {
+    const strata::detail::OutputLock first(path("checkpoint"));
+    miniapp::run_guarded(report, [&] { run(20); });
+  }
+
+  EXPECT_NE(report.error.find(path("checkpoint") + ": process " + std::to_string(getpid()) + " on "),
+            std::string::npos)
+      << report.error;
+  EXPECT_EQ(content("checkpoint"), before);
+  run(20);
+  EXPECT_FALSE(std::filesystem::exists(path("checkpoint.lock")));
 }
 
 TEST_F(DynamicsRun, ASweepTakesNoOptionsOfARunAndHasNoMesh) {

@@ -2,6 +2,7 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <strata/miniapps/fem/files/hdf5_exodus.hpp>
 #include <strata/miniapps/fem/files/read_mesh.hpp>
@@ -97,6 +98,24 @@ TEST(ReadExodus, ADamagedFileInHdf5IsAnErrorWhereverItsLibraryEnds) {
     const std::string wanted = fem::detail::has_hdf5_exodus() ? "the file is damaged" : "nccopy -k cdf5";
     EXPECT_NE(std::string(error.what()).find(wanted), std::string::npos) << error.what();
   }
+}
+
+TEST(ReadExodus, AFileInHdf5IsReadWithoutRoomForATemporaryOne) {
+  if (!fem::detail::has_hdf5_exodus()) GTEST_SKIP() << "this build has no netCDF";
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit limit{1000, before.rlim_max};
+  std::size_t elements = 0;
+
+  setrlimit(RLIMIT_FSIZE, &limit);
+  try {
+    elements = fem::read_mesh(fixture("two_blocks_hdf5.e")).elements.size();
+  } catch (const Error& error) {
+    ADD_FAILURE() << error.what();
+  }
+  setrlimit(RLIMIT_FSIZE, &before);
+
+  EXPECT_EQ(elements, fem::read_mesh(fixture("two_blocks.e")).elements.size());
 }
 
 TEST(ReadAbaqus, NodeSetsAndSurfacesOfElementSetsAreRead) {

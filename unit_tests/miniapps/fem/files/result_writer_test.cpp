@@ -1,6 +1,5 @@
 // Results come out as they went in, whole or not at all, and failures reach the caller.
 #include <cmath>
-#include <csignal>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -10,11 +9,10 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include <strata/miniapps/fem/files/atomic_file.hpp>
 #include <strata/miniapps/fem/files/netcdf_classic.hpp>
-#include <strata/miniapps/fem/files/partial_file.hpp>
 #include <strata/miniapps/fem/files/read_mesh.hpp>
 #include <strata/miniapps/fem/files/result_writer.hpp>
 #include <strata/miniapps/fem/mesh_error.hpp>
@@ -41,9 +39,11 @@ std::vector<fem::Field> fields_of(const fem::HostMesh& mesh, double begin = 0) {
           field("energy", mesh.elements.size(), 1, begin + 1000, true)};
 }
 
+// But for the locks of writers that live.
 std::size_t files_in(const TemporaryFolder& folder) {
   std::size_t files = 0;
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder.path())) ++files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+    files += entry.path().extension() == ".lock" ? 0 : 1;
   return files;
 }
 
@@ -420,7 +420,6 @@ TEST(ResultWriter, SeriesOfAnotherMeshAreToldFromTheirOwnBeforeTheFirstState) {
 class LimitOnFiles {
  public:
   explicit LimitOnFiles(std::size_t bytes) {
-    std::signal(SIGXFSZ, SIG_IGN);
     getrlimit(RLIMIT_FSIZE, &before_);
     rlimit limit = before_;
     limit.rlim_cur = bytes;
@@ -512,71 +511,77 @@ TEST(ResultWriter, AnOldFileStaysUntilTheNewOneHasAState) {
   EXPECT_EQ(content_of(folder / "run.e").substr(0, 3), "CDF");
 }
 
-TEST(PartialFiles, ThoseOfKilledRunsGoWhenTheirResultIsWrittenAgain) {
+TEST(ResultWriter, RemovesWhatKilledRunsLeftOfTheSameResult) {
   const TemporaryFolder folder;
   const fem::HostMesh mesh = two_blocks();
-  const auto touch = [&](const std::string& name) { std::ofstream(folder / name) << "cut short"; };
-  const std::vector<std::string> others{"bar.vtu.12.partial",      "bar.pvd.partial",
-                                        "bar.pvd.x1.partial",      "bar_0001.vtu.1.partial.x",
-                                        "bars_0001.vtu.1.partial", "bar_x.vtu.1.partial"};
-  const std::vector<std::string> own{"bar.pvd.1.partial", "bar.pvd.99999999.partial",
-                                     "bar_0007.vtu.1.partial"};
-  for (const std::string& name : others) touch(name);
-  for (const std::string& name : own) touch(name);
-
-  fem::write_result(folder / "bar.pvd", mesh, 1, fields_of(mesh));
-
-  for (const std::string& name : others) EXPECT_TRUE(std::filesystem::exists(folder / name)) << name;
-  for (const std::string& name : own) EXPECT_FALSE(std::filesystem::exists(folder / name)) << name;
-  touch("bar_0008.vtu.1.partial");
-  for (const char* name : {"bar.e", "bar.csv", "bar.vtu"}) {
-    const std::string left = std::string(name) + ".1.partial";
-    touch(left);
+  for (const char* name : {"bar.pvd", "bar.e", "bar.csv", "bar.vtu"}) {
+    const std::string left = folder / (std::string(name) + ".abcdefgh.partial");
+    std::ofstream(left) << "cut short";
     fem::write_result(folder / name, mesh, 1, fields_of(mesh));
-    EXPECT_FALSE(std::filesystem::exists(folder / left)) << left;
+    EXPECT_FALSE(std::filesystem::exists(left)) << left;
   }
-  EXPECT_TRUE(std::filesystem::exists(folder / "bar_0008.vtu.1.partial"));  // of a .pvd file only
 }
 
-TEST(PartialFiles, ThoseOfARunStayForAsLongAsItLives) {
+TEST(AtomicFile, WhatAFailingRunCutsIsItsOwnFile) {
   const TemporaryFolder folder;
-  const std::string path = folder / "bar.e";
-  int ready[2];
-  ASSERT_EQ(pipe(ready), 0);
-  const pid_t other = fork();
-  if (other == 0) {  // begins the file, and is killed
-    std::string name;
-    const char byte = fem::create_partial(path, name) >= 0 ? 'x' : '!';
-    if (write(ready[1], &byte, 1) == 1) pause();
-    _exit(0);
+  const std::string path = folder / "run.e";
+  {
+    fem::detail::AtomicFile first(path);
+    first.write("short");
+    first.keep();
+    fem::detail::AtomicFile second(path);
+    second.write("a longer file");
+    second.commit();
+    first.write("is never kept");
   }
-  char byte = 0;
-  ASSERT_EQ(read(ready[0], &byte, 1), 1);
-  const std::string partial = path + "." + std::to_string(other) + ".partial";
-
-  fem::remove_abandoned_partials(path);
-  EXPECT_EQ(byte, 'x');
-  EXPECT_TRUE(std::filesystem::exists(partial));
-
-  kill(other, SIGKILL);
-  waitpid(other, nullptr, 0);
-  EXPECT_TRUE(std::filesystem::exists(partial));
-  fem::remove_abandoned_partials(path);
-  EXPECT_FALSE(std::filesystem::exists(partial));
-  close(ready[0]);
-  close(ready[1]);
+  EXPECT_EQ(content_of(path), "a longer file");
+  EXPECT_EQ(files_in(folder), 1u);
 }
 
-TEST(PartialFiles, OwnOnesStayWhileTheyAreWritten) {
+TEST(ResultWriter, ASecondOneOfTheSameNameIsToldWhomToWaitFor) {
+  for (const char* name : {"run.e", "run.pvd", "run.vtu", "run.csv"}) {
+    const TemporaryFolder folder;
+    const fem::HostMesh mesh = two_blocks();
+    const auto refusal = [&](const auto& work) -> std::string {
+      try {
+        work();
+      } catch (const fem::MeshFileError& error) {
+        return error.what();
+      }
+      return "";
+    };
+    const std::string wanted =
+        "cannot write " + (folder / name) + ": process " + std::to_string(getpid()) + " on ";
+    {
+      fem::ResultWriter first(folder / name, mesh);
+      first.write(0, fields_of(mesh));
+      first.wait();
+      const std::string content = content_of(folder / name);
+
+      const std::string new_one = refusal([&] { fem::ResultWriter(folder / name, mesh); });
+      const std::string restart = refusal([&] { fem::ResultWriter(folder / name, mesh, 0.5); });
+      const std::string look = refusal([&] { fem::require_writable(folder / name); });
+
+      for (const std::string& text : {new_one, restart, look}) EXPECT_EQ(text.rfind(wanted, 0), 0u) << text;
+      EXPECT_EQ(content_of(folder / name), content);
+    }
+    EXPECT_EQ(refusal([&] { fem::ResultWriter(folder / name, mesh, 0.5); }), "");
+    EXPECT_FALSE(std::filesystem::exists((folder / name) + ".lock"));
+  }
+}
+
+TEST(ResultWriter, NamesThatXmlDoesNotTakeAreRefused) {
   const TemporaryFolder folder;
-  std::string name;
-  const int file = fem::create_partial(folder / "bar.e", name);
-  ASSERT_GE(file, 0);
-
-  fem::remove_abandoned_partials(folder / "bar.e");
-
-  EXPECT_TRUE(std::filesystem::exists(name));
-  close(file);
+  const fem::HostMesh mesh = two_blocks();
+  for (const char* name : {"a\nb.pvd", "a\x01.vtu", "a\x1b[31m.csv", "a\x7f.e", "\xe9.pvd"}) {
+    EXPECT_THROW(fem::ResultWriter(folder / name, mesh), fem::MeshFileError);
+    EXPECT_THROW(fem::require_writable(folder / name), fem::MeshFileError);
+  }
+  fem::write_result(folder / "\xc3\xa9 & <\"a\">.pvd", mesh, 0, fields_of(mesh));
+  EXPECT_NE(content_of(folder / "\xc3\xa9 & <\"a\">.pvd").find("\xc3\xa9 &amp; &lt;&quot;a&quot;>_0000.vtu"),
+            std::string::npos);
+  fem::ResultWriter writer(folder / "a.vtu", mesh);
+  EXPECT_THROW(writer.write(0, {field("\x01", mesh.coordinates.size(), 1, 0)}), fem::MeshError);
 }
 
 TEST(ResultWriter, FieldsOfTheWrongSizeOrOtherFieldsAreRefused) {

@@ -1,0 +1,31 @@
+// The limit of file sizes (ulimit -f), as an error in place of the signal that ends the program.
+#pragma once
+
+#include <csignal>
+#include <string>
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// While it lives, what the calling thread writes, cuts or allocates beyond the limit fails with EFBIG,
+/// whatever the program does at SIGXFSZ. Keeps errno. Ends on the thread on which it began.
+class FileSizeErrors {
+ public:
+  FileSizeErrors() noexcept;
+  ~FileSizeErrors();
+  FileSizeErrors(const FileSizeErrors&) = delete;
+  FileSizeErrors& operator=(const FileSizeErrors&) = delete;
+
+ private:
+  sigset_t before_;
+  bool was_pending_;
+};
+
+/// The most bytes that a file may have; the greatest number where there is no limit.
+index_t file_size_limit() noexcept;
+
+/// What an errno says; of EFBIG also which limit it is, its bytes, and how it is raised.
+std::string file_error_text(int error);
+
+}  // namespace strata::inline STRATA_ABI::detail

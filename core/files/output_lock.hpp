@@ -1,0 +1,39 @@
+// OutputLock: that one program at a time writes an output, from before it computes until it is done.
+//
+// It is FILE.lock beside the output, locked (flock) and with the process and the host of who has it, so that
+// the second is told whom to wait for. The lock ends with the process, however that ends; the file that a
+// killed one leaves locks nothing, and the next program with this output removes it. Where the file system
+// has no locks, or nothing can be written, nothing is locked; in the latter case writing the output says why.
+//
+// Not thread safe. Two locks of one output exclude each other within a process, too.
+#pragma once
+
+#include <string>
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+class OutputLock {
+ public:
+  /// Locks nothing, as does an empty path.
+  OutputLock() = default;
+  /// FileError that names process and host where another has it, and says what to do; also where FILE.lock is
+  /// something else.
+  explicit OutputLock(const std::string& path);
+  ~OutputLock();
+  OutputLock(OutputLock&& other) noexcept;
+  OutputLock& operator=(OutputLock&& other) noexcept;
+
+  /// Whether it excludes others.
+  bool is_held() const { return file_ >= 0; }
+
+ private:
+  bool create();
+  bool remove_stale() const;
+
+  int folder_ = -1, file_ = -1;
+  std::string path_, name_;  // of the output; of the lock in its folder
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,78 @@
+// PartialFile: a file that is written under a name of its own beside its place, and takes its place when it
+// is whole; a file that was there before stays until then.
+//
+//   PartialFile file;
+//   if (file.create("run.e") && file.write(text, bytes, 0) && file.place()) ...   // else errno says why
+//
+// FILE.XXXXXXXX.partial, eight letters and digits, is made anew: never a file or a link that was there, also
+// where programs of two machines or containers, which may have the same process number, share the folder. It
+// is locked (flock) by the process that writes it until it has its place or is removed, and the lock ends
+// with the process, however that ends. So whoever gets the lock of a partial file may remove it; where a file
+// system has no locks, nothing is removed. The folder is held open: renaming it loses nothing.
+//
+// Not thread safe. Functions that fail return false, with the reason in errno.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+class PartialFile {
+ public:
+  PartialFile() = default;
+  /// Closes the file, and removes it unless it has its place.
+  ~PartialFile();
+  PartialFile(const PartialFile&) = delete;
+  PartialFile& operator=(const PartialFile&) = delete;
+
+  /// A new file for the place `path`, or for where a link there leads.
+  [[nodiscard]] bool create(const std::string& path);
+  /// Goes on with the file that is at its place already, and locks it: EWOULDBLOCK where another writes it.
+  [[nodiscard]] bool open(const std::string& path);
+
+  bool is_open() const { return file_ >= 0; }
+  bool has_place() const { return has_place_; }
+  std::uint64_t size() const;
+
+  /// Writes all of the bytes at `offset`.
+  [[nodiscard]] bool write(const void* data, std::size_t bytes, std::uint64_t offset);
+  [[nodiscard]] bool cut(std::uint64_t bytes);
+  /// What was written, and the name where it has its place, survive the end of power.
+  [[nodiscard]] bool sync();
+  /// Puts the file at its place, whatever is there; it stays open and locked. False also where the file
+  /// system says only now that there was no room.
+  [[nodiscard]] bool place();
+  /// Ends it as the destructor does.
+  void close() noexcept;
+
+ private:
+  bool create_locked();
+
+  int folder_ = -1, file_ = -1;
+  std::string name_, temporary_;  // in the folder
+  bool has_place_ = false;
+};
+
+/// Where a link at `path` leads, as files are put there and not in the place of the link; else `path` itself.
+std::string behind_links(const std::string& path);
+
+/// Whether a file could be made beside the place `path`: makes one without a name, where the file system can,
+/// so that nothing is left behind.
+[[nodiscard]] bool can_create_beside(const std::string& path);
+
+/// Removes the partial files of `path` that nobody writes any more, and where it is a .pvd file those of its
+/// states, STEM_NUMBER.vtu. What cannot be looked at or removed, stays.
+void remove_abandoned_partials(const std::string& path) noexcept;
+
+/// Takes the exclusive lock of a file within a moment, as who looks whether it is abandoned has it for one.
+/// EWOULDBLOCK where another holds it for longer; another error where there are no locks.
+[[nodiscard]] bool take_file_lock(int file) noexcept;
+
+/// Whether `name` in `folder` is the open file, and no link to it.
+[[nodiscard]] bool is_name_of(int folder, const std::string& name, int file) noexcept;
+
+}  // namespace strata::inline STRATA_ABI::detail
