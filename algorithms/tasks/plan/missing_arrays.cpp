@@ -11,6 +11,9 @@ void MissingArrays::start(const SchedulerView& view) {
   const std::size_t arrays = static_cast<std::size_t>(view.graph.num_arrays());
   entries_.resize(tasks);
   is_waiting_.resize(tasks);
+  owners_.assign(tasks, none);
+  tasks_.resize(num_devices_ + 1);
+  complete_.resize(num_devices_);
   for (TaskId task = 0; task < view.graph.num_tasks(); ++task) {
     // The rates of the first device stand for all: they only rank arrays.
     seconds_.push_back(view.machine.run_seconds(view.graph, task, 0));
@@ -26,29 +29,37 @@ void MissingArrays::start(const SchedulerView& view) {
   changed_.resize(num_devices_);
 }
 
-void MissingArrays::add(const PriorityEntry& task) {
+template <class F>
+void MissingArrays::for_devices_of(TaskId task, const F& f) const {
+  const DeviceId owner = owners_[static_cast<std::size_t>(task)];
+  const DeviceId end = owner == none ? static_cast<DeviceId>(num_devices_) : owner + 1;
+  for (DeviceId device = owner == none ? 0 : owner; device < end; ++device) f(device);
+}
+
+void MissingArrays::add(const PriorityEntry& task, DeviceId owner) {
   const std::size_t id = static_cast<std::size_t>(task.task);
   entries_[id] = task;
+  owners_[id] = owner;
   is_waiting_[id] = true;
-  tasks_.insert(task);
+  tasks_[static_cast<std::size_t>(owner + 1)].insert(task);
   for (const ArrayId array : inputs_[id]) {
     readers_[static_cast<std::size_t>(array)].push_back(task.task);
     seconds_left_[static_cast<std::size_t>(array)] += seconds_[id];
   }
-  for (std::size_t device = 0; device < num_devices_; ++device) {
-    count(task, static_cast<DeviceId>(device), true);
-    for (const ArrayId array : inputs_[id]) mark(array, static_cast<DeviceId>(device));
-  }
+  for_devices_of(task.task, [&](DeviceId device) {
+    count(task, device, true);
+    for (const ArrayId array : inputs_[id]) mark(array, device);
+  });
 }
 
 void MissingArrays::remove(TaskId task) {
   const std::size_t id = static_cast<std::size_t>(task);
-  for (std::size_t device = 0; device < num_devices_; ++device) {
-    count(entries_[id], static_cast<DeviceId>(device), false);
-    for (const ArrayId array : inputs_[id]) mark(array, static_cast<DeviceId>(device));
-  }
+  for_devices_of(task, [&](DeviceId device) {
+    count(entries_[id], device, false);
+    for (const ArrayId array : inputs_[id]) mark(array, device);
+  });
   is_waiting_[id] = false;
-  tasks_.erase(entries_[id]);
+  tasks_[static_cast<std::size_t>(owners_[id] + 1)].erase(entries_[id]);
   for (const ArrayId array : inputs_[id]) {
     std::vector<TaskId>& readers = readers_[static_cast<std::size_t>(array)];
     readers.erase(std::find(readers.begin(), readers.end(), task));
@@ -60,9 +71,14 @@ void MissingArrays::remove(TaskId task) {
 void MissingArrays::set_there(ArrayId array, DeviceId device, bool is_there) {
   if (is_there_[at(array, device)] == is_there) return;
   const std::vector<TaskId>& readers = readers_[static_cast<std::size_t>(array)];
-  for (const TaskId task : readers) count(entries_[static_cast<std::size_t>(task)], device, false);
+  const auto count_readers = [&](bool is_added) {
+    for (const TaskId task : readers)
+      if (const DeviceId owner = owners_[static_cast<std::size_t>(task)]; owner == none || owner == device)
+        count(entries_[static_cast<std::size_t>(task)], device, is_added);
+  };
+  count_readers(false);
   is_there_[at(array, device)] = is_there;
-  for (const TaskId task : readers) count(entries_[static_cast<std::size_t>(task)], device, true);
+  count_readers(true);
   mark(array, device);
 }
 
@@ -77,6 +93,10 @@ int MissingArrays::missing(TaskId task, DeviceId device) const {
 void MissingArrays::count(const PriorityEntry& task, DeviceId device, bool is_added) {
   const std::size_t id = static_cast<std::size_t>(task.task);
   const int missing = this->missing(task.task, device);
+  if (missing == 0) {
+    if (is_added) complete_[static_cast<std::size_t>(device)].insert(task);
+    else complete_[static_cast<std::size_t>(device)].erase(task);
+  }
   if (missing != 1 && missing != 2) return;
   for (const ArrayId array : inputs_[id]) {
     if (is_there(array, device)) continue;

@@ -22,7 +22,8 @@ class MissingArrays {
   };
 
   void start(const SchedulerView& view);
-  void add(const PriorityEntry& task);
+  /// `device`: the only one that can take the task; none: all can.
+  void add(const PriorityEntry& task, DeviceId device = none);
   void remove(TaskId task);
   void set_there(ArrayId array, DeviceId device, bool is_there);
 
@@ -34,8 +35,14 @@ class MissingArrays {
   /// Seconds of the tasks that wait and read the array.
   double seconds_left(ArrayId array) const { return seconds_left_[static_cast<std::size_t>(array)]; }
   bool has_readers(ArrayId array) const { return !readers_[static_cast<std::size_t>(array)].empty(); }
-  /// By priority.
-  const std::set<PriorityEntry>& tasks() const { return tasks_; }
+  /// What only `device` can take, or all devices, by priority.
+  const std::set<PriorityEntry>& tasks(DeviceId device = none) const {
+    return tasks_[static_cast<std::size_t>(device + 1)];
+  }
+  /// What lacks nothing there.
+  const std::set<PriorityEntry>& complete(DeviceId device) const {
+    return complete_[static_cast<std::size_t>(device)];
+  }
   /// Arrays whose counts on a device have changed since the last call.
   std::vector<ArrayId> take_changed(DeviceId device);
   void mark(ArrayId array, DeviceId device);
@@ -45,20 +52,24 @@ class MissingArrays {
     return static_cast<std::size_t>(array) * num_devices_ + static_cast<std::size_t>(device);
   }
   void count(const PriorityEntry& task, DeviceId device, bool is_added);
+  template <class F>
+  void for_devices_of(TaskId task, const F& f) const;
 
   const TaskGraph* graph_ = nullptr;
   std::size_t num_devices_ = 0;
-  std::set<PriorityEntry> tasks_;
-  std::vector<PriorityEntry> entries_;         // of tasks
-  std::vector<bool> is_waiting_;               // of tasks
-  std::vector<double> seconds_;                // of tasks
-  std::vector<std::vector<ArrayId>> inputs_;   // of tasks: what they read
-  std::vector<std::vector<TaskId>> readers_;   // of arrays: tasks that wait
-  std::vector<double> seconds_left_;           // of arrays
-  std::vector<bool> is_there_;                 // of arrays and devices
-  std::vector<Counts> counts_;                 // of arrays and devices
-  std::vector<bool> is_changed_;               // of arrays and devices
-  std::vector<std::vector<ArrayId>> changed_;  // of devices
+  std::vector<std::set<PriorityEntry>> tasks_;     // of all devices, then of each
+  std::vector<std::set<PriorityEntry>> complete_;  // of devices
+  std::vector<DeviceId> owners_;                   // of tasks
+  std::vector<PriorityEntry> entries_;             // of tasks
+  std::vector<bool> is_waiting_;                   // of tasks
+  std::vector<double> seconds_;                    // of tasks
+  std::vector<std::vector<ArrayId>> inputs_;       // of tasks: what they read
+  std::vector<std::vector<TaskId>> readers_;       // of arrays: tasks that wait
+  std::vector<double> seconds_left_;               // of arrays
+  std::vector<bool> is_there_;                     // of arrays and devices
+  std::vector<Counts> counts_;                     // of arrays and devices
+  std::vector<bool> is_changed_;                   // of arrays and devices
+  std::vector<std::vector<ArrayId>> changed_;      // of devices
 };
 
 }  // namespace strata::inline STRATA_ABI::tasks::detail

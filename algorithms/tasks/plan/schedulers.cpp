@@ -22,6 +22,7 @@ constexpr std::pair<const char*, Maker> makers[] = {
     {"darts", [](const Options& o) { return detail::make_darts(o, DartsKind::Published); }},
     {"darts-lru", [](const Options& o) { return detail::make_darts(o, DartsKind::Lru); }},
     {"darts-corrected", [](const Options& o) { return detail::make_darts(o, DartsKind::Corrected); }},
+    {"data-aware", detail::make_data_aware},
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // The schedulers of Strata, by their names: those of StarPU and PaRSEC that the paper on DARTS compares, as
-// their sources behave, and DARTS.
+// their sources behave, DARTS, and our own.
 //
 //   eager            one queue in the order of release; arrays come when their task is next
 //   eager-prefetch   each device takes a long part of that queue, whose arrays are prefetched, and runs of it
@@ -13,6 +13,7 @@
 //   darts            chooses the array to load that frees most tasks, then runs these; as published
 //   darts-lru        the same, with the eviction of the others
 //   darts-corrected  without the errors of the published code
+//   data-aware       our own: keeps packages of outputs until they are finished (data_aware.cpp)
 #pragma once
 
 #include <memory>
