@@ -1,0 +1,92 @@
+// dmda and dmdas: a task that is released goes at once to the device that is expected to finish it first, and
+// what it reads is prefetched there. Of its queue a device runs by the Ready rule; dmdas keeps queues sorted
+// by priority, so that the rule chooses within the highest one only.
+#include <map>
+#include <set>
+
+#include <strata/algorithms/tasks/plan/lru_scheduler.hpp>
+#include <strata/algorithms/tasks/plan/ready_rule.hpp>
+#include <strata/algorithms/tasks/plan/scheduler_kinds.hpp>
+
+namespace strata::inline STRATA_ABI::tasks::detail {
+
+namespace {
+
+class Dmda final : public LruScheduler {
+ public:
+  Dmda(const SchedulerOptions& options, bool sorts) : LruScheduler(options), sorts_(sorts) {}
+
+  void ready(TaskId task, DeviceId) override {
+    DeviceId best = 0;
+    double best_fitness = 0, best_end = 0;
+    const DeviceId count = view().machine.num_devices();
+    std::vector<double> ends, transfers;
+    for (DeviceId device = 0; device < count; ++device) {
+      double transfer = 0;
+      for (const TaskAccess& access : view().graph.task(task).accesses)
+        if (access.reads() && !view().memory.holds(access.array, device))
+          transfer += transfer_seconds(view(), access.array, device);
+      const double start = std::max(devices_[static_cast<std::size_t>(device)].end, view().now + transfer);
+      ends.push_back(start + view().machine.run_seconds(view().graph, task, device));
+      transfers.push_back(transfer);
+    }
+    const double first_end = *std::min_element(ends.begin(), ends.end());
+    for (DeviceId device = 0; device < count; ++device) {
+      const std::size_t k = static_cast<std::size_t>(device);
+      const double fitness = ends[k] - first_end + transfers[k];
+      if (device > 0 && fitness >= best_fitness) continue;
+      best = device;
+      best_fitness = fitness;
+      best_end = ends[k];
+    }
+    Device& chosen = devices_[static_cast<std::size_t>(best)];
+    chosen.end = best_end;
+    PriorityEntry at = entry(task);
+    for (const TaskAccess& access : view().graph.task(task).accesses)
+      if (access.reads()) chosen.prefetches.request(access.array, at.priority);
+    if (!sorts_) at.priority = 0;
+    chosen.queue[at.priority].push_back(task);
+  }
+  TaskId assign(DeviceId device) override {
+    auto& queue = devices_[static_cast<std::size_t>(device)].queue;
+    if (queue.empty()) return none;
+    std::vector<TaskId>& first = queue.begin()->second;
+    const TaskId task =
+        take_by_ready_rule(first, view(), devices_[static_cast<std::size_t>(device)].prefetches, device,
+                           [&](TaskId candidate) { return priority(candidate); });
+    if (first.empty()) queue.erase(queue.begin());
+    return task;
+  }
+  ArrayId prefetch(DeviceId device) override {
+    return devices_[static_cast<std::size_t>(device)].prefetches.take(view().memory, device);
+  }
+  void victims(const RoomRequest& request, std::vector<ArrayId>& chosen) override {
+    const PrefetchQueue& prefetches = devices_[static_cast<std::size_t>(request.device)].prefetches;
+    lru().victims(request, chosen,
+                  [&](ArrayId array) { return request.is_prefetch && prefetches.is_waited_for(array); });
+  }
+
+ private:
+  struct Device {
+    double end = 0;                                               // expected, of all that it was given
+    std::map<double, std::vector<TaskId>, std::greater<>> queue;  // by priority
+    PrefetchQueue prefetches;
+  };
+
+  void begin() override {
+    devices_.resize(num_devices());
+    for (Device& device : devices_) device.prefetches.start(view());
+  }
+  int default_window() const override { return 2; }
+
+  bool sorts_;
+  std::vector<Device> devices_;
+};
+
+}  // namespace
+
+std::unique_ptr<TaskScheduler> make_dmda(const SchedulerOptions& options, bool sorts) {
+  return std::make_unique<Dmda>(options, sorts);
+}
+
+}  // namespace strata::inline STRATA_ABI::tasks::detail

@@ -1,0 +1,79 @@
+// LruOrder: the arrays of each device in the order of their last use, and the first of them as victims: what
+// most schedulers evict by.
+#pragma once
+
+#include <list>
+#include <vector>
+
+#include <strata/algorithms/tasks/plan/scheduler.hpp>
+
+namespace strata::inline STRATA_ABI::tasks {
+
+/// See the head of the file.
+class LruOrder {
+ public:
+  void start(const SchedulerView& view) {
+    view_ = &view.memory;
+    graph_ = &view.graph;
+    orders_.assign(static_cast<std::size_t>(view.machine.num_devices()), {});
+    places_.assign(static_cast<std::size_t>(view.graph.num_arrays()) * orders_.size(), {});
+  }
+  void loaded(ArrayId array, DeviceId device) {
+    Place& place = this->place(array, device);
+    remove(place, device);
+    place = {true, order(device).insert(order(device).end(), array)};
+  }
+  void evicted(ArrayId array, DeviceId device) { remove(place(array, device), device); }
+  /// The arrays of a task were used.
+  void done(TaskId task, DeviceId device) {
+    for (const TaskAccess& access : graph_->task(task).accesses) {
+      Place& place = this->place(access.array, device);
+      if (!place.is_there) continue;
+      order(device).splice(order(device).end(), order(device), place.at);
+    }
+  }
+  /// The first that may go; those that are `is_kept` after all others, and not for a prefetch, which gets all
+  /// or none.
+  template <class IsKept>
+  void victims(const RoomRequest& request, std::vector<ArrayId>& chosen, const IsKept& is_kept) const {
+    index_t bytes = 0;
+    for (const bool kept : {false, true}) {
+      if (kept && request.is_prefetch) break;
+      for (const ArrayId array : orders_[static_cast<std::size_t>(request.device)]) {
+        if (bytes >= request.bytes) return;
+        if (!view_->is_evictable(array, request.device) || is_kept(array) != kept) continue;
+        chosen.push_back(array);
+        bytes += graph_->array(array).bytes;
+      }
+    }
+    if (request.is_prefetch && bytes < request.bytes) chosen.clear();
+  }
+  void victims(const RoomRequest& request, std::vector<ArrayId>& chosen) const {
+    victims(request, chosen, [](ArrayId) { return false; });
+  }
+  /// From the one that was not used for longest.
+  const std::list<ArrayId>& arrays(DeviceId device) const {
+    return orders_[static_cast<std::size_t>(device)];
+  }
+
+ private:
+  struct Place {
+    bool is_there = false;
+    std::list<ArrayId>::iterator at;
+  };
+  std::list<ArrayId>& order(DeviceId device) { return orders_[static_cast<std::size_t>(device)]; }
+  Place& place(ArrayId array, DeviceId device) {
+    return places_[static_cast<std::size_t>(array) * orders_.size() + static_cast<std::size_t>(device)];
+  }
+  void remove(Place& place, DeviceId device) {
+    if (place.is_there) order(device).erase(place.at);
+    place.is_there = false;
+  }
+
+  const Residency* view_ = nullptr;
+  const TaskGraph* graph_ = nullptr;
+  std::vector<std::list<ArrayId>> orders_;
+  std::vector<Place> places_;
+};
+
+}  // namespace strata::inline STRATA_ABI::tasks

@@ -1,0 +1,63 @@
+// TaskScheduler: which task runs where and when, what is loaded ahead of its task, and what leaves a full
+// memory.
+//
+// Events come in, decisions go out; a scheduler has no thread, no clock of its own and no device. TaskDriver
+// calls it, from one thread at a time, and carries out what it decides: in a simulation, on devices, in a
+// test. The same events in the same order get the same decisions.
+//
+// Whoever writes one decides at least ready() and assign(), and victims() by LruOrder (lru_order.hpp) or
+// otherwise.
+#pragma once
+
+#include <vector>
+
+#include <strata/algorithms/tasks/plan/residency.hpp>
+
+namespace strata::inline STRATA_ABI::tasks {
+
+/// What a scheduler may look at; all of it outlives the scheduler's use.
+struct SchedulerView {
+  const TaskGraph& graph;
+  const Machine& machine;
+  const Residency& memory;
+  const double& now;  ///< seconds since the start, as far as the driver was told
+};
+
+/// Room that a device needs.
+struct RoomRequest {
+  DeviceId device;
+  index_t bytes;
+  bool is_prefetch;  ///< which may wait: no victim is an answer
+};
+
+/// See the head of the file.
+class TaskScheduler {
+ public:
+  virtual ~TaskScheduler() = default;
+
+  /// Before all else, once.
+  virtual void start(const SchedulerView& view) = 0;
+
+  // Events.
+  /// A task is known: all are before the first is ready.
+  virtual void submitted(TaskId) {}
+  /// A task waits for no other one any more; the last one ran on `released_by`, or there was none (host).
+  virtual void ready(TaskId task, DeviceId released_by) = 0;
+  virtual void loaded(ArrayId, DeviceId) {}
+  /// A device does not hold an array any more.
+  virtual void evicted(ArrayId, DeviceId) {}
+  virtual void done(TaskId, DeviceId) {}
+
+  // Decisions.
+  /// The next task of a device, which then reserves room for all that the task uses; none: nothing now. Asked
+  /// again after each event, so that idling is a decision. Each ready task is to be given once.
+  virtual TaskId assign(DeviceId device) = 0;
+  /// How many tasks a device has at most that are assigned and not done.
+  virtual int window(DeviceId) const { return 2; }
+  /// An array to load ahead of its tasks; none: nothing. Asked when nothing else is to be loaded.
+  virtual ArrayId prefetch(DeviceId) { return none; }
+  /// Adds arrays that leave the device: evictable ones of at least `request.bytes` together.
+  virtual void victims(const RoomRequest& request, std::vector<ArrayId>& chosen) = 0;
+};
+
+}  // namespace strata::inline STRATA_ABI::tasks

@@ -1,0 +1,19 @@
+// What make_scheduler chooses from: a function for each file of schedulers.
+#pragma once
+
+#include <memory>
+
+#include <strata/algorithms/tasks/plan/schedulers.hpp>
+
+namespace strata::inline STRATA_ABI::tasks::detail {
+
+std::unique_ptr<TaskScheduler> make_eager(const SchedulerOptions& options, bool prefetches);
+std::unique_ptr<TaskScheduler> make_work_stealing(const SchedulerOptions& options);
+std::unique_ptr<TaskScheduler> make_local_queues(const SchedulerOptions& options);
+std::unique_ptr<TaskScheduler> make_dmda(const SchedulerOptions& options, bool sorts);
+std::unique_ptr<TaskScheduler> make_absolute_priority(const SchedulerOptions& options);
+enum class DartsKind : unsigned char { Published, Lru, Corrected };
+std::unique_ptr<TaskScheduler> make_darts(const SchedulerOptions& options, DartsKind kind);
+std::unique_ptr<TaskScheduler> make_data_aware(const SchedulerOptions& options);
+
+}  // namespace strata::inline STRATA_ABI::tasks::detail

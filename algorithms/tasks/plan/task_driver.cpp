@@ -1,0 +1,446 @@
+#include <algorithm>
+
+#include <strata/algorithms/tasks/plan/task_driver.hpp>
+#include <strata/core/bytes.hpp>
+
+namespace strata::inline STRATA_ABI::tasks {
+
+using Kind = TaskCommand::Kind;
+
+namespace {
+constexpr int most_prefetches = 2;  // under way to a device: what is needed at once does not wait long
+}
+
+TaskDriver::TaskDriver(const TaskGraph& graph, const Machine& machine, TaskScheduler& scheduler)
+    : graph_(graph),
+      machine_(machine),
+      scheduler_(scheduler),
+      memory_(graph, machine),
+      devices_(static_cast<std::size_t>(machine.num_devices())),
+      phases_(static_cast<std::size_t>(graph.num_tasks()), Phase::Waiting),
+      is_storing_(static_cast<std::size_t>(graph.num_arrays())),
+      is_written_(static_cast<std::size_t>(graph.num_arrays())),
+      was_held_(static_cast<std::size_t>(graph.num_arrays()) * devices_.size()),
+      on_link_(machine.links().size()) {
+  graph.require_acyclic();
+  machine.require_fit(graph);
+  for (TaskId task = 0; task < graph.num_tasks(); ++task)
+    waits_.push_back(static_cast<int>(graph.predecessors(task).size()));
+}
+
+void TaskDriver::start() {
+  scheduler_.start({graph_, machine_, memory_, now_});
+  for (TaskId task = 0; task < graph_.num_tasks(); ++task) scheduler_.submitted(task);
+  for (TaskId task = 0; task < graph_.num_tasks(); ++task)
+    if (graph_.predecessors(task).empty()) make_ready(task, host);
+  pump();
+}
+
+bool TaskDriver::next(TaskCommand& command) {
+  if (commands_.empty()) return false;
+  command = commands_.front();
+  commands_.pop_front();
+  return true;
+}
+
+void TaskDriver::done(const TaskCommand& command, double now) {
+  now_ = now;
+  --num_pending_;
+  switch (command.kind) {
+    case Kind::Load:
+      load_done(command);
+      break;
+    case Kind::Store:
+      store_done(command);
+      break;
+    case Kind::Run:
+      run_done(command);
+      break;
+  }
+  pump();
+}
+
+// Decisions
+
+void TaskDriver::pump() {
+  bool is_changed = true;
+  while (is_changed) {
+    is_changed = false;
+    for (DeviceId device = 0; device < machine_.num_devices(); ++device) is_changed |= pump(device);
+  }
+}
+
+bool TaskDriver::pump(DeviceId device) {
+  DeviceState& state = this->state(device);
+  bool is_changed = false;
+  while (num_assigned_ < graph_.num_tasks() || state.assigned != none) {
+    if (state.assigned == none) {
+      if (static_cast<int>(state.admitted.size()) >= scheduler_.window(device)) break;
+      const TaskId task = scheduler_.assign(device);
+      if (task == none) break;
+      take_assigned(device, task);
+      is_changed = true;
+    }
+    if (!admit(device)) break;
+    is_changed = true;
+  }
+  is_changed |= start_loads(device);
+  is_changed |= start_run(device);
+  is_changed |= start_prefetches(device);
+  return is_changed;
+}
+
+void TaskDriver::take_assigned(DeviceId device, TaskId task) {
+  if (task < 0 || task >= graph_.num_tasks())
+    fail("the scheduler assigns the task number " + std::to_string(task) + " of a graph that has " +
+         std::to_string(graph_.num_tasks()));
+  if (phase(task) == Phase::Waiting) {
+    const std::vector<TaskId>& before = graph_.predecessors(task);
+    const TaskId other = *std::find_if(before.begin(), before.end(),
+                                       [&](TaskId candidate) { return phase(candidate) != Phase::Done; });
+    fail("the scheduler assigns " + graph_.describe(task) + " before " + graph_.describe(other) +
+         " is done, for which it waits: assign() returns tasks that ready() named");
+  }
+  if (phase(task) != Phase::Ready)
+    fail("the scheduler assigns " + graph_.describe(task) +
+         " a second time: assign() returns each task that ready() named once");
+  if (const index_t bytes = graph_.bytes_of(task); bytes > memory_.capacity(device))
+    fail("the scheduler assigns " + graph_.describe(task) + ", which needs " + string_from_bytes(bytes) +
+         " at once, to the device \"" + machine_.device(device).name + "\", which has " +
+         string_from_bytes(memory_.capacity(device)) + ": assign it to one that has more");
+  phase(task) = Phase::Assigned;
+  ++num_assigned_;
+  state(device).assigned = task;
+}
+
+// Pins all that the assigned task uses, if the rest of what is pinned leaves room for it.
+bool TaskDriver::admit(DeviceId device) {
+  DeviceState& state = this->state(device);
+  const TaskId task = state.assigned;
+  if (task == none) return false;
+  Residency::Memory& memory = memory_.memory(device);
+  index_t more = 0;
+  for (const TaskAccess& access : graph_.task(task).accesses)
+    if (!memory_.is_pinned(access.array, device)) more += bytes_of(access.array);
+  if (memory.pinned + more > memory.capacity) return false;
+
+  for (const TaskAccess& access : graph_.task(task).accesses) {
+    Residency::Copy& copy = memory_.copy(access.array, device);
+    if (copy.pins++ > 0) continue;
+    memory.pinned += bytes_of(access.array);
+    if (copy.state == State::Storing) memory.storing -= bytes_of(access.array);  // it stays
+    if (copy.state == State::Absent) want(access.array, device);
+  }
+  state.assigned = none;
+  state.admitted.push_back(task);
+  phase(task) = Phase::Admitted;
+  return true;
+}
+
+void TaskDriver::want(ArrayId array, DeviceId device) {
+  state(device).wanted.push_back(array);
+  state(device).wanted_bytes += bytes_of(array);
+}
+
+// What admitted tasks need, in their order. Room is asked for all of it at once, so that stores follow each
+// other.
+bool TaskDriver::start_loads(DeviceId device) {
+  DeviceState& state = this->state(device);
+  if (state.wanted.empty()) return false;
+  bool is_changed = make_room(device, state.wanted_bytes, false);
+  for (auto wanted = state.wanted.begin(); wanted != state.wanted.end();) {
+    const ArrayId array = *wanted;
+    if (memory_.free(device) < bytes_of(array)) break;
+    const bool is_overwritten = std::any_of(state.admitted.begin(), state.admitted.end(), [&](TaskId task) {
+      const std::vector<TaskAccess>& accesses = graph_.task(task).accesses;
+      return std::any_of(accesses.begin(), accesses.end(), [&](const TaskAccess& access) {
+        return access.array == array && access.mode == AccessMode::Out;
+      });
+    });
+    DeviceId source = host;
+    if (!is_overwritten && !find_source(array, device, source)) {
+      ++wanted;  // its values are on their way to the host
+      continue;
+    }
+    wanted = state.wanted.erase(wanted);
+    state.wanted_bytes -= bytes_of(array);
+    is_changed = true;
+    if (is_overwritten) {
+      memory_.memory(device).used += bytes_of(array);
+      memory_.copy(array, device).state = State::Present;
+      is_written_[static_cast<std::size_t>(array)] = true;  // there is nothing to copy from now on
+      scheduler_.loaded(array, device);
+    } else {
+      load(array, device, source, false);
+    }
+  }
+  return is_changed;
+}
+
+bool TaskDriver::start_prefetches(DeviceId device) {
+  DeviceState& state = this->state(device);
+  bool is_changed = false;
+  while (state.wanted.empty() && state.prefetches < most_prefetches && num_assigned_ < graph_.num_tasks()) {
+    if (state.prefetch == none) state.prefetch = scheduler_.prefetch(device);
+    const ArrayId array = state.prefetch;
+    if (array == none) break;
+    if (array < 0 || array >= graph_.num_arrays())
+      fail("the scheduler prefetches the array number " + std::to_string(array) + " of a graph that has " +
+           std::to_string(graph_.num_arrays()));
+    if (bytes_of(array) > memory_.capacity(device))
+      fail("the scheduler prefetches " + graph_.array(array).label + ", which has " +
+           string_from_bytes(bytes_of(array)) + ", to the device \"" + machine_.device(device).name +
+           "\", which has " + string_from_bytes(memory_.capacity(device)));
+    DeviceId source = host;
+    // What is there, or has no values to copy just now, is not looked for again: its task will want it.
+    if (memory_.copy(array, device).state != State::Absent || !find_source(array, device, source)) {
+      state.prefetch = none;
+      is_changed = true;
+      continue;
+    }
+    is_changed |= make_room(device, bytes_of(array), true);
+    if (memory_.free(device) < bytes_of(array)) break;
+    state.prefetch = none;
+    ++state.prefetches;
+    is_changed = true;
+    load(array, device, source, true);
+  }
+  return is_changed;
+}
+
+// The first in the order of admission whose arrays are all there, and of whose results nobody takes a copy.
+bool TaskDriver::start_run(DeviceId device) {
+  DeviceState& state = this->state(device);
+  if (state.is_running) return false;
+  for (const TaskId task : state.admitted) {
+    const std::vector<TaskAccess>& accesses = graph_.task(task).accesses;
+    const bool can_run = std::all_of(accesses.begin(), accesses.end(), [&](const TaskAccess& access) {
+      return memory_.is_present(access.array, device) && (!access.writes() || !is_lent(access.array));
+    });
+    if (!can_run) continue;
+    for (const TaskAccess& access : accesses)
+      if (access.writes()) is_written_[static_cast<std::size_t>(access.array)] = true;
+    phase(task) = Phase::Running;
+    state.is_running = true;
+    command({Kind::Run, device, task, none, host, false});
+    return true;
+  }
+  return false;
+}
+
+// Room and copies
+
+// Victims for what `bytes` need beyond what is free or will be.
+bool TaskDriver::make_room(DeviceId device, index_t bytes, bool is_prefetch) {
+  const index_t missing = bytes - memory_.free(device) - memory_.memory(device).storing;
+  if (missing <= 0) return false;
+  chosen_.clear();
+  scheduler_.victims({device, missing, is_prefetch}, chosen_);
+  for (const ArrayId array : chosen_) {
+    if (array < 0 || array >= graph_.num_arrays() || !memory_.is_evictable(array, device))
+      fail("the scheduler names as a victim on the device \"" + machine_.device(device).name + "\" " +
+           (array < 0 || array >= graph_.num_arrays() ? "the array number " + std::to_string(array)
+                                                      : graph_.array(array).label) +
+           ", which is not there or in use: victims are what Residency::is_evictable says, each once");
+    evict(array, device);
+  }
+  return !chosen_.empty();
+}
+
+void TaskDriver::evict(ArrayId array, DeviceId device) {
+  bool is_elsewhere = !memory_.is_dirty(array);
+  for (DeviceId other = 0; other < machine_.num_devices(); ++other)
+    is_elsewhere = is_elsewhere || (other != device && memory_.is_present(array, other));
+  if (is_elsewhere) {
+    drop(array, device);
+    return;
+  }
+  memory_.copy(array, device).state = State::Storing;
+  memory_.memory(device).storing += bytes_of(array);
+  store(array, device);
+  scheduler_.evicted(array, device);
+}
+
+void TaskDriver::drop(ArrayId array, DeviceId device) {
+  memory_.copy(array, device).state = State::Absent;
+  memory_.memory(device).used -= bytes_of(array);
+  scheduler_.evicted(array, device);
+}
+
+void TaskDriver::load(ArrayId array, DeviceId device, DeviceId source, bool is_prefetch) {
+  memory_.copy(array, device).state = State::Loading;
+  memory_.memory(device).used += bytes_of(array);
+  if (source != host) ++memory_.copy(array, source).lends;
+  (source == host ? traffic_.to_devices : traffic_.between_devices) += bytes_of(array);
+  const std::size_t holder =
+      static_cast<std::size_t>(array) * devices_.size() + static_cast<std::size_t>(device);
+  if (was_held_[holder]) traffic_.reloads += bytes_of(array);
+  was_held_[holder] = true;
+  command({Kind::Load, device, none, array, source, is_prefetch});
+}
+
+void TaskDriver::store(ArrayId array, DeviceId device) {
+  is_storing_[static_cast<std::size_t>(array)] = true;
+  ++memory_.copy(array, device).lends;
+  traffic_.from_devices += bytes_of(array);
+  command({Kind::Store, device, none, array, host, false});
+}
+
+// From where an array comes soonest. False: from nowhere now; a device that has the only values, and no link
+// to this one, stores them.
+bool TaskDriver::find_source(ArrayId array, DeviceId device, DeviceId& source) {
+  if (is_written_[static_cast<std::size_t>(array)]) return false;
+  double best = -1;
+  DeviceId holder = none;
+  for (DeviceId from = host; from < machine_.num_devices(); ++from) {
+    if (from == host ? memory_.is_dirty(array) : from == device || !memory_.is_present(array, from)) continue;
+    if (from != host) holder = from;
+    const int link = machine_.link_between(from, device);
+    if (link == none) continue;
+    const double seconds =
+        machine_.copy_seconds(from, device, bytes_of(array) + on_link_[static_cast<std::size_t>(link)]);
+    if (best >= 0 && seconds >= best) continue;
+    best = seconds;
+    source = from;
+  }
+  if (best < 0 && holder != none && !is_storing_[static_cast<std::size_t>(array)]) store(array, holder);
+  return best >= 0;
+}
+
+bool TaskDriver::is_lent(ArrayId array) const {
+  for (DeviceId device = 0; device < machine_.num_devices(); ++device)
+    if (memory_.copy(array, device).lends > 0) return true;
+  return false;
+}
+
+void TaskDriver::command(const TaskCommand& command) {
+  if (command.kind != Kind::Run) link_bytes(command) += bytes_of(command.array);
+  ++num_pending_;
+  commands_.push_back(command);
+}
+
+index_t& TaskDriver::link_bytes(const TaskCommand& command) {
+  const int link = command.kind == Kind::Load ? machine_.link_between(command.source, command.device)
+                                              : machine_.link_between(command.device, host);
+  return on_link_[static_cast<std::size_t>(link)];
+}
+
+// Ends of commands
+
+void TaskDriver::load_done(const TaskCommand& command) {
+  const ArrayId array = command.array;
+  const DeviceId device = command.device;
+  link_bytes(command) -= bytes_of(array);
+  if (command.is_prefetch) --state(device).prefetches;
+  if (command.source != host) --memory_.copy(array, command.source).lends;
+  Residency::Copy& copy = memory_.copy(array, device);
+  if (!copy.is_stale) {
+    copy.state = State::Present;
+    scheduler_.loaded(array, device);
+    return;
+  }
+  copy.is_stale = false;
+  copy.state = State::Absent;
+  memory_.memory(device).used -= bytes_of(array);
+  if (copy.pins > 0) want(array, device);
+}
+
+void TaskDriver::store_done(const TaskCommand& command) {
+  const ArrayId array = command.array;
+  link_bytes(command) -= bytes_of(array);
+  is_storing_[static_cast<std::size_t>(array)] = false;
+  memory_.host_is_valid_[static_cast<std::size_t>(array)] = true;
+  --num_dirty_;
+  Residency::Copy& copy = memory_.copy(array, command.device);
+  --copy.lends;
+  if (copy.state != State::Storing) return;
+  if (copy.pins > 0) {  // a task was admitted that uses it
+    copy.state = State::Present;
+    scheduler_.loaded(array, command.device);
+    return;
+  }
+  copy.state = State::Absent;
+  memory_.memory(command.device).used -= bytes_of(array);
+  memory_.memory(command.device).storing -= bytes_of(array);
+}
+
+void TaskDriver::run_done(const TaskCommand& command) {
+  const TaskId task = command.task;
+  DeviceState& state = this->state(command.device);
+  state.is_running = false;
+  state.admitted.erase(std::find(state.admitted.begin(), state.admitted.end(), task));
+  phase(task) = Phase::Done;
+  ++num_done_;
+  order_.push_back(task);
+  for (const TaskAccess& access : graph_.task(task).accesses) {
+    Residency::Copy& copy = memory_.copy(access.array, command.device);
+    if (--copy.pins == 0) memory_.memory(command.device).pinned -= bytes_of(access.array);
+  }
+  scheduler_.done(task, command.device);
+  for (const TaskAccess& access : graph_.task(task).accesses)
+    if (access.writes()) written(access.array, command.device);
+  for (const TaskId next : graph_.successors(task))
+    if (--waits_[static_cast<std::size_t>(next)] == 0) make_ready(next, command.device);
+
+  if (num_done_ < graph_.num_tasks()) return;
+  for (ArrayId array = 0; array < graph_.num_arrays(); ++array)
+    for (DeviceId device = 0; device < machine_.num_devices(); ++device)
+      if (memory_.is_dirty(array) && memory_.is_present(array, device) &&
+          !is_storing_[static_cast<std::size_t>(array)])
+        store(array, device);
+}
+
+// The device has the only valid copy.
+void TaskDriver::written(ArrayId array, DeviceId device) {
+  is_written_[static_cast<std::size_t>(array)] = false;
+  if (!memory_.is_dirty(array)) ++num_dirty_;
+  memory_.host_is_valid_[static_cast<std::size_t>(array)] = false;
+  for (DeviceId other = 0; other < machine_.num_devices(); ++other) {
+    if (other == device) continue;
+    Residency::Copy& copy = memory_.copy(array, other);
+    if (copy.state == State::Present) drop(array, other);
+    if (copy.state == State::Loading && !copy.is_stale) {
+      copy.is_stale = true;
+      scheduler_.evicted(array, other);
+    }
+  }
+}
+
+void TaskDriver::make_ready(TaskId task, DeviceId released_by) {
+  phase(task) = Phase::Ready;
+  scheduler_.ready(task, released_by);
+}
+
+// Errors
+
+void TaskDriver::fail_stuck() const {
+  std::string text;
+  for (DeviceId device = 0; device < machine_.num_devices(); ++device) {
+    const DeviceState& state = devices_[static_cast<std::size_t>(device)];
+    if (state.wanted.empty()) continue;
+    std::string arrays;
+    for (const ArrayId array : state.wanted)
+      arrays += (arrays.empty() ? "" : ", ") + graph_.array(array).label;
+    text += "; the device \"" + machine_.device(device).name + "\" has no room for " + arrays +
+            ", which the task " + graph_.describe(state.admitted.front()) + " needs: victims() has to name " +
+            string_from_bytes(state.wanted_bytes - memory_.free(device)) +
+            " of the arrays that are not in use";
+  }
+  if (text.empty()) {
+    int num_ready = 0;
+    std::string names;
+    for (TaskId task = 0; task < graph_.num_tasks(); ++task) {
+      if (phases_[static_cast<std::size_t>(task)] != Phase::Ready) continue;
+      if (++num_ready <= 3) names += (names.empty() ? "" : "; ") + graph_.describe(task);
+    }
+    text = "; all devices are idle, and " + std::to_string(num_ready) +
+           (num_ready == 1 ? " task is ready: " : " tasks are ready: ") + names +
+           (num_ready > 3 ? "; ..." : "") + ". assign() has to return each task that ready() named";
+  }
+  fail("the run stands still after " + std::to_string(num_done_) + " of " +
+       std::to_string(graph_.num_tasks()) + " tasks" + text);
+}
+
+void TaskDriver::fail(const std::string& what) const { throw TaskError(what); }
+
+}  // namespace strata::inline STRATA_ABI::tasks

@@ -1,0 +1,132 @@
+// TaskDriver: carries a graph through a scheduler's decisions: what is ready, what is admitted to a memory,
+// which copies are to be made and which tasks to run. It gives commands and is told when they are done; the
+// order in which commands end is free. Who executes the commands decides nothing.
+//
+//   TaskDriver driver(graph, machine, scheduler);
+//   driver.start();
+//   while (!driver.is_finished())
+//     { while (driver.next(command)) begin(command); ... driver.done(one that ended, now); }
+//
+// Admission: a task that was assigned takes its turn when the pinned bytes and all that it needs beside them
+// fit the memory. All of it is pinned then, so that two inputs of a task never drive each other out, and a
+// memory as large as the largest task is enough: with nothing admitted nothing is pinned.
+//
+//   assigned --room for all operands--> admitted --all present--> running --> done
+//
+// Coherence: the writer of an array has the only valid copy; the others are dropped when it is done. A victim
+// that is the only valid copy is stored to the host before its room is free.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include <strata/algorithms/tasks/plan/scheduler.hpp>
+
+namespace strata::inline STRATA_ABI::tasks {
+
+/// What is to be done next.
+struct TaskCommand {
+  enum class Kind : unsigned char {
+    Load,   ///< copy `array` from `source` to `device`
+    Store,  ///< copy `array` from `device` to the host
+    Run     ///< run `task` on `device`
+  };
+  Kind kind;
+  DeviceId device;
+  TaskId task = none;
+  ArrayId array = none;
+  DeviceId source = host;
+  bool is_prefetch = false;
+};
+
+/// Bytes that were moved, and what came again.
+struct TaskTraffic {
+  index_t to_devices = 0, from_devices = 0, between_devices = 0;
+  index_t reloads = 0;  ///< copies to devices that had held the array before
+};
+
+/// See the head of the file. Not thread safe.
+class TaskDriver {
+ public:
+  /// All are referred to. TaskError for a graph with a cycle, and where Machine::require_fit has one.
+  TaskDriver(const TaskGraph& graph, const Machine& machine, TaskScheduler& scheduler);
+
+  /// Events of the start; then there are commands.
+  void start();
+  /// The next command to begin; false: none until another one ends.
+  bool next(TaskCommand& command);
+  /// A command ended. TaskError where the scheduler assigns what it may not.
+  void done(const TaskCommand& command, double now);
+  /// All tasks are done, and the host holds all arrays.
+  bool is_finished() const { return num_done_ == graph_.num_tasks() && num_dirty_ == 0 && num_pending_ == 0; }
+  /// What to do when no command is under way, none is next, and the run is not finished: TaskError that names
+  /// the tasks and arrays that block.
+  [[noreturn]] void fail_stuck() const;
+
+  const Residency& memory() const { return memory_; }
+  const TaskTraffic& traffic() const { return traffic_; }
+  /// In the order in which they ended.
+  const std::vector<TaskId>& order() const { return order_; }
+
+ private:
+  using State = Residency::State;
+  enum class Phase : unsigned char { Waiting, Ready, Assigned, Admitted, Running, Done };
+  struct DeviceState {
+    TaskId assigned = none;        // waits for room
+    std::vector<TaskId> admitted;  // in the order of admission, without those done
+    bool is_running = false;
+    std::deque<ArrayId> wanted;  // of admitted tasks, not yet on their way
+    index_t wanted_bytes = 0;
+    ArrayId prefetch = none;  // waits for room
+    int prefetches = 0;       // under way
+  };
+
+  void pump();
+  bool pump(DeviceId device);  // and the like: whether something changed
+  bool admit(DeviceId device);
+  bool start_loads(DeviceId device);
+  bool start_prefetches(DeviceId device);
+  bool start_run(DeviceId device);
+  void take_assigned(DeviceId device, TaskId task);
+  void want(ArrayId array, DeviceId device);
+  bool make_room(DeviceId device, index_t bytes, bool is_prefetch);
+  void evict(ArrayId array, DeviceId device);
+  void drop(ArrayId array, DeviceId device);
+  void load(ArrayId array, DeviceId device, DeviceId source, bool is_prefetch);
+  void store(ArrayId array, DeviceId device);
+  bool find_source(ArrayId array, DeviceId device, DeviceId& source);
+  bool is_lent(ArrayId array) const;
+  void command(const TaskCommand& command);
+  index_t& link_bytes(const TaskCommand& command);
+  void load_done(const TaskCommand& command);
+  void store_done(const TaskCommand& command);
+  void run_done(const TaskCommand& command);
+  void written(ArrayId array, DeviceId device);
+  void make_ready(TaskId task, DeviceId released_by);
+  [[noreturn]] void fail(const std::string& what) const;
+
+  DeviceState& state(DeviceId device) { return devices_[static_cast<std::size_t>(device)]; }
+  Phase& phase(TaskId task) { return phases_[static_cast<std::size_t>(task)]; }
+  index_t bytes_of(ArrayId array) const { return graph_.array(array).bytes; }
+
+  const TaskGraph& graph_;
+  const Machine& machine_;
+  TaskScheduler& scheduler_;
+  Residency memory_;
+  double now_ = 0;
+  std::vector<DeviceState> devices_;
+  std::vector<Phase> phases_;
+  std::vector<int> waits_;        // predecessors that are not done
+  std::vector<bool> is_storing_;  // of arrays: the host gets it
+  std::vector<bool> is_written_;  // of arrays: a task writes it now, or will before any reads it
+  std::vector<bool> was_held_;    // of arrays and devices
+  std::vector<index_t> on_link_;  // bytes of commands under way, by link
+  std::deque<TaskCommand> commands_;
+  std::vector<TaskId> order_;
+  std::vector<ArrayId> chosen_;  // of make_room
+  TaskTraffic traffic_;
+  int num_assigned_ = 0, num_done_ = 0, num_dirty_ = 0,
+      num_pending_ = 0;  // pending: commands that have not ended
+};
+
+}  // namespace strata::inline STRATA_ABI::tasks

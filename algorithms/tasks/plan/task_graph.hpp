@@ -1,0 +1,109 @@
+// TaskGraph: tasks, the arrays that they use, and which task waits for which.
+//
+//   TaskGraph graph;
+//   const ArrayId a = graph.add_array("a", 1_MiB), b = graph.add_array("b", 1_MiB);
+//   graph.add_task("fill a", "fill", 1e6, {{a, AccessMode::Out}});
+//   graph.add_task("b += a", "add", 1e6, {{a, AccessMode::In}, {b, AccessMode::InOut}});  // waits for "fill
+//   a"
+//
+// Tasks are added in the order of a sequential program, which the graph keeps: a task waits for the last one
+// before it that writes what it reads or writes, and for those that read what it writes. So the graph of
+// accesses has no cycle. Dependencies that are added one by one may have: require_acyclic() finds it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <strata/algorithms/tasks/plan/task_error.hpp>
+#include <strata/core/access_mode.hpp>
+
+namespace strata::inline STRATA_ABI::tasks {
+
+using TaskId = int;    ///< of a graph, in program order from 0
+using ArrayId = int;   ///< of a graph, from 0
+using KernelId = int;  ///< of a graph: which tasks have the same rate
+
+/// No task, or no array.
+inline constexpr int none = -1;
+
+/// How a task uses an array.
+struct TaskAccess {
+  ArrayId array;
+  AccessMode mode;
+
+  bool reads() const { return mode != AccessMode::Out; }
+  bool writes() const { return mode != AccessMode::In; }
+};
+
+/// What is moved and held as a whole.
+struct TaskArray {
+  std::string label;
+  index_t bytes;
+};
+
+/// A piece of work, run on one device while all that it uses is there.
+struct Task {
+  std::string label;
+  KernelId kernel;
+  double work;  ///< in the unit of the rates of devices: floating-point operations, mostly
+  std::vector<TaskAccess> accesses;  ///< each array once
+};
+
+/// Not thread safe while it grows.
+class TaskGraph {
+ public:
+  /// TaskError for fewer than 1 byte.
+  ArrayId add_array(std::string label, index_t bytes);
+  /// A task after all those before it with which its accesses conflict. An array that is named several times
+  /// is used in all these modes. TaskError for an unknown array, and for work that is no number of at least
+  /// 0.
+  TaskId add_task(std::string label, const std::string& kernel, double work,
+                  const std::vector<TaskAccess>& accesses);
+  /// `after` waits for `before`, whatever they use. TaskError for unknown tasks.
+  void add_dependency(TaskId before, TaskId after);
+  /// TaskError that names the tasks of a cycle.
+  void require_acyclic() const;
+
+  int num_tasks() const { return static_cast<int>(tasks_.size()); }
+  int num_arrays() const { return static_cast<int>(arrays_.size()); }
+  const Task& task(TaskId task) const { return tasks_[static_cast<std::size_t>(task)]; }
+  const TaskArray& array(ArrayId array) const { return arrays_[static_cast<std::size_t>(array)].array; }
+  const std::vector<TaskId>& predecessors(TaskId task) const {
+    return predecessors_[static_cast<std::size_t>(task)];
+  }
+  const std::vector<TaskId>& successors(TaskId task) const {
+    return successors_[static_cast<std::size_t>(task)];
+  }
+  /// The tasks that use an array, in program order.
+  const std::vector<TaskId>& users(ArrayId array) const {
+    return arrays_[static_cast<std::size_t>(array)].users;
+  }
+  const std::vector<std::string>& kernels() const { return kernels_; }
+
+  /// Of all that a task uses.
+  index_t bytes_of(TaskId task) const;
+  /// "gemm(2,1,0) of A(2,1), A(2,0) and A(1,0)".
+  std::string describe(TaskId task) const;
+  /// A topological order: of the tasks that can be next always the first in program order. Those of cycles
+  /// are left out.
+  std::vector<TaskId> order() const;
+
+ private:
+  struct ArrayUses {
+    TaskArray array;
+    std::vector<TaskId> users;
+    TaskId last_writer = none;
+    std::vector<TaskId> readers;  // since then
+  };
+
+  std::vector<ArrayUses> arrays_;
+  std::vector<Task> tasks_;
+  std::vector<std::string> kernels_;
+  std::vector<std::vector<TaskId>> predecessors_, successors_;
+};
+
+/// How many tasks are on the longest path from each task to the end, itself among them: the priorities of
+/// most schedulers. TaskError for a cycle.
+std::vector<double> bottom_levels(const TaskGraph& graph);
+
+}  // namespace strata::inline STRATA_ABI::tasks

@@ -1,0 +1,56 @@
+// Simulator: runs a graph of tasks under a scheduler on a machine that is only described, and says how long
+// it takes and what moves. Discrete events: a device runs one task at a time, a link (a duplex one each way)
+// makes one copy at a time, first come, first served. The same graph, machine and scheduler give the same
+// result.
+//
+// Simulated seconds are not measured ones: kernels take exactly the work by their rate, decisions take no
+// time.
+#pragma once
+
+#include <vector>
+
+#include <strata/algorithms/tasks/plan/task_driver.hpp>
+
+namespace strata::inline STRATA_ABI::tasks {
+
+/// A command, and when it ran.
+struct SimulatedStep {
+  TaskCommand command;
+  double begin, end;
+};
+
+/// What a link was used for.
+struct SimulatedLink {
+  index_t bytes = 0;
+  double busy_seconds = 0;  ///< of both ways together
+};
+
+/// What came of a run.
+struct Simulation {
+  double seconds = 0;  ///< until the host has all arrays
+  TaskTraffic traffic;
+  std::vector<SimulatedLink> links;
+  std::vector<double> busy_seconds;  ///< of devices, running tasks
+  std::vector<TaskId> order;         ///< in which tasks ended
+  std::vector<SimulatedStep> steps;  ///< in the order in which they ended; only where asked for
+  double decision_seconds = 0;       ///< of this computer, in all functions of the scheduler
+  double longest_decisions = 0;      ///< the 99th percentile of single decisions, in seconds
+};
+
+/// See the head of the file. TaskError as TaskDriver throws it, and where the scheduler leaves tasks out.
+Simulation simulate(const TaskGraph& graph, const Machine& machine, TaskScheduler& scheduler,
+                    bool keep_steps = false);
+
+/// What no order of the tasks can go below.
+struct TaskBounds {
+  double work_seconds = 0;  ///< all tasks at the best rates, on all devices at once
+  double path_seconds = 0;  ///< the longest path at the best rates
+  double link_seconds = 0;  ///< `bytes_in` and `bytes_out` over the host's links
+  index_t bytes_in = 0;     ///< every array that is read before it is written, once
+  index_t bytes_out = 0;    ///< every array that is written, once
+  double seconds() const;
+};
+/// `least_bytes_in`: a larger bound on the bytes to devices, where one is known.
+TaskBounds bounds_of(const TaskGraph& graph, const Machine& machine, index_t least_bytes_in = 0);
+
+}  // namespace strata::inline STRATA_ABI::tasks
