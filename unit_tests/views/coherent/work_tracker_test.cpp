@@ -108,6 +108,26 @@ TEST_F(Tracked, WorkThatBeganInPartBehindAFailureFailed) {
   EXPECT_EQ(recovery.of(begun), Outcome::Failed);
 }
 
+// Its event says dropped, as the queue that it is on had nothing of it to do.
+TEST_F(Tracked, WorkOnSeveralQueuesWasDroppedOnlyWhereAllOfItWas) {
+  const auto first = error("first");
+  const auto event = [&](Event::Outcome outcome) {
+    return Ref<EventState>(new Event(outcome == Event::Outcome::Done ? nullptr : first, outcome));
+  };
+  const auto add_joint = [&](Event::Outcome a, Event::Outcome b) {
+    return tracker_.add(*one_, event(Event::Outcome::Dropped), {}, {}, {event(a), event(b)});
+  };
+  const Work dropped = add_joint(Event::Outcome::Dropped, Event::Outcome::Dropped),
+             done_in_part = add_joint(Event::Outcome::Dropped, Event::Outcome::Done),
+             failed = add_joint(Event::Outcome::Failed, Event::Outcome::Dropped);
+
+  const WorkTracker::Recovery recovery = tracker_.recover();
+
+  EXPECT_EQ(recovery.of(dropped), Outcome::Dropped);
+  EXPECT_EQ(recovery.of(done_in_part), Outcome::Failed);
+  EXPECT_EQ(recovery.of(failed), Outcome::Failed);
+}
+
 TEST_F(Tracked, OfManyEventsTheLastIsAskedWhereItSpeaksForAll) {
   std::vector<Ref<Event>> events;
   for (int k = 0; k < 10; ++k) {

@@ -29,6 +29,20 @@ TEST(Directory, KnowsWhoHasWhat) {
   EXPECT_TRUE(where.only_in(1, line(0, 10)).empty());
 }
 
+TEST(Directory, IsTheSameWhereAllIsInTheSameMemoriesHoweverItCameThere) {
+  Directory here(line(0, 10), {host_memory}), there(line(0, 10), {host_memory});
+  here.written(1, line(0, 10));
+  there.written(1, line(0, 5));
+  EXPECT_FALSE(here.same_as(there));
+  EXPECT_FALSE(there.same_as(here));
+
+  there.written(1, line(5, 10));
+  EXPECT_TRUE(here.same_as(there));
+  EXPECT_NE(here.changes(), there.changes());
+  there.copied(2, line(9, 10));
+  EXPECT_FALSE(here.same_as(there));
+}
+
 TEST(Directory, WhatWasNeverWrittenIsNowhere) {
   Directory where(line(0, 10), {});
   EXPECT_EQ(where.never_written(line(0, 10)), boxes({line(0, 10)}));
