@@ -28,14 +28,6 @@ constexpr std::string_view ending = ".partial";
 constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyz012345";
 constexpr std::size_t letter_count = 8;
 
-// Of the machine's own randomness: process numbers, and clocks, are the same in two containers.
-std::string partial_name(const std::string& file) {
-  std::random_device random;
-  std::string name = file + ".";
-  for (std::size_t k = 0; k < letter_count; ++k) name += letters[random() % letters.size()];
-  return name.append(ending);
-}
-
 bool is_number(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
@@ -94,6 +86,14 @@ bool flush(int file) {
 }
 
 }  // namespace
+
+// Of the machine's own randomness: process numbers, and clocks, are the same in two containers.
+std::string partial_name(const std::string& path) {
+  std::random_device random;
+  std::string name = path + ".";
+  for (std::size_t k = 0; k < letter_count; ++k) name += letters[random() % letters.size()];
+  return name.append(ending);
+}
 
 PartialFile::~PartialFile() { close(); }
 

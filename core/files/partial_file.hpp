@@ -57,6 +57,9 @@ class PartialFile {
   bool has_place_ = false;
 };
 
+/// A name for a partial file of `path`, another one at each call.
+std::string partial_name(const std::string& path);
+
 /// Where a link at `path` leads, as files are put there and not in the place of the link; else `path` itself.
 std::string behind_links(const std::string& path);
 

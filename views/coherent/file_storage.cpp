@@ -11,6 +11,7 @@
 
 #include <strata/core/error.hpp>
 #include <strata/core/files/file_size_limit.hpp>
+#include <strata/core/files/partial_file.hpp>
 #include <strata/views/coherent/file_storage.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -50,7 +51,7 @@ bool is_replaceable(const std::string& path) {
 FileStorage* FileStorage::create(const std::string& path, bool overwrites, const FileHeader& header) {
   // What is replaced stays until the new one has all its blocks.
   if (overwrites && is_replaceable(path)) {
-    const std::string beside = path + ".new-" + std::to_string(getpid());
+    const std::string beside = partial_name(path);  // a killed program, or one elsewhere, may have our number
     std::unique_ptr<FileStorage> storage(create(beside, false, header));
     if (rename(beside.c_str(), path.c_str()) != 0) {
       const int error = errno;

@@ -347,6 +347,16 @@ TEST_F(FileArrays, AreIncompleteWhereLostWorkIsNotWrittenAnew) {
 
 // ---- what is refused
 
+TEST_F(FileArrays, ReplaceAFileWhateverOthersOfTheSameProcessNumberLeftBesideIt) {
+  make(10);
+  const std::string left = path + ".new-" + std::to_string(getpid());
+  std::ofstream(left) << "left";
+
+  static_cast<void>(file_array<int, rank<1>>(path, 5, overwrite));
+
+  EXPECT_EQ(std::filesystem::file_size(left), 4u);
+}
+
 TEST_F(FileArrays, DoNotReplaceAFileUnlessAsked) {
   make(10);
   EXPECT_TRUE(
