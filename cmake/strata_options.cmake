@@ -8,6 +8,7 @@ option(STRATA_BUILD_TOOLS "Build the program strata-info" ${PROJECT_IS_TOP_LEVEL
 option(STRATA_INSTALL "Make the install and export rules" ${PROJECT_IS_TOP_LEVEL})
 option(STRATA_BUILD_CHECKED "Build the library with checks, too, with all (an install needs it)" ON)
 option(STRATA_CHECKS "Add the checks of tools/check to CTest, under the label check" OFF)
+option(STRATA_BUILD_FUZZERS "Build fuzzers of the readers of meshes, with the tests (needs clang)" OFF)
 option(STRATA_WERROR "Treat warnings of Strata's own sources as errors" OFF)
 
 option(STRATA_UNITY "Compile the library's sources in batches, with the headers of each batch once" ON)

@@ -80,9 +80,10 @@ bool end_with(pid_t parent) {
   return getppid() == parent;
 }
 
-void limit(int what, rlim_t value, rlim_t more = 0) {
+// `what` is of a type of its own in glibc, an int elsewhere.
+void limit(auto what, rlim_t value, rlim_t more = 0) {
   const rlimit limits{value, value + more};
-  setrlimit(static_cast<__rlimit_resource>(what), &limits);
+  setrlimit(what, &limits);
 }
 
 // Bytes of data that this process has mapped, as RLIMIT_DATA counts them; 0 where that is not known.

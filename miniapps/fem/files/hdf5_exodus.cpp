@@ -219,7 +219,7 @@ ConfinedLimits limits_for(const std::string& content) {
   const auto size = static_cast<double>(content.size());
   ConfinedLimits limits;
   limits.processor_seconds = 2 + size / 1e6;  // damaged files may keep it busy for ever
-  limits.wall_seconds = 20 + size / 1e5;
+  limits.wall_seconds = 4 + size / 1e5;
   limits.memory = (std::size_t{1} << 30) + 64 * content.size();
   limits.output = (2 * most_bytes(content)).size();  // names and the header besides
   return limits;
