@@ -63,7 +63,7 @@ std::unique_ptr<Heat> make_in_core(const Device& device, const HeatRequest& requ
   const double start = miniapp::now_seconds();
   const auto mesh = fem::load_mesh<ArraysFor<Device>>(request.mesh, request.refinements, device);
   wait(device);
-  if (Device::memory_space::host_accessible && streaming_lack(request.solve).empty())
+  if (Device::memory_space::host_accessible && placing_lack(request.solve).empty())
     require_allowed_memory(mesh, request.type == "float" ? 4 : 8);
   const HeatSetup setup = setup_of(device, request, mesh, start);
   const Problem problem = request.problem(mesh.block_names, mesh.block_ids);

@@ -1,11 +1,11 @@
 // data-aware: our own. A device takes a package of outputs (output_packages.hpp) that stay in its memory
 // until they are finished, and streams what their tasks read: of the ready tasks of its package always those
-// first that lack nothing, then those of the array that frees most. It knows arrays, accesses, costs and the
-// graph, and nothing else.
+// first that lack nothing, then those of the array that frees the earliest. It knows arrays, accesses, costs
+// and the graph, and nothing else.
 //
-// Tasks are given ahead as far as their arrays fit the memory beside the package. Victims are first what no
-// task of the package needs, what is finished for good before what others still read, then streamed arrays,
-// outputs last.
+// Tasks are given ahead as far as their arrays fit the memory beside the package. Before its last tasks run
+// the next package is known, whose outputs are prefetched as those of this one go. Victims are first what
+// nobody needs, then what no package of the device needs, then streamed arrays; outputs last.
 #include <deque>
 #include <limits>
 #include <tuple>
@@ -23,12 +23,11 @@ class DataAware final : public LruScheduler {
   using LruScheduler::LruScheduler;
 
   void ready(TaskId task, DeviceId) override {
-    const DeviceId device = packages_.device_of(task);
-    if (is_open_[static_cast<std::size_t>(task)]) missing_.add(entry_of(task), device);
-    else if (device != none) is_ready_[static_cast<std::size_t>(task)] = true;  // until the package begins
+    const std::size_t k = static_cast<std::size_t>(task);
+    is_ready_[k] = true;
+    if (is_open_[k]) missing_.add(entry_of(task), packages_.device_of(task));
     else if (packages_.output_of(task) == none) free_.push_back(task);
-    else packages_.add_ready(entry(task));
-    is_ready_[static_cast<std::size_t>(task)] = true;
+    else if (packages_.device_of(task) == none) packages_.add_ready(entry(task));
   }
   void loaded(ArrayId array, DeviceId device) override {
     LruScheduler::loaded(array, device);
@@ -246,7 +245,8 @@ class DataAware final : public LruScheduler {
     own.upcoming.clear();
   }
 
-  // What lacks nothing, else the tasks of the array that frees most, else one that lacks two arrays.
+  // The earliest task that lacks nothing, else the tasks of the array that frees the earliest ones, else one
+  // that lacks two arrays.
   void choose(DeviceId device) {
     if (!missing_.complete(device).empty()) {
       give(missing_.complete(device).begin()->task, device);
@@ -291,7 +291,7 @@ class DataAware final : public LruScheduler {
     }
   }
 
-  static constexpr double outputs_part = 0.8;
+  static constexpr double outputs_part = 0.8;  // of the memory; streamed arrays and copies ahead need a fifth
   OutputPackages packages_;
   MissingArrays missing_;
   std::vector<Device> devices_;

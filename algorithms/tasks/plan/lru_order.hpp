@@ -12,17 +12,20 @@ namespace strata::inline STRATA_ABI::tasks {
 /// See the head of the file.
 class LruOrder {
  public:
+  /// Before all else; the view's parts are referred to.
   void start(const SchedulerView& view) {
     view_ = &view.memory;
     graph_ = &view.graph;
     orders_.assign(static_cast<std::size_t>(view.machine.num_devices()), {});
     places_.assign(static_cast<std::size_t>(view.graph.num_arrays()) * orders_.size(), {});
   }
+  /// The array is there; it counts as used now.
   void loaded(ArrayId array, DeviceId device) {
     Place& place = this->place(array, device);
     remove(place, device);
     place = {true, order(device).insert(order(device).end(), array)};
   }
+  /// The array is gone.
   void evicted(ArrayId array, DeviceId device) { remove(place(array, device), device); }
   /// The arrays of a task were used.
   void done(TaskId task, DeviceId device) {
@@ -48,6 +51,7 @@ class LruOrder {
     }
     if (request.is_prefetch && bytes < request.bytes) chosen.clear();
   }
+  /// The first that may go.
   void victims(const RoomRequest& request, std::vector<ArrayId>& chosen) const {
     victims(request, chosen, [](ArrayId) { return false; });
   }

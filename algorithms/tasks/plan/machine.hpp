@@ -17,23 +17,24 @@ inline constexpr DeviceId host = -1;
 
 /// What runs tasks, one at a time.
 struct MachineDevice {
-  std::string name;
+  std::string name;                     ///< for reports and errors
   index_t memory = 0;                   ///< bytes for arrays
   std::map<std::string, double> rates;  ///< work per second, by kernel; of the kernel "*": of all others
 };
 
 /// What copies share: one after the other, or where it is duplex, one each way.
 struct Link {
-  std::string name;
-  double bytes_per_second = 0;
-  double latency = 0;  ///< seconds that a copy takes beside its bytes
-  bool duplex = true;
+  std::string name;             ///< for reports
+  double bytes_per_second = 0;  ///< each way, where it is duplex
+  double latency = 0;           ///< seconds that a copy takes beside its bytes
+  bool duplex = true;           ///< copies go both ways at a time
 };
 
 /// A link joins two memories, each a device or the host.
 struct Joint {
-  DeviceId first, second;
-  int link;
+  DeviceId first;   ///< one of the two
+  DeviceId second;  ///< the other
+  int link;         ///< of the machine's links
 };
 
 /// See the head of the file.
@@ -44,9 +45,13 @@ class Machine {
   Machine(std::string name, std::vector<MachineDevice> devices, std::vector<Link> links,
           std::vector<Joint> joints);
 
+  /// For reports and errors.
   const std::string& name() const { return name_; }
+  /// Devices are numbered from 0 to this.
   int num_devices() const { return static_cast<int>(devices_.size()); }
+  /// One of them.
   const MachineDevice& device(DeviceId device) const { return devices_[static_cast<std::size_t>(device)]; }
+  /// In the order in which they were given.
   const std::vector<Link>& links() const { return links_; }
   /// The link over which arrays go from one memory to another; none where there is none.
   int link_between(DeviceId from, DeviceId to) const {

@@ -17,6 +17,7 @@ class TaskDriver;
 /// See the head of the file.
 class Residency {
  public:
+  /// All arrays are on the host; the graph is referred to.
   Residency(const TaskGraph& graph, const Machine& machine);
 
   /// Can be read now.
@@ -35,8 +36,10 @@ class Residency {
     const Copy& copy = this->copy(array, device);
     return copy.state == State::Present && copy.pins == 0 && copy.lends == 0;
   }
+  /// A task that was admitted needs it there.
   bool is_pinned(ArrayId array, DeviceId device) const { return copy(array, device).pins > 0; }
 
+  /// Bytes of the device's memory.
   index_t capacity(DeviceId device) const { return memory(device).capacity; }
   /// Neither in use nor being emptied.
   index_t free(DeviceId device) const { return memory(device).capacity - memory(device).used; }

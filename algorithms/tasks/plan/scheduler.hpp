@@ -17,16 +17,16 @@ namespace strata::inline STRATA_ABI::tasks {
 
 /// What a scheduler may look at; all of it outlives the scheduler's use.
 struct SchedulerView {
-  const TaskGraph& graph;
-  const Machine& machine;
-  const Residency& memory;
-  const double& now;  ///< seconds since the start, as far as the driver was told
+  const TaskGraph& graph;   ///< all tasks and arrays
+  const Machine& machine;   ///< what costs what
+  const Residency& memory;  ///< as it is now
+  const double& now;        ///< seconds since the start, as far as the driver was told
 };
 
 /// Room that a device needs.
 struct RoomRequest {
-  DeviceId device;
-  index_t bytes;
+  DeviceId device;   ///< whose memory is full
+  index_t bytes;     ///< to be made free
   bool is_prefetch;  ///< which may wait: no victim is an answer
 };
 
@@ -43,9 +43,11 @@ class TaskScheduler {
   virtual void submitted(TaskId) {}
   /// A task waits for no other one any more; the last one ran on `released_by`, or there was none (host).
   virtual void ready(TaskId task, DeviceId released_by) = 0;
+  /// A device holds an array that it did not.
   virtual void loaded(ArrayId, DeviceId) {}
   /// A device does not hold an array any more.
   virtual void evicted(ArrayId, DeviceId) {}
+  /// A task has run; what it writes is valid on the device alone.
   virtual void done(TaskId, DeviceId) {}
 
   // Decisions.

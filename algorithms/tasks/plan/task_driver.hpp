@@ -26,23 +26,26 @@ namespace strata::inline STRATA_ABI::tasks {
 
 /// What is to be done next.
 struct TaskCommand {
+  /// What kind of thing.
   enum class Kind : unsigned char {
     Load,   ///< copy `array` from `source` to `device`
     Store,  ///< copy `array` from `device` to the host
     Run     ///< run `task` on `device`
   };
-  Kind kind;
-  DeviceId device;
-  TaskId task = none;
-  ArrayId array = none;
-  DeviceId source = host;
-  bool is_prefetch = false;
+  Kind kind;                 ///< which of them
+  DeviceId device;           ///< to which, from which or on which
+  TaskId task = none;        ///< of Run
+  ArrayId array = none;      ///< of Load and Store
+  DeviceId source = host;    ///< of Load
+  bool is_prefetch = false;  ///< of Load: no task that was admitted waits for it
 };
 
 /// Bytes that were moved, and what came again.
 struct TaskTraffic {
-  index_t to_devices = 0, from_devices = 0, between_devices = 0;
-  index_t reloads = 0;  ///< copies to devices that had held the array before
+  index_t to_devices = 0;       ///< from the host
+  index_t from_devices = 0;     ///< to the host
+  index_t between_devices = 0;  ///< from one to another
+  index_t reloads = 0;          ///< copies to devices that had held the array before
 };
 
 /// See the head of the file. Not thread safe.
@@ -63,7 +66,9 @@ class TaskDriver {
   /// the tasks and arrays that block.
   [[noreturn]] void fail_stuck() const;
 
+  /// Which memory holds what.
   const Residency& memory() const { return memory_; }
+  /// Of commands that were given.
   const TaskTraffic& traffic() const { return traffic_; }
   /// In the order in which they ended.
   const std::vector<TaskId>& order() const { return order_; }

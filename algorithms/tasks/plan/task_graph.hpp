@@ -28,24 +28,26 @@ inline constexpr int none = -1;
 
 /// How a task uses an array.
 struct TaskAccess {
-  ArrayId array;
-  AccessMode mode;
+  ArrayId array;    ///< of the graph
+  AccessMode mode;  ///< of all of it
 
+  /// What was in it is needed.
   bool reads() const { return mode != AccessMode::Out; }
+  /// There are other values in it after.
   bool writes() const { return mode != AccessMode::In; }
 };
 
 /// What is moved and held as a whole.
 struct TaskArray {
-  std::string label;
-  index_t bytes;
+  std::string label;  ///< for reports and errors
+  index_t bytes;      ///< at least 1
 };
 
 /// A piece of work, run on one device while all that it uses is there.
 struct Task {
-  std::string label;
-  KernelId kernel;
-  double work;  ///< in the unit of the rates of devices: floating-point operations, mostly
+  std::string label;  ///< for reports and errors
+  KernelId kernel;    ///< of the graph's kernels
+  double work;        ///< in the unit of the rates of devices: floating-point operations, mostly
   std::vector<TaskAccess> accesses;  ///< each array once
 };
 
@@ -64,13 +66,19 @@ class TaskGraph {
   /// TaskError that names the tasks of a cycle.
   void require_acyclic() const;
 
+  /// Tasks are numbered from 0 to this.
   int num_tasks() const { return static_cast<int>(tasks_.size()); }
+  /// Arrays are numbered from 0 to this.
   int num_arrays() const { return static_cast<int>(arrays_.size()); }
+  /// One of them.
   const Task& task(TaskId task) const { return tasks_[static_cast<std::size_t>(task)]; }
+  /// One of them.
   const TaskArray& array(ArrayId array) const { return arrays_[static_cast<std::size_t>(array)].array; }
+  /// What a task waits for.
   const std::vector<TaskId>& predecessors(TaskId task) const {
     return predecessors_[static_cast<std::size_t>(task)];
   }
+  /// What waits for a task.
   const std::vector<TaskId>& successors(TaskId task) const {
     return successors_[static_cast<std::size_t>(task)];
   }
@@ -78,6 +86,7 @@ class TaskGraph {
   const std::vector<TaskId>& users(ArrayId array) const {
     return arrays_[static_cast<std::size_t>(array)].users;
   }
+  /// Their names, in the order in which they came.
   const std::vector<std::string>& kernels() const { return kernels_; }
 
   /// Of all that a task uses.

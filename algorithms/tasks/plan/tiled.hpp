@@ -21,14 +21,16 @@ const char* name_of(TiledKind kind);
 
 /// Where a task stands: it updates the tile (m, n) with column k.
 struct TilePosition {
-  int k, m, n;
+  int k;  ///< step of the inner loop
+  int m;  ///< row of the tile
+  int n;  ///< its column
 };
 
 /// A graph over tiles, and where its tasks stand.
 struct TiledGraph {
-  TiledKind kind;
-  int tiles;  ///< of a side
-  TaskGraph graph;
+  TiledKind kind;                       ///< what is computed
+  int tiles;                            ///< of a side
+  TaskGraph graph;                      ///< its tasks
   std::vector<TilePosition> positions;  ///< of the tasks
 };
 

@@ -15,21 +15,22 @@ namespace strata::inline STRATA_ABI::tasks {
 
 /// A command, and when it ran.
 struct SimulatedStep {
-  TaskCommand command;
-  double begin, end;
+  TaskCommand command;  ///< what was done
+  double begin;         ///< in seconds since the start
+  double end;           ///< the same
 };
 
 /// What a link was used for.
 struct SimulatedLink {
-  index_t bytes = 0;
+  index_t bytes = 0;        ///< of both ways together
   double busy_seconds = 0;  ///< of both ways together
 };
 
 /// What came of a run.
 struct Simulation {
-  double seconds = 0;  ///< until the host has all arrays
-  TaskTraffic traffic;
-  std::vector<SimulatedLink> links;
+  double seconds = 0;                ///< until the host has all arrays
+  TaskTraffic traffic;               ///< all copies together
+  std::vector<SimulatedLink> links;  ///< of the machine
   std::vector<double> busy_seconds;  ///< of devices, running tasks
   std::vector<TaskId> order;         ///< in which tasks ended
   std::vector<SimulatedStep> steps;  ///< in the order in which they ended; only where asked for
@@ -48,6 +49,7 @@ struct TaskBounds {
   double link_seconds = 0;  ///< `bytes_in` and `bytes_out` over the host's links
   index_t bytes_in = 0;     ///< every array that is read before it is written, once
   index_t bytes_out = 0;    ///< every array that is written, once
+  /// The largest of those in seconds.
   double seconds() const;
 };
 /// `least_bytes_in`: a larger bound on the bytes to devices, where one is known.

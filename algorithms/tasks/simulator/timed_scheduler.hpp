@@ -10,6 +10,7 @@ namespace strata::inline STRATA_ABI::tasks {
 /// Refers to the one that decides.
 class TimedScheduler final : public TaskScheduler {
  public:
+  /// Measures `scheduler`.
   explicit TimedScheduler(TaskScheduler& scheduler) : scheduler_(scheduler) {}
 
   void start(const SchedulerView& view) override {

@@ -1,0 +1,57 @@
+#include <map>
+
+#include <strata/miniapps/simulate/graph_file.hpp>
+#include <strata/miniapps/simulate/json_file.hpp>
+#include <strata/miniapps/simulate/machine_file.hpp>
+
+namespace strata::inline STRATA_ABI::simulate {
+
+using nlohmann::json;
+
+namespace {
+
+int id_of(const std::map<std::string, int>& ids, const std::string& name, const std::string& where) {
+  const auto id = ids.find(name);
+  if (id == ids.end()) throw miniapp::UsageError(where + " names \"" + name + "\", which is not there");
+  return id->second;
+}
+
+}  // namespace
+
+tasks::TaskGraph read_graph(const std::string& path) {
+  const json content = read_json(path);
+  const std::string where = "\"" + path + "\"";
+  tasks::TaskGraph graph;
+  std::map<std::string, int> arrays, known;
+  for (const json& entry : value_of<json>(content, "arrays", where)) {
+    const std::string name = value_of<std::string>(entry, "name", "an array of " + where);
+    const std::string what = "the array \"" + name + "\" of " + where;
+    const json bytes = value_of<json>(entry, "bytes", what);
+    arrays[name] = graph.add_array(name, bytes.is_string() ? memory_from_string(bytes.get<std::string>())
+                                                           : value_of<index_t>(entry, "bytes", what));
+  }
+  const json entries = value_of<json>(content, "tasks", where);
+  for (const json& entry : entries) {
+    const std::string name = value_of<std::string>(entry, "name", "a task of " + where);
+    const std::string what = "the task \"" + name + "\" of " + where;
+    std::vector<tasks::TaskAccess> accesses;
+    for (const auto& [key, mode] : {std::pair("in", AccessMode::In), std::pair("out", AccessMode::Out),
+                                    std::pair("inout", AccessMode::InOut)})
+      for (const std::string& array : value_of<std::vector<std::string>>(entry, key, what, {}))
+        accesses.push_back({id_of(arrays, array, what), mode});
+    if (!known.emplace(name, graph.num_tasks()).second)
+      throw miniapp::UsageError(what + " is there twice: tasks have names of their own");
+    graph.add_task(name, value_of<std::string>(entry, "kernel", what, name),
+                   value_of<double>(entry, "work", what), accesses);
+  }
+  for (const json& entry : entries) {
+    const std::string name = value_of<std::string>(entry, "name", "a task");
+    for (const std::string& before :
+         value_of<std::vector<std::string>>(entry, "after", "the task \"" + name + "\" of " + where, {}))
+      graph.add_dependency(id_of(known, before, "the task \"" + name + "\" of " + where), known.at(name));
+  }
+  graph.require_acyclic();
+  return graph;
+}
+
+}  // namespace strata::inline STRATA_ABI::simulate

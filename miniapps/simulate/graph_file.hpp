@@ -1,0 +1,14 @@
+// Graphs of tasks from JSON: README.md has the format.
+#pragma once
+
+#include <string>
+
+#include <strata/algorithms/tasks/plan/task_graph.hpp>
+
+namespace strata::inline STRATA_ABI::simulate {
+
+/// The graph of a file. UsageError where it cannot be understood, TaskError where its dependencies have a
+/// cycle.
+tasks::TaskGraph read_graph(const std::string& path);
+
+}  // namespace strata::inline STRATA_ABI::simulate

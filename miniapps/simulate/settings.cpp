@@ -1,0 +1,65 @@
+#include <algorithm>
+#include <array>
+
+#include <strata/algorithms/tasks/plan/schedulers.hpp>
+#include <strata/miniapps/simulate/settings.hpp>
+
+namespace strata::inline STRATA_ABI::simulate {
+
+using miniapp::UsageError;
+
+namespace {
+constexpr std::array tiled_workloads{"cholesky", "lu", "gemm", "syrk"};
+}
+
+void declare(miniapp::Options& options, SimulateSettings& s) {
+  options.add("--workload", &s.workload, "cholesky|lu|gemm|syrk|FILE",
+              "what runs: a factorization or product over tiles, or the graph of a JSON file; may stand "
+              "first, without "
+              "--workload");
+  options.add("-n,--tiles", &s.tiles, "N", "tiles of a side");
+  options.add("--tile", &s.tile, "N", "elements of a side of a tile, of 4 bytes each");
+  options.add("--memory", &s.memory, "BYTES",
+              "memory of each device, \"2000 MiB\"; MB and GB are powers of 1000");
+  options.add("--memory-tiles", &s.memory_tiles, "S", "the same, in tiles");
+  options.add("-g,--devices", &s.devices, "G", "devices, from the first of the machine on");
+  options.add("-m,--machine", &s.machine, "FILE", "JSON file of the machine (machines/ has some)");
+  options.add("-s,--scheduler", &s.scheduler, "NAME", "who decides", tasks::scheduler_names());
+  options.add("--priorities", &s.priorities, "NAME", "of tasks; those of parsec are for cholesky",
+              {"bottom-level", "parsec"});
+  options.add("--window", &s.window, "N",
+              "tasks that a device is given ahead; 0: as many as the scheduler's paper has");
+  options.add("-j,--json", &s.json, "FILE", "writes the report as JSON");
+  options.add("--timeline", &s.timeline, "FILE",
+              "writes every task and copy as JSON that chrome://tracing and Perfetto show");
+  options.add_flag("-q,--quiet", s.quiet, "prints nothing");
+}
+
+std::vector<const char*> with_workload_option(int argc, const char* const* argv) {
+  std::vector<const char*> arguments(argv, argv + argc);
+  if (argc > 1 && argv[1][0] != '-') arguments.insert(arguments.begin() + 1, "--workload");
+  return arguments;
+}
+
+bool is_tiled(const SimulateSettings& settings) {
+  return std::find(tiled_workloads.begin(), tiled_workloads.end(), settings.workload) !=
+         tiled_workloads.end();
+}
+
+void require_valid(const SimulateSettings& s) {
+  if (s.workload.empty())
+    throw UsageError("say what to run: cholesky, lu, gemm, syrk, or a JSON file of a graph");
+  if (s.machine.empty()) throw UsageError("say on which machine: --machine FILE.json");
+  if (is_tiled(s) && (s.tiles < 1 || s.tiles > 1000))
+    throw UsageError(s.workload + " needs --tiles N, the tiles of a side: 1 to 1000");
+  if (!is_tiled(s) && s.tiles != 0)
+    throw UsageError("--tiles is for cholesky, lu, gemm and syrk, not for a file");
+  if (!is_tiled(s) && s.priorities == "parsec") throw UsageError("--priorities parsec is for cholesky");
+  if (s.memory_tiles < 0) throw UsageError("--memory-tiles is at least 1");
+  if (!s.memory.empty() && s.memory_tiles > 0) throw UsageError("give --memory or --memory-tiles, not both");
+  if (!is_tiled(s) && s.memory_tiles > 0)
+    throw UsageError("--memory-tiles is for cholesky, lu, gemm and syrk: give --memory");
+  if (s.window < 0 || s.window > 1'000'000) throw UsageError("--window is 0 to 1000000 tasks");
+}
+
+}  // namespace strata::inline STRATA_ABI::simulate

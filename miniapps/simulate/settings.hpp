@@ -1,0 +1,36 @@
+// SimulateSettings: the command line of strata-simulate.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <strata/miniapps/common/options.hpp>
+
+namespace strata::inline STRATA_ABI::simulate {
+
+struct SimulateSettings {
+  std::string workload;     ///< "cholesky" and the like, or a file
+  index_t tiles = 0;        ///< of a side
+  index_t tile = 1920;      ///< elements of a side of a tile, of 4 bytes
+  std::string memory;       ///< of each device; empty: as the machine has
+  double memory_tiles = 0;  ///< the same in tiles; 0: not given
+  index_t devices = 1;
+  std::string machine;  ///< a file
+  std::string scheduler = "data-aware";
+  std::string priorities = "bottom-level";
+  index_t window = 0;    ///< tasks; 0: as the scheduler has it
+  std::string json;      ///< file of the report; empty: none
+  std::string timeline;  ///< file of the timeline; empty: none
+  bool quiet = false;
+};
+
+/// Declares them.
+void declare(miniapp::Options& options, SimulateSettings& settings);
+/// The command line with --workload before a first argument that is none.
+std::vector<const char*> with_workload_option(int argc, const char* const* argv);
+/// UsageError where settings do not fit each other.
+void require_valid(const SimulateSettings& settings);
+/// Whether the workload is one over tiles, and no file.
+bool is_tiled(const SimulateSettings& settings);
+
+}  // namespace strata::inline STRATA_ABI::simulate

@@ -1,0 +1,176 @@
+// The files and options of strata-simulate: what they say, and what is wrong with them.
+#include <cstdio>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include <strata/core/bytes.hpp>
+#include <strata/miniapps/simulate/graph_file.hpp>
+#include <strata/miniapps/simulate/machine_file.hpp>
+#include <strata/miniapps/simulate/settings.hpp>
+
+#include "messages.hpp"
+
+namespace {
+
+using namespace strata;
+using namespace strata::literals;
+using namespace strata::simulate;
+using miniapp::UsageError;
+using strata_tests::message_of;
+using tasks::host;
+using tasks::none;
+using tasks::TaskError;
+
+// A file that is there as long as this is.
+class File {
+ public:
+  explicit File(const std::string& text) : path_(testing::TempDir() + "strata_simulate_test.json") {
+    std::ofstream(path_) << text;
+  }
+  ~File() { std::remove(path_.c_str()); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+const std::string two_devices = R"({
+  "name": "two",
+  "devices": [{"name": "gpu", "count": 2, "memory": "1 MiB", "rates": {"gemm": 2e9, "*": 1e9}}],
+  "links": [{"name": "bus", "bytes_per_second": 1e6, "latency": 0.5, "duplex": false, "joins": [["host", "*"]]},
+            {"name": "peer", "bytes_per_second": 4e6, "separate": true, "joins": [["*", "*"]]}]})";
+
+TEST(MachineFile, DescribesDevicesAndLinks) {
+  const File file(two_devices);
+
+  const tasks::Machine machine = read_machine(file.path(), 2, 0);
+
+  ASSERT_EQ(machine.num_devices(), 2);
+  EXPECT_EQ(machine.device(1).name, "gpu:1");
+  EXPECT_EQ(machine.device(1).memory, 1_MiB);
+  EXPECT_EQ(machine.device(0).rates.at("gemm"), 2e9);
+  ASSERT_EQ(machine.links().size(), 2u);
+  EXPECT_FALSE(machine.links()[0].duplex);
+  EXPECT_EQ(machine.links()[1].name, "peer 0-1");
+  EXPECT_TRUE(machine.links()[1].duplex);
+  EXPECT_EQ(machine.link_between(host, 1), 0);
+  EXPECT_EQ(machine.link_between(1, 0), 1);
+  EXPECT_DOUBLE_EQ(machine.copy_seconds(host, 0, 1000000), 1.5);
+}
+
+TEST(MachineFile, HasFewerDevicesAndOtherMemoriesWhereAskedFor) {
+  const File file(two_devices);
+  const tasks::Machine machine = read_machine(file.path(), 1, 77);
+  EXPECT_EQ(machine.num_devices(), 1);
+  EXPECT_EQ(machine.device(0).memory, 77);
+  EXPECT_EQ(machine.links().size(), 1u);
+  EXPECT_NE(message_of<UsageError>([&] { read_machine(file.path(), 3, 0); }).find("--devices 3"),
+            std::string::npos);
+}
+
+TEST(MachineFile, SaysWhatIsMissing) {
+  const auto message = [](const std::string& text) {
+    const File file(text);
+    return message_of<UsageError>([&] { read_machine(file.path(), 1, 0); });
+  };
+  EXPECT_NE(message("{").find("is not JSON"), std::string::npos);
+  EXPECT_NE(message("{}").find("needs \"devices\""), std::string::npos);
+  EXPECT_NE(message(R"({"devices": [{"name": "a", "memory": "1 MiB"}]})").find("needs \"rates\""),
+            std::string::npos);
+  EXPECT_NE(message(R"({"devices": [{"name": "a", "memory": "1 Mi", "rates": {}}]})").find("1 Mi"),
+            std::string::npos);
+  const std::string device =
+      R"({"name": "m", "devices": [{"name": "a", "memory": 8, "rates": {"*": 1}}], "links": [)";
+  EXPECT_NE(message(device + R"({"name": "l", "bytes_per_second": "x", "joins": []}]})").find("wrong type"),
+            std::string::npos);
+  EXPECT_NE(
+      message(device + R"({"name": "l", "bytes_per_second": 1, "joins": [["host", 5]]}]})").find("device 5"),
+      std::string::npos);
+  EXPECT_NE(
+      message(device + R"({"name": "l", "bytes_per_second": 1, "joins": [["disk", 0]]}]})").find("\"disk\""),
+      std::string::npos);
+  EXPECT_NE(message_of<UsageError>([] { read_machine("nothing.json", 1, 0); }).find("nothing.json"),
+            std::string::npos);
+}
+
+TEST(MachineFile, WithoutALinkIsNoMachine) {
+  const File file(R"({"name": "m", "devices": [{"name": "a", "memory": 8, "rates": {"*": 1}}]})");
+  EXPECT_NE(
+      message_of<TaskError>([&] { read_machine(file.path(), 1, 0); }).find("no link joins the device \"a\""),
+      std::string::npos);
+}
+
+TEST(GraphFile, DescribesTasksInProgramOrder) {
+  const File file(R"({"arrays": [{"name": "a", "bytes": "1 KiB"}, {"name": "b", "bytes": 5}],
+    "tasks": [{"name": "fill", "work": 3, "out": ["a"]},
+              {"name": "add", "kernel": "k", "work": 2, "in": ["a"], "inout": ["b"]},
+              {"name": "last", "kernel": "k", "work": 0, "after": ["fill"]}]})");
+
+  const tasks::TaskGraph graph = read_graph(file.path());
+
+  ASSERT_EQ(graph.num_tasks(), 3);
+  EXPECT_EQ(graph.array(0).bytes, 1024);
+  EXPECT_EQ(graph.predecessors(1), std::vector<tasks::TaskId>{0});
+  EXPECT_EQ(graph.predecessors(2), std::vector<tasks::TaskId>{0});
+  EXPECT_EQ(graph.kernels(), (std::vector<std::string>{"fill", "k"}));
+  EXPECT_EQ(graph.task(1).accesses[1].mode, AccessMode::InOut);
+}
+
+TEST(GraphFile, SaysWhatIsWrong) {
+  const auto read = [](const std::string& tasks) {
+    const File file(R"({"arrays": [{"name": "a", "bytes": 1}], "tasks": )" + tasks + "}");
+    read_graph(file.path());
+  };
+  EXPECT_NE(message_of<UsageError>([&] {
+              read(R"([{"name": "t", "work": 1, "in": ["x"]}])");
+            }).find("\"x\", which is not there"),
+            std::string::npos);
+  EXPECT_NE(message_of<UsageError>([&] { read(R"([{"name": "t"}])"); }).find("needs \"work\""),
+            std::string::npos);
+  EXPECT_NE(message_of<UsageError>([&] {
+              read(R"([{"name": "t", "work": 1}, {"name": "t", "work": 1}])");
+            }).find("twice"),
+            std::string::npos);
+  EXPECT_NE(message_of<TaskError>([&] {
+              read(R"([{"name": "t", "work": 1, "after": ["u"]}, {"name": "u", "work": 1, "after": ["t"]}])");
+            }).find("cycle"),
+            std::string::npos);
+}
+
+TEST(Memory, IsReadInBinaryAndDecimalUnits) {
+  EXPECT_EQ(memory_from_string("2000 MiB"), 2000_MiB);
+  EXPECT_EQ(memory_from_string("2000 MB"), 2000000000);
+  EXPECT_EQ(memory_from_string("1.5GB"), 1500000000);
+  EXPECT_EQ(memory_from_string("77"), 77);
+  for (const char* text : {"", "MB", "-1 MB", "x", "5 XB", "1e30 GB"})
+    EXPECT_THROW(memory_from_string(text), UsageError) << text;
+}
+
+TEST(SimulateSettings, ThatDoNotFitEachOtherAreErrors) {
+  const auto message = [](std::vector<const char*> arguments) {
+    arguments.insert(arguments.begin(), "strata-simulate");
+    return message_of<UsageError>([&] {
+      SimulateSettings settings;
+      miniapp::Options options("strata-simulate", "Simulates.");
+      declare(options, settings);
+      const std::vector<const char*> all =
+          with_workload_option(static_cast<int>(arguments.size()), arguments.data());
+      options.parse(static_cast<int>(all.size()), all.data());
+      require_valid(settings);
+    });
+  };
+  EXPECT_NE(message({}).find("say what to run"), std::string::npos);
+  EXPECT_NE(message({"lu", "--tiles", "4"}).find("--machine"), std::string::npos);
+  EXPECT_NE(message({"lu", "--machine", "m"}).find("--tiles N"), std::string::npos);
+  EXPECT_NE(message({"g.json", "--machine", "m", "--tiles", "4"}).find("not for a file"), std::string::npos);
+  EXPECT_NE(message({"g.json", "--machine", "m", "--priorities", "parsec"}).find("for cholesky"),
+            std::string::npos);
+  EXPECT_NE(message({"lu", "--machine", "m", "--tiles", "4", "--memory", "1 MiB", "--memory-tiles", "9"})
+                .find("not both"),
+            std::string::npos);
+  EXPECT_NE(message({"lu", "--machine", "m", "--tiles", "4", "--scheduler", "fifo"}).find("data-aware"),
+            std::string::npos);
+}
+
+}  // namespace
