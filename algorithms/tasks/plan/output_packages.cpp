@@ -82,15 +82,22 @@ std::vector<ArrayId> OutputPackages::gains(ArrayId vertex, index_t bytes) {
   std::vector<ArrayId> gained;
   const bool was_vertex = is_vertex_[at(vertex)];
   is_vertex_[at(vertex)] = true;
-  for (const ArrayId output : outputs_with(vertex)) {
-    if (graph_->array(output).bytes > bytes) continue;
+  std::vector<ArrayId> candidates = outputs_with(vertex);
+  std::erase_if(candidates, [&](ArrayId output) {
     const std::vector<ArrayId> arrays = front(output);
-    if (!std::all_of(arrays.begin(), arrays.end(), [&](ArrayId array) { return is_vertex_[at(array)]; }))
-      continue;
-    if (!can_finish(output)) continue;
-    bytes -= graph_->array(output).bytes;
-    is_chosen_[at(output)] = true;
-    gained.push_back(output);
+    return !std::all_of(arrays.begin(), arrays.end(), [&](ArrayId array) { return is_vertex_[at(array)]; });
+  });
+  // One that is chosen may be what another one waits for, whatever the order in which they were submitted.
+  for (bool is_changed = true; is_changed;) {
+    const std::size_t before = gained.size();
+    std::erase_if(candidates, [&](ArrayId output) {
+      if (graph_->array(output).bytes > bytes || !can_finish(output)) return false;
+      bytes -= graph_->array(output).bytes;
+      is_chosen_[at(output)] = true;
+      gained.push_back(output);
+      return true;
+    });
+    is_changed = gained.size() > before;
   }
   is_vertex_[at(vertex)] = was_vertex;
   return gained;
