@@ -78,8 +78,9 @@ inline constexpr bool is_coherent_access_v<ResidentAccess<Access>> = true;
 }  // namespace detail
 
 /// The same access of an array that the device has room for: loops of a streamed Sequence, which go through
-/// the device in slices of the others, find it there as a whole, in memory besides the budget. In other
-/// places that is so anyway.
+/// the device in slices of the others, find it there as a whole, in memory besides the budget. For sequences
+/// and launches over on(...) and across(...) it is the access itself; other streamed launches and skeletons
+/// do not take it.
 template <AccessMode Mode, class Array, class Region>
 detail::ResidentAccess<CoherentAccess<Mode, Array, Region>> resident(
     const CoherentAccess<Mode, Array, Region>& access) {

@@ -88,7 +88,8 @@ class Sequence {
   auto run_loops(int count) { return loops_.run(count); }
   /// The next run begins with this loop, counted from 0.
   void begin_with(int loop) { loops_.begin_with(loop); }
-  /// Gives back, until the next run, what is kept from run to run: graphs, or the device's memory.
+  /// Gives back, until the next run, what is kept from run to run: graphs, or the device's memory (but
+  /// not that of resident arrays, which they keep).
   void release() { loops_.release(); }
   /// Of streamed sequences: what run(steps) is going to do, or its first part where results of all steps take
   /// too much room, without doing it. Throws OutOfMemory.

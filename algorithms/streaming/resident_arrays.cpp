@@ -1,63 +1,109 @@
 #include <algorithm>
+#include <functional>
 
 #include <strata/algorithms/streaming/resident_arrays.hpp>
 #include <strata/core/error.hpp>
+#include <strata/views/coherent/array_reservation.hpp>
 #include <strata/views/coherent/coherent_call.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
+namespace {
+
+ArrayPart part_of_use(const SequenceUse& use) {
+  return {use.region.front(), {use.region.begin() + 1, use.region.end()}};
+}
+
+}  // namespace
+
 ResidentArrays::ResidentArrays(DeviceInstance& device, QueueState& queue, const char* label)
     : DeclaredLoops(label), device_(device), queue_(queue) {}
 
-int ResidentArrays::add_loop(Loop&& loop) {
-  const int first = static_cast<int>(places_.size());
+void ResidentArrays::add_loop(Loop&& loop) {
   for (const ResidentRows rows : loop.rows) places_.push_back({{nullptr, nullptr}, rows});
   loops_.push_back(std::move(loop));
-  return first;
 }
 
-void ResidentArrays::check(const std::vector<const DeclaredLoops::Loop*>& loops,
-                           const std::vector<Ref<CoherentState>>& sliced) const {
-  const auto label = [&](int array) {
-    return "\"" + std::string(arrays_[static_cast<std::size_t>(array)]->label) + "\"";
-  };
-  for (const DeclaredLoops::Loop* const loop : loops)
-    for (const SequenceUse& use : loop->uses) {
-      const Ref<CoherentState>& array = arrays_[static_cast<std::size_t>(use.array)];
-      if (std::find(sliced.begin(), sliced.end(), array) != sliced.end())
-        throw AccessConflict("sequence \"" + cursor_.label + "\": " + label(use.array) +
-                             " is resident in loop \"" + loop->label +
-                             "\", and goes through the device in slices in another; declare it alike in all");
-      if (!writes(use.mode)) continue;
-      for (const DeclaredLoops::Loop* const other : loops)
-        if (other != loop && std::any_of(other->uses.begin(), other->uses.end(),
-                                         [&](const SequenceUse& u) { return u.array == use.array; }))
-          throw AccessConflict(
-              "sequence \"" + cursor_.label + "\": loop \"" + loop->label + "\" writes " + label(use.array) +
-              ", which is resident, and loop \"" + other->label +
-              "\" of the same run uses it: slices of a loop are done before the loop before it "
-              "has ended; do these loops in runs of their own, or let slices of the array go "
-              "through the device, too");
-    }
-}
-
-void ResidentArrays::during(int first, int count, const std::vector<Ref<CoherentState>>& sliced,
-                            const Function<void()>& run) {
-  has_run_ = true;
-  std::vector<const DeclaredLoops::Loop*> loops;
+std::vector<const ResidentArrays::Loop*> ResidentArrays::loops_of_run(int first, int count) const {
+  std::vector<const Loop*> loops;
   const int all = static_cast<int>(loops_.size());
   for (int k = 0; k < std::min(count, all); ++k)
     loops.push_back(&loops_[static_cast<std::size_t>((first + k) % all)]);
-  check(loops, sliced);
-  const std::vector<SequenceUse> uses = uses_of(loops);
+  return loops;
+}
+
+std::string ResidentArrays::label_of(int array) const {
+  return "\"" + arrays_[static_cast<std::size_t>(array)]->label + "\"";
+}
+
+std::string ResidentArrays::written_by(const std::vector<const Loop*>& loops) const {
+  std::string labels;
+  for (const Loop* const loop : loops)
+    for (const SequenceUse& use : loop->uses)
+      if (writes(use.mode)) labels += (labels.empty() ? "" : ", ") + label_of(use.array);
+  return labels;
+}
+
+void ResidentArrays::check(int first, int count, const std::vector<Sliced>& sliced) const {
+  const std::vector<const Loop*> loops = loops_of_run(first, count);
+  const bool is_repeated = count > static_cast<int>(loops_.size());
+  const std::string begin = "sequence \"" + cursor_.label + "\": ";
+  for (const Loop* const loop : loops)
+    for (std::size_t k = 0; k < loop->uses.size(); ++k) {
+      const SequenceUse& use = loop->uses[k];
+      const Ref<CoherentState>& array = arrays_[static_cast<std::size_t>(use.array)];
+      if (std::any_of(sliced.begin(), sliced.end(), [&](const Sliced& s) { return s.state == array; }))
+        throw AccessConflict(begin + label_of(use.array) + " is resident in loop \"" + loop->label +
+                             "\", and goes through the device in slices in another; declare it alike in all");
+      if (!writes(use.mode)) continue;
+      if (is_repeated && !loop->is_own[k])
+        throw AccessConflict(
+            begin + "loop \"" + loop->label + "\" writes " + label_of(use.array) +
+            ", which is resident, and is done more than once in a run: a slice goes through "
+            "all steps before the next one comes; let work items touch their own rows of it, "
+            "or do one step in a run");
+      for (const Loop* const other : loops)
+        if (other != loop && std::any_of(other->uses.begin(), other->uses.end(),
+                                         [&](const SequenceUse& u) { return u.array == use.array; }))
+          throw AccessConflict(
+              begin + "loop \"" + loop->label + "\" writes " + label_of(use.array) +
+              ", which is resident, and loop \"" + other->label +
+              "\" of the same run uses it: a slice goes through all loops before the next one "
+              "comes; do these loops in runs of their own, or let the array go through the "
+              "device in slices, too");
+    }
+}
+
+void ResidentArrays::during(int first, int count, const std::vector<Sliced>& sliced,
+                            const Function<void()>& run) {
+  has_run_ = true;
+  check(first, count, sliced);
+  const std::vector<const Loop*> loops = loops_of_run(first, count);
+  const std::vector<SequenceUse> uses = uses_of({loops.begin(), loops.end()});
   if (uses.empty()) return run();
+
+  // The run takes the sliced ones after these.
+  struct Wanted {
+    Ref<CoherentState> array;
+    ArrayPart part;
+    bool is_written;
+  };
+  std::vector<Wanted> wanted;
+  for (const Sliced& s : sliced) wanted.push_back({s.state, {s.state->shape.domain, {}}, s.is_written});
+  for (const SequenceUse& use : uses)
+    wanted.push_back({arrays_[static_cast<std::size_t>(use.array)], part_of_use(use), writes(use.mode)});
+  std::sort(wanted.begin(), wanted.end(), [](const Wanted& a, const Wanted& b) {
+    return std::less<const CoherentState*>()(&*a.array, &*b.array);
+  });
+  std::vector<ArrayReservation> reserved;
+  reserved.reserve(wanted.size());
+  for (const Wanted& w : wanted) reserved.emplace_back(w.array, w.part, w.is_written, "a streamed sequence");
 
   CoherentCall call(cursor_.label.c_str(), "a sequence", nullptr);
   call.add_part(device_, queue_, true);
   for (const SequenceUse& use : uses)
-    call.add_use(*arrays_[static_cast<std::size_t>(use.array)], use.mode,
-                 {use.region.front(), {use.region.begin() + 1, use.region.end()}});
+    call.add_use(*arrays_[static_cast<std::size_t>(use.array)], use.mode, part_of_use(use));
   call.prepare();
   call.begin(0);
   std::size_t place = 0;
@@ -68,8 +114,17 @@ void ResidentArrays::during(int first, int count, const std::vector<Ref<Coherent
       places_[place++].base[0] =
           found == uses.end() ? nullptr : call.base(0, static_cast<int>(found - uses.begin()));
     }
-  run();
-  queue_.wait();
+  try {
+    run();
+    queue_.wait();
+  } catch (const Error& error) {
+    const std::string written = written_by(loops);
+    if (written.empty()) throw;
+    throw DataLost(
+        std::string(error.what()) + "\nThe values of " + written +
+        ", which are resident, may be in part old and in part new: write them anew before they are "
+        "used");
+  }
   call.end(0);
 }
 

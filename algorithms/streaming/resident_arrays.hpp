@@ -2,6 +2,7 @@
 // device within one CoherentCall over these.
 #pragma once
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -13,23 +14,36 @@ namespace strata::inline STRATA_ABI::detail {
 
 class ResidentArrays : public RefCounted, public DeclaredLoops {
  public:
+  struct Loop : DeclaredLoops::Loop {
+    std::vector<bool> is_own;  // of each use: whether work items touch their own rows only
+  };
+  /// An array that goes through the device in slices.
+  struct Sliced {
+    Ref<CoherentState> state;
+    bool is_written;
+  };
+
   /// On a queue of the device, both of which outlive this.
   ResidentArrays(DeviceInstance& device, QueueState& queue, const char* label);
 
-  /// The next loop of the sequence, with its resident arrays; where their places are is known by number from
-  /// the result on.
-  int add_loop(Loop&& loop);
-  /// Calls run() while what `count` loops from `first` on use is on the device, and waits for the queue.
-  /// AccessConflict: what one of them writes another one uses, and slices of a loop begin before those of the
-  /// one before it have ended; or an array is one of `sliced`, too. OutOfMemory.
-  void during(int first, int count, const std::vector<Ref<CoherentState>>& sliced,
-              const Function<void()>& run);
+  /// The number of the next use that is added.
+  int next() const { return static_cast<int>(places_.size()); }
+  /// The next loop of the sequence, with its resident arrays.
+  void add_loop(Loop&& loop);
+  /// AccessConflict: of `count` loops from `first` on, one writes what another one uses, or what it uses
+  /// itself when it is done again, as a slice goes through all of them before the next one comes; or an array
+  /// is one of `sliced`, too.
+  void check(int first, int count, const std::vector<Sliced>& sliced) const;
+  /// check(), then calls run() while what these loops use is on the device, and waits for the queue.
+  /// OutOfMemory; DataLost where run() throws and loops may have written.
+  void during(int first, int count, const std::vector<Sliced>& sliced, const Function<void()>& run);
   /// Meanwhile: where the use of a number is.
   const StreamSite::Place& place(int number) const { return places_[static_cast<std::size_t>(number)]; }
 
  private:
-  void check(const std::vector<const DeclaredLoops::Loop*>& loops,
-             const std::vector<Ref<CoherentState>>& sliced) const;
+  std::vector<const Loop*> loops_of_run(int first, int count) const;
+  std::string label_of(int array) const;
+  std::string written_by(const std::vector<const Loop*>& loops) const;
 
   DeviceInstance& device_;
   QueueState& queue_;

@@ -84,6 +84,12 @@ int SequenceRuns::add_array(const Ref<CoherentState>& state, const StreamArray& 
   return static_cast<int>(states_.size()) - 1;
 }
 
+std::vector<ResidentArrays::Sliced> SequenceRuns::arrays() const {
+  std::vector<ResidentArrays::Sliced> all;
+  for (std::size_t a = 0; a < states_.size(); ++a) all.push_back({states_[a], writes(arrays_[a].mode)});
+  return all;
+}
+
 void SequenceRuns::add_loop(Loop&& loop) {
   const StreamLoop& data = loop.data;
   for (std::size_t k = 0; k < data.uses.size(); ++k) {

@@ -55,7 +55,7 @@ class SequenceRuns {
   StreamReport planned(int count);
   int loop_count() const { return static_cast<int>(loops_.size()); }
   const LoopCursor& cursor() const { return cursor_; }
-  const std::vector<Ref<CoherentState>>& arrays() const { return states_; }
+  std::vector<ResidentArrays::Sliced> arrays() const;
   void begin_with(int loop) { cursor_.begin_with(loop); }
   /// Frees the device's memory; the next run allocates it again.
   void release();
@@ -121,13 +121,15 @@ class SequenceOver<Streamed<On<D>>> {
   void temporary(const A& array) {
     if (!array) fail_no_array();
     runs_.set_temporary(array.state());
+    resident_->set_temporary(array.state());
   }
 
   template <class R, class K, class... Accesses>
   void loop(const char* label, const R& work, const K& kernel, const Accesses&... accesses) {
     using Kernel = KernelOf<K>;
     Places places{resident_, {}};
-    auto made = make_loop<Kernel>(label, work, places, accesses...);
+    ResidentArrays::Loop kept;
+    auto made = make_loop<Kernel>(label, work, places, kept, accesses...);
     made.launch = [where = where_.where, name = std::string(label), work, kernel, places, accesses...](
                       const StreamSite& site, int step, int) {
       const auto mine = LeftMost<R>::part(work, site.work);
@@ -140,7 +142,7 @@ class SequenceOver<Streamed<On<D>>> {
           },
           accesses...);
     };
-    runs_.add_loop(static_cast<SequenceRuns::Loop&&>(made));
+    add(static_cast<SequenceRuns::Loop&&>(made), kept);
   }
 
   template <class R, class K, class Into, class... Accesses>
@@ -155,7 +157,8 @@ class SequenceOver<Streamed<On<D>>> {
     constexpr index_t block = WorkOf<R>::rank == 1 ? reduction_block : 1;
     const Ref<Results> results(new Results);
     Places places{resident_, {}};
-    auto made = make_loop<Kernel>(label, work, places, accesses...);
+    ResidentArrays::Loop kept;
+    auto made = make_loop<Kernel>(label, work, places, kept, accesses...);
     if constexpr (!any_order) made.align = larger_of(made.align, block);
 
     made.results = [results, number = runs_.loop_count()](const StreamProblem& problem,
@@ -181,12 +184,15 @@ class SequenceOver<Streamed<On<D>>> {
       if (first) values->clear();
       results->finish(Reduction::reducer(kernel_at(kernel, 0)), *values);
     };
-    runs_.add_loop(static_cast<SequenceRuns::Loop&&>(made));
+    add(static_cast<SequenceRuns::Loop&&>(made), kept);
   }
 
   StreamReport run(int count) {
-    if (where_.only_plan) return runs_.run(count);
     cursor().check_count(count);
+    if (where_.only_plan) {
+      resident_->check(cursor().next, count, runs_.arrays());
+      return runs_.run(count);
+    }
     StreamReport report;
     resident_->during(cursor().next, count, runs_.arrays(), [&] { report = runs_.run(count); });
     return report;
@@ -210,21 +216,20 @@ class SequenceOver<Streamed<On<D>>> {
   };
 
   template <class K, class R, class... Accesses>
-  SequenceRuns::Loop make_loop(const char* label, const R& work, Places& places,
+  SequenceRuns::Loop make_loop(const char* label, const R& work, Places& places, ResidentArrays::Loop& kept,
                                const Accesses&... accesses) {
     static_assert(
         WorkOf<R>::rank != teams_rank,
         "strata: a Sequence over streamed(...): teams do not say which rows they touch; give a range");
     check_all_fit<K, false>(label, work, accesses...);
     SequenceRuns::Loop made;
-    made.data.label = label;
+    made.data.label = kept.label = label;
     made.data.work = LeftMost<R>::of(work);
-    ResidentArrays::Loop kept;
-    kept.label = label;
-    const auto add = [&](const auto& access) {
+    const auto add_access = [&]<class Access>(const Access& access) {
       check_no_edges(access);
-      if constexpr (is_resident_v<std::remove_cvref_t<decltype(access)>>) {
-        places.numbers.push_back(-1 - static_cast<int>(kept.uses.size()));
+      if constexpr (is_resident_v<Access>) {
+        places.numbers.push_back(-1 - resident_->next() - static_cast<int>(kept.uses.size()));
+        kept.is_own.push_back(is_own<typename Access::region_type>);
         resident_->add_use(kept, access, made.data.work);
       } else {
         const StreamArray array = sequence_array(access);
@@ -234,13 +239,15 @@ class SequenceOver<Streamed<On<D>>> {
         made.data.uses.push_back(use);
       }
     };
-    (add(accesses), ...);
-    const int first = resident_->add_loop(static_cast<ResidentArrays::Loop&&>(kept));
-    for (int& number : places.numbers)
-      if (number < 0) number -= first;
+    (add_access(accesses), ...);
     made.align = alignment_of_all<Accesses...>();
     made.kernel = typeid(FunctorOf<K>).name();
     return made;
+  }
+  // Both know the same loops: only the first of these throws.
+  void add(SequenceRuns::Loop&& loop, ResidentArrays::Loop& kept) {
+    runs_.add_loop(static_cast<SequenceRuns::Loop&&>(loop));
+    resident_->add_loop(static_cast<ResidentArrays::Loop&&>(kept));
   }
   // Calls f with the accesses as bind_kernel takes them; it launches a kernel `K` on `where`.
   template <class K, class F, class... Accesses>

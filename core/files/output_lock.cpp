@@ -111,6 +111,11 @@ bool OutputLock::remove_stale() const {
   if (file < 0 && errno != ENOENT) file = openat(folder_, name_.c_str(), O_RDONLY | flags);
   if (file < 0 && errno == ENOENT) return true;
   const std::string lock = path_ + ".lock";
+  if (file < 0 && (errno == EACCES || errno == EPERM))
+    throw FileError(
+        "cannot write " + path_ + ": the file " + lock +
+        " is there and may not be read: another user's program may be writing it; ask its owner, or "
+        "write to another file");
   struct stat status {};
   const bool is_file = file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode);
   std::string text = is_file ? text_of(file) : std::string();

@@ -71,13 +71,6 @@ void remove_unless_locked(int folder, const std::string& name) {
   close_with_errno(file);
 }
 
-// Whether the open file has a name still: another program may have removed it between its creation and its
-// lock.
-bool has_name(int file) {
-  struct stat status {};
-  return fstat(file, &status) != 0 || status.st_nlink > 0;
-}
-
 // Some file systems say only when a file is closed that there was no room. The lock is the other
 // descriptor's, too.
 bool flush(int file) {
@@ -103,9 +96,10 @@ bool PartialFile::create_locked() {
     file_ = openat(folder_, temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (file_ < 0 && errno == EEXIST) continue;
     if (file_ < 0) return false;
-    // Without a lock, on a file system that has none, nobody removes the file either.
-    static_cast<void>(take_file_lock(file_));
-    if (has_name(file_)) return true;
+    // Without a lock, on a file system that has none, nobody removes the file either. Another program that
+    // has the lock takes it for one that a killed program left.
+    const bool is_taken = !take_file_lock(file_) && errno == EWOULDBLOCK;
+    if (!is_taken && is_name_of(folder_, temporary_, file_)) return true;
     close_with_errno(file_);
   }
 }

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -57,15 +59,29 @@ std::size_t bytes_without_memory(const void* begin, std::size_t bytes) {
                     std::count_if(pages.begin(), pages.end(), [](unsigned char p) { return (p & 1) == 0; }));
 }
 
+// Whether memory is that of a file, which the system writes back where others need the room.
+bool is_of_file(const void* memory) {
+  std::ifstream maps("/proc/self/maps");
+  const auto address = reinterpret_cast<std::uintptr_t>(memory);
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long first = 0, last = 0, inode = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx %*s %*s %*s %lu", &first, &last, &inode) == 3 &&
+        first <= address && address < last)
+      return inode != 0;
+  }
+  return false;
+}
+
 // A process that takes more than its control group has is not refused anything, but killed when it writes:
-// so it is refused before. Arrays that nobody writes to take nothing.
+// so it is refused before. Arrays that nobody writes to take nothing. Small ones are not looked at, as that
+// would take longer than to write them.
 void require_memory(const char* device, const CopySide& written, std::size_t element_bytes) {
   static const auto most = static_cast<std::size_t>(most_memory());
-  constexpr std::size_t small = std::size_t{64} << 10;
+  constexpr std::size_t small = std::size_t{16} << 20;
   const std::size_t bytes = static_cast<std::size_t>(written.layout->span) * element_bytes;
   if (most == 0 || bytes < small || written.space.kind != HostSpace::kind) return;
   const auto taken = static_cast<std::size_t>(resident_memory());
-  if (taken + bytes_without_memory(written.data, bytes) <= most) return;
+  if (taken + bytes_without_memory(written.data, bytes) <= most || is_of_file(written.data)) return;
   const std::string reason = "the control group of this process allows it " +
                              string_from_bytes(static_cast<index_t>(most)) + ", and " +
                              string_from_bytes(static_cast<index_t>(taken)) +

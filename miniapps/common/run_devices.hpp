@@ -24,8 +24,7 @@ void run_guarded(RunReport& report, const std::function<void()>& work);
 
 /// Runs on all devices, prints the report and writes its JSON. Returns the exit status of the program, as
 /// Report::finish. UsageError, before anything is run, when the files of --output and --json could not be
-/// written, when one would replace the other or the mesh,
-/// or when another program is to write the file of --json.
+/// written, when one would replace the other or the mesh, or when another program writes the file of --json.
 int run_devices(const CommonSettings& settings, const std::vector<std::string>& devices,
                 const RunOnDevice& run, Report& report);
 

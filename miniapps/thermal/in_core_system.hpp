@@ -158,7 +158,7 @@ class InCoreSystem {
     constexpr bool has_matrix = (Kind & MatrixTerm) != 0;
     Stage& stage = stages_[Kind];
     if (!stage.steps || !(stage.coefficients == coefficients)) {
-      stage = {coefficients, std::make_unique<Steps>("assembly", on(queue_))};
+      auto made = std::make_unique<Steps>("assembly", on(queue_));
       if (has_matrix && !element_matrix_) allocate_matrices();
       const ContributionsOn<Mesh, MaterialTable<Device, T>, T, Kind> kernel{
           {coefficients, {}}, mesh_.element_nodes, mesh_.coordinates, mesh_.element_blocks, materials_};
@@ -169,26 +169,26 @@ class InCoreSystem {
       const CoherentArray<T, rank<1>, LayoutRight>& b = numbers_.b.array();
       if constexpr (has_matrix) {
         const auto matrix = adopted<rank<3>>(element_matrix_);
-        stage.steps->loop("element contributions", work, kernel, temperature, change,
-                          fixed_row<8, 8>(out(matrix)), fixed_row<8>(out(vector)));
+        made->loop("element contributions", work, kernel, temperature, change, fixed_row<8, 8>(out(matrix)),
+                   fixed_row<8>(out(vector)));
         const auto gather = [offsets = mesh_.node_offsets, corners = mesh_.node_corners,
                              places = matrix_places()](const auto& matrices, const auto& vectors,
                                                        const auto& values, const auto& sums) {
           return GatherRows{offsets, corners, places, matrices, vectors, values, sums};
         };
-        stage.steps->loop("gather rows", gather_rows_work<Device, T>(node_count()), gather,
-                          fixed_row<8, 8>(in(matrix, everything)), fixed_row<8>(in(vector, everything)),
-                          out(adopted<rank<1>>(matrix_.values()), everything), out(b, everything));
+        made->loop("gather rows", gather_rows_work<Device, T>(node_count()), gather,
+                   fixed_row<8, 8>(in(matrix, everything)), fixed_row<8>(in(vector, everything)),
+                   out(adopted<rank<1>>(matrix_.values()), everything), out(b, everything));
       } else {
-        stage.steps->loop("element contributions", work, kernel, temperature, change,
-                          fixed_row<8>(out(vector)));
+        made->loop("element contributions", work, kernel, temperature, change, fixed_row<8>(out(vector)));
         const auto gather = [offsets = mesh_.node_offsets, corners = mesh_.node_corners](const auto& vectors,
                                                                                          const auto& sums) {
           return GatherVector{offsets, corners, vectors, sums};
         };
-        stage.steps->loop("gather vector", node_count(), gather, fixed_row<8>(in(vector, everything)),
-                          out(b, everything));
+        made->loop("gather vector", node_count(), gather, fixed_row<8>(in(vector, everything)),
+                   out(b, everything));
       }
+      stage = {coefficients, std::move(made)};
     }
     return *stage.steps;
   }

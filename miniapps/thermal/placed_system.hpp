@@ -5,9 +5,9 @@
 //
 // What runs is one of some sequences of loops (algorithms/sequence/sequence.hpp):
 //
-//   assembly    elements -> contributions, on the devices only -> rows of the matrix -> given temperatures
-//   out rows        a product with the matrix, and what else the conjugate gradients ask of rows residual,
-//   coupling, integrals: what is reported
+// - assembly: elements -> contributions, on the devices only -> rows of the matrix -> given temperatures out;
+// - rows: a product with the matrix, and what else the conjugate gradients ask of rows;
+// - residual, coupling, integrals: what is reported.
 //
 // Each is declared once, and keeps its plans. In slices each has the budget for itself while it is used. All
 // wait.
@@ -98,6 +98,7 @@ class PlacedWork {
   }
   ResidualSquares residual() {
     release();
+    residual_.steps.reset();
     show(numbers_.b, numbers_.y);
     rest_ = Doubles("residuals", mesh_.nodes, uninitialized);
     magnitude_ = Doubles("magnitudes of rows", mesh_.nodes, uninitialized);
@@ -337,8 +338,9 @@ class PlacedWork {
     }
   }
   void make(Stage& stage, const Where& at) const {
-    stage.steps = std::make_unique<Steps>(stage.label, at);
-    stage.declare(*stage.steps);
+    auto steps = std::make_unique<Steps>(stage.label, at);
+    stage.declare(*steps);
+    stage.steps = std::move(steps);
   }
 
   Where where_;

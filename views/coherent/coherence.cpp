@@ -102,6 +102,7 @@ bool Coherence::wait_for_host_uses(std::unique_lock<std::mutex>& lock, const Coh
                                    const ArrayPart& part, bool writes, const char* what) {
   const auto excludes = [&](const HostUse& use) {
     if (!use.writes && !writes) return false;
+    if (use.is_reservation && use.thread == std::this_thread::get_id()) return false;
     bool overlaps = false;
     part.visit([&](const Box& mine) {
       use.part.visit([&](const Box& other) { overlaps = overlaps || overlap(mine, other); });

@@ -35,6 +35,7 @@ struct HostUse {
   const char* what;  // "a host view", or the kernel
   std::uint64_t number;
   MemoryId memory = host_memory;  // in which it is; of a device's, no byte may move meanwhile
+  bool is_reservation = false;    // for a use of the same thread that is to come (array_reservation.hpp)
 };
 
 class CoherentState : public RefCounted {

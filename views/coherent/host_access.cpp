@@ -5,6 +5,7 @@
 
 #include <strata/core/error.hpp>
 #include <strata/core/runtime.hpp>
+#include <strata/views/coherent/array_reservation.hpp>
 #include <strata/views/coherent/coherence.hpp>
 #include <strata/views/coherent/coherent_call.hpp>
 #include <strata/views/coherent/host_access.hpp>
@@ -125,6 +126,22 @@ HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, 
     return;
   }
   claim();
+}
+
+ArrayReservation::ArrayReservation(const Ref<CoherentState>& array, const ArrayPart& part, bool writes,
+                                   const char* what)
+    : array_(array) {
+  Coherence& coherence = Coherence::get();
+  std::unique_lock lock(coherence.mutex);
+  coherence.wait_for_host_uses(lock, *array_, part, writes, what);
+  number_ = next_number();
+  array_->host_uses.push_back({part, writes, std::this_thread::get_id(), what, number_, host_memory, true});
+}
+
+ArrayReservation::~ArrayReservation() {
+  if (!array_) return;
+  const std::unique_lock lock(Coherence::get().mutex);
+  end_use(*array_, number_);
 }
 
 void HostUseScope::fail_use() const {

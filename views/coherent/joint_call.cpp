@@ -168,6 +168,7 @@ void JointCall::begin() {
   needs_.clear();
   events_.assign(plan_.operations.size(), {});
   all_events_.clear();
+  ends_.assign(queues_.size(), {});
   WorkList before;
   for (const JointPlan::Touched& touched : plan_.touched) {
     const WorkOrder& order = array(touched.array).order(touched.memory);
@@ -189,21 +190,29 @@ void JointCall::enqueue(std::size_t number, const Launch& launch) {
   if (operation.kind == JointOperation::Kind::Copy)
     Coherence::get().enqueue_copy(queue, array(operation.array), operation.box, operation.from, operation.to);
   else launch(operation.launch, operation.part, operation.kind);
+  Ref<EventState>& end = ends_[static_cast<std::size_t>(operation.queue)];
+  end = {};
   if (!operation.is_awaited) return;
-  events_[number] = queue.record();
-  all_events_.push_back(events_[number]);
+  end = events_[number] = queue.record();
+  all_events_.push_back(end);
 }
 
-// The queue of the first kernel waits for the others.
+// The queue of the first kernel waits for the others. An event after the last operation of a queue would be
+// one of no work, of which nobody could say whether it began.
 Work JointCall::end() {
   WorkTracker& tracker = Coherence::get().tracker;
   QueueState& first = queue_of(plan_.first_kernels);
   WorkList after = after_, needs = needs_;
-  all_events_.push_back(first.record());
-  for (QueueState* const queue : queues_) {
+  const auto end_of = [&](std::size_t number) {
+    Ref<EventState>& end = ends_[number];
+    if (!end) all_events_.push_back(end = queues_[number]->record());
+    return end;
+  };
+  static_cast<void>(end_of(static_cast<std::size_t>(plan_.first_kernels)));
+  for (std::size_t k = 0; k < queues_.size(); ++k) {
+    QueueState* const queue = queues_[k];
     if (queue == &first) continue;
-    const Ref<EventState> event = queue->record();
-    all_events_.push_back(event);
+    const Ref<EventState> event = end_of(k);
     const Work part = tracker.add(*queue, event, after_, needs_);
     after.add(part);
     needs.add(part);

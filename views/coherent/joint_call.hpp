@@ -81,6 +81,7 @@ class JointCall {
   WorkList after_, needs_;
   std::vector<Ref<EventState>> events_;  // of operations that others wait for
   std::vector<Ref<EventState>> all_events_;
+  std::vector<Ref<EventState>> ends_;  // of each queue: the event of its last operation, where it has one
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -164,13 +164,14 @@ WorkTracker::Outcome outcome_at(EventState& event) {
 
 }  // namespace
 
-// Of what failed. Of work on several queues nothing has begun only where that is so of each of them.
+// Of what failed. Of work on several queues nothing has begun only where that is so of each of them; its last
+// event is one of no work.
 WorkTracker::Outcome WorkTracker::outcome_of(const Open& open) {
-  const Outcome outcome = detail::outcome_of(*open.event);
+  if (open.within.empty()) return detail::outcome_of(*open.event);
   const bool has_begun = std::any_of(open.within.begin(), open.within.end(), [](const auto& event) {
     return outcome_at(*event) != Outcome::Dropped;
   });
-  return has_begun ? Outcome::Failed : outcome;
+  return has_begun ? Outcome::Failed : Outcome::Dropped;
 }
 
 WorkTracker::Recovery WorkTracker::recover() {

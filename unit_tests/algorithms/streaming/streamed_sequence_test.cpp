@@ -1,6 +1,7 @@
 // Sequences of loops over arrays that go through a device in slices: the same bits as in core.
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <strata/algorithms/streaming/fixed_row.hpp>
@@ -121,6 +122,47 @@ TYPED_TEST(StreamedSequences, ResidentResultsAndMistakes) {
   EXPECT_NE(twice.find("\"copy\" is resident in loop \"read\", and goes through the device in slices"),
             std::string::npos)
       << twice;
+}
+
+struct AddNeighbour {
+  STRATA_FUNCTION void operator()(auto i, auto table, auto x, auto y) const {
+    x(i) = table(i) + x(i + 1 < x.extent(0) ? i + 1 : i);
+    y(i) = x(i);
+  }
+};
+TYPED_TEST(StreamedSequences, ResidentArraysOfSeveralStepsAreWrittenByTheirOwnRows) {
+  const CoherentArray<Hash, rank<1>> table("table", 500), x("x", 500), y("y", 500);
+  Sequence steps("steps", streamed(TypeParam{}, 1 << 17).chunk(50).steps_per_pass(2));
+  steps.loop("add", 500, AddNeighbour{}, in(table), resident(inout(x, everything)), out(y));
+  const std::string text = message_of<AccessConflict>([&] { steps.run(2); });
+  EXPECT_NE(text.find("writes \"x\", which is resident, and is done more than once in a run"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(message_of<AccessConflict>([&] {
+              Sequence dry("steps", streamed(TypeParam{}, 1 << 17).dry_run());
+              dry.loop("add", 500, AddNeighbour{}, in(table), resident(inout(x, everything)), out(y));
+              dry.run(2);
+            }),
+            text);
+  steps.run(1);
+}
+
+// Each thread keeps what the other one takes in slices.
+TYPED_TEST(StreamedSequences, ThreadsWhoseResidentArraysAreEachOthersDoNotWaitForEver) {
+  const index_t n = 3000;
+  const CoherentArray<Hash, rank<1>> a("a", n), b("b", n), c("c", n);
+  const auto copy = [&](const auto& from, const auto& to) {
+    for (int k = 0; k < 20; ++k) {
+      Sequence steps("copy", streamed(TypeParam{}, 1 << 16).chunk(300));
+      steps.loop("copy", n, CopyRow{}, resident(in(from)), inout(to));
+      steps.run(1);
+    }
+  };
+  std::thread one([&] { copy(a, b); }), two([&] { copy(b, a); });
+  for (int k = 0; k < 20; ++k)
+    launch(streamed(TypeParam{}, 1 << 16).chunk(300), n, CopyRow{}, in(c), inout(k % 2 == 0 ? a : b));
+  one.join(), two.join();
+  EXPECT_EQ(stream_test::values(a), stream_test::values(b));
 }
 
 // Arrays of several times the least that a GPU's buffer has, in more than one pass. Within a budget of few

@@ -1,0 +1,31 @@
+// ArrayReservation: an array is kept from other threads until the thread that made this uses it.
+//
+// Whoever is going to take several arrays, one after the other, reserves all of them first, in the order of
+// their addresses, as all do: then none waits for another that waits for it.
+#pragma once
+
+#include <cstdint>
+
+#include <strata/views/coherent/access_region.hpp>
+#include <strata/views/coherent/coherent_array_state.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+class ArrayReservation {
+ public:
+  /// Waits for uses of the host that conflict. `what`, for messages, is kept by pointer. AccessConflict where
+  /// this thread has such a use.
+  ArrayReservation(const Ref<CoherentState>& array, const ArrayPart& part, bool writes, const char* what);
+  ~ArrayReservation();
+  ArrayReservation(ArrayReservation&& other) noexcept
+      : array_(static_cast<Ref<CoherentState>&&>(other.array_)), number_(other.number_) {
+    other.array_ = {};
+  }
+  ArrayReservation& operator=(ArrayReservation&&) = delete;
+
+ private:
+  Ref<CoherentState> array_;
+  std::uint64_t number_ = 0;
+};
+
+}  // namespace strata::inline STRATA_ABI::detail
