@@ -110,7 +110,7 @@ TEST(ReadExodus, AFileInHdf5IsReadWithoutRoomForATemporaryOne) {
   setrlimit(RLIMIT_FSIZE, &limit);
   try {
     elements = fem::read_mesh(fixture("two_blocks_hdf5.e")).elements.size();
-  } catch (const Error& error) {
+  } catch (const strata::Error& error) {
     ADD_FAILURE() << error.what();
   }
   setrlimit(RLIMIT_FSIZE, &before);
