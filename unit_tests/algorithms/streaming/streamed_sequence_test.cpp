@@ -94,6 +94,7 @@ TYPED_TEST(StreamedSequences, ResidentArraysStayOnTheDevice) {
 TYPED_TEST(StreamedSequences, ResidentResultsAndMistakes) {
   const Mesh mesh(400, 300, 7, 2);
   const Arrays a(mesh);
+  launch(on(TypeParam{}), mesh.elements, CopyRow{}, in(a.state), out(a.force));  // checked builds look at it
   const CoherentArray<Hash, rank<1>> copy("copy", mesh.elements, uninitialized);
   Sequence steps("steps", streamed(TypeParam{}, 1 << 18).chunk(40));
   steps.loop("copy", mesh.elements, CopyRow{}, in(a.state), resident(out(copy)));
