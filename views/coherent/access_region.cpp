@@ -20,6 +20,12 @@ void ArrayPart::add(const Box& box) {
   else more.push_back(box);
 }
 
+bool overlap(const ArrayPart& a, const ArrayPart& b) {
+  bool found = false;
+  a.visit([&](const Box& x) { b.visit([&](const Box& y) { found = found || overlap(x, y); }); });
+  return found;
+}
+
 ResidentRows cover(ResidentRows a, ResidentRows b) {
   if (a.begin >= a.end) return b;
   if (b.begin >= b.end) return a;

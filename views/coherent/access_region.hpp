@@ -130,6 +130,9 @@ struct ArrayPart {
   }
 };
 
+/// Whether they have an index in common.
+bool overlap(const ArrayPart& a, const ArrayPart& b);
+
 /// Indices [begin, end) of dimension `d`, as far as the domain has them. A domain of rank 0 is one point,
 /// which every work item touches.
 ArrayPart part_of_rows(const Box& domain, int d, index_t begin, index_t end);

@@ -6,6 +6,7 @@
 #include <strata/core/profiling/hooks.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/devices/recording.hpp>
+#include <strata/views/coherent/acting_thread.hpp>
 #include <strata/views/coherent/call_state.hpp>
 #include <strata/views/coherent/file_storage.hpp>
 
@@ -98,6 +99,7 @@ const char* CallState::name() const { return kernel_name(label_, kernel_type_, t
 
 void CallState::prepare() {
   require_running("a launch");
+  require_no_task_function("a launch");
   if (current_recording != nullptr)
     throw Error(
         std::string("the launch of ") + name() +

@@ -5,6 +5,7 @@
 
 #include <strata/core/allocation_report.hpp>
 #include <strata/core/error.hpp>
+#include <strata/views/coherent/acting_thread.hpp>
 #include <strata/views/coherent/coherence.hpp>
 #include <strata/views/copy.hpp>
 
@@ -102,12 +103,8 @@ bool Coherence::wait_for_host_uses(std::unique_lock<std::mutex>& lock, const Coh
                                    const ArrayPart& part, bool writes, const char* what) {
   const auto excludes = [&](const HostUse& use) {
     if (!use.writes && !writes) return false;
-    if (use.is_reservation && use.thread == std::this_thread::get_id()) return false;
-    bool overlaps = false;
-    part.visit([&](const Box& mine) {
-      use.part.visit([&](const Box& other) { overlaps = overlaps || overlap(mine, other); });
-    });
-    return overlaps;
+    if (use.is_reservation && use.thread == acting_thread()) return false;
+    return overlap(part, use.part);
   };
   for (bool waited = false;; waited = true) {
     const auto use = std::find_if(array.host_uses.begin(), array.host_uses.end(), excludes);
@@ -349,7 +346,7 @@ void Coherence::recover() {
   }
   drop_leftovers();
   const auto report = [&](const std::exception_ptr& error) {
-    const std::thread::id here = std::this_thread::get_id();
+    const std::thread::id here = acting_thread();
     // Where two failures were reported to different threads, neither knows both.
     for (CoherentState* const array : changed) {
       const bool knows = !array->failure.error || array->failure.is_reported_to(here);
@@ -367,7 +364,7 @@ void Coherence::recover() {
 
 void Coherence::throw_failure(CoherentState& array) {
   const CoherentState::Failure failure = std::exchange(array.failure, {});
-  const std::thread::id here = std::this_thread::get_id();
+  const std::thread::id here = acting_thread();
   if (failure.is_reported_to(here)) return;
   // One error is reported once, also where it is that of several arrays.
   for (CoherentState* const other : arrays_)

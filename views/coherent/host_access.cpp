@@ -5,6 +5,7 @@
 
 #include <strata/core/error.hpp>
 #include <strata/core/runtime.hpp>
+#include <strata/views/coherent/acting_thread.hpp>
 #include <strata/views/coherent/array_reservation.hpp>
 #include <strata/views/coherent/coherence.hpp>
 #include <strata/views/coherent/coherent_call.hpp>
@@ -61,6 +62,7 @@ FreeCells& free_cells() {
 HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, AccessMode mode)
     : array_(its_array) {
   require_running("a host access");
+  require_no_task_function("a host view");
   CoherentState& array = *array_;
   const ArrayPart part = part_of_box(array.shape.domain, box, array.label.c_str());
   Coherence& coherence = Coherence::get();

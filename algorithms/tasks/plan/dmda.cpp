@@ -1,6 +1,7 @@
 // dmda and dmdas: a task that is released goes at once to the device that is expected to finish it first, and
 // what it reads is prefetched there. Of its queue a device runs by the Ready rule; dmdas keeps queues sorted
 // by priority, so that the rule chooses within the highest one only.
+#include <limits>
 #include <map>
 #include <set>
 
@@ -27,7 +28,9 @@ class Dmda final : public LruScheduler {
         if (access.reads() && !view().memory.holds(access.array, device))
           transfer += transfer_seconds(view(), access.array, device);
       const double start = std::max(devices_[static_cast<std::size_t>(device)].end, view().now + transfer);
-      ends.push_back(start + view().machine.run_seconds(view().graph, task, device));
+      ends.push_back(view().machine.can_run(view().graph, task, device)
+                         ? start + view().machine.run_seconds(view().graph, task, device)
+                         : std::numeric_limits<double>::infinity());
       transfers.push_back(transfer);
     }
     const double first_end = *std::min_element(ends.begin(), ends.end());

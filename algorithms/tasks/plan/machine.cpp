@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include <strata/algorithms/tasks/plan/machine.hpp>
@@ -31,6 +32,9 @@ Machine::Machine(std::string name, std::vector<MachineDevice> devices, std::vect
     if (device.memory < 1)
       throw TaskError(who + "the device \"" + device.name + "\" has a memory of " +
                       std::to_string(device.memory) + " bytes: at least 1 is needed");
+    if (device.queues < 1)
+      throw TaskError(who + "the device \"" + device.name + "\" has " + std::to_string(device.queues) +
+                      " queues: at least 1 is needed");
     for (const auto& [kernel, rate] : device.rates)
       if (!is_positive(rate))
         throw TaskError(who + "the rate of \"" + kernel + "\" on the device \"" + device.name + "\" is " +
@@ -72,26 +76,43 @@ double Machine::copy_seconds(DeviceId from, DeviceId to, index_t bytes) const {
   return link.latency + static_cast<double>(bytes) / link.bytes_per_second;
 }
 
+bool Machine::can_run(const TaskGraph& graph, TaskId task, DeviceId device) const {
+  const std::string& kernel = graph.kernels()[static_cast<std::size_t>(graph.task(task).kernel)];
+  return rate_of(this->device(device), kernel) != nullptr &&
+         graph.bytes_of(task) <= this->device(device).memory;
+}
+
 double Machine::run_seconds(const TaskGraph& graph, TaskId task, DeviceId device) const {
   const Task& run = graph.task(task);
   const std::string& kernel = graph.kernels()[static_cast<std::size_t>(run.kernel)];
-  const double* rate = rate_of(this->device(device), kernel);
-  if (!rate)
+  if (const double* const rate = rate_of(this->device(device), kernel)) return run.work / *rate;
+  double fastest = 0;
+  for (const MachineDevice& other : devices_)
+    if (const double* const rate = rate_of(other, kernel)) fastest = std::max(fastest, *rate);
+  if (fastest == 0)
     throw TaskError("the machine \"" + name_ + "\" has no rate of the kernel \"" + kernel +
-                    "\" on the device \"" + this->device(device).name +
-                    "\": name one, or one of \"*\" for all kernels");
-  return run.work / *rate;
+                    "\" on any device, the kernel of the task " + graph.describe(task) +
+                    ": name one, or one of \"*\" for all kernels");
+  return run.work / fastest;
 }
 
 void Machine::require_fit(const TaskGraph& graph) const {
-  index_t largest = 0;
-  for (const MachineDevice& device : devices_) largest = std::max(largest, device.memory);
   for (TaskId task = 0; task < graph.num_tasks(); ++task) {
-    for (DeviceId device = 0; device < num_devices(); ++device) run_seconds(graph, task, device);
-    if (const index_t bytes = graph.bytes_of(task); bytes > largest)
-      throw TaskError("the task " + graph.describe(task) + " needs " + string_from_bytes(bytes) +
-                      " at once, and the largest memory of the machine \"" + name_ + "\" has " +
-                      string_from_bytes(largest) + ": use smaller arrays (tiles) or more memory");
+    run_seconds(graph, task, 0);
+    const std::string& kernel = graph.kernels()[static_cast<std::size_t>(graph.task(task).kernel)];
+    const MachineDevice* largest = nullptr;
+    for (const MachineDevice& device : devices_)
+      if (rate_of(device, kernel) != nullptr && (largest == nullptr || device.memory > largest->memory))
+        largest = &device;
+    const index_t bytes = graph.bytes_of(task);
+    if (bytes <= largest->memory) continue;
+    const bool is_close = string_from_bytes(bytes) == string_from_bytes(largest->memory);
+    const auto text = [&](index_t count) {
+      return is_close ? std::to_string(count) + " bytes" : string_from_bytes(count);
+    };
+    throw TaskError("the task " + graph.describe(task) + " needs " + text(bytes) +
+                    " at once, and the largest memory of the machine \"" + name_ + "\" that can run it has " +
+                    text(largest->memory) + ": use smaller arrays (tiles) or more memory");
   }
 }
 

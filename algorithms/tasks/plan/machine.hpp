@@ -15,11 +15,12 @@ using DeviceId = int;  ///< of a machine, from 0
 /// In place of a device: the memory in which all arrays begin and end.
 inline constexpr DeviceId host = -1;
 
-/// What runs tasks, one at a time.
+/// What runs tasks.
 struct MachineDevice {
   std::string name;                     ///< for reports and errors
   index_t memory = 0;                   ///< bytes for arrays
   std::map<std::string, double> rates;  ///< work per second, by kernel; of the kernel "*": of all others
+  int queues = 1;                       ///< tasks that it runs at a time, each at its rate
 };
 
 /// What copies share: one after the other, or where it is duplex, one each way.
@@ -59,7 +60,10 @@ class Machine {
   }
   /// Of a copy that has the link for itself. The two are joined.
   double copy_seconds(DeviceId from, DeviceId to, index_t bytes) const;
-  /// Of a task on a device. TaskError where the device has no rate of its kernel.
+  /// Whether a device has a rate of the task's kernel, and memory for all that the task uses.
+  bool can_run(const TaskGraph& graph, TaskId task, DeviceId device) const;
+  /// Of a task on a device; where that has no rate of its kernel, on the fastest that has one. TaskError
+  /// where none has.
   double run_seconds(const TaskGraph& graph, TaskId task, DeviceId device) const;
 
   /// TaskError where no device can run a task: its arrays do not fit a memory, or its kernel has no rate.

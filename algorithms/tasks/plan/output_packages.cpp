@@ -195,9 +195,11 @@ std::vector<ArrayId> OutputPackages::seeds() {
       continue;
     }
     const ArrayId output = output_of(entry->task);
+    ++entry;
+    // Where updates commute, or use parts, a task can be ready before the ones of its output that are first.
+    if (!is_enabled(chains_[at(output)][next_[at(output)]])) continue;
     if (first == none) first = output;
     if (can_finish(output)) found.push_back(output);
-    ++entry;
     ++count;
   }
   if (found.empty() && first != none) found.push_back(first);

@@ -11,16 +11,19 @@ namespace {
 constexpr int most_prefetches = 2;  // under way to a device: what is needed at once does not wait long
 }
 
-TaskDriver::TaskDriver(const TaskGraph& graph, const Machine& machine, TaskScheduler& scheduler)
+TaskDriver::TaskDriver(const TaskGraph& graph, const Machine& machine, TaskScheduler& scheduler, TaskEnd end)
     : graph_(graph),
       machine_(machine),
       scheduler_(scheduler),
+      end_(end),
       memory_(graph, machine),
       devices_(static_cast<std::size_t>(machine.num_devices())),
       phases_(static_cast<std::size_t>(graph.num_tasks()), Phase::Waiting),
       is_storing_(static_cast<std::size_t>(graph.num_arrays())),
       is_written_(static_cast<std::size_t>(graph.num_arrays())),
       was_held_(static_cast<std::size_t>(graph.num_arrays()) * devices_.size()),
+      updates_(static_cast<std::size_t>(graph.num_arrays())),
+      uses_done_(static_cast<std::size_t>(graph.num_arrays())),
       on_link_(machine.links().size()) {
   graph.require_acyclic();
   machine.require_fit(graph);
@@ -28,8 +31,26 @@ TaskDriver::TaskDriver(const TaskGraph& graph, const Machine& machine, TaskSched
     waits_.push_back(static_cast<int>(graph.predecessors(task).size()));
 }
 
+void TaskDriver::place(ArrayId array, DeviceId device, bool is_dirty) {
+  Residency::Memory& memory = memory_.memory(device);
+  if (bytes_of(array) > memory_.free(device))
+    fail("the array " + graph_.array(array).label + " cannot begin on the device \"" +
+         machine_.device(device).name + "\": it has " + string_from_bytes(bytes_of(array)) + ", and " +
+         string_from_bytes(memory_.free(device)) + " are free there");
+  memory.used += bytes_of(array);
+  memory_.copy(array, device).state = State::Present;
+  was_held_[static_cast<std::size_t>(array) * devices_.size() + static_cast<std::size_t>(device)] = true;
+  if (!is_dirty || memory_.is_dirty(array)) return;
+  memory_.host_is_valid_[static_cast<std::size_t>(array)] = false;
+  ++num_dirty_;
+}
+
 void TaskDriver::start() {
   scheduler_.start({graph_, machine_, memory_, now_});
+  for (ArrayId array = 0; array < graph_.num_arrays(); ++array)
+    for (DeviceId device = 0; device < machine_.num_devices(); ++device)
+      if (memory_.is_present(array, device)) scheduler_.loaded(array, device);
+  for (ArrayId array = 0; array < graph_.num_arrays(); ++array) release_after(array, 0);
   for (TaskId task = 0; task < graph_.num_tasks(); ++task) scheduler_.submitted(task);
   for (TaskId task = 0; task < graph_.num_tasks(); ++task)
     if (graph_.predecessors(task).empty()) make_ready(task, host);
@@ -56,6 +77,8 @@ void TaskDriver::done(const TaskCommand& command, double now) {
     case Kind::Run:
       run_done(command);
       break;
+    case Kind::Drop:
+      fail("done() is not called for a Drop: it has no end");
   }
   pump();
 }
@@ -73,24 +96,60 @@ void TaskDriver::pump() {
 bool TaskDriver::pump(DeviceId device) {
   DeviceState& state = this->state(device);
   bool is_changed = false;
-  while (num_assigned_ < graph_.num_tasks() || state.assigned != none) {
+  const int assigned_before = num_assigned_;  // others may have been handed a task
+  while (num_assigned_ < graph_.num_tasks() || state.assigned != none || !state.handed.empty()) {
     if (state.assigned == none) {
       if (static_cast<int>(state.admitted.size()) >= scheduler_.window(device)) break;
-      const TaskId task = scheduler_.assign(device);
-      if (task == none) break;
-      take_assigned(device, task);
+      state.assigned = next_assigned(device);
+      if (state.assigned == none) break;
       is_changed = true;
     }
     if (!admit(device)) break;
     is_changed = true;
   }
+  is_changed |= num_assigned_ != assigned_before;
   is_changed |= start_loads(device);
   is_changed |= start_run(device);
   is_changed |= start_prefetches(device);
   return is_changed;
 }
 
-void TaskDriver::take_assigned(DeviceId device, TaskId task) {
+// What the device is to run next. A task that it cannot run is handed to one that can, and the scheduler
+// asked again.
+TaskId TaskDriver::next_assigned(DeviceId device) {
+  DeviceState& state = this->state(device);
+  if (!state.handed.empty()) {
+    const TaskId task = state.handed.front();
+    state.handed.pop_front();
+    return task;
+  }
+  while (true) {
+    const TaskId task = scheduler_.assign(device);
+    if (task == none) return none;
+    require_ready(task);
+    phase(task) = Phase::Assigned;
+    ++num_assigned_;
+    if (machine_.can_run(graph_, task, device)) return task;
+    this->state(device_for(task)).handed.push_back(task);
+  }
+}
+
+// Of those that can run it, the one with the fewest tasks.
+DeviceId TaskDriver::device_for(TaskId task) const {
+  DeviceId best = none;
+  std::size_t fewest = 0;
+  for (DeviceId device = 0; device < machine_.num_devices(); ++device) {
+    if (!machine_.can_run(graph_, task, device)) continue;
+    const DeviceState& state = devices_[static_cast<std::size_t>(device)];
+    const std::size_t tasks = state.admitted.size() + state.handed.size();
+    if (best != none && tasks >= fewest) continue;
+    best = device;
+    fewest = tasks;
+  }
+  return best;
+}
+
+void TaskDriver::require_ready(TaskId task) {
   if (task < 0 || task >= graph_.num_tasks())
     fail("the scheduler assigns the task number " + std::to_string(task) + " of a graph that has " +
          std::to_string(graph_.num_tasks()));
@@ -104,20 +163,22 @@ void TaskDriver::take_assigned(DeviceId device, TaskId task) {
   if (phase(task) != Phase::Ready)
     fail("the scheduler assigns " + graph_.describe(task) +
          " a second time: assign() returns each task that ready() named once");
-  if (const index_t bytes = graph_.bytes_of(task); bytes > memory_.capacity(device))
-    fail("the scheduler assigns " + graph_.describe(task) + ", which needs " + string_from_bytes(bytes) +
-         " at once, to the device \"" + machine_.device(device).name + "\", which has " +
-         string_from_bytes(memory_.capacity(device)) + ": assign it to one that has more");
-  phase(task) = Phase::Assigned;
-  ++num_assigned_;
-  state(device).assigned = task;
+}
+
+// Whether no other device has the arrays for updates that commute with the task's.
+bool TaskDriver::may_update(TaskId task, DeviceId device) const {
+  const std::vector<TaskAccess>& accesses = graph_.task(task).accesses;
+  return std::all_of(accesses.begin(), accesses.end(), [&](const TaskAccess& access) {
+    const Updates& updates = updates_[static_cast<std::size_t>(access.array)];
+    return !access.commutes || updates.admitted == 0 || updates.device == device;
+  });
 }
 
 // Pins all that the assigned task uses, if the rest of what is pinned leaves room for it.
 bool TaskDriver::admit(DeviceId device) {
   DeviceState& state = this->state(device);
   const TaskId task = state.assigned;
-  if (task == none) return false;
+  if (task == none || !may_update(task, device)) return false;
   Residency::Memory& memory = memory_.memory(device);
   index_t more = 0;
   for (const TaskAccess& access : graph_.task(task).accesses)
@@ -125,6 +186,11 @@ bool TaskDriver::admit(DeviceId device) {
   if (memory.pinned + more > memory.capacity) return false;
 
   for (const TaskAccess& access : graph_.task(task).accesses) {
+    if (access.commutes) {
+      Updates& updates = updates_[static_cast<std::size_t>(access.array)];
+      updates.device = device;
+      ++updates.admitted;
+    }
     Residency::Copy& copy = memory_.copy(access.array, device);
     if (copy.pins++ > 0) continue;
     memory.pinned += bytes_of(access.array);
@@ -154,7 +220,7 @@ bool TaskDriver::start_loads(DeviceId device) {
     const bool is_overwritten = std::any_of(state.admitted.begin(), state.admitted.end(), [&](TaskId task) {
       const std::vector<TaskAccess>& accesses = graph_.task(task).accesses;
       return std::any_of(accesses.begin(), accesses.end(), [&](const TaskAccess& access) {
-        return access.array == array && access.mode == AccessMode::Out;
+        return access.array == array && access.mode == AccessMode::Out && !graph_.array(array).by_parts;
       });
     });
     DeviceId source = host;
@@ -211,17 +277,22 @@ bool TaskDriver::start_prefetches(DeviceId device) {
 // The first in the order of admission whose arrays are all there, and of whose results nobody takes a copy.
 bool TaskDriver::start_run(DeviceId device) {
   DeviceState& state = this->state(device);
-  if (state.is_running) return false;
+  if (state.running == machine_.device(device).queues) return false;
   for (const TaskId task : state.admitted) {
+    if (phase(task) == Phase::Running) continue;
     const std::vector<TaskAccess>& accesses = graph_.task(task).accesses;
     const bool can_run = std::all_of(accesses.begin(), accesses.end(), [&](const TaskAccess& access) {
-      return memory_.is_present(access.array, device) && (!access.writes() || !is_lent(access.array));
+      return memory_.is_present(access.array, device) && (!access.writes() || !is_lent(access.array)) &&
+             (!access.commutes || !updates_[static_cast<std::size_t>(access.array)].is_running);
     });
     if (!can_run) continue;
-    for (const TaskAccess& access : accesses)
-      if (access.writes()) is_written_[static_cast<std::size_t>(access.array)] = true;
+    for (const TaskAccess& access : accesses) {
+      if (access.writes() && !graph_.array(access.array).by_parts)
+        is_written_[static_cast<std::size_t>(access.array)] = true;
+      if (access.commutes) updates_[static_cast<std::size_t>(access.array)].is_running = true;
+    }
     phase(task) = Phase::Running;
-    state.is_running = true;
+    ++state.running;
     command({Kind::Run, device, task, none, host, false});
     return true;
   }
@@ -248,9 +319,10 @@ bool TaskDriver::make_room(DeviceId device, index_t bytes, bool is_prefetch) {
 }
 
 void TaskDriver::evict(ArrayId array, DeviceId device) {
-  bool is_elsewhere = !memory_.is_dirty(array);
+  bool is_elsewhere = !memory_.is_dirty(array) && !graph_.array(array).by_parts;
   for (DeviceId other = 0; other < machine_.num_devices(); ++other)
-    is_elsewhere = is_elsewhere || (other != device && memory_.is_present(array, other));
+    is_elsewhere = is_elsewhere ||
+                   (other != device && memory_.is_present(array, other) && !graph_.array(array).by_parts);
   if (is_elsewhere) {
     drop(array, device);
     return;
@@ -262,9 +334,14 @@ void TaskDriver::evict(ArrayId array, DeviceId device) {
 }
 
 void TaskDriver::drop(ArrayId array, DeviceId device) {
+  free(array, device);
+  scheduler_.evicted(array, device);
+}
+
+void TaskDriver::free(ArrayId array, DeviceId device) {
   memory_.copy(array, device).state = State::Absent;
   memory_.memory(device).used -= bytes_of(array);
-  scheduler_.evicted(array, device);
+  commands_.push_back({Kind::Drop, device, none, array, host, false});
 }
 
 void TaskDriver::load(ArrayId array, DeviceId device, DeviceId source, bool is_prefetch) {
@@ -340,8 +417,7 @@ void TaskDriver::load_done(const TaskCommand& command) {
     return;
   }
   copy.is_stale = false;
-  copy.state = State::Absent;
-  memory_.memory(device).used -= bytes_of(array);
+  free(array, device);
   if (copy.pins > 0) want(array, device);
 }
 
@@ -349,8 +425,8 @@ void TaskDriver::store_done(const TaskCommand& command) {
   const ArrayId array = command.array;
   link_bytes(command) -= bytes_of(array);
   is_storing_[static_cast<std::size_t>(array)] = false;
+  if (memory_.is_dirty(array)) --num_dirty_;
   memory_.host_is_valid_[static_cast<std::size_t>(array)] = true;
-  --num_dirty_;
   Residency::Copy& copy = memory_.copy(array, command.device);
   --copy.lends;
   if (copy.state != State::Storing) return;
@@ -359,15 +435,14 @@ void TaskDriver::store_done(const TaskCommand& command) {
     scheduler_.loaded(array, command.device);
     return;
   }
-  copy.state = State::Absent;
-  memory_.memory(command.device).used -= bytes_of(array);
+  free(array, command.device);
   memory_.memory(command.device).storing -= bytes_of(array);
 }
 
 void TaskDriver::run_done(const TaskCommand& command) {
   const TaskId task = command.task;
   DeviceState& state = this->state(command.device);
-  state.is_running = false;
+  --state.running;
   state.admitted.erase(std::find(state.admitted.begin(), state.admitted.end(), task));
   phase(task) = Phase::Done;
   ++num_done_;
@@ -375,14 +450,20 @@ void TaskDriver::run_done(const TaskCommand& command) {
   for (const TaskAccess& access : graph_.task(task).accesses) {
     Residency::Copy& copy = memory_.copy(access.array, command.device);
     if (--copy.pins == 0) memory_.memory(command.device).pinned -= bytes_of(access.array);
+    if (!access.commutes) continue;
+    Updates& updates = updates_[static_cast<std::size_t>(access.array)];
+    updates.is_running = false;
+    --updates.admitted;
   }
   scheduler_.done(task, command.device);
   for (const TaskAccess& access : graph_.task(task).accesses)
-    if (access.writes()) written(access.array, command.device);
+    if (access.writes() && !graph_.array(access.array).by_parts) written(access.array, command.device);
+  for (const TaskAccess& access : graph_.task(task).accesses)
+    release_after(access.array, ++uses_done_[static_cast<std::size_t>(access.array)]);
   for (const TaskId next : graph_.successors(task))
     if (--waits_[static_cast<std::size_t>(next)] == 0) make_ready(next, command.device);
 
-  if (num_done_ < graph_.num_tasks()) return;
+  if (num_done_ < graph_.num_tasks() || end_ == TaskEnd::InPlace) return;
   for (ArrayId array = 0; array < graph_.num_arrays(); ++array)
     for (DeviceId device = 0; device < machine_.num_devices(); ++device)
       if (memory_.is_dirty(array) && memory_.is_present(array, device) &&
@@ -403,6 +484,23 @@ void TaskDriver::written(ArrayId array, DeviceId device) {
       copy.is_stale = true;
       scheduler_.evicted(array, other);
     }
+  }
+}
+
+void TaskDriver::release_after(ArrayId array, int uses) {
+  for (const TaskGraph::Release& release : graph_.releases(array))
+    if (release.uses == uses) this->release(array, release.discards);
+}
+
+void TaskDriver::release(ArrayId array, bool discards) {
+  if (discards && memory_.is_dirty(array)) {
+    memory_.host_is_valid_[static_cast<std::size_t>(array)] = true;
+    --num_dirty_;
+  }
+  for (DeviceId device = 0; device < machine_.num_devices(); ++device) {
+    if (!memory_.is_evictable(array, device)) continue;
+    if (discards) drop(array, device);
+    else evict(array, device);
   }
 }
 

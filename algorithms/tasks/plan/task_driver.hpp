@@ -30,12 +30,13 @@ struct TaskCommand {
   enum class Kind : unsigned char {
     Load,   ///< copy `array` from `source` to `device`
     Store,  ///< copy `array` from `device` to the host
-    Run     ///< run `task` on `device`
+    Run,    ///< run `task` on `device`
+    Drop    ///< give up the copy of `array` on `device`; at once, done() is not called for it
   };
   Kind kind;                 ///< which of them
   DeviceId device;           ///< to which, from which or on which
   TaskId task = none;        ///< of Run
-  ArrayId array = none;      ///< of Load and Store
+  ArrayId array = none;      ///< of Load, Store and Drop
   DeviceId source = host;    ///< of Load
   bool is_prefetch = false;  ///< of Load: no task that was admitted waits for it
 };
@@ -48,20 +49,33 @@ struct TaskTraffic {
   index_t reloads = 0;          ///< copies to devices that had held the array before
 };
 
+/// Where arrays are to be in the end.
+enum class TaskEnd : unsigned char {
+  OnHost,  ///< the host has all values
+  InPlace  ///< values stay where tasks left them
+};
+
 /// See the head of the file. Not thread safe.
 class TaskDriver {
  public:
   /// All are referred to. TaskError for a graph with a cycle, and where Machine::require_fit has one.
-  TaskDriver(const TaskGraph& graph, const Machine& machine, TaskScheduler& scheduler);
+  TaskDriver(const TaskGraph& graph, const Machine& machine, TaskScheduler& scheduler,
+             TaskEnd end = TaskEnd::OnHost);
 
+  /// Before start(): a device has an array; `is_dirty`: the host's values are old. TaskError where the memory
+  /// has no room for it.
+  void place(ArrayId array, DeviceId device, bool is_dirty);
   /// Events of the start; then there are commands.
   void start();
   /// The next command to begin; false: none until another one ends.
   bool next(TaskCommand& command);
   /// A command ended. TaskError where the scheduler assigns what it may not.
   void done(const TaskCommand& command, double now);
-  /// All tasks are done, and the host holds all arrays.
-  bool is_finished() const { return num_done_ == graph_.num_tasks() && num_dirty_ == 0 && num_pending_ == 0; }
+  /// All tasks are done, and arrays are where they are to be.
+  bool is_finished() const {
+    return num_done_ == graph_.num_tasks() && num_pending_ == 0 &&
+           (end_ == TaskEnd::InPlace || num_dirty_ == 0);
+  }
   /// What to do when no command is under way, none is next, and the run is not finished: TaskError that names
   /// the tasks and arrays that block.
   [[noreturn]] void fail_stuck() const;
@@ -79,7 +93,8 @@ class TaskDriver {
   struct DeviceState {
     TaskId assigned = none;        // waits for room
     std::vector<TaskId> admitted;  // in the order of admission, without those done
-    bool is_running = false;
+    int running = 0;
+    std::deque<TaskId> handed;   // that the scheduler assigned to a device which cannot run them
     std::deque<ArrayId> wanted;  // of admitted tasks, not yet on their way
     index_t wanted_bytes = 0;
     ArrayId prefetch = none;  // waits for room
@@ -92,11 +107,15 @@ class TaskDriver {
   bool start_loads(DeviceId device);
   bool start_prefetches(DeviceId device);
   bool start_run(DeviceId device);
-  void take_assigned(DeviceId device, TaskId task);
+  TaskId next_assigned(DeviceId device);
+  void require_ready(TaskId task);
+  DeviceId device_for(TaskId task) const;
+  bool may_update(TaskId task, DeviceId device) const;
   void want(ArrayId array, DeviceId device);
   bool make_room(DeviceId device, index_t bytes, bool is_prefetch);
   void evict(ArrayId array, DeviceId device);
   void drop(ArrayId array, DeviceId device);
+  void free(ArrayId array, DeviceId device);
   void load(ArrayId array, DeviceId device, DeviceId source, bool is_prefetch);
   void store(ArrayId array, DeviceId device);
   bool find_source(ArrayId array, DeviceId device, DeviceId& source);
@@ -107,6 +126,8 @@ class TaskDriver {
   void store_done(const TaskCommand& command);
   void run_done(const TaskCommand& command);
   void written(ArrayId array, DeviceId device);
+  void release_after(ArrayId array, int uses);
+  void release(ArrayId array, bool discards);
   void make_ready(TaskId task, DeviceId released_by);
   [[noreturn]] void fail(const std::string& what) const;
 
@@ -114,9 +135,17 @@ class TaskDriver {
   Phase& phase(TaskId task) { return phases_[static_cast<std::size_t>(task)]; }
   index_t bytes_of(ArrayId array) const { return graph_.array(array).bytes; }
 
+  // Updates that commute exclude each other: one device has the array for them, and runs one at a time.
+  struct Updates {
+    DeviceId device = none;
+    int admitted = 0;
+    bool is_running = false;
+  };
+
   const TaskGraph& graph_;
   const Machine& machine_;
   TaskScheduler& scheduler_;
+  const TaskEnd end_;
   Residency memory_;
   double now_ = 0;
   std::vector<DeviceState> devices_;
@@ -125,6 +154,8 @@ class TaskDriver {
   std::vector<bool> is_storing_;  // of arrays: the host gets it
   std::vector<bool> is_written_;  // of arrays: a task writes it now, or will before any reads it
   std::vector<bool> was_held_;    // of arrays and devices
+  std::vector<Updates> updates_;  // of arrays: by admitted tasks whose updates commute
+  std::vector<int> uses_done_;    // of arrays: users that are done
   std::vector<index_t> on_link_;  // bytes of commands under way, by link
   std::deque<TaskCommand> commands_;
   std::vector<TaskId> order_;

@@ -7,11 +7,13 @@
 
 namespace strata::inline STRATA_ABI::tasks {
 
-ArrayId TaskGraph::add_array(std::string label, index_t bytes) {
+ArrayId TaskGraph::add_array(std::string label, index_t bytes, bool by_parts) {
   if (bytes < 1)
     throw TaskError("the array \"" + label + "\" has " + std::to_string(bytes) +
                     " bytes: an array of tasks has at least one");
-  arrays_.push_back({{std::move(label), bytes}, {}, none, {}});
+  ArrayUses uses;
+  uses.array = {std::move(label), bytes, by_parts};
+  arrays_.push_back(std::move(uses));
   return num_arrays() - 1;
 }
 
@@ -30,22 +32,37 @@ TaskId TaskGraph::add_task(std::string label, const std::string& kernel, double 
     const auto same = std::find_if(task.accesses.begin(), task.accesses.end(),
                                    [&](const TaskAccess& other) { return other.array == access.array; });
     if (same == task.accesses.end()) task.accesses.push_back(access);
-    else if (same->mode != access.mode) same->mode = AccessMode::InOut;
+    else *same = {access.array, same->mode == access.mode ? access.mode : AccessMode::InOut};
   }
-  const auto known = std::find(kernels_.begin(), kernels_.end(), kernel);
-  task.kernel = static_cast<KernelId>(known - kernels_.begin());
-  if (known == kernels_.end()) kernels_.push_back(kernel);
+  const auto [known, is_new] = kernel_ids_.emplace(kernel, static_cast<KernelId>(kernels_.size()));
+  task.kernel = known->second;
+  if (is_new) kernels_.push_back(kernel);
 
   std::vector<TaskId> before;
-  for (const TaskAccess& access : task.accesses) {
+  const auto add_all = [&before](const std::vector<TaskId>& tasks) {
+    before.insert(before.end(), tasks.begin(), tasks.end());
+  };
+  for (TaskAccess& access : task.accesses) {
     ArrayUses& uses = arrays_[static_cast<std::size_t>(access.array)];
-    if (uses.last_writer != none) before.push_back(uses.last_writer);
     uses.users.push_back(id);
-    if (access.writes()) {
-      before.insert(before.end(), uses.readers.begin(), uses.readers.end());
-      uses.last_writer = id;
+    access.commutes = access.commutes && access.mode == AccessMode::InOut && !uses.array.by_parts;
+    if (uses.array.by_parts) continue;
+    if (access.commutes && uses.commutes && uses.readers.empty()) {
+      add_all(uses.before);
+      uses.writers.push_back(id);
+    } else if (access.writes()) {
+      add_all(uses.writers);
+      add_all(uses.readers);
+      uses.before.clear();
+      if (access.commutes) {
+        uses.before = uses.writers;
+        uses.before.insert(uses.before.end(), uses.readers.begin(), uses.readers.end());
+      }
+      uses.writers = {id};
       uses.readers.clear();
+      uses.commutes = access.commutes;
     } else {
+      add_all(uses.writers);
       uses.readers.push_back(id);
     }
   }
@@ -56,6 +73,14 @@ TaskId TaskGraph::add_task(std::string label, const std::string& kernel, double 
   for (const TaskId other : before) successors_[static_cast<std::size_t>(other)].push_back(id);
   predecessors_.push_back(std::move(before));
   return id;
+}
+
+void TaskGraph::add_release(ArrayId array, bool discards) {
+  if (array < 0 || array >= num_arrays())
+    throw TaskError("the array number " + std::to_string(array) + " is to be given up, of a graph that has " +
+                    std::to_string(num_arrays()));
+  ArrayUses& uses = arrays_[static_cast<std::size_t>(array)];
+  uses.releases.push_back({static_cast<int>(uses.users.size()), discards});
 }
 
 void TaskGraph::add_dependency(TaskId before, TaskId after) {

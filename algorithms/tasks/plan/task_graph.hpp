@@ -12,6 +12,7 @@
 #pragma once
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <strata/algorithms/tasks/plan/task_error.hpp>
@@ -30,6 +31,8 @@ inline constexpr int none = -1;
 struct TaskAccess {
   ArrayId array;    ///< of the graph
   AccessMode mode;  ///< of all of it
+  bool commutes =
+      false;  ///< InOut: the order among updates that commute is free, but they exclude each other
 
   /// What was in it is needed.
   bool reads() const { return mode != AccessMode::Out; }
@@ -39,8 +42,9 @@ struct TaskAccess {
 
 /// What is moved and held as a whole.
 struct TaskArray {
-  std::string label;  ///< for reports and errors
-  index_t bytes;      ///< at least 1
+  std::string label;      ///< for reports and errors
+  index_t bytes;          ///< at least 1
+  bool by_parts = false;  ///< see TaskGraph::add_array
 };
 
 /// A piece of work, run on one device while all that it uses is there.
@@ -54,13 +58,19 @@ struct Task {
 /// Not thread safe while it grows.
 class TaskGraph {
  public:
-  /// TaskError for fewer than 1 byte.
-  ArrayId add_array(std::string label, index_t bytes);
+  /// TaskError for fewer than 1 byte. Tasks use it as a whole; `by_parts`: only parts of it, so that their
+  /// dependencies are given one by one, and devices may have different parts of it. Then who carries out the
+  /// run copies the parts that a task needs before it runs; a load only means that there is memory.
+  ArrayId add_array(std::string label, index_t bytes, bool by_parts = false);
   /// A task after all those before it with which its accesses conflict. An array that is named several times
-  /// is used in all these modes. TaskError for an unknown array, and for work that is no number of at least
-  /// 0.
+  /// is used in all these modes, and then does not commute. TaskError for an unknown array, and for work that
+  /// is no number of at least 0.
   TaskId add_task(std::string label, const std::string& kernel, double work,
                   const std::vector<TaskAccess>& accesses);
+  /// After all tasks so far that use the array devices give it up: its values go to the host where that lacks
+  /// them, or with `discards` nowhere, as nobody needs them. A hint: where a copy is in use just then, it
+  /// stays. TaskError for an unknown array.
+  void add_release(ArrayId array, bool discards);
   /// `after` waits for `before`, whatever they use. TaskError for unknown tasks.
   void add_dependency(TaskId before, TaskId after);
   /// TaskError that names the tasks of a cycle.
@@ -86,6 +96,15 @@ class TaskGraph {
   const std::vector<TaskId>& users(ArrayId array) const {
     return arrays_[static_cast<std::size_t>(array)].users;
   }
+  /// When devices give up an array.
+  struct Release {
+    int uses;       ///< of the array's users, so many are before it
+    bool discards;  ///< the values are not needed
+  };
+  /// Of an array, in program order.
+  const std::vector<Release>& releases(ArrayId array) const {
+    return arrays_[static_cast<std::size_t>(array)].releases;
+  }
   /// Their names, in the order in which they came.
   const std::vector<std::string>& kernels() const { return kernels_; }
 
@@ -101,13 +120,17 @@ class TaskGraph {
   struct ArrayUses {
     TaskArray array;
     std::vector<TaskId> users;
-    TaskId last_writer = none;
+    std::vector<TaskId> writers;  // the last one, or the last updates that commute
     std::vector<TaskId> readers;  // since then
+    std::vector<TaskId> before;   // of updates that commute: what each of them waits for
+    bool commutes = false;        // the last writers
+    std::vector<Release> releases;
   };
 
   std::vector<ArrayUses> arrays_;
   std::vector<Task> tasks_;
   std::vector<std::string> kernels_;
+  std::unordered_map<std::string, KernelId> kernel_ids_;
   std::vector<std::vector<TaskId>> predecessors_, successors_;
 };
 

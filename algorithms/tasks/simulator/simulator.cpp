@@ -81,7 +81,8 @@ Simulation simulate(const TaskGraph& graph, const Machine& machine, TaskSchedule
   driver.start();
   while (true) {
     TaskCommand command;
-    while (driver.next(command)) clock.begin(command);
+    while (driver.next(command))
+      if (command.kind != Kind::Drop) clock.begin(command);
     if (driver.is_finished()) break;
     if (clock.is_idle()) driver.fail_stuck();
     const SimulatedStep step = clock.end_one();

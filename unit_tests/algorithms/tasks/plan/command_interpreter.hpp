@@ -93,6 +93,10 @@ class CommandInterpreter {
     return seen;
   }
   void begin(const TaskCommand& command) {
+    if (command.kind == Kind::Drop) {
+      values_.erase({command.array, command.device});
+      return;
+    }
     if (command.kind == Kind::Run) {
       for (const TaskAccess& access : graph_.task(command.task).accesses)
         ASSERT_TRUE(driver_.memory().is_present(access.array, command.device))

@@ -1,0 +1,47 @@
+// TaskCosts: how long tasks took, by device, label and bytes: what schedulers estimate with.
+//
+//   TaskCosts costs;
+//   if (std::filesystem::exists("costs.txt")) costs.read("costs.txt");
+//   options.costs = &costs;
+//   graph.run(across(devices), options);
+//   costs.write("costs.txt");
+#pragma once
+
+#include <map>
+#include <string>
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+/// Not thread safe: it is used by one run at a time.
+class TaskCosts {
+ public:
+  /// A task of `label`, whose arrays have `bytes`, took `seconds` on a device of the kind `device` ("Cuda").
+  void add(const std::string& device, const std::string& label, index_t bytes, double seconds);
+  /// The mean of what is known; -1: nothing.
+  double seconds(const std::string& device, const std::string& label, index_t bytes) const;
+  /// How many were added.
+  long count(const std::string& device, const std::string& label, index_t bytes) const;
+  /// Nothing was added.
+  bool empty() const { return means_.empty(); }
+
+  /// Adds what a file has. FileError where it cannot be read, or is none of write().
+  void read(const std::string& path);
+  /// A text, a line each. FileError.
+  void write(const std::string& path) const;
+
+ private:
+  struct Key {
+    std::string device, label;
+    index_t bytes;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
+  struct Mean {
+    long count = 0;
+    double seconds = 0;
+  };
+  std::map<Key, Mean> means_;
+};
+
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,274 @@
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <set>
+
+#include <strata/algorithms/tasks/task_executor.hpp>
+#include <strata/core/runtime.hpp>
+#include <strata/views/coherent/coherent_state.hpp>
+#include <strata/views/coherent/host_access.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+using State = TaskEntry::State;
+
+constexpr int most_attempts = 4;  // one after the other without a task that is done
+
+class RunScope {
+ public:
+  explicit RunScope(TaskGraphState& graph) : graph_(graph) { graph_.begin_run(); }
+  ~RunScope() { graph_.end_run(); }
+  RunScope(const RunScope&) = delete;
+  RunScope& operator=(const RunScope&) = delete;
+
+ private:
+  TaskGraphState& graph_;
+};
+
+std::string list_of(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 8;
+  std::string text;
+  for (std::size_t k = 0; k < std::min(names.size(), most); ++k)
+    text += (k == 0 ? "\"" : ", \"") + names[k] + "\"";
+  return text + (names.size() > most ? " and " + std::to_string(names.size() - most) + " more" : "");
+}
+
+}  // namespace
+
+TaskExecutor::TaskExecutor(TaskGraphState& graph, const std::vector<TaskPart>& parts,
+                           const TaskRunOptions& options)
+    : graph_(graph), options_(options), parts_(parts) {
+  require_running("a run of a graph of tasks");
+  const std::string who = "the run of \"" + graph.label + "\": ";
+  if (options.window < 1 || options.queues < 1)
+    throw Error(who + "a window of " + std::to_string(options.window) + " tasks and " +
+                std::to_string(options.queues) + " queues were asked for: at least 1 is needed of each");
+  if (!options.make_scheduler) tasks::make_scheduler(options.scheduler);  // throws for unknown names
+  report_.scheduler = options.make_scheduler ? "one of the program's own" : options.scheduler;
+  for (std::size_t k = 0; k < parts.size(); ++k)
+    for (std::size_t other = 0; other < k; ++other)
+      if (parts[k].device == parts[other].device && parts[k].host == parts[other].host)
+        throw Error(who + TaskPlan::name_of(parts[k]) + " is given twice: name each device once");
+}
+
+void TaskExecutor::make_runners(const std::vector<TaskPart>& parts) {
+  for (const TaskPart& part : parts) {
+    TaskRound::Runner runner{part, nullptr, {}};
+    if (part.host != nullptr) {
+      workers_.push_back(std::make_unique<TaskWorker>(mailbox_));
+      runner.worker = workers_.back().get();
+      devices_.push_back({part, std::numeric_limits<index_t>::max() / 4, 1});
+    } else {
+      for (int k = 0; k < options_.queues; ++k) runner.queues.push_back(part.device->create_queue());
+      devices_.push_back({part, std::max<index_t>(WholeCopies::budget(*part.device), 1), options_.queues});
+    }
+    runners_.push_back(std::move(runner));
+    report_.devices.push_back({TaskPlan::name_of(part), 0, 0, 0});
+  }
+}
+
+TaskReport TaskExecutor::run() {
+  const RunScope scope(graph_);
+  const auto start = std::chrono::steady_clock::now();
+  make_runners(parts_);
+  int begun = 0;
+  while (begun < graph_.size()) {
+    const int end = std::min(graph_.size(), begun + options_.window);
+    check_versions();  // of tasks that tasks have added, too
+    reserve_arrays(begun, end);
+    std::vector<int> window;
+    for (int k = begun; k < end; ++k) window.push_back(k);
+    run_window(window, end == graph_.size());
+    begun = end;
+  }
+  if (options_.on_host)
+    for (const Ref<CoherentState>& array : arrays_)
+      if (WholeCopies::host_lacks(*array)) flush(array, array->shape.domain);
+  for (std::size_t k = 0; k < arrays_.size(); ++k) {
+    const TransferCounters now = counters_of(*arrays_[k]), &before = counters_before_[k];
+    report_.bytes_to_devices += static_cast<index_t>(now.host_to_device.bytes - before.host_to_device.bytes);
+    report_.bytes_from_devices +=
+        static_cast<index_t>(now.device_to_host.bytes - before.device_to_host.bytes);
+    report_.bytes_between_devices += static_cast<index_t>(now.peer.bytes - before.peer.bytes);
+  }
+  report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!failures_.empty()) fail();
+  return report_;
+}
+
+void TaskExecutor::check_versions() {
+  for (const int end = graph_.size(); num_checked_ < end; ++num_checked_) {
+    const TaskEntry& task = graph_.entry(num_checked_);
+    if (task.kind != TaskEntry::Kind::Task) continue;
+    if (std::any_of(parts_.begin(), parts_.end(),
+                    [&](const TaskPart& part) { return task.body->runs_on(part.type); }))
+      continue;
+    std::vector<std::string> names;
+    for (const TaskPart& part : parts_) names.push_back(TaskPlan::name_of(part));
+    throw Error(
+        "the task \"" + task.label + "\" of \"" + graph_.label + "\" has no version for " + list_of(names) +
+        ": a function is called with a Queue of one of these devices and its views; kernels for Cuda are "
+        "compiled in files of strata_add_kernels only");
+  }
+}
+
+// New arrays of the window are kept from other threads until the end of the run; all in one order, so that
+// two runs do not wait for each other.
+void TaskExecutor::reserve_arrays(int first, int end) {
+  struct Wanted {
+    Ref<CoherentState> array;
+    bool is_to_write;
+  };
+  std::vector<Wanted> wanted;
+  for (int k = first; k < end; ++k)
+    for (const TaskUse& use : graph_.entry(k).uses) wanted.push_back({use.array, writes(use.mode)});
+  std::sort(wanted.begin(), wanted.end(), [](const Wanted& a, const Wanted& b) {
+    if (a.array.get() != b.array.get())
+      return std::less<const CoherentState*>()(a.array.get(), b.array.get());
+    return a.is_to_write && !b.is_to_write;
+  });
+  wanted.erase(std::unique(wanted.begin(), wanted.end(),
+                           [](const Wanted& a, const Wanted& b) { return a.array == b.array; }),
+               wanted.end());
+  for (const Wanted& w : wanted) {
+    const auto [known, is_new] = index_.emplace(w.array.get(), arrays_.size());
+    if (!is_new && (is_to_write_[known->second] || !w.is_to_write)) continue;
+    if (w.is_to_write) mark_file_incomplete(*w.array);
+    check_file_use(*w.array, w.is_to_write);
+    reservations_.emplace_back(w.array, ArrayPart{w.array->shape.domain, {}}, w.is_to_write,
+                               "a run of a graph of tasks");
+    if (!is_new) {
+      is_to_write_[known->second] = true;
+      continue;
+    }
+    arrays_.push_back(w.array);
+    is_to_write_.push_back(w.is_to_write);
+    counters_before_.push_back(counters_of(*w.array));
+  }
+}
+
+std::vector<int> TaskExecutor::tasks_left(const std::vector<int>& window) const {
+  std::vector<int> left;
+  for (const int task : window)
+    if (graph_.entry(task).state == State::Waiting) left.push_back(task);
+  return left;
+}
+
+void TaskExecutor::run_window(const std::vector<int>& window, bool is_last) {
+  int attempts = 0;
+  for (std::vector<int> left = tasks_left(window); !left.empty(); left = tasks_left(window)) {
+    const long before = report_.tasks;
+    const std::size_t failed_before = failures_.size();
+    const std::string cause = run_round(left, is_last);
+    attempts = report_.tasks > before || failures_.size() > failed_before ? 0 : attempts + 1;
+    if (attempts == most_attempts) give_up(left, cause);
+  }
+}
+
+std::unique_ptr<tasks::TaskScheduler> TaskExecutor::make_scheduler(const TaskPlan& plan) const {
+  tasks::SchedulerOptions options;
+  options.priorities = plan.priorities;
+  return options_.make_scheduler ? options_.make_scheduler(options)
+                                 : tasks::make_scheduler(options_.scheduler, options);
+}
+
+// Tasks until all are done or something fails. The text of what failed, where that was no task.
+std::string TaskExecutor::run_round(const std::vector<int>& tasks, bool is_last) {
+  const TaskPlan plan(graph_, tasks, devices_, options_.costs);
+  const std::unique_ptr<tasks::TaskScheduler> scheduler = make_scheduler(plan);
+  const tasks::TaskEnd end = options_.on_host && is_last ? tasks::TaskEnd::OnHost : tasks::TaskEnd::InPlace;
+  TaskRound round(graph_, plan, runners_, mailbox_, *scheduler,
+                  {end, options_.costs, options_.watchdog_seconds});
+  round.run();
+  add_to_report(round);
+  if (options_.costs != nullptr)
+    for (const TaskRound::Measure& measure : round.measures())
+      options_.costs->add(parts_[measure.part].device->device_name(),
+                          graph_.entry(plan.numbers[static_cast<std::size_t>(measure.task)]).label,
+                          plan.tasks.bytes_of(measure.task), measure.seconds);
+  // Hints that a broken round has not come to are worth nothing: what they were for may be over.
+  for (const int entry : tasks)
+    if (graph_.entry(entry).kind != TaskEntry::Kind::Task) graph_.entry(entry).state = State::Done;
+  if (!round.is_broken()) return "";
+
+  WholeCopies::recover();
+  for (const TaskRound::Failure& failure : round.failures()) {
+    graph_.entry(failure.task).state = State::Failed;
+    failures_.push_back(failure);
+  }
+  drop_dependents(plan);
+  if (const int part = round.part_without_room(); part >= 0) reduce_memory(part, plan);
+  return round.cause();
+}
+
+void TaskExecutor::add_to_report(const TaskRound& round) {
+  for (std::size_t k = 0; k < runners_.size(); ++k) {
+    report_.devices[k].tasks += round.tasks_done()[k];
+    report_.devices[k].bytes_in += round.bytes_in()[k];
+    report_.devices[k].bytes_out += round.bytes_out()[k];
+    report_.tasks += round.tasks_done()[k];
+  }
+  report_.bytes_reloaded += round.bytes_reloaded();
+  report_.decision_seconds += round.decision_seconds();
+}
+
+// The device has less memory than it was to have: others use it, too.
+void TaskExecutor::reduce_memory(int part, const TaskPlan& plan) {
+  index_t largest = 1;
+  for (tasks::TaskId task = 0; task < plan.tasks.num_tasks(); ++task)
+    largest = std::max(largest, plan.tasks.bytes_of(task));
+  index_t& memory = devices_[static_cast<std::size_t>(part)].memory;
+  memory = std::max(largest, memory / 4 * 3);
+}
+
+// Tasks of the plan that wait for one that failed or was dropped.
+void TaskExecutor::drop_dependents(const TaskPlan& plan) {
+  for (const tasks::TaskId task : plan.tasks.order()) {
+    TaskEntry& entry = graph_.entry(plan.numbers[static_cast<std::size_t>(task)]);
+    if (entry.state != State::Waiting) continue;
+    for (const tasks::TaskId before : plan.tasks.predecessors(task)) {
+      const State state = graph_.entry(plan.numbers[static_cast<std::size_t>(before)]).state;
+      if (state == State::Failed || state == State::Dropped) entry.state = State::Dropped;
+    }
+  }
+}
+
+// Nothing goes on: tasks that could be next have failed with what is the matter.
+void TaskExecutor::give_up(const std::vector<int>& tasks, const std::string& cause) {
+  for (const int task : tasks) {
+    if (graph_.entry(task).state != State::Waiting) continue;
+    graph_.entry(task).state = State::Failed;
+    failures_.push_back({task, cause});
+  }
+}
+
+void TaskExecutor::fail() const {
+  std::vector<std::string> failed, dropped, lost;
+  for (const TaskRound::Failure& failure : failures_) failed.push_back(graph_.entry(failure.task).label);
+  for (int k = 0; k < graph_.size(); ++k)
+    if (graph_.entry(k).state == State::Dropped) dropped.push_back(graph_.entry(k).label);
+  std::set<const CoherentState*> seen;
+  for (const TaskRound::Failure& failure : failures_)
+    for (const TaskUse& use : graph_.entry(failure.task).uses) {
+      WholeCopies::set_reported(*use.array);
+      if (writes(use.mode) && WholeCopies::lacks_values(*use.array) && seen.insert(use.array.get()).second)
+        lost.push_back(use.array->label);
+    }
+  std::string text = "the run of \"" + graph_.label + "\": ";
+  text += failed.size() == 1 ? "a task failed, " + list_of(failed)
+                             : std::to_string(failed.size()) + " tasks failed, " + list_of(failed);
+  text += ": " + failures_.front().error;
+  if (!dropped.empty())
+    text += "\n" + std::to_string(dropped.size()) +
+            (dropped.size() == 1 ? " task that depends" : " tasks that depend") +
+            " on this did not run: " + list_of(dropped);
+  if (!lost.empty())
+    text += "\nThe values of " + list_of(lost) +
+            " are lost in whole or in part: write them anew before they are read";
+  text += "\n" + std::to_string(report_.tasks) + " other tasks are done";
+  throw TaskFailed(text, std::move(failed), std::move(dropped), std::move(lost));
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

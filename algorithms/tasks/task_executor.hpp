@@ -1,0 +1,60 @@
+// TaskExecutor: carries out what a scheduler decides for a graph of tasks, on devices. It decides nothing
+// itself: TaskDriver (plan/task_driver.hpp) gives commands, which are enqueued, and is told when they ended.
+//
+//   window of tasks -> TaskPlan (arrays, tasks, machine as the driver has them) -> TaskRound: commands until
+//   all tasks are done, or something failed -> next window, or the rest of this one planned anew
+//
+// After a failure all that is under way ends, the directories of arrays are corrected, the tasks that depend
+// on the one that failed are dropped, and the rest is planned from where values are then.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <strata/algorithms/tasks/task_graph.hpp>
+#include <strata/algorithms/tasks/task_graph_state.hpp>
+#include <strata/algorithms/tasks/task_round.hpp>
+#include <strata/views/coherent/array_reservation.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+class TaskExecutor {
+ public:
+  TaskExecutor(TaskGraphState& graph, const std::vector<TaskPart>& parts, const TaskRunOptions& options);
+  /// As TaskGraph::run.
+  TaskReport run();
+
+ private:
+  void make_runners(const std::vector<TaskPart>& parts);
+  void check_versions();
+  void reserve_arrays(int first, int end);
+  void run_window(const std::vector<int>& window, bool is_last);
+  std::string run_round(const std::vector<int>& tasks, bool is_last);
+  std::vector<int> tasks_left(const std::vector<int>& window) const;
+  void give_up(const std::vector<int>& tasks, const std::string& cause);
+  void reduce_memory(int part, const TaskPlan& plan);
+  std::unique_ptr<tasks::TaskScheduler> make_scheduler(const TaskPlan& plan) const;
+  void drop_dependents(const TaskPlan& plan);
+  void add_to_report(const TaskRound& round);
+  [[noreturn]] void fail() const;
+
+  TaskGraphState& graph_;
+  const TaskRunOptions options_;
+  TaskMailbox mailbox_;
+  std::vector<std::unique_ptr<TaskWorker>> workers_;
+  std::vector<TaskRound::Runner> runners_;
+  std::vector<TaskPart> parts_;
+  std::vector<TaskPlan::Device> devices_;  // of parts
+  std::vector<ArrayReservation> reservations_;
+  std::vector<Ref<CoherentState>> arrays_;                       // those that are reserved
+  std::unordered_map<const CoherentState*, std::size_t> index_;  // of these
+  std::vector<bool> is_to_write_;                                // of these
+  std::vector<TransferCounters> counters_before_;
+  std::vector<TaskRound::Failure> failures_;
+  int num_checked_ = 0;  // tasks that have a version
+  TaskReport report_;
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

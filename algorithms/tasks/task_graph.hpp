@@ -1,0 +1,151 @@
+// TaskGraph: tasks that declare how they use coherent arrays, and run in any order that these allow, on
+// several devices at once, with arrays larger than the devices' memories.
+//
+//   TaskGraph graph("cholesky");
+//   graph.launch("scale", n, Scale{2}, inout(x));                           // a kernel, as launch() takes it
+//   graph.call("gemm", Gemm{}, in(a(i, k)), in(a(j, k)), inout(a(i, j)));   // f(queue, a, b, c)
+//   TaskReport report = graph.run(across(Cuda{0}, Cuda{1}));
+//
+// Whatever the schedule, arrays have the values that the tasks would give them one after the other, in the
+// order in which they were added: a task waits for those before it that use what it writes, or write what it
+// uses. A scheduler (plan/schedulers.hpp) decides where tasks run, what is loaded ahead of them and what
+// leaves a memory that is full; coherent::set_budget bounds the memories.
+//
+// An array is what moves: to schedule parts of a matrix, make an array of each tile. Tasks may use parts of
+// an array, which then takes memory as a whole where they run.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <strata/algorithms/tasks/plan/schedulers.hpp>
+#include <strata/algorithms/tasks/task_body.hpp>
+#include <strata/algorithms/tasks/task_costs.hpp>
+#include <strata/algorithms/tasks/task_report.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+namespace detail {
+class TaskGraphState;
+}
+
+/// A task of a graph.
+class TaskHandle {
+ public:
+  /// Among tasks that could run, those of higher priority sooner; where no task of a graph has one, the
+  /// longer the path from it to the end the sooner. Error where it is not a number.
+  TaskHandle priority(double value) const;
+  /// How much work it is, for estimates: floating-point operations. Without it its bytes count.
+  TaskHandle work(double operations) const;
+  /// It also waits for `other`, a task before it of the same graph. Error for others.
+  TaskHandle after(const TaskHandle& other) const;
+
+ private:
+  friend class TaskGraph;
+  TaskHandle(detail::TaskGraphState& graph, int number) : graph_(&graph), number_(number) {}
+
+  detail::TaskGraphState* graph_;
+  int number_;
+};
+
+/// How a graph is run.
+struct TaskRunOptions {
+  std::string scheduler = "data-aware";  ///< one of tasks::scheduler_names()
+  /// In place of `scheduler`: makes one's own.
+  std::function<std::unique_ptr<tasks::TaskScheduler>(const tasks::SchedulerOptions&)> make_scheduler = {};
+  int window = 20000;          ///< tasks that a scheduler sees at a time: those before them are done first
+  int queues = 4;              ///< tasks that run at a time on a device that works asynchronously
+  TaskCosts* costs = nullptr;  ///< what tasks took before, and where this run's times are added
+  double watchdog_seconds =
+      60;                ///< when nothing has ended for so long, stderr says what is under way; 0: never
+  bool on_host = false;  ///< whether the host gets all values in the end; else they stay where they are
+};
+
+/// See the head of the file. Tasks may be added from several threads, and by tasks that run on hosts, which
+/// does not move the graph's end forward: run() returns when all have run.
+class TaskGraph {
+ public:
+  /// `label` is for messages and reports.
+  explicit TaskGraph(std::string label = "tasks");
+  ~TaskGraph();
+  TaskGraph(const TaskGraph&) = delete;
+  TaskGraph& operator=(const TaskGraph&) = delete;
+
+  /// A task that is a launch: kernel(index..., views...) for all of `work`, over coherent arrays as launch()
+  /// takes them. `Devices`: for which it is compiled; it is sent to no others. Throws what launch() throws
+  /// for ranges and regions that do not fit.
+  template <class Devices = KernelDevices, WorkRange R, class K, class... Accesses>
+  TaskHandle launch(const std::string& label, const R& work, const K& kernel, const Accesses&... accesses) {
+    static_assert((detail::is_coherent_access_v<Accesses> && ...) && sizeof...(Accesses) > 0,
+                  "strata: TaskGraph::launch: declare coherent arrays: in(x), out(y), inout(z), commute(z)");
+    detail::check_all_fit<K>(label.c_str(), work, accesses...);
+    const ResidentRows rows = detail::LeftMost<R>::of(work);
+    return add(label,
+               detail::Ref<detail::TaskBody>(
+                   new detail::LaunchBody<Devices, R, K, Accesses...>(work, kernel, accesses...)),
+               {detail::task_use(accesses, rows)...});
+  }
+  /// A task that is a function: f(queue, views...), a Queue<D> and a view for each access, enqueues what it
+  /// likes on the queue, or on a host does it. There is a version for each D of `Devices` with which f can be
+  /// called; it is sent to no other device. Accesses are of all of an array, or of the part that they say.
+  /// The function uses nothing but its views and queue: a launch over coherent arrays in it throws Error.
+  template <class Devices = KernelDevices, class F, class... Accesses>
+  TaskHandle call(const std::string& label, const F& f, const Accesses&... accesses) {
+    return add_call<Devices>(label, f, detail::access_of_call(accesses)...);
+  }
+
+  /// No task uses the array for a while after those so far: devices give it up, and the host gets its values.
+  template <class T, int Rank, class L>
+  void wont_use(const BasicCoherentArray<T, Rank, L>& array) {
+    add_hint(detail::task_use(in(array, everything), {}), false);
+  }
+  /// The values that the tasks so far leave in the array are not needed any more: devices give it up without
+  /// a copy. The next task that uses it writes all of it.
+  template <class T, int Rank, class L>
+  void discard(const BasicCoherentArray<T, Rank, L>& array) {
+    add_hint(detail::task_use(out(array, everything), {}), true);
+  }
+
+  /// Runs all tasks. Throws TaskFailed when tasks failed, once all others are done that do not depend on
+  /// them; Error where no device of the place has a version of a task, tasks::TaskError where a task is
+  /// larger than all memories, AccessConflict where the calling thread has a view of an array. Another use of
+  /// the arrays by other threads waits until the run is over. The graph may be run again.
+  template <Place Where>
+  TaskReport run(const Where& where, const TaskRunOptions& options = {}) {
+    return run_on(detail::task_parts(where), options);
+  }
+  template <Place Where>
+  TaskReport run(const Where& where, const std::string& scheduler) {
+    TaskRunOptions options;
+    options.scheduler = scheduler;
+    return run(where, options);
+  }
+
+  /// The number of tasks, without hints.
+  long size() const;
+  /// Forgets all tasks.
+  void clear();
+  /// The graph as JSON, for strata-simulate: the work of a task is what it was given, or its bytes.
+  /// FileError.
+  void write_json(const std::string& path) const;
+
+ private:
+  template <class Devices, class F, class... Accesses>
+  TaskHandle add_call(const std::string& label, const F& f, const Accesses&... accesses) {
+    using Body = detail::CallBody<Devices, F, Accesses...>;
+    const auto rows = [](const auto& access) {
+      return ResidentRows{0, access.array && access.array.rank > 0 ? access.array.extent(0) : 1};
+    };
+    return add(label, detail::Ref<detail::TaskBody>(new Body(f, accesses...)),
+               {detail::task_use(accesses, rows(accesses))...});
+  }
+  TaskHandle add(const std::string& label, detail::Ref<detail::TaskBody> body,
+                 std::vector<detail::TaskUse> uses);
+  void add_hint(detail::TaskUse use, bool discards);
+  TaskReport run_on(std::vector<detail::TaskPart> parts, const TaskRunOptions& options);
+
+  std::unique_ptr<detail::TaskGraphState> state_;
+};
+
+}  // namespace strata::inline STRATA_ABI

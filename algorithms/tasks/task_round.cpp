@@ -1,0 +1,281 @@
+#include <algorithm>
+#include <cstdio>
+
+#include <strata/algorithms/tasks/task_round.hpp>
+#include <strata/core/error.hpp>
+#include <strata/views/coherent/coherent_state.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& known) {
+    return known.what();
+  } catch (...) {
+    return "an exception that is no std::exception";
+  }
+}
+
+bool is_out_of_memory(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const OutOfMemory&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+}  // namespace
+
+TaskRound::TaskRound(TaskGraphState& graph, const TaskPlan& plan, std::vector<Runner>& runners,
+                     TaskMailbox& mailbox, tasks::TaskScheduler& scheduler, const Options& options)
+    : graph_(graph),
+      plan_(plan),
+      runners_(runners),
+      mailbox_(mailbox),
+      scheduler_(scheduler),
+      driver_(plan.tasks, *plan.machine, scheduler_, options.end),
+      tasks_done_(runners.size()),
+      bytes_in_(runners.size()),
+      bytes_out_(runners.size()),
+      was_there_(plan.arrays.size() * runners.size()),
+      options_(options) {
+  for (const Runner& runner : runners) is_busy_.emplace_back(runner.queues.size());
+}
+
+double TaskRound::now() const {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+// The driver begins with what is on devices as a whole. What is there in part, or has no room in the plan,
+// goes to the host; so do values that only a device outside of the place has.
+void TaskRound::place_copies() {
+  for (std::size_t k = 0; k < plan_.arrays.size(); ++k) {
+    CoherentState& array = *plan_.arrays[k];
+    const tasks::ArrayId id = static_cast<tasks::ArrayId>(k);
+    const bool by_parts = plan_.tasks.array(id).by_parts;
+    const bool is_dirty = !by_parts && WholeCopies::host_lacks(array);
+    bool is_placed = false;
+    for (std::size_t part = 0; part < runners_.size(); ++part) {
+      DeviceInstance* const device = device_of(static_cast<tasks::DeviceId>(part));
+      if (device == nullptr) continue;
+      const WholeCopies::Presence presence = WholeCopies::presence(array, *device);
+      if (presence == WholeCopies::Presence::None) continue;
+      const tasks::DeviceId there = static_cast<tasks::DeviceId>(part);
+      const bool has_room = plan_.tasks.array(id).bytes <= driver_.memory().free(there);
+      if ((presence == WholeCopies::Presence::Whole || by_parts) && has_room) {
+        copies_.reserve(plan_.arrays[k], *device);
+        driver_.place(id, there, is_dirty);
+        was_there_[k * runners_.size() + part] = true;
+        is_placed = true;
+      } else {
+        WholeCopies::evict(array, *device);
+      }
+    }
+    if (is_dirty && !is_placed) flush(plan_.arrays[k], array.shape.domain);
+  }
+}
+
+void TaskRound::run() {
+  place_copies();
+  driver_.start();
+  while (true) {
+    tasks::TaskCommand command;
+    while (!is_stopping_ && driver_.next(command)) begin(command);
+    if (is_stopping_ ? running_.empty() : driver_.is_finished()) return;
+    if (running_.empty()) driver_.fail_stuck();
+    if (!end_some()) {
+      wait_for_end();
+      continue;
+    }
+    idle_polls_ = 0;
+    last_end_ = now();
+  }
+}
+
+// Begins
+
+void TaskRound::begin(const tasks::TaskCommand& command) {
+  const std::uint64_t recoveries = WholeCopies::recoveries();
+  try {
+    if (command.kind == Kind::Drop) drop(command);
+    else if (command.kind == Kind::Run) begin_run(command);
+    else begin_copy(command);
+  } catch (...) {
+    // What found the failure of other work was not begun.
+    stop(command, std::current_exception(), WholeCopies::recoveries() != recoveries);
+  }
+}
+
+void TaskRound::begin_copy(const tasks::TaskCommand& command) {
+  const Ref<CoherentState>& array = plan_.arrays[static_cast<std::size_t>(command.array)];
+  DeviceInstance* const device = device_of(command.device);
+  Running running;
+  running.command = command;
+  if (device != nullptr && command.kind == Kind::Store) {
+    running.event = copies_.store(*array, *device);
+  } else if (device != nullptr) {
+    if (plan_.tasks.array(command.array).by_parts) copies_.reserve(array, *device);
+    else running.event = copies_.load(array, *device, device_of(command.source));
+  }
+  if (running.event) count(command);
+  running_.push_back(running);
+}
+
+void TaskRound::count(const tasks::TaskCommand& command) {
+  const index_t bytes = plan_.tasks.array(command.array).bytes;
+  const std::size_t part = static_cast<std::size_t>(command.device);
+  if (command.kind == Kind::Store) {
+    bytes_out_[part] += bytes;
+    return;
+  }
+  bytes_in_[part] += bytes;
+  const std::size_t at = static_cast<std::size_t>(command.array) * runners_.size() + part;
+  if (was_there_[at]) bytes_reloaded_ += bytes;
+  was_there_[at] = true;
+}
+
+void TaskRound::begin_run(const tasks::TaskCommand& command) {
+  const TaskEntry& task = graph_.entry(plan_.numbers[static_cast<std::size_t>(command.task)]);
+  Runner& where = runner(command.device);
+  Running running;
+  running.command = command;
+  if (where.worker != nullptr) {
+    running.is_on_worker = true;
+    running_.push_back(running);
+    where.worker->begin(command.task, [&task, part = where.part] {
+      task.body->run(part, Ref<QueueState>(&part.device->default_queue()), task.label.c_str());
+    });
+    return;
+  }
+  std::vector<bool>& busy = is_busy_[static_cast<std::size_t>(command.device)];
+  const std::size_t queue =
+      static_cast<std::size_t>(std::find(busy.begin(), busy.end(), false) - busy.begin());
+  const bool is_timed = is_measured(command);
+  if (is_timed) running.start = where.queues[queue]->record_timed();
+  task.body->run(where.part, where.queues[queue], task.label.c_str());
+  running.event = is_timed ? where.queues[queue]->record_timed() : where.queues[queue]->record();
+  running.queue = static_cast<int>(queue);
+  busy[queue] = true;
+  running_.push_back(running);
+}
+
+// The first times, and then now and again: events with a time cost some microseconds.
+bool TaskRound::is_measured(const tasks::TaskCommand& command) const {
+  if (options_.costs == nullptr) return false;
+  constexpr long many = 10;
+  const Runner& where = runners_[static_cast<std::size_t>(command.device)];
+  const std::string& label = graph_.entry(plan_.numbers[static_cast<std::size_t>(command.task)]).label;
+  const long count =
+      options_.costs->count(where.part.device->device_name(), label, plan_.tasks.bytes_of(command.task));
+  return count < many || command.task % 16 == 0;
+}
+
+void TaskRound::drop(const tasks::TaskCommand& command) {
+  if (DeviceInstance* const device = device_of(command.device))
+    copies_.drop(*plan_.arrays[static_cast<std::size_t>(command.array)], *device);
+}
+
+// Ends
+
+bool TaskRound::end_some() {
+  bool has_ended = false;
+  for (std::size_t k = 0; k < running_.size();) {
+    if (running_[k].is_on_worker || (running_[k].event && !running_[k].event->complete())) {
+      ++k;
+      continue;
+    }
+    std::exception_ptr error;
+    if (running_[k].event) try {
+        running_[k].event->wait();
+      } catch (...) {
+        error = std::current_exception();
+      }
+    end(k, error);
+    has_ended = true;
+  }
+  TaskMailbox::Ended ended;
+  while (mailbox_.take(ended, 0)) {
+    const auto at = std::find_if(running_.begin(), running_.end(), [&](const Running& running) {
+      return running.is_on_worker && running.command.task == ended.number;
+    });
+    if (options_.costs != nullptr && !ended.error)
+      measures_.push_back({ended.number, static_cast<std::size_t>(at->command.device), ended.seconds});
+    end(static_cast<std::size_t>(at - running_.begin()), ended.error);
+    has_ended = true;
+  }
+  return has_ended;
+}
+
+void TaskRound::end(std::size_t at, const std::exception_ptr& error) {
+  const Running ended = running_[at];
+  running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(at));
+  if (ended.queue >= 0)
+    is_busy_[static_cast<std::size_t>(ended.command.device)][static_cast<std::size_t>(ended.queue)] = false;
+  if (error) {
+    stop(ended.command, error, false);
+    return;
+  }
+  if (ended.start) {
+    const double seconds = ended.event->seconds_since(*ended.start);
+    if (seconds >= 0)
+      measures_.push_back({ended.command.task, static_cast<std::size_t>(ended.command.device), seconds});
+  }
+  if (ended.command.kind == Kind::Run) task_done(ended.command);
+  if (!is_stopping_) driver_.done(ended.command, now());
+}
+
+void TaskRound::task_done(const tasks::TaskCommand& command) {
+  graph_.entry(plan_.numbers[static_cast<std::size_t>(command.task)]).state = TaskEntry::State::Done;
+  ++tasks_done_[static_cast<std::size_t>(command.device)];
+}
+
+// No end for a while: first the processor is kept, as most commands take microseconds.
+void TaskRound::wait_for_end() {
+  constexpr int few_polls = 2000;
+  if (++idle_polls_ < few_polls) {
+    if (idle_polls_ % 16 == 0) std::this_thread::yield();
+    return;
+  }
+  const bool has_events =
+      std::any_of(running_.begin(), running_.end(), [](const Running& running) { return !!running.event; });
+  TaskMailbox::Ended ended;
+  if (mailbox_.take(ended, has_events ? 20 : 1000)) mailbox_.put(std::move(ended));
+  if (options_.watchdog_seconds > 0 && now() - last_end_ > options_.watchdog_seconds) {
+    report_standstill();
+    last_end_ = now();
+  }
+}
+
+void TaskRound::report_standstill() const {
+  std::string text = "strata: the run of \"" + graph_.label + "\": nothing has ended for " +
+                     std::to_string(static_cast<long>(now() - last_end_)) + " s. Under way:";
+  for (const Running& running : running_) {
+    const tasks::TaskCommand& command = running.command;
+    text += "\n  on " + TaskPlan::name_of(runners_[static_cast<std::size_t>(command.device)].part) + ": ";
+    if (command.kind == Kind::Run) text += "the task " + plan_.tasks.describe(command.task);
+    else
+      text += std::string(command.kind == Kind::Load ? "a copy to it of " : "a copy to the host of ") +
+              plan_.tasks.array(command.array).label;
+  }
+  std::fprintf(stderr, "%s\n", text.c_str());
+}
+
+// Nothing more is begun.
+void TaskRound::stop(const tasks::TaskCommand& command, const std::exception_ptr& error, bool is_of_others) {
+  is_stopping_ = true;
+  if (cause_.empty()) cause_ = text_of(error);
+  if (is_of_others) return;
+  if (command.kind != Kind::Run) {
+    if (is_out_of_memory(error)) without_room_ = command.device;
+    return;
+  }
+  if (is_out_of_memory(error) && runner(command.device).part.host == nullptr) without_room_ = command.device;
+  else failures_.push_back({plan_.numbers[static_cast<std::size_t>(command.task)], text_of(error)});
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,122 @@
+// TaskRound: one driver's run: commands are begun and their ends reported to it, until all tasks of a plan
+// are done or something failed.
+#pragma once
+
+#include <chrono>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include <strata/algorithms/tasks/plan/task_driver.hpp>
+#include <strata/algorithms/tasks/simulator/timed_scheduler.hpp>
+#include <strata/algorithms/tasks/task_plan.hpp>
+#include <strata/algorithms/tasks/task_worker.hpp>
+#include <strata/views/coherent/whole_copies.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+class TaskRound {
+ public:
+  /// What runs tasks of a part of the place: a thread of a host, or queues of a device.
+  struct Runner {
+    TaskPart part;
+    TaskWorker* worker = nullptr;         // of a host
+    std::vector<Ref<QueueState>> queues;  // elsewhere
+  };
+  struct Failure {
+    int task;  // of the graph
+    std::string error;
+  };
+
+  /// How a round goes.
+  struct Options {
+    tasks::TaskEnd end;
+    const TaskCosts* costs;   // null: no task is measured
+    double watchdog_seconds;  // 0: never
+  };
+
+  /// All are referred to. `scheduler` is begun.
+  TaskRound(TaskGraphState& graph, const TaskPlan& plan, std::vector<Runner>& runners, TaskMailbox& mailbox,
+            tasks::TaskScheduler& scheduler, const Options& options);
+
+  /// Runs until all is done, or something failed and all that was under way has ended. The driver's errors.
+  void run();
+
+  /// Tasks that failed, and why.
+  const std::vector<Failure>& failures() const { return failures_; }
+  /// Whether anything failed: a task, a copy, or work of others; then some tasks may not have run.
+  bool is_broken() const { return is_stopping_; }
+  /// What broke it, where no task failed by itself.
+  const std::string& cause() const { return cause_; }
+  /// The part of which memory was lacking; -1: none.
+  int part_without_room() const { return without_room_; }
+  /// Tasks that were done, of each part.
+  const std::vector<long>& tasks_done() const { return tasks_done_; }
+  index_t bytes_reloaded() const { return bytes_reloaded_; }
+  const std::vector<index_t>& bytes_in() const { return bytes_in_; }
+  const std::vector<index_t>& bytes_out() const { return bytes_out_; }
+  double decision_seconds() const { return scheduler_.seconds(); }
+  /// What tasks took.
+  struct Measure {
+    tasks::TaskId task;  // of the plan
+    std::size_t part;
+    double seconds;
+  };
+  const std::vector<Measure>& measures() const { return measures_; }
+
+ private:
+  using Kind = tasks::TaskCommand::Kind;
+  struct Running {
+    tasks::TaskCommand command;
+    Ref<EventState> event;  // null: it has ended, or a worker tells of its end
+    Ref<EventState> start;  // of a task that is measured, on a queue
+    int queue = -1;         // on which a task runs
+    bool is_on_worker = false;
+  };
+
+  void place_copies();
+  void begin(const tasks::TaskCommand& command);
+  void begin_copy(const tasks::TaskCommand& command);
+  void begin_run(const tasks::TaskCommand& command);
+  void drop(const tasks::TaskCommand& command);
+  void count(const tasks::TaskCommand& command);
+  bool end_some();
+  void end(std::size_t running, const std::exception_ptr& error);
+  void wait_for_end();
+  void report_standstill() const;
+  bool is_measured(const tasks::TaskCommand& command) const;
+  void stop(const tasks::TaskCommand& command, const std::exception_ptr& error, bool is_of_others);
+  void task_done(const tasks::TaskCommand& command);
+  double now() const;
+
+  Runner& runner(tasks::DeviceId device) { return runners_[static_cast<std::size_t>(device)]; }
+  DeviceInstance* device_of(tasks::DeviceId device) {
+    return device == tasks::host || runner(device).part.host != nullptr ? nullptr
+                                                                        : runner(device).part.device;
+  }
+
+  TaskGraphState& graph_;
+  const TaskPlan& plan_;
+  std::vector<Runner>& runners_;
+  TaskMailbox& mailbox_;
+  tasks::TimedScheduler scheduler_;
+  tasks::TaskDriver driver_;
+  WholeCopies copies_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::vector<Running> running_;
+  std::vector<std::vector<bool>> is_busy_;  // queues of runners
+  std::vector<Failure> failures_;
+  bool is_stopping_ = false;
+  std::string cause_;
+  int without_room_ = -1;
+  std::vector<long> tasks_done_;
+  index_t bytes_reloaded_ = 0;
+  std::vector<index_t> bytes_in_, bytes_out_;
+  std::vector<bool> was_there_;  // of arrays and parts
+  const Options options_;
+  std::vector<Measure> measures_;
+  int idle_polls_ = 0;
+  double last_end_ = 0;  // when something ended, or the watchdog reported
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,108 @@
+// TaskWorker: a thread that runs tasks of a host device, one after the other, while the executor's thread
+// goes on.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include <strata/core/config.hpp>
+#include <strata/views/coherent/acting_thread.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// What workers have done, for the thread that waits for it.
+class TaskMailbox {
+ public:
+  struct Ended {
+    int number;                // of the work
+    std::exception_ptr error;  // null: it went well
+    double seconds;            // that it took
+  };
+  void put(Ended ended) {
+    {
+      const std::lock_guard lock(mutex_);
+      ended_.push_back(std::move(ended));
+    }
+    filled_.notify_one();
+  }
+  /// Takes one; false: there is none. Sleeps for one, at most `microseconds`.
+  bool take(Ended& ended, int microseconds) {
+    std::unique_lock lock(mutex_);
+    if (microseconds > 0)
+      filled_.wait_for(lock, std::chrono::microseconds(microseconds), [&] { return !ended_.empty(); });
+    if (ended_.empty()) return false;
+    ended = std::move(ended_.front());
+    ended_.pop_front();
+    return true;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable filled_;
+  std::deque<Ended> ended_;
+};
+
+class TaskWorker {
+ public:
+  /// Acts for the calling thread.
+  explicit TaskWorker(TaskMailbox& mailbox)
+      : mailbox_(mailbox), thread_([this, caller = std::this_thread::get_id()] { work(caller); }) {}
+  ~TaskWorker() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_over_ = true;
+    }
+    changed_.notify_one();
+    thread_.join();
+  }
+
+  void begin(int number, std::function<void()> work) {
+    {
+      const std::lock_guard lock(mutex_);
+      works_.push_back({number, std::move(work)});
+    }
+    changed_.notify_one();
+  }
+
+ private:
+  struct Work {
+    int number;
+    std::function<void()> run;
+  };
+
+  void work(std::thread::id caller) {
+    const ActingFor acting(caller);
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [&] { return is_over_ || !works_.empty(); });
+      if (works_.empty()) return;
+      const Work next = std::move(works_.front());
+      works_.pop_front();
+      lock.unlock();
+      std::exception_ptr error;
+      const auto start = std::chrono::steady_clock::now();
+      try {
+        next.run();
+      } catch (...) {
+        error = std::current_exception();
+      }
+      mailbox_.put({next.number, std::move(error),
+                    std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
+      lock.lock();
+    }
+  }
+
+  TaskMailbox& mailbox_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Work> works_;
+  bool is_over_ = false;
+  std::thread thread_;
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

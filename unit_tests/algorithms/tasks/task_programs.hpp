@@ -1,0 +1,175 @@
+// Random graphs of tasks over coherent arrays, and the same program one task after the other.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <strata/algorithms/tasks/task_graph.hpp>
+
+#include "core/random.hpp"
+#include "test_devices.hpp"
+
+namespace strata_tests {
+
+using namespace strata;
+
+using Word = std::uint64_t;
+
+STRATA_FUNCTION constexpr Word hash(Word a, Word b) {
+  return (a ^ (b + 0x9e3779b97f4a7c15ULL + (a << 6) + (a >> 2))) * 0xff51afd7ed558ccdULL;
+}
+
+struct MixThree {  // z = f(x, y, z)
+  Word seed;
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y, auto z) const {
+    const index_t k = i;
+    z(i) = hash(hash(seed + static_cast<Word>(k), x(i)), hash(y(i), z(i)));
+  }
+};
+struct Write {  // y = f(x)
+  Word seed;
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y) const { y(i) = hash(seed, x(i)); }
+};
+struct WriteNeighbours {  // y = f(x and its neighbours, round the array)
+  Word seed;
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y) const {
+    const index_t k = i;
+    y(i) = hash(hash(seed, x(k - 1)), hash(x(k), x(k + 1)));
+  }
+};
+struct AddHash {  // y += f(x): the order of such tasks is free
+  Word seed;
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y) const { y(i) += hash(seed, x(i)); }
+};
+// The same as a function that launches twice on its queue.
+struct AddHashTwice {
+  Word seed;
+  void operator()(const auto& queue, const auto& x, const auto& y) const {
+    parallel_for(on(queue), x.extent(0), with(AddHash{seed}, x, y));
+    parallel_for(on(queue), x.extent(0), with(AddHash{seed + 1}, x, y));
+  }
+};
+
+struct TaskProgram {
+  struct Step {
+    enum class Kind { Mix, Write, Neighbours, Add, Call } kind;
+    std::size_t x, y, z;
+    index_t begin, end;
+    Word seed;
+    bool commutes;
+  };
+  std::size_t num_arrays;
+  index_t items;
+  std::vector<Step> steps;
+
+  static TaskProgram draw(Random& draw, int most_tasks, bool whole_arrays) {
+    TaskProgram program{static_cast<std::size_t>(draw(3, 9)), draw(8, 200), {}};
+    const index_t count = draw(1, most_tasks), last = static_cast<index_t>(program.num_arrays) - 1;
+    for (index_t k = 0; k < count; ++k) {
+      Step step{static_cast<Step::Kind>(draw(0, 4)),
+                0,
+                0,
+                0,
+                0,
+                program.items,
+                static_cast<Word>(draw(0, 1 << 30)),
+                draw(0, 1) == 0};
+      const std::size_t first = static_cast<std::size_t>(draw(0, last));
+      const std::size_t shift = static_cast<std::size_t>(draw(1, last - 1));
+      step.x = first;
+      step.y = (first + shift) % program.num_arrays;
+      step.z = (step.y + 1) % program.num_arrays == step.x ? (step.y + 2) % program.num_arrays
+                                                           : (step.y + 1) % program.num_arrays;
+      const bool can_be_part =
+          step.kind != Step::Kind::Call && !(step.kind == Step::Kind::Add && step.commutes);
+      if (!whole_arrays && can_be_part && draw(0, 1) == 0) {
+        step.begin = draw(0, program.items - 1);
+        step.end = draw(step.begin, program.items);
+      }
+      program.steps.push_back(step);
+    }
+    return program;
+  }
+
+  static Word initial(std::size_t array, index_t i) { return hash(array + 1, static_cast<Word>(i)); }
+
+  std::vector<std::vector<Word>> run_in_order() const {
+    std::vector<std::vector<Word>> values(num_arrays);
+    for (std::size_t a = 0; a < num_arrays; ++a)
+      for (index_t i = 0; i < items; ++i) values[a].push_back(initial(a, i));
+    for (const Step& step : steps) {
+      const std::vector<Word> x = values[step.x], y = values[step.y];
+      std::vector<Word>& out = values[step.kind == Step::Kind::Mix ? step.z : step.y];
+      for (index_t i = step.begin; i < step.end; ++i) {
+        const std::size_t k = static_cast<std::size_t>(i), n = static_cast<std::size_t>(items);
+        switch (step.kind) {
+          case Step::Kind::Mix:
+            out[k] = hash(hash(step.seed + k, x[k]), hash(y[k], out[k]));
+            break;
+          case Step::Kind::Write:
+            out[k] = hash(step.seed, x[k]);
+            break;
+          case Step::Kind::Neighbours:
+            out[k] = hash(hash(step.seed, x[(k + n - 1) % n]), hash(x[k], x[(k + 1) % n]));
+            break;
+          case Step::Kind::Add:
+            out[k] += hash(step.seed, x[k]);
+            break;
+          case Step::Kind::Call:
+            out[k] += hash(step.seed, x[k]) + hash(step.seed + 1, x[k]);
+            break;
+        }
+      }
+    }
+    return values;
+  }
+};
+
+using Words = CoherentArray<Word, rank<1>>;
+
+inline std::vector<Words> initial_arrays(const TaskProgram& program) {
+  std::vector<Words> arrays;
+  for (std::size_t a = 0; a < program.num_arrays; ++a) {
+    arrays.emplace_back(("x" + std::to_string(a)).c_str(), program.items);
+    const auto view = arrays.back().write();
+    for (index_t i = 0; i < program.items; ++i) view(i) = TaskProgram::initial(a, i);
+  }
+  return arrays;
+}
+
+inline TaskHandle add_step(TaskGraph& graph, const TaskProgram::Step& step, const std::vector<Words>& arrays,
+                           const std::string& label) {
+  using Kind = TaskProgram::Step::Kind;
+  const Words &x = arrays[step.x], &y = arrays[step.y], &z = arrays[step.z];
+  const Range work = range(step.begin, step.end);
+  switch (step.kind) {
+    case Kind::Mix:
+      return graph.launch(label, work, MixThree{step.seed}, in(x), in(y), inout(z));
+    case Kind::Write:
+      return graph.launch(label, work, Write{step.seed}, in(x), out(y, own));
+    case Kind::Neighbours:
+      return graph.launch(label, work, WriteNeighbours{step.seed}, in(x, halo(1, 1, edge::cyclic)),
+                          out(y, own));
+    case Kind::Add:
+      break;
+    case Kind::Call:
+      if (step.commutes) return graph.call(label, AddHashTwice{step.seed}, in(x), commute(y));
+      return graph.call(label, AddHashTwice{step.seed}, in(x), inout(y));
+  }
+  if (step.commutes) return graph.launch(label, work, AddHash{step.seed}, in(x), commute(y));
+  return graph.launch(label, work, AddHash{step.seed}, in(x), inout(y));
+}
+
+inline ::testing::AssertionResult has_values(const std::vector<Words>& arrays,
+                                             const std::vector<std::vector<Word>>& expected) {
+  for (std::size_t a = 0; a < arrays.size(); ++a) {
+    const auto view = arrays[a].read();
+    for (index_t i = 0; i < arrays[a].extent(0); ++i)
+      if (view(i) != expected[a][static_cast<std::size_t>(i)])
+        return ::testing::AssertionFailure() << "array " << a << " differs at " << i;
+  }
+  return ::testing::AssertionSuccess();
+}
+
+}  // namespace strata_tests

@@ -1,0 +1,38 @@
+// For whom a thread uses arrays: for itself, or for another one that has reserved them and waits for what it
+// does, as workers of an executor of tasks do.
+#pragma once
+
+#include <thread>
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// The calling thread, or the one that it acts for.
+std::thread::id acting_thread();
+
+/// The calling thread acts for `thread` until the end of this.
+class ActingFor {
+ public:
+  explicit ActingFor(std::thread::id thread);
+  ~ActingFor();
+  ActingFor(const ActingFor&) = delete;
+  ActingFor& operator=(const ActingFor&) = delete;
+
+ private:
+  std::thread::id before_;
+};
+
+/// While it lives the calling thread runs the function of a task, which may use its views only: launches over
+/// coherent arrays and views for the host throw Error.
+class TaskFunctionScope {
+ public:
+  TaskFunctionScope();
+  ~TaskFunctionScope();
+  TaskFunctionScope(const TaskFunctionScope&) = delete;
+  TaskFunctionScope& operator=(const TaskFunctionScope&) = delete;
+};
+/// Throws Error in the function of a task; `what` uses arrays.
+void require_no_task_function(const char* what);
+
+}  // namespace strata::inline STRATA_ABI::detail

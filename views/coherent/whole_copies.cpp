@@ -1,0 +1,179 @@
+#include <algorithm>
+#include <mutex>
+
+#include <strata/views/coherent/coherence.hpp>
+#include <strata/views/coherent/whole_copies.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+ArrayPart whole(const CoherentState& array) { return {array.shape.domain, {}}; }
+
+// Copies of `boxes` from one memory to another.
+void copy_boxes(CoherentState& array, const std::vector<Box>& boxes, MemoryId from, MemoryId to) {
+  std::vector<PlannedCopy> copies;
+  for (const Box& box : boxes) copies.push_back({0, box, from, to, {}});
+  Coherence::get().enqueue(copies, {&array});
+}
+
+}  // namespace
+
+WholeCopies::~WholeCopies() {
+  const std::lock_guard lock(Coherence::get().mutex);
+  for (std::size_t memory = 0; memory < pinned_.size(); ++memory)
+    for (const Ref<CoherentState>& array : pinned_[memory])
+      Coherence::get().memories[static_cast<MemoryId>(memory)].residency.unpin(array->number);
+  Coherence::get().wake_waiting();
+}
+
+index_t WholeCopies::budget(DeviceInstance& device) {
+  Coherence& coherence = Coherence::get();
+  const std::lock_guard lock(coherence.mutex);
+  return coherence.memories[coherence.memory_of(device)].residency.budget();
+}
+
+index_t WholeCopies::bytes(const CoherentState& array) {
+  const ArrayShape& shape = array.shape;
+  const ArrayShape::Bytes bytes = shape.bytes_of_rows(shape.rows_of(shape.domain));
+  return std::max(shape.bytes(), bytes.end - bytes.begin);
+}
+
+CopyCost WholeCopies::link(DeviceInstance* from, DeviceInstance* to) {
+  Coherence& coherence = Coherence::get();
+  const std::lock_guard lock(coherence.mutex);
+  const MemoryId source = from == nullptr ? host_memory : coherence.memory_of(*from),
+                 target = to == nullptr ? host_memory : coherence.memory_of(*to);
+  const MemoryLinks& links = coherence.memories.links();
+  if (!links.joins(source, target)) return {};
+  const double latency = links.seconds(source, target, 0);
+  return {latency, 1e6 / (links.seconds(source, target, 1e6) - latency)};
+}
+
+WholeCopies::Presence WholeCopies::presence(CoherentState& array, DeviceInstance& device) {
+  Coherence& coherence = Coherence::get();
+  const std::lock_guard lock(coherence.mutex);
+  const MemoryId memory = coherence.memory_of(device);
+  const Instance& instance = array.instance(memory);
+  if (!instance.has_memory()) return Presence::None;
+  const Box& domain = array.shape.domain;
+  const ResidentRows all = array.shape.rows_of(domain);
+  const bool has_all = instance.rows().begin <= all.begin && all.end <= instance.rows().end;
+  return has_all && !array.directory.lacks(memory, domain) ? Presence::Whole : Presence::Partial;
+}
+
+bool WholeCopies::host_lacks(CoherentState& array) {
+  const std::lock_guard lock(Coherence::get().mutex);
+  return array.directory.lacks(host_memory, array.shape.domain);
+}
+
+bool WholeCopies::has_pinned(const CoherentState& array, DeviceInstance& device) const {
+  const std::size_t memory = static_cast<std::size_t>(Coherence::get().memory_of(device));
+  return memory < pinned_.size() &&
+         std::any_of(pinned_[memory].begin(), pinned_[memory].end(),
+                     [&](const Ref<CoherentState>& pinned) { return pinned.get() == &array; });
+}
+
+void WholeCopies::reserve(const Ref<CoherentState>& array, DeviceInstance& device) {
+  Coherence& coherence = Coherence::get();
+  const std::lock_guard lock(coherence.mutex);
+  const MemoryId memory = coherence.memory_of(device);
+  if (has_pinned(*array, device)) return;
+  coherence.check_failures();
+  coherence.memories[memory].residency.pin(array->number);
+  if (pinned_.size() <= static_cast<std::size_t>(memory))
+    pinned_.resize(static_cast<std::size_t>(memory) + 1);
+  pinned_[static_cast<std::size_t>(memory)].push_back(array);
+  if (const index_t lacking = coherence.reside(*array, memory, whole(*array)); lacking > 0) {
+    pinned_[static_cast<std::size_t>(memory)].pop_back();
+    coherence.memories[memory].residency.unpin(array->number);
+    coherence.fail_room(*array, memory, lacking);
+  }
+}
+
+Ref<EventState> WholeCopies::load(const Ref<CoherentState>& array, DeviceInstance& device,
+                                  DeviceInstance* source) {
+  reserve(array, device);
+  Coherence& coherence = Coherence::get();
+  const std::lock_guard lock(coherence.mutex);
+  const MemoryId memory = coherence.memory_of(device),
+                 from = source == nullptr ? host_memory : coherence.memory_of(*source);
+  std::vector<Box> boxes;
+  for (const Box& missing : array->directory.missing(memory, array->shape.domain))
+    array->directory.map().visit(missing, [&](const Box& box, MemorySet holders) {
+      if (holders.contains(from)) boxes.push_back(box);
+    });
+  if (boxes.empty()) return {};
+  copy_boxes(*array, boxes, from, memory);
+  DeviceMemory& room = coherence.memories[memory];
+  return (from == host_memory ? room.upload : room.peer)->record();
+}
+
+Ref<EventState> WholeCopies::store(CoherentState& array, DeviceInstance& device) {
+  Coherence& coherence = Coherence::get();
+  const std::lock_guard lock(coherence.mutex);
+  const MemoryId memory = coherence.memory_of(device);
+  std::vector<Box> boxes;
+  for (const Box& missing : array.directory.missing(host_memory, array.shape.domain))
+    array.directory.map().visit(missing, [&](const Box& box, MemorySet holders) {
+      if (holders.contains(memory)) boxes.push_back(box);
+    });
+  if (boxes.empty()) return {};
+  copy_boxes(array, boxes, memory, host_memory);
+  return coherence.memories[memory].download->record();
+}
+
+void WholeCopies::drop(CoherentState& array, DeviceInstance& device) {
+  Coherence& coherence = Coherence::get();
+  const std::lock_guard lock(coherence.mutex);
+  const MemoryId memory = coherence.memory_of(device);
+  if (static_cast<std::size_t>(memory) < pinned_.size() &&
+      std::erase_if(pinned_[static_cast<std::size_t>(memory)],
+                    [&](const Ref<CoherentState>& pinned) { return pinned.get() == &array; }) > 0)
+    coherence.memories[memory].residency.unpin(array.number);
+  const Box& domain = array.shape.domain;
+  array.directory.dropped(memory, domain);
+  array.log_drop(memory, domain);
+  array.instance(memory).drop();
+  array.memory_changed();
+  coherence.memories[memory].residency.dropped(array.number);
+  coherence.wake_waiting();
+}
+
+void WholeCopies::evict(CoherentState& array, DeviceInstance& device) {
+  Coherence& coherence = Coherence::get();
+  const std::lock_guard lock(coherence.mutex);
+  coherence.check_failures();
+  coherence.evict(array, coherence.memory_of(device));
+}
+
+std::exception_ptr WholeCopies::recover() {
+  Coherence& coherence = Coherence::get();
+  const std::lock_guard lock(coherence.mutex);
+  coherence.tracker.set_failed();
+  try {
+    coherence.recover();
+  } catch (...) {
+    return std::current_exception();
+  }
+}
+
+std::uint64_t WholeCopies::recoveries() {
+  const std::lock_guard lock(Coherence::get().mutex);
+  return Coherence::get().recoveries;
+}
+
+bool WholeCopies::lacks_values(const CoherentState& array) {
+  const std::lock_guard lock(Coherence::get().mutex);
+  return !array.directory.never_written(array.shape.domain).empty();
+}
+
+void WholeCopies::set_reported(CoherentState& array) {
+  const std::lock_guard lock(Coherence::get().mutex);
+  try {
+    Coherence::get().report_failure(array);
+  } catch (...) {
+  }
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,72 @@
+// WholeCopies: copies of whole arrays on devices, made and given up as an executor of tasks is told to, not
+// as launches need them.
+//
+//   WholeCopies copies;
+//   event = copies.load(array, device, nullptr);    // memory there, and the values from the host
+//   ... launches over the array on the device find all there ...
+//   event = copies.store(array, device);            // the host has the values when it is complete
+//   copies.drop(array, device);
+//
+// What was loaded keeps its memory until drop(), or the end of this: launches of others find less room
+// meanwhile. One thread at a time.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include <strata/views/coherent/coherent_state.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+class WholeCopies {
+ public:
+  WholeCopies() = default;
+  ~WholeCopies();
+  WholeCopies(const WholeCopies&) = delete;
+  WholeCopies& operator=(const WholeCopies&) = delete;
+
+  /// The bytes that coherent arrays may hold on a device.
+  static index_t budget(DeviceInstance& device);
+  /// Of memory for all of an array.
+  static index_t bytes(const CoherentState& array);
+  /// How fast copies are: `from` and `to` are devices, or null for the host. 0 bytes per second where there
+  /// is no direct way.
+  static CopyCost link(DeviceInstance* from, DeviceInstance* to);
+
+  enum class Presence : unsigned char {
+    None,     ///< no memory there
+    Partial,  ///< memory for a part, or not all values
+    Whole     ///< all values that there are
+  };
+  static Presence presence(CoherentState& array, DeviceInstance& device);
+  /// Whether the host lacks values that devices have.
+  static bool host_lacks(CoherentState& array);
+
+  /// The array has memory for all of it from now on, which stays. Throws OutOfMemory.
+  void reserve(const Ref<CoherentState>& array, DeviceInstance& device);
+  /// The same, and enqueues copies of what the device lacks from another one, or null: from the host. The
+  /// event after them; null where nothing is copied.
+  Ref<EventState> load(const Ref<CoherentState>& array, DeviceInstance& device, DeviceInstance* source);
+  /// Enqueues copies to the host of what only this device has. The event after them; null as above.
+  Ref<EventState> store(CoherentState& array, DeviceInstance& device);
+  /// Gives the memory up; the values are elsewhere, and no work there is under way.
+  void drop(CoherentState& array, DeviceInstance& device);
+  /// Values that only this device has go to the host, and its memory is given up; waits for that.
+  static void evict(CoherentState& array, DeviceInstance& device);
+  /// After work failed: waits for all work on coherent arrays, and corrects what is known of their values.
+  /// The error; null where nothing had failed.
+  static std::exception_ptr recover();
+  /// How often anybody has done that.
+  static std::uint64_t recoveries();
+  /// Whether values of the array were lost, or never written.
+  static bool lacks_values(const CoherentState& array);
+  /// The thread was told of what made work on the array fail: its next use does not tell it again.
+  static void set_reported(CoherentState& array);
+
+ private:
+  bool has_pinned(const CoherentState& array, DeviceInstance& device) const;
+
+  std::vector<std::vector<Ref<CoherentState>>> pinned_;  // by memory
+};
+
+}  // namespace strata::inline STRATA_ABI::detail
