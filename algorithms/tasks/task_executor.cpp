@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <functional>
 #include <limits>
 #include <set>
 
@@ -38,8 +37,8 @@ std::string list_of(const std::vector<std::string>& names) {
 }  // namespace
 
 TaskExecutor::TaskExecutor(TaskGraphState& graph, const std::vector<TaskPart>& parts,
-                           const TaskRunOptions& options)
-    : graph_(graph), options_(options), parts_(parts) {
+                           const TaskRunOptions& options, std::function<void()> join_contributions)
+    : graph_(graph), options_(options), join_contributions_(std::move(join_contributions)), parts_(parts) {
   require_running("a run of a graph of tasks");
   const std::string who = "the run of \"" + graph.label + "\": ";
   if (options.window < 1 || options.queues < 1)
@@ -70,6 +69,7 @@ void TaskExecutor::make_runners(const std::vector<TaskPart>& parts) {
 }
 
 TaskReport TaskExecutor::run() {
+  join_contributions_();
   const RunScope scope(graph_);
   const auto start = std::chrono::steady_clock::now();
   make_runners(parts_);
@@ -82,6 +82,8 @@ TaskReport TaskExecutor::run() {
     for (int k = begun; k < end; ++k) window.push_back(k);
     run_window(window, end == graph_.size());
     begun = end;
+    if (begun == graph_.size())
+      join_contributions_();  // to which tasks have contributed that tasks have added
   }
   if (options_.on_host)
     for (const Ref<CoherentState>& array : arrays_)

@@ -8,6 +8,7 @@
 // on the one that failed are dropped, and the rest is planned from where values are then.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -22,7 +23,9 @@ namespace strata::inline STRATA_ABI::detail {
 
 class TaskExecutor {
  public:
-  TaskExecutor(TaskGraphState& graph, const std::vector<TaskPart>& parts, const TaskRunOptions& options);
+  /// `join_contributions` adds tasks that join what is pending.
+  TaskExecutor(TaskGraphState& graph, const std::vector<TaskPart>& parts, const TaskRunOptions& options,
+               std::function<void()> join_contributions);
   /// As TaskGraph::run.
   TaskReport run();
 
@@ -42,6 +45,7 @@ class TaskExecutor {
 
   TaskGraphState& graph_;
   const TaskRunOptions options_;
+  const std::function<void()> join_contributions_;
   TaskMailbox mailbox_;
   std::vector<std::unique_ptr<TaskWorker>> workers_;
   std::vector<TaskRound::Runner> runners_;

@@ -100,6 +100,23 @@ void TaskGraphState::clear() {
     throw Error("the graph \"" + label + "\" is cleared while it runs: wait for the end of run()");
   tasks_.clear();
   num_tasks_ = 0;
+  pending_.clear();
+}
+
+PendingContributions* TaskGraphState::pending(const CoherentState& array, const std::string& type) const {
+  for (const Pending& pending : pending_)
+    if (pending.array.get() == &array && pending.type == type) return pending.contributions.get();
+  return nullptr;
+}
+
+std::vector<TaskGraphState::Pending> TaskGraphState::take_pending(const CoherentState* array) {
+  std::vector<Pending> taken, kept;
+  for (Pending& pending : pending_) {
+    const bool is_wanted = array == nullptr || pending.array.get() == array;
+    (is_wanted ? taken : kept).push_back(std::move(pending));
+  }
+  pending_ = std::move(kept);
+  return taken;
 }
 
 void TaskGraphState::begin_run() {
@@ -154,11 +171,33 @@ void TaskGraph::clear() { state_->clear(); }
 
 TaskHandle TaskGraph::add(const std::string& label, detail::Ref<detail::TaskBody> body,
                           std::vector<detail::TaskUse> uses) {
+  {
+    const std::lock_guard lock(state_->contributions_mutex);
+    for (const detail::TaskUse& use : uses) join_contributions(use.array.get());
+  }
   TaskEntry entry;
   entry.label = label;
   entry.body = std::move(body);
   entry.uses = std::move(uses);
   return {*state_, state_->add(std::move(entry))};
+}
+
+detail::PendingContributions& TaskGraph::pending_contributions(
+    const detail::Ref<detail::CoherentState>& array, const char* type,
+    const detail::Function<detail::Ref<detail::PendingContributions>()>& make) {
+  if (detail::PendingContributions* const known = state_->pending(*array, type)) return *known;
+  join_contributions(array.get());  // those that join in another way
+  const detail::Ref<detail::PendingContributions> made = make();
+  state_->add_pending({array, type, made});
+  return *made;
+}
+
+std::recursive_mutex& TaskGraph::contributions_mutex() const { return state_->contributions_mutex; }
+
+void TaskGraph::join_contributions(const detail::CoherentState* array) {
+  const std::lock_guard lock(state_->contributions_mutex);
+  for (const detail::TaskGraphState::Pending& pending : state_->take_pending(array))
+    pending.contributions->join(*this);
 }
 
 void TaskGraph::add_hint(detail::TaskUse use, bool discards) {
@@ -168,8 +207,8 @@ void TaskGraph::add_hint(detail::TaskUse use, bool discards) {
   state_->add(std::move(entry));
 }
 
-TaskReport TaskGraph::run_on(std::vector<detail::TaskPart> parts, const TaskRunOptions& options) {
-  return detail::TaskExecutor(*state_, std::move(parts), options).run();
+TaskReport TaskGraph::run_on(const std::vector<detail::TaskPart>& parts, const TaskRunOptions& options) {
+  return detail::TaskExecutor(*state_, parts, options, [this] { join_contributions(nullptr); }).run();
 }
 
 void TaskGraph::write_json(const std::string& path) const {

@@ -17,12 +17,15 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include <strata/algorithms/tasks/plan/schedulers.hpp>
 #include <strata/algorithms/tasks/task_body.hpp>
+#include <strata/algorithms/tasks/task_contributions.hpp>
 #include <strata/algorithms/tasks/task_costs.hpp>
 #include <strata/algorithms/tasks/task_report.hpp>
+#include <strata/core/function.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -77,14 +80,7 @@ class TaskGraph {
   /// for ranges and regions that do not fit.
   template <class Devices = KernelDevices, WorkRange R, class K, class... Accesses>
   TaskHandle launch(const std::string& label, const R& work, const K& kernel, const Accesses&... accesses) {
-    static_assert((detail::is_coherent_access_v<Accesses> && ...) && sizeof...(Accesses) > 0,
-                  "strata: TaskGraph::launch: declare coherent arrays: in(x), out(y), inout(z), commute(z)");
-    detail::check_all_fit<K>(label.c_str(), work, accesses...);
-    const ResidentRows rows = detail::LeftMost<R>::of(work);
-    return add(label,
-               detail::Ref<detail::TaskBody>(
-                   new detail::LaunchBody<Devices, R, K, Accesses...>(work, kernel, accesses...)),
-               {detail::task_use(accesses, rows)...});
+    return add_launch<Devices>(label, work, kernel, without_contribution<Devices>(accesses)...);
   }
   /// A task that is a function: f(queue, views...), a Queue<D> and a view for each access, enqueues what it
   /// likes on the queue, or on a host does it. There is a version for each D of `Devices` with which f can be
@@ -92,7 +88,7 @@ class TaskGraph {
   /// The function uses nothing but its views and queue: a launch over coherent arrays in it throws Error.
   template <class Devices = KernelDevices, class F, class... Accesses>
   TaskHandle call(const std::string& label, const F& f, const Accesses&... accesses) {
-    return add_call<Devices>(label, f, detail::access_of_call(accesses)...);
+    return add_call<Devices>(label, f, detail::access_of_call(without_contribution<Devices>(accesses))...);
   }
 
   /// No task uses the array for a while after those so far: devices give it up, and the host gets its values.
@@ -131,6 +127,40 @@ class TaskGraph {
   void write_json(const std::string& path) const;
 
  private:
+  template <class Devices, class R, class K, class... Accesses>
+  TaskHandle add_launch(const std::string& label, const R& work, const K& kernel,
+                        const Accesses&... accesses) {
+    static_assert((detail::is_coherent_access_v<Accesses> && ...) && sizeof...(Accesses) > 0,
+                  "strata: TaskGraph::launch: declare coherent arrays: in(x), out(y), inout(z), commute(z), "
+                  "reduce(z)");
+    detail::check_all_fit<K>(label.c_str(), work, accesses...);
+    const ResidentRows rows = detail::LeftMost<R>::of(work);
+    return add(label,
+               detail::Ref<detail::TaskBody>(
+                   new detail::LaunchBody<Devices, R, K, Accesses...>(work, kernel, accesses...)),
+               {detail::task_use(accesses, rows)...});
+  }
+  // What contributes to an array updates a private copy of it.
+  template <class Devices, class Access>
+  auto without_contribution(const Access& access) {
+    if constexpr (detail::is_contribution_v<Access>) {
+      using Copies = detail::ContributionCopies<Devices, typename Access::array_type, decltype(access.join)>;
+      if (!access.array) detail::fail_no_array();
+      const std::lock_guard lock(contributions_mutex());
+      detail::PendingContributions& pending = pending_contributions(
+          access.array.state(), typeid(Copies).name(),
+          [&] { return detail::Ref<detail::PendingContributions>(new Copies(access.array, access.join)); });
+      return commute(static_cast<Copies&>(pending).next(*this), everything);
+    } else {
+      return access;
+    }
+  }
+  std::recursive_mutex& contributions_mutex() const;
+  void join_contributions(const detail::CoherentState* array);  // null: of all
+  detail::PendingContributions& pending_contributions(
+      const detail::Ref<detail::CoherentState>& array, const char* type,
+      const detail::Function<detail::Ref<detail::PendingContributions>()>& make);
+
   template <class Devices, class F, class... Accesses>
   TaskHandle add_call(const std::string& label, const F& f, const Accesses&... accesses) {
     using Body = detail::CallBody<Devices, F, Accesses...>;
@@ -143,9 +173,34 @@ class TaskGraph {
   TaskHandle add(const std::string& label, detail::Ref<detail::TaskBody> body,
                  std::vector<detail::TaskUse> uses);
   void add_hint(detail::TaskUse use, bool discards);
-  TaskReport run_on(std::vector<detail::TaskPart> parts, const TaskRunOptions& options);
+  TaskReport run_on(const std::vector<detail::TaskPart>& parts, const TaskRunOptions& options);
 
   std::unique_ptr<detail::TaskGraphState> state_;
 };
 
+namespace detail {
+
+template <class Devices, class Array, class Join>
+const Array& ContributionCopies<Devices, Array, Join>::next(TaskGraph& graph) {
+  if (copies_.size() < most_contribution_copies) {
+    const std::string label = std::string("contributions to ") + array_.label();
+    copies_.push_back(new_copy(label, std::make_index_sequence<std::size_t{Array::rank}>()));
+    graph.launch<Devices>("clear " + label, rows(), ClearContributions<Join>{},
+                          out(copies_.back(), everything));
+    return copies_.back();
+  }
+  next_ = (next_ + 1) % copies_.size();
+  return copies_[next_];
+}
+
+template <class Devices, class Array, class Join>
+void ContributionCopies<Devices, Array, Join>::join(TaskGraph& graph) {
+  for (const Array& copy : copies_) {
+    graph.launch<Devices>(std::string("join ") + copy.label(), rows(), JoinContributions<Join>{join_},
+                          in(copy, everything), inout(array_, everything));
+    graph.discard(copy);
+  }
+}
+
+}  // namespace detail
 }  // namespace strata::inline STRATA_ABI

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <strata/algorithms/tasks/task_body.hpp>
+#include <strata/algorithms/tasks/task_contributions.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -41,6 +42,19 @@ class TaskGraphState {
   long num_tasks() const;
   TaskEntry& entry(int task);
   void clear();
+  /// Contributions to arrays that have not joined these, by array.
+  struct Pending {
+    Ref<CoherentState> array;
+    std::string type;  // of the contributions
+    Ref<PendingContributions> contributions;
+  };
+  /// Those of an array, or null; taken ones are not pending any more.
+  PendingContributions* pending(const CoherentState& array, const std::string& type) const;
+  void add_pending(Pending&& pending) { pending_.push_back(std::move(pending)); }
+  std::vector<Pending> take_pending(const CoherentState* array = nullptr);
+  /// Held while contributions are added or joined.
+  std::recursive_mutex contributions_mutex;
+
   /// Throws Error while the graph runs; until end_run() it does.
   void begin_run();
   void end_run();
@@ -51,6 +65,7 @@ class TaskGraphState {
   mutable std::mutex mutex_;
   std::deque<TaskEntry> tasks_;
   long num_tasks_ = 0;
+  std::vector<Pending> pending_;
   bool is_running_ = false;
 };
 

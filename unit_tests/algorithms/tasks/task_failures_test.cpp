@@ -364,4 +364,56 @@ TEST_F(TaskFailures, TheWatchdogSaysWhatIsUnderWay) {
       << text;
 }
 
+struct AddSeven {
+  STRATA_FUNCTION void operator()(auto i, auto c) const {
+    for (index_t j = 0; j < c.extent(1); ++j)
+      for (index_t k = 0; k < c.extent(2); ++k) c(i, j, k) += 7;
+  }
+};
+struct AddOne {  // every item to one element of its own
+  Word value;
+  STRATA_FUNCTION void operator()(auto i, auto x) const { x(i) += value; }
+};
+struct Largest {
+  template <class T>
+  STRATA_FUNCTION static constexpr T identity() {
+    return T{};
+  }
+  template <class T>
+  STRATA_FUNCTION constexpr T operator()(const T& a, const T& b) const {
+    return a < b ? b : a;
+  }
+};
+struct Propose {
+  Word value;
+  STRATA_FUNCTION void operator()(auto i, auto x) const {
+    if (x(i) < value) x(i) = value;
+  }
+};
+TEST_F(TaskFailures, ContributionsJoinBeforeOtherUses) {
+  for (const std::string& scheduler : tasks::scheduler_names()) {
+    SetUp();
+    const Words y = x[x.size() - 1], z = x[x.size() - 2];
+    const CoherentArray<Word, rank<3>> cube("cube", 5, 4, 3);
+    TaskGraph graph("g");
+    Word sum = 0;
+    for (Word k = 1; k <= 20; ++k) {
+      graph.launch("contribute", 100, AddOne{k}, reduce(y));
+      sum += k;
+      if (k == 10) graph.launch("double", 100, Add{}, in(y), inout(z));
+    }
+    for (Word k = 1; k <= 6; ++k) graph.launch("largest", 100, Propose{k}, reduce(z, Largest{}));
+    graph.call(
+        "cube",
+        [](const auto& queue, const auto& c) { parallel_for(on(queue), c.extent(0), with(AddSeven{}, c)); },
+        reduce(cube));
+    graph.run(across(Emulated{0}, Emulated{1}, Threads{}), scheduler);
+    EXPECT_EQ(Word(y(99)), sum) << scheduler;
+    EXPECT_EQ(Word(z(0)), 55u) << scheduler;
+    EXPECT_EQ(Word(cube(4, 3, 2)), 7u) << scheduler;
+    graph.run(on(Emulated{0}), scheduler);
+    EXPECT_EQ(Word(y(99)), 2 * sum) << scheduler;
+  }
+}
+
 }  // namespace
