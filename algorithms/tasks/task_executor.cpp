@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <limits>
-#include <set>
 
 #include <strata/algorithms/tasks/task_executor.hpp>
 #include <strata/core/runtime.hpp>
@@ -85,9 +84,7 @@ TaskReport TaskExecutor::run() {
     if (begun == graph_.size())
       join_contributions_();  // to which tasks have contributed that tasks have added
   }
-  if (options_.on_host)
-    for (const Ref<CoherentState>& array : arrays_)
-      if (WholeCopies::host_lacks(*array)) flush(array, array->shape.domain);
+  if (options_.on_host) flush_all();
   for (std::size_t k = 0; k < arrays_.size(); ++k) {
     const TransferCounters now = counters_of(*arrays_[k]), &before = counters_before_[k];
     report_.bytes_to_devices += static_cast<index_t>(now.host_to_device.bytes - before.host_to_device.bytes);
@@ -98,6 +95,16 @@ TaskReport TaskExecutor::run() {
   report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!failures_.empty()) fail();
   return report_;
+}
+
+void TaskExecutor::flush_all() {
+  for (int attempt = 1;; ++attempt) try {
+      for (const Ref<CoherentState>& array : arrays_)
+        if (WholeCopies::host_lacks(*array)) flush(array, array->shape.domain);
+      return;
+    } catch (...) {  // a copy that failed is made again
+      if (attempt == most_attempts) throw;
+    }
 }
 
 void TaskExecutor::check_versions() {
@@ -159,6 +166,7 @@ std::vector<int> TaskExecutor::tasks_left(const std::vector<int>& window) const 
 }
 
 void TaskExecutor::run_window(const std::vector<int>& window, bool is_last) {
+  drop_dependents(window);
   int attempts = 0;
   for (std::vector<int> left = tasks_left(window); !left.empty(); left = tasks_left(window)) {
     const long before = report_.tasks;
@@ -199,9 +207,14 @@ std::string TaskExecutor::run_round(const std::vector<int>& tasks, bool is_last)
   for (const TaskRound::Failure& failure : round.failures()) {
     graph_.entry(failure.task).state = State::Failed;
     failures_.push_back(failure);
+    add_missing(failure.task);
+    for (const TaskUse& use : graph_.entry(failure.task).uses) {
+      WholeCopies::set_reported(*use.array);
+      if (writes(use.mode) && WholeCopies::lacks_values(*use.array, use.part)) lost_.insert(use.array.get());
+    }
   }
-  drop_dependents(plan);
-  if (const int part = round.part_without_room(); part >= 0) reduce_memory(part, plan);
+  drop_dependents(tasks);
+  if (const int part = round.part_without_room(); part >= 0) reduce_memory(part);
   return round.cause();
 }
 
@@ -217,23 +230,52 @@ void TaskExecutor::add_to_report(const TaskRound& round) {
 }
 
 // The device has less memory than it was to have: others use it, too.
-void TaskExecutor::reduce_memory(int part, const TaskPlan& plan) {
+void TaskExecutor::reduce_memory(int part) {
   index_t largest = 1;
-  for (tasks::TaskId task = 0; task < plan.tasks.num_tasks(); ++task)
-    largest = std::max(largest, plan.tasks.bytes_of(task));
+  for (int number = 0; number < graph_.size(); ++number) {
+    index_t bytes = 0;
+    for (const TaskUse& use : graph_.entry(number).uses) bytes += WholeCopies::bytes(*use.array);
+    largest = std::max(largest, bytes);
+  }
   index_t& memory = devices_[static_cast<std::size_t>(part)].memory;
-  memory = std::max(largest, memory / 4 * 3);
+  memory = std::min(memory, std::max(largest, memory / 4 * 3));
 }
 
-// Tasks of the plan that wait for one that failed or was dropped.
-void TaskExecutor::drop_dependents(const TaskPlan& plan) {
-  for (const tasks::TaskId task : plan.tasks.order()) {
-    TaskEntry& entry = graph_.entry(plan.numbers[static_cast<std::size_t>(task)]);
-    if (entry.state != State::Waiting) continue;
-    for (const tasks::TaskId before : plan.tasks.predecessors(task)) {
-      const State state = graph_.entry(plan.numbers[static_cast<std::size_t>(before)]).state;
-      if (state == State::Failed || state == State::Dropped) entry.state = State::Dropped;
-    }
+// What a task that failed, or was dropped, was to write.
+void TaskExecutor::add_missing(int number) {
+  for (const TaskUse& use : graph_.entry(number).uses)
+    if (writes(use.mode)) missing_[use.array.get()].push_back({number, use.part, use.commutes});
+}
+
+// Whether the task depends on one that failed or was dropped: on what that was to write, or as it was told to
+// wait for it. An update does not depend on one with which it commutes, where the values are still there.
+bool TaskExecutor::lacks_results(int number) {
+  const TaskEntry& task = graph_.entry(number);
+  for (const TaskUse& use : task.uses) {
+    const auto known = missing_.find(use.array.get());
+    if (known == missing_.end()) continue;
+    for (const Missing& missing : known->second)
+      if (missing.task < number && !(missing.commutes && use.commutes) && overlap(missing.part, use.part))
+        return true;
+    if (reads(use.mode) && lost_.count(use.array.get()) > 0 &&
+        WholeCopies::lacks_values(*use.array, use.part))
+      return true;
+  }
+  return std::any_of(task.after.begin(), task.after.end(), [&](int before) {
+    const State state = graph_.entry(before).state;
+    return state == State::Failed || state == State::Dropped;
+  });
+}
+
+// Of `tasks`, which are in program order.
+void TaskExecutor::drop_dependents(const std::vector<int>& tasks) {
+  if (missing_.empty()) return;
+  for (const int number : tasks) {
+    TaskEntry& entry = graph_.entry(number);
+    if (entry.state != State::Waiting || entry.kind != TaskEntry::Kind::Task || !lacks_results(number))
+      continue;
+    entry.state = State::Dropped;
+    add_missing(number);
   }
 }
 
@@ -243,6 +285,7 @@ void TaskExecutor::give_up(const std::vector<int>& tasks, const std::string& cau
     if (graph_.entry(task).state != State::Waiting) continue;
     graph_.entry(task).state = State::Failed;
     failures_.push_back({task, cause});
+    add_missing(task);
   }
 }
 
@@ -251,13 +294,9 @@ void TaskExecutor::fail() const {
   for (const TaskRound::Failure& failure : failures_) failed.push_back(graph_.entry(failure.task).label);
   for (int k = 0; k < graph_.size(); ++k)
     if (graph_.entry(k).state == State::Dropped) dropped.push_back(graph_.entry(k).label);
-  std::set<const CoherentState*> seen;
-  for (const TaskRound::Failure& failure : failures_)
-    for (const TaskUse& use : graph_.entry(failure.task).uses) {
-      WholeCopies::set_reported(*use.array);
-      if (writes(use.mode) && WholeCopies::lacks_values(*use.array) && seen.insert(use.array.get()).second)
-        lost.push_back(use.array->label);
-    }
+  for (const Ref<CoherentState>& array : arrays_)
+    if (lost_.count(array.get()) > 0 && WholeCopies::lacks_values(*array, {array->shape.domain, {}}))
+      lost.push_back(array->label);
   std::string text = "the run of \"" + graph_.label + "\": ";
   text += failed.size() == 1 ? "a task failed, " + list_of(failed)
                              : std::to_string(failed.size()) + " tasks failed, " + list_of(failed);

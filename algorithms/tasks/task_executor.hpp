@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -37,9 +38,12 @@ class TaskExecutor {
   std::string run_round(const std::vector<int>& tasks, bool is_last);
   std::vector<int> tasks_left(const std::vector<int>& window) const;
   void give_up(const std::vector<int>& tasks, const std::string& cause);
-  void reduce_memory(int part, const TaskPlan& plan);
+  void reduce_memory(int part);
   std::unique_ptr<tasks::TaskScheduler> make_scheduler(const TaskPlan& plan) const;
-  void drop_dependents(const TaskPlan& plan);
+  void add_missing(int number);
+  bool lacks_results(int number);
+  void drop_dependents(const std::vector<int>& tasks);
+  void flush_all();
   void add_to_report(const TaskRound& round);
   [[noreturn]] void fail() const;
 
@@ -57,7 +61,14 @@ class TaskExecutor {
   std::vector<bool> is_to_write_;                                // of these
   std::vector<TransferCounters> counters_before_;
   std::vector<TaskRound::Failure> failures_;
-  int num_checked_ = 0;  // tasks that have a version
+  struct Missing {
+    int task;
+    ArrayPart part;
+    bool commutes;
+  };
+  std::unordered_map<const CoherentState*, std::vector<Missing>> missing_;  // what such tasks were to write
+  std::set<const CoherentState*> lost_;  // arrays of which a failure has left parts without values
+  int num_checked_ = 0;                  // tasks that have a version
   TaskReport report_;
 };
 

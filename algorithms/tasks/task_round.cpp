@@ -81,7 +81,13 @@ void TaskRound::place_copies() {
 }
 
 void TaskRound::run() {
-  place_copies();
+  try {
+    place_copies();
+  } catch (const Error& error) {  // a copy to the host
+    is_stopping_ = true;
+    cause_ = error.what();
+    return;
+  }
   driver_.start();
   while (true) {
     tasks::TaskCommand command;

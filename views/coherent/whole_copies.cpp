@@ -163,9 +163,11 @@ std::uint64_t WholeCopies::recoveries() {
   return Coherence::get().recoveries;
 }
 
-bool WholeCopies::lacks_values(const CoherentState& array) {
+bool WholeCopies::lacks_values(const CoherentState& array, const ArrayPart& part) {
   const std::lock_guard lock(Coherence::get().mutex);
-  return !array.directory.never_written(array.shape.domain).empty();
+  bool lacks = false;
+  part.visit([&](const Box& box) { lacks = lacks || !array.directory.never_written(box).empty(); });
+  return lacks;
 }
 
 void WholeCopies::set_reported(CoherentState& array) {

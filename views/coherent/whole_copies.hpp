@@ -58,8 +58,8 @@ class WholeCopies {
   static std::exception_ptr recover();
   /// How often anybody has done that.
   static std::uint64_t recoveries();
-  /// Whether values of the array were lost, or never written.
-  static bool lacks_values(const CoherentState& array);
+  /// Whether values of a part of the array were lost, or never written.
+  static bool lacks_values(const CoherentState& array, const ArrayPart& part);
   /// The thread was told of what made work on the array fail: its next use does not tell it again.
   static void set_reported(CoherentState& array);
 
