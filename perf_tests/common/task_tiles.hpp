@@ -170,6 +170,7 @@ class SmallMemory {
     for (std::size_t k = TileUpdates::num_read; k < TileUpdates::num_tiles; ++k) tiles_[k].flush();
     in_order_seconds_ = now() - begin;
     const strata::TransferCounters after = strata::coherent::counters();
+    reference_.reserve((TileUpdates::num_tiles - TileUpdates::num_read) * static_cast<std::size_t>(items_));
     for (std::size_t k = TileUpdates::num_read; k < TileUpdates::num_tiles; ++k) {
       const auto view = tiles_[k].read();
       for (strata::index_t i = 0; i < items_; ++i) reference_.push_back(view(i));
