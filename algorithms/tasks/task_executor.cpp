@@ -118,8 +118,8 @@ void TaskExecutor::check_versions() {
     for (const TaskPart& part : parts_) names.push_back(TaskPlan::name_of(part));
     throw Error(
         "the task \"" + task.label + "\" of \"" + graph_.label + "\" has no version for " + list_of(names) +
-        ": a function is called with a Queue of one of these devices and its views; kernels for Cuda are "
-        "compiled in files of strata_add_kernels only");
+        ": give a device for which it has one, or a function that takes the Queue of one of these (of hosts "
+        "a Queue<AnyHost>); kernels for Cuda are compiled in files of strata_add_kernels only");
   }
 }
 
@@ -308,7 +308,8 @@ void TaskExecutor::fail() const {
   if (!lost.empty())
     text += "\nThe values of " + list_of(lost) +
             " are lost in whole or in part: write them anew before they are read";
-  text += "\n" + std::to_string(report_.tasks) + " other tasks are done";
+  text += "\n" + std::to_string(report_.tasks) +
+          (report_.tasks == 1 ? " other task is done" : " other tasks are done");
   throw TaskFailed(text, std::move(failed), std::move(dropped), std::move(lost));
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include <strata/algorithms/tasks/task_executor.hpp>
 #include <strata/algorithms/tasks/task_graph.hpp>
@@ -215,14 +216,19 @@ void TaskGraph::write_json(const std::string& path) const {
   using detail::json_quoted;
   std::map<const detail::CoherentState*, std::string> names;
   std::string arrays, tasks;
-  std::map<std::string, int> used;
+  std::map<std::string, int> used;  // of labels, several arrays may have one
+  std::set<std::string> taken;
   const auto name_of = [&](const detail::CoherentState& array) {
     const auto [name, is_new] = names.emplace(&array, "");
     if (is_new) {
-      const int number = used[array.label]++;
-      name->second = number == 0 ? array.label : array.label + "#" + std::to_string(number);
+      int& number = used[array.label];
+      do {
+        name->second = number == 0 ? array.label : array.label + "#" + std::to_string(number);
+        ++number;
+      } while (!taken.insert(name->second).second);
       arrays += (arrays.empty() ? "    {\"name\": " : ",\n    {\"name\": ") + json_quoted(name->second) +
-                ", \"bytes\": " + std::to_string(detail::WholeCopies::bytes(array)) + "}";
+                ", \"bytes\": " + std::to_string(std::max<index_t>(detail::WholeCopies::bytes(array), 1)) +
+                "}";
     }
     return name->second;
   };

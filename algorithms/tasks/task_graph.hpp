@@ -164,6 +164,9 @@ class TaskGraph {
   template <class Devices, class F, class... Accesses>
   TaskHandle add_call(const std::string& label, const F& f, const Accesses&... accesses) {
     using Body = detail::CallBody<Devices, F, Accesses...>;
+    static_assert(Body::template has_versions<>,
+                  "strata: TaskGraph::call: no device can call the function as f(queue, views...), with a "
+                  "view for each access; the queue is a Queue<D>, on Serial, Threads and Tbb Queue<AnyHost>");
     const auto rows = [](const auto& access) {
       return ResidentRows{0, access.array && access.array.rank > 0 ? access.array.extent(0) : 1};
     };

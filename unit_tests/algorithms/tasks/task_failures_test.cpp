@@ -27,6 +27,9 @@ struct OnHostsOnly {
     parallel_for(on(queue), x.extent(0), with(Increment{}, x));
   }
 };
+struct Nothing {
+  void operator()(const auto&...) const {}
+};
 struct OnEmulatedOnly {
   void operator()(const Queue<Emulated>& queue, const auto& x) const {
     parallel_for(on(queue), x.extent(0), with(Increment{}, x));
@@ -78,6 +81,30 @@ TEST_F(TaskFailures, DropWhatDependsOnThemAndNothingElse) {
     EXPECT_EQ(Word(y[3](99)), 1u) << scheduler;
     EXPECT_EQ(Word(y[1](0)), 0u) << scheduler;
   }
+}
+
+TEST_F(TaskFailures, DropWhatDependsOnThemInLaterWindows) {
+  TaskGraph graph("g");
+  const TaskHandle bad = graph.call("bad", Throwing{}, inout(x[0]));
+  graph.launch("other", 100, Increment{}, inout(x[1]));
+  graph.launch("after", 100, Add{}, in(x[0]), inout(x[2]));
+  graph.launch("after that", 100, Increment{}, inout(x[2]));
+  graph.launch("told to wait", 100, Increment{}, inout(x[3])).after(bad);
+  graph.launch("other", 100, Increment{}, inout(x[1]));
+  for (const int window : {1, 2, 3}) {
+    TaskRunOptions options;
+    options.window = window;
+    try {
+      graph.run(across(Emulated{0}, Threads{}), options);
+      FAIL() << "nothing was thrown";
+    } catch (const TaskFailed& error) {
+      EXPECT_EQ(error.failed, std::vector<std::string>{"bad"});
+      EXPECT_EQ(error.dropped, (std::vector<std::string>{"after", "after that", "told to wait"})) << window;
+    }
+  }
+  EXPECT_EQ(first(1), 6u);
+  EXPECT_EQ(first(2), 0u);
+  EXPECT_EQ(first(3), 0u);
 }
 
 TEST_F(TaskFailures, OfKernelsSayWhatIsLost) {
@@ -172,7 +199,7 @@ TEST_F(TaskFailures, TasksGoOnlyWhereTheyHaveAVersion) {
 TEST_F(TaskFailures, OfUsesThatExcludeEachOther) {
   TaskGraph graph("g");
   EXPECT_THROW(
-      graph.call("twice", OnHostsOnly{}, inout(x[0], fixed(Box({0}, {5}))), in(x[0], fixed(Box({4}, {8})))),
+      graph.call("twice", Nothing{}, inout(x[0], fixed(Box({0}, {5}))), in(x[0], fixed(Box({4}, {8})))),
       AccessConflict);
   graph.launch("increment", 100, Increment{}, inout(x[0]));
   {
