@@ -72,11 +72,12 @@ TaskReport TaskExecutor::run() {
   const RunScope scope(graph_);
   const auto start = std::chrono::steady_clock::now();
   make_runners(parts_);
-  int begun = 0;
+  int begun = 0, reserved = 0;
   while (begun < graph_.size()) {
-    const int end = std::min(graph_.size(), begun + options_.window);
+    const int size = graph_.size(), end = std::min(size, begun + options_.window);
     check_versions();  // of tasks that tasks have added, too
-    reserve_arrays(begun, end);
+    reserve_arrays(reserved, size);
+    reserved = size;
     std::vector<int> window;
     for (int k = begun; k < end; ++k) window.push_back(k);
     run_window(window, end == graph_.size());
@@ -123,8 +124,9 @@ void TaskExecutor::check_versions() {
   }
 }
 
-// New arrays of the window are kept from other threads until the end of the run; all in one order, so that
-// two runs do not wait for each other.
+// Arrays are kept from other threads until the end of the run. Those of all windows are reserved before the
+// first one, in one order, so that two runs do not wait for each other; only those that just tasks use which
+// tasks have added come later.
 void TaskExecutor::reserve_arrays(int first, int end) {
   struct Wanted {
     Ref<CoherentState> array;

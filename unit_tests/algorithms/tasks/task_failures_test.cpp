@@ -273,6 +273,26 @@ TEST_F(TaskFailures, TwoGraphsOverTheSameArraysWait) {
   for (int a = 0; a < 4; ++a) EXPECT_EQ(first(a), 100u);
 }
 
+TEST_F(TaskFailures, TwoGraphsOfSeveralWindowsWaitForOneAnotherOnce) {
+  TaskGraph one("one"), two("two");
+  for (std::size_t a = 0; a < 4; ++a) {
+    one.call("read", Nothing{}, in(x[a]));
+    two.call("read", Nothing{}, in(x[3 - a]));
+  }
+  for (std::size_t a = 0; a < 4; ++a) {
+    one.launch("one", 100, Increment{}, inout(x[a]));
+    two.launch("two", 100, Increment{}, inout(x[3 - a]));
+  }
+  TaskRunOptions options;
+  options.window = 1;
+  for (int trial = 0; trial < 50; ++trial) {
+    std::thread thread([&] { one.run(on(Emulated{0}), options); });
+    two.run(on(Emulated{1}), options);
+    thread.join();
+  }
+  for (int a = 0; a < 4; ++a) EXPECT_EQ(first(a), 100u);
+}
+
 TEST_F(TaskFailures, AnArrayMayBeGivenUpWhileItsTasksWait) {
   TaskGraph graph("g");
   {
