@@ -43,6 +43,9 @@ TaskExecutor::TaskExecutor(TaskGraphState& graph, const std::vector<TaskPart>& p
   if (options.window < 1 || options.queues < 1)
     throw Error(who + "a window of " + std::to_string(options.window) + " tasks and " +
                 std::to_string(options.queues) + " queues were asked for: at least 1 is needed of each");
+  if (options.host_memory < 0)
+    throw Error(who + "the memory of hosts is " + std::to_string(options.host_memory) +
+                " bytes: give 0 for no limit, or how many there may be");
   if (!options.make_scheduler) tasks::make_scheduler(options.scheduler);  // throws for unknown names
   report_.scheduler = options.make_scheduler ? "one of the program's own" : options.scheduler;
   for (std::size_t k = 0; k < parts.size(); ++k)
@@ -53,11 +56,18 @@ TaskExecutor::TaskExecutor(TaskGraphState& graph, const std::vector<TaskPart>& p
 
 void TaskExecutor::make_runners(const std::vector<TaskPart>& parts) {
   for (const TaskPart& part : parts) {
-    TaskRound::Runner runner{part, nullptr, {}};
+    TaskRound::Runner runner;
+    runner.part = part;
     if (part.host != nullptr) {
       workers_.push_back(std::make_unique<TaskWorker>(mailbox_));
       runner.worker = workers_.back().get();
-      devices_.push_back({part, std::numeric_limits<index_t>::max() / 4, 1});
+      if (options_.host_memory > 0) {
+        workers_.push_back(std::make_unique<TaskWorker>(mailbox_));
+        runner.files = workers_.back().get();
+      }
+      devices_.push_back(
+          {part, options_.host_memory > 0 ? options_.host_memory : std::numeric_limits<index_t>::max() / 4,
+           1});
     } else {
       for (int k = 0; k < options_.queues; ++k) runner.queues.push_back(part.device->create_queue());
       devices_.push_back({part, std::max<index_t>(WholeCopies::budget(*part.device), 1), options_.queues});

@@ -57,8 +57,11 @@ struct TaskRunOptions {
   std::string scheduler = "data-aware";  ///< one of tasks::scheduler_names()
   /// In place of `scheduler`: makes one's own.
   std::function<std::unique_ptr<tasks::TaskScheduler>(const tasks::SchedulerOptions&)> make_scheduler = {};
-  int window = 20000;          ///< tasks that a scheduler sees at a time: those before them are done first
-  int queues = 4;              ///< tasks that run at a time on a device that works asynchronously
+  int window = 20000;  ///< tasks that a scheduler sees at a time: those before them are done first
+  int queues = 4;      ///< tasks that run at a time on a device that works asynchronously
+  /// Bytes that hosts of the place may hold of arrays in files, which are read ahead of their tasks and
+  /// written back; 0: as the system does it. Arrays in memory count, and stay there.
+  index_t host_memory = 0;
   TaskCosts* costs = nullptr;  ///< what tasks took before, and where this run's times are added
   double watchdog_seconds =
       60;                ///< when nothing has ended for so long, stderr says what is under way; 0: never

@@ -4,6 +4,7 @@
 #include <strata/algorithms/tasks/task_round.hpp>
 #include <strata/core/error.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
+#include <strata/views/coherent/file_storage.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -120,6 +121,7 @@ void TaskRound::begin(const tasks::TaskCommand& command) {
 void TaskRound::begin_copy(const tasks::TaskCommand& command) {
   const Ref<CoherentState>& array = plan_.arrays[static_cast<std::size_t>(command.array)];
   DeviceInstance* const device = device_of(command.device);
+  if (begin_file_copy(command, *array)) return;
   Running running;
   running.command = command;
   if (device != nullptr && command.kind == Kind::Store) {
@@ -130,6 +132,23 @@ void TaskRound::begin_copy(const tasks::TaskCommand& command) {
   }
   if (running.event) count(command);
   running_.push_back(running);
+}
+
+// A host of bounded memory reads arrays that are in files ahead of their tasks, and writes them back.
+bool TaskRound::begin_file_copy(const tasks::TaskCommand& command, CoherentState& array) {
+  FileStorage* const file = file_storage_of(array);
+  TaskWorker* const worker = runner(command.device).files;
+  if (worker == nullptr || file == nullptr) return false;
+  Running running;
+  running.command = command;
+  running.work = next_work_++;
+  running_.push_back(running);
+  count(command);
+  worker->begin(running.work, [file, is_load = command.kind == Kind::Load] {
+    if (is_load) file->read_ahead();
+    else file->write_back();
+  });
+  return true;
 }
 
 void TaskRound::count(const tasks::TaskCommand& command) {
@@ -151,9 +170,9 @@ void TaskRound::begin_run(const tasks::TaskCommand& command) {
   Running running;
   running.command = command;
   if (where.worker != nullptr) {
-    running.is_on_worker = true;
+    running.work = next_work_++;
     running_.push_back(running);
-    where.worker->begin(command.task, [&task, part = where.part] {
+    where.worker->begin(running.work, [&task, part = where.part] {
       task.body->run(part, Ref<QueueState>(&part.device->default_queue()), task.label.c_str());
     });
     return;
@@ -182,8 +201,10 @@ bool TaskRound::is_measured(const tasks::TaskCommand& command) const {
 }
 
 void TaskRound::drop(const tasks::TaskCommand& command) {
-  if (DeviceInstance* const device = device_of(command.device))
-    copies_.drop(*plan_.arrays[static_cast<std::size_t>(command.array)], *device);
+  CoherentState& array = *plan_.arrays[static_cast<std::size_t>(command.array)];
+  if (DeviceInstance* const device = device_of(command.device)) copies_.drop(array, *device);
+  else if (FileStorage* const file = file_storage_of(array); file && runner(command.device).files)
+    file->give_memory_back();
 }
 
 // Ends
@@ -191,7 +212,7 @@ void TaskRound::drop(const tasks::TaskCommand& command) {
 bool TaskRound::end_some() {
   bool has_ended = false;
   for (std::size_t k = 0; k < running_.size();) {
-    if (running_[k].is_on_worker || (running_[k].event && !running_[k].event->complete())) {
+    if (running_[k].work >= 0 || (running_[k].event && !running_[k].event->complete())) {
       ++k;
       continue;
     }
@@ -206,11 +227,10 @@ bool TaskRound::end_some() {
   }
   TaskMailbox::Ended ended;
   while (mailbox_.take(ended, 0)) {
-    const auto at = std::find_if(running_.begin(), running_.end(), [&](const Running& running) {
-      return running.is_on_worker && running.command.task == ended.number;
-    });
-    if (options_.costs != nullptr && !ended.error)
-      measures_.push_back({ended.number, static_cast<std::size_t>(at->command.device), ended.seconds});
+    const auto at = std::find_if(running_.begin(), running_.end(),
+                                 [&](const Running& running) { return running.work == ended.number; });
+    if (options_.costs != nullptr && !ended.error && at->command.kind == Kind::Run)
+      measures_.push_back({at->command.task, static_cast<std::size_t>(at->command.device), ended.seconds});
     end(static_cast<std::size_t>(at - running_.begin()), ended.error);
     has_ended = true;
   }

@@ -21,6 +21,7 @@ class TaskRound {
   struct Runner {
     TaskPart part;
     TaskWorker* worker = nullptr;         // of a host
+    TaskWorker* files = nullptr;          // of a host whose memory is bounded: reads and writes files
     std::vector<Ref<QueueState>> queues;  // elsewhere
   };
   struct Failure {
@@ -71,12 +72,13 @@ class TaskRound {
     Ref<EventState> event;  // null: it has ended, or a worker tells of its end
     Ref<EventState> start;  // of a task that is measured, on a queue
     int queue = -1;         // on which a task runs
-    bool is_on_worker = false;
+    int work = -1;          // its number, where a worker does it
   };
 
   void place_copies();
   void begin(const tasks::TaskCommand& command);
   void begin_copy(const tasks::TaskCommand& command);
+  bool begin_file_copy(const tasks::TaskCommand& command, CoherentState& array);
   void begin_run(const tasks::TaskCommand& command);
   void drop(const tasks::TaskCommand& command);
   void count(const tasks::TaskCommand& command);
@@ -104,6 +106,7 @@ class TaskRound {
   WholeCopies copies_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::vector<Running> running_;
+  int next_work_ = 0;
   std::vector<std::vector<bool>> is_busy_;  // queues of runners
   std::vector<Failure> failures_;
   bool is_stopping_ = false;

@@ -178,8 +178,32 @@ void FileStorage::complete() {
   on_disk_.store(OnDisk::Complete, std::memory_order_release);
 }
 
-void FileStorage::before_direct_read([[maybe_unused]] index_t first_byte, [[maybe_unused]] index_t bytes) {
-  if (reads_only_ || !file_.is_direct() || bytes == 0) return;
+void FileStorage::read_ahead() {
+  check_use(false);
+  char* const begin = data();
+#if defined(MADV_POPULATE_READ)
+  if (madvise(begin, static_cast<std::size_t>(data_bytes()), MADV_POPULATE_READ) == 0) return;
+  if (errno != EINVAL && errno != ENOSYS)
+    throw_file_error("read the " + std::to_string(data_bytes()) + " bytes of", path(), errno);
+#endif
+  static_cast<void>(madvise(begin, static_cast<std::size_t>(data_bytes()), MADV_WILLNEED));
+}
+
+void FileStorage::write_back() {
+  if (!reads_only_ && data_bytes() > 0) write_back(first_byte(), data_bytes());
+}
+
+void FileStorage::give_memory_back() {
+  static_cast<void>(madvise(data(), static_cast<std::size_t>(data_bytes()), MADV_DONTNEED));
+  static_cast<void>(posix_fadvise(file_.descriptor(), first_byte(), data_bytes(), POSIX_FADV_DONTNEED));
+}
+
+void FileStorage::before_direct_read(index_t first_byte, index_t bytes) {
+  if (!reads_only_ && file_.is_direct() && bytes > 0) write_back(first_byte, bytes);
+}
+
+// What the mapping has changed there goes to the disk.
+void FileStorage::write_back(index_t first_byte, index_t bytes) {
 #if defined(__linux__)
   // The pages alone: msync would also write what the file system knows of the file, and wait for the disk.
   if (sync_file_range(file_.descriptor(), first_byte, bytes,

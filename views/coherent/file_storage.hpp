@@ -60,10 +60,20 @@ class FileStorage {
   /// All changes go to the disk; then the file is complete. Nobody may change elements meanwhile.
   void complete();
 
+  // For who decides which files are in memory. The system decides the rest, and these are hints to it.
+
+  /// All of the data is read into memory. FileError.
+  void read_ahead();
+  /// What was changed goes to the disk. FileError.
+  void write_back();
+  /// The memory is given back; the data stays in the file. Nobody may have views.
+  void give_memory_back();
+
  private:
   FileStorage(const std::string& path, AsyncFile::Mode mode) : file_(path, mode) {}
   void lock(bool exclusive);
   void map();
+  void write_back(index_t first_byte, index_t bytes);
   void write_header(FileHeader::State state);
 
   AsyncFile file_;
