@@ -8,6 +8,7 @@
 
 #include <strata/algorithms/tasks/task_graph.hpp>
 #include <strata/strata.hpp>
+#include <strata/views/coherent/file_array.hpp>
 
 using namespace strata;
 
@@ -162,6 +163,26 @@ void learning(index_t n) {
   std::filesystem::remove(path);
 }
 
+void files(index_t n) {
+  const std::string path = (std::filesystem::temp_directory_path() / "strata_task_guide_").string();
+  const Array sum("sum", n);
+//! [files]
+  std::vector<Array> blocks;                                // each in a file
+  for (int k = 0; k < 8; ++k)
+    blocks.push_back(file_array<double, rank<1>>(path + std::to_string(k), n, overwrite));
+  TaskGraph graph("files");
+  for (const Array& block : blocks) graph.launch("fill", n, Fill{1}, out(block));
+  for (const Array& block : blocks) graph.launch("add", n, Axpy{1}, in(block), inout(sum));
+  TaskRunOptions options;
+  options.host_memory = 4 * n * index_t(sizeof(double));    // of sum and three blocks at a time
+  graph.run(on(Threads{}), options);
+//! [files]
+  check(sum(n - 1) == 8.0);
+  blocks.clear();
+  graph.clear();
+  for (int k = 0; k < 8; ++k) std::filesystem::remove(path + std::to_string(k));
+}
+
 //! [growing]
 struct Refine {                                             // on a host: adds tasks where they are needed
   TaskGraph* graph;
@@ -224,6 +245,7 @@ void run() {
   order(n);
   hints(n);
   learning(n);
+  files(n);
   growing(n);
   failing(n);
   writing(n);
