@@ -245,6 +245,13 @@ TEST_F(TaskFailures, OfHandles) {
   EXPECT_THROW(a.after(a), Error);
   EXPECT_THROW(a.priority(std::numeric_limits<double>::quiet_NaN()), Error);
   EXPECT_THROW(a.work(0), Error);
+
+  graph.clear();
+  const TaskHandle c = graph.launch("c", 100, Increment{}, inout(x[0]));
+  EXPECT_THROW(a.priority(1), Error) << "a task that clear() has removed";
+  EXPECT_THROW(a.work(1), Error);
+  EXPECT_THROW(c.after(a), Error);
+  EXPECT_NO_THROW(c.priority(1).work(1));
 }
 
 // A task that adds tasks, from the host.
