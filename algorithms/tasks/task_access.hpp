@@ -50,9 +50,9 @@ struct AddContributions {
 /// Made by reduce().
 template <class Array, class Join>
 struct ReduceAccess {
-  using array_type = Array;
-  Array array;  ///< to which
-  Join join;    ///< how
+  using array_type = Array;  ///< of the array
+  Array array;               ///< to which
+  Join join;                 ///< how
 };
 
 /// For tasks of a graph: contributions to an array, from tasks that run at once on several devices. The task

@@ -59,6 +59,8 @@ class VersionedBody;
 template <class... D, class Derived>
 class VersionedBody<DeviceList<D...>, Derived> : public TaskBody {
  public:
+  template <class Body = Derived>
+  static constexpr bool has_versions = (Body::template has_version<D> || ...);
   bool runs_on(TaskDeviceType type) const override {
     return ((Derived::template has_version<D> && type == task_device_type<D>()) || ...);
   }

@@ -82,11 +82,12 @@ TaskReport TaskExecutor::run() {
   const RunScope scope(graph_);
   const auto start = std::chrono::steady_clock::now();
   make_runners(parts_);
-  int begun = 0;
+  int begun = 0, reserved = 0;
   while (begun < graph_.size()) {
-    const int end = std::min(graph_.size(), begun + options_.window);
+    const int size = graph_.size(), end = std::min(size, begun + options_.window);
     check_versions();  // of tasks that tasks have added, too
-    reserve_arrays(begun, end);
+    reserve_arrays(reserved, size);
+    reserved = size;
     std::vector<int> window;
     for (int k = begun; k < end; ++k) window.push_back(k);
     run_window(window, end == graph_.size());
@@ -128,13 +129,14 @@ void TaskExecutor::check_versions() {
     for (const TaskPart& part : parts_) names.push_back(TaskPlan::name_of(part));
     throw Error(
         "the task \"" + task.label + "\" of \"" + graph_.label + "\" has no version for " + list_of(names) +
-        ": a function is called with a Queue of one of these devices and its views; kernels for Cuda are "
-        "compiled in files of strata_add_kernels only");
+        ": give a device for which it has one, or a function that takes the Queue of one of these (of hosts "
+        "a Queue<AnyHost>); kernels for Cuda are compiled in files of strata_add_kernels only");
   }
 }
 
-// New arrays of the window are kept from other threads until the end of the run; all in one order, so that
-// two runs do not wait for each other.
+// Arrays are kept from other threads until the end of the run. Those of all windows are reserved before the
+// first one, in one order, so that two runs do not wait for each other; only those that just tasks use which
+// tasks have added come later.
 void TaskExecutor::reserve_arrays(int first, int end) {
   std::unordered_map<CoherentState*, bool> is_written;
   for (int k = first; k < end; ++k)
@@ -317,7 +319,8 @@ void TaskExecutor::fail() const {
   if (!lost.empty())
     text += "\nThe values of " + list_of(lost) +
             " are lost in whole or in part: write them anew before they are read";
-  text += "\n" + std::to_string(report_.tasks) + " other tasks are done";
+  text += "\n" + std::to_string(report_.tasks) +
+          (report_.tasks == 1 ? " other task is done" : " other tasks are done");
   throw TaskFailed(text, std::move(failed), std::move(dropped), std::move(lost));
 }
 

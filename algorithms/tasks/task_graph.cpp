@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include <strata/algorithms/tasks/task_executor.hpp>
 #include <strata/algorithms/tasks/task_graph.hpp>
@@ -101,6 +102,18 @@ void TaskGraphState::clear() {
   tasks_.clear();
   num_tasks_ = 0;
   pending_.clear();
+  ++clears_;
+}
+
+int TaskGraphState::clears() const {
+  const std::lock_guard lock(mutex_);
+  return clears_;
+}
+
+void TaskGraphState::require_known(int clears) const {
+  if (clears != this->clears())
+    throw Error("a task of the graph \"" + label +
+                "\" is named that clear() has removed: name those that were added since then");
 }
 
 PendingContributions* TaskGraphState::pending(const CoherentState& array, const std::string& type) const {
@@ -137,10 +150,12 @@ void TaskGraphState::end_run() {
 using detail::TaskEntry;
 
 TaskHandle TaskHandle::priority(double value) const {
+  graph_->require_known(clears_);
   graph_->set_priority(number_, value);
   return *this;
 }
 TaskHandle TaskHandle::work(double operations) const {
+  graph_->require_known(clears_);
   graph_->set_work(number_, operations);
   return *this;
 }
@@ -148,6 +163,8 @@ TaskHandle TaskHandle::after(const TaskHandle& other) const {
   if (other.graph_ != graph_)
     throw Error("a task of the graph \"" + graph_->label + "\" is to wait for one of \"" +
                 other.graph_->label + "\": tasks wait for those of their own graph");
+  graph_->require_known(clears_);
+  graph_->require_known(other.clears_);
   graph_->add_after(number_, other.number_);
   return *this;
 }
@@ -179,7 +196,8 @@ TaskHandle TaskGraph::add(const std::string& label, detail::Ref<detail::TaskBody
   entry.label = label;
   entry.body = std::move(body);
   entry.uses = std::move(uses);
-  return {*state_, state_->add(std::move(entry))};
+  const int clears = state_->clears();
+  return {*state_, state_->add(std::move(entry)), clears};
 }
 
 detail::PendingContributions& TaskGraph::pending_contributions(
@@ -215,14 +233,19 @@ void TaskGraph::write_json(const std::string& path) const {
   using detail::json_quoted;
   std::map<const detail::CoherentState*, std::string> names;
   std::string arrays, tasks;
-  std::map<std::string, int> used;
+  std::map<std::string, int> used;  // of labels, several arrays may have one
+  std::set<std::string> taken;
   const auto name_of = [&](const detail::CoherentState& array) {
     const auto [name, is_new] = names.emplace(&array, "");
     if (is_new) {
-      const int number = used[array.label]++;
-      name->second = number == 0 ? array.label : array.label + "#" + std::to_string(number);
+      int& number = used[array.label];
+      do {
+        name->second = number == 0 ? array.label : array.label + "#" + std::to_string(number);
+        ++number;
+      } while (!taken.insert(name->second).second);
       arrays += (arrays.empty() ? "    {\"name\": " : ",\n    {\"name\": ") + json_quoted(name->second) +
-                ", \"bytes\": " + std::to_string(detail::WholeCopies::bytes(array)) + "}";
+                ", \"bytes\": " + std::to_string(std::max<index_t>(detail::WholeCopies::bytes(array), 1)) +
+                "}";
     }
     return name->second;
   };

@@ -33,7 +33,7 @@ namespace detail {
 class TaskGraphState;
 }
 
-/// A task of a graph.
+/// A task of a graph, as long as the graph lives; Error after its clear().
 class TaskHandle {
  public:
   /// Among tasks that could run, those of higher priority sooner; where no task of a graph has one, the
@@ -46,10 +46,12 @@ class TaskHandle {
 
  private:
   friend class TaskGraph;
-  TaskHandle(detail::TaskGraphState& graph, int number) : graph_(&graph), number_(number) {}
+  TaskHandle(detail::TaskGraphState& graph, int number, int clears)
+      : graph_(&graph), number_(number), clears_(clears) {}
 
   detail::TaskGraphState* graph_;
   int number_;
+  int clears_;  // of the graph, when it was added
 };
 
 /// How a graph is run.
@@ -167,6 +169,9 @@ class TaskGraph {
   template <class Devices, class F, class... Accesses>
   TaskHandle add_call(const std::string& label, const F& f, const Accesses&... accesses) {
     using Body = detail::CallBody<Devices, F, Accesses...>;
+    static_assert(Body::template has_versions<>,
+                  "strata: TaskGraph::call: no device can call the function as f(queue, views...), with a "
+                  "view for each access; the queue is a Queue<D>, on Serial, Threads and Tbb Queue<AnyHost>");
     const auto rows = [](const auto& access) {
       return ResidentRows{0, access.array && access.array.rank > 0 ? access.array.extent(0) : 1};
     };

@@ -42,6 +42,10 @@ class TaskGraphState {
   long num_tasks() const;
   TaskEntry& entry(int task);
   void clear();
+  /// How often that was done.
+  int clears() const;
+  /// Throws Error where tasks that were added after so many of these are gone.
+  void require_known(int clears) const;
   /// Contributions to arrays that have not joined these, by array.
   struct Pending {
     Ref<CoherentState> array;
@@ -65,6 +69,7 @@ class TaskGraphState {
   mutable std::mutex mutex_;
   std::deque<TaskEntry> tasks_;
   long num_tasks_ = 0;
+  int clears_ = 0;
   std::vector<Pending> pending_;
   bool is_running_ = false;
 };

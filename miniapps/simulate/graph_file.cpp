@@ -16,6 +16,16 @@ int id_of(const std::map<std::string, int>& ids, const std::string& name, const 
   return id->second;
 }
 
+struct AccessKey {
+  const char* name;
+  AccessMode mode;
+  bool commutes;
+};
+constexpr AccessKey access_keys[] = {{"in", AccessMode::In, false},
+                                     {"out", AccessMode::Out, false},
+                                     {"inout", AccessMode::InOut, false},
+                                     {"commute", AccessMode::InOut, true}};
+
 }  // namespace
 
 tasks::TaskGraph read_graph(const std::string& path) {
@@ -27,18 +37,19 @@ tasks::TaskGraph read_graph(const std::string& path) {
     const std::string name = value_of<std::string>(entry, "name", "an array of " + where);
     const std::string what = "the array \"" + name + "\" of " + where;
     const json bytes = value_of<json>(entry, "bytes", what);
-    arrays[name] = graph.add_array(name, bytes.is_string() ? memory_from_string(bytes.get<std::string>())
-                                                           : value_of<index_t>(entry, "bytes", what));
+    if (!arrays.emplace(name, graph.num_arrays()).second)
+      throw miniapp::UsageError(what + " is there twice: arrays have names of their own");
+    graph.add_array(name, bytes.is_string() ? memory_from_string(bytes.get<std::string>())
+                                            : value_of<index_t>(entry, "bytes", what));
   }
   const json entries = value_of<json>(content, "tasks", where);
   for (const json& entry : entries) {
     const std::string name = value_of<std::string>(entry, "name", "a task of " + where);
     const std::string what = "the task \"" + name + "\" of " + where;
     std::vector<tasks::TaskAccess> accesses;
-    for (const auto& [key, mode] : {std::pair("in", AccessMode::In), std::pair("out", AccessMode::Out),
-                                    std::pair("inout", AccessMode::InOut)})
-      for (const std::string& array : value_of<std::vector<std::string>>(entry, key, what, {}))
-        accesses.push_back({id_of(arrays, array, what), mode});
+    for (const AccessKey& key : access_keys)
+      for (const std::string& array : value_of<std::vector<std::string>>(entry, key.name, what, {}))
+        accesses.push_back({id_of(arrays, array, what), key.mode, key.commutes});
     if (!known.emplace(name, graph.num_tasks()).second)
       throw miniapp::UsageError(what + " is there twice: tasks have names of their own");
     graph.add_task(name, value_of<std::string>(entry, "kernel", what, name),

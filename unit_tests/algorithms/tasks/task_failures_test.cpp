@@ -29,6 +29,9 @@ struct OnHostsOnly {
     parallel_for(on(queue), x.extent(0), with(Increment{}, x));
   }
 };
+struct Nothing {
+  void operator()(const auto&...) const {}
+};
 struct OnEmulatedOnly {
   void operator()(const Queue<Emulated>& queue, const auto& x) const {
     parallel_for(on(queue), x.extent(0), with(Increment{}, x));
@@ -80,6 +83,30 @@ TEST_F(TaskFailures, DropWhatDependsOnThemAndNothingElse) {
     EXPECT_EQ(Word(y[3](99)), 1u) << scheduler;
     EXPECT_EQ(Word(y[1](0)), 0u) << scheduler;
   }
+}
+
+TEST_F(TaskFailures, DropWhatDependsOnThemInLaterWindows) {
+  TaskGraph graph("g");
+  const TaskHandle bad = graph.call("bad", Throwing{}, inout(x[0]));
+  graph.launch("other", 100, Increment{}, inout(x[1]));
+  graph.launch("after", 100, Add{}, in(x[0]), inout(x[2]));
+  graph.launch("after that", 100, Increment{}, inout(x[2]));
+  graph.launch("told to wait", 100, Increment{}, inout(x[3])).after(bad);
+  graph.launch("other", 100, Increment{}, inout(x[1]));
+  for (const int window : {1, 2, 3}) {
+    TaskRunOptions options;
+    options.window = window;
+    try {
+      graph.run(across(Emulated{0}, Threads{}), options);
+      FAIL() << "nothing was thrown";
+    } catch (const TaskFailed& error) {
+      EXPECT_EQ(error.failed, std::vector<std::string>{"bad"});
+      EXPECT_EQ(error.dropped, (std::vector<std::string>{"after", "after that", "told to wait"})) << window;
+    }
+  }
+  EXPECT_EQ(first(1), 6u);
+  EXPECT_EQ(first(2), 0u);
+  EXPECT_EQ(first(3), 0u);
 }
 
 TEST_F(TaskFailures, OfKernelsSayWhatIsLost) {
@@ -174,7 +201,7 @@ TEST_F(TaskFailures, TasksGoOnlyWhereTheyHaveAVersion) {
 TEST_F(TaskFailures, OfUsesThatExcludeEachOther) {
   TaskGraph graph("g");
   EXPECT_THROW(
-      graph.call("twice", OnHostsOnly{}, inout(x[0], fixed(Box({0}, {5}))), in(x[0], fixed(Box({4}, {8})))),
+      graph.call("twice", Nothing{}, inout(x[0], fixed(Box({0}, {5}))), in(x[0], fixed(Box({4}, {8})))),
       AccessConflict);
   graph.launch("increment", 100, Increment{}, inout(x[0]));
   {
@@ -218,6 +245,13 @@ TEST_F(TaskFailures, OfHandles) {
   EXPECT_THROW(a.after(a), Error);
   EXPECT_THROW(a.priority(std::numeric_limits<double>::quiet_NaN()), Error);
   EXPECT_THROW(a.work(0), Error);
+
+  graph.clear();
+  const TaskHandle c = graph.launch("c", 100, Increment{}, inout(x[0]));
+  EXPECT_THROW(a.priority(1), Error) << "a task that clear() has removed";
+  EXPECT_THROW(a.work(1), Error);
+  EXPECT_THROW(c.after(a), Error);
+  EXPECT_NO_THROW(c.priority(1).work(1));
 }
 
 // A task that adds tasks, from the host.
@@ -245,6 +279,26 @@ TEST_F(TaskFailures, TwoGraphsOverTheSameArraysWait) {
   std::thread thread([&] { one.run(on(Emulated{0})); });
   two.run(across(Emulated{1}, Threads{}));
   thread.join();
+  for (int a = 0; a < 4; ++a) EXPECT_EQ(first(a), 100u);
+}
+
+TEST_F(TaskFailures, TwoGraphsOfSeveralWindowsWaitForOneAnotherOnce) {
+  TaskGraph one("one"), two("two");
+  for (std::size_t a = 0; a < 4; ++a) {
+    one.call("read", Nothing{}, in(x[a]));
+    two.call("read", Nothing{}, in(x[3 - a]));
+  }
+  for (std::size_t a = 0; a < 4; ++a) {
+    one.launch("one", 100, Increment{}, inout(x[a]));
+    two.launch("two", 100, Increment{}, inout(x[3 - a]));
+  }
+  TaskRunOptions options;
+  options.window = 1;
+  for (int trial = 0; trial < 50; ++trial) {
+    std::thread thread([&] { one.run(on(Emulated{0}), options); });
+    two.run(on(Emulated{1}), options);
+    thread.join();
+  }
   for (int a = 0; a < 4; ++a) EXPECT_EQ(first(a), 100u);
 }
 

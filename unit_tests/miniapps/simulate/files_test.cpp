@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <strata/algorithms/tasks/task_graph.hpp>
 #include <strata/core/bytes.hpp>
 #include <strata/miniapps/simulate/graph_file.hpp>
 #include <strata/miniapps/simulate/machine_file.hpp>
@@ -117,6 +118,50 @@ TEST(GraphFile, DescribesTasksInProgramOrder) {
   EXPECT_EQ(graph.task(1).accesses[1].mode, AccessMode::InOut);
 }
 
+TEST(GraphFile, HasUpdatesWhoseOrderIsFree) {
+  const File file(R"({"arrays": [{"name": "sum", "bytes": 8}],
+    "tasks": [{"name": "clear", "work": 1, "out": ["sum"]},
+              {"name": "one", "work": 1, "commute": ["sum"]},
+              {"name": "two", "work": 1, "commute": ["sum"]},
+              {"name": "end", "work": 1, "in": ["sum"]}]})");
+
+  const tasks::TaskGraph graph = read_graph(file.path());
+
+  EXPECT_TRUE(graph.task(1).accesses[0].commutes);
+  EXPECT_EQ(graph.task(1).accesses[0].mode, AccessMode::InOut);
+  EXPECT_EQ(graph.predecessors(1), std::vector<tasks::TaskId>{0});
+  EXPECT_EQ(graph.predecessors(2), std::vector<tasks::TaskId>{0}) << "they do not wait for each other";
+  EXPECT_EQ(graph.predecessors(3), (std::vector<tasks::TaskId>{1, 2}));
+}
+
+struct AddTo {
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y) const { y(i) += x(i); }
+};
+
+TEST(GraphFile, IsWhatAGraphOfTasksWrites) {
+  using Doubles = CoherentArray<double, rank<1>>;
+  const Doubles x("x", 100), same_label("x", 50), number("x#1", 10), empty("empty", 0), sum("sum", 100);
+  strata::TaskGraph graph("g");
+  const TaskHandle first = graph.launch("add \"it\"", 100, AddTo{}, in(x), commute(sum));
+  graph.launch("add \"it\"", 100, AddTo{}, in(x), commute(sum)).work(1e15);
+  graph.launch("add", 50, AddTo{}, in(sum), inout(same_label)).after(first);
+  graph.launch("add", 10, AddTo{}, in(x), inout(number));
+  graph.launch("add", 0, AddTo{}, in(x), inout(empty));
+  const File file("");
+  graph.write_json(file.path());
+
+  const tasks::TaskGraph read = read_graph(file.path());
+
+  ASSERT_EQ(read.num_tasks(), 5);
+  EXPECT_EQ(read.num_arrays(), 5) << "arrays of one label are several";
+  EXPECT_EQ(read.kernels(), (std::vector<std::string>{"add \"it\"", "add"}));
+  EXPECT_EQ(read.task(1).work, 1e15);
+  EXPECT_TRUE(read.predecessors(1).empty());
+  EXPECT_EQ(read.predecessors(2), (std::vector<tasks::TaskId>{0, 1}));
+  EXPECT_EQ(read.bytes_of(2), 1200);
+  EXPECT_EQ(read.bytes_of(3), 880);
+}
+
 TEST(GraphFile, SaysWhatIsWrong) {
   const auto read = [](const std::string& tasks) {
     const File file(R"({"arrays": [{"name": "a", "bytes": 1}], "tasks": )" + tasks + "}");
@@ -131,6 +176,12 @@ TEST(GraphFile, SaysWhatIsWrong) {
   EXPECT_NE(message_of<UsageError>([&] {
               read(R"([{"name": "t", "work": 1}, {"name": "t", "work": 1}])");
             }).find("twice"),
+            std::string::npos);
+  EXPECT_NE(
+      message_of<UsageError>([&] { read(R"([{"name": "t", "work": 1, "commute": ["y"]}])"); }).find("\"y\""),
+      std::string::npos);
+  const File twice(R"({"arrays": [{"name": "a", "bytes": 1}, {"name": "a", "bytes": 2}], "tasks": []})");
+  EXPECT_NE(message_of<UsageError>([&] { read_graph(twice.path()); }).find("arrays have names of their own"),
             std::string::npos);
   EXPECT_NE(message_of<TaskError>([&] {
               read(R"([{"name": "t", "work": 1, "after": ["u"]}, {"name": "u", "work": 1, "after": ["t"]}])");
