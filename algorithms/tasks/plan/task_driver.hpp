@@ -84,6 +84,7 @@ class TaskDriver {
     index_t wanted_bytes = 0;
     ArrayId prefetch = none;  // waits for room
     int prefetches = 0;       // under way
+    int stores = 0;           // the same
   };
 
   void pump();
@@ -91,6 +92,7 @@ class TaskDriver {
   bool admit(DeviceId device);
   bool start_loads(DeviceId device);
   bool start_prefetches(DeviceId device);
+  bool start_stores(DeviceId device);
   bool start_run(DeviceId device);
   void take_assigned(DeviceId device, TaskId task);
   void want(ArrayId array, DeviceId device);
@@ -108,6 +110,7 @@ class TaskDriver {
   void run_done(const TaskCommand& command);
   void written(ArrayId array, DeviceId device);
   void make_ready(TaskId task, DeviceId released_by);
+  std::string name_of(ArrayId array) const;
   [[noreturn]] void fail(const std::string& what) const;
 
   DeviceState& state(DeviceId device) { return devices_[static_cast<std::size_t>(device)]; }
