@@ -111,6 +111,7 @@ bool TaskDriver::pump(DeviceId device) {
   is_changed |= start_loads(device);
   is_changed |= start_run(device);
   is_changed |= start_prefetches(device);
+  is_changed |= start_stores(device);
   return is_changed;
 }
 
@@ -274,6 +275,20 @@ bool TaskDriver::start_prefetches(DeviceId device) {
   return is_changed;
 }
 
+bool TaskDriver::start_stores(DeviceId device) {
+  DeviceState& state = this->state(device);
+  if (state.stores > 0 || num_done_ == graph_.num_tasks()) return false;
+  const ArrayId array = scheduler_.store(device);
+  if (array == none) return false;
+  if (array < 0 || array >= graph_.num_arrays() || !memory_.is_present(array, device) ||
+      !memory_.is_dirty(array) || is_written_[static_cast<std::size_t>(array)])
+    fail("the scheduler stores from the device \"" + machine_.device(device).name + "\" " + name_of(array) +
+         ", of which it does not have the only values, or which is being written");
+  if (is_storing_[static_cast<std::size_t>(array)]) return false;
+  store(array, device);
+  return true;
+}
+
 // The first in the order of admission whose arrays are all there, and of whose results nobody takes a copy.
 bool TaskDriver::start_run(DeviceId device) {
   DeviceState& state = this->state(device);
@@ -310,8 +325,7 @@ bool TaskDriver::make_room(DeviceId device, index_t bytes, bool is_prefetch) {
   for (const ArrayId array : chosen_) {
     if (array < 0 || array >= graph_.num_arrays() || !memory_.is_evictable(array, device))
       fail("the scheduler names as a victim on the device \"" + machine_.device(device).name + "\" " +
-           (array < 0 || array >= graph_.num_arrays() ? "the array number " + std::to_string(array)
-                                                      : graph_.array(array).label) +
+           name_of(array) +
            ", which is not there or in use: victims are what Residency::is_evictable says, each once");
     evict(array, device);
   }
@@ -359,19 +373,22 @@ void TaskDriver::load(ArrayId array, DeviceId device, DeviceId source, bool is_p
 void TaskDriver::store(ArrayId array, DeviceId device) {
   is_storing_[static_cast<std::size_t>(array)] = true;
   ++memory_.copy(array, device).lends;
+  ++state(device).stores;
   traffic_.from_devices += bytes_of(array);
   command({Kind::Store, device, none, array, host, false});
 }
 
-// From where an array comes soonest. False: from nowhere now; a device that has the only values, and no link
-// to this one, stores them.
+// From where an array comes soonest. False: from nowhere now, or sooner from a device to which it is on its
+// way; a device that has the only values, and no link to this one, stores them.
 bool TaskDriver::find_source(ArrayId array, DeviceId device, DeviceId& source) {
   if (is_written_[static_cast<std::size_t>(array)]) return false;
   double best = -1;
   DeviceId holder = none;
+  bool is_on_its_way = false;
   for (DeviceId from = host; from < machine_.num_devices(); ++from) {
-    if (from == host ? memory_.is_dirty(array) : from == device || !memory_.is_present(array, from)) continue;
-    if (from != host) holder = from;
+    if (from == host ? memory_.is_dirty(array) : from == device || !memory_.holds(array, from)) continue;
+    const bool is_there = from == host || memory_.is_present(array, from);
+    if (from != host && is_there) holder = from;
     const int link = machine_.link_between(from, device);
     if (link == none) continue;
     const double seconds =
@@ -379,9 +396,10 @@ bool TaskDriver::find_source(ArrayId array, DeviceId device, DeviceId& source) {
     if (best >= 0 && seconds >= best) continue;
     best = seconds;
     source = from;
+    is_on_its_way = !is_there;
   }
   if (best < 0 && holder != none && !is_storing_[static_cast<std::size_t>(array)]) store(array, holder);
-  return best >= 0;
+  return best >= 0 && !is_on_its_way;
 }
 
 bool TaskDriver::is_lent(ArrayId array) const {
@@ -429,6 +447,7 @@ void TaskDriver::store_done(const TaskCommand& command) {
   memory_.host_is_valid_[static_cast<std::size_t>(array)] = true;
   Residency::Copy& copy = memory_.copy(array, command.device);
   --copy.lends;
+  --state(command.device).stores;
   if (copy.state != State::Storing) return;
   if (copy.pins > 0) {  // a task was admitted that uses it
     copy.state = State::Present;
@@ -537,6 +556,12 @@ void TaskDriver::fail_stuck() const {
   }
   fail("the run stands still after " + std::to_string(num_done_) + " of " +
        std::to_string(graph_.num_tasks()) + " tasks" + text);
+}
+
+// Of what a scheduler names, which may be no array.
+std::string TaskDriver::name_of(ArrayId array) const {
+  return array < 0 || array >= graph_.num_arrays() ? "the array number " + std::to_string(array)
+                                                   : graph_.array(array).label;
 }
 
 void TaskDriver::fail(const std::string& what) const { throw TaskError(what); }

@@ -99,6 +99,7 @@ class TaskDriver {
     index_t wanted_bytes = 0;
     ArrayId prefetch = none;  // waits for room
     int prefetches = 0;       // under way
+    int stores = 0;           // the same
   };
 
   void pump();
@@ -106,6 +107,7 @@ class TaskDriver {
   bool admit(DeviceId device);
   bool start_loads(DeviceId device);
   bool start_prefetches(DeviceId device);
+  bool start_stores(DeviceId device);
   bool start_run(DeviceId device);
   TaskId next_assigned(DeviceId device);
   void require_ready(TaskId task);
@@ -129,6 +131,7 @@ class TaskDriver {
   void release_after(ArrayId array, int uses);
   void release(ArrayId array, bool discards);
   void make_ready(TaskId task, DeviceId released_by);
+  std::string name_of(ArrayId array) const;
   [[noreturn]] void fail(const std::string& what) const;
 
   DeviceState& state(DeviceId device) { return devices_[static_cast<std::size_t>(device)]; }
