@@ -27,8 +27,10 @@ tasks::TaskGraph read_graph(const std::string& path) {
     const std::string name = value_of<std::string>(entry, "name", "an array of " + where);
     const std::string what = "the array \"" + name + "\" of " + where;
     const json bytes = value_of<json>(entry, "bytes", what);
-    arrays[name] = graph.add_array(name, bytes.is_string() ? memory_from_string(bytes.get<std::string>())
-                                                           : value_of<index_t>(entry, "bytes", what));
+    if (!arrays.emplace(name, graph.num_arrays()).second)
+      throw miniapp::UsageError(what + " is there twice: arrays have names of their own");
+    graph.add_array(name, bytes.is_string() ? memory_from_string(bytes.get<std::string>())
+                                            : value_of<index_t>(entry, "bytes", what));
   }
   const json entries = value_of<json>(content, "tasks", where);
   for (const json& entry : entries) {

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include <strata/algorithms/tasks/plan/machine.hpp>
 #include <strata/core/bytes.hpp>
@@ -7,9 +9,14 @@ namespace strata::inline STRATA_ABI::tasks {
 
 namespace {
 
-std::string number_text(double value) {
-  std::string text = std::to_string(value);
-  return text;
+std::string number_text(double value) {  // also of those that std::to_string rounds to 0
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
+
+const std::string& kernel_of(const TaskGraph& graph, TaskId task) {
+  return graph.kernels()[static_cast<std::size_t>(graph.task(task).kernel)];
 }
 
 const double* rate_of(const MachineDevice& device, const std::string& kernel) {
@@ -73,24 +80,33 @@ double Machine::copy_seconds(DeviceId from, DeviceId to, index_t bytes) const {
 }
 
 double Machine::run_seconds(const TaskGraph& graph, TaskId task, DeviceId device) const {
-  const Task& run = graph.task(task);
-  const std::string& kernel = graph.kernels()[static_cast<std::size_t>(run.kernel)];
+  const std::string& kernel = kernel_of(graph, task);
   const double* rate = rate_of(this->device(device), kernel);
   if (!rate)
     throw TaskError("the machine \"" + name_ + "\" has no rate of the kernel \"" + kernel +
                     "\" on the device \"" + this->device(device).name +
                     "\": name one, or one of \"*\" for all kernels");
-  return run.work / *rate;
+  return graph.task(task).work / *rate;
+}
+
+bool Machine::can_run(const TaskGraph& graph, TaskId task, DeviceId device) const {
+  return rate_of(this->device(device), kernel_of(graph, task)) &&
+         graph.bytes_of(task) <= this->device(device).memory;
 }
 
 void Machine::require_fit(const TaskGraph& graph) const {
-  index_t largest = 0;
-  for (const MachineDevice& device : devices_) largest = std::max(largest, device.memory);
   for (TaskId task = 0; task < graph.num_tasks(); ++task) {
-    for (DeviceId device = 0; device < num_devices(); ++device) run_seconds(graph, task, device);
+    index_t largest = 0;  // memory of the devices that have a rate
+    for (const MachineDevice& device : devices_)
+      if (rate_of(device, kernel_of(graph, task))) largest = std::max(largest, device.memory);
+    if (largest == 0)
+      throw TaskError("the machine \"" + name_ + "\" has no rate of the kernel \"" + kernel_of(graph, task) +
+                      "\" of the task " + graph.describe(task) +
+                      " on any device: name one, or one of \"*\" for all kernels");
     if (const index_t bytes = graph.bytes_of(task); bytes > largest)
       throw TaskError("the task " + graph.describe(task) + " needs " + string_from_bytes(bytes) +
-                      " at once, and the largest memory of the machine \"" + name_ + "\" has " +
+                      " at once, and the largest memory of the machine \"" + name_ +
+                      "\" on a device that runs \"" + kernel_of(graph, task) + "\" has " +
                       string_from_bytes(largest) + ": use smaller arrays (tiles) or more memory");
   }
 }

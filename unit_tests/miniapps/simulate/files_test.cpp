@@ -90,6 +90,9 @@ TEST(MachineFile, SaysWhatIsMissing) {
   EXPECT_NE(
       message(device + R"({"name": "l", "bytes_per_second": 1, "joins": [["disk", 0]]}]})").find("\"disk\""),
       std::string::npos);
+  EXPECT_NE(
+      message(R"({"devices": [{"name": "a", "count": 0, "memory": 8, "rates": {}}]})").find("\"count\""),
+      std::string::npos);
   EXPECT_NE(message_of<UsageError>([] { read_machine("nothing.json", 1, 0); }).find("nothing.json"),
             std::string::npos);
 }
@@ -132,6 +135,9 @@ TEST(GraphFile, SaysWhatIsWrong) {
               read(R"([{"name": "t", "work": 1}, {"name": "t", "work": 1}])");
             }).find("twice"),
             std::string::npos);
+  const File two(R"({"arrays": [{"name": "a", "bytes": 1}, {"name": "a", "bytes": 2}], "tasks": []})");
+  EXPECT_NE(message_of<UsageError>([&] { read_graph(two.path()); }).find("the array \"a\""),
+            std::string::npos);
   EXPECT_NE(message_of<TaskError>([&] {
               read(R"([{"name": "t", "work": 1, "after": ["u"]}, {"name": "u", "work": 1, "after": ["t"]}])");
             }).find("cycle"),
@@ -165,6 +171,11 @@ TEST(SimulateSettings, ThatDoNotFitEachOtherAreErrors) {
   EXPECT_NE(message({"lu", "--machine", "m"}).find("--tiles N"), std::string::npos);
   EXPECT_NE(message({"g.json", "--machine", "m", "--tiles", "4"}).find("not for a file"), std::string::npos);
   EXPECT_NE(message({"g.json", "--machine", "m", "--priorities", "parsec"}).find("for cholesky"),
+            std::string::npos);
+  EXPECT_NE(message({"lu", "--machine", "m", "--tiles", "4", "--priorities", "parsec"}).find("for cholesky"),
+            std::string::npos);
+  EXPECT_NE(message({"g.json", "--machine", "m", "--order", "o.json"}).find("--timeline"), std::string::npos);
+  EXPECT_NE(message({"lu", "--machine", "m", "--tiles", "4", "--memory-tiles", "0.5"}).find("at least 1"),
             std::string::npos);
   EXPECT_NE(message({"lu", "--machine", "m", "--tiles", "4", "--memory", "1 MiB", "--memory-tiles", "9"})
                 .find("not both"),
