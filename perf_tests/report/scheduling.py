@@ -233,7 +233,8 @@ def draw_curves(pyplot, number, data):
         axes.set_axisbelow(True)
     handles = {label: handle for axes in row[0] for handle, label in zip(*axes.get_legend_handles_labels())}
     figure.suptitle(f"{CAPTIONS[number]}, simulated (figure {number})", fontsize=11.5)
-    figure.legend(handles.values(), handles.keys(), loc="lower center", ncol=5, fontsize=8.5, frameon=False, handlelength=3)
+    figure.legend(handles.values(), handles.keys(), loc="lower center", ncol=5, fontsize=8, frameon=False,
+                  handlelength=2.8, columnspacing=1.3)
     figure.tight_layout(rect=(0, 0.12, 1, 1), w_pad=1.5)
     return figure
 
@@ -279,19 +280,23 @@ def draw_orders(pyplot, number, data):
     last = max(position for _, _, places in panels for position in places.values())
     thousands = range(last // 1000 + 1)
     lines = -(-(len(thousands) + 2) // 5)  # of the legend
-    width = figures.PIXELS / figures.DOTS
-    height = 0.45 + rows * (width / columns + 0.15) + 0.1 + 0.2 * lines
+    # In inches: squares, above each a title, the figure's on top, the legend at the bottom.
+    width, between, title, bottom = figures.PIXELS / figures.DOTS, 0.05, 0.25, 0.2 + 0.2 * lines
+    square = 0.97 * width / (columns + (columns - 1) * between)
+    height = 0.4 + rows * (title + square) + bottom
     figure, grid = pyplot.subplots(rows, columns, squeeze=False, dpi=figures.DOTS, figsize=(width, height))
+    figure.subplots_adjust(left=0.015, right=0.985, wspace=between, hspace=title / square, bottom=bottom / height,
+                           top=1 - (0.4 + title) / height)
     tiles = order["tiles"]
     memory = next(iter(data.values()))["memory_bytes"] / (1920**2 * ELEMENT)
-    for axes, (title, iteration, places) in zip(grid.flat, panels):
+    for axes, (name, iteration, places) in zip(grid.flat, panels):
         image = [[[1.0, 1.0, 1.0]] * tiles for _ in range(tiles)]
         for m, n in tiles_of(tiles, iteration):
             image[m][n] = shade(places[m, n]) if (m, n) in places else [0.9, 0.9, 0.9]
         axes.imshow(image, interpolation="nearest", extent=(0, tiles, tiles, 0))
         side = memory**0.5
         axes.add_patch(pyplot.Rectangle((tiles - side - 1, 1), side, side, fill=False, linewidth=1.2))
-        axes.set_title(title, fontsize=9)
+        axes.set_title(name, fontsize=9, pad=4)
         axes.set_xticks([])
         axes.set_yticks([])
     handles = [pyplot.Rectangle((0, 0), 1, 1, color=COLOURS[min(k, len(COLOURS) - 1)]) for k in thousands]
@@ -302,8 +307,7 @@ def draw_orders(pyplot, number, data):
     handles.append(pyplot.Rectangle((0, 0), 1, 1, fill=False))
     names.append("tiles that fit a memory")
     figure.suptitle(f"{CAPTIONS[number]}, simulated (figure {number})", fontsize=11)
-    figure.legend(handles, names, loc="lower center", ncol=5, fontsize=8, frameon=False, handlelength=1)
-    figure.tight_layout(rect=(0, (0.1 + 0.2 * lines) / height, 1, 1), w_pad=0.6, h_pad=0.6)
+    figure.legend(handles, names, loc="lower center", ncol=5, fontsize=8, frameon=False, handlelength=1, columnspacing=1.3)
     return figure
 
 

@@ -110,13 +110,13 @@ Draw repeatable() {
 }
 
 TEST(DrawnTiles, DataAwareStaysNearTheBoundOfLoads) {
-  const std::vector<double> ratios = drawn_ratios_to_bound(repeatable(), trials(20), 20);
+  const std::vector<double> ratios = drawn_ratios_to_bound(repeatable(), trials(100), 20);
   EXPECT_GE(at(ratios, 0), 1);
   EXPECT_LE(at(ratios, 0.5), 1.9);
   EXPECT_LE(at(ratios, 1), 3);
 }
-TEST(DrawnTiles, DataAwareIsSeldomSlowerThanTheBestOfTheOthers) {
-  const std::vector<double> ratios = drawn_ratios_to_best(repeatable(), std::max(1, trials(12)), 14);
+TEST(DrawnTiles, DataAwareTakesAboutAsLongAsTheBestOfTheOthers) {
+  const std::vector<double> ratios = drawn_ratios_to_best(repeatable(), trials(60), 14);
   EXPECT_LE(at(ratios, 0.5), 1.1);
   EXPECT_LE(at(ratios, 1), 1.5);
 }
@@ -126,7 +126,7 @@ TEST(DrawnTilesSlow, DataAwareStaysNearTheBoundOfLoads) {
   EXPECT_LE(at(ratios, 0.5), 1.9);
   EXPECT_LE(at(ratios, 0.99), 3);
 }
-TEST(DrawnTilesSlow, DataAwareIsSeldomSlowerThanTheBestOfTheOthers) {
+TEST(DrawnTilesSlow, DataAwareTakesAboutAsLongAsTheBestOfTheOthers) {
   Random draw;
   const std::vector<double> ratios = drawn_ratios_to_best(std::ref(draw), trials(200), 30);
   EXPECT_LE(at(ratios, 0.5), 1.1);
