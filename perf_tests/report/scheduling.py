@@ -343,7 +343,7 @@ def against(value, reference):
         return ["", ""]
     share = round(100 * (value / reference - 1))
     text = f"{share:+d} %" if share else "0 %"
-    return [f"{plain(value)} / {plain(reference)}", f"**{text}**" if abs(value / reference - 1) > 0.1 else text]
+    return [f"{plain(value)} / {plain(reference)}", f"**{text}**" if abs(value / reference - 1) > 0.1 + 1e-9 else text]
 
 
 def plain(value):

@@ -62,10 +62,15 @@ double at(std::vector<double> values, double part) {
   std::sort(values.begin(), values.end());
   return values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1))];
 }
-void print(const char* what, const std::vector<double>& values) {
-  std::printf("%s, %zu runs: least %.3f, median %.3f, 90 %% below %.3f, 99 %% below %.3f, most %.3f\n", what,
-              values.size(), at(values, 0), at(values, 0.5), at(values, 0.9), at(values, 0.99),
-              at(values, 1));
+// `target`: what is to be reached, as yet beyond reach for a part of the runs.
+void print(const char* what, const std::vector<double>& values, double target) {
+  const auto count =
+      std::count_if(values.begin(), values.end(), [&](double value) { return value <= target; });
+  std::printf(
+      "%s, %zu runs: least %.3f, median %.3f, 90 %% below %.3f, 99 %% below %.3f, most %.3f; %.0f %% at most "
+      "%g\n",
+      what, values.size(), at(values, 0), at(values, 0.5), at(values, 0.9), at(values, 0.99), at(values, 1),
+      100.0 * static_cast<double>(count) / static_cast<double>(values.size()), target);
 }
 
 // Bytes that data-aware loads, over the bound, on one device where the bound is more than 1.3 times each
@@ -80,7 +85,7 @@ std::vector<double> drawn_ratios_to_bound(const Draw& draw, int count, int most_
     const Simulation ours = simulate(run.tiled.graph, run.machine, *make_scheduler("data-aware"));
     ratios.push_back(static_cast<double>(ours.traffic.to_devices) / bound);
   }
-  print("bytes loaded over the bound", ratios);
+  print("bytes loaded over the bound", ratios, 1.8);
   return ratios;
 }
 
@@ -98,7 +103,7 @@ std::vector<double> drawn_ratios_to_best(const Draw& draw, int count, int most_t
     }
     ratios.push_back(ours / best);
   }
-  print("seconds over the best of the others", ratios);
+  print("seconds over the best of the others", ratios, 1.02);
   return ratios;
 }
 
@@ -109,28 +114,34 @@ Draw repeatable() {
   };
 }
 
+// Bounds are near what was measured: a scheduler that becomes worse misses them.
 TEST(DrawnTiles, DataAwareStaysNearTheBoundOfLoads) {
   const std::vector<double> ratios = drawn_ratios_to_bound(repeatable(), trials(100), 20);
   EXPECT_GE(at(ratios, 0), 1);
   EXPECT_LE(at(ratios, 0.5), 1.9);
-  EXPECT_LE(at(ratios, 1), 3);
+  EXPECT_LE(at(ratios, 0.9), 2.3);
+  EXPECT_LE(at(ratios, 1), 2.9);
 }
 TEST(DrawnTiles, DataAwareTakesAboutAsLongAsTheBestOfTheOthers) {
   const std::vector<double> ratios = drawn_ratios_to_best(repeatable(), trials(60), 14);
-  EXPECT_LE(at(ratios, 0.5), 1.1);
-  EXPECT_LE(at(ratios, 1), 1.5);
+  EXPECT_LE(at(ratios, 0.5), 1.05);
+  EXPECT_LE(at(ratios, 0.9), 1.35);
+  EXPECT_LE(at(ratios, 1), 1.9);
 }
 TEST(DrawnTilesSlow, DataAwareStaysNearTheBoundOfLoads) {
   Random draw;
   const std::vector<double> ratios = drawn_ratios_to_bound(std::ref(draw), trials(300), 50);
-  EXPECT_LE(at(ratios, 0.5), 1.9);
-  EXPECT_LE(at(ratios, 0.99), 3);
+  EXPECT_GE(at(ratios, 0), 1);
+  EXPECT_LE(at(ratios, 0.5), 1.8);
+  EXPECT_LE(at(ratios, 0.9), 2.25);
+  EXPECT_LE(at(ratios, 1), 3.5);
 }
 TEST(DrawnTilesSlow, DataAwareTakesAboutAsLongAsTheBestOfTheOthers) {
   Random draw;
   const std::vector<double> ratios = drawn_ratios_to_best(std::ref(draw), trials(200), 30);
-  EXPECT_LE(at(ratios, 0.5), 1.1);
-  EXPECT_LE(at(ratios, 0.99), 1.5);
+  EXPECT_LE(at(ratios, 0.5), 1.05);
+  EXPECT_LE(at(ratios, 0.9), 1.35);
+  EXPECT_LE(at(ratios, 1), 2.2);
 }
 
 }  // namespace
