@@ -187,11 +187,11 @@ int run(int argc, char** argv) {
                                                    !settings.timeline.empty() || !settings.order.empty());
   const tasks::TaskBounds bounds = tasks::bounds_of(tiled.graph, machine, least_bytes_in(tiled, machine));
 
-  if (!settings.quiet) print(result, bounds, tiled.graph.num_tasks());
   if (!settings.json.empty())
     write(settings.json, report_of(settings, tiled.graph, machine, result, bounds), 2);
   if (!settings.timeline.empty()) write(settings.timeline, timeline_of(tiled, machine, result), -1);
   if (!settings.order.empty()) write(settings.order, order_of(settings, tiled, result), -1);
+  if (!settings.quiet) print(result, bounds, tiled.graph.num_tasks());
   return 0;
 }
 
