@@ -80,6 +80,12 @@ void expect_loads(const Simulation& result, double gib_of_study, double toleranc
 }
 
 TEST(PaperTable1, LwsMoves1440GiB) { expect_loads(cholesky(60, "lws"), 1440, 0.03); }
+TEST(PaperTable1, EagerWithPrefetchMoves447GiBAndStoresWhatItLoads) {
+  const Simulation result = cholesky(60, "eager-prefetch");
+  expect_loads(result, 447, 0.06);
+  EXPECT_NEAR(static_cast<double>(result.traffic.from_devices) / gib, gib_in(result), 0.01 * gib_in(result));
+  EXPECT_NEAR(result.seconds, 85.54, 0.02 * 85.54);
+}
 TEST(PaperTable1, DartsAsPublishedMoves201GiB) {
   const Simulation result = cholesky(60, "darts");
   expect_loads(result, 201, 0.10);
@@ -99,6 +105,22 @@ TEST(PaperTable1, TheWorkBoundIsThatOfTheStudy) {
   EXPECT_NEAR(static_cast<double>(bounds.bytes_in) / gib, 25.1, 0.1);
   EXPECT_NEAR(bounds.seconds() * 12e9 / gib, 403, 0.01 * 403);  // the paper's bus limit
 }
+TEST(Simulator, NothingIsPrefetchedForTasksThatHaveRun) {
+  for (const char* name : {"eager-prefetch", "dmda", "dmdas"}) {
+    const TiledGraph tiled = tiled_graph(TiledKind::Cholesky, 20, 1920);
+    const Simulation result = simulate(tiled.graph, v100(), *make_scheduler(name), true);
+    std::vector<double> last_use(static_cast<std::size_t>(tiled.graph.num_arrays()));
+    for (const SimulatedStep& step : result.steps)
+      if (step.command.kind == TaskCommand::Kind::Run)
+        for (const TaskAccess& access : tiled.graph.task(step.command.task).accesses)
+          last_use[static_cast<std::size_t>(access.array)] = step.begin;
+    for (const SimulatedStep& step : result.steps)
+      if (step.command.kind == TaskCommand::Kind::Load)
+        EXPECT_LE(step.end, last_use[static_cast<std::size_t>(step.command.array)])
+            << name << " loads " << tiled.graph.array(step.command.array).label << " for nobody";
+  }
+}
+
 TEST(Simulator, TheSameRunGivesTheSameResult) {
   for (const std::string& name : scheduler_names()) {
     const Simulation first = cholesky(14, name), second = cholesky(14, name);
