@@ -66,9 +66,6 @@ class Machine {
   /// where none has.
   double run_seconds(const TaskGraph& graph, TaskId task, DeviceId device) const;
 
-  /// Whether a device has a rate of the task's kernel, and a memory that all its arrays fit at once.
-  bool can_run(const TaskGraph& graph, TaskId task, DeviceId device) const;
-
   /// TaskError where no device can run a task: its arrays do not fit a memory, or its kernel has no rate.
   void require_fit(const TaskGraph& graph) const;
 
