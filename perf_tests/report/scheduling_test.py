@@ -7,6 +7,8 @@ import unittest
 
 import figures
 import scheduling
+import scheduling_pictures as pictures
+import scheduling_runs as runs
 
 
 def run(**changes):
@@ -20,13 +22,13 @@ def run(**changes):
 def order(**changes):
     plain = {"workload": "cholesky", "machine": "v100", "devices": 1, "memory": "2000 MiB", "tile": 1920, "tiles": 40,
              "scheduler": "dmdas", "priorities": "bottom-level", "iterations": 4, "memory_bytes": 2000 * 2**20}
-    count = sum(len(scheduling.tiles_of(40, k)) for k in range(4))
+    count = sum(len(runs.tiles_of(40, k)) for k in range(4))
     return {**plain, "positions": list(range(count)), "on": [0] * count, **changes}
 
 
 class CommittedPage(unittest.TestCase):
     def setUp(self):
-        self.records = scheduling.read(scheduling.RESULTS)
+        self.records = runs.read(scheduling.RESULTS)
 
     def test_the_page_says_what_the_results_say(self):
         text = scheduling.PAGE.read_text(encoding="utf-8")
@@ -35,16 +37,16 @@ class CommittedPage(unittest.TestCase):
         self.assertEqual(scheduling.with_blocks(text, fresh), text, "perf_tests/report/scheduling.py writes it anew")
 
     def test_every_figure_of_the_paper_is_there_and_shows_the_results(self):
-        self.assertEqual(list(scheduling.CAPTIONS), list(range(5, 15)))
-        for number in scheduling.CAPTIONS:
-            self.assertTrue(scheduling.data_of(number, self.records), number)
-        self.assertEqual(scheduling.stale(self.records, scheduling.PICTURES), [],
+        self.assertEqual(list(runs.CAPTIONS), list(range(5, 15)))
+        for number in runs.CAPTIONS:
+            self.assertTrue(runs.data_of(number, self.records), number)
+        self.assertEqual(pictures.stale(self.records, scheduling.PICTURES), [],
                          "perf_tests/report/scheduling.py draws them anew")
 
     def test_the_results_have_all_runs_and_no_other_ones(self):
-        wanted = [scheduling.key_of(entry) for entry in scheduling.wanted_runs() + scheduling.wanted_orders()]
+        wanted = [runs.key_of(entry) for entry in runs.wanted_runs() + runs.wanted_orders()]
 
-        self.assertEqual([scheduling.key_of(record) for record in self.records], wanted)
+        self.assertEqual([runs.key_of(record) for record in self.records], wanted)
 
     def test_no_run_is_better_than_its_bounds(self):
         for record in self.records:
@@ -57,7 +59,7 @@ class Figures(unittest.TestCase):
         records = [run(tiles=30), run(tiles=10), run(tiles=10, devices=8), run(tiles=10, memory="500 MiB"),
                    run(tiles=10, scheduler="ap", priorities="parsec"), run(tiles=7)]
 
-        data = scheduling.data_of(5, records)
+        data = runs.data_of(5, records)
 
         self.assertEqual({name: [r["tiles"] for r in same] for name, same in data.items()}, {"ap": [10], "darts": [10, 30]})
 
@@ -65,20 +67,20 @@ class Figures(unittest.TestCase):
         before = run(tiles=10)
         after = copy.deepcopy(before)
         after["seconds"] += 1
-        digests = {figures.digest(scheduling.data_of(5, [record])) for record in (before, after)}
+        digests = {figures.digest(runs.data_of(5, [record])) for record in (before, after)}
 
         self.assertEqual(len(digests), 2)
 
     def test_speed_counts_a_third_of_the_cube_for_cholesky_and_two_for_lu(self):
-        self.assertAlmostEqual(scheduling.speed(run()), (20 * 1920)**3 / 3 / 2e12)
-        self.assertAlmostEqual(scheduling.speed(run(workload="lu")), 2 * (20 * 1920)**3 / 3 / 2e12)
+        self.assertAlmostEqual(runs.speed(run()), (20 * 1920)**3 / 3 / 2e12)
+        self.assertAlmostEqual(runs.speed(run(workload="lu")), 2 * (20 * 1920)**3 / 3 / 2e12)
 
     def test_memories_stand_at_the_size_that_fits(self):
-        self.assertAlmostEqual(scheduling.tiles_that_fit(scheduling.CURVES[5], 2000 * 2**20), 16.4, delta=0.1)
-        self.assertAlmostEqual(scheduling.tiles_that_fit(scheduling.CURVES[12], 2000 * 2**20), 11.9, delta=0.1)
+        self.assertAlmostEqual(pictures.tiles_that_fit(runs.CURVES[5], 2000 * 2**20), 16.4, delta=0.1)
+        self.assertAlmostEqual(pictures.tiles_that_fit(runs.CURVES[12], 2000 * 2**20), 11.9, delta=0.1)
 
     def test_an_order_gives_each_tile_its_position(self):
-        panels = scheduling.panels_of_orders({"dmdas": order()}, scheduling.ORDERS[6])
+        panels = pictures.panels_of_orders({"dmdas": order()}, runs.ORDERS[6])
 
         self.assertEqual([title for title, _, _ in panels], [f"dmdas, iteration {k}" for k in (1, 2, 3, 4)])
         self.assertEqual(panels[0][2][0, 0], 0)
@@ -88,7 +90,7 @@ class Figures(unittest.TestCase):
     def test_several_devices_share_the_tiles_of_an_order(self):
         record = order(scheduler="darts", devices=2, iterations=1, positions=list(range(820)), on=[0, 1] * 410)
 
-        panels = scheduling.panels_of_orders({"darts": record}, scheduling.ORDERS[10])
+        panels = pictures.panels_of_orders({"darts": record}, runs.ORDERS[10])
 
         self.assertEqual([len(places) for _, _, places in panels], [410, 410])
 
@@ -108,15 +110,15 @@ class Tables(unittest.TestCase):
         self.assertIn("| `dmdas`, priorities of PaRSEC | 20 | 1 | 2000 MiB | 28.0 / 14.0 | **+100 %** |", lines[2])
 
     def test_a_page_without_the_marks_is_refused(self):
-        with self.assertRaises(scheduling.ResultError):
+        with self.assertRaises(runs.ResultError):
             scheduling.with_blocks("no marks", {"figures": []})
 
     def test_results_that_cannot_be_read_are_named(self):
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "results.json"
             path.write_text("[")
-            with self.assertRaisesRegex(scheduling.ResultError, "results.json"):
-                scheduling.read(path)
+            with self.assertRaisesRegex(runs.ResultError, "results.json"):
+                runs.read(path)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ TaskId take(Queue& queue, Queue::iterator at) {
   return task;
 }
 
+// A queue a device, and what is taken out of them.
 class Queues : public LruScheduler {
  public:
   using LruScheduler::LruScheduler;
