@@ -220,10 +220,7 @@ std::string TaskExecutor::run_round(const std::vector<int>& tasks, bool is_last)
     graph_.entry(failure.task).state = State::Failed;
     failures_.push_back(failure);
     add_missing(failure.task);
-    for (const TaskUse& use : graph_.entry(failure.task).uses) {
-      WholeCopies::set_reported(*use.array);
-      if (writes(use.mode) && WholeCopies::lacks_values(*use.array, use.part)) lost_.insert(use.array.get());
-    }
+    for (const TaskUse& use : graph_.entry(failure.task).uses) WholeCopies::set_reported(*use.array);
   }
   drop_dependents(tasks);
   if (const int part = round.part_without_room(); part >= 0) reduce_memory(part);
@@ -255,8 +252,11 @@ void TaskExecutor::reduce_memory(int part) {
 
 // What a task that failed, or was dropped, was to write.
 void TaskExecutor::add_missing(int number) {
-  for (const TaskUse& use : graph_.entry(number).uses)
-    if (writes(use.mode)) missing_[use.array.get()].push_back({number, use.part, use.commutes});
+  for (const TaskUse& use : graph_.entry(number).uses) {
+    if (!writes(use.mode)) continue;
+    missing_[use.array.get()].push_back({number, use.part, use.commutes});
+    if (WholeCopies::lacks_values(*use.array, use.part)) lost_.insert(use.array.get());
+  }
 }
 
 // Whether the task depends on one that failed or was dropped: on what that was to write, or as it was told to

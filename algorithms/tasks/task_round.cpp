@@ -177,6 +177,10 @@ void TaskRound::begin_run(const tasks::TaskCommand& command) {
     });
     return;
   }
+  // What is only written was not loaded, and has no memory of its own yet.
+  for (const tasks::TaskAccess& access : plan_.tasks.task(command.task).accesses)
+    if (access.mode == AccessMode::Out)
+      copies_.reserve(plan_.arrays[static_cast<std::size_t>(access.array)], *where.part.device);
   std::vector<bool>& busy = is_busy_[static_cast<std::size_t>(command.device)];
   const std::size_t queue =
       static_cast<std::size_t>(std::find(busy.begin(), busy.end(), false) - busy.begin());
@@ -222,7 +226,7 @@ bool TaskRound::end_some() {
       } catch (...) {
         error = std::current_exception();
       }
-    end(k, error);
+    end(k, error, false);
     has_ended = true;
   }
   TaskMailbox::Ended ended;
@@ -231,19 +235,19 @@ bool TaskRound::end_some() {
                                  [&](const Running& running) { return running.work == ended.number; });
     if (options_.costs != nullptr && !ended.error && at->command.kind == Kind::Run)
       measures_.push_back({at->command.task, static_cast<std::size_t>(at->command.device), ended.seconds});
-    end(static_cast<std::size_t>(at - running_.begin()), ended.error);
+    end(static_cast<std::size_t>(at - running_.begin()), ended.error, ended.is_of_others);
     has_ended = true;
   }
   return has_ended;
 }
 
-void TaskRound::end(std::size_t at, const std::exception_ptr& error) {
+void TaskRound::end(std::size_t at, const std::exception_ptr& error, bool is_of_others) {
   const Running ended = running_[at];
   running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(at));
   if (ended.queue >= 0)
     is_busy_[static_cast<std::size_t>(ended.command.device)][static_cast<std::size_t>(ended.queue)] = false;
   if (error) {
-    stop(ended.command, error, false);
+    stop(ended.command, error, is_of_others);
     return;
   }
   if (ended.start) {

@@ -83,7 +83,7 @@ class TaskRound {
   void drop(const tasks::TaskCommand& command);
   void count(const tasks::TaskCommand& command);
   bool end_some();
-  void end(std::size_t running, const std::exception_ptr& error);
+  void end(std::size_t running, const std::exception_ptr& error, bool is_of_others);
   void wait_for_end();
   void report_standstill() const;
   bool is_measured(const tasks::TaskCommand& command) const;

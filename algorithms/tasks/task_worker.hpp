@@ -12,6 +12,7 @@
 
 #include <strata/core/config.hpp>
 #include <strata/views/coherent/acting_thread.hpp>
+#include <strata/views/coherent/whole_copies.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -22,6 +23,7 @@ class TaskMailbox {
     int number;                // of the work
     std::exception_ptr error;  // null: it went well
     double seconds;            // that it took
+    bool is_of_others;         // the error: the work found it, and was not begun
   };
   void put(Ended ended) {
     {
@@ -85,6 +87,7 @@ class TaskWorker {
       works_.pop_front();
       lock.unlock();
       std::exception_ptr error;
+      const std::uint64_t recoveries = WholeCopies::recoveries();
       const auto start = std::chrono::steady_clock::now();
       try {
         next.run();
@@ -92,7 +95,8 @@ class TaskWorker {
         error = std::current_exception();
       }
       mailbox_.put({next.number, std::move(error),
-                    std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()});
+                    std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
+                    WholeCopies::recoveries() != recoveries});
       lock.lock();
     }
   }

@@ -22,7 +22,7 @@ void copy_boxes(CoherentState& array, const std::vector<Box>& boxes, MemoryId fr
 WholeCopies::~WholeCopies() {
   const std::lock_guard lock(Coherence::get().mutex);
   for (std::size_t memory = 0; memory < pinned_.size(); ++memory)
-    for (const Ref<CoherentState>& array : pinned_[memory])
+    for (const auto& [state, array] : pinned_[memory])
       Coherence::get().memories[static_cast<MemoryId>(memory)].residency.unpin(array->number);
   Coherence::get().wake_waiting();
 }
@@ -67,27 +67,28 @@ bool WholeCopies::host_lacks(CoherentState& array) {
   return array.directory.lacks(host_memory, array.shape.domain);
 }
 
-bool WholeCopies::has_pinned(const CoherentState& array, DeviceInstance& device) const {
-  const std::size_t memory = static_cast<std::size_t>(Coherence::get().memory_of(device));
-  return memory < pinned_.size() &&
-         std::any_of(pinned_[memory].begin(), pinned_[memory].end(),
-                     [&](const Ref<CoherentState>& pinned) { return pinned.get() == &array; });
+WholeCopies::Arrays& WholeCopies::pinned_in(MemoryId memory) {
+  const std::size_t k = static_cast<std::size_t>(memory);
+  if (pinned_.size() <= k) pinned_.resize(k + 1);
+  return pinned_[k];
 }
 
 void WholeCopies::reserve(const Ref<CoherentState>& array, DeviceInstance& device) {
   Coherence& coherence = Coherence::get();
   const std::lock_guard lock(coherence.mutex);
   const MemoryId memory = coherence.memory_of(device);
-  if (has_pinned(*array, device)) return;
+  Arrays& pinned = pinned_in(memory);
+  if (pinned.count(array.get()) > 0) return;
   coherence.check_failures();
-  coherence.memories[memory].residency.pin(array->number);
-  if (pinned_.size() <= static_cast<std::size_t>(memory))
-    pinned_.resize(static_cast<std::size_t>(memory) + 1);
-  pinned_[static_cast<std::size_t>(memory)].push_back(array);
-  if (const index_t lacking = coherence.reside(*array, memory, whole(*array)); lacking > 0) {
-    pinned_[static_cast<std::size_t>(memory)].pop_back();
+  Residency& residency = coherence.memories[memory].residency;
+  residency.pin(array->number);  // it does not leave for the room that it takes itself
+  try {
+    if (const index_t lacking = coherence.reside(*array, memory, whole(*array)); lacking > 0)
+      coherence.fail_room(*array, memory, lacking);
+    pinned.emplace(array.get(), array);
+  } catch (...) {
     coherence.memories[memory].residency.unpin(array->number);
-    coherence.fail_room(*array, memory, lacking);
+    throw;
   }
 }
 
@@ -127,10 +128,7 @@ void WholeCopies::drop(CoherentState& array, DeviceInstance& device) {
   Coherence& coherence = Coherence::get();
   const std::lock_guard lock(coherence.mutex);
   const MemoryId memory = coherence.memory_of(device);
-  if (static_cast<std::size_t>(memory) < pinned_.size() &&
-      std::erase_if(pinned_[static_cast<std::size_t>(memory)],
-                    [&](const Ref<CoherentState>& pinned) { return pinned.get() == &array; }) > 0)
-    coherence.memories[memory].residency.unpin(array.number);
+  if (pinned_in(memory).erase(&array) > 0) coherence.memories[memory].residency.unpin(array.number);
   const Box& domain = array.shape.domain;
   array.directory.dropped(memory, domain);
   array.log_drop(memory, domain);

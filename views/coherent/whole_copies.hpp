@@ -11,6 +11,7 @@
 // meanwhile. One thread at a time.
 #pragma once
 
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -64,9 +65,10 @@ class WholeCopies {
   static void set_reported(CoherentState& array);
 
  private:
-  bool has_pinned(const CoherentState& array, DeviceInstance& device) const;
+  using Arrays = std::unordered_map<const CoherentState*, Ref<CoherentState>>;
+  Arrays& pinned_in(MemoryId memory);
 
-  std::vector<std::vector<Ref<CoherentState>>> pinned_;  // by memory
+  std::vector<Arrays> pinned_;  // by memory
 };
 
 }  // namespace strata::inline STRATA_ABI::detail
