@@ -138,21 +138,20 @@ void TaskExecutor::check_versions() {
 // first one, in one order, so that two runs do not wait for each other; only those that just tasks use which
 // tasks have added come later.
 void TaskExecutor::reserve_arrays(int first, int end) {
+  std::unordered_map<CoherentState*, bool> is_written;
+  for (int k = first; k < end; ++k)
+    for (const TaskUse& use : graph_.entry(k).uses)
+      if (bool& is_to_write = is_written[use.array.get()]; writes(use.mode)) is_to_write = true;
   struct Wanted {
     Ref<CoherentState> array;
     bool is_to_write;
   };
   std::vector<Wanted> wanted;
-  for (int k = first; k < end; ++k)
-    for (const TaskUse& use : graph_.entry(k).uses) wanted.push_back({use.array, writes(use.mode)});
+  for (const auto& [array, is_to_write] : is_written)
+    wanted.push_back({Ref<CoherentState>(array), is_to_write});
   std::sort(wanted.begin(), wanted.end(), [](const Wanted& a, const Wanted& b) {
-    if (a.array.get() != b.array.get())
-      return std::less<const CoherentState*>()(a.array.get(), b.array.get());
-    return a.is_to_write && !b.is_to_write;
+    return std::less<const CoherentState*>()(a.array.get(), b.array.get());
   });
-  wanted.erase(std::unique(wanted.begin(), wanted.end(),
-                           [](const Wanted& a, const Wanted& b) { return a.array == b.array; }),
-               wanted.end());
   for (const Wanted& w : wanted) {
     const auto [known, is_new] = index_.emplace(w.array.get(), arrays_.size());
     if (!is_new && (is_to_write_[known->second] || !w.is_to_write)) continue;

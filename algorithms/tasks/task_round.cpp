@@ -187,7 +187,9 @@ void TaskRound::begin_run(const tasks::TaskCommand& command) {
   const bool is_timed = is_measured(command);
   if (is_timed) running.start = where.queues[queue]->record_timed();
   task.body->run(where.part, where.queues[queue], task.label.c_str());
-  running.event = is_timed ? where.queues[queue]->record_timed() : where.queues[queue]->record();
+  // A body is one launch or call over coherent arrays, which has recorded an event.
+  running.event =
+      is_timed ? where.queues[queue]->record_timed() : WholeCopies::after_launches(*where.queues[queue]);
   running.queue = static_cast<int>(queue);
   busy[queue] = true;
   running_.push_back(running);

@@ -17,10 +17,18 @@ CudaEventState::CudaEventState(CudaQueue& queue, cudaEvent_t event, bool timed)
     : queue_(&queue), event_(event), timed_(timed) {}
 CudaEventState::~CudaEventState() { queue_->gpu().give_back(event_, timed_); }
 
-bool CudaEventState::complete() const { return cudaEventQuery(event_) != cudaErrorNotReady; }
+bool CudaEventState::complete() const {
+  if (is_complete_.load(std::memory_order_acquire)) return true;
+  const cudaError_t state = cudaEventQuery(event_);
+  if (state == cudaSuccess) is_complete_.store(true, std::memory_order_release);
+  return state != cudaErrorNotReady;
+}
 
 void CudaEventState::wait() {
-  check_cuda(cudaEventSynchronize(event_), "waiting for an event", queue_->device());
+  if (!is_complete_.load(std::memory_order_acquire)) {
+    check_cuda(cudaEventSynchronize(event_), "waiting for an event", queue_->device());
+    is_complete_.store(true, std::memory_order_release);
+  }
   queue_->throw_bad_access_found(false);
 }
 

@@ -5,6 +5,7 @@
 // access. `mutex` is held while the parts of one operation are enqueued.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -37,6 +38,7 @@ class CudaEventState final : public EventState {
   const Ref<CudaQueue> queue_;
   const cudaEvent_t event_;
   const bool timed_;
+  mutable std::atomic<bool> is_complete_ = false;  // and went well: the driver need not be asked again
 };
 
 class CudaQueue final : public QueueState {

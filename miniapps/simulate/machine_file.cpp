@@ -27,6 +27,9 @@ std::vector<tasks::MachineDevice> devices_of(const json& content, const std::str
     const std::string what = "a device of " + where;
     const std::string name = value_of<std::string>(entry, "name", what);
     const index_t count = value_of<index_t>(entry, "count", what, 1);
+    if (count < 1 || count > 1024)
+      throw UsageError("\"count\" of " + what + " is " + std::to_string(count) +
+                       ": there are 1 to 1024 of one");
     const auto rates = value_of<std::map<std::string, double>>(entry, "rates", what);
     for (index_t k = 0; k < count; ++k)
       devices.push_back({count == 1 ? name : name + ":" + std::to_string(k), memory_of(entry, what), rates});

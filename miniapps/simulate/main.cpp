@@ -4,6 +4,7 @@
 //   strata-simulate cholesky --tiles 60 --memory 2000MiB --machine miniapps/simulate/machines/v100.json
 //   strata-simulate lu --tiles 55 --memory-tiles 142 --devices 4 --machine ... --scheduler darts --json
 //   lu.json strata-simulate graph.json --machine ... --timeline timeline.json
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 
@@ -98,31 +99,64 @@ json report_of(const SimulateSettings& settings, const tasks::TaskGraph& graph, 
 }
 
 // Events of the trace event format: devices are processes, tasks and the two ways of copies their threads.
-json timeline_of(const tasks::TiledGraph& tiled, const tasks::Simulation& run) {
+json timeline_of(const tasks::TiledGraph& tiled, const tasks::Machine& machine,
+                 const tasks::Simulation& run) {
+  constexpr const char* tracks[] = {"loads", "stores", "tasks"};  // by TaskCommand::Kind
   json events = json::array();
+  const auto add_name = [&](const char* what, int process, int thread, const std::string& name) {
+    events.push_back(
+        {{"name", what}, {"ph", "M"}, {"pid", process}, {"tid", thread}, {"args", {{"name", name}}}});
+  };
+  for (int device = 0; device < machine.num_devices(); ++device) {
+    add_name("process_name", device, 0, machine.device(device).name);
+    for (int track = 0; track < 3; ++track) add_name("thread_name", device, track, tracks[track]);
+  }
   for (const tasks::SimulatedStep& step : run.steps) {
     const bool is_task = step.command.kind == TaskCommand::Kind::Run;
-    const char* track = is_task ? "tasks" : step.command.kind == TaskCommand::Kind::Load ? "loads" : "stores";
     json event{{"name", is_task ? tiled.graph.task(step.command.task).label
                                 : tiled.graph.array(step.command.array).label},
                {"ph", "X"},
                {"ts", step.begin * 1e6},
                {"dur", (step.end - step.begin) * 1e6},
                {"pid", step.command.device},
-               {"tid", track}};
+               {"tid", static_cast<int>(step.command.kind)}};
     if (is_task && tiled.tiles > 0) {
       const tasks::TilePosition at = tiled.positions[static_cast<std::size_t>(step.command.task)];
       event["args"] = {{"k", at.k}, {"m", at.m}, {"n", at.n}};
     }
+    if (step.command.kind == TaskCommand::Kind::Load)
+      event["args"] = {
+          {"from", step.command.source == tasks::host ? "host" : machine.device(step.command.source).name},
+          {"prefetch", step.command.is_prefetch}};
     events.push_back(std::move(event));
   }
   return {{"traceEvents", std::move(events)}};
 }
 
+// Tasks as they began: device, step k, and row and column of the tile.
+json order_of(const SimulateSettings& settings, const tasks::TiledGraph& tiled,
+              const tasks::Simulation& run) {
+  std::vector<const tasks::SimulatedStep*> begun;
+  for (const tasks::SimulatedStep& step : run.steps)
+    if (step.command.kind == TaskCommand::Kind::Run) begun.push_back(&step);
+  std::stable_sort(begun.begin(), begun.end(),
+                   [](const auto* a, const auto* b) { return a->begin < b->begin; });
+  json order = json::array();
+  for (const tasks::SimulatedStep* step : begun) {
+    const tasks::TilePosition at = tiled.positions[static_cast<std::size_t>(step->command.task)];
+    order.push_back({step->command.device, at.k, at.m, at.n});
+  }
+  return {{"workload", settings.workload},
+          {"tiles", settings.tiles},
+          {"scheduler", settings.scheduler},
+          {"columns", {"device", "k", "m", "n"}},
+          {"order", std::move(order)}};
+}
+
 void print(const tasks::Simulation& run, const tasks::TaskBounds& bounds, int num_tasks) {
   std::printf("simulated        %.3f s, %.3f x the bound of %.3f s\n", run.seconds,
               run.seconds / bounds.seconds(), bounds.seconds());
-  std::printf("to devices       %s, %.2f x the bound of %s; %s of it again\n",
+  std::printf("to devices       %s, %.2f x the bound of %s; %s of it loaded again\n",
               string_from_bytes(run.traffic.to_devices).c_str(),
               bounds.bytes_in > 0
                   ? static_cast<double>(run.traffic.to_devices) / static_cast<double>(bounds.bytes_in)
@@ -149,14 +183,15 @@ int run(int argc, char** argv) {
   scheduler_options.window = static_cast<int>(settings.window);
   if (settings.priorities == "parsec") scheduler_options.priorities = tasks::parsec_priorities(tiled);
   const auto scheduler = tasks::make_scheduler(settings.scheduler, scheduler_options);
-  const tasks::Simulation result =
-      tasks::simulate(tiled.graph, machine, *scheduler, !settings.timeline.empty());
+  const tasks::Simulation result = tasks::simulate(tiled.graph, machine, *scheduler,
+                                                   !settings.timeline.empty() || !settings.order.empty());
   const tasks::TaskBounds bounds = tasks::bounds_of(tiled.graph, machine, least_bytes_in(tiled, machine));
 
-  if (!settings.quiet) print(result, bounds, tiled.graph.num_tasks());
   if (!settings.json.empty())
     write(settings.json, report_of(settings, tiled.graph, machine, result, bounds), 2);
-  if (!settings.timeline.empty()) write(settings.timeline, timeline_of(tiled, result), -1);
+  if (!settings.timeline.empty()) write(settings.timeline, timeline_of(tiled, machine, result), -1);
+  if (!settings.order.empty()) write(settings.order, order_of(settings, tiled, result), -1);
+  if (!settings.quiet) print(result, bounds, tiled.graph.num_tasks());
   return 0;
 }
 

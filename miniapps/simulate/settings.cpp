@@ -32,6 +32,8 @@ void declare(miniapp::Options& options, SimulateSettings& s) {
   options.add("-j,--json", &s.json, "FILE", "writes the report as JSON");
   options.add("--timeline", &s.timeline, "FILE",
               "writes every task and copy as JSON that chrome://tracing and Perfetto show");
+  options.add("--order", &s.order, "FILE",
+              "writes as JSON in which order tasks began, on which device, and for which tile");
   options.add_flag("-q,--quiet", s.quiet, "prints nothing");
 }
 
@@ -54,8 +56,11 @@ void require_valid(const SimulateSettings& s) {
     throw UsageError(s.workload + " needs --tiles N, the tiles of a side: 1 to 1000");
   if (!is_tiled(s) && s.tiles != 0)
     throw UsageError("--tiles is for cholesky, lu, gemm and syrk, not for a file");
-  if (!is_tiled(s) && s.priorities == "parsec") throw UsageError("--priorities parsec is for cholesky");
-  if (s.memory_tiles < 0) throw UsageError("--memory-tiles is at least 1");
+  if (s.workload != "cholesky" && s.priorities == "parsec")
+    throw UsageError("--priorities parsec is for cholesky");
+  if (!is_tiled(s) && !s.order.empty())
+    throw UsageError("--order is for cholesky, lu, gemm and syrk, not for a file: give --timeline");
+  if (s.memory_tiles != 0 && !(s.memory_tiles >= 1)) throw UsageError("--memory-tiles is at least 1");
   if (!s.memory.empty() && s.memory_tiles > 0) throw UsageError("give --memory or --memory-tiles, not both");
   if (!is_tiled(s) && s.memory_tiles > 0)
     throw UsageError("--memory-tiles is for cholesky, lu, gemm and syrk: give --memory");

@@ -21,6 +21,7 @@ struct SimulateSettings {
   index_t window = 0;    ///< tasks; 0: as the scheduler has it
   std::string json;      ///< file of the report; empty: none
   std::string timeline;  ///< file of the timeline; empty: none
+  std::string order;     ///< file of the order of tasks over tiles; empty: none
   bool quiet = false;
 };
 

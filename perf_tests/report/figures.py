@@ -186,7 +186,7 @@ def write(folder, all_sweeps, pyplot):
     return paths
 
 
-def save(figure, path, source):
+def save(figure, path, source, colours=128):
     """A PNG with a palette: a third of the size of one without, and nobody sees the difference."""
     from PIL import Image, PngImagePlugin  # matplotlib needs Pillow, so it is there
     figure.canvas.draw()
@@ -194,7 +194,7 @@ def save(figure, path, source):
     notes.add_text("Source", source)
     size = figure.canvas.get_width_height()
     pixels = Image.frombuffer("RGBA", size, figure.canvas.buffer_rgba(), "raw", "RGBA", 0, 1)
-    pixels.convert("RGB").quantize(128).save(path, pnginfo=notes, optimize=True)
+    pixels.convert("RGB").quantize(colours).save(path, pnginfo=notes, optimize=True)
 
 
 # ------------------------------------------------------------------------------------------------------ tables

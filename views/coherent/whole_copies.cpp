@@ -145,6 +145,11 @@ void WholeCopies::evict(CoherentState& array, DeviceInstance& device) {
   coherence.evict(array, coherence.memory_of(device));
 }
 
+Ref<EventState> WholeCopies::after_launches(QueueState& queue) {
+  const std::lock_guard lock(Coherence::get().mutex);
+  return Coherence::get().tracker.last_event(queue);
+}
+
 std::exception_ptr WholeCopies::recover() {
   Coherence& coherence = Coherence::get();
   const std::lock_guard lock(coherence.mutex);

@@ -54,6 +54,8 @@ class WholeCopies {
   void drop(CoherentState& array, DeviceInstance& device);
   /// Values that only this device has go to the host, and its memory is given up; waits for that.
   static void evict(CoherentState& array, DeviceInstance& device);
+  /// The event after the last launch over coherent arrays on a queue; null where all there have ended.
+  static Ref<EventState> after_launches(QueueState& queue);
   /// After work failed: waits for all work on coherent arrays, and corrects what is known of their values.
   /// The error; null where nothing had failed.
   static std::exception_ptr recover();

@@ -87,6 +87,11 @@ void WorkTracker::events_of(Work work, std::vector<Ref<EventState>>& events) {
   for (const Work before : WorkList(open->after)) events_of(before, events);
 }
 
+Ref<EventState> WorkTracker::last_event(QueueState& queue) {
+  const Track& t = track(number_of(queue));
+  return t.open.empty() ? Ref<EventState>() : t.open.back().event;
+}
+
 void WorkTracker::wait_for(QueueState& queue, WorkList& after) {
   if (after.empty()) return;
   const int mine = number_of(queue);

@@ -43,6 +43,8 @@ class WorkTracker {
   /// Whether the work is done, without an error; never waits. Work that failed has not ended: it is waited
   /// for by recover().
   bool ended(Work work);
+  /// The event after the last work on `queue`; null where all has ended.
+  Ref<EventState> last_event(QueueState& queue);
   /// Adds the events of the work, and of all that it came after, as far as they have not ended: some devices
   /// report a failed check only to those who wait for the queue that it was on.
   void events_of(Work work, std::vector<Ref<EventState>>& events);

@@ -1,7 +1,8 @@
 // ap: as PaRSEC's scheduler of that name. Released tasks lie in one list by priority; there is no
-// back-pressure, so that each goes on at once to a device: the one that holds what it writes, else the one
-// that holds the first array that it reads, unless another is expected to finish it in less than that one's
-// time by 1.2. A device's own list is sorted by priority too. Clean copies are evicted before dirty ones.
+// back-pressure, so that each goes on at once to a device: the one that wrote last what the task writes; else
+// the one that wrote last the first array that it only reads, unless another one is expected to finish it 1.2
+// times as early. A device's own list is sorted by priority too. Clean copies are evicted before dirty ones.
+#include <limits>
 #include <set>
 
 #include <strata/algorithms/tasks/plan/lru_scheduler.hpp>
@@ -59,7 +60,7 @@ class AbsolutePriority final : public LruScheduler {
     const std::vector<TaskAccess>& accesses = view().graph.task(task).accesses;
     for (const TaskAccess& access : accesses)
       if (const DeviceId owner = owners_[static_cast<std::size_t>(access.array)];
-          access.writes() && owner != none)
+          access.writes() && owner != none && can_run(task, owner))
         return owner;
     DeviceId best = none;
     for (const TaskAccess& access : accesses)
@@ -67,13 +68,15 @@ class AbsolutePriority final : public LruScheduler {
         best = owners_[static_cast<std::size_t>(access.array)];
         break;
       }
+    if (best != none && !can_run(task, best)) best = none;
     const auto end = [&](DeviceId device) {
       return loads_[static_cast<std::size_t>(device)] +
              view().machine.run_seconds(view().graph, task, device);
     };
-    const double least = best == none ? -1 : end(best) / skew;
+    const double most = best == none ? std::numeric_limits<double>::max() : end(best) / skew;
     for (DeviceId device = 0; device < view().machine.num_devices(); ++device)
-      if (best == none || (end(device) < end(best) && (least < 0 || end(device) < least))) best = device;
+      if (can_run(task, device) && (best == none || (end(device) < end(best) && end(device) < most)))
+        best = device;
     return best;
   }
 

@@ -1,18 +1,22 @@
-// data-aware: our own. A device takes a package of outputs (output_packages.hpp) that stay in its memory
-// until they are finished, and streams what their tasks read: of the ready tasks of its package always those
-// first that lack nothing, then those of the array that frees the earliest. It knows arrays, accesses, costs
-// and the graph, and nothing else.
+// data-aware: our own. All outputs are planned into packages (package_plan.hpp) before the run. A device
+// takes one, whose outputs stay in its memory until they are finished, and streams what their tasks read: of
+// the ready tasks of its package always those first that lack nothing, then those of the array that frees the
+// earliest, of these one that another device has. It knows arrays, accesses, costs and the graph, and nothing
+// else.
 //
 // Tasks are given ahead as far as their arrays fit the memory beside the package. Before its last tasks run
-// the next package is known, whose outputs are prefetched as those of this one go. Victims are first what
-// nobody needs, then what no package of the device needs, then streamed arrays; outputs last.
+// the next package is known, whose outputs are prefetched as those of this one go; these are stored as soon
+// as they are finished. Victims are first what nobody needs, then what no package under way needs, then
+// streamed arrays; outputs last.
+#include <array>
+#include <compare>
 #include <deque>
 #include <limits>
-#include <tuple>
 
 #include <strata/algorithms/tasks/plan/missing_arrays.hpp>
-#include <strata/algorithms/tasks/plan/output_packages.hpp>
+#include <strata/algorithms/tasks/plan/package_plan.hpp>
 #include <strata/algorithms/tasks/plan/scheduler_kinds.hpp>
+#include <strata/algorithms/tasks/plan/structural_order.hpp>
 
 namespace strata::inline STRATA_ABI::tasks::detail {
 
@@ -25,34 +29,30 @@ class DataAware final : public LruScheduler {
   void ready(TaskId task, DeviceId) override {
     const std::size_t k = static_cast<std::size_t>(task);
     is_ready_[k] = true;
-    if (is_open_[k]) missing_.add(entry_of(task), packages_.device_of(task));
-    else if (packages_.output_of(task) == none) free_.push_back(task);
-    else if (packages_.device_of(task) == none) packages_.add_ready(entry(task));
+    if (outputs_[k] == none) free_.push_back(task);
+    else if (owners_[k] != none) missing_.add(entry_of(task), owners_[k]);
   }
   void loaded(ArrayId array, DeviceId device) override {
     LruScheduler::loaded(array, device);
-    state(device).holds[static_cast<std::size_t>(array)] = true;
-    update(array, device);
+    set_held(array, device, true);
   }
   void evicted(ArrayId array, DeviceId device) override {
     LruScheduler::evicted(array, device);
-    state(device).holds[static_cast<std::size_t>(array)] = false;
-    update(array, device);
+    set_held(array, device, false);
   }
   void done(TaskId task, DeviceId device) override {
     LruScheduler::done(task, device);
-    packages_.done(task);
     Device& own = state(device);
     --own.num_assigned;
-    --num_assigned_;
     for (const TaskAccess& access : view().graph.task(task).accesses) {
       const std::size_t k = static_cast<std::size_t>(access.array);
       if (--own.assigned_uses[k] == 0 && own.output_tasks[k] == 0) own.committed -= bytes_of(access.array);
       --own.uses[k];
       --uses_left_[k];
+      if (access.writes() && --writes_left_[k] == 0) own.finished.push_back(access.array);
       update(access.array, device);
     }
-    const ArrayId output = packages_.output_of(task);
+    const ArrayId output = outputs_[static_cast<std::size_t>(task)];
     if (output == none) return;
     const std::size_t k = static_cast<std::size_t>(output);
     if (--own.output_tasks[k] == 0 && own.assigned_uses[k] == 0) own.committed -= bytes_of(output);
@@ -68,18 +68,10 @@ class DataAware final : public LruScheduler {
       return task;
     }
     if (own.upcoming.empty() &&
-        own.seconds_left < 2 * view().machine.copy_seconds(host, device, room(device)))
+        own.seconds_left < 2 * view().machine.copy_seconds(host, device, view().memory.capacity(device)))
       take_upcoming(device);
     if (own.num_left == 0) begin_package(device);
     if (own.next.empty()) choose(device);
-    // Where packages wait for each other's next ones, no device has anything: each begins the next one as
-    // well.
-    while (own.next.empty() && num_assigned_ == 0) {
-      if (own.upcoming.empty()) take_upcoming(device);
-      if (own.upcoming.empty()) break;
-      begin_package(device);
-      choose(device);
-    }
     if (own.next.empty()) return none;
     const TaskId task = own.next.front();
     if (own.num_assigned > 0 && own.committed + new_bytes(task, device) > view().memory.capacity(device))
@@ -90,33 +82,68 @@ class DataAware final : public LruScheduler {
     commit(task, device);
     return task;
   }
-  void victims(const RoomRequest& request, std::vector<ArrayId>& chosen) override {
-    const Device& own = state(request.device);
-    index_t bytes = 0;
-    const int kinds = request.is_prefetch ? 2 : 5;
-    for (int kind = 0; kind < kinds; ++kind)
-      for (const ArrayId array : lru().arrays(request.device)) {
-        if (bytes >= request.bytes) return;
-        if (kind_of(own, array) != kind || !view().memory.is_evictable(array, request.device)) continue;
-        chosen.push_back(array);
-        bytes += bytes_of(array);
-      }
-    if (bytes < request.bytes && request.is_prefetch) chosen.clear();
-  }
-  ArrayId prefetch(DeviceId device) override {
-    std::deque<ArrayId>& arrays = state(device).prefetches;
+  // Finished outputs go home while the link has nothing else to do, so that a package can leave at once.
+  ArrayId store(DeviceId device) override {
+    std::deque<ArrayId>& arrays = state(device).finished;
     while (!arrays.empty()) {
       const ArrayId array = arrays.front();
       arrays.pop_front();
-      if (!view().memory.holds(array, device)) return array;
+      if (view().memory.is_dirty(array) && view().memory.is_present(array, device)) return array;
+    }
+    return none;
+  }
+  // Outputs that are not finished leave only where all the rest is not enough, with what is just being
+  // copied.
+  void victims(const RoomRequest& request, std::vector<ArrayId>& chosen) override {
+    const Device& own = state(request.device);
+    for (std::vector<ArrayId>& arrays : by_kind_) arrays.clear();
+    index_t soon = 0;
+    for (const ArrayId array : lru().arrays(request.device)) {
+      const std::size_t kind = static_cast<std::size_t>(kind_of(own, array));
+      if (view().memory.is_evictable(array, request.device)) by_kind_[kind].push_back(array);
+      else if (kind < outputs_kind && !view().memory.is_pinned(array, request.device))
+        soon += bytes_of(array);
+    }
+    index_t bytes = 0;
+    for (std::size_t kind = 0; kind < (request.is_prefetch ? 2 : by_kind_.size()); ++kind) {
+      if (kind == outputs_kind && bytes + soon >= request.bytes) return;
+      for (const ArrayId array : by_kind_[kind]) {
+        if (bytes >= request.bytes) return;
+        chosen.push_back(array);
+        bytes += bytes_of(array);
+      }
+    }
+    if (bytes < request.bytes && request.is_prefetch) chosen.clear();
+  }
+  // Beside what this package still needs: its own outputs must not leave for those of the next one.
+  ArrayId prefetch(DeviceId device) override {
+    Device& own = state(device);
+    while (!own.prefetches.empty()) {
+      const ArrayId array = own.prefetches.front();
+      if (!view().memory.holds(array, device)) {
+        const index_t most = view().memory.capacity(device) / 20 * 19;
+        if (own.committed + own.prefetched + bytes_of(array) > most) return none;
+        own.prefetched += bytes_of(array);
+        own.prefetches.pop_front();
+        return array;
+      }
+      own.prefetches.pop_front();
     }
     return none;
   }
 
  private:
-  // How early the first task is that lacks the array; whether it lacks another one; then how many lack only
-  // the array, how many another one; the array.
-  using Rank = std::tuple<double, bool, long, long, ArrayId>;
+  // By what the arrays that a device lacks are chosen.
+  struct Rank {
+    double earliest;   // depth of the first task that lacks the array
+    bool lacks_two;    // that task lacks another one as well
+    bool is_far;       // no device has it that is nearer than the host
+    long fewer_tasks;  // minus the tasks that lack only the array, or it and another one
+    long free_tasks;   // of these, that lack only the array
+    int number;        // in the structural order
+    ArrayId array;
+    auto operator<=>(const Rank&) const = default;
+  };
   struct Device {
     std::deque<TaskId> next;         // chosen, not yet given
     int num_assigned = 0;            // given, not done
@@ -125,6 +152,8 @@ class DataAware final : public LruScheduler {
     double seconds_left = 0;         // of these
     std::vector<TaskId> upcoming;    // tasks of the next package
     std::deque<ArrayId> prefetches;  // outputs of the next package
+    index_t prefetched = 0;          // bytes of those that were prefetched
+    std::deque<ArrayId> finished;    // arrays that no task writes any more, not yet stored
     std::vector<int> upcoming_uses;  // of arrays: tasks of the next package
     std::vector<bool> is_upcoming;   // of arrays: outputs of the next package
     std::vector<int> uses;           // of arrays: tasks of the package that are not done
@@ -137,20 +166,25 @@ class DataAware final : public LruScheduler {
   };
 
   void begin() override {
-    packages_.start(view());
+    order_ = structural_order(view().graph);
+    outputs_ = outputs_of(view().graph);
+    owners_.assign(outputs_.size(), none);
+    std::vector<double> priorities;
+    for (TaskId task = 0; task < view().graph.num_tasks(); ++task) priorities.push_back(priority(task));
+    index_t memory = view().memory.capacity(0);
+    for (DeviceId device = 1; device < view().machine.num_devices(); ++device)
+      memory = std::min(memory, view().memory.capacity(device));
+    packages_ = plan_packages(view().graph, order_, priorities, memory, view().machine.num_devices());
     missing_.start(view());
-    depths_.resize(static_cast<std::size_t>(view().graph.num_tasks()));
-    for (const TaskId task : view().graph.order())
-      for (const TaskId next : view().graph.successors(task)) {
-        double& depth = depths_[static_cast<std::size_t>(next)];
-        depth = std::max(depth, depths_[static_cast<std::size_t>(task)] + 1);
-      }
     const std::size_t arrays = static_cast<std::size_t>(view().graph.num_arrays());
     is_ready_.resize(static_cast<std::size_t>(view().graph.num_tasks()));
-    is_open_ = is_ready_;
     uses_left_.resize(arrays);
+    writes_left_.resize(arrays);
     for (ArrayId array = 0; array < view().graph.num_arrays(); ++array)
       uses_left_[static_cast<std::size_t>(array)] = static_cast<int>(view().graph.users(array).size());
+    for (TaskId task = 0; task < view().graph.num_tasks(); ++task)
+      for (const TaskAccess& access : view().graph.task(task).accesses)
+        writes_left_[static_cast<std::size_t>(access.array)] += access.writes() ? 1 : 0;
     devices_.resize(num_devices());
     for (Device& device : devices_) {
       device.upcoming_uses.resize(arrays);
@@ -167,20 +201,48 @@ class DataAware final : public LruScheduler {
   Device& state(DeviceId device) { return devices_[static_cast<std::size_t>(device)]; }
   index_t bytes_of(ArrayId array) const { return view().graph.array(array).bytes; }
   // Of tasks of a package those first that come after fewest: steps of the inner loop one after the other.
-  PriorityEntry entry_of(TaskId task) const { return {-depths_[static_cast<std::size_t>(task)], task, task}; }
+  long number_of(TaskId task) const { return order_.of_tasks[static_cast<std::size_t>(task)]; }
+  PriorityEntry entry_of(TaskId task) const {
+    return {-order_.depths[static_cast<std::size_t>(task)], number_of(task), task};
+  }
 
   void update(ArrayId array, DeviceId device) {
     const std::size_t k = static_cast<std::size_t>(array);
     missing_.set_there(array, device, state(device).holds[k] || state(device).assigned_uses[k] > 0);
   }
-  // In which order arrays leave: needed by nobody, by no package of the device, by the next one, by this one,
-  // outputs.
+  // In which order arrays leave: needed by nobody, by no package under way, by the next one or by other
+  // devices, by this package, outputs.
+  static constexpr int outputs_kind = 4;
   int kind_of(const Device& own, ArrayId array) const {
     const std::size_t k = static_cast<std::size_t>(array);
-    if (own.output_tasks[k] > 0 || own.is_upcoming[k]) return 4;
+    if (own.output_tasks[k] > 0 || own.is_upcoming[k]) return outputs_kind;
     if (own.uses[k] > 0) return 3;
-    if (own.upcoming_uses[k] > 0) return 2;
+    if (own.upcoming_uses[k] > 0 || is_wanted_elsewhere(own, k)) return 2;
     return uses_left_[k] > 0 ? 1 : 0;
+  }
+  // The package of another device reads the array, and has not got it.
+  bool is_wanted_elsewhere(const Device& own, std::size_t k) const {
+    return std::any_of(devices_.begin(), devices_.end(), [&](const Device& other) {
+      return &other != &own && other.uses[k] > 0 && !other.holds[k];
+    });
+  }
+  // A device has the array, and a link to this one that is not the host's.
+  bool is_near(std::size_t k, DeviceId device) const {
+    const Machine& machine = view().machine;
+    for (DeviceId other = 0; other < machine.num_devices(); ++other) {
+      const int link = other == device ? none : machine.link_between(other, device);
+      if (link != none && link != machine.link_between(host, device) &&
+          devices_[static_cast<std::size_t>(other)].holds[k])
+        return true;
+    }
+    return false;
+  }
+  void set_held(ArrayId array, DeviceId device, bool is_held) {
+    const std::size_t k = static_cast<std::size_t>(array);
+    state(device).holds[k] = is_held;
+    update(array, device);
+    for (DeviceId other = 0; other < view().machine.num_devices(); ++other)  // is_near
+      if (other != device && state(other).uses[k] > 0) missing_.mark(array, other);
   }
   index_t new_bytes(TaskId task, DeviceId device) {
     index_t bytes = 0;
@@ -195,29 +257,22 @@ class DataAware final : public LruScheduler {
     Device& own = state(device);
     own.committed += new_bytes(task, device);
     ++own.num_assigned;
-    ++num_assigned_;
     for (const TaskAccess& access : view().graph.task(task).accesses) {
       ++own.assigned_uses[static_cast<std::size_t>(access.array)];
       update(access.array, device);
     }
   }
 
-  // For outputs; the rest is left to what is streamed. At the end, devices share what is left.
-  index_t room(DeviceId device) const {
-    const index_t count = view().machine.num_devices();
-    const index_t most =
-        static_cast<index_t>(outputs_part * static_cast<double>(view().memory.capacity(device)));
-    return count == 1 ? most : std::min(most, packages_.bytes_left() / count);
-  }
   // The next package is known while the last tasks of this one run, so that its outputs come as those of this
   // one go.
   void take_upcoming(DeviceId device) {
     Device& own = state(device);
-    own.upcoming = packages_.take(device, room(device));
+    if (next_package_ == packages_.size()) return;
+    own.upcoming = std::move(packages_[next_package_++].tasks);
     for (const TaskId task : own.upcoming) {
       for (const TaskAccess& access : view().graph.task(task).accesses)
         ++own.upcoming_uses[static_cast<std::size_t>(access.array)];
-      const ArrayId output = packages_.output_of(task);
+      const ArrayId output = outputs_[static_cast<std::size_t>(task)];
       if (own.is_upcoming[static_cast<std::size_t>(output)]) continue;
       own.is_upcoming[static_cast<std::size_t>(output)] = true;
       own.prefetches.push_back(output);
@@ -229,17 +284,18 @@ class DataAware final : public LruScheduler {
     if (own.num_left == static_cast<int>(own.upcoming.size()))
       own.seconds_left = 0;  // without rounding errors
     own.prefetches.clear();
+    own.prefetched = 0;
     for (const TaskId task : own.upcoming) {
       own.seconds_left += view().machine.run_seconds(view().graph, task, device);
       for (const TaskAccess& access : view().graph.task(task).accesses) {
         ++own.uses[static_cast<std::size_t>(access.array)];
         --own.upcoming_uses[static_cast<std::size_t>(access.array)];
       }
-      const std::size_t output = static_cast<std::size_t>(packages_.output_of(task));
+      const std::size_t output = static_cast<std::size_t>(outputs_[static_cast<std::size_t>(task)]);
       own.is_upcoming[output] = false;
       if (own.output_tasks[output]++ == 0 && own.assigned_uses[output] == 0)
-        own.committed += bytes_of(packages_.output_of(task));
-      is_open_[static_cast<std::size_t>(task)] = true;
+        own.committed += bytes_of(outputs_[static_cast<std::size_t>(task)]);
+      owners_[static_cast<std::size_t>(task)] = device;
       if (is_ready_[static_cast<std::size_t>(task)]) missing_.add(entry_of(task), device);
     }
     own.upcoming.clear();
@@ -258,8 +314,8 @@ class DataAware final : public LruScheduler {
       if (!missing_.tasks(device).empty()) give(missing_.tasks(device).begin()->task, device);
       return;
     }
-    const MissingArrays::Counts& counts = missing_.counts(std::get<ArrayId>(*own.ranking.begin()), device);
-    if (std::get<bool>(*own.ranking.begin())) {
+    const MissingArrays::Counts& counts = missing_.counts(own.ranking.begin()->array, device);
+    if (own.ranking.begin()->lacks_two) {
       give(counts.one_more.begin()->task, device);
       return;
     }
@@ -285,22 +341,29 @@ class DataAware final : public LruScheduler {
       const double one_more = counts.one_more.empty() ? never : -counts.one_more.begin()->priority;
       const long lacking_one = static_cast<long>(counts.free.size()),
                  lacking_two = static_cast<long>(counts.one_more.size());
-      own.ranks[k] = {std::min(free, one_more), free > one_more, -lacking_one - lacking_two, lacking_one,
+      own.ranks[k] = {std::min(free, one_more),
+                      free > one_more,
+                      !is_near(k, device),
+                      -lacking_one - lacking_two,
+                      lacking_one,
+                      order_.of_arrays[k],
                       array};
       own.ranking.insert(own.ranks[k]);
     }
   }
 
-  static constexpr double outputs_part = 0.8;  // of the memory; streamed arrays and copies ahead need a fifth
-  OutputPackages packages_;
+  std::array<std::vector<ArrayId>, outputs_kind + 1> by_kind_;  // of victims()
+  std::vector<OutputPackage> packages_;
+  std::size_t next_package_ = 0;
+  std::vector<ArrayId> outputs_;  // of tasks: the arrays to which they belong
+  std::vector<DeviceId> owners_;  // of tasks: whose package has begun
   MissingArrays missing_;
   std::vector<Device> devices_;
-  std::vector<double> depths_;  // of tasks: how many are before it on the longest path
-  std::deque<TaskId> free_;     // ready, and writes nothing
-  int num_assigned_ = 0;        // on all devices
-  std::vector<bool> is_ready_;  // of tasks
-  std::vector<bool> is_open_;   // of tasks: their package has begun
-  std::vector<int> uses_left_;  // of arrays: tasks that are not done
+  StructuralOrder order_;
+  std::deque<TaskId> free_;       // ready, and writes nothing
+  std::vector<bool> is_ready_;    // of tasks
+  std::vector<int> uses_left_;    // of arrays: tasks that are not done
+  std::vector<int> writes_left_;  // of arrays: those of them that write it
 };
 
 }  // namespace

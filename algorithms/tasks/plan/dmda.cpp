@@ -18,29 +18,31 @@ class Dmda final : public LruScheduler {
   Dmda(const SchedulerOptions& options, bool sorts) : LruScheduler(options), sorts_(sorts) {}
 
   void ready(TaskId task, DeviceId) override {
-    DeviceId best = 0;
+    DeviceId best = none;
     double best_fitness = 0, best_end = 0;
-    const DeviceId count = view().machine.num_devices();
-    std::vector<double> ends, transfers;
-    for (DeviceId device = 0; device < count; ++device) {
+    struct Expected {
+      DeviceId device;
+      double end, transfer;
+    };
+    std::vector<Expected> expected;
+    double first_end = std::numeric_limits<double>::max();
+    for (DeviceId device = 0; device < view().machine.num_devices(); ++device) {
+      if (!can_run(task, device)) continue;
       double transfer = 0;
       for (const TaskAccess& access : view().graph.task(task).accesses)
         if (access.reads() && !view().memory.holds(access.array, device))
           transfer += transfer_seconds(view(), access.array, device);
       const double start = std::max(devices_[static_cast<std::size_t>(device)].end, view().now + transfer);
-      ends.push_back(view().machine.can_run(view().graph, task, device)
-                         ? start + view().machine.run_seconds(view().graph, task, device)
-                         : std::numeric_limits<double>::infinity());
-      transfers.push_back(transfer);
+      const double end = start + view().machine.run_seconds(view().graph, task, device);
+      first_end = std::min(first_end, end);
+      expected.push_back({device, end, transfer});
     }
-    const double first_end = *std::min_element(ends.begin(), ends.end());
-    for (DeviceId device = 0; device < count; ++device) {
-      const std::size_t k = static_cast<std::size_t>(device);
-      const double fitness = ends[k] - first_end + transfers[k];
-      if (device > 0 && fitness >= best_fitness) continue;
+    for (const auto& [device, end, transfer] : expected) {
+      const double fitness = end - first_end + transfer;
+      if (best != none && fitness >= best_fitness) continue;
       best = device;
       best_fitness = fitness;
-      best_end = ends[k];
+      best_end = end;
     }
     Device& chosen = devices_[static_cast<std::size_t>(best)];
     chosen.end = best_end;

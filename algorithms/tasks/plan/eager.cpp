@@ -55,7 +55,7 @@ class EagerPrefetch final : public LruScheduler {
   static constexpr std::size_t most_queued = 1000;  // of the paper's runs
   struct Device {
     std::deque<TaskId> queue;
-    PrefetchQueue prefetches;  // all of one priority: in the order of the queue
+    PrefetchQueue prefetches;  // with the priorities of their tasks, though tasks run in the order of release
   };
 
   void begin() override {
@@ -70,7 +70,7 @@ class EagerPrefetch final : public LruScheduler {
     for (std::size_t k = 0; k < share && own.queue.size() < most_queued; ++k) {
       own.queue.push_back(queue_.front());
       for (const TaskAccess& access : view().graph.task(queue_.front()).accesses)
-        if (access.reads()) own.prefetches.request(access.array, 0);
+        if (access.reads()) own.prefetches.request(access.array, priority(queue_.front()));
       queue_.pop_front();
     }
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include <strata/algorithms/tasks/plan/lru_order.hpp>
@@ -19,12 +20,17 @@ struct PriorityEntry {
   }
 };
 
-/// Priorities of `options`, or bottom levels. TaskError where there are not as many as tasks.
+/// Priorities of `options`, or bottom levels. TaskError where there are not as many as tasks, or one is no
+/// number.
 inline std::vector<double> priorities_of(const SchedulerOptions& options, const TaskGraph& graph) {
   if (options.priorities.empty()) return bottom_levels(graph);
   if (options.priorities.size() != static_cast<std::size_t>(graph.num_tasks()))
     throw TaskError("there are " + std::to_string(options.priorities.size()) + " priorities for " +
                     std::to_string(graph.num_tasks()) + " tasks: each has one, or none has");
+  for (TaskId task = 0; task < graph.num_tasks(); ++task)
+    if (std::isnan(options.priorities[static_cast<std::size_t>(task)]))
+      throw TaskError("the priority of the task " + graph.describe(task) +
+                      " is not a number: priorities are compared with each other");
   return options.priorities;
 }
 
@@ -72,6 +78,9 @@ class LruScheduler : public TaskScheduler {
 
   const SchedulerView& view() const { return *view_; }
   std::size_t num_devices() const { return static_cast<std::size_t>(view().machine.num_devices()); }
+  bool can_run(TaskId task, DeviceId device) const {
+    return view().machine.can_run(view().graph, task, device);
+  }
   double priority(TaskId task) const { return priorities_[static_cast<std::size_t>(task)]; }
   PriorityEntry entry(TaskId task) { return {priority(task), next_number_++, task}; }
   const LruOrder& lru() const { return lru_; }

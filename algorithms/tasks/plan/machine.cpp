@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <sstream>
 
 #include <strata/algorithms/tasks/plan/machine.hpp>
 #include <strata/core/bytes.hpp>
@@ -8,9 +9,14 @@ namespace strata::inline STRATA_ABI::tasks {
 
 namespace {
 
-std::string number_text(double value) {
-  std::string text = std::to_string(value);
-  return text;
+std::string number_text(double value) {  // also of those that std::to_string rounds to 0
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
+
+const std::string& kernel_of(const TaskGraph& graph, TaskId task) {
+  return graph.kernels()[static_cast<std::size_t>(graph.task(task).kernel)];
 }
 
 const double* rate_of(const MachineDevice& device, const std::string& kernel) {
@@ -77,42 +83,40 @@ double Machine::copy_seconds(DeviceId from, DeviceId to, index_t bytes) const {
 }
 
 bool Machine::can_run(const TaskGraph& graph, TaskId task, DeviceId device) const {
-  const std::string& kernel = graph.kernels()[static_cast<std::size_t>(graph.task(task).kernel)];
-  return rate_of(this->device(device), kernel) != nullptr &&
+  return rate_of(this->device(device), kernel_of(graph, task)) != nullptr &&
          graph.bytes_of(task) <= this->device(device).memory;
 }
 
 double Machine::run_seconds(const TaskGraph& graph, TaskId task, DeviceId device) const {
-  const Task& run = graph.task(task);
-  const std::string& kernel = graph.kernels()[static_cast<std::size_t>(run.kernel)];
-  if (const double* const rate = rate_of(this->device(device), kernel)) return run.work / *rate;
+  const std::string& kernel = kernel_of(graph, task);
+  const double work = graph.task(task).work;
+  if (const double* const rate = rate_of(this->device(device), kernel)) return work / *rate;
   double fastest = 0;
   for (const MachineDevice& other : devices_)
     if (const double* const rate = rate_of(other, kernel)) fastest = std::max(fastest, *rate);
   if (fastest == 0)
     throw TaskError("the machine \"" + name_ + "\" has no rate of the kernel \"" + kernel +
-                    "\" on any device, the kernel of the task " + graph.describe(task) +
-                    ": name one, or one of \"*\" for all kernels");
-  return run.work / fastest;
+                    "\" of the task " + graph.describe(task) +
+                    " on any device: name one, or one of \"*\" for all kernels");
+  return work / fastest;
 }
 
 void Machine::require_fit(const TaskGraph& graph) const {
   for (TaskId task = 0; task < graph.num_tasks(); ++task) {
     run_seconds(graph, task, 0);
-    const std::string& kernel = graph.kernels()[static_cast<std::size_t>(graph.task(task).kernel)];
-    const MachineDevice* largest = nullptr;
+    index_t largest = 0;  // memory of the devices that have a rate
     for (const MachineDevice& device : devices_)
-      if (rate_of(device, kernel) != nullptr && (largest == nullptr || device.memory > largest->memory))
-        largest = &device;
+      if (rate_of(device, kernel_of(graph, task))) largest = std::max(largest, device.memory);
     const index_t bytes = graph.bytes_of(task);
-    if (bytes <= largest->memory) continue;
-    const bool is_close = string_from_bytes(bytes) == string_from_bytes(largest->memory);
+    if (bytes <= largest) continue;
+    const bool is_close = string_from_bytes(bytes) == string_from_bytes(largest);
     const auto text = [&](index_t count) {
       return is_close ? std::to_string(count) + " bytes" : string_from_bytes(count);
     };
     throw TaskError("the task " + graph.describe(task) + " needs " + text(bytes) +
-                    " at once, and the largest memory of the machine \"" + name_ + "\" that can run it has " +
-                    text(largest->memory) + ": use smaller arrays (tiles) or more memory");
+                    " at once, and the largest memory of the machine \"" + name_ +
+                    "\" on a device that runs it has " + text(largest) +
+                    ": use smaller arrays (tiles) or more memory");
   }
 }
 

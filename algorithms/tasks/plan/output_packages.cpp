@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <limits>
+#include <unordered_map>
+
 #include <strata/algorithms/tasks/plan/output_packages.hpp>
 
 namespace strata::inline STRATA_ABI::tasks::detail {
@@ -5,238 +9,369 @@ namespace strata::inline STRATA_ABI::tasks::detail {
 namespace {
 
 constexpr int most_looked_at = 200;  // ready tasks, for where packages may begin
-constexpr int most_tried = 6;        // packages, of which the best is taken
+constexpr int most_tried = 3;        // packages, of which the best is taken
+constexpr int most_groups = 4;       // of which the best is added to a package
 
 std::size_t at(int id) { return static_cast<std::size_t>(id); }
 
+// Bits that look drawn at random, the same in each run.
+std::uint64_t key_of(int number) {
+  std::uint64_t bits = static_cast<std::uint64_t>(number + 1) * 0x9e3779b97f4a7c15;
+  bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
+  bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
+  return bits ^ (bits >> 31);
+}
+
 }  // namespace
 
-void OutputPackages::start(const SchedulerView& view) {
-  graph_ = &view.graph;
-  const std::size_t arrays = at(graph_->num_arrays());
-  devices_.assign(at(graph_->num_tasks()), none);
-  is_done_.resize(at(graph_->num_tasks()));
-  chains_.resize(arrays);
-  next_.resize(arrays);
-  is_chosen_.resize(arrays);
-  is_vertex_.resize(arrays);
-  for (TaskId task = 0; task < graph_->num_tasks(); ++task) {
-    outputs_.push_back(none);
-    for (const TaskAccess& access : graph_->task(task).accesses)
-      if (access.writes() && outputs_.back() == none) outputs_.back() = access.array;
-    if (outputs_.back() != none) chains_[at(outputs_.back())].push_back(task);
-  }
-  for (ArrayId array = 0; array < graph_->num_arrays(); ++array)
-    if (!chains_[at(array)].empty()) bytes_left_ += graph_->array(array).bytes;
-}
-
-// Once what packages have is done, nothing keeps a task from running.
-bool OutputPackages::is_enabled(TaskId task) const {
-  for (const TaskId before : graph_->predecessors(task)) {
-    if (is_done_[at(before)] || is_taken(before)) continue;
-    const ArrayId output = output_of(before);
-    if (output == none || !is_chosen_[at(output)]) return false;
-  }
-  return true;
-}
-
-// From the last task back: most that cannot be finished lack what it waits for.
-bool OutputPackages::can_finish(ArrayId output) const {
-  const std::vector<TaskId>& chain = chains_[at(output)];
-  for (std::size_t k = chain.size(); k-- > next_[at(output)];)
-    for (const TaskId before : graph_->predecessors(chain[k])) {
-      const ArrayId other = output_of(before);
-      if (is_done_[at(before)] || is_taken(before) || other == output) continue;
-      if (other == none || !is_chosen_[at(other)]) return false;
-    }
-  return true;
-}
-
-// What the next task of an output reads beside it.
-std::vector<ArrayId> OutputPackages::front(ArrayId output) const {
-  std::vector<ArrayId> arrays;
-  for (const TaskAccess& access : graph_->task(chains_[at(output)][next_[at(output)]]).accesses)
-    if (access.array != output) arrays.push_back(access.array);
-  return arrays;
-}
-
-// The outputs that are not taken and have the array in their front, in program order.
-std::vector<ArrayId> OutputPackages::outputs_with(ArrayId vertex) const {
-  std::vector<ArrayId> outputs;
-  for (const TaskId task : graph_->users(vertex)) {
-    const ArrayId output = output_of(task);
-    if (output == none || output == vertex || is_chosen_[at(output)] || is_taken(task)) continue;
-    if (chains_[at(output)][next_[at(output)]] == task) outputs.push_back(output);
-  }
+std::vector<ArrayId> outputs_of(const TaskGraph& graph) {
+  std::vector<ArrayId> outputs(at(graph.num_tasks()), none);
+  for (TaskId task = 0; task < graph.num_tasks(); ++task)
+    for (const TaskAccess& access : graph.task(task).accesses)
+      if (access.writes() && outputs[at(task)] == none) outputs[at(task)] = access.array;
   return outputs;
 }
 
-void OutputPackages::add_vertex(ArrayId vertex) {
-  if (is_vertex_[at(vertex)]) return;
-  is_vertex_[at(vertex)] = true;
-  vertices_.push_back(vertex);
+OutputPackages::OutputPackages(const TaskGraph& graph, const StructuralOrder& order,
+                               const std::vector<double>& priorities)
+    : graph_(&graph),
+      order_(&order),
+      priorities_(&priorities),
+      outputs_(outputs_of(graph)),
+      is_taken_(at(graph.num_tasks())),
+      arrays_(at(graph.num_arrays())) {
+  for (TaskId task = 0; task < graph.num_tasks(); ++task) {
+    waits_.push_back(static_cast<int>(graph.predecessors(task).size()));
+    if (outputs_[at(task)] != none) output(outputs_[at(task)]).chain.push_back(task);
+    for (const TaskId next : graph.successors(task))
+      if (outputs_[at(next)] != none && outputs_[at(next)] != outputs_[at(task)])
+        ++output(outputs_[at(next)]).waits;
+  }
+  for (ArrayId array = 0; array < graph.num_arrays(); ++array) {
+    Output& own = output(array);
+    for (const TaskId task : own.chain)
+      for (const TaskAccess& access : graph.task(task).accesses)
+        if (access.array != array) own.reads.push_back(access.array);
+    std::sort(own.reads.begin(), own.reads.end());
+    own.reads.erase(std::unique(own.reads.begin(), own.reads.end()), own.reads.end());
+    for (const ArrayId other : own.reads) {
+      output(other).readers.push_back(array);
+      ++output(other).open_readers;
+    }
+    own.open_tasks = static_cast<int>(own.chain.size());
+    count_after(array);
+    if (!own.chain.empty()) bytes_left_ += graph.array(array).bytes;
+  }
+  for (ArrayId array = 0; array < graph.num_arrays(); ++array)
+    if (output(array).chain.empty()) finalize(array);
+  for (TaskId task = 0; task < graph.num_tasks(); ++task)
+    if (graph.predecessors(task).empty()) enable(task);
 }
 
-// The outputs of at most `bytes` that can be finished once the vertex is one of the package; they are chosen.
-std::vector<ArrayId> OutputPackages::gains(ArrayId vertex, index_t bytes) {
-  std::vector<ArrayId> gained;
-  const bool was_vertex = is_vertex_[at(vertex)];
-  is_vertex_[at(vertex)] = true;
-  std::vector<ArrayId> candidates = outputs_with(vertex);
-  std::erase_if(candidates, [&](ArrayId output) {
-    const std::vector<ArrayId> arrays = front(output);
-    return !std::all_of(arrays.begin(), arrays.end(), [&](ArrayId array) { return is_vertex_[at(array)]; });
+// All that the task waits for is taken. What writes nothing runs as soon as it can; what is of the package
+// that is taken just now follows.
+void OutputPackages::enable(TaskId task) {
+  if (outputs_[at(task)] == none) take_task(task);
+  else if (!output(outputs_[at(task)]).is_chosen)
+    ready_.insert({(*priorities_)[at(task)], order_->of_tasks[at(task)], task});
+}
+
+void OutputPackages::take_task(TaskId task) {
+  is_taken_[at(task)] = true;
+  for (const TaskId next : graph_->successors(task)) {
+    if (outputs_[at(next)] != none && outputs_[at(next)] != outputs_[at(task)])
+      --output(outputs_[at(next)]).waits;
+    if (--waits_[at(next)] == 0) enable(next);
+  }
+}
+
+// How many tasks of which other outputs wait for the tasks of an output that are not taken.
+void OutputPackages::count_after(ArrayId array) {
+  Output& own = output(array);
+  std::vector<ArrayId> outputs;
+  for (std::size_t k = own.next; k < own.chain.size(); ++k)
+    for (const TaskId next : graph_->successors(own.chain[k]))
+      if (outputs_[at(next)] != none && outputs_[at(next)] != array) outputs.push_back(outputs_[at(next)]);
+  std::sort(outputs.begin(), outputs.end());
+  own.after.clear();
+  for (const ArrayId other : outputs) {
+    if (own.after.empty() || own.after.back().first != other) own.after.emplace_back(other, 0);
+    ++own.after.back().second;
+  }
+}
+
+// From now on an array has to be loaded beside the outputs whose tasks read it.
+void OutputPackages::finalize(ArrayId array) {
+  output(array).is_final = true;
+  change_lacking(array, 1);
+}
+
+void OutputPackages::change_lacking(ArrayId array, int sign) {
+  const index_t bytes = sign * graph_->array(array).bytes;
+  const std::uint64_t key = key_of(number_of(array));
+  for (const ArrayId reader : output(array).readers) {
+    output(reader).lacks += bytes;
+    output(reader).lacking ^= key;
+  }
+}
+
+void OutputPackages::touch(ArrayId array, Growth& growth) {
+  Output& own = output(array);
+  if (!own.is_touched) growth.touched.push_back(array);
+  own.is_touched = true;
+  if (own.lacks == 0 && own.waits == 0 && is_open(own))
+    growth.free.push({static_cast<double>(own.open_tasks), -number_of(array), array});
+}
+
+// An array is loaded for the package, or is there.
+void OutputPackages::see(ArrayId array, Growth& growth) {
+  Output& own = output(array);
+  if (own.is_seen || !own.is_final) return;
+  own.is_seen = true;
+  growth.seen.push_back(array);
+  change_lacking(array, -1);
+  for (const ArrayId reader : own.readers) touch(reader, growth);
+}
+
+// Of an output, and of what is kept for it and for no other one yet.
+index_t OutputPackages::room_of(const Output& own, ArrayId array) const {
+  index_t bytes = graph_->array(array).bytes;
+  for (const ArrayId other : own.reads)
+    if (output(other).is_held && !output(other).is_counted) bytes += graph_->array(other).bytes;
+  return bytes;
+}
+
+void OutputPackages::choose(ArrayId array, Growth& growth) {
+  Output& own = output(array);
+  growth.room -= room_of(own, array);
+  growth.tasks += own.open_tasks;
+  growth.loads += static_cast<double>(graph_->array(array).bytes);
+  growth.chosen.push_back(array);
+  own.is_chosen = true;
+  for (const ArrayId other : own.reads) {
+    if (output(other).is_held && !output(other).is_counted) {
+      output(other).is_counted = true;
+      growth.counted.push_back(other);
+    }
+    if (output(other).is_seen || !output(other).is_final) continue;
+    growth.loads += static_cast<double>(graph_->array(other).bytes);
+    see(other, growth);
+  }
+  for (const auto& [next, count] : own.after) {
+    output(next).waits -= count;
+    touch(next, growth);
+  }
+  if (growth.worth() >= growth.best.worth()) growth.best = {growth.chosen.size(), growth.tasks, growth.loads};
+}
+
+// Outputs that lack nothing, of these always the one with most tasks: a whole row, not a column of
+// beginnings.
+void OutputPackages::choose_free(Growth& growth) {
+  while (!growth.free.empty()) {
+    const ArrayId array = growth.free.top().array;
+    growth.free.pop();
+    const Output& own = output(array);
+    if (own.is_chosen || own.lacks > 0 || own.waits > 0 || room_of(own, array) > growth.room) continue;
+    choose(array, growth);
+  }
+}
+
+// Loads what an output lacks, and chooses all that lacks nothing then.
+void OutputPackages::load_for(ArrayId array, Growth& growth) {
+  for (const ArrayId other : output(array).reads) {
+    if (output(other).is_seen || !output(other).is_final) continue;
+    growth.loads += static_cast<double>(graph_->array(other).bytes);
+    see(other, growth);
+  }
+  choose_free(growth);
+}
+
+// Back to how many outputs were chosen, and arrays seen and counted.
+void OutputPackages::undo(Growth& growth, const Growth::Mark& mark) {
+  for (; growth.chosen.size() > mark.chosen; growth.chosen.pop_back()) {
+    Output& own = output(growth.chosen.back());
+    own.is_chosen = false;
+    for (const auto& [next, count] : own.after) output(next).waits += count;
+  }
+  for (; growth.seen.size() > mark.seen; growth.seen.pop_back()) {
+    output(growth.seen.back()).is_seen = false;
+    change_lacking(growth.seen.back(), 1);
+  }
+  for (; growth.counted.size() > mark.counted; growth.counted.pop_back())
+    output(growth.counted.back()).is_counted = false;
+  growth.room = mark.room;
+  growth.tasks = mark.tasks;
+  growth.loads = mark.loads;
+  growth.best = mark.best;
+  growth.free = {};
+}
+
+// The open outputs around a package by what they lack, some that promise most tasks for each byte first.
+void OutputPackages::find_groups(const Growth& growth) {
+  groups_.clear();
+  members_.clear();
+  std::unordered_map<std::uint64_t, std::size_t> places;
+  for (const ArrayId array : growth.touched) {
+    const Output& own = output(array);
+    if (!is_open(own) || own.lacks == 0) continue;
+    const auto [place, is_new] = places.try_emplace(own.lacking, groups_.size());
+    if (is_new) groups_.push_back({0, 0, static_cast<double>(own.lacks), number_of(array), none, 0});
+    members_.emplace_back(array, place->second);
+    ++groups_[place->second].count;
+  }
+  for (const auto& [array, place] : members_) {
+    const Output& own = output(array);
+    Group& group = groups_[place];
+    if (own.waits >= group.count) continue;  // for more than the others of the group
+    group.tasks += own.open_tasks;
+    group.loads += static_cast<double>(graph_->array(array).bytes);
+    group.number = std::min(group.number, number_of(array));
+    if (own.waits == 0) group.output = array;
+  }
+  std::erase_if(groups_, [](const Group& group) { return group.output == none; });
+  for (Group& group : groups_) group.open_readers = open_readers_of(output(group.output));
+  const auto end = groups_.begin() + std::min<std::ptrdiff_t>(std::ssize(groups_), most_groups);
+  std::partial_sort(groups_.begin(), end, groups_.end(), [](const Group& a, const Group& b) {
+    const double of_a = a.tasks * b.loads, of_b = b.tasks * a.loads;
+    if (of_a != of_b) return of_a > of_b;
+    return std::pair(a.open_readers, a.number) < std::pair(b.open_readers, b.number);
   });
-  // One that is chosen may be what another one waits for, whatever the order in which they were submitted.
-  for (bool is_changed = true; is_changed;) {
-    const std::size_t before = gained.size();
-    std::erase_if(candidates, [&](ArrayId output) {
-      if (graph_->array(output).bytes > bytes || !can_finish(output)) return false;
-      bytes -= graph_->array(output).bytes;
-      is_chosen_[at(output)] = true;
-      gained.push_back(output);
-      return true;
-    });
-    is_changed = gained.size() > before;
+  groups_.erase(end, groups_.end());
+}
+
+// Adds the outputs that lack the same arrays and give most tasks for each byte; false: none fits.
+bool OutputPackages::add_group(Growth& growth) {
+  find_groups(growth);
+  const Growth::Mark mark = growth.mark();
+  ArrayId best = none;
+  double best_worth = 0;
+  for (const Group& group : groups_) {
+    if (group.tasks <= best_worth * group.loads) break;
+    load_for(group.output, growth);
+    const double tasks = growth.tasks - mark.tasks, worth = tasks / (growth.loads - mark.loads);
+    undo(growth, mark);
+    if (tasks == 0 || worth <= best_worth) continue;
+    best_worth = worth;
+    best = group.output;
   }
-  is_vertex_[at(vertex)] = was_vertex;
-  return gained;
+  if (best == none) return false;
+  load_for(best, growth);
+  return true;
 }
 
-void OutputPackages::take_output(ArrayId output, DeviceId device, std::vector<TaskId>& tasks) {
-  const std::vector<TaskId>& chain = chains_[at(output)];
-  std::size_t& next = next_[at(output)];
-  for (; next < chain.size() && is_enabled(chain[next]); ++next) {
-    devices_[at(chain[next])] = device;
-    tasks.push_back(chain[next]);
+// Grows to at most `bytes`: from `seed` on, or where there is none, from what is held.
+OutputPackages::Growth OutputPackages::grow(ArrayId seed, index_t bytes, const std::vector<ArrayId>& held) {
+  Growth growth;
+  growth.room = bytes;
+  for (const ArrayId array : held) {
+    output(array).is_held = output(array).is_final;
+    see(array, growth);
   }
-  if (next == chain.size()) bytes_left_ -= graph_->array(output).bytes;
-}
-
-// Grows from `seed` on to at most `bytes`; what it chooses is marked.
-std::vector<ArrayId> OutputPackages::grow(ArrayId seed, index_t bytes) {
-  std::vector<ArrayId> chosen;
-  const auto add = [&](const std::vector<ArrayId>& gained) {
-    for (const ArrayId output : gained) {
-      is_chosen_[at(output)] = true;
-      chosen.push_back(output);
-      bytes -= graph_->array(output).bytes;
-      add_vertex(output);
-    }
-  };
-  std::size_t first = 0;  // vertices from here on may have outputs that need no other one
-  const auto complete = [&] {
-    for (; first < vertices_.size(); ++first) add(gains(vertices_[first], bytes));
-  };
-  for (const ArrayId array : front(seed)) add_vertex(array);
-  add({seed});
-  complete();
-  while (bytes > 0) {
-    ArrayId best_vertex = none;
-    std::vector<ArrayId> best;
-    for (const ArrayId vertex : neighbours()) {
-      std::vector<ArrayId> gained = gains(vertex, bytes);
-      for (const ArrayId output : gained) is_chosen_[at(output)] = false;
-      if (gained.size() <= best.size()) continue;
-      best = std::move(gained);
-      best_vertex = vertex;
-    }
-    if (best_vertex == none) break;
-    add_vertex(best_vertex);
-    add(best);
-    complete();
+  if (seed != none) choose(seed, growth);
+  choose_free(growth);
+  while (growth.room > 0 && add_group(growth)) {
   }
-  for (const ArrayId vertex : vertices_) is_vertex_[at(vertex)] = false;
-  vertices_.clear();
-  return chosen;
+  Growth result;
+  result.chosen.assign(growth.chosen.begin(),
+                       growth.chosen.begin() + static_cast<std::ptrdiff_t>(growth.best.count));
+  result.counted = growth.counted;
+  result.best = growth.best;
+  undo(growth, {});
+  for (const ArrayId array : growth.touched) output(array).is_touched = false;
+  for (const ArrayId array : held) output(array).is_held = false;
+  return result;
 }
 
-// What the fronts of outputs have beside a vertex of the package.
-std::vector<ArrayId> OutputPackages::neighbours() {
-  std::vector<ArrayId> found;
-  for (const ArrayId vertex : vertices_)
-    for (const ArrayId output : outputs_with(vertex))
-      for (const ArrayId other : front(output)) {
-        if (is_vertex_[at(other)]) continue;
-        is_vertex_[at(other)] = true;  // found
-        found.push_back(other);
-      }
-  for (const ArrayId other : found) is_vertex_[at(other)] = false;
-  return found;
+void OutputPackages::take_output(ArrayId array, std::vector<TaskId>& tasks) {
+  Output& own = output(array);
+  for (; own.open_tasks > 0 && waits_[at(own.chain[own.next])] == 0; ++own.next) {
+    tasks.push_back(own.chain[own.next]);
+    --own.open_tasks;
+    take_task(own.chain[own.next]);
+  }
+  if (own.open_tasks > 0) {
+    count_after(array);
+    return;
+  }
+  bytes_left_ -= graph_->array(array).bytes;
+  for (const ArrayId other : own.reads) --output(other).open_readers;
+  finalize(array);
 }
 
-// Tasks for each byte that is streamed beside the outputs, which are marked.
-double OutputPackages::worth(const std::vector<ArrayId>& outputs) {
-  double tasks = 0, bytes = 1;
-  std::vector<ArrayId> seen;
-  for (const ArrayId output : outputs)
-    for (std::size_t k = next_[at(output)]; k < chains_[at(output)].size(); ++k) {
-      ++tasks;
-      for (const TaskAccess& access : graph_->task(chains_[at(output)][k]).accesses) {
-        if (is_chosen_[at(access.array)] || is_vertex_[at(access.array)]) continue;
-        is_vertex_[at(access.array)] = true;
-        seen.push_back(access.array);
-        bytes += static_cast<double>(graph_->array(access.array).bytes);
-      }
-    }
-  for (const ArrayId array : seen) is_vertex_[at(array)] = false;
-  return tasks / bytes;
+// How many outputs are left that read an array which this one lacks, or 0: those of a row that was begun come
+// before those of another one, so that whole rows are left.
+int OutputPackages::open_readers_of(const Output& own) const {
+  for (const ArrayId other : own.reads)
+    if (output(other).is_final && !output(other).is_seen) return output(other).open_readers;
+  return 0;
 }
 
 // Where to begin: the outputs of the most urgent tasks that can be finished; where there is none, of the most
 // urgent.
 std::vector<ArrayId> OutputPackages::seeds() {
-  std::vector<ArrayId> found;
+  struct Seed {
+    double priority;
+    int open_readers;
+    ArrayId array;
+  };
+  std::vector<Seed> found;
   ArrayId first = none;
   int count = 0;
   for (auto entry = ready_.begin(); entry != ready_.end() && count < most_looked_at;) {
-    if (is_taken(entry->task)) {
+    if (is_taken_[at(entry->task)]) {
       entry = ready_.erase(entry);
       continue;
     }
-    const ArrayId output = output_of(entry->task);
-    ++entry;
+    const ArrayId array = outputs_[at(entry->task)];
+    const Output& own = output(array);
     // Where updates commute, or use parts, a task can be ready before the ones of its output that are first.
-    if (!is_enabled(chains_[at(output)][next_[at(output)]])) continue;
-    if (first == none) first = output;
-    if (can_finish(output)) found.push_back(output);
+    const bool can_begin = own.open_tasks > 0 && waits_[at(own.chain[own.next])] == 0;
+    const double priority = entry->priority;
+    ++entry;
+    if (!can_begin) continue;
+    if (first == none) first = array;
+    if (own.waits == 0) found.push_back({priority, open_readers_of(own), array});
     ++count;
   }
-  if (found.empty() && first != none) found.push_back(first);
-  return found;
+  std::stable_sort(found.begin(), found.end(), [](const Seed& a, const Seed& b) {
+    return std::pair(-a.priority, a.open_readers) < std::pair(-b.priority, b.open_readers);
+  });
+  std::vector<ArrayId> arrays;
+  for (const Seed& seed : found) arrays.push_back(seed.array);
+  if (arrays.empty() && first != none) arrays.push_back(first);
+  return arrays;
 }
 
-std::vector<TaskId> OutputPackages::take(DeviceId device, index_t bytes) {
-  std::vector<ArrayId> best;
-  double best_worth = -1;
-  std::vector<bool> was_tried(is_chosen_.size());
+OutputPackage OutputPackages::take(index_t bytes, const std::vector<ArrayId>& held) {
+  Growth best = grow(none, bytes, held);
+  std::vector<ArrayId> tried;
   int tries = 0;
   for (const ArrayId seed : seeds()) {
-    if (was_tried[at(seed)]) continue;
+    if (output(seed).is_tried) continue;
     if (++tries > most_tried) break;
-    std::vector<ArrayId> chosen = grow(seed, bytes);
-    const double worth = this->worth(chosen);
-    for (const ArrayId output : chosen) {
-      was_tried[at(output)] = true;
-      is_chosen_[at(output)] = false;
+    Growth growth = grow(seed, bytes, {});
+    for (const ArrayId array : growth.chosen) {
+      output(array).is_tried = true;
+      tried.push_back(array);
     }
-    if (worth <= best_worth) continue;
-    best_worth = worth;
-    best = std::move(chosen);
+    if (growth.best.worth() > best.best.worth()) best = std::move(growth);
   }
+  for (const ArrayId array : tried) output(array).is_tried = false;
 
-  std::vector<TaskId> tasks;
-  for (const ArrayId output : best) is_chosen_[at(output)] = true;
+  OutputPackage package{best.chosen, {}, best.counted, best.best.loads};
+  for (const ArrayId array : package.outputs) output(array).is_chosen = true;
   // What a task waits for may be of an output that comes after its own.
   for (bool is_changed = true; is_changed;) {
-    const std::size_t before = tasks.size();
-    for (const ArrayId output : best)
-      if (next_[at(output)] < chains_[at(output)].size()) take_output(output, device, tasks);
-    is_changed = tasks.size() > before;
+    const std::size_t before = package.tasks.size();
+    for (const ArrayId array : package.outputs)
+      if (output(array).open_tasks > 0) take_output(array, package.tasks);
+    is_changed = package.tasks.size() > before;
   }
-  for (const ArrayId output : best) is_chosen_[at(output)] = false;
-  std::sort(tasks.begin(), tasks.end());
-  return tasks;
+  for (const ArrayId array : package.outputs) output(array).is_chosen = false;
+  for (const ArrayId array : package.outputs)
+    if (const Output& own = output(array); own.open_tasks > 0 && waits_[at(own.chain[own.next])] == 0)
+      enable(own.chain[own.next]);
+  return package;
 }
 
 }  // namespace strata::inline STRATA_ABI::tasks::detail

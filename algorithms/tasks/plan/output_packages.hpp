@@ -1,65 +1,145 @@
 // OutputPackages: which arrays a device writes next, all of them while they stay in its memory. A package is
-// grown around the most urgent ready task so that few arrays have to be loaded beside it for many tasks.
+// grown around one of the most urgent tasks so that few bytes have to be loaded for many tasks.
 //
-// The arrays that the next task of each output reads, its front, are the vertices of a graph, and outputs
-// join them: in a product the output (m, n) joins row m of one factor with column n of the other, in a
-// symmetric one two rows. A package is a set of vertices and the outputs among them: each vertex costs one
-// load for each step of the inner loop, each output gives one task. Always taking the vertex that adds most
-// outputs makes squares of products, and triangles where factors are shared, without knowing either.
+// What an output's tasks read and no later package writes has to be loaded beside the outputs: the output
+// lacks it. A package grows by the outputs that lack the same arrays, by those always that give most tasks
+// for each byte: in a product all outputs of a row lack that row of one factor, in a symmetric one that row
+// of the only factor. This makes squares of products, and triangles where factors are shared, without knowing
+// either.
 //
-// Only outputs are taken that can be finished: whatever their tasks wait for is done, in the package, or in
-// that of another device. So each output is loaded and stored once.
+// A package ends where it has most tasks for each byte. Outputs that read what the device still holds may be
+// worth more than many that do not: the rows below a triangle, one by one, while the triangle stays.
+//
+// Only outputs are taken that can be finished: whatever their tasks wait for is of the package or of an
+// earlier one. So each output is loaded and stored once.
 #pragma once
 
+#include <cstdint>
+#include <queue>
 #include <set>
 #include <vector>
 
 #include <strata/algorithms/tasks/plan/lru_scheduler.hpp>
+#include <strata/algorithms/tasks/plan/structural_order.hpp>
 
 namespace strata::inline STRATA_ABI::tasks::detail {
 
-/// See the head of the file. A task belongs to the first array that it writes; tasks that write nothing to
-/// none.
+/// The array to which each task belongs: the first that it writes, or none.
+std::vector<ArrayId> outputs_of(const TaskGraph& graph);
+
+/// What a device does next.
+struct OutputPackage {
+  std::vector<ArrayId> outputs;  ///< in the order in which they were chosen
+  std::vector<TaskId> tasks;     ///< theirs, each after those that it waits for
+  std::vector<ArrayId> kept;     ///< what they read of what the device holds
+  double loads = 0;              ///< bytes that it is expected to load
+};
+
+/// See the head of the file. Copies are independent of each other.
 class OutputPackages {
  public:
-  void start(const SchedulerView& view);
-  /// A task that no package has is ready.
-  void add_ready(const PriorityEntry& task) { ready_.insert(task); }
-  void done(TaskId task) { is_done_[static_cast<std::size_t>(task)] = true; }
+  /// No task is taken. What is equal is ordered by `order`; all are referred to.
+  OutputPackages(const TaskGraph& graph, const StructuralOrder& order, const std::vector<double>& priorities);
 
-  /// Takes outputs of at most `bytes`, but at least one, for `device`, and returns their tasks in program
-  /// order; none where no task is ready.
-  std::vector<TaskId> take(DeviceId device, index_t bytes);
-  /// The device whose package has a task; none: no package has.
-  DeviceId device_of(TaskId task) const { return devices_[static_cast<std::size_t>(task)]; }
-  /// The array to which a task belongs, or none.
-  ArrayId output_of(TaskId task) const { return outputs_[static_cast<std::size_t>(task)]; }
+  /// Takes outputs of at most `bytes`, but at least one; none where all are taken. `held`: arrays that the
+  /// device has, each once, and keeps for the package where that is worth more than more outputs.
+  OutputPackage take(index_t bytes, const std::vector<ArrayId>& held);
   /// Bytes of outputs whose tasks are not all taken.
   index_t bytes_left() const { return bytes_left_; }
 
  private:
-  bool is_taken(TaskId task) const { return device_of(task) != none; }
-  bool can_finish(ArrayId output) const;
-  bool is_enabled(TaskId task) const;
-  void take_output(ArrayId output, DeviceId device, std::vector<TaskId>& tasks);
-  std::vector<ArrayId> front(ArrayId output) const;
-  void add_vertex(ArrayId vertex);
-  std::vector<ArrayId> outputs_with(ArrayId vertex) const;
-  std::vector<ArrayId> gains(ArrayId vertex, index_t bytes);
-  std::vector<ArrayId> grow(ArrayId seed, index_t bytes);
-  std::vector<ArrayId> neighbours();
-  double worth(const std::vector<ArrayId>& outputs);
+  // What is known of an array as an output.
+  struct alignas(64) Output {
+    // What changes while a package grows, in one cache line.
+    std::uint64_t lacking = 0;  // a hash of the set of what is to be loaded beside it
+    index_t lacks = 0;          // bytes of these
+    int waits = 0;              // dependencies on tasks that are neither taken nor chosen
+    int open_tasks = 0;         // of its tasks, those that are not taken
+    int open_readers = 0;       // of `readers`, those with tasks that are not taken
+    bool is_final = false;      // no task writes it any more that is not taken
+    // By the package that is growing; held: is there; counted: in its room, because it is kept.
+    bool is_chosen = false, is_seen = false, is_touched = false, is_held = false, is_counted = false;
+    bool is_tried = false;  // of a package that was grown for the same device
+
+    std::vector<TaskId> chain;                   // its tasks, in program order
+    std::size_t next = 0;                        // the first of them that is not taken
+    std::vector<ArrayId> reads;                  // what they read beside it, each once
+    std::vector<ArrayId> readers;                // outputs whose tasks read it
+    std::vector<std::pair<ArrayId, int>> after;  // outputs with tasks that wait for its own, and how often
+  };
+  // An output that lacks nothing; the one with most tasks is the greatest.
+  struct FreeOutput {
+    double tasks;
+    int number;  // minus that of the structural order
+    ArrayId array;
+    auto operator<=>(const FreeOutput&) const = default;
+  };
+  // A package that is growing.
+  struct Growth {
+    // The beginning that is worth most.
+    struct Beginning {
+      std::size_t count = 0;
+      double tasks = 0, loads = 0;
+      double worth() const { return tasks > 0 ? tasks / loads : -1; }
+    };
+    struct Mark {
+      std::size_t chosen = 0, seen = 0, counted = 0;
+      index_t room = 0;
+      double tasks = 0, loads = 0;
+      Beginning best;
+    };
+    Beginning best;
+    index_t room = 0;
+    double tasks = 0, loads = 0;  // loads: bytes, with those of the outputs
+    std::vector<ArrayId> chosen;
+    std::vector<ArrayId> seen;     // what is loaded beside them, or there
+    std::vector<ArrayId> counted;  // what is kept for them
+    std::vector<ArrayId> touched;  // outputs that read one of these, or wait for one of those
+    std::priority_queue<FreeOutput> free;
+    double worth() const { return tasks > 0 ? tasks / loads : -1; }
+    Mark mark() const { return {chosen.size(), seen.size(), counted.size(), room, tasks, loads, best}; }
+  };
+  // Outputs that lack the same arrays.
+  struct Group {
+    int count;
+    double tasks, loads;
+    int number;        // the first in the structural order
+    ArrayId output;    // one that waits for nothing
+    int open_readers;  // of what it lacks
+  };
+
+  Output& output(ArrayId array) { return arrays_[static_cast<std::size_t>(array)]; }
+  const Output& output(ArrayId array) const { return arrays_[static_cast<std::size_t>(array)]; }
+  bool is_open(const Output& output) const { return output.open_tasks > 0 && !output.is_chosen; }
+  int number_of(ArrayId array) const { return order_->of_arrays[static_cast<std::size_t>(array)]; }
+  void count_after(ArrayId array);
+  void finalize(ArrayId array);
+  void change_lacking(ArrayId array, int sign);
+  void touch(ArrayId array, Growth& growth);
+  void see(ArrayId array, Growth& growth);
+  index_t room_of(const Output& own, ArrayId array) const;
+  void choose(ArrayId array, Growth& growth);
+  void choose_free(Growth& growth);
+  void load_for(ArrayId array, Growth& growth);
+  void undo(Growth& growth, const Growth::Mark& mark);
+  void find_groups(const Growth& growth);
+  bool add_group(Growth& growth);
+  Growth grow(ArrayId seed, index_t bytes, const std::vector<ArrayId>& held);
+  int open_readers_of(const Output& own) const;
+  void enable(TaskId task);
+  void take_task(TaskId task);
+  void take_output(ArrayId array, std::vector<TaskId>& tasks);
   std::vector<ArrayId> seeds();
 
-  const TaskGraph* graph_ = nullptr;
-  std::vector<ArrayId> outputs_;             // of tasks
-  std::vector<DeviceId> devices_;            // of tasks
-  std::vector<bool> is_done_;                // of tasks
-  std::vector<std::vector<TaskId>> chains_;  // of arrays: the tasks of an output, in program order
-  std::vector<std::size_t> next_;            // of arrays: the first of its chain that is not taken
-  std::vector<bool> is_chosen_;              // of arrays: outputs of the package that is growing
-  std::vector<bool> is_vertex_;              // of arrays: those of the package that is growing
-  std::vector<ArrayId> vertices_;
+  const TaskGraph* graph_;
+  const StructuralOrder* order_;
+  const std::vector<double>* priorities_;
+  std::vector<ArrayId> outputs_;  // of tasks
+  std::vector<bool> is_taken_;    // of tasks
+  std::vector<int> waits_;        // of tasks: predecessors that are not taken
+  std::vector<Output> arrays_;
+  std::vector<Group> groups_;                             // of add_group
+  std::vector<std::pair<ArrayId, std::size_t>> members_;  // of these
   std::set<PriorityEntry> ready_;
   index_t bytes_left_ = 0;
 };

@@ -24,13 +24,13 @@ class PrefetchQueue {
   /// A task for which `array` was requested has left the queue.
   void leave(ArrayId array) { --waits_[static_cast<std::size_t>(array)]; }
   bool is_waited_for(ArrayId array) const { return waits_[static_cast<std::size_t>(array)] > 0; }
-  /// The next one that the device does not hold; none: there is none.
+  /// The next one that the device does not hold and a task in the queue still waits for; none: there is none.
   ArrayId take(const Residency& memory, DeviceId device) {
     while (!queue_.empty()) {
       const ArrayId array = queue_.begin()->task;
       queue_.erase(queue_.begin());
       --requests_[static_cast<std::size_t>(array)];
-      if (!memory.holds(array, device)) return array;
+      if (is_waited_for(array) && !memory.holds(array, device)) return array;
     }
     return none;
   }

@@ -58,7 +58,11 @@ class TaskScheduler {
   virtual int window(DeviceId) const { return 2; }
   /// An array to load ahead of its tasks; none: nothing. Asked when nothing else is to be loaded.
   virtual ArrayId prefetch(DeviceId) { return none; }
-  /// Adds arrays that leave the device: evictable ones of at least `request.bytes` together.
+  /// An array of which the device has the only values, to be stored before its room is needed, so that it can
+  /// leave at once; none: nothing. Asked when the device stores nothing. It stays there, and may be used.
+  virtual ArrayId store(DeviceId) { return none; }
+  /// Adds arrays that leave the device: evictable ones of at least `request.bytes` together; fewer where
+  /// copies that are under way will make enough others evictable, after which it is asked again.
   virtual void victims(const RoomRequest& request, std::vector<ArrayId>& chosen) = 0;
 };
 

@@ -9,7 +9,16 @@ using Kind = TaskCommand::Kind;
 
 namespace {
 constexpr int most_prefetches = 2;  // under way to a device: what is needed at once does not wait long
+
+// How a task uses an array; nullptr: not at all.
+const TaskAccess* access_of(const TaskGraph& graph, TaskId task, ArrayId array) {
+  const std::vector<TaskAccess>& accesses = graph.task(task).accesses;
+  const auto found = std::find_if(accesses.begin(), accesses.end(),
+                                  [&](const TaskAccess& access) { return access.array == array; });
+  return found == accesses.end() ? nullptr : &*found;
 }
+
+}  // namespace
 
 TaskDriver::TaskDriver(const TaskGraph& graph, const Machine& machine, TaskScheduler& scheduler, TaskEnd end)
     : graph_(graph),
@@ -27,8 +36,10 @@ TaskDriver::TaskDriver(const TaskGraph& graph, const Machine& machine, TaskSched
       on_link_(machine.links().size()) {
   graph.require_acyclic();
   machine.require_fit(graph);
-  for (TaskId task = 0; task < graph.num_tasks(); ++task)
+  for (TaskId task = 0; task < graph.num_tasks(); ++task) {
     waits_.push_back(static_cast<int>(graph.predecessors(task).size()));
+    most_useless_ += static_cast<long>(graph.task(task).accesses.size());
+  }
 }
 
 void TaskDriver::place(ArrayId array, DeviceId device, bool is_dirty) {
@@ -111,6 +122,7 @@ bool TaskDriver::pump(DeviceId device) {
   is_changed |= start_loads(device);
   is_changed |= start_run(device);
   is_changed |= start_prefetches(device);
+  is_changed |= start_stores(device);
   return is_changed;
 }
 
@@ -129,6 +141,7 @@ TaskId TaskDriver::next_assigned(DeviceId device) {
     require_ready(task);
     phase(task) = Phase::Assigned;
     ++num_assigned_;
+    num_idle_prefetches_ = 0;
     if (machine_.can_run(graph_, task, device)) return task;
     this->state(device_for(task)).handed.push_back(task);
   }
@@ -218,10 +231,8 @@ bool TaskDriver::start_loads(DeviceId device) {
     const ArrayId array = *wanted;
     if (memory_.free(device) < bytes_of(array)) break;
     const bool is_overwritten = std::any_of(state.admitted.begin(), state.admitted.end(), [&](TaskId task) {
-      const std::vector<TaskAccess>& accesses = graph_.task(task).accesses;
-      return std::any_of(accesses.begin(), accesses.end(), [&](const TaskAccess& access) {
-        return access.array == array && access.mode == AccessMode::Out && !graph_.array(array).by_parts;
-      });
+      const TaskAccess* access = access_of(graph_, task, array);
+      return access && !access->reads() && !graph_.array(array).by_parts;
     });
     DeviceId source = host;
     if (!is_overwritten && !find_source(array, device, source)) {
@@ -246,6 +257,7 @@ bool TaskDriver::start_loads(DeviceId device) {
 bool TaskDriver::start_prefetches(DeviceId device) {
   DeviceState& state = this->state(device);
   bool is_changed = false;
+  long num_useless = 0;
   while (state.wanted.empty() && state.prefetches < most_prefetches && num_assigned_ < graph_.num_tasks()) {
     if (state.prefetch == none) state.prefetch = scheduler_.prefetch(device);
     const ArrayId array = state.prefetch;
@@ -261,7 +273,11 @@ bool TaskDriver::start_prefetches(DeviceId device) {
     // What is there, or has no values to copy just now, is not looked for again: its task will want it.
     if (memory_.copy(array, device).state != State::Absent || !find_source(array, device, source)) {
       state.prefetch = none;
-      is_changed = true;
+      if (++num_useless > most_useless_)
+        fail("the scheduler prefetches " + graph_.array(array).label + " to the device \"" +
+             machine_.device(device).name +
+             "\" again and again, where it is already or cannot come from anywhere now: prefetch() returns "
+             "what Residency::holds has not, each array once");
       continue;
     }
     is_changed |= make_room(device, bytes_of(array), true);
@@ -269,9 +285,26 @@ bool TaskDriver::start_prefetches(DeviceId device) {
     state.prefetch = none;
     ++state.prefetches;
     is_changed = true;
+    // With no task on any device, arrays that come and go change nothing.
+    if (num_assigned_ == num_done_ && ++num_idle_prefetches_ > 2 * static_cast<long>(was_held_.size()))
+      fail_stuck();
     load(array, device, source, true);
   }
   return is_changed;
+}
+
+bool TaskDriver::start_stores(DeviceId device) {
+  DeviceState& state = this->state(device);
+  if (state.stores > 0 || num_done_ == graph_.num_tasks()) return false;
+  const ArrayId array = scheduler_.store(device);
+  if (array == none) return false;
+  if (array < 0 || array >= graph_.num_arrays() || !memory_.is_present(array, device) ||
+      !memory_.is_dirty(array) || is_written_[static_cast<std::size_t>(array)])
+    fail("the scheduler stores from the device \"" + machine_.device(device).name + "\" " + name_of(array) +
+         ", of which it does not have the only values, or which is being written");
+  if (is_storing_[static_cast<std::size_t>(array)]) return false;
+  store(array, device);
+  return true;
 }
 
 // The first in the order of admission whose arrays are all there, and of whose results nobody takes a copy.
@@ -310,8 +343,7 @@ bool TaskDriver::make_room(DeviceId device, index_t bytes, bool is_prefetch) {
   for (const ArrayId array : chosen_) {
     if (array < 0 || array >= graph_.num_arrays() || !memory_.is_evictable(array, device))
       fail("the scheduler names as a victim on the device \"" + machine_.device(device).name + "\" " +
-           (array < 0 || array >= graph_.num_arrays() ? "the array number " + std::to_string(array)
-                                                      : graph_.array(array).label) +
+           name_of(array) +
            ", which is not there or in use: victims are what Residency::is_evictable says, each once");
     evict(array, device);
   }
@@ -359,19 +391,22 @@ void TaskDriver::load(ArrayId array, DeviceId device, DeviceId source, bool is_p
 void TaskDriver::store(ArrayId array, DeviceId device) {
   is_storing_[static_cast<std::size_t>(array)] = true;
   ++memory_.copy(array, device).lends;
+  ++state(device).stores;
   traffic_.from_devices += bytes_of(array);
   command({Kind::Store, device, none, array, host, false});
 }
 
-// From where an array comes soonest. False: from nowhere now; a device that has the only values, and no link
-// to this one, stores them.
+// From where an array comes soonest. False: from nowhere now, or sooner from a device to which it is on its
+// way; a device that has the only values, and no link to this one, stores them.
 bool TaskDriver::find_source(ArrayId array, DeviceId device, DeviceId& source) {
   if (is_written_[static_cast<std::size_t>(array)]) return false;
   double best = -1;
   DeviceId holder = none;
+  bool is_on_its_way = false;
   for (DeviceId from = host; from < machine_.num_devices(); ++from) {
-    if (from == host ? memory_.is_dirty(array) : from == device || !memory_.is_present(array, from)) continue;
-    if (from != host) holder = from;
+    if (from == host ? memory_.is_dirty(array) : from == device || !memory_.holds(array, from)) continue;
+    const bool is_there = from == host || memory_.is_present(array, from);
+    if (from != host && is_there) holder = from;
     const int link = machine_.link_between(from, device);
     if (link == none) continue;
     const double seconds =
@@ -379,9 +414,10 @@ bool TaskDriver::find_source(ArrayId array, DeviceId device, DeviceId& source) {
     if (best >= 0 && seconds >= best) continue;
     best = seconds;
     source = from;
+    is_on_its_way = !is_there;
   }
   if (best < 0 && holder != none && !is_storing_[static_cast<std::size_t>(array)]) store(array, holder);
-  return best >= 0;
+  return best >= 0 && !is_on_its_way;
 }
 
 bool TaskDriver::is_lent(ArrayId array) const {
@@ -429,6 +465,7 @@ void TaskDriver::store_done(const TaskCommand& command) {
   memory_.host_is_valid_[static_cast<std::size_t>(array)] = true;
   Residency::Copy& copy = memory_.copy(array, command.device);
   --copy.lends;
+  --state(command.device).stores;
   if (copy.state != State::Storing) return;
   if (copy.pins > 0) {  // a task was admitted that uses it
     copy.state = State::Present;
@@ -516,27 +553,46 @@ void TaskDriver::fail_stuck() const {
   for (DeviceId device = 0; device < machine_.num_devices(); ++device) {
     const DeviceState& state = devices_[static_cast<std::size_t>(device)];
     if (state.wanted.empty()) continue;
+    const ArrayId first = state.wanted.front();
+    const TaskId waiting = *std::find_if(state.admitted.begin(), state.admitted.end(),
+                                         [&](TaskId task) { return access_of(graph_, task, first); });
     std::string arrays;
     for (const ArrayId array : state.wanted)
       arrays += (arrays.empty() ? "" : ", ") + graph_.array(array).label;
     text += "; the device \"" + machine_.device(device).name + "\" has no room for " + arrays +
-            ", which the task " + graph_.describe(state.admitted.front()) + " needs: victims() has to name " +
+            ", which the task " + graph_.describe(waiting) + " needs: victims() has to name " +
             string_from_bytes(state.wanted_bytes - memory_.free(device)) +
             " of the arrays that are not in use";
   }
-  if (text.empty()) {
-    int num_ready = 0;
-    std::string names;
-    for (TaskId task = 0; task < graph_.num_tasks(); ++task) {
-      if (phases_[static_cast<std::size_t>(task)] != Phase::Ready) continue;
-      if (++num_ready <= 3) names += (names.empty() ? "" : "; ") + graph_.describe(task);
-    }
-    text = "; all devices are idle, and " + std::to_string(num_ready) +
-           (num_ready == 1 ? " task is ready: " : " tasks are ready: ") + names +
-           (num_ready > 3 ? "; ..." : "") + ". assign() has to return each task that ready() named";
-  }
+  if (text.empty()) text = "; " + idle_text();
   fail("the run stands still after " + std::to_string(num_done_) + " of " +
        std::to_string(graph_.num_tasks()) + " tasks" + text);
+}
+
+// Of what a scheduler names, which may be no array.
+std::string TaskDriver::name_of(ArrayId array) const {
+  return array < 0 || array >= graph_.num_arrays() ? "the array number " + std::to_string(array)
+                                                   : graph_.array(array).label;
+}
+
+// Why no device has a task.
+std::string TaskDriver::idle_text() const {
+  int num_ready = 0;
+  std::string names;
+  for (TaskId task = 0; task < graph_.num_tasks(); ++task) {
+    if (phases_[static_cast<std::size_t>(task)] != Phase::Ready) continue;
+    if (++num_ready <= 3) names += (names.empty() ? "" : "; ") + graph_.describe(task);
+  }
+  std::string without_window;
+  for (DeviceId device = 0; device < machine_.num_devices(); ++device)
+    if (scheduler_.window(device) < 1)
+      without_window += (without_window.empty() ? "" : ", ") + machine_.device(device).name;
+  return "all devices are idle, and " + std::to_string(num_ready) +
+         (num_ready == 1 ? " task is ready: " : " tasks are ready: ") + names +
+         (num_ready > 3 ? "; ..." : "") +
+         (without_window.empty()
+              ? ". assign() has to return each task that ready() named"
+              : ". window() has to be 1 at least, and is less for the devices " + without_window);
 }
 
 void TaskDriver::fail(const std::string& what) const { throw TaskError(what); }

@@ -69,15 +69,16 @@ class TaskDriver {
   void start();
   /// The next command to begin; false: none until another one ends.
   bool next(TaskCommand& command);
-  /// A command ended. TaskError where the scheduler assigns what it may not.
+  /// A command ended. TaskError where the scheduler assigns, prefetches or evicts what it may not, and where
+  /// it only moves arrays while no device has a task.
   void done(const TaskCommand& command, double now);
   /// All tasks are done, and arrays are where they are to be.
   bool is_finished() const {
     return num_done_ == graph_.num_tasks() && num_pending_ == 0 &&
            (end_ == TaskEnd::InPlace || num_dirty_ == 0);
   }
-  /// What to do when no command is under way, none is next, and the run is not finished: TaskError that names
-  /// the tasks and arrays that block.
+  /// To be called when no command is under way, none is next, and the run is not finished: TaskError that
+  /// names the tasks and arrays that block.
   [[noreturn]] void fail_stuck() const;
 
   /// Which memory holds what.
@@ -99,6 +100,7 @@ class TaskDriver {
     index_t wanted_bytes = 0;
     ArrayId prefetch = none;  // waits for room
     int prefetches = 0;       // under way
+    int stores = 0;           // the same
   };
 
   void pump();
@@ -106,6 +108,7 @@ class TaskDriver {
   bool admit(DeviceId device);
   bool start_loads(DeviceId device);
   bool start_prefetches(DeviceId device);
+  bool start_stores(DeviceId device);
   bool start_run(DeviceId device);
   TaskId next_assigned(DeviceId device);
   void require_ready(TaskId task);
@@ -129,6 +132,8 @@ class TaskDriver {
   void release_after(ArrayId array, int uses);
   void release(ArrayId array, bool discards);
   void make_ready(TaskId task, DeviceId released_by);
+  std::string name_of(ArrayId array) const;
+  std::string idle_text() const;
   [[noreturn]] void fail(const std::string& what) const;
 
   DeviceState& state(DeviceId device) { return devices_[static_cast<std::size_t>(device)]; }
@@ -161,8 +166,10 @@ class TaskDriver {
   std::vector<TaskId> order_;
   std::vector<ArrayId> chosen_;  // of make_room
   TaskTraffic traffic_;
-  int num_assigned_ = 0, num_done_ = 0, num_dirty_ = 0,
-      num_pending_ = 0;  // pending: commands that have not ended
+  int num_assigned_ = 0, num_done_ = 0, num_dirty_ = 0;
+  int num_pending_ = 0;           // commands that have not ended
+  long most_useless_ = 1000;      // answers of prefetch() in a row, beside one for each access of a task
+  long num_idle_prefetches_ = 0;  // since a task was assigned, while no device had one
 };
 
 }  // namespace strata::inline STRATA_ABI::tasks

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <queue>
 
 #include <strata/algorithms/tasks/plan/task_graph.hpp>
@@ -91,6 +92,7 @@ void TaskGraph::add_dependency(TaskId before, TaskId after) {
   std::vector<TaskId>& known = predecessors_[static_cast<std::size_t>(after)];
   if (std::find(known.begin(), known.end(), before) != known.end()) return;
   known.push_back(before);
+  is_in_order_ = is_in_order_ && before < after;
   successors_[static_cast<std::size_t>(before)].push_back(after);
 }
 
@@ -112,6 +114,11 @@ std::string TaskGraph::describe(TaskId id) const {
 }
 
 std::vector<TaskId> TaskGraph::order() const {
+  if (is_in_order_) {
+    std::vector<TaskId> all(tasks_.size());
+    std::iota(all.begin(), all.end(), 0);
+    return all;
+  }
   std::vector<int> waits;
   for (const std::vector<TaskId>& before : predecessors_) waits.push_back(static_cast<int>(before.size()));
   std::priority_queue<TaskId, std::vector<TaskId>, std::greater<>> ready;
@@ -128,6 +135,7 @@ std::vector<TaskId> TaskGraph::order() const {
 }
 
 void TaskGraph::require_acyclic() const {
+  if (is_in_order_) return;
   const std::vector<TaskId> ordered = order();
   if (ordered.size() == tasks_.size()) return;
   std::vector<bool> is_ordered(tasks_.size());
@@ -154,9 +162,9 @@ void TaskGraph::require_acyclic() const {
 }
 
 std::vector<double> bottom_levels(const TaskGraph& graph) {
-  graph.require_acyclic();
   std::vector<double> levels(static_cast<std::size_t>(graph.num_tasks()));
   const std::vector<TaskId> order = graph.order();
+  if (order.size() < levels.size()) graph.require_acyclic();  // which says what the cycle is
   for (auto task = order.rbegin(); task != order.rend(); ++task) {
     double after = 0;
     for (const TaskId next : graph.successors(*task))

@@ -132,6 +132,7 @@ class TaskGraph {
   std::vector<std::string> kernels_;
   std::unordered_map<std::string, KernelId> kernel_ids_;
   std::vector<std::vector<TaskId>> predecessors_, successors_;
+  bool is_in_order_ = true;  // every task waits for earlier ones only
 };
 
 /// How many tasks are on the longest path from each task to the end, itself among them: the priorities of

@@ -35,7 +35,8 @@ struct TiledGraph {
 };
 
 /// The graph over `tiles` x `tiles` tiles of `tile` x `tile` elements; kernels are potrf, getrf, trsm, syrk,
-/// gemm, work is counted in floating-point operations. TaskError for sizes below 1, and more than 2^31 tasks.
+/// gemm, work is counted in floating-point operations. TaskError for sizes below 1, and more than 1000 tiles
+/// of a side.
 TiledGraph tiled_graph(TiledKind kind, int tiles, index_t tile, index_t element_bytes = 4);
 
 /// The priorities that DPLASMA, over PaRSEC, gives to the tasks of Cholesky; bottom levels for the other

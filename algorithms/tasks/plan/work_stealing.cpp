@@ -1,6 +1,8 @@
 // lws and lfq: queues of devices, by priority, with stealing. A device's neighbours are those with the
 // nearest numbers.
 #include <deque>
+#include <iterator>
+#include <limits>
 #include <set>
 
 #include <strata/algorithms/tasks/plan/lru_scheduler.hpp>
@@ -12,81 +14,92 @@ namespace {
 
 using Queue = std::set<PriorityEntry>;
 
-TaskId take_first(Queue& queue) {
-  const TaskId task = queue.begin()->task;
-  queue.erase(queue.begin());
+TaskId take(Queue& queue, Queue::iterator at) {
+  const TaskId task = at->task;
+  queue.erase(at);
   return task;
 }
 
-// Of the highest priority the task that came last.
-TaskId take_newest(Queue& queue) {
-  const double highest = queue.begin()->priority;
-  auto last = queue.begin();
-  for (auto next = last; next != queue.end() && next->priority == highest; ++next) last = next;
-  const TaskId task = last->task;
-  queue.erase(last);
-  return task;
-}
-
-// The queues, from the nearest to the one of `device` on, until one gives a task.
-template <class Take>
-TaskId steal(std::vector<Queue>& queues, DeviceId device, const Take& take) {
-  const int count = static_cast<int>(queues.size());
-  for (int distance = 1; distance < count; ++distance)
-    for (const int other : {device - distance, device + distance})
-      if (other >= 0 && other < count && !queues[static_cast<std::size_t>(other)].empty())
-        return take(queues[static_cast<std::size_t>(other)]);
-  return none;
-}
-
-class WorkStealing final : public LruScheduler {
+class Queues : public LruScheduler {
  public:
   using LruScheduler::LruScheduler;
+
+ protected:
+  void begin() override { queues_.resize(num_devices()); }
+  Queue& queue(DeviceId device) { return queues_[static_cast<std::size_t>(device)]; }
+
+  // The first task of a queue that the device can run.
+  TaskId take_first(Queue& queue, DeviceId device) {
+    for (auto at = queue.begin(); at != queue.end(); ++at)
+      if (can_run(at->task, device)) return take(queue, at);
+    return none;
+  }
+  // Of the highest priority the task that came last, if the device can run it; else the first that it can.
+  TaskId take_newest(Queue& queue, DeviceId device) {
+    if (queue.empty()) return none;
+    const auto last =
+        std::prev(queue.upper_bound({queue.begin()->priority, std::numeric_limits<long>::max(), none}));
+    return can_run(last->task, device) ? take(queue, last) : take_first(queue, device);
+  }
+  // From the queues of the other devices, the nearest first, until one gives a task.
+  TaskId steal(DeviceId device, TaskId (Queues::*take)(Queue&, DeviceId)) {
+    const DeviceId count = view().machine.num_devices();
+    for (int distance = 1; distance < count; ++distance)
+      for (const DeviceId other : {device - distance, device + distance})
+        if (other >= 0 && other < count)
+          if (const TaskId task = (this->*take)(queue(other), device); task != none) return task;
+    return none;
+  }
+
+ private:
+  std::vector<Queue> queues_;
+};
+
+class WorkStealing final : public Queues {
+ public:
+  using Queues::Queues;
 
   // On the device that released it.
   void ready(TaskId task, DeviceId released_by) override {
     if (released_by == host) released_by = next_++ % view().machine.num_devices();
-    queues_[static_cast<std::size_t>(released_by)].insert(entry(task));
+    queue(released_by).insert(entry(task));
   }
   TaskId assign(DeviceId device) override {
-    Queue& own = queues_[static_cast<std::size_t>(device)];
-    return own.empty() ? steal(queues_, device, take_newest) : take_first(own);
+    const TaskId task = take_first(queue(device), device);
+    return task != none ? task : steal(device, &WorkStealing::take_newest);
   }
 
  private:
-  void begin() override { queues_.resize(num_devices()); }
   int default_window() const override { return 2; }
 
-  std::vector<Queue> queues_;
   DeviceId next_ = 0;
 };
 
-class LocalQueues final : public LruScheduler {
+class LocalQueues final : public Queues {
  public:
-  using LruScheduler::LruScheduler;
+  using Queues::Queues;
 
   void ready(TaskId task, DeviceId released_by) override {
-    Queue& own = queues_[static_cast<std::size_t>(released_by == host ? 0 : released_by)];
+    Queue& own = queue(released_by == host ? 0 : released_by);
     if (own.size() < most_queued) own.insert(entry(task));
     else shared_.push_back(task);
   }
   TaskId assign(DeviceId device) override {
-    Queue& own = queues_[static_cast<std::size_t>(device)];
-    if (!own.empty()) return take_first(own);
-    if (const TaskId task = steal(queues_, device, take_first); task != none) return task;
-    if (shared_.empty()) return none;
-    const TaskId task = shared_.front();
-    shared_.pop_front();
+    if (const TaskId task = take_first(queue(device), device); task != none) return task;
+    if (const TaskId task = steal(device, &LocalQueues::take_first); task != none) return task;
+    const auto at = std::find_if(shared_.begin(), shared_.end(),
+                                 [&](TaskId candidate) { return can_run(candidate, device); });
+    if (at == shared_.end()) return none;
+    const TaskId task = *at;
+    shared_.erase(at);
     return task;
   }
 
  private:
   static constexpr std::size_t most_queued = 4;  // for each thread, of PaRSEC
 
-  void begin() override { queues_.resize(num_devices()); }
   int default_window() const override { return 4; }
 
-  std::vector<Queue> queues_;
   std::deque<TaskId> shared_;
 };
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 #include <queue>
 
 #include <strata/algorithms/tasks/simulator/simulator.hpp>
@@ -105,12 +106,14 @@ Simulation simulate(const TaskGraph& graph, const Machine& machine, TaskSchedule
 double TaskBounds::seconds() const { return std::max({work_seconds, path_seconds, link_seconds}); }
 
 TaskBounds bounds_of(const TaskGraph& graph, const Machine& machine, index_t least_bytes_in) {
+  machine.require_fit(graph);
   TaskBounds bounds;
   std::vector<double> path(static_cast<std::size_t>(graph.num_tasks()));
   for (const TaskId task : graph.order()) {
-    double seconds = machine.run_seconds(graph, task, 0);
-    for (DeviceId device = 1; device < machine.num_devices(); ++device)
-      seconds = std::min(seconds, machine.run_seconds(graph, task, device));
+    double seconds = std::numeric_limits<double>::max();
+    for (DeviceId device = 0; device < machine.num_devices(); ++device)
+      if (machine.can_run(graph, task, device))
+        seconds = std::min(seconds, machine.run_seconds(graph, task, device));
     bounds.work_seconds += seconds / machine.num_devices();
     double begin = 0;
     for (const TaskId before : graph.predecessors(task))

@@ -44,6 +44,12 @@ class TimedScheduler final : public TaskScheduler {
     if (array != none) decisions_.push_back(seconds);
     return array;
   }
+  ArrayId store(DeviceId device) override {
+    ArrayId array = none;
+    const double seconds = measure([&] { array = scheduler_.store(device); });
+    if (array != none) decisions_.push_back(seconds);
+    return array;
+  }
   void victims(const RoomRequest& request, std::vector<ArrayId>& chosen) override {
     const double seconds = measure([&] { scheduler_.victims(request, chosen); });
     if (!chosen.empty()) decisions_.push_back(seconds);

@@ -91,6 +91,9 @@ TEST(MachineFile, SaysWhatIsMissing) {
   EXPECT_NE(
       message(device + R"({"name": "l", "bytes_per_second": 1, "joins": [["disk", 0]]}]})").find("\"disk\""),
       std::string::npos);
+  EXPECT_NE(
+      message(R"({"devices": [{"name": "a", "count": 0, "memory": 8, "rates": {}}]})").find("\"count\""),
+      std::string::npos);
   EXPECT_NE(message_of<UsageError>([] { read_machine("nothing.json", 1, 0); }).find("nothing.json"),
             std::string::npos);
 }
@@ -216,6 +219,11 @@ TEST(SimulateSettings, ThatDoNotFitEachOtherAreErrors) {
   EXPECT_NE(message({"lu", "--machine", "m"}).find("--tiles N"), std::string::npos);
   EXPECT_NE(message({"g.json", "--machine", "m", "--tiles", "4"}).find("not for a file"), std::string::npos);
   EXPECT_NE(message({"g.json", "--machine", "m", "--priorities", "parsec"}).find("for cholesky"),
+            std::string::npos);
+  EXPECT_NE(message({"lu", "--machine", "m", "--tiles", "4", "--priorities", "parsec"}).find("for cholesky"),
+            std::string::npos);
+  EXPECT_NE(message({"g.json", "--machine", "m", "--order", "o.json"}).find("--timeline"), std::string::npos);
+  EXPECT_NE(message({"lu", "--machine", "m", "--tiles", "4", "--memory-tiles", "0.5"}).find("at least 1"),
             std::string::npos);
   EXPECT_NE(message({"lu", "--machine", "m", "--tiles", "4", "--memory", "1 MiB", "--memory-tiles", "9"})
                 .find("not both"),

@@ -1,5 +1,6 @@
 // All schedulers over graphs and machines drawn at random, their commands carried out in any order; and
 // schedulers that do what they may not.
+#include <cmath>
 #include <functional>
 #include <optional>
 
@@ -16,43 +17,56 @@ namespace {
 
 using strata::AccessMode;
 
+// Few arrays that many tasks share, in all modes, of up to six a task; and dependencies beside those of
+// accesses.
 TaskGraph drawn_graph(Random& draw) {
   TaskGraph graph;
-  const index_t arrays = draw(1, 12), tasks = draw(0, 40);
+  const index_t arrays = draw(1, 12), tasks = draw(0, 40), fan_in = draw(0, 6);
   for (index_t k = 0; k < arrays; ++k) graph.add_array("a" + std::to_string(k), draw(1, 8));
   for (index_t k = 0; k < tasks; ++k) {
     std::vector<TaskAccess> accesses;
-    const index_t count = draw(0, 4);
+    const index_t count = draw(0, fan_in);
     for (index_t j = 0; j < count; ++j)
       accesses.push_back({static_cast<ArrayId>(draw(0, arrays - 1)), static_cast<AccessMode>(draw(0, 2))});
     graph.add_task("t" + std::to_string(k), "k" + std::to_string(draw(0, 2)), static_cast<double>(draw(0, 5)),
                    accesses);
   }
-  for (index_t k = 0; tasks > 1 && k < draw(0, 3); ++k) {
+  for (index_t k = 0, count = tasks > 1 ? draw(0, 5) : 0; k < count; ++k) {
     const index_t before = draw(0, tasks - 2);
     graph.add_dependency(static_cast<TaskId>(before), static_cast<TaskId>(draw(before + 1, tasks - 1)));
   }
   return graph;
 }
 
-// Memories from exactly what the largest task needs on.
-Machine drawn_machine(Random& draw, const TaskGraph& graph) {
+// One to eight devices, with a link to the host each or one for several, and links between some. The first
+// can run every task, its memory from exactly what the largest needs on; the others too, or where `is_mixed`
+// with less memory and without the rates of some kernels.
+Machine drawn_machine(Random& draw, const TaskGraph& graph, bool is_mixed) {
   index_t least = 1;
   for (TaskId task = 0; task < graph.num_tasks(); ++task) least = std::max(least, graph.bytes_of(task));
   std::vector<MachineDevice> devices;
   std::vector<Link> links;
   std::vector<Joint> joints;
   const auto join = [&](DeviceId first, DeviceId second) {
-    links.push_back({"link", static_cast<double>(draw(1, 9)), 0.1, draw(0, 1) == 1});
-    joints.push_back({first, second, static_cast<int>(links.size()) - 1});
+    if (links.empty() || draw(0, 2) > 0)
+      links.push_back({"link", static_cast<double>(draw(1, 9)), 0.1, draw(0, 1) == 1});
+    joints.push_back({first, second,
+                      static_cast<int>(draw(0, 3) == 0 ? draw(0, static_cast<index_t>(links.size()) - 1)
+                                                       : static_cast<index_t>(links.size()) - 1)});
   };
-  for (DeviceId device = 0, count = static_cast<DeviceId>(draw(1, 4)); device < count; ++device) {
-    devices.push_back({"d" + std::to_string(device),
-                       least + (draw(0, 2) == 0 ? 0 : draw(0, 20)),
-                       {{"*", static_cast<double>(draw(1, 3))}}});
+  for (DeviceId device = 0, count = static_cast<DeviceId>(draw(1, 8)); device < count; ++device) {
+    MachineDevice drawn{"d" + std::to_string(device), least + (draw(0, 2) == 0 ? 0 : draw(0, 20)), {}};
+    if (device == 0 || !is_mixed || draw(0, 2) == 0) {
+      drawn.rates["*"] = static_cast<double>(draw(1, 3));
+    } else {
+      drawn.memory = draw(1, least);
+      for (int kernel = 0; kernel < 3; ++kernel)
+        if (draw(0, 1) == 1) drawn.rates["k" + std::to_string(kernel)] = static_cast<double>(draw(1, 3));
+    }
+    devices.push_back(drawn);
     join(host, device);
     for (DeviceId other = 0; other < device; ++other)
-      if (draw(0, 1) == 1) join(other, device);
+      if (draw(0, 2) == 0) join(other, device);
   }
   return Machine("drawn", devices, links, joints);
 }
@@ -65,12 +79,16 @@ class DrawnScheduler final : public TaskScheduler {
   void ready(TaskId task, DeviceId) override { ready_.push_back(task); }
   void done(TaskId, DeviceId) override { --num_assigned_; }
   int window(DeviceId) const override { return 5; }
-  TaskId assign(DeviceId) override {
-    if (ready_.empty() || (num_assigned_ > 0 && draw_(0, 1) == 0)) return none;
+  TaskId assign(DeviceId device) override {
+    if (num_assigned_ > 0 && draw_(0, 1) == 0) return none;
+    std::vector<TaskId> possible;
+    for (const TaskId task : ready_)
+      if (view_->machine.can_run(view_->graph, task, device)) possible.push_back(task);
+    if (possible.empty()) return none;
     ++num_assigned_;
-    const auto at = ready_.begin() + draw_(0, static_cast<index_t>(ready_.size()) - 1);
-    const TaskId task = *at;
-    ready_.erase(at);
+    const TaskId task =
+        possible[static_cast<std::size_t>(draw_(0, static_cast<index_t>(possible.size()) - 1))];
+    std::erase(ready_, task);
     return task;
   }
   ArrayId prefetch(DeviceId device) override {
@@ -106,15 +124,28 @@ void check(const TaskGraph& graph, const Machine& machine, TaskScheduler& schedu
   ASSERT_EQ(interpreter.driver().order().size(), static_cast<std::size_t>(graph.num_tasks()));
 }
 
+// Those that do not give a device what it cannot run.
+bool knows_rates(const std::string& name) {
+  for (const char* one : {"lws", "lfq", "dmda", "dmdas", "ap", "drawn"})
+    if (name == one) return true;
+  return false;
+}
+
 void check_drawn(int count) {
   Random draw;
-  const std::vector<std::string> names = scheduler_names();
+  std::vector<std::string> names = scheduler_names();
+  names.push_back("drawn");
   for (int k = 0; k < count && !testing::Test::HasFailure(); ++k) {
+    const std::string& name = names[static_cast<std::size_t>(k) % names.size()];
     const TaskGraph graph = drawn_graph(draw);
-    const Machine machine = drawn_machine(draw, graph);
-    const std::size_t which = static_cast<std::size_t>(k) % (names.size() + 1);
-    SCOPED_TRACE((which < names.size() ? names[which] : "drawn") + ", trial " + std::to_string(k));
-    if (which < names.size()) check(graph, machine, *make_scheduler(names[which]), draw);
+    const Machine machine = drawn_machine(draw, graph, knows_rates(name) && draw(0, 1) == 1);
+    SchedulerOptions options;
+    if (draw(0, 2) == 0) options.window = static_cast<int>(draw(1, 6));
+    if (draw(0, 2) == 0)
+      for (TaskId task = 0; task < graph.num_tasks(); ++task)
+        options.priorities.push_back(static_cast<double>(draw(-3, 3)));
+    SCOPED_TRACE(name + ", trial " + std::to_string(k));
+    if (name != "drawn") check(graph, machine, *make_scheduler(name, options), draw);
     else {
       DrawnScheduler scheduler(draw);
       check(graph, machine, scheduler, draw);
@@ -135,22 +166,32 @@ TEST(Schedulers, PrioritiesAreThoseOfAllTasks) {
   TaskGraph graph;
   graph.add_task("t", "k", 1, {});
   const Machine machine("m", {{"d", 8, {{"*", 1}}}}, {{"bus", 1, 0, false}}, {{host, 0, 0}});
-  const auto scheduler = make_scheduler("dmdas", {{1, 2}, 0});
-  TaskDriver driver(graph, machine, *scheduler);
-  EXPECT_THROW(driver.start(), TaskError);
+  const auto message = [&](const std::vector<double>& priorities) {
+    const auto scheduler = make_scheduler("dmdas", {priorities, 0});
+    TaskDriver driver(graph, machine, *scheduler);
+    return message_of<TaskError>([&] { driver.start(); });
+  };
+  EXPECT_NE(message({1, 2}).find("2 priorities for 1 tasks"), std::string::npos);
+  EXPECT_NE(message({std::nan("")}).find("the priority of the task t is not a number"), std::string::npos);
 }
 
-// Two arrays of 8 bytes, a memory of 8: a task for each, and one that waits for the first.
+// Two arrays of 8 bytes, a memory of 8: a task for each, and one that waits for the first; a third array that
+// no task uses and no memory holds.
 class WrongSchedulers : public testing::Test {
  protected:
   // Decides by the functions that it is given.
   struct Scripted : TaskScheduler {
     std::function<TaskId()> on_assign;
     std::function<void(std::vector<ArrayId>&)> on_victims;
+    std::function<ArrayId()> on_prefetch;
+    int tasks_ahead = 2;
     std::vector<TaskId> is_ready;
-    void start(const SchedulerView&) override {}
+    std::optional<SchedulerView> view;
+    void start(const SchedulerView& given) override { view.emplace(given); }
     void ready(TaskId task, DeviceId) override { is_ready.push_back(task); }
     TaskId assign(DeviceId) override { return on_assign(); }
+    ArrayId prefetch(DeviceId) override { return on_prefetch ? on_prefetch() : none; }
+    int window(DeviceId) const override { return tasks_ahead; }
     void victims(const RoomRequest&, std::vector<ArrayId>& chosen) override {
       if (on_victims) on_victims(chosen);
     }
@@ -163,6 +204,7 @@ class WrongSchedulers : public testing::Test {
   };
   WrongSchedulers() {
     const ArrayId a = graph_.add_array("a", 8), b = graph_.add_array("b", 8);
+    graph_.add_array("large", 9);
     graph_.add_task("first", "k", 1, {{a, AccessMode::InOut}});
     graph_.add_task("second", "k", 1, {{a, AccessMode::In}});
     graph_.add_task("other", "k", 1, {{b, AccessMode::InOut}});
@@ -215,6 +257,77 @@ TEST_F(WrongSchedulers, VictimsThatAreNotThereAreAnError) {
   scheduler.on_assign = [&] { return scheduler.next(); };
   scheduler.on_victims = [](std::vector<ArrayId>& chosen) { chosen.push_back(1); };
   EXPECT_NE(message(scheduler).find("names as a victim on the device \"gpu\" b, which is not there"),
+            std::string::npos);
+}
+
+TEST_F(WrongSchedulers, AVictimThatIsNamedTwiceIsAnError) {
+  Scripted scheduler;
+  scheduler.on_assign = [&] { return scheduler.next(); };
+  scheduler.on_victims = [](std::vector<ArrayId>& chosen) { chosen = {0, 0}; };
+  EXPECT_NE(
+      message(scheduler).find("names as a victim on the device \"gpu\" a, which is not there or in use"),
+      std::string::npos);
+}
+
+TEST_F(WrongSchedulers, OneWithoutAWindowIsToldSo) {
+  Scripted scheduler;
+  scheduler.on_assign = [&] { return scheduler.next(); };
+  scheduler.tasks_ahead = 0;
+  EXPECT_NE(
+      message(scheduler).find("first of a; other of b. window() has to be 1 at least, and is less for the "
+                              "devices gpu"),
+      std::string::npos);
+}
+
+TEST_F(WrongSchedulers, OneThatPrefetchesWhatIsThereWithoutEndIsStopped) {
+  Scripted scheduler;
+  scheduler.on_assign = [] { return none; };
+  scheduler.on_prefetch = [] { return 1; };
+  EXPECT_NE(message(scheduler).find("prefetches b to the device \"gpu\" again and again"), std::string::npos);
+}
+
+TEST_F(WrongSchedulers, OneThatOnlyPrefetchesIsStoppedWithTheTasksThatWait) {
+  Scripted scheduler;
+  int count = 0;
+  scheduler.on_assign = [] { return none; };
+  scheduler.on_prefetch = [&] {  // a and b in turn, each when the other one is there
+    return scheduler.view->memory.is_present(count % 2, 0) || count == 0 ? ++count % 2 : none;
+  };
+  scheduler.on_victims = [&](std::vector<ArrayId>& chosen) {
+    for (const ArrayId array : {0, 1})
+      if (scheduler.view->memory.is_evictable(array, 0)) chosen.push_back(array);
+  };
+  EXPECT_NE(
+      message(scheduler).find("the run stands still after 0 of 3 tasks; all devices are idle, and 2 tasks "
+                              "are ready: first of a; other of b"),
+      std::string::npos);
+  EXPECT_GT(count, 2);
+}
+
+TEST_F(WrongSchedulers, WhatCannotBePrefetchedIsNamed) {
+  Scripted scheduler;
+  scheduler.on_assign = [] { return none; };
+  scheduler.on_prefetch = [] { return 2; };
+  EXPECT_NE(message(scheduler).find("prefetches large, which has 9 B, to the device \"gpu\", which has 8 B"),
+            std::string::npos);
+  scheduler.on_prefetch = [] { return 3; };
+  EXPECT_NE(message(scheduler).find("prefetches the array number 3 of a graph that has 3"),
+            std::string::npos);
+}
+
+TEST_F(WrongSchedulers, OneThatAssignsWhatTheDeviceCannotRunIsStopped) {
+  const auto message_on = [&](const MachineDevice& first) {
+    const Machine machine("m", {first, {"large", 8, {{"*", 1}}}}, {{"bus", 1, 0, false}},
+                          {{host, 0, 0}, {host, 1, 0}});
+    Scripted scheduler;
+    scheduler.on_assign = [&] { return scheduler.next(); };
+    return message_of<TaskError>([&] { CommandInterpreter(graph_, machine, scheduler, draw_).run(); });
+  };
+  EXPECT_NE(message_on({"small", 7, {{"*", 1}}})
+                .find("first of a, which needs 8 B at once, to the device \"small\", which has 7 B"),
+            std::string::npos);
+  EXPECT_NE(message_on({"other", 8, {{"x", 1}}})
+                .find("first of a to the device \"other\", which has no rate of its kernel \"k\""),
             std::string::npos);
 }
 

@@ -1,189 +1,125 @@
-// What TaskDriver does beside what schedulers decide: where arrays begin and end, updates that commute,
-// several tasks at a time, devices that cannot run a task, arrays that are given up.
+// What TaskDriver does with decisions of its scheduler that concern several memories: stores ahead of need,
+// and copies from where an array comes soonest.
 #include <algorithm>
-#include <deque>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
-#include <strata/algorithms/tasks/plan/schedulers.hpp>
 #include <strata/algorithms/tasks/plan/task_driver.hpp>
+
+#include "messages.hpp"
+
+namespace strata_tests {
 
 namespace {
 
-using namespace strata;
 using namespace strata::tasks;
+using strata::AccessMode;
+using strata::index_t;
 using Kind = TaskCommand::Kind;
 
-Machine machine(std::vector<MachineDevice> devices) {
-  std::vector<Joint> joints;
-  for (int k = 0; k < static_cast<int>(devices.size()); ++k) joints.push_back({host, k, 0});
-  return {"m", std::move(devices), {{"bus", 1e9, 0, true}}, joints};
+// Gives each ready task to the device that the test says, and stores and evicts what it says.
+struct ByHand final : TaskScheduler {
+  std::vector<std::pair<TaskId, DeviceId>> places;
+  ArrayId to_store = none;
+  std::vector<ArrayId> to_evict;
+  std::vector<bool> is_ready;
+
+  void start(const SchedulerView& view) override {
+    is_ready.resize(static_cast<std::size_t>(view.graph.num_tasks()));
+  }
+  void ready(TaskId task, DeviceId) override { is_ready[static_cast<std::size_t>(task)] = true; }
+  TaskId assign(DeviceId device) override {
+    for (const auto& [task, place] : places)
+      if (place == device && is_ready[static_cast<std::size_t>(task)]) {
+        is_ready[static_cast<std::size_t>(task)] = false;
+        return task;
+      }
+    return none;
+  }
+  ArrayId store(DeviceId) override { return std::exchange(to_store, none); }
+  void victims(const RoomRequest&, std::vector<ArrayId>& chosen) override { chosen = to_evict; }
+};
+
+std::vector<TaskCommand> commands_of(TaskDriver& driver) {
+  std::vector<TaskCommand> commands;
+  for (TaskCommand command; driver.next(command);) commands.push_back(command);
+  return commands;
 }
 
-// Carries out commands in their order; gives them all.
-std::vector<TaskCommand> run(TaskDriver& driver) {
-  std::vector<TaskCommand> all;
-  std::deque<TaskCommand> running;
+TEST(TaskDriver, WhatWasStoredAheadStaysUsableAndLeavesAtOnce) {
+  TaskGraph graph;
+  const ArrayId a = graph.add_array("a", 8), b = graph.add_array("b", 8);
+  graph.add_task("write a", "k", 1, {{a, AccessMode::InOut}});
+  graph.add_task("use b", "k", 1, {{b, AccessMode::In}});
+  graph.add_dependency(0, 1);
+  const Machine machine("m", {{"gpu", 8, {{"*", 1}}}}, {{"bus", 1, 0, false}}, {{host, 0, 0}});
+  ByHand scheduler;
+  scheduler.places = {{0, 0}, {1, 0}};
+  TaskDriver driver(graph, machine, scheduler);
   driver.start();
-  double now = 0;
-  while (true) {
-    TaskCommand command;
-    while (driver.next(command)) {
-      all.push_back(command);
-      if (command.kind != Kind::Drop) running.push_back(command);
-    }
-    if (driver.is_finished()) return all;
-    if (running.empty()) driver.fail_stuck();
-    const TaskCommand ended = running.front();
-    running.pop_front();
-    driver.done(ended, now += 1);
-  }
-}
-long count(const std::vector<TaskCommand>& commands, Kind kind) {
-  return std::count_if(commands.begin(), commands.end(),
-                       [&](const TaskCommand& c) { return c.kind == kind; });
+  driver.done(commands_of(driver).at(0), 1);  // a is there
+  const TaskCommand write = commands_of(driver).at(0);
+
+  scheduler.to_store = a;
+  driver.done(write, 2);
+  const std::vector<TaskCommand> ahead = commands_of(driver);
+  ASSERT_EQ(ahead.size(), 1u);
+  EXPECT_EQ(ahead[0].kind, Kind::Store);
+  EXPECT_TRUE(driver.memory().is_present(a, 0));
+  EXPECT_FALSE(driver.memory().is_evictable(a, 0));
+
+  scheduler.to_evict = {a};
+  driver.done(ahead[0], 3);
+  const std::vector<TaskCommand> next = commands_of(driver);
+  ASSERT_EQ(next.size(), 1u);  // no store
+  EXPECT_EQ(next[0].kind, Kind::Load);
+  EXPECT_EQ(next[0].array, b);
 }
 
-TEST(TaskDriver, BeginsWithWhatIsOnDevicesAndLeavesIt) {
+TEST(TaskDriver, StoresOfWhatADeviceHasNotAreAnError) {
   TaskGraph graph;
-  const ArrayId a = graph.add_array("a", 10), b = graph.add_array("b", 10);
-  graph.add_task("t", "k", 1, {{a, AccessMode::In}, {b, AccessMode::InOut}});
-  const Machine one = machine({{"d", 20, {{"*", 1}}}});
-  for (const std::string& name : scheduler_names()) {
-    for (const TaskEnd end : {TaskEnd::OnHost, TaskEnd::InPlace}) {
-      const auto scheduler = make_scheduler(name);
-      TaskDriver driver(graph, one, *scheduler, end);
-      driver.place(a, 0, true);
-      driver.place(b, 0, false);
-      const std::vector<TaskCommand> commands = run(driver);
-      EXPECT_EQ(count(commands, Kind::Load), 0) << name;
-      EXPECT_EQ(count(commands, Kind::Store), end == TaskEnd::OnHost ? 2 : 0) << name;
-      EXPECT_EQ(driver.memory().is_dirty(b), end == TaskEnd::InPlace) << name;
-    }
-  }
-  const auto scheduler = make_scheduler("eager");
-  TaskDriver driver(graph, machine({{"d", 20, {{"*", 1}}}, {"small", 5, {{"*", 1}}}}), *scheduler);
-  EXPECT_THROW(driver.place(a, 1, false), TaskError);
+  graph.add_array("a", 8);
+  graph.add_task("write a", "k", 1, {{0, AccessMode::InOut}});
+  const Machine machine("m", {{"gpu", 8, {{"*", 1}}}}, {{"bus", 1, 0, false}}, {{host, 0, 0}});
+  ByHand scheduler;
+  scheduler.to_store = 0;
+  TaskDriver driver(graph, machine, scheduler);
+  EXPECT_NE(message_of<TaskError>([&] { driver.start(); }).find("stores from the device \"gpu\" a, of which"),
+            std::string::npos);
 }
 
-TEST(TaskDriver, UpdatesThatCommuteRunOneAtATimeInAnyOrder) {
-  for (const std::string& name : scheduler_names()) {
-    TaskGraph graph;
-    const ArrayId sum = graph.add_array("sum", 10);
-    std::vector<TaskId> updates;
-    for (int k = 0; k < 6; ++k) {
-      const ArrayId x = graph.add_array("x", 10);
-      updates.push_back(
-          graph.add_task("update", "k", 1, {{x, AccessMode::In}, {sum, AccessMode::InOut, true}}));
-    }
-    const TaskId last = graph.add_task("read", "k", 1, {{sum, AccessMode::In}});
-    for (const TaskId update : updates) EXPECT_TRUE(graph.predecessors(update).empty());
-    EXPECT_EQ(graph.predecessors(last).size(), 6u);
-
-    const auto scheduler = make_scheduler(name);
-    const Machine two = machine({{"a", 60, {{"*", 1}}, 3}, {"b", 60, {{"*", 1}}, 3}});
-    TaskDriver driver(graph, two, *scheduler);
+TEST(TaskDriver, AnArrayComesFromANearDeviceToWhichItIsOnItsWay) {
+  TaskGraph graph;
+  const ArrayId a = graph.add_array("a", 8);
+  graph.add_task("first", "k", 1, {{a, AccessMode::In}});
+  graph.add_task("second", "k", 1, {{a, AccessMode::In}});
+  for (const double peer : {4.0, 0.5}) {
+    const Machine machine("m", {{"d", 8, {{"*", 1}}}, {"e", 8, {{"*", 1}}}},
+                          {{"bus", 1, 0, false}, {"peer", peer, 0, true}},
+                          {{host, 0, 0}, {host, 1, 0}, {0, 1, 1}});
+    ByHand scheduler;
+    scheduler.places = {{0, 0}, {1, 1}};
+    TaskDriver driver(graph, machine, scheduler);
     driver.start();
-    std::deque<TaskCommand> running;
-    int updating = 0;
-    while (!driver.is_finished()) {
-      TaskCommand command;
-      while (driver.next(command)) {
-        if (command.kind == Kind::Drop) continue;
-        if (command.kind == Kind::Run && command.task != last) {
-          ASSERT_EQ(++updating, 1) << name;
-        }
-        running.push_back(command);
-      }
-      if (driver.is_finished()) break;
-      ASSERT_FALSE(running.empty()) << name;
-      const TaskCommand ended = running.front();
-      running.pop_front();
-      if (ended.kind == Kind::Run && ended.task != last) --updating;
-      driver.done(ended, 0);
+    const std::vector<TaskCommand> first = commands_of(driver);
+    if (peer < 1) {  // slower than the host
+      EXPECT_EQ(first.size(), 2u);
+      continue;
     }
+    ASSERT_EQ(first.size(), 1u);
+    EXPECT_EQ(first[0].device, 0);
+    driver.done(first[0], 8);
+    const std::vector<TaskCommand> next = commands_of(driver);
+    const auto load = std::find_if(next.begin(), next.end(),
+                                   [](const TaskCommand& command) { return command.kind == Kind::Load; });
+    ASSERT_NE(load, next.end());
+    EXPECT_EQ(load->device, 1);
+    EXPECT_EQ(load->source, 0);
   }
-}
-
-TEST(TaskDriver, ReadsAndWritesAfterUpdatesThatCommute) {
-  TaskGraph graph;
-  const ArrayId a = graph.add_array("a", 1);
-  const TaskId write = graph.add_task("write", "k", 1, {{a, AccessMode::Out}});
-  const TaskId first = graph.add_task("first", "k", 1, {{a, AccessMode::InOut, true}});
-  const TaskId second = graph.add_task("second", "k", 1, {{a, AccessMode::InOut, true}});
-  const TaskId read = graph.add_task("read", "k", 1, {{a, AccessMode::In}});
-  const TaskId third = graph.add_task("third", "k", 1, {{a, AccessMode::InOut, true}});
-  const TaskId order = graph.add_task("order", "k", 1, {{a, AccessMode::InOut}});
-  EXPECT_EQ(graph.predecessors(first), std::vector<TaskId>{write});
-  EXPECT_EQ(graph.predecessors(second), std::vector<TaskId>{write});
-  EXPECT_EQ(graph.predecessors(read), (std::vector<TaskId>{first, second}));
-  EXPECT_EQ(graph.predecessors(third), (std::vector<TaskId>{first, second, read}));
-  EXPECT_EQ(graph.predecessors(order), std::vector<TaskId>{third});
-}
-
-TEST(TaskDriver, HandsTasksToDevicesThatCanRunThem) {
-  TaskGraph graph;
-  for (int k = 0; k < 12; ++k) {
-    const ArrayId x = graph.add_array("x", k % 3 == 2 ? 20 : 10);
-    graph.add_task("t", k % 3 == 0 ? "first" : k % 3 == 1 ? "second" : "both", 1, {{x, AccessMode::InOut}});
-  }
-  const Machine two =
-      machine({{"a", 20, {{"first", 1}, {"both", 1}}}, {"b", 10, {{"second", 1}, {"both", 1}}}});
-  for (const std::string& name : scheduler_names()) {
-    const auto scheduler = make_scheduler(name);
-    TaskDriver driver(graph, two, *scheduler);
-    for (const TaskCommand& command : run(driver))
-      if (command.kind == Kind::Run) {
-        // The second device has too little memory for those that both have a rate of.
-        EXPECT_EQ(command.device, command.task % 3 == 1 ? 1 : 0) << name;
-      }
-  }
-}
-
-TEST(TaskDriver, RunsAsManyTasksAsADeviceHasQueues) {
-  TaskGraph graph;
-  for (int k = 0; k < 8; ++k) graph.add_task("t", "k", 1, {{graph.add_array("x", 1), AccessMode::InOut}});
-  SchedulerOptions options;
-  options.window = 8;
-  for (const int queues : {1, 3}) {
-    const auto scheduler = make_scheduler("eager", options);
-    const Machine one = machine({{"d", 8, {{"*", 1}}, queues}});
-    TaskDriver driver(graph, one, *scheduler);
-    driver.start();
-    std::deque<TaskCommand> loads, runs;
-    std::size_t most = 0;
-    while (!driver.is_finished()) {
-      TaskCommand command;
-      while (driver.next(command)) (command.kind == Kind::Run ? runs : loads).push_back(command);
-      most = std::max(most, runs.size());
-      std::deque<TaskCommand>& from = loads.empty() ? runs : loads;
-      if (from.empty()) break;
-      const TaskCommand ended = from.front();
-      from.pop_front();
-      driver.done(ended, 0);
-    }
-    EXPECT_EQ(most, static_cast<std::size_t>(queues));
-  }
-}
-
-TEST(TaskDriver, GivesUpWhatIsNotUsedForAWhile) {
-  for (const bool discards : {false, true}) {
-    TaskGraph graph;
-    const ArrayId a = graph.add_array("a", 10), b = graph.add_array("b", 10);
-    graph.add_task("write", "k", 1, {{a, AccessMode::Out}});
-    graph.add_release(a, discards);
-    graph.add_task("other", "k", 1, {{b, AccessMode::InOut}});
-    const auto scheduler = make_scheduler("eager");
-    const Machine one = machine({{"d", 100, {{"*", 1}}}});
-    TaskDriver driver(graph, one, *scheduler, TaskEnd::InPlace);
-    const std::vector<TaskCommand> commands = run(driver);
-    EXPECT_EQ(count(commands, Kind::Store), discards ? 0 : 1);
-    EXPECT_EQ(count(commands, Kind::Drop), 1);
-    EXPECT_FALSE(driver.memory().holds(a, 0));
-    EXPECT_TRUE(driver.memory().holds(b, 0));
-  }
-  TaskGraph graph;
-  EXPECT_THROW(graph.add_release(0, true), TaskError);
 }
 
 }  // namespace
+
+}  // namespace strata_tests

@@ -59,6 +59,14 @@ TEST(TaskGraph, ACycleIsNamed) {
   EXPECT_THROW(bottom_levels(graph), TaskError);
 }
 
+TEST(TaskGraph, ATaskThatWaitsForItselfIsACycle) {
+  TaskGraph graph;
+  graph.add_task("alone", "k", 1, {});
+  graph.add_dependency(0, 0);
+  EXPECT_NE(message_of<TaskError>([&] { graph.require_acyclic(); }).find("\"alone\" -> \"alone\""),
+            std::string::npos);
+}
+
 TEST(TaskGraph, WhatCannotBeIsAnError) {
   TaskGraph graph;
   EXPECT_THROW(graph.add_array("a", 0), TaskError);
@@ -117,6 +125,11 @@ TEST(Machine, ErrorsSayWhatIsMissing) {
   EXPECT_THROW(Machine("m", {device(8)}, one_link, {{host, 0, 1}}), TaskError);
   EXPECT_THROW(Machine("m", {device(8)}, {{"bus", 0, 0, false}}, {{host, 0, 0}}), TaskError);
   EXPECT_THROW(Machine("m", {{"device", 8, {{"k", -1}}}}, one_link, {{host, 0, 0}}), TaskError);
+  EXPECT_THROW(Machine("m", {device(8)}, {{"bus", 1, -1, false}}, {{host, 0, 0}}), TaskError);
+  EXPECT_NE(message_of<TaskError>([] {
+              Machine("m", {{"device", 8, {{"k", -1e-9}}}}, one_link, {{host, 0, 0}});
+            }).find("is -1e-09"),
+            std::string::npos);
 }
 
 TEST(Machine, ATaskLargerThanTheMemoryIsNamedWithItsArrays) {
@@ -133,6 +146,30 @@ TEST(Machine, ATaskLargerThanTheMemoryIsNamedWithItsArrays) {
   const Machine other("m", {{"device", 16, {{"x", 1}}}}, one_link, {{host, 0, 0}});
   EXPECT_NE(message_of<TaskError>([&] { other.require_fit(graph); }).find("no rate of the kernel \"k\""),
             std::string::npos);
+}
+
+TEST(Machine, IsEnoughWhereOneDeviceCanRunEachTask) {
+  TaskGraph graph;
+  const ArrayId a = graph.add_array("a", 16);
+  graph.add_task("t", "k", 6, {{a, inout}});
+  graph.add_task("u", "x", 6, {{a, inout}});
+  const Machine machine("m", {{"small", 8, {{"*", 1}}}, {"for k", 16, {{"k", 2}}}, {"for x", 16, {{"x", 3}}}},
+                        one_link, {{host, 0, 0}, {host, 1, 0}, {host, 2, 0}});
+
+  EXPECT_NO_THROW(machine.require_fit(graph));
+  EXPECT_FALSE(machine.can_run(graph, 0, 0));
+  EXPECT_TRUE(machine.can_run(graph, 0, 1));
+  EXPECT_FALSE(machine.can_run(graph, 0, 2));
+  EXPECT_TRUE(machine.can_run(graph, 1, 2));
+
+  const Machine no_memory("m", {{"small", 8, {{"*", 1}}}, {"for x", 16, {{"x", 3}}}}, one_link,
+                          {{host, 0, 0}, {host, 1, 0}});
+  const std::string message = message_of<TaskError>([&] { no_memory.require_fit(graph); });
+  EXPECT_NE(
+      message.find("t of a needs 16 B at once, and the largest memory of the machine \"m\" on a device that "
+                   "runs \"k\" has 8 B"),
+      std::string::npos)
+      << message;
 }
 
 TEST(Machine, TheFastestLinkBetweenTwoMemoriesIsUsed) {

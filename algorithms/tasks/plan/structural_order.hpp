@@ -1,0 +1,24 @@
+// StructuralOrder: numbers of tasks and arrays that follow from the graph's structure, not from the order in
+// which a program named them. What decides by them where candidates are equal does the same for every
+// topological order of the same tasks, and for arrays with any numbers.
+#pragma once
+
+#include <vector>
+
+#include <strata/algorithms/tasks/plan/task_graph.hpp>
+
+namespace strata::inline STRATA_ABI::tasks::detail {
+
+/// See the head of the file. What the structure does not tell apart (the rows of a product, say) follows the
+/// program.
+struct StructuralOrder {
+  std::vector<double> depths;  ///< of tasks: how many are before it on the longest path
+  std::vector<double> levels;  ///< of tasks: their bottom levels
+  std::vector<int> of_tasks;   ///< their numbers: by depth, of equal ones the highest bottom level first
+  std::vector<int> of_arrays;  ///< their numbers: those first whose users have the highest bottom levels
+};
+
+/// O(n log n) for a graph without a cycle.
+StructuralOrder structural_order(const TaskGraph& graph);
+
+}  // namespace strata::inline STRATA_ABI::tasks::detail

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Tests of scheduling.py; docs/scheduling.md and its pictures must show what the committed results say."""
+import copy
+import pathlib
+import tempfile
+import unittest
+
+import figures
+import scheduling
+
+
+def run(**changes):
+    plain = {"workload": "cholesky", "machine": "v100", "devices": 1, "memory": "2000 MiB", "tile": 1920, "tiles": 20,
+             "scheduler": "darts", "priorities": "bottom-level", "seconds": 2.0, "bytes_to_devices": 3 * 2**30,
+             "bytes_from_devices": 2**30, "bytes_between_devices": 0, "bound_bytes": 2**30, "memory_bytes": 2000 * 2**20,
+             "work_seconds": 1.0, "host_bytes_per_second": 12e9}
+    return {**plain, **changes}
+
+
+def order(**changes):
+    plain = {"workload": "cholesky", "machine": "v100", "devices": 1, "memory": "2000 MiB", "tile": 1920, "tiles": 40,
+             "scheduler": "dmdas", "priorities": "bottom-level", "iterations": 4, "memory_bytes": 2000 * 2**20}
+    count = sum(len(scheduling.tiles_of(40, k)) for k in range(4))
+    return {**plain, "positions": list(range(count)), "on": [0] * count, **changes}
+
+
+class CommittedPage(unittest.TestCase):
+    def setUp(self):
+        self.records = scheduling.read(scheduling.RESULTS)
+
+    def test_the_page_says_what_the_results_say(self):
+        text = scheduling.PAGE.read_text(encoding="utf-8")
+        fresh = scheduling.blocks(self.records, scheduling.PICTURES, scheduling.PAGE)
+
+        self.assertEqual(scheduling.with_blocks(text, fresh), text, "perf_tests/report/scheduling.py writes it anew")
+
+    def test_every_figure_of_the_paper_is_there_and_shows_the_results(self):
+        self.assertEqual(list(scheduling.CAPTIONS), list(range(5, 15)))
+        for number in scheduling.CAPTIONS:
+            self.assertTrue(scheduling.data_of(number, self.records), number)
+        self.assertEqual(scheduling.stale(self.records, scheduling.PICTURES), [],
+                         "perf_tests/report/scheduling.py draws them anew")
+
+    def test_the_results_have_all_runs_and_no_other_ones(self):
+        wanted = [scheduling.key_of(entry) for entry in scheduling.wanted_runs() + scheduling.wanted_orders()]
+
+        self.assertEqual([scheduling.key_of(record) for record in self.records], wanted)
+
+    def test_no_run_is_better_than_its_bounds(self):
+        for record in self.records:
+            if "positions" not in record:
+                self.assertGreaterEqual(record["seconds"], record["work_seconds"] * (1 - 1e-9), record)
+
+
+class Figures(unittest.TestCase):
+    def test_a_curve_has_its_runs_by_size_and_no_others(self):
+        records = [run(tiles=30), run(tiles=10), run(tiles=10, devices=8), run(tiles=10, memory="500 MiB"),
+                   run(tiles=10, scheduler="ap", priorities="parsec"), run(tiles=7)]
+
+        data = scheduling.data_of(5, records)
+
+        self.assertEqual({name: [r["tiles"] for r in same] for name, same in data.items()}, {"ap": [10], "darts": [10, 30]})
+
+    def test_a_picture_is_stale_when_a_number_changes(self):
+        before = run(tiles=10)
+        after = copy.deepcopy(before)
+        after["seconds"] += 1
+        digests = {figures.digest(scheduling.data_of(5, [record])) for record in (before, after)}
+
+        self.assertEqual(len(digests), 2)
+
+    def test_speed_counts_a_third_of_the_cube_for_cholesky_and_two_for_lu(self):
+        self.assertAlmostEqual(scheduling.speed(run()), (20 * 1920)**3 / 3 / 2e12)
+        self.assertAlmostEqual(scheduling.speed(run(workload="lu")), 2 * (20 * 1920)**3 / 3 / 2e12)
+
+    def test_memories_stand_at_the_size_that_fits(self):
+        self.assertAlmostEqual(scheduling.tiles_that_fit(scheduling.CURVES[5], 2000 * 2**20), 16.4, delta=0.1)
+        self.assertAlmostEqual(scheduling.tiles_that_fit(scheduling.CURVES[12], 2000 * 2**20), 11.9, delta=0.1)
+
+    def test_an_order_gives_each_tile_its_position(self):
+        panels = scheduling.panels_of_orders({"dmdas": order()}, scheduling.ORDERS[6])
+
+        self.assertEqual([title for title, _, _ in panels], [f"dmdas, iteration {k}" for k in (1, 2, 3, 4)])
+        self.assertEqual(panels[0][2][0, 0], 0)
+        self.assertEqual(panels[0][2][1, 0], 1)
+        self.assertEqual(panels[1][2][1, 1], 820)  # after the 40 * 41 / 2 tiles of the first
+
+    def test_several_devices_share_the_tiles_of_an_order(self):
+        record = order(scheduler="darts", devices=2, iterations=1, positions=list(range(820)), on=[0, 1] * 410)
+
+        panels = scheduling.panels_of_orders({"darts": record}, scheduling.ORDERS[10])
+
+        self.assertEqual([len(places) for _, _, places in panels], [410, 410])
+
+
+class Tables(unittest.TestCase):
+    def test_differences_beyond_a_tenth_are_bold(self):
+        self.assertEqual(scheduling.against(110, 100), ["110 / 100", "+10 %"])
+        self.assertEqual(scheduling.against(89, 100), ["89.0 / 100", "**-11 %**"])
+        self.assertEqual(scheduling.against(5, None), ["", ""])
+
+    def test_rows_of_the_study_have_the_run_of_the_same_priorities(self):
+        record = run(scheduler="dmdas", priorities="parsec", bytes_to_devices=28 * 2**30)
+
+        lines = scheduling.study_table([record, {**record, "priorities": "bottom-level", "bytes_to_devices": 7 * 2**30}])
+
+        self.assertEqual(len(lines), 4)
+        self.assertIn("| `dmdas`, priorities of PaRSEC | 20 | 1 | 2000 MiB | 28.0 / 14.0 | **+100 %** |", lines[2])
+
+    def test_a_page_without_the_marks_is_refused(self):
+        with self.assertRaises(scheduling.ResultError):
+            scheduling.with_blocks("no marks", {"figures": []})
+
+    def test_results_that_cannot_be_read_are_named(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "results.json"
+            path.write_text("[")
+            with self.assertRaisesRegex(scheduling.ResultError, "results.json"):
+                scheduling.read(path)
+
+
+if __name__ == "__main__":
+    unittest.main()
