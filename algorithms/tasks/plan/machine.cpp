@@ -115,7 +115,7 @@ void Machine::require_fit(const TaskGraph& graph) const {
     };
     throw TaskError("the task " + graph.describe(task) + " needs " + text(bytes) +
                     " at once, and the largest memory of the machine \"" + name_ +
-                    "\" on a device that runs it has " + text(largest) +
+                    "\" on a device that runs \"" + kernel_of(graph, task) + "\" has " + text(largest) +
                     ": use smaller arrays (tiles) or more memory");
   }
 }

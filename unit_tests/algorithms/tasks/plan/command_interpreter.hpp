@@ -155,11 +155,12 @@ class CommandInterpreter {
     }
     for (const Running& running : running_)
       if (running.command.kind == Kind::Run)
-        for (const TaskAccess& access : graph_.task(running.command.task).accesses)
+        for (const TaskAccess& access : graph_.task(running.command.task).accesses) {
           ASSERT_TRUE(memory.is_pinned(access.array, running.command.device) &&
                       memory.is_present(access.array, running.command.device))
               << graph_.describe(running.command.task) << " runs without "
               << graph_.array(access.array).label;
+        }
     for (ArrayId array = 0; array < graph_.num_arrays(); ++array) check_values(array);
   }
   void check_values(ArrayId array) const {

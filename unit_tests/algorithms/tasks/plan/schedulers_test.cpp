@@ -315,22 +315,4 @@ TEST_F(WrongSchedulers, WhatCannotBePrefetchedIsNamed) {
             std::string::npos);
 }
 
-TEST_F(WrongSchedulers, OneThatAssignsWhatTheDeviceCannotRunIsStopped) {
-  const auto message_on = [&](const MachineDevice& first) {
-    const Machine machine("m", {first, {"large", 8, {{"*", 1}}}}, {{"bus", 1, 0, false}},
-                          {{host, 0, 0}, {host, 1, 0}});
-    Scripted scheduler;
-    scheduler.on_assign = [&] { return scheduler.next(); };
-    return message_of<TaskError>([&] { CommandInterpreter(graph_, machine, scheduler, draw_).run(); });
-  };
-  EXPECT_NE(message_on({"small", 7, {{"*", 1}}})
-                .find("first of a, which needs 8 B at once, to the device \"small\", which has 7 B"),
-            std::string::npos);
-  EXPECT_NE(message_on({"other", 8, {{"x", 1}}})
-                .find("first of a to the device \"other\", which has no rate of its kernel \"k\""),
-            std::string::npos);
-}
-
-}  // namespace
-
 }  // namespace strata_tests

@@ -44,7 +44,8 @@ struct ByHand final : TaskScheduler {
 
 std::vector<TaskCommand> commands_of(TaskDriver& driver) {
   std::vector<TaskCommand> commands;
-  for (TaskCommand command; driver.next(command);) commands.push_back(command);
+  for (TaskCommand command; driver.next(command);)
+    if (command.kind != Kind::Drop) commands.push_back(command);
   return commands;
 }
 

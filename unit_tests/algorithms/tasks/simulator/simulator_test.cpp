@@ -115,9 +115,10 @@ TEST(Simulator, NothingIsPrefetchedForTasksThatHaveRun) {
         for (const TaskAccess& access : tiled.graph.task(step.command.task).accesses)
           last_use[static_cast<std::size_t>(access.array)] = step.begin;
     for (const SimulatedStep& step : result.steps)
-      if (step.command.kind == TaskCommand::Kind::Load)
+      if (step.command.kind == TaskCommand::Kind::Load) {
         EXPECT_LE(step.end, last_use[static_cast<std::size_t>(step.command.array)])
             << name << " loads " << tiled.graph.array(step.command.array).label << " for nobody";
+      }
   }
 }
 
