@@ -315,4 +315,6 @@ TEST_F(WrongSchedulers, WhatCannotBePrefetchedIsNamed) {
             std::string::npos);
 }
 
+}  // namespace
+
 }  // namespace strata_tests
