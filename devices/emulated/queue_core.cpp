@@ -93,8 +93,8 @@ void QueueCore::run_thread() {
     if (waiting_.empty()) break;
     Entry entry = std::move(waiting_.front());
     waiting_.pop_front();
-    // The order holds in a poisoned queue, too: another thread may take the error away before later work, which
-    // then runs.
+    // The order holds in a poisoned queue, too: another thread may take the error away before later work,
+    // which then runs.
     std::exception_ptr lost = entry.work.kind == Kind::Compute ? poison_ : nullptr;
     const bool dropped = lost != nullptr;
     if (!dropped && entry.work.kind == Kind::Compute) try {

@@ -30,8 +30,8 @@ class EmulatedEvent;
 
 class QueueCore : public std::enable_shared_from_this<QueueCore> {
  public:
-  /// Wait: only waits for another queue. Record: passes the error on, and may not throw. Both run in a poisoned
-  /// queue, too.
+  /// Wait: only waits for another queue. Record: passes the error on, and may not throw. Both run in a
+  /// poisoned queue, too.
   enum class Kind : unsigned char { Compute, Wait, Record };
   struct Work {
     std::function<void()> run;
