@@ -76,7 +76,7 @@ void ResidentArrays::check(int first, int count, const std::vector<Sliced>& slic
 }
 
 void ResidentArrays::during(int first, int count, const std::vector<Sliced>& sliced,
-                            const Function<void()>& run) {
+                            const Function<void()>& run, const Function<bool()>& has_begun) {
   has_run_ = true;
   check(first, count, sliced);
   const std::vector<const Loop*> loops = loops_of_run(first, count);
@@ -90,7 +90,8 @@ void ResidentArrays::during(int first, int count, const std::vector<Sliced>& sli
     bool is_written;
   };
   std::vector<Wanted> wanted;
-  for (const Sliced& s : sliced) wanted.push_back({s.state, {s.state->shape.domain, {}}, s.is_written});
+  for (const Sliced& s : sliced)
+    if (s.is_used) wanted.push_back({s.state, {s.state->shape.domain, {}}, s.is_written});
   for (const SequenceUse& use : uses)
     wanted.push_back({arrays_[static_cast<std::size_t>(use.array)], part_of_use(use), writes(use.mode)});
   std::sort(wanted.begin(), wanted.end(), [](const Wanted& a, const Wanted& b) {
@@ -116,8 +117,11 @@ void ResidentArrays::during(int first, int count, const std::vector<Sliced>& sli
     }
   try {
     run();
-    queue_.wait();
   } catch (const Error& error) {
+    if (!has_begun()) {
+      call.retract(0);
+      throw;
+    }
     const std::string written = written_by(loops);
     if (written.empty()) throw;
     throw DataLost(

@@ -17,10 +17,10 @@ class ResidentArrays : public RefCounted, public DeclaredLoops {
   struct Loop : DeclaredLoops::Loop {
     std::vector<bool> is_own;  // of each use: whether work items touch their own rows only
   };
-  /// An array that goes through the device in slices.
+  /// An array that goes through the device in slices, and whether loops of the run use and write it.
   struct Sliced {
     Ref<CoherentState> state;
-    bool is_written;
+    bool is_used, is_written;
   };
 
   /// On a queue of the device, both of which outlive this.
@@ -34,9 +34,11 @@ class ResidentArrays : public RefCounted, public DeclaredLoops {
   /// itself when it is done again, as a slice goes through all of them before the next one comes; or an array
   /// is one of `sliced`, too.
   void check(int first, int count, const std::vector<Sliced>& sliced) const;
-  /// check(), then calls run() while what these loops use is on the device, and waits for the queue.
-  /// OutOfMemory; DataLost where run() throws and loops may have written.
-  void during(int first, int count, const std::vector<Sliced>& sliced, const Function<void()>& run);
+  /// check(), then calls run(), which returns when all is done, while what these loops use is on the device.
+  /// OutOfMemory; DataLost where run() throws and loops may have written, as has_begun() says; else what it
+  /// throws, and the arrays are as they were.
+  void during(int first, int count, const std::vector<Sliced>& sliced, const Function<void()>& run,
+              const Function<bool()>& has_begun);
   /// Meanwhile: where the use of a number is.
   const StreamSite::Place& place(int number) const { return places_[static_cast<std::size_t>(number)]; }
 

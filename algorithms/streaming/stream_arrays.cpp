@@ -75,7 +75,7 @@ void complete_problem(StreamProblem& problem, const std::vector<Ref<CoherentStat
       here.cyclic = true;
     }
   for (const StreamArray& here : problem.arrays)
-    if (here.cyclic && here.rows % here.align != 0)
+    if (here.cyclic && here.rows % here.align != 0 && problem.work.begin < problem.work.end)
       throw LayoutError(launch_name("streaming", problem) + ": \"" + here.label + "\" has " +
                         std::to_string(here.rows) + " rows in tiles of " + std::to_string(here.align) +
                         " and cyclic edges; make it with LayoutRight, or of whole tiles");
@@ -84,52 +84,78 @@ void complete_problem(StreamProblem& problem, const std::vector<Ref<CoherentStat
 StreamArrays::StreamArrays(const StreamProblem& problem, const std::vector<Ref<CoherentState>>& arrays,
                            bool in_place) {
   operands_.resize(arrays.size());
+  for (std::size_t a = 0; a < arrays.size(); ++a) {
+    operands_[a].state = arrays[a];
+    operands_[a].host[0] = operands_[a].host[1] = arrays[a]->main.base;
+    if (problem.arrays[a].used) find_memory(problem, problem.arrays[a], operands_[a], in_place);
+  }
+  while (!take(problem)) continue;
+}
+
+// Where the values of an array are in the host's memory.
+void StreamArrays::find_memory(const StreamProblem& problem, const StreamArray& here, Operand& operand,
+                               bool in_place) {
+  const bool is_state = here.use == StreamArray::Use::State, is_whole = here.use == StreamArray::Use::Whole;
+  CoherentState& state = *operand.state;
+  FileStorage* const file = file_storage_of(state);
+  if (file != nullptr && !is_whole) {
+    if (is_state && !in_place)
+      throw Error(launch_name("streaming", problem) + ": \"" + state.label +
+                  "\" lives in a file, whose steps are done in place: by the scheduler carry, without "
+                  "cyclic edges");
+    return;
+  }
+  if (!is_state || in_place) return;
+  const std::string label = state.label + " (second copy)";
+  operand.second = AllocationRef(
+      create_storage(*state.main.device, nullptr, label.c_str(), state.shape.layout.span,
+                     static_cast<std::size_t>(state.shape.element_bytes), state.shape.layout, false));
+  operand.host[1] = static_cast<char*>(operand.second.get()->data);
+}
+
+// Uses of all arrays. Nothing is claimed before all are there: where one of them fails, none has changed.
+// False where work of others failed meanwhile.
+bool StreamArrays::take(const StreamProblem& problem) {
+  for (Operand& operand : operands_) operand.use.end();
   // All threads take arrays in one order: none waits for another that waits for it.
-  std::vector<std::size_t> order(arrays.size());
+  std::vector<std::size_t> order(operands_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return std::less<const CoherentState*>()(&*arrays[a], &*arrays[b]);
+    return std::less<const CoherentState*>()(&*operands_[a].state, &*operands_[b].state);
   });
+  const std::uint64_t recoveries = recoveries_by_now();
+  std::vector<HostClaim> claims;
   const CoherentState* last = nullptr;
   for (const std::size_t a : order) {
     const StreamArray& here = problem.arrays[a];
-    const bool is_state = here.use == StreamArray::Use::State, is_whole = here.use == StreamArray::Use::Whole;
-    Operand& operand = operands_[a];
-    operand.state = arrays[a];
-    CoherentState& state = *operand.state;
-    FileStorage* const file = file_storage_of(state);
-    const bool earlier = last == &state;  // read twice
-    last = &state;
-    const AccessMode mode = is_state ? AccessMode::InOut : here.mode;
+    if (!here.used) continue;
+    CoherentState& state = *operands_[a].state;
+    const AccessMode mode = here.use == StreamArray::Use::State ? AccessMode::InOut : here.mode;
     check_file_use(state, writes(mode));
     if (writes(mode)) mark_file_incomplete(state);
-    if (!earlier) {
-      Box box = state.shape.domain;
-      // Rows that the launch does not touch keep their values.
-      if (mode == AccessMode::Out && !is_whole && here.rows_of) {
-        const ResidentRows rows = here.rows_of(problem.work);
-        if (rows.begin > 0 || rows.end < here.rows)
-          box = box.with_bounds(0, std::max<index_t>(rows.begin, 0), std::min(rows.end, here.rows));
-      }
-      operand.use = HostUseScope(operand.state, box, mode);
+    if (last == &state) continue;  // read twice
+    last = &state;
+    Box box = state.shape.domain;
+    // Rows that the launch does not touch keep their values. What a sequence has as Out it writes as a whole.
+    if (!problem.is_sequence() && mode == AccessMode::Out && here.use != StreamArray::Use::Whole &&
+        here.rows_of) {
+      const ResidentRows rows = here.rows_of(problem.work);
+      if (rows.begin > 0 || rows.end < here.rows)
+        box = box.with_bounds(0, std::max<index_t>(rows.begin, 0), std::min(rows.end, here.rows));
     }
-    operand.host[0] = operand.host[1] = state.main.base;
-    if (file != nullptr && !is_whole) {
-      file->before_direct_read(file->first_byte(), file->data_bytes());
-      if (writes(mode)) file->before_direct_write(file->first_byte(), file->data_bytes());
-      if (is_state && !in_place)
-        throw Error(launch_name("streaming", problem) + ": \"" + state.label +
-                    "\" lives in a file, whose steps are done in place: by the scheduler carry, without "
-                    "cyclic edges");
-      continue;
-    }
-    if (!is_state || in_place) continue;
-    const std::string label = state.label + " (second copy)";
-    operand.second = AllocationRef(
-        create_storage(*state.main.device, nullptr, label.c_str(), state.shape.layout.span,
-                       static_cast<std::size_t>(state.shape.element_bytes), state.shape.layout, false));
-    operand.host[1] = static_cast<char*>(operand.second.get()->data);
+    operands_[a].use = HostUseScope(operands_[a].state, box, mode, false);
+    if (writes(mode) && !box.empty()) claims.push_back({&state, box});
   }
+  if (!claim_together(claims, recoveries)) return false;
+  for (std::size_t a = 0; a < operands_.size(); ++a) {
+    const StreamArray& here = problem.arrays[a];
+    FileStorage* const file = file_storage_of(*operands_[a].state);
+    if (file == nullptr || !here.used || here.use == StreamArray::Use::Whole) continue;
+    const bool is_written = here.use == StreamArray::Use::State || writes(here.mode);
+    file->before_direct_read(file->first_byte(), file->data_bytes());
+    if (is_written) file->before_direct_write(file->first_byte(), file->data_bytes());
+  }
+  return true;
 }
 
 void StreamArrays::end(int side) {

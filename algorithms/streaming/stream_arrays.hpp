@@ -28,6 +28,10 @@ class StreamArrays : public RefCounted {
     char* host[2] = {};
     AllocationRef second;  // of side 1
   };
+  static void find_memory(const StreamProblem& problem, const StreamArray& here, Operand& operand,
+                          bool in_place);
+  bool take(const StreamProblem& problem);
+
   std::vector<Operand> operands_;
 };
 

@@ -141,7 +141,8 @@ void StreamCopies::move(const StreamMove& move, long tile) {
 
 void StreamCopies::upload_whole() {
   for (std::size_t a = 0; a < host_.size(); ++a) {
-    if (!job_.is_whole(a) || !reads(job_.problem.arrays[a].mode)) continue;
+    const StreamArray& array = job_.problem.arrays[a];
+    if (!job_.is_whole(a) || !array.used || !reads(array.mode)) continue;
     const ArrayShape& shape = job_.states[a]->shape;
     copy_arrays(on_device(a, buffers_.whole(a), shape.layout), on_host(a, host_[a][0], shape.layout),
                 element_bytes(a), &queues_.upload());

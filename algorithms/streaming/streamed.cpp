@@ -33,7 +33,7 @@ int checked_launch_steps(int steps) {
 ResidentRows halo_rows(const char* array, index_t left, index_t right, index_t rows, bool cyclic,
                        bool is_state) {
   check_neighbours("halo", left, right);
-  if (cyclic && (left > rows || right > rows))
+  if (cyclic && is_state && (left > rows || right > rows))
     throw ShapeMismatch("streaming: \"" + std::string(array) + "\" has halo(" + std::to_string(left) + ", " +
                         std::to_string(right) + ") with cyclic edges, and " + std::to_string(rows) +
                         " rows; a halo goes around once at most");

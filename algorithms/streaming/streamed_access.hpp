@@ -7,8 +7,8 @@
 namespace strata::inline STRATA_ABI::detail {
 
 /// The rows before and after a work item's own that a halo of an array takes: those of states at most as
-/// many as there are. Throws ShapeMismatch where they are negative, above 2^47, or cyclic and more than the
-/// rows.
+/// many as there are. Throws ShapeMismatch where they are negative, above 2^47, or those of a state cyclic
+/// and more than the rows.
 ResidentRows halo_rows(const char* array, index_t left, index_t right, index_t rows, bool cyclic,
                        bool is_state);
 template <class Access>
@@ -33,10 +33,15 @@ StreamArray stream_array(const Access& access) {
   if constexpr (is_own<Region>) {
     array.rows_of = [](ResidentRows work) { return work; };
   } else if constexpr (requires { access.region.edge; }) {
-    array.rows_of = [halo = halo_rows_of(access, false)](ResidentRows work) {
+    constexpr bool is_cyclic = std::is_same_v<decltype(access.region.edge), edge::Cyclic>;
+    array.cyclic = is_cyclic;
+    array.rows_of = [halo = halo_rows_of(access, false), of = access.array](ResidentRows work) {
+      if constexpr (is_cyclic) {  // which work items see, if there are any
+        if (work.begin >= work.end) return ResidentRows{0, 0};
+        check_edges(of.domain(), halo.begin, halo.end, true, of.label());
+      }
       return ResidentRows{work.begin - halo.begin, work.end + halo.end};
     };
-    array.cyclic = std::is_same_v<decltype(access.region.edge), edge::Cyclic>;
   } else if constexpr (requires { access.region.f; }) {
     array.rows_of = [f = access.region.f, of = access.array](ResidentRows work) {
       if (work.begin >= work.end) return ResidentRows{0, 0};

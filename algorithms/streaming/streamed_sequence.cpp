@@ -84,9 +84,17 @@ int SequenceRuns::add_array(const Ref<CoherentState>& state, const StreamArray& 
   return static_cast<int>(states_.size()) - 1;
 }
 
-std::vector<ResidentArrays::Sliced> SequenceRuns::arrays() const {
+std::vector<ResidentArrays::Sliced> SequenceRuns::arrays(int count) const {
   std::vector<ResidentArrays::Sliced> all;
-  for (std::size_t a = 0; a < states_.size(); ++a) all.push_back({states_[a], writes(arrays_[a].mode)});
+  for (const Ref<CoherentState>& state : states_) all.push_back({state, false, false});
+  for (int k = 0; k < std::min(count, loop_count()); ++k) {
+    const Loop& loop = loops_[static_cast<std::size_t>((cursor_.next + k) % loop_count())];
+    for (const StreamLoop::Use& use : loop.data.uses) {
+      ResidentArrays::Sliced& here = all[static_cast<std::size_t>(use.array)];
+      here.is_used = true;
+      here.is_written = here.is_written || writes(use.mode);
+    }
+  }
   return all;
 }
 
@@ -142,7 +150,6 @@ void SequenceRuns::declare_modes(int count) {
   StreamProblem& problem = run_->problem();
   for (std::size_t a = 0; a < states_.size(); ++a) {
     StreamArray& array = problem.arrays[a];
-    if (array.use == StreamArray::Use::Whole) continue;
     bool used = false, comes = true, goes = false;
     for (int step = 1; step <= std::min(count, loop_count()); ++step) {
       const StreamLoop& loop = problem.loop_of(step);
@@ -157,6 +164,8 @@ void SequenceRuns::declare_modes(int count) {
         comes = reads_here || (!array.temporary && (loop.work.begin > 0 || loop.work.end < array.rows));
       used = used || here;
     }
+    array.used = used;
+    if (array.use == StreamArray::Use::Whole) continue;
     array.mode = !goes ? AccessMode::In : comes ? AccessMode::InOut : AccessMode::Out;
   }
 }
@@ -255,6 +264,7 @@ StreamReport SequenceRuns::run(int count) {
   if (only_plan_) return planned(count);
   if (loops_.empty() || count == 0) return {};
   if (!run_) complete();
+  has_begun_ = false;
   StreamReport all;
   for (int begin = cursor_.next, done = 0; done < count;) {
     const int part = part_of(count - done);
@@ -288,6 +298,7 @@ StreamReport SequenceRuns::run_part(int count, int begin, int done) {
   cursor_.next = 0;
   run_->run(
       [&](const StreamSite& site) {
+        has_begun_ = true;
         const int number = begin + done + site.step;
         const int loop = number % loops, before = ((loop - first) % loops + loops) % loops;
         loops_[static_cast<std::size_t>(loop)].launch(site, number / loops, (site.step - before) / loops);

@@ -55,7 +55,10 @@ class SequenceRuns {
   StreamReport planned(int count);
   int loop_count() const { return static_cast<int>(loops_.size()); }
   const LoopCursor& cursor() const { return cursor_; }
-  std::vector<ResidentArrays::Sliced> arrays() const;
+  /// All, and how the next `count` loops use them.
+  std::vector<ResidentArrays::Sliced> arrays(int count) const;
+  /// Whether the last run, or the one under way, has launched a kernel.
+  bool has_begun() const { return has_begun_; }
   void begin_with(int loop) { cursor_.begin_with(loop); }
   /// Frees the device's memory; the next run allocates it again.
   void release();
@@ -84,6 +87,7 @@ class SequenceRuns {
   std::string kernels_;
   std::vector<Plan> plans_;
   LoopCursor cursor_;
+  bool has_begun_ = false;
 };
 
 /// The nodes of the tree of reductions that each time of loop `loop` in a run has, time after time; or, for
@@ -190,11 +194,13 @@ class SequenceOver<Streamed<On<D>>> {
   StreamReport run(int count) {
     cursor().check_count(count);
     if (where_.only_plan) {
-      resident_->check(cursor().next, count, runs_.arrays());
+      resident_->check(cursor().next, count, runs_.arrays(count));
       return runs_.run(count);
     }
     StreamReport report;
-    resident_->during(cursor().next, count, runs_.arrays(), [&] { report = runs_.run(count); });
+    resident_->during(
+        cursor().next, count, runs_.arrays(count), [&] { report = runs_.run(count); },
+        [&] { return runs_.has_begun(); });
     return report;
   }
   StreamReport planned(int count) { return runs_.planned(count); }

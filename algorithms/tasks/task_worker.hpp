@@ -53,7 +53,9 @@ class TaskWorker {
  public:
   /// Acts for the calling thread.
   explicit TaskWorker(TaskMailbox& mailbox)
-      : mailbox_(mailbox), thread_([this, caller = std::this_thread::get_id()] { work(caller); }) {}
+      : mailbox_(mailbox),
+        thread_([this, caller = acting_thread(), number = acting_thread_number()] { work(caller, number); }) {
+  }
   ~TaskWorker() {
     {
       const std::lock_guard lock(mutex_);
@@ -77,8 +79,8 @@ class TaskWorker {
     std::function<void()> run;
   };
 
-  void work(std::thread::id caller) {
-    const ActingFor acting(caller);
+  void work(std::thread::id caller, std::uint64_t number) {
+    const ActingFor acting(caller, number);
     std::unique_lock lock(mutex_);
     while (true) {
       changed_.wait(lock, [&] { return is_over_ || !works_.empty(); });

@@ -52,7 +52,13 @@ fs::path folder_of(const fs::path& file) {
   return file.has_parent_path() ? file.parent_path() : fs::path(".");
 }
 
+// That of a place behind links. ELOOP where that is still a link.
 int open_folder(const fs::path& file) {
+  std::error_code none;
+  if (fs::is_symlink(file, none)) {
+    errno = ELOOP;
+    return -1;
+  }
   return ::open(folder_of(file).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
 }
 
@@ -90,9 +96,9 @@ std::string partial_name(const std::string& path) {
 
 PartialFile::~PartialFile() { close(); }
 
-bool PartialFile::create_locked() {
+bool PartialFile::create_locked(Name name) {
   while (true) {
-    temporary_ = partial_name(name_);
+    temporary_ = name(name_);
     file_ = openat(folder_, temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (file_ < 0 && errno == EEXIST) continue;
     if (file_ < 0) return false;
@@ -104,13 +110,13 @@ bool PartialFile::create_locked() {
   }
 }
 
-bool PartialFile::create(const std::string& path) {
+bool PartialFile::create(const std::string& path, Name name) {
   close();
   const fs::path place = behind_links(path);
   name_ = place.filename().string();
   has_place_ = false;
   folder_ = open_folder(place);
-  if (folder_ >= 0 && create_locked()) return true;
+  if (folder_ >= 0 && create_locked(name)) return true;
   close_with_errno(folder_);
   return false;
 }
@@ -178,16 +184,25 @@ void PartialFile::close() noexcept {
 }
 
 std::string behind_links(const std::string& path) {
-  std::error_code none;
-  const fs::path real = fs::weakly_canonical(path, none);
-  return fs::is_symlink(path, none) && !real.empty() ? real.string() : path;
+  constexpr int most_links = 40;  // of which Linux follows no more either
+  std::error_code error;
+  fs::path place = path;
+  for (int links = 0; links < most_links && fs::is_symlink(place, error); ++links) {
+    const fs::path target = fs::read_symlink(place, error);
+    if (error) break;
+    place = place.parent_path() / target;  // which is `target` where that is absolute
+  }
+  return place.string();
 }
 
 bool can_create_beside(const std::string& path) {
   const fs::path place = behind_links(path);
-  int file = ::open(folder_of(place).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+  int folder = open_folder(place);
+  if (folder < 0) return false;
+  int file = openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
   const bool can = file >= 0;
   close_with_errno(file);
+  close_with_errno(folder);
   if (can || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return can;
   return PartialFile().create(path);
 }

@@ -21,16 +21,24 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
+/// A name for a partial file of `path`, another one at each call.
+std::string partial_name(const std::string& path);
+
 class PartialFile {
  public:
+  /// A name beside the one that it gets.
+  using Name = std::string (*)(const std::string& path);
+
   PartialFile() = default;
   /// Closes the file, and removes it unless it has its place.
   ~PartialFile();
   PartialFile(const PartialFile&) = delete;
   PartialFile& operator=(const PartialFile&) = delete;
 
-  /// A new file for the place `path`, or for where a link there leads.
-  [[nodiscard]] bool create(const std::string& path);
+  /// A new file for the place `path`, or for where a link there leads, also where there is nothing yet, as a
+  /// shell writes through links. ELOOP where links lead to no place. `name` is asked until it gives a name
+  /// that nothing has.
+  [[nodiscard]] bool create(const std::string& path, Name name = partial_name);
   /// Goes on with the file that is at its place already, and locks it: EWOULDBLOCK where another writes it.
   [[nodiscard]] bool open(const std::string& path);
 
@@ -50,17 +58,15 @@ class PartialFile {
   void close() noexcept;
 
  private:
-  bool create_locked();
+  bool create_locked(Name name);
 
   int folder_ = -1, file_ = -1;
   std::string name_, temporary_;  // in the folder
   bool has_place_ = false;
 };
 
-/// A name for a partial file of `path`, another one at each call.
-std::string partial_name(const std::string& path);
-
-/// Where a link at `path` leads, as files are put there and not in the place of the link; else `path` itself.
+/// Where a link at `path` leads, or would lead if there were something, as files are put there and not in the
+/// place of the link; else `path` itself. Of links in a circle one of them.
 std::string behind_links(const std::string& path);
 
 /// Whether a file could be made beside the place `path`: makes one without a name, where the file system can,

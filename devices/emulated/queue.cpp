@@ -49,12 +49,11 @@ Ref<EventState> EmulatedQueue::record() {
       new EmulatedEvent(core_, {platform.timeline.record(core_->time), platform.epoch}));
   // Nothing enters while the platform is locked: an idle queue stays idle, and needs no thread for this.
   if (core_->idle()) {
-    event->set(core_->take_since_event(std::this_thread::get_id()));
+    event->set(core_->take_since_event(ThreadKey::here()));
   } else if (!core_->attach(event)) {
-    QueueCore::Work work{[event, core = core_.get(), from = std::this_thread::get_id()] {
-                           event->set(core->take_since_event(from));
-                         },
-                         QueueCore::Kind::Record};
+    QueueCore::Work work{
+        [event, core = core_.get(), from = ThreadKey::here()] { event->set(core->take_since_event(from)); },
+        QueueCore::Kind::Record};
     core_->enqueue(work);
   }
   return event;

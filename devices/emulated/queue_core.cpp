@@ -58,7 +58,7 @@ void QueueCore::enqueue(Work& work) {
                   "}: cannot start the thread of a queue: " + e.what());
     }
   }
-  waiting_.push_back({std::move(work), std::this_thread::get_id(), {}});
+  waiting_.push_back({std::move(work), ThreadKey::here(), {}});
   ++enqueued_;
   has_arrived_.store(true, std::memory_order_relaxed);
   lock.unlock();  // before it wakes who would wait for it
@@ -69,7 +69,7 @@ bool QueueCore::attach(const Ref<EmulatedEvent>& event) {
   const std::lock_guard lock(mutex_);
   if (waiting_.empty()) return false;
   Entry& last = waiting_.back();
-  if (last.event || last.work.kind == Kind::Record || last.from != std::this_thread::get_id()) return false;
+  if (last.event || last.work.kind == Kind::Record || last.from != ThreadKey::here()) return false;
   last.event = event;
   return true;
 }
@@ -93,10 +93,12 @@ void QueueCore::run_thread() {
     if (waiting_.empty()) break;
     Entry entry = std::move(waiting_.front());
     waiting_.pop_front();
-    std::exception_ptr lost = entry.work.kind == Kind::Record ? nullptr : poison_;
+    // The order holds in a poisoned queue, too: another thread may take the error away before later work,
+    // which then runs.
+    std::exception_ptr lost = entry.work.kind == Kind::Compute ? poison_ : nullptr;
     const bool dropped = lost != nullptr;
     if (!dropped && entry.work.kind == Kind::Compute) try {
-        since_event_[entry.from].began = true;
+        since_event_.of(entry.from).began = true;
       } catch (const std::bad_alloc&) {
         lost = std::current_exception();
       }
@@ -105,15 +107,13 @@ void QueueCore::run_thread() {
     entry.work = {};  // what the work owns goes before its end is told
     lock.lock();
     if (lost) {
-      if (!dropped) {
-        if (poison_) drop_error(poison_);
-        poison_ = lost;
-      }
+      if (poison_ && !dropped) drop_error(lost);  // the first error stays
+      if (!poison_ && !dropped) poison_ = lost;
       try {
-        Since& since = since_event_[entry.from];
+        Since& since = since_event_.of(entry.from);
         since.error = lost;
         since.lost = true;
-        untold_[entry.from] = std::move(lost);
+        untold_.of(entry.from) = std::move(lost);
       } catch (const std::bad_alloc&) {  // then the next wait of any thread must do
       }
     }
@@ -161,11 +161,9 @@ std::exception_ptr QueueCore::take_error() {
     error_was_told(error);
     drop_error(error);
   }
-  if (const auto mine = untold_.find(std::this_thread::get_id()); mine != untold_.end()) {
-    if (!error) error = std::move(mine->second);
-    untold_.erase(mine);
-  }
-  since_event_.erase(std::this_thread::get_id());
+  const ThreadKey here = ThreadKey::here();
+  if (std::exception_ptr mine = untold_.take(here); !error) error = std::move(mine);
+  since_event_.take(here);
   return error;
 }
 
@@ -195,18 +193,14 @@ std::exception_ptr QueueCore::poison() const {
   return poison_;
 }
 
-QueueCore::Since QueueCore::take_since_event(std::thread::id from) {
+QueueCore::Since QueueCore::take_since_event(const ThreadKey& from) {
   const std::lock_guard lock(mutex_);
   return since_event(from);
 }
 
 // The lock is held.
-QueueCore::Since QueueCore::since_event(std::thread::id from) {
-  Since since;
-  if (const auto mine = since_event_.find(from); mine != since_event_.end()) {
-    since = std::move(mine->second);
-    since_event_.erase(mine);
-  }
+QueueCore::Since QueueCore::since_event(const ThreadKey& from) {
+  Since since = since_event_.take(from);
   if (poison_) since.error = poison_;
   return since;
 }

@@ -15,13 +15,13 @@
 #include <deque>
 #include <exception>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 
 #include <strata/core/ref.hpp>
+#include <strata/devices/emulated/by_thread.hpp>
 #include <strata/devices/emulated/timeline.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -30,8 +30,8 @@ class EmulatedEvent;
 
 class QueueCore : public std::enable_shared_from_this<QueueCore> {
  public:
-  /// Wait: only waits for another queue. Record: runs in a poisoned queue too, and may not throw: it passes
-  /// the error on.
+  /// Wait: only waits for another queue. Record: passes the error on, and may not throw. Both run in a
+  /// poisoned queue, too.
   enum class Kind : unsigned char { Compute, Wait, Record };
   struct Work {
     std::function<void()> run;
@@ -76,7 +76,7 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
     bool began = false;  // whether one did more than to wait for another queue
   };
   /// For an event of thread `from`: that, with the error of the queue where it has one.
-  Since take_since_event(std::thread::id from);
+  Since take_since_event(const ThreadKey& from);
 
   /// No work will follow: the thread ends when it is done.
   void close() noexcept;
@@ -87,13 +87,13 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
  private:
   struct Entry {
     Work work;
-    std::thread::id from;
+    ThreadKey from;
     Ref<EmulatedEvent> event;  // complete with it; or null
   };
   void run_thread();
   void look_for_work(std::unique_lock<std::mutex>& lock);
   std::exception_ptr run(Entry& entry);
-  Since since_event(std::thread::id from);
+  Since since_event(const ThreadKey& from);
   void require_same_process() const;
 
   const int instance_;
@@ -104,8 +104,8 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   std::uint64_t enqueued_ = 0;
   std::uint64_t finished_ = 0;
   std::exception_ptr poison_;
-  std::map<std::thread::id, std::exception_ptr> untold_;  // threads that lost work
-  std::map<std::thread::id, Since> since_event_;
+  ByThread<std::exception_ptr> untold_;  // of threads that lost work
+  ByThread<Since> since_event_;
   std::atomic<bool> has_arrived_ = false;  // work, since look_for_work() began
   bool closed_ = false;
   std::thread thread_;

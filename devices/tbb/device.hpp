@@ -1,6 +1,7 @@
-// Tbb: kernels run on oneTBB's workers, in the task arena of the caller, whose limits they honour. Any thread
-// may launch; launches may nest. Where an OpenMP library binds the first thread of the process, oneTBB's
-// arenas still count all of its processors, and its workers are let go to them.
+// Tbb: kernels run on oneTBB's workers, in the task arena of the caller, whose limits they honour; where the
+// process has a CPU quota (cgroups) of fewer processors than that arena has threads, in an arena of as many.
+// Any thread may launch; launches may nest. Where an OpenMP library binds the first thread of the process,
+// oneTBB's arenas still count all of its processors, and its workers are let go to them.
 #pragma once
 
 #include <strata/devices/host/handle.hpp>

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <thread>
 #include <vector>
@@ -8,9 +9,11 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <strata/devices/host/affinity.hpp>
+#include <strata/devices/host/control_group.hpp>
 #include <strata/devices/host/device.hpp>
 #include <strata/devices/host/worker.hpp>
 #include <strata/devices/tbb/device.hpp>
+#include <strata/devices/tbb/threads.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -44,21 +47,10 @@ void unbind_worker() {
   static_cast<void>(done);
 }
 
-// Pieces are planned as on Threads, and handed to oneTBB as a range of pieces, in a context of their own: a
-// caller whose task group was cancelled still gets its launch done.
-void run(const void*, const detail::ChunkRange& range, detail::ChunkFunction function) {
-  const int workers = tbb::this_task_arena::max_concurrency();
-  const detail::ChunkPlan plan(range, workers);
+// Pieces are handed to oneTBB as a range of pieces, in a context of their own: a caller whose task group was
+// cancelled still gets its launch done.
+void run_pieces(const detail::ChunkPlan& plan, detail::Schedule schedule, detail::ChunkFunction function) {
   using Count = detail::ChunkPlan::Count;
-  if (plan.count() == 0) return;
-  if (plan.count() == 1) {
-    // A thread that runs a piece of another launch keeps its number, and so does one of the arena.
-    const int place = tbb::this_task_arena::current_thread_index();
-    const int worker = detail::host_worker >= 0 ? detail::host_worker : place < 0 ? 0 : place;
-    const detail::HostWorkerScope number(worker);
-    function(plan.begin(0), plan.end(0), worker);
-    return;
-  }
   const std::thread::id caller = std::this_thread::get_id();
   const auto piece = [&](const tbb::blocked_range<Count>& pieces) {
     const std::thread::id here = std::this_thread::get_id();
@@ -69,12 +61,21 @@ void run(const void*, const detail::ChunkRange& range, detail::ChunkFunction fun
   };
   const tbb::blocked_range<Count> pieces(0, plan.count());
   tbb::task_group_context alone(tbb::task_group_context::isolated);
-  if (range.schedule == detail::Schedule::Static)
+  if (schedule == detail::Schedule::Static)
     tbb::parallel_for(pieces, piece, tbb::static_partitioner(), alone);
   else tbb::parallel_for(pieces, piece, tbb::simple_partitioner(), alone);
 }
 
-int concurrency() { return tbb::this_task_arena::max_concurrency(); }
+const detail::TbbThreads& threads() {
+  static const auto* const all = new detail::TbbThreads(detail::quota_processors());  // used to the very end
+  return *all;
+}
+
+void run(const void*, const detail::ChunkRange& range, detail::ChunkFunction function) {
+  threads().run(range, function);
+}
+
+int concurrency() { return threads().concurrency(); }
 
 detail::Runner runner() {
   detail::warn_of_lost_processors();
@@ -87,6 +88,36 @@ detail::DeviceInstance& backend() {
 }
 
 }  // namespace
+
+struct detail::TbbThreads::Arena : tbb::task_arena {
+  using task_arena::task_arena;
+};
+
+detail::TbbThreads::TbbThreads(int quota) : quota_(quota), arena_(quota > 0 ? new Arena(quota) : nullptr) {}
+detail::TbbThreads::~TbbThreads() { delete arena_; }
+
+int detail::TbbThreads::concurrency() const {
+  const int here = tbb::this_task_arena::max_concurrency();
+  return arena_ != nullptr ? std::min(here, quota_) : here;
+}
+
+// Pieces are planned as on Threads.
+void detail::TbbThreads::run(const ChunkRange& range, ChunkFunction function) const {
+  const int workers = concurrency();
+  const ChunkPlan plan(range, workers);
+  if (plan.count() == 0) return;
+  if (plan.count() == 1) {
+    // A thread that runs a piece of another launch keeps its number, and so does one of the arena.
+    const int place = tbb::this_task_arena::current_thread_index();
+    const int worker = host_worker >= 0 ? host_worker : place < 0 || place >= workers ? 0 : place;
+    const HostWorkerScope number(worker);
+    function(plan.begin(0), plan.end(0), worker);
+    return;
+  }
+  const auto work = [&] { run_pieces(plan, range.schedule, function); };
+  if (workers < tbb::this_task_arena::max_concurrency()) arena_->execute(work);
+  else work();
+}
 
 constinit const detail::HostKind detail::tbb_host{Tbb::name, runner, backend, concurrency};
 

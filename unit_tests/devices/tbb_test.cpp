@@ -3,6 +3,7 @@
 
 #if STRATA_HAS_TBB
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <mutex>
@@ -15,11 +16,21 @@
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <strata/devices/host/control_group.hpp>
+#include <strata/devices/tbb/threads.hpp>
 #include <strata/strata.hpp>
+
+#include "devices/host/cgroups.hpp"
 
 namespace {
 
 using namespace strata;
+
+// What an arena of `limit` threads has of them here, where the process may have a CPU quota.
+int allowed(int limit) {
+  const int quota = detail::quota_processors();
+  return quota > 0 ? std::min(limit, quota) : limit;
+}
 
 struct Observed {
   std::set<std::thread::id> threads;
@@ -65,12 +76,12 @@ TEST(Tbb, ArenaLimitsTheThreadsAtWork) {
       tbb::task_arena arena(limit);
 
       const Observed seen = arena.execute([&] {
-        EXPECT_EQ(Tbb::concurrency(), limit);
+        EXPECT_EQ(Tbb::concurrency(), allowed(limit));
         return observe(400, dynamic);
       });
 
-      EXPECT_LE(seen.at_once, limit);
-      EXPECT_GE(seen.at_once, 2) << "an arena of more than one never used a second thread";
+      EXPECT_LE(seen.at_once, allowed(limit));
+      EXPECT_GE(seen.at_once, allowed(2)) << "an arena of more than one never used a second thread";
     }
   }
 }
@@ -104,7 +115,7 @@ TEST(Tbb, LaunchesNestWithinTheLimit) {
   });
 
   EXPECT_EQ(items.load(), 400);
-  EXPECT_LE(most.load(), 2);
+  EXPECT_LE(most.load(), allowed(2));
 }
 
 TEST(Tbb, AnyHostThreadMaySubmit) {
@@ -143,6 +154,78 @@ TEST(Tbb, ExceptionIsThrownByTheLaunchAndTheArenaGoesOn) {
     parallel_for(on(Tbb{}), 1000, [&](index_t) { items.fetch_add(1); });
     ASSERT_EQ(items.load(), 1000);
   }
+}
+
+// Pieces of one item each, done by the threads that a quota leaves: who does them, how many at once, and the
+// greatest number of a worker.
+struct Pieces {
+  std::mutex mutex;
+  std::set<std::thread::id> threads;
+  std::atomic<int> under_way{0};
+  int at_once = 0, greatest_worker = 0, done = 0;
+
+  void run(const detail::TbbThreads& by, index_t items) {
+    const auto piece = [this](index_t begin, index_t end, int worker) {
+      const int now = under_way.fetch_add(1) + 1;
+      {
+        const std::lock_guard lock(mutex);
+        threads.insert(std::this_thread::get_id());
+        at_once = std::max(at_once, now);
+        greatest_worker = std::max(greatest_worker, worker);
+        done += static_cast<int>(end - begin);
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+      under_way.fetch_sub(1);
+    };
+    by.run({.begin = 0, .end = items, .chunk = 1, .schedule = detail::Schedule::Dynamic},
+           {[](const void* context, index_t begin, index_t end, int worker) {
+              (*static_cast<decltype(&piece)>(context))(begin, end, worker);
+            },
+            &piece});
+  }
+};
+
+TEST(Tbb, ACpuQuotaLimitsTheThreadsOfAllLaunchesTogether) {
+  const device_testing::Cgroups tree;
+  tree.write("job/cpu.max", "250000 100000");
+  const detail::TbbThreads threads(detail::quota_processors("0::/job\n", tree.root()));
+  const tbb::global_control more_workers(tbb::global_control::max_allowed_parallelism, 6);
+  Pieces pieces;
+  std::vector<std::thread> callers;
+
+  for (int t = 0; t < 3; ++t)
+    callers.emplace_back([&] {
+      tbb::task_arena wide(6);
+      wide.execute([&] {
+        EXPECT_EQ(threads.concurrency(), 2);
+        pieces.run(threads, 300);
+      });
+    });
+  for (std::thread& caller : callers) caller.join();
+
+  EXPECT_EQ(pieces.done, 900);
+  EXPECT_EQ(pieces.at_once, 2) << "fewer: the quota was not used; more: it was exceeded";
+  EXPECT_LE(pieces.greatest_worker, 1);
+}
+
+TEST(Tbb, ACpuQuotaBeyondTheArenaOfTheCallerLeavesThatAlone) {
+  const device_testing::Cgroups tree;
+  tree.write("job/cpu.max", "800000 100000");
+  const detail::TbbThreads threads(detail::quota_processors("0::/job\n", tree.root()));
+  const detail::TbbThreads without(detail::quota_processors("0::/elsewhere\n", tree.root()));
+  tbb::task_arena(1).execute([&] {
+    for (const auto* by : {&threads, &without}) {
+      Pieces pieces;
+      pieces.run(*by, 20);
+      EXPECT_EQ(by->concurrency(), 1);
+      EXPECT_EQ(pieces.threads, std::set{std::this_thread::get_id()});
+      EXPECT_EQ(pieces.done, 20);
+    }
+  });
+  tbb::task_arena(3).execute([&] {
+    EXPECT_EQ(threads.concurrency(), 3);
+    EXPECT_EQ(without.concurrency(), 3);
+  });
 }
 
 TEST(Tbb, WrongInstanceIsAnError) {

@@ -1,12 +1,14 @@
 #include <string>
 
 #include <strata/core/error.hpp>
+#include <strata/core/thread_number.hpp>
 #include <strata/views/coherent/acting_thread.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
 namespace {
-thread_local std::thread::id acts_for;  // none: for itself
+thread_local std::thread::id acts_for;       // none: for itself
+thread_local std::uint64_t acts_for_number;  // where that is one
 thread_local bool in_task_function = false;
 }  // namespace
 
@@ -14,11 +16,22 @@ std::thread::id acting_thread() {
   return acts_for == std::thread::id() ? std::this_thread::get_id() : acts_for;
 }
 
-ActingFor::ActingFor(std::thread::id thread) : before_(acts_for) { acts_for = thread; }
-ActingFor::~ActingFor() { acts_for = before_; }
+std::uint64_t acting_thread_number() {
+  return acts_for == std::thread::id() ? thread_number() : acts_for_number;
+}
 
-TaskFunctionScope::TaskFunctionScope() { in_task_function = true; }
-TaskFunctionScope::~TaskFunctionScope() { in_task_function = false; }
+ActingFor::ActingFor(std::thread::id thread, std::uint64_t number)
+    : before_(acts_for), number_before_(acts_for_number) {
+  acts_for = thread;
+  acts_for_number = number;
+}
+ActingFor::~ActingFor() {
+  acts_for = before_;
+  acts_for_number = number_before_;
+}
+
+TaskFunctionScope::TaskFunctionScope() : before_(in_task_function) { in_task_function = true; }
+TaskFunctionScope::~TaskFunctionScope() { in_task_function = before_; }
 
 void require_no_task_function(const char* what) {
   if (in_task_function)

@@ -2,25 +2,30 @@
 // does, as workers of an executor of tasks do.
 #pragma once
 
+#include <cstdint>
 #include <thread>
 
 #include <strata/core/config.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// The calling thread, or the one that it acts for.
+/// The calling thread, or the one that it acts for; its number (core/thread_number.hpp), which no other
+/// thread has after it.
 std::thread::id acting_thread();
+std::uint64_t acting_thread_number();
 
 /// The calling thread acts for `thread` until the end of this.
 class ActingFor {
  public:
-  explicit ActingFor(std::thread::id thread);
+  /// `thread` and `number` are those of the same thread.
+  ActingFor(std::thread::id thread, std::uint64_t number);
   ~ActingFor();
   ActingFor(const ActingFor&) = delete;
   ActingFor& operator=(const ActingFor&) = delete;
 
  private:
   std::thread::id before_;
+  std::uint64_t number_before_;
 };
 
 /// While it lives the calling thread runs the function of a task, which may use its views only: launches over
@@ -31,6 +36,9 @@ class TaskFunctionScope {
   ~TaskFunctionScope();
   TaskFunctionScope(const TaskFunctionScope&) = delete;
   TaskFunctionScope& operator=(const TaskFunctionScope&) = delete;
+
+ private:
+  bool before_;
 };
 /// Throws Error in the function of a task; `what` uses arrays.
 void require_no_task_function(const char* what);

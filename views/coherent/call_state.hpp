@@ -33,6 +33,7 @@ class CallState {
   bool begin_early(int part, const std::vector<ArrayPart>& regions, bool timed);
   std::vector<UnwrittenBox> unwritten(int part) const;
   void end(int part);
+  void retract(int part);
   CoherentCall::Timing timing(int part) const { return parts_[static_cast<std::size_t>(part)].timing; }
 
  private:
@@ -54,7 +55,7 @@ class CallState {
     MemoryId memory = host_memory;
     int first_use = 0, uses = 0;
     WorkList after;
-    WorkList needs;      // of it, what wrote the values that are read
+    NeededWorks needs;   // of it, what wrote the values that are read
     bool early = false;  // some of it was enqueued
     bool joins = false;  // the same kernel, the last on the queue: both are one piece of work
     Work work;           // the kernel
@@ -104,6 +105,7 @@ class CallState {
   void collect(const Part& part, const Use& use, const ArrayPart& touched, WorkList& after);
   void begin_on_host(Part& part, bool timed);
   void end_wait(Part& part);
+  void check_reads(const Part& part);
   void mark(Part& part);
   void claim_again(Part& part);
   void end_host_uses(Part& part);

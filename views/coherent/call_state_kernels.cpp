@@ -1,6 +1,8 @@
 // The kernels of a call: what they wait for, where they find their arrays, and what is noted of them.
+#include <string>
 #include <vector>
 
+#include <strata/core/error.hpp>
 #include <strata/views/coherent/call_state.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -107,7 +109,7 @@ void CallState::begin_on_host(Part& part, bool timed) {
   }
   if (!events.empty()) {
     lock_.lock();
-    if (coherence.recoveries != recoveries_) report_failures();
+    if (coherence.recoveries != recoveries_) check_reads(part);
     lock_.unlock();
   }
   part.state = Part::State::Begun;
@@ -161,6 +163,17 @@ void CallState::end(int number) {
   if (number + 1 == static_cast<int>(parts_.size())) transfer_back();
 }
 
+// After others have recovered from a failure, since this call was prepared: what the part reads need not be
+// where it was to come, though nothing of its array is lost.
+void CallState::check_reads(const Part& part) {
+  Coherence& coherence = Coherence::get();
+  for (const Use& use : uses_) coherence.report_failure(*use.array);
+  if (coherence.tracker.any_undone(part.needs, coherence.recoveries - recoveries_))
+    throw Error(
+        std::string("the launch of ") + name() +
+        " was to read what did not come to its device, as a copy or other work failed; launch it again");
+}
+
 // The end of a launch that waits for its result: its kernel has ended well, and so has all that it came
 // after. Where that failed on this queue, and another thread cleared the queue's error, the kernel ran all
 // the same, and the result is worth nothing.
@@ -169,8 +182,7 @@ void CallState::end_wait(Part& part) {
   Coherence& coherence = Coherence::get();
   for (const Work work : part.after)
     if (!coherence.tracker.ended(work)) coherence.check_failures();
-  if (coherence.recoveries != recoveries_)  // or another thread has undone it
-    for (const Use& use : uses_) coherence.report_failure(*use.array);
+  if (coherence.recoveries != recoveries_) check_reads(part);  // or another thread has undone it
   claim_again(part);
   end_host_uses(part);
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <exception>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <strata/core/error.hpp>
@@ -49,21 +50,29 @@ void CallState::undo(Part& part) {
     // Claims are not logged before their kernels are: where none has begun, there is nothing to undo.
     if (begun) {
       use.region.visit([&](const Box& box) { use.array->log_drop(part.memory, box); });
-      use.array->settle(coherence.tracker);  // what is reported here is not reported with failures to come
+      use.array->settle(coherence.tracker);
+      // What came before has failed, too: whoever recovers finds out what there is.
+      if (coherence.tracker.failed() && !use.array->is_settled()) lost.clear();
     }
     if (!lost.empty())
-      use.array->failure = {std::make_exception_ptr(DataLost(
-                                std::string("the launch of ") + name() +
-                                " failed while it may have written " + lost + " of \"" + use.array->label +
-                                "\", whose values were nowhere else. Write them anew before they are read")),
-                            {}};
+      use.array->add_failure(std::make_exception_ptr(DataLost(
+          std::string("the launch of ") + name() + " failed while it may have written " + lost + " of \"" +
+          use.array->label + "\", whose values were nowhere else. Write them anew before they are read")));
   });
+}
+
+void CallState::retract(int number) {
+  Part& part = parts_[static_cast<std::size_t>(number)];
+  bool is_marked = false;  // what is written only, over what was there
+  if constexpr (checked_build)
+    for_uses(part, [&](const Use& use) { is_marked = is_marked || use.mode == AccessMode::Out; });
+  if (!is_marked) part.state = Part::State::Waiting;
 }
 
 // What may have been enqueued of a part that was not finished comes before all that is enqueued later.
 void CallState::follow(Part& part) {
   try {
-    const Work work = Coherence::get().tracker.add(*part.queue, part.after);
+    const Work work = Coherence::get().tracker.add(*part.queue, part.queue->record(), part.after, part.needs);
     for_uses(part, [&](Use& use) {
       use.region.visit([&](const Box& box) { use.array->order(part.memory).written(box, work); });
     });

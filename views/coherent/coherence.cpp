@@ -277,9 +277,10 @@ Work Coherence::copy(CoherentState& array, const Box& box, MemoryId from, Memory
   QueueState& queue = from == host_memory ? *memories[to].upload
                       : to == host_memory ? *memories[from].download
                                           : *memories[to].peer;
-  WorkList after, needs;
-  array.order(from).before_read(box, after);
-  needs = after;
+  WorkList after;
+  NeededWorks needs;
+  array.order(from).before_read(box, needs);
+  for (const Work work : needs) after.add(work);
   array.order(to).before_write(box, after);
   tracker.wait_for(queue, after);
   enqueue_copy(queue, array, box, from, to, from_base);
@@ -346,12 +347,12 @@ void Coherence::recover() {
   }
   drop_leftovers();
   const auto report = [&](const std::exception_ptr& error) {
-    const std::thread::id here = acting_thread();
+    const std::uint64_t here = acting_thread_number();
     // Where two failures were reported to different threads, neither knows both.
     for (CoherentState* const array : changed) {
       const bool knows = !array->failure.error || array->failure.is_reported_to(here);
-      array->failure = {error, {}};
-      if (knows) array->failure.reported_to.push_back(here);
+      if (knows) array->failure = {error, {here}};
+      else array->add_failure(error);
     }
     std::rethrow_exception(error);
   };
@@ -364,7 +365,7 @@ void Coherence::recover() {
 
 void Coherence::throw_failure(CoherentState& array) {
   const CoherentState::Failure failure = std::exchange(array.failure, {});
-  const std::thread::id here = acting_thread();
+  const std::uint64_t here = acting_thread_number();
   if (failure.is_reported_to(here)) return;
   // One error is reported once, also where it is that of several arrays.
   for (CoherentState* const other : arrays_)

@@ -69,6 +69,8 @@ class CoherentCall {
   std::vector<UnwrittenBox> unwritten(int part) const;
   /// The kernel was enqueued, or has run.
   void end(int part);
+  /// After begin(), instead of end(): nothing was enqueued, so that the arrays are as before the call.
+  void retract(int part);
 
   /// Events before and after the kernel of a timed part: null elsewhere.
   struct Timing {

@@ -1,3 +1,4 @@
+#include <strata/core/error.hpp>
 #include <strata/views/coherent/coherence.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
 
@@ -81,6 +82,34 @@ void CoherentState::settle(WorkTracker& tracker) {
     apply(log_.front(), settled_);
     log_.pop_front();
   }
+}
+
+namespace {
+
+std::string text_of(const std::exception_ptr& error, bool& is_loss) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const DataLost& lost) {
+    is_loss = true;
+    return lost.what();
+  } catch (const std::exception& other) {
+    is_loss = false;
+    return other.what();
+  } catch (...) {
+    is_loss = false;
+    return "";
+  }
+}
+
+}  // namespace
+
+void CoherentState::add_failure(const std::exception_ptr& error) {
+  std::exception_ptr all = error;
+  if (bool earlier_is_loss = false, is_loss = false; failure.error && failure.error != error) {
+    const std::string earlier = text_of(failure.error, earlier_is_loss);
+    if (earlier_is_loss) all = std::make_exception_ptr(DataLost(earlier + "\n" + text_of(error, is_loss)));
+  }
+  failure = {all, {}};
 }
 
 void CoherentState::lose(const Change& change, std::vector<Box>& lost) {

@@ -69,11 +69,14 @@ class CoherentState : public RefCounted {
   /// but those in `reported_to`.
   struct Failure {
     std::exception_ptr error;
-    std::vector<std::thread::id> reported_to;
-    bool is_reported_to(std::thread::id thread) const {
+    std::vector<std::uint64_t> reported_to;  // thread_number()
+    bool is_reported_to(std::uint64_t thread) const {
       return std::find(reported_to.begin(), reported_to.end(), thread) != reported_to.end();
     }
   } failure;
+  /// One more failure, of which nobody knows: where lost values are still to be reported, they are reported
+  /// with those of this one.
+  void add_failure(const std::exception_ptr& error);
   /// Launches whose first use is of this array.
   KeptLaunches kept;
 
@@ -102,6 +105,8 @@ class CoherentState : public RefCounted {
   void log_drop(MemoryId memory, const Box& box);
   /// Carries over to the settled state what has ended.
   void settle(WorkTracker& tracker);
+  /// Whether the directory says where values are, and not only where they are going to be.
+  bool is_settled() const { return log_.empty(); }
   /// The same where much has been noted since.
   void settle_some(WorkTracker& tracker) {
     if (log_.size() <= next_settle_) return;

@@ -59,7 +59,7 @@ FreeCells& free_cells() {
 
 }  // namespace
 
-HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, AccessMode mode)
+HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, AccessMode mode, bool claims)
     : array_(its_array) {
   require_running("a host access");
   require_no_task_function("a host view");
@@ -88,7 +88,7 @@ HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, 
       give_up();
       coherence.recover();
     }
-    if (writes(mode)) {
+    if (writes(mode) && claims) {
       array.directory.written(host_memory, box);
       array.log_kernel(host_memory, box, {});
     }
@@ -124,10 +124,29 @@ HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, 
       recoveries) {  // what was waited for may be wrong, although nothing said so here
     give_up();
     lock.unlock();
-    *this = HostUseScope(its_array, box, mode);
+    *this = HostUseScope(its_array, box, mode, claims);
     return;
   }
   claim();
+}
+
+std::uint64_t recoveries_by_now() {
+  Coherence& coherence = Coherence::get();
+  const std::lock_guard lock(coherence.mutex);
+  return coherence.recoveries;
+}
+
+bool claim_together(const std::vector<HostClaim>& claims, std::uint64_t recoveries) {
+  Coherence& coherence = Coherence::get();
+  const std::lock_guard lock(coherence.mutex);
+  coherence.check_failures();
+  if (coherence.recoveries != recoveries) return false;
+  for (const HostClaim& claim : claims) {
+    claim.array->directory.written(host_memory, claim.box);
+    claim.array->log_kernel(host_memory, claim.box, {});
+    claim.array->settle(coherence.tracker);
+  }
+  return true;
 }
 
 ArrayReservation::ArrayReservation(const Ref<CoherentState>& array, const ArrayPart& part, bool writes,

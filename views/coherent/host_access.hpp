@@ -2,6 +2,9 @@
 // views and element proxies are made of.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include <strata/core/access_mode.hpp>
 #include <strata/core/box.hpp>
 #include <strata/core/ref.hpp>
@@ -18,7 +21,11 @@ class HostUseScope {
   /// Throws AccessConflict where the calling thread has a view of the box that excludes this one,
   /// NeverWritten in checked builds, ShapeMismatch where the box does not lie in the array, and what made the
   /// work fail.
-  HostUseScope(const Ref<CoherentState>& array, const Box& box, AccessMode mode);
+  HostUseScope(const Ref<CoherentState>& array, const Box& box, AccessMode mode)
+      : HostUseScope(array, box, mode, true) {}
+  /// The same, without the claim where `claims` is false: until claim_together() the values are where they
+  /// were, and a use that ends before has changed nothing.
+  HostUseScope(const Ref<CoherentState>& array, const Box& box, AccessMode mode, bool claims);
   ~HostUseScope() { end(); }
   HostUseScope(HostUseScope&& other) noexcept : array_(static_cast<Ref<CoherentState>&&>(other.array_)) {
     take(other);
@@ -57,6 +64,18 @@ class HostUseScope {
   bool over_ = false;
   std::uint64_t* cell_ = nullptr;  // of the tickets
 };
+
+/// What a use writes that was made without its claim.
+struct HostClaim {
+  CoherentState* array;
+  Box box;
+};
+/// How often work has failed by now and was recovered from, as claim_together() takes it.
+std::uint64_t recoveries_by_now();
+/// Claims what several uses write, all at once. False, with nothing claimed, where work failed since
+/// `recoveries`, before the first of these uses was made: what they brought may be wrong, and they are to be
+/// made anew. Throws what made work fail.
+bool claim_together(const std::vector<HostClaim>& claims, std::uint64_t recoveries);
 
 /// Copies what the device lacks of `box` to it; returns when that is enqueued.
 void prefetch(CoherentState& array, const Box& box, DeviceInstance& device);

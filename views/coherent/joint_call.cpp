@@ -202,7 +202,8 @@ void JointCall::enqueue(std::size_t number, const Launch& launch) {
 Work JointCall::end() {
   WorkTracker& tracker = Coherence::get().tracker;
   QueueState& first = queue_of(plan_.first_kernels);
-  WorkList after = after_, needs = needs_;
+  WorkList after = after_;
+  NeededWorks needs = needs_;
   const auto end_of = [&](std::size_t number) {
     Ref<EventState>& end = ends_[number];
     if (!end) all_events_.push_back(end = queues_[number]->record());
@@ -269,13 +270,12 @@ void JointCall::give_up() {
   state_numbers_.clear();
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
     arrays_[a]->settle(coherence.tracker);
+    // What came before has failed, too: whoever recovers finds out what there is.
+    if (coherence.tracker.failed() && !arrays_[a]->is_settled()) continue;
     if (!lost[a].empty())
-      arrays_[a]->failure = {
-          std::make_exception_ptr(
-              DataLost("a run of the sequence \"" + label_ + "\" failed while it may have written " +
-                       lost[a] + " of \"" + arrays_[a]->label +
-                       "\", whose values were nowhere else. Write them anew before they are read")),
-          {}};
+      arrays_[a]->add_failure(std::make_exception_ptr(DataLost(
+          "a run of the sequence \"" + label_ + "\" failed while it may have written " + lost[a] + " of \"" +
+          arrays_[a]->label + "\", whose values were nowhere else. Write them anew before they are read")));
   }
 }
 

@@ -78,7 +78,8 @@ class JointCall {
   std::vector<std::uint64_t> state_numbers_;
 
   // During a run: what it comes after, what of that wrote the values that it reads, and the events in it.
-  WorkList after_, needs_;
+  WorkList after_;
+  NeededWorks needs_;
   std::vector<Ref<EventState>> events_;  // of operations that others wait for
   std::vector<Ref<EventState>> all_events_;
   std::vector<Ref<EventState>> ends_;  // of each queue: the event of its last operation, where it has one

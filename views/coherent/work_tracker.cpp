@@ -20,10 +20,17 @@ int WorkTracker::number_of(QueueState& queue) {
   return unused;
 }
 
+// Throws its error. Of work on several queues the last event need not know of all that failed before: another
+// thread may have waited for one of the queues meanwhile, and had its error.
+void WorkTracker::wait_for_end(const Open& open) {
+  open.event->wait();
+  for (const Ref<EventState>& event : open.within) event->wait();
+}
+
 // Of work that is complete.
 bool WorkTracker::ended_well(const Open& open) {
   try {
-    open.event->wait();
+    wait_for_end(open);
     return true;
   } catch (...) {
     failed_ = true;
@@ -105,7 +112,7 @@ void WorkTracker::wait_for(QueueState& queue, WorkList& after) {
 }
 
 Work WorkTracker::add(QueueState& queue, const Ref<EventState>& event, const WorkList& after,
-                      const WorkList& needs) {
+                      const NeededWorks& needs) {
   const int number = number_of(queue);
   Track& t = track(number);
   if (t.open.size() >= t.next_poll) {
@@ -117,7 +124,7 @@ Work WorkTracker::add(QueueState& queue, const Ref<EventState>& event, const Wor
 }
 
 Work WorkTracker::add(QueueState& queue, const Ref<EventState>& event, const WorkList& after,
-                      const WorkList& needs, std::vector<Ref<EventState>>&& events) {
+                      const NeededWorks& needs, std::vector<Ref<EventState>>&& events) {
   const Work work = add(queue, event, after, needs);
   track(work.queue).open.back().within = std::move(events);
   return work;
@@ -185,7 +192,7 @@ WorkTracker::Recovery WorkTracker::recover() {
     for (const Open& open : tracks_[k].open) {
       Outcome outcome = Outcome::Done;
       try {
-        open.event->wait();
+        wait_for_end(open);
       } catch (...) {
         outcome = outcome_of(open);
         if (!result.error) result.error = std::current_exception();
@@ -220,8 +227,20 @@ WorkTracker::Recovery WorkTracker::recover() {
     }
   }
   failed_ = false;
+  std::vector<Work>& undone = undone_.emplace_front();
+  for (const Recovery::Ended& ended : result.works)
+    if (ended.outcome != Outcome::Done) undone.push_back(ended.work);
+  if (undone_.size() > remembered) undone_.pop_back();
   forget_idle();
   return result;
+}
+
+bool WorkTracker::any_undone(const NeededWorks& works, std::uint64_t recoveries) const {
+  if (recoveries > undone_.size()) return true;
+  for (std::uint64_t k = 0; k < recoveries; ++k)
+    for (const Work work : works)
+      if (std::find(undone_[k].begin(), undone_[k].end(), work) != undone_[k].end()) return true;
+  return false;
 }
 
 void WorkTracker::forget_idle() {

@@ -23,13 +23,15 @@ class WorkTracker {
   void wait_for(QueueState& queue, WorkList& after);
   /// The work enqueued on `queue` just now, which came after `after` and is followed by `event`. `needs` is
   /// the work whose values it read: what failed of the rest does not spoil what it wrote.
-  Work add(QueueState& queue, const Ref<EventState>& event, const WorkList& after, const WorkList& needs);
+  Work add(QueueState& queue, const Ref<EventState>& event, const WorkList& after, const NeededWorks& needs);
   Work add(QueueState& queue, const Ref<EventState>& event, const WorkList& after) {
-    return add(queue, event, after, after);
+    NeededWorks needs;
+    for (const Work work : after) needs.add(work);
+    return add(queue, event, after, needs);
   }
   /// The same of work on several queues, all of which `event` waits for: `events` are those within it. Where
   /// it failed it counts as dropped only if all of them were.
-  Work add(QueueState& queue, const Ref<EventState>& event, const WorkList& after, const WorkList& needs,
+  Work add(QueueState& queue, const Ref<EventState>& event, const WorkList& after, const NeededWorks& needs,
            std::vector<Ref<EventState>>&& events);
   Work add(QueueState& queue, const WorkList& after) { return add(queue, queue.record(), after); }
   /// Whether what is enqueued next on `queue` may become a part of `work`: that is open, is the last on it,
@@ -67,6 +69,9 @@ class WorkTracker {
   /// Blocks until all work is done or dropped, clears the errors of the queues, and says how each ended.
   /// Work that failed itself came after work that was done; what was dropped came after such.
   Recovery recover();
+  /// Whether one of the works was not done, as one of the last `recoveries` found out; true where these are
+  /// more than are remembered.
+  bool any_undone(const NeededWorks& works, std::uint64_t recoveries) const;
   /// Forgets queues without open work.
   void forget_idle();
 
@@ -74,7 +79,8 @@ class WorkTracker {
   struct Open {
     std::uint64_t number;
     Ref<EventState> event;
-    WorkList after, needs;
+    WorkList after;
+    NeededWorks needs;
     std::vector<Ref<EventState>> within = {};  // of work on several queues
   };
   struct Track {
@@ -88,6 +94,7 @@ class WorkTracker {
   };
   static constexpr std::size_t few_open = 64;
   static Outcome outcome_of(const Open& open);
+  static void wait_for_end(const Open& open);
   static std::size_t complete_works(const std::deque<Open>& open);
   const Open* find(Work work);
   bool ended_well(const Open& open);
@@ -96,6 +103,8 @@ class WorkTracker {
 
   std::vector<Track> tracks_;
   bool failed_ = false;
+  static constexpr std::size_t remembered = 16;  // recoveries
+  std::deque<std::vector<Work>> undone_;         // by the last ones, the latest first
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -46,6 +46,7 @@ struct StreamArray {
   bool regular = true;                           // rows_of is a halo: all tiles have windows of one size
   bool keeps = false;      // of State: elements that the kernel leaves out keep their values
   bool temporary = false;  // of a sequence: written before it is read, not needed after it
+  bool used = true;        // of a sequence: by a loop of the run
 };
 
 /// A loop of a sequence: a kernel over its own work items. It writes the rows of its work items, and reads

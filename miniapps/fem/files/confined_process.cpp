@@ -160,7 +160,7 @@ class Child {
     }
     ended_ = true;
     if (WIFSIGNALED(state)) return "ended by signal " + std::to_string(WTERMSIG(state));
-    if (WEXITSTATUS(state) >= failed_status) return "failed";
+    if (WEXITSTATUS(state) >= failed_status) return "ended with an error";
     status = WEXITSTATUS(state);
     return "";
   }

@@ -1,6 +1,7 @@
 // Loops of sequences over several devices that are planned once and enqueued in one call: how often that is
 // so, that others find what they leave, and what a failure leaves.
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -390,6 +391,51 @@ TEST_F(JointLoops, FailuresAreReportedAndTheNextRunIsRight) {
     EXPECT_GT(k, 2);
     EXPECT_LT(k, 100);
   }
+}
+
+// What it comes after failed on one device, so that no part of it begins on any: it counts as dropped, and
+// nothing that it was to write is lost.
+TEST_F(JointLoops, OneThatNeverBeganLeavesWhatItWasToWriteAsItWas) {
+  const index_t n = 64;
+  static std::atomic<bool> gate;
+  gate = false;
+  Stencil stencil(n);
+  const auto both = across(Emulated{0}, Emulated{1});
+  Sequence steps("steps", both);
+  stencil.declare(steps);
+  steps.run(3);
+  stencil.expect_steps(3);
+  wait(Emulated{0}), wait(Emulated{1});
+  const HostCalls calls;
+  parallel_for(on(Emulated{0}), 1, [](index_t) {
+    while (!gate) std::this_thread::yield();
+  });
+  // Of two kernels, on the parts that the run writes as well, the first one.
+  emulated::fail(emulated::Fault::Kernel, 1);
+  launch(both.named("fails on one"), range(1, n - 1), AddTo{7}, inout(stencil.u));
+
+  steps.run(1);
+  EXPECT_EQ(calls.graphs, 1);
+  gate = true;
+  const std::string message = message_of<DataLost>([&] { stencil.u.flush(); });
+
+  EXPECT_TRUE(has(message, "fails on one"));
+  EXPECT_FALSE(has(message, "\"v\"")) << "only the run writes it";
+  EXPECT_EQ(values(stencil.v), stencil.expected[1]);
+  index_t lost = 0;
+  for (const Residence& part : stencil.u.where(line(0, n))) {
+    if (part.memories.empty()) {
+      lost += part.box.size();
+      EXPECT_TRUE(has(message, to_string(part.box) + " of \"u\""));
+      continue;
+    }
+    const auto view = stencil.u.read(part.box);
+    for (index_t i = part.box.lower(0); i < part.box.upper(0); ++i)
+      EXPECT_EQ(view(i), stencil.expected[0][static_cast<std::size_t>(i)] + (i > 0 && i < n - 1 ? 7 : 0))
+          << i;
+  }
+  EXPECT_GT(lost, 0);
+  EXPECT_LT(lost, n - 2) << "the other device did its part";
 }
 
 // A kernel that cannot be copied at times.

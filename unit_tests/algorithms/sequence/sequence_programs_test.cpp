@@ -11,44 +11,16 @@
 #include <strata/algorithms/sequence/sequence.hpp>
 #include <strata/core/error.hpp>
 
-#include "core/random.hpp"
-#include "views/coherent/executor_fixture.hpp"
+#include "algorithms/sequence/mixing.hpp"
 
 namespace {
 
-using namespace coherent_testing;
+using namespace sequence_testing;
 using strata_tests::Random;
-using Number = std::uint64_t;
-using Numbers = CoherentArray<Number, rank<1>>;
-using Values = std::vector<Number>;
-
-// y(i) from x(i - left) to x(i + right), as far as x goes, and from y(i) where it is read.
-struct Mix {
-  Number salt;
-  index_t left, right, n;
-  bool reads_y;
-  STRATA_FUNCTION void operator()(auto i, const auto& x, const auto& y) const {
-    const index_t here = static_cast<index_t>(i);
-    Number sum = salt;
-    if (reads_y) sum += 3 * y(here);
-    for (index_t k = here < left ? 0 : here - left; k <= here + right && k < n; ++k)
-      sum = sum * 0x9e3779b97f4a7c15u + x(k);
-    y(here) = sum;
-  }
-};
-struct Add {
-  STRATA_FUNCTION void operator()(auto i, const auto& x, Number& sum) const { sum += x(i); }
-};
-
-// A plain vector, as such kernels see arrays.
-struct Plain {
-  Number* values;
-  STRATA_FUNCTION Number& operator()(index_t i) const { return values[i]; }
-};
 
 class Program {
  public:
-  using Where = Across<Emulated, Threads>;
+  using Where = AnyDevices;
 
   /// Without budgets it leaves those of the devices, which others use, too.
   Program(Random& random, bool fails, bool has_budgets = true)
@@ -62,7 +34,7 @@ class Program {
       arrays_.push_back(Numbers("array", n_));
       now_.push_back(Values(static_cast<std::size_t>(n_), 0));
     }
-    steps_ = std::make_unique<Sequence<Where>>("steps", any_place());
+    steps_ = std::make_unique<Sequence<Where>>("steps", any_devices(random_, devices_));
     const index_t loops = random_(1, 4);
     for (index_t k = 0; k < loops; ++k) add_loop();
   }
@@ -107,24 +79,6 @@ class Program {
   };
 
   std::size_t any_array() { return static_cast<std::size_t>(random_(0, std::ssize(arrays_) - 1)); }
-  Where any_place() {
-    Where where;
-    std::vector<int> devices;
-    for (int d = 0; d < devices_; ++d) devices.push_back(d);
-    const index_t wanted = random_(1, devices_);
-    for (index_t k = 0; k < wanted; ++k) {
-      const auto chosen = devices.begin() + random_(0, std::ssize(devices) - 1);
-      where.places.push_back(on(Emulated{*chosen}));
-      devices.erase(chosen);
-    }
-    if (random_(0, 4) == 0) where.places.insert(where.places.begin() + random_(0, wanted), on(Threads{}));
-    if (random_(0, 1) == 0) return where;
-    std::vector<double> weights;
-    for (std::size_t k = 0; k < where.places.size(); ++k)
-      weights.push_back(static_cast<double>(random_(0, 4)));
-    weights[static_cast<std::size_t>(random_(0, std::ssize(weights) - 1))] = 3;
-    return where.weighted(weights);
-  }
   void add_loop() {
     Loop loop{any_array(), 0, {next_++, 0, 0, n_, false}, 0, n_};
     loop.y = (loop.x + static_cast<std::size_t>(random_(1, std::ssize(arrays_) - 1))) % arrays_.size();

@@ -115,6 +115,63 @@ TEST_F(PartialFiles, GoWhereALinkLeadsAndStayThereWhenTheFolderIsRenamed) {
   EXPECT_TRUE(std::filesystem::is_empty(folder / "far"));
 }
 
+TEST_F(PartialFiles, GoWhereALinkWouldLeadIfThereWereSomething) {
+  std::filesystem::create_directory(folder / "far");
+  std::filesystem::create_symlink("far/a", folder / "link");
+  std::filesystem::create_symlink(folder / "link", folder / "link to it");
+  PartialFile file;
+  EXPECT_TRUE(strata::detail::can_create_beside(this->file("link to it")));
+  ASSERT_TRUE(file.create(this->file("link to it")));
+  ASSERT_TRUE(file.write("new", 3, 0));
+
+  ASSERT_TRUE(file.place());
+
+  EXPECT_EQ(content("far/a"), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link to it"));
+}
+
+TEST_F(PartialFiles, AreRefusedWhereLinksLeadToNoPlace) {
+  std::filesystem::create_symlink("two", folder / "one");
+  std::filesystem::create_symlink("one", folder / "two");
+  std::filesystem::create_symlink("none/a", folder / "beyond");
+
+  EXPECT_FALSE(PartialFile().create(file("one")));
+  EXPECT_EQ(errno, ELOOP);
+  EXPECT_FALSE(strata::detail::can_create_beside(file("two")));
+  EXPECT_EQ(errno, ELOOP);
+  EXPECT_FALSE(PartialFile().create(file("beyond")));
+  EXPECT_EQ(errno, ENOENT);
+  EXPECT_EQ(count(), 3u);
+}
+
+// Names are random: nobody can have put a link or a file there before. This does, for the names that come
+// first.
+TEST_F(PartialFiles, FollowNoLinkAndReplaceNothing) {
+  write("a.0.partial", "keep");
+  write("other", "keep");
+  std::filesystem::create_symlink("other", folder / "a.1.partial");
+  std::filesystem::create_symlink("nothing", folder / "a.2.partial");
+  std::filesystem::create_directory(folder / "a.3.partial");
+  static int asked;
+  asked = 0;
+  PartialFile file;
+
+  ASSERT_TRUE(file.create(this->file("a"), [](const std::string& path) {
+    return path + "." + std::to_string(asked++) + ".partial";
+  }));
+
+  EXPECT_EQ(asked, 5);
+  ASSERT_TRUE(file.write("new", 3, 0) && file.place());
+  EXPECT_EQ(content("a"), "new");
+  EXPECT_EQ(content("a.0.partial"), "keep");
+  EXPECT_EQ(content("other"), "keep");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "a.1.partial"));
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "a.2.partial"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "nothing"));
+  EXPECT_TRUE(std::filesystem::is_directory(folder / "a.3.partial"));
+}
+
 TEST_F(PartialFiles, ThoseOfKilledProgramsAreRemovedOthersAreNot) {
   for (const char* name :
        {"a.pvd.x.partial", "a.pvd.12345678x.partial", "a.pvd.ABCDEFGH.partial", "a.pvd.partial",

@@ -1,6 +1,8 @@
 // Failures of Emulated: whichever operation fails, the error is typed and thrown once, arrays are as they
 // were, nothing is lost, and the device works again.
 #include <memory>
+#include <string>
+#include <thread>
 
 #include "devices/emulated/fixture.hpp"
 
@@ -14,6 +16,46 @@ bool contains(const std::string& text, const std::string& part) {
 }
 
 class EmulatedFailures : public EmulatedTest {};
+
+// ---- whose errors they are
+
+// Threads come and go, and ids come again: calls f on one that has the id of one that failed and has ended.
+template <class F>
+void with_id_of_a_failed_thread(const Array& x, const F& f) {
+  emulated::fail(emulated::Fault::Kernel, 1);
+  std::thread::id failed;
+  std::thread([&] {
+    failed = std::this_thread::get_id();
+    parallel_for("fails", x.extent(0), with(AddAll{1}, x));
+  }).join();
+  // The error is this thread's; that of the other one, which has not asked, stays.
+  EXPECT_THROW(wait(Emulated{}), KernelError);
+  bool met = false;
+  for (int k = 0; k < 1000 && !met; ++k)
+    std::thread([&] {
+      met = std::this_thread::get_id() == failed;
+      if (met) f();
+    }).join();
+  if (!met) GTEST_SKIP() << "no id came again";
+}
+
+TEST_F(EmulatedFailures, OfAThreadThatHasEndedAreNotThoseOfOneWithItsId) {
+  const auto x = create<Array>("x", 100);
+  with_id_of_a_failed_thread(x, [&] {
+    parallel_for("good", 100, with(AddAll{1}, x));
+    EXPECT_NO_THROW(wait(Emulated{}));
+  });
+}
+TEST_F(EmulatedFailures, OfAThreadThatHasEndedAreNotInEventsOfOneWithItsId) {
+  const auto x = create<Array>("x", 100);
+  const Queue<Emulated> queue = default_queue(Emulated{});
+  with_id_of_a_failed_thread(x, [&] {
+    parallel_for("good", 100, with(AddAll{1}, x));
+    const Event event = queue.record();
+    EXPECT_NO_THROW(event.wait());
+    EXPECT_EQ(event.state()->outcome(), detail::EventState::Outcome::Done);
+  });
+}
 
 // ---- every operation of a small pipeline
 

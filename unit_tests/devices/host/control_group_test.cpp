@@ -1,37 +1,13 @@
 // What control groups of both versions allow: processors and memory.
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <stdexcept>
-#include <string>
-
 #include <gtest/gtest.h>
 
 #include <strata/devices/host/control_group.hpp>
 
+#include "devices/host/cgroups.hpp"
+
 namespace {
 
-// A folder that looks like /sys/fs/cgroup, removed at the end.
-class Cgroups {
- public:
-  Cgroups() {
-    std::string name = (std::filesystem::temp_directory_path() / "strata_cgroup_XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder: " + name);
-    root_ = name;
-  }
-  ~Cgroups() { std::filesystem::remove_all(root_); }
-  Cgroups(const Cgroups&) = delete;
-  Cgroups& operator=(const Cgroups&) = delete;
-
-  void write(const std::string& path, const std::string& text) const {
-    std::filesystem::create_directories((root_ / path).parent_path());
-    std::ofstream(root_ / path) << text << '\n';
-  }
-  std::string root() const { return root_.string(); }
-
- private:
-  std::filesystem::path root_;
-};
+using device_testing::Cgroups;
 
 TEST(ControlGroup, TakesTheTightestQuotaOfAGroupAndItsAncestors) {
   const Cgroups tree;

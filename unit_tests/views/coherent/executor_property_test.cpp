@@ -1,11 +1,8 @@
 // Random programs on the executor: no launch and no access of the host ever meets an old value, and failures
 // lose nothing but what the error names.
 #include <algorithm>
-#include <mutex>
 #include <thread>
 #include <vector>
-
-#include <strata/views/coherent/coherence.hpp>
 
 #include "views/coherent/executor_program.hpp"
 
@@ -122,20 +119,7 @@ TEST_F(CoherentPrograms, OfSeveralThreadsAreToldOfTheirFailures) {
   });
 
   emulated::clear_faults();
-  // What failed last may be work of arrays that are gone: whoever uses the devices next would get the error.
-  // A wait and a recovery throw one each.
-  auto& coherence = detail::Coherence::get();
-  for (int round = 0; round < 3; ++round) {
-    for (int i = 0; i < emulated::config().count; ++i) try {
-        wait(Emulated{i});
-      } catch (const Error&) {
-      }
-    const std::lock_guard lock(coherence.mutex);
-    try {
-      coherence.recover();
-    } catch (const Error&) {
-    }
-  }
+  take_errors();
 }
 
 // All add, so that the order does not matter; whole arrays, so that what is added twice or lost shows.

@@ -4,15 +4,16 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-void WorkList::add(Work work) {
+template <bool OnlyLast>
+void BasicWorkList<OnlyLast>::add(Work work) {
   if (work.number == 0) return;
   if (count_ == 0) {
     few_[count_++] = work;
     return;
   }
   Work* const first = data();
-  Work* const place = std::lower_bound(first, first + count_, Work{work.queue, 0});
-  if (place != first + count_ && place->queue == work.queue) {
+  Work* const place = std::lower_bound(first, first + count_, OnlyLast ? Work{work.queue, 0} : work);
+  if (place != first + count_ && (OnlyLast ? place->queue == work.queue : *place == work)) {
     place->number = std::max(place->number, work.number);
     return;
   }
@@ -27,9 +28,16 @@ void WorkList::add(Work work) {
   ++count_;
 }
 
-void WorkOrder::before_read(const Box& box, WorkList& after) const {
+template class BasicWorkList<true>;
+template class BasicWorkList<false>;
+
+template <bool OnlyLast>
+void WorkOrder::before_read(const Box& box, BasicWorkList<OnlyLast>& after) const {
   map_.visit(box, [&](const Box&, const Uses& uses) { after.add(uses.writer); });
 }
+template void WorkOrder::before_read(const Box&, BasicWorkList<true>&) const;
+template void WorkOrder::before_read(const Box&, BasicWorkList<false>&) const;
+
 void WorkOrder::before_write(const Box& box, WorkList& after) const {
   map_.visit(box, [&](const Box&, const Uses& uses) {
     after.add(uses.writer);

@@ -22,12 +22,13 @@ struct Work {
   friend bool operator==(const Work&, const Work&) = default;  // nvcc 13.0 forgets the one that <=> brings
 };
 
-/// A few works, of each queue the last, sorted by queue. As most lists have three or fewer, those need no
-/// memory of their own.
-class WorkList {
+/// A few works, sorted by queue; of each queue the last, or all. As most lists have three or fewer, those
+/// need no memory of their own.
+template <bool OnlyLast>
+class BasicWorkList {
  public:
-  WorkList() = default;
-  WorkList(std::initializer_list<Work> works) {
+  BasicWorkList() = default;
+  BasicWorkList(std::initializer_list<Work> works) {
     for (const Work work : works) add(work);
   }
   void add(Work work);
@@ -49,7 +50,7 @@ class WorkList {
   bool empty() const { return count_ == 0; }
   const Work* begin() const { return more_.empty() ? few_ : more_.data(); }
   const Work* end() const { return begin() + count_; }
-  friend bool operator==(const WorkList& a, const WorkList& b) {
+  friend bool operator==(const BasicWorkList& a, const BasicWorkList& b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end());
   }
 
@@ -61,6 +62,11 @@ class WorkList {
   std::vector<Work> more_;  // all, where they are more
 };
 
+/// What work comes after: to wait for the last on a queue is to wait for all before it.
+using WorkList = BasicWorkList<true>;
+/// What wrote the values that work reads: of two on one queue the first may have failed alone.
+using NeededWorks = BasicWorkList<false>;
+
 /// The order of work on one array in one memory: a read comes after the last write of each index, a write
 /// after the last write and the reads since. Work on parts that share nothing has no order. What a host
 /// access does has ended when the access ends, and needs no note.
@@ -69,7 +75,8 @@ class WorkOrder {
   explicit WorkOrder(const Box& domain) : map_(domain, Uses{}) {}
 
   /// Adds to `after` what work that reads, or writes, `box` has to come after.
-  void before_read(const Box& box, WorkList& after) const;
+  template <bool OnlyLast>
+  void before_read(const Box& box, BasicWorkList<OnlyLast>& after) const;
   void before_write(const Box& box, WorkList& after) const;
 
   /// The work, the last on its queue, reads or writes `box`.

@@ -39,7 +39,8 @@ TEST(ConfinedProcess, HandsBackBytesAndAStatus) {
 }
 
 TEST(ConfinedProcess, ThatThrowsOrCrashesHasFailed) {
-  EXPECT_EQ(run_confined({}, [](const auto&) -> int { throw std::runtime_error("no"); }).failure, "failed");
+  EXPECT_EQ(run_confined({}, [](const auto&) -> int { throw std::runtime_error("no"); }).failure,
+            "ended with an error");
   EXPECT_EQ(run_confined({}, [](const auto&) -> int { __builtin_trap(); }).failure,
             "ended by signal " + std::to_string(SIGILL));
 }

@@ -8,20 +8,12 @@
 
 #include "miniapps/fem/files/crafted_netcdf.hpp"
 #include "miniapps/fem/files/mesh_fixtures.hpp"
+#include "miniapps/fem/files/mesh_texts.hpp"
 
 namespace {
 
 using namespace fem_files_testing;
 using Bytes = CraftedNetcdf;
-
-std::string message_of(const std::string& name, const std::string& content) {
-  try {
-    fem::parse_mesh(name, content);
-  } catch (const fem::MeshError& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 // Eight nodes, and blocks of hexahedra for whose connectivity the file has values for `stored` elements.
 std::string exodus(std::int64_t elements, std::int64_t in_block, std::int64_t stored) {

@@ -11,20 +11,12 @@
 
 #include "miniapps/fem/files/crafted_netcdf.hpp"
 #include "miniapps/fem/files/mesh_fixtures.hpp"
+#include "miniapps/fem/files/mesh_texts.hpp"
 
 namespace {
 
 using namespace fem_files_testing;
 using Bytes = CraftedNetcdf;
-
-std::string message_of(const std::string& name, const std::string& content) {
-  try {
-    fem::parse_mesh(name, content);
-  } catch (const fem::MeshError& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 std::vector<std::string> remarks_of(const std::string& name, const std::string& content) {
   return fem::parse_mesh(name, content).remarks;
@@ -32,12 +24,6 @@ std::vector<std::string> remarks_of(const std::string& name, const std::string& 
 
 bool has(const std::vector<std::string>& remarks, const std::string& remark) {
   return std::find(remarks.begin(), remarks.end(), remark) != remarks.end();
-}
-
-std::string replaced(std::string text, const std::string& what, const std::string& by) {
-  const std::size_t found = text.find(what);
-  EXPECT_NE(found, std::string::npos) << what;
-  return text.replace(found, what.size(), by);
 }
 
 // One hexahedron, where the mesh may announce more.

@@ -9,6 +9,7 @@
 #include <strata/miniapps/fem/mesh_error.hpp>
 
 #include "miniapps/fem/files/mesh_fixtures.hpp"
+#include "miniapps/fem/files/mesh_texts.hpp"
 
 namespace {
 
@@ -188,21 +189,6 @@ TEST(ReadMesh, NumbersMayHaveGapsAndAnyOrder) {
 
   expect_two_blocks(mesh);
   EXPECT_EQ(mesh.node_id(35), 1000000);
-}
-
-std::string message_of(const std::string& name, const std::string& content) {
-  try {
-    fem::parse_mesh(name, content);
-  } catch (const fem::MeshError& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-std::string replaced(std::string text, const std::string& what, const std::string& by) {
-  const std::size_t found = text.find(what);
-  EXPECT_NE(found, std::string::npos) << what;
-  return text.replace(found, what.size(), by);
 }
 
 TEST(ReadMeshErrors, AnElementWithANodeThatIsNotThereIsNamedWithItsLine) {

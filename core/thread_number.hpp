@@ -1,0 +1,19 @@
+// thread_number: which thread this is, among all that the process ever has. A std::thread::id may come again
+// when its thread has ended, so that what is kept for a thread would be another one's.
+#pragma once
+
+#include <cstdint>
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// The number of the calling thread, from 1 on, which no other thread has before or after it.
+inline std::uint64_t thread_number() {
+  static constinit std::uint64_t last = 0;
+  static constinit thread_local std::uint64_t mine = 0;
+  if (mine == 0) mine = __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+  return mine;
+}
+
+}  // namespace strata::inline STRATA_ABI::detail
