@@ -115,6 +115,7 @@ class DataAware final : public LruScheduler {
     }
     if (bytes < request.bytes && request.is_prefetch) chosen.clear();
   }
+  bool sends_on() const override { return true; }
   // Beside what this package still needs: its own outputs must not leave for those of the next one.
   ArrayId prefetch(DeviceId device) override {
     Device& own = state(device);

@@ -61,6 +61,9 @@ class TaskScheduler {
   /// An array of which the device has the only values, to be stored before its room is needed, so that it can
   /// leave at once; none: nothing. Asked when the device stores nothing. It stays there, and may be used.
   virtual ArrayId store(DeviceId) { return none; }
+  /// Whether an array that no device with a faster link than the host's has goes over one that is joined by
+  /// such links to both, where there is one and it has room.
+  virtual bool sends_on() const { return false; }
   /// Adds arrays that leave the device: evictable ones of at least `request.bytes` together; fewer where
   /// copies that are under way will make enough others evictable, after which it is asked again.
   virtual void victims(const RoomRequest& request, std::vector<ArrayId>& chosen) = 0;

@@ -9,6 +9,8 @@ using Kind = TaskCommand::Kind;
 
 namespace {
 constexpr int most_prefetches = 2;  // under way to a device: what is needed at once does not wait long
+constexpr int most_relays =
+    8;  // of an array by a device: where it leaves before it is sent on, the host has it
 
 // How a task uses an array; nullptr: not at all.
 const TaskAccess* access_of(const TaskGraph& graph, TaskId task, ArrayId array) {
@@ -30,6 +32,7 @@ TaskDriver::TaskDriver(const TaskGraph& graph, const Machine& machine, TaskSched
       phases_(static_cast<std::size_t>(graph.num_tasks()), Phase::Waiting),
       is_storing_(static_cast<std::size_t>(graph.num_arrays())),
       is_written_(static_cast<std::size_t>(graph.num_arrays())),
+      relays_(static_cast<std::size_t>(graph.num_arrays()) * devices_.size()),
       was_held_(static_cast<std::size_t>(graph.num_arrays()) * devices_.size()),
       updates_(static_cast<std::size_t>(graph.num_arrays())),
       uses_done_(static_cast<std::size_t>(graph.num_arrays())),
@@ -417,7 +420,35 @@ bool TaskDriver::find_source(ArrayId array, DeviceId device, DeviceId& source) {
     is_on_its_way = !is_there;
   }
   if (best < 0 && holder != none && !is_storing_[static_cast<std::size_t>(array)]) store(array, holder);
-  return best >= 0 && !is_on_its_way;
+  if (best < 0 || is_on_its_way) return false;
+  const bool is_near = machine_.link_between(source, device) != machine_.link_between(host, device);
+  return is_near || !scheduler_.sends_on() || !relay(array, device);
+}
+
+// Where no near device has an array, one that is near to both gets it first, so that the link that all share
+// is left to others. True: it is on its way there.
+bool TaskDriver::relay(ArrayId array, DeviceId device) {
+  const auto is_near = [&](DeviceId from, DeviceId to) {
+    const int link = machine_.link_between(from, to);
+    return from != to && link != none && link != machine_.link_between(host, to);
+  };
+  for (DeviceId holder = 0; holder < machine_.num_devices(); ++holder) {
+    if (!memory_.is_present(array, holder)) continue;
+    for (DeviceId between = 0; between < machine_.num_devices(); ++between) {
+      const std::size_t k =
+          static_cast<std::size_t>(array) * devices_.size() + static_cast<std::size_t>(between);
+      if (relays_[k] == most_relays || !is_near(holder, between) || !is_near(between, device) ||
+          memory_.copy(array, between).state != State::Absent || memory_.is_pinned(array, between))
+        continue;
+      make_room(between, bytes_of(array), true);
+      if (memory_.free(between) < bytes_of(array)) continue;
+      ++relays_[k];
+      ++state(between).prefetches;
+      load(array, between, holder, true);
+      return true;
+    }
+  }
+  return false;
 }
 
 bool TaskDriver::is_lent(ArrayId array) const {

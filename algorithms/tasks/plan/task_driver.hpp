@@ -122,6 +122,7 @@ class TaskDriver {
   void load(ArrayId array, DeviceId device, DeviceId source, bool is_prefetch);
   void store(ArrayId array, DeviceId device);
   bool find_source(ArrayId array, DeviceId device, DeviceId& source);
+  bool relay(ArrayId array, DeviceId device);
   bool is_lent(ArrayId array) const;
   void command(const TaskCommand& command);
   index_t& link_bytes(const TaskCommand& command);
@@ -155,13 +156,14 @@ class TaskDriver {
   double now_ = 0;
   std::vector<DeviceState> devices_;
   std::vector<Phase> phases_;
-  std::vector<int> waits_;        // predecessors that are not done
-  std::vector<bool> is_storing_;  // of arrays: the host gets it
-  std::vector<bool> is_written_;  // of arrays: a task writes it now, or will before any reads it
-  std::vector<bool> was_held_;    // of arrays and devices
-  std::vector<Updates> updates_;  // of arrays: by admitted tasks whose updates commute
-  std::vector<int> uses_done_;    // of arrays: users that are done
-  std::vector<index_t> on_link_;  // bytes of commands under way, by link
+  std::vector<int> waits_;             // predecessors that are not done
+  std::vector<bool> is_storing_;       // of arrays: the host gets it
+  std::vector<bool> is_written_;       // of arrays: a task writes it now, or will before any reads it
+  std::vector<unsigned char> relays_;  // of arrays and devices: how often it was loaded for another one
+  std::vector<bool> was_held_;         // of arrays and devices
+  std::vector<Updates> updates_;       // of arrays: by admitted tasks whose updates commute
+  std::vector<int> uses_done_;         // of arrays: users that are done
+  std::vector<index_t> on_link_;       // bytes of commands under way, by link
   std::deque<TaskCommand> commands_;
   std::vector<TaskId> order_;
   std::vector<ArrayId> chosen_;  // of make_room

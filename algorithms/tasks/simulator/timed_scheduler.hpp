@@ -38,6 +38,7 @@ class TimedScheduler final : public TaskScheduler {
     return task;
   }
   int window(DeviceId device) const override { return scheduler_.window(device); }
+  bool sends_on() const override { return scheduler_.sends_on(); }
   ArrayId prefetch(DeviceId device) override {
     ArrayId array = none;
     const double seconds = measure([&] { array = scheduler_.prefetch(device); });

@@ -38,6 +38,7 @@ struct ByHand final : TaskScheduler {
       }
     return none;
   }
+  bool sends_on() const override { return true; }
   ArrayId store(DeviceId) override { return std::exchange(to_store, none); }
   void victims(const RoomRequest&, std::vector<ArrayId>& chosen) override { chosen = to_evict; }
 };
@@ -119,6 +120,30 @@ TEST(TaskDriver, AnArrayComesFromANearDeviceToWhichItIsOnItsWay) {
     EXPECT_EQ(load->device, 1);
     EXPECT_EQ(load->source, 0);
   }
+}
+
+TEST(TaskDriver, AnArrayGoesOverADeviceThatIsNearToBothRatherThanOverTheSharedLink) {
+  TaskGraph graph;
+  const ArrayId a = graph.add_array("a", 8);
+  graph.add_task("write", "k", 1, {{a, AccessMode::InOut}});
+  graph.add_task("read", "k", 1, {{a, AccessMode::In}});
+  const MachineDevice device{"d", 8, {{"*", 1}}};
+  const Machine machine("m", {device, device, device}, {{"bus", 1, 0, false}, {"near", 4, 0, true}},
+                        {{host, 0, 0}, {host, 1, 0}, {host, 2, 0}, {0, 2, 0}, {0, 1, 1}, {1, 2, 1}});
+  ByHand scheduler;
+  scheduler.places = {{0, 0}, {1, 2}};
+  TaskDriver driver(graph, machine, scheduler);
+  driver.start();
+  driver.done(commands_of(driver).at(0), 1);
+  driver.done(commands_of(driver).at(0), 2);  // written on device 0
+
+  const std::vector<TaskCommand> first = commands_of(driver);
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_EQ(std::pair(first[0].source, first[0].device), std::pair(0, 1));
+  driver.done(first[0], 3);
+  const std::vector<TaskCommand> second = commands_of(driver);
+  ASSERT_EQ(second.size(), 1u);
+  EXPECT_EQ(std::pair(second[0].source, second[0].device), std::pair(1, 2));
 }
 
 }  // namespace
