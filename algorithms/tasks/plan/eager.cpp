@@ -46,9 +46,7 @@ class EagerPrefetch final : public LruScheduler {
     fill(device);
     return devices_[static_cast<std::size_t>(device)].prefetches.take(view().memory, device);
   }
-  // Prefetches take only room that is free. With that as much is stored as loaded, as by the real one.
   void victims(const RoomRequest& request, std::vector<ArrayId>& chosen) override {
-    if (request.is_prefetch) return;
     const PrefetchQueue& prefetches = devices_[static_cast<std::size_t>(request.device)].prefetches;
     lru().victims(request, chosen, [&](ArrayId array) { return prefetches.is_waited_for(array); });
   }

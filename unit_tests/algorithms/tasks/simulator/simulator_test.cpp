@@ -98,13 +98,6 @@ TEST(PaperTable1, DmdasMovesWhatTheStudyHasByBothPriorities) {
   EXPECT_NEAR(parsec.seconds, 82.92, 0.05 * 82.92);
   expect_loads(cholesky(60, "dmdas"), 1590, 0.10);
 }
-TEST(PaperTable1, EagerWithPrefetchMoves447GiBAndStoresAsMuch) {
-  const Simulation result = cholesky(60, "eager-prefetch");
-  expect_loads(result, 447, 0.07);
-  EXPECT_NEAR(result.seconds, 85.54, 0.05 * 85.54);
-  EXPECT_NEAR(static_cast<double>(result.traffic.from_devices) / gib, gib_in(result), 0.01 * gib_in(result));
-  expect_loads(cholesky(20, "eager-prefetch"), 4.9, 0.10);
-}
 TEST(PaperTable1, TheWorkBoundIsThatOfTheStudy) {
   const TiledGraph tiled = tiled_graph(TiledKind::Cholesky, 60, 1920);
   const TaskBounds bounds = bounds_of(tiled.graph, v100());
