@@ -76,12 +76,19 @@ void OutputPackages::enable(TaskId task) {
     ready_.insert({(*priorities_)[at(task)], order_->of_tasks[at(task)], task});
 }
 
-void OutputPackages::take_task(TaskId task) {
-  is_taken_[at(task)] = true;
-  for (const TaskId next : graph_->successors(task)) {
-    if (outputs_[at(next)] != none && outputs_[at(next)] != outputs_[at(task)])
-      --output(outputs_[at(next)]).waits;
-    if (--waits_[at(next)] == 0) enable(next);
+// And the tasks that write nothing and waited for it alone.
+void OutputPackages::take_task(TaskId first) {
+  for (pending_.assign(1, first); !pending_.empty();) {
+    const TaskId task = pending_.back();
+    pending_.pop_back();
+    is_taken_[at(task)] = true;
+    for (const TaskId next : graph_->successors(task)) {
+      const ArrayId array = outputs_[at(next)];
+      if (array != none && array != outputs_[at(task)]) --output(array).waits;
+      if (--waits_[at(next)] > 0) continue;
+      if (array == none) pending_.push_back(next);
+      else enable(next);
+    }
   }
 }
 

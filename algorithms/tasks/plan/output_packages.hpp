@@ -137,6 +137,7 @@ class OutputPackages {
   std::vector<ArrayId> outputs_;  // of tasks
   std::vector<bool> is_taken_;    // of tasks
   std::vector<int> waits_;        // of tasks: predecessors that are not taken
+  std::vector<TaskId> pending_;   // of take_task
   std::vector<Output> arrays_;
   std::vector<Group> groups_;                             // of add_group
   std::vector<std::pair<ArrayId, std::size_t>> members_;  // of these

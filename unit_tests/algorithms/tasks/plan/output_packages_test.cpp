@@ -112,6 +112,24 @@ TEST_F(Packages, OfOutputsThatWaitForEachOtherHaveTheTasksThatCanRun) {
   EXPECT_EQ(tasks, (std::vector<TaskId>{0, 1, 2, 3, 4, 5}));
 }
 
+// However many tasks without an output follow each other.
+TEST_F(Packages, AreNotHeldUpByTasksThatWriteNothing) {
+  const ArrayId a = graph_.add_array("a", 1), b = graph_.add_array("b", 1);
+  graph_.add_task("write a", "k", 1, {{a, AccessMode::InOut}});
+  constexpr int count = 200'000;
+  for (int k = 1; k <= count; ++k) {
+    graph_.add_task("look at a", "k", 1, {{a, AccessMode::In}});
+    graph_.add_dependency(k - 1, k);
+  }
+  graph_.add_task("write b", "k", 1, {{b, AccessMode::InOut}});
+  graph_.add_dependency(count, count + 1);
+  order_ = structural_order(graph_);
+  OutputPackages packages = this->packages();
+
+  EXPECT_EQ(packages.take(1, {}).tasks, std::vector<TaskId>{0});
+  EXPECT_EQ(packages.take(1, {}).tasks, std::vector<TaskId>{count + 1});
+}
+
 TEST(StructuralOrder, IsThatOfTheGraphWhateverTheNumbersOfArraysAre) {
   // A chain on x that y and z join in turn; the arrays are numbered in two orders.
   const auto order_with = [](bool is_turned) {
