@@ -65,6 +65,10 @@ struct ReduceAccess {
 template <class T, int Rank, class L, class Join = AddContributions>
 ReduceAccess<BasicCoherentArray<T, Rank, L>, Join> reduce(const BasicCoherentArray<T, Rank, L>& array,
                                                           const Join& join = {}) {
+  static_assert(
+      std::is_empty_v<Join>,
+      "strata: reduce: how contributions join is a functor without data members, as all that have its type "
+      "share their copies");
   return {array, join};
 }
 

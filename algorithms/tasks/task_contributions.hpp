@@ -6,8 +6,8 @@
 // The copies are arrays as others, which the scheduler sends to where their tasks run.
 #pragma once
 
+#include <deque>
 #include <string>
-#include <vector>
 
 #include <strata/algorithms/tasks/task_access.hpp>
 #include <strata/core/ref.hpp>
@@ -24,6 +24,9 @@ class PendingContributions : public RefCounted {
   /// Adds the tasks that join the copies with the array.
   virtual void join(TaskGraph& graph) = 0;
 };
+
+/// Throws AccessConflict: the task contributes to the array, and uses it otherwise.
+[[noreturn]] void fail_contribution(const std::string& task, const CoherentState& array);
 
 /// Copies of one array: more would take more memory than they save time.
 inline constexpr std::size_t most_contribution_copies = 4;
@@ -81,7 +84,8 @@ class ContributionCopies final : public PendingContributions {
 
   Array array_;
   Join join_;
-  std::vector<Array> copies_;
+  std::deque<Array> copies_;  // references to them stay
+  std::size_t num_open_ = 0;  // of these: with contributions that have not joined
   std::size_t next_ = 0;
 };
 

@@ -1,8 +1,11 @@
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <map>
 
 #include <strata/algorithms/tasks/task_executor.hpp>
 #include <strata/core/runtime.hpp>
+#include <strata/views/coherent/acting_thread.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
 #include <strata/views/coherent/host_access.hpp>
 
@@ -11,6 +14,17 @@ namespace strata::inline STRATA_ABI::detail {
 namespace {
 
 using State = TaskEntry::State;
+
+// Whether a use writes all of a part anew.
+bool replaces(const TaskUse& use, const ArrayPart& part) {
+  bool all = use.mode == AccessMode::Out;
+  part.visit([&](const Box& box) {
+    bool is_in = false;
+    use.part.visit([&](const Box& mine) { is_in = is_in || mine.contains(box); });
+    all = all && is_in;
+  });
+  return all;
+}
 
 constexpr int most_attempts = 4;  // one after the other without a task that is done
 
@@ -39,6 +53,7 @@ TaskExecutor::TaskExecutor(TaskGraphState& graph, const std::vector<TaskPart>& p
                            const TaskRunOptions& options, std::function<void()> join_contributions)
     : graph_(graph), options_(options), join_contributions_(std::move(join_contributions)), parts_(parts) {
   require_running("a run of a graph of tasks");
+  require_no_task_function("a run of a graph of tasks");
   const std::string who = "the run of \"" + graph.label + "\": ";
   if (options.window < 1 || options.queues < 1)
     throw Error(who + "a window of " + std::to_string(options.window) + " tasks and " +
@@ -81,6 +96,7 @@ TaskReport TaskExecutor::run() {
   join_contributions_();
   const RunScope scope(graph_);
   const auto start = std::chrono::steady_clock::now();
+  take_turns();
   make_runners(parts_);
   int begun = 0, reserved = 0;
   while (begun < graph_.size()) {
@@ -106,6 +122,24 @@ TaskReport TaskExecutor::run() {
   report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!failures_.empty()) fail();
   return report_;
+}
+
+// Each run plans with the whole budget of its devices. Turns come before arrays, and in one order.
+void TaskExecutor::take_turns() {
+  static std::mutex all;
+  static auto* const of_devices = new std::map<const DeviceInstance*, std::mutex>;
+  std::vector<DeviceInstance*> devices;
+  for (const TaskPart& part : parts_)
+    if (part.host == nullptr) devices.push_back(part.device);
+  std::sort(devices.begin(), devices.end(), std::less<>());
+  for (DeviceInstance* const device : devices) {
+    std::mutex* turn = nullptr;
+    {
+      const std::lock_guard lock(all);
+      turn = &(*of_devices)[device];
+    }
+    turns_.emplace_back(*turn);
+  }
 }
 
 void TaskExecutor::flush_all() {
@@ -155,10 +189,10 @@ void TaskExecutor::reserve_arrays(int first, int end) {
   for (const Wanted& w : wanted) {
     const auto [known, is_new] = index_.emplace(w.array.get(), arrays_.size());
     if (!is_new && (is_to_write_[known->second] || !w.is_to_write)) continue;
-    if (w.is_to_write) mark_file_incomplete(*w.array);
-    check_file_use(*w.array, w.is_to_write);
     reservations_.emplace_back(w.array, ArrayPart{w.array->shape.domain, {}}, w.is_to_write,
                                "a run of a graph of tasks");
+    check_file_use(*w.array, w.is_to_write);
+    if (w.is_to_write) mark_file_incomplete(*w.array);
     if (!is_new) {
       is_to_write_[known->second] = true;
       continue;
@@ -258,6 +292,15 @@ void TaskExecutor::add_missing(int number) {
   }
 }
 
+// What a task writes anew is not missed by those after it.
+void TaskExecutor::forget_replaced(int number) {
+  for (const TaskUse& use : graph_.entry(number).uses)
+    if (const auto known = missing_.find(use.array.get()); known != missing_.end())
+      std::erase_if(known->second, [&](const Missing& missing) {
+        return missing.task < number && replaces(use, missing.part);
+      });
+}
+
 // Whether the task depends on one that failed or was dropped: on what that was to write, or as it was told to
 // wait for it. An update does not depend on one with which it commutes, where the values are still there.
 bool TaskExecutor::lacks_results(int number) {
@@ -266,7 +309,8 @@ bool TaskExecutor::lacks_results(int number) {
     const auto known = missing_.find(use.array.get());
     if (known == missing_.end()) continue;
     for (const Missing& missing : known->second)
-      if (missing.task < number && !(missing.commutes && use.commutes) && overlap(missing.part, use.part))
+      if (missing.task < number && !(missing.commutes && use.commutes) && overlap(missing.part, use.part) &&
+          !replaces(use, missing.part))
         return true;
     if (reads(use.mode) && lost_.count(use.array.get()) > 0 &&
         WholeCopies::lacks_values(*use.array, use.part))
@@ -283,14 +327,17 @@ void TaskExecutor::drop_dependents(const std::vector<int>& tasks) {
   if (missing_.empty()) return;
   for (const int number : tasks) {
     TaskEntry& entry = graph_.entry(number);
-    if (entry.state != State::Waiting || entry.kind != TaskEntry::Kind::Task || !lacks_results(number))
-      continue;
-    entry.state = State::Dropped;
-    add_missing(number);
+    if (entry.state != State::Waiting || entry.kind != TaskEntry::Kind::Task) continue;
+    if (lacks_results(number)) {
+      entry.state = State::Dropped;
+      add_missing(number);
+    } else {
+      forget_replaced(number);
+    }
   }
 }
 
-// Nothing goes on: tasks that could be next have failed with what is the matter.
+// Nothing goes on: what is left has failed with what is the matter.
 void TaskExecutor::give_up(const std::vector<int>& tasks, const std::string& cause) {
   for (const int task : tasks) {
     if (graph_.entry(task).state != State::Waiting) continue;

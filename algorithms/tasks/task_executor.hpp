@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -32,6 +33,7 @@ class TaskExecutor {
 
  private:
   void make_runners(const std::vector<TaskPart>& parts);
+  void take_turns();
   void check_versions();
   void reserve_arrays(int first, int end);
   void run_window(const std::vector<int>& window, bool is_last);
@@ -41,6 +43,7 @@ class TaskExecutor {
   void reduce_memory(int part);
   std::unique_ptr<tasks::TaskScheduler> make_scheduler(const TaskPlan& plan) const;
   void add_missing(int number);
+  void forget_replaced(int number);
   bool lacks_results(int number);
   void drop_dependents(const std::vector<int>& tasks);
   void flush_all();
@@ -51,10 +54,10 @@ class TaskExecutor {
   const TaskRunOptions options_;
   const std::function<void()> join_contributions_;
   TaskMailbox mailbox_;
-  std::vector<std::unique_ptr<TaskWorker>> workers_;
   std::vector<TaskRound::Runner> runners_;
   std::vector<TaskPart> parts_;
-  std::vector<TaskPlan::Device> devices_;  // of parts
+  std::vector<TaskPlan::Device> devices_;            // of parts
+  std::vector<std::unique_lock<std::mutex>> turns_;  // runs on one device come one after the other
   std::vector<ArrayReservation> reservations_;
   std::vector<Ref<CoherentState>> arrays_;                       // those that are reserved
   std::unordered_map<const CoherentState*, std::size_t> index_;  // of these
@@ -70,6 +73,7 @@ class TaskExecutor {
   std::set<const CoherentState*> lost_;  // arrays of which a failure has left parts without values
   int num_checked_ = 0;                  // tasks that have a version
   TaskReport report_;
+  std::vector<std::unique_ptr<TaskWorker>> workers_;  // last: their threads end before what they use
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -44,6 +45,13 @@ std::vector<TaskUse> joined(std::vector<TaskUse>&& uses, const std::string& labe
 }
 
 }  // namespace
+
+void fail_contribution(const std::string& task, const CoherentState& array) {
+  throw AccessConflict(
+      "the task \"" + task + "\" declares \"" + array.label +
+      "\" twice, once as reduce: it contributes to a private copy, and sees the array only in a "
+      "task of its own");
+}
 
 int TaskGraphState::add(TaskEntry&& entry) {
   entry.uses = joined(std::move(entry.uses), entry.label);
@@ -102,6 +110,7 @@ void TaskGraphState::clear() {
   tasks_.clear();
   num_tasks_ = 0;
   pending_.clear();
+  joined_.clear();
   ++clears_;
 }
 
@@ -120,6 +129,16 @@ PendingContributions* TaskGraphState::pending(const CoherentState& array, const 
   for (const Pending& pending : pending_)
     if (pending.array.get() == &array && pending.type == type) return pending.contributions.get();
   return nullptr;
+}
+
+Ref<PendingContributions> TaskGraphState::take_joined(const CoherentState& array, const std::string& type) {
+  const auto known = std::find_if(joined_.begin(), joined_.end(), [&](const Pending& joined) {
+    return joined.array.get() == &array && joined.type == type;
+  });
+  if (known == joined_.end()) return {};
+  const Ref<PendingContributions> contributions = known->contributions;
+  joined_.erase(known);
+  return contributions;
 }
 
 std::vector<TaskGraphState::Pending> TaskGraphState::take_pending(const CoherentState* array) {
@@ -171,6 +190,11 @@ TaskHandle TaskHandle::after(const TaskHandle& other) const {
 
 namespace {
 
+std::string number_text(double value) {  // whatever the locale
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
 void write_file(const std::string& path, const std::string& text) {
   detail::PartialFile file;
   if (!file.create(path) || !file.write(text.data(), text.size(), 0) || !file.place())
@@ -188,10 +212,8 @@ void TaskGraph::clear() { state_->clear(); }
 
 TaskHandle TaskGraph::add(const std::string& label, detail::Ref<detail::TaskBody> body,
                           std::vector<detail::TaskUse> uses) {
-  {
-    const std::lock_guard lock(state_->contributions_mutex);
-    for (const detail::TaskUse& use : uses) join_contributions(use.array.get());
-  }
+  // launch() and call() hold the mutex of contributions.
+  for (const detail::TaskUse& use : uses) join_contributions(use.array.get());
   TaskEntry entry;
   entry.label = label;
   entry.body = std::move(body);
@@ -205,20 +227,25 @@ detail::PendingContributions& TaskGraph::pending_contributions(
     const detail::Function<detail::Ref<detail::PendingContributions>()>& make) {
   if (detail::PendingContributions* const known = state_->pending(*array, type)) return *known;
   join_contributions(array.get());  // those that join in another way
-  const detail::Ref<detail::PendingContributions> made = make();
-  state_->add_pending({array, type, made});
-  return *made;
+  detail::Ref<detail::PendingContributions> contributions = state_->take_joined(*array, type);
+  if (!contributions) contributions = make();
+  state_->add_pending({array, type, contributions});
+  return *contributions;
 }
 
 std::recursive_mutex& TaskGraph::contributions_mutex() const { return state_->contributions_mutex; }
 
 void TaskGraph::join_contributions(const detail::CoherentState* array) {
   const std::lock_guard lock(state_->contributions_mutex);
-  for (const detail::TaskGraphState::Pending& pending : state_->take_pending(array))
+  for (detail::TaskGraphState::Pending& pending : state_->take_pending(array)) {
     pending.contributions->join(*this);
+    state_->add_joined(std::move(pending));
+  }
 }
 
 void TaskGraph::add_hint(detail::TaskUse use, bool discards) {
+  const std::lock_guard lock(state_->contributions_mutex);
+  join_contributions(use.array.get());
   TaskEntry entry;
   entry.kind = discards ? TaskEntry::Kind::Discard : TaskEntry::Kind::WontUse;
   entry.uses.push_back(std::move(use));
@@ -265,7 +292,7 @@ void TaskGraph::write_json(const std::string& path) const {
     }
     std::string text = "{\"name\": " + json_quoted(task.label + "#" + std::to_string(k)) +
                        ", \"kernel\": " + json_quoted(task.label) + ", \"work\": " +
-                       std::to_string(task.work > 0 ? task.work : static_cast<double>(bytes));
+                       number_text(task.work > 0 ? task.work : static_cast<double>(bytes));
     const char* const keys[] = {"in", "out", "inout", "commute"};
     for (int mode = 0; mode < 4; ++mode)
       if (!lists[mode].empty()) text += std::string(", \"") + keys[mode] + "\": [" + lists[mode] + "]";

@@ -85,6 +85,8 @@ class TaskGraph {
   /// for ranges and regions that do not fit.
   template <class Devices = KernelDevices, WorkRange R, class K, class... Accesses>
   TaskHandle launch(const std::string& label, const R& work, const K& kernel, const Accesses&... accesses) {
+    const std::lock_guard lock(contributions_mutex());  // until the task is added, nobody joins its copies
+    check_contributions(label, accesses...);
     return add_launch<Devices>(label, work, kernel, without_contribution<Devices>(accesses)...);
   }
   /// A task that is a function: f(queue, views...), a Queue<D> and a view for each access, enqueues what it
@@ -93,6 +95,8 @@ class TaskGraph {
   /// The function uses nothing but its views and queue: a launch over coherent arrays in it throws Error.
   template <class Devices = KernelDevices, class F, class... Accesses>
   TaskHandle call(const std::string& label, const F& f, const Accesses&... accesses) {
+    const std::lock_guard lock(contributions_mutex());
+    check_contributions(label, accesses...);
     return add_call<Devices>(label, f, detail::access_of_call(without_contribution<Devices>(accesses))...);
   }
 
@@ -145,13 +149,24 @@ class TaskGraph {
                    new detail::LaunchBody<Devices, R, K, Accesses...>(work, kernel, accesses...)),
                {detail::task_use(accesses, rows)...});
   }
+  // An array to which a task contributes is not used by it otherwise.
+  template <class... Accesses>
+  static void check_contributions(const std::string& label, const Accesses&... accesses) {
+    if constexpr ((detail::is_contribution_v<Accesses> || ...)) {
+      const detail::CoherentState* const arrays[] = {accesses.array.state().get()...};
+      constexpr bool contributes[] = {detail::is_contribution_v<Accesses>...};
+      for (std::size_t k = 0; k < sizeof...(Accesses); ++k)
+        for (std::size_t other = 0; other < sizeof...(Accesses); ++other)
+          if (k != other && contributes[k] && arrays[k] != nullptr && arrays[k] == arrays[other])
+            detail::fail_contribution(label, *arrays[k]);
+    }
+  }
   // What contributes to an array updates a private copy of it.
   template <class Devices, class Access>
   auto without_contribution(const Access& access) {
     if constexpr (detail::is_contribution_v<Access>) {
       using Copies = detail::ContributionCopies<Devices, typename Access::array_type, decltype(access.join)>;
       if (!access.array) detail::fail_no_array();
-      const std::lock_guard lock(contributions_mutex());
       detail::PendingContributions& pending = pending_contributions(
           access.array.state(), typeid(Copies).name(),
           [&] { return detail::Ref<detail::PendingContributions>(new Copies(access.array, access.join)); });
@@ -190,20 +205,22 @@ namespace detail {
 
 template <class Devices, class Array, class Join>
 const Array& ContributionCopies<Devices, Array, Join>::next(TaskGraph& graph) {
-  if (copies_.size() < most_contribution_copies) {
+  if (num_open_ < most_contribution_copies) {
     const std::string label = std::string("contributions to ") + array_.label();
-    copies_.push_back(new_copy(label, std::make_index_sequence<std::size_t{Array::rank}>()));
-    graph.launch<Devices>("clear " + label, rows(), ClearContributions<Join>{},
-                          out(copies_.back(), everything));
-    return copies_.back();
+    if (num_open_ == copies_.size())
+      copies_.push_back(new_copy(label, std::make_index_sequence<std::size_t{Array::rank}>()));
+    const Array& copy = copies_[num_open_++];
+    graph.launch<Devices>("clear " + label, rows(), ClearContributions<Join>{}, out(copy, everything));
+    return copy;
   }
-  next_ = (next_ + 1) % copies_.size();
+  next_ = (next_ + 1) % num_open_;
   return copies_[next_];
 }
 
 template <class Devices, class Array, class Join>
 void ContributionCopies<Devices, Array, Join>::join(TaskGraph& graph) {
-  for (const Array& copy : copies_) {
+  for (; num_open_ > 0; --num_open_) {
+    const Array& copy = copies_[num_open_ - 1];
     graph.launch<Devices>(std::string("join ") + copy.label(), rows(), JoinContributions<Join>{join_},
                           in(copy, everything), inout(array_, everything));
     graph.discard(copy);

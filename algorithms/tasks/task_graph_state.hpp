@@ -56,6 +56,9 @@ class TaskGraphState {
   PendingContributions* pending(const CoherentState& array, const std::string& type) const;
   void add_pending(Pending&& pending) { pending_.push_back(std::move(pending)); }
   std::vector<Pending> take_pending(const CoherentState* array = nullptr);
+  /// Those that have joined, whose copies are used again; null: none.
+  void add_joined(Pending&& joined) { joined_.push_back(std::move(joined)); }
+  Ref<PendingContributions> take_joined(const CoherentState& array, const std::string& type);
   /// Held while contributions are added or joined.
   std::recursive_mutex contributions_mutex;
 
@@ -70,7 +73,7 @@ class TaskGraphState {
   std::deque<TaskEntry> tasks_;
   long num_tasks_ = 0;
   int clears_ = 0;
-  std::vector<Pending> pending_;
+  std::vector<Pending> pending_, joined_;
   bool is_running_ = false;
 };
 

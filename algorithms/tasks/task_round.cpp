@@ -107,14 +107,15 @@ void TaskRound::run() {
 // Begins
 
 void TaskRound::begin(const tasks::TaskCommand& command) {
-  const std::uint64_t recoveries = WholeCopies::recoveries();
+  const std::uint64_t recoveries = WholeCopies::recoveries(), begun = begun_before_ = calls_begun();
   try {
     if (command.kind == Kind::Drop) drop(command);
     else if (command.kind == Kind::Run) begin_run(command);
     else begin_copy(command);
   } catch (...) {
     // What found the failure of other work was not begun.
-    stop(command, std::current_exception(), WholeCopies::recoveries() != recoveries);
+    stop(command, std::current_exception(),
+         WholeCopies::recoveries() != recoveries && calls_begun() == begun);
   }
 }
 
@@ -142,12 +143,12 @@ bool TaskRound::begin_file_copy(const tasks::TaskCommand& command, CoherentState
   Running running;
   running.command = command;
   running.work = next_work_++;
-  running_.push_back(running);
-  count(command);
   worker->begin(running.work, [file, is_load = command.kind == Kind::Load] {
     if (is_load) file->read_ahead();
     else file->write_back();
   });
+  running_.push_back(running);
+  count(command);
   return true;
 }
 
@@ -171,10 +172,10 @@ void TaskRound::begin_run(const tasks::TaskCommand& command) {
   running.command = command;
   if (where.worker != nullptr) {
     running.work = next_work_++;
-    running_.push_back(running);
     where.worker->begin(running.work, [&task, part = where.part] {
       task.body->run(part, Ref<QueueState>(&part.device->default_queue()), task.label.c_str());
     });
+    running_.push_back(running);
     return;
   }
   // What is only written was not loaded, and has no memory of its own yet.
@@ -185,6 +186,7 @@ void TaskRound::begin_run(const tasks::TaskCommand& command) {
   const std::size_t queue =
       static_cast<std::size_t>(std::find(busy.begin(), busy.end(), false) - busy.begin());
   const bool is_timed = is_measured(command);
+  const std::uint64_t recoveries = WholeCopies::recoveries();
   if (is_timed) running.start = where.queues[queue]->record_timed();
   task.body->run(where.part, where.queues[queue], task.label.c_str());
   // A body is one launch or call over coherent arrays, which has recorded an event.
@@ -193,6 +195,15 @@ void TaskRound::begin_run(const tasks::TaskCommand& command) {
   running.queue = static_cast<int>(queue);
   busy[queue] = true;
   running_.push_back(running);
+  // Where another thread has just recovered, the event may say nothing of the task: its results do.
+  if (WholeCopies::recoveries() != recoveries && !has_results(task, *where.part.device))
+    throw KernelError("it was under way when other work failed, and its results are not there");
+}
+
+bool TaskRound::has_results(const TaskEntry& task, DeviceInstance& device) const {
+  return std::all_of(task.uses.begin(), task.uses.end(), [&](const TaskUse& use) {
+    return !writes(use.mode) || WholeCopies::holds_alone(*use.array, device, use.part);
+  });
 }
 
 // The first times, and then now and again: events with a time cost some microseconds.
@@ -306,7 +317,8 @@ void TaskRound::stop(const tasks::TaskCommand& command, const std::exception_ptr
     if (is_out_of_memory(error)) without_room_ = command.device;
     return;
   }
-  if (is_out_of_memory(error) && runner(command.device).part.host == nullptr) without_room_ = command.device;
+  const bool has_device = runner(command.device).part.host == nullptr;
+  if (has_device && calls_begun() == begun_before_ && is_out_of_memory(error)) without_room_ = command.device;
   else failures_.push_back({plan_.numbers[static_cast<std::size_t>(command.task)], text_of(error)});
 }
 

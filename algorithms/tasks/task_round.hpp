@@ -87,6 +87,7 @@ class TaskRound {
   void wait_for_end();
   void report_standstill() const;
   bool is_measured(const tasks::TaskCommand& command) const;
+  bool has_results(const TaskEntry& task, DeviceInstance& device) const;
   void stop(const tasks::TaskCommand& command, const std::exception_ptr& error, bool is_of_others);
   void task_done(const tasks::TaskCommand& command);
   double now() const;
@@ -107,6 +108,7 @@ class TaskRound {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::vector<Running> running_;
   int next_work_ = 0;
+  std::uint64_t begun_before_ = 0;          // calls_begun() when the last command was begun
   std::vector<std::vector<bool>> is_busy_;  // queues of runners
   std::vector<Failure> failures_;
   bool is_stopping_ = false;

@@ -89,7 +89,7 @@ class TaskWorker {
       works_.pop_front();
       lock.unlock();
       std::exception_ptr error;
-      const std::uint64_t recoveries = WholeCopies::recoveries();
+      const std::uint64_t recoveries = WholeCopies::recoveries(), begun = calls_begun();
       const auto start = std::chrono::steady_clock::now();
       try {
         next.run();
@@ -98,7 +98,7 @@ class TaskWorker {
       }
       mailbox_.put({next.number, std::move(error),
                     std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
-                    WholeCopies::recoveries() != recoveries});
+                    WholeCopies::recoveries() != recoveries && calls_begun() == begun});
       lock.lock();
     }
   }

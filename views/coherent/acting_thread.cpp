@@ -10,6 +10,7 @@ namespace {
 thread_local std::thread::id acts_for;       // none: for itself
 thread_local std::uint64_t acts_for_number;  // where that is one
 thread_local bool in_task_function = false;
+thread_local std::uint64_t num_calls_begun = 0;
 }  // namespace
 
 std::thread::id acting_thread() {
@@ -19,6 +20,9 @@ std::thread::id acting_thread() {
 std::uint64_t acting_thread_number() {
   return acts_for == std::thread::id() ? thread_number() : acts_for_number;
 }
+
+std::uint64_t calls_begun() { return num_calls_begun; }
+void note_call_begun() { ++num_calls_begun; }
 
 ActingFor::ActingFor(std::thread::id thread, std::uint64_t number)
     : before_(acts_for), number_before_(acts_for_number) {
@@ -35,9 +39,10 @@ TaskFunctionScope::~TaskFunctionScope() { in_task_function = before_; }
 
 void require_no_task_function(const char* what) {
   if (in_task_function)
-    throw Error(std::string(what) +
-                " over coherent arrays in the function of a task: it uses the views that it is given, and "
-                "launches over them on its queue; what uses other arrays is a task of its own");
+    throw Error(
+        std::string(what) +
+        " in the function of a task: it uses the views that it is given, and launches over them on its "
+        "queue; what uses coherent arrays is a task of its own, or comes before run()");
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

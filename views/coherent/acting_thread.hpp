@@ -14,6 +14,10 @@ namespace strata::inline STRATA_ABI::detail {
 std::thread::id acting_thread();
 std::uint64_t acting_thread_number();
 
+/// How many launches over coherent arrays the calling thread has begun: whether one that threw had done so.
+std::uint64_t calls_begun();
+void note_call_begun();
+
 /// The calling thread acts for `thread` until the end of this.
 class ActingFor {
  public:

@@ -99,7 +99,7 @@ const char* CallState::name() const { return kernel_name(label_, kernel_type_, t
 
 void CallState::prepare() {
   require_running("a launch");
-  require_no_task_function("a launch");
+  require_no_task_function("a launch over coherent arrays");
   if (current_recording != nullptr)
     throw Error(
         std::string("the launch of ") + name() +

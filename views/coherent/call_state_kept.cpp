@@ -58,7 +58,7 @@ bool CallState::use_kept() {
   for (std::size_t k = 0; k < uses_.size(); ++k) {
     const CoherentState& array = *uses_[k].array;
     if (array.state_number() != launch->uses[k].state_number || array.failure.error ||
-        !array.host_uses.empty())
+        array.has_uses_of_others())
       return false;
   }
   kept_ = launch;

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <strata/core/error.hpp>
+#include <strata/views/coherent/acting_thread.hpp>
 #include <strata/views/coherent/call_state.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -52,6 +53,7 @@ bool CallState::begin_early([[maybe_unused]] int number,
     later.forget(is_over);
     if (early == later) return false;
     part.state = Part::State::Begun;
+    note_call_begun();
     part.early = true;
     tracker.wait_for(*part.queue, early);
     part.after = std::move(early);
@@ -66,6 +68,7 @@ void CallState::begin(int number, bool timed) {
   part.joins = !timed && can_join(number);
   if (part.joins) {
     part.state = Part::State::Begun;
+    note_call_begun();
     return;
   }
   for_uses(part, [&](Use& use) {
@@ -78,6 +81,7 @@ void CallState::begin(int number, bool timed) {
   for (const Work work : part.needs) part.after.add(work);
   if (part.is_host) return begin_on_host(part, timed);
   part.state = Part::State::Begun;
+  note_call_begun();
   Coherence::get().tracker.wait_for(*part.queue, part.after);
   mark(part);
   if (timed && !part.early) part.timing.begin = part.queue->record_timed();
@@ -113,6 +117,7 @@ void CallState::begin_on_host(Part& part, bool timed) {
     lock_.unlock();
   }
   part.state = Part::State::Begun;
+  note_call_begun();
   mark(part);
   if (timed) part.timing.begin = part.queue->record_timed();
 }

@@ -13,7 +13,7 @@ namespace strata::inline STRATA_ABI::detail {
 bool CallState::wait_for_host() {
   const auto busy = [&] {
     return std::any_of(uses_.begin(), uses_.end(),
-                       [](const Use& use) { return !use.array->host_uses.empty(); });
+                       [](const Use& use) { return use.array->has_uses_of_others(); });
   };
   if (!busy()) return false;
   const std::string what = std::string("launch of ") + name();

@@ -19,6 +19,7 @@ Coherence& Coherence::get() {
 // ---- arrays
 
 void Coherence::add(CoherentState& array) {
+  require_no_task_function("a new coherent array");
   const std::lock_guard lock(mutex);
   const auto unused = std::find(arrays_.begin(), arrays_.end(), nullptr);
   array.number = static_cast<int>(unused - arrays_.begin());
@@ -63,6 +64,7 @@ void Coherence::drop_leftovers() {
 }
 
 void Coherence::set_budget(DeviceInstance& device, index_t bytes) {
+  require_no_task_function("coherent::set_budget");
   const std::lock_guard lock(mutex);
   const SpaceId space = device.space();
   std::erase_if(budgets_, [&](const Budget& known) { return known.space == space; });

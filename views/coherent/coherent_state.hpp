@@ -14,6 +14,7 @@
 #include <strata/core/access_mode.hpp>
 #include <strata/devices/backend.hpp>
 #include <strata/views/coherent/access_region.hpp>
+#include <strata/views/coherent/acting_thread.hpp>
 #include <strata/views/coherent/coherent_array_state.hpp>
 #include <strata/views/coherent/instance.hpp>
 #include <strata/views/coherent/kept_launch.hpp>
@@ -64,6 +65,12 @@ class CoherentState : public RefCounted {
   Directory directory;
   TransferCounters counters;
   std::vector<HostUse> host_uses;
+  /// Whether there are any but reservations for the calling thread, or the one that it acts for.
+  bool has_uses_of_others() const {
+    return std::any_of(host_uses.begin(), host_uses.end(), [](const HostUse& use) {
+      return !use.is_reservation || use.thread != acting_thread();
+    });
+  }
   Ref<PinnedMemory> pinned;  // the host's memory, since it was streamed
   /// Why values are not what was to be written, until each thread that uses the array has had the error: all
   /// but those in `reported_to`.

@@ -62,7 +62,7 @@ FreeCells& free_cells() {
 HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, AccessMode mode, bool claims)
     : array_(its_array) {
   require_running("a host access");
-  require_no_task_function("a host view");
+  require_no_task_function("a view for the host");
   CoherentState& array = *array_;
   const ArrayPart part = part_of_box(array.shape.domain, box, array.label.c_str());
   Coherence& coherence = Coherence::get();

@@ -24,7 +24,17 @@ WholeCopies::~WholeCopies() {
   for (std::size_t memory = 0; memory < pinned_.size(); ++memory)
     for (const auto& [state, array] : pinned_[memory])
       Coherence::get().memories[static_cast<MemoryId>(memory)].residency.unpin(array->number);
+  std::erase_if(Coherence::get().pinning_calls, [&](const auto& pinning) { return pinning.call == this; });
   Coherence::get().wake_waiting();
+}
+
+// Launches of others that lack room know for whom they wait.
+void WholeCopies::announce(MemoryId memory) {
+  std::vector<Coherence::PinningCall>& calls = Coherence::get().pinning_calls;
+  const auto mine =
+      std::find_if(calls.begin(), calls.end(), [&](const auto& pinning) { return pinning.call == this; });
+  if (mine == calls.end()) calls.push_back({this, std::this_thread::get_id(), MemorySet{memory}});
+  else mine->memories = mine->memories.with(memory);
 }
 
 index_t WholeCopies::budget(DeviceInstance& device) {
@@ -86,6 +96,7 @@ void WholeCopies::reserve(const Ref<CoherentState>& array, DeviceInstance& devic
     if (const index_t lacking = coherence.reside(*array, memory, whole(*array)); lacking > 0)
       coherence.fail_room(*array, memory, lacking);
     pinned.emplace(array.get(), array);
+    announce(memory);
   } catch (...) {
     coherence.memories[memory].residency.unpin(array->number);
     throw;
@@ -171,6 +182,15 @@ bool WholeCopies::lacks_values(const CoherentState& array, const ArrayPart& part
   bool lacks = false;
   part.visit([&](const Box& box) { lacks = lacks || !array.directory.never_written(box).empty(); });
   return lacks;
+}
+
+bool WholeCopies::holds_alone(const CoherentState& array, DeviceInstance& device, const ArrayPart& part) {
+  Coherence& coherence = Coherence::get();
+  const std::lock_guard lock(coherence.mutex);
+  const MemoryId memory = coherence.memory_of(device);
+  bool all = true;
+  part.visit([&](const Box& box) { all = all && array.directory.holds_alone(memory, box); });
+  return all;
 }
 
 void WholeCopies::set_reported(CoherentState& array) {

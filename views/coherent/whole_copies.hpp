@@ -7,7 +7,7 @@
 //   event = copies.store(array, device);            // the host has the values when it is complete
 //   copies.drop(array, device);
 //
-// What was loaded keeps its memory until drop(), or the end of this: launches of others find less room
+// What was loaded keeps its memory until drop(), or the end of this: launches of others wait for room
 // meanwhile. One thread at a time.
 #pragma once
 
@@ -63,12 +63,15 @@ class WholeCopies {
   static std::uint64_t recoveries();
   /// Whether values of a part of the array were lost, or never written.
   static bool lacks_values(const CoherentState& array, const ArrayPart& part);
+  /// Whether a part of the array is on the device, and nowhere else.
+  static bool holds_alone(const CoherentState& array, DeviceInstance& device, const ArrayPart& part);
   /// The thread was told of what made work on the array fail: its next use does not tell it again.
   static void set_reported(CoherentState& array);
 
  private:
   using Arrays = std::unordered_map<const CoherentState*, Ref<CoherentState>>;
   Arrays& pinned_in(MemoryId memory);
+  void announce(MemoryId memory);
 
   std::vector<Arrays> pinned_;  // by memory
 };
