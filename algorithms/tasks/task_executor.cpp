@@ -120,7 +120,7 @@ TaskReport TaskExecutor::run() {
     report_.bytes_between_devices += static_cast<index_t>(now.peer.bytes - before.peer.bytes);
   }
   report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (!failures_.empty()) fail();
+  if (!failures_.empty() || has_lost()) fail();
   return report_;
 }
 
@@ -200,6 +200,7 @@ void TaskExecutor::reserve_arrays(int first, int end) {
     arrays_.push_back(w.array);
     is_to_write_.push_back(w.is_to_write);
     counters_before_.push_back(counters_of(*w.array));
+    losses_.push_back(WholeCopies::losses(*w.array));
   }
 }
 
@@ -255,6 +256,7 @@ std::string TaskExecutor::run_round(const std::vector<int>& tasks, bool is_last)
     add_missing(failure.task);
     for (const TaskUse& use : graph_.entry(failure.task).uses) WholeCopies::set_reported(*use.array);
   }
+  note_losses(round.cause());
   drop_dependents(tasks);
   if (const int part = round.part_without_room(); part >= 0) reduce_memory(part);
   return round.cause();
@@ -281,6 +283,18 @@ void TaskExecutor::reduce_memory(int part) {
   }
   index_t& memory = devices_[static_cast<std::size_t>(part)].memory;
   memory = std::min(memory, std::max(largest, memory / 4 * 3));
+}
+
+// Values that failures have lost, of tasks or of others.
+void TaskExecutor::note_losses(const std::string& cause) {
+  for (std::size_t k = 0; k < arrays_.size(); ++k) {
+    const std::uint64_t losses = WholeCopies::losses(*arrays_[k]);
+    if (losses == losses_[k]) continue;
+    losses_[k] = losses;
+    WholeCopies::set_reported(*arrays_[k]);
+    lost_.insert(arrays_[k].get());
+    if (cause_of_losses_.empty()) cause_of_losses_ = cause;
+  }
 }
 
 // What a task that failed, or was dropped, was to write.
@@ -324,7 +338,7 @@ bool TaskExecutor::lacks_results(int number) {
 
 // Of `tasks`, which are in program order.
 void TaskExecutor::drop_dependents(const std::vector<int>& tasks) {
-  if (missing_.empty()) return;
+  if (missing_.empty() && lost_.empty()) return;
   for (const int number : tasks) {
     TaskEntry& entry = graph_.entry(number);
     if (entry.state != State::Waiting || entry.kind != TaskEntry::Kind::Task) continue;
@@ -347,18 +361,26 @@ void TaskExecutor::give_up(const std::vector<int>& tasks, const std::string& cau
   }
 }
 
+bool TaskExecutor::is_lost(const CoherentState& array) const {
+  return lost_.count(&array) > 0 && WholeCopies::lacks_values(array, {array.shape.domain, {}});
+}
+bool TaskExecutor::has_lost() const {
+  return std::any_of(arrays_.begin(), arrays_.end(),
+                     [&](const Ref<CoherentState>& array) { return is_lost(*array); });
+}
+
 void TaskExecutor::fail() const {
   std::vector<std::string> failed, dropped, lost;
   for (const TaskRound::Failure& failure : failures_) failed.push_back(graph_.entry(failure.task).label);
   for (int k = 0; k < graph_.size(); ++k)
     if (graph_.entry(k).state == State::Dropped) dropped.push_back(graph_.entry(k).label);
   for (const Ref<CoherentState>& array : arrays_)
-    if (lost_.count(array.get()) > 0 && WholeCopies::lacks_values(*array, {array->shape.domain, {}}))
-      lost.push_back(array->label);
+    if (is_lost(*array)) lost.push_back(array->label);
   std::string text = "the run of \"" + graph_.label + "\": ";
-  text += failed.size() == 1 ? "a task failed, " + list_of(failed)
-                             : std::to_string(failed.size()) + " tasks failed, " + list_of(failed);
-  text += ": " + failures_.front().error;
+  text += failed.empty()       ? "work beside its tasks failed"
+          : failed.size() == 1 ? "a task failed, " + list_of(failed)
+                               : std::to_string(failed.size()) + " tasks failed, " + list_of(failed);
+  text += ": " + (failed.empty() ? cause_of_losses_ : failures_.front().error);
   if (!dropped.empty())
     text += "\n" + std::to_string(dropped.size()) +
             (dropped.size() == 1 ? " task that depends" : " tasks that depend") +

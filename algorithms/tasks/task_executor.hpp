@@ -42,6 +42,9 @@ class TaskExecutor {
   void give_up(const std::vector<int>& tasks, const std::string& cause);
   void reduce_memory(int part);
   std::unique_ptr<tasks::TaskScheduler> make_scheduler(const TaskPlan& plan) const;
+  void note_losses(const std::string& cause);
+  bool is_lost(const CoherentState& array) const;
+  bool has_lost() const;
   void add_missing(int number);
   void forget_replaced(int number);
   bool lacks_results(int number);
@@ -63,6 +66,8 @@ class TaskExecutor {
   std::unordered_map<const CoherentState*, std::size_t> index_;  // of these
   std::vector<bool> is_to_write_;                                // of these
   std::vector<TransferCounters> counters_before_;
+  std::vector<std::uint64_t> losses_;  // WholeCopies::losses() of arrays, as far as they were noted
+  std::string cause_of_losses_;
   std::vector<TaskRound::Failure> failures_;
   struct Missing {
     int task;

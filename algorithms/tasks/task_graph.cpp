@@ -291,8 +291,8 @@ void TaskGraph::write_json(const std::string& path) const {
       list += (list.empty() ? "" : ", ") + json_quoted(name_of(*use.array));
     }
     std::string text = "{\"name\": " + json_quoted(task.label + "#" + std::to_string(k)) +
-                       ", \"kernel\": " + json_quoted(task.label) + ", \"work\": " +
-                       number_text(task.work > 0 ? task.work : static_cast<double>(bytes));
+                       ", \"kernel\": " + json_quoted(task.label) +
+                       ", \"work\": " + number_text(task.work > 0 ? task.work : static_cast<double>(bytes));
     const char* const keys[] = {"in", "out", "inout", "commute"};
     for (int mode = 0; mode < 4; ++mode)
       if (!lists[mode].empty()) text += std::string(", \"") + keys[mode] + "\": [" + lists[mode] + "]";

@@ -345,6 +345,7 @@ void Coherence::recover() {
     const std::vector<Box> boxes = array->rebuild(recovery, undone);
     for (const Box& box : boxes)
       lost += (lost.empty() ? "" : ", ") + to_string(box) + " of \"" + array->label + "\"";
+    if (!boxes.empty()) ++array->losses;
     if (undone || !boxes.empty()) changed.push_back(array);
   }
   drop_leftovers();

@@ -84,6 +84,8 @@ class CoherentState : public RefCounted {
   /// One more failure, of which nobody knows: where lost values are still to be reported, they are reported
   /// with those of this one.
   void add_failure(const std::exception_ptr& error);
+  /// How often failures have lost values of it.
+  std::uint64_t losses = 0;
   /// Launches whose first use is of this array.
   KeptLaunches kept;
 

@@ -130,17 +130,25 @@ Ref<EventState> WholeCopies::store(CoherentState& array, DeviceInstance& device)
     array.directory.map().visit(missing, [&](const Box& box, MemorySet holders) {
       if (holders.contains(memory)) boxes.push_back(box);
     });
-  if (boxes.empty()) return {};
-  copy_boxes(array, boxes, memory, host_memory);
-  return coherence.memories[memory].download->record();
+  if (!boxes.empty()) copy_boxes(array, boxes, memory, host_memory);
+  // What the host has may be on its way only, by a copy that a launch needed.
+  WorkList under_way;
+  array.order(host_memory).before_read(array.shape.domain, under_way);
+  QueueState& queue = *coherence.memories[memory].download;
+  coherence.tracker.wait_for(queue, under_way);
+  if (boxes.empty() && under_way.empty()) return {};
+  return queue.record();
 }
 
 void WholeCopies::drop(CoherentState& array, DeviceInstance& device) {
   Coherence& coherence = Coherence::get();
   const std::lock_guard lock(coherence.mutex);
   const MemoryId memory = coherence.memory_of(device);
-  if (pinned_in(memory).erase(&array) > 0) coherence.memories[memory].residency.unpin(array.number);
   const Box& domain = array.shape.domain;
+  // Mostly nothing is under way. A copy that fails while its source is gone would lose values.
+  coherence.wait_for_work(array, host_memory, domain);
+  coherence.wait_for_work(array, memory, domain);
+  if (pinned_in(memory).erase(&array) > 0) coherence.memories[memory].residency.unpin(array.number);
   array.directory.dropped(memory, domain);
   array.log_drop(memory, domain);
   array.instance(memory).drop();
@@ -175,6 +183,11 @@ std::exception_ptr WholeCopies::recover() {
 std::uint64_t WholeCopies::recoveries() {
   const std::lock_guard lock(Coherence::get().mutex);
   return Coherence::get().recoveries;
+}
+
+std::uint64_t WholeCopies::losses(const CoherentState& array) {
+  const std::lock_guard lock(Coherence::get().mutex);
+  return array.losses;
 }
 
 bool WholeCopies::lacks_values(const CoherentState& array, const ArrayPart& part) {

@@ -48,9 +48,10 @@ class WholeCopies {
   /// The same, and enqueues copies of what the device lacks from another one, or null: from the host. The
   /// event after them; null where nothing is copied.
   Ref<EventState> load(const Ref<CoherentState>& array, DeviceInstance& device, DeviceInstance* source);
-  /// Enqueues copies to the host of what only this device has. The event after them; null as above.
+  /// Enqueues copies to the host of what it lacks and this device has. The event after them, and after those
+  /// that are under way; null as above.
   Ref<EventState> store(CoherentState& array, DeviceInstance& device);
-  /// Gives the memory up; the values are elsewhere, and no work there is under way.
+  /// Gives the memory up, once no work on the array is under way; the values are elsewhere.
   void drop(CoherentState& array, DeviceInstance& device);
   /// Values that only this device has go to the host, and its memory is given up; waits for that.
   static void evict(CoherentState& array, DeviceInstance& device);
@@ -59,8 +60,9 @@ class WholeCopies {
   /// After work failed: waits for all work on coherent arrays, and corrects what is known of their values.
   /// The error; null where nothing had failed.
   static std::exception_ptr recover();
-  /// How often anybody has done that.
+  /// How often anybody has done that, and how often values of the array were lost by a failure.
   static std::uint64_t recoveries();
+  static std::uint64_t losses(const CoherentState& array);
   /// Whether values of a part of the array were lost, or never written.
   static bool lacks_values(const CoherentState& array, const ArrayPart& part);
   /// Whether a part of the array is on the device, and nowhere else.
