@@ -42,12 +42,12 @@ class TiledMatrix {
   template <class... Options>
   TiledMatrix(const std::string& label, index_t rows, index_t columns, index_t tile,
               const Options&... options)
-      : TiledMatrix(false, label, rows, columns, tile, options...) {}
+      : TiledMatrix(Kind::General, label, rows, columns, tile, options...) {}
   /// A symmetric matrix of order n, of which only the tiles on and below the diagonal exist, and in those on
   /// it only the lower triangle counts.
   template <class... Options>
   static TiledMatrix symmetric(const std::string& label, index_t n, index_t tile, const Options&... options) {
-    return TiledMatrix(true, label, n, n, tile, options...);
+    return TiledMatrix(Kind::Symmetric, label, n, n, tile, options...);
   }
 
   const std::string& label() const { return state_->label; }
@@ -91,6 +91,7 @@ class TiledMatrix {
   }
 
  private:
+  enum class Kind : unsigned char { General, Symmetric };
   struct State {
     std::string label;
     index_t rows, columns, tile, tile_rows, tile_columns;
@@ -99,9 +100,10 @@ class TiledMatrix {
   };
 
   template <class... Options>
-  TiledMatrix(bool is_symmetric, const std::string& label, index_t rows, index_t columns, index_t tile,
+  TiledMatrix(Kind kind, const std::string& label, index_t rows, index_t columns, index_t tile,
               const Options&... options) {
     detail::check_tiled_shape(label, rows, columns, tile);
+    const bool is_symmetric = kind == Kind::Symmetric;
     State state{label,        rows, columns, tile, (rows + tile - 1) / tile, (columns + tile - 1) / tile,
                 is_symmetric, {}};
     const auto extent = [&](index_t number, index_t whole) {

@@ -67,10 +67,12 @@ void check_tiled_agree(const char* operation, const TiledShape& a, const char* e
 void check_pivots(const TiledShape& a, const std::vector<CoherentArray<int, rank<1>>>& states) {
   for (std::size_t k = 0; k < states.size(); ++k) {
     const auto state = states[k].read();
-    const index_t first = static_cast<index_t>(k) * a.tile;
-    if (state(0) > 0) throw linear::NotPositiveDefinite(a.label, first + state(0) - 1, a.tile);
-    for (index_t i = 1; i < states[k].extent(0); ++i)
-      if (state(i) != 0) throw linear::NotPositiveDefinite(a.label, first + i - 1, a.tile);
+    const index_t rows = states[k].extent(0) - 1;
+    index_t failed = state(0) > 0 ? state(0) - 1 : rows;  // a library need not see NaN
+    for (index_t i = 0; i < failed; ++i)
+      if (state(i + 1) != 0) failed = i;
+    if (failed < rows)
+      throw linear::NotPositiveDefinite(a.label, static_cast<index_t>(k) * a.tile + failed, a.tile);
   }
 }
 

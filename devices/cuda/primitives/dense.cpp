@@ -47,7 +47,8 @@ void run_potrf(const LaunchInfo& info, const PotrfCall& potrf, const Size& buffe
   int elements = 0;
   check_solver(buffer_size(handle, CUBLAS_FILL_MODE_UPPER, n, data_of<T>(potrf.a), lda, &elements),
                "cusolverDnPotrf_bufferSize", device);
-  void* const buffer = launch.scratch(static_cast<std::size_t>(elements) * sizeof(T)).partials;
+  const std::size_t bytes = static_cast<std::size_t>(elements > 0 ? elements : 1) * sizeof(T);
+  void* const buffer = launch.scratch(bytes).partials;
   check_solver(factor(handle, CUBLAS_FILL_MODE_UPPER, n, data_of<T>(potrf.a), lda, data_of<T>(buffer),
                       elements, potrf.info),
                "cusolverDnPotrf", device);
