@@ -42,6 +42,21 @@ struct TrsmCall {
   index_t ldb;
 };
 
+/// B (m x n) = op(A) B, A being m x m; whoever makes the call has memory for a copy of B.
+struct MultiplyCall {
+  bool transpose;
+  index_t m, n;
+  const void* a;
+  index_t lda;
+  void* b;
+  index_t ldb;
+};
+/// The product of A with a copy of B, at `copy` without gaps.
+inline GemmCall product_with_copy(const MultiplyCall& call, const void* copy) {
+  return {call.transpose, false, call.m, call.n, call.m, 1,       call.a,
+          call.lda,       copy,  call.m, 0,      call.b, call.ldb};
+}
+
 /// A = U^T U for the upper triangle of A (n x n). `info` lies where A does: 0, or the number, from 1 on, of
 /// the leading minor that is not positive.
 struct PotrfCall {

@@ -1,6 +1,7 @@
 #include <cstddef>
 #include <limits>
 #include <type_traits>
+#include <vector>
 
 #include <dlfcn.h>
 
@@ -124,6 +125,18 @@ void host_library_run(bool is_double, const TrsmCall& t) {
     const T one = 1;
     blas.trsm(t.on_left ? "L" : "R", "U", operation(t.transpose), "N", &m, &n, &one,
               static_cast<const T*>(t.a), &lda, static_cast<T*>(t.b), &ldb, 1, 1, 1, 1);
+  });
+}
+
+void host_library_run(bool is_double, const MultiplyCall& p) {
+  with_functions(is_double, [&]<class T>(const Functions<T>&, T) {
+    std::vector<T> copy;
+    copy.reserve(static_cast<std::size_t>(p.m * p.n));
+    for (index_t j = 0; j < p.n; ++j) {
+      const T* const column = static_cast<const T*>(p.b) + j * p.ldb;
+      copy.insert(copy.end(), column, column + p.m);
+    }
+    host_library_run(is_double, product_with_copy(p, copy.data()));
   });
 }
 

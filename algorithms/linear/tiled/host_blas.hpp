@@ -29,6 +29,7 @@ void require_host_blas();
 void host_library_run(bool is_double, const GemmCall& call);
 void host_library_run(bool is_double, const SyrkCall& call);
 void host_library_run(bool is_double, const TrsmCall& call);
+void host_library_run(bool is_double, const MultiplyCall& call);
 void host_library_run(bool is_double, const PotrfCall& call);
 
 }  // namespace detail

@@ -48,6 +48,23 @@ struct TileSolveKernel {
   }
 };
 
+/// The tile is the identity; over its rows and columns.
+struct TileIdentityKernel {
+  STRATA_FUNCTION void operator()(index_t i, index_t j, auto tile) const { tile(i, j) = i == j ? 1 : 0; }
+};
+
+/// b = b l^T for lower triangular l; over the rows of b.
+template <class T>
+struct TileTimesKernel {
+  STRATA_FUNCTION void operator()(index_t i, auto l, auto b) const {
+    for (index_t j = l.extent(0) - 1; j >= 0; --j) {  // which needs what is before it
+      T sum = 0;
+      for (index_t s = 0; s <= j; ++s) sum += b(i, s) * l(j, s);
+      b(i, j) = sum;
+    }
+  }
+};
+
 /// Column k of the factor of a, below the diagonal; over the rows from k + 1 on, when all columns before it
 /// are there. Diagonals stay as they were until TileDiagonalKernel.
 template <class T>

@@ -106,6 +106,33 @@ struct TileTrsm {
   }
 };
 
+/// inverse = l^-1; above the diagonal it is 0
+template <class T>
+struct TileInverse {
+  TileBackend by;
+
+  template <class D>
+  void operator()(const Queue<D>& queue, const auto& l, const auto& inverse) const {
+    parallel_for("identity", on(queue), mdrange({inverse.extent(0), inverse.extent(1)}),
+                 with(TileIdentityKernel{}, inverse));
+    TileTrsm<T>{by, false, false}(queue, l, inverse);
+  }
+};
+
+/// b = b l^T, where l is lower triangular and 0 above its diagonal
+template <class T>
+struct TileTimes {
+  TileBackend by;
+
+  template <class D>
+  void operator()(const Queue<D>& queue, const auto& l, const auto& b) const {
+    const MultiplyCall call{true,        b.extent(1),  b.extent(0), tile_data(l),
+                            l.stride(0), tile_data(b), b.stride(0)};
+    if (run_library<T>("times", by, queue, call)) return;
+    parallel_for("times", on(queue), b.extent(0), with(TileTimesKernel<T>{}, l, b));
+  }
+};
+
 /// a = l l^T in the lower triangle of a; status(0) is 0, or the number, from 1 on, of the first row that
 /// failed, status(1 + i) is 1 where the pivot of row i is no positive number
 template <class T>

@@ -24,6 +24,8 @@ TaskReport cholesky(const TiledMatrix<T>& a, const Where& where, const TiledOpti
   d::check_tiled_square("linear::cholesky", d::tiled_shape(a));
   d::check_tiled_backend(where, options.backend);
   const d::TileBackend by{options.backend, options.tf32};
+  const bool inverts = options.invert_diagonal.value_or(d::has_gpu(where));
+  using tile_type = typename TiledMatrix<T>::tile_type;
   const index_t tiles = a.tile_rows();
   const auto order = [&](index_t k) { return static_cast<double>(a.tile(k, k).extent(0)); };
 
@@ -34,9 +36,17 @@ TaskReport cholesky(const TiledMatrix<T>& a, const Where& where, const TiledOpti
     states.emplace_back(label.c_str(), a.tile(k, k).extent(0) + 1);
     const double nk = order(k);
     graph.call("potrf", d::TilePotrf<T>{by}, inout(a.tile(k, k)), out(states.back())).work(nk * nk * nk / 3);
+    tile_type inverse;
+    if (inverts && k + 1 < tiles) {
+      const std::string name = "inverse of " + std::string(a.tile(k, k).label());
+      inverse = tile_type(name.c_str(), a.tile(k, k).extent(0), a.tile(k, k).extent(0), uninitialized);
+      graph.call("trtri", d::TileInverse<T>{by}, in(a.tile(k, k)), out(inverse)).work(nk * nk * nk);
+    }
     for (index_t m = k + 1; m < tiles; ++m)
-      graph.call("trsm", d::TileTrsm<T>{by, true, true}, in(a.tile(k, k)), inout(a.tile(m, k)))
+      (inverts ? graph.call("trsm", d::TileTimes<T>{by}, in(inverse), inout(a.tile(m, k)))
+               : graph.call("trsm", d::TileTrsm<T>{by, true, true}, in(a.tile(k, k)), inout(a.tile(m, k))))
           .work(order(m) * nk * nk);
+    if (inverse) graph.discard(inverse);
     for (index_t n = k + 1; n < tiles; ++n) {
       graph.call("syrk", d::TileSyrk<T>{by, -1, 1}, in(a.tile(n, k)), inout(a.tile(n, n)))
           .work(order(n) * (order(n) + 1) * nk);

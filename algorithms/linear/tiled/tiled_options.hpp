@@ -1,7 +1,10 @@
 // What operations on tiled matrices share: their options, and how they check what they are given.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <strata/algorithms/linear/tiled/host_blas.hpp>
 #include <strata/algorithms/linear/tiled/tile_operations.hpp>
@@ -18,6 +21,10 @@ struct TiledOptions {
   /// Vendor: cuBLAS and cuSOLVER on Cuda, the host's BLAS and LAPACK on hosts (Error where there is none),
   /// Strata's own kernels elsewhere. Strata: these everywhere, for few or small tiles.
   Backend backend = Backend::Vendor;
+  /// cholesky() inverts each diagonal tile once and multiplies by it, in place of solving with it: products
+  /// are what GPUs are fast at. As exact as long as diagonal tiles are well conditioned. By default (no
+  /// value) where a device of the place is a GPU.
+  std::optional<bool> invert_diagonal = {};
   bool tf32 = false;  ///< cuBLAS may round float factors to TF32: several times as fast, errors near 1e-3
 };
 
@@ -60,6 +67,14 @@ void check_tiled_backend(const Where& where, Backend backend) {
   if (backend != Backend::Vendor) return;
   for (const TaskPart& part : task_parts(where))
     if (part.host != nullptr) require_host_blas();
+}
+
+/// Whether a device of the place is a GPU.
+template <Place Where>
+bool has_gpu(const Where& where) {
+  for (const TaskPart& part : task_parts(where))
+    if (std::string_view(part.device->device_name()) == "Cuda") return true;
+  return false;
 }
 
 /// The first row whose pivot failed, by the states that potrf left for each diagonal tile; throws

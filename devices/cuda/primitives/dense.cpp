@@ -18,13 +18,27 @@ T* data_of(void* data) {
 
 // Runs call(blas, handle) with factors of the kind that was asked for.
 template <class Call>
-void run_matrix_call(const char* name, const LaunchInfo& info, bool tf32, index_t items, const Call& call) {
-  const BlasCall launch(info, EventKind::BeginFor, items, matrix_workspace_bytes);
+void run_matrix_call(const char* name, const BlasCall& launch, bool tf32, const Call& call) {
   launch.run(name, {nullptr, false}, [&](Blas& blas, cublasHandle_t handle, const void*) {
     const cublasStatus_t status =
         blas.cublasSetMathMode(handle, tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH);
     return status == CUBLAS_STATUS_SUCCESS ? call(blas, handle) : status;
   });
+}
+template <class Call>
+void run_matrix_call(const char* name, const LaunchInfo& info, bool tf32, index_t items, const Call& call) {
+  run_matrix_call(name, BlasCall(info, EventKind::BeginFor, items, matrix_workspace_bytes), tf32, call);
+}
+
+cublasStatus_t call_gemm(Blas& blas, cublasHandle_t handle, CudaReal real, const GemmCall& g) {
+  const cublasOperation_t a = operation(g.transpose_a), b = operation(g.transpose_b);
+  if (real == CudaReal::Float) {
+    const float alpha = static_cast<float>(g.alpha), beta = static_cast<float>(g.beta);
+    return blas.cublasSgemm_v2_64(handle, a, b, g.m, g.n, g.k, &alpha, data_of<float>(g.a), g.lda,
+                                  data_of<float>(g.b), g.ldb, &beta, data_of<float>(g.c), g.ldc);
+  }
+  return blas.cublasDgemm_v2_64(handle, a, b, g.m, g.n, g.k, &g.alpha, data_of<double>(g.a), g.lda,
+                                data_of<double>(g.b), g.ldb, &g.beta, data_of<double>(g.c), g.ldc);
 }
 
 cusolverDnHandle_t solver_handle(const CudaLaunch& launch, int device) {
@@ -57,15 +71,20 @@ void run_potrf(const LaunchInfo& info, const PotrfCall& potrf, const Size& buffe
 }  // namespace
 
 void cuda_library_run(const LaunchInfo& info, CudaReal real, bool tf32, const GemmCall& g) {
-  run_matrix_call("cublasGemm", info, tf32, g.m * g.n, [&](Blas& blas, cublasHandle_t handle) {
-    const cublasOperation_t a = operation(g.transpose_a), b = operation(g.transpose_b);
-    if (real == CudaReal::Float) {
-      const float alpha = static_cast<float>(g.alpha), beta = static_cast<float>(g.beta);
-      return blas.cublasSgemm_v2_64(handle, a, b, g.m, g.n, g.k, &alpha, data_of<float>(g.a), g.lda,
-                                    data_of<float>(g.b), g.ldb, &beta, data_of<float>(g.c), g.ldc);
-    }
-    return blas.cublasDgemm_v2_64(handle, a, b, g.m, g.n, g.k, &g.alpha, data_of<double>(g.a), g.lda,
-                                  data_of<double>(g.b), g.ldb, &g.beta, data_of<double>(g.c), g.ldc);
+  run_matrix_call("cublasGemm", info, tf32, g.m * g.n,
+                  [&](Blas& blas, cublasHandle_t handle) { return call_gemm(blas, handle, real, g); });
+}
+
+void cuda_library_run(const LaunchInfo& info, CudaReal real, bool tf32, const MultiplyCall& p) {
+  const std::size_t element = real == CudaReal::Float ? sizeof(float) : sizeof(double);
+  const std::size_t column = static_cast<std::size_t>(p.m) * element, columns = static_cast<std::size_t>(p.n);
+  const BlasCall launch(info, EventKind::BeginFor, p.m * p.n, matrix_workspace_bytes, column * columns);
+  launch.launch().check(
+      cudaMemcpy2DAsync(launch.slot(), column, p.b, static_cast<std::size_t>(p.ldb) * element, column,
+                        columns, cudaMemcpyDeviceToDevice, launch.launch().stream()),
+      "the copy of a factor");
+  run_matrix_call("cublasGemm", launch, tf32, [&](Blas& blas, cublasHandle_t handle) {
+    return call_gemm(blas, handle, real, product_with_copy(p, launch.slot()));
   });
 }
 

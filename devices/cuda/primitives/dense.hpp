@@ -11,6 +11,7 @@ namespace strata::inline STRATA_ABI::detail {
 void cuda_library_run(const LaunchInfo& info, CudaReal real, bool tf32, const GemmCall& call);
 void cuda_library_run(const LaunchInfo& info, CudaReal real, bool tf32, const SyrkCall& call);
 void cuda_library_run(const LaunchInfo& info, CudaReal real, bool tf32, const TrsmCall& call);
+void cuda_library_run(const LaunchInfo& info, CudaReal real, bool tf32, const MultiplyCall& call);
 /// Extents are below 2^31; never in TF32.
 void cuda_library_run(const LaunchInfo& info, CudaReal real, bool tf32, const PotrfCall& call);
 

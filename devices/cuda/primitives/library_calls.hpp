@@ -228,7 +228,7 @@ inline constexpr std::size_t vector_workspace_bytes = std::size_t{1} << 20;
 class BlasCall {
  public:
   BlasCall(const LaunchInfo& info, EventKind kind, index_t items,
-           std::size_t workspace_bytes = vector_workspace_bytes)
+           std::size_t workspace_bytes = vector_workspace_bytes, std::size_t slot_bytes = 256)
       : device_(device_of(info)),
         current_(device_),
         workspace_bytes_(workspace_bytes),
@@ -254,14 +254,14 @@ class BlasCall {
   template <class Call>
   void run_for_result(const char* name, const CudaLibraryScalar& result, std::size_t bytes,
                       const Call& call) const {
-    void* const slot = static_cast<char*>(workspace_) + workspace_bytes_;
-    run(name, {result.on_device ? result.data : slot, true}, call);
-    if (!result.on_device) launch_.fetch(result.data, slot, bytes);
+    run(name, {result.on_device ? result.data : slot(), true}, call);
+    if (!result.on_device) launch_.fetch(result.data, slot(), bytes);
   }
+  /// Memory of the GPU of `slot_bytes`, until the call is done.
+  void* slot() const { return static_cast<char*>(workspace_) + workspace_bytes_; }
+  const CudaLaunch& launch() const { return launch_; }
 
  private:
-  static constexpr std::size_t slot_bytes = 256;
-
   cublasHandle_t handle() const {
     Handles& handles = HandleTable::get().of(device_, launch_.stream());
     if (handles.blas == nullptr)
