@@ -202,8 +202,9 @@ class CholeskyRuns {
       in_core_ = time.median;
       report_.add({"cuSOLVER in core", D::name, n_, type_, time, operations() / time.median / 1e9, "GFLOP/s",
                    none, none});
-    } catch (const OutOfMemory&) {
-      report_.note(std::string(D::name) + ", " + type_ + ": all of the matrix does not fit, for cuSOLVER");
+    } catch (const Error& error) {
+      report_.note(std::string(D::name) + ", " + type_ +
+                   ": cuSOLVER cannot do all of the matrix: " + error.what());
     }
   }
 

@@ -50,14 +50,18 @@ class TiledMatrix {
     return TiledMatrix(Kind::Symmetric, label, n, n, tile, options...);
   }
 
-  const std::string& label() const { return state_->label; }
+  const std::string& label() const { return state_->label; }  ///< for messages and reports
+  /// Of elements.
   index_t rows() const { return state_->rows; }
+  /// Of elements.
   index_t columns() const { return state_->columns; }
   /// The order of all tiles but the last ones.
   index_t tile_order() const { return state_->tile; }
-  /// Tiles in a column, and in a row.
+  /// Tiles in a column.
   index_t tile_rows() const { return state_->tile_rows; }
+  /// Tiles in a row.
   index_t tile_columns() const { return state_->tile_columns; }
+  /// Whether only the tiles on and below the diagonal exist.
   bool is_symmetric() const { return state_->is_symmetric; }
 
   /// The tile in row i and column j of tiles: its element (r, c) is (i tile_order() + r, j tile_order() + c)
