@@ -1,6 +1,7 @@
-// cuBLAS and cuSPARSE, behind functions without a template and without a CUDA header.
+// cuBLAS and cuSPARSE (and cuSOLVER: dense.hpp), behind functions without a template and without a CUDA
+// header.
 //
-// Both are loaded (dlopen) by the first call that needs them, not linked: they are hundreds of megabytes,
+// They are loaded (dlopen) by the first call that needs them, not linked: they are hundreds of megabytes,
 // which programs that never ask for them must not load, and a program built with them still starts where only
 // the driver is installed. Their headers are used at compile time; the library's major version must be the
 // header's.

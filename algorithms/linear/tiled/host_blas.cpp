@@ -1,0 +1,158 @@
+#include <cstddef>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include <dlfcn.h>
+
+#include <strata/algorithms/linear/tiled/host_blas.hpp>
+#include <strata/core/error.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+namespace detail {
+
+namespace {
+
+// Fortran passes everything by address, and the lengths of texts after all else.
+using Text = const char*;
+using Int = const int*;
+using Length = std::size_t;
+
+template <class T>
+struct Functions {
+  using Number = const T*;
+  void (*gemm)(Text, Text, Int, Int, Int, Number, Number, Int, Number, Int, Number, T*, Int, Length, Length);
+  void (*syrk)(Text, Text, Int, Int, Number, Number, Int, Number, T*, Int, Length, Length);
+  void (*trsm)(Text, Text, Text, Text, Int, Int, Number, Number, Int, T*, Int, Length, Length, Length,
+               Length);
+  void (*potrf)(Text, Int, T*, Int, int*, Length);
+};
+
+struct HostBlas {
+  std::string name;
+  Functions<float> of_float;
+  Functions<double> of_double;
+
+  static const HostBlas& get() {
+    static const HostBlas found;
+    return found;
+  }
+
+ private:
+  HostBlas() {
+    static_cast<void>(load("libopenblas.so.0", "libopenblas.so.0") ||
+                      load("libmkl_rt.so.2", "libmkl_rt.so.2") || load("libmkl_rt.so", "libmkl_rt.so") ||
+                      load("libblas.so.3", "liblapack.so.3"));
+  }
+
+  bool load(const char* blas, const char* lapack) {
+    void* const products = dlopen(blas, RTLD_NOW | RTLD_LOCAL);
+    if (products == nullptr) return false;
+    void* const factors = dlopen(lapack, RTLD_NOW | RTLD_LOCAL);
+    if (factors == nullptr) return false;
+    const auto find = [](auto& function, void* library, const char* symbol) {
+      function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, symbol));
+      return function != nullptr;
+    };
+    if (!find(of_float.gemm, products, "sgemm_") || !find(of_double.gemm, products, "dgemm_") ||
+        !find(of_float.syrk, products, "ssyrk_") || !find(of_double.syrk, products, "dsyrk_") ||
+        !find(of_float.trsm, products, "strsm_") || !find(of_double.trsm, products, "dtrsm_") ||
+        !find(of_float.potrf, factors, "spotrf_") || !find(of_double.potrf, factors, "dpotrf_"))
+      return false;
+    name = blas;
+    return true;
+  }
+};
+
+// An extent as Fortran takes it.
+int narrow(index_t extent) {
+  if (extent > std::numeric_limits<int>::max())
+    throw ExtentError("a tile of " + std::to_string(extent) +
+                      " rows or columns is too large for the host's BLAS");
+  return static_cast<int>(extent);
+}
+
+const HostBlas& needed() {
+  require_host_blas();
+  return HostBlas::get();
+}
+
+// Calls f<T>(functions) for the type of the elements.
+template <class F>
+void with_functions(bool is_double, const F& f) {
+  const HostBlas& blas = needed();
+  if (is_double) f(blas.of_double, double{});
+  else f(blas.of_float, float{});
+}
+
+const char* operation(bool transpose) { return transpose ? "T" : "N"; }
+
+}  // namespace
+
+void require_host_blas() {
+  if (HostBlas::get().name.empty())
+    throw Error(
+        "Backend::Vendor needs a BLAS and a LAPACK on the host, and none of libopenblas.so.0, libmkl_rt.so "
+        "and "
+        "libblas.so.3 with liblapack.so.3 can be loaded: install OpenBLAS (Debian: libopenblas0), name its "
+        "folder in LD_LIBRARY_PATH, or use Backend::Strata");
+}
+
+void host_library_run(bool is_double, const GemmCall& g) {
+  with_functions(is_double, [&]<class T>(const Functions<T>& blas, T) {
+    const int m = narrow(g.m), n = narrow(g.n), k = narrow(g.k);
+    const int lda = narrow(g.lda), ldb = narrow(g.ldb), ldc = narrow(g.ldc);
+    const T alpha = static_cast<T>(g.alpha), beta = static_cast<T>(g.beta);
+    blas.gemm(operation(g.transpose_a), operation(g.transpose_b), &m, &n, &k, &alpha,
+              static_cast<const T*>(g.a), &lda, static_cast<const T*>(g.b), &ldb, &beta, static_cast<T*>(g.c),
+              &ldc, 1, 1);
+  });
+}
+
+void host_library_run(bool is_double, const SyrkCall& s) {
+  with_functions(is_double, [&]<class T>(const Functions<T>& blas, T) {
+    const int n = narrow(s.n), k = narrow(s.k), lda = narrow(s.lda), ldc = narrow(s.ldc);
+    const T alpha = static_cast<T>(s.alpha), beta = static_cast<T>(s.beta);
+    blas.syrk("U", "T", &n, &k, &alpha, static_cast<const T*>(s.a), &lda, &beta, static_cast<T*>(s.c), &ldc,
+              1, 1);
+  });
+}
+
+void host_library_run(bool is_double, const TrsmCall& t) {
+  with_functions(is_double, [&]<class T>(const Functions<T>& blas, T) {
+    const int m = narrow(t.m), n = narrow(t.n), lda = narrow(t.lda), ldb = narrow(t.ldb);
+    const T one = 1;
+    blas.trsm(t.on_left ? "L" : "R", "U", operation(t.transpose), "N", &m, &n, &one,
+              static_cast<const T*>(t.a), &lda, static_cast<T*>(t.b), &ldb, 1, 1, 1, 1);
+  });
+}
+
+void host_library_run(bool is_double, const MultiplyCall& p) {
+  with_functions(is_double, [&]<class T>(const Functions<T>&, T) {
+    std::vector<T> copy;
+    copy.reserve(static_cast<std::size_t>(p.m * p.n));
+    for (index_t j = 0; j < p.n; ++j) {
+      const T* const column = static_cast<const T*>(p.b) + j * p.ldb;
+      copy.insert(copy.end(), column, column + p.m);
+    }
+    host_library_run(is_double, product_with_copy(p, copy.data()));
+  });
+}
+
+void host_library_run(bool is_double, const PotrfCall& p) {
+  with_functions(is_double, [&]<class T>(const Functions<T>& blas, T) {
+    const int n = narrow(p.n), lda = narrow(p.lda);
+    blas.potrf("U", &n, static_cast<T*>(p.a), &lda, p.info, 1);
+  });
+}
+
+}  // namespace detail
+
+namespace linear {
+
+bool has_host_blas() { return !host_blas_name().empty(); }
+std::string host_blas_name() { return strata::detail::HostBlas::get().name; }
+
+}  // namespace linear
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,286 @@
+// Cholesky factors, products and solutions over tiled matrices: random shapes, tiles, places, budgets and
+// schedulers give what plain loops on the host give.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <strata/algorithms/linear/tiled/tiled_cholesky.hpp>
+#include <strata/algorithms/linear/tiled/tiled_product.hpp>
+
+#include "core/random.hpp"
+#include "messages.hpp"
+#include "test_devices.hpp"
+
+namespace {
+
+using namespace strata_tests;
+using namespace strata;
+
+// A matrix on the host, in doubles.
+struct Dense {
+  index_t rows, columns;
+  std::vector<double> values;
+
+  Dense(index_t m, index_t n) : rows(m), columns(n), values(static_cast<std::size_t>(m * n)) {}
+  double& operator()(index_t i, index_t j) { return values[static_cast<std::size_t>(i * columns + j)]; }
+  double operator()(index_t i, index_t j) const { return values[static_cast<std::size_t>(i * columns + j)]; }
+};
+
+Dense random_dense(Random& draw, index_t m, index_t n) {
+  Dense a(m, n);
+  for (double& x : a.values) x = static_cast<double>(draw(-512, 512)) / 512;  // exact in float
+  return a;
+}
+// Its diagonal outweighs the rest of each row.
+Dense random_positive(Random& draw, index_t n) {
+  Dense a = random_dense(draw, n, n);
+  for (index_t i = 0; i < n; ++i) {
+    for (index_t j = 0; j < i; ++j) a(j, i) = a(i, j);
+    a(i, i) = static_cast<double>(n) + 1;
+  }
+  return a;
+}
+// a + factor b c, or b c^T
+void add_product(Dense& a, double factor, const Dense& b, const Dense& c, bool transpose) {
+  for (index_t i = 0; i < a.rows; ++i)
+    for (index_t k = 0; k < b.columns; ++k)
+      for (index_t j = 0; j < a.columns; ++j) a(i, j) += factor * b(i, k) * (transpose ? c(j, k) : c(k, j));
+}
+
+template <class T>
+void fill(const TiledMatrix<T>& to, const Dense& from) {
+  to.fill([&](index_t i, index_t j) { return from(i, j); });
+}
+template <class T>
+Dense values_of(const TiledMatrix<T>& a) {
+  Dense values(a.rows(), a.columns());
+  a.read([&](index_t i, index_t j, T value) { values(i, j) = static_cast<double>(value); });
+  return values;
+}
+// NaN counts as infinitely far.
+double distance(const Dense& a, const Dense& b, bool lower = false) {
+  double most = 0;
+  for (index_t i = 0; i < a.rows; ++i)
+    for (index_t j = 0; j < (lower ? i + 1 : a.columns); ++j) {
+      const double apart = std::abs(a(i, j) - b(i, j));
+      most = std::isnan(apart) ? std::numeric_limits<double>::infinity() : std::max(most, apart);
+    }
+  return most;
+}
+// What rounding may add up to in sums of n terms whose size is about `size`.
+template <class T>
+double tolerance(index_t n, double size) {
+  return 4 * static_cast<double>(n + 4) * static_cast<double>(std::numeric_limits<T>::epsilon()) * size;
+}
+
+template <class D>
+class TiledLinear : public ::testing::Test {
+ protected:
+  void TearDown() override { set_budgets(index_t{1} << 40); }
+
+  static void set_budgets(index_t bytes) {
+    for (int k = 0; k < Emulated::count(); ++k) coherent::set_budget(Emulated{k}, bytes);
+    if constexpr (!std::is_same_v<D, AnyHost> && !detail::HostType<D>) coherent::set_budget(D{}, bytes);
+  }
+
+  // Places, schedulers, libraries and budgets from three tiles on.
+  template <class F>
+  static void run_somewhere(Random& draw, index_t tile_bytes, const F& run) {
+    const std::vector<std::string> names = tasks::scheduler_names();
+    linear::TiledOptions options;
+    options.run.scheduler = names[static_cast<std::size_t>(draw(0, static_cast<index_t>(names.size()) - 1))];
+    options.run.queues = static_cast<int>(draw(1, 4));
+    if (draw(0, 2) > 0) options.invert_diagonal = draw(0, 1) == 0;
+    const bool can_use_libraries = !std::is_same_v<D, AnyHost> || linear::has_host_blas();
+    if (!can_use_libraries || draw(0, 1) == 0) options.backend = linear::Backend::Strata;
+    set_budgets(draw(0, 2) == 0 ? 3 * tile_bytes : 3 * tile_bytes * draw(1, 6));
+    if (draw(0, 2) == 0) run(across(D{}, Emulated{1}), options);
+    else run(on(D{}), options);
+  }
+};
+TYPED_TEST_SUITE(TiledLinear, TestDevices, DeviceName);
+
+index_t random_tile(Random& draw) { return draw(8, 64); }
+
+template <class T, class Run>
+void check_cholesky(Random& draw, const Run& run_somewhere) {
+  const index_t n = draw(0, 9) == 0 ? draw(0, 2) : draw(3, 200), tile = random_tile(draw),
+                columns = draw(0, 40);
+  const Dense a = random_positive(draw, n), b = random_dense(draw, n, columns);
+  const bool lower_only = draw(0, 2) > 0;
+  const auto l = lower_only ? TiledMatrix<T>::symmetric("a", n, tile) : TiledMatrix<T>("a", n, n, tile);
+  const TiledMatrix<T> x("x", n, columns, tile);
+  fill(l, a);
+  fill(x, b);
+
+  run_somewhere(tile * tile * static_cast<index_t>(sizeof(T)), [&](const auto& where, const auto& options) {
+    const TaskReport report = linear::cholesky(l, where, options);
+    const index_t t = l.tile_rows(), tasks = t * (t + 1) * (t + 2) / 6, inverses = t > 0 ? t - 1 : 0;
+    if (options.invert_diagonal) {
+      EXPECT_EQ(report.tasks, tasks + (*options.invert_diagonal ? inverses : 0));
+    }
+    linear::solve(l, x, where, options);
+  });
+
+  Dense factor = values_of(l), product(n, n), solved(n, columns);
+  for (index_t i = 0; i < n; ++i)
+    for (index_t j = i + 1; j < n; ++j) factor(i, j) = 0;
+  add_product(product, 1, factor, factor, true);
+  EXPECT_LE(distance(product, a, true), tolerance<T>(n, static_cast<double>(n) + 1)) << n << ", " << tile;
+  add_product(solved, 1, a, values_of(x), false);
+  EXPECT_LE(distance(solved, b), tolerance<T>(n, 4)) << n << ", " << tile << ", " << columns;
+}
+
+TYPED_TEST(TiledLinear, CholeskyAndSolveHaveSmallResiduals) {
+  Random draw;
+  const auto run = [&](index_t bytes, const auto& f) { this->run_somewhere(draw, bytes, f); };
+  for (int trial = 0; trial < trials(20); ++trial) {
+    check_cholesky<float>(draw, run);
+    check_cholesky<double>(draw, run);
+  }
+}
+
+// Of a matrix whose diagonal tiles have condition numbers above 10^4.
+TYPED_TEST(TiledLinear, InvertedDiagonalTilesLeaveResidualsAsSmallAsSolving) {
+  const index_t n = 150, tile = 40;
+  Dense a(n, n);
+  for (index_t i = 0; i < n; ++i)
+    for (index_t j = 0; j < n; ++j)
+      a(i, j) = std::exp(-static_cast<double>((i - j) * (i - j)) / 8) + (i == j ? 1e-4 : 0);
+  double residuals[2];
+  for (const bool inverts : {false, true}) {
+    const auto l = TiledMatrix<double>::symmetric("a", n, tile);
+    fill(l, a);
+    linear::TiledOptions options;
+    options.invert_diagonal = inverts;
+    if (std::is_same_v<TypeParam, AnyHost> && !linear::has_host_blas())
+      options.backend = linear::Backend::Strata;
+
+    linear::cholesky(l, on(TypeParam{}), options);
+
+    Dense product(n, n);
+    add_product(product, 1, values_of(l), values_of(l), true);
+    residuals[inverts ? 1 : 0] = distance(product, a, true);
+  }
+  EXPECT_LE(residuals[0], tolerance<double>(n, 1));
+  EXPECT_LE(residuals[1], tolerance<double>(n, 1));
+}
+
+template <class T, class Run>
+void check_products(Random& draw, const Run& run_somewhere) {
+  const auto extent = [&] { return draw(0, 9) == 0 ? draw(0, 1) : draw(2, 120); };
+  const index_t m = extent(), n = extent(), k = extent(), tile = random_tile(draw);
+  const double alpha = static_cast<double>(draw(-2, 2)), beta = static_cast<double>(draw(-1, 1));
+  const Dense a = random_dense(draw, m, k), b = random_dense(draw, k, n);
+  Dense c = random_dense(draw, m, n), s = random_positive(draw, m);
+  const TiledMatrix<T> ta("a", m, k, tile), tb("b", k, n, tile);
+  const TiledMatrix<T> tc("c", m, n, tile);
+  const auto ts = TiledMatrix<T>::symmetric("s", m, tile);
+  fill(ta, a), fill(tb, b), fill(ts, s);
+  // What is not read may be anything.
+  if (beta == 0) tc.fill([](index_t, index_t) { return std::numeric_limits<T>::quiet_NaN(); });
+  else fill(tc, c);
+
+  run_somewhere(tile * tile * static_cast<index_t>(sizeof(T)), [&](const auto& where, const auto& options) {
+    linear::gemm(static_cast<T>(alpha), ta, tb, static_cast<T>(beta), tc, where, options);
+    linear::syrk(static_cast<T>(alpha), ta, static_cast<T>(beta), ts, where, options);
+  });
+
+  for (Dense* matrix : {&c, &s})
+    for (double& x : matrix->values) x *= beta;
+  add_product(c, alpha, a, b, false);
+  add_product(s, alpha, a, a, true);
+  EXPECT_LE(distance(values_of(tc), c), tolerance<T>(k, 8)) << m << ", " << n << ", " << k << ", " << tile;
+  EXPECT_LE(distance(values_of(ts), s, true), tolerance<T>(k + m, 8)) << m << ", " << k << ", " << tile;
+}
+
+TYPED_TEST(TiledLinear, ProductsAreThoseOfPlainLoops) {
+  Random draw;
+  const auto run = [&](index_t bytes, const auto& f) { this->run_somewhere(draw, bytes, f); };
+  for (int trial = 0; trial < trials(20); ++trial) {
+    check_products<float>(draw, run);
+    check_products<double>(draw, run);
+  }
+}
+
+TYPED_TEST(TiledLinear, WhatIsNotPositiveDefiniteIsNamedByRowAndTile) {
+  const index_t n = 100, tile = 32;
+  for (const double bad : {-1.0, std::numeric_limits<double>::quiet_NaN()})
+    for (const auto backend : {linear::Backend::Strata, linear::Backend::Vendor})
+      for (const index_t row : {index_t{0}, index_t{31}, index_t{70}, index_t{99}}) {
+        if (backend == linear::Backend::Vendor && std::is_same_v<TypeParam, AnyHost> &&
+            !linear::has_host_blas())
+          continue;
+        const auto a = TiledMatrix<double>::symmetric("a", n, tile);
+        a.fill([&](index_t i, index_t j) { return i != j ? 0.001 : i == row ? bad : 1.0; });
+        linear::TiledOptions options;
+        options.backend = backend;
+        try {
+          linear::cholesky(a, on(TypeParam{}), options);
+          ADD_FAILURE() << "nothing was thrown";
+        } catch (const linear::NotPositiveDefinite& error) {
+          EXPECT_EQ(error.row, row);
+          EXPECT_EQ(error.tile, row / tile);
+          EXPECT_NE(std::string(error.what()).find("the pivot of row " + std::to_string(row) + ", in tile ("),
+                    std::string::npos)
+              << error.what();
+        }
+      }
+}
+
+TEST(TiledLinear, ShapesThatDoNotFitAreSaid) {
+  const TiledMatrix<double> a("a", 10, 20, 8), b("b", 20, 10, 8), c("c", 10, 10, 8), other("d", 20, 10, 4);
+  const auto s = TiledMatrix<double>::symmetric("s", 10, 8);
+  const auto where = on(Emulated{0});
+
+  EXPECT_EQ(message_of<ShapeMismatch>([&] { linear::cholesky(a, where); }),
+            "linear::cholesky: \"a\" (10 x 20 in tiles of order 8) is not square");
+  EXPECT_EQ(message_of<ShapeMismatch>([&] { linear::gemm(1, a, a, 0, c, where); }),
+            "linear::gemm: the columns of \"a\" (10 x 20 in tiles of order 8) are not as many as the rows of "
+            "\"a\" (10 x 20 in tiles of order 8)");
+  EXPECT_EQ(
+      message_of<ShapeMismatch>([&] { linear::gemm(1, a, other, 0, c, where); }),
+      "linear::gemm: the tiles of \"a\" (10 x 20 in tiles of order 8) and of \"d\" (20 x 10 in tiles of "
+      "order 4) differ in their order");
+  EXPECT_THROW(linear::gemm(1, a, b, 0, s, where), ShapeMismatch);
+  EXPECT_THROW(linear::syrk(1, a, 0, c, where), ShapeMismatch);
+  EXPECT_THROW(linear::syrk(1, b, 0, s, where), ShapeMismatch);
+  EXPECT_THROW(linear::solve(s, b, where), ShapeMismatch);
+  EXPECT_THROW(linear::gemm(1, c, c, 0, c, where), AccessConflict);
+  EXPECT_THROW(TiledMatrix<double>("e", -1, 1, 8), ExtentError);
+  EXPECT_THROW(TiledMatrix<double>("e", 1, 1, 0), ExtentError);
+  EXPECT_EQ(message_of<Error>([&] { static_cast<void>(s.tile(0, 1)); }),
+            "TiledMatrix \"s\" has no tile (0, 1): it has 2 x 2 tiles, those on and below the diagonal");
+  EXPECT_THROW(static_cast<void>(a.tile(2, 0)), Error);
+}
+
+TEST(TiledLinear, OfTheHostUseTheLibraryThatWasFound) {
+  if (!linear::has_host_blas()) GTEST_SKIP() << "this host has no BLAS with LAPACK";
+  const auto a = TiledMatrix<float>::symmetric("a", 150, 40);
+  a.fill([](index_t i, index_t j) { return i == j ? 4.0f : 0.01f; });
+  const auto same = TiledMatrix<float>::symmetric("a", 150, 40);
+  same.fill([](index_t i, index_t j) { return i == j ? 4.0f : 0.01f; });
+  linear::TiledOptions own;
+  own.backend = linear::Backend::Strata;
+
+  linear::cholesky(a, on(Threads{}));
+  linear::cholesky(same, on(Threads{}), own);
+
+  EXPECT_FALSE(linear::host_blas_name().empty());
+  EXPECT_LE(distance(values_of(a), values_of(same)), tolerance<float>(150, 1));
+}
+
+TEST(TiledLinear, ABudgetBelowThreeTilesIsSaid) {
+  const auto a = TiledMatrix<double>::symmetric("a", 100, 32);
+  a.fill([](index_t i, index_t j) { return i == j ? 4.0 : 0.01; });
+  coherent::set_budget(Emulated{0}, 3 * 32 * 32 * 8 - 1);
+
+  const std::string text = message_of<tasks::TaskError>([&] { linear::cholesky(a, on(Emulated{0})); });
+
+  coherent::set_budget(Emulated{0}, index_t{1} << 40);
+  EXPECT_NE(text.find("\"gemm\" of \"a(2, 0)\", \"a(1, 0)\" and \"a(2, 1)\""), std::string::npos) << text;
+}
+
+}  // namespace
