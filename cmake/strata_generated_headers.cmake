@@ -15,9 +15,13 @@ else()
 endif()
 configure_file(cmake/version.hpp.in "${strata_generated}/version.hpp" @ONLY)
 
+# Of a tree whose commit Git does not know, or not rightly, -DSTRATA_COMMIT=... says it.
+set(strata_given_commit "${STRATA_COMMIT}")
 set(STRATA_COMMIT "unknown")
 find_package(Git QUIET)
-if(GIT_FOUND AND EXISTS "${PROJECT_SOURCE_DIR}/.git")
+if(strata_given_commit)
+  set(STRATA_COMMIT "${strata_given_commit}")
+elseif(GIT_FOUND AND EXISTS "${PROJECT_SOURCE_DIR}/.git")
   execute_process(COMMAND "${GIT_EXECUTABLE}" rev-parse --verify --short=12 HEAD
                   WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}"
                   OUTPUT_VARIABLE strata_commit RESULT_VARIABLE strata_git_result
