@@ -107,15 +107,15 @@ void TaskRound::run() {
 // Begins
 
 void TaskRound::begin(const tasks::TaskCommand& command) {
-  const std::uint64_t recoveries = WholeCopies::recoveries(), begun = begun_before_ = calls_begun();
+  const WholeCopies::OtherWork other;
+  begun_before_ = calls_begun();
   try {
     if (command.kind == Kind::Drop) drop(command);
     else if (command.kind == Kind::Run) begin_run(command);
     else begin_copy(command);
   } catch (...) {
-    // What found the failure of other work was not begun.
-    stop(command, std::current_exception(),
-         WholeCopies::recoveries() != recoveries && calls_begun() == begun);
+    // What met the failure of other work was not begun.
+    stop(command, std::current_exception(), other.has_failed(std::current_exception()));
   }
 }
 

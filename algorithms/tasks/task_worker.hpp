@@ -89,16 +89,16 @@ class TaskWorker {
       works_.pop_front();
       lock.unlock();
       std::exception_ptr error;
-      const std::uint64_t recoveries = WholeCopies::recoveries(), begun = calls_begun();
+      const WholeCopies::OtherWork other;
       const auto start = std::chrono::steady_clock::now();
       try {
         next.run();
       } catch (...) {
         error = std::current_exception();
       }
-      mailbox_.put({next.number, std::move(error),
+      mailbox_.put({next.number, error,
                     std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(),
-                    WholeCopies::recoveries() != recoveries && calls_begun() == begun});
+                    error && other.has_failed(error)});
       lock.lock();
     }
   }

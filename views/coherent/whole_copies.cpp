@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include <strata/core/error.hpp>
 #include <strata/views/coherent/coherence.hpp>
 #include <strata/views/coherent/whole_copies.hpp>
 
@@ -183,6 +184,19 @@ std::exception_ptr WholeCopies::recover() {
 std::uint64_t WholeCopies::recoveries() {
   const std::lock_guard lock(Coherence::get().mutex);
   return Coherence::get().recoveries;
+}
+
+// The error is that of a recovery, or what was lost by work that failed before.
+bool WholeCopies::OtherWork::has_failed(const std::exception_ptr& error) const {
+  if (calls_begun() != begun_) return false;
+  if (recoveries() != recoveries_) return true;
+  try {
+    std::rethrow_exception(error);
+  } catch (const DataLost&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
 }
 
 std::uint64_t WholeCopies::losses(const CoherentState& array) {

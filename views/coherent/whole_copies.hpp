@@ -11,10 +11,12 @@
 // meanwhile. One thread at a time.
 #pragma once
 
+#include <exception>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include <strata/views/coherent/acting_thread.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -62,6 +64,16 @@ class WholeCopies {
   static std::exception_ptr recover();
   /// How often anybody has done that, and how often values of the array were lost by a failure.
   static std::uint64_t recoveries();
+  /// What to ask before work on arrays, to know whether an error is that of other work, which it met before
+  /// it began.
+  class OtherWork {
+   public:
+    OtherWork() : recoveries_(recoveries()), begun_(calls_begun()) {}
+    bool has_failed(const std::exception_ptr& error) const;
+
+   private:
+    std::uint64_t recoveries_, begun_;
+  };
   static std::uint64_t losses(const CoherentState& array);
   /// Whether values of a part of the array were lost, or never written.
   static bool lacks_values(const CoherentState& array, const ArrayPart& part);

@@ -1,4 +1,4 @@
-// data-aware: our own. All outputs are planned into packages (package_plan.hpp) before the run. A device
+// data-aware where memory is short: our own. All outputs are planned into packages (package_plan.hpp) before the run. A device
 // takes one, whose outputs stay in its memory until they are finished, and streams what their tasks read: of
 // the ready tasks of its package always those first that lack nothing, then those of the array that frees the
 // earliest, of these one that another device has. It knows arrays, accesses, costs and the graph, and nothing
@@ -369,7 +369,7 @@ class DataAware final : public LruScheduler {
 
 }  // namespace
 
-std::unique_ptr<TaskScheduler> make_data_aware(const SchedulerOptions& options) {
+std::unique_ptr<TaskScheduler> make_packages(const SchedulerOptions& options) {
   return std::make_unique<DataAware>(options);
 }
 

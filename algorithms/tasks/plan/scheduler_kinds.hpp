@@ -14,6 +14,7 @@ std::unique_ptr<TaskScheduler> make_dmda(const SchedulerOptions& options, bool s
 std::unique_ptr<TaskScheduler> make_absolute_priority(const SchedulerOptions& options);
 enum class DartsKind : unsigned char { Published, Lru, Corrected };
 std::unique_ptr<TaskScheduler> make_darts(const SchedulerOptions& options, DartsKind kind);
+std::unique_ptr<TaskScheduler> make_packages(const SchedulerOptions& options);
 std::unique_ptr<TaskScheduler> make_data_aware(const SchedulerOptions& options);
 
 }  // namespace strata::inline STRATA_ABI::tasks::detail

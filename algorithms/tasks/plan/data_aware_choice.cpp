@@ -1,0 +1,59 @@
+// data-aware: packages of outputs (data_aware.cpp) where memory is short. Where each device has room for all
+// arrays nothing has to leave, and what counts is when tasks end: then by expected ends (dmda.cpp), in the
+// order of priorities.
+#include <algorithm>
+#include <memory>
+
+#include <strata/algorithms/tasks/plan/scheduler_kinds.hpp>
+
+namespace strata::inline STRATA_ABI::tasks::detail {
+
+namespace {
+
+bool all_fit(const SchedulerView& view) {
+  index_t bytes = 0;
+  for (ArrayId array = 0; array < view.graph.num_arrays(); ++array) bytes += view.graph.array(array).bytes;
+  for (DeviceId device = 0; device < view.machine.num_devices(); ++device)
+    if (view.memory.capacity(device) < bytes) return false;
+  return true;
+}
+
+// Where several devices have few tasks each, packages keep more of them at work.
+constexpr int few_tasks = 400;
+
+class DataAwareChoice final : public TaskScheduler {
+ public:
+  explicit DataAwareChoice(const SchedulerOptions& options) : options_(options) {}
+
+  void start(const SchedulerView& view) override {
+    const int num_devices = view.machine.num_devices();
+    const bool has_few_tasks = num_devices > 1 && view.graph.num_tasks() < few_tasks * num_devices;
+    chosen_ = all_fit(view) && !has_few_tasks ? make_dmda(options_, true) : make_packages(options_);
+    chosen_->start(view);
+  }
+  void submitted(TaskId task) override { chosen_->submitted(task); }
+  void ready(TaskId task, DeviceId released_by) override { chosen_->ready(task, released_by); }
+  void loaded(ArrayId array, DeviceId device) override { chosen_->loaded(array, device); }
+  void evicted(ArrayId array, DeviceId device) override { chosen_->evicted(array, device); }
+  void done(TaskId task, DeviceId device) override { chosen_->done(task, device); }
+  TaskId assign(DeviceId device) override { return chosen_->assign(device); }
+  int window(DeviceId device) const override { return chosen_->window(device); }
+  ArrayId prefetch(DeviceId device) override { return chosen_->prefetch(device); }
+  ArrayId store(DeviceId device) override { return chosen_->store(device); }
+  bool sends_on() const override { return chosen_->sends_on(); }
+  void victims(const RoomRequest& request, std::vector<ArrayId>& chosen) override {
+    chosen_->victims(request, chosen);
+  }
+
+ private:
+  SchedulerOptions options_;
+  std::unique_ptr<TaskScheduler> chosen_;  // from start() on
+};
+
+}  // namespace
+
+std::unique_ptr<TaskScheduler> make_data_aware(const SchedulerOptions& options) {
+  return std::make_unique<DataAwareChoice>(options);
+}
+
+}  // namespace strata::inline STRATA_ABI::tasks::detail
