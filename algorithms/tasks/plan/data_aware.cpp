@@ -1,8 +1,8 @@
-// data-aware where memory is short: our own. All outputs are planned into packages (package_plan.hpp) before the run. A device
-// takes one, whose outputs stay in its memory until they are finished, and streams what their tasks read: of
-// the ready tasks of its package always those first that lack nothing, then those of the array that frees the
-// earliest, of these one that another device has. It knows arrays, accesses, costs and the graph, and nothing
-// else.
+// data-aware where memory is short: our own. All outputs are planned into packages (package_plan.hpp) before
+// the run. A device takes one, whose outputs stay in its memory until they are finished, and streams what
+// their tasks read: of the ready tasks of its package always those first that lack nothing, then those of the
+// array that frees the earliest, of these one that another device has. It knows arrays, accesses, costs and
+// the graph, and nothing else.
 //
 // Tasks are given ahead as far as their arrays fit the memory beside the package. Before its last tasks run
 // the next package is known, whose outputs are prefetched as those of this one go; these are stored as soon
