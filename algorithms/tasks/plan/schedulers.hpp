@@ -13,9 +13,8 @@
 //   darts            chooses the array to load that frees most tasks, then runs these; as published
 //   darts-lru        the same, with the eviction of the others
 //   darts-corrected  without the errors of the published code
-//   data-aware       our own: plans packages of outputs, and keeps each until it is finished
-//   (data_aware.cpp);
-//                    where all arrays fit, as dmdas (data_aware_choice.cpp)
+//   data-aware       our own: packages of outputs that stay until they are finished (data_aware.cpp); where
+//                    all arrays fit, as dmdas (data_aware_choice.cpp)
 #pragma once
 
 #include <memory>
