@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include <strata/algorithms/tasks/task_costs.hpp>
 #include <strata/algorithms/tasks/task_graph.hpp>
 #include <strata/strata.hpp>
 #include <strata/views/coherent/file_array.hpp>

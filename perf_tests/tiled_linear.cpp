@@ -17,8 +17,10 @@
 #include <vector>
 
 #include <strata/algorithms/linear/tiled/tiled_cholesky.hpp>
+#include <strata/algorithms/tasks/plan/schedulers.hpp>
 #include <strata/algorithms/tasks/plan/tiled.hpp>
 #include <strata/algorithms/tasks/simulator/simulator.hpp>
+#include <strata/algorithms/tasks/task_costs.hpp>
 #include <strata/views/coherent/whole_copies.hpp>
 
 #include "common/contest.hpp"

@@ -6,8 +6,8 @@
 // The copies are arrays as others, which the scheduler sends to where their tasks run.
 #pragma once
 
-#include <deque>
 #include <string>
+#include <vector>
 
 #include <strata/algorithms/tasks/task_access.hpp>
 #include <strata/core/ref.hpp>
@@ -72,7 +72,7 @@ class ContributionCopies final : public PendingContributions {
   ContributionCopies(const Array& array, const Join& join) : array_(array), join_(join) {}
 
   /// The copy for the next task; new ones are cleared by a task.
-  const Array& next(TaskGraph& graph);
+  Array next(TaskGraph& graph);
   void join(TaskGraph& graph) override;
 
  private:
@@ -84,7 +84,7 @@ class ContributionCopies final : public PendingContributions {
 
   Array array_;
   Join join_;
-  std::deque<Array> copies_;  // references to them stay
+  std::vector<Array> copies_;
   std::size_t num_open_ = 0;  // of these: with contributions that have not joined
   std::size_t next_ = 0;
 };

@@ -3,6 +3,7 @@
 #include <limits>
 #include <map>
 
+#include <strata/algorithms/tasks/plan/schedulers.hpp>
 #include <strata/algorithms/tasks/task_executor.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/views/coherent/acting_thread.hpp>
@@ -26,6 +27,7 @@ bool replaces(const TaskUse& use, const ArrayPart& part) {
   return all;
 }
 
+constexpr int before_all = -1;    // in place of a task: all of them come later
 constexpr int most_attempts = 4;  // one after the other without a task that is done
 
 class RunScope {
@@ -226,8 +228,8 @@ void TaskExecutor::run_window(const std::vector<int>& window, bool is_last) {
 std::unique_ptr<tasks::TaskScheduler> TaskExecutor::make_scheduler(const TaskPlan& plan) const {
   tasks::SchedulerOptions options;
   options.priorities = plan.priorities;
-  return options_.make_scheduler ? options_.make_scheduler(options)
-                                 : tasks::make_scheduler(options_.scheduler, options);
+  if (!options_.make_scheduler) return tasks::make_scheduler(options_.scheduler, options);
+  return std::unique_ptr<tasks::TaskScheduler>(options_.make_scheduler(options));
 }
 
 // Tasks until all are done or something fails. The text of what failed, where that was no task.
@@ -293,6 +295,8 @@ void TaskExecutor::note_losses(const std::string& cause) {
     losses_[k] = losses;
     WholeCopies::set_reported(*arrays_[k]);
     lost_.insert(arrays_[k].get());
+    for (const Box& box : WholeCopies::lacking(*arrays_[k]))
+      missing_[arrays_[k].get()].push_back({before_all, {box, {}}, false});
     if (cause_of_losses_.empty()) cause_of_losses_ = cause;
   }
 }
@@ -302,7 +306,6 @@ void TaskExecutor::add_missing(int number) {
   for (const TaskUse& use : graph_.entry(number).uses) {
     if (!writes(use.mode)) continue;
     missing_[use.array.get()].push_back({number, use.part, use.commutes});
-    if (WholeCopies::lacks_values(*use.array, use.part)) lost_.insert(use.array.get());
   }
 }
 
@@ -326,9 +329,6 @@ bool TaskExecutor::lacks_results(int number) {
       if (missing.task < number && !(missing.commutes && use.commutes) && overlap(missing.part, use.part) &&
           !replaces(use, missing.part))
         return true;
-    if (reads(use.mode) && lost_.count(use.array.get()) > 0 &&
-        WholeCopies::lacks_values(*use.array, use.part))
-      return true;
   }
   return std::any_of(task.after.begin(), task.after.end(), [&](int before) {
     const State state = graph_.entry(before).state;
@@ -338,7 +338,7 @@ bool TaskExecutor::lacks_results(int number) {
 
 // Of `tasks`, which are in program order.
 void TaskExecutor::drop_dependents(const std::vector<int>& tasks) {
-  if (missing_.empty() && lost_.empty()) return;
+  if (missing_.empty()) return;
   for (const int number : tasks) {
     TaskEntry& entry = graph_.entry(number);
     if (entry.state != State::Waiting || entry.kind != TaskEntry::Kind::Task) continue;
@@ -362,7 +362,7 @@ void TaskExecutor::give_up(const std::vector<int>& tasks, const std::string& cau
 }
 
 bool TaskExecutor::is_lost(const CoherentState& array) const {
-  return lost_.count(&array) > 0 && WholeCopies::lacks_values(array, {array.shape.domain, {}});
+  return lost_.count(&array) > 0 && !WholeCopies::lacking(array).empty();
 }
 bool TaskExecutor::has_lost() const {
   return std::any_of(arrays_.begin(), arrays_.end(),

@@ -46,6 +46,11 @@ std::vector<TaskUse> joined(std::vector<TaskUse>&& uses, const std::string& labe
 
 }  // namespace
 
+ContributionsLock::ContributionsLock(TaskGraphState& graph) : graph_(graph) {
+  graph_.contributions_mutex.lock();
+}
+ContributionsLock::~ContributionsLock() { graph_.contributions_mutex.unlock(); }
+
 void fail_contribution(const std::string& task, const CoherentState& array) {
   throw AccessConflict(
       "the task \"" + task + "\" declares \"" + array.label +
@@ -203,9 +208,8 @@ void write_file(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-TaskGraph::TaskGraph(std::string label)
-    : state_(std::make_unique<detail::TaskGraphState>(std::move(label))) {}
-TaskGraph::~TaskGraph() = default;
+TaskGraph::TaskGraph(std::string label) : state_(new detail::TaskGraphState(std::move(label))) {}
+TaskGraph::~TaskGraph() { delete state_; }
 
 long TaskGraph::size() const { return state_->num_tasks(); }
 void TaskGraph::clear() { state_->clear(); }
@@ -233,10 +237,8 @@ detail::PendingContributions& TaskGraph::pending_contributions(
   return *contributions;
 }
 
-std::recursive_mutex& TaskGraph::contributions_mutex() const { return state_->contributions_mutex; }
-
 void TaskGraph::join_contributions(const detail::CoherentState* array) {
-  const std::lock_guard lock(state_->contributions_mutex);
+  const detail::ContributionsLock lock(*state_);
   for (detail::TaskGraphState::Pending& pending : state_->take_pending(array)) {
     pending.contributions->join(*this);
     state_->add_joined(std::move(pending));
@@ -244,7 +246,7 @@ void TaskGraph::join_contributions(const detail::CoherentState* array) {
 }
 
 void TaskGraph::add_hint(detail::TaskUse use, bool discards) {
-  const std::lock_guard lock(state_->contributions_mutex);
+  const detail::ContributionsLock lock(*state_);
   join_contributions(use.array.get());
   TaskEntry entry;
   entry.kind = discards ? TaskEntry::Kind::Discard : TaskEntry::Kind::WontUse;

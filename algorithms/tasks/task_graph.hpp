@@ -15,23 +15,37 @@
 // an array, which then takes memory as a whole where they run.
 #pragma once
 
-#include <functional>
-#include <memory>
-#include <mutex>
 #include <string>
 
-#include <strata/algorithms/tasks/plan/schedulers.hpp>
 #include <strata/algorithms/tasks/task_body.hpp>
 #include <strata/algorithms/tasks/task_contributions.hpp>
-#include <strata/algorithms/tasks/task_costs.hpp>
 #include <strata/algorithms/tasks/task_report.hpp>
 #include <strata/core/function.hpp>
 
 namespace strata::inline STRATA_ABI {
 
+class TaskCosts;  // task_costs.hpp
+namespace tasks {
+class TaskScheduler;  // plan/scheduler.hpp
+struct SchedulerOptions;
+}  // namespace tasks
+
 namespace detail {
+
 class TaskGraphState;
-}
+/// While it lives, no other thread adds tasks that contribute to arrays, or joins contributions.
+class ContributionsLock {
+ public:
+  explicit ContributionsLock(TaskGraphState& graph);
+  ~ContributionsLock();
+  ContributionsLock(const ContributionsLock&) = delete;
+  ContributionsLock& operator=(const ContributionsLock&) = delete;
+
+ private:
+  TaskGraphState& graph_;
+};
+
+}  // namespace detail
 
 /// A task of a graph, as long as the graph lives; Error after its clear().
 class TaskHandle {
@@ -57,8 +71,8 @@ class TaskHandle {
 /// How a graph is run.
 struct TaskRunOptions {
   std::string scheduler = "data-aware";  ///< one of tasks::scheduler_names()
-  /// In place of `scheduler`: makes one's own.
-  std::function<std::unique_ptr<tasks::TaskScheduler>(const tasks::SchedulerOptions&)> make_scheduler = {};
+  /// In place of `scheduler`: makes one's own by `new`; the run deletes it.
+  detail::Function<tasks::TaskScheduler*(const tasks::SchedulerOptions&)> make_scheduler = {};
   int window = 20000;  ///< tasks that a scheduler sees at a time: those before them are done first
   int queues = 4;      ///< tasks that run at a time on a device that works asynchronously
   /// Bytes that hosts of the place may hold of arrays in files, which are read ahead of their tasks and
@@ -85,7 +99,7 @@ class TaskGraph {
   /// for ranges and regions that do not fit.
   template <class Devices = KernelDevices, WorkRange R, class K, class... Accesses>
   TaskHandle launch(const std::string& label, const R& work, const K& kernel, const Accesses&... accesses) {
-    const std::lock_guard lock(contributions_mutex());  // until the task is added, nobody joins its copies
+    const detail::ContributionsLock lock(*state_);  // until the task is added, nobody joins its copies
     check_contributions(label, accesses...);
     return add_launch<Devices>(label, work, kernel, without_contribution<Devices>(accesses)...);
   }
@@ -95,7 +109,7 @@ class TaskGraph {
   /// The function uses nothing but its views and queue: a launch over coherent arrays in it throws Error.
   template <class Devices = KernelDevices, class F, class... Accesses>
   TaskHandle call(const std::string& label, const F& f, const Accesses&... accesses) {
-    const std::lock_guard lock(contributions_mutex());
+    const detail::ContributionsLock lock(*state_);
     check_contributions(label, accesses...);
     return add_call<Devices>(label, f, detail::access_of_call(without_contribution<Devices>(accesses))...);
   }
@@ -175,7 +189,6 @@ class TaskGraph {
       return access;
     }
   }
-  std::recursive_mutex& contributions_mutex() const;
   void join_contributions(const detail::CoherentState* array);  // null: of all
   detail::PendingContributions& pending_contributions(
       const detail::Ref<detail::CoherentState>& array, const char* type,
@@ -198,18 +211,18 @@ class TaskGraph {
   void add_hint(detail::TaskUse use, bool discards);
   TaskReport run_on(const std::vector<detail::TaskPart>& parts, const TaskRunOptions& options);
 
-  std::unique_ptr<detail::TaskGraphState> state_;
+  detail::TaskGraphState* const state_;  // owned
 };
 
 namespace detail {
 
 template <class Devices, class Array, class Join>
-const Array& ContributionCopies<Devices, Array, Join>::next(TaskGraph& graph) {
+Array ContributionCopies<Devices, Array, Join>::next(TaskGraph& graph) {
   if (num_open_ < most_contribution_copies) {
     const std::string label = std::string("contributions to ") + array_.label();
     if (num_open_ == copies_.size())
       copies_.push_back(new_copy(label, std::make_index_sequence<std::size_t{Array::rank}>()));
-    const Array& copy = copies_[num_open_++];
+    const Array copy = copies_[num_open_++];
     graph.launch<Devices>("clear " + label, rows(), ClearContributions<Join>{}, out(copy, everything));
     return copy;
   }

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include <strata/algorithms/tasks/plan/schedulers.hpp>
 #include <strata/algorithms/tasks/task_graph.hpp>
 
 #include "common/contest.hpp"

@@ -9,6 +9,7 @@
 
 #include <strata/algorithms/coherent_launch.hpp>
 #include <strata/algorithms/tasks/simulator/simulator.hpp>
+#include <strata/algorithms/tasks/task_costs.hpp>
 #include <strata/algorithms/tasks/task_graph.hpp>
 #include <strata/views/coherent/whole_copies.hpp>
 

@@ -54,10 +54,11 @@ void CallState::undo(Part& part) {
       // What came before has failed, too: whoever recovers finds out what there is.
       if (coherence.tracker.failed() && !use.array->is_settled()) lost.clear();
     }
-    if (!lost.empty())
-      use.array->add_failure(std::make_exception_ptr(DataLost(
-          std::string("the launch of ") + name() + " failed while it may have written " + lost + " of \"" +
-          use.array->label + "\", whose values were nowhere else. Write them anew before they are read")));
+    if (lost.empty()) return;
+    ++use.array->losses;
+    use.array->add_failure(std::make_exception_ptr(DataLost(
+        std::string("the launch of ") + name() + " failed while it may have written " + lost + " of \"" +
+        use.array->label + "\", whose values were nowhere else. Write them anew before they are read")));
   });
 }
 

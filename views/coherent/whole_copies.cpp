@@ -204,11 +204,9 @@ std::uint64_t WholeCopies::losses(const CoherentState& array) {
   return array.losses;
 }
 
-bool WholeCopies::lacks_values(const CoherentState& array, const ArrayPart& part) {
+std::vector<Box> WholeCopies::lacking(const CoherentState& array) {
   const std::lock_guard lock(Coherence::get().mutex);
-  bool lacks = false;
-  part.visit([&](const Box& box) { lacks = lacks || !array.directory.never_written(box).empty(); });
-  return lacks;
+  return array.directory.never_written(array.shape.domain);
 }
 
 bool WholeCopies::holds_alone(const CoherentState& array, DeviceInstance& device, const ArrayPart& part) {

@@ -75,8 +75,8 @@ class WholeCopies {
     std::uint64_t recoveries_, begun_;
   };
   static std::uint64_t losses(const CoherentState& array);
-  /// Whether values of a part of the array were lost, or never written.
-  static bool lacks_values(const CoherentState& array, const ArrayPart& part);
+  /// What nobody has of the array: it was lost, or never written.
+  static std::vector<Box> lacking(const CoherentState& array);
   /// Whether a part of the array is on the device, and nowhere else.
   static bool holds_alone(const CoherentState& array, DeviceInstance& device, const ArrayPart& part);
   /// The thread was told of what made work on the array fail: its next use does not tell it again.

@@ -8,6 +8,7 @@
 
 #include <strata/algorithms/linear/tiled/tiled_cholesky.hpp>
 #include <strata/algorithms/linear/tiled/tiled_product.hpp>
+#include <strata/algorithms/tasks/plan/schedulers.hpp>
 
 #include "core/random.hpp"
 #include "messages.hpp"

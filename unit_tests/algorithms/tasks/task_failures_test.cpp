@@ -403,14 +403,14 @@ TEST_F(TaskFailures, CostsDecideWhereTasksRun) {
 
 struct Sleeps {
   void operator()(const Queue<AnyHost>&, const auto&) const {
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1000));
   }
 };
 TEST_F(TaskFailures, TheWatchdogSaysWhatIsUnderWay) {
   TaskGraph graph("g");
   graph.call("sleeps", Sleeps{}, inout(x[0]));
   TaskRunOptions options;
-  options.watchdog_seconds = 0.1;
+  options.watchdog_seconds = 0.05;
   ::testing::internal::CaptureStderr();
   graph.run(on(Threads{}), options);
   const std::string text = ::testing::internal::GetCapturedStderr();

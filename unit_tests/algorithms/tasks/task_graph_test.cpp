@@ -141,8 +141,22 @@ void run_failing_program(Random& draw) {
     }
     for (std::size_t k = 0; k < program.steps.size(); ++k)
       ASSERT_TRUE(!program.steps[k].fails || left_out.count(k) + dropped.count(k) == 1) << k;
-    left_out.insert(dropped.begin(), dropped.end());
     lost.insert(error.lost.begin(), error.lost.end());
+    // What depends on failed steps is dropped; so is what reads values that were lost with them.
+    const std::set<std::size_t> dependents = program.dependents_of(left_out);
+    ASSERT_TRUE(std::includes(dropped.begin(), dropped.end(), dependents.begin(), dependents.end()))
+        << error.what();
+    if (!injects) {  // only what failed tasks and their dependents were to write may be lost
+      std::set<std::string> may_be_lost;
+      for (const std::set<std::size_t>* steps :
+           {static_cast<const std::set<std::size_t>*>(&left_out), &dropped})
+        for (const std::size_t k : *steps)
+          for (const TaskProgram::Use& use : program.uses_of(program.steps[k]))
+            if (use.writes) may_be_lost.insert(arrays[use.array].label());
+      ASSERT_TRUE(std::includes(may_be_lost.begin(), may_be_lost.end(), lost.begin(), lost.end()))
+          << error.what();
+    }
+    left_out.insert(dropped.begin(), dropped.end());
   }
   emulated::clear_faults();
   ASSERT_TRUE(has_values(arrays, program.run_in_order(left_out), lost)) << options.scheduler;

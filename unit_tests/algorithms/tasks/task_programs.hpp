@@ -1,12 +1,15 @@
 // Random graphs of tasks over coherent arrays, and the same program one task after the other.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include <strata/algorithms/tasks/plan/schedulers.hpp>
+#include <strata/algorithms/tasks/task_costs.hpp>
 #include <strata/algorithms/tasks/task_graph.hpp>
 
 #include "core/random.hpp"
@@ -95,6 +98,69 @@ struct TaskProgram {
       program.steps.push_back(step);
     }
     return program;
+  }
+
+  // Rows [begin, end) of an array that a step uses.
+  struct Use {
+    std::size_t array;
+    index_t begin, end;
+    bool reads, writes, commutes;
+  };
+  std::vector<Use> uses_of(const Step& step) const {
+    std::vector<Use> uses;
+    const auto add = [&](std::size_t array, index_t begin, index_t end, bool reads, bool writes,
+                         bool commutes) {
+      if (begin < end) uses.push_back({array, begin, end, reads, writes, commutes});
+    };
+    const bool commutes = step.update == Step::Update::Commute;
+    if (step.kind == Step::Kind::Neighbours && step.begin < step.end) {
+      add(step.x, std::max<index_t>(step.begin - 1, 0), std::min(step.end + 1, items), true, false, false);
+      if (step.begin == 0) add(step.x, items - 1, items, true, false, false);
+      if (step.end == items) add(step.x, 0, 1, true, false, false);
+    } else {
+      add(step.x, step.begin, step.end, true, false, false);
+    }
+    switch (step.kind) {
+      case Step::Kind::Mix:
+        add(step.y, step.begin, step.end, true, false, false);
+        add(step.z, step.begin, step.end, true, true, false);
+        break;
+      case Step::Kind::Write:
+      case Step::Kind::Neighbours:
+        add(step.y, step.begin, step.end, false, true, false);
+        break;
+      case Step::Kind::Add:
+      case Step::Kind::Call:
+        add(step.y, step.begin, step.end, true, true, commutes);
+        break;
+    }
+    return uses;
+  }
+  // The steps that depend on some that have failed: on what these were to write, and so on.
+  std::set<std::size_t> dependents_of(const std::set<std::size_t>& failed) const {
+    std::set<std::size_t> found;
+    std::vector<Use> missing;
+    for (std::size_t number = 0; number < steps.size(); ++number) {
+      const std::vector<Use> uses = uses_of(steps[number]);
+      bool depends = false;
+      for (const Use& use : uses)
+        for (const Use& other : missing) {
+          const bool overlaps = use.array == other.array && use.begin < other.end && other.begin < use.end;
+          const bool replaces = !use.reads && use.begin <= other.begin && other.end <= use.end;
+          depends = depends || (overlaps && !replaces && !(use.commutes && other.commutes));
+        }
+      const bool has_failed = failed.count(number) > 0;
+      if (depends && !has_failed) found.insert(number);
+      for (const Use& use : uses) {
+        if (!use.writes) continue;
+        if (depends || has_failed) missing.push_back(use);
+        else if (!use.reads)
+          std::erase_if(missing, [&](const Use& other) {
+            return use.array == other.array && use.begin <= other.begin && other.end <= use.end;
+          });
+      }
+    }
+    return found;
   }
 
   static Word initial(std::size_t array, index_t i) { return hash(array + 1, static_cast<Word>(i)); }

@@ -62,7 +62,8 @@ TEST(TaskDriver, BeginsWithWhatIsOnDevicesAndLeavesIt) {
     }
   }
   const auto scheduler = make_scheduler("eager");
-  TaskDriver driver(graph, machine({{"d", 20, {{"*", 1}}}, {"small", 5, {{"*", 1}}}}), *scheduler);
+  const Machine other = machine({{"d", 20, {{"*", 1}}}, {"small", 5, {{"*", 1}}}});
+  TaskDriver driver(graph, other, *scheduler);
   EXPECT_THROW(driver.place(a, 1, false), TaskError);
 }
 
