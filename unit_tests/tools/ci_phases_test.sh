@@ -6,6 +6,7 @@ source_folder=$1
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 failures=0
+unset CI_GROUPS  # of a run that these tests are a part of
 
 expect() {
   local what=$1
