@@ -118,13 +118,13 @@ Draw repeatable() {
 TEST(DrawnTiles, DataAwareStaysNearTheBoundOfLoads) {
   const std::vector<double> ratios = drawn_ratios_to_bound(repeatable(), is_sanitized ? 20 : 100, 20);
   EXPECT_GE(at(ratios, 0), 1);
-  EXPECT_LE(at(ratios, 0.5), 1.9);
-  EXPECT_LE(at(ratios, 0.9), 2.3);
-  EXPECT_LE(at(ratios, 1), 2.9);
+  EXPECT_LE(at(ratios, 0.5), is_sanitized ? 1.9 : 1.75);  // of few runs
+  EXPECT_LE(at(ratios, 0.9), 2.1);
+  EXPECT_LE(at(ratios, 1), 2.4);
 }
 TEST(DrawnTiles, DataAwareTakesAboutAsLongAsTheBestOfTheOthers) {
   const std::vector<double> ratios = drawn_ratios_to_best(repeatable(), is_sanitized ? 12 : 60, 14);
-  EXPECT_LE(at(ratios, 0.5), 1.05);
+  EXPECT_LE(at(ratios, 0.5), is_sanitized ? 1.12 : 1.05);  // of few runs
   EXPECT_LE(at(ratios, 0.9), 1.35);
   EXPECT_LE(at(ratios, 1), 1.9);
 }
