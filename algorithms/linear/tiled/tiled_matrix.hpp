@@ -9,12 +9,12 @@
 // the matrix. Elements are in the tiles in rows (LayoutRight).
 #pragma once
 
-#include <memory>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include <strata/core/error.hpp>
+#include <strata/core/ref.hpp>
 #include <strata/views/coherent/coherent_array.hpp>
 
 namespace strata::inline STRATA_ABI {
@@ -96,10 +96,10 @@ class TiledMatrix {
 
  private:
   enum class Kind : unsigned char { General, Symmetric };
-  struct State {
+  struct State : detail::RefCounted {
     std::string label;
-    index_t rows, columns, tile, tile_rows, tile_columns;
-    bool is_symmetric;
+    index_t rows = 0, columns = 0, tile = 0, tile_rows = 0, tile_columns = 0;
+    bool is_symmetric = false;
     std::vector<tile_type> tiles;
   };
 
@@ -108,8 +108,15 @@ class TiledMatrix {
               const Options&... options) {
     detail::check_tiled_shape(label, rows, columns, tile);
     const bool is_symmetric = kind == Kind::Symmetric;
-    State state{label,        rows, columns, tile, (rows + tile - 1) / tile, (columns + tile - 1) / tile,
-                is_symmetric, {}};
+    state_ = detail::Ref<State>(new State);
+    State& state = *state_;
+    state.label = label;
+    state.rows = rows;
+    state.columns = columns;
+    state.tile = tile;
+    state.tile_rows = (rows + tile - 1) / tile;
+    state.tile_columns = (columns + tile - 1) / tile;
+    state.is_symmetric = is_symmetric;
     const auto extent = [&](index_t number, index_t whole) {
       return whole - number * tile < tile ? whole - number * tile : tile;
     };
@@ -118,7 +125,6 @@ class TiledMatrix {
         const std::string name = label + "(" + std::to_string(i) + ", " + std::to_string(j) + ")";
         state.tiles.emplace_back(name.c_str(), extent(i, rows), extent(j, columns), options...);
       }
-    state_ = std::make_shared<const State>(static_cast<State&&>(state));
   }
 
   // Whether an element of tile (i, j) belongs to the matrix.
@@ -132,7 +138,7 @@ class TiledMatrix {
         f(i, j, tile(i, j), i * tile_order(), j * tile_order());
   }
 
-  std::shared_ptr<const State> state_;
+  detail::Ref<State> state_;  // not changed once it is made
 };
 
 }  // namespace strata::inline STRATA_ABI
