@@ -311,7 +311,7 @@ class Simulation final : public Dynamics {
       clocks(number).dt = times.dt;
       clocks(number).prev_dt = times.prev_dt;
     };
-    set(elements_clock, elements), set(nodes_clock, nodes), set(later_clock, later);
+    set(ElementsClock, elements), set(NodesClock, nodes), set(LaterClock, later);
   }
   // Moves the clock over one step, as SetNextTimeStep does it on the device. False where the step failed.
   bool set_next_step(const SlowestElements<T>& slowest) {

@@ -45,14 +45,14 @@ struct StepTimes {
 /// Which of the clocks the loops of a step see. In core there is one, which the steps set. Where steps go
 /// through slices, several of them at a time, the host sets three before a run: those that the elements and
 /// the nodes of its first step see, and that of all others.
-enum ClockNumber { elements_clock = 0, nodes_clock = 1, later_clock = 2 };
+enum ClockNumber { ElementsClock = 0, NodesClock = 1, LaterClock = 2 };
 
 /// `kernel` as a loop of `Steps` takes it.
 template <class Steps, class Kernel>
 auto at_clock([[maybe_unused]] const Steps& steps, const Kernel& kernel, [[maybe_unused]] int first) {
   if constexpr (goes_through_slices<Steps>)
     return by_step([kernel, first](int step) {
-      return AtClock<Kernel>{kernel, step == 0 ? first : int{later_clock}};
+      return AtClock<Kernel>{kernel, step == 0 ? first : int{LaterClock}};
     });
   else return AtClock<Kernel>{kernel, 0};
 }
@@ -62,7 +62,7 @@ template <Update U, class T, class Steps, class Arrays>
 void add_elements_by(Steps& steps, const Fields<T, Arrays>& f, const Material<T>& material, bool fused,
                      const MeshRegions& mesh) {
   const index_t n = f.element_mass.extent(0);
-  const auto at = [&](const auto& kernel) { return at_clock(steps, kernel, elements_clock); };
+  const auto at = [&](const auto& kernel) { return at_clock(steps, kernel, ElementsClock); };
   const auto clocks = in(f.clocks, everything);
   const auto nodes = fixed_row<8>(in(f.nodes));
   const auto coordinates = fixed_row<3>(in(f.coordinates, mesh.nodes_of()));  // doubles
@@ -105,7 +105,7 @@ void add_nodes(Steps& steps, const Fields<T, Arrays>& f, const MeshRegions& mesh
   // Registers for all forces of a node at once.
   const index_t n = f.mass.extent(0);
   steps.loop("dynamics: nodes", block_size(n < few_items ? 32 : 128, launch_bounds<128, 4>(n)),
-             at_clock(steps, NodeKernel<T>{}, nodes_clock), in(f.clocks, everything),
+             at_clock(steps, NodeKernel<T>{}, NodesClock), in(f.clocks, everything),
              in(f.offsets, halo(0, 1)), in(f.corners, mesh.corners_of()),
              fixed_row<3, 8>(in(f.element_force, mesh.elements_of())), in(f.mass), in(f.fixed),
              fixed_row<3>(inout(f.velocity)), fixed_row<3>(inout(f.displacement)), inout(f.work),
