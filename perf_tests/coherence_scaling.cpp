@@ -1,6 +1,7 @@
-// Coherent arrays on several GPUs: a stencil whose halos travel while the interior is computed, N bodies, of
-// which every device needs all, the bandwidth of copies between devices; and on one GPU the applications of
-// Dastgeer and Kessler (IJPP 44, 2016, figures 6 and 7) under three protocols.
+// Coherent arrays on several GPUs: a stencil whose halos travel while the interior is computed, its steps
+// launched and recorded; N bodies and smoothed particles, of which every device needs all; factors of a
+// matrix, one row of which all need in each step; the bandwidth of copies between devices; and on one GPU the
+// applications of Dastgeer and Kessler (IJPP 44, 2016, figures 6 and 7) under three protocols.
 //
 // Speed-ups are over one GPU, the same program. Without a GPU the program says so; on Emulated, which the
 // option --device asks for, it runs small and measures nothing that counts.
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include <strata/algorithms/coherent_reduce.hpp>
+#include <strata/algorithms/sequence/sequence.hpp>
 #include <strata/miniapps/coherent_apps/run_app.hpp>
 #include <strata/views/coherent/coherent_array.hpp>
 
@@ -55,32 +57,46 @@ struct SumOfRow {
 
 struct StencilRun {
   double seconds, sum;
+  std::uint64_t halo_bytes;  // from device to device, of all timed steps of a repetition
 };
+// Steps launched one by one, or as a Sequence, which is planned and recorded once.
 template <class D>
-StencilRun run_stencil(const Devices<D>& devices, index_t n, int steps, int reps) {
+StencilRun run_stencil(const Devices<D>& devices, index_t n, int steps, int reps, bool recorded = false) {
   using Grid = CoherentArray<double, rank<2>, LayoutRight>;
   Grid u("u", n, n, uninitialized), v("v", n, n, uninitialized);
   const auto where = across(devices);
   launch(where, mdrange({n, n}), FillGrid{}, out(u));
   launch(where, mdrange({n, n}), FillGrid{}, out(v));
   const auto inner = mdrange({1, 1}, {n - 1, n - 1});
-  const auto step = [&] {
-    launch(where, inner, FivePoints{}, in(u, halo(1, 1)), inout(v));
-    std::swap(u, v);
+  Sequence pairs("stencil", where);
+  pairs.loop("there", inner, FivePoints{}, in(u, halo(1, 1)), inout(v));
+  pairs.loop("back", inner, FivePoints{}, in(v, halo(1, 1)), inout(u));
+  const auto run = [&](int count) {  // an even number
+    if (recorded) {
+      pairs.run(count / 2);
+    } else {
+      for (int s = 0; s < count; s += 2) {
+        launch(where, inner, FivePoints{}, in(u, halo(1, 1)), inout(v));
+        launch(where, inner, FivePoints{}, in(v, halo(1, 1)), inout(u));
+      }
+    }
+    wait_for(devices);
   };
-  for (int s = 0; s < 4; ++s) step();
-  wait_for(devices);
+  run(4);
+  run(steps);
+  const auto peer_bytes = [&] { return u.counters().peer.bytes + v.counters().peer.bytes; };
+  const std::uint64_t before = peer_bytes();
   std::vector<double> seconds;
   for (int rep = 0; rep < reps; ++rep) {
     const double begin = now();
-    for (int s = 0; s < steps; ++s) step();
-    wait_for(devices);
+    run(steps);
     seconds.push_back(now() - begin);
   }
+  const std::uint64_t moved = (peer_bytes() - before) / static_cast<unsigned>(reps);
   std::sort(seconds.begin(), seconds.end());
   double sum = 0;
   launch_reduce(where, n, SumOfRow{n}, Sum(sum), in(u));
-  return {seconds[seconds.size() / 2], sum};
+  return {seconds[seconds.size() / 2], sum, moved};
 }
 
 // ---- copies between devices
@@ -154,61 +170,92 @@ void applications(Report& report, bool small) {
   }
 }
 
+// One of the applications on 1, 2, 4... devices; `work` is what `unit` counts, in 10^9.
+template <class D>
+void application_scaling(Report& report, const char* app, const char* name, index_t n, int steps, double work,
+                         const char* unit) {
+  double one = 0;
+  std::vector<double> values;
+  for (int count = 1; count <= D::count(); count *= 2) {
+    coherent_apps::AppRequest request;
+    request.app = app;
+    request.n = n;
+    request.steps = steps;
+    double best = 0;
+    coherent_apps::AppOutcome outcome;
+    for (int rep = 0; rep < 2; ++rep) {
+      outcome = coherent_apps::run_app(first_devices<D>(count), request);
+      best = rep == 0 ? outcome.run_seconds : std::min(best, outcome.run_seconds);
+    }
+    if (count == 1) {
+      one = best;
+      values = outcome.values;
+    }
+    report.check(outcome.values == values,
+                 std::string(name) + " on " + std::to_string(count) + " devices have the values of one");
+    report.add({std::string(name) + ", " + std::to_string(count) + " devices",
+                D::name,
+                n,
+                coherent_apps::app_kind(app).type,
+                {best, best, best},
+                work / best / 1e9,
+                unit,
+                none,
+                one / best});
+  }
+}
+
+template <class D>
+void stencil_scaling(Report& report, index_t grid, int steps, int reps) {
+  double one = 0, one_sum = 0;
+  for (int count = 1; count <= D::count(); count *= 2) {
+    const Devices<D> devices = first_devices<D>(count);
+    for (const bool recorded : {false, true}) {
+      const StencilRun run = run_stencil<D>(devices, grid, steps, reps, recorded);
+      if (count == 1 && !recorded) {
+        one = run.seconds;
+        one_sum = run.sum;
+      }
+      const std::string name = std::string("5-point stencil, ") + (recorded ? "recorded, " : "") +
+                               std::to_string(count) + " devices";
+      report.check(run.sum == one_sum, name + ": the bits of one device");
+      // A row each way at each cut, in each step.
+      const auto planned = static_cast<std::uint64_t>(index_t{2} * (count - 1) * grid *
+                                                      static_cast<index_t>(sizeof(double)) * steps);
+      report.check(run.halo_bytes == planned, name + ": " + std::to_string(run.halo_bytes) +
+                                                  " bytes of halos, " + std::to_string(planned) + " planned");
+      const double updates = static_cast<double>((grid - 2) * (grid - 2)) * steps;
+      report.add({name,
+                  D::name,
+                  grid,
+                  "double",
+                  {run.seconds, run.seconds, run.seconds},
+                  updates / run.seconds / 1e9,
+                  "G/s",
+                  none,
+                  one / run.seconds});
+    }
+  }
+}
+
 template <class D>
 void measure(const Options& options, Report& report) {
   constexpr bool small = !is_gpu<D>;
-  const index_t grid = options.n > 0 ? options.n : small ? 256 : 16384;
-  const int steps = small ? 10 : 100, reps = options.reps_or(3);
-  double one = 0, one_sum = 0, one_nbody = 0;
-  std::vector<double> bodies;
-  for (int count = 1; count <= D::count(); count *= 2) {
-    const Devices<D> devices = first_devices<D>(count);
-    const StencilRun run = run_stencil<D>(devices, grid, steps, reps);
-    if (count == 1) {
-      one = run.seconds;
-      one_sum = run.sum;
-    }
-    report.check(run.sum == one_sum,
-                 "the stencil on " + std::to_string(count) + " devices gives the bits of one");
-    const double updates = static_cast<double>((grid - 2) * (grid - 2)) * steps;
-    report.add({"5-point stencil, " + std::to_string(count) + " devices",
-                D::name,
-                grid,
-                "double",
-                {run.seconds, run.seconds, run.seconds},
-                updates / run.seconds / 1e9,
-                "G/s",
-                none,
-                one / run.seconds});
+  const int reps = options.reps_or(3);
+  stencil_scaling<D>(report, options.n > 0 ? options.n : small ? 256 : 16384, small ? 10 : 100, reps);
+  // Kernels as short as what starts them: what the recorded steps save.
+  if (options.n == 0) stencil_scaling<D>(report, small ? 64 : 2048, small ? 10 : 1000, reps);
 
-    coherent_apps::AppRequest request;
-    request.app = "nbody";
-    request.n = small ? 256 : 131072;
-    request.steps = small ? 2 : 50;
-    std::vector<double> seconds;
-    coherent_apps::AppOutcome outcome;
-    for (int rep = 0; rep < 2; ++rep) {
-      outcome = coherent_apps::run_app(devices, request);
-      seconds.push_back(outcome.run_seconds);
-    }
-    const double best = std::min(seconds[0], seconds[1]);
-    if (count == 1) {
-      one_nbody = best;
-      bodies = outcome.values;
-    }
-    report.check(outcome.values == bodies,
-                 "the bodies on " + std::to_string(count) + " devices are those of one");
-    report.add({"N bodies, " + std::to_string(count) + " devices",
-                D::name,
-                request.n,
-                "double",
-                {best, best, best},
-                static_cast<double>(request.n) * static_cast<double>(request.n) *
-                    static_cast<double>(request.steps) / best / 1e9,
-                "G/s",
-                none,
-                one_nbody / best});
-  }
+  const index_t bodies = small ? 256 : 131072, particles = small ? 256 : 20000, rows = small ? 64 : 4095;
+  const int body_steps = small ? 2 : 50, particle_steps = small ? 2 : 50;
+  const auto pairs = [](index_t n, int steps) {
+    return static_cast<double>(n) * static_cast<double>(n) * steps;
+  };
+  application_scaling<D>(report, "nbody", "N bodies", bodies, body_steps, pairs(bodies, body_steps), "G/s");
+  application_scaling<D>(report, "sph", "smoothed particles", particles, particle_steps,
+                         pairs(particles, particle_steps), "G/s");
+  application_scaling<D>(report, "lu", "LU factors", rows, 0,
+                         2.0 / 3 * pairs(rows, 1) * static_cast<double>(rows), "GFLOP/s");
   if (D::count() > 1) peer_bandwidth<D>(report, small ? 1 << 16 : 1 << 27);
   applications<D>(report, small);
 }
