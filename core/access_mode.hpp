@@ -5,7 +5,7 @@
 
 namespace strata::inline STRATA_ABI {
 
-/// How an array is used: what is in it is read; all that is declared is overwritten, and nothing read; or
+/// How an array is used: In: it is read; Out: all that is declared is overwritten, and nothing read; InOut:
 /// both.
 enum class AccessMode : unsigned char { In, Out, InOut };
 

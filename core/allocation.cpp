@@ -25,7 +25,7 @@ Registry& registry() {
   return *instance;
 }
 
-void tell(EventKind kind, const Allocation& record) {
+void report(EventKind kind, const Allocation& record) {
   if (hooks_active())
     emit({.kind = kind,
           .label = record.label,
@@ -37,7 +37,7 @@ void tell(EventKind kind, const Allocation& record) {
 Allocation* make_record(void* data, std::size_t bytes, std::size_t held, SpaceId space, const char* label,
                         ReleaseFunction release, void* owner) {
   const std::size_t length = label ? std::strlen(label) : 0;
-  // The label lies behind the record: one allocation for both.
+  // The label follows the record: one allocation for both.
   char* const raw = static_cast<char*>(::operator new(sizeof(Allocation) + length + 1));
   char* const text = raw + sizeof(Allocation);
   if (length > 0) std::memcpy(text, label, length);
@@ -45,7 +45,7 @@ Allocation* make_record(void* data, std::size_t bytes, std::size_t held, SpaceId
   auto* const record =
       new (raw) Allocation{1, data, bytes, held, space, text, release, owner, nullptr, nullptr};
   // Before it is registered: listeners that start with this event count what lives, and then this.
-  tell(EventKind::Allocate, *record);
+  report(EventKind::Allocate, *record);
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
   record->next = all.head;
@@ -67,12 +67,12 @@ Allocation* make_reservation(void* data, std::size_t bytes, SpaceId space, const
 }
 
 void set_held(Allocation& allocation, std::size_t held) {
-  tell(EventKind::Deallocate, allocation);
+  report(EventKind::Deallocate, allocation);
   {
     const std::lock_guard lock(registry().mutex);
     allocation.held = held;
   }
-  tell(EventKind::Allocate, allocation);
+  report(EventKind::Allocate, allocation);
 }
 
 void destroy_allocation(Allocation* record) noexcept {
@@ -83,7 +83,7 @@ void destroy_allocation(Allocation* record) noexcept {
     if (record->next) record->next->previous = record->previous;
     if (all.head == record) all.head = record->next;
   }
-  tell(EventKind::Deallocate, *record);
+  report(EventKind::Deallocate, *record);
   record->release(*record);
   record->~Allocation();
   ::operator delete(record);

@@ -1,4 +1,4 @@
-// Allocation: the shared, reference-counted record behind every managed view, and the registry of all of
+// Allocation: the shared, reference-counted record of the memory of managed views, and the registry of all of
 // them.
 //
 // Ownership: an AllocationRef counts; the last one releases the memory through the record's device, which
@@ -7,7 +7,7 @@
 //
 // Capture: while a kernel is copied for a launch, a CaptureScope is in force on that thread. Views copied
 // then are *not* counted and hold no record: kernels and their copies of views never touch a count, on any
-// device. The scope notes where the views' memory lies, from which a launch determines its instance.
+// device. The scope notes the memory of the views, from which a launch determines its instance.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ namespace detail {
 
 struct Allocation;
 
-// Releases the memory of a record whose last reference went. Never throws, never waits.
+// Releases the memory of a record without references. Never throws, never waits.
 using ReleaseFunction = void (*)(Allocation&) noexcept;
 
 /// One allocation. Created by make_allocation, linked into the registry while it lives.
@@ -44,7 +44,7 @@ struct Allocation {
   SpaceId space;
   const char* label;
   ReleaseFunction release;
-  void* owner;  // what `release` needs, e.g. a device instance
+  void* owner;  // for `release`, e.g. a device instance
   Allocation* previous;
   Allocation* next;
 };
@@ -55,13 +55,13 @@ Allocation* make_allocation(void* data, std::size_t bytes, SpaceId space, const 
 /// The same for addresses that have no memory yet.
 Allocation* make_reservation(void* data, std::size_t bytes, SpaceId space, const char* label,
                              ReleaseFunction release, void* owner);
-/// From now on `held` bytes of a reservation have memory. Listeners see an array that is freed, and allocated
-/// again with that many.
+/// From now on `held` bytes of a reservation have memory. To listeners the array is freed, and allocated
+/// again with that many bytes.
 void set_held(Allocation& allocation, std::size_t held);
-/// The last reference went: unregisters, releases, deletes the record.
+/// After the last reference: unregisters, releases, deletes the record.
 void destroy_allocation(Allocation* allocation) noexcept;
 
-/// What the views of a kernel that is being copied say about where it may run.
+/// Where a kernel that is being copied may run, by its views.
 struct Capture {
   const char* kind;                   // the memory kind the launch can use, besides shared memory
   int instance = -1;                  // of the first view; -1 while none was seen
@@ -72,8 +72,8 @@ struct Capture {
 
 inline constinit thread_local Capture* current_capture = nullptr;
 
-/// Learns of every allocation whose views are copied under a capture, or that a copy touches: recordings,
-/// which keep them alive for their replays.
+/// Is passed every allocation whose views are copied under a capture, or that a copy touches: recordings keep
+/// them alive for their replays.
 class AllocationKeeper {
  public:
   virtual void keep(const Allocation& allocation) = 0;
@@ -106,7 +106,7 @@ class AllocationRef {
     __atomic_fetch_add(&const_cast<Allocation&>(record).count, 1, __ATOMIC_RELAXED);
     return AllocationRef(const_cast<Allocation*>(&record));
   }
-  /// Takes over the reference that make_allocation gave.
+  /// Takes over the reference from make_allocation.
   constexpr explicit AllocationRef(Allocation* record) noexcept : record_(record) {}
 
   STRATA_FUNCTION AllocationRef(const AllocationRef& other) noexcept : record_(acquire(other.record_)) {}
@@ -130,7 +130,7 @@ class AllocationRef {
   STRATA_FUNCTION ~AllocationRef() { release(record_); }
 
   STRATA_FUNCTION const Allocation* get() const noexcept { return record_; }
-  /// Gives up the reference without counting it down.
+  /// Releases the reference without decrementing the count.
   Allocation* take() noexcept {
     Allocation* const record = record_;
     record_ = nullptr;
@@ -183,7 +183,7 @@ struct AllocationTotals {
   std::size_t bytes;  ///< of all
   std::size_t count;  ///< how many
 };
-/// What they are now.
+/// The current totals.
 AllocationTotals allocation_totals(const char* kind = nullptr);
 
 }  // namespace strata::inline STRATA_ABI

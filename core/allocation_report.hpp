@@ -1,4 +1,4 @@
-// Texts about memories and what lives in them, for error messages. Not for hot paths.
+// Texts about memories and their allocations, for error messages. Not for hot paths.
 #pragma once
 
 #include <string>

@@ -1,13 +1,13 @@
-// STRATA_ASSERT: says in a kernel, or anywhere else, what has to hold.
+// STRATA_ASSERT: an assertion, in a kernel or anywhere else.
 //
 //   STRATA_ASSERT(mass > 0);
 //   STRATA_ASSERT(mass > 0, "a cell of the mesh is empty");
 //
 // In checked builds a condition that is false is reported once: in kernels by the next wait (on Serial,
 // Threads and Tbb by the launch), elsewhere at once, as AssertionFailed with the kernel's name, the
-// condition, the text, file and line. Nothing traps and the kernel goes on, so what follows must bear a
-// condition that is false; of several failed assertions and bad accesses of one launch the first is reported.
-// Other builds compile the condition and do not evaluate it, as `assert` with NDEBUG.
+// condition, the text, file and line. Nothing traps and the kernel continues, so the code after the assertion
+// must tolerate a false condition; of several failed assertions and bad accesses of one launch the first is
+// reported. Other builds compile the condition and do not evaluate it, as `assert` with NDEBUG.
 //
 // The text is a string literal; of the condition and the text the first 159 characters are reported.
 #pragma once

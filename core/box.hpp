@@ -1,11 +1,11 @@
-// Boxes: N-dimensional half-open index regions, and the set algebra that moving parts of arrays is planned
-// with.
+// Boxes: N-dimensional half-open index regions, and the set algebra for planning copies of parts of arrays.
 //
 // A Box is a value of rank 0 to 8; a region is a vector of boxes that share no point. Which part of an array
-// is current in a memory, is missing there, or must be copied, is always a region: `remainder` says what is
-// missing, `intersect` who has it, `remainder` again what a write makes stale elsewhere, and `merge` keeps
-// regions short. Pure values: no allocation in a Box, no locks; concurrent reads are safe. For planning on
-// the host, not for kernels: the functions are compiled once, in box.cpp.
+// is current in a memory, is missing there, or must be copied, is always a region: `remainder` gives the
+// missing part, `intersect` the part that another memory has, `remainder` also the part that a write leaves
+// current elsewhere, and `merge` keeps regions short. Pure values: no allocation in a Box, no locks;
+// concurrent reads are safe. For planning on the host, not for kernels: the functions are compiled once, in
+// box.cpp.
 #pragma once
 
 #include <initializer_list>
@@ -19,7 +19,7 @@ namespace strata::inline STRATA_ABI {
 
 /// A half-open region of indices: `lower(r) <= i_r < upper(r)` in every dimension `r`. A box of rank 0 is one
 /// point. There is one empty box of each rank, with all bounds 0, so that equal sets are equal boxes. Every
-/// extent fits index_t; the number of points may not, which only `size` minds.
+/// extent fits index_t; the number of points may not: then only `size` throws.
 class Box {
  public:
   /// The one point of rank 0.
@@ -87,7 +87,7 @@ Box intersect(const Box& a, const Box& b);
 /// The points of a region that lie in `b`: at most one box for each of the region's, in their order.
 std::vector<Box> intersect(std::span<const Box> region, const Box& b);
 
-/// The smallest box that holds both; ExtentError when an extent of it overflows index_t.
+/// The smallest box that contains both; ExtentError when an extent of it overflows index_t.
 Box cover(const Box& a, const Box& b);
 
 /// The points of `a` outside `b`, in at most 2*rank boxes that share no point. The left-most (slowest)

@@ -1,5 +1,5 @@
-// Checks: what a checked build does when a kernel or the host uses an index outside its array, or an
-// assertion fails (core/assert.hpp).
+// Checks of a checked build: a kernel or the host uses an index outside its array, or an assertion fails
+// (core/assert.hpp).
 //
 // Nothing traps. In a kernel the first failed check is logged in the launch's CheckRecord, and the kernel
 // goes on (a bad access goes to a dummy element); the next wait throws it as OutOfBounds, AssertionFailed or
@@ -39,7 +39,7 @@ struct FailedAssertion {
     set_text(its_text);
     int length = 0;
     while (its_file[length] != 0) ++length;
-    keep_beginning(file, its_file + (length < most ? 0 : length - most + 1));  // its end is what tells
+    keep_beginning(file, its_file + (length < most ? 0 : length - most + 1));  // its end identifies the file
     line = its_line;
   }
 
@@ -63,7 +63,7 @@ enum class FailedCheck : unsigned char {
 struct CheckRecord {
   int state = 0;  // 0 none, 1 being written, 2 complete
   FailedCheck kind = FailedCheck::Access;
-  std::uint64_t launch = 0;  // the number of the launch, where a device tells them apart; written first
+  std::uint64_t launch = 0;  // the number of the launch, where a device numbers them; written first
   BadAccess access;
   FailedAssertion assertion;
 };
@@ -84,8 +84,7 @@ class CheckScope {
 
 /// A kernel may write any value to smaller elements: a mark alone does not show that they were not written.
 inline constexpr int least_marked_bytes = 4;
-/// Such elements of an array in a piece of memory: a byte says of each whether a kernel has
-/// reached it by a view.
+/// Notes which small elements of an array in a piece of memory a kernel has reached by a view: a byte each.
 struct ElementNote {
   const char* begin;  // as views hold addresses
   const char* end;
@@ -98,38 +97,38 @@ struct ElementNote {
     if (address < begin || address >= end) return;
     unsigned char* const byte = Space::resolve(reached + (address - begin) / element_bytes);
 #if defined(__CUDA_ARCH__)
-    *byte = 1;  // whoever else writes it writes the same
+    *byte = 1;  // all threads write the same value
 #else
     __atomic_store_n(byte, static_cast<unsigned char>(1), __ATOMIC_RELAXED);
 #endif
   }
 };
-/// Those of the work item that the calling thread is at, and of the items that it is called by.
+/// The notes of the work item that the calling thread runs, and of the items that called it.
 struct ElementNotes {
-  static constexpr int most = 8;  // of further arrays nothing is noted
+  static constexpr int most = 8;  // further arrays are not noted
   const ElementNote* of[most];
   int count;
   const ElementNotes* before;
 };
 inline constinit thread_local const ElementNotes* current_notes = nullptr;
 
-/// Logs the bad access `found` in the current record, or throws OutOfBounds where there is none.
+/// Logs the bad access `found` in the current record; without a record throws OutOfBounds.
 void report_bad_access(const BadAccess& found);
-/// Logs a failed assertion in the current record, or throws AssertionFailed where there is none.
+/// Logs a failed assertion in the current record; without a record throws AssertionFailed.
 void report_assertion(const char* condition, const char* text, const char* file, int line);
 /// Logs that element `found.index` of the array `label` was not written; in kernels only.
 void report_unwritten(const BadAccess& found, const char* label);
 
 #if defined(__CUDACC__)
-// The record of the launch that a thread block works for.
+// The record of the launch of the thread block.
 static __shared__ CheckRecord* block_check;
 static __shared__ std::uint64_t block_launch;
 // The notes of its kernel, which all work items have.
 static __shared__ ElementNote block_notes[ElementNotes::most];
 static __shared__ int block_note_count;
 
-/// Whether the launch `launch` shall work. Later ones shall not once a check has failed; the blocks of the
-/// one whose check it was all do, as they wait for each other's values.
+/// Whether the launch `launch` may work. After a failed check later launches may not; all blocks of the
+/// launch that failed do, as they wait for each other's values.
 inline __device__ bool may_work(const CheckRecord* record, std::uint64_t launch) {
   const std::uint64_t failed = *static_cast<const volatile std::uint64_t*>(&record->launch);
   return failed == 0 || failed == launch;
@@ -139,7 +138,7 @@ inline __device__ CheckRecord* claim_record_on_device() {
   CheckRecord* const record = block_check;
   if (!may_work(record, block_launch)) return nullptr;
   *static_cast<volatile std::uint64_t*>(&record->launch) = block_launch;  // the only one at work
-  // Of the device, as not all hosts take part in atomics of the system: this one clears it between kernels
+  // At device scope, as not all hosts support system-wide atomics; the host clears the record between kernels
   // only.
   return atomicCAS(&record->state, 0, 1) == 0 ? record : nullptr;
 }
@@ -157,7 +156,7 @@ inline __device__ void report_bad_access_on_device(const BadAccess& found) {
   record->access = found;
   complete_record_on_device(record);
 }
-/// Logs a failed assertion there. A call, as it is rarely made from many places.
+/// Logs a failed assertion there. Not inlined, as it is called rarely, from many places.
 inline __device__ __noinline__ void report_assertion_on_device(const char* condition, const char* text,
                                                                const char* file, int line) {
   CheckRecord* const record = claim_record_on_device();

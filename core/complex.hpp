@@ -4,17 +4,17 @@
 //   z = 3 * z + conj(z) / complex<double>(0, 1);
 //   std::complex<double> s = z;  z = s;                // either way, of one precision
 //
-// As std::complex: two neighbouring numbers, the real part first; zero when made from nothing; made from real
-// numbers implicitly. Different from it: it is aligned to its size, so that GPUs load it at once. A
-// `complex<T>*` may be handed over as a `std::complex<T>*`; the other direction needs an address that is a
-// multiple of the size. Real operands may be anything that converts to T. And a product is what the formula
-// says: with infinite parts it may consist of NaNs.
+// Like std::complex: two neighbouring numbers, the real part first; zero by default; implicitly converted
+// from real numbers. Unlike it: aligned to its size, so that GPUs load it in one access. A `complex<T>*` may
+// be used as a `std::complex<T>*`; the other direction needs an address that is a multiple of the size. Real
+// operands may be of any type that converts to T. And a product follows the formula: with infinite parts it
+// may consist of NaNs.
 //
 // Quotients, abs and sqrt neither overflow nor underflow on the way to a result that does not. Errors are a
 // few units in the last place of the larger part of the result.
 //
-// <complex> is not included: what converts is any type with a `value_type`, real(), imag() and a constructor
-// from both, such as std::complex.
+// <complex> is not included: any type with a `value_type`, real(), imag() and a constructor from both
+// converts, such as std::complex.
 #pragma once
 
 #include <limits>

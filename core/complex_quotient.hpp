@@ -27,8 +27,8 @@ STRATA_FUNCTION constexpr T with_sign_of(T magnitude, T sign) {
   else return __builtin_copysign(magnitude, sign);
 }
 
-// The real part of (a + ib) / (c + id), with r = d / c and t = 1 / (c + d r), |r| <= 1. Where r or b r is too
-// small to be a number the factors are taken in another order.
+// The real part of (a + ib) / (c + id), with r = d / c and t = 1 / (c + d r), |r| <= 1. Where r or b r
+// underflows to 0 the factors are multiplied in another order.
 template <class T>
 STRATA_FUNCTION constexpr T quotient_part(T a, T b, T c, T d, T r, T t) {
   if (r == 0) return (a + d * (b / c)) * t;
@@ -36,7 +36,7 @@ STRATA_FUNCTION constexpr T quotient_part(T a, T b, T c, T d, T r, T t) {
   return br != 0 ? (a + br) * t : a * t + (b * t) * r;
 }
 
-// What (a + ib) / (c + id) is where the formulas give NaN for both parts: C, annex G.5.1.
+// The value of (a + ib) / (c + id) where the formulas give NaN for both parts: C, annex G.5.1.
 template <class T>
 STRATA_FUNCTION constexpr Quotient<T> recovered_quotient(T a, T b, T c, T d) {
   using Limits = std::numeric_limits<T>;

@@ -1,4 +1,4 @@
-// What every header of Strata needs: the index type, the function qualifier and the ABI namespace.
+// Definitions for every header of Strata: the index type, the function qualifier and the ABI namespace.
 //
 // Everything public lives in `namespace strata`, inside an inline namespace that distinguishes checked
 // from unchecked builds, so that mixing the two in one program is a link error.
@@ -11,8 +11,8 @@
 #error "Strata needs C++20: compile with -std=c++20 or later"
 #endif
 
-// STRATA_LIBRARY is a symbol of the library that a file has to be linked with: the one name that says so in
-// the linker's message where it is linked with the other.
+// STRATA_LIBRARY is a symbol of the library that a file has to be linked with. If it is linked with the other
+// library, the linker's message shows this name.
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
 #define STRATA_ABI checked
 #define STRATA_LIBRARY strata_a_file_compiled_with_STRATA_CHECKED_needs_the_library_strata_checked
@@ -24,18 +24,18 @@
 // Qualifies every function that a kernel may call on any device.
 #if defined(__CUDACC__)
 #define STRATA_FUNCTION __host__ __device__
-// Before a function for every device that calls functions for hosts only where it is made for a host: nvcc
-// warns of each such call otherwise.
+// Before a function for every device that calls host functions only when instantiated for a host: nvcc
+// otherwise warns of each such call.
 #define STRATA_MAY_CALL_HOST _Pragma("nv_exec_check_disable")
 #else
 #define STRATA_FUNCTION
 #define STRATA_MAY_CALL_HOST
 #endif
 
-// After the name of a thread-local variable that kernels read: in a shared library, too, one load relative to
-// the thread pointer, where a plain one of a header costs a call of `__tls_get_addr`. Programs have that
-// anyway; said there, g++ 12 addresses the load by instructions that ld does not take ("TLS transition from
-// R_X86_64_GOTTPOFF").
+// After the name of a thread-local variable that kernels read: makes it one load relative to the thread
+// pointer in a shared library, too, where a plain one in a header costs a call of `__tls_get_addr`.
+// Executables do so anyway; with the attribute there, g++ 12 emits instructions that ld refuses ("TLS
+// transition from R_X86_64_GOTTPOFF").
 #if defined(__PIC__) && !defined(__PIE__) && !defined(__CUDACC__)  // nvcc 13.0 refuses the attribute
 #define STRATA_INITIAL_EXEC __attribute__((tls_model("initial-exec")))
 #else

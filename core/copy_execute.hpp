@@ -1,9 +1,9 @@
-// Carries out copy plans on a host: the calling thread, or the threads of a pool that it is handed.
+// Carries out copy plans on a host: on the calling thread, or on the threads of a pool that is passed in.
 //
 // Every call returns when the copy is done. Nothing here owns memory or threads. The bases are the addresses
-// that the offsets of the layouts count from, dereferenceable by every thread of the runner; ordering against
-// other work on the same memory is the caller's. The functions that take pieces trust their caller that the
-// two sides do not overlap; `copy_on_host` checks it. Pieces of more than 1 MiB are split over the runner's
+// from which the offsets of the layouts count; every thread of the runner must be able to dereference them.
+// The caller orders copies against other work on the same memory. Functions with pieces require that the two
+// sides do not overlap; `copy_on_host` checks it. Pieces of more than 1 MiB are split over the runner's
 // threads; each element is written by exactly one of them.
 #pragma once
 
@@ -20,19 +20,18 @@ namespace strata::inline STRATA_ABI::detail {
 /// thread.
 ///
 /// `run` calls `chunk(context, begin, end)` for disjoint ranges that cover [0, n), on any threads, and
-/// returns when all have returned. Fewer and longer ranges are better: one of the copy's units is worth about
-/// 256 KiB.
+/// returns when all have returned. Fewer and longer ranges are better: a unit is about 256 KiB of the copy.
 struct ChunkRunner {
   /// Does the part [begin, end) of the work that `context` describes.
   using Chunk = void (*)(const void* context, index_t begin, index_t end);
 
-  /// Null: everything runs on the calling thread. `pool` is handed to it.
+  /// Null: everything runs on the calling thread. `pool` is its argument.
   void (*run)(const void* pool, index_t n, Chunk chunk, const void* context) = nullptr;
   const void* pool = nullptr;
 };
 
-/// Copies the elements of `src` to the same indices of `dst`: plans, checks, and takes the best of the means
-/// below.
+/// Copies the elements of `src` to the same indices of `dst`: plans, checks, and uses the fastest of the
+/// functions below.
 ///
 /// Throws ShapeMismatch where the extents differ, and CopyError where the two sides overlap (a copy of an
 /// array onto itself does nothing). Of user-supplied layouts only the ranges of bytes are compared, not the
@@ -52,11 +51,12 @@ void copy_pieces(void* dst_base, const void* src_base, std::span<const CopyPiece
 void fill_pieces(void* dst_base, const void* value, std::size_t element_bytes,
                  std::span<const CopyPiece> pieces, const ChunkRunner& runner = {});
 
-/// Copies by asking both layouts for the offset of each index: any layout, slowly. The extents must be equal.
+/// Copies by computing the offset of each index in both layouts: for any layout, slow. The extents must be
+/// equal.
 void copy_elementwise(void* dst_base, const LayoutDescriptor& dst, const void* src_base,
                       const LayoutDescriptor& src, std::size_t element_bytes, const ChunkRunner& runner = {});
 
-/// Fills by asking the layout for the offset of each index.
+/// Fills by computing the offset of each index.
 void fill_elementwise(void* dst_base, const LayoutDescriptor& dst, const void* value,
                       std::size_t element_bytes, const ChunkRunner& runner = {});
 

@@ -1,7 +1,7 @@
 // The inner loops of host copies: planes of short runs, and transposed tiles.
 //
-// Private to the copy executor. Kernels are plain functions of addresses and strides, chosen once a piece by
-// the length of its run; they know nothing of plans or threads, and the two sides must not overlap.
+// Private to the copy executor. Kernels are plain functions of addresses and strides, chosen once for each
+// piece by the length of its run, independent of plans and threads. The two sides must not overlap.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace strata::inline STRATA_ABI::detail {
 inline constexpr index_t short_run = 64;
 // Half of a small first-level cache.
 inline constexpr index_t stage_bytes = index_t{1} << 14;
-// So many lines are walked side by side without a stage.
+// The most lines that are walked side by side without a stage.
 inline constexpr index_t few_streams = 8;
 
 // The side of a square tile of runs: lines of at least 64 bytes on both sides, and room for it in the stage.
@@ -38,7 +38,7 @@ struct Loop {
   index_t src = 0;
 };
 
-// What a kernel works on: two loops over runs.
+// The loops of a kernel: two, over runs.
 struct Plane {
   Loop outer;
   Loop inner;
@@ -97,7 +97,7 @@ struct Square {
   }
 
   // Interleaving rows i and i + side / 2 rotates the bits of (row, lane) by one place; after log2(side) times
-  // row and lane have changed places.
+  // row and lane are exchanged.
   template <int Step, int... Half, class Lanes>
   static void interleave_all(Vector (&rows)[side], std::integer_sequence<int, Half...> halves, Lanes lanes) {
     if constexpr (Step < side) {

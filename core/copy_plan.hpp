@@ -2,11 +2,11 @@
 // thread or device is used, so that a plan can be tested, and executed by any device in its own way.
 //
 // One engine serves every rank, layout and element type: it sees extents, strides and an element size. A
-// piece is a nest of loops over runs of bytes that are contiguous on both sides; it is normalised, so that
-// two arrays that lie alike become one contiguous piece however their copy was asked for. The number of
-// pieces depends on the layouts only, never on the extents: 1 without tiles, at most 3 where the tiles of
-// both sides have one width and line up (or only one side is tiled), at most 5 where one width divides the
-// other, at most 9 where they do not line up.
+// piece is a nest of loops over runs of bytes that are contiguous on both sides; it is normalised, so that a
+// copy between two arrays of the same layout in memory is one contiguous piece, whatever their descriptions.
+// The number of pieces depends on the layouts only, never on the extents: 1 without tiles, at most 3 where
+// the tiles of both sides have one width and line up (or only one side is tiled), at most 5 where one width
+// divides the other, at most 9 where they do not line up.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// The simplest means that can carry out a piece.
+/// The simplest kind of copy that can carry out a piece.
 enum class CopyKind : std::uint8_t {
   Contiguous,   ///< rank 0: one run of bytes
   Pitched2d,    ///< rank 1: runs at one positive pitch a side, none shorter than the run

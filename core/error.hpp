@@ -1,4 +1,5 @@
-// The exceptions of Strata: every failure is one of these, says what was asked, where, and what to do.
+// The exceptions of Strata: every failure is one of these; its message says what was asked, where, and what
+// to do.
 //
 // Headers on the hot path do not include this file (it pulls in <string>); they call the out-of-line
 // functions of <strata/core/fail.hpp>.
@@ -72,19 +73,19 @@ class AccessConflict : public Error {
   using Error::Error;
 };
 
-/// A launch or the host was to read elements that nobody ever wrote, a launch did not write elements that it
-/// declared out, or a kernel of streamed steps some of what it declared to write; checked builds only.
+/// A launch or the host was to read elements that were never written, a launch did not write elements that it
+/// declared out, or a kernel of streamed steps did not write all that it declared; checked builds only.
 class NeverWritten : public Error {
   using Error::Error;
 };
 
-/// Work on coherent arrays failed and took values with it that were nowhere else; the message lists them.
+/// Work on coherent arrays failed, and values without another copy were lost; the message lists them.
 class DataLost : public Error {
   using Error::Error;
 };
 
-/// A file cannot be created, opened, read or written, or is not what the call needs; the message names its
-/// path and says what the system said.
+/// A file cannot be created, opened, read or written, or is not what the call needs; the message has its path
+/// and the system's error text.
 class FileError : public Error {
   using Error::Error;
 };

@@ -140,7 +140,7 @@ class DynamicRank {
     assign(given, count);
   }
 
-  /// The number of dimensions; extents known at compile time there are none.
+  /// The number of dimensions; no extent is known at compile time.
   STRATA_FUNCTION constexpr int rank() const { return rank_; }
   STRATA_FUNCTION static constexpr index_t static_extent(int) { return dynamic; }
   /// The extent of dimension `r`; 1 from the rank on.

@@ -1,5 +1,5 @@
-// Function: a callable of any type behind one type, as std::function is, whose <functional> costs every
-// user's file a tenth of a second. Copies share the callable, and with it what it changes when it is called.
+// Function: a type-erased callable, like std::function, whose <functional> costs every user's file a tenth of
+// a second. Copies share the callable, and so its state.
 #pragma once
 
 #include <type_traits>
@@ -11,8 +11,7 @@ namespace strata::inline STRATA_ABI::detail {
 template <class Signature>
 class Function;
 
-/// Null until something is put in; a null one is not called. May be called from several threads where the
-/// callable may.
+/// Null by default; a null one must not be called. May be called from several threads if the callable may.
 template <class R, class... Args>
 class Function<R(Args...)> {
  public:

@@ -1,5 +1,5 @@
-// half_t and bfloat16_t: floating-point numbers of 2 bytes, to save memory and its bandwidth. Not a type to
-// compute long sums in: a half has 3 decimal digits, a bfloat16_t 2.
+// half_t and bfloat16_t: floating-point numbers of 2 bytes, to save memory and bandwidth. Do not compute long
+// sums in them: a half has 3 decimal digits, a bfloat16_t 2.
 //
 //   y(i) = a * float(x(i)) + float(y(i));     // computed in float, rounded once
 //   y(i) += a * x(i);                         // the same: a half times a float is a float
@@ -11,8 +11,8 @@
 // than twice the bits). Everything else, comparisons and functions of <cmath> too, is that of the float.
 //
 // The bits are those of IEEE 754 binary16 and of bfloat16, as in CUDA's __half and __nv_bfloat16 and in
-// std::float16_t and std::bfloat16_t: std::bit_cast goes from one to the other, and arrays may be handed over
-// as they are. As with float, `half_t h;` has no value and `half_t()` is zero. A NaN stays a NaN; its other
+// std::float16_t and std::bfloat16_t: std::bit_cast converts between them, and arrays may be passed as they
+// are. As with float, `half_t h;` has no value and `half_t()` is zero. A NaN stays a NaN; its other
 // bits may differ between hosts and GPUs.
 #pragma once
 
@@ -25,7 +25,7 @@ namespace strata::inline STRATA_ABI {
 
 namespace detail {
 
-/// Numbers of the language.
+/// The arithmetic types of the language.
 template <class T>
 concept Arithmetic = std::is_arithmetic_v<T>;
 

@@ -1,8 +1,8 @@
 // The bits of 16-bit floating-point numbers from and to float and double, rounded to nearest, ties to even,
 // subnormals included.
 //
-// A NaN stays a quiet NaN; hosts keep the leading bits of its payload, GPUs do not. Rounding of subnormals
-// takes the rounding mode of the processor, which is "to nearest" unless somebody changed it.
+// A NaN stays a quiet NaN; hosts keep the leading bits of its payload, GPUs do not. Subnormals are rounded in
+// the rounding mode of the processor, which is "to nearest" unless the program changed it.
 //
 // On hosts everything is arithmetic on bits without branches, which compilers vectorise, or where the
 // compiler may use F16C, one instruction; on GPUs it is one instruction each (bfloat16_t: from sm_80 on).
@@ -32,9 +32,9 @@ STRATA_FUNCTION constexpr Bits32 choose(bool condition, Bits32 a, Bits32 b) {
   return (a & mask) | (b & ~mask);
 }
 
-/// `x` rounded *to odd*: what is not exact goes to that of its two neighbours whose last bit is set. Rounded
-/// once more, to at least two bits fewer, it gives what `x` itself would; the nearest float does not, as it
-/// may be a tie where `x` is none (Boldo, Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
+/// `x` rounded *to odd*: an inexact value becomes that of its two neighbours whose last bit is set. Rounded
+/// again, to at least two bits fewer, it gives the same as `x` itself; the nearest float need not, as it may
+/// be a tie where `x` is not (Boldo, Melquiond, "Emulation of FMA and correctly rounded sums", 2008).
 template <class Wide>
 STRATA_FUNCTION constexpr float float_to_odd(Wide x) {
   constexpr float greatest = 0x1.fffffep127F;  // odd
@@ -95,7 +95,7 @@ struct Binary16 {
     constexpr Bits32 rebias = (127U - 15) << 23, least_normal = (127U - 14) << 23;
     constexpr Bits32 too_large = (127U + 16) << 23, infinite = 0xffU << 23;
     const Bits32 all = bits_of(x), sign = all >> 16 & 0x8000U, magnitude = all & 0x7fffffffU;
-    // What is rounded up out of the fraction goes on into the exponent, up to infinity.
+    // A carry out of the fraction increments the exponent, up to infinity.
     const Bits32 normal = (magnitude - rebias + 0xfff + (magnitude >> 13 & 1)) >> 13;
     // The last bit of a float from 0.5 on is worth 2^-24, as is that of a subnormal half.
     const Bits32 subnormal = bits_of(float_of(magnitude) + 0.5F) - bits_of(0.5F);

@@ -1,9 +1,9 @@
 // LaneIndex: a work index split into a block and a lane, so that compilers vectorise across work items.
 //
 // Hosts vectorise a loop over the lanes of one block. An integer index would hide from the compiler that
-// lanes of a tiled array are neighbours: `i / W` and `i % W` defeat it. Handed the pair instead, a tiled
-// layout adds the lane to an address that is the same for the whole block. Everywhere else the pair converts
-// to the integer it stands for.
+// lanes of a tiled array are neighbours: `i / W` and `i % W` defeat it. Given the pair instead, a tiled
+// layout adds the lane to an address that is the same for the whole block. Elsewhere the pair converts to the
+// integer.
 #pragma once
 
 #include <type_traits>
@@ -37,15 +37,16 @@ inline constexpr bool is_lane_index_v = false;
 template <int Lanes>
 inline constexpr bool is_lane_index_v<LaneIndex<Lanes>> = true;
 
-/// What may index an array: integers, enumerations and lane indices.
+/// The types that may index an array: integers, enumerations and lane indices.
 template <class I>
 concept IndexLike = std::is_convertible_v<I, index_t> && !std::is_floating_point_v<std::remove_cvref_t<I>>;
 
 }  // namespace strata::inline STRATA_ABI
 
-// std::sin(i), std::sqrt(i), std::pow(x, i) and their like take integers, which is what they take a lane
-// index for, so that a kernel says the same of any index. libstdc++ (5 to 15) asks a template of its own,
-// which nothing in the standard replaces; elsewhere such a call is ambiguous: write double(i).
+// std::sin(i), std::sqrt(i), std::pow(x, i) and the like accept integers. This specialisation makes them
+// treat a lane index as an integer, so that a kernel is written alike for any index. libstdc++ (5 to 15) asks
+// a template of its own, for which the standard has no substitute; elsewhere such a call is ambiguous: write
+// double(i).
 #if defined(__GLIBCXX__) && __has_include(<bits/cpp_type_traits.h>)
 namespace std {
 _GLIBCXX_BEGIN_NAMESPACE_VERSION

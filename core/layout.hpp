@@ -1,13 +1,13 @@
-// Layouts: how a multi-index becomes an offset. This file fixes what every layout shares.
+// Layouts: map a multi-index to an offset. This file has what all layouts share.
 //
 // A layout is an empty class with a member template `mapping<E>` over extents `E`. A mapping is a small
-// trivially copyable object; it travels into kernels. What a mapping offers is the concept LayoutMapping
-// below; users may supply layouts of their own through it. Offsets are counted in elements from the address
-// that the view holds, which is that of the first *resident* row.
+// trivially copyable object; it travels into kernels. Its interface is the concept LayoutMapping below, by
+// which users may supply their own layouts. Offsets are counted in elements from the address that the view
+// holds, which is that of the first *resident* row.
 //
 // Every mapping of the library carries, apart from its extents, a base shift and a leading stride. The
-// extents are the array's; memory may hold only the rows [begin, end) of it (a slice that is streamed, a
-// partial copy, a halo). Then the shift, -offset(begin, 0, ...), makes global indices address the slice, and
+// extents are the array's; memory may hold only its rows [begin, end) (a streamed slice, a partial copy, a
+// halo). Then the shift, -offset(begin, 0, ...), makes global indices address the slice, and
 // the leading stride (between rows, between columns of the left layout, between tiles) is that of the slice.
 #pragma once
 
@@ -26,9 +26,9 @@ struct ResidentRows {
   index_t end;    ///< one past the last row
 };
 
-/// What a view needs of a mapping: its extents, the offset of a multi-index in elements, and the number of
-/// elements that storage for it must have. `describe()` describes to the copy engine where elements lie;
-/// without it (user-supplied layouts) copies go element by element on a host.
+/// The interface of a mapping for views: its extents, the offset of a multi-index in elements, and the number
+/// of elements of its storage. `describe()` returns the descriptor for the copy engine; without it
+/// (user-supplied layouts) copies are done element by element on a host.
 template <class M>
 concept LayoutMapping = requires(const M& m) {
   typename M::extents_type;
@@ -63,8 +63,7 @@ struct Index32 {
 
 namespace detail {
 
-// Whether extents of type `From` are also of type `To`, another one of the same rank that fixes fewer of
-// them.
+// Whether extents of type `From` convert to `To`, another type of the same rank that fixes fewer of them.
 template <class From, class To>
 constexpr bool widens() {
   if constexpr (std::is_same_v<From, To> || From::has_dynamic_rank || To::has_dynamic_rank) {
@@ -96,7 +95,7 @@ class MappingBase {
   /// The stride, in elements, between rows (right), columns (left) or tiles (tiled).
   STRATA_FUNCTION constexpr index_t leading_stride() const { return leading_; }
 
-  /// The first index of dimension `r`; 0 but for offset layouts.
+  /// The first index of dimension `r`; 0 except for offset layouts.
   STRATA_FUNCTION static constexpr index_t begin(int) { return 0; }
   STRATA_FUNCTION constexpr index_t end(int r) const { return extents_.extent(r); }
 
@@ -133,16 +132,16 @@ class MappingBase {
     return {0, extents.rank() > 0 ? extents.extent(0) : 1};
   }
 
-  // The product of extents first..rank-1: the elements of one row for first = 1. Of an empty array it may be
-  // too large for index_t; then it has no meaning, and unsigned arithmetic keeps it harmless.
+  // The product of extents first..rank-1: the elements of one row for first = 1. For an empty array it may be
+  // too large for index_t; then it has no meaning, and unsigned arithmetic avoids undefined behaviour.
   STRATA_FUNCTION constexpr index_t product_from(int first) const {
     std::uint64_t n = 1;
     for (int r = first; r < extents_.rank(); ++r) n *= static_cast<std::uint64_t>(extents_.extent(r));
     return static_cast<index_t>(n);
   }
 
-  // ExtentError unless `count` steps of `stride` and their offsets fit 32 bits, where those are asked for:
-  // padding makes offsets larger than the number of elements.
+  // With 32-bit indices, ExtentError unless `count` steps of `stride` and their offsets fit: padding makes
+  // offsets larger than the number of elements.
   STRATA_FUNCTION static constexpr void check_stride([[maybe_unused]] index_t count,
                                                      [[maybe_unused]] index_t stride) {
     if constexpr (sizeof(Index) == 4) {

@@ -1,5 +1,5 @@
-// The type-erased form of a layout mapping: what the copy engine needs to know of an array, whatever its
-// element type, rank and layout.
+// The type-erased form of a layout mapping, from which the copy engine copies arrays of any element type,
+// rank and layout.
 //
 // A descriptor is a plain value. It refers to a user-supplied mapping by pointer and does not own it: the
 // mapping must outlive every plan and copy that uses the descriptor. Indices count from 0 whatever the base
@@ -17,17 +17,17 @@ namespace strata::inline STRATA_ABI {
 /// with f0(i0) = i0 * stride[0] where `tile_log2` < 0, and otherwise, with p = i0 + phase and W =
 /// 2^tile_log2, f0(i0) = floor(p / W) * tile_stride + (p mod W) * stride[0]. Strides may be negative; those
 /// of empty or unit extents have no meaning. Where `offset` is set the layout has no strides: the offset is
-/// `offset(mapping, index)` and of the other fields only rank, extent and span hold.
+/// `offset(mapping, index)`, and of the other fields only rank, extent and span are valid.
 struct LayoutDescriptor {
   int rank = 0;                   ///< dimensions
   index_t extent[max_rank] = {};  ///< of each dimension
   index_t stride[max_rank] = {};  ///< in elements
   int tile_log2 = -1;             ///< >= 0: index 0 lies in tiles of 2^tile_log2 lanes
   index_t tile_stride = 0;        ///< in elements, from one tile to the next
-  index_t phase = 0;              ///< the lane of its tile that index 0 is, plus any number of whole tiles
+  index_t phase = 0;              ///< the lane of index 0 in its tile, plus any number of whole tiles
   index_t shift = 0;              ///< in elements
-  /// Of layouts that strides cannot describe: their offset of a multi-index, and the mapping it is called
-  /// with.
+  /// For layouts that strides cannot describe: a function that returns the offset of a multi-index, and the
+  /// mapping, its first argument.
   index_t (*offset)(const void* mapping, const index_t* index) = nullptr;
   const void* mapping = nullptr;
   index_t span = 0;  ///< in elements, from the lowest to one past the highest offset
@@ -58,8 +58,8 @@ struct OffsetBounds {
   index_t highest;  ///< of any element
 };
 
-/// Between which offsets the elements lie of an array that is not empty. A layout without strides is taken to
-/// begin at offset 0.
+/// The bounds of the offsets of the elements of an array that is not empty. A layout without strides is
+/// assumed to begin at offset 0.
 STRATA_FUNCTION constexpr OffsetBounds offset_bounds(const LayoutDescriptor& layout) {
   if (layout.offset != nullptr) return {0, layout.span - 1};
   OffsetBounds bounds{layout.shift, layout.shift};

@@ -1,5 +1,6 @@
 // LayoutLeft: the left-most index is fastest, as in Fortran; coalesced on GPUs, where it is the default.
-// The leading stride is BLAS's leading dimension: the distance of columns, at least the resident rows.
+// The leading stride is BLAS's leading dimension: the distance between columns, at least the number of
+// resident rows.
 #pragma once
 
 #include <strata/core/layout.hpp>
@@ -49,7 +50,7 @@ class LeftMapping : public MappingBase<E, Index> {
     for (int q = 1; q < r; ++q) s *= static_cast<std::uint64_t>(this->extents_.extent(q));
     return static_cast<index_t>(s);
   }
-  /// The elements that storage for the resident `rows` takes.
+  /// The number of elements in storage for the resident `rows`.
   STRATA_FUNCTION constexpr index_t span_size(ResidentRows rows) const {
     const index_t columns = this->product_from(1), count = rows.end - rows.begin;
     return count == 0 || columns == 0 ? 0 : (columns - 1) * this->leading_ + count;

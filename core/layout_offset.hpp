@@ -1,4 +1,4 @@
-// LayoutOffset<L>: layout L over index ranges that do not begin at 0, as stencils with ghost cells want them.
+// LayoutOffset<L>: layout L over index ranges that need not begin at 0, as for stencils with ghost cells.
 // The extents count the indices; begin(r) and end(r) bound them. Only the base shift differs from L where L
 // is strided; a tiled L begins its tiles at begin(0).
 #pragma once
@@ -54,7 +54,7 @@ class OffsetMapping {
   STRATA_FUNCTION constexpr index_t required_span_size() const { return inner_.required_span_size(); }
   STRATA_FUNCTION constexpr index_t span_size(ResidentRows) const { return inner_.required_span_size(); }
   STRATA_FUNCTION constexpr bool is_exhaustive() const { return inner_.is_exhaustive(); }
-  /// Counted from index 0 of the description, which is begin(r) here.
+  /// Indices of the description count from 0, which is begin(r) here.
   STRATA_FUNCTION constexpr LayoutDescriptor describe() const { return inner_.describe(); }
   STRATA_FUNCTION constexpr const Inner& from_zero() const { return inner_; }
 
@@ -71,7 +71,7 @@ class OffsetMapping {
 
 }  // namespace detail
 
-/// `L` over index ranges with any beginning.
+/// `L` over index ranges that begin at any index.
 template <class L>
 struct LayoutOffset {
   /// As the concept Layout asks for, of the layout that is shifted.

@@ -1,10 +1,11 @@
 // LayoutRight: the right-most index is fastest, as in C. Rows are contiguous, so slices and halos are one
 // copy.
 //
-// Where the rank is known at run time only, an access needs as many indices as the array has dimensions, but
-// for trailing dimensions of extent 1: one index is taken for that of an array of rank 1, whose unit stride
-// the compiler can see only so, and several for rows of that many dimensions. Checked builds refuse other
-// accesses; `x(i)` as element (i, 0, ...) is LayoutLeft's, and so MultiVector's.
+// Where the rank is known at run time only, an access needs as many indices as the array has dimensions; only
+// indices of trailing dimensions of extent 1 may be left out. One index is treated as that of an array of
+// rank 1, so that the compiler sees the unit stride; several as those of an array of that many dimensions.
+// Checked builds refuse other accesses. `x(i)` as element (i, 0, ...) works with LayoutLeft, and so with
+// MultiVector.
 #pragma once
 
 #include <strata/core/layout.hpp>
@@ -50,7 +51,7 @@ class RightMapping : public MappingBase<E, Index> {
   STRATA_FUNCTION constexpr index_t stride(int r) const {
     return r == 0 && this->extents_.rank() > 1 ? this->leading_ : this->product_from(r + 1);
   }
-  /// The elements that storage for the resident `rows` takes.
+  /// The number of elements in storage for the resident `rows`.
   STRATA_FUNCTION constexpr index_t span_size(ResidentRows rows) const {
     if (this->extents_.rank() == 0) return 1;
     const index_t row = this->product_from(1), count = rows.end - rows.begin;

@@ -1,4 +1,4 @@
-// LayoutStrided: any stride for each index, negative ones too. What general subviews have.
+// LayoutStrided: any stride for each index, negative ones too. The layout of general subviews.
 #pragma once
 
 #include <type_traits>

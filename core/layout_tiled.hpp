@@ -3,9 +3,9 @@
 //   offset = (i0 / W) * tile_stride + ((i1 * n2 + i2) * n3 + ...) * W + i0 % W
 //
 // Coalesced on GPUs, SIMD on hosts, and contiguous in slices that are cut at tile boundaries: one layout for
-// every memory. W is a power of two, so that / and % are a shift and a mask, which also floor for negative
-// indices. Storage is padded to whole tiles. Kernels that take a lane index get an address that is the same
-// for a whole block plus the lane; with an integer index the compiler sees only a shift and a mask.
+// every memory. W is a power of two, so that / and % are a shift and a mask, which round down for negative
+// indices, too. Storage is padded to whole tiles. With a lane index the address is that of the block plus the
+// lane; with an integer index the compiler sees only a shift and a mask.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ namespace strata::inline STRATA_ABI {
 
 namespace detail {
 
-// Where index i0 lies: the tile and the lane in it. A lane index of L <= W lanes never straddles a tile.
+// The offset of index i0: its tile, and the lane in it. A block of L <= W lanes never crosses a tile
+// boundary.
 template <int W, class Index, class I>
 STRATA_FUNCTION constexpr Index tiled_row(I i0, Index tile_stride) {
   constexpr int log2_w = log2_of(W);
@@ -31,7 +32,7 @@ STRATA_FUNCTION constexpr Index tiled_row(I i0, Index tile_stride) {
   return (i >> log2_w) * tile_stride + (i & (W - 1));
 }
 
-// The elements of one tile; the padded size of the array, too, must fit the index type.
+// The number of elements of one tile; the padded size of the array, too, must fit the index type.
 template <int W, class Index, class E>
 STRATA_FUNCTION constexpr index_t checked_tile_stride(const E& extents) {
   if (extents.rank() == 0) return 1;
@@ -89,8 +90,8 @@ class TiledMapping : public MappingBase<E, Index> {
     }
     return size;
   }();
-  /// Asks a host's caches for the rows of a whole block of lanes, which begins at `block`. They may lie
-  /// outside the array: nothing is read.
+  /// Prefetches, on a host, the rows of a whole block of lanes, which begins at `block`. They may be outside
+  /// the array: nothing is read.
   template <class T, int Lanes>
   void prefetch_rows(const T* data, LaneIndex<Lanes> block) const {
     static_assert(Lanes <= W && static_row_size > 0);
@@ -102,7 +103,7 @@ class TiledMapping : public MappingBase<E, Index> {
     const index_t offset = tiled_row<W, index_t>(block, this->leading_) + this->shift_;
     const auto first = reinterpret_cast<std::uintptr_t>(data) + static_cast<std::uintptr_t>(offset * element);
     [&]<index_t... Q>(std::integer_sequence<index_t, Q...>) {
-      // g++ 12 takes a function that does nothing but prefetch for one without effects, and drops its calls.
+      // g++ 12 treats a function that only prefetches as one without effects, and drops calls of it.
       asm volatile("");
       (__builtin_prefetch(
            reinterpret_cast<const void*>(first + Q / lines * (W * element) + Q % lines * line)),
@@ -111,7 +112,7 @@ class TiledMapping : public MappingBase<E, Index> {
     (std::make_integer_sequence<index_t, entries * lines>());
   }
 
-  /// The elements that storage for the resident `rows` takes: whole tiles.
+  /// The number of elements in storage for the resident `rows`: whole tiles.
   STRATA_FUNCTION constexpr index_t span_size(ResidentRows rows) const {
     if (this->extents_.rank() == 0) return 1;
     if (rows.begin == rows.end || this->product_from(1) == 0) return 0;
@@ -138,8 +139,8 @@ class TiledMapping : public MappingBase<E, Index> {
   }
 };
 
-// A part of a tiled array: like it, but the first row may lie inside a tile (`phase`), and the inner strides
-// are given. What subviews of tiled arrays have that keep the left-most dimension.
+// A part of a tiled array: like it, but the first row may be inside a tile (`phase`), and the inner strides
+// are given. The mapping of subviews of tiled arrays that keep the left-most dimension.
 template <int W, class E, class Index>
 class TiledPartMapping : public MappingBase<E, Index> {
   using Base = MappingBase<E, Index>;

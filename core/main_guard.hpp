@@ -1,4 +1,4 @@
-// main_guard: main() of a program that ends with a message and a status where it would end in std::terminate.
+// main_guard: a main() that ends with a message and a status where the program would end in std::terminate.
 //
 //   int run() { ...; return 0; }                     // or void run(), or int run(int argc, char** argv)
 //   int main(int argc, char** argv) { return strata::main_guard(argc, argv, run); }
@@ -20,9 +20,9 @@ int guard_main(int argc, char** argv, int (*run)(void* context, int argc, char**
 }  // namespace detail
 
 /// Starts the runtime, taking the options `--strata-*` out of argv, calls run() or run(argc, argv), and ends
-/// the runtime, which waits for all queued work. Returns the status for main() to return: what `run`
-/// returned, 0 where it returns nothing, but at least 1 if an error of queued work turned out that nobody had
-/// waited for. An exception that leaves `run`, or a setting that cannot be read, is printed to stderr as
+/// the runtime, which waits for all queued work. Returns the status for main() to return: that of `run`, 0 if
+/// it returns nothing, but at least 1 if queued work failed and no wait has thrown its error. An exception
+/// that leaves `run`, or a setting that cannot be read, is printed to stderr as
 /// "PROGRAM: error: MESSAGE", and gives 1.
 template <class Run>
 int main_guard(int argc, char** argv, Run run) {

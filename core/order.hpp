@@ -1,4 +1,4 @@
-// Ascending and Descending: the orders of elements that devices know by heart, and may sort by their bits.
+// Ascending and Descending: orders of elements that devices recognise, and may sort by their bits.
 #pragma once
 
 #include <limits>

@@ -2,11 +2,11 @@
 //
 //   strata::print("item %ld: %g\n", i, x(i));
 //
-// The format is a string literal in the words of printf: a conversion that does not fit its argument, and a
-// wrong number of them, do not compile. An index (index_t, std::size_t, the work index of a kernel) takes %ld
-// or %lu, an int %d, float and double %g and its like, a string literal %s, an address %p.
+// The format is a string literal with the conversions of printf: one that does not fit its argument, or a
+// wrong number of them, does not compile. An index (index_t, std::size_t, the work index of a kernel) takes
+// %ld or %lu, an int %d, float and double %g and its like, a string literal %s, an address %p.
 //
-// Lines of different work items come in any order, those of one call in one piece. What kernels on Cuda print
+// Calls of different work items print in any order, each call in one piece. What kernels on Cuda print
 // is kept on the GPU, in a buffer of 1 MiB whose oldest lines are overwritten first, and appears with the
 // next wait for the GPU; on other devices it appears at once.
 #pragma once
@@ -21,7 +21,7 @@ namespace strata::inline STRATA_ABI {
 
 namespace detail {
 
-// What an argument is to printf: sizes, as a conversion's length is of a type.
+// The kinds of arguments of printf; integers by size, as conversions have length modifiers.
 enum class Printed { Unprintable, Integer, LongInteger, Real, Text, Address };
 
 template <class T>
@@ -35,7 +35,7 @@ consteval Printed printed_as() {
   else return Printed::Unprintable;
 }
 
-// Not defined: compilers name them where a format is at fault.
+// Not defined: the compiler's message names one where a format is wrong.
 void print_has_another_number_of_arguments_than_its_format_says();
 void print_of_a_type_that_printf_does_not_know();
 void print_with_a_conversion_that_does_not_fit_its_argument();

@@ -12,17 +12,17 @@ struct Range {
   index_t first = 0;        ///< the first index
   index_t last = 0;         ///< one past the last
   index_t chunk_size = 0;   ///< items of a chunk; 0: the device chooses
-  bool is_dynamic = false;  ///< whether threads take chunks as they get free
+  bool is_dynamic = false;  ///< whether threads take chunks as they become free
 
-  /// Chunks of `items`, dealt to the threads in turn; 0 leaves it to the device, a negative number is a
-  /// KernelError.
+  /// Chunks of `items`, assigned to the threads round-robin; 0 leaves it to the device, a negative number is
+  /// a KernelError.
   STRATA_FUNCTION constexpr Range chunk(index_t items) const {
     if (items < 0)
       detail::fail_work("range(...).chunk", items, "give at least 1 item, or 0 to leave it to the device");
     return {first, last, items, is_dynamic};
   }
-  /// Threads take chunks as they get free: for work items of unequal cost. A reduction over few items, too,
-  /// is then shared out.
+  /// Threads take chunks as they become free: for work items of unequal cost. A reduction over few items,
+  /// too, is then distributed.
   STRATA_FUNCTION constexpr Range dynamic() const { return {first, last, chunk_size, true}; }
   /// The same in chunks of `items`.
   STRATA_FUNCTION constexpr Range dynamic(index_t items) const { return chunk(items).dynamic(); }

@@ -1,4 +1,4 @@
-// Functions of real numbers, by the compiler's names of those of <cmath>, which would be most of the cost of
+// Functions of real numbers, by the compiler's builtins for <cmath>, which would be most of the cost of
 // headers for kernels.
 #pragma once
 

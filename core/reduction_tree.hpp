@@ -9,8 +9,8 @@
 //   boxes        a row (one left-most index) takes the place of a block; its items, last index fastest, go in
 //                blocks of B counted from the first, joined pairwise
 //
-// The lanes are what hosts put into SIMD registers and GPUs into threads of a warp; halving joins vectorise
-// on both. A device may reduce any aligned group of 2^k blocks on its own without changing the tree.
+// Lanes are those of SIMD registers on hosts, and threads of a warp on GPUs; joins by halves vectorise on
+// both. A device may reduce any aligned group of 2^k blocks on its own without changing the tree.
 #pragma once
 
 #include <cstddef>
@@ -67,7 +67,7 @@ STRATA_FUNCTION constexpr void join_lanes(T* lane, index_t count, const Join& jo
   }
 }
 
-/// The same of as many items as there are lanes or more.
+/// The same for at least as many items as there are lanes.
 template <int Lanes, class T, class Join>
 STRATA_FUNCTION constexpr void join_all_lanes(T* lane, const Join& join) {
   if constexpr (Lanes > 1) {
@@ -77,7 +77,7 @@ STRATA_FUNCTION constexpr void join_all_lanes(T* lane, const Join& join) {
   }
 }
 
-/// How a reduction treats values whose type it does not know.
+/// The operations on type-erased values of a reduction.
 struct ValueOps {
   const void* context;
   std::size_t bytes;
@@ -98,7 +98,7 @@ class PairwiseJoin {
   /// last.
   void* next() { return slot(count_); }
   void push(index_t node);
-  /// The joined value of all nodes pushed; nullptr when there was none.
+  /// The joined value of all nodes pushed; nullptr if there were none.
   void* finish();
 
  private:

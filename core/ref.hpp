@@ -52,7 +52,7 @@ class Ref {
     RefCounted* const base = object_;
     if (base != nullptr) __atomic_fetch_add(&base->references_, 1, __ATOMIC_RELAXED);
   }
-  // Out of line: it is rare, and g++ takes Refs that follow for uses of what it frees.
+  // Not inlined: it is rare, and g++ would warn that later Refs use freed memory.
   [[gnu::noinline]] static void destroy(RefCounted* object) { delete object; }
 
   T* object_ = nullptr;

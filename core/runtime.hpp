@@ -1,8 +1,8 @@
 // Runtime: begin and end of Strata in a program. It starts by itself with the first use; a Runtime object is
 // optional. Its constructor takes `--strata-*` options out of the command line, its destructor (or
-// `finalize`) waits for all devices and makes new work an error. Memory outlives it:
-// views may be destroyed afterwards. Tools, trace and counters (observers.hpp) start with the runtime and end
-// with it, when the devices have ended.
+// `finalize`) waits for all devices and makes new work an error. Memory outlives it: views may be destroyed
+// afterwards. Tools, trace and counters (observers.hpp) start with the runtime and end with it, after the
+// devices.
 #pragma once
 
 #include <strata/core/config.hpp>
@@ -12,14 +12,14 @@ namespace strata::inline STRATA_ABI {
 /// Whether the runtime has ended. New launches, copies and allocations then throw RuntimeEnded.
 bool runtime_ended();
 
-/// Ends the runtime: waits for all devices, stops their threads, completes what tools, trace and counters
-/// write. Does nothing the second time. An error of queued work that nobody waited for is printed to stderr,
-/// once, with label and device, and not thrown.
+/// Ends the runtime: waits for all devices, stops their threads, completes the output of tools, trace and
+/// counters. Does nothing the second time. An error of queued work that no wait has thrown is printed to
+/// stderr, once, with label and device, and not thrown.
 void finalize();
 
-/// Optional: reads settings from the command line, ends the runtime with the scope. An error that is only
-/// found by the end is printed, as by finalize(), but cannot change the status of the program: no destructor
-/// can. In main_guard (core/main_guard.hpp) it can, or wait for what is queued before the scope ends.
+/// Optional: reads settings from the command line, ends the runtime with the scope. An error found only then
+/// is printed, as by finalize(), but cannot change the status of the program, as no destructor can: use
+/// main_guard (core/main_guard.hpp), or wait for queued work before the scope ends.
 class Runtime {
  public:
   Runtime() = default;
@@ -44,7 +44,7 @@ inline void require_running(const char* what) {
     fail_ended(what);
 }
 
-/// Registers what to do at the end; called in reverse order of registration. Devices register when they
+/// Registers a function to be called at the end, in reverse order of registration. Devices register when they
 /// start. Throws RuntimeEnded after the end.
 void at_end(void (*action)() noexcept);
 

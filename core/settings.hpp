@@ -1,9 +1,9 @@
-// Settings: what a program, its command line and its environment decide about Strata.
+// Settings of Strata, by the program, its command line and its environment.
 //
-// The list STRATA_SETTINGS below is all there is to a setting: a line there gives the field of Settings, the
+// The list STRATA_SETTINGS below defines each setting: a line there gives the field of Settings, the
 // environment variable (STRATA_EMULATED_COUNT), the option (--strata-emulated-count) and the line of
-// --strata-help. A value set by the program comes before one of the command line, that before one of the
-// environment, that before the default, in whichever order they arrive.
+// --strata-help. A value set by the program overrides one of the command line, that one of the environment,
+// and that the default, in whichever order they are set.
 //
 // All functions may be called from any thread at any time. A reference that settings() returned stays valid
 // and unchanged to the end of the program; each change costs the memory of one more Settings. Most settings
@@ -47,7 +47,7 @@
 
 namespace strata::inline STRATA_ABI {
 
-/// The values of all settings; the list above says what each means, and its unit.
+/// The values of all settings; the list above has the meaning and the unit of each.
 struct Settings {
 #define STRATA_FIELD(type, name, initial, allowed, description) type name = initial;
   STRATA_SETTINGS(STRATA_FIELD)
@@ -57,12 +57,12 @@ struct Settings {
 };
 
 /// The settings in force. The first use of any setting reads the environment; later calls cost a load and a
-/// branch. Each STRATA_ variable that is no setting gets one warning on stderr; empty ones count as unset.
+/// branch. Each STRATA_ variable that is not a setting gets one warning on stderr; empty ones count as unset.
 /// SettingError, at every use, while a variable has a value that does not fit.
 const Settings& settings();
 
-/// Sets one setting from text as a user would write it: `set_setting("emulated_capacity", "64MiB")`. In
-/// names, '-' is as good as '_'. SettingError, without effect, when there is no such setting or the value
+/// Sets one setting from text as a user would write it: `set_setting("emulated_capacity", "64MiB")`. In names
+/// '-' may stand for '_'. SettingError, without effect, when there is no such setting or the value
 /// does not fit it.
 void set_setting(const std::string& name, const std::string& value);
 
@@ -76,14 +76,13 @@ void set_setting(T Settings::*field, const std::type_identity_t<T>& value);
 void update_settings(const Settings& wanted);
 
 /// Takes `--strata-NAME=VALUE` and `--strata-NAME VALUE` out of the command line, up to an argument `--`, and
-/// leaves the rest in order. A truth value may be left out where the next argument is none
-/// (`--strata-print-config`). With
-/// --strata-help among them, prints settings_help() and returns true: the program should then end with
-/// success. SettingError, without effect on settings and arguments, on an unknown option or a value that does
-/// not fit.
+/// leaves the rest in order. The value of a bool may be left out where the next argument is not one
+/// (`--strata-print-config`). With --strata-help among them, prints settings_help() and returns true: the
+/// program should then end with success. SettingError, without effect on settings and arguments, on an
+/// unknown option or a value that does not fit.
 bool parse_settings(int& argc, char** argv);
 
-/// Who decided the value of a setting, weakest first.
+/// The source of a setting's value, weakest first.
 enum class SettingSource { BuiltIn, Environment, CommandLine, Program };
 
 /// One setting as text.
@@ -94,14 +93,14 @@ struct SettingDescription {
   std::string expected;     ///< type and allowed values, such as "an integer from 1 to 16"
   std::string initial;      ///< the default
   std::string value;        ///< in force now
-  SettingSource source;     ///< who decided it
+  SettingSource source;     ///< of the value
   std::string description;  ///< one line
 };
 
 /// All settings as they are now, in the order of the list above.
 std::vector<SettingDescription> describe_settings();
 
-/// The text of --strata-help: all settings, their defaults, their values and who decided them.
+/// The text of --strata-help: all settings, their defaults, their values and the sources of these.
 std::string settings_help();
 
 namespace detail {

@@ -35,7 +35,7 @@ const Setting& row_of_option(const std::string& option, CommandLine& line) {
   return setting_table[index];
 }
 
-// Whether the argument behind argv[at] may be its value.
+// Whether the argument after argv[at] may be its value.
 bool is_followed(int argc, char** argv, int at) {
   return at + 1 < argc && std::strncmp(argv[at + 1], "--", 2) != 0;
 }

@@ -19,7 +19,7 @@ struct Allowed {
   std::array<std::string_view, 3> words{};  // the only texts; none: any text of that many letters
 };
 
-/// One row: which field of Settings it is, and what STRATA_SETTINGS says of it.
+/// One row: the field of Settings, and its entries in STRATA_SETTINGS.
 struct Setting {
   using Field = std::variant<int Settings::*, bool Settings::*, double Settings::*, index_t Settings::*,
                              std::string Settings::*>;
@@ -39,12 +39,12 @@ extern const std::array<Setting, setting_count> setting_table;
 std::string option_of(const std::string& name);
 /// "STRATA_EMULATED_COUNT" of "emulated_count".
 std::string variable_of(const std::string& name);
-/// The row of a name, in which '-' is as good as '_' ; setting_count when there is none.
+/// The row of a name, in which '-' may stand for '_'; setting_count if there is none.
 std::size_t find_setting(const std::string& name);
-/// The name of the setting that the fewest changed letters turn `name` into.
+/// The name of the setting with the fewest changed letters from `name`.
 std::string nearest_setting(const std::string& name);
 
-/// What a value must be: "an integer from 1 to 16".
+/// The values that are allowed: "an integer from 1 to 16".
 std::string expected_text(const Setting& setting);
 /// The value in `values`, as it can be set again.
 std::string text_of(const Setting& setting, const Settings& values);
@@ -67,7 +67,7 @@ bool take_kokkos_options(int& argc, char** argv);
 /// For each row, whether a caller gives it a value.
 using ChosenSettings = std::array<bool, setting_count>;
 
-/// Puts the chosen ones of `values` in force, except where a stronger source has decided already. In
+/// Applies the chosen ones of `values`, except where a stronger source has set the value already. In
 /// settings.cpp.
 void apply_settings(const Settings& values, const ChosenSettings& chosen, SettingSource source);
 

@@ -1,5 +1,5 @@
-// thread_number: which thread this is, among all that the process ever has. A std::thread::id may come again
-// when its thread has ended, so that what is kept for a thread would be another one's.
+// thread_number: a number of this thread that no other thread of the process ever has. A std::thread::id may
+// be reused when its thread has ended, and data kept by id would then pass to another thread.
 #pragma once
 
 #include <cstdint>

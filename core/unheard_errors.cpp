@@ -17,7 +17,7 @@ struct Held {
   std::exception_ptr error;
   std::string work;
   int holders = 1;
-  bool told = false;
+  bool reported = false;
 };
 
 // Never destroyed: queues of static duration may end later.
@@ -66,10 +66,10 @@ bool share_error(const std::exception_ptr& error) noexcept {
   return true;
 }
 
-void error_was_told(const std::exception_ptr& error) noexcept {
+void error_was_reported(const std::exception_ptr& error) noexcept {
   HeldErrors& errors = held_errors();
   const std::lock_guard lock(errors.mutex);
-  if (const auto held = errors.find(error); held != errors.all.end()) held->told = true;
+  if (const auto held = errors.find(error); held != errors.all.end()) held->reported = true;
 }
 
 void drop_error(const std::exception_ptr& error) noexcept {
@@ -82,7 +82,7 @@ void drop_error(const std::exception_ptr& error) noexcept {
     last = std::move(*held);
     errors.all.erase(held);
   }
-  if (!last.told) print(last);
+  if (!last.reported) print(last);
 }
 
 void print_unheard_error(const std::string& work, const char* what) noexcept {
@@ -91,15 +91,15 @@ void print_unheard_error(const std::string& work, const char* what) noexcept {
 }
 
 void print_held_errors() noexcept {
-  std::vector<Held> untold;
+  std::vector<Held> unreported;
   {
     HeldErrors& errors = held_errors();
     if (getpid() != errors.process) return;
     const std::lock_guard lock(errors.mutex);
     for (Held& held : errors.all)
-      if (!std::exchange(held.told, true)) untold.push_back(held);
+      if (!std::exchange(held.reported, true)) unreported.push_back(held);
   }
-  for (const Held& held : untold) print(held);
+  for (const Held& held : unreported) print(held);
 }
 
 int unheard_errors() noexcept { return printed.load(std::memory_order_relaxed); }

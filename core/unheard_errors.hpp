@@ -1,5 +1,4 @@
-// Errors of queued work that no wait has thrown: those that are left at the end are printed to stderr, once
-// each.
+// Errors of queued work that no wait has thrown. At the end those left are printed to stderr, once each.
 //
 // An error has holders, which can still throw it: the queues that it poisoned, and events. A holder that
 // throws it to the program marks it as reported. When the last holder is destroyed, or the runtime ends, an
@@ -14,13 +13,13 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// Adds a holder of `error`. `work` names what failed, such as "\"step\" on Emulated{0}"; the name that was
-/// given first is kept.
+/// Adds a holder of `error`. `work` names the work that failed, such as "\"step\" on Emulated{0}"; the first
+/// name is kept.
 void hold_error(const std::exception_ptr& error, const std::string& work);
 /// Adds a holder if the error has any; else returns false, as it was reported already.
 bool share_error(const std::exception_ptr& error) noexcept;
 /// Marks the error as reported, so that it is not printed. Does nothing for errors without a holder.
-void error_was_told(const std::exception_ptr& error) noexcept;
+void error_was_reported(const std::exception_ptr& error) noexcept;
 /// Removes a holder; prints the error if it was the last one and the error was not reported.
 void drop_error(const std::exception_ptr& error) noexcept;
 

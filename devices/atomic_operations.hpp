@@ -1,5 +1,5 @@
-// What atomics (views/atomic.hpp) and their two implementations share: scopes, memory orders, which types may
-// be used, and what the operations compute.
+// Shared by atomics (views/atomic.hpp) and their two implementations: scopes, memory orders, the types that
+// may be used, and what the operations compute.
 #pragma once
 
 #include <type_traits>
@@ -8,7 +8,7 @@
 
 namespace strata::inline STRATA_ABI {
 
-/// Which threads take part in an atomic operation: those of one team, of one device, or of all.
+/// Which threads may operate on the value at the same time: those of one team, of one device, or all.
 enum class MemoryScope { Block, Device, System };
 /// What an atomic operation orders besides its own value, as in C++.
 enum class MemoryOrder { Relaxed, Acquire, Release, AcquireRelease, SequentiallyConsistent };
@@ -48,7 +48,7 @@ template <class T>
 inline constexpr bool is_atomic_arithmetic =
     (std::is_arithmetic_v<T> && sizeof(T) <= 8) || is_complex_v<T> || is_short_float_v<T>;
 
-// Integers the processor can add to; bool is none of them.
+// Integers that the processor can add to; bool is not one.
 template <class T>
 inline constexpr bool is_atomic_integer = std::is_integral_v<T> && !std::is_same_v<T, bool>;
 
@@ -77,7 +77,7 @@ struct MulOperation {
     return static_cast<T>(static_cast<WrappingType<T>>(a) * static_cast<WrappingType<T>>(b));
   }
 };
-// `may_skip` in what needs an order of the values.
+// The operations with `may_skip` need an order of the values.
 struct MinOperation {
   static constexpr bool may_skip = true;
   template <class T>

@@ -27,9 +27,9 @@ struct AllocationRequest {
   const LayoutDescriptor* layout;  // may be null
 };
 
-/// Addresses for an array on one instance, of which parts get memory as they are needed: what has memory
-/// never moves. The instance's figures, the registry and out-of-memory errors count what has memory.
-/// Its end never waits and never throws: work enqueued before it, on any queue, may still use the memory.
+/// Addresses for an array on one instance, parts of which get memory as they are needed; memory never moves.
+/// The instance's figures, the registry and out-of-memory errors count the parts with memory. The destructor
+/// never waits and never throws: work enqueued before it, on any queue, may still use the memory.
 class ReservedMemory : public RefCounted {
  public:
   /// The address of byte 0, as views hold it.
@@ -41,15 +41,17 @@ class ReservedMemory : public RefCounted {
   /// Memory is given in multiples of this many bytes, counted from byte 0.
   virtual std::size_t granule() const = 0;
 
-  /// Gives memory to bytes [begin, end), rounded outwards to granules, and to no byte after the last; what
-  /// has memory keeps it, with its contents, and what is new holds anything. It may be used by all work
-  /// enqueued after the call. False, with nothing changed, where there is not enough; blocks that were freed
-  /// are waited for first, as an allocation does. Throws OutOfBounds for bytes that were not reserved.
+  /// Gives memory to bytes [begin, end), rounded outwards to granules, but not past the last byte reserved.
+  /// Bytes that have memory keep it and their contents; the contents of new memory are undefined. All work
+  /// enqueued after the call may use it. Returns false, with nothing changed, where there is not enough
+  /// memory, after waiting for freed blocks, as an allocation does. Throws OutOfBounds for bytes that were
+  /// not reserved.
   virtual bool commit(std::size_t begin, std::size_t end) = 0;
-  /// In place of commit(): gives memory to bytes [0, period), and has those after them repeat these: byte k
-  /// is byte k % period, so that what wraps round a buffer lies in one piece. `period`, not 0, is a multiple
-  /// of DeviceInstance::repeat_granule(), and size() one of it. False, with nothing changed, for lack of
-  /// memory, or where something was committed before. Throws OutOfBounds for a period that was not reserved.
+  /// In place of commit(): gives memory to bytes [0, period), and maps it again after them: byte k is byte k
+  /// % period, so that rows which wrap round a ring buffer are contiguous. `period`, not 0, is a multiple of
+  /// DeviceInstance::repeat_granule(), and size() a multiple of `period`. Returns false, with nothing
+  /// changed, for lack of memory, or where something was committed before. Throws OutOfBounds for a period
+  /// that was not reserved.
   virtual bool commit_repeating(std::size_t /*period*/) { return false; }
   /// Bytes that have memory now.
   virtual std::size_t committed() const = 0;
@@ -64,7 +66,7 @@ class ReservedMemory : public RefCounted {
   AllocationRef record_;
 };
 
-/// What a copy takes: `seconds`, and then its bytes at `bytes_per_second`; 0 there: no direct way.
+/// The time of a copy: `seconds`, and then its bytes at `bytes_per_second`; 0 there: no direct way.
 struct CopyCost {
   double seconds = 0;
   double bytes_per_second = 0;
@@ -91,8 +93,8 @@ class EventState : public RefCounted {
   /// Blocks until complete. Throws the error that made the work before it fail, each time; the queue stays
   /// poisoned until it is waited for itself.
   virtual void wait() = 0;
-  /// Where wait() throws: what became of what the recording thread had enqueued since its event before.
-  /// Done: the error is that of other work. Failed: what it was to write may be written in part.
+  /// After wait() has thrown: how the work ended that the recording thread enqueued since its previous event.
+  /// Done: the error is that of other work. Failed: its results may be written in part.
   enum class Outcome : unsigned char { Done, Failed, Dropped };
   virtual Outcome outcome() const { return Outcome::Failed; }
   /// Whether wait() also throws for work that failed before an earlier event of the queue, after which the
@@ -103,7 +105,7 @@ class EventState : public RefCounted {
   virtual double seconds_since(const EventState& /*earlier*/) const { return -1; }
 };
 
-/// One side of a copy: an address as views hold it, where it lies and how.
+/// One side of a copy: an address as views hold it, its memory and the layout there.
 struct CopySide {
   void* data;
   SpaceId space;
@@ -139,7 +141,7 @@ class DeviceInstance {
   /// Waits for all queues of the instance. Throws the first error found; the others stay with their queues.
   virtual void wait_all() = 0;
 
-  /// The most bytes that its memory may hold, and those that it holds; 0 where they are not counted.
+  /// The most bytes that its memory may hold, and the bytes that it holds; 0 where they are not counted.
   virtual std::size_t capacity() const { return 0; }
   virtual std::size_t used() const { return 0; }
 
@@ -147,10 +149,10 @@ class DeviceInstance {
   /// from this memory to the host's. The first call for a pair measures it, where it is not known yet.
   virtual CopyCost copy_cost(const DeviceInstance& /*from*/) { return {}; }
   virtual CopyCost copy_cost_to_host() { return {}; }
-  /// Measured by the first call, where they are not known yet. Those of copies are for pinned memory.
+  /// Measured by the first call, unless known. Rates of copies are for pinned memory.
   virtual DeviceRates rates() { return {}; }
   /// Pins host memory that was not allocated by Strata, and that outlives the result. Null where the system
-  /// forbids it, or where it would make nothing faster.
+  /// forbids it, or where copies would not become faster.
   virtual Ref<PinnedMemory> pin(void* /*data*/, std::size_t /*bytes*/) { return {}; }
   /// The file that `descriptor` has open, for transfers by the device itself. Null where it cannot, or is not
   /// asked to; `path` is for messages.
@@ -180,16 +182,16 @@ class QueueState : public RefCounted {
   /// this queue. Events of other kinds of device are waited for on the host.
   virtual void wait_for(const Ref<EventState>& event) = 0;
 
-  /// Copies element by element index; one side at least lies in this instance's memory, the other there, on
-  /// the host, or in another instance's of this kind. The layouts are copied before the call returns; host
-  /// memory must stay until the copy is done. Throws ShapeMismatch at once.
+  /// Copies each element to the element of the same index. At least one side is in this instance's memory;
+  /// the other there, on the host, or in the memory of another instance of this kind. The layouts are copied
+  /// before the call returns; host memory must stay until the copy is done. Throws ShapeMismatch at once.
   virtual void copy(const CopySide& destination, const CopySide& source, std::size_t element_bytes) = 0;
   /// Sets every element of `destination`, which lies in this instance's memory, to the `element_bytes` at
   /// `value`, which are copied before the call returns.
   virtual void fill(const CopySide& destination, const void* value, std::size_t element_bytes) = 0;
 
-  /// From now on what the calling thread enqueues here is recorded instead; see recording.hpp. By default as
-  /// steps. The caller owns the result.
+  /// From now on work that the calling thread enqueues here is recorded instead of run (recording.hpp); by
+  /// default as steps. The caller owns the result.
   virtual Recording* begin_recording();
 };
 

@@ -1,5 +1,5 @@
-// What a host executor is given to run: a type-erased function of a piece of an index range, the range,
-// and the rule by which the range is cut into pieces.
+// The work of a host executor: a type-erased function of a piece of an index range, the range, and the rule
+// by which it is cut into pieces.
 //
 // This header is reached from user code and therefore holds integers and pointers only. Cutting is pure
 // arithmetic, apart from the threads that run the pieces, so that every executor cuts alike and the rule
@@ -19,10 +19,10 @@ struct ChunkFunction {
   void operator()(index_t begin, index_t end, int worker) const { call(context, begin, end, worker); }
 };
 
-/// How pieces come to workers: known before the run starts, or taken one by one as workers get free.
+/// How pieces are assigned to workers: before the run starts, or one by one as workers become free.
 enum class Schedule : unsigned char { Static, Dynamic };
 
-/// The range [begin, end) of a run and the wishes about its pieces. Empty if end <= begin.
+/// The range [begin, end) of a run and how to cut it. Empty if end <= begin.
 struct ChunkRange {
   index_t begin = 0;
   index_t end = 0;

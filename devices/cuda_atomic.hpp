@@ -1,10 +1,10 @@
 // Atomic operations in device code of CUDA. Included in the device pass of nvcc only.
 //
-// The relaxed operations are CUDA's own functions of one scope each, not the newer __nv_atomic_*: of these
-// nvcc 13.0 makes generic accesses, with a path for shared memory behind every one, where the older become
-// one REDG or ATOMG. Stronger orders put fences around them, which is what the instructions that have an
-// order come to. Minimum and maximum of float and double go by integers: among numbers of one sign the bits
-// are ordered as the numbers are, or the other way round.
+// The relaxed operations are CUDA's own functions of one scope each, not the newer __nv_atomic_*: nvcc 13.0
+// compiles these to generic accesses, each with a branch for shared memory, and the older ones to one REDG or
+// ATOMG. Stronger orders put fences around them, as the instructions that have an order do. Minimum and
+// maximum of float and double use integers: among numbers of one sign the bits are ordered as the numbers
+// are, or the other way round.
 #pragma once
 
 #include <type_traits>

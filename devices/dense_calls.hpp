@@ -1,6 +1,6 @@
-// Calls of BLAS and LAPACK as data, for whoever makes them: libraries of a device or of the host.
+// Calls of BLAS and LAPACK as data, for the code that makes them: libraries of a device or of the host.
 //
-// All as these libraries have it: matrices are column-major, element (i, j) at data[i + j * ld].
+// As in these libraries, matrices are column-major, element (i, j) at data[i + j * ld].
 #pragma once
 
 #include <strata/core/config.hpp>

@@ -22,15 +22,15 @@ concept MemorySpace = requires(double* p) {
   { S::resolve(p) } -> std::same_as<double*>;
 };
 
-/// What a device type offers. `execution` launches kernels: for_range, for_box, reduce_range, reduce_box,
-/// reduce_array and scan_range, with the signatures and the ordering of detail::HostExecution. On a host
-/// device a launch returns when the work is done; on others it enqueues, waits only where `wait` says so, and
-/// errors come with the next wait.
+/// The members of a device type. `execution` launches kernels: for_range, for_box, reduce_range, reduce_box,
+/// reduce_array, scan_range, for_teams and reduce_teams, with the signatures of detail::TaskExecution, from
+/// which devices on host threads inherit them. On a host device a launch returns when the work is done; on
+/// others it enqueues, waits only where its `finish` asks for it, and the next wait throws errors.
 template <class D>
 concept Device = requires(const D& device) {
   requires MemorySpace<typename D::memory_space>;
   requires Layout<typename D::layout>;  // of plain arrays
-  typename D::index_type;               // what kernels that take any index are handed
+  typename D::index_type;               // the index of kernels whose index is `auto`
   typename D::size_type;
   typename D::execution;
   { D::name } -> std::convertible_to<const char*>;
@@ -64,7 +64,7 @@ inline constexpr bool can_access = std::is_same_v<typename detail::FamilyOf<type
                                    (detail::FamilyOf<typename D::memory_space>::type::host_accessible &&
                                     Space::host_accessible);
 
-/// What messages call `device`: the name of its type, of AnyHost that of the device it stands for.
+/// The name of `device` in messages: that of its type; of AnyHost, that of the device it stands for.
 template <Device D>
 const char* device_name([[maybe_unused]] const D& device) {
   if constexpr (requires { device.device_name(); }) return device.device_name();

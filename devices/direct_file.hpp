@@ -7,12 +7,12 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// Made by DeviceInstance::open_direct. Transfers are enqueued like copies; their bytes are those that
-/// other descriptors of the file see, past the page cache where the file system can. Who drops it has waited
-/// for the queues.
+/// Made by DeviceInstance::open_direct. Transfers are enqueued like copies. They see the bytes that other
+/// descriptors of the file see, and bypass the page cache where the file system can. Wait for the queues
+/// before the last reference goes.
 class DirectFile : public RefCounted {
  public:
-  /// In multiples of so many bytes, at such offsets.
+  /// Lengths and offsets of transfers are multiples of this many bytes.
   static constexpr index_t block = 4096;
 
   /// On `queue`, one of the instance's: `bytes` bytes from byte `offset` of the file on, to and from its
@@ -22,7 +22,7 @@ class DirectFile : public RefCounted {
   /// Throws FileError where one of the transfers that are done by now has failed: the first one. Kernels may
   /// have used what it did not read.
   virtual void check() {}
-  /// When the queues were waited for: nothing is reported of transfers so far.
+  /// After the queues were waited for: drops the errors of transfers so far.
   virtual void forget() {}
 };
 

@@ -96,7 +96,7 @@ void launch_graph(GraphState& graph, QueueState& queue) {
                      .queue = queue.id(),
                      .items = graph.size()};
   });
-  const QuietWork quiet;  // a replay is one event: what it consists of is not told
+  const QuietWork quiet;  // a replay is one event: its operations are not reported
   graph.launch(queue);
 }
 

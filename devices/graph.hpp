@@ -1,6 +1,5 @@
 // Graph: a recorded sequence of launches, copies and fills that can be enqueued again as one. On GPUs that is
-// a CUDA graph, whose kernels follow each other without the cost of a launch; elsewhere a list that is gone
-// through.
+// a CUDA graph, whose kernels follow each other without the cost of a launch; elsewhere a list of steps.
 //
 //   Graph<D> step = record(queue, [&] {
 //     parallel_for(on(queue), n, kernel);           // recorded, not run
@@ -12,7 +11,7 @@
 // nothing on the queue may wait: results go into Values or finalize functors, copies name the queue, arrays
 // that are created are left uninitialized. No other thread may use the queue meanwhile.
 //
-// A replay runs in the queue it is given, in order with its other work, and errors come with the next wait.
+// A replay runs in the queue it is given, in order with its other work; the next wait throws errors.
 #pragma once
 
 #include <strata/core/device_fence.hpp>
@@ -23,7 +22,7 @@ namespace strata::inline STRATA_ABI {
 
 namespace detail {
 
-/// What was recorded. Threads may launch one graph at once; its replays take turns.
+/// A recorded graph. Several threads may launch it at once; its replays run one after the other.
 class GraphState : public RefCounted {
  public:
   virtual void launch(QueueState& queue) = 0;

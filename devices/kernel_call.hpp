@@ -1,6 +1,6 @@
-// How a device calls what users give it: kernels, the functions of their reductions, and those of algorithms
-// and skeletons. A device whose calls
-// differ has an `execution::kernel_call` of its own (cuda/kernel_call.hpp).
+// How a device calls functions of the user: kernels, the functions of their reductions, and those of
+// algorithms and skeletons. A device whose calls differ has an `execution::kernel_call` of its own
+// (cuda/launch/kernel_call.hpp).
 #pragma once
 
 #include <strata/core/config.hpp>
@@ -9,7 +9,7 @@ namespace strata::inline STRATA_ABI::detail {
 
 /// Plain calls.
 struct KernelCall {
-  /// Whether the device takes a kernel of type `F`: a static_assert says why not.
+  /// Whether the device can call a kernel of type `F`: a static_assert says why not.
   template <class F>
   static constexpr void check() {}
 

@@ -1,6 +1,6 @@
-// Hints for a launch on how to run, besides the range that it runs over: those of
-// <strata/algorithms/launch_hints.hpp>, as devices get them. A hint never changes a result; a device that has
-// no use for one takes the plain range, to which a range with hints converts.
+// Hints of a launch (<strata/algorithms/launch_hints.hpp>) as devices get them, with its range. A hint never
+// changes a result; a device without a use for hints takes the plain range, to which a range with hints
+// converts.
 #pragma once
 
 #include <strata/core/config.hpp>
@@ -26,7 +26,7 @@ struct StaticHints {
   using with_last_fastest = StaticHints<MaxThreads, MinBlocks, Marching, true>;
 };
 
-// The least that launch bounds say of the blocks of a multiprocessor: 1 is no demand.
+// The least number of blocks of a multiprocessor, for launch bounds: 1 asks for nothing.
 template <class Static>
 inline constexpr int bounded_blocks = Static::min_blocks > 0 ? Static::min_blocks : 1;
 

@@ -1,4 +1,4 @@
-// What a device gets of a launch besides its range and kernel, and what all devices do around a launch.
+// The arguments of a launch besides its range and kernel, and what all devices do around a launch.
 #pragma once
 
 #include <strata/core/allocation.hpp>
@@ -11,7 +11,7 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// Names a launch and says where it goes.
+/// Names a launch and says where it runs.
 struct LaunchInfo {
   const char* label;        // "" if the user gave none
   const char* kernel_type;  // mangled

@@ -24,7 +24,7 @@ void wait_for_event(EventState& event) {
   try {
     event.wait();
   } catch (...) {
-    error_was_told(std::current_exception());
+    error_was_reported(std::current_exception());
     throw;
   }
 }

@@ -4,8 +4,8 @@
 // Queues of host devices work at once on the calling thread, so their waits have nothing to do. On other
 // devices work is enqueued; an error poisons the queue: what was enqueued after it is dropped, and the next
 // wait throws it, once. A destructor neither waits nor throws: work under way finishes. An error that no wait
-// has thrown is printed to stderr, at the end of the runtime or when nobody is left who could wait for it (of
-// a GPU what was found by then).
+// has thrown is printed to stderr, at the end of the runtime or when no handle is left by which to wait (of a
+// GPU, errors found by then).
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,7 @@ class Event {
 };
 
 namespace detail {
-/// Waits for the queue, telling the listeners.
+/// Waits for the queue, and reports the wait to the listeners.
 void wait_for_queue(QueueState& queue, const char* label);
 void wait_for_instance(DeviceInstance& instance, const char* label);
 }  // namespace detail
@@ -91,8 +91,8 @@ void wait(const D& device, const char* label = "wait") {
   detail::wait_for_instance(device.backend(), label);
 }
 
-/// Where a launch, allocation or copy goes: a device instance, or one of its queues. Made by `on`; the place
-/// of one part (algorithms/place.hpp).
+/// Where a launch, allocation or copy runs: a device instance, or one of its queues. Made by `on`; a place of
+/// one part (algorithms/place.hpp).
 template <class D>
 struct On {
   /// The type of device, its instance, and the queue: null for the default queue.
@@ -101,8 +101,8 @@ struct On {
   detail::Ref<detail::QueueState> queue;  // null: the default queue
   const char* label = "";                 ///< of launches there, in messages and profiles
 
-  /// With a label for the launches there. The text is kept by pointer, as long as the place; what launches
-  /// need of it afterwards they copy.
+  /// With a label for the launches there. The text is kept by pointer and must live as long as the place;
+  /// launches copy it if they need it longer.
   On named(const char* text) const& { return {device, queue, text}; }
   On named(const char* text) && { return {device, static_cast<decltype(queue)&&>(queue), text}; }
 };

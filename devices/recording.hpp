@@ -1,5 +1,5 @@
-// Recording: what records for a graph, seen from devices. Host-thread devices record steps, which are run one
-// after the other; a device with graphs of its own overrides QueueState::begin_recording.
+// Recording: records work for a graph; the interface for devices. Devices of host threads record steps, which
+// run one after the other; a device with graphs of its own overrides QueueState::begin_recording.
 #pragma once
 
 #include <strata/core/allocation.hpp>
@@ -12,7 +12,7 @@ class GraphState;
 class QueueState;
 struct LaunchInfo;
 
-/// One thing to do again: enqueues it on `queue`.
+/// One recorded operation: run() enqueues it on `queue`.
 class RecordedStep {
  public:
   virtual ~RecordedStep() = default;

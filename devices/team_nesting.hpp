@@ -1,6 +1,6 @@
-// How a loop inside a team kernel is shared out, and who is meant by one. Tags that choose a member's
-// function; every device's member has for_items, reduce_items, scan_items, single and broadcast for each of
-// them.
+// Tags that say over which threads a loop inside a team kernel is distributed, and for whom a value is
+// computed once. They choose a member's function; every device's member has for_items, reduce_items,
+// scan_items, single and broadcast for each tag.
 #pragma once
 
 #include <strata/core/config.hpp>

@@ -1,5 +1,5 @@
-// What a device gets of a launch over teams, and what it derives from it. Integers only: this header is
-// reached from user code.
+// The shape of a launch over teams, and what devices derive from it. Integers only: user code includes this
+// header.
 #pragma once
 
 #include <strata/core/config.hpp>
@@ -42,8 +42,8 @@ constexpr index_t scratch_of_team(const ScratchBytes& scratch, index_t members) 
   return padded_scratch(scratch.per_team) + members * padded_scratch(scratch.per_member);
 }
 
-/// Throws KernelError unless `shape` makes sense on some device: sizes that are not negative, lanes a power
-/// of two up to 32. Says which kernel and which device.
+/// Throws KernelError, with the kernel and the device, unless `shape` is possible on some device: sizes that
+/// are not negative, lanes a power of two up to 32.
 void require_team_shape(const LaunchInfo& info, const char* device, const TeamShape& shape);
 
 /// Throws KernelError: a team of `members` asks for more than the device has. `limit` is in words.

@@ -5,18 +5,17 @@
 //   ...
 //   file.wait(a);                                             // the bytes are there, or FileError
 //
-// A transfer is cut at multiples of 4096 of the file. Its aligned middle goes past the page cache (O_DIRECT),
-// in requests of Options::request_bytes; what is left at its ends, all of it where the memory is not aligned
-// as the file offset is (align both alike), and everything on file systems without direct I/O, goes through
-// the page cache. io_uring carries the requests out where Strata was built with liburing and the system
-// allows it, four threads do elsewhere; both begin with the first transfer.
+// A transfer is cut at multiples of 4096 of the file. Its aligned middle bypasses the page cache (O_DIRECT),
+// in requests of Options::request_bytes. The rest at its ends goes through the page cache, as does all of it
+// if memory and file offset are not aligned alike, or on file systems without direct I/O. io_uring carries
+// the requests out where Strata was built with liburing and the system allows it, elsewhere four threads do;
+// both start with the first transfer.
 //
-// Order: transfers have none among each other. Who reads what is being written waits in between. A transfer
-// that was waited for is seen by all later reads, direct or not, of all processes; sync() is what makes it
-// survive the end of power. The memory is the file's until the ticket was waited for, also where the transfer
-// fails.
+// Order: transfers are not ordered. Wait for a write before you read the same bytes. A write that was waited
+// for is seen by all later reads, direct or not, of all processes; after sync() it survives a power failure.
+// Do not touch the memory of a transfer until its ticket was waited for, even if it fails.
 //
-// Threads: all functions may be called from any thread. Not after a fork: a child opens the file anew.
+// Threads: all functions may be called from any thread. Not after a fork: a child must open the file again.
 #pragma once
 
 #include <string>
@@ -37,12 +36,12 @@ class AsyncFile {
   };
   enum class Engine { Best, Uring, Threads };
   struct Options {
-    bool direct = true;                        ///< past the page cache, where the file system can
-    Engine engine = Engine::Best;              ///< Uring where it is there, else Threads
+    bool direct = true;                        ///< bypass the page cache, where the file system can
+    Engine engine = Engine::Best;              ///< Best: Uring if available, else Threads
     index_t request_bytes = index_t{2} << 20;  ///< of one request, a multiple of 4096
     int in_flight = 32;                        ///< most requests at once
   };
-  /// A transfer: kept by value, waited for any number of times; an empty one is done.
+  /// A transfer: copyable, may be waited for any number of times; an empty one is done.
   class Ticket {
    public:
     Ticket() = default;
@@ -52,14 +51,14 @@ class AsyncFile {
     friend class AsyncFile;
     Ref<RefCounted> transfer_;  // a FileTransfer
   };
-  /// For tests: what becomes of a request in place of what was asked.
+  /// For tests: makes a request fail, or end early.
   struct Fault {
     index_t request = 0;   ///< which: 0 is the next that is begun
     int error = 0;         ///< it fails with this errno; 0: it does not
     index_t at_most = -1;  ///< it transfers no more bytes than that; negative: all
   };
 
-  /// Opens the file. FileError names the path, what the system said and what to do.
+  /// Opens the file. FileError has the path, the system's error and what to do.
   AsyncFile(const std::string& path, Mode mode) : AsyncFile(path, mode, Options()) {}
   AsyncFile(const std::string& path, Mode mode, const Options& options);
   /// Waits for all transfers; their errors are dropped.
@@ -72,15 +71,15 @@ class AsyncFile {
   [[nodiscard]] Ticket read(void* to, index_t bytes, index_t offset);
   [[nodiscard]] Ticket write(const void* from, index_t bytes, index_t offset);
   /// Returns when all of the transfer has ended. FileError where it failed, at each call: with the path, the
-  /// bytes, the offset, what the system said and what to do.
+  /// bytes, the offset, the system's error and what to do.
   void wait(const Ticket& ticket) const;
   /// Whether wait() would return or throw at once.
   bool is_done(const Ticket& ticket) const;
-  /// What was written and waited for survives the end of power. FileError.
+  /// After this, writes that were waited for survive a power failure. FileError.
   void sync() const;
 
   const std::string& path() const { return path_; }
-  /// The file has another path now. Before the first transfer.
+  /// Notes that the file has another path now. Before the first transfer.
   void rename(const std::string& path) { path_ = path; }
   /// Of the buffered descriptor, which this owns.
   int descriptor() const { return buffered_; }
@@ -88,7 +87,7 @@ class AsyncFile {
   index_t size() const;
   /// Whether there is direct I/O.
   bool is_direct() const { return direct_ >= 0; }
-  /// That of the next transfer: Uring or Threads.
+  /// The engine of the next transfer: Uring or Threads.
   Engine engine() const;
 
   void inject(const Fault& fault);

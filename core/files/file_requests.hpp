@@ -1,9 +1,9 @@
-// FileRequests: the requests of one AsyncFile, those that wait and those in flight, and who carries them out.
+// FileRequests: the requests of one AsyncFile, waiting and in flight, and the engine that carries them out.
 //
-// A FileTransfer is what the user asked for; it is cut into requests. Those of its aligned middle come first:
-// writing its ends through the page cache meanwhile could make a page dirty that also holds a part of the
-// middle (pages of the cache may be larger than 4096 bytes), which the kernel could then not drop when the
-// middle is written past it.
+// A FileTransfer is a transfer of the user, cut into requests. Those of its aligned middle come first:
+// writing its ends through the page cache meanwhile could dirty a page that also holds a part of the middle
+// (pages of the cache may be larger than 4096 bytes), which the kernel could then not drop when the middle is
+// written directly.
 #pragma once
 
 #include <condition_variable>
@@ -40,7 +40,7 @@ class FileTransfer : public RefCounted {
   index_t left = 0;               // requests that have not ended
   bool done = false;
   int error = 0;        // the first one
-  bool at_end = false;  // of the file: a read came to it
+  bool at_end = false;  // of the file: a read has reached it
   index_t error_offset = 0;
 };
 
@@ -98,7 +98,7 @@ class FileRequests {
 
 /// Four threads that read and write.
 std::unique_ptr<FileEngine> make_thread_engine(FileRequests& requests);
-/// None where Strata was built without liburing, or the system forbids io_uring.
+/// Null where Strata was built without liburing, or the system forbids io_uring.
 std::unique_ptr<FileEngine> make_uring_engine(FileRequests& requests, int in_flight);
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -8,8 +8,8 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// While it lives, what the calling thread writes, cuts or allocates beyond the limit fails with EFBIG,
-/// whatever the program does at SIGXFSZ. Keeps errno. Ends on the thread on which it began.
+/// While it lives, writes, truncations and allocations of the calling thread beyond the limit fail with
+/// EFBIG, whatever the program does at SIGXFSZ. Keeps errno. Must end on the thread on which it began.
 class FileSizeErrors {
  public:
   FileSizeErrors() noexcept;
@@ -25,7 +25,7 @@ class FileSizeErrors {
 /// The most bytes that a file may have; the greatest number where there is no limit.
 index_t file_size_limit() noexcept;
 
-/// What an errno says; of EFBIG also which limit it is, its bytes, and how it is raised.
+/// The text of an errno; for EFBIG also which limit it is, its bytes, and how to raise it.
 std::string file_error_text(int error);
 
 }  // namespace strata::inline STRATA_ABI::detail

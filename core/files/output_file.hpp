@@ -1,8 +1,7 @@
-// OutputFile: a file of records that a program leaves behind. What cannot be written where it was asked for
-// (no such folder, no permission, a full disk) goes to a file in the folder of temporary files, and stderr
-// says so.
+// OutputFile: an output file of records. Records that cannot be written to the path (no such folder, no
+// permission, a full disk) go to a file in the folder of temporary files, and stderr says so.
 //
-// Not thread safe. Never throws for what the file system does.
+// Not thread safe. Never throws for errors of the file system.
 #pragma once
 
 #include <cstddef>

@@ -45,7 +45,7 @@ void close_file(int& file) noexcept {
 
 OutputLock::OutputLock(const std::string& path) {
   if (path.empty()) return;
-  const std::filesystem::path place = behind_links(path);
+  const std::filesystem::path place = follow_links(path);
   path_ = place.string();
   name_ = place.filename().string() + ".lock";
   folder_ =

@@ -1,9 +1,9 @@
-// OutputLock: that one program at a time writes an output, from before it computes until it is done.
+// OutputLock: lets one program at a time write an output, from before it computes until it is done.
 //
-// It is FILE.lock beside the output, locked (flock) and with the process and the host of who has it, so that
-// the second is told whom to wait for. The lock ends with the process, however that ends; the file that a
-// killed one leaves locks nothing, and the next program with this output removes it. Where the file system
-// has no locks, or nothing can be written, nothing is locked; in the latter case writing the output says why.
+// It is FILE.lock beside the output, locked (flock), with the process and the host of its owner, so that the
+// error of a second program names them. The lock ends with the process, however that ends; the file of a
+// killed process locks nothing, and the next program with this output removes it. Where the file system has
+// no locks, or nothing can be written, nothing is locked; in the latter case writing the output reports why.
 //
 // Not thread safe. Two locks of one output exclude each other within a process, too.
 #pragma once
@@ -18,7 +18,7 @@ class OutputLock {
  public:
   /// Locks nothing, as does an empty path.
   OutputLock() = default;
-  /// FileError that names process and host where another has it, and says what to do; also where FILE.lock is
+  /// FileError, with process and host and what to do, where another process has it; also where FILE.lock is
   /// something else.
   explicit OutputLock(const std::string& path);
   ~OutputLock();

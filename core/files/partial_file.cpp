@@ -52,7 +52,7 @@ fs::path folder_of(const fs::path& file) {
   return file.has_parent_path() ? file.parent_path() : fs::path(".");
 }
 
-// That of a place behind links. ELOOP where that is still a link.
+// The place at the end of links. ELOOP where that is still a link.
 int open_folder(const fs::path& file) {
   std::error_code none;
   if (fs::is_symlink(file, none)) {
@@ -112,7 +112,7 @@ bool PartialFile::create_locked(Name name) {
 
 bool PartialFile::create(const std::string& path, Name name) {
   close();
-  const fs::path place = behind_links(path);
+  const fs::path place = follow_links(path);
   name_ = place.filename().string();
   has_place_ = false;
   folder_ = open_folder(place);
@@ -123,7 +123,7 @@ bool PartialFile::create(const std::string& path, Name name) {
 
 bool PartialFile::open(const std::string& path) {
   close();
-  const fs::path place = behind_links(path);
+  const fs::path place = follow_links(path);
   name_ = place.filename().string();
   has_place_ = true;
   folder_ = open_folder(place);
@@ -183,7 +183,7 @@ void PartialFile::close() noexcept {
   close_with_errno(folder_);
 }
 
-std::string behind_links(const std::string& path) {
+std::string follow_links(const std::string& path) {
   constexpr int most_links = 40;  // of which Linux follows no more either
   std::error_code error;
   fs::path place = path;
@@ -196,7 +196,7 @@ std::string behind_links(const std::string& path) {
 }
 
 bool can_create_beside(const std::string& path) {
-  const fs::path place = behind_links(path);
+  const fs::path place = follow_links(path);
   int folder = open_folder(place);
   if (folder < 0) return false;
   int file = openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
@@ -209,7 +209,7 @@ bool can_create_beside(const std::string& path) {
 
 void remove_abandoned_partials(const std::string& path) noexcept {
   try {
-    const fs::path place = behind_links(path);
+    const fs::path place = follow_links(path);
     int folder = open_folder(place);
     if (folder < 0) return;
     std::error_code error;

@@ -1,7 +1,7 @@
-// Counters: how often things happened and how many bytes they touched, by kind. Counting begins on request,
-// by the program or by the setting `counters`; until then it costs nothing beyond the branch of every hook.
+// Counters: the number of events and their bytes, by kind. Counting begins on request, by the program or by
+// the setting `counters`; until then it costs nothing beyond the branch of every hook.
 //
-// All functions may be called from any thread. What other threads allocate or free at the moment that
+// All functions may be called from any thread. Allocations and frees of other threads at the moment that
 // counting begins may be missing from the live bytes.
 #pragma once
 
@@ -39,7 +39,7 @@ struct MemoryCount {
   std::uint64_t peak_bytes = 0;       ///< the most of them at once since counting began
 };
 
-/// What happened since counting began.
+/// The counts since counting began.
 struct Counters {
   /// Launches by kind.
   KernelCount parallel_for;
@@ -51,9 +51,9 @@ struct Counters {
   std::vector<MemoryCount> memories;  ///< in order of kind and instance
 };
 
-/// Begins to count, from zero; goes on where it counts already.
+/// Begins to count, from zero; no effect while it counts already.
 void start_counting();
-/// Stops counting; counters() then returns what was counted.
+/// Stops counting; counters() then returns the final counts.
 void stop_counting();
 /// The counters as they are now.
 Counters counters();

@@ -1,4 +1,4 @@
-// What listeners call an event in a picture.
+// The name of an event in a timeline.
 #pragma once
 
 #include <string>

@@ -2,10 +2,10 @@
 //
 // When nothing listens an event costs a load and a branch. Listeners are called on the thread that caused the
 // event, one event at a time under one lock, in the order of their registration; they may not add or
-// remove listeners from inside a callback. Names of kernels are made only when somebody listens.
+// remove listeners from inside a callback. Names of kernels are made only if there is a listener.
 //
-// The first event of a program starts what its settings ask for (tools, trace, counters): see observers.hpp.
-// A replay of a graph is one event, and what is recorded into a graph is none.
+// The first event of a program starts the observers of its settings (tools, trace, counters): see
+// observers.hpp. A replay of a graph is one event; recording into a graph is none.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,8 @@
 namespace strata::inline STRATA_ABI {
 
 /// What happened. Begin and end of one kernel, copy or fence carry the same `id`, and come on one thread.
-/// Initialize is the zeroing of a new array, DeviceTime the time that a device says a kernel or copy took.
+/// Initialize is the zeroing of a new array, DeviceTime the time of a kernel or copy as measured by the
+/// device.
 enum class EventKind {
   BeginFor,
   BeginReduce,
@@ -67,7 +68,7 @@ struct HookEvent {
   const void* source_data = nullptr;
   std::size_t bytes = 0;     ///< of a copy, fill, allocation or free
   const char* value = "";    ///< of metadata, whose key is the label; the name of the clock of a DeviceTime
-  double begin_seconds = 0;  ///< DeviceTime: by the device's clock, which begins where it likes
+  double begin_seconds = 0;  ///< DeviceTime: by the device's clock, with an arbitrary zero
   double end_seconds = 0;    ///< when it ended, by the same clock
 };
 
@@ -75,7 +76,7 @@ struct HookEvent {
 class Listener {
  public:
   virtual ~Listener() = default;
-  /// Must not throw: there is nobody to catch it, the program would end.
+  /// Must not throw: the program would end.
   virtual void on_event(const HookEvent& event) = 0;
 };
 
@@ -84,7 +85,7 @@ void add_listener(Listener& listener);
 /// Removes `listener`; no callback of it runs after this returns.
 void remove_listener(Listener& listener);
 
-/// A name for people: the label if there is one, else the demangled type of the kernel, with "/" and the type
+/// A readable name: the label if there is one, else the demangled type of the kernel, with "/" and the type
 /// of its tag if it has one. Valid as long as the label; that of a type to the end of the process.
 const char* kernel_name(const char* label, const char* kernel_type, const char* tag_type);
 inline const char* kernel_name(const HookEvent& event) {
@@ -140,7 +141,7 @@ void emit(const HookEvent& event) noexcept;
 std::uint64_t next_event_id();
 
 /// From now on `action` is called before the listeners of every event, outside their lock: it may wait for
-/// devices. Null: nothing any more.
+/// devices. Null: none.
 void set_before_event(void (*action)(const HookEvent& event) noexcept);
 
 /// The end that belongs to a begin.
@@ -150,8 +151,8 @@ EventKind end_of(EventKind begin);
 /// also by an exception.
 class EventScope {
  public:
-  /// `describe()` gives the event of the begin, whose id is made here; called only if somebody listens. What
-  /// its pointers point to must live as long as the scope.
+  /// `describe()` gives the event of the begin, whose id is made here; called only if there is a listener.
+  /// The objects to which its pointers point must live as long as the scope.
   template <class Describe>
   explicit EventScope(const Describe& describe) {
     if (hooks_active()) [[unlikely]]
@@ -169,7 +170,7 @@ class EventScope {
   void end();
 
   bool begun_ = false;
-  union {  // not touched where nobody listens
+  union {  // not touched without a listener
     HookEvent kept;
   };
 };

@@ -1,4 +1,4 @@
-// Text as a JSON string, and what of text others do not take.
+// Text as a JSON string, and checks of text for XML and terminals.
 #pragma once
 
 #include <string>

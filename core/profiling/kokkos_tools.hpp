@@ -1,8 +1,8 @@
 // Reports events to a library written for Kokkos Tools, in the terms of Kokkos.
 //
-// Callbacks come one at a time, under the lock of the listeners. A library that asks for it gets a fence of
-// all devices before the begin and the end of every kernel and region: its times are then those of the work,
-// and queues no longer overlap.
+// Callbacks come one at a time, under the lock of the listeners. If a library requests it, all devices are
+// fenced before the begin and the end of every kernel and region: its times are then those of the work, and
+// queues no longer overlap.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What is still allocated, as text.
+// The live allocations, as text.
 #pragma once
 
 #include <string>

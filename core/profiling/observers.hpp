@@ -1,5 +1,4 @@
-// Observers: what the settings ask to be watched: a Kokkos Tools library, the trace, counters, the leak
-// report.
+// Observers, started by settings: a Kokkos Tools library, the trace, counters, the leak report.
 //
 // They start with the first event of the program, and with a Runtime object, whichever comes first; they end
 // with the runtime, after all devices. A program without any of them pays for its first event only.
@@ -9,11 +8,11 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// Starts what the settings ask for, the first time. Settings that cannot be read are printed to stderr; the
-/// use of the setting that is wrong will throw.
+/// Starts the observers of the settings, the first time. Settings that cannot be read are printed to stderr;
+/// the next use of settings throws.
 void start_observers() noexcept;
 
-/// The same again, for what was asked for since: after the command line was read.
+/// Starts observers requested since then: after the command line was read.
 void update_observers();
 
 /// Prints the help of the tools library, if one is loaded.

@@ -3,12 +3,12 @@
 // the bytes held of each memory.
 //
 // Times are those of the host's steady clock, from the start of the trace. On host devices they are the times
-// of the work. Of devices that work asynchronously they are those of the calls that enqueue it; what such a
-// device says of its own times (Emulated: its virtual time) is on tracks of its own, by its own clock.
+// of the work. On asynchronous devices they are the times of the calls that enqueue it; times that such a
+// device measures itself (Emulated: its virtual time) are on separate tracks, by its own clock.
 //
 // The file is written as the program goes: an event writes itself and all before it when a second has passed
-// since the last write, or 64 KiB have come together. To there it is readable if the program ends by a signal
-// or by abort(); an exception that nobody catches completes it. A child of fork() writes nothing to it.
+// since the last write, or 64 KiB have come together. It is readable up to there if the program ends by a
+// signal or by abort(); an uncaught exception completes it. A child of fork() writes nothing to it.
 //
 // The bytes held are approximate where other threads allocate or free at the moment that the trace begins.
 #pragma once
@@ -21,7 +21,7 @@ namespace strata::inline STRATA_ABI {
 
 /// Begins a trace, in `file`; "%p" in it stands for the number of the process. Ends one that is under way,
 /// also of another thread: there is one at a time. The setting `trace` does the same at the first use of
-/// Strata. A file that cannot be written is no error here: stderr says where the trace goes instead.
+/// Strata. A file that cannot be written is not an error: stderr says where the trace is written instead.
 void start_trace(const std::string& file);
 /// Completes the file. The end of the runtime does so too.
 void stop_trace();

@@ -17,7 +17,7 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// What is drawn from a begin to an end.
+/// An interval that is drawn.
 struct Span {
   Track track;
   double begin;  // seconds
@@ -26,13 +26,13 @@ struct Span {
   std::string arguments;  // each with a comma before it
 };
 
-/// Called under the lock of the listeners; its own mutex is for the end, which comes from elsewhere. Writes
-/// nothing in a child of fork(): the file, and what is not yet in it, are the parent's.
+/// Called under the lock of the listeners; its own mutex is for finish(), which is called without that lock.
+/// Writes nothing in a child of fork(): the file, and the records not yet in it, are the parent's.
 class Trace final : public Listener {
  public:
   explicit Trace(const std::string& file);
   void on_event(const HookEvent& event) override;
-  /// Completes the file. Where `wait` is not set, only if no other thread is at it.
+  /// Completes the file. Without `wait`, only if no other thread is writing it.
   void finish(bool wait);
 
  private:

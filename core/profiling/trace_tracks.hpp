@@ -24,7 +24,7 @@ struct Track {
 /// The groups.
 inline constexpr int host_threads = 1, device_queues = 2, first_clock = 3;
 
-/// Gives out tracks; each new one comes with records that name it.
+/// Assigns tracks; appends to `records` the names of new ones.
 class TraceTracks {
  public:
   /// The track of the calling thread.

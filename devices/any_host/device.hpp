@@ -30,14 +30,14 @@ concept HostType = !std::same_as<D, AnyHost> && std::same_as<typename D::executi
   { device.host() } -> std::same_as<const HostKind&>;
 };
 
-/// The one that AnyHost{} stands for. NoSuchDevice where the setting names one that is not built in.
+/// The device that AnyHost{} stands for. NoSuchDevice where the setting names one that is not built in.
 const HostKind& default_host();
-/// Makes `host` the default; gives what set_default() was given before, null for nothing.
+/// Makes `host` the default; returns the host that set_default() was given before, or null.
 const HostKind* exchange_default_host(const HostKind* host);
 
 }  // namespace detail
 
-/// A host device chosen at run time, as a handle. Its members are those of the concept Device.
+/// A host device chosen at run time, as a handle. It has the members of the concept Device.
 struct AnyHost {
   /// Memory, layout of plain arrays, index of kernels, launches and name, as the concept Device asks for.
   using memory_space = HostSpace;
@@ -47,15 +47,15 @@ struct AnyHost {
   using execution = detail::HostExecution;
   static constexpr char name[] = "AnyHost";
 
-  /// The default host device of the process: what set_default() was given, before that the one of the setting
+  /// The default host device of the process: that of the last set_default(), without one that of the setting
   /// host_device. NoSuchDevice where that is not built in.
   AnyHost() : host_(&detail::default_host()) {}
   /// The same: there is one instance, 0; NoSuchDevice for another number.
   explicit AnyHost(int index);
-  /// `device`: Serial{}, Threads{}, Tbb{}, or a device of one's own that launches as they do.
+  /// `device`: Serial{}, Threads{}, Tbb{}, or a user's device that launches as they do.
   template <detail::HostType D>
   AnyHost(const D& device) : host_(&device.host()) {}
-  /// Of what a launch carries.
+  /// The host device of a launch (LaunchInfo::host).
   explicit AnyHost(const detail::HostKind& host) : host_(&host) {}
 
   /// Makes `device` the default of the process, from now on, for all threads.

@@ -1,5 +1,5 @@
-// What programs may ask of and say to GPUs beyond the common interface: memory statistics and limits, and the
-// native handles. The native ones take CUDA's own types: include <cuda_runtime_api.h> to use them.
+// Control of GPUs beyond the interface of all devices: memory statistics and limits, and the native handles.
+// The native ones take CUDA's own types: include <cuda_runtime_api.h> to use them.
 #pragma once
 
 #include <cstddef>
@@ -27,13 +27,13 @@ struct MemoryStatistics {
 MemoryStatistics memory_statistics(const Cuda& device);
 /// Gives unused memory back to CUDA while more than `keep` bytes are held; returns the bytes given back.
 std::size_t trim(const Cuda& device, std::size_t keep = 0);
-/// The most bytes that Strata may hold (of CUDA's pool: that arrays may use); 0: no limit. Lowering it below
-/// what is held loses nothing; allocations fail until enough was freed.
+/// The most bytes that Strata may hold (with CUDA's pool: that arrays may use); 0: no limit. A limit below
+/// what is held frees nothing; allocations fail until enough was freed.
 void set_memory_limit(const Cuda& device, std::size_t bytes);
 
-/// The stream behind a queue (a cudaStream_t), for libraries that take one. It stays the queue's.
+/// The stream of a queue (a cudaStream_t), for libraries that take one. The queue still owns it.
 CUstream_st* native_stream(const Queue<Cuda>& queue);
-/// A queue on somebody else's stream, which must outlive the queue and its work.
+/// A queue on a stream that Strata does not own; it must outlive the queue and its work.
 Queue<Cuda> adopt_stream(CUstream_st* stream, const Cuda& device = {});
 
 }  // namespace strata::inline STRATA_ABI::cuda

@@ -38,7 +38,7 @@ class CudaDevice {
   using size_type = index_t;
   using execution = detail::CudaExecution;
 
-  /// The first GPU. Makes no call to the driver: a program may name it where there is none.
+  /// The first GPU. Makes no call to the driver, and does not fail on machines without a GPU.
   constexpr CudaDevice() = default;
   /// NoSuchDevice unless 0 <= index < count().
   explicit CudaDevice(int index) : index_(index) { detail::require_cuda(index); }

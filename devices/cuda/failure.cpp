@@ -6,11 +6,11 @@
 namespace strata::inline STRATA_ABI::detail {
 
 namespace {
-bool told[max_cuda_devices];
+bool reported[max_cuda_devices];
 constinit thread_local int dropping = 0;
 }  // namespace
 
-bool cuda_failure_was_told(int device) { return __atomic_load_n(&told[device], __ATOMIC_RELAXED); }
+bool cuda_failure_was_reported(int device) { return __atomic_load_n(&reported[device], __ATOMIC_RELAXED); }
 
 DroppedCudaErrors::DroppedCudaErrors() { ++dropping; }
 DroppedCudaErrors::~DroppedCudaErrors() { --dropping; }
@@ -41,11 +41,11 @@ bool is_sticky(cudaError_t code) {
 }
 
 void fail_cuda(cudaError_t code, const std::string& tried, int device) {
-  static_cast<void>(cudaGetLastError());  // an error that is not sticky is told once, here
+  static_cast<void>(cudaGetLastError());  // an error that is not sticky is reported once, here
   const std::string where = "Cuda{" + std::to_string(device) + "}: ";
   if (is_sticky(code)) {
     if (dropping == 0 && device >= 0 && device < max_cuda_devices)
-      __atomic_store_n(&told[device], true, __ATOMIC_RELAXED);
+      __atomic_store_n(&reported[device], true, __ATOMIC_RELAXED);
     throw KernelError(
         where + tried + ": " + cuda_text(code) +
         "; CUDA allows no further work on this device in this process. " + cuda_kernels_in_flight(device) +

@@ -20,11 +20,11 @@ bool is_sticky(cudaError_t code);
 void check_cuda(cudaError_t code, const char* tried, int device);
 [[noreturn]] void fail_cuda(cudaError_t code, const std::string& tried, int device);
 
-/// Whether fail_cuda has thrown a sticky error of the device to the program: each call from then on meets it
+/// Whether fail_cuda has thrown a sticky error of the device to the program. Every later call gets that error
 /// again.
-bool cuda_failure_was_told(int device);
+bool cuda_failure_was_reported(int device);
 
-/// While it lives, what fail_cuda throws on the calling thread is not thrown to the program.
+/// While it lives, errors that fail_cuda throws on the calling thread do not reach the program.
 class DroppedCudaErrors {
  public:
   DroppedCudaErrors();

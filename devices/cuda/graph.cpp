@@ -10,7 +10,7 @@
 namespace strata::inline STRATA_ABI::detail {
 
 CudaGraph::~CudaGraph() {
-  // A replay under way is not disturbed: CUDA frees the graph behind it, and the memory is in quarantine.
+  // A replay under way is not disturbed: CUDA frees the graph after it, and the memory is in quarantine.
   if (executable != nullptr) cudaGraphExecDestroy(executable);
   for (void* const block : memory) gpu.release(CudaMemoryKind::Device, block);
 }

@@ -1,7 +1,7 @@
 // Recording on GPUs: by stream capture, into a CUDA graph. Private to this folder.
 //
-// A graph owns what its kernels use besides arrays: scratch memory, counters and large parameters of its own,
-// as its replays may run beside other work of the queue it was recorded on.
+// A graph owns the scratch memory, counters and large parameters of its kernels, as its replays may overlap
+// other work of the queue it was recorded on.
 #pragma once
 
 #include <vector>
@@ -39,7 +39,7 @@ class CudaRecording final : public Recording {
   Ref<GraphState> finish() override;
 
   CudaScratch scratch(std::size_t bytes);
-  /// Memory of the graph with these bytes in it.
+  /// Memory of the graph that holds these bytes.
   const void* place(const void* bytes, std::size_t size);
 
  private:

@@ -57,11 +57,12 @@ const char* kind_of(CudaMemoryKind kind) {
 
 void finish_all() noexcept {
   for (CudaInstance* const gpu : CudaInstance::started()) {
-    const bool was_told = cuda_failure_was_told(gpu->index());
+    const bool was_reported = cuda_failure_was_reported(gpu->index());
     try {
       gpu->synchronize();
     } catch (const std::exception& error) {
-      if (!was_told) print_unheard_error("work on Cuda{" + std::to_string(gpu->index()) + "}", error.what());
+      if (!was_reported)
+        print_unheard_error("work on Cuda{" + std::to_string(gpu->index()) + "}", error.what());
     }
     gpu->print_failed_checks();
   }
@@ -330,7 +331,7 @@ void CudaInstance::print_failed_checks() noexcept {
   const std::lock_guard lock(queues_mutex_);
   for (CudaQueue* const queue : queues_) {
     try {
-      queue->throw_untold_bad_access();
+      queue->throw_unreported_bad_access();
     } catch (const std::exception& error) {
       print_unheard_error("a kernel on Cuda{" + std::to_string(index_) + "}", error.what());
     }

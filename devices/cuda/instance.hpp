@@ -2,10 +2,10 @@
 //
 // Started by its first use, never destroyed: arrays in static storage may outlive everything else.
 //
-// Freed blocks that queued work may still use are in quarantine, behind an event on each stream that had
-// work. Where the process has only one stream its order is enough: the next user of the block comes behind
-// the last one, and no event is recorded (but with CUDA's own pool). Freeing never waits; an allocation for
-// which memory is short does.
+// Freed blocks that queued work may still use are in quarantine until an event on each stream that had work
+// is complete. Where the process has only one stream its order is enough: the next user of the block runs
+// after the last one, and no event is recorded (except with CUDA's own pool). Freeing never waits; an
+// allocation for which memory is short does.
 #pragma once
 
 #include <cstdint>
@@ -64,10 +64,10 @@ class CudaMemory final : public DeviceInstance {
 /// A stream of the instance; queues borrow them and give them back, with work under way or not.
 struct CudaStream {
   cudaStream_t stream = nullptr;
-  bool adopted = false;         // somebody else's
+  bool adopted = false;         // not owned
   bool lent = false;            // a queue has it
   bool helper = false;          // its work is waited for by that of the queue's stream
-  bool reaches_peers = false;   // it copied from or to another GPU
+  bool reaches_peers = false;   // it has copied from or to another GPU
   std::uint64_t submitted = 0;  // operations; both are atomics in use
   std::uint64_t retired = 0;    // of them, those known to be done
 };
@@ -90,16 +90,16 @@ class CudaInstance {
   void wait_all();
   /// Waits for the work of all queues, and throws errors of the GPU only.
   void synchronize();
-  /// Prints the failed checks that nobody was told of.
+  /// Prints the failed checks that were not reported to any thread.
   void print_failed_checks() noexcept;
 
-  /// Memory of at least one byte, or null where there is none. Owned by the caller until release().
+  /// Memory of at least one byte; null if there is not enough. Owned by the caller until release().
   void* allocate(CudaMemoryKind kind, std::size_t bytes);
   /// Makes the memory free once all work that is enqueued by now is done; `reserved`: what reserve() gave.
   void release(CudaMemoryKind kind, void* address, bool reserved = false) noexcept;
 
-  /// Addresses for an array, without memory, and how that is given; null where there are none. Owned by the
-  /// caller until release().
+  /// Addresses for an array, without memory; null if there are none. `granule`: the unit in which they get
+  /// memory. Owned by the caller until release().
   void* reserve(std::size_t bytes, std::size_t& granule);
   /// See ReservedMemory.
   bool commit(void* data, std::size_t begin, std::size_t end);
@@ -119,7 +119,7 @@ class CudaInstance {
   /// An event of this GPU.
   cudaEvent_t take_event(bool timed = false);
   void give_back(cudaEvent_t event, bool timed = false) noexcept;
-  /// Called for every queue, under a lock.
+  /// Every queue registers itself, and takes the instance's lock for it.
   void add_queue(CudaQueue& queue);
   void remove_queue(CudaQueue& queue);
   std::string kernels_in_flight();
@@ -156,7 +156,7 @@ class CudaInstance {
   std::mutex streams_mutex_;
   std::vector<std::unique_ptr<CudaStream>> streams_;
   int orders_ = 0;                // streams but for helpers
-  bool reused_in_order_ = false;  // a block was handed on by the order of the only stream
+  bool reused_in_order_ = false;  // a block was reused in the order of the only stream
   std::mutex events_mutex_;
   std::vector<cudaEvent_t> events_[2];  // without timing, and with it
   std::mutex queues_mutex_;

@@ -7,8 +7,9 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// Tells NVTX of all events from now on, if the setting `nvtx` is on, or if a profiler listens and nobody set
-/// it to off. Without a profiler, or without NVTX's headers at build time, ranges cost next to nothing.
+/// Reports all events to NVTX from now on, if the setting `nvtx` is on, or if a profiler listens and the
+/// setting is not off. Without a profiler, or without NVTX's headers at build time, ranges cost next to
+/// nothing.
 void start_nvtx();
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -58,7 +58,7 @@ CudaQueue::CudaQueue(CudaInstance& gpu, CudaStream& stream, std::uint64_t id)
 CudaQueue::~CudaQueue() {
   try {
     const std::lock_guard lock(mutex);
-    throw_untold_bad_access();
+    throw_unreported_bad_access();
   } catch (const std::exception& error) {
     print_unheard_error("a kernel on Cuda{" + std::to_string(device()) + "}", error.what());
   }
@@ -187,8 +187,8 @@ bool CudaQueue::bad_access_found() const {
   return check_ != nullptr && __atomic_load_n(&check_->state, __ATOMIC_ACQUIRE) == 2;
 }
 
-void CudaQueue::throw_untold_bad_access() {
-  if (bad_access_found() && check_->launch != told_launch_) throw_bad_access(false);
+void CudaQueue::throw_unreported_bad_access() {
+  if (bad_access_found() && check_->launch != reported_launch_) throw_bad_access(false);
 }
 
 void CudaQueue::throw_bad_access_found(bool clear) {
@@ -202,7 +202,7 @@ void CudaQueue::throw_bad_access(bool clear) {
   // A kernel that others have enqueued meanwhile would run in part if the record were cleared as it begins.
   if (clear) static_cast<void>(cudaStreamSynchronize(stream_.stream));
   const CheckRecord found = *check_;
-  told_launch_ = found.launch;
+  reported_launch_ = found.launch;
   if (clear) {
     __atomic_store_n(&check_->state, 0, __ATOMIC_RELEASE);
     __atomic_store_n(&check_->launch, 0, __ATOMIC_RELEASE);

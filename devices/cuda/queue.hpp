@@ -1,6 +1,6 @@
 // CudaQueue and CudaEventState: a stream and a point in it. Private to this folder.
 //
-// A queue keeps what its launches share: scratch memory and a counter for reductions, slots through which
+// A queue owns what its launches share: scratch memory and a counter for reductions, slots through which
 // values reach the host, the names of its latest kernels, and in checked builds the record of the first bad
 // access. `mutex` is held while the parts of one operation are enqueued.
 #pragma once
@@ -38,7 +38,7 @@ class CudaEventState final : public EventState {
   const Ref<CudaQueue> queue_;
   const cudaEvent_t event_;
   const bool timed_;
-  mutable std::atomic<bool> is_complete_ = false;  // and went well: the driver need not be asked again
+  mutable std::atomic<bool> is_complete_ = false;  // without an error: the driver need not be asked again
 };
 
 class CudaQueue final : public QueueState {
@@ -80,15 +80,15 @@ class CudaQueue final : public QueueState {
   void kernels_in_flight(std::vector<std::string>& names);
 
   CudaScratch scratch(std::size_t bytes);
-  /// Gives scratch memory back that few launches need as much of.
+  /// Gives large scratch memory back, which few launches need.
   void drop_large_scratch();
   CudaHostSlot host_slot(std::size_t bytes);
   void give_back(const CudaHostSlot& slot);
   CheckRecord* check_record() const { return check_; }
   /// Throws the bad access that a kernel reported, if any; with `clear`, once, after waiting for the queue.
   void throw_bad_access(bool clear);
-  /// Once, and not where it was thrown already.
-  void throw_untold_bad_access();
+  /// Throws it once, and not if it was thrown already.
+  void throw_unreported_bad_access();
   /// As throw_bad_access where `mutex` is not held.
   void throw_bad_access_found(bool clear);
 
@@ -127,7 +127,7 @@ class CudaQueue final : public QueueState {
   bool bad_access_found() const;
 
   CheckRecord* check_ = nullptr;
-  std::uint64_t told_launch_ = 0;  // whose failed check was thrown
+  std::uint64_t reported_launch_ = 0;  // its failed check was thrown
   CudaStream* helper_ = nullptr;
 };
 

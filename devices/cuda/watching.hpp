@@ -1,4 +1,4 @@
-// What tools need of GPUs: how all their work is waited for, and NVTX. Private to this folder.
+// Connects GPUs to tools: a function that waits for all their work, and NVTX. Private to this folder.
 #pragma once
 
 #include <strata/core/config.hpp>

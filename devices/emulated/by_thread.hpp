@@ -1,7 +1,7 @@
-// ByThread: what a queue keeps for the threads that use it. Private to this folder.
+// ByThread: a value of a queue for each thread that uses it. Private to this folder.
 //
-// By their ids, so that it does not grow with the number of threads that there ever were; and with their
-// numbers, as a thread may have the id of one that has ended: it begins with nothing.
+// Stored by thread id, so that it does not grow with the number of threads that there ever were. A thread may
+// have the id of one that has ended: the thread number shows that, and it begins without a value.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,13 @@ struct ThreadKey {
 template <class T>
 class ByThread {
  public:
-  /// That of the thread; made where there is none.
+  /// The value of the thread; made if need be.
   T& of(const ThreadKey& thread) {
     Entry& entry = entries_[thread.id];
     if (entry.number != thread.number) entry = {thread.number, T()};
     return entry.value;
   }
-  /// The same, which is not kept any longer; T() where there is none.
+  /// The value of the thread, removed from here; T() if it has none.
   T take(const ThreadKey& thread) {
     const auto found = entries_.find(thread.id);
     if (found == entries_.end()) return T();

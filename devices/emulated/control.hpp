@@ -10,7 +10,7 @@
 namespace strata::inline STRATA_ABI {
 namespace emulated {
 
-/// What all instances are like. The defaults are those of the settings emulated_*.
+/// The properties of all instances. The defaults are those of the settings emulated_*.
 struct Config {
   int count;                        ///< instances, 1 to 16
   index_t capacity;                 ///< bytes of each
@@ -43,13 +43,13 @@ void set_capacity(int instance, index_t bytes);
 index_t used(int instance);
 index_t peak(int instance);
 
-/// What can be made to fail. Allocation is also what gives a part of a reserved array its memory.
+/// Operations that can be made to fail. Giving memory to a part of a reserved array counts as an allocation.
 enum class Fault { Allocation, Copy, Kernel };
 /// The k-th such operation from now on (1: the next) fails, once, with OutOfMemory, CopyError or KernelError.
 /// Copies and kernels count in the order in which they are enqueued, and fail without having touched memory.
 /// A kernel that is recorded for a graph counts as an allocation.
 void fail(Fault what, int k);
-/// Nothing is to fail.
+/// No operation is to fail any more.
 void clear_faults();
 
 /// The host's virtual clock, in seconds: moves by submissions and by waiting.

@@ -1,6 +1,6 @@
-// Emulated: an accelerator where there is none. Any number of instances, each with memory of its own that
-// nobody else can touch, queues that work asynchronously, copies, limits and failures; its time is virtual.
-// What tests pass on it they can be expected to pass on a GPU. Settings: emulated_*; control from tests:
+// Emulated: an accelerator on a machine without one. Up to 16 instances, each with memory of its own that no
+// other thread can touch, asynchronous queues, copies, limits and failures; its time is virtual. Tests that
+// pass on it can be expected to pass on a GPU. Settings: emulated_*; control from tests:
 // emulated/control.hpp.
 //
 // A thread that touches memory of an instance outside its kernels ends the program with a message that names
@@ -15,7 +15,7 @@
 
 namespace strata::inline STRATA_ABI {
 
-/// An accelerator that host threads stand in for; its members are those of the concept Device.
+/// An accelerator emulated by host threads. It has the members of the concept Device.
 struct Emulated {
   /// Memory, layout of plain arrays, index of kernels, launches and name, as the concept Device asks for.
   using memory_space = EmulatedSpace;
@@ -29,7 +29,7 @@ struct Emulated {
   /// NoSuchDevice unless 0 <= index < count().
   explicit Emulated(int index);
 
-  /// The setting emulated_count, or what emulated::configure said.
+  /// The number of instances: the setting emulated_count, or the one given to emulated::configure.
   static int count();
   /// Number and run-time side of the instance.
   constexpr int index() const { return index_; }

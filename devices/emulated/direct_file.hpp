@@ -1,5 +1,5 @@
-// EmulatedDirectFile: what a file is to an emulated instance that reads and writes it itself, with the speed
-// of its link to the host. Private to this folder.
+// EmulatedDirectFile: a file that an emulated instance reads and writes itself, at the speed of its link to
+// the host. Private to this folder.
 #pragma once
 
 #include <string>

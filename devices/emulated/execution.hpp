@@ -1,4 +1,4 @@
-// How kernels get into the queues of emulated instances.
+// How kernels are enqueued on emulated instances.
 #pragma once
 
 #include <strata/core/runtime.hpp>

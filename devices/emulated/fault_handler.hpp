@@ -3,7 +3,7 @@
 //
 // A handler of SIGSEGV and SIGBUS decodes the faulting address: who touched it (a host thread, or a kernel on
 // an instance), whose memory it is, and, by allocation_list.hpp, which element of which array. It
-// writes one line to standard error and aborts. Faults at other addresses go on to the handler that was there
+// writes one line to standard error and aborts. Faults at other addresses are passed to the handler installed
 // before.
 //
 // The handler takes no lock, allocates nothing and needs less than a page of stack. Writers of the list take
@@ -18,7 +18,7 @@ namespace strata::inline STRATA_ABI::detail {
 
 struct EmulatedRegion;
 
-/// Makes faults in `region` the handler's business, and installs the handler at the first call. At most 16
+/// Has the handler explain faults in `region`; the first call installs it. At most 16
 /// regions at a time; throws SettingError for one more.
 void watch_region(const EmulatedRegion& region);
 /// Ends what watch_region() began for the region that begins at `base`.

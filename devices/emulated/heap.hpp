@@ -2,7 +2,7 @@
 // neighbours merged, and which of its pages the machine has to provide.
 //
 // The book-keeping lies outside the memory it describes. Offsets count from the start of the instance's
-// memory; what addresses they mean is the business of memory.hpp. Every member function but open() and
+// memory; memory.hpp turns them into addresses. Every member function but open() and
 // close() may be called from any thread.
 #pragma once
 

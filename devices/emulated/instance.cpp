@@ -159,7 +159,7 @@ bool EmulatedInstance::commit_by(const Commit& commit) {
 }
 
 // Waits for one block in quarantine after the other, in the order in which they get free, until the attempt
-// succeeds or none is left. In a kernel that may be the work at hand, so nothing is waited for.
+// succeeds or none is left. In a kernel that may be the current work, so nothing is waited for.
 template <class Attempt>
 bool EmulatedInstance::repeat_while_blocks_get_free(const Attempt& attempt) {
   Platform& platform = Platform::get();

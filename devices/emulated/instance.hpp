@@ -54,8 +54,8 @@ class EmulatedInstance final : public DeviceInstance {
   Runner runner();
   /// Frees `address`, now or when all work that is enqueued by now is done.
   void release(void* address) noexcept;
-  /// Frees what waits for work that is done by now; with `ignore_clock`, also where its virtual end has not
-  /// come.
+  /// Frees blocks in quarantine whose work is done; with `ignore_clock`, also if its end in virtual time is
+  /// still to come.
   void reclaim(bool ignore_clock = false) const;
   /// Ends the threads; no kernel may run. The next kernel starts new ones.
   void stop_threads();

@@ -186,10 +186,10 @@ void EmulatedMemory::deallocate(int instance, void* address) {
   const std::size_t offset = reinterpret_cast<std::uintptr_t>(address) - region_.view_base(instance);
   EmulatedHeap& owner = heap(instance);
   EmulatedReserveHeap& reserved = reserve_heap(instance);
-  const std::size_t behind = reserve_offset(instance, address);
+  const std::size_t reserved_offset = reserve_offset(instance, address);
   // Struck off before the block can be allocated, and named, again.
-  if (owner.holds(offset) || reserved.holds(behind)) unregister_allocation(address);
-  if (!owner.deallocate(offset) && !reserved.release(behind))
+  if (owner.holds(offset) || reserved.holds(reserved_offset)) unregister_allocation(address);
+  if (!owner.deallocate(offset) && !reserved.release(reserved_offset))
     throw Error(
         "Emulated{" + std::to_string(instance) + "}: asked to free the address " +
         std::to_string(reinterpret_cast<std::uintptr_t>(address)) +
@@ -231,8 +231,8 @@ void EmulatedMemory::poison(void* address, std::size_t bytes, unsigned char patt
   std::memset(static_cast<char*>(address) + offset(instance), pattern, bytes);
 }
 
-// The fault handler reads the offset behind the compiler's back: without the fences it may drop or move the
-// stores.
+// The fault handler reads the offset without the compiler's knowledge: without the fences it may drop or move
+// the stores.
 EmulatedWorkerScope::EmulatedWorkerScope(const EmulatedMemory& memory, int instance)
     : before_(emulated_offset) {
   emulated_offset = memory.offset(instance);

@@ -6,21 +6,21 @@
 //
 //     one reservation of (N*N + 1) spans S, here for N = 3 instances; S = capacity + reserve + guards
 //
-//     | v0 | v1 | v2 | w0 |  . |  . | w1 |  . |  . | w2 |      v: what views hold   w: where workers go   .:
-//     hole base           base + N*S                                w(i) = base + N*S + i*N*S
+//     | v0 | v1 | v2 | w0 |  . |  . | w1 |  . |  . | w2 |    v: views hold, w: workers use, .: hole
+//     base           base + N*S                                w(i) = base + N*S + i*N*S
 //
-// A span holds the instance's blocks and, behind a guard, addresses for arrays of which parts get memory as
+// A span holds the instance's blocks and, after a guard, addresses for arrays, parts of which get memory as
 // they are needed (reserve_heap.hpp).
 //
-// A worker of i adds w(i) - v(i). On an address of v(j) that gives the span i*N + (j - i) behind base + N*S,
+// A worker of i adds w(i) - v(i). On an address of v(j) that gives the span i*N + (j - i) after base + N*S,
 // which is a w only where N divides j - i, that is where j = i; all others are holes.
 //
 // Capacity is accounted, pages are not reserved: the file is sparse, and the pages of a freed big block go
 // back to the system. New memory holds whatever it held before.
 //
 // Thread safety: every member function may be called from any thread. Lifetime: nothing may be allocated, and
-// no worker may run, when an EmulatedMemory ends. Freeing takes effect at once: whoever frees has waited
-// first.
+// no worker may run, when an EmulatedMemory ends. Freeing takes effect at once: wait for the work on the
+// memory first.
 #pragma once
 
 #include <cstddef>
@@ -65,11 +65,9 @@ class EmulatedMemory {
   /// Addresses that allocate() returns are multiples of this many bytes, and so are the bytes it accounts.
   static constexpr std::size_t alignment = 256;
 
-  /// Reserves addresses for `count` instances (1 to 64) of at most `capacity` bytes each; for reserve() twice
-  /// as many again, if the system has them.
-  /// Where files may not be that large (ulimit -f), the latter are given up, too.
-  /// Throws SettingError for other arguments, OutOfMemory, naming the limit, if the system refuses the
-  /// addresses or the memory file.
+  /// Reserves addresses for `count` instances (1 to 64) of at most `capacity` bytes each, and twice as many
+  /// for reserve(), if the system has them and allows files that large (ulimit -f). Throws SettingError for
+  /// other arguments, OutOfMemory, naming the limit, if the system refuses the addresses or the memory file.
   EmulatedMemory(std::size_t capacity, int count);
   ~EmulatedMemory();
   EmulatedMemory(const EmulatedMemory&) = delete;
@@ -85,8 +83,8 @@ class EmulatedMemory {
   /// `alignment`: accounted as that of blocks. False, with nothing changed, if there is not enough.
   [[nodiscard]] bool commit(int instance, void* address, std::size_t begin, std::size_t end);
   /// Gives memory to the first `period` bytes of what reserve(instance, ...) returned, a multiple of
-  /// repeat_granule(), and the same to those after them, again and again. False, with nothing changed, if
-  /// there is not enough, or something has memory.
+  /// repeat_granule(), and maps the same memory to the bytes after them, repeatedly. False, with nothing
+  /// changed, if there is not enough, or some byte has memory.
   [[nodiscard]] bool commit_repeating(int instance, void* address, std::size_t period);
   /// 0 where there are no addresses for reserve().
   std::size_t repeat_granule() const;

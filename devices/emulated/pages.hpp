@@ -9,7 +9,7 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// Of a page of the system.
+/// The bytes of a page of the system.
 inline std::size_t page_bytes() {
   static const auto bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   return bytes;

@@ -1,4 +1,5 @@
-// The machine behind Emulated: its instances, their memory, queues and virtual time. Private to this folder.
+// Platform: the emulated machine: its instances, their memory, queues and virtual time. Private to this
+// folder.
 //
 // Locks, in the order in which they may be taken: Platform::instances_mutex, Platform::mutex, then the mutex
 // of one QueueCore or that of one instance's threads; the quarantine of an instance before the mutex of a
@@ -33,7 +34,7 @@ struct PendingWork {
   Moment end;
 };
 
-/// All of it; made by the first use, never destroyed.
+/// The whole machine; made by the first use, never destroyed.
 class Platform {
  public:
   /// Throws RuntimeEnded if it would have to be made after the end of the runtime.
@@ -87,7 +88,7 @@ class Platform {
   std::vector<std::shared_ptr<QueueCore>> cores_;             // with a handle, or with work under way
 };
 
-/// Throws Error inside a kernel of an emulated instance, where waiting may be waiting for oneself.
+/// Throws Error inside a kernel of an emulated instance: it might wait for itself.
 void require_outside_kernels(const char* what);
 
 }  // namespace strata::inline STRATA_ABI::detail

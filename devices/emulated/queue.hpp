@@ -2,8 +2,8 @@
 //
 // Each submission takes its place in virtual time and in the work of the core in one step under
 // Platform::mutex, so that both have the same order whichever threads submit.
-// Lifetime: the handle may go with work under way, which is done all the same; the destructor neither waits
-// nor throws, and an error that nobody can wait for any more is printed.
+// Lifetime: the handle may be destroyed with work under way, which is still done; the destructor neither
+// waits nor throws, and an error that no one can wait for any more is printed.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +34,8 @@ class EmulatedQueue final : public QueueState {
 
   /// Enqueues a kernel of `items` work items.
   void launch(const char* label, index_t items, std::function<void()> run);
-  /// Enqueues what moves `bytes` bytes to or from `memory` of the instance, which run() gets as the host sees
-  /// it.
+  /// Enqueues a function that moves `bytes` bytes to or from `memory` of the instance; run() gets the address
+  /// at which the host reaches it.
   void transfer(const char* label, void* memory, std::size_t bytes, bool to_device,
                 const std::function<void(char*)>& run);
 

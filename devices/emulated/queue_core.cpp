@@ -104,7 +104,7 @@ void QueueCore::run_thread() {
       }
     lock.unlock();
     if (!lost) lost = run(entry);
-    entry.work = {};  // what the work owns goes before its end is told
+    entry.work = {};  // what the work owns is destroyed before its end is reported
     lock.lock();
     if (lost) {
       if (poison_ && !dropped) drop_error(lost);  // the first error stays
@@ -113,7 +113,7 @@ void QueueCore::run_thread() {
         Since& since = since_event_.of(entry.from);
         since.error = lost;
         since.lost = true;
-        untold_.of(entry.from) = std::move(lost);
+        unreported_.of(entry.from) = std::move(lost);
       } catch (const std::bad_alloc&) {  // then the next wait of any thread must do
       }
     }
@@ -128,7 +128,7 @@ void QueueCore::run_thread() {
     changed_.notify_all();
   }
   const std::exception_ptr left = std::exchange(poison_, nullptr);
-  untold_.clear();
+  unreported_.clear();
   since_event_.clear();
   lock.unlock();
   if (left) drop_error(left);
@@ -158,11 +158,11 @@ std::exception_ptr QueueCore::take_error() {
   const std::lock_guard lock(mutex_);
   std::exception_ptr error = std::exchange(poison_, nullptr);
   if (error) {
-    error_was_told(error);
+    error_was_reported(error);
     drop_error(error);
   }
   const ThreadKey here = ThreadKey::here();
-  if (std::exception_ptr mine = untold_.take(here); !error) error = std::move(mine);
+  if (std::exception_ptr mine = unreported_.take(here); !error) error = std::move(mine);
   since_event_.take(here);
   return error;
 }

@@ -4,9 +4,10 @@
 // Lifetime: shared by the queue's handle, its thread and the platform, so that work goes on when the handle
 // has gone. The thread starts with the first work and ends after close(), when all work is done.
 // Errors: work that throws poisons the core: later work is dropped until a wait() throws the error.
-// A thread whose own work failed or was dropped before the wait of another thread threw it, gets it from its
-// next wait, so that nobody reads results that were never computed. What nobody took by the end of the thread
-// is printed (core/unheard_errors.hpp). No lock is held while work runs or is destroyed.
+// A thread whose own work failed or was dropped gets the error from its next wait, even if the wait of
+// another thread has thrown it, so that no thread reads results that were never computed. An error that no
+// wait has thrown by the end of the queue's thread is printed (core/unheard_errors.hpp). No lock is held
+// while work runs or is destroyed.
 #pragma once
 
 #include <atomic>
@@ -51,15 +52,15 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   /// in a child of fork(). Callers that hold a lock keep `work` beyond it, since destroying a kernel may free
   /// arrays.
   void enqueue(Work& work);
-  /// The event is complete with the last work, of this thread, which has not begun. False where there is none
-  /// such: then it is to be enqueued.
+  /// Attaches the event to the last work if that is the calling thread's and has not begun: both complete
+  /// together. Otherwise returns false, and the caller enqueues the event.
   bool attach(const Ref<EmulatedEvent>& event);
-  /// Blocks until all work enqueued so far is done, and takes the error away, if there is one for the calling
-  /// thread. Throws Error in a child of fork(), where nobody does the work.
+  /// Blocks until all work enqueued so far is done; returns and clears the error, if there is one for the
+  /// calling thread. Throws Error in a child of fork(), where nobody does the work.
   std::exception_ptr wait();
   /// Blocks until the first `number` pieces of work are done or dropped.
   void wait_until_finished(std::uint64_t number);
-  /// Takes the error as wait() does, without waiting.
+  /// Returns and clears the error as wait() does, without waiting.
   std::exception_ptr take_error();
 
   bool idle() const;
@@ -68,8 +69,8 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   std::uint64_t finished() const;
   /// The error that poisons the queue.
   std::exception_ptr poison() const;
-  /// What became of a thread's work since its last event or wait. A wait of another thread between two pieces
-  /// of it takes the error away, so that the later one runs.
+  /// How a thread's work since its last event or wait ended. A wait of another thread between two pieces of
+  /// it clears the error, so that the later one runs.
   struct Since {
     std::exception_ptr error;
     bool lost = false;   // whether a piece failed or was dropped
@@ -104,7 +105,7 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   std::uint64_t enqueued_ = 0;
   std::uint64_t finished_ = 0;
   std::exception_ptr poison_;
-  ByThread<std::exception_ptr> untold_;  // of threads that lost work
+  ByThread<std::exception_ptr> unreported_;  // of threads that lost work
   ByThread<Since> since_event_;
   std::atomic<bool> has_arrived_ = false;  // work, since look_for_work() began
   bool closed_ = false;

@@ -1,5 +1,5 @@
-// The reserved memory of one instance of `Emulated`: addresses for arrays, of which parts get pages of the
-// machine as they are committed.
+// The reserved memory of one instance of `Emulated`: addresses for arrays, parts of which get pages of the
+// machine when they are committed.
 //
 // Pages without a committed byte are inaccessible to workers too. The bytes are accounted by the instance's
 // EmulatedHeap, as those of its blocks. Every member function but open() may be called from any thread.

@@ -6,15 +6,13 @@
 // one for copies within its memory; each ordered pair of instances may have a peer link. An engine does one
 // thing at a time. An operation is placed when it is submitted, once and for all: it begins at the earliest
 // time at which
-//   - the host has submitted it, the operation before it in its queue has ended, and every event has come
-//   that its
-//     queue waits for, and
+//   - the host has submitted it, the operation before it in its queue has ended, and every event that its
+//     queue waits for is complete, and
 //   - its engine is idle for long enough; gaps before operations that were placed earlier are used.
 //
 //     host      s s s      s: submission; operations begin after theirs
 //     upload      [copy a][copy b]
-//     compute             [kernel a][kernel b]      copy b overlaps kernel a: different queues, different
-//     engines
+//     compute             [kernel a][kernel b]      copy b overlaps kernel a: other queue, other engine
 //
 // What it does not model: a kernel and a copy of one instance do not share memory bandwidth, two kernels
 // never share an instance, and host links of different instances do not slow each other.
@@ -38,8 +36,8 @@ struct InstanceRates {
   double host_to_device_bandwidth = 0x1p35;
   double device_to_host_bandwidth = 0x1p35;
   /// Bytes per second of both directions of the host link together; 0: no limit beyond each direction's own.
-  /// A copy keeps the rate it was placed with; what is placed later and overlaps it gets what is left of this
-  /// limit, and stands still if nothing is. So the limit holds at every instant.
+  /// A copy keeps the rate it was placed with; one placed later that overlaps it gets what is left of this
+  /// limit, and waits if nothing is left. So the limit holds at every instant.
   double host_link_total = 0;
   /// Bytes per second to and from other instances, each way; a link has the lower figure of its two ends. 0:
   /// none; copies are staged: all bytes to the host by one host link, then all of them on by the other.
@@ -130,7 +128,7 @@ class Timeline {
   struct Busy {
     double start, end, rate;
   };
-  using Engine = std::vector<Busy>;  // in order, disjoint; what touches and is alike is one
+  using Engine = std::vector<Busy>;  // in order, disjoint; adjacent ones of equal rate are merged
   struct Queue {
     int instance = -1;  // -1: released
     double ready = 0;
@@ -157,7 +155,7 @@ class Timeline {
   double now_ = 0, last_end_ = 0;
   std::vector<Engine> engines_;  // compute, upload, download, memory of each instance; then the peer links
   std::vector<Queue> queues_;
-  std::vector<Busy> parts_;  // what the plan at hand would occupy
+  std::vector<Busy> parts_;  // what the operation being placed would occupy
   bool tracing_ = false;
   std::vector<TraceEntry> trace_;
 };

@@ -1,7 +1,7 @@
 // Which processors this process may use, and how a thread is bound to one of them.
 //
-// The mask is that which the process inherited from its launcher (taskset, a batch system, a container), and
-// not what libraries made of that of its first thread: start_affinity.hpp and affinity_evidence.hpp say how
+// The mask is the one that the process inherited from its launcher (taskset, a batch system, a container),
+// not the one that libraries set for its first thread: start_affinity.hpp and affinity_evidence.hpp say how
 // it is found, once, when Strata is loaded. Functions here change the mask of the calling thread only. All
 // are safe to call from any thread. Where the system has no affinity (not Linux), there is one anonymous mask
 // and binding does nothing.
@@ -21,8 +21,8 @@ const std::vector<int>& inherited_processors();
 /// of the cgroup's CPU quota; at least 1. Calls warn_of_lost_processors().
 int usable_processors();
 
-/// The first call says on stderr where the process may have inherited more processors than could be found
-/// out, and which variable is to blame. For devices, when they are used first.
+/// The first call warns on stderr if the process may have inherited more processors than could be found, and
+/// names the variable that is to blame. Called by devices at their first use.
 void warn_of_lost_processors();
 
 /// The mask that the process started with, before any library was loaded, ascending; empty where no code of

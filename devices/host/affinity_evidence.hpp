@@ -1,5 +1,5 @@
-// Which processors a process may use, where the mask of a thread may be narrower. Reading what there is to
-// know and deciding are apart: the decision is a function of data.
+// Which processors a process may use, where the mask of a thread may be narrower. Reading the evidence and
+// deciding are separate: the decision is a function of data.
 //
 // A mask narrower than the machine may be meant for the process (taskset, a batch system, a container), or
 // for OpenMP only: where OMP_PROC_BIND or the like is set, the OpenMP library binds the first thread. The
@@ -30,8 +30,8 @@ struct ProcessAffinity {
 
 /// The processors that the process may use. In this order: the mask at its start; where no variable is set,
 /// the mask now; the places of GNU's OpenMP library, or the mask of the parent, if they have as many
-/// processors as the library found; what is left comes with a warning that names the variable, if anything
-/// speaks for more processors.
+/// processors as the library found; else the mask now and OpenMP's places, with a warning that names the
+/// variable if there may be more processors.
 ProcessAffinity decide_affinity(const AffinityEvidence& evidence);
 
 /// Collects it; does not call OpenMP unless it may have bound the calling thread.

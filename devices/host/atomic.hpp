@@ -72,7 +72,7 @@ struct HostAtomics {
   static T load(const T* address) {
     T value;
     if constexpr (by_assembly<T>) {
-      // Whatever is there is replaced by itself, or left.
+      // Replaces the value by itself, or fails: both load it.
       __builtin_memcpy(static_cast<void*>(&value), static_cast<const void*>(address), sizeof(T));
       const T same = value;
       compare_exchange(const_cast<T*>(address), value, same);

@@ -28,7 +28,7 @@ index_t quota_v2(const std::string& folder) {
   return file >> quota >> period ? whole_processors(quota, period) : 0;
 }
 
-// Version 1 writes two files, the quota being -1 where there is none.
+// Version 1 writes two files; -1 is no quota.
 index_t quota_v1(const std::string& folder) {
   std::ifstream quota_file(folder + "/cpu.cfs_quota_us");
   std::ifstream period_file(folder + "/cpu.cfs_period_us");

@@ -1,5 +1,5 @@
-// What the control groups (cgroups, versions 1 and 2) of this process allow it: a batch system or a container
-// gives a part of a machine by them, and ends what takes more memory.
+// The limits of the control groups (cgroups, versions 1 and 2) of this process, by which a batch system or a
+// container gives it a part of a machine. The system kills a process that uses more memory.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ int quota_processors(const std::string& membership, const std::string& root);
 /// Bytes of memory that a cgroup and its ancestors allow, or 0 without a limit. Arguments as above.
 index_t limited_memory(const std::string& membership, const std::string& root);
 
-/// The same two of this process, as they were when they were asked for first.
+/// The same two of this process, as of the first call.
 int quota_processors();
 index_t limited_memory();
 
@@ -24,7 +24,7 @@ index_t limited_memory();
 /// system does not say.
 index_t usable_memory();
 
-/// Bytes beyond which this process cannot be, by limited_memory() and what the machine can swap out; 0
+/// The most bytes that this process can have, by limited_memory() and the swap space of the machine; 0
 /// without a limit.
 index_t most_memory();
 

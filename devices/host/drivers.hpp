@@ -24,7 +24,7 @@ struct ReduceNodes {
   void (*node)(const void* context, index_t number, void* partial);
 };
 
-/// Writes the joined value of nodes [first, last) to `result`; the identity where there is none.
+/// Writes the joined value of nodes [first, last) to `result`; the identity if there are none.
 void reduce_nodes(const Runner& runner, index_t first, index_t last, const ReduceNodes& nodes, void* result);
 
 /// A scan by blocks: `block(context, number, update, final)` adds the block's items to `update`, one after

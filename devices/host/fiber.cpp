@@ -152,7 +152,7 @@ void Fiber::switch_to(Fiber& next) {
   arrived();
 }
 
-// On the new stack. Of a thread's own stack the sanitizer tells where it is when it is left.
+// On the new stack. The sanitizer reports where a thread's own stack is when it is left.
 void Fiber::arrived() {
 #ifdef STRATA_FIBER_ASAN
   __sanitizer_finish_switch_fiber(fake_stack_, &leaving->bottom_, &leaving->bytes_);

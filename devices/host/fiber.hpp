@@ -1,8 +1,8 @@
 // Fiber: a stack of its own on which a function runs until it switches to another fiber of the same thread.
 // Private to the devices: included by .cpp files only.
 //
-// Fibers never change threads, so thread-local variables are those of the thread. A switch keeps the
-// exceptions that are being handled apart, and tells AddressSanitizer and ThreadSanitizer. On x86-64 it costs
+// Fibers never change threads, so thread-local variables are those of the thread. A switch saves and restores
+// the exceptions that are being handled, and informs AddressSanitizer and ThreadSanitizer. On x86-64 it costs
 // some 20 instructions; elsewhere it is swapcontext, which asks the system for the signal mask each time.
 #pragma once
 
@@ -31,7 +31,7 @@ class Fiber {
   /// A fiber that calls `entry(argument)` when it is first switched to. `entry` must not return, and must not
   /// let an exception out. Throws OutOfMemory where the system has no memory for a stack.
   Fiber(void (*entry)(void*), void* argument);
-  /// The fiber must not be running; what lives on its stack is abandoned.
+  /// The fiber must not be running; objects on its stack are not destroyed.
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;

@@ -1,4 +1,4 @@
-// HostHandle: what Serial, Threads and Tbb have in common as types. They differ in their name and in their
+// HostHandle: the common base of the types Serial, Threads and Tbb. They differ in their name and in their
 // HostKind: how pieces of a range are run.
 #pragma once
 

@@ -9,7 +9,7 @@
 //
 // No exception may leave an `omp simd` loop: compilers end the program there. So each item of such a loop
 // catches its own, and the loop throws the first one when it is done (ThrownByItems). Compilers vectorise
-// only loops in which nothing can throw once all is inlined, and from those they remove the catching.
+// only loops in which nothing can throw once all is inlined, and remove the handlers from those.
 //
 // A `Body` is a kernel made ready for a device: `body(i)`, `body(i, update)` for reductions, `body(i, update,
 // final)` for scans, with `Body::takes_lanes`.
@@ -30,7 +30,7 @@
 #define STRATA_FLATTEN
 #endif
 
-// The contract of kernels again, without the wish to vectorise at any price.
+// The contract of kernels again, but the compiler decides whether to vectorise.
 #if defined(__GNUC__) && !defined(__clang__)
 #define STRATA_INDEPENDENT_ITEMS _Pragma("GCC ivdep")
 #else
@@ -59,7 +59,7 @@ constexpr HostIndex host_index(index_t i) {
 /// The first exception of the items of an `omp simd` loop, which is thrown after the loop.
 class ThrownByItems {
  public:
-  /// Calls body(arguments...), but not after an item that threw.
+  /// Calls body(arguments...), unless an item has thrown before.
   template <class Body, class... Arguments>
   void run(const Body& body, Arguments&&... arguments) noexcept {
     if (first_) return;

@@ -1,4 +1,4 @@
-// pause_processor: between two looks of a thread at what another one is about to change.
+// pause_processor: for a thread that polls a value which another one is about to change.
 #pragma once
 
 #include <strata/core/config.hpp>

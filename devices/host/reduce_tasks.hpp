@@ -1,5 +1,5 @@
 // Host tasks of reductions and scans: see host/tasks.hpp. The tree is that of core/reduction_tree.hpp; the
-// drivers that walk it are in host/drivers.hpp, here is what depends on the kernel.
+// drivers that walk it are in host/drivers.hpp, and the parts that depend on the kernel are here.
 #pragma once
 
 #include <strata/devices/host/drivers.hpp>
@@ -69,7 +69,7 @@ index_t items_of(const TileRange<Rank>& range) {
   return range.items();
 }
 
-/// What tasks share whose kernels make a value, over a `Range` of items: reductions, scans, and reductions
+/// Base of tasks whose kernels compute a value over a `Range` of items: reductions, scans, and reductions
 /// over teams.
 template <class Body, class Reducer, class Finish, class Range>
 class ValueTask {
@@ -80,7 +80,7 @@ class ValueTask {
   index_t items() const { return items_of(range_); }
 
  protected:
-  /// What the pieces of work are given.
+  /// The arguments of the pieces of work.
   struct Context {
     const Body& body;
     const Reducer& reducer;
@@ -121,7 +121,7 @@ class ReduceTask : public ValueTask<Body, Reducer, Finish, ChunkRange> {
     Value value;
     this->make_value(info, value, [&](const Context& context) {
       const BlockRange blocks = reduction_blocks(context.range.begin, context.range.end);
-      // Blocks too few for the threads, of items that may be long: the lanes of a block are shared out, too.
+      // Too few blocks for the threads, and items may take long: the lanes of a block are distributed, too.
       if (context.range.schedule == Schedule::Dynamic && blocks.last - blocks.first < 2 * runner.workers)
         reduce_by_lanes(runner, context, blocks, value);
       else

@@ -3,8 +3,8 @@
 // An OpenMP library binds the first thread as it is loaded where OMP_PROC_BIND or the like is set: before
 // main(), and before the initialisers of the program. Entries of .preinit_array run earlier still, but
 // only those of executables: linkers refuse them in shared libraries. So the entry is in this header, in code
-// compiled for an executable. For a program that has none, affinity_evidence.hpp decides by what else is
-// known.
+// compiled for an executable. For a program without such code, affinity_evidence.hpp decides by other
+// evidence.
 #pragma once
 
 #include <strata/core/config.hpp>

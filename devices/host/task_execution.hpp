@@ -1,11 +1,11 @@
 // TaskExecution: the launches of a device whose kernels run on host threads, as tasks (host/tasks.hpp).
-// `Derived` says in one function what becomes of a task:
+// `Derived` has one function that runs or enqueues a task:
 //
 //   template <class Task, class... Arguments>
 //   static void run(EventKind kind, const LaunchInfo& info, bool wait, const Arguments&... arguments);
 //
-// which makes the `Task(arguments...)` and calls `task(runner, info)`, now or
-// later; with `wait` it returns when the task is done. And in another what errors call the device:
+// which makes the `Task(arguments...)` and calls `task(runner, info)`, now or later; with `wait` it returns
+// when the task is done. A second function names the device in errors:
 //
 //   static const char* device_name(const LaunchInfo& info);
 #pragma once
@@ -18,7 +18,7 @@ namespace strata::inline STRATA_ABI::detail {
 
 template <class Derived>
 struct TaskExecution {
-  /// What kernels over teams are handed.
+  /// The member that kernels over teams receive.
   using team_member = HostTeamMember;
 
   template <class Body>
@@ -54,8 +54,8 @@ struct TaskExecution {
                                                                   body, reducer, finish, range);
   }
 
-  /// Work of one's own: `work(runner)` is called once, on the device, and may run pieces on its threads. With
-  /// Work::waits the launch returns afterwards.
+  /// Work that is not a loop: `work(runner)` is called once, on the device, and may run pieces on its
+  /// threads. With Work::waits the launch returns afterwards.
   template <class Work>
   static void call(const LaunchInfo& info, const Work& work, index_t items) {
     Derived::template run<CallTask<Work>>(EventKind::BeginFor, info, Work::waits, work, items);

@@ -1,8 +1,8 @@
 // Host tasks: one launch (for, reduce, scan) with all it needs, to be run by a team of host threads. Serial,
 // Threads and Tbb run it at once; emulated instances carry it through a queue.
 //
-// A task holds an uncounted copy of the kernel (see allocation.hpp). Each piece works on a copy of its own
-// where that is small: a copy whose address nobody else knows stays in registers.
+// A task holds an uncounted copy of the kernel (see allocation.hpp). Each piece works on a copy of its own if
+// the kernel is small: a copy whose address does not escape stays in registers.
 #pragma once
 
 #include <strata/devices/host/drivers.hpp>
@@ -42,7 +42,7 @@ struct PieceCheck {
 #endif
 };
 
-/// Work that is no loop over items: sorts and their like.
+/// Work that is not a loop over items, such as a sort.
 template <class Work>
 class CallTask {
  public:
@@ -93,7 +93,7 @@ class ForTask {
   ChunkRange range_;
 };
 
-// Long enough to vectorise, short enough to share out a single row.
+// Long enough to vectorise, short enough to distribute a single row.
 inline constexpr index_t longest_tile = 4096;
 
 /// parallel_for over a box, tile by tile; by default a tile is a row along the last dimension, or part of

@@ -1,12 +1,11 @@
 // Teams on hosts. A team runs on one thread; its members are fibers (host/fiber.hpp) that take turns: one
 // runs until it waits for its team, then the next begins. So the members of a team may wait for each other on
-// every device, with any number of threads, and what they share needs no synchronisation but that of the
-// team. Teams of one member, the choice of the device, are plain function calls: their barriers cost a
-// branch.
+// every device, with any number of threads, and shared data needs only the team's own synchronisation. Teams
+// of one member, which the device chooses by default, are plain function calls: their barriers cost a branch.
 //
-// A fiber that finishes its member without having waited goes on with the next one, so that kernels without
-// barriers switch stacks twice a team. Fibers, and scratch memory, stay with their thread for the next
-// launch.
+// A fiber that finishes its member without having waited continues with the next member, so that kernels
+// without barriers switch stacks twice a team. Fibers, and scratch memory, stay with their thread for the
+// next launch.
 //
 // Errors: the first exception of a member ends its team. The members that wait are resumed and leave their
 // kernel by a private exception, which runs the destructors on their stacks. Members that do not wait for
@@ -25,7 +24,7 @@ namespace strata::inline STRATA_ABI::detail {
 
 class HostTeam;
 
-/// What a member knows of itself.
+/// The position of a member, and the sizes of its league and team.
 struct HostMemberState {
   index_t league_rank;
   index_t league_size;
@@ -37,14 +36,14 @@ struct HostMemberState {
   ScratchCursor of_member[scratch_levels];
 };
 
-/// Called once by all members of a team, when the last of them has come: `all` are what they brought, by
-/// rank.
+/// Called once for a team, when its last member has arrived: `all` are the pointers that the members passed,
+/// by rank.
 struct MeetAction {
   void (*act)(const void* context, void* const* all, int count);
   const void* context;
 };
 
-/// Waits for the team, bringing `mine`. The members' actions must be the same.
+/// Waits for the team, passing `mine` to the action. The members' actions must be the same.
 void host_team_meet(HostMemberState& member, void* mine, const MeetAction& action);
 
 /// The joined value of nodes 0 to count - 1, pairwise: at(k) and at(k + 1), then these by twos, ... in at(0).
@@ -87,7 +86,7 @@ STRATA_FLATTEN void reduce_lanes(const F& f, index_t begin, index_t end, const R
   result = partial[0];
 }
 
-// The same for items that are loops themselves: nothing is vectorised across items against their nature.
+// The same for items that are loops themselves: they are not vectorised across items.
 template <class F, class Reducer, class T>
 void reduce_one_by_one(const F& f, index_t begin, index_t end, const Reducer& reducer, T& result) {
   constexpr int lanes = sizeof(T) <= 16 ? host_lanes : 1;
@@ -177,7 +176,7 @@ class HostTeamMember {
     total = prefix.total;
   }
 
-  // ---- one for all
+  // ---- one value for all
 
   template <class F>
   void single(OneOfTeam, const F& f) const {
@@ -285,8 +284,8 @@ class HostTeamLoan {
   char* of_member_[scratch_levels];
 };
 
-/// What a launch runs on hosts: `shape` with a team size. Throws KernelError and OutOfMemory where it cannot
-/// be had.
+/// The shape of a launch on hosts: `shape` with a team size. Throws KernelError and OutOfMemory where that is
+/// not possible.
 TeamShape host_team_shape(const LaunchInfo& info, const char* device, const TeamShape& shape);
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -72,7 +72,7 @@ class TeamReduceTask : public ValueTask<Body, Reducer, Finish, TeamShape> {
   }
 
  private:
-  // With fewer blocks than this for each thread the teams themselves are shared out.
+  // With fewer blocks than this for each thread the teams themselves are distributed.
   static constexpr index_t blocks_a_worker = 8;
 
   struct Context : Base::Context {

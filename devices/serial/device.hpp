@@ -6,8 +6,7 @@
 
 namespace strata::inline STRATA_ABI {
 
-/// The calling thread as a device. Its members are those of
-/// the concept Device (detail::HostHandle).
+/// The calling thread as a device. It has the members of the concept Device (detail::HostHandle).
 struct Serial : detail::HostHandle<detail::serial_host> {
   /// As the concept asks for.
   static constexpr char name[] = "Serial";

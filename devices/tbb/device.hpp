@@ -1,7 +1,7 @@
-// Tbb: kernels run on oneTBB's workers, in the task arena of the caller, whose limits they honour; where the
-// process has a CPU quota (cgroups) of fewer processors than that arena has threads, in an arena of as many.
-// Any thread may launch; launches may nest. Where an OpenMP library binds the first thread of the process,
-// oneTBB's arenas still count all of its processors, and its workers are let go to them.
+// Tbb: kernels run on oneTBB's workers, in the task arena of the caller, within its limits; where the process
+// has a CPU quota (cgroups) of fewer processors than that arena has threads, in an arena of that size. Any
+// thread may launch; launches may nest. Where an OpenMP library binds the first thread of the process,
+// oneTBB's arenas still count all processors of the process, and its workers may run on them.
 #pragma once
 
 #include <strata/devices/host/handle.hpp>
@@ -9,8 +9,7 @@
 
 namespace strata::inline STRATA_ABI {
 
-/// The host's threads as a device: those of oneTBB. Its members are those of
-/// the concept Device (detail::HostHandle).
+/// The threads of oneTBB as a device. It has the members of the concept Device (detail::HostHandle).
 struct Tbb : detail::HostHandle<detail::tbb_host> {
   /// As the concept asks for.
   static constexpr char name[] = "Tbb";

@@ -1,5 +1,5 @@
-// TbbThreads: who does the pieces of a launch on Tbb. Private to this folder and its tests; without oneTBB's
-// headers, as all that users may reach.
+// TbbThreads: the threads that run the pieces of a launch on Tbb. Private to this folder and its tests;
+// without oneTBB's headers, as all headers that users may reach.
 #pragma once
 
 #include <strata/devices/chunk.hpp>
@@ -7,9 +7,9 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// The threads of the caller's arena; where that has more than a CPU quota has processors, those of an arena
-/// of as many, which all such callers share. More would use up the quota, and then all stand still for the
-/// rest of its period. Any thread may call.
+/// The threads of the caller's arena; where it has more threads than a CPU quota has processors, those of an
+/// arena of the quota's size, which all such callers share. More threads would use up the quota, and the
+/// system would then stop all for the rest of its period. Any thread may call.
 class TbbThreads {
  public:
   /// `quota`: whole processors; 0 where there is no quota.
@@ -18,9 +18,9 @@ class TbbThreads {
   TbbThreads(const TbbThreads&) = delete;
   TbbThreads& operator=(const TbbThreads&) = delete;
 
-  /// So many do the pieces of a launch of the calling thread, at most.
+  /// The most threads that run the pieces of a launch of the calling thread.
   int concurrency() const;
-  /// Does all pieces, by workers 0 to concurrency() - 1, and returns when they are done. Throws what one
+  /// Runs all pieces, by workers 0 to concurrency() - 1, and returns when they are done. Throws what a piece
   /// threw.
   void run(const ChunkRange& range, ChunkFunction function) const;
 

@@ -8,8 +8,8 @@
 
 namespace strata::inline STRATA_ABI {
 
-/// The host's threads as a device: a pool of the library's own. Its members are those of
-/// the concept Device (detail::HostHandle).
+/// A pool of threads of the library's own as a device. It has the members of the concept Device
+/// (detail::HostHandle).
 struct Threads : detail::HostHandle<detail::threads_host> {
   /// As the concept asks for.
   static constexpr char name[] = "Threads";

@@ -95,7 +95,7 @@ TEST_F(MainGuardDeathTest, HeldErrorIsPrintedByItsLastHolderUnlessItWasTold) {
         detail::hold_error(second, "\"b\" on Toy{1}");
         if (!detail::share_error(second)) std::exit(9);
         detail::drop_error(first);  // still held
-        detail::error_was_told(second);
+        detail::error_was_reported(second);
         detail::drop_error(second);
         detail::drop_error(second);
         if (detail::share_error(second)) std::exit(9);  // it was told, and is forgotten

@@ -75,7 +75,8 @@ struct CudaArrayReduce {
   __device__ Element* array(index_t node) const {
     return static_cast<Element*>(scratch.partials) + (node - (first < last ? first : base)) * length;
   }
-  // Joins nodes [a, a + half) and [a + half, a + 2 * half) where a is a multiple of both, and both are there.
+  // Joins nodes [a, a + half) and [a + half, a + 2 * half) where `a` is a multiple of 2 * half and both
+  // exist.
   __device__ void join_siblings(index_t a, index_t half) const {
     if ((a & (2 * half - 1)) != 0 || a + half <= first || a + half >= last || a >= last) return;
     if (a + half > first) reducer.join(array(a > first ? a : first), array(a + half));

@@ -1,10 +1,10 @@
-// Entering a kernel: a block waits for the kernel before it, and in checked builds learns where to report bad
-// accesses; after a launch that has one the queue's kernels do nothing until it is waited for.
+// Entry of a kernel: a block waits for the kernel before it, and in checked builds learns where to report bad
+// accesses; after a launch with a bad access the queue's kernels do nothing until the queue is waited for.
 //
 // From compute capability 9.0 on, the kernels of a queue are launched ahead of time (programmatic dependent
-// launch): when all blocks of a kernel have begun, those of the next may come and wait here until it has
-// ended and its memory is seen, by read-only loads, too. That hides what a launch costs between short
-// kernels. Nothing may touch memory before.
+// launch): when all blocks of a kernel have begun, those of the next may start, and wait here until it has
+// ended and the memory it wrote is visible, to read-only loads, too. That hides the cost of a launch between
+// short kernels. No memory may be accessed before.
 #pragma once
 
 #include <strata/core/check.hpp>
@@ -16,7 +16,8 @@ namespace strata::inline STRATA_ABI::detail {
 inline __device__ bool enter_block(const CudaCheck& check) {
   bool go = true;
 #if __CUDA_ARCH__ >= 900
-  // The compiler may move loads of constant memory over the wait, but not over a branch that hangs on it.
+  // The compiler may move loads of constant memory before the wait, but not before a branch that depends on
+  // it.
   if (check.ahead) {
     unsigned one;
     asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;\n\tmov.u32 %0, 1;"

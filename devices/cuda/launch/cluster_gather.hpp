@@ -1,6 +1,6 @@
-// A value of each block of a cluster to its first block, through that block's shared memory and without a
-// barrier at the end: the words are counted by a transaction barrier of the first block, and the others are
-// free to go. From compute capability 9.0 on.
+// Sends a value of each block of a cluster to its first block, through that block's shared memory and without
+// a barrier at the end: a transaction barrier of the first block counts the words, and the other blocks may
+// exit. From compute capability 9.0 on.
 //
 // Lives in shared memory. All threads of all blocks call prepare, then send; those of the first warp of the
 // first block call receive.
@@ -33,7 +33,8 @@ struct ClusterGather {
 #if __CUDA_ARCH__ >= 900
     __cluster_barrier_wait();  // the first block's barrier is there
     if (threadIdx.x != 0) return;
-    // Words of other blocks may be counted before: the phase ends when all are and this arrival is.
+    // Words of other blocks may be counted earlier: the phase ends when all words and this arrival have been
+    // counted.
     if (__clusterRelativeBlockRank() == 0)
       asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(address(&barrier)),
                    "r"(static_cast<unsigned>(sizeof value))
@@ -77,7 +78,7 @@ struct ClusterGather {
   }
 };
 
-/// For values that no cluster gathers.
+/// For values that are not gathered by clusters.
 template <class T>
 struct ClusterGather<T, 1> {
   __device__ void prepare() {}

@@ -11,7 +11,7 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// Items of a thread, whose loads are in flight together: what the body says (kernel.hpp).
+/// The items of a thread whose loads are in flight together: a property of the body (kernel.hpp).
 template <class Body>
 constexpr int items_of_thread() {
   if constexpr (requires { Body::items_in_flight; }) return Body::items_in_flight;
@@ -138,8 +138,8 @@ struct CudaBox {
     const Index begin = walk * piece, left = extent[Marching] - begin;
     const index_t first = lower[Marching] + begin;
     const int count = static_cast<int>(left < piece ? left : piece);  // at most longest_march
-    // Not unrolled: the stores of an item keep the loads of the next after them, so that it would save a few
-    // additions of addresses, and take registers that more threads can make use of.
+    // Not unrolled: the stores of an item keep the loads of the next after them, so that unrolling would save
+    // a few additions of addresses only, and cost registers that more threads can use.
 #pragma unroll 1
     for (int k = 0; k < count; ++k) {
       at[Marching] = first + k;

@@ -1,7 +1,7 @@
 // Launches of parallel_for: which kernel, grid and blocks. Compiled by nvcc only.
 //
-// The size of a block is what occupancy says of the kernel, asked once a device; hints (launch_hints.hpp) go
-// before.
+// The size of a block is the occupancy calculator's for the kernel, asked once for each device; hints
+// (launch_hints.hpp) override it.
 #pragma once
 
 #include <strata/devices/cuda/launch/for_kernels.hpp>
@@ -73,7 +73,8 @@ constexpr int marched_axis(bool last_fastest) {
   return last_fastest ? Rank - 1 - Static::marching : Static::marching;
 }
 
-/// Launches a CudaBox, `Work`; false, and nothing done, where it is one for exact grids and the grid is not.
+/// Launches a CudaBox, `Work`; false, with nothing done, where `Work` needs an exact grid and the grid is
+/// not.
 template <class Work, class Static, int Rank, class Body>
 bool cuda_run_box(CudaLaunch& launch, CudaQueue& queue, const BoxAxes<Rank>& axes, const LaunchHints& hints,
                   const Body& body) {

@@ -1,10 +1,10 @@
-// How kernels for GPUs call what users give. Compiled by nvcc only.
+// How kernels for GPUs call functions of the user. Compiled by nvcc only.
 //
-// What a user gives is called by functions for both hosts and devices (STRATA_FUNCTION). There nvcc compiles
-// a call of a host's function into nothing; that this is a warning (#20011, #20014) helps nobody where the
-// headers of Strata are found by -isystem, which hides it and defeats `-Werror cross-execution-space-call`.
-// In a function for devices only the same call is an error, which no option hides. It names both functions,
-// and so the name of the caller is the message.
+// Functions of the user are called by functions for both host and device (STRATA_FUNCTION). There nvcc
+// compiles a call of a host function into nothing, with a warning (#20011, #20014) that -isystem hides, which
+// also defeats `-Werror cross-execution-space-call`. In a function for devices only the same call is an
+// error, which no option hides. The error names both functions, so the name of the caller serves as the
+// message.
 #pragma once
 
 #include <strata/devices/kernel_call.hpp>

@@ -1,7 +1,7 @@
 // Launches: chooses kernel, grid and blocks. Compiled by nvcc only.
 //
 // Parameters travel with the launch, up to 32,764 bytes; larger ones through device memory. The size of a
-// block is what occupancy says of the kernel, asked once a device.
+// block is the occupancy calculator's for the kernel, asked once for each device.
 #pragma once
 
 #include <strata/devices/cuda/launch/array_reduce_kernels.hpp>

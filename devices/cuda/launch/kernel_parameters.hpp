@@ -1,5 +1,5 @@
-// What kernels are given: their work as the launch's parameters, or, where it has more bytes than a launch
-// takes, a pointer to it in device memory. And what launches of every kind share. Compiled by nvcc only.
+// Parameters of kernels: their work, or, where it has more bytes than parameters may have, a pointer to it in
+// device memory. And what launches of every kind share. Compiled by nvcc only.
 #pragma once
 
 #include <type_traits>
@@ -26,7 +26,7 @@ inline constexpr bool travels_with_launch = sizeof(Work) <= cuda_parameter_bytes
 template <class Work>
 using ParametersOf = std::conditional_t<travels_with_launch<Work>, Work, CudaIndirect<Work>>;
 
-/// What a kernel is given, made of the work: itself, or where it lies.
+/// The parameter of a kernel: the work itself, or where it is in device memory.
 template <class Work>
 ParametersOf<Work> parameters_of(CudaLaunch& launch, const Work& work) {
   if constexpr (travels_with_launch<Work>) return work;

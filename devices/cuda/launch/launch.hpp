@@ -1,6 +1,6 @@
-// How kernels get to a GPU, without templates and without a CUDA header: what a launch of any kernel needs of
-// its queue. Kernels are launched by handle and stream, so that no launch asks or changes which device is
-// current, and a kernel's limits are asked once a device.
+// How kernels are launched on a GPU, without templates and without a CUDA header: the functions of its queue
+// that any launch needs. Kernels are launched by handle and stream, so that no launch queries or changes the
+// current device, and a kernel's limits are queried once for each device.
 #pragma once
 
 #include <cstddef>
@@ -43,8 +43,8 @@ struct CudaGrid {
   unsigned cluster = 1;  // blocks that run at the same time and reach each other's shared memory
 };
 
-/// What a kernel is told at its entry: whether it was launched ahead of the end of the one before it, and, in
-/// checked builds, where to report bad accesses.
+/// Arguments for the entry of a kernel: whether it was launched ahead of the end of the one before it, and,
+/// in checked builds, where to report bad accesses.
 struct CudaCheck {
   bool ahead = false;
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
@@ -59,9 +59,10 @@ struct CudaScratch {
   unsigned* counter;  // 0 before and after
 };
 
-/// Memory through which a kernel hands a value to the host: words of 8 bytes, each 4 bytes of the value below
-/// the ticket of the launch. A word is written and read at once, so the value itself needs no fence; the host
-/// has it when all words bear the ticket. Scans fence before, as the host may read what they wrote.
+/// Memory through which a kernel passes a value to the host: words of 8 bytes, each 4 bytes of the value and,
+/// in the upper half, the ticket of the launch. A word is written and read in one access, so the value itself
+/// needs no fence; the host has it when all words have the ticket. Scans fence before, as the host may read
+/// the arrays they wrote.
 struct CudaHostSlot {
   volatile std::uint64_t* words;
   std::uint32_t ticket;
@@ -74,11 +75,13 @@ CudaQueue& cuda_queue_for(const LaunchInfo& info, bool waits = false);
 /// Of the device of `queue`; asks the driver the first time.
 const CudaKernel::OnDevice& cuda_kernel_on(CudaQueue& queue, CudaKernel& kernel);
 int cuda_multiprocessors(const CudaQueue& queue);
-/// The bytes of dynamic shared memory a block that keep its threads, on a multiprocessor, to about `percent`
-/// of those that one can hold; 0 where they are no more anyway. Asks the driver when the question changes.
+/// The bytes of dynamic shared memory for each block that limit the threads on a multiprocessor to about
+/// `percent` of those it can hold; 0 where there are not more anyway. Asks the driver when the arguments
+/// change.
 unsigned cuda_shared_for_occupancy(CudaQueue& queue, CudaKernel& kernel, const CudaGrid& grid, int percent);
 
-/// One launch: holds the queue's lock, so that scratch memory and kernel stay together. Tells the listeners.
+/// One launch: holds the queue's lock, so that scratch memory and kernel stay together. Reports to the
+/// listeners.
 class CudaLaunch {
  public:
   CudaLaunch(CudaQueue& queue, EventKind kind, const LaunchInfo& info, index_t items);

@@ -104,7 +104,7 @@ struct CudaLookbackScan {
   }
 
  private:
-  // The last block in the grid knows the total. The host gets it from the last block to be done, as it takes
+  // The last block in the grid knows the total. The last block to finish passes it to the host, which takes
   // the queue for idle then.
   __device__ void end(const T& before, const T& whole) const {
     T total = before;
@@ -175,7 +175,7 @@ struct CudaLookbackScan {
       bool found = false;
       T sum;
       for (index_t nearest = tile - 1; !found; nearest -= warp_lanes) {
-        // Lane l looks at tile nearest - l; what lies before the first one is not asked for.
+        // Lane l looks at tile nearest - l; there is none before the first.
         const index_t other = nearest - lane;
         LookbackTile t{2, 0};
         if (other >= 0) do

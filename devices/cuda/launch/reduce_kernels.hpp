@@ -4,11 +4,11 @@
 //   a block    has an aligned group of 2^k nodes, which its warps take in turn: all read close to each other.
 //              The values go to shared memory; a warp joins up to 32, one in each of its lanes
 //
-// Small reductions are done by one block, or by 8 in a cluster, which hand their values to the first one.
-// Large ones end in the last block to finish: it joins the blocks' values. One thread runs the finish.
+// Small reductions are done by one block, or by 8 in a cluster, which send their values to the first one. In
+// large ones the last block to finish joins the blocks' values. One thread runs the finish.
 //
-// `Nodes` says what a node is: a block of a range, or a block of a row of a box; where none is, it takes no
-// part. One launch, whatever the size.
+// `Nodes` defines a node: a block of a range, or a block of a row of a box; numbers without a node are left
+// out. One launch, whatever the size.
 #pragma once
 
 #include <strata/core/reduction_tree.hpp>
@@ -136,7 +136,7 @@ struct CudaReduce {
   CudaHostSlot host;
   CudaCheck check;
 
-  /// What needs no memory: done before the block waits for the kernel before it.
+  /// The work that needs no memory, done before the block waits for the kernel before it.
   __device__ void prepare(Gather& gather) const {
     if (clustered) gather.prepare();
   }
@@ -254,7 +254,7 @@ struct CudaReduce {
       T low, high;
       if (lane < count) reducer.init(low);
       if (lane + warp_lanes < count) reducer.init(high);
-      // Rounds that all lanes take part in, many at a time, so that their loads do not wait for each other.
+      // Full rounds of all lanes, many at a time, so that their loads do not wait for each other.
       if (count == reduction_block) {
         rounds_of<reduction_block / tree_lanes>(items, lane, low, high);
       } else {
@@ -304,9 +304,9 @@ struct CudaReduce {
     }
   }
 
-  // The partials of all blocks, each of 2^log2_unit nodes, to thread 0: rounds of 32. What a round hands to
-  // the next goes through shared memory, or, where it is too much, from one half of the scratch memory to the
-  // other and back.
+  // The partials of all blocks, each of 2^log2_unit nodes, to thread 0: rounds of 32. A round passes its
+  // values to the next through shared memory, or, where they do not fit, from one half of the scratch memory
+  // to the other and back.
   __device__ void join_partials(T& whole, T* partial, int log2_unit) const {
     constexpr int capacity = (1 << log2_most_nodes) / 2;
     T* const shared = shared_values();

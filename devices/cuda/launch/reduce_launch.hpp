@@ -9,8 +9,7 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-// The bounds let the compiler keep the loads of a whole node in flight, for which it would not take the
-// registers otherwise.
+// The bounds allow the compiler the registers to keep the loads of a whole node in flight.
 template <class Reduce, class Parameters>
 __global__ void __launch_bounds__(Reduce::most_threads, Reduce::least_blocks)
     cuda_reduce(const __grid_constant__ Parameters parameters) {
@@ -69,7 +68,7 @@ class CudaReduceLaunch {
   }
 
   /// Launches, and waits where the finish does; nothing else may follow in the launch then. `nodes` has the
-  /// node numbers of before.
+  /// same node numbers as in the constructor.
   void run(CudaLaunch& launch, const CudaScratch& scratch, const Nodes& nodes, const Reducer& reducer,
            const Finish& finish) {
     CudaHostSlot host{};
@@ -87,7 +86,7 @@ class CudaReduceLaunch {
   }
 
  private:
-  // Whether one aligned group of 2^log2 nodes has them all.
+  // Whether one aligned group of 2^log2 nodes contains them all.
   bool in_one_group(int log2) const { return first_ >= last_ || (first_ >> log2) == ((last_ - 1) >> log2); }
 
   index_t first_;

@@ -106,13 +106,13 @@ struct CudaScan {
   static_assert(sizeof(T) <= 16000,
                 "strata: parallel_scan: the value_type must not exceed 16000 bytes on Cuda");
 
-  // Goes over the items of a block, `running` being what comes before them, then with them.
+  // Goes over the items of a block. `running` is the sum before them, and afterwards includes them.
   template <bool Final>
   __device__ void over_block(index_t block, T& running) const {
     const int lane = static_cast<int>(threadIdx.x % warp_lanes);
     const BlockItems items = items_of_block(block, begin, end);
     index_t from = items.begin;
-    // The contributions of several steps are asked for before the first is needed.
+    // The contributions of several steps are loaded before the first is needed.
     for (; items.end - from >= batch * warp_lanes; from += batch * warp_lanes) {
       T sum[batch];
 #pragma unroll

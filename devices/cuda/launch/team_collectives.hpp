@@ -1,6 +1,5 @@
-// What the members of a team do together on a GPU: loops, reductions, scans and broadcasts over the threads
-// of a block. A `unit` is a participant: a member (the lanes of one do the same, each for itself) or a
-// thread.
+// Collective operations of a team on a GPU: loops, reductions, scans and broadcasts over the threads of a
+// block. A `unit` is a participant: a member (all of its lanes do the same) or a thread.
 //
 // Values join pairwise by rank, first within a warp, then over the warps of the block: the tree of
 // core/reduction_tree.hpp over units. Blocks need not be whole warps.
@@ -202,7 +201,7 @@ template <class Over, class F>
 __device__ void team_for(Over over, index_t begin, index_t end, const F& f) {
   const TeamSteps steps(over);
   for (index_t i = begin + steps.first; i < end; i += steps.step) f(i);
-  // What the lanes wrote is there for their member.
+  // Makes what the lanes wrote visible to their member.
   if constexpr (std::is_same_v<Over, OverLanes>) __syncwarp(TeamThread().member_mask());
 }
 

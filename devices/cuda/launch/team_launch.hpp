@@ -11,7 +11,7 @@
 namespace strata::inline STRATA_ABI::detail {
 
 struct CudaTeamLaunch {
-  /// What kernels over teams are handed.
+  /// The member that kernels over teams receive.
   using team_member = CudaTeamMember;
 
   /// `Shape` is TeamShape, or that with hints, of which the launch bounds count.

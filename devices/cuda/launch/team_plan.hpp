@@ -6,7 +6,7 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// A kernel over teams, in static storage; what it may have of shared memory is asked once a device.
+/// A kernel over teams, in static storage; the shared memory that it may use is queried once for each device.
 struct CudaTeamKernel {
   CudaKernel kernel;
   struct OnDevice {

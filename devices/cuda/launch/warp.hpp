@@ -61,8 +61,8 @@ __device__ void value_of_lane(T& result, const T& value, int lane) {
 
 /// Joins the nodes [base, base + count) that the lanes of a warp hold, lane l node base + l, pairwise; `base`
 /// is a multiple of `count`, a power of two up to 32. `holds(first, end)` says whether there is any node in
-/// [first, end), `holds.all` whether no number in it is without one. The result is in lane 0, where
-/// holds(base, base + count).
+/// [first, end), `holds.all` whether every number in it has a node. The result is in lane 0, if holds(base,
+/// base + count).
 template <class T, class Reducer, class Holds>
 __device__ void join_nodes(T& value, index_t base, int count, const Reducer& reducer, const Holds& holds) {
   const int lane = static_cast<int>(threadIdx.x % warp_lanes);

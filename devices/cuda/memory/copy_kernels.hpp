@@ -14,8 +14,8 @@ namespace strata::inline STRATA_ABI::detail {
 cudaError_t enqueue_copy(cudaStream_t stream, void* destination, const void* source, const CopyPiece& piece);
 
 /// Enqueues the fill of one piece of a plan_fill for elements of `element_bytes`. `value` is read before the
-/// call returns; more than `most_fill_bytes` of it lie in memory that the GPU reaches, until the fill is
-/// done.
+/// call returns; if it has more than `most_fill_bytes`, it must be in memory that the GPU reaches, until the
+/// fill is done.
 inline constexpr std::size_t most_fill_bytes = 256;
 cudaError_t enqueue_fill(cudaStream_t stream, void* destination, const CopyPiece& piece, const void* value,
                          std::size_t element_bytes);

@@ -27,13 +27,13 @@ namespace strata::inline STRATA_ABI::detail {
 namespace {
 
 void warn_without_cufile(const std::string& why) {
-  static const bool told = [&] {
+  static const bool warned = [&] {
     std::fprintf(stderr,
                  "Strata: GPUs do not read and write files themselves: %s. The host does it for them.\n",
                  why.c_str());
     return true;
   }();
-  static_cast<void>(told);
+  static_cast<void>(warned);
 }
 
 }  // namespace

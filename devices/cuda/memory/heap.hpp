@@ -1,6 +1,6 @@
 // DeviceHeap: where the arrays in a GPU's memory come from: slabs of Strata's own (slab_heap.hpp), or CUDA's
 // pool (pool_heap.hpp). Not thread-safe: the owner locks. A released block may be handed out again at once;
-// when that is safe is the owner's matter.
+// the owner releases it when that is safe.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ class DeviceHeap {
   virtual void release(void* address) = 0;
   /// As release(), without a call of CUDA, which may be gone already.
   virtual void forget(void* address) = 0;
-  /// Counts memory that was taken from CUDA by other ways as held and used; false where the limit forbids it.
+  /// Counts memory that was allocated from CUDA otherwise as held and used; false where the limit forbids it.
   [[nodiscard]] virtual bool charge(std::size_t bytes) = 0;
   virtual void discharge(std::size_t bytes) = 0;
   /// Gives unused memory back while more than `keep` bytes are held; returns the bytes given back.

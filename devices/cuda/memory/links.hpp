@@ -12,12 +12,12 @@ bool reach_peer(int here, int other);
 /// The place of the host in measured_copy_cost().
 inline constexpr int host_place = -1;
 
-/// What copies cost from the memory of GPU `from` to that of GPU `to`; one of them may be host_place: then of
-/// pinned memory. Measured by the first call, in some milliseconds, beside whatever else goes on; kept then.
+/// The cost of copies from the memory of GPU `from` to that of GPU `to`; one of them may be host_place:
+/// pinned memory. Measured by the first call, in some milliseconds, while other work may run; kept then.
 CopyCost measured_copy_cost(int to, int from);
 
-/// What copies between pinned memory and a GPU do a second where both ways are in use, both together;
-/// measured by the first call, and kept then. 0 where it cannot be measured.
+/// Bytes a second of copies between pinned memory and a GPU in both directions at once, summed; measured by
+/// the first call, and kept then. 0 where it cannot be measured.
 double measured_both_ways(int gpu);
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -1,10 +1,10 @@
-// Hints for arrays in managed memory (CudaManaged): where their pages should be, before somebody misses them.
-// They change where pages lie and how fast they are reached, never what a program computes.
+// Hints for arrays in managed memory (CudaManaged): where their pages should be before they are accessed.
+// They change where pages are and how fast they are reached, never what a program computes.
 //
 // A place is a GPU (`Cuda{1}`) or a host device (`Serial{}`, which stands for the host's memory). All
 // functions return whether CUDA was given the hint: false, without effect, on systems whose GPUs and hosts
-// cannot touch managed memory at the same time (cudaDevAttrConcurrentManagedAccess). Null and empty arrays
-// need none.
+// cannot access managed memory at the same time (cudaDevAttrConcurrentManagedAccess). Null and empty arrays
+// need no hint.
 //
 // Errors: KernelError where CUDA refuses, as for an unmanaged view of memory that is not managed memory.
 #pragma once
@@ -84,7 +84,7 @@ int managed_place(const P& place) {
 namespace cuda {
 
 /// Moves the pages of the array to `place`, after the work of `queue`, as a copy on it would; asynchronous.
-/// Error while a graph is recorded, which cannot hold it.
+/// Error while a graph is recorded: a graph cannot hold it.
 template <class V, Device P, Device Q>
 bool prefetch(const V& view, const P& place, const Queue<Q>& queue) {
   static_assert(detail::is_gpu<Q>, "strata: prefetch takes a queue of a GPU");

@@ -24,7 +24,7 @@ CudaMemoryPool::CudaMemoryPool(int device) : device_(device) {
 
 void* CudaMemoryPool::take(std::size_t bytes) const {
   void* address = nullptr;
-  // The wait orders all streams behind the allocation. The stream holds at most frees, which take no time.
+  // The wait orders all streams after the allocation. The stream holds at most frees, which take no time.
   if (cudaMallocFromPoolAsync(&address, bytes, pool_, stream_) == cudaSuccess &&
       cudaStreamSynchronize(stream_) == cudaSuccess)
     return address;

@@ -1,9 +1,9 @@
 // CudaMemoryPool: the default memory pool of a GPU (cudaMallocAsync) as the source of a PoolHeap. Private to
 // this folder.
 //
-// Blocks are taken and given on a stream of its own, on which nothing else is: a block that take() returns
-// may be used by all work enqueued later, on any stream; one that give() gets must be used by nothing any
-// more. What is given stays with the pool until it is trimmed, for the next take() and for other libraries.
+// Blocks are allocated and freed on a stream of its own, without other work: a block that take() returns may
+// be used by all work enqueued later, on any stream; one passed to give() must not be in use any more. Freed
+// memory stays in the pool until it is trimmed, for the next take() and for other libraries.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,8 +1,8 @@
-// PoolHeap: the books of blocks that a memory pool of CUDA hands out. Book-keeping only: blocks come from
-// functions, so it can be tested anywhere.
+// PoolHeap: book-keeping of the blocks that a memory pool of CUDA hands out. Blocks come from functions, so
+// it can be tested anywhere.
 //
-// The pool serves others in the process too, so what it holds is more than these books know. The limit bounds
-// the live blocks of the books, and what is charged to them, alone.
+// The pool serves others in the process too, so it holds more than is counted here. The limit bounds the live
+// blocks and the charged bytes counted here only.
 #pragma once
 
 #include <cstddef>

@@ -163,7 +163,7 @@ void enqueue_staged(CudaQueue& queue, void* destination, const void* source, con
   };
 
   queue.submitted();  // from here on the buffers may be in use, also if something fails
-  // The host's part begins behind what the queue did so far.
+  // The host's part begins after the queue's work so far.
   prepare(0);
   order(ring.touched[0], stream, helper);
   int b = 0;

@@ -135,10 +135,10 @@ std::size_t CudaReservation::bytes_between(std::size_t first, std::size_t last) 
 template <class Visit>
 bool CudaReservation::each_missing_run(std::size_t begin, std::size_t end, const Visit& visit) const {
   if (begin >= end) return true;
-  const std::size_t behind = (end - 1) / granule_ + 1;
-  for (std::size_t first = begin / granule_; first < behind;) {
+  const std::size_t past_last = (end - 1) / granule_ + 1;
+  for (std::size_t first = begin / granule_; first < past_last;) {
     std::size_t last = first;
-    while (last < behind && !has_memory_[last]) ++last;
+    while (last < past_last && !has_memory_[last]) ++last;
     if (last > first && !visit(first, last)) return false;
     first = last + 1;  // one that has memory, or the end
   }

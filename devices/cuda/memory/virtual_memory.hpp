@@ -1,8 +1,8 @@
 // CudaReservation: addresses of one GPU, parts of which get memory as they are needed, by CUDA's virtual
 // memory management. Private to this folder.
 //
-// What has memory is reached by copies and kernels of its GPU, and of the GPUs it was opened to. The driver's
-// functions are asked for at run time, so nothing links to it. Not thread-safe: the owner locks.
+// Copies and kernels of its GPU, and of the GPUs it was opened to, reach the memory. The driver's functions
+// are looked up at run time, so that nothing links to it. Not thread-safe: the owner locks.
 #pragma once
 
 #include <cstddef>
@@ -33,13 +33,13 @@ class CudaReservation {
   /// Gives memory to bytes [begin, end), which are reserved. False, with nothing changed, where there is not
   /// enough.
   bool commit(std::size_t begin, std::size_t end);
-  /// Gives memory to bytes [0, period), and the same to those after them, again and again. `period` is a
-  /// multiple of repeat_granule(). False, with nothing changed, where there is not enough, or something has
-  /// memory.
+  /// Gives memory to bytes [0, period), and maps the same memory to the bytes after them, repeatedly.
+  /// `period` is a multiple of repeat_granule(). False, with nothing changed, where there is not enough, or
+  /// some byte has memory.
   bool commit_repeating(std::size_t period);
-  /// Of what commit_repeating() takes multiples on this GPU; 0: there is nothing to reserve on it.
+  /// The unit of commit_repeating()'s period on this GPU; 0: it cannot reserve addresses.
   static std::size_t repeat_granule(int device);
-  /// Lets the GPU `other` reach what has memory, and what gets it later.
+  /// Lets the GPU `other` reach the memory there is, and memory given later.
   void open_to(int other);
 
  private:

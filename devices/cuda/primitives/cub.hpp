@@ -1,8 +1,8 @@
 // Using CUB on a queue: which stream, which GPU, and memory for the time of a call. Compiled by nvcc only.
 //
 // CUB, unlike Strata's own launches, asks which GPU is current, so that of the queue is made current for the
-// call. What CUB and the algorithms need beside their arrays comes from the queue's scratch memory, in one
-// piece: the order of the queue keeps it theirs.
+// call. The temporary memory of CUB and of the algorithms is one piece of the queue's scratch memory, which
+// the order of the queue keeps from others.
 #pragma once
 
 #include <iterator>
@@ -182,7 +182,7 @@ class WriteIterator {
   index_t at_ = 0;
 };
 
-// Hands the number that CUB writes to `counter` on.
+// Passes the number that CUB writes to `counter` to the result.
 template <class Result>
 struct CubCount {
   Result result;
@@ -195,7 +195,7 @@ struct CubCount {
   }
 };
 
-/// Brings a count in device memory to its result; into host variables waits for the queue.
+/// Copies a count in device memory to its result; for host variables, waits for the queue.
 template <class Result>
 void deliver_count(CubLaunch& call, const Result& result, const index_t* counter) {
   if constexpr (Result::waits) {

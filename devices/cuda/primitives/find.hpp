@@ -66,8 +66,8 @@ struct CudaFind {
   }
 };
 
-/// The first of the indices [begin, begin + count) for which `holds(i)`, called on the device, is true; begin
-/// + count where there is none.
+/// The first of the indices [begin, begin + count) for which `holds(i)`, called on the device, is true; else
+/// begin + count.
 template <class Holds, class Result>
 void find_first(CudaExecution, const LaunchInfo& info, index_t begin, index_t count, const Holds& holds,
                 const Result& result) {

@@ -197,7 +197,7 @@ void cuda_library_spmv(const LaunchInfo& info, CudaReal real, RefCounted& plans,
   Sparse& sparse = Sparse::get();
   const int device = device_of(info);
   const CurrentDevice current(device);
-  // Queues are told apart by numbers that are never used twice. A queue's plan is used in its order.
+  // Queues are distinguished by numbers that are never used twice. A queue's plan is used in its order.
   Plan& plan = static_cast<Plans&>(plans).of(device, info.queue != nullptr ? info.queue->id() : 0);
   const std::lock_guard lock(plan.mutex);
   const Dense dense_x(real, x, device), dense_y(real, y, device);

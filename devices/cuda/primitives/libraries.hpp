@@ -1,4 +1,4 @@
-// cuBLAS and cuSPARSE (and cuSOLVER: dense.hpp), behind functions without a template and without a CUDA
+// cuBLAS and cuSPARSE (and cuSOLVER: dense.hpp), called by functions without templates and without a CUDA
 // header.
 //
 // They are loaded (dlopen) by the first call that needs them, not linked: they are hundreds of megabytes,
@@ -55,7 +55,7 @@ void cuda_library_axpy(const LaunchInfo& info, CudaReal real, const CudaLibraryS
 void cuda_library_scale(const LaunchInfo& info, CudaReal real, const CudaLibraryScalar& a,
                         const CudaLibraryVector& x);
 
-/// What cuSPARSE knows of one matrix: descriptors and the result of its analysis, for each queue.
+/// The data of cuSPARSE for one matrix: descriptors and the result of its analysis, for each queue.
 Ref<RefCounted> make_cuda_library_plans();
 
 /// y = a A x + b y; `plans` belongs to the matrix, whose structure never changes. Strides are 1.

@@ -242,7 +242,7 @@ class BlasCall {
                device_);
   }
 
-  /// `call(blas, handle, scalar)`; `scalar` lies where it is said to.
+  /// `call(blas, handle, scalar)`; `scalar` is on the device or the host, as it says.
   template <class Call>
   void run(const char* name, const CudaLibraryScalar& scalar, const Call& call) const {
     Blas& blas = Blas::get();
@@ -250,7 +250,7 @@ class BlasCall {
     check_blas(blas.cublasSetPointerMode_v2(handle_, mode), "cublasSetPointerMode", device_);
     check_blas(call(blas, handle_, scalar.data), name, device_);
   }
-  /// The same for a result: one of the host passes through the queue's memory, and is waited for.
+  /// The same for a result. A result for the host is copied through the queue's memory, and waited for.
   template <class Call>
   void run_for_result(const char* name, const CudaLibraryScalar& result, std::size_t bytes,
                       const Call& call) const {

@@ -1,9 +1,9 @@
 // Sorting on CUDA GPUs: sort_keys and sort_pairs of device memory. Compiled by nvcc only.
 //
-// Arithmetic keys in ascending or descending order take CUB's radix sort, which knows floating-point numbers
-// by their bits: those NaNs that have a sign come out at the wrong end. They are counted there and moved by a
-// rotation, two kernels that find nothing to do in the common case. Other keys and orders take CUB's merge
-// sort, which is stable.
+// Arithmetic keys in ascending or descending order are sorted by CUB's radix sort, which orders
+// floating-point numbers by their bits: NaNs with a sign come out at the wrong end. They are counted there
+// and moved by a rotation, two kernels that have nothing to do in the common case. Other keys and orders are
+// sorted by CUB's merge sort, which is stable.
 #pragma once
 
 #include <cub/device/device_merge_sort.cuh>
@@ -69,7 +69,7 @@ struct RotateNans {
   }
 };
 
-/// Radix sort, in place: `values` is null where there are none.
+/// Radix sort, in place; `values` may be null.
 template <bool Descends, class K, class V>
 void radix_sort_on_cuda(const LaunchInfo& info, K* keys, V* values, index_t count) {
   constexpr bool pairs = !std::is_same_v<V, NoSortValue>;
@@ -144,7 +144,7 @@ void sort_on_cuda(const LaunchInfo& info, K* keys, V* values, index_t count, con
   else merge_sort_on_cuda(info, keys, values, count, less);
 }
 
-/// Sorts `count` keys in device memory; equal ones stay in order where `less` is one of the user's.
+/// Sorts `count` keys in device memory; equal ones stay in order where `less` is the user's.
 template <class K, class Less>
 void sort_keys(CudaExecution, const LaunchInfo& info, K* keys, index_t count, const Less& less) {
   if (count > 0) sort_on_cuda(info, keys, static_cast<NoSortValue*>(nullptr), count, less);

@@ -13,7 +13,7 @@ constexpr std::size_t buffered = std::size_t{1} << 16;
 
 }  // namespace
 
-AtomicFile::AtomicFile(std::string path) : path_(strata::detail::behind_links(path)) {
+AtomicFile::AtomicFile(std::string path) : path_(strata::detail::follow_links(path)) {
   if (!file_.create(path_)) fail("creating it");
 }
 
