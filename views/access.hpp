@@ -30,8 +30,8 @@ inline constexpr bool is_read_by_value =
 
 }  // namespace detail
 
-/// Reads only: numbers by value, through a GPU's read-only cache where there is one (bools not); elements
-/// that are no numbers by reference to const, so that a kernel loads the members that it uses and no others.
+/// Reads only: numbers by value, through a GPU's read-only cache where there is one (not bools); other
+/// elements by reference to const, so that a kernel loads only the members that it uses.
 /// The data must not change while a kernel reads it.
 struct ReadOnlyAccess {
   /// What an element access returns, and how it is made of the address of the element.
@@ -58,8 +58,8 @@ struct AtomicAccess {
   }
 };
 
-/// `A` of a view that never owns: it has no record, so that its copies are plain copies of addresses. What
-/// kernels get. Whoever makes one keeps the memory alive.
+/// `A` of a view that never owns: it has no record, so that copying it copies an address only. Kernels are
+/// given such views. Whoever makes one keeps the memory alive.
 template <class A = DefaultAccess>
 struct Unmanaged {
   /// What an element access returns, and how it is made of the address of the element.

@@ -6,8 +6,9 @@
 //
 // Every function takes the address of one element, naturally aligned, then its values, then a scope (default
 // device_scope) and a memory order (default order_relaxed: no order among operations on different values).
-// The scope says who takes part: operations on one value exclude each other only among threads within the
-// scopes of both. Threads of hosts, those of Emulated too, are one scope.
+// The scope says which threads may operate on the value at the same time: two operations on it are atomic to
+// each other only if each thread is in the scope of the other's operation. All host threads, those of
+// Emulated too, are in one scope.
 //
 // Types: the arithmetic operations take integers of 1 to 8 bytes, float, double, half_t, bfloat16_t and,
 // where no order is needed, complex; load, store, exchange, compare_exchange and fetch_update any trivially
@@ -112,7 +113,7 @@ STRATA_FUNCTION T fetch(T* address, T value, InScope<S> scope, InOrder<O> order)
 
 }  // namespace detail
 
-/// Changes the value at `address` as its name says and returns what was there before.
+/// Changes the value at `address` as its name says; returns the value before.
 template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
 STRATA_FUNCTION T atomic_fetch_add(T* address, std::type_identity_t<T> value, InScope<S> scope = {},
                                    InOrder<O> order = {}) {

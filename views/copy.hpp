@@ -1,4 +1,4 @@
-// What copies and fills need of views, without a template a rank: descriptors and one entry point each.
+// Copies and fills of views without a template for each rank: descriptors, and one entry point each.
 #pragma once
 
 #include <utility>
@@ -9,7 +9,7 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-// The offset of an index for a mapping that can do no more than be called.
+// The offset of an index, of a mapping that has no description and can only be called.
 template <class M>
 index_t call_mapping(const void* raw, const index_t* i) {
   const M& mapping = *static_cast<const M*>(raw);
@@ -54,8 +54,8 @@ LayoutDescriptor describe(const M& mapping) {
   }
 }
 
-/// Whether the elements that `layout` places around `data` lie in the `bytes` at `begin`; those of a slice,
-/// whose other rows are not there, do not.
+/// Whether the elements that `layout` places around `data` all lie in the `bytes` at `begin`; false for a
+/// slice, as its other rows are not in memory.
 bool lies_within(const void* begin, std::size_t bytes, const void* data, const LayoutDescriptor& layout,
                  std::size_t element_bytes);
 
@@ -68,13 +68,13 @@ void check_resident(const Allocation& record, const void* data, const LayoutDesc
 /// Throws LayoutError: the mirror of a slice.
 [[noreturn]] void fail_mirror(const char* label);
 
-/// The number of the instance whose live allocation holds `data`, in the memory of the kind of `space`, or
-/// that of `space` where there is none. Throws OutOfBounds as check_resident. Slow: it looks at all.
+/// The number of the instance whose live allocation, in memory of the kind of `space`, holds `data`; without
+/// one, that of `space`. Throws OutOfBounds as check_resident. Slow: it searches all allocations.
 int instance_of(SpaceId space, const void* data, const LayoutDescriptor& layout, std::size_t element_bytes);
 
-/// One side of a copy of `view`, whose mapping `layout` describes. Memory that an unmanaged view shows is
-/// that of the live allocation it points into; on hosts, and of memory that Strata did not allocate, it is
-/// taken to be of the device's first instance. Throws OutOfBounds where elements lie outside of the
+/// One side of a copy of `view`, whose mapping `layout` describes. An unmanaged view belongs to the instance
+/// whose live allocation it points into; on hosts, and in memory that Strata did not allocate, to the
+/// device's first instance. Throws OutOfBounds where elements lie outside of the
 /// allocation.
 template <class V>
 CopySide copy_side(const V& view, const LayoutDescriptor& layout) {

@@ -24,8 +24,8 @@ inline constexpr Uninitialized uninitialized{};
 
 namespace detail {
 
-// `Given` extents are all of an array's, or those that its type leaves open. The number is in each text, as
-// nobody finds it in a template's arguments.
+// `Given` extents must be all of an array's, or those that its type leaves open. Each message has the number,
+// which is hard to find among a template's arguments.
 template <int Given, int Rank, int Open>
 constexpr void check_extents_given() {
   constexpr bool fits = Given == Rank || Given == Open;
@@ -102,7 +102,7 @@ V create_with(const char* label, const typename V::mapping_type& mapping, index_
   return V(allocation, static_cast<T*>(allocation.get()->data) + before, mapping);
 }
 
-// Storage for all elements of a mapping of somebody's own making, whose offsets may be negative.
+// An array with a mapping that the user made, whose offsets may be negative.
 template <class V>
 V create_mapped(const char* label, const typename V::mapping_type& mapping,
                 const CreateOptions<typename V::device_type>& options) {
@@ -155,14 +155,14 @@ template <AnyView V, class... Arguments>
 [[nodiscard]] V create(const char* label, const Arguments&... arguments) {
   static_assert(!std::is_const_v<typename V::element_type>,
                 "strata: create makes arrays of non-const elements");
-  // Of other arguments it is said below that they are none.
+  // Other arguments are reported below.
   if constexpr (((IndexLike<Arguments> || detail::is_create_option<Arguments>)&&...))
     detail::check_extents<typename V::extents_type, (0 + ... + int{IndexLike<Arguments>})>();
   const index_t none[1] = {0};
   return detail::create_from<V>(label, {}, none, 0, arguments...);
 }
 
-/// A new array with a mapping of one's own making: padded or negative strides, offset ranges, a user-supplied
+/// A new array with a mapping that you made: padded or negative strides, offset ranges, a user-supplied
 /// layout. The storage begins at the element of the lowest offset.
 template <AnyView V, class... Options>
 [[nodiscard]] V create(const char* label, const typename V::mapping_type& mapping,

@@ -111,7 +111,7 @@ AdoptedTensors& adopted() {
   return *instance;
 }
 
-// Its errors stay with the queue: an event only tells them. A thread that records a graph must not wait.
+// Its errors stay with the queue: an event only reports them. A thread that records a graph must not wait.
 void wait_for_default_queue(DeviceInstance& instance) noexcept {
   if (runtime_ended() || current_recording != nullptr) return;
   try {

@@ -38,8 +38,8 @@ struct DLManagedTensorVersioned;
 
 namespace strata::inline STRATA_ABI {
 
-/// A DLPack tensor is not what the view that shall be made of it needs: another element type, constant
-/// elements, another version of DLPack.
+/// A DLPack tensor does not fit the view to be made of it: another element type, constant elements, another
+/// version of DLPack.
 class DLPackError : public Error {
   using Error::Error;
 };
@@ -156,7 +156,7 @@ DLPackShape dlpack_shape(const typename V::mapping_type& mapping) {
   return shape;
 }
 
-// Where the memory lies that an unmanaged view shows.
+// The memory, and the instance, that the elements of a view are in.
 template <class V>
 SpaceId dlpack_space(const V& view) {
   SpaceId space = typename V::device_type().backend().space();
@@ -166,7 +166,7 @@ SpaceId dlpack_space(const V& view) {
   return space;
 }
 
-/// `record` owns the elements; null: nobody that is known. `space` is where they lie.
+/// `record` owns the elements; null: the owner is not known. `space` is the memory they are in.
 DLManagedTensorVersioned* make_dlpack(const void* data, const Allocation* record, SpaceId space,
                                       const DLPackElements& elements, const DLPackShape& shape);
 

@@ -13,8 +13,8 @@
 // as long as nothing is full.
 //
 // Values: those of new keys are zero bytes. Atomic operations may change them from the moment of the
-// insertion; what insert(key, value) or plain accesses write is for kernels that come later, or for the
-// thread itself.
+// insertion; values that insert(key, value) or plain accesses write may be read by later kernels, and by the
+// thread that wrote them.
 //
 // Keys: trivially copyable, of up to 16 bytes, each value with one pattern of bytes (integers, enumerations,
 // pointers, structs of them without padding); compared and hashed by their bytes. So floating-point and
@@ -22,7 +22,7 @@
 // them to integers, or take std::bit_cast where patterns are meant; structs with a half_t or bfloat16_t in
 // them compile, and have patterns compared. 9 to 16 bytes need sm_90 on CUDA.
 //
-// A map is a handle: copies share its slots, rehash() gives new ones to the handle it is called of. Host
+// A map is a handle: copies share its slots, rehash() gives new slots to the handle it is called on. Host
 // functions are ordered after the device's default queue; wait for other queues first.
 #pragma once
 
@@ -139,7 +139,7 @@ class HashMap {
     return result;
   }
 
-  /// The slot of `key`, or -1. Keys that are being inserted are found or not.
+  /// The slot of `key`, or -1. A key that another thread is inserting may be found or not.
   STRATA_FUNCTION index_t find(const Key& key) const {
     const Word word = Traits::word(key);
     if (Traits::is_none(word)) return occupied(table_slots_) ? table_slots_ : -1;
@@ -197,8 +197,8 @@ class HashMap {
     deep_copy(values_, T());
     deep_copy(notes_, std::uint64_t{0});
   }
-  /// Gives this handle slots for `capacity` keys on the same instance, with all its keys and values, at other
-  /// slots. ExtentError where the keys would not fit; then, and on OutOfMemory, nothing has changed.
+  /// Gives this handle slots for `capacity` keys on the same instance, and moves all its keys and values, to
+  /// other slots. ExtentError where the keys would not fit; then, and on OutOfMemory, nothing has changed.
   void rehash(index_t capacity) {
     if (!*this) detail::fail_null_map();
     const index_t keys = size();
@@ -217,7 +217,7 @@ class HashMap {
   template <class K, class V, class D, class S>
   friend void deep_copy(const HashMap<K, V, D>& destination, const HashMap<K, V, S>& source);
 
-  // The pattern of a free slot is that of a key, too, all of whose bits are set: it lies behind the others.
+  // A key whose bits are all set looks like a free slot: it has a slot of its own, after the others.
   static constexpr int none_taken = 0, failures = 1;  // of notes_
 
   static index_t slots_for(const char* label, index_t capacity) {

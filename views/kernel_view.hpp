@@ -25,7 +25,7 @@ template <class T, class D, class E, class L, class A>
 struct KernelViewOf<View<T, D, E, L, A>> {
   using type = View<T, typename KernelDevice<D>::type, E, L, A>;
 };
-/// `V` itself for other devices, and for what is more than a view.
+/// `V` itself for other devices, and for types that only derive from or wrap a view.
 template <class V>
 using KernelView = typename KernelViewOf<V>::type;
 

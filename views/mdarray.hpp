@@ -16,8 +16,8 @@ namespace strata::inline STRATA_ABI {
 
 namespace detail {
 
-// Numbers that are no extents stand for ranks: a constant of a class type would be nicer, but nvcc 13.0 loses
-// partial specialisations on such template arguments.
+// Numbers too small to be extents stand for ranks: a constant of a class type would be nicer, but nvcc 13.0
+// loses partial specialisations on such template arguments.
 inline constexpr index_t rank_code = -1000;
 
 template <index_t... N>

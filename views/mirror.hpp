@@ -48,7 +48,7 @@ template <AnyView V>
   const auto mirror = create_mirror_view(view);
   if constexpr (!detail::aliases_host<V>) {
     if (view) deep_copy(mirror, view);
-  } else if constexpr (!Family::host_accessible) {  // a device writes it, later than the host sees it
+  } else if constexpr (!Family::host_accessible) {  // managed or pinned: kernels may still write it
     const detail::Allocation* const record = view.allocation().get();
     wait(typename V::device_type(record != nullptr ? record->space.instance : 0));
   }

@@ -1,5 +1,5 @@
-// What contributions to a ScatterView are: how they join, how they are kept apart, and the element that takes
-// one.
+// Contributions to a ScatterView: how two are joined, how those of different threads are kept apart, and the
+// element that receives one.
 #pragma once
 
 #include <limits>
@@ -11,7 +11,7 @@ namespace strata::inline STRATA_ABI {
 
 /// Contributions are added; of any type that has a `+` and whose T() is zero.
 struct ScatterSum {
-  /// What joining leaves as it is, how two contributions are joined, and the atomic operation that joins one.
+  /// The identity of joining, how two contributions are joined, and the atomic operation that joins one.
   template <class T>
   STRATA_FUNCTION static constexpr T identity() {
     return T();
@@ -25,7 +25,7 @@ struct ScatterSum {
 };
 /// Contributions are multiplied.
 struct ScatterProd {
-  /// What joining leaves as it is, how two contributions are joined, and the atomic operation that joins one.
+  /// The identity of joining, how two contributions are joined, and the atomic operation that joins one.
   template <class T>
   STRATA_FUNCTION static constexpr T identity() {
     return T(1);
@@ -39,7 +39,7 @@ struct ScatterProd {
 };
 /// The smallest contribution remains.
 struct ScatterMin {
-  /// What joining leaves as it is, how two contributions are joined, and the atomic operation that joins one.
+  /// The identity of joining, how two contributions are joined, and the atomic operation that joins one.
   template <class T>
   STRATA_FUNCTION static constexpr T identity() {
     if constexpr (std::numeric_limits<T>::has_infinity) return std::numeric_limits<T>::infinity();
@@ -53,7 +53,7 @@ struct ScatterMin {
 };
 /// The largest contribution remains.
 struct ScatterMax {
-  /// What joining leaves as it is, how two contributions are joined, and the atomic operation that joins one.
+  /// The identity of joining, how two contributions are joined, and the atomic operation that joins one.
   template <class T>
   STRATA_FUNCTION static constexpr T identity() {
     if constexpr (std::numeric_limits<T>::has_infinity) return -std::numeric_limits<T>::infinity();
@@ -70,8 +70,8 @@ struct ScatterMax {
 struct ScatterDirect {};
 /// Every worker has a copy of its own.
 struct ScatterDuplicated {};
-/// Contributions are atomic operations: on arithmetic types by instructions, on others that atomic.hpp takes
-/// by compare-exchange.
+/// Contributions are atomic operations: on arithmetic types by instructions, on others that atomic.hpp
+/// supports by compare-exchange.
 struct ScatterAtomic {};
 
 namespace detail {
@@ -110,8 +110,8 @@ class Contribution {
     if constexpr (!std::is_same_v<Mode, ScatterAtomic>) {
       T* address = address_;
 #if !defined(__CUDA_ARCH__)
-      // Loops over work items are vectorised in the belief that no two write the same element. These do: what
-      // comes out of an assembly is an address that the compiler knows nothing of.
+      // Loops over work items are vectorised on the assumption that no two write the same element.
+      // Contributions may, so the address passes through inline assembly: the compiler knows nothing of it.
       asm volatile("" : "+r"(address));
 #endif
       *address = Operation::join(*address, v);

@@ -112,8 +112,7 @@ class ScatterView {
       !duplicated || detail::NumbersWorkers<device_type>,
       "strata: ScatterDuplicated needs a device whose workers are host threads: Threads, Tbb, AnyHost");
 
-  // What the copies are to the work of a device: `copies` begins with that of worker 1, each at its lowest
-  // offset.
+  // The copies, for kernels: `copies` begins with that of worker 1, each at its lowest offset.
   struct Shared {
     value_type* target;  // at its lowest offset
     value_type* copies;
@@ -142,7 +141,7 @@ class ScatterView {
       }
     }
   };
-  // Where elements of somebody else lie between those of the target.
+  // For a target between whose elements others lie.
   struct JoinElement {
     Shared s;
     LayoutDescriptor layout;

@@ -1,4 +1,4 @@
-// View: the one template behind every array of Strata. A view is a shared, shallow handle to elements in the
+// View: the one template of all arrays of Strata. A view is a shared, shallow handle to elements in the
 // memory of a device: copying it copies no element, and the last view of an allocation frees it. There are no
 // containers.
 //
@@ -56,8 +56,8 @@ STRATA_FUNCTION T* dummy_element() {
 #endif
 }
 
-// Until when a view may be used, in checked builds: as long as the cell has the number. Cells live for ever,
-// and are used again with the next number.
+// In checked builds a view may be used as long as the cell holds the number. Cells are never freed; they are
+// used again with the next number.
 struct UseTicket {
   const std::uint64_t* cell = nullptr;  // null: always
   std::uint64_t number = 0;
@@ -66,7 +66,8 @@ struct UseTicket {
   }
 };
 
-// What a view holds of its allocation: a counted reference, or nothing; and where it may expire its ticket.
+// A view's share in its allocation: a counted reference, or nothing; and the ticket of a view that may
+// expire.
 template <bool Managed, bool Expires>
 class Ownership {
  public:
@@ -183,8 +184,8 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
     set_ticket(other.ticket_of_use());
   }
 
-  /// The element at a multi-index. Checked builds check every index (see core/check.hpp). Arrays whose rank
-  /// is known at run time only may leave out trailing indices: all of them with LayoutLeft (they are 0),
+  /// The element at a multi-index. Checked builds check every index (see core/check.hpp). Where the rank is
+  /// known at run time only, trailing indices may be left out: all of them with LayoutLeft (they are 0),
   /// those of extents of 1 with every layout.
   template <IndexLike... I>
   STRATA_FUNCTION constexpr reference operator()(I... i) const {
@@ -265,7 +266,7 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
   long use_count() const { return allocation().use_count(); }
   using Owner::allocation;
 
-  /// For the library: in checked builds, until when this view of memory that others own may be used.
+  /// For the library: sets until when, in checked builds, this view of memory that others own may be used.
   STRATA_FUNCTION constexpr void set_ticket([[maybe_unused]] const detail::UseTicket& its_ticket) {
     if constexpr (may_expire) this->ticket = its_ticket;
   }

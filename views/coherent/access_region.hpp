@@ -8,7 +8,7 @@
 //   in(x, everything)     all of the array
 //   in(x, fixed(box))     a box, whichever work items
 //
-// From it follows what a device needs of an array that runs a part of the work.
+// A device that runs a part of the work needs the regions of its work items.
 #pragma once
 
 #include <vector>
@@ -24,9 +24,9 @@ struct Own {};
 /// The region where none is given.
 inline constexpr Own own{};
 
-/// What a kernel sees that reads outside of an array.
+/// What a kernel reads outside of an array.
 namespace edge {
-/// Nothing: it does not read there.
+/// Nothing: it must not read there.
 struct None {};
 /// The other end: index -1 is the last one.
 struct Cyclic {};
@@ -51,7 +51,7 @@ constexpr Pad<T> pad(const T& value) {
 namespace detail {
 /// Throws ShapeMismatch: `name`(left, right) is no region.
 [[noreturn]] void fail_neighbours(const char* name, index_t left, index_t right);
-/// No array has as many rows: sums with what is not above it do not overflow.
+/// More than an array has rows; sums of two numbers up to this do not overflow.
 inline constexpr index_t most_neighbours = index_t{1} << 47;
 constexpr void check_neighbours(const char* name, index_t left, index_t right) {
   if (left < 0 || right < 0 || left > most_neighbours || right > most_neighbours)
@@ -66,15 +66,14 @@ struct Halo {
   index_t right;  ///< rows after
   Edge edge;      ///< what lies outside of the array, in all its dimensions
 };
-/// The row of a work item, `left` rows before it and `right` after it; more than the array has are as many
-/// as it has. ShapeMismatch where a number is negative, or above 2^47.
+/// The row of a work item, `left` rows before it and `right` after it, as far as the array has them.
+/// ShapeMismatch where a number is negative, or above 2^47.
 constexpr Halo<> halo(index_t left, index_t right) {
   detail::check_neighbours("halo", left, right);
   return {left, right, {}};
 }
-/// The same, with something to see outside of the array. With edge::cyclic neither is more than the array
-/// has rows, and with edge::cyclic and edge::duplicate the array is not empty: the launch throws
-/// ShapeMismatch.
+/// The same, with values outside of the array. The launch throws ShapeMismatch for edge::cyclic with more
+/// rows than the array has, and for edge::cyclic or edge::duplicate of an empty array.
 template <class Edge>
 constexpr Halo<Edge> halo(index_t left, index_t right, const Edge& at_edges) {
   detail::check_neighbours("halo", left, right);
@@ -106,16 +105,16 @@ struct Columns {
 /// The column of a work item; columns(1, 1) with its neighbours.
 inline constexpr Columns columns{};
 
-/// A box of the array, whichever work items.
+/// A box of the array, the same for all work items.
 struct Fixed {
   Box box;  ///< in the array
 };
-/// `box`, whichever work items.
+/// `box`, for all work items.
 inline Fixed fixed(const Box& box) { return {box}; }
 
 namespace detail {
 
-/// A part of an array: boxes that share no index. Nearly always one.
+/// A part of an array: boxes that share no index. Nearly always one box.
 struct ArrayPart {
   Box first;
   std::vector<Box> more;
@@ -136,12 +135,12 @@ bool overlap(const ArrayPart& a, const ArrayPart& b);
 /// Indices [begin, end) of dimension `d`, as far as the domain has them. A domain of rank 0 is one point,
 /// which every work item touches.
 ArrayPart part_of_rows(const Box& domain, int d, index_t begin, index_t end);
-/// The same where what lies outside is the other end.
+/// The same where rows outside of the array are those of its other end.
 ArrayPart cyclic_part_of_rows(const Box& domain, index_t begin, index_t end);
 /// Throws ShapeMismatch where `box` is not one of the array.
 ArrayPart part_of_box(const Box& domain, const Box& box, const char* label);
 
-/// The smallest run of rows that has both.
+/// The smallest run of rows that contains both.
 ResidentRows cover(ResidentRows a, ResidentRows b);
 /// Work items [begin, end) with those before and after, as far as there are such numbers.
 ResidentRows with_neighbours(ResidentRows work, index_t left, index_t right);
@@ -182,7 +181,7 @@ inline ArrayPart part_of(const Fixed& f, const Box& domain, ResidentRows, const 
 
 }  // namespace detail
 
-/// What may say which part of an array a work item touches.
+/// A type that says which part of an array a work item touches.
 template <class R>
 concept AccessRegion = requires(const R& region, const Box& domain, ResidentRows work) {
   { detail::part_of(region, domain, work, "") } -> std::same_as<detail::ArrayPart>;

@@ -1,5 +1,5 @@
-// For whom a thread uses arrays: for itself, or for another one that has reserved them and waits for what it
-// does, as workers of an executor of tasks do.
+// On whose behalf a thread uses arrays: its own, or that of a thread which has reserved them and waits for
+// it. The workers of the executor of tasks act for the thread that runs the graph.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace strata::inline STRATA_ABI::detail {
 std::thread::id acting_thread();
 std::uint64_t acting_thread_number();
 
-/// How many launches over coherent arrays the calling thread has begun: whether one that threw had done so.
+/// How many launches over coherent arrays the calling thread has begun: so one can find out whether a launch
+/// that threw had begun.
 std::uint64_t calls_begun();
 void note_call_begun();
 

@@ -1,7 +1,7 @@
-// ArrayReservation: an array is kept from other threads until the thread that made this uses it.
+// ArrayReservation: keeps other threads from using an array until the thread that made this uses it.
 //
-// Whoever is going to take several arrays, one after the other, reserves all of them first, in the order of
-// their addresses, as all do: then none waits for another that waits for it.
+// A thread that is going to use several arrays, one after the other, reserves all of them first, in the order
+// of their addresses. As every thread does so, no two wait for each other.
 #pragma once
 
 #include <cstdint>

@@ -125,7 +125,7 @@ class CallState {
   std::unique_lock<std::mutex> lock_;
   std::uint64_t hash_ = 0;        // of what a launch that comes again has in common with this
   KeptLaunch* kept_ = nullptr;    // it is such a launch; valid as long as the call has the lock
-  std::uint64_t recoveries_ = 0;  // there had been when claims were made
+  std::uint64_t recoveries_ = 0;  // how many there had been when claims were made
   std::uint64_t ticket_ = 0;      // in the queue for room; 0: it has not waited
   bool out_of_turn_ = false;      // what is before it in that queue waits for this thread
 };

@@ -1,8 +1,8 @@
-// Coherence: what all coherent arrays of a program share: the lock, the devices' memories and what has room
-// there, the queues of copies, and what becomes of failures. One object, never destroyed.
+// Coherence: what all coherent arrays of a program share: the lock, the devices' memories and which arrays
+// are in them, the queues of copies, and recovery from failures. One object, never destroyed.
 //
 // Everything that changes where values are happens under `mutex`: a call plans its copies, enqueues them and
-// its kernels, and only then lets the next one look. What waits for devices (host views) waits without it.
+// its kernels, and only then unlocks it. Host views, which wait for devices, do so without the lock.
 #pragma once
 
 #include <condition_variable>
@@ -30,7 +30,7 @@ class Coherence {
   TransferCounters totals;
   /// How often directories were made anew after a failure.
   std::uint64_t recoveries = 0;
-  /// Launches that came again, and were not planned again.
+  /// Launches that repeated an earlier one, and were not planned again.
   std::uint64_t kept_launches = 0;
 
   void add(CoherentState& array);
@@ -41,8 +41,8 @@ class Coherence {
 
   // ---- waiting for other threads
 
-  /// Sleeps, without the lock, until wake_waiting(): one of `others` has let go of something. False, at once
-  /// or later, where that cannot come about, as they wait for this thread; never for host uses.
+  /// Sleeps, without the lock, until wake_waiting(): one of `others` has released something. Returns false,
+  /// at once or later, where none of them can, as they wait for this thread; never for host uses.
   bool wait_for_threads(std::unique_lock<std::mutex>& lock, ThreadWaits::Kind kind,
                         std::vector<std::thread::id> others);
   /// A host use, a pin or a place in the queue for room has ended, or a budget has grown.
@@ -71,17 +71,17 @@ class Coherence {
   std::vector<std::thread::id> threads_that_pin(MemoryId memory) const;
 
   /// Waits until no use of the host excludes this one. AccessConflict where the calling thread has that use
-  /// itself; `what` is who asks. Whether it had to wait.
+  /// itself; `what` names the caller, for messages. Returns whether it had to wait.
   bool wait_for_host_uses(std::unique_lock<std::mutex>& lock, const CoherentState& array,
                           const ArrayPart& part, bool writes, const char* what);
-  /// Waits until no launch that is not covered by the lock works in the array's block on the device, if the
-  /// part needs a new one: what such a launch writes would be lost with the old one. Whether it had to wait.
+  /// If the part needs a new block on the device, waits for the launches that run in the old one without the
+  /// lock: what they write would be lost with it. Returns whether it had to wait.
   bool wait_to_move(std::unique_lock<std::mutex>& lock, CoherentState& array, MemoryId memory,
                     const ArrayPart& part);
-  /// Gives the part memory on a device, which the caller has pinned there. The bytes that there is no room
-  /// for: 0 where it has it.
+  /// Gives the part memory on a device; the caller has pinned the array there. Returns the bytes for which
+  /// there is no room: 0 if it has the memory.
   index_t reside(CoherentState& array, MemoryId memory, const ArrayPart& part);
-  /// Throws OutOfMemory, which lists what is resident; `why`: what more there is to say of that.
+  /// Throws OutOfMemory, which lists what is resident; `why` adds a reason.
   [[noreturn]] void fail_room(const CoherentState& array, MemoryId memory, index_t bytes,
                               const char* why = "");
   /// Enqueues the copies of a plan; the directory knows of each once it is enqueued. `arrays` are the plan's.
@@ -89,22 +89,22 @@ class Coherence {
   /// Enqueues one copy, which the caller has ordered and notes.
   void enqueue_copy(QueueState& queue, CoherentState& array, const Box& box, MemoryId from, MemoryId to,
                     char* from_base = nullptr);
-  /// What the device alone has goes to the host.
+  /// Enqueues copies to the host of the values that only the device has.
   void write_back(CoherentState& array, MemoryId memory);
   /// Writes back, waits for all work on it, and frees the array's memory on the device.
   void evict(CoherentState& array, MemoryId memory);
   /// Waits for all work on the part of `array` in `memory`. Throws its error.
   void wait_for_work(CoherentState& array, MemoryId memory, const Box& box);
-  /// Frees the host's memory of arrays that are gone, where copies are done with it.
+  /// Frees the host's memory of destroyed arrays, where no copy uses it any more.
   void drop_leftovers();
 
-  /// If work failed: waits for all, makes the directories true again, and throws the error; DataLost where
-  /// values are gone.
+  /// If work failed: waits for all work, corrects the directories, and throws the error; DataLost where
+  /// values are lost.
   void check_failures() {
     if (tracker.failed()) recover();
   }
   [[noreturn]] void recover();
-  /// Throws, once a thread, the error of work on the array where another thread has met it.
+  /// Throws, once per thread, the error of work on the array that was thrown to another thread.
   void report_failure(CoherentState& array) {
     if (array.failure.error) throw_failure(array);
   }
@@ -114,7 +114,7 @@ class Coherence {
     SpaceId space;
     index_t bytes;
   };
-  // Memory of the host whose array is gone, until copies are done.
+  // Memory of the host of a destroyed array, until copies are done.
   struct Leftover {
     AllocationRef storage;
     Ref<PinnedMemory> pinned;

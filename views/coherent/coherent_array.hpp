@@ -12,9 +12,9 @@
 //
 // Threads: all functions may be called from any thread. A host view excludes, for its box, views and launches
 // that conflict with it: those of other threads wait for its end, those of its own thread throw. Layout: the
-// same in every memory; of rank 2 and more in tiles of 8 rows, LayoutRight where kernels run over several
-// indices, the last one fastest. With LayoutLeft devices hold all of the array, and parts are packed to be
-// copied.
+// same in every memory. The default for rank 2 and more is LayoutTiled<8>; choose LayoutRight where kernels
+// run over several indices, the last one fastest. With LayoutLeft devices hold all of the array, and parts
+// are packed to be copied.
 #pragma once
 
 #include <strata/core/layout_left.hpp>
@@ -33,7 +33,7 @@ namespace strata::inline STRATA_ABI {
 namespace detail {
 struct FileArrays;
 
-// From rank<R> to R. An integer is taken as what it says, so that its error is the only one.
+// From rank<R> to R. An integer counts as the rank, so that the error below is the only one.
 template <index_t N>
 struct CoherentRank {
   static constexpr bool is_rank = N <= rank_code;
@@ -49,8 +49,8 @@ template <index_t Rank>
 using CoherentLayout =
     std::conditional_t<(detail::CoherentRank<Rank>::value <= 1), LayoutRight, LayoutTiled<8>>;
 
-/// Where the host's memory of an array comes from: of CudaPinned, copies to GPUs are fast; of Threads, large
-/// arrays are touched first by its threads.
+/// The device that allocates the host's memory of an array: CudaPinned makes copies to GPUs fast; Threads has
+/// large arrays touched first by its threads.
 template <class D>
 struct MainIn {
   D device;  ///< whose memory the host reaches
@@ -75,12 +75,12 @@ class HostView {
       : scope_(static_cast<detail::HostUseScope&&>(scope)), view_(view), box_(box) {
     if constexpr (checked_build) view_.set_ticket(scope_.ticket());
   }
-  /// A view that is moved from ends nothing; the moved one goes on where it was.
+  /// Moving passes the use on: the end of a view that was moved from has no effect.
   HostView(HostView&&) = default;
   HostView& operator=(HostView&&) = default;
 
-  /// The element at an index of the box; with other indices, and after end(), the behaviour is undefined, in
-  /// checked builds (of other indices, rows only) OutOfBounds is thrown.
+  /// The element at an index of the box. Other indices, and use after end(), are undefined behaviour; checked
+  /// builds throw OutOfBounds (of indices they check the row only).
   template <IndexLike... I>
   T& operator()(I... i) const {
     check_use();
@@ -102,7 +102,7 @@ class HostView {
     check_use();
     return view_;
   }
-  /// What it is a view of.
+  /// The box that it shows.
   const Box& box() const { return box_; }
   /// Ends it before its scope does.
   void end() { scope_.end(); }
@@ -154,10 +154,10 @@ class BasicCoherentArray {
     detail::check_extents_given<(0 + ... + int{is_extent<Arguments>}), Rank, Rank>();
     make(label, extents, options);
   }
-  /// Of memory that the user has: `view` shows all of the array in the layout of this type, in memory of the
-  /// host or of a device, and has the current values. Memory that the view does not share is to be kept by
-  /// the user until the array is gone; `flush` brings the values back to the host's. Throws LayoutError where
-  /// the view is a part of an array.
+  /// An array in the user's memory: `view` shows all of it, in the layout of this type, in memory of the host
+  /// or of a device, and has the current values. Memory that the view does not own must outlive the array;
+  /// `flush` copies the values back to memory of the host. Throws LayoutError where the view is a part of an
+  /// array.
   template <AnyView V>
   static BasicCoherentArray adopt(const char* label, const V& view) {
     static_assert(
@@ -194,10 +194,10 @@ class BasicCoherentArray {
   /// All its indices.
   Box domain() const { return detail::domain_of(needed()); }
 
-  /// Views for the host of a box, or all: they bring what is missing, wait for the work that touches the box
-  /// and for nothing else, and keep it the host's. What is written by write() was not read: all of the box is
-  /// to be written. Throw what the work threw, AccessConflict (on a thread that has a view which excludes
-  /// this one), ShapeMismatch, NeverWritten (checked builds).
+  /// Views of a box, or of all, for the host. They copy values that the host lacks, wait for the work that
+  /// touches the box and for no other, and exclude conflicting uses while they live. write() copies nothing:
+  /// all of the box must be written. Throw what the work threw, AccessConflict (on a thread that has a view
+  /// which excludes this one), ShapeMismatch, NeverWritten (checked builds).
   HostView<const T, extents_type, LayoutType> read() const { return read(domain()); }
   HostView<const T, extents_type, LayoutType> read(const Box& box) const {
     return host_view<const T>(box, AccessMode::In);
@@ -220,9 +220,9 @@ class BasicCoherentArray {
     return {*this, index};
   }
 
-  /// The host gets all current values, and has them when this returns.
+  /// Copies the current values to the host, which has them when this returns.
   void flush() const { detail::flush(state_, domain()); }
-  /// The device gets the current values of the box; returns when that is enqueued.
+  /// Copies the current values of the box to the device; returns when that is enqueued.
   template <Device D>
   void prefetch(const Box& box, const D& device) const {
     detail::prefetch(needed(), box, device.backend());
@@ -231,7 +231,7 @@ class BasicCoherentArray {
   std::vector<Residence> where(const Box& box) const { return detail::where(needed(), box); }
   /// What was copied and allocated so far.
   TransferCounters counters() const { return detail::counters_of(needed()); }
-  /// For people: the layout, what lies where, and what was copied.
+  /// Text for people: the layout, which memories have which parts, and what was copied.
   std::string explain() const { return detail::explain(needed()); }
 
   /// Whether both are the same array.

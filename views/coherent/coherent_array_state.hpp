@@ -1,4 +1,4 @@
-// What CoherentArray asks of the state that it shares, without the types of elements.
+// The functions of CoherentArray that do not depend on the type of elements.
 #pragma once
 
 #include <string>
@@ -47,15 +47,15 @@ Ref<CoherentState> make_coherent(const char* label, const LayoutDescriptor& layo
 /// The values of all of the array are in memory of a device that was allocated elsewhere.
 void adopt_device_memory(CoherentState& array, const CopySide& side, const AllocationRef& block);
 
-/// Of arrays in files (file_array.hpp), nothing elsewhere. Before a use: FileError where the file may not be
-/// used so.
+/// For arrays in files (file_array.hpp); no effect on others. Before a use: FileError where the file may not
+/// be used so.
 void check_file_use(const CoherentState& array, bool writes);
 /// Before elements change: on the disk the file is marked incomplete.
 void mark_file_incomplete(const CoherentState& array);
 
 /// Throws Error: a handle of no array was used.
 [[noreturn]] void fail_no_array();
-/// Frees the memory of arrays that are gone, where copies are done with it.
+/// Frees the memory of destroyed arrays, where no copy uses it any more.
 void drop_leftovers();
 
 const char* label_of(const CoherentState& array);
@@ -67,8 +67,8 @@ std::string explain(CoherentState& array);
 void set_budget(DeviceInstance& device, index_t bytes);
 index_t resident_bytes(DeviceInstance& device);
 
-/// The view `V` of an array of which `base` is, or would be, the first element, and whose use `rows` were
-/// declared: checked builds refuse others.
+/// The view `V` of an array whose first element is, or would be, at `base`. Use of `rows` was declared:
+/// checked builds refuse other rows.
 template <class V>
 V view_of_rows(const typename V::mapping_type& mapping, char* base, [[maybe_unused]] ResidentRows rows) {
   using T = typename V::element_type;

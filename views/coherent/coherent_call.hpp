@@ -6,9 +6,9 @@
 //   call.prepare();               // copies of all that is read are enqueued, all that is written is claimed
 //   call.begin(k); <enqueue the kernel, or run it on the host>; call.end(k);   // for each part, hosts' last
 //
-// Other threads see all that happens between prepare() and the end of the call as one step; only while a host
-// runs its kernel, and while a launch waits for its result, they go on. A call that ends early, by an
-// exception, gives up what it claimed. What it does is call_state.hpp's.
+// Other threads see all that happens between prepare() and the end of the call as one step; they go on only
+// while a host runs its kernel, and while a launch waits for its result. A call that ends early, by an
+// exception, gives up what it claimed. The implementation is in call_state.hpp.
 #pragma once
 
 #include <vector>
@@ -61,11 +61,11 @@ class CoherentCall {
   /// The queue waits for what the part needs; a host does so itself. With `timed` the time of the kernel is
   /// measured.
   void begin(int part, bool timed = false);
-  /// Before begin(): whether there is work to wait for that a part of the work items can do without, those
-  /// that touch `regions` only, one a use. Then the queue waits for what these need, and they may be
+  /// Before begin(): whether some work items, those that touch only `regions` (one for each use), need not
+  /// wait for all that the part waits for. If so, the queue waits for what these need, and they may be
   /// enqueued.
   bool begin_early(int part, const std::vector<ArrayPart>& regions, bool timed);
-  /// Between begin() and end(): what the part writes only, which checked builds have marked.
+  /// Between begin() and end(): the boxes that the part declares out, which checked builds have marked.
   std::vector<UnwrittenBox> unwritten(int part) const;
   /// The kernel was enqueued, or has run.
   void end(int part);

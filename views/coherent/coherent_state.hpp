@@ -35,7 +35,7 @@ struct HostUse {
   std::thread::id thread;
   const char* what;  // "a host view", or the kernel
   std::uint64_t number;
-  MemoryId memory = host_memory;  // in which it is; of a device's, no byte may move meanwhile
+  MemoryId memory = host_memory;  // in which it is; in a device's, the array's block may not move meanwhile
   bool is_reservation = false;    // for a use of the same thread that is to come (array_reservation.hpp)
 };
 
@@ -58,7 +58,7 @@ class CoherentState : public RefCounted {
   const ArrayShape shape;
   const Main main;
   const coherent::Protocol protocol;
-  int number = -1;  // of all arrays, as Residency has it; that of an array that is gone is used again
+  int number = -1;               // of all arrays, as Residency has it; used again once the array is destroyed
   const std::uint64_t identity;  // of this array alone
 
   /// Where the values are going to be once all that is enqueued is done.
@@ -72,8 +72,8 @@ class CoherentState : public RefCounted {
     });
   }
   Ref<PinnedMemory> pinned;  // the host's memory, since it was streamed
-  /// Why values are not what was to be written, until each thread that uses the array has had the error: all
-  /// but those in `reported_to`.
+  /// The error that kept values from being written. It stays until each thread that uses the array has had
+  /// it; the threads in `reported_to` have.
   struct Failure {
     std::exception_ptr error;
     std::vector<std::uint64_t> reported_to;  // thread_number()
@@ -81,7 +81,7 @@ class CoherentState : public RefCounted {
       return std::find(reported_to.begin(), reported_to.end(), thread) != reported_to.end();
     }
   } failure;
-  /// One more failure, of which nobody knows: where lost values are still to be reported, they are reported
+  /// One more failure, not reported to any thread yet. Lost values that are still to be reported are reported
   /// with those of this one.
   void add_failure(const std::exception_ptr& error);
   /// How often failures have lost values of it.
@@ -89,8 +89,8 @@ class CoherentState : public RefCounted {
   /// Launches whose first use is of this array.
   KeptLaunches kept;
 
-  /// Counts the changes of where values are, and of the memory on devices: as long as it stays, a launch that
-  /// comes again finds all where it was.
+  /// Counts the changes of where values are, and of the memory on devices: while it stays the same, a launch
+  /// that is repeated finds all where it was.
   std::uint64_t state_number() const { return directory.changes() + other_changes_; }
   /// The memory on a device has moved, or has been given up.
   void memory_changed() { ++other_changes_; }
@@ -112,19 +112,19 @@ class CoherentState : public RefCounted {
   void log_kernel(MemoryId memory, const Box& box, Work work);
   void log_move(MemoryId memory, const Box& box, Work work);
   void log_drop(MemoryId memory, const Box& box);
-  /// Carries over to the settled state what has ended.
+  /// Applies work that has ended to the settled state.
   void settle(WorkTracker& tracker);
   /// Whether the directory says where values are, and not only where they are going to be.
   bool is_settled() const { return log_.empty(); }
-  /// The same where much has been noted since.
+  /// The same, but only where much has been noted since.
   void settle_some(WorkTracker& tracker) {
     if (log_.size() <= next_settle_) return;
     settle(tracker);
-    next_settle_ = std::max(few_changes, 2 * log_.size());  // asking costs, too
+    next_settle_ = std::max(few_changes, 2 * log_.size());  // to ask for the state of work costs time, too
   }
 
-  /// After work failed: the directory becomes that of what was done. Returns the boxes whose values are lost;
-  /// `undone`: whether anything else is not as it was to be written.
+  /// After work failed: the directory becomes what the work that was done leaves. Returns the boxes whose
+  /// values are lost; `undone`: whether other values were not written as intended.
   std::vector<Box> rebuild(const WorkTracker::Recovery& recovery, bool& undone);
 
  private:

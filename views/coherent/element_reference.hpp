@@ -5,8 +5,8 @@
 
 namespace strata::inline STRATA_ABI {
 
-/// What x(i, j) of a coherent array is. Each read and each write is a host access of one element, with all
-/// its waiting: for setting up, checks and debugging; in loops use host views.
+/// The result of x(i, j) of a coherent array. Each read and each write is a host access of one element, with
+/// all its waiting: meant for setup, checks and debugging; in loops use host views.
 template <class Array>
 class ElementReference {
  public:

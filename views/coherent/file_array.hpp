@@ -6,12 +6,12 @@
 //   auto y = open_file_array<double, rank<2>>("x.strata", for_reading);
 //
 // The array's memory of the host is a shared mapping of the file: the system reads what is touched, and
-// writes back what was changed. In the file, the array's one layout lies after a header of 4096 bytes that
-// says what it is (views/coherent/file_header.hpp).
+// writes back what was changed. In the file the elements, in the array's layout, follow a header of 4096
+// bytes that describes them (views/coherent/file_header.hpp).
 //
-// A file is complete or not. It is incomplete, on the disk, before the first element can be changed, and
-// complete again when all that was written is on the disk: after save(), until the next change, and after the
-// end of the last handle. There an error cannot be thrown: it goes to stderr, and the file stays incomplete,
+// A file is complete or incomplete. It is marked incomplete, on the disk, before the first element can
+// change, and complete once all that was written is on the disk: by save(), and by the end of the last
+// handle. There an error cannot be thrown: it goes to stderr, and the file stays incomplete,
 // as it does while an exception unwinds the stack and when the program crashes. A file that is open for
 // writing is open nowhere else.
 //
@@ -40,8 +40,8 @@ inline constexpr Overwrite overwrite{};
 struct ForReading {};
 /// As an argument.
 inline constexpr ForReading for_reading{};
-/// For open_file_array: also a file whose writer was interrupted; what was not saved may be lost in any
-/// parts. With for_reading, also one that is being written.
+/// For open_file_array: also a file whose writer was interrupted; any part that was not saved may be lost.
+/// With for_reading, also one that is being written.
 struct AllowIncomplete {};
 /// As an argument.
 inline constexpr AllowIncomplete allow_incomplete{};
@@ -78,7 +78,7 @@ std::string layout_name(const Index32<L>*) {
   return layout_name(static_cast<const L*>(nullptr));
 }
 
-/// An array in a file as its type, and the caller, want it.
+/// The array that its type and the caller expect in a file.
 struct FileArrayShape {
   FileElement element;
   std::string layout;
@@ -106,7 +106,7 @@ FileArrayShape file_array_shape() {
 /// A new file.
 AllocationRef create_file(const std::string& path, const FileArrayShape& shape,
                           const LayoutDescriptor& layout);
-/// An existing one; the extents come out of it into `shape`.
+/// An existing one; `shape` gets its extents.
 AllocationRef open_file(const std::string& path, FileArrayShape& shape);
 /// Throws FileError: no array has the extents that the file says.
 [[noreturn]] void fail_file_extents(const std::string& path, const ExtentError& error);
@@ -185,10 +185,10 @@ template <class T, index_t Rank, class LayoutType = CoherentLayout<Rank>, class.
   return detail::FileArrays::make<Array>(mapping, detail::make_file_state(storage, shape, layout, true));
 }
 
-/// All of the array is in its file and on the disk, and the file complete, when this returns: waits for the
-/// work on the array, and copies to the host what devices alone have. Other threads must not launch on the
-/// array meanwhile. FileError where the array is in memory, was opened for_reading, or the disk fails; what
-/// work on the array threw.
+/// When this returns, all of the array is in its file and on the disk, and the file is complete. Waits for
+/// the work on the array, and copies to the host the values that only devices have. Other threads must not
+/// launch on the array meanwhile. FileError where the array is in memory, was opened for_reading, or the disk
+/// fails; what work on the array threw.
 template <class T, int Rank, class LayoutType>
 void save(const BasicCoherentArray<T, Rank, LayoutType>& array) {
   detail::save_file(detail::FileArrays::state(array));

@@ -1,4 +1,5 @@
-// FileStorage: the file in which a coherent array lives, for those who move parts of it by themselves.
+// FileStorage: the file in which a coherent array lives, for code that reads and writes parts of it by direct
+// I/O.
 //
 // Mapping and direct I/O see the same bytes where these calls are made. What Linux does by itself (ext4, XFS,
 // btrfs, tmpfs): a direct read first writes back what the page cache has changed there, mappings included; a
@@ -45,8 +46,8 @@ class FileStorage {
 
   // Offsets and lengths are in bytes of the file, as AsyncFile takes them.
 
-  /// What the host changed there through the mapping is seen by direct reads that begin later. Microseconds
-  /// where nothing was changed. FileError.
+  /// Direct reads that begin later see what the host changed there through the mapping. Microseconds where
+  /// nothing was changed. FileError.
   void before_direct_read(index_t first_byte, index_t bytes);
   /// The file is marked incomplete, on the disk, if it was not. FileError where it was opened for_reading.
   void before_direct_write(index_t first_byte, index_t bytes);
@@ -57,16 +58,16 @@ class FileStorage {
   void check_use(bool writes) const;
   /// Elements may change from now on.
   void mark_incomplete();
-  /// All changes go to the disk; then the file is complete. Nobody may change elements meanwhile.
+  /// Writes all changes to the disk; then the file is complete. Nobody may change elements meanwhile.
   void complete();
 
-  // For who decides which files are in memory. The system decides the rest, and these are hints to it.
+  // For code that decides which files are in memory: hints to the system, which decides in the end.
 
-  /// All of the data is read into memory. FileError.
+  /// Reads all of the data into memory. FileError.
   void read_ahead();
-  /// What was changed goes to the disk. FileError.
+  /// Writes changes to the disk. FileError.
   void write_back();
-  /// The memory is given back; the data stays in the file. Nobody may have views.
+  /// Gives the memory back; the data stays in the file. Nobody may have views.
   void give_memory_back();
 
  private:

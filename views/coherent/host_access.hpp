@@ -17,7 +17,7 @@ namespace strata::inline STRATA_ABI::detail {
 class HostUseScope {
  public:
   HostUseScope() = default;
-  /// Brings what is read to the host, claims what is written, and waits for exactly the work that this needs.
+  /// Copies to the host what is read, claims what is written, and waits for exactly the work that this needs.
   /// Throws AccessConflict where the calling thread has a view of the box that excludes this one,
   /// NeverWritten in checked builds, ShapeMismatch where the box does not lie in the array, and what made the
   /// work fail.
@@ -38,11 +38,11 @@ class HostUseScope {
     return *this;
   }
 
-  /// Lets others in; what was written is current from the beginning of the use on.
+  /// Ends the use, so that others may begin theirs; what was written has been current since the use began.
   void end() noexcept;
-  /// For views: over at the end() of this, and of whoever takes its place.
+  /// For views: expires at the end() of this use, also when it has been moved.
   UseTicket ticket();
-  /// Throws OutOfBounds after end(), and where another one has taken its place: others may use the array.
+  /// Throws OutOfBounds after end(), and after this was moved from.
   void check_use() const {
     if (over_) fail_use();
   }
@@ -65,7 +65,7 @@ class HostUseScope {
   std::uint64_t* cell_ = nullptr;  // of the tickets
 };
 
-/// What a use writes that was made without its claim.
+/// What a use that was made without a claim writes.
 struct HostClaim {
   CoherentState* array;
   Box box;

@@ -51,7 +51,7 @@ class Instance {
 
   /// What is needed for `rows` besides what there is.
   struct Growth {
-    ResidentRows rows;  // all that there will be
+    ResidentRows rows;  // all that will have memory
     index_t bytes;      // more
     bool in_place;      // otherwise a new block is needed, and what is in the old one copied
   };

@@ -47,7 +47,7 @@ bool JointCall::run(const Launch& launch) {
                      .queue = first.queue->id(),
                      .items = static_cast<std::int64_t>(plan_.operations.size())};
   });
-  const QuietWork quiet;  // as of a graph: what it consists of is not told
+  const QuietWork quiet;  // as of a graph: its parts are not reported to listeners
   enqueue_all(launch);
   return true;
 }

@@ -7,8 +7,8 @@
 // A run holds the lock from its begin to its end, as a launch on a device does. To other calls all of it is
 // one piece of work, which ends when all queues are done with their parts.
 //
-// Devices are those that work asynchronously; the launches must be ones that were done one by one before, so
-// that what is wrong with them was found. One thread at a time.
+// Devices must be asynchronous; the launches must have been done one by one before, so that errors in them
+// have been found. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -35,11 +35,11 @@ class JointCall {
   JointCall(const char* label, std::vector<Ref<CoherentState>> arrays, std::vector<Place> places,
             std::vector<JointLaunch> launches);
 
-  /// Enqueues all. False, with nothing done, where that takes more than the plan: memory that arrays lack, a
-  /// wait for another thread, or a failure to be reported; and the first time that the arrays are not as
-  /// planned: a launch or a step by itself may leave them so. Throws what `launch` throws, and errors of
-  /// queues; then what was to be written is undefined, and DataLost at its next use where it was nowhere
-  /// else.
+  /// Enqueues all. Returns false, with nothing done, where more than the plan is needed (memory that arrays
+  /// lack, a wait for another thread, a failure to be reported), and the first time that the arrays are not
+  /// as planned: a launch or a step by itself may leave them so. Throws what `launch` throws, and errors of
+  /// queues; then what was to be written is undefined, and where no other copy exists its next use throws
+  /// DataLost.
   bool run(const Launch& launch);
   /// During a run: where the first element of an array is, or would be, of a use of a part of a launch.
   char* base(int launch, int part, int use) const;
@@ -70,14 +70,15 @@ class JointCall {
   std::vector<bool> written_;  // of the arrays
 
   bool is_planned_ = false;
-  bool was_outdated_ = false;  // when it was asked for last
+  bool was_outdated_ = false;  // at the last run that was asked for
   JointPlan plan_;
   bool comes_back_ = false;          // it leaves all values where it found them
   std::vector<QueueState*> queues_;  // of the plan
-  // Of the arrays, when all was as planned; empty: it is not known to be so.
+  // Of the arrays, the last time all was as planned; empty: not known.
   std::vector<std::uint64_t> state_numbers_;
 
-  // During a run: what it comes after, what of that wrote the values that it reads, and the events in it.
+  // During a run: the work that it waits for, which of that wrote the values it reads, and the events in the
+  // run.
   WorkList after_;
   NeededWorks needs_;
   std::vector<Ref<EventState>> events_;  // of operations that others wait for

@@ -40,13 +40,13 @@ struct KeptLaunch {
   std::vector<Use> uses;  // of the first part, of the second, ...
 };
 
-/// The launches whose first use is of one array: those that came last.
+/// The launches whose first use is of one array: the most recent ones.
 class KeptLaunches {
  public:
   static constexpr std::size_t most = 128;
 
-  /// The launch with this hash for which is_same(launch) is true; null where there is none. Launches that
-  /// come in turns are found at once.
+  /// The launch with this hash for which is_same(launch) is true, or null. Launches that alternate are found
+  /// at once.
   template <class IsSame>
   KeptLaunch* find(std::uint64_t hash, const IsSame& is_same) {
     for (std::size_t k = 0; k < kept_.size(); ++k) {
@@ -58,7 +58,7 @@ class KeptLaunches {
     }
     return nullptr;
   }
-  /// A launch to be filled in, where there are many in place of the one that was not found for longest.
+  /// A launch to be filled in; where there are `most`, it replaces the one that was found least recently.
   KeptLaunch& add(std::uint64_t hash) {
     if (kept_.size() < most) {
       kept_.push_back({hash, ++uses_, std::make_unique<KeptLaunch>()});

@@ -36,7 +36,8 @@ class ThreadWaits {
   bool forget(std::uint64_t wait);
 
   bool empty() const { return waits_.empty(); }
-  /// All look again: waits end, but those that were given up and not forgotten.
+  /// All threads check again what they wait for: waits end, except those that were given up and not
+  /// forgotten.
   void clear();
 
  private:

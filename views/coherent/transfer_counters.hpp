@@ -1,4 +1,4 @@
-// TransferCounters: what keeping copies of an array coherent took.
+// TransferCounters: the copies and allocations made to keep an array coherent.
 #pragma once
 
 #include <cstdint>

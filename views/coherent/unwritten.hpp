@@ -7,10 +7,10 @@
 // all of its bytes are those: an integer of four bytes that is -3943705 is taken for such a one. An element
 // of which a kernel writes a part counts as written.
 //
-// Of elements below four bytes any value may be one of a kernel. Views note which ones it reaches
-// (ElementNote): an element was not written where it has the pattern and was not reached. Kernels that write
-// by addresses, past the views, show by other values in elements that were not reached: then nothing is
-// reported of the array.
+// In elements of less than four bytes a kernel may write any pattern. So views note which elements it reaches
+// (ElementNote): an element was not written where it has the pattern and was not reached. If an element that
+// was not reached has another value, the kernel writes through addresses, not through views: then nothing is
+// reported for the array.
 #pragma once
 
 #include <vector>
@@ -52,7 +52,7 @@ struct NoteOfArray {
   ElementNote note;
   mutable bool is_bound = false;  // by a kernel: else nobody notes what is reached
 };
-/// The notes that kernels which the calling thread binds take, besides those that were in force before.
+/// Adds notes to those that kernels which the calling thread binds carry, until the end of this.
 class NotesInForce {
  public:
   explicit NotesInForce(const std::vector<NoteOfArray>& notes);

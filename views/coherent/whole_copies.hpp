@@ -1,5 +1,5 @@
-// WholeCopies: copies of whole arrays on devices, made and given up as an executor of tasks is told to, not
-// as launches need them.
+// WholeCopies: copies of whole arrays on devices, loaded and dropped when the executor of tasks asks for it,
+// not when launches need them.
 //
 //   WholeCopies copies;
 //   event = copies.load(array, device, nullptr);    // memory there, and the values from the host
@@ -53,7 +53,7 @@ class WholeCopies {
   /// Enqueues copies to the host of what it lacks and this device has. The event after them, and after those
   /// that are under way; null as above.
   Ref<EventState> store(CoherentState& array, DeviceInstance& device);
-  /// Gives the memory up, once no work on the array is under way; the values are elsewhere.
+  /// Gives the memory up, once no work on the array is under way; other memories must have the values.
   void drop(CoherentState& array, DeviceInstance& device);
   /// Values that only this device has go to the host, and its memory is given up; waits for that.
   static void evict(CoherentState& array, DeviceInstance& device);
@@ -64,8 +64,7 @@ class WholeCopies {
   static std::exception_ptr recover();
   /// How often anybody has done that, and how often values of the array were lost by a failure.
   static std::uint64_t recoveries();
-  /// What to ask before work on arrays, to know whether an error is that of other work, which it met before
-  /// it began.
+  /// Made before work on arrays: says whether an error is that of other work, met before this work began.
   class OtherWork {
    public:
     OtherWork() : recoveries_(recoveries()), begun_(calls_begun()) {}
@@ -75,11 +74,11 @@ class WholeCopies {
     std::uint64_t recoveries_, begun_;
   };
   static std::uint64_t losses(const CoherentState& array);
-  /// What nobody has of the array: it was lost, or never written.
+  /// The boxes of the array that no memory has: lost, or never written.
   static std::vector<Box> lacking(const CoherentState& array);
   /// Whether a part of the array is on the device, and nowhere else.
   static bool holds_alone(const CoherentState& array, DeviceInstance& device, const ArrayPart& part);
-  /// The thread was told of what made work on the array fail: its next use does not tell it again.
+  /// The thread has had the error that made work on the array fail: its next use does not report it again.
   static void set_reported(CoherentState& array);
 
  private:

@@ -37,9 +37,9 @@ class WorkTracker {
   /// Whether what is enqueued next on `queue` may become a part of `work`: that is open, is the last on it,
   /// and no failure of it is forgotten when its event is replaced.
   bool can_extend(QueueState& queue, Work work);
-  /// What was enqueued on `queue` just now becomes a part of `work`, where can_extend() is still true:
-  /// whoever asked for the state of work since then may have found that it has ended. Else false: then it is
-  /// to be added as work of its own.
+  /// What was enqueued on `queue` just now becomes a part of `work`, if can_extend() is still true: a query
+  /// since then may have found that the work has ended. Otherwise returns false: then add it as work of its
+  /// own.
   bool extend(QueueState& queue, Work work);
 
   /// Whether the work is done, without an error; never waits. Work that failed has not ended: it is waited
@@ -67,10 +67,10 @@ class WorkTracker {
     Outcome of(Work work) const;
   };
   /// Blocks until all work is done or dropped, clears the errors of the queues, and says how each ended.
-  /// Work that failed itself came after work that was done; what was dropped came after such.
+  /// Failed work came after work that was done; dropped work came after failed or dropped work.
   Recovery recover();
-  /// Whether one of the works was not done, as one of the last `recoveries` found out; true where these are
-  /// more than are remembered.
+  /// Whether one of the last `recoveries` found that one of the works was not done; true where these are more
+  /// than are remembered.
   bool any_undone(const NeededWorks& works, std::uint64_t recoveries) const;
   /// Forgets queues without open work.
   void forget_idle();

@@ -7,10 +7,9 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// Boxes of one rank under numbers of the caller's choice, from 0 on; they may overlap. Few are kept as a
-/// list, more than 32 as an R-tree (Guttman, 1984; nodes are split at the median of their longest side), in
-/// which a search costs about the logarithm of their number and what it finds. Empty boxes are found by
-/// nothing.
+/// Boxes of one rank under numbers of the caller's choice, from 0 on; they may overlap. Up to 32 are kept as
+/// a list, more as an R-tree (Guttman, 1984; nodes are split at the median of their longest side), in which a
+/// search costs about the logarithm of their number plus the number of hits. Empty boxes are never found.
 class BoxIndex {
  public:
   static constexpr std::size_t longest_list = 32;

@@ -24,7 +24,7 @@ struct PlannedCopy {
 /// Plans all reads of one call together, each from the directory as it is before the call: no write of the
 /// call comes before a read of it. The directories must outlive the planner, unchanged, and what the plan
 /// reads must stay where it is until it is carried out: room is made before a plan, or its sources are
-/// pinned. How a box lies in memory, and so by which pieces it is copied, is the matter of plan_copy
+/// pinned. The pieces in which a box is copied, as it lies in memory, are planned by plan_copy
 /// (core/copy_plan.hpp).
 class CopyPlanner {
  public:
@@ -37,14 +37,14 @@ class CopyPlanner {
 
   /// `memory` will read `box` of `array`, whose elements have `element_bytes` bytes: copies what it lacks,
   /// each part from the memory from which it arrives first (as far as each has the copies planned before to
-  /// make), through the host where no direct way leads from any that has it. What was never written is not
-  /// copied. Nothing is copied to a memory twice.
+  /// make), through the host where there is no direct way from any memory that has it. Elements that were
+  /// never written are not copied. Nothing is copied to a memory twice.
   void read(int array, const Directory& directory, index_t element_bytes, MemoryId memory, const Box& box);
 
   const std::vector<PlannedCopy>& copies() const { return copies_; }
 
  private:
-  // Where the values of a part are before the call, and when the plan is carried out.
+  // The memories that have a part before the call, and once the plan is carried out.
   struct Holders {
     MemorySet before;
     MemorySet planned;
@@ -55,7 +55,7 @@ class CopyPlanner {
     friend auto operator<=>(const Way&, const Way&) = default;
     friend bool operator==(const Way&, const Way&) = default;
   };
-  // Of an array that something is copied of: where parts are going to be, and the copies to each memory.
+  // Of an array with planned copies: where its parts are going to be, and the copies to each memory.
   struct Arrivals {
     explicit Arrivals(const Box& domain) : memories(domain, MemorySet()) {}
     RegionMap<MemorySet> memories;

@@ -20,12 +20,12 @@ namespace strata::inline STRATA_ABI::detail {
 /// Boxes given to it lie in the domain. A region is a vector of boxes that share no index.
 class Directory {
  public:
-  /// An array whose values are in `current`: nowhere yet, or where the user had them.
+  /// An array whose values are in the memories `current`: in none yet, or where the user had them.
   Directory(const Box& domain, MemorySet current) : map_(domain, current) {}
 
   const Box& domain() const { return map_.domain(); }
   const RegionMap<MemorySet>& map() const { return map_; }
-  /// Counts its changes: as long as it stays, all is where it was.
+  /// Counts its changes: while it stays the same, all is where it was.
   std::uint64_t changes() const { return map_.changes(); }
 
   /// Whether `memory` holds all of `box`.
@@ -34,7 +34,7 @@ class Directory {
   bool holds_alone(MemoryId memory, const Box& box) const;
   /// Whether some other memory has a part of `box` that `memory` lacks.
   bool lacks(MemoryId memory, const Box& box) const;
-  /// Whether nothing is in `memory` only: all of it could be given up.
+  /// Whether no element is in `memory` only: all of it could be given up.
   bool is_clean(MemoryId memory) const;
   /// Of `box`, what `memory` lacks and some other memory has.
   std::vector<Box> missing(MemoryId memory, const Box& box) const;
@@ -42,7 +42,7 @@ class Directory {
   std::vector<Box> never_written(const Box& box) const;
   /// Of `box`, what no other memory than this has: to be copied before the memory is given up.
   std::vector<Box> only_in(MemoryId memory, const Box& box) const;
-  /// Whether all values are in the memories that `other`, of the same domain, says.
+  /// Whether `other`, of the same domain, says the same.
   bool same_as(const Directory& other) const;
 
   /// `memory` got the current values of `box` from a memory that had them.
@@ -54,11 +54,11 @@ class Directory {
   };
   /// `memory` wrote all of `box`, or is going to: all other copies are out of date.
   void written(MemoryId memory, const Box& box) { map_.assign(box, MemorySet{memory}); }
-  /// The same, adding to `before` what was there, to be restored where the write does not come about.
+  /// The same; appends to `before` the parts as they were, to be restored if the write does not happen.
   void written(MemoryId memory, const Box& box, std::vector<Part>& before);
   /// Undoes the changes since.
   void restore(const std::vector<Part>& parts);
-  /// `memory` gives `box` up. What was only there is lost, and was never written from now on.
+  /// `memory` gives `box` up. Elements that no other memory has are lost, and count as never written.
   void dropped(MemoryId memory, const Box& box);
 
  private:

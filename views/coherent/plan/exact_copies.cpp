@@ -12,7 +12,7 @@ bool no_copy_modified(const ExactCopies::State& state) {
   return std::none_of(state.copies.begin(), state.copies.end(), [](const Copy& c) { return c.modified; });
 }
 
-// The copy for which `wanted` is true with the most elements of `box`; null where there is none.
+// The copy for which `wanted` is true with the most elements of `box`; or null.
 template <class Wanted>
 Copy* largest_overlap(std::vector<Copy>& copies, const Box& box, const Wanted& wanted) {
   Copy* best = nullptr;

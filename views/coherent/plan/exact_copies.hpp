@@ -4,8 +4,8 @@
 // that were asked for, found again by the same box only, each with flags `valid` and `modified`: Dastgeer and
 // Kessler, IJPP 44 (2016), figure 5 and algorithms 1 and 2, with these corrections: ranges are half-open, a
 // source's own bounds limit what is taken from it, equality counts as cover, flags change with the commit and
-// not while a plan is made, the host's flag is recomputed after a write. Which of several sources serves is
-// not said there: the one with the largest overlap. Nothing is ever freed.
+// not while a plan is made, the host's flag is recomputed after a write. Which of several sources is copied
+// from is not said there: here the one with the largest overlap. Nothing is ever freed.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// JointPlan: what several launches on several devices do one after the other, as one list: the copies between
-// memories, the kernels, and which of them wait for which. Pure logic: no memory is touched, no device or
+// JointPlan: several launches on several devices, one after the other, as one list of copies between memories
+// and kernels, and which of these wait for which. Pure logic: no memory is touched, no device or
 // thread is used.
 #pragma once
 
@@ -17,9 +17,9 @@ struct JointUse {
   int array;
   AccessMode mode;
   std::vector<Box> region;  // boxes that share no index
-  std::vector<Box> early;   // of it, what the work items use that may go first
+  std::vector<Box> early;   // of it, the boxes of the work items that may go first
 };
-/// What one device does of a launch.
+/// The part of a launch that one device runs.
 struct JointPart {
   int queue;  // of its kernel: a number of the caller's
   MemoryId memory;
@@ -51,8 +51,8 @@ struct JointPlan {
   std::vector<JointQueue> queues;
   int first_kernels = -1;  // the queue of the first kernel
   std::vector<JointOperation> operations;
-  /// What becomes of the directories: `copied` or `written` in this order lead from those before to those
-  /// after.
+  /// The changes of the directories: `copied` or `written`, in this order, lead from their state before to
+  /// that after.
   struct Change {
     int array;
     MemoryId memory;
@@ -61,7 +61,7 @@ struct JointPlan {
     friend bool operator==(const Change&, const Change&) = default;
   };
   std::vector<Change> changes;
-  /// Of an array in a memory: what is read that was there before, and what is written, copies included.
+  /// Of an array in a memory: the boxes read that were there before, and the boxes written, also by copies.
   struct Touched {
     int array;
     MemoryId memory;
@@ -71,8 +71,8 @@ struct JointPlan {
   std::vector<Directory> before, after;
 };
 
-/// The plan of launches, each of which begins from what those before it leave. Arrays have a directory and
-/// bytes of an element each. Parts of one launch may not write what others of it use.
+/// The plan of launches, each of which begins from the state that those before it leave. Arrays have a
+/// directory and bytes of an element each. Parts of one launch may not write what others of it use.
 JointPlan plan_jointly(const std::vector<JointLaunch>& launches, const std::vector<Directory>& directories,
                        const std::vector<index_t>& element_bytes, const MemoryLinks& links);
 

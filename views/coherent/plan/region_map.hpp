@@ -1,4 +1,4 @@
-// What is true of which part of an array: a value for every index, kept for boxes.
+// RegionMap: a value for every index of an array, stored once for each box of equal values.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,7 @@ namespace strata::inline STRATA_ABI::detail {
 
 /// A map from the indices of a box, the domain, to values that can be compared, in few boxes: a change splits
 /// boxes where it must, and joins neighbours of equal value where it can. Boxes given lie in the domain.
-/// After a change that ran out of memory every use throws OutOfMemory: what a part would be is not known any
-/// more.
+/// After a change that ran out of memory every use throws OutOfMemory, as the values are no longer known.
 template <class V>
 class RegionMap {
  public:
@@ -25,13 +24,13 @@ class RegionMap {
   }
 
   const Box& domain() const { return domain_; }
-  /// The number of boxes that it consists of.
+  /// The number of boxes.
   std::size_t size() const { return index_.size(); }
-  /// Counts the changes of values: as long as it stays, every index has the value that it had.
+  /// Counts the changes of values: while it stays the same, every index has the value that it had.
   std::uint64_t changes() const { return changes_; }
 
   /// Calls f(part, value) for the parts of `box`, which share no index, in no particular order; as long as f
-  /// returns true, or always where f returns nothing. Whether it came to the end.
+  /// returns true, or always where f returns nothing. Returns whether all parts were visited.
   template <class F>
   bool visit(const Box& box, F&& f) const {
     require_whole();
@@ -134,7 +133,7 @@ class RegionMap {
     return false;
   }
 
-  // Joins boxes of equal value that touch `box`, and those that touch what comes of it.
+  // Joins boxes of equal value that touch `box`, and then those that touch the joined box.
   void join_near(Box box) {
     for (bool joined = true; joined;) {
       joined = false;

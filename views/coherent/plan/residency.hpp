@@ -1,5 +1,5 @@
-// Which arrays have memory on a device, and which of them make room for others. Pure logic: it says what to
-// give up, and the caller writes back and frees.
+// Residency: which arrays have memory on a device, and which of them are evicted to make room. Pure logic: it
+// says what to evict, and the caller writes back and frees.
 #pragma once
 
 #include <vector>
@@ -47,7 +47,7 @@ class Residency {
   /// It gave all of its memory up; pins stay.
   void dropped(int array);
   void used(int array);
-  /// As often unpinned as pinned; before there is memory, too.
+  /// Pins count: unpin() as often as pin(). An array without memory may be pinned, too.
   void pin(int array);
   void unpin(int array);
 

@@ -1,5 +1,5 @@
-// Which work has to come before which: what was enqueued, and which parts of an array, in one memory, it
-// reads or writes. Pure logic.
+// WorkOrder: which work on an array, in one memory, must come before which, by the parts that it reads or
+// writes. Pure logic.
 #pragma once
 
 #include <algorithm>
@@ -62,19 +62,19 @@ class BasicWorkList {
   std::vector<Work> more_;  // all, where they are more
 };
 
-/// What work comes after: to wait for the last on a queue is to wait for all before it.
+/// The works to wait for: waiting for the last on a queue is waiting for all before it.
 using WorkList = BasicWorkList<true>;
-/// What wrote the values that work reads: of two on one queue the first may have failed alone.
+/// The works that wrote the values which work reads: of two on one queue the first may have failed alone.
 using NeededWorks = BasicWorkList<false>;
 
 /// The order of work on one array in one memory: a read comes after the last write of each index, a write
-/// after the last write and the reads since. Work on parts that share nothing has no order. What a host
-/// access does has ended when the access ends, and needs no note.
+/// after the last write and the reads since. Work on parts that share no index has no order. A host access
+/// has finished when it ends, and is not noted.
 class WorkOrder {
  public:
   explicit WorkOrder(const Box& domain) : map_(domain, Uses{}) {}
 
-  /// Adds to `after` what work that reads, or writes, `box` has to come after.
+  /// Adds to `after` the works that must come before work that reads, or writes, `box`.
   template <bool OnlyLast>
   void before_read(const Box& box, BasicWorkList<OnlyLast>& after) const;
   void before_write(const Box& box, WorkList& after) const;
@@ -83,7 +83,7 @@ class WorkOrder {
   void read(const Box& box, Work work);
   void written(const Box& box, Work work);
 
-  /// Work for which `ended(work)` is true is forgotten: it is before everything.
+  /// Forgets work for which `ended(work)` is true: nothing has to wait for it.
   template <class Ended>
   void forget(const Ended& ended) {
     map_.update(map_.domain(), [&](Uses uses) {
@@ -92,9 +92,9 @@ class WorkOrder {
       return uses;
     });
   }
-  /// Counts what was noted: as long as it stays, work has to come after the same as before.
+  /// Counts what was noted: while it stays the same, work has to come after the same works as before.
   std::uint64_t changes() const { return map_.changes(); }
-  /// The parts in which its uses differ.
+  /// The number of parts with different uses.
   std::size_t size() const { return map_.size(); }
 
  private:
