@@ -20,15 +20,15 @@
 
 namespace strata::inline STRATA_ABI {
 
-/// How fast devices were that share work, kept by the user from launch to launch. What was not measured yet
-/// counts as equal. Times are those of kernels on their queues, which are looked at when the next launch is
+/// The speeds of devices that share work, kept by the user from launch to launch. Devices not measured yet
+/// count as equally fast. Kernels are timed on their queues; the times are read when the next launch is
 /// split, without waiting for them.
 class Balance {
  public:
   /// Shares in the order of the devices, which sum to 1.
   std::vector<double> shares(std::size_t devices);
 
-  /// What a launch measured: for each device the items that it had, and events around them.
+  /// A measurement of a launch on one device: its items, and the events around its kernel.
   struct Sample {
     index_t items;                          ///< of the device
     detail::Ref<detail::EventState> begin;  ///< before its kernel, timed
@@ -46,7 +46,7 @@ class Balance {
 namespace detail {
 
 /// The part [begin, end) of a range that each device has: `count` parts of [first, last), cut at multiples of
-/// `align`. Without weights each has as many items, rounded down, and the last one the rest.
+/// `align`. Without weights each has the same number of items, rounded down, and the last one the rest.
 std::vector<ResidentRows> split_range(index_t first, index_t last, std::size_t count,
                                       const std::vector<double>& weights, index_t align);
 [[noreturn]] void fail_weights(std::size_t weights, std::size_t devices);
@@ -61,14 +61,14 @@ struct Across {
   Balance* balance = nullptr;                  ///< null: as weights say
   const char* label = "";                      ///< of launches there, in messages and profiles
 
-  /// With a label for the launches there, whose text is kept by pointer, as long as the place.
+  /// With a label for the launches there. The text is kept by pointer and must live as long as the place.
   Across named(const char* text) const {
     Across result = *this;
     result.label = text;
     return result;
   }
 
-  /// In parts of these sizes, which need not sum to 1. Throws Error unless there is one a device, none
+  /// In parts of these sizes, which need not sum to 1. Throws Error unless there is one for each device, none
   /// negative and not all zero.
   Across weighted(std::vector<double> sizes) const {
     double sum = 0;
@@ -82,7 +82,7 @@ struct Across {
     result.weights = static_cast<std::vector<double>&&>(sizes);
     return result;
   }
-  /// In parts after the speed of the devices in earlier launches with this balance, which must live on.
+  /// In parts by the speed of the devices in earlier launches with this balance, which must outlive this.
   Across adaptive(Balance& kept) const {
     Across result = *this;
     result.balance = &kept;
@@ -142,7 +142,7 @@ requires(sizeof...(D) > 0) typename detail::UniqueDevices<Across<>, D...>::type 
   (places.places.push_back(on(devices)), ...);
   return places;
 }
-/// Throws NoSuchDevice where there is none.
+/// Throws NoSuchDevice if `devices` is empty.
 template <Device D>
 Across<D> across(const std::vector<D>& devices) {
   if (devices.empty()) detail::fail_no_devices();

@@ -1,8 +1,8 @@
 // BoundViews: the views that `with` and `launch` bind to a kernel, put between its indices and its values.
 //
-// For some views more is done: hosts prefetch the rows that are read (ReadRows), checked builds narrow them
-// to what a work item declared (declares_items), and new values of streamed steps begin as the old ones
-// (begins_items).
+// Some views have more to do: hosts prefetch the rows that are read (ReadRows), checked builds narrow views
+// to the rows that a work item declared (declares_items), and new values of streamed steps begin as the old
+// ones (begins_items).
 #pragma once
 
 #include <cstddef>
@@ -22,26 +22,27 @@ struct ReadRows : V {
 };
 template <class V, class Index>
 inline constexpr bool can_fetch_rows = false;
-// Rank 1 is a stream, which processors fetch by themselves; of large rows a kernel may read a part only.
+// Not of rank 1: a stream, which processors prefetch by themselves. Not of large rows, of which a kernel may
+// read a part only.
 template <class V, int Lanes>
 requires(V::mapping_type::tile >= Lanes && V::mapping_type::static_row_size >= 4 &&
          V::mapping_type::static_row_size <=
              64) inline constexpr bool can_fetch_rows<ReadRows<V>, LaneIndex<Lanes>> = true;
 
-// Whether a view knows what a work item declared to touch of it (DeclaredView).
+// Whether a view can be narrowed to the rows that a work item declared (DeclaredView).
 template <class V>
 inline constexpr bool declares_items = requires(const V& view) {
   view.for_item(index_t{});
 };
-// Of the arguments of a kernel, which may begin with a tag.
+// The left-most index among the arguments of a kernel, which may begin with a tag.
 template <class First, class... Rest>
 STRATA_FUNCTION index_t left_most_index(const First& first, const Rest&... rest) {
   if constexpr (std::is_convertible_v<First, index_t>) return static_cast<index_t>(first);
   else return left_most_index(rest...);
 }
 
-// Views that do something about each work item, before the kernel is called with it and after that, as they
-// are bound after another view: begin_item(view before, indices...) and end_item(again, indices...).
+// Views with functions that are called before and after the kernel for each work item: begin_item(the view
+// bound before this one, indices...) and end_item(again, indices...).
 template <class V>
 inline constexpr bool begins_items = requires {
   requires V::begins_items;
@@ -50,7 +51,7 @@ template <class V>
 inline constexpr bool ends_items = requires {
   requires V::ends_items;
 };
-// A view of whose elements is noted which ones a kernel reaches.
+// A view that notes which of its elements a kernel reaches.
 template <class V>
 struct NotedView : V {
   ElementNote note;
@@ -60,7 +61,7 @@ template <class V>
 inline constexpr bool notes_elements = requires(const V& view) {
   view.note.reached;
 };
-// Notes what the calling thread reaches, as long as it lives; of the views that have notes.
+// While it lives, the calling thread notes the elements it reaches in views that have notes.
 class NotesScope {
  public:
   template <class... V>
@@ -122,7 +123,7 @@ STRATA_FUNCTION const V& view_number(const BoundView<I, V>& bound) {
 }
 template <class, class...>
 struct BoundViews;
-// The views of a `with`; std::tuple would not travel to every device.
+// The views of a `with`; std::tuple does not work on every device.
 template <std::size_t... I, class... V>
 struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
   explicit BoundViews(const V&... v) : BoundView<I, V>{v}... {}
@@ -134,13 +135,13 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
         static_cast<const BoundView<I, V>&>(*this).view...);
   }
 
-  // What views do about a work item, whose indices are among the first `Indices` arguments; `again` calls the
-  // kernel once more.
+  // Calls begin_item and end_item of views; the indices are among the first `Indices` arguments, and `again`
+  // calls the kernel once more.
   template <int Indices, class... Arguments>
   STRATA_FUNCTION void begin_item(const Arguments&... arguments) const {
     (begin_item_of<I, Indices, V, begins_items<V>>(arguments...), ...);
   }
-  // Before the kernel is called once more for a view that ends items: what the others began with.
+  // Before the kernel is called once more for a view that ends items: begins the item again for the others.
   template <int Indices, class... Arguments>
   STRATA_FUNCTION void begin_item_again(const Arguments&... arguments) const {
     (begin_item_of < I, Indices, V, begins_items<V> && !ends_items < V >> (arguments...), ...);
@@ -160,7 +161,7 @@ struct BoundViews<std::index_sequence<I...>, V...> : BoundView<I, V>... {
   STRATA_FUNCTION NotesScope note_reached() const {
     return NotesScope(static_cast<const BoundView<I, V>&>(*this).view...);
   }
-  // The same, where views show work item `item` what it declared to touch, and nothing else.
+  // The same, with views that show work item `item` only the rows that it declared.
   template <int Indices, class F, class... Rest>
   STRATA_FUNCTION void insert_for(index_t item, const F& f, Rest&&... rest) const {
     if constexpr (Indices == 0)

@@ -1,5 +1,5 @@
-// What the library at hand was built from, with and for: of the library that is linked, which may differ from
-// the headers of a program that was compiled earlier.
+// How the linked library was built: from which commit, by which compiler, for which devices. It may differ
+// from the headers of a program that was compiled earlier.
 #pragma once
 
 #include <string>

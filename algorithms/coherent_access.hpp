@@ -33,11 +33,11 @@ CoherentAccess<AccessMode::In, BasicCoherentArray<T, Rank, L>, Region> in(
     const BasicCoherentArray<T, Rank, L>& array, const Region& region) {
   return {array, region};
 }
-/// The launch writes all that a work item touches, and reads none of it. What it leaves out is undefined
-/// afterwards: declare it inout where some elements stay as they are. Without a region the launch throws
-/// ShapeMismatch where its range, of several dimensions, leaves out indices of the array; with one, such as
-/// out(x, own), it does not look. Checked builds throw NeverWritten for elements of 4 bytes and more that no
-/// work item wrote, at the next wait.
+/// The launch writes all that a work item touches, and reads none of it. Elements that it does not write are
+/// undefined afterwards: declare the array inout where some elements stay as they are. Without a region the
+/// launch throws ShapeMismatch where its range, of several dimensions, leaves out indices of the array; with
+/// one, such as out(x, own), it does not check that. Checked builds throw NeverWritten for elements of 4
+/// bytes and more that no work item wrote, at the next wait.
 template <class T, int Rank, class L>
 CoherentAccess<AccessMode::Out, BasicCoherentArray<T, Rank, L>, Own> out(
     const BasicCoherentArray<T, Rank, L>& array) {
@@ -77,10 +77,9 @@ inline constexpr bool is_coherent_access_v<ResidentAccess<Access>> = true;
 
 }  // namespace detail
 
-/// The same access of an array that the device has room for: loops of a streamed Sequence, which go through
-/// the device in slices of the others, find it there as a whole, in memory besides the budget. For sequences
-/// and launches over on(...) and across(...) it is the access itself; other streamed launches and skeletons
-/// do not take it.
+/// The same access, for an array that stays on the device as a whole, outside the budget, while a streamed
+/// Sequence passes slices of the others through it. Sequences and launches over on(...) and across(...) treat
+/// it as the access itself; other streamed launches and skeletons do not compile with it.
 template <AccessMode Mode, class Array, class Region>
 detail::ResidentAccess<CoherentAccess<Mode, Array, Region>> resident(
     const CoherentAccess<Mode, Array, Region>& access) {
@@ -89,8 +88,8 @@ detail::ResidentAccess<CoherentAccess<Mode, Array, Region>> resident(
 
 namespace detail {
 
-// A view that also answers to indices outside of the array, as `edge` says. By value: there may be no
-// element.
+// A view that also accepts indices outside of the array, as `edge` says. It returns values: there may be no
+// element to refer to.
 template <class V, class Edge>
 struct EdgeView : V {
   using unmanaged_type = EdgeView;
@@ -123,13 +122,13 @@ struct EdgeView : V {
   STRATA_FUNCTION static index_t clamped(index_t i, index_t n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
 };
 
-// A view of which a work item gets the rows that it declared to touch: `left` before its own to `right`
-// after it.
+// A view that gives a work item only the rows that it declared: from `left` before its own to `right` after
+// it.
 template <class V>
 struct DeclaredView : V {
   using unmanaged_type = V;
   index_t left, right;
-  DeclaredView(const V& view, index_t before, index_t behind) : V(view), left(before), right(behind) {}
+  DeclaredView(const V& view, index_t before, index_t after) : V(view), left(before), right(after) {}
 
   STRATA_FUNCTION V for_item(index_t i) const {
     using M = typename V::mapping_type;
@@ -163,7 +162,7 @@ void check_fits(const LaunchName& launch, const WorkBounds& work,
   if constexpr (Rows) check_rows(launch, work, array);
   if constexpr (Mode == AccessMode::Out) check_covered(launch, work, array);
 }
-// What a plain view leaves out keeps its value.
+// Elements of a plain view that the range leaves out keep their values.
 template <bool Rows, AccessMode Mode, class V>
 void check_fits(const LaunchName&, const WorkBounds&, const DeclaredAccess<Mode, V>&) {}
 // The same for all accesses of a launch; with `Rows` also where it goes beyond a coherent array.
@@ -176,7 +175,7 @@ void check_all_fit(const char* label, const R& work, const Accesses&... accesses
   }
 }
 
-// A use whose view is known: what bind_kernel takes.
+// A use whose view is known, as bind_kernel takes it.
 template <AccessMode Mode, class V, class Region>
 struct ResolvedAccess {
   using view_type = V;
@@ -214,7 +213,7 @@ auto view_to_bind(const ResolvedAccess<Mode, Resolved, Region>& access) {
   }
 }
 
-// Of small elements that are to be written only a launch notes which ones its kernel reaches.
+// For an array of small elements that is declared out, a launch notes which elements its kernel reaches.
 template <AccessMode Mode, class V, class Region>
 struct NotedAccess : ResolvedAccess<Mode, V, Region> {
   const CoherentState* array;

@@ -4,17 +4,17 @@
 //   launch(on(device), n, axpy{a}, in(x), inout(y));                        // kernel(i, x, y)
 //   launch(across(Cuda{0}, Cuda{1}), n, stencil{}, in(u, halo(1, 1)), out(v));
 //
-// A launch first brings all that it reads on any device to that device, then claims what it writes, then
-// enqueues its kernels: no device sees what another one writes in the same launch. Launches of which none
+// A launch first copies to each device all that it reads there, then claims what it writes, then enqueues its
+// kernels: no device sees what another one writes in the same launch. Launches of which none
 // writes what another one accesses are not ordered; all others behave as if they ran one after the other.
 // Views that the kernel gets accept the indices of the whole array. Plain views may be among the accesses:
 // they are passed on, and ordered by their queue only.
 //
 // On devices that work asynchronously the call returns after enqueueing. Errors: AccessConflict, OutOfMemory
-// (with what is resident), NeverWritten (checked builds), DataLost, and what made earlier work on the arrays
-// fail: then nothing was begun, and the arrays are as before. A kernel that ran within the call (on a
-// host, or for a result) and threw may have written some elements: those whose values were nowhere else are
-// DataLost at the next use. Parts of other devices that were enqueued before are done. Reductions, scans:
+// (with what is resident), NeverWritten (checked builds), DataLost, and the errors of earlier work on the
+// arrays: then nothing was begun, and the arrays are as before. A kernel that ran within the call (on a host,
+// or for a result) and threw may have written some elements: the next use of those without another copy
+// throws DataLost. Parts enqueued on other devices before that still run. Reductions, scans:
 // coherent_reduce.hpp.
 #pragma once
 
@@ -95,7 +95,8 @@ void with_resolved(const CoherentCall& call, int part, const F& f, const Accesse
   (std::index_sequence_for<Accesses...>());
 }
 
-// Runs part `part` of a call; f launches on `where`. Checked builds then look at what was to be written.
+// Runs part `part` of a call; f launches on `where`. Checked builds then search for elements that were not
+// written.
 template <class D, class F, class... Accesses>
 void run_part(CoherentCall& call, int part, [[maybe_unused]] const On<D>& where, bool timed, const F& f,
               const Accesses&... accesses) {
@@ -127,7 +128,8 @@ ResidentRows halos_of(const Accesses&... accesses) {
   return most;
 }
 
-// Of the work items `rows` those that need none of their halos, where these are few; else none.
+// The work items of `rows` that need no row of the halos, where halos are few rows compared to these; else
+// none.
 template <class... Accesses>
 ResidentRows inner_rows(ResidentRows rows, const Accesses&... accesses) {
   const ResidentRows halo = halos_of(accesses...);
@@ -137,8 +139,8 @@ ResidentRows inner_rows(ResidentRows rows, const Accesses&... accesses) {
   return {rows.begin + halo.begin, rows.end - halo.end};
 }
 
-// Enqueues the kernel of part `part` over `rows`. While halos are on their way, the work items that need none
-// of them go first; f(rows, resolved...) launches.
+// Enqueues the kernel of part `part` over `rows`. While halos are being copied, the work items that need none
+// of them run first; f(rows, resolved...) launches.
 template <class D, class F, class... Accesses>
 void run_rows(CoherentCall& call, int part, const On<D>& where, bool timed, ResidentRows rows, const F& f,
               const Accesses&... accesses) {
@@ -181,8 +183,8 @@ QueueState& queue_of(const On<D>& where) {
 template <class D, class Access>
 using ResolvedOn =
     decltype(resolve<D>(std::declval<const CoherentCall&>(), 0, 0, std::declval<const Access&>()));
-// Instantiates a kernel, or a factory, where little else has been: few lines then stand before a mistake in
-// its body.
+// Instantiates a kernel, or a factory, before much else, so that the compiler prints few lines before an
+// error in its body.
 template <class D, class R, class K, class... Accesses>
 constexpr bool compile_kernel() {
   using W = WorkOf<R>;
@@ -205,7 +207,7 @@ struct CompileAt<Across<D...>> {
   static constexpr bool kernel = (compile_kernel<D, R, K, Accesses...>() && ...);
 };
 
-// A part of a place, and what it has of a range.
+// A part of a place, and its rows of a range.
 struct SpreadPart {
   std::size_t place;  // the number of the part
   ResidentRows rows;
@@ -221,7 +223,7 @@ std::vector<bool> hosts_of(const Where& where) {
         visit_part(where, k, [](const auto& on) { return on.device.backend().host_accessible(); }));
   return hosts;
 }
-// The parts of a launch: the one of a place that has no others, else those of the range, cut at multiples of
+// The parts of a launch: all rows for a place of one part, else the parts of the range, cut at multiples of
 // `align`.
 template <class Where>
 auto spread(const Where& where, ResidentRows rows, index_t align) {

@@ -6,11 +6,11 @@
 //   launch_reduce(where, n, functor, finalize(f, out(dt)), in(x));  // f(value&, views...) runs once
 //   launch_scan(where, n, kernel, Sum(total), in(x), out(y));       // kernel(i, x, y, value&, final)
 //
-// Into host variables (also by reducers such as Sum(total)) the call returns with the result. Over several
-// devices each reduces whole nodes of the one tree of core/reduction_tree.hpp, whose values are joined on the
-// first device, so that the bits of the result do not depend on how many devices there are. Cuts are made
-// between large nodes, so that the parts only approximate the requested sizes. Scans run on one device after
-// the other, each beginning with the total of those before.
+// With a host variable as the target (also in reducers such as Sum(total)) the call returns when it has the
+// result. Over several devices each reduces whole nodes of the one tree of core/reduction_tree.hpp, whose
+// values are joined on the first device, so that the bits of the result do not depend on how many devices
+// there are. Cuts are made between large nodes, so that the parts only approximate the requested sizes. Scans
+// run on one device after the other, each beginning with the total of those before.
 #pragma once
 
 #include <tuple>
@@ -39,7 +39,7 @@ inline constexpr bool is_coherent_into_v<Finalize<F, A...>> = (is_coherent_acces
 template <class T, class D>
 using ValueView = View<T, D, typename DynamicExtentsOf<0>::type, LayoutRight, Unmanaged<DefaultAccess>>;
 
-// The result with its place replaced by `view`, for parallel_reduce.
+// The reducer with `view` as its target, for parallel_reduce.
 template <class Operation, class T, class Target, class V>
 Reducer<Operation, T, V> into_view(const Reducer<Operation, T, Target>&, const V& view) {
   return {view};
@@ -140,7 +140,7 @@ void reduce_on_one(const char* label, const On<D>& where, const R& work, const K
 
 [[noreturn]] void fail_too_many_groups();
 
-// The end of such a reduction: joins the values of groups, and does with the result what was asked for.
+// The end of such a reduction: joins the values of groups, and stores or finalizes the result.
 template <class Reducer, class F>
 struct JoinGroups {
   static constexpr int most = 512;
@@ -285,7 +285,7 @@ auto neutral_value(const K& kernel, const Into& into) {
   return value;
 }
 
-// Does with a total on the host what was asked for.
+// Stores a total that is on the host, or passes it to the finalize functor.
 template <class T, class Into>
 void store_total(const T& total, Into&& into) {
   using I = std::remove_cvref_t<Into>;

@@ -1,5 +1,4 @@
-// What a launch is checked for before it begins: that its range fits the arrays whose region is the one where
-// none is given.
+// Checks of a launch before it begins: its range must fit the arrays that are declared without a region.
 #pragma once
 
 #include <strata/algorithms/policy.hpp>
@@ -23,14 +22,14 @@ WorkBounds bounds_of_work(const TileRange<Rank>& range) {
   return bounds;
 }
 
-/// What a launch is called in messages: its label, or its kernel's type.
+/// The name of a launch in messages: its label, or its kernel's type.
 struct LaunchName {
   const char* label;
   const char* kernel_type;
   const char* tag_type;
 };
 
-/// An array that is declared; how a message is to name it.
+/// A declared array, for messages.
 struct DeclaredArray {
   const char* label;
   int rank;
@@ -48,8 +47,8 @@ inline void check_rows(const LaunchName& launch, const WorkBounds& work, const D
   if (array.rank == 0 || work.lower[0] >= work.upper[0]) return;
   if (work.lower[0] < array.begin[0] || work.upper[0] > array.end[0]) fail_beyond(launch, work, array);
 }
-/// Work items write all that is declared, which are the rows of their left-most indices: of these they reach
-/// the whole of each further dimension that the range has.
+/// Work items must write all of the rows of their left-most indices: the range must cover each further
+/// dimension that it has.
 inline void check_covered(const LaunchName& launch, const WorkBounds& work, const DeclaredArray& array) {
   if (array.rank < 2 || work.lower[0] >= work.upper[0]) return;
   for (int d = 1; d < work.rank && d < array.rank; ++d)

@@ -1,9 +1,9 @@
-// What sort, select and find share: what they need of their views of rank 1, where their results go, and how
+// Shared by sort, select and find: the checks of their views of rank 1, the targets of their results, and how
 // their work is launched.
 //
-// Their work is an object. Devices whose kernels run on host threads call it: `work(runner)`, on the device.
-// On others it calls a primitive of the device with pointers, counts and functors, `work.on(execution,
-// info)`: sort_keys, sort_pairs, select_items, partition_items, find_first, found by the type of the device's
+// Their work is an object. Devices whose kernels run on host threads call `work(runner)`, on the device. For
+// others `work.on(execution, info)` calls a primitive of the device with pointers, counts and functors:
+// sort_keys, sort_pairs, select_items, partition_items, find_first, found by the type of the device's
 // execution (devices/cuda/primitives/).
 #pragma once
 
@@ -151,7 +151,7 @@ constexpr void check_result_memory() {
     static_assert(SameMemoryFor<D, typename std::remove_cvref_t<R>::device_type>::value);
 }
 
-/// Into `result`, or returned where there is none.
+/// Stores into `result`, or without one returns the result.
 template <class Launch, class... Result>
 auto into_or_returned(const Launch& launch, Result&&... result) {
   static_assert(sizeof...(Result) <= 1,
@@ -206,7 +206,7 @@ void run_pieces(const Runner& runner, const ChunkRange& range, const F& f) {
 }
 
 /// Memory for the time of one call, in pages as large as the system gives; its elements are not initialised.
-/// Throws OutOfMemory, saying for `what`.
+/// Throws OutOfMemory, naming `what`.
 void* take_work_buffer(std::size_t bytes, const char* what);
 void give_work_buffer(void* buffer) noexcept;
 

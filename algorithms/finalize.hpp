@@ -1,4 +1,4 @@
-// finalize: what is done with the value of a reduction on the device, once.
+// finalize: a functor that is called once, on the device, with the value of a reduction.
 //
 //   launch_reduce(where, n, functor, finalize(f), in(x));             // f(value&)
 //   launch_reduce(where, n, functor, finalize(f, out(dt)), in(x));    // f(value&, dt)

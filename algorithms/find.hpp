@@ -1,9 +1,9 @@
 // find and find_if: the smallest index of a view of rank 1 whose element is equal to a value, or for which a
-// predicate holds; x.end(0) where there is none.
+// predicate holds; x.end(0) if there is no such element.
 //
 //   const index_t i = find(x, 3.0);
 //   find_if(x, IsNegative{}, i);                      // into a host variable
-//   find_if(on(queue), x, IsNegative{}, first);       // into a Value<index_t, D>: nobody waits
+//   find_if(on(queue), x, IsNegative{}, first);       // into a Value<index_t, D>: does not wait
 //
 // The predicate is a functor, bool p(const T&) const. The search ends early, but the predicate may also be
 // called for elements after the one found, and several times for an element. Views may have any layout.
@@ -22,7 +22,8 @@ namespace detail {
 
 // Items that are examined between two checks whether another thread has found a smaller index.
 inline constexpr index_t find_block = 4096;
-// Items that are first tested together for any that holds: a loop without an exit, which compilers vectorise.
+// Items that are first tested together for whether any holds: a loop without an exit, which compilers
+// vectorise.
 inline constexpr index_t find_step = 128;
 
 /// Whether the predicate holds for an element of a view, by its index.
@@ -63,7 +64,7 @@ struct FindWork {
   }
 
  private:
-  // How far from `begin` the first one is; -1 where there is none.
+  // The distance of the first one from `begin`, or -1.
   index_t first_in(index_t begin, index_t end) const {
     for (index_t from = begin; from < end; from += find_step) {
       const index_t stop = end - from < find_step ? end : from + find_step;

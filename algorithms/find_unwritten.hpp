@@ -1,4 +1,4 @@
-// UnwrittenSearch: reports, in checked builds, what a kernel did not write of what it declared out.
+// UnwrittenSearch: reports, in checked builds, elements that a kernel declares out and does not write.
 //
 //   mark_unwritten(box, device, space, queue);    // views/coherent/unwritten.hpp
 //   const UnwrittenSearch<D> search(where, boxes);
@@ -23,7 +23,7 @@ template <class Space>
 struct FindUnwritten {
   UnwrittenBox box;
   ElementNote note;                  // of small elements
-  unsigned char* written_otherwise;  // of these: whether some element was, that no view has reached
+  unsigned char* written_otherwise;  // of these: whether some element was written that no view has reached
   bool reports;                      // else it looks for such elements
 
   STRATA_FUNCTION void operator()(index_t item) const {
@@ -67,7 +67,7 @@ struct FindUnwritten {
 template <class D>
 class UnwrittenSearch : public RefCounted {
  public:
-  /// Of boxes that are marked before the kernel.
+  /// For boxes that are marked before the kernel.
   UnwrittenSearch(const On<D>& where, const std::vector<UnwrittenBox>& boxes) : where_(where) {
     for (const UnwrittenBox& box : boxes) add(box);
   }
@@ -108,7 +108,7 @@ class UnwrittenSearch : public RefCounted {
       try {
         of.reached = create<Bytes>("reached elements", bounds.highest - bounds.lowest + 2, where_);
       } catch (const OutOfMemory&) {
-        return;  // the device has no room to look
+        return;  // the device has no memory for the notes
       }
       of.note = {box.base + bounds.lowest * box.element_bytes,
                  box.base + (bounds.highest + 1) * box.element_bytes, box.element_bytes,

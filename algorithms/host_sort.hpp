@@ -30,13 +30,13 @@ struct SortRuns {
   }
 };
 
-/// Runs of at least this many items: shorter ones cost more to hand out than to sort.
+/// Runs of at least this many items: shorter ones cost more to distribute than to sort.
 inline constexpr index_t shortest_sort_run = 4096;
 inline constexpr index_t sort_runs_per_worker = 4;
 
 inline SortRuns make_sort_runs(index_t items, int workers) {
-  // Several a thread balance the load. More runs mean more rounds of merges, but each saves the sorts as
-  // much.
+  // Several runs for each thread balance the load. More runs mean more rounds of merges, but save as much in
+  // the sorts.
   const index_t wanted = workers > 1 ? sort_runs_per_worker * workers : 1;
   const index_t most = items / shortest_sort_run;
   SortRuns runs{items, wanted < most ? wanted : most, 0};

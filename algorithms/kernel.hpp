@@ -1,7 +1,7 @@
-// Kernel: what a launch needs to know of a callable: the device it is for, whether it takes a lane index, and
+// Kernel: the properties of a callable that a launch needs: its device, whether it takes a lane index, and
 // whether it can be called as the launch will call it. `with` binds a kernel to the views it works on.
 //
-// Mistakes are reported in one line by static_assert; the concepts behind them are here.
+// Mistakes are reported in one line by static_assert, with the concepts defined here.
 #pragma once
 
 #include <type_traits>
@@ -55,9 +55,9 @@ template <class L>
 requires requires { typename L::base_layout; }
 inline constexpr bool has_right_layout<L> = has_right_layout<typename L::base_layout>;
 
-// Over several dimensions, whether devices whose neighbouring threads share cache lines should give them
-// neighbouring last indices, not first ones: what the kernel says, or else where all its views of more than
-// one dimension (there is one) lie so.
+// Over several dimensions: whether devices on which neighbouring threads share cache lines should give them
+// neighbouring last indices, not first ones. The kernel may say so; else it is so where all its views of more
+// than one dimension, at least one, are in such a layout.
 template <class K, class... V>
 constexpr bool last_index_fastest_of() {
   constexpr auto is_array = [](int rank) { return rank > 1; };
@@ -67,8 +67,8 @@ constexpr bool last_index_fastest_of() {
            ((!is_array(V::extents_type::max_rank_value) || has_right_layout<typename V::layout_type>)&&...);
 }
 
-// Kernels that stream, by all signs: bound to a few arrays of rank 1, of each of which an item takes an
-// element. A thread of a GPU then has 16 bytes of an array in flight, as wide loads have: so many items. (An
+// Kernels bound to a few arrays of rank 1 probably stream: an item reads or writes one element of each. A
+// thread of a GPU then processes as many items as have 16 bytes of an array in flight, like a wide load. (An
 // item of arrays of more dimensions has enough loads of its own.)
 template <class... V>
 constexpr int items_in_flight_of() {
@@ -85,7 +85,7 @@ constexpr int items_in_flight_of() {
   }
 }
 
-// How a kernel is called: plainly here, with its views put in below.
+// How a kernel is called: as it is here, with its views inserted below.
 template <class K>
 struct KernelTraits {
   static constexpr bool any_index = takes_any_index<K>();
@@ -131,7 +131,7 @@ struct KernelTraits<With<K, V...>> {
                                              arguments...);
   }
 
-  // Whose values are not kept.
+  // Called with copies of the values, which are then dropped.
   template <class Call, int Indices, class... Arguments>
   STRATA_FUNCTION static void call_with_copies(const With<K, V...>& bound, Arguments... arguments) {
     bound.views.template begin_item_again<Indices>(arguments...);
@@ -156,7 +156,7 @@ struct KernelTraits<With<K, V...>> {
   }
 };
 
-// The index type that a kernel for device `D` is handed in a one-dimensional range.
+// The index type with which a kernel on device `D` is called in a one-dimensional range.
 template <class D, class K>
 using IndexFor = std::conditional_t<KernelTraits<K>::any_index, typename D::index_type, index_t>;
 
@@ -182,12 +182,12 @@ inline constexpr bool can_call =
                 decltype(append(append(IndicesOf<D, Tag, K, Rank>(), typename KernelTraits<K>::Views()),
                                 TypeList<Values...>()))>;
 
-/// Whether such a kernel takes a value by value that it is handed by reference.
+/// Whether such a kernel takes a value by value that is passed by reference.
 template <class D, class Tag, class K, int Rank, class... Values>
 inline constexpr bool loses_values = takes_by_value<typename KernelTraits<K>::Kernel, Values...>(
     IndicesOf<D, Tag, K, Rank>(), typename KernelTraits<K>::Views());
 
-/// A kernel made ready for a device (see host/loops.hpp): puts in the tag and the views, and calls it by
+/// A kernel prepared for a device (see host/loops.hpp): inserts the tag and the views, and calls it by
 /// `Call`.
 template <class K, class Tag, int Rank, class Index, bool Lanes, class Call>
 struct Body {
@@ -228,7 +228,7 @@ using BodyFor = Body<K, Tag, Rank == teams_rank ? 1 : Rank, typename D::index_ty
                          (is_lane_index_v<typename D::index_type> || Rank > 1),
                      KernelCallOf<D>>;
 
-// Where nothing was said.
+// No place was given.
 struct Anywhere {};
 
 // The device of a launch: the one asked for, else that of the kernel.
@@ -281,7 +281,7 @@ LaunchInfo make_info(const char* label, const On<D>& where, const Capture& views
   return {label, kernel, where.queue.get(), device.index(), &views, tag_type<Tag>(), host_of(device)};
 }
 
-// What `make` returns: copies of kernels whose views are not counted; `views` learns where those live.
+// Returns make(): copies of kernels, whose views are not counted. `views` records where the views live.
 template <class Make>
 auto captured(Capture& views, const Make& make) {
   const CaptureScope scope(views);
@@ -294,7 +294,7 @@ Capture make_capture() {
   return Capture{FamilyOf<typename DeviceFor<Where, K>::type::memory_space>::type::kind};
 }
 
-// Says in one line why a kernel cannot go where it is launched.
+// Says in one line why a kernel cannot run where it is launched.
 template <class Where, class K>
 constexpr void check_kernel() {
   KernelCallOf<typename DeviceFor<Where, K>::type>::template check<FunctorOf<K>>();

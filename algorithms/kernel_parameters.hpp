@@ -1,5 +1,5 @@
-// What the types of a kernel's parameters say: whether its index is an integer, and whether it takes by value
-// what it is handed by reference.
+// Properties of the types of a kernel's parameters: whether its index is an integer, and whether it takes by
+// value an argument that is passed by reference.
 #pragma once
 
 #include <cstddef>
@@ -42,8 +42,8 @@ struct FirstParameter<R (C::*)(A, Rest...) const noexcept> {
   using type = std::remove_cvref_t<A>;
 };
 
-// Kernels whose index parameter is an integer run in plain loops; all others are handed the device's index
-// type.
+// Kernels whose index parameter is an integer run in plain loops; all others are called with the device's
+// index type.
 template <class K>
 constexpr bool takes_any_index() {
   if constexpr (requires { &K::operator(); })
@@ -59,7 +59,7 @@ constexpr bool takes_int_index() {
 }
 
 // Of a call operator that is neither overloaded nor a template: whether one of `Values`, which come after the
-// first `Before` parameters, is taken by value though it is handed by reference.
+// first `Before` parameters, is taken by value though it is passed by reference.
 template <class>
 struct CallParameters {
   template <std::size_t Before, class... Values>
@@ -86,19 +86,19 @@ constexpr std::size_t length_of(TypeList<T...>) {
   return sizeof...(T);
 }
 
-// Of call operators that are overloaded or templates the compiler is asked, by a rival that is called with
-// the same arguments, and takes the value in question as `const volatile T&`. Whatever takes that by
-// reference binds it better, and the rival is not chosen; for what takes it by value the two are equally
-// good, and so the rival is chosen, as it is no template. It takes all others as exactly as anything can.
-// A body is instantiated where the kernel is chosen, and so for the arguments of the launch only.
+// For call operators that are overloaded or templates overload resolution decides, with a rival for the same
+// arguments that takes the value in question as `const volatile T&`. A kernel that takes the value by
+// reference is the better match; with one that takes it by value the match is equal, and the rival is chosen
+// because it is not a template. All other parameters of the rival match exactly. The body of the kernel is
+// instantiated only if the kernel is chosen, and so only for the arguments of the launch.
 struct RivalChosen {};
 template <class F, class... Parameters>
 struct WithRival : F {
   using F::operator();
   RivalChosen operator()(Parameters...) const;
 };
-// What converts to whatever A does, which suits a rival that takes it as it is better than anything that is
-// no template.
+// An argument that converts to every type that A converts to. A rival that takes it without a conversion is a
+// better match than any other function that is not a template.
 template <class A>
 struct ConvertibleAs {
   template <class To>
@@ -117,16 +117,17 @@ constexpr Chosen chosen_of() {
 template <class F, class... P, class First, class... Rest>
 constexpr bool rival_is_chosen(TypeList<P...>, TypeList<First, Rest...>) {
   constexpr Chosen chosen = chosen_of<WithRival<F, First, P...>, First, Rest...>();
-  // Of two that are no templates, the rival and one of several call operators, neither may be better: but for
-  // this.
+  // If neither is chosen, the rival and one of several call operators, both not templates, may be equal
+  // matches: this argument decides.
   using Again = ConvertibleAs<First>;
   if constexpr (chosen == Chosen::Neither)
     return chosen_of<WithRival<F, Again, P...>, Again, Rest...>() == Chosen::Rival;
   else return chosen == Chosen::Rival;
 }
-// nvcc 13.0: its front end decides by the index before it compares references, and so chooses the rival of a
-// kernel of (index_t, auto&) that is called with a lane: it is not asked. The host's compiler, which sees the
-// same launch after it, gives the answer. That depends on `F`, as nvcc would hand on its own otherwise.
+// nvcc 13.0: its front end decides by the index before it compares references, and so wrongly chooses the
+// rival of a kernel of (index_t, auto&) that is called with a lane: it does not check. The host's compiler,
+// which compiles the same launch afterwards, does. The answer depends on `F`, as nvcc would otherwise pass on
+// its own.
 struct TakesReference {
   void operator()(index_t, auto&) const {}
 };
@@ -148,7 +149,7 @@ constexpr bool takes_one_by_value(TypeList<First, I...>, TypeList<V...>, TypeLis
       TypeList<First, I..., V..., Values...>());
 }
 
-// Whether `F`, which can be called with all of them, takes by value one of `Values` that it is handed by
+// Whether `F`, which can be called with all of them, takes by value one of `Values` that is passed by
 // reference: what it adds is lost.
 template <class F, class... Values, class I, class V>
 constexpr bool takes_by_value(I indices, V views) {

@@ -4,13 +4,13 @@
 //   launch_reduce(on(device).named("dot"), n, kernel, Sum(total), in(x), in(y));
 //   launch_scan(on(queue), n, kernel, Sum(total), in(x), out(y));
 //
-// One way to write a kernel, one way to launch it: where it runs and how data gets there is said by the place
-// (place.hpp), which also has the label for messages and profiles. Here: plain views on one device. The same
+// One way to write a kernel, one way to launch it: the place (place.hpp) says where it runs and how data gets
+// there, and has the label for messages and profiles. Here: plain views on one device. The same
 // functions take coherent arrays (coherent_launch.hpp, coherent_reduce.hpp) and streamed places (streaming/).
 //
-// `in` hands the kernel a read-only view (ReadOnlyAccess): nothing in the launch writes what it reads, so
-// that a GPU may load numbers ahead of stores. `out` and `inout` hand it a mutable one. A work item touches
-// its own row (left-most index) of what it writes.
+// `in` passes the kernel a read-only view (ReadOnlyAccess): nothing in the launch writes its elements, so
+// that a GPU may load numbers ahead of stores. `out` and `inout` pass a mutable one. A work item writes only
+// its own row (left-most index).
 //
 // A kernel that cannot be called with an index may be a factory: called with the views it returns a functor,
 // as the Kokkos Array paper writes them. Ordering and errors are those of parallel_for and parallel_reduce.
@@ -38,13 +38,13 @@ struct DeclaredAccess {
   V view;  // as the kernel gets it
 };
 
-/// The launch reads the array: a work item its own row, which hosts fetch ahead of it.
+/// The launch reads the array. Hosts prefetch the work item's own row.
 template <AnyView V>
 DeclaredAccess<AccessMode::In, typename V::const_type> in(const V& view) {
   return {view};
 }
 /// The launch writes every element that a work item owns, and reads none. Elements of a view that the range
-/// leaves out keep their values (those of a coherent array would not: there it is an error).
+/// leaves out keep their values. (Those of a coherent array would not: there it is an error.)
 template <AnyView V>
 DeclaredAccess<AccessMode::Out, V> out(const V& view) {
   static_assert(!std::is_const_v<typename V::element_type>,
@@ -111,10 +111,10 @@ auto bind_kernel(const K& kernel, const Accesses&... accesses) {
 
 // ---- ways: how a launch at a place is made
 
-/// By the place and what is declared: on plain views, on coherent arrays, or in slices.
+/// By place and accesses: on plain views, on coherent arrays, or in slices.
 enum class LaunchWay { Plain, Coherent, Streamed };
 
-/// Whether what a reduction goes into is coherent: coherent_reduce.hpp.
+/// Whether the target of a reduction is coherent: coherent_reduce.hpp.
 template <class Into>
 inline constexpr bool is_coherent_into_v = false;
 
@@ -231,7 +231,7 @@ struct ReduceBy<LaunchWay::Plain> {
   }
 };
 
-// The launch that belongs to the place and the accesses, with a label of its own.
+// The launch for the place and the accesses, with a label.
 template <class Where, class R, class K, class... Accesses>
 auto launch_at(const char* label, const Where& where, const R& work, const K& kernel,
                const Accesses&... accesses) {

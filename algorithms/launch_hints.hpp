@@ -1,5 +1,5 @@
-// Launch hints on how a launch runs on a GPU. They wrap the work of a launch, one another and `tagged`, in
-// any order:
+// Launch hints: how a launch runs on a GPU. They wrap the work of a launch, each other and `tagged`, in any
+// order:
 //
 //   parallel_for(launch_bounds<256, 4>(n), kernel);                   // compiled for 4 blocks of 256 threads
 //   parallel_for(block_size(128, range(1, n - 1)), kernel);           // blocks of 128 threads
@@ -8,9 +8,10 @@
 //   parallel_for(last_index_fastest(mdrange({n0, n1})), functor);
 //
 // Hints never change results, and every launch accepts all of them. Cuda uses all of them in parallel_for
-// over ranges of indices, and launch bounds in reductions and over teams, too: a kernel that needs many
-// registers gets them by launch_bounds<256, 1> where a reduction by itself keeps to those of three blocks of
-// 256 threads. Elsewhere they have no effect. Where two hints of one kind meet, the outer one holds.
+// over ranges of indices, and launch bounds in reductions and over teams, too: a reduction whose kernel needs
+// many registers gets them by launch_bounds<256, 1>; by default a reduction is compiled so that a
+// multiprocessor holds two blocks. Elsewhere hints have no effect. Of two hints of one kind the outer one
+// holds.
 #pragma once
 
 #include <strata/algorithms/policy.hpp>
@@ -71,8 +72,8 @@ constexpr Hinted<Tagged<Tag, R>, Static> tagged(const Hinted<R, Static>& work) {
   return {tagged<Tag>(work.work), work.hints};
 }
 
-/// Compiles the kernel for blocks of at most `MaxThreads` threads, so many of which (`MinBlocks`; 0: as many
-/// as come out) a multiprocessor shall hold: the compiler then keeps to the registers that this leaves, and
+/// Compiles the kernel for blocks of at most `MaxThreads` threads, of which a multiprocessor should hold at
+/// least `MinBlocks` (0: the compiler decides): the compiler limits registers to make that possible, and
 /// spills where it must. Blocks never have more threads.
 template <int MaxThreads, int MinBlocks = 0, WorkRange R>
 constexpr auto launch_bounds(const R& work) {
@@ -85,8 +86,8 @@ constexpr auto launch_bounds(const R& work) {
 }
 
 /// Blocks of `threads` threads, fewer where the kernel, its launch bounds, or a small range allow no more.
-/// Tiles of a multi-dimensional range go before. Throws KernelError unless `threads` is a multiple of 32 from
-/// 32 to 1024.
+/// Tiles of a multi-dimensional range take precedence. Throws KernelError unless `threads` is a multiple of
+/// 32 from 32 to 1024.
 template <WorkRange R>
 constexpr auto block_size(int threads, const R& work) {
   detail::require_block_size(threads);
@@ -95,8 +96,8 @@ constexpr auto block_size(int threads, const R& work) {
   return hinted;
 }
 
-/// At most about `percent` per cent of the threads that a multiprocessor can hold run at a time, so that
-/// each has more of the caches: blocks ask for shared memory that they do not use. Throws KernelError unless
+/// At most about `percent` per cent of the threads that a multiprocessor can hold run at a time, so that each
+/// has more of the caches: blocks request shared memory that they do not use. Throws KernelError unless
 /// `percent` is 1 to 100.
 template <WorkRange R>
 constexpr auto prefer_occupancy(int percent, const R& work) {
@@ -106,8 +107,8 @@ constexpr auto prefer_occupancy(int percent, const R& work) {
   return hinted;
 }
 
-/// Each thread walks along dimension `Dimension` of a multi-dimensional range, the other indices fixed, in
-/// order over a piece of it: what neighbours along that dimension share stays close. By default the
+/// Each thread walks in order over a piece of dimension `Dimension` of a multi-dimensional range, with the
+/// other indices fixed, so that elements that neighbours along it share stay in the caches. By default the
 /// dimension is the slowest one (the last; the first where the last index is fastest). The range's tile
 /// extent in that dimension is the length of the piece.
 template <int Dimension = detail::march_slowest, WorkRange R>
@@ -120,9 +121,9 @@ constexpr auto marching(const R& work) {
   return detail::rehinted<typename S::template with_marching<Dimension>>(detail::as_hinted(work));
 }
 
-/// Neighbouring threads get neighbouring values of the last index, as arrays in LayoutRight want, not of the
-/// first. Kernels over views (`with`, `launch`) need it not: there the layouts of the views say so. A functor
-/// may say so itself by a member `static constexpr bool last_index_fastest = true`.
+/// Neighbouring threads get neighbouring values of the last index, as arrays in LayoutRight need, not of the
+/// first. Kernels over views (`with`, `launch`) do not need it: the layouts of their views decide. A functor
+/// may ask for it by a member `static constexpr bool last_index_fastest = true`.
 template <WorkRange R>
 constexpr auto last_index_fastest(const R& work) {
   static_assert(detail::is_box<R>,

@@ -7,8 +7,8 @@
 //
 // A kernel writes only what belongs to its own index and reads nothing that another index writes. It is
 // copied for the launch. On host devices the call returns when the work is done and throws what the kernel
-// threw; on others it returns after enqueueing, and errors come with the next wait. Without a queue the
-// launch goes to the instance on which the kernel's views live. Errors: WrongDevice, OutOfBounds (checked
+// threw; on others it returns after enqueueing, and the next wait throws errors. Without a queue the launch
+// runs on the instance on which the kernel's views live. Errors: WrongDevice, OutOfBounds (checked
 // builds), RuntimeEnded.
 #pragma once
 

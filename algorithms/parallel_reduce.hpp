@@ -5,7 +5,7 @@
 // The paper's three forms (section 4.4), for functors with `value_type`, `init` and `join`:
 //   value = parallel_reduce(n, functor);      // returned
 //   parallel_reduce(n, functor, value);       // into a host variable
-//   parallel_reduce(n, functor, f);           // f(value) runs once, on the device, which nobody waits for
+//   parallel_reduce(n, functor, f);           // f(value) runs once, on the device; does not wait
 // and further:
 //   parallel_reduce(n, functor, finalize(f)); // the same as in launch_reduce; the bare f is the paper's form
 //   parallel_reduce(n, functor, view);        // into a Value on the device, asynchronous
@@ -13,8 +13,8 @@
 // A functor whose `value_type` is T[] has a run-time `value_count`: operator()(i, T*), init(T*), join(T*,
 // const T*); its result goes to a T*, a view of rank 1, or finalize(T*).
 //
-// Forms into host memory wait for the result, and so for all work before it in the queue. What the kernel
-// itself writes to memory that the host can touch, the host sees after the queue's next wait. Options, ranges
+// Forms into host memory wait for the result, and so for all work before it in the queue. The host sees what
+// the kernel itself writes to host-accessible memory after the queue's next wait. Options, ranges
 // and errors are those of parallel_for.
 #pragma once
 
@@ -72,7 +72,7 @@ void launch_reduce_with(const char* label, const Where& where, const R& work, co
   }
 }
 
-// What a launch that does not compile returns, so that its one message is not followed by another.
+// The result of a launch that does not compile, so that its one message is not followed by another.
 struct NoResult {
   template <class T>
   operator T() const;
@@ -115,9 +115,9 @@ auto launch_reduce_into(const char* label, const Where& where, const R& work, co
 
 }  // namespace detail
 
-/// Joins what `kernel` contributes for the indices of `work`, into `results`; without any the value is
-/// returned. The head of this file has the forms, and says who waits; `label` names the launch in messages
-/// and profiles.
+/// Joins the contributions of `kernel` for the indices of `work` into `results`; without any returns the
+/// value. The head of this file has the forms, and says which of them wait; `label` names the launch in
+/// messages and profiles.
 template <WorkRange R, class K, class... Results>
 auto parallel_reduce(const R& work, const K& kernel, Results&&... results) {
   return detail::launch_reduce_into("", detail::Anywhere{}, work, kernel, static_cast<Results&&>(results)...);

@@ -127,8 +127,9 @@ struct ScanElements {
 
 }  // namespace detail
 
-/// Prefix sums of what `kernel` contributes for the indices of `work`; `rest` is a reducer or the places of
-/// total and start. The head of this file has the forms; `label` names the launch in messages and profiles.
+/// Prefix sums of the contributions of `kernel` for the indices of `work`; `rest` is a reducer, or the target
+/// of the total and the start. The head of this file has the forms; `label` names the launch in messages and
+/// profiles.
 template <WorkRange R, class K, class... Rest>
 void parallel_scan(const R& work, const K& kernel, Rest&&... rest) {
   detail::scan_labelled("", detail::Anywhere{}, work, kernel, static_cast<Rest&&>(rest)...);

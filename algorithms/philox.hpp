@@ -1,4 +1,4 @@
-// Philox4x32-10, and what random.hpp makes of its bits.
+// Philox4x32-10, and the numbers that random.hpp makes of its bits.
 #pragma once
 
 #include <cstdint>

@@ -6,9 +6,9 @@
 //                                                within a budget each (streaming/streamed_place.hpp)
 //   place.named("axpy")                          with a label for its launches
 //
-// A place is a value: a list of parts (device or queue, weight, budget) and a label. What can be asked of a
-// place is checked where it is asked, by the same functions for all places. The text of a label is kept by
-// pointer, as long as the place; what launches need of it afterwards they copy.
+// A place is a value: a list of parts (device or queue, weight, budget) and a label. Its options are checked
+// where they are given, by the same functions for all places. The text of a label is kept by pointer and must
+// live as long as the place; launches copy it if they need it longer.
 //
 // Each algorithm over declared accesses is one function over places:
 //
@@ -19,7 +19,7 @@
 //   streamed_iterate_reduce(where, [work,] steps, kernel, into, ...)   streaming/streamed_iterate_reduce.hpp
 //   skeletons::map(where, f, y, x...) and its like                     skeletons/
 //
-// and what runs where is:
+// and they run at these places:
 //
 //                           plain views   coherent arrays   steps   reducing steps
 //   on                          x                x
@@ -27,11 +27,10 @@
 //   streamed(on)                                 x            x           x
 //   streamed(across)                             x            x
 //
-// The rest does not compile, with one line that says what to do. A reduction has the same bits at all of
-// them.
+// The rest does not compile, with one line that says what to do. A reduction has the same bits at all places.
 //
-// A new kind of place specialises detail::PlaceTraits. Where it is neither a list of parts nor streamed, it
-// specialises the ways of launch.hpp, too.
+// A new kind of place specialises detail::PlaceTraits, and, if it is neither a list of parts nor streamed,
+// the ways of launch.hpp, too.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +42,7 @@ namespace strata::inline STRATA_ABI {
 
 namespace detail {
 
-/// What algorithms ask of a place of type W.
+/// The interface of a place of type W, for algorithms.
 ///
 /// - `is_streamed`: arrays go through its parts in slices; the other members are then those of the place
 /// below;
@@ -81,7 +80,7 @@ template <Place Where>
 const char* label_of(const Where& where) {
   return PlaceTraits<Where>::label(where);
 }
-/// That of the place, or `otherwise` where it has none.
+/// The label of the place; `otherwise` if it has none.
 template <Place Where>
 const char* label_of(const Where& where, const char* otherwise) {
   const char* const label = PlaceTraits<Where>::label(where);

@@ -20,9 +20,9 @@ struct MDRange {
   index_t lower[Rank];      ///< the first index of each dimension
   index_t upper[Rank];      ///< one past the last
   index_t tile[Rank];       ///< extents of a tile; 0: the device chooses
-  bool is_dynamic = false;  ///< whether threads take tiles as they get free
+  bool is_dynamic = false;  ///< whether threads take tiles as they become free
 
-  /// Threads take tiles as they get free.
+  /// Threads take tiles as they become free.
   constexpr MDRange dynamic() const {
     MDRange r = *this;
     r.is_dynamic = true;

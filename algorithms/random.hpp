@@ -6,9 +6,9 @@
 //   RandomStream stream(seed, i);  stream.next().uniform<float>(); ...                 // draws 0, 1, 2, ...
 //   fill_random(x, seed, Normal<double>{0, 0.1});
 //
-// Without state there is nothing to set up, store or share: a kernel asks by its own work index, and gets the
-// same numbers on every device, for any number of threads and any split or slice of its range. Streams of
-// different seeds or indices, and different draws, are as if independent.
+// Without state there is nothing to set up, store or share: a kernel draws by its own work index, and gets
+// the same numbers on every device, for any number of threads and any split or slice of its range. Streams of
+// different seeds or indices, and different draws, are statistically independent.
 //
 // Generator: Philox4x32-10 of Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2, 3"
 // (SC 2011), with the seed as key and (draw, index) as counter: 2^64 seeds of 2^64 indices of 2^56 draws of
@@ -30,8 +30,8 @@
 
 namespace strata::inline STRATA_ABI {
 
-/// One draw: a place in the sequence of one index. Each of its functions gives a number of its own kind from
-/// the same 128 bits: take one number from a draw.
+/// One draw: a place in the sequence of one index. Each of its functions makes a number from the same 128
+/// bits: use one number of a draw.
 class RandomDraw {
  public:
   /// Draw number `draw` of `index` under `seed`; `random` makes them.
@@ -90,7 +90,7 @@ class RandomDraw {
   std::uint64_t seed_, index_, draw_;
 };
 
-/// Draw number `draw` < 2^56 of the stream of `index` under `seed`. Negative indices are fine.
+/// Draw number `draw` < 2^56 of the stream of `index` under `seed`. Indices may be negative.
 STRATA_FUNCTION constexpr RandomDraw random(std::uint64_t seed, index_t index, std::uint64_t draw = 0) {
   return {seed, static_cast<std::uint64_t>(index), draw};
 }
@@ -178,7 +178,7 @@ void fill_random_on(const On<D>& where, const V& view, std::uint64_t seed, const
   static_assert(!std::is_const_v<typename V::element_type>,
                 "strata: fill_random: the view has const elements");
   if constexpr (E::has_dynamic_rank) {
-    // As a view of the rank it turns out to have.
+    // As a view of the rank that it has at run time.
     const auto with_rank = [&]<std::size_t... R>(std::index_sequence<R...>) {
       if (view.rank() == static_cast<int>(sizeof...(R)))
         fill_random_on(where, subview(view, (static_cast<void>(R), everything)...), seed, distribution);

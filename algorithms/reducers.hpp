@@ -172,13 +172,13 @@ struct BitOrOf {
 
 }  // namespace detail
 
-/// A way to join values of type T, and the place of the result: a host variable, a view or coherent array of
+/// A way to join values of type T, and the target of the result: a host variable, a view or coherent array of
 /// rank 0, or none.
 template <class Operation, class T, class Target>
 struct Reducer {
   static_assert(std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T>,
                 "strata: the values of a reduction are trivially copyable and default constructible");
-  /// Value, place and operation, and the place itself.
+  /// The types of value, target and operation, and the target itself.
   using value_type = T;
   using target_type = Target;
   using operation = Operation;
@@ -196,10 +196,10 @@ inline constexpr bool is_reducer_v = false;
 template <class Operation, class T, class Target>
 inline constexpr bool is_reducer_v<Reducer<Operation, T, Target>> = true;
 
-/// The place of a result that nobody asked for.
+/// The target of a result that is not wanted.
 struct NoTarget {};
 
-// A coherent array (views/coherent), which not everybody includes.
+// A coherent array (views/coherent), whose header need not be included.
 template <class A>
 concept IsCoherent = requires {
   typename std::remove_cvref_t<A>::coherent_array_type;
@@ -250,7 +250,7 @@ STRATA_REDUCER_OBJECT detail::MakeReducer<detail::BitOrOf> BitOr{};            /
 STRATA_REDUCER_OBJECT detail::MakeReducer<detail::BitXorOf> BitXor{};          ///< starts at 0
 #undef STRATA_REDUCER_OBJECT
 
-/// A sum of type T whose result nobody wants: for scans without a total.
+/// A sum of type T whose result is not wanted: for scans without a total.
 template <class T>
 inline constexpr Reducer<detail::SumOf, T, detail::NoTarget> sum_of{};
 

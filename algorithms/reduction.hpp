@@ -1,5 +1,5 @@
-// The parts that parallel_reduce and parallel_scan hand to a device: the reducer (how values begin and join),
-// the body (how a kernel adds to a value) and the finish (what becomes of the result, on the device).
+// The arguments that parallel_reduce and parallel_scan pass to a device: the reducer (how values begin and
+// join), the body (how a kernel adds to a value) and the finish (what is done with the result).
 #pragma once
 
 #include <concepts>
@@ -13,8 +13,8 @@
 namespace strata::inline STRATA_ABI::detail {
 
 // ---- finishes: called once with the joined value, on the thread (or GPU block) that ends the reduction.
-// `on_device` does what the device does with the value; `on_host` what only the host can, once the value is
-// there (`waits` says that it has anything to do).
+// `on_device` is called with the value on the device; where `waits` is true, `on_host` is called on the host
+// once the value is there.
 
 template <class T>
 struct StoreHost {
@@ -90,7 +90,7 @@ StoreView<V> store_in(const V& target) {
 }
 inline StoreNothing store_in(NoTarget) { return {}; }
 
-// A finish for a device that calls what users give by `Call`.
+// A finish for a device that calls functions of the user by `Call`.
 template <class Call, class Finish>
 const Finish& finish_by(const Finish& finish) {
   return finish;
@@ -325,7 +325,7 @@ class ReduceByFunctor {
   Finish finish_;
 };
 
-// Chooses the finish by what the result is: a host variable (or T* for arrays), a view, or a finalize
+// Chooses the finish by the type of the result: a host variable (or T* for arrays), a view, or a finalize
 // functor.
 template <class F, class Result>
 auto reduce_by_functor(const F& functor, Result&& result) {

@@ -22,7 +22,7 @@ struct ReductionGroup {
 std::vector<ReductionGroup> reduction_groups(ResidentRows range, std::size_t parts,
                                              const std::vector<double>& weights, index_t block);
 
-/// The same where it is given which blocks each part has: runs in order, without gaps.
+/// The same for given parts: runs of blocks in order, without gaps.
 std::vector<ReductionGroup> groups_of_split(ResidentRows range, const std::vector<ResidentRows>& split,
                                             index_t block);
 

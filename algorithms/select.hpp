@@ -2,7 +2,7 @@
 //
 //   const index_t kept = copy_if(x, y, IsPositive{});     // to y(0), y(1), ... in the order of x
 //   copy_if(x, y, IsPositive{}, kept);                    // the count into a host variable
-//   copy_if(on(queue), x, y, IsPositive{}, count);        // into a Value<index_t, D>: nobody waits
+//   copy_if(on(queue), x, y, IsPositive{}, count);        // into a Value<index_t, D>: does not wait
 //   const index_t front = partition(x, IsPositive{});     // those first, then the others, both in order
 //   partition(on(device).named("sides"), x, IsPositive{}, count);
 //
@@ -12,8 +12,8 @@
 //
 // copy_if writes no more than y holds, while the count is that of all: where it is larger, y was too small. x
 // and y must not share memory (LayoutError). Where the predicate throws, y is unspecified, and the array of a
-// partition as it was. Hosts use a bit an element besides the views, and for partition another array; Cuda
-// takes CUB (DeviceSelect, DevicePartition).
+// partition is unchanged. Hosts use a bit for each element besides the views, and for partition another
+// array; Cuda uses CUB (DeviceSelect, DevicePartition).
 //
 // Forms that return the count, or put it into a host variable, wait for it. Otherwise launches, ordering and
 // errors are those of parallel_for. Not part of <strata/strata.hpp>: CUB is expensive to compile.
@@ -129,7 +129,7 @@ struct CopyIfWork {
     if (to < y.extent(0)) y(y.begin(0) + to) = x(from);
   }
 
-  // One thread reads a block once: while it is in cache its marks become copies.
+  // One thread: a block is copied by its marks while it is still in cache, so that it is read once.
   index_t copy_alone() const {
     const index_t first = x.begin(0), last = x.end(0);
     index_t count = 0;

@@ -7,16 +7,16 @@
 //   sort(on(device).named("renumber"), keys);     // with a label for profiles and messages
 //
 // sort_by_key is stable, sort is not: where equal keys can be distinguished their order may differ from
-// device to device. Ascending and Descending take -0.0 and 0.0 for equal. A NaN counts as larger than every
+// device to device. Ascending and Descending treat -0.0 and 0.0 as equal. A NaN counts as larger than every
 // number, and NaNs as equal; sort_by_key may exchange the values of NaNs on Cuda. A user's functor must be a
 // strict weak ordering of all elements, which `a < b` is not where there are NaNs.
 //
-// Elements must be neighbours (LayoutError). Views live in one memory; the launch goes to their device, or to
-// the device or queue asked for. Host devices return when done, others after enqueueing. Exceptions of the
-// functor come from the launch, or from the next wait, and leave all arrays as they were. Hosts take
-// std::sort and std::stable_sort and merge in parallel, using up to two times the memory of keys and values
-// besides them; Cuda takes CUB: radix sort for arithmetic keys in ascending or descending order, else merge
-// sort, using as much memory again.
+// Elements must be contiguous (LayoutError). Views live in one memory; the launch runs on their device, or on
+// the device or queue given. Host devices return when done, others after enqueueing. Exceptions of the
+// functor come from the launch, or from the next wait, and leave all arrays as they were. Hosts use std::sort
+// and std::stable_sort and merge in parallel, with up to twice the memory of keys and values in addition;
+// Cuda uses CUB: radix sort for arithmetic keys in ascending or descending order, else merge sort, with as
+// much memory in addition.
 //
 // Not part of <strata/strata.hpp>: CUB is expensive to compile.
 #pragma once

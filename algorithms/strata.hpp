@@ -1,5 +1,5 @@
-// What user code needs of Strata: devices, views, launches over them and over coherent arrays. Apart from it,
-// so that files that do without them compile faster, are
+// The headers of Strata that most user code needs: devices, views, launches over them and over coherent
+// arrays. Not included, so that files without them compile faster, are
 //
 //   <strata/algorithms/streaming/streamed.hpp>     launches over streamed(...); others: docs/out_of_core.md
 //   <strata/algorithms/sequence/sequence.hpp>      launches that are declared once and run many times

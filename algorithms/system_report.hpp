@@ -1,6 +1,6 @@
-// What Strata is and finds on this machine, for people and as JSON: how the library was built, the devices
-// with their memory, the settings and who decided them. The program strata-info prints it; a program may put
-// it into its log.
+// A report on the library and this machine, as text and as JSON: how the library was built, the devices with
+// their memory, the settings and where their values come from. The program strata-info prints it; a program
+// may write it to its log.
 //
 // Describing the devices starts every one of them, which takes seconds for a GPU and some of its memory.
 #pragma once

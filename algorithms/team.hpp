@@ -18,11 +18,11 @@
 // of a team do run together, on every device: a team is a thread block of a GPU, where lanes are neighbouring
 // threads; on hosts it is one thread, on which the members run in turn, from barrier to barrier.
 //
-// A kernel's code runs once a member (on GPUs once a lane: what it does to memory outside vector loops
-// belongs into single(per_member(member), ...)). The calls below that concern a team (barrier, broadcast,
-// `single` with a value, loops over team_range and team_vector_range) must be made by all members of the
-// team, in the same order. Bodies of nested loops get a value each: they write what belongs to their own
-// index and add to nothing but the value of a reduction or scan.
+// A kernel's code runs once for each member (on GPUs once for each lane: put its writes to memory outside
+// vector loops into single(per_member(member), ...)). The calls below that concern a team (barrier,
+// broadcast, `single` with a value, loops over team_range and team_vector_range) must be made by all members
+// of the team, in the same order. Bodies of nested loops write only elements that belong to their own index,
+// and add only to the value of a reduction or scan.
 //
 // Nested results: every member gets the same value. How they are joined depends on n, the value type, the
 // device and its team shape, never on chance. A league's reduction has the tree of core/reduction_tree.hpp
@@ -30,8 +30,8 @@
 // own that starts at the identity, joined pairwise by rank.
 //
 // Errors: KernelError where the device cannot have such teams, OutOfMemory where it has not that much scratch
-// memory, both from the launch; others as those of parallel_for. On hosts members that come apart (some wait
-// for their team, some have returned) are a KernelError.
+// memory, both from the launch; others are those of parallel_for. On hosts it is a KernelError if some
+// members wait for their team when others have returned.
 #pragma once
 
 #include <type_traits>
@@ -51,14 +51,14 @@ namespace strata::inline STRATA_ABI {
 struct Teams {
   detail::TeamShape shape;  ///< sizes and scratch memory
 
-  /// Members have `lanes` lanes: a power of two, at most 32. Hosts vectorise whatever is given here.
+  /// Members have `lanes` lanes: a power of two, at most 32. Hosts vectorise whatever the number is.
   constexpr Teams vector(index_t lanes) const {
     Teams t = *this;
     t.shape.vector_length = lanes;
     return t;
   }
-  /// Scratch memory of level 0 (small and fast: shared memory on GPUs) or 1 (large), in bytes: so much for
-  /// the team, and so much for each member. Not initialised; its content is lost when the team is done.
+  /// Scratch memory of level 0 (small and fast: shared memory on GPUs) or 1 (large), in bytes, for the team
+  /// and for each member. Not initialised; its content is lost when the team is done.
   /// Another level is a KernelError.
   constexpr Teams scratch(int level, index_t bytes_per_team, index_t bytes_per_member = 0) const {
     if (level < 0 || level >= detail::scratch_levels)
@@ -68,7 +68,7 @@ struct Teams {
     t.shape.scratch[level] = {bytes_per_team, bytes_per_member};
     return t;
   }
-  /// Threads of hosts take teams as they get free, `teams_at_a_time` of them: for teams of unequal cost.
+  /// Threads of hosts take `teams_at_a_time` teams as they become free: for teams of unequal cost.
   constexpr Teams dynamic(index_t teams_at_a_time = 0) const {
     Teams t = *this;
     if (teams_at_a_time < 0)
@@ -95,7 +95,7 @@ constexpr Teams teams(index_t league_size, AutoSize = {}) {
   return teams(league_size, detail::auto_team_size);
 }
 
-/// What kernels over teams are handed on device `D`; `const auto& member` will do.
+/// The member with which kernels over teams are called on device `D`; `const auto& member` will do.
 ///
 ///   member.league_rank()  member.league_size()     which team, of how many
 ///   member.team_rank()    member.team_size()       which member
@@ -103,8 +103,8 @@ constexpr Teams teams(index_t league_size, AutoSize = {}) {
 ///   member.barrier()                               waits for all members of the team; orders their memory
 ///   member.scratch<T>(level, count)                memory of the team: all members get the same
 ///   member.own_scratch<T>(level, count)            memory of the member
-/// Each call of scratch takes a further part of what the launch declared; OutOfMemory (on GPUs a trap) when
-/// that is used up.
+/// Each call of scratch takes the next part of the memory that the launch declared; OutOfMemory (on GPUs a
+/// trap) when that is used up.
 template <class D>
 using TeamMember = typename D::execution::team_member;
 
@@ -121,7 +121,7 @@ struct WorkOf<Teams> {
 
 // ---- scratch memory as arrays
 
-/// Where scratch memory lies, on any device: what its address says.
+/// The memory space of scratch memory on any device: plain addresses.
 struct ScratchSpace {
   /// As the concept MemorySpace asks for.
   static constexpr char kind[] = "Scratch";
@@ -157,7 +157,7 @@ STRATA_FUNCTION V make_scratch_view(const typename V::extents_type& extents, con
 
 /// An array in the scratch memory of the team, as large as `extents` say, spelled like MDArray:
 /// scratch_view<double>(member, 0, n, m), scratch_view<double, 8>(member, 0, n). Its layout is that of the
-/// device's arrays, its elements are not initialised. Space it takes: scratch_bytes.
+/// device's arrays, its elements are not initialised. Its size: scratch_bytes.
 template <class T, index_t... N, detail::Member M, class... I>
 STRATA_FUNCTION auto scratch_view(const M& member, int level, I... extents) {
   using E = detail::ScratchExtents<sizeof...(I), N...>;
@@ -175,7 +175,7 @@ STRATA_FUNCTION auto own_scratch_view(const M& member, int level, I... extents) 
     return member.template own_scratch<T>(level, count);
   });
 }
-/// Bytes for `count` elements of scratch memory, with what alignment may cost.
+/// Bytes for `count` elements of scratch memory, including padding for alignment.
 template <class T>
 STRATA_FUNCTION constexpr index_t scratch_bytes(index_t count) {
   static_assert(alignof(T) <= detail::scratch_alignment,

@@ -1,6 +1,6 @@
-// What the members of a team do together: nested loops, single and broadcast. See team.hpp.
+// Collective operations of a team: nested loops, single and broadcast. See team.hpp.
 //
-// All of it is called by all members of the team, in the same order, but for what concerns one member alone:
+// All members of the team must call them, in the same order, except those that concern one member alone:
 // vector_range and per_member.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace strata::inline STRATA_ABI {
 
 namespace detail {
 
-// A member of a team, of whatever device.
+// A member of a team, of any device.
 template <class M>
 concept Member = requires(const M& member) {
   typename M::scratch_layout;
@@ -82,7 +82,8 @@ STRATA_FUNCTION void reduce_several(const R& range, const F& f, std::index_seque
 
 // ---- loops within a team
 
-/// Items shared out to the members of the team: all of them must come by. The loop's end is no barrier.
+/// Items distributed over the members of the team; all members must reach the loop. The loop's end is not a
+/// barrier.
 template <detail::Member M>
 STRATA_FUNCTION detail::NestedRange<detail::OverMembers, M> team_range(const M& member, index_t n) {
   return {member, 0, n};
@@ -92,7 +93,7 @@ STRATA_FUNCTION detail::NestedRange<detail::OverMembers, M> team_range(const M& 
                                                                        index_t end) {
   return {member, begin, end};
 }
-/// Items shared out to the lanes of the calling member.
+/// Items distributed over the lanes of the calling member.
 template <detail::Member M>
 STRATA_FUNCTION detail::NestedRange<detail::OverLanes, M> vector_range(const M& member, index_t n) {
   return {member, 0, n};
@@ -102,7 +103,7 @@ STRATA_FUNCTION detail::NestedRange<detail::OverLanes, M> vector_range(const M& 
                                                                        index_t end) {
   return {member, begin, end};
 }
-/// Items shared out to all lanes of all members of the team.
+/// Items distributed over all lanes of all members of the team.
 template <detail::Member M>
 STRATA_FUNCTION detail::NestedRange<detail::OverMembersAndLanes, M> team_vector_range(const M& member,
                                                                                       index_t n) {
@@ -197,7 +198,7 @@ STRATA_FUNCTION void parallel_scan(const R& range, const F& f) {
   }
 }
 
-// ---- one for all
+// ---- one value for all
 
 /// One member of the team; one lane of the calling member.
 template <detail::Member M>
@@ -208,14 +209,14 @@ template <detail::Member M>
 STRATA_FUNCTION detail::OneOf<detail::OneOfMember, M> per_member(const M& member) {
   return {member};
 }
-/// Calls f() once. Of a team's other members none waits.
+/// Calls f() once. The team's other members do not wait.
 STRATA_MAY_CALL_HOST
 template <class One, detail::Member M, class F>
 STRATA_FUNCTION void single(const detail::OneOf<One, M>& one, const F& f) {
   static_assert(std::is_invocable_v<const F&>, "strata: single: the body cannot be called as f()");
   one.member.single(One(), f);
 }
-/// Calls f(value) once, and gives the value to all members of the team, or lanes of the member.
+/// Calls f(value) once, and passes the value to all members of the team, or lanes of the member.
 STRATA_MAY_CALL_HOST
 template <class One, detail::Member M, class F, class T>
 STRATA_FUNCTION void single(const detail::OneOf<One, M>& one, const F& f, T& value) {

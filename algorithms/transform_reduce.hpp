@@ -1,14 +1,15 @@
-// transform_reduce: joins what a functor makes of the elements of one view of rank 1, or of two.
+// transform_reduce: joins the values of a functor of the elements of one view of rank 1, or of two.
 //
 //   const double s = transform_reduce(x, Square{});               // the sum, returned
 //   transform_reduce(x, Square{}, Sum(s), Max(m));                // into named reducers (reducers.hpp)
 //   transform_reduce(x, y, Multiply{}, Sum(dot));                 // of pairs x(i), y(i)
 //   transform_reduce(x, Identity{}, MinLoc(least));               // the location is the index of x
-//   transform_reduce(on(queue).named("norm"), x, Square{}, Sum(value)); // into a Value: nobody waits
+//   transform_reduce(on(queue).named("norm"), x, Square{}, Sum(value)); // into a Value: does not wait
 //
-// The functor is called as f(const T&) const, once an element, or f(const T&, const U&) const. Joins take the
-// tree of parallel_reduce: the same bits with any number of threads. Views may have any layout; two have the
-// same indices (ShapeMismatch). Waiting, launches, ordering and errors are those of parallel_reduce.
+// The functor is called as f(const T&) const, once an element, or f(const T&, const U&) const. Values are
+// joined by the tree of parallel_reduce: the same bits with any number of threads. Views may have any layout;
+// two have the same indices (ShapeMismatch). Waiting, launches, ordering and errors are those of
+// parallel_reduce.
 #pragma once
 
 #include <strata/algorithms/elements.hpp>
@@ -19,7 +20,7 @@ namespace strata::inline STRATA_ABI {
 
 namespace detail {
 
-// What an element adds to a value of a reducer.
+// The contribution of an element to the value of a reducer.
 template <class V>
 struct ElementValue {
   template <class T>
@@ -133,8 +134,8 @@ concept NoView = !AnyView<F>;
 
 }  // namespace detail
 
-/// Joins what `transform` makes of the elements of x; returns the sum where no reducers are given. The head
-/// of this file has the forms.
+/// Joins the values of `transform` for the elements of x; returns the sum where no reducers are given. The
+/// head of this file has the forms.
 template <AnyView X, detail::NoView F, class... R>
 auto transform_reduce(const X& x, const F& transform, const R&... reducers) {
   return detail::transform_reduce_of("transform_reduce", detail::Anywhere{}, x, transform, reducers...);

@@ -1,18 +1,18 @@
-// visit_device: a program that chooses its device when it runs, by name.
+// visit_device: calls a function with the device that has a given name, chosen at run time.
 //
 //   template <class Device> int run(const Device& device);          // the program, for any device
 //   return visit_device([](auto device) { return run(device); });   // the one of --strata-device
 //
 // The names are those of the device types, in letters of either case, and for an instance other than the
-// first its number: "threads", "Cuda", "Cuda:1" or "Cuda{1}". "" and "default" are the best device that is
-// there: Cuda on a machine with a GPU, else the host device of the setting host_device, by default Threads.
+// first its number: "threads", "Cuda", "Cuda:1" or "Cuda{1}". "" and "default" are the best device of the
+// machine: Cuda where there is a GPU, else the host device of the setting host_device, by default Threads.
 //
 // The function is compiled for every device of the list, by default those of the build: as in every file,
 // Cuda is among them only where nvcc compiles it (strata_add_kernels). visit_device<KernelDevices>(...) finds
-// the same devices and compiles the function once for all hosts: it is given an AnyHost, which is Serial,
+// the same devices and compiles the function once for all hosts: it passes an AnyHost, which is Serial,
 // Threads or Tbb as the name says, and the default of the process while the function runs. A shorter list
-// compiles faster still: visit_device<DeviceList<AnyHost, Cuda>>(...). Kernels that are lambdas are not for
-// the generic lambda itself (nvcc refuses them there); call a function from it.
+// compiles faster still: visit_device<DeviceList<AnyHost, Cuda>>(...). nvcc allows no kernel that is a lambda
+// inside the generic lambda itself; call a function from it.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ namespace strata::inline STRATA_ABI {
 
 namespace detail {
 
-/// What choosing needs to know of a device type.
+/// A device type, for choosing one by name.
 struct ListedDevice {
   const char* name;
   int (*count)();
@@ -37,9 +37,9 @@ struct DeviceChoice {
   int instance;
 };
 
-/// Throws NoSuchDevice, with what there is, where `name` is no device of the list and machine.
+/// Throws NoSuchDevice, which lists the devices, where `name` is none of the list and machine.
 DeviceChoice choose_device(const std::string& name, const ListedDevice* list, int size);
-/// The one of the setting `device`; errors name the setting.
+/// The device of the setting `device`; errors name the setting.
 DeviceChoice choose_device_of_setting(const ListedDevice* list, int size);
 std::vector<std::string> names_of_devices(const ListedDevice* list, int size);
 
@@ -158,8 +158,8 @@ requires(!std::is_convertible_v<F&&, std::string>) decltype(auto) visit_device(F
   return Dispatch::visit(detail::choose_device_of_setting(Dispatch::list, Dispatch::size), f);
 }
 
-/// What visit_device finds on this machine: "Serial", "Threads", "Cuda:0", "Cuda:1" ...; numbered where there
-/// are several.
+/// The names that visit_device finds on this machine: "Serial", "Threads", "Cuda:0", "Cuda:1" ...; numbered
+/// where there are several instances.
 template <class Devices = AllDevices>
 std::vector<std::string> device_names() {
   using Dispatch = detail::DeviceDispatch<Devices>;

@@ -1,8 +1,8 @@
 // The steps of the conjugate gradients: kernels, and the finalize functors by which scalars stay on the
 // device.
 //
-// The solve is governed by one CgState in device memory. Once its status is not Running, steps change nothing
-// any more: the host may enqueue as many as it likes before it looks.
+// One CgState in device memory controls the solve. Once its status is not Running, steps change nothing any
+// more: the host may enqueue any number of them before it reads the state.
 #pragma once
 
 #include <cmath>
@@ -18,12 +18,12 @@ namespace linear {
 
 /// How a solve ended.
 enum class CgStatus : int {
-  Running,        ///< it did not; never seen in a result
+  Running,        ///< it has not ended; never in a result
   Converged,      ///< the residual is small enough
-  MaxIterations,  ///< it is not, after as many iterations as were allowed
+  MaxIterations,  ///< it did not converge within the iterations allowed
   /// a direction p has p.Ap <= 0, a residual r.z <= 0, or a diagonal entry is missing or not positive
   NotPositiveDefinite,
-  NotFinite,  ///< infinities or NaN came up, in the input or by overflow
+  NotFinite,  ///< infinities or NaN occurred, in the input or by overflow
 };
 
 }  // namespace linear
@@ -52,7 +52,7 @@ STRATA_FUNCTION bool is_finite(T x) {
   return x - x == T(0);
 }
 
-/// 1 / a_ii, and 1 where that is no positive number, which `bad` counts.
+/// 1 / a_ii; 1 where a_ii is not a positive number, which `bad` counts.
 template <class T>
 STRATA_FUNCTION T inverse_of_diagonal(T diagonal, index_t& bad) {
   const bool good = diagonal > T(0) && is_finite(diagonal);
@@ -218,7 +218,7 @@ struct CgStep {
   }
 };
 
-/// What a kernel only reads: a GPU may load it ahead of the stores of other items.
+/// A view that a kernel only reads: a GPU may load its elements ahead of the stores of other items.
 template <class V>
 using ReadOnlyView = decltype(read_only(std::declval<const V&>()));
 
@@ -233,7 +233,7 @@ struct CgUpdate : CgJoin<typename V::value_type> {
   S state;
 
   STRATA_FUNCTION void operator()(auto i, Sums& sums) const {
-    // Chosen, not multiplied by 0: p and q may hold infinities by now.
+    // Selected, not multiplied by 0: p and q may contain infinities.
     const bool runs = (*state).running();
     const auto alpha = (*state).alpha;
     const auto old_x = x(i), old_r = r(i);
@@ -272,8 +272,7 @@ struct CgDirection {
   STRATA_FUNCTION void operator()(auto i) const { p(i) = d(i) * r(i) + (*state).beta * p(i); }
 };
 
-/// Hands the state to the host, as the result of a reduction over one item: the way on which a device is
-/// fastest.
+/// Passes the state to the host as the result of a reduction over one item, the fastest way on a device.
 template <class S>
 struct CgRead {
   using device_type = typename S::device_type;

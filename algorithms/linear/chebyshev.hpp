@@ -1,9 +1,9 @@
 // The steps of the Chebyshev preconditioner of the conjugate gradients: z = p(D^-1 A) D^-1 r, p the
 // polynomial of a given degree whose product with its argument is nearest to 1 between bound/ratio and bound.
 //
-// The bound is the greatest sum of magnitudes of a row of D^-1 A, above which no eigenvalue lies, so that p
-// is positive where it has to be. It stays on the device: D is scaled by it once, and all coefficients are
-// numbers of the host.
+// The bound is the greatest sum of magnitudes of a row of D^-1 A. No eigenvalue is above it, so that p is
+// positive at all of them. It stays on the device: D is scaled by it once, and all coefficients are numbers
+// on the host.
 #pragma once
 
 #include <strata/algorithms/linear/cg_kernels.hpp>
@@ -84,7 +84,7 @@ class ChebyshevRecurrence {
       : middle_((1 + 1 / ratio) / 2), half_((1 - 1 / ratio) / 2), rho_(half_ / middle_) {}
 
   T first() const { return static_cast<T>(1 / middle_); }
-  /// Steps on, to `keep` and `c` of the next ChebyshevStep.
+  /// Computes `keep` and `c` of the next ChebyshevStep.
   void next(T& keep, T& c) {
     const double rho = 1 / (2 * middle_ / half_ - rho_);
     keep = static_cast<T>(rho * rho_);
@@ -96,8 +96,8 @@ class ChebyshevRecurrence {
   double middle_, half_, rho_;
 };
 
-/// What the finalize functor of a preconditioner other than the diagonal does with r.z: beta = new r.z / old
-/// r.z, and 0 in the first iteration.
+/// The finalize functor of r.z for a preconditioner other than the diagonal: beta = new r.z / old r.z, and 0
+/// in the first iteration.
 template <class S>
 struct CgNextProduct {
   S state;

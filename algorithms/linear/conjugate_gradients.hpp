@@ -1,19 +1,19 @@
 // Conjugate gradients for A x = b, A symmetric and positive definite, preconditioned by the diagonal of A, by
-// a Chebyshev polynomial of it and A, or by a function of the user's.
+// a Chebyshev polynomial of it and A, or by a function of the user.
 //
 //   auto result = linear::solve_cg(A, b, x, {.relative_tolerance = 1e-10});   // x: guess in, solution out
 //   if (!result) std::puts(linear::to_string(result.status));
 //
 // An iteration is four launches on one queue: q = A p; p.q, finalized to alpha; x, r and the next r.z in one
 // pass, finalized to beta and the verdict; p. All scalars stay on the device, which also stops the iteration:
-// the host looks only every `check_every` iterations, and what was enqueued beyond the last one changes
-// nothing, so that iteration counts and results do not depend on how often it looks. Host devices give the
+// the host checks only every `check_every` iterations, and iterations enqueued after the last one change
+// nothing, so that iteration counts and results do not depend on how often it checks. Host devices give the
 // same bits.
 //
 // The polynomial costs a product with A for each degree and saves reductions and iterations.
 //
-// A is a CrsMatrix, or what else can do the following (CgOperator), as a matrix that its device cannot hold:
-// then every iteration is looked at, and none recorded.
+// A is a CrsMatrix, or a CgOperator with the functions below, such as a matrix that its device cannot hold:
+// then every iteration is checked, and none recorded.
 //
 //   a.rows(), a.columns(), a.device()
 //   a.multiply(where, x, y)         y = A x
@@ -44,7 +44,7 @@ namespace strata::inline STRATA_ABI {
 
 namespace linear {
 
-/// What stands for the inverse of A in each iteration.
+/// The approximate inverse of A in each iteration.
 enum class Preconditioner {
   Jacobi,  ///< the inverse of its diagonal
   None,
@@ -53,20 +53,20 @@ enum class Preconditioner {
 
 struct CgResult;
 
-/// What a solve goes by.
+/// The options of a solve.
 struct CgOptions {
   double relative_tolerance = 1e-8;  ///< converged at |b - A x| <= this * |b| ...
   double absolute_tolerance = 0;     ///< ... or <= this
   index_t max_iterations = 10000;    ///< after which it gives up
-  /// Iterations between two looks at the residual; 0: 1 where launches return when done, else 20.
+  /// Iterations between two checks of the residual; 0: 1 where launches return when done, else 20.
   int check_every = 0;
   Preconditioner preconditioner = Preconditioner::Jacobi;
-  int chebyshev_degree = 3;  ///< of the polynomial: products with A in each iteration besides the one
+  int chebyshev_degree = 3;  ///< of the polynomial: products with A in each iteration in addition to the one
   /// The part of the eigenvalues that it works on is [greatest / ratio, greatest]; more than 1.
   double chebyshev_ratio = 30;
   Backend backend = Backend::Strata;  ///< of the products with A
-  /// Whether the iterations between two looks are recorded once and replayed as a graph: nobody else may use
-  /// the queue meanwhile, so give the solve one of its own.
+  /// Whether the iterations between two checks are recorded once and replayed as a graph: no one else may use
+  /// the queue meanwhile, so give the solve a queue of its own.
   bool record = false;
   /// Called with the state of the solve, by the thread that solves, whenever convergence was checked and the
   /// solve continues.
@@ -85,7 +85,7 @@ struct CgResult {
   explicit operator bool() const { return status == CgStatus::Converged; }
 };
 
-/// A matrix that multiplies by itself; the head of this file says how. Its functions enqueue at `where`, or
+/// A matrix with its own product; the head of this file lists its functions, which enqueue at `where`, or
 /// return when done. A handle, as views are.
 template <class A>
 concept CgOperator = !requires(const A& a) {
@@ -123,15 +123,15 @@ class ConjugateGradients {
   using value_type = typename Matrix::value_type;
   using device_type = typename Matrix::device_type;
   using vector_type = MDArray<value_type, device_type, rank<1>>;
-  /// Enqueues z = about A^-1 r as a symmetric positive matrix would make it, at `where`. What it computes on
-  /// the host has to wait for the queue first, and cannot be recorded.
+  /// Enqueues z = M r at `where`, where M is about A^-1, symmetric and positive definite. Computation on the
+  /// host has to wait for the queue first, and cannot be recorded.
   using Apply =
       detail::Function<void(const On<device_type>& where, const vector_type& r, const vector_type& z)>;
   static_assert(std::is_floating_point_v<value_type>,
                 "strata: ConjugateGradients: the elements are float or double");
 
   /// A solver for `matrix`, with its workspace on the matrix's device instance. ShapeMismatch unless the
-  /// matrix is square; SettingError for options that make no polynomial; OutOfMemory.
+  /// matrix is square; SettingError for options of which no polynomial can be made; OutOfMemory.
   explicit ConjugateGradients(const Matrix& matrix, const CgOptions& options = {})
       : matrix_(matrix), options_(options) {
     if (matrix.rows() != matrix.columns()) {
@@ -149,13 +149,13 @@ class ConjugateGradients {
     prepare();
   }
 
-  /// The vectors of the workspace, without one for a function.
+  /// The number of vectors of the workspace, without that for a function.
   static int vector_count(const CgOptions& options) {
     return options.preconditioner == Preconditioner::Chebyshev ? 6 : 4;
   }
 
-  /// Solves A x = b; x holds the first guess and then the solution, or the last iterate where the status is
-  /// no other. A right-hand side of 0 gives x = 0. Waits.
+  /// Solves A x = b; x holds the first guess and then the solution, or, if it did not converge, the last
+  /// iterate. A right-hand side of 0 gives x = 0. Waits.
   template <AnyView B, AnyView X>
   CgResult solve(const On<device_type>& where, const B& b, const X& x) const {
     const auto queue = strata::detail::on_queue(where);
@@ -193,7 +193,7 @@ class ConjugateGradients {
     return solve(place(), b, x);
   }
 
-  /// Enqueues what comes before the first iteration. Does not wait.
+  /// Enqueues the work before the first iteration. Does not wait.
   template <AnyView B, AnyView X>
   void begin(const On<device_type>& where, const B& b, const X& x) const {
     static_assert(std::is_same_v<typename B::value_type, value_type> &&
@@ -226,7 +226,7 @@ class ConjugateGradients {
                        CgStep<StateView>{state_});
     const CgUpdate<X, vector_type, StateView> update{
         {}, x, r_, read_only(p_), read_only(q_), read_only(d_), state_};
-    // Twice the threads that a sum of three numbers gets by itself: loads wait for stores.
+    // Twice the threads that a sum of three numbers has by default: loads wait for stores.
     const auto work = launch_bounds<256, 4>(n);
     if (!is_diagonal) {
       launch_reduce_into("CG: update", where, work, update, CgJudgeResidual<StateView>{state_});
@@ -237,7 +237,7 @@ class ConjugateGradients {
                CgDirection<vector_type, StateView>{p_, read_only(r_), read_only(d_), state_});
   }
 
-  /// Where the solve is after all that was enqueued; the status is Running where it is not done. Waits.
+  /// The state of the solve after all that was enqueued; the status is Running if it is not done. Waits.
   CgResult look(const On<device_type>& where) const {
     State state{};
     strata::detail::launch_reduce_into("CG: look", where, 1, strata::detail::CgRead<StateView>{state_},
@@ -246,15 +246,15 @@ class ConjugateGradients {
             static_cast<double>(state.right_hand_side)};
   }
 
-  /// What the next solve goes by.
+  /// The options of the next solve.
   const CgOptions& options() const { return options_; }
-  /// Changes what the next solve goes by.
+  /// Changes the options of the next solve.
   void set_options(const CgOptions& options) {
     options_ = options;
     prepare();
   }
-  /// Takes a function in place of the preconditioner of the options, from the next solve on; an empty one
-  /// gives that back. OutOfMemory.
+  /// Uses `apply` in place of the preconditioner of the options, from the next solve on; an empty function
+  /// restores that. OutOfMemory.
   void set_preconditioner(Apply apply) {
     apply_ = std::move(apply);
     if (apply_ && !z_) z_ = create<vector_type>("CG z", matrix_.rows(), place());

@@ -2,8 +2,8 @@
 //
 //   row i has the entries k = row_map(i) ... row_map(i+1) - 1: column entries(k), coefficient values(k)
 //
-// Columns ascend within a row, none is there twice; crs_create.hpp makes such matrices and checks foreign
-// ones. Both classes are handles, as views are: copies share the arrays. The structure of a graph never
+// Columns ascend within a row, without duplicates; crs_create.hpp makes such matrices, and checks arrays made
+// elsewhere. Both classes are handles, as views are: copies share the arrays. The structure of a graph never
 // changes; the coefficients of a matrix may, by any kernel. Column indices are 32-bit unless asked otherwise
 // (they are most of what a product reads besides the coefficients), offsets 64-bit.
 #pragma once
@@ -31,8 +31,8 @@ class CrsGraph {
 
   /// A null graph.
   CrsGraph() = default;
-  /// A graph of arrays that are taken as they are: row_map of rows + 1 elements. ShapeMismatch, ExtentError;
-  /// `check` of crs_create.hpp looks into them.
+  /// A graph of these arrays; row_map has rows + 1 elements. ShapeMismatch, ExtentError. Elements are not
+  /// checked here: see `check` of crs_create.hpp.
   CrsGraph(index_t rows, index_t columns, const row_map_type& row_map, const entries_type& entries)
       : rows_(rows), columns_(columns), row_map_(row_map), entries_(entries) {
     if (rows < 0) strata::detail::fail_extent(0, rows, "a matrix has no negative number of rows");
@@ -89,7 +89,7 @@ class CrsMatrix {
   const graph_type& graph() const { return graph_; }
   const values_type& values() const { return values_; }
   explicit operator bool() const { return static_cast<bool>(graph_); }
-  /// What a vendor library keeps of the matrix (see vendor.hpp).
+  /// The data of a vendor library for the matrix (see vendor.hpp).
   const strata::detail::Ref<strata::detail::RefCounted>& vendor_plans() const { return vendor_plans_; }
 
  private:

@@ -1,5 +1,5 @@
-// What makes a sparse matrix wrong, and the checks and orderings of its arrays in host memory: pure functions
-// of arrays, without a device, compiled once for each pair of index types.
+// Faults of sparse matrices, and the checks and orderings of their arrays in host memory: pure functions of
+// arrays, without a device, compiled once for each pair of index types.
 #pragma once
 
 #include <strata/core/config.hpp>
@@ -9,7 +9,7 @@ namespace strata::inline STRATA_ABI {
 
 namespace linear {
 
-/// What is wrong with a matrix.
+/// The faults of a matrix.
 enum class MatrixFault {
   RowMap,      ///< the offsets do not begin with 0, descend, or do not end with the number of entries
   OutOfRange,  ///< a row or column index is not within the matrix
@@ -17,7 +17,7 @@ enum class MatrixFault {
   Duplicate,   ///< a column is there twice in a row
 };
 
-/// The arrays given for a sparse matrix are none; the message names the matrix, the row and the numbers.
+/// The arrays given are not a sparse matrix; the message names the matrix, the row and the numbers.
 class MatrixError : public Error {
  public:
   /// Of a fault found in `row`.
@@ -33,7 +33,7 @@ class MatrixError : public Error {
   index_t row_;
 };
 
-/// What becomes of several coefficients at one place.
+/// What to do with several coefficients at one place.
 enum class Duplicates {
   Sum,    ///< they are added, in the order given
   Error,  ///< MatrixError
@@ -47,7 +47,7 @@ using linear::Duplicates;
 using linear::MatrixFault;
 
 /// A fault of row `row`: at entry `entry` (of COO input: its position), where the numbers `found` and `other`
-/// do not go together.
+/// contradict each other.
 [[noreturn]] void fail_matrix(const char* label, MatrixFault fault, index_t row, index_t entry, index_t found,
                               index_t other);
 /// ExtentError: the number of columns or entries does not fit its integer type of `bits` bits.

@@ -5,9 +5,9 @@
 //   auto b = linear::create_crs_from_coo<Matrix>("B", rows, columns, i, j, v);          // in any order
 //   linear::check("C", graph);                                                          // of device arrays
 //
-// Input is validated: MatrixError says which row is wrong, and why; ShapeMismatch and ExtentError that sizes
-// do not fit. The host's arrays are copied and may go. A last `on(device)` chooses the instance. These calls
-// wait.
+// Input is validated: MatrixError says which row is wrong, and why; ShapeMismatch and ExtentError say that
+// sizes do not fit. The host's arrays are copied and need not outlive the call. A last `on(device)` chooses
+// the instance. These calls wait.
 #pragma once
 
 #include <span>
@@ -51,7 +51,7 @@ MDArray<T, D, rank<1>> upload(const char* label, std::span<const T> host, const 
   return array;
 }
 
-/// The least 4 * row + fault of the rows that are wrong: what the row-wise part of check_crs_arrays does.
+/// The least 4 * row + fault of the rows that are wrong: the row-wise part of check_crs_arrays.
 template <class Graph>
 struct CheckCrsRows {
   using device_type = typename Graph::device_type;
@@ -102,8 +102,7 @@ std::vector<typename V::value_type> fetch_elements(const V& view, index_t first,
 
 namespace linear {
 
-/// Throws MatrixError, calling the matrix `label`, unless the arrays of the graph are one. Looks on the
-/// device.
+/// Throws MatrixError, with the name `label`, unless the arrays of the graph are valid. Checks on the device.
 template <class Device, class Ordinal, class Offset>
 void check(const char* label, const CrsGraph<Device, Ordinal, Offset>& graph) {
   using Kernel = strata::detail::CheckCrsRows<CrsGraph<Device, Ordinal, Offset>>;
@@ -166,8 +165,8 @@ template <class Matrix>
   return Matrix(graph, strata::detail::upload<typename Matrix::value_type>(label, values, where));
 }
 
-/// A matrix of triplets in any order: values(t) at (row(t), column(t)). What is at one place is added, in the
-/// order given, or an error.
+/// A matrix of triplets in any order: values(t) at (row(t), column(t)). Several values at one place are
+/// added, in the order given, or are an error.
 template <class Matrix>
 [[nodiscard]] Matrix create_crs_from_coo(const char* label, index_t rows, index_t columns,
                                          std::span<const typename Matrix::ordinal_type> row,

@@ -4,13 +4,13 @@
 //   for each column i:   R(i,i) = |q_i|,  q_i = q_i / R(i,i)
 //     for each j > i:    R(i,j) = q_i . q_j,  q_j = q_j - R(i,j) q_i
 //
-// The columns j of a step do not depend on each other, so that devices with launches to save take four at a
-// time: one reduction has their products with q_i, one kernel takes q_i out of all of them. That reads and
-// writes 3.5 columns for each j where one at a time takes 5. Hosts do better with one: sums of four columns
-// side by side are no SIMD lanes. Column i is scaled as it is read, and stored by the last kernel of its
+// The columns j of a step do not depend on each other, so that devices with costly launches process four at a
+// time: one reduction computes their products with q_i, one kernel subtracts q_i from all of them. That reads
+// and writes 3.5 columns for each j; one at a time takes 5. Hosts do better with one: sums of four columns
+// side by side are not SIMD lanes. Column i is scaled as it is read, and stored by the last kernel of its
 // step.
 //
-// Every scalar is finalized on the device, and no launch waits, so that the whole can be recorded. A column
+// Every scalar is finalized on the device, and no launch waits, so that all of it can be recorded. A column
 // that depends on those before it up to rounding gives a direction made of rounding errors; one that is zero
 // stays zero, with R(i,i) = 0.
 #pragma once
@@ -27,7 +27,7 @@ namespace strata::inline STRATA_ABI {
 
 namespace detail {
 
-/// The columns after q_i that one launch takes. Devices whose index is a lane are hosts.
+/// The columns after q_i that one launch processes. Devices whose index is a lane are hosts.
 template <class Device>
 inline constexpr int gram_schmidt_columns = is_lane_index_v<typename Device::index_type> ? 1 : 4;
 template <class T, int Columns>
@@ -114,8 +114,8 @@ struct ColumnsWithout {
   int count;
 
   STRATA_FUNCTION void operator()(auto p) const {
-    // All loads before the first store, which they would have to wait for: the compiler has to take the
-    // columns for one array.
+    // All loads before the first store, for which they would have to wait: the compiler must assume that the
+    // columns alias.
     auto q_i = *scale * q(p, i);
     decltype(q_i) old[columns];
     typename Q::value_type along[columns];
@@ -211,7 +211,7 @@ requires(sizeof...(Tmp) <= 1) void gram_schmidt(const Q& q, const R& r, const Tm
   else gram_schmidt(on(strata::detail::device_of(q)), q, r);
 }
 
-/// Its step i: normalises column i and takes it out of those after it.
+/// Its step i: normalises column i and subtracts its component from those after it.
 template <class D, AnyView Q, AnyView R, AnyView Tmp>
 void gram_schmidt_column(const On<D>& where, const Q& q, const R& r, const Tmp& tmp, index_t i) {
   strata::detail::check_gram_schmidt(q, r, tmp);

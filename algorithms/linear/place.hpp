@@ -1,4 +1,4 @@
-// Where arrays live, and the queue that a sequence of launches goes to.
+// The device of an array, and the queue of a sequence of launches.
 #pragma once
 
 #include <strata/devices/queue.hpp>

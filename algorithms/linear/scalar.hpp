@@ -1,5 +1,5 @@
-// Coefficients of vector operations: a number that the host knows, or a Value that an earlier launch left on
-// the device and that nobody waits for.
+// Coefficients of vector operations: a number on the host, or a Value on the device, which an earlier launch
+// may have written and which the host does not wait for.
 #pragma once
 
 #include <type_traits>
@@ -31,7 +31,7 @@ struct OneScalar {};
 template <class S>
 concept DeviceValue = AnyView<S> && std::remove_cvref_t<S>::extents_type::max_rank_value == 0;
 
-/// What may stand for a coefficient of vectors of `T`.
+/// A type of coefficients for vectors of `T`.
 template <class S, class T>
 concept ScalarOf = DeviceValue<S> || std::is_convertible_v<S, T>;
 

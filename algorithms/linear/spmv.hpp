@@ -4,8 +4,8 @@
 //   linear::spmv(a, A, x, b, y)       y = a A x + b y       a, b: numbers, or Values on the device
 //
 // each also with `on(queue)` or `on(device)` first. x has A.columns() elements and y A.rows(), both counted
-// from 0; they must not overlap. Enqueues as parallel_for does. `Backend::Vendor` as the last argument lets
-// cuSPARSE do it on Cuda (vendor.hpp says when). Errors: ShapeMismatch, ExtentError (rank), those of
+// from 0; they must not overlap. Enqueues as parallel_for does. `Backend::Vendor` as the last argument uses
+// cuSPARSE on Cuda (vendor.hpp says when). Errors: ShapeMismatch, ExtentError (rank), those of
 // parallel_for.
 #pragma once
 

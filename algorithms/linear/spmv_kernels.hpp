@@ -1,11 +1,11 @@
-// How the rows of a sparse matrix are summed, and who sums which.
+// How the rows of a sparse matrix are summed, and which thread sums which.
 //
 // One thread a row, in the order of row_sum.hpp.
 //
-// Hosts cut the rows into one piece a thread, of equal numbers of entries (plus a charge a row) rather than
-// of rows. A single row is not split. GPUs give a row to a group of 1 to 32 neighbouring threads, by the
-// average length of the rows; their sums are joined by shuffles. The choice is linear::row_group(): a kernel
-// for teams would take its place there for matrices with a few very long rows.
+// Hosts cut the rows into one piece for each thread, of equal numbers of entries (plus a charge for each row)
+// rather than of rows. A single row is not split. GPUs give a row to a group of 1 to 32 neighbouring threads,
+// by the average length of the rows; their sums are joined by shuffles. The choice is linear::row_group(): a
+// kernel for teams would take its place there for matrices with a few very long rows.
 #pragma once
 
 #include <strata/algorithms/launch_hints.hpp>
@@ -20,9 +20,9 @@ namespace strata::inline STRATA_ABI::detail {
 
 /// What a row costs besides its entries, in entries.
 inline constexpr index_t row_charge = 2;
-/// Entries of which a thread of a group has everything loaded at a time: a row of that length has all its
-/// loads in flight together, columns and coefficients first and then what the columns lead to. With 8
-/// nvcc 13.0 finds the registers in float only: in double each entry's loads then wait for those before.
+/// Entries that a thread of a group loads at a time: a row of that length has all its loads in flight
+/// together, columns and coefficients first and then the elements of x. With 8, nvcc 13.0 has enough
+/// registers in float only: in double each entry's loads then wait for those before.
 inline constexpr int entries_in_flight = 7;
 /// Threads of a block: larger ones are slower by up to 6 %.
 inline constexpr int group_block = 128;
@@ -86,7 +86,7 @@ struct SpmvGroupKernel {
     const index_t end = rows.row_map(i + 1);
     T sum = T(0);
     for (index_t k = rows.row_map(i) + lane; k < end; k += index_t{Group} * count) {
-      // A row is taken to have fewer than 2^31 entries; in 64 bits the loads come one after the other.
+      // A row is assumed to have fewer than 2^31 entries; with 64-bit counts the loads are serialised.
       const int left = static_cast<int>(end - k);
       typename Kernel::rows_type::Ordinal column[count];
       T value[count], x[count];
@@ -126,7 +126,7 @@ index_t first_row_of(const RowMap& row_map, index_t rows, index_t piece, index_t
   return low;
 }
 
-/// Work of host threads: calls the kernel for every row, each thread having its share of the entries.
+/// Work of host threads: calls the kernel for every row; each thread has its share of the entries.
 template <class Kernel>
 struct BalancedRows {
   static constexpr bool waits = false;
@@ -151,7 +151,7 @@ struct BalancedRows {
     index_t pieces;
     CheckRecord* check;
   };
-  // A copy whose address nobody else knows stays in registers.
+  // A copy whose address does not escape stays in registers.
   static void run_rows(const Kernel kernel, index_t begin, index_t end) {
     STRATA_INDEPENDENT_ITEMS
     for (index_t i = begin; i < end; ++i) kernel(i);

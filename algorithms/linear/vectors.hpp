@@ -10,12 +10,12 @@
 // each also with `on(queue)` or `on(device)` first. A coefficient is a number or a Value on the device. A
 // result is a variable of the host (the call waits), a Value, or finalize(f), f being called on the device
 // with the number (the bare f does the same); the last two are not waited for, so that scalars stay on the
-// device. `dot(x, y)` and `norm2(x)` return what they find.
+// device. `dot(x, y)` and `norm2(x)` return the number.
 //
-// `Backend::Vendor` as the last argument of dot, norm2, axpy and scale lets cuBLAS do it on Cuda
-// (vendor.hpp says when). Sums are in the element type, by the tree of parallel_reduce. Elements may be
+// `Backend::Vendor` as the last argument of dot, norm2, axpy and scale uses cuBLAS on Cuda (vendor.hpp says
+// when). Sums are in the element type, by the tree of parallel_reduce. Elements may be
 // complex: dot takes the conjugate of x, and the norm is real. Ordering is that of parallel_for and
-// parallel_reduce. Errors: ShapeMismatch, ExtentError (rank), theirs.
+// parallel_reduce. Errors: ShapeMismatch, ExtentError (rank), and those of parallel_for and parallel_reduce.
 #pragma once
 
 #include <cmath>
@@ -102,7 +102,7 @@ struct SquaresKernel {
   STRATA_FUNCTION static void join(value_type& sum, const value_type& other) { sum += other; }
 };
 
-// What becomes of a sum of squares.
+// Stores the root of a sum of squares.
 template <class V>
 struct StoreRoot {
   V target;
@@ -119,7 +119,7 @@ struct FinalizeRoot {
   }
 };
 
-// y = a x + b y; what is 0 or 1 costs nothing.
+// y = a x + b y; coefficients 0 and 1 cost nothing.
 template <class A, class X, class B, class Y>
 struct AxpbyKernel {
   using device_type = typename Y::device_type;
@@ -238,7 +238,7 @@ void axpy(const A& a, const X& x, const Y& y, Backend backend = Backend::Strata)
                           y, backend);
 }
 
-/// y = a x + b y. y is read, also where b is 0: use `copy` and `scale` for arrays that hold no numbers yet.
+/// y = a x + b y. y is read, also where b is 0: use `copy` and `scale` for arrays without values.
 template <class D, AnyView X, AnyView Y, strata::detail::ScalarOf<typename Y::value_type> A,
           strata::detail::ScalarOf<typename Y::value_type> B>
 void axpby(const On<D>& where, const A& a, const X& x, const B& b, const Y& y) {

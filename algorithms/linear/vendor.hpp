@@ -1,10 +1,11 @@
-// Vendor libraries: on Cuda, cuBLAS and cuSPARSE can take the place of Strata's own kernels.
+// Vendor libraries: on Cuda, cuBLAS and cuSPARSE can replace Strata's own kernels.
 //
-// Ask for it by `Backend::Vendor` in a call. It is taken where the library has the operation: elements are
+// Ask for it by `Backend::Vendor` in a call. The library is used where it has the operation: elements are
 // float or double, vectors are strided and not empty, results and coefficients are numbers or Values (not
 // finalize functors), and the device is a GPU. Elsewhere Strata's own kernels run, so that one source serves
 // every device. The libraries are loaded by the first call that needs them; KernelError says which one is
-// missing or what it found wrong. Bits differ from those of Strata's reductions, and may from run to run.
+// missing, or the error that it reported. Bits differ from those of Strata's reductions, and may from run to
+// run.
 //
 // The first product with a matrix on a queue analyses the matrix and allocates: do one before recording.
 #pragma once
@@ -25,7 +26,7 @@ namespace strata::inline STRATA_ABI {
 
 namespace linear {
 
-/// Whose kernels run.
+/// The implementation that runs.
 enum class Backend { Strata, Vendor };
 
 }  // namespace linear
@@ -59,7 +60,7 @@ CudaLibraryVector vendor_vector(const V& v) {
 template <class T>
 inline constexpr CudaReal vendor_real = sizeof(T) == 4 ? CudaReal::Float : CudaReal::Double;
 
-// Where a result goes to: a Value of the GPU or a number of the host; else null.
+// The target of a result: a Value on the GPU or a number on the host; else null.
 template <class T, class Result>
 CudaLibraryScalar vendor_result(Result& result) {
   using R = std::remove_cvref_t<Result>;
@@ -82,7 +83,7 @@ CudaLibraryScalar vendor_scalar(const DeviceScalar<V>& s) {
   return {const_cast<typename V::value_type*>(s.value.data()), true};
 }
 
-// What a launch of the views `v` would say of itself; `call(info)` is made while they are captured.
+// Makes the LaunchInfo of a launch over the views `v`, and calls call(info) while they are captured.
 template <class Kernel, class Where, class Call, class... V>
 void vendor_launch(const char* label, const Where& where, const Call& call, const V&... v) {
   check_kernel<Where, Kernel>();
@@ -177,7 +178,7 @@ bool vendor_scale([[maybe_unused]] const Where& where, [[maybe_unused]] const A&
   return false;
 }
 
-/// What a library keeps of a matrix, shared by its copies; null where there is no library.
+/// The data of a library for a matrix, shared by its copies; null where there is no library.
 template <class D>
 Ref<RefCounted> make_vendor_plans() {
 #if STRATA_HAS_CUDA

@@ -13,7 +13,7 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// The steps of the larger graph, or plan: enough that what comes between two of them costs little.
+/// The steps of the larger graph, or plan: enough that the cost between two of them is small.
 inline constexpr int steps_of_batch = 16;
 
 class DeclaredLoops {
@@ -28,7 +28,7 @@ class DeclaredLoops {
   DeclaredLoops(const DeclaredLoops&) = delete;
   DeclaredLoops& operator=(const DeclaredLoops&) = delete;
 
-  /// Adds what a loop over the rows `work`, that is being declared, uses. ShapeMismatch, AccessConflict.
+  /// Adds a use to a loop over the rows `work` that is being declared. ShapeMismatch, AccessConflict.
   template <class Access>
   void add_use(Loop& loop, const Access& access, ResidentRows work) {
     if (!access.array) fail_no_array();
@@ -45,8 +45,8 @@ class DeclaredLoops {
   void begin_with(int loop) { cursor_.begin_with(loop); }
 
  protected:
-  /// What loops use together that are done one after the other. Error where they read what is temporary
-  /// before they write it.
+  /// The uses of loops that run one after the other, together. Error where they read a temporary array before
+  /// they write it.
   std::vector<SequenceUse> uses_of(const std::vector<const Loop*>& loops) const;
 
   LoopCursor cursor_;

@@ -1,5 +1,5 @@
-// What the steps of a sequence, or of an iteration, have of their own: kernels that differ from step to step
-// (by_step), and results of reductions, one for each step (each_step).
+// Kernels of a sequence, or of an iteration, that differ from step to step (by_step), and results of
+// reductions, one for each step (each_step).
 #pragma once
 
 #include <vector>
@@ -68,7 +68,7 @@ constexpr void check_step_results() {
       "functor with value_type, init and join a std::vector of its value_type");
 }
 
-// The vector that results go to.
+// The vector that receives the results.
 template <class T, class Into>
 std::vector<T>& values_of(Into& into) {
   if constexpr (requires { into.values; }) {
@@ -82,14 +82,14 @@ std::vector<T>& values_of(Into& into) {
 
 }  // namespace detail
 
-/// A kernel that differs from step to step: make(step) is that of a step of this run, from 0. A run that does
-/// not begin with the first loop begins within step 0.
+/// A kernel that differs from step to step: make(step) returns that of a step, counted from 0 in each run. A
+/// run that does not begin with the first loop begins within step 0.
 template <class F>
 detail::ByStep<F> by_step(const F& make) {
   return {make};
 }
 
-/// The results of a named reducer, such as Sum, in a vector: one for each time that a loop or step is done.
+/// The results of a named reducer, such as Sum, in a vector: one for each time that a loop or step runs.
 template <class Operation, class T>
 detail::EachStep<Operation, T> each_step(const detail::MakeReducer<Operation>&, std::vector<T>& values) {
   return {&values};

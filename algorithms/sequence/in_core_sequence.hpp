@@ -43,7 +43,7 @@ decltype(auto) with_resolved_at(const Site& site, [[maybe_unused]] std::size_t f
   (std::index_sequence_for<Accesses...>());
 }
 
-// The results of a reducing loop, one for each time.
+// The results of a reducing loop, one for each time that it runs.
 template <class T, class D>
 class LoopResults : public RefCounted {
  public:
@@ -171,7 +171,7 @@ class SequenceOver<On<D>> {
     (loops_.add_use(made, accesses, rows_of(work)), ...);
     return made;
   }
-  // launch(name, here, site) of a loop, with what checked builds do after it.
+  // launch(name, here, site) of a loop, with the search of checked builds after it.
   template <class F>
   Function<void(const RecordedLoops::Site&)> launcher(const char* label, const F& launch) const {
     return [device = where_.device, name = std::string(label), launch](const RecordedLoops::Site& site) {

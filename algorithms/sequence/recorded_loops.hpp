@@ -1,9 +1,9 @@
-// RecordedLoops: the loops of a sequence on one device, each bound to where its arrays lie, and the graphs
-// that they are recorded in.
+// RecordedLoops: the loops of a sequence on one device, each bound to the addresses of its arrays, and the
+// graphs in which they are recorded.
 //
-// A run is one CoherentCall over what its loops use together. Loops that are the same in each step and follow
-// each other become a graph, once they are done for the second time; where these are all loops, a second
-// graph has several steps. Graphs are recorded on a queue of their own, as others may use that of the place.
+// A run is one CoherentCall with the uses of all its loops. Consecutive loops that are the same in each step
+// are recorded as a graph, when they run for the second time; where these are all loops, a second graph has
+// several steps. Graphs are recorded on a queue of their own, as others may use that of the place.
 //
 // Compiled once: the part that knows devices and kernels is in_core_sequence.hpp.
 #pragma once
@@ -32,13 +32,13 @@ class RecordedLoops : public DeclaredLoops {
   struct Loop : DeclaredLoops::Loop {
     bool differs = false;  // from step to step
     Function<void(const Site&)> launch;
-    /// Of reductions with results for the host: makes room for so many, also none; fetches them, when all is
-    /// done.
+    /// Of reductions with results for the host: prepare() allocates memory for `times` results, which may be
+    /// 0; finish() copies them when all is done.
     Function<void(int times)> prepare;
     Function<void()> finish;
   };
 
-  /// On a queue of the device, both of which outlive this.
+  /// `device` and its `queue` must outlive this.
   RecordedLoops(DeviceInstance& device, QueueState& queue, const char* label);
 
   void add_loop(Loop&& loop);
@@ -48,7 +48,8 @@ class RecordedLoops : public DeclaredLoops {
   void release();
 
  private:
-  // Of a run that begins with a loop and has so many, or more than all.
+  // The uses of a run that begins with loop `first` and has `count` loops, at most all: longer runs have the
+  // same uses.
   struct RunUses {
     int first, count;
     std::vector<SequenceUse> uses;
@@ -56,8 +57,8 @@ class RecordedLoops : public DeclaredLoops {
   };
   struct Kept {
     int first, count;
-    Ref<GraphState> graph;  // null until it is worth it
-    bool has_no_room;       // for it on the device, as the arrays lie
+    Ref<GraphState> graph;  // null until the loops run again
+    bool has_no_room;       // for the graph on the device, while the arrays stay where they are
   };
   struct Run {
     int first, count;

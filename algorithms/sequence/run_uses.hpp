@@ -1,4 +1,4 @@
-// What a run of the loops of a sequence uses of its arrays, as one call: pure logic, that touches no memory.
+// The uses of a run of the loops of a sequence, as one call. Pure logic: no memory is touched.
 #pragma once
 
 #include <vector>
@@ -15,14 +15,14 @@ struct SequenceUse {
   std::vector<Box> region;  // boxes that share no index, none empty
 };
 
-/// Of loops that are done one after the other, each of which declares some uses: what they use together, one
-/// array after the other. What is written (out) before it is read is Out; what is read before and written at
-/// any time is InOut; the rest is In. Of an array that is `temporary[a]` all is Out.
+/// The uses of loops that run one after the other, together, one array after the other. A part that is
+/// written (out) before it is read is Out; one that is read first and written at any time is InOut; the rest
+/// is In. Of an array `a` with `temporary[a]` all is Out.
 std::vector<SequenceUse> uses_of_run(const std::vector<const std::vector<SequenceUse>*>& loops,
                                      const std::vector<bool>& temporary);
 
-/// The number of a temporary array that a loop reads (or reads and writes) before all that it reads was
-/// written by one before it; -1 where there is none.
+/// The number of a temporary array of which a loop reads (in, inout) elements that no loop before it has
+/// written, or -1.
 int temporary_read_first(const std::vector<const std::vector<SequenceUse>*>& loops,
                          const std::vector<bool>& temporary);
 

@@ -11,29 +11,29 @@
 // means: 1000 times, launch the first loop over all its work items, then the second one, and so on. The bits
 // are those of single launches, whatever the place:
 //
-// - on(device), on(queue): a run is one coherent call. What it uses is the union of what its loops declare
+// - on(device), on(queue): a run is one coherent call, whose uses are the union of those of its loops
 //   (run_uses.hpp): an element that a loop writes (out) before any reads it is not copied to the device, nor
-//   is one of a temporary. Then the loops are recorded as a graph of a step, and one of several steps, and
-//   those are enqueued as often as there are steps. Graphs are kept as long as the arrays stay where they are
-//   on the device, so that another run costs one call and a graph launch per step. What differs from step to
-//   step (by_step, results that go to a vector) is launched between the graphs of the loops around it.
-//   Returns after enqueueing, on devices that work asynchronously, unless a loop has results for the host.
-//   (in_core_sequence.hpp)
-// - streamed(device, budget): while a slice is on the device, as many loops are done over it as the rows that
+//   is one of a temporary. The loops are recorded as a graph of one step and one of several steps, which are
+//   enqueued as often as there are steps. Graphs are kept as long as the arrays stay where they are
+//   on the device, so that another run costs one call and a graph launch per step. Loops that differ from
+//   step to step (by_step, results that go to a vector) are launched between the graphs of the loops around
+//   them. Returns after enqueueing, on devices that work asynchronously, unless a loop has results for the
+//   host. (in_core_sequence.hpp)
+// - streamed(device, budget): while a slice is on the device, as many loops run over it as the rows that
 //   they read of its neighbours allow. Include <strata/algorithms/streaming/streamed_sequence.hpp>, which
-//   says what is required of the loops there. Returns a StreamReport when the results are in host memory.
+//   states the requirements on the loops there. Returns a StreamReport when the results are in host memory.
 // - across(devices): the first time a loop is a launch over the devices. From then on a step, or several, is
 //   one call that enqueues copies and kernels on all devices as they were planned once (joint_call.hpp), as
-//   long as the arrays are as the plan found them. Loops that reduce, that differ from step to step, and all
-//   where a host has a part or shares are adaptive, are launches each time. (split_sequence.hpp)
+//   long as the arrays are as the plan found them. Loops that reduce or differ from step to step are launches
+//   each time; so are all loops where a host has a part or shares are adaptive. (split_sequence.hpp)
 //
 // Results of reductions go to the host, a value for each time that the loop was done, in every place; over
 // on(...) and across(...) also to a CoherentArray<T, rank<0>> or a finalize kernel, on the device, where the
 // loops after it may read them.
 //
 // Errors are those of launches over the place: AccessConflict, ShapeMismatch and NeverWritten (checked
-// builds) name the loop where they can. After a run that failed after its begin, arrays that loops write
-// are part old, part new, and run() continues with the first loop.
+// builds) name the loop where they can. After a run that failed after its begin, arrays that loops write are
+// part old, part new, and run() continues with the first loop.
 #pragma once
 
 #include <strata/algorithms/sequence/in_core_sequence.hpp>
@@ -51,17 +51,17 @@ class Sequence {
   /// The same, with the label of the place: on(device).named("steps").
   explicit Sequence(const Where& where) : Sequence(detail::label_of(where, "sequence"), where) {}
 
-  /// Loops write the array before others read it, and nobody needs it after a run: its values need not come
-  /// to the device, and through slices it is never copied. They are undefined afterwards, and memory of it
-  /// that the host never touches costs nothing.
+  /// Declares that loops write the array before others read it, and that its values are not needed after a
+  /// run: they are not copied to the device, and in slices not at all. They are undefined afterwards; memory
+  /// of it that the host never touches costs nothing.
   template <class T, int Rank, class L>
   void temporary(const BasicCoherentArray<T, Rank, L>& array) {
     loops_.temporary(array);
   }
 
   /// One more loop: kernel(index..., views...) for every index of `work`. The kernel may be a
-  /// by_step(function), or a factory. Over on(...), teams may do the work, of arrays that are declared as a
-  /// whole: kernel(member, views...), in(x, everything).
+  /// by_step(function), or a factory. Over on(...), `work` may be teams, with arrays declared as a whole:
+  /// kernel(member, views...), in(x, everything).
   template <WorkRange R, class K, class... Accesses>
   requires(detail::is_coherent_access_v<Accesses>&&...) void loop(const char* label, const R& work,
                                                                   const K& kernel,
@@ -71,7 +71,7 @@ class Sequence {
 
   /// One more loop that reduces: kernel(index..., views..., value&), as parallel_reduce takes it. After a run
   /// `into` has a value for each time that the loop was done: a std::vector of the functor's value_type, or
-  /// each_step(Sum, vector) and its like; the vector outlives this. Or `into` is what launch_reduce leaves on
+  /// each_step(Sum, vector) and its like; the vector outlives this. Or `into` is a target of launch_reduce on
   /// the device: a CoherentArray<T, rank<0>>, Sum(array) and its like, or finalize(functor, accesses...), of
   /// which the last value stays.
   template <WorkRange R, class K, class Into, class... Accesses>
@@ -81,18 +81,18 @@ class Sequence {
     loops_.loop_reduce(label, work, kernel, into, accesses...);
   }
 
-  /// All loops, `steps` times, beginning with the one after the last that was done; what it returns is said
-  /// at the head of this file, as are errors. Error where `steps` is negative.
+  /// Runs all loops, `steps` times, beginning after the last one that ran; the head of this file says what it
+  /// returns and throws. Error where `steps` is negative.
   auto run(int steps) { return loops_.run(loops_of(steps)); }
-  /// So many loops: a part of the steps.
+  /// Runs `count` loops, which may be a part of a step.
   auto run_loops(int count) { return loops_.run(count); }
   /// The next run begins with this loop, counted from 0.
   void begin_with(int loop) { loops_.begin_with(loop); }
-  /// Gives back, until the next run, what is kept from run to run: graphs, or the device's memory (but
-  /// not that of resident arrays, which they keep).
+  /// Frees, until the next run, what is kept from run to run: graphs, or the device's memory, except that of
+  /// resident arrays.
   void release() { loops_.release(); }
-  /// Of streamed sequences: what run(steps) is going to do, or its first part where results of all steps take
-  /// too much room, without doing it. Throws OutOfMemory.
+  /// Of streamed sequences: the report of run(steps) without running it, or of its first part where the
+  /// results of all steps do not fit. Throws OutOfMemory.
   auto planned(int steps) requires requires(detail::SequenceOver<Where>& loops) { loops.planned(1); }
   { return loops_.planned(loops_of(steps)); }
 

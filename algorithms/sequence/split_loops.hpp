@@ -16,7 +16,7 @@ namespace strata::inline STRATA_ABI::detail {
 
 class SplitLoops : public DeclaredLoops {
  public:
-  /// What a device does of a loop.
+  /// The part of a loop that a device runs.
   struct Part {
     std::size_t place;         // its number
     ResidentRows work, early;  // the work items, and those of them that may go first; begin = end: none
@@ -41,7 +41,7 @@ class SplitLoops : public DeclaredLoops {
    private:
     void add_use(const Ref<CoherentState>& array, AccessMode mode, ArrayPart&& region, ArrayPart&& first);
   };
-  /// Where and over what the kernel of a part is launched.
+  /// Where the kernel of a part is launched, and over which work items.
   struct Site {
     std::size_t place;
     ResidentRows work;
@@ -51,16 +51,17 @@ class SplitLoops : public DeclaredLoops {
   struct Loop : DeclaredLoops::Loop {
     /// A launch of all of it, in step `step`.
     Function<void(int step)> launch;
-    /// Of loops that may be planned with others, which are the same in each step; null elsewhere.
+    /// Of loops that are the same in each step, and so may be planned with others; null of others.
     Function<std::vector<Part>()> parts;
     Function<void(const Site&)> launch_part;
     bool was_launched = false;
   };
-  /// Of a loop that reduces for the host: begins anew, and hands its values over.
+  /// Of a loop that reduces for the host: begin() drops the values, finish() passes them to the user's
+  /// vector.
   struct Results {
     Function<void()> begin, finish;
   };
-  /// A device and its queue, both of which outlive this.
+  /// A device and its queue, which must outlive this.
   struct Place {
     DeviceInstance* device;
     QueueState* queue;

@@ -1,5 +1,5 @@
-// Sequences over several devices: launches over all of them, which copy what devices need of each other. The
-// head of sequence.hpp says what a run does.
+// Sequences over several devices: launches over all of them, which copy what devices need from each other.
+// The head of sequence.hpp says what a run does.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-// What a run has made so far of a loop's results, which the user's vector gets when all is done.
+// The results of a loop in a run so far; the user's vector gets them when all is done.
 template <class T>
 struct StepValues : RefCounted {
   std::vector<T> values;
@@ -22,7 +22,7 @@ class SequenceOver<Across<D...>> {
  public:
   SequenceOver(const char* label, const Across<D...>& where) : where_(where), loops_(label, places()) {}
 
-  // What is written on a device stays there anyway: only what is wrong with it is found.
+  // Values written on a device stay there anyway: this only checks the declaration.
   template <class A>
   void temporary(const A& array) {
     if (!array) fail_no_array();
@@ -100,7 +100,7 @@ class SequenceOver<Across<D...>> {
       visit_part(where_, k, [&](const auto& on) { places.push_back({&on.device.backend(), &queue_of(on)}); });
     return places;
   }
-  // Kernels of hosts run in the call, and shares that are measured change.
+  // Kernels of hosts run in the call, and measured shares change.
   bool has_fixed_parts() const {
     if (balance_of(where_) != nullptr) return false;
     for (const bool is_host : hosts_of(where_))

@@ -1,5 +1,5 @@
 // How reductions and scans join values: by a name of reducers.hpp (Sum, Prod, Min, Max, ...), or by a
-// function of two values, op(a, b), which is associative; that of a reduction of all elements is also
+// function of two values, op(a, b), which must be associative, and for a reduction of all elements also
 // commutative.
 #pragma once
 
@@ -18,7 +18,7 @@ struct Joined {
   bool any;
 };
 
-// `Call` is how the device calls `op`: kernels name it where they add elements, in which alone it is known.
+// `Call` is how the device calls `op`. Only kernels know it, and name it where they add elements.
 template <class Op, class T>
 struct Joining {
   using value_type = Joined<T>;

@@ -12,7 +12,7 @@
 //   map_array(where, Force{}, inout(bodies), in(positions, everything));  // elements beside arrays
 //
 // in(a) is row i of a (the left-most index), in(a, columns) column i, in(v, everything) everything, in(x,
-// halo(l, r)) and in(x, rows(f)) what they say: a device gets so much of the array and no more. Views are
+// halo(l, r)) and in(x, rows(f)) what they say: a device gets that part of the array and no more. Views are
 // indexed by the array's own indices.
 #pragma once
 

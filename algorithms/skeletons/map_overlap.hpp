@@ -1,4 +1,4 @@
-// map_overlap: map whose function sees the neighbours of an element, also across the edges of the array.
+// map_overlap: map whose function reads the neighbours of an element, also across the edges of the array.
 //
 //   struct Mean {
 //     template <class R>
@@ -25,7 +25,7 @@
 namespace strata::inline STRATA_ABI {
 namespace skeletons {
 
-/// How far a function sees, and what it sees outside of the array; made by `overlap`.
+/// How far a function reads around an element, and what it reads outside of the array; made by `overlap`.
 template <int Rank, class Edge = edge::None>
 struct Overlap {
   index_t reach[Rank];  ///< elements to each side, for each dimension
@@ -61,7 +61,7 @@ class Region {
     }
   }
 
-  /// The element this far away; no further than the reach, or the behaviour is undefined (checked builds:
+  /// The element at these offsets. Offsets beyond the reach are undefined behaviour (checked builds:
   /// AssertionFailed).
   template <class... I>
   STRATA_FUNCTION typename V::value_type operator()(I... offsets) const {

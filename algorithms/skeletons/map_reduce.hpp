@@ -1,4 +1,4 @@
-// map_reduce: joins what a function makes of the elements of arrays, in one pass.
+// map_reduce: joins the values of a function of the elements of arrays, in one pass.
 //
 //   double dot = map_reduce(where, Product{}, Sum, x, y);
 //   double far = map_reduce(where, Distance{}, Larger{}, 0.0, x, y);      // by Larger{}(a, b), from 0
@@ -49,7 +49,7 @@ T map_reduce_from(const char* label, const Where& where, const F& f, const Op& o
   return kernel.joining.after(start, value);
 }
 
-// What f returns for elements of these arrays.
+// The type that f returns for elements of these arrays.
 template <class F, class First, class... Others>
 auto result_of_elements() {
   static_assert((... && (OperandTraits<Others>::input == Given::Element)),
@@ -69,16 +69,16 @@ auto result_of_elements() {
 
 namespace skeletons {
 
-/// start op f(first elements) op f(next elements) ..., of the type of `start`, which an empty array gives;
-/// `op` is Sum, Max or the like, or a function op(a, b) (joining.hpp). Operands are those of map_array, the
-/// first one an array, whose shape the other arrays have. Waits for the result, whose bits do not depend on
-/// how many devices there are. Errors are those of map.
+/// Returns start op f(first elements) op f(next elements) ..., of the type of `start`; for an empty array
+/// `start`; `op` is Sum, Max or the like, or a function op(a, b) (joining.hpp). Operands are those of
+/// map_array, the first one an array, whose shape the other arrays have. Waits for the result, whose bits do
+/// not depend on how many devices there are. Errors are those of map.
 template <Place Where, class F, class Op, class T, class... X>
 requires(!detail::SkeletonOperand<T>) T
     map_reduce(const Where& where, const F& f, const Op& op, const T& start, const X&... x) {
   return detail::map_reduce_from(detail::label_of(where, "map_reduce"), where, f, op, start, x...);
 }
-/// Of the type that `f` returns, from where `op` begins.
+/// The same, of the type that `f` returns, with the neutral value of `op` as the start.
 template <Place Where, class F, NamedOperation Op, detail::SkeletonOperand... X>
 auto map_reduce(const Where& where, const F& f, const Op& op, const X&... x) {
   using T = decltype(detail::result_of_elements<F, X...>());

@@ -9,8 +9,8 @@
 // A function is called as f(elements and views...) or, where it cannot be called so, with the indices before
 // them: f(i, j, elements and views...). It is const, and a struct at namespace scope for Cuda.
 //
-// Skeletons run at any place: on, across, and, where the headers of launches there are included, streamed.
-// Their label is that of the place, or their name where it has none.
+// Skeletons run at any place: on, across, and, if the headers of streamed launches are included, streamed.
+// Their label is that of the place, else their name.
 #pragma once
 
 #include <tuple>
@@ -50,7 +50,7 @@ Outputs<O...> outputs(const O&... arrays) {
 
 namespace detail {
 
-// What of an array a function is given.
+// What a function gets of an array.
 enum class Given { Nothing, Element, View };
 
 template <class O>
@@ -142,15 +142,15 @@ struct IndexOf {
   using type = index_t;
 };
 
-// How the device of a kernel's view calls what users give.
+// How the device of a kernel's view calls functions of the user.
 template <class V>
 using KernelCallOfView = KernelCallOf<typename std::remove_cvref_t<V>::device_type>;
 
-// Functions of the library that want the indices whatever else they could be called with.
+// Functions of the library that are always called with the indices.
 template <class F>
 concept WantsIndices = F::wants_indices;
 
-// Calls a function with what it is given of the views that follow `Rank` indices among the arguments.
+// Calls a function with its operands; the arguments are `Rank` indices and then the views.
 template <int Rank, Given... G>
 struct FunctionCall {
   using Indices = std::make_index_sequence<Rank>;
@@ -193,7 +193,7 @@ struct FunctionCall {
   STRATA_FUNCTION static auto call_with(std::index_sequence<R...>, std::index_sequence<P...>, const F& f,
                                         A&... all) {
     constexpr bool without = [] {
-      if constexpr (WantsIndices<F>) return false;  // asking would instantiate what it does
+      if constexpr (WantsIndices<F>) return false;  // to ask would instantiate its body
       else
         return std::is_invocable_v<const F&,
                                    decltype(argument<position(P).view, position(P).is_element>(all...))...>;
@@ -237,7 +237,7 @@ struct MapKernel {
   }
 };
 
-// Runs f over `work`; what is written comes first among the accesses.
+// Runs f over `work`; outputs come first among the accesses.
 template <std::size_t Count, Given... G, class Where, class R, class F, class... Accesses>
 void launch_map(const char* label, const Where& where, const R& work, const F& f,
                 const Accesses&... accesses) {

@@ -46,7 +46,7 @@ void reduce_lines(const char* label, const Where& where, const Op& op, const T& 
 
 namespace skeletons {
 
-/// start op x(0) op x(1) ..., which an empty array gives as `start`; waits for the result, whose bits do not
+/// Returns start op x(0) op x(1) ..., for an empty array `start`; waits for the result, whose bits do not
 /// depend on how many devices there are. Errors are those of launch.
 template <Place Where, class Op, class T, int Rank, class L>
 T reduce(const Where& where, const Op& op, const std::type_identity_t<T>& start,

@@ -1,6 +1,6 @@
 // Skeletons over coherent arrays: functions of elements in place of kernels, for programs that are sequences
-// of well-known patterns. Each is one launch (in place: two) of coherent_launch.hpp and coherent_reduce.hpp,
-// and takes the same places: on(device), on(queue), across(devices).
+// of well-known patterns. Each is one launch (in place: two) of coherent_launch.hpp or coherent_reduce.hpp,
+// and runs at the same places: on(device), on(queue), across(devices); operands.hpp says what streamed needs.
 //
 //   map              elements from elements with the same index
 //   map_array        elements from arrays that are read anywhere

@@ -46,7 +46,7 @@ FileStage::~FileStage() {
         try {
           file_.file().wait(region.ticket);
         } catch (const Error&) {
-          continue;  // told where it was waited for, or the launch failed before
+          continue;  // reported where it was waited for, or the launch failed before
         }
       }
 }

@@ -1,5 +1,5 @@
-// FileStage: rows of an array in a file on their way to a device and back: page-locked memory of the host,
-// from which and to which the file is read and written while other slices are copied and computed.
+// FileStage: page-locked memory of the host for rows of an array in a file on their way to a device and back.
+// The file is read and written while other slices are copied and computed.
 #pragma once
 
 #include <vector>
@@ -10,12 +10,12 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// Whether rows lie in whole tiles of the layout: others go through the mapping of the file.
+/// Whether rows are whole tiles of the layout: others are copied through the mapping of the file.
 bool lie_in_tiles(const ArrayShape& shape, ResidentRows rows);
 
 class FileStage {
  public:
-  /// Tiles of which `depth` are under way each way; of each at most `rows_bytes` bytes. Throws OutOfMemory.
+  /// For `depth` tiles under way in each direction, each of at most `rows_bytes` bytes. Throws OutOfMemory.
   FileStage(FileStorage& file, const ArrayShape& shape, const char* label, index_t rows_bytes, int depth,
             DeviceInstance& device);
   /// Waits for what is under way; errors are dropped.
@@ -26,7 +26,7 @@ class FileStage {
   int depth() const { return static_cast<int>(in_.size()); }
   bool pinned() const { return pinned_; }
 
-  /// A tile takes the place of tile - depth, whose copies to the device are done.
+  /// A tile replaces tile - depth, whose copies to the device must be done.
   void begin_tile(long tile);
   void read(long tile, ResidentRows rows);
   bool has(long tile) const { return in_[slot(tile)].tile == tile; }
@@ -35,10 +35,10 @@ class FileStage {
   /// Where row 0 of the array would be, as far as `rows` are concerned.
   char* base_of_read(long tile, ResidentRows rows) const;
 
-  /// Makes room for rows that a device is going to write, in place of those of tile - depth, which are in the
-  /// file.
+  /// Makes room for rows that a device is going to write, in place of those of tile - depth, which must be in
+  /// the file.
   char* base_to_write(long tile, ResidentRows rows);
-  /// The rows of the tile are there: they go to the file.
+  /// Begins to write the rows of the tile, which must be there, to the file.
   void write(long tile);
   bool has_written(long tile) const { return out_[slot(tile)].tile == tile && out_[slot(tile)].begun; }
   /// FileError.

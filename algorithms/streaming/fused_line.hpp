@@ -1,6 +1,7 @@
-// Several steps of a stencil over arrays of one dimension in one launch: each member of a team has a few
-// cells that lie together in registers, and tells its neighbours those at its ends through scratch memory,
-// with one barrier a step. The tile's ends are computed by two teams: `steps` times the reach on either side.
+// Several steps of a stencil over arrays of one dimension in one launch: each member of a team holds a few
+// adjacent cells in registers, and passes those at its ends to its neighbours through scratch memory, with
+// one barrier for each step. The tile's ends are computed by two teams: `steps` times the reach on either
+// side.
 #pragma once
 
 #include <strata/algorithms/streaming/fused_tile.hpp>
@@ -18,7 +19,7 @@ struct FusedLine {
   static constexpr index_t rows(index_t steps) { return tile - 2 * steps * Reach; }
 
   // Elements of scratch memory of a field: the tile, with a gap after each member's cells so that members
-  // that work on theirs at once do not meet in one bank; and the ends of all members, twice.
+  // that work on theirs at once use different banks; and the ends of all members, twice.
   static constexpr index_t staged = Members > 1 ? Members*(Cells + 1) : 0;
   static constexpr index_t ends = Members > 1 ? 4 * Reach* Members : 0;
   static constexpr index_t scratch = staged + ends;
@@ -83,13 +84,13 @@ struct FusedLineKernel {
           });
         });
         member.barrier();
-        // At the tile's ends anything will do: what is made of it is not used.
-        const int before = me > 0 ? me - 1 : me, behind = me + 1 < L::members ? me + 1 : me;
+        // At the tile's ends any values will do: the results are not used.
+        const int before = me > 0 ? me - 1 : me, after = me + 1 < L::members ? me + 1 : me;
         states([&](auto number) {
           auto& field = fused_slot<number>(all);
           fused_unrolled<L::reach>([&](int r) {
             field.old[r] = field.ends[side + (L::reach + r) * L::members + before];
-            field.old[L::reach + L::cells + r] = field.ends[side + r * L::members + behind];
+            field.old[L::reach + L::cells + r] = field.ends[side + r * L::members + after];
           });
         });
       }

@@ -1,14 +1,14 @@
 // Several steps of a stencil over arrays of two or three dimensions in one launch: a team marches along the
-// rows of a column of the array. Of each step but the last one the latest rows are kept:
+// rows of a column of the array. Of each step except the last one the latest rows are kept:
 //
 //      row      ...  x+1  x+2  x+3  x+4  x+5  x+6        reach 1, 2 steps
 //     old            [ring of rows:  .....  ]  <- read        step 0, of row p
 //     step 1      [ring of rows: ...]  <- made                of row p - lag
 //     step 2   <- written                                     of row p - 2 lag
 //
-// In each phase a row is read, and each step makes one from rows of the step before that were there when the
-// phase began: so a phase has one barrier, and its steps are independent work. The lag is the reach + 1, a
-// ring has twice as many rows. A row here is a line of cells, or in three dimensions a plane of them; the
+// In each phase a row is read, and each step computes one from rows of the previous step that were there when
+// the phase began. So a phase has one barrier, and its steps are independent work. The lag is the reach + 1,
+// a ring has twice as many rows. A row here is a line of cells, or in three dimensions a plane of them; the
 // column's sides are computed by two teams, `steps` times the reach.
 //
 // A member's own cells are in registers, too: their neighbours along the rows are read there.
@@ -77,7 +77,7 @@ struct FusedPlaneKernel {
   using Shape = FusedShape<P::rank>;
   static constexpr int last = P::rank - 1;
 
-  // What a member knows.
+  // The state of a member.
   struct Team {
     const FusedPlaneKernel& work;
     FusedPack<FusedPlaneCells<P, A>...> all;

@@ -1,5 +1,5 @@
 // Temporal blocking of streamed_iterate: each launch makes several steps of a stencil, of which only the
-// first reads device memory and only the last writes it. What lies between stays in registers and in the
+// first reads device memory and only the last writes it. Values in between stay in registers and in the
 // scratch memory of teams.
 //
 //   struct heat {
@@ -12,18 +12,18 @@
 //   streamed_iterate(streamed(Cuda{0}, 2_GiB).steps_per_launch(8), mdrange({1, 1}, {n - 1, m - 1}), 1000,
 //                    heat{}, state(u, halo(1, 1)));
 //
-// The kernel is the same, and so are the bits, as far as the compiler treats its expressions alike: nvcc
-// contracts multiply-adds of one expression in different kernels differently (-fmad=false forbids it). It
-// allows this by its member `reach`, and
+// The kernel is the same, and so are the bits if the compiler translates its expressions alike: nvcc may
+// contract multiply-adds of one expression differently in different kernels (-fmad=false forbids it). A
+// kernel allows this by its member `reach`, and
 //   - runs over as many indices as its states have dimensions, 1 to 3; states have one shape and LayoutRight;
 //   - writes its own element of new values, and reads old ones within its reach; no halo is larger;
 //   - knows what lies around its work items: halos have no edges.
-// Of its views it gets values by operator() and extents by extent(r). Indices that differ from the work
-// item's by constants of the compiler are fast, others are not: old(i + k) in a loop that is not unrolled.
+// Its views have operator() and extent(r) only. Indices that differ from the work item's by compile-time
+// constants are fast; others, such as old(i + k) in a loop that is not unrolled, are not.
 // Read-only arrays, in(k, halo(1, 1)), are read where they are.
 //
-// How many steps a launch makes at most: 128 / reach in one dimension, 8 / reach in two and 4 / reach in
-// three; in these it is rounded down to a power of two, and several fields or large elements halve it again.
+// The most steps of a launch: 128 / reach in one dimension, 8 / reach in two and 4 / reach in three; in two
+// and three dimensions rounded down to a power of two, which several fields or large elements halve again.
 // Steps that are left over are made one by one, in a pass of their own.
 #pragma once
 
@@ -59,14 +59,14 @@ constexpr bool fused_uses(int rank, int reach, std::size_t element_bytes, int wa
   return fused_steps_of(rank, reach, element_bytes, wanted) == wanted;
 }
 
-/// Rows that a team makes on its way: enough teams for the device, long ways for those `lost` rows that two
-/// teams make.
+/// The rows that a team computes: few enough that there are teams for the whole device, many enough to be
+/// worth the `lost` rows that two teams compute.
 index_t fused_segment(index_t rows, index_t columns, index_t lost, bool many_members);
 /// Reports of two launches, one after the other, as one.
 StreamReport joined(const StreamReport& first, const StreamReport& second);
-/// The steps that were left over failed: DataLost, with what was said.
+/// The remaining steps failed: DataLost, with the message `said`.
 [[noreturn]] void fail_rest(const char* said, int done, int steps);
-/// Throws Error: what the kernel says it reads is less than a halo.
+/// Throws Error: the kernel's reach is less than a halo.
 [[noreturn]] void fail_reach(const char* label, int reach, const std::string& array, index_t left,
                              index_t right);
 [[noreturn]] void fail_fused_shape(const char* label, const std::string& a, const std::string& b);
@@ -128,7 +128,7 @@ auto fused_access(const StreamSite::Place& place, const Access& access) {
   }
 }
 
-// What a plan takes for an access where a launch makes `steps` steps.
+// The array of a plan for an access where a launch makes `steps` steps.
 template <class R, class Access>
 StreamArray fused_array(const R& work, int steps, ResidentRows halo, const Access& access) {
   StreamArray array = iterated_array(work, access);
@@ -146,7 +146,7 @@ StreamArray fused_array(const R& work, int steps, ResidentRows halo, const Acces
   return array;
 }
 
-// The shape that all states have, and the work items; checks what can only be seen now.
+// The shape of all states, and the work items; makes the checks that need run-time values.
 template <int Rank, int Reach, class R, class... Accesses>
 FusedShape<Rank> fused_shape(const char* label, const R& work, const Accesses&... accesses) {
   FusedShape<Rank> shape{};
@@ -231,7 +231,7 @@ void launch_fused(const char* label, const On<D>& where, const StreamSite& site,
   (std::index_sequence_for<Accesses...>());
 }
 
-// A number of steps that launches of such states make: others need no kernel.
+// `Steps` is a number of steps that launches of such states make: for others no kernel is instantiated.
 template <int Steps, class D, int Rank, class K, class... Accesses>
 void launch_fused_steps(const char* label, const On<D>& on, const StreamSite& site,
                         const FusedShape<Rank>& shape, const K& kernel, const Accesses&... accesses) {
@@ -239,7 +239,7 @@ void launch_fused_steps(const char* label, const On<D>& on, const StreamSite& si
   if constexpr (Rank == 1 || fused_steps_of(Rank, K::reach, bytes, Steps) == Steps)
     launch_fused<Steps>(label, on, site, shape, kernel, accesses...);
 }
-// What the threads of runs call, as in streamed.hpp.
+// The function that the threads of runs call, as in streamed.hpp.
 template <class D, int Rank, class K, class... Accesses>
 StreamGroup::Launch fused_launch(const char* label, const On<D>& on, const FusedShape<Rank>& shape,
                                  const K& kernel, const Accesses&... accesses) {
@@ -251,7 +251,7 @@ StreamGroup::Launch fused_launch(const char* label, const On<D>& on, const Fused
   };
 }
 
-// So many steps a launch as the shape says, and one by one those that are left over.
+// Makes as many steps a launch as the shape says, and the remaining ones one by one.
 template <class Where, int Rank, class R, class K, class... Accesses>
 StreamReport iterate_fused(const char* label, const Streamed<Where>& where, const R& work, int steps,
                            const FusedShape<Rank>& shape, const K& kernel, const Accesses&... accesses) {

@@ -1,9 +1,9 @@
-// What teams work on that make several steps of a stencil at once (fused_steps.hpp): the shape of the work,
-// and the views of old and new values that kernels get of it.
+// The work of teams that make several steps of a stencil at once (fused_steps.hpp): its shape, and the
+// kernel's views of old and new values.
 //
 // The old values of a cell and of its neighbours are in registers and in the team's scratch memory. The views
-// subtract the cell's indices from those that a kernel asks for: of old(i - 1, j) compilers are left with the
-// -1, so that no index is computed when the kernel runs.
+// subtract the cell's indices from those in the kernel's expression: of old(i - 1, j) the compiler keeps the
+// -1 only, so that no index is computed at run time.
 #pragma once
 
 #include <type_traits>
@@ -15,7 +15,7 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// The rows that a launch makes, and what it needs to know of the fields: all of one shape, rows densely.
+/// The rows that a launch computes, and the shape of the fields: the same for all, with dense rows.
 template <int Rank>
 struct FusedShape {
   index_t extent[Rank];
@@ -51,7 +51,7 @@ STRATA_FUNCTION void fused_unrolled(const F& f) {
   [&]<int... I>(std::integer_sequence<int, I...>) { (f(std::integral_constant<int, I>()), ...); }
   (std::make_integer_sequence<int, N>());
 }
-/// Few cells stay in registers if no loop is left; many are for a loop.
+/// Few cells: unrolled, so that they stay in registers. Many: a loop.
 template <int N, class F>
 STRATA_FUNCTION void fused_each(const F& f) {
   constexpr int most_unrolled = 16;
@@ -62,10 +62,10 @@ STRATA_FUNCTION void fused_each(const F& f) {
   }
 }
 
-// ---- what a launch does with an access
+// ---- the accesses of a launch
 
-/// A state: old and new values of an array. New values begin as the old ones, so that what a kernel leaves
-/// out stays; checked builds look whether it leaves out what it was to write.
+/// A state: old and new values of an array. New values begin as the old ones, so that elements which a kernel
+/// leaves out keep their values; checked builds report elements that it should have written.
 template <class T, class Space, bool WritesAll>
 struct FusedField {
   using type = T;
@@ -88,7 +88,7 @@ template <class Wanted, std::size_t I>
 struct FusedSlot : Wanted {};
 template <class, class...>
 struct FusedSlots;
-/// A pack of what `Of<A>` is for each access A; std::tuple would not travel to every device.
+/// A pack of `Of<A>` for each access A; std::tuple does not work on every device.
 template <std::size_t... I, class... W>
 struct FusedSlots<std::index_sequence<I...>, W...> : FusedSlot<W, I>... {
   static constexpr int count = sizeof...(W);
@@ -115,8 +115,8 @@ inline constexpr bool looks_for_marks = requires {
   requires std::remove_cvref_t<S>::looks_for_marks;
 };
 
-/// Calls a kernel by make(mark), which begins with that mark in new values, and looks for it in those of
-/// `access`; report() is called where it is left.
+/// Calls a kernel by make(mark), with new values that begin as that mark, and looks for the mark in those of
+/// `access`; calls report() if it is still there.
 template <class Access, class T, class Make, class Report>
 STRATA_FUNCTION void look_for_marks([[maybe_unused]] const Access& access, [[maybe_unused]] const T& value,
                                     [[maybe_unused]] const Make& make,

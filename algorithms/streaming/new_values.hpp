@@ -1,14 +1,15 @@
 // The new values of a state, as steps are launched with them. Elements that a kernel leaves out keep their
-// values: a work item begins with its old values in what it may write, its row or its element. The kernel
-// reads them anyway, and compilers leave the copy out where they see that the kernel writes; where it shows,
-// state(u, region).writes_all() takes it away. Checked builds find kernels that do not write all then.
+// values: before a work item runs, its old values are copied to the elements that it may write, its row or
+// its element. The kernel reads them anyway, and compilers omit the copy where they see that the kernel
+// overwrites it; where it costs time, state(u, region).writes_all() removes it. Checked builds then find
+// kernels that do not write all.
 #pragma once
 
 #include <strata/algorithms/coherent_access.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
-// The view itself, without what it does about indices.
+// The view itself, without special handling of indices.
 template <class T, class D, class E, class L, class A>
 STRATA_FUNCTION const View<T, D, E, L, A>& plain_view(const View<T, D, E, L, A>& view) {
   return view;
@@ -25,7 +26,8 @@ STRATA_FUNCTION void for_elements_of_item(const V& view, const F& f, const I&...
   }
 }
 
-// Bytes that a kernel hardly writes. Two marks tell whether it does: what was written is the same again.
+// Bytes that a kernel hardly ever writes. Two marks show whether it did: values that it writes are the same
+// after both.
 template <class T>
 struct UnwrittenMark {
   STRATA_FUNCTION static void set(T& element, int which) {
@@ -43,8 +45,7 @@ struct UnwrittenMark {
   STRATA_FUNCTION static unsigned char byte(int which) { return which == 0 ? 0xa7 : 0x5c; }
 };
 
-/// The address that a view of memory Space holds for `element`, which the calling thread may touch where it
-/// is.
+/// The address that a view of memory Space holds for `element`, a reference that the calling thread may use.
 template <class Space, class T>
 STRATA_FUNCTION const void* held_address(const T& element) {
   const char* const here = reinterpret_cast<const char*>(&element);
@@ -115,8 +116,8 @@ auto view_to_bind(const ResolvedNew<V, WritesAll>& access) {
   else return NewValues<std::remove_const_t<decltype(view)>, WritesAll>(view);
 }
 
-/// Where work items cannot carry old values along, as several of them have one element or the kernel is a
-/// factory: a launch before theirs does, with an item a row.
+/// For work items that cannot copy old values themselves, as several of them have one element or the kernel
+/// is a factory: a launch before theirs, with an item for each row, does.
 struct CarryRow {
   template <class Old, class New>
   STRATA_FUNCTION void operator()(index_t i, const Old& old, const New& next) const {

@@ -1,5 +1,5 @@
-// ResidentArrays: what loops of a streamed sequence declare resident. Slices of other arrays go through the
-// device within one CoherentCall over these.
+// ResidentArrays: the arrays that loops of a streamed sequence declare resident. Slices of other arrays pass
+// through the device within one CoherentCall over these.
 #pragma once
 
 #include <string>
@@ -17,26 +17,26 @@ class ResidentArrays : public RefCounted, public DeclaredLoops {
   struct Loop : DeclaredLoops::Loop {
     std::vector<bool> is_own;  // of each use: whether work items touch their own rows only
   };
-  /// An array that goes through the device in slices, and whether loops of the run use and write it.
+  /// An array that passes through the device in slices, and whether loops of the run use and write it.
   struct Sliced {
     Ref<CoherentState> state;
     bool is_used, is_written;
   };
 
-  /// On a queue of the device, both of which outlive this.
+  /// `device` and its `queue` must outlive this.
   ResidentArrays(DeviceInstance& device, QueueState& queue, const char* label);
 
   /// The number of the next use that is added.
   int next() const { return static_cast<int>(places_.size()); }
   /// The next loop of the sequence, with its resident arrays.
   void add_loop(Loop&& loop);
-  /// AccessConflict: of `count` loops from `first` on, one writes what another one uses, or what it uses
-  /// itself when it is done again, as a slice goes through all of them before the next one comes; or an array
-  /// is one of `sliced`, too.
+  /// Throws AccessConflict if one of `count` loops from `first` on writes a resident part that another one,
+  /// or it itself the next time, uses (a slice runs through all loops before the next slice comes), or if an
+  /// array is also one of `sliced`.
   void check(int first, int count, const std::vector<Sliced>& sliced) const;
-  /// check(), then calls run(), which returns when all is done, while what these loops use is on the device.
-  /// OutOfMemory; DataLost where run() throws and loops may have written, as has_begun() says; else what it
-  /// throws, and the arrays are as they were.
+  /// check(), then calls run(), which returns when all is done; meanwhile the arrays of these loops are on
+  /// the device. OutOfMemory. If run() throws: DataLost where has_begun() says that loops may have written,
+  /// else that error, with the arrays unchanged.
   void during(int first, int count, const std::vector<Sliced>& sliced, const Function<void()>& run,
               const Function<bool()>& has_begun);
   /// Meanwhile: where the use of a number is.

@@ -1,8 +1,8 @@
-// Results of reductions that are done again and again in one run, a value for each step: of
-// streamed sequences and streamed_iterate_reduce.
+// Results of reductions with a value for each step of a run: of streamed sequences and
+// streamed_iterate_reduce.
 //
-// A reduction in slices has a value on the device for each node of the tree that a slice consists of; they
-// are joined on the host after they were copied there, so that the bits are those of the reduction in core.
+// A reduction in slices has a value on the device for each node of the tree in a slice. The values are copied
+// to the host and joined there, so that the bits are those of the reduction in core.
 #pragma once
 
 #include <string>
@@ -18,7 +18,8 @@ namespace strata::inline STRATA_ABI {
 
 namespace detail {
 
-/// Rethrows the current exception, which kept results on the device when all steps were done.
+/// Rethrows the current exception: all steps were done, but their results could not be copied from the
+/// device.
 [[noreturn]] void fail_results(const std::string& label);
 
 /// The nodes that launches over `pieces` of `work`, in this order, consist of; of reductions in any order the
@@ -30,7 +31,7 @@ std::vector<ReductionGroup> groups_of_pieces(ResidentRows work, const std::vecto
 template <class T, class D>
 class StepResults : public RefCounted {
  public:
-  // The bytes that they take.
+  // Sets the groups; returns the bytes of their values.
   index_t set_groups(std::vector<std::vector<ReductionGroup>>&& groups) {
     groups_ = static_cast<std::vector<std::vector<ReductionGroup>>&&>(groups);
     next_.assign(groups_.size(), 0);
@@ -43,7 +44,7 @@ class StepResults : public RefCounted {
     partials_ = {};
     if (make) reserve(where, count());
   }
-  // Room for so many groups, for one set of them after the other.
+  // Allocates memory for `groups` values.
   void reserve(const On<D>& where, index_t groups) {
     partials_ = create<Partials>("results of slices", larger_of<index_t>(groups, 1), uninitialized, where);
   }
@@ -54,7 +55,7 @@ class StepResults : public RefCounted {
     for (std::size_t& next = next_[t]; next < groups_[t].size() && groups_[t][next].items.begin < end; ++next)
       f(groups_[t][next].items, ValueView<T, D>(partials_.data() + (first_[t] + next)));
   }
-  // Adds a value for each time. All launches are done.
+  // Adds a value for each time. All launches must be done.
   template <class R>
   void finish(const R& reducer, std::vector<T>& values) {
     std::vector<T> parts(static_cast<std::size_t>(partials_.extent(0)));

@@ -10,15 +10,15 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// The arrays in host memory during a launch: it has current values of all that is read, and only the thread
-/// that made this uses the arrays. States that are not computed in place have a second copy.
+/// The arrays in host memory during a launch: the host has current values of all that is read, and only the
+/// thread that made this uses the arrays. States that are not computed in place have a second copy.
 class StreamArrays : public RefCounted {
  public:
-  /// `problem` is complete, and of all the work.
+  /// `problem` must be complete, and that of all the work.
   StreamArrays(const StreamProblem& problem, const std::vector<Ref<CoherentState>>& arrays, bool in_place);
   /// Where array `a` is: side 0, or side 1 of a state.
   char* host(std::size_t a, int side) const { return operands_[a].host[side]; }
-  /// The end of a launch that did not fail: `side` has the results of states.
+  /// Ends a launch that did not fail: `side` has the results of states.
   void end(int side);
 
  private:

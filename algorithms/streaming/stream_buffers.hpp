@@ -1,6 +1,6 @@
 // StreamBuffers: the memory of a run on its device. An array has a buffer for each slot of the plan, two for
-// the old and new values of a state; one that wraps round where the plan says so; or one for all of it, where
-// it is on the device as a whole. Buffers are kept from run to run as long as they do.
+// the old and new values of a state; or one ring buffer, where the plan says so; or one for all of it, if it
+// is on the device as a whole. Buffers are kept from run to run while they fit the plan.
 #pragma once
 
 #include <vector>
@@ -17,13 +17,13 @@ class StreamBuffers {
 
   /// Whether there are addresses for the buffers of the plan that wrap round, beside those that this has.
   bool has_addresses() const;
-  /// Makes those of the plan, unless those of an earlier run do. Throws OutOfMemory.
+  /// Makes those of the plan, unless those of an earlier run fit. Throws OutOfMemory.
   void make();
 
-  /// Where row 0 of the array is, or would be, as far as a tile is concerned, in the buffer (0 or 1) where
-  /// row r of the host is at r + shift; null where the run does not touch the array.
+  /// The address of row 0 of the array, or where it would be, for a tile, in the buffer (0 or 1) in which row
+  /// r of the host is at r + shift; null if the run does not touch the array.
   char* base_of(std::size_t a, long tile, int buffer, index_t shift) const;
-  /// Of an array that is there as a whole.
+  /// The buffer of an array that is there as a whole.
   char* whole(std::size_t a) const { return of_array_[a][0].data; }
 
  private:

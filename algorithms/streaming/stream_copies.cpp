@@ -112,7 +112,7 @@ void StreamCopies::bring(const StreamCopy& all, long tile, int pass) {
   }
 }
 
-// Of rows that go home, those that others read in the next pass.
+// Of rows that are copied to the host, those that others read in the next pass.
 void StreamCopies::keep_for_others(const StreamCopy& copy, long tile, int pass) {
   const std::size_t a = static_cast<std::size_t>(copy.array);
   if (seams_ == nullptr || pass + 1 >= job_.plan.passes || !job_.is_state(a)) return;

@@ -1,4 +1,5 @@
-// StreamCopies: what a run copies between the host and its device, from other devices, and within it.
+// StreamCopies: the copies of a run between the host and its device, from other devices, and within its
+// device.
 //
 // Uploads and downloads are enqueued on the queues of these stages, moves on the compute queue; nothing waits
 // here. The host's side of an array is StreamArrays' memory, the stage of a file, or the device's own way to
@@ -27,18 +28,18 @@ class StreamCopies {
     index_t moved = 0;            // within the device
   };
 
-  /// All of these outlive this.
+  /// All arguments must outlive this.
   StreamCopies(const StreamJob& job, const StreamTiles& tiles, const StreamQueues& queues,
                const StreamBuffers& buffers, StreamFiles& files);
 
-  /// Where the host has the arrays, which outlive the run. Pins them, once each.
+  /// Sets the host memory of the arrays, which must outlive the run. Pins it, once for each array.
   void set_arrays(const StreamArrays& arrays);
   /// Whether all can be copied at the full speed of the link.
   bool pinned() const { return pinned_; }
   /// This is run `number` of those that keep rows for each other; none by default.
   void share(const StreamSeams* seams, std::size_t number);
 
-  /// As before any tile, with the results of states on side 0.
+  /// Back to the state before any tile, with the results of states on side 0.
   void restart();
   /// After a pass that is not in place: states have their values on the other side now.
   void change_sides() { turned_ ^= 1; }

@@ -7,8 +7,8 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// Rethrows the current exception as that of a launch, with what became of the arrays `partly`, which are
-/// quoted labels.
+/// Rethrows the current exception as that of a launch, with the state of the arrays; `partly`: the quoted
+/// labels of those that are part old, part new.
 [[noreturn]] void fail_streaming(const std::string& where, const std::string& partly);
 
 /// Of a run that failed: whether its first pass was the only one that wrote to the host, and only to the

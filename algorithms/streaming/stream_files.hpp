@@ -27,49 +27,50 @@ class StreamFiles {
 
   // ---- before a plan
 
-  /// The device does not read and write files itself.
+  /// From now on the device does not read and write files itself.
   void leave_to_host() { host_has_all_ = true; }
-  /// What files ask of plans: whole tiles of layouts, one by one; of states, steps in place.
+  /// Sets what files require of plans: whole tiles of layouts, one by one; for states, steps in place.
   void constrain(StreamProblem& problem, StreamOptions& options) const;
-  /// Opens the files that the device reads and writes itself, and has slices cut at their blocks. False where
-  /// nothing asks for it, it is not what the user asks for, or slices would be too large.
+  /// Opens the files that the device reads and writes itself, and has slices cut at their blocks. Returns
+  /// false where there is no such file, the user's chunk does not allow it, or slices would be too large.
   bool align_to_blocks(StreamProblem& problem, index_t chunk);
-  /// The time that disks take for the plan, all at once, as far as earlier runs measured them.
+  /// The time that disks need for the plan, all at once, as far as earlier runs measured them.
   double seconds() const;
 
   // ---- a run
 
   /// Makes the stages of the plan. Throws OutOfMemory.
   void make_stages();
-  /// Gives them up: waits for what is on its way; errors are dropped.
+  /// Frees the stages: waits for transfers under way, and drops their errors.
   void drop_stages();
-  /// As before any tile.
+  /// Back to the state before any tile.
   void restart();
   bool has(std::size_t a) const { return operands_[a].file != nullptr; }
-  /// Whether copies of an array in a file are as fast as they can be.
+  /// Whether copies of an array in a file run at full speed.
   bool is_pinned(std::size_t a) const { return !operands_[a].stage || operands_[a].stage->pinned(); }
 
-  /// Before its rows are copied to the device: they have been read, and those of the next tiles are on their
-  /// way.
+  /// Call before the tile's rows are copied to the device: waits until they have been read, and begins to
+  /// read those of the next tiles.
   void before_upload(long tile);
-  /// Before its rows are copied from the device: there is room for them, and what may not be written at the
-  /// same time has been.
+  /// Call before the tile's rows are copied from the device: waits until there is room for them, and until
+  /// rows that may not be written at the same time have been written.
   void before_download(long tile);
-  /// After the end of all queues: everything is in the files. FileError.
+  /// After the end of all queues: waits until everything is in the files. FileError.
   void finish();
 
   bool is_direct(const StreamCopy& copy) const;
   /// Enqueues the transfer of a copy that is_direct(), of an array whose row 0 would be at `base` of the
   /// device.
   void transfer(const StreamCopy& copy, char* base, QueueState& queue, bool is_upload);
-  /// Where row 0 of the array would be in the stage, of other copies; null: they go another way.
+  /// The address that row 0 of the array would have in the stage, for other copies; null: not through a
+  /// stage.
   char* staged(const StreamCopy& copy, long tile, bool is_upload);
 
-  /// Throws what the device failed to read or write by now.
+  /// Throws the first error of the device's reads and writes so far.
   void check();
-  /// The same after the end of all queues, once: it may be why other work failed.
+  /// The same after the end of all queues, once: it may be the reason why other work failed.
   void end_transfers();
-  /// Keeps what was measured of disks, in a run of so many seconds.
+  /// Keeps the measured rates of disks, after a run of so many seconds.
   void learn(double seconds) const;
 
  private:

@@ -1,5 +1,5 @@
-// StreamGate: where the runs of several devices that share a launch wait for each other. A run that fails
-// stops the others, so that none waits for it for ever.
+// StreamGate: a barrier for the runs of several devices that share a launch. A run that fails stops the
+// others, so that none waits for it for ever.
 #pragma once
 
 #include <condition_variable>
@@ -13,9 +13,9 @@ namespace strata::inline STRATA_ABI::detail {
 class StreamGate {
  public:
   explicit StreamGate(int runs) : runs_(runs) {}
-  /// Returns when all runs have come here as often. False: one has failed, and is not coming.
+  /// Returns when all runs have arrived as often. False: one has failed, and will not arrive.
   bool arrive();
-  /// The current exception is why this run ends early. The first one counts.
+  /// Notes the current exception, for which this run ends early. The first one counts.
   void fail(int run);
   /// After the end of all runs.
   const std::exception_ptr& error() const { return error_; }

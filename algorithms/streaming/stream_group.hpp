@@ -1,4 +1,4 @@
-// StreamGroup: the runs of the devices that share a streamed launch; of one device the case of one run.
+// StreamGroup: the runs of the devices that share a streamed launch; one run for one device.
 //
 // Each device streams its part of the rows through its own memory, at the same time; the budget is that of
 // each. Results have the bits of one device. Of several, each has a host thread while the launch lasts, on
@@ -18,13 +18,14 @@
 //
 // From the second pass on these rows go from device to device, where the devices have a direct way
 // (stream_seams.hpp): each keeps the 2 t h rows at the two ends of its part, twice, within the budget (once
-// where there are two passes). In the first pass, without such a way, for devices of the host, and where the
-// budget has no room for them, or only for much smaller slices then, they come from the host: of parts of R
-// rows they are 2 t h / R of what comes in. Carry counts h in its lags, whole tiles of layouts. The model
-// takes all rows to come from the host. States in files are for one device; other arrays in files are not.
+// where there are two passes). They come from the host in the first pass, without such a way, for devices of
+// the host, and where the budget has no room for them or would allow only much smaller slices: for parts of R
+// rows, they are 2 t h / R of the bytes copied in. Carry counts h in its lags, whole tiles of layouts. The
+// model assumes that all rows come from the host. States in files are for one device; other arrays in files
+// are not.
 //
 // Errors are those of streamed.hpp. Where one device fails the others stop before the next pass, and the
-// launch throws what failed first.
+// launch throws the first error.
 #pragma once
 
 #include <string>
@@ -45,7 +46,7 @@ class StreamGroup {
   /// share.
   StreamGroup(StreamProblem problem, std::vector<Ref<CoherentState>> arrays);
   ~StreamGroup();
-  /// What there is to split: work items, or the rows of states.
+  /// The rows to split: work items, or the rows of states.
   ResidentRows rows() const;
   /// The parts of `devices` devices, some of which may be empty, but not all of them are if there are rows.
   std::vector<ResidentRows> split(std::size_t devices, const std::vector<double>& weights) const;
@@ -58,7 +59,7 @@ class StreamGroup {
   /// Plans all runs, with as many steps a pass; of run k `reserved[k]` bytes of the budget are for others.
   void plan(index_t budget, const StreamOptions& options, const std::string& kernel,
             const std::vector<index_t>& reserved = {});
-  /// Carries all out at the same time, and waits for them. `launches` are called by the threads of the runs.
+  /// Runs all at the same time, and waits for them. The threads of the runs call `launches`.
   void carry_out(const std::vector<Launch>& launches, bool progress);
   StreamReport report() const;
 
@@ -88,7 +89,7 @@ class StreamGroup {
 /// The nodes that the slices of all runs have, in order, and where those of each run begin; ends with their
 /// number.
 std::vector<ReductionGroup> stream_groups(StreamGroup& group, index_t block, std::vector<std::size_t>& first);
-/// Adds what one more device did, one after the other.
+/// Adds the report of one more device, which ran after the others.
 void add_report(StreamReport& all, const StreamReport& one);
 
 // The parts of a place that have any of `split`, or the first one where there is nothing to do.
@@ -106,7 +107,7 @@ std::vector<std::size_t> add_runs(StreamGroup& group, const Where& where) {
     visit_part(where, k, [&](const auto& on) { group.add(on.device.backend(), queue_of(on), split[k]); });
   return parts;
 }
-// Plans the runs and carries them out; launch_on(part, on) is what the thread of a part calls. Its report.
+// Plans the runs and carries them out; the thread of a part calls launch_on(part, on). Returns the report.
 template <class Where, class F>
 StreamReport stream(StreamGroup& group, const Where& place, const std::string& kernel, const F& launch_on) {
   const std::vector<std::size_t> parts = add_runs(group, place.where);

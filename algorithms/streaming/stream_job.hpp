@@ -1,4 +1,4 @@
-// StreamJob: what a run streams, and how: device, arrays, problem and plan. The parts of a run
+// StreamJob: the data of a run: device, arrays, problem and plan. The parts of a run
 // (stream_run.cpp) share it; StreamRun alone changes it, between runs.
 #pragma once
 

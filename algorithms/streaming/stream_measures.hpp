@@ -22,11 +22,11 @@ class StreamMeasures {
   /// The job outlives this.
   explicit StreamMeasures(const StreamJob& job) : job_(job) {}
 
-  /// From now on launches are known as those of `kernel`; loop k of a sequence as the kernel and its number.
-  /// Puts into the problem what is known of them.
+  /// Names later launches `kernel`, loop k of a sequence by the kernel and its number, and puts the known
+  /// times of these into the problem.
   void set_kernel(const std::string& kernel, StreamProblem& problem);
 
-  /// As before any tile; of a sequence, chooses tiles of the plan's first pass.
+  /// Back to the state before any tile; of a sequence, chooses tiles of the plan's first pass.
   void restart();
   /// Around the launches of tile `number`, which is one of `tiles` of its pass, and around each of them.
   void begin_tile(long number, const StreamTile& tile, std::size_t tiles);
@@ -34,7 +34,7 @@ class StreamMeasures {
   void end_launch(const StreamLaunch& launch);
   void end_tile();
 
-  /// After the end of all launches: keeps what was measured.
+  /// After the end of all launches: keeps the measured times.
   void learn() const;
 
  private:
@@ -55,7 +55,7 @@ class StreamMeasures {
     index_t rows = 0;
     double of_row() const { return rows > 0 ? seconds / static_cast<double>(rows) : 0; }
   };
-  /// What is measured of the tile that is being enqueued.
+  /// The measurement of the tile that is being enqueued.
   struct Current {
     bool timed = false;
     WholeTile* whole = nullptr;

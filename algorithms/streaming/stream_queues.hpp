@@ -8,21 +8,21 @@ namespace strata::inline STRATA_ABI::detail {
 
 class StreamQueues {
  public:
-  /// The job outlives this. No queues for copies yet.
+  /// The job must outlive this. No queues for copies yet.
   explicit StreamQueues(const StreamJob& job) : job_(job) {}
-  /// Makes those of copies, unless there are some.
+  /// Makes the queues of copies, unless there are some.
   void make();
 
   QueueState& upload() const { return *upload_; }
   QueueState& compute() const { return job_.compute; }
   QueueState& download() const { return *download_; }
 
-  /// Copies enqueued later begin after what is on the compute queue, which may still use the memory that
-  /// buffers were made of.
+  /// Copies enqueued later begin after the work on the compute queue, which may still use the memory of which
+  /// buffers were made.
   void start();
   /// Returns when all is done. Throws what failed.
   void wait();
-  /// The same, whatever failed: errors are dropped.
+  /// The same, but drops errors.
   void wait_for_end();
 
  private:

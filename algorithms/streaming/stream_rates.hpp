@@ -8,7 +8,7 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// Bytes a second that a thread of the host copies, which is all that devices of the host do besides kernels.
+/// Bytes a second that a thread of the host copies: devices of the host only do this and run kernels.
 /// Measured once, in some milliseconds.
 double host_copy_speed();
 

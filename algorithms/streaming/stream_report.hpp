@@ -7,9 +7,8 @@
 
 namespace strata::inline STRATA_ABI {
 
-/// Returned by streamed launches. Times in seconds, bytes as they crossed the link. Of several devices slices
-/// and bytes copied are those of all together; chunk, slots and device_bytes are the largest, times the
-/// longest.
+/// Returned by streamed launches. Times are in seconds, bytes are those that crossed the link. For several
+/// devices slices and bytes copied are sums; chunk, slots, device_bytes and times are the largest.
 struct StreamReport {
   StreamScheduler scheduler = StreamScheduler::Automatic;  ///< of iterations; Automatic: slices one by one
   index_t chunk = 0;                                       ///< rows of a slice
@@ -23,13 +22,13 @@ struct StreamReport {
   index_t bytes_moved = 0;                                 ///< copied within the device
   index_t bytes_between_devices = 0;                       ///< copied from another device
   index_t bytes_direct = 0;                                ///< of these, between files and the device itself
-  double predicted_seconds = 0;  ///< by the model; 0: nothing is known of the device
-  double seconds = 0;            ///< what it took; 0: it was only planned
+  double predicted_seconds = 0;  ///< by the model; 0: the device's speed is not known
+  double seconds = 0;            ///< measured; 0: it was only planned
   int devices = 1;               ///< that had a part of the rows
   bool pinned = true;            ///< whether all arrays could be copied at the full speed of the link
   std::string plan;              ///< for people
 
-  /// For people: plan, prediction, and what was achieved.
+  /// Text for people: plan, prediction and measurements.
   std::string explain() const;
 };
 

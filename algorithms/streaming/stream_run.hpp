@@ -1,5 +1,5 @@
 // StreamRun: a streamed launch on one device, from its plan to its report. A handle, as launches are
-// templates: the parts, of which each knows one thing, stay in source files.
+// templates: its parts, each with one task, stay in source files.
 //
 //   StreamJob        device, arrays, problem and plan
 //   StreamTiles      the tiles of the plan and the events after their stages
@@ -34,12 +34,12 @@ class StreamGate;
 struct StreamPlan;
 class StreamSeams;
 
-/// Completes a problem by what arrays say of themselves: labels, rows, bytes, tiles. Throws LayoutError where
-/// rows do not lie together, AccessConflict where an array is written and declared twice.
+/// Completes a problem with the labels, rows, bytes and tiles of its arrays. Throws LayoutError where rows
+/// are not contiguous, AccessConflict where an array is written and declared twice.
 void complete_problem(StreamProblem& problem, const std::vector<Ref<CoherentState>>& arrays);
 
-/// A launch of the kernel over some rows of a tile. Of each array of the problem where the first element is,
-/// or would be: of a State for the old and the new values; and which of its rows are there.
+/// A launch of the kernel over some rows of a tile: for each array of the problem the address of its first
+/// element, or where it would be (for a State of the old and the new values), and the rows that are there.
 struct StreamSite {
   int step;  // of all steps, or loops of a sequence, from 0
   ResidentRows work;
@@ -64,13 +64,13 @@ class StreamRun : public RefCounted {
   ~StreamRun() override;
 
   StreamProblem& problem();
-  /// Decides how: throws OutOfMemory where the budget is too small. Of a sequence, which may be planned and
-  /// run again and again, loop k is known as `kernel` and its number.
+  /// Makes the plan. Throws OutOfMemory where the budget is too small. A sequence may be planned and run
+  /// repeatedly; its loop k is measured as `kernel` and its number.
   void plan(index_t budget, const StreamOptions& options, const std::string& kernel);
-  /// Takes a plan that plan() made of this problem and budget before.
+  /// Uses a plan that plan() has made of this problem and budget.
   void take(const StreamPlan& plan, index_t budget);
-  /// Carries it out, waits for its end, and keeps what it took. Throws what copies and kernels threw, with
-  /// what became of the arrays.
+  /// Carries the plan out, waits for its end, and keeps the measured times. Throws what copies and kernels
+  /// threw, with the state of the arrays.
   void run(const Launch& launch, bool progress);
   const StreamReport& report() const;
   const StreamPlan& plan() const;
@@ -81,14 +81,16 @@ class StreamRun : public RefCounted {
   void allocate();
   /// The arrays outlive the run.
   void prepare(const StreamArrays& arrays);
-  /// This is run `number` of those that take rows from each other: the plan says so, and work() does so.
-  /// After plan(); `seams` lives on until the end of work().
+  /// This is run `number` of those that copy rows from each other, in the plan and in work(). After plan();
+  /// `seams` must live until the end of work().
   void share(const StreamSeams& seams, std::size_t number);
-  /// Before plan(): the device does not read and write files itself, as of several devices one would write
-  /// beside what the host writes for another: pages of the cache are larger than blocks (see FileStorage).
+  /// Before plan(): the device does not read and write files itself. Of several devices one would write next
+  /// to rows that the host writes for another, and pages of the cache are larger than blocks (see
+  /// FileStorage).
   void use_host_for_files();
-  /// From any thread: does all, and returns when it is done. Passes begin when the gate opens, if there is
-  /// one. Throws what copies and kernels threw, or StreamStopped, when nothing of it is under way any more.
+  /// From any thread: does all the work, and returns when it is done. Passes begin when the gate opens, if
+  /// there is one. Throws what copies and kernels threw, or StreamStopped, once none of its work is under
+  /// way.
   void work(const Launch& launch, bool progress, StreamGate* gate);
   /// After work(), also where it threw: "slice 3 of 32".
   std::string progress_made() const;
@@ -98,7 +100,7 @@ class StreamRun : public RefCounted {
   int passes_begun() const;
   /// The side that has the results of states.
   int result_side() const;
-  /// Keeps what was measured of the kernel.
+  /// Keeps the measured times of the kernel.
   void learn();
   bool in_place() const;
 

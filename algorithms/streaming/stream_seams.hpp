@@ -1,21 +1,22 @@
-// StreamSeams: rows of states that devices which share an iteration take from each other instead of from the
+// StreamSeams: rows of states that devices which share an iteration copy from each other instead of from the
 // host.
 //
 // The parts of the devices meet at seams. A pass of t steps with halo h reads t h rows beyond a seam, as the
-// pass before left them on the neighbour. So a pass copies the first and the last rows of its part, which
-// others are going to read, not only to the host: it also keeps them on its device. In the next pass the
-// others copy them from there.
+// previous pass left them on the neighbour. So a pass copies the first and the last rows of its part, which
+// others are going to read, to the host and also keeps them on its device. In the next pass the others copy
+// them from there.
 //
 //     device 0   ... own rows [ last rows ]|                            the last t h rows, read by device 1
 //     device 1                             |[ first rows ] own rows ... the first t h rows, read by device 0
 //
-// There are two copies of them, used in turn: a pass writes one, while neighbours still read the other, which
-// the pass before wrote. The first pass reads everything from the host, and the last one keeps nothing.
+// There are two copies of them, used alternately: a pass writes one, while neighbours still read the other,
+// which the previous pass wrote. The first pass reads everything from the host, and the last one keeps
+// nothing.
 //
 // Waits: passes of all devices begin together, when each of them has waited on the host for all that its own
-// queues did in the pass before (StreamRun::meet). So what a pass keeps is complete before anybody reads it,
-// and what it reads is read before it is overwritten, two passes later; no queue waits for one of
-// another device. A device that fails does not come to the gate: nobody reads what it did not keep.
+// queues did in the pass before (StreamRun::meet). So rows that a pass keeps are complete before others read
+// them, and have been read before they are overwritten, two passes later; no queue waits for one of another
+// device. A device that fails does not arrive at the gate, so no one reads rows that it did not keep.
 #pragma once
 
 #include <vector>
@@ -26,11 +27,11 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// The memory for what a SeamPlan keeps, on the devices of the runs. Shared by the threads of the runs, which
-/// only read it.
+/// The memory for the rows that a SeamPlan keeps, on the devices of the runs. Shared by the threads of the
+/// runs, which only read this object.
 class StreamSeams : public RefCounted {
  public:
-  /// `problem` is complete. Of an iteration of `passes` passes.
+  /// For an iteration of `passes` passes; `problem` must be complete.
   StreamSeams(SeamPlan plan, const StreamProblem& problem, int passes);
 
   const SeamPlan& plan() const { return plan_; }
@@ -38,8 +39,8 @@ class StreamSeams : public RefCounted {
   index_t bytes(std::size_t k) const;
   /// Throws OutOfMemory. The instance outlives this.
   void allocate(std::size_t k, DeviceInstance& device, const std::vector<Ref<CoherentState>>& states);
-  /// What pass `pass` keeps of state `a` on the device of run k: the side of a copy of these of its first (0)
-  /// or last (1) rows, which `layout` describes.
+  /// The rows of state `a` that pass `pass` keeps on the device of run k, as the side of a copy: of its first
+  /// (`end` 0) or last (1) rows those that `layout` describes.
   CopySide side(std::size_t k, int end, int pass, std::size_t a, const LayoutDescriptor& layout) const;
 
  private:

@@ -1,5 +1,5 @@
-// StreamTiles: the tiles of all passes of a plan, numbered through, and the events after their stages. What a
-// plan says in tiles of this pass and the one before becomes waits of queues here.
+// StreamTiles: the tiles of all passes of a plan, numbered consecutively, and the events after their stages.
+// Turns the waits of a plan, for tiles of this pass and the previous one, into waits of queues.
 #pragma once
 
 #include <vector>
@@ -14,7 +14,7 @@ class StreamTiles {
   /// The job outlives this. No tiles yet.
   explicit StreamTiles(const StreamJob& job) : job_(job) {}
   void clear();
-  /// Those of the job's plan, of which no stage is enqueued.
+  /// Numbers those of the job's plan; no stage is enqueued yet.
   void number();
 
   long count() const { return static_cast<long>(stages_.size()); }
@@ -22,7 +22,7 @@ class StreamTiles {
   int pass_of(long number) const;
   /// The slot of the tile's window, of buffers that do not wrap round.
   long slot_of(long number) const { return windows_.window_of(number) % job_.plan.slots; }
-  /// The number of the tile that a tile of pass `pass` waits for; -1: none, where there is no pass before.
+  /// The number of the tile that a tile of pass `pass` waits for; -1: none, as there is no previous pass.
   long number_of(const StreamWait& before, int pass) const;
 
   /// The event after a stage; null where it is not enqueued.
@@ -31,8 +31,8 @@ class StreamTiles {
   }
   /// The stage has been enqueued on the queue.
   void record(StreamStage stage, long number, QueueState& queue);
-  /// What is enqueued on the queue later waits for the stage; for all these of the plan; for the tiles that
-  /// the tile's buffers were of.
+  /// Work enqueued later on the queue waits for a stage; for all waits of the plan in `waits`; for the tiles
+  /// that used the buffers of tile `number` before.
   void wait(QueueState& queue, StreamStage stage, long number) const;
   void wait(QueueState& queue, const std::vector<StreamWait>& waits, int pass) const;
   void wait_for_slot(QueueState& queue, long number) const;

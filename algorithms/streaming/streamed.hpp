@@ -1,4 +1,5 @@
-// streamed: arrays larger than a device, or than memory, go through it in slices of rows.
+// streamed: arrays larger than a device's memory, or than the host's, pass through the device in slices of
+// rows.
 //
 //   launch(streamed(Cuda{0}, 2_GiB), n, axpy{a}, in(x), inout(y));            // slice by slice
 //   launch(streamed(across(Cuda{0}, Cuda{1}), 2_GiB), n, axpy{a}, in(x), inout(y));
@@ -14,7 +15,7 @@
 //
 // The call returns when the results are in host memory; other uses of its arrays wait until then.
 // Errors: OutOfMemory where the budget does not hold the smallest slices, AccessConflict, LayoutError (rows
-// that do not lie together), and what copies and kernels threw: DataLost then says which arrays are part old,
+// that are not contiguous), and what copies and kernels threw: DataLost then says which arrays are part old,
 // part new.
 #pragma once
 
@@ -25,8 +26,8 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-// What the threads of runs call. The work, the kernel and the accesses outlive it. (Functions, as nvcc
-// 13.0 mixes up the packs of generic lambdas within lambdas that are templates.)
+// The function that the threads of runs call. The work, the kernel and the accesses must outlive it.
+// (Functions, as nvcc 13.0 mixes up the packs of generic lambdas within lambdas that are templates.)
 template <class D, class R, class K, class... Accesses>
 StreamGroup::Launch map_launch(const char* label, const On<D>& on, const R& work, const K& kernel,
                                const Accesses&... accesses) {

@@ -1,4 +1,4 @@
-// What declared accesses mean to a streamed launch: to its plan, and to the kernels of a slice.
+// Declared accesses of a streamed launch: for its plan, and for the kernels of a slice.
 #pragma once
 
 #include <strata/algorithms/coherent_launch.hpp>
@@ -6,9 +6,8 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// The rows before and after a work item's own that a halo of an array takes: those of states at most as
-/// many as there are. Throws ShapeMismatch where they are negative, above 2^47, or those of a state cyclic
-/// and more than the rows.
+/// The rows of a halo before and after a work item's own; for states at most as many as the array has. Throws
+/// ShapeMismatch where they are negative or above 2^47, or, for a cyclic state, more than the rows.
 ResidentRows halo_rows(const char* array, index_t left, index_t right, index_t rows, bool cyclic,
                        bool is_state);
 template <class Access>
@@ -18,7 +17,7 @@ ResidentRows halo_rows_of(const Access& access, bool is_state) {
                    std::is_same_v<decltype(access.region.edge), edge::Cyclic>, is_state);
 }
 
-// What an access means to a plan.
+// The array of a plan for an access.
 template <class Access>
 StreamArray stream_array(const Access& access) {
   static_assert(is_coherent_access_v<Access>,
@@ -36,7 +35,7 @@ StreamArray stream_array(const Access& access) {
     constexpr bool is_cyclic = std::is_same_v<decltype(access.region.edge), edge::Cyclic>;
     array.cyclic = is_cyclic;
     array.rows_of = [halo = halo_rows_of(access, false), of = access.array](ResidentRows work) {
-      if constexpr (is_cyclic) {  // which work items see, if there are any
+      if constexpr (is_cyclic) {  // of the work items, if there are any
         if (work.begin >= work.end) return ResidentRows{0, 0};
         check_edges(of.domain(), halo.begin, halo.end, true, of.label());
       }
@@ -56,7 +55,7 @@ StreamArray stream_array(const Access& access) {
   return array;
 }
 
-// A view for reading whose rows beyond the ends are those of the other end, and are there; other indices
+// A view for reading: rows beyond the ends, which are in memory, are those of the other end; other indices
 // wrap.
 template <class V>
 struct RingView : V {
@@ -98,7 +97,7 @@ inline constexpr bool is_ring = false;
 template <>
 inline constexpr bool is_ring<Halo<edge::Cyclic>> = true;
 
-// The rows of an array of `n` that are there, as checked builds see them.
+// The rows of an array of `n` rows that are there, for checked builds.
 inline ResidentRows inside(ResidentRows rows, index_t n) {
   return {rows.begin < 0 ? 0 : rows.begin, rows.end > n ? n : rows.end};
 }
@@ -147,7 +146,7 @@ void with_streamed(const StreamSite& site, const F& f, const Accesses&... access
   (std::index_sequence_for<Accesses...>());
 }
 
-// Adds what work items write only of an array in a slice: of its rows, or of an array that is there as a
+// Adds the boxes of an array in a slice that are declared out: of its rows, or of an array that is there as a
 // whole.
 template <class Access>
 void add_unwritten([[maybe_unused]] const Access& access, [[maybe_unused]] const StreamSite::Place& place,
@@ -164,7 +163,7 @@ void add_unwritten([[maybe_unused]] const Access& access, [[maybe_unused]] const
         [&](const Box& box) { boxes.push_back(unwritten_box(*access.array.state(), box, place.base[0])); });
   }
 }
-// Marks what `place(k)` has of the arrays, to be found later.
+// Marks the boxes of the arrays at `place(k)`, to be searched later.
 template <class D, class Place, class... Accesses>
 UnwrittenSearch<D> mark_slice(const On<D>& where, ResidentRows work, bool of_rows, const Place& place,
                               const Accesses&... accesses) {
@@ -175,8 +174,8 @@ UnwrittenSearch<D> mark_slice(const On<D>& where, ResidentRows work, bool of_row
   for (const UnwrittenBox& box : boxes) mark_unwritten(box, device, device.space(), queue_of(where));
   return UnwrittenSearch<D>(where, boxes);
 }
-// Calls launch(), which enqueues kernels on `where` for work items of a slice. Checked builds then look
-// at what was to be written; `place(k)` is where array k lies.
+// Calls launch(), which enqueues kernels on `where` for work items of a slice. Checked builds then search for
+// elements that were not written; `place(k)` is where array k is.
 template <class K, class D, class Place, class F, class... Accesses>
 void launch_written([[maybe_unused]] const char* label, [[maybe_unused]] const On<D>& where,
                     [[maybe_unused]] const StreamSite& site, [[maybe_unused]] const Place& place,

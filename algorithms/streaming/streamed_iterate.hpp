@@ -7,16 +7,16 @@
 //   };
 //   streamed_iterate(streamed(Cuda{0}, 2_GiB), 1000, heat{}, state(u, halo(1, 1)));
 //
-// A state is handed to the kernel as two views, old and new; other accesses are `in`, one view each. A work
+// The kernel gets a state as two views, old and new; other accesses are `in`, one view each. A work
 // item writes its own row of the new values (or elements of it, over several indices). Elements that a step
-// does not write, as the kernel or the range leaves them out, keep their values. After the call the array has
-// the values after the last step.
+// does not write, because the kernel or the range leaves them out, keep their values. After the call the
+// array has the values after the last step.
 //
-// For that, the old values are copied to what a work item may write before it runs. Compilers omit the copy
-// where they see that the kernel overwrites it, but rarely in rows that a kernel loops over itself. For
-// kernels that always write all of it, state(u, halo(1, 1)).writes_all() saves the copy. Checked builds find
-// kernels that break this promise, for which they may call a kernel again; not kernels of factories, nor
-// states of fewer dimensions than the range.
+// For that, before a work item runs, the old values are copied to the elements that it may write. Compilers
+// omit the copy where they see that the kernel overwrites it, but rarely in rows that a kernel loops over
+// itself. For kernels that always write all of it, state(u, halo(1, 1)).writes_all() saves the copy. Checked
+// builds find kernels that break this promise, for which they may call a kernel again; not kernels of
+// factories, nor states of fewer dimensions than the range.
 //
 // Without a range the work items are all rows; where a state has a halo without edges, those whose halo lies
 // within it: the others are fixed. Bits are those of the same steps in core. Steps that also reduce are in
@@ -97,7 +97,7 @@ StreamArray iterated_array(const R& work, const Access& access) {
   }
 }
 
-// Whether work items of so many indices carry old values along, each in what is its own.
+// Whether work items of so many indices copy old values themselves, each those that it owns.
 template <class Access, int Indices>
 inline constexpr bool carries_by_item = Access::array_type::rank >= Indices;
 
@@ -137,7 +137,7 @@ constexpr bool is_factory() {
   if constexpr (can_call<D, typename W::tag, With<K, BoundTo<Resolved>...>, W::rank>) return false;
   else return std::is_invocable_v<const K&, const typename Resolved::view_type&...>;
 }
-// Where work items do not carry old values along, all rows do before them.
+// Where work items do not copy old values themselves, a launch over all rows does, before them.
 template <bool All, int Indices, class D, class Access>
 void carry_rows(const char* label, const On<D>& where, ResidentRows rows, const StreamSite::Place& place,
                 const Access& access) {
@@ -272,8 +272,8 @@ requires(detail::IteratedAccesses<Accesses...>) StreamReport
                                                                           work, steps, kernel, accesses...);
   else return {};
 }
-/// Over all rows that have the rows around them that kernels read; with several steps in a launch of states
-/// of one dimension.
+/// Over all rows whose neighbours that the kernel reads exist; with several steps in a launch, states have
+/// one dimension.
 template <Place Where, class K, class... Accesses>
 requires(detail::IteratedAccesses<Accesses...>) StreamReport
     streamed_iterate(const Where& where, int steps, const K& kernel, const Accesses&... accesses) {

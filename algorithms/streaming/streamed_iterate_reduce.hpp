@@ -14,13 +14,13 @@
 // The results of a functor with value_type, init and join go to a std::vector of its value_type. If it
 // declares `static constexpr bool any_order = true`, as for a minimum, slices may be cut anywhere.
 // Others are cut at nodes of the tree of reductions: over one index at multiples of 512 rows, to which chunks
-// are rounded up; each step of a pass lags that many rows, instead of a halo, behind the one before.
+// are rounded up; each step of a pass lags the previous one by that many rows, instead of a halo.
 //
 // Each point must be computed once in each step, as carry and naive do. The default is carry, with steps and
 // slices that the model chooses; with cyclic edges it is naive. Choosing overlap, which computes points
 // twice, or even_odd, whose slices are not nodes, throws Error.
 //
-// Results are within the budget: those of as many passes as an eighth of it holds, at least one, stay on the
+// Results count within the budget: those of as many passes as fit an eighth of it, at least one, stay on the
 // device until they are copied to the host together. After an error `into` is as before. One device; one step
 // a launch.
 #pragma once
@@ -33,8 +33,8 @@ namespace strata::inline STRATA_ABI {
 
 namespace detail {
 
-/// What is not left to the model, where every step reduces. Throws Error, where the scheduler does not make
-/// each point once, in pieces that are nodes. `problem` is complete.
+/// The options of steps that reduce. Throws Error if the scheduler does not compute each point once, in
+/// pieces that are nodes. `problem` must be complete.
 StreamOptions step_reduction_options(const StreamProblem& problem, const StreamOptions& options);
 /// How slices are cut: at multiples of so many rows, which are a node of the tree.
 index_t step_reduction_align(const StreamProblem& problem, index_t block, index_t budget,
@@ -44,8 +44,8 @@ index_t step_reduction_align(const StreamProblem& problem, index_t block, index_
 struct StepReductionPlan {
   index_t block;  // rows of a node of level 0
   bool any_order;
-  int passes = 1;      // so many have their results on the device at once,
-  index_t groups = 0;  // which are at most so many
+  int passes = 1;      // whose results are on the device at once,
+  index_t groups = 0;  // at most so many results
 
   /// Plans `run` and this, so that slices and results of `value_bytes` fit the budget. Throws OutOfMemory.
   void plan(StreamRun& run, index_t budget, const StreamOptions& options, const std::string& kernel,
@@ -162,7 +162,7 @@ requires(detail::IteratedAccesses<Accesses...>) StreamReport
                                            static_cast<Into&&>(into), accesses...);
   else return {};
 }
-/// Over all rows that have the rows around them that kernels read.
+/// Over all rows whose neighbours that the kernel reads exist.
 template <Place Where, class K, class Into, class... Accesses>
 requires(detail::IteratedAccesses<Accesses...>) StreamReport
     streamed_iterate_reduce(const Where& where, int steps, const K& kernel, Into&& into,

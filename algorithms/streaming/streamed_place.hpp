@@ -1,9 +1,9 @@
-// streamed: the place through whose parts arrays go in slices of rows, each within a budget.
+// streamed: a place through whose parts arrays pass in slices of rows, within a budget for each part.
 //
 //   streamed(Cuda{0}, 2_GiB)                                    a device
 //   streamed(on(queue).named("axpy"), 2_GiB)                    the queue of its kernels, with a label
 //   streamed(across(Cuda{0}, Cuda{1}).weighted({2, 1}), 2_GiB)  several devices, 2 GiB each
-//   streamed(Cuda{0}, 2_GiB).chunk(1 << 20).slots(4)            what is not left to the model
+//   streamed(Cuda{0}, 2_GiB).chunk(1 << 20).slots(4)            options in place of the model's choice
 //
 // Parts of several devices are runs of rows in the order of the devices, in equal sizes or those of
 // weighted(), cut at tiles of the arrays' layouts; adaptive() is ignored.
@@ -21,8 +21,8 @@ StreamOptions checked_options(StreamOptions options);
 int checked_launch_steps(int steps);
 }  // namespace detail
 
-/// Where a launch streams, made by `streamed`: through the parts of the place below it, on(...) or
-/// across(...). `SeveralSteps`: iterations make several steps in a launch.
+/// The place of a streamed launch, made by `streamed`: arrays stream through the parts of the place `where`,
+/// on(...) or across(...). `SeveralSteps`: iterations make several steps in a launch.
 template <Place Where, bool SeveralSteps = false>
 struct Streamed {
   static_assert(
@@ -30,35 +30,35 @@ struct Streamed {
       "strata: streamed: the place streams already; give a device, a queue, on(...) or across(...)");
   Where where;                    ///< the devices, or the queue of the kernels
   index_t budget;                 ///< bytes of the memory of each
-  detail::StreamOptions options;  ///< what is not left to the model
+  detail::StreamOptions options;  ///< 0 or Automatic: the model chooses
   bool progress = false;          ///< a line on a terminal, of one of the devices
   bool only_plan = false;         ///< nothing is done
   int launch_steps = 1;           ///< steps in a launch, of iterations
 
-  /// With a label for the launches there, whose text is kept by pointer, as long as the place.
+  /// With a label for the launches there. The text is kept by pointer and must live as long as the place.
   Streamed named(const char* text) const {
     return with([&](Streamed& p) { p.where = p.where.named(text); });
   }
-  /// By this scheduler; of iterations: over several devices by carry, overlap or naive.
+  /// Iterations use this scheduler: over several devices carry, overlap or naive.
   Streamed scheduler(StreamScheduler s) const {
     return with([&](Streamed& p) { p.options.scheduler = s; });
   }
   // With 0 the model chooses these; negative numbers are an Error.
 
-  /// In slices of so many rows.
+  /// Slices have `rows` rows.
   Streamed chunk(index_t rows) const {
     return with([&](Streamed& p) { p.options.chunk = rows; });
   }
-  /// So many slices on each device: 3 for copies both ways and a kernel at once; at least 2.
+  /// The number of slices on each device: 3 for copies in both directions and a kernel at once; at least 2.
   Streamed slots(int count) const {
     return with([&](Streamed& p) { p.options.slots = count; });
   }
-  /// So many steps each time that a slice is on a device.
+  /// The number of steps while a slice is on a device.
   Streamed steps_per_pass(int steps) const {
     return with([&](Streamed& p) { p.options.steps_per_pass = steps; });
   }
-  /// So many steps in each launch, 1 or more, of kernels that allow it (temporal blocking): see
-  /// fused_steps.hpp, which has what streamed_iterate needs for it.
+  /// The number of steps in each launch, 1 or more, of kernels that allow it (temporal blocking). Include
+  /// fused_steps.hpp for it.
   Streamed<Where, true> steps_per_launch(int steps) const {
     return {where, budget, options, progress, only_plan, detail::checked_launch_steps(steps)};
   }
@@ -95,7 +95,7 @@ inline constexpr bool makes_several_steps<Streamed<Where, true>> = true;
 
 }  // namespace detail
 
-/// Through a device, or the parts of a place, of the memory of each of which `budget` bytes may be used.
+/// Through a device, or the parts of a place; `budget` bytes of the memory of each may be used.
 template <Device D>
 Streamed<On<D>> streamed(const D& device, index_t budget) {
   return {on(device), budget, {}};

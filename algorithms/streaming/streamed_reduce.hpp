@@ -1,12 +1,12 @@
-// launch_reduce and launch_scan over arrays that go through a device in slices.
+// launch_reduce and launch_scan over arrays that pass through a device in slices.
 //
 //   launch_reduce(streamed(device, budget), n, kernel, Sum(total), in(x));       // kernel(i, x, value&)
 //   launch_reduce(streamed(across(devices), budget), n, functor, finalize(f, out(dt)), in(x));
 //   launch_scan(streamed(device, budget), n, kernel, Sum(total), in(x), out(y)); // kernel(i, x, y, v&, last)
 //
 // `into` is that of launch_reduce over coherent arrays. Slices are whole nodes of the one tree of reductions,
-// so that the bits are those of a launch in core. Sums are joined on the host, a finalize functor runs on the
-// device once. A scan carries its total from slice to slice.
+// so that the bits are those of a launch in core. Their values are joined on the host; a finalize functor
+// runs on the device, once. A scan carries its total from slice to slice.
 #pragma once
 
 #include <strata/algorithms/coherent_reduce.hpp>
@@ -19,7 +19,7 @@ namespace strata::inline STRATA_ABI::detail {
 /// How slices of a reduction are cut: at multiples of so many rows, which are a node of the tree.
 index_t reduction_align(const StreamProblem& problem, index_t block, index_t budget);
 
-// Does with the value of a reduction what was asked for; finalize runs on `on`.
+// Stores the value of a reduction, or finalizes it on `on`.
 template <class D, class Reducer, class T, class Into>
 void store_reduced(const char* label, const On<D>& on, const Reducer& reducer, const T& value, Into&& into) {
   using I = std::remove_cvref_t<Into>;
@@ -42,8 +42,8 @@ void store_reduced(const char* label, const On<D>& on, const Reducer& reducer, c
   }
 }
 
-// What the thread of a run calls, as in streamed.hpp, for the groups from number `begin` on, to `end`; the
-// value of number `begin` is the first of the partial results.
+// The function that the thread of a run calls, as in streamed.hpp, for groups [begin, end); the value of
+// number `begin` is the first of the partial results.
 template <class D, class T, class R, class K, class Into, class... Accesses>
 StreamGroup::Launch reduce_launch(const char* label, const On<D>& on, const R& work, const K& kernel,
                                   const Into& into, T* partials, const std::vector<ReductionGroup>& groups,
@@ -71,7 +71,7 @@ class PartialValues {
         count_(count),
         values_(create<Values>("partial results", count < 1 ? 1 : count, uninitialized, on)) {}
   T* data() const { return values_.data(); }
-  void bring_home() const {
+  void fetch() const {
     if (count_ == 0) return;
     const View<T, Serial, typename Values::extents_type, LayoutRight, Unmanaged<DefaultAccess>> host(
         host_, typename LayoutRight::template mapping<typename Values::extents_type>(values_.extents()));
@@ -116,17 +116,17 @@ StreamReport reduce_streamed(const char* label, const Where& where, const R& wor
   if (groups.empty()) reducer.init(values[0]);
   {
     std::vector<StreamGroup::Launch> launches;
-    std::vector<Function<void()>> bring_home;  // which also keep the partial results
+    std::vector<Function<void()>> fetch;  // which also keep the partial results
     for (std::size_t k = 0; k < parts.size(); ++k)
       visit_part(where.where, parts[k], [&](const auto& on) {
         const PartialValues partials(on, values.data() + first[k],
                                      static_cast<index_t>(first[k + 1] - first[k]));
         launches.push_back(reduce_launch(label, on, work, kernel, into, partials.data(), groups, first[k],
                                          first[k + 1], accesses...));
-        bring_home.push_back([partials] { partials.bring_home(); });
+        fetch.push_back([partials] { partials.fetch(); });
       });
     group.carry_out(launches, where.progress);
-    for (const Function<void()>& bring : bring_home) bring();
+    for (const Function<void()>& f : fetch) f();
   }
   for (const Join& join : joins_of(groups))
     reducer.join(values[static_cast<std::size_t>(join.a)], values[static_cast<std::size_t>(join.b)]);
@@ -136,7 +136,7 @@ StreamReport reduce_streamed(const char* label, const Where& where, const R& wor
   return group.report();
 }
 
-// The part of a scan that one device has; `total`, of what lies before, becomes that of it and the part.
+// The part of a scan on one device; `total`, the sum before it, becomes the sum to its end.
 template <class Into, class Where, class D, class R, class K, class T, class... Accesses>
 StreamReport scan_streamed_part(const char* label, const Where& where, const On<D>& on, const R& work,
                                 const K& kernel, T& total, const Accesses&... accesses) {

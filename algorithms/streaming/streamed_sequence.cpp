@@ -285,7 +285,7 @@ StreamReport SequenceRuns::run(int count) {
   return all;
 }
 
-// The part of a run that began with loop `begin`, behind `done` loops of it.
+// The part of a run that began with loop `begin`, after `done` loops of it.
 StreamReport SequenceRuns::run_part(int count, int begin, int done) {
   device_.wait_all();  // for memory that was given back, and is about to be asked for
   // What is too small goes before anything is made.

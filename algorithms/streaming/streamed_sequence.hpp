@@ -1,13 +1,14 @@
 // Sequence over streamed(device, budget): loops over arrays that the device cannot hold. While a slice is on
-// the device all loops run over it, each some rows behind the one before it, as far as the rows that it reads
-// allow. The bits are those of the loops in core (algorithms/sequence/sequence.hpp).
+// the device all loops run over it. Each lags the previous one by some rows, as the rows that it reads
+// require. The bits are those of the loops in core (algorithms/sequence/sequence.hpp).
 //
 // Work items write their own rows (own), and read any: own, halo(l, r), rows(f), `everything` of arrays that
-// no loop writes. What the device has room for may stay there: resident(in(x, everything)) and the like, with
-// any region; what one loop of a run writes of it the others do not use. rows(f) may neither begin nor end
-// earlier for later items: number the items so that the rows of an item are close together, as all rows
-// between the loops have to be on the device. Arrays are changed in place. Of the options of the place chunk
-// (work items of the loop that a run begins with), slots and steps_per_pass count here.
+// no loop writes. Arrays for which the device has room may stay there: resident(in(x, everything)) and the
+// like, with any region; a part of one that a loop writes must not be used by other loops of the run. rows(f)
+// may neither begin nor end earlier for later items: number the items so that the rows of an item are close
+// together, as all rows between the loops have to be on the device. Arrays are changed in place. Of the
+// options of the place chunk (work items of the loop that a run begins with), slots and steps_per_pass count
+// here.
 //
 // A run returns when the results are in host memory; other uses of its arrays wait until then. Results of
 // reductions go to the host. Functors whose result does not depend on the order, as that of a minimum, may
@@ -34,7 +35,7 @@ class SequenceRuns {
     StreamLoop data;  // arrays by their number here
     index_t align = 1;
     std::string kernel;
-    /// `step`: how often the loops have begun anew in this run; `time`: how often this one was done before.
+    /// `step`: how often the first loop has begun again in this run; `time`: how often this loop ran before.
     Function<void(const StreamSite&, int step, int time)> launch;
     /// Of reductions: the bytes that the results of a run with a plan need; allocates memory for them; joins
     /// them after the run, or after each part of it.
@@ -46,16 +47,16 @@ class SequenceRuns {
   SequenceRuns(DeviceInstance& device, QueueState& queue, const char* label, index_t budget,
                const StreamOptions& options, bool progress, bool only_plan);
   ~SequenceRuns();
-  /// The number of an array, with what one more loop declares.
+  /// The number of an array, to which one more loop's declaration is added.
   int add_array(const Ref<CoherentState>& state, const StreamArray& declared);
   void add_loop(Loop&& loop);
   void set_temporary(const Ref<CoherentState>& state);
-  /// `count` loops, from the one after the last on.
+  /// Runs `count` loops, beginning after the last one that ran.
   StreamReport run(int count);
   StreamReport planned(int count);
   int loop_count() const { return static_cast<int>(loops_.size()); }
   const LoopCursor& cursor() const { return cursor_; }
-  /// All, and how the next `count` loops use them.
+  /// All arrays, and how the next `count` loops use them.
   std::vector<ResidentArrays::Sliced> arrays(int count) const;
   /// Whether the last run, or the one under way, has launched a kernel.
   bool has_begun() const { return has_begun_; }
@@ -90,8 +91,8 @@ class SequenceRuns {
   bool has_begun_ = false;
 };
 
-/// The nodes of the tree of reductions that each time of loop `loop` in a run has, time after time; or, for
-/// reductions in any order, the pieces that it is done in.
+/// For each time that loop `loop` runs, its nodes of the tree of reductions, or, for reductions in any order,
+/// its pieces.
 std::vector<std::vector<ReductionGroup>> sequence_groups(const StreamProblem& problem, const StreamPlan& plan,
                                                          int loop, index_t block, bool any_order);
 
@@ -250,7 +251,7 @@ class SequenceOver<Streamed<On<D>>> {
     made.kernel = typeid(FunctorOf<K>).name();
     return made;
   }
-  // Both know the same loops: only the first of these throws.
+  // Both have the same loops, as only the first of these calls throws.
   void add(SequenceRuns::Loop&& loop, ResidentArrays::Loop& kept) {
     runs_.add_loop(static_cast<SequenceRuns::Loop&&>(loop));
     resident_->add_loop(static_cast<ResidentArrays::Loop&&>(kept));

@@ -44,7 +44,7 @@ std::string describe(const StreamProblem& problem, const StreamPlan& plan) {
       string_from_bytes(plan.device_bytes).c_str(), string_from_bytes(plan.bytes.up).c_str(),
       string_from_bytes(plan.bytes.down).c_str(), string_from_bytes(plan.bytes.moved).c_str(), plan.seconds);
   if (plan.bytes.between > 0)
-    add("  from other devices %s, behind the first pass\n", string_from_bytes(plan.bytes.between).c_str());
+    add("  from other devices %s, after the first pass\n", string_from_bytes(plan.bytes.between).c_str());
   for (std::size_t a = 0; a < problem.arrays.size(); ++a) {
     const StreamArray& array = problem.arrays[a];
     if (array.use != Use::Whole && plan.window_rows[a] == 0 && array.rows > 0)

@@ -1,4 +1,4 @@
-// Arithmetic of row ranges, for what plans streamed launches and carries them out.
+// Arithmetic of row ranges, for planning streamed launches and carrying them out.
 #pragma once
 
 #include <strata/core/layout.hpp>

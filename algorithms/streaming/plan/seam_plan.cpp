@@ -19,7 +19,7 @@ SeamPlan::SeamPlan(index_t rows, bool cyclic, const std::vector<Run>& runs,
   bool any = false;
   for (std::size_t k = 0; k < runs.size(); ++k) {
     const ResidentRows before{runs[k].reads.begin, runs[k].part.begin};
-    const ResidentRows behind{runs[k].part.end, runs[k].reads.end};
+    const ResidentRows after{runs[k].part.end, runs[k].reads.end};
     const index_t first_turn = cyclic ? floor_div(runs[k].reads.begin, rows) : 0;
     const index_t last_turn = cyclic ? floor_div(runs[k].reads.end - 1, rows) : 0;
     for (std::size_t j = 0; j < runs.size(); ++j) {
@@ -28,7 +28,7 @@ SeamPlan::SeamPlan(index_t rows, bool cyclic, const std::vector<Run>& runs,
       for (index_t turn = first_turn; turn <= last_turn; ++turn) {
         // Parts follow each other: who reads beyond its end reads the first rows of others, or all of them.
         const ResidentRows there{runs[j].part.begin + turn * rows, runs[j].part.end + turn * rows};
-        of_this[0] = std::max(of_this[0], rows_of(both(there, behind)));
+        of_this[0] = std::max(of_this[0], rows_of(both(there, after)));
         of_this[1] = std::max(of_this[1], rows_of(both(there, before)));
       }
       if (of_this[0] + of_this[1] == 0 || !is_joined(j, k)) continue;

@@ -1,5 +1,5 @@
-// SeamPlan: which rows the runs of several devices keep for each other, and who has what. Pure logic; what is
-// done with it is in stream_seams.hpp, which has a picture.
+// SeamPlan: which rows the runs of several devices keep for each other, and where each row is. Pure logic;
+// stream_seams.hpp uses it, and has a picture.
 #pragma once
 
 #include <array>
@@ -17,25 +17,25 @@ class SeamPlan {
     ResidentRows reads;  // of a pass: around a ring they may lie beyond the ends
   };
   static constexpr int from_host = -1;
-  /// Rows, and who has them: the host, or a run, among its first (0) or its last (1) ones.
+  /// Rows, and where they are: on the host, or kept by a run, among its first (0) or last (1) rows.
   struct Source {
     int run;
     int end;
     ResidentRows rows;
   };
 
-  /// Nobody keeps anything.
+  /// No run keeps rows.
   SeamPlan() = default;
-  /// `is_joined(j, k)`: copies may go from run j to run k. Asked only where k reads rows of j.
+  /// `is_joined(j, k)`: whether run k can copy from run j. Called only where k reads rows of j.
   SeamPlan(index_t rows, bool cyclic, const std::vector<Run>& runs,
            const Function<bool(std::size_t, std::size_t)>& is_joined);
 
   bool empty() const { return runs_.empty(); }
   /// The first and the last rows of its part that run k keeps; they do not overlap.
   const std::array<ResidentRows, 2>& kept(std::size_t k) const { return runs_[k].kept; }
-  /// From where run k takes rows of the array, in their order.
+  /// The sources of rows of the array for run k, in the order of the rows.
   std::vector<Source> sources(std::size_t k, ResidentRows rows) const;
-  /// Bytes that run k takes from others in a pass, of all states.
+  /// Bytes that run k copies from others in a pass, of all states.
   index_t bytes_between(std::size_t k, const StreamProblem& problem, const StreamPass& pass) const;
   /// Bytes of all that run k keeps.
   index_t bytes_kept(std::size_t k, const StreamProblem& problem) const;
@@ -46,7 +46,7 @@ class SeamPlan {
     std::array<ResidentRows, 2> kept;
     std::vector<bool> takes_from;  // of all runs
   };
-  std::vector<Member> runs_;  // none: nobody keeps anything
+  std::vector<Member> runs_;  // empty: no run keeps rows
 };
 
 /// The rows of states that a pass of a part reads, by carry, overlap or naive.

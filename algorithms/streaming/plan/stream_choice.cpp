@@ -72,9 +72,8 @@ void finish_plan(const StreamProblem& problem, const StreamRates& rates, StreamP
 }
 
 // The same problem with fewer rows, whose tiles have the same windows; the same where they may differ. Rows
-// are taken from before the work items, from among them and from behind them, as many as there are: so tiles
-// take as long on average; but work items stay for half of the rows, as only their tiles have all that
-// kernels read.
+// are removed before the work items, among them and after them, in proportion, so that tiles take as long on
+// average; but work items remain for half of the rows, as only their tiles have all rows that kernels read.
 StreamProblem shortened(const StreamProblem& problem, index_t rows_wanted) {
   const index_t rows = all_rows(problem);
   if (rows <= rows_wanted || problem.is_sequence() ||
@@ -95,10 +94,10 @@ StreamProblem shortened(const StreamProblem& problem, index_t rows_wanted) {
   const auto taken = [&](index_t count) {
     return whole_tiles(count - static_cast<index_t>(std::ceil(static_cast<double>(count) * kept)));
   };
-  const index_t before = taken(begin - all.begin), behind = taken(all.end - end);
+  const index_t before = taken(begin - all.begin), after = taken(all.end - end);
   const index_t among =
-      std::min(whole_tiles(rows - rows_wanted - before - behind), whole_tiles(end - begin - rows_wanted / 2));
-  const index_t less = before + among + behind;
+      std::min(whole_tiles(rows - rows_wanted - before - after), whole_tiles(end - begin - rows_wanted / 2));
+  const index_t less = before + among + after;
   if (problem.work.begin > all.begin) part.work.begin -= before;
   if (problem.work.end > all.begin) part.work.end -= before + among;
   if (part.part.end >= part.part.begin) part.part.end -= less;
@@ -276,7 +275,7 @@ class Planner {
     if (options_.pieces > 0)
       return {{2 * pieces + 1, wrapping, granule, pieces}, {pieces + 1, wrapping, granule, pieces}};
     std::vector<Sharing> counts = {{3, wrapping, granule}, {4, wrapping, granule}, {2, wrapping, granule}};
-    // Room for one piece more than is computed, that goes home or comes.
+    // Room for one piece in addition to the one that is computed, which is being copied out or in.
     if (!rates_.in_turn)
       for (const int of_chunk : {2, 3}) counts.push_back({of_chunk + 2, wrapping, granule, of_chunk});
     return counts;

@@ -89,7 +89,7 @@ class Engines {
     }
   }
   double end() const { return *std::max_element(ready_.begin(), ready_.end()); }
-  /// When a tile has gone home.
+  /// When a tile has been copied to the host.
   double done_at(std::size_t tile) const { return done_[tile][2]; }
 
  private:
@@ -158,7 +158,7 @@ double predict(const StreamProblem& problem, const StreamPlan& plan, const Strea
   // Passes in the middle take as long as each other.
   constexpr int looked_at = 4;
   const int passes = std::min(plan.passes, looked_at);
-  // Results in the second copies of states go home at the end.
+  // Results in the second copies of states are copied to the first ones at the end.
   if (!plan.pass.in_place && plan.passes % 2 != 0)
     for (const StreamArray& array : problem.arrays)
       if (array.use == Use::State)
@@ -198,14 +198,14 @@ double sampled_seconds(const StreamProblem& problem, const StreamPass& sample, i
   const std::size_t tiles = sample.tiles.size(),
                     before =
                         tiles - std::min<std::size_t>(tiles, 8 * static_cast<std::size_t>(sharing.pieces));
-  const index_t behind = rows_until(tiles), ahead = rows_until(before);
-  // All of the pass, or too little to tell.
-  if (behind >= rows || ahead == 0 || behind <= ahead) {
-    const double part = static_cast<double>(std::max<index_t>(behind, 1)) / static_cast<double>(rows);
+  const index_t reached = rows_until(tiles), reached_before = rows_until(before);
+  // All of the pass, or too little of it to extrapolate.
+  if (reached >= rows || reached_before == 0 || reached <= reached_before) {
+    const double part = static_cast<double>(std::max<index_t>(reached, 1)) / static_cast<double>(rows);
     return engines.end() * passes / std::min(part, 1.0);
   }
   const double end = engines.done_at(tiles - 1), begin = engines.done_at(before - 1);
-  const double a_row = (end - begin) / static_cast<double>(behind - ahead);
+  const double a_row = (end - begin) / static_cast<double>(reached - reached_before);
   return engines.done_at(static_cast<std::size_t>(sharing.pieces) - 1) +
          a_row * static_cast<double>(rows) * passes;
 }

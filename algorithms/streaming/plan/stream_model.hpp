@@ -1,4 +1,4 @@
-// What plans take by the model of three engines: see also predict() in stream_plan.hpp.
+// The time of plans by the model of three engines: see also predict() in stream_plan.hpp.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,7 @@ struct Sharing {
   int pieces = 1;              // then, of a chunk
 };
 
-/// What a sequence takes of which a pass has `steps` steps, by the first tiles of one.
+/// The time of a sequence whose passes have `steps` steps, estimated from the first tiles of a pass.
 double sampled_seconds(const StreamProblem& problem, const StreamPass& sample, int steps,
                        const Sharing& sharing, const std::vector<index_t>& window_rows,
                        const StreamRates& rates);

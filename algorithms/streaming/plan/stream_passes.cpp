@@ -54,7 +54,7 @@ void unwrap(Rows rows, index_t n, bool cyclic, const F& f) {
 struct States {
   index_t rows = 0, left = 0, right = 0;
   bool cyclic = false;
-  Rows part{0, 0};  // whose new values go home
+  Rows part{0, 0};  // whose new values are copied to the host
 };
 States states_of(const StreamProblem& problem) {
   States all;
@@ -115,7 +115,7 @@ class TileMaker {
       if (from_previous && pass_.tiles.size() > 1) {
         const Rows before = pass_.tiles[pass_.tiles.size() - 2].windows[a];
         const Rows common = both(need, before);
-        // What is missing is one run: before or behind what is there.
+        // The missing rows are one run: before or after those that are there.
         if (rows_of(common) > 0 && (common.begin == need.begin || common.end == need.end)) {
           tile.moves.push_back({static_cast<int>(a), true, 0, 0, common});
           missing = common.begin == need.begin ? Rows{common.end, need.end} : Rows{need.begin, common.begin};
@@ -274,7 +274,7 @@ StreamPass carry_pass(const StreamProblem& problem, index_t chunk, int steps) {
   pass.in_place = !states.cyclic && all_rows;
   TileMaker make(problem, pass);
   chunk = round_up(std::max<index_t>(chunk, 1), problem.align);
-  // The pass begins so far before the part, and ends so far behind it, that step t has all of it; at the ends
+  // The pass begins so far before the part, and ends so far after it, that step t has all of it; at the ends
   // of an array that is no ring there is nothing beyond.
   const auto around_part = [&](index_t lags, Rows bounds) {
     const Rows rows{states.part.begin - lags * lag, states.part.end + lags * lag};

@@ -1,5 +1,5 @@
-// StreamProblem: what a streamed launch asks for, as data: its arrays, work items and steps, and what the
-// user says of the way. stream_plan.hpp makes a plan of it.
+// StreamProblem: the input of a plan as data: the arrays, work items and steps of a streamed launch, and the
+// user's options. stream_plan.hpp makes a plan of it.
 #pragma once
 
 #include <string>
@@ -11,15 +11,15 @@
 
 namespace strata::inline STRATA_ABI {
 
-/// How the steps of an iterated launch go over arrays that the device cannot hold. t steps a pass, halo h,
-/// R rows a tile; the formulas are rows copied for each row of the array.
+/// How the steps of an iterated launch are computed over arrays that the device cannot hold. With t steps a
+/// pass, halo h and R rows a tile, the formulas give the rows copied for each row of the array.
 enum class StreamScheduler : unsigned char {
-  Automatic,  ///< what the model takes for the fastest
+  Automatic,  ///< the fastest by the model
   Naive,      ///< one step a pass: 1 + 2h/R in, 1 out
   Overlap,    ///< t steps on tiles with th more rows on both sides, computed twice: 1 + 2th/R in, 1 out
   EvenOdd,  ///< shrinking and growing tiles in turn, nothing computed twice: 1 + (2th+h)/R in, 1 + (2th-h)/R
             ///< out
-  Carry     ///< each step lags h rows behind the one before; 1 in, 1 out, in place
+  Carry     ///< each step lags the previous one by h rows; 1 in, 1 out, in place
 };
 /// "carry" and the like.
 const char* name_of(StreamScheduler scheduler);
@@ -66,12 +66,12 @@ struct StreamLoop {
 struct StreamProblem {
   std::string label;
   ResidentRows work{0, 0};  // left-most indices of work items; of a sequence, those of its first loop
-  // Of states: the rows whose new values this plan brings home, where other devices do the others at the same
-  // time; what their steps need of the neighbours' rows it copies and computes too. By default all rows.
+  // Of states: the rows whose new values this plan copies to the host, while other devices do the others;
+  // neighbours' rows that the steps need are copied and computed, too. By default all rows.
   ResidentRows part{0, -1};
   int steps = 1;  // more than 1 only with a State; of a sequence, how many loops are done, again and again
   std::vector<StreamArray> arrays;
-  index_t align = 1;              // tiles and lags are multiples of it
+  index_t align = 1;              // tiles and lags are multiples of this
   double seconds_per_row = 0;     // of the kernel, for one step and one left-most index; 0: not known
   double seconds_per_launch = 0;  // of a sequence, beside those of rows; 0: as of any kernel
   std::vector<StreamLoop> loops;  // of a sequence, which has no states

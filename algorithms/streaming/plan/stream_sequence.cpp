@@ -50,13 +50,13 @@ class SequencePass {
   }
   StreamPass make_sample() {
     constexpr std::size_t most_launches = 200000;
-    constexpr int tiles_behind = 12;
+    constexpr int extra_tiles = 12;
     bool done = steps_.empty();
-    for (int behind = 0; !done && behind < tiles_behind; done = is_done()) {
+    for (int extra = 0; !done && extra < extra_tiles; done = is_done()) {
       if (pass_.tiles.size() / static_cast<std::size_t>(pieces_) * steps_.size() > most_launches) return {};
       add_tile();
       const Step& last = steps_.back();
-      if (piece_ == pieces_ && last.front > last.loop->work.begin) ++behind;
+      if (piece_ == pieces_ && last.front > last.loop->work.begin) ++extra;
     }
     return static_cast<StreamPass&&>(pass_);
   }
@@ -65,8 +65,8 @@ class SequencePass {
   // A front may not pass what others still need, or have not made.
   struct Limit {
     int step;
-    const LoopUse* read;    // by this step of what `step` writes
-    const LoopUse* behind;  // rows that `step` still reads; both null: rows that it writes
+    const LoopUse* read;   // by this step of what `step` writes
+    const LoopUse* other;  // rows that `step` still reads; both null: rows that it writes
   };
   struct Step {
     const StreamLoop* loop;
@@ -90,7 +90,7 @@ class SequencePass {
     for (const LoopUse& use : loop.uses) {
       if (problem_.arrays[static_cast<std::size_t>(use.array)].use == StreamArray::Use::Whole) continue;
       // Back to the last writer of all rows, or to this loop's last time: what they waited for holds for what
-      // comes behind them.
+      // comes after them.
       const int oldest = std::max(1, number - static_cast<int>(problem_.loops.size()));
       for (int k = number - 1; k >= oldest; --k) {
         bool found = false;
@@ -161,8 +161,8 @@ class SequencePass {
     for (const Limit& limit : step.limits) {
       const Step& other = steps_[static_cast<std::size_t>(limit.step)];
       if (other.is_done() || limit.read != nullptr) continue;
-      end = std::min(end, limit.behind != nullptr && limit.behind->rows_of
-                              ? limit.behind->rows_of({other.front, other.front + 1}).begin
+      end = std::min(end, limit.other != nullptr && limit.other->rows_of
+                              ? limit.other->rows_of({other.front, other.front + 1}).begin
                               : other.front);
     }
     for (const Limit& limit : step.limits) {
@@ -264,7 +264,7 @@ class SequencePass {
     if (front.comes && front.end > before.end)
       tile.uploads.push_back({number, 0, 0, {std::max(before.begin, before.end), front.end}, 0});
     index_t needed = std::min(first_needed(front, array), front.end);
-    // What is done with goes home in this tile and those before the next that computes.
+    // What is done with is copied to the host in this tile and those before the next that computes.
     if (const int tiles = is_done() ? 1 : pieces_ - piece_ % pieces_; front.goes && tiles > 1)
       needed = before.begin +
                whole_multiple((needed - before.begin) / tiles, std::lcm(array.align, problem_.align));

@@ -8,7 +8,7 @@ StreamWindows::StreamWindows(const StreamProblem& problem, const StreamPlan& pla
     : slots_(plan.slots), wraps_(plan.wraps()) {
   if (!wraps_) return;
   for (std::size_t a = 0; a < problem.arrays.size(); ++a) {
-    // One tile is computed behind the other: what neither comes nor goes waits for nothing else.
+    // Tiles are computed one after the other: rows that neither come nor go wait for nothing else.
     const StreamArray& array = problem.arrays[a];
     if (array.use == StreamArray::Use::Whole || array.temporary || plan.window_rows[a] == 0) continue;
     wrapping_.push_back(
@@ -30,7 +30,7 @@ void StreamWindows::add(const StreamPass& pass) {
 }
 
 // Rows of the tile take the place of those a buffer's length before them: the tiles that needed these are
-// those before the first one that begins behind them.
+// those before the first one that begins after them.
 void StreamWindows::add_wrapping(const StreamTile& tile) {
   std::vector<index_t> begins(wrapping_.size()), ends(wrapping_.size());
   for (std::size_t w = 0; w < wrapping_.size(); ++w) {
@@ -42,28 +42,29 @@ void StreamWindows::add_wrapping(const StreamTile& tile) {
   const long last = oldest_ + static_cast<long>(begins_.size()) - 1;
   for (std::size_t w = 0; w < wrapping_.size(); ++w) {
     const auto begin_of = [&](long k) { return begins_[static_cast<std::size_t>(k - oldest_)][w]; };
-    long& behind = behind_[static_cast<std::size_t>(wrapping_[w].frees)];
-    while (behind < last && ends[w] - begin_of(behind) > wrapping_[w].capacity) ++behind;
+    long& overwritten = overwritten_[static_cast<std::size_t>(wrapping_[w].frees)];
+    while (overwritten < last && ends[w] - begin_of(overwritten) > wrapping_[w].capacity) ++overwritten;
   }
-  overwrites_.push_back(behind_);
+  overwrites_.push_back(overwritten_);
   // Where no array is freed by a stage, nobody asks for its tiles.
   long needed = last;
-  for (const Wrapping& w : wrapping_) needed = std::min(needed, behind_[static_cast<std::size_t>(w.frees)]);
+  for (const Wrapping& w : wrapping_)
+    needed = std::min(needed, overwritten_[static_cast<std::size_t>(w.frees)]);
   for (; oldest_ < needed; ++oldest_) begins_.pop_front();
 }
 
 std::vector<SlotWait> StreamWindows::waits(long tile) const {
   std::vector<SlotWait> waits;
   if (wraps_) {
-    const std::array<long, 3>& behind = overwrites_[static_cast<std::size_t>(tile)];
+    const std::array<long, 3>& overwritten = overwrites_[static_cast<std::size_t>(tile)];
     for (const StreamStage stage : {StreamStage::Compute, StreamStage::Download})
-      if (const long first = behind[static_cast<std::size_t>(stage)]; first > 0)
+      if (const long first = overwritten[static_cast<std::size_t>(stage)]; first > 0)
         waits.push_back({stage, first - 1});
     return waits;
   }
   const long window = window_of(tile);
   if (window < slots_ || first_[static_cast<std::size_t>(window)] != tile) return waits;
-  const long next = first_[static_cast<std::size_t>(window - slots_ + 1)];  // behind the window of this slot
+  const long next = first_[static_cast<std::size_t>(window - slots_ + 1)];  // after the window of this slot
   waits.push_back({StreamStage::Download, next - 1});
   // It takes rows from that window.
   if (slots_ > 1) waits.push_back({StreamStage::Compute, next});

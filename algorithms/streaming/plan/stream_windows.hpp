@@ -1,5 +1,5 @@
-// StreamWindows: which tile has which window of the buffers, and when it may have it: a slot, or the rows of
-// a buffer that wraps round, is free when the tiles that used it before are done with it. Pure logic.
+// StreamWindows: which window of the buffers each tile uses, and what it waits for: a slot, or rows of a ring
+// buffer, are free when the tiles that used them before are done with them. Pure logic.
 #pragma once
 
 #include <array>
@@ -10,8 +10,8 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// What the first tile of a window has to wait for before the slot is free: stages of earlier tiles, counted
-/// from the first one of all passes.
+/// A wait of the first tile of a window until its slot is free: for a stage of an earlier tile, counted from
+/// the first tile of all passes.
 struct SlotWait {
   StreamStage stage;
   long tile;
@@ -20,7 +20,7 @@ struct SlotWait {
 class StreamWindows {
  public:
   StreamWindows() = default;
-  /// No tiles yet. Of the plan the windows of its arrays are looked at, not its passes.
+  /// No tiles yet. Uses the windows of the plan's arrays, not its passes.
   StreamWindows(const StreamProblem& problem, const StreamPlan& plan);
   /// The tiles of the next pass.
   void add(const StreamPass& pass);
@@ -34,8 +34,8 @@ class StreamWindows {
   int slots_ = 1;
   bool wraps_ = false;
   std::vector<long> of_tile_, first_;  // the first tile of each window
-  // Of buffers that wrap round. Rows are counted on from pass to pass. Those before `begins_` of a tile were
-  // done with before it.
+  // For ring buffers. Rows are counted on from pass to pass. Rows before `begins_` of a tile are not needed
+  // any more when it begins.
   struct Wrapping {
     int array;
     StreamStage frees;  // the last stage of a tile that needs its rows
@@ -45,8 +45,8 @@ class StreamWindows {
   std::vector<index_t> before_;              // of those, rows of passes so far
   std::deque<std::vector<index_t>> begins_;  // of tiles from `oldest_` on
   long oldest_ = 0;
-  std::array<long, 3> behind_{};                 // of each stage: tiles before it are overwritten
-  std::vector<std::array<long, 3>> overwrites_;  // of tiles: behind_
+  std::array<long, 3> overwritten_{};            // of each stage: tiles before it are overwritten
+  std::vector<std::array<long, 3>> overwrites_;  // of tiles: overwritten_
 };
 
 }  // namespace strata::inline STRATA_ABI::detail
