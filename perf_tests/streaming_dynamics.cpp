@@ -49,7 +49,7 @@ class StreamedSteps : public StreamingCases<D> {
     s.set_velocity("all", 1e-4, 0, 0);
   }
 
-  // Element-steps a second, behind some steps that warm up; the best of some runs.
+  // Element-steps a second, after some steps that warm up; the best of some runs.
   static double rate(Dynamics& s, index_t steps) {
     s.advance(steps);
     s.wait();

@@ -49,7 +49,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // of a limit of file sizes each write tells
+  std::signal(SIGXFSZ, SIG_IGN);  // each write beyond a limit of file sizes reports an error
   try {
     return run(argc, argv);
   } catch (const std::exception& error) {

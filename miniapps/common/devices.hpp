@@ -34,8 +34,8 @@ void visit(const std::string& name, const F& f) {
 }
 
 /// The names to give visit(): what is listed, or all that this machine has; several are those of
-/// device_text, by which their files are told apart. Those that the machine does not have stay as they are,
-/// and are errors of visit(). UsageError where two of them are one device, whose second run would
+/// device_text, by which their files are distinguished. Those that the machine does not have stay as they
+/// are, and are errors of visit(). UsageError where two of them are one device, whose second run would
 /// replace the files of the first.
 inline std::vector<std::string> chosen_devices(const std::string& text) {
   if (text == "all") return device_names<KernelDevices>();
@@ -48,7 +48,7 @@ inline std::vector<std::string> chosen_devices(const std::string& text) {
     try {
       if (!name.empty())
         device = visit_device<KernelDevices>(name, [](const auto& d) { return device_text(d); });
-    } catch (const Error&) {  // its run will tell
+    } catch (const Error&) {  // its run will report it
     }
     const auto before = std::find(found.begin(), found.end(), device);
     if (!device.empty() && before != found.end())

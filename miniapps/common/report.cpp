@@ -130,9 +130,9 @@ std::string Report::text() const {
 }
 
 int Report::finish(const std::string& path) const {
-  const bool told = std::fputs(text().c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+  const bool printed = std::fputs(text().c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
   const int status = finish_quietly(path);
-  if (told) return status;
+  if (printed) return status;
   std::fprintf(stderr, "%s: the report cannot be written to standard output: is its disk full?\n",
                program_.c_str());
   return 1;

@@ -39,19 +39,19 @@ void run_guarded(RunReport& report, const std::function<void()>& work) {
 }
 
 int exit_status_of(const std::string& program, const std::function<int()>& run) {
-  // Of a limit of file sizes each write tells.
+  // Each write beyond a limit of file sizes reports an error instead.
   std::signal(SIGXFSZ, SIG_IGN);
-  const auto tell = [&](const char* what) { std::fprintf(stderr, "%s: %s\n", program.c_str(), what); };
+  const auto print = [&](const char* what) { std::fprintf(stderr, "%s: %s\n", program.c_str(), what); };
   int status = 1;
   try {
     status = run();
   } catch (const std::exception& error) {
-    tell(error.what());
+    print(error.what());
     return is_usage_error(error, false) ? 2 : 1;
   }
-  if (const bool told = std::fflush(stdout) == 0 && std::ferror(stdout) == 0; told || status != 0)
+  if (const bool printed = std::fflush(stdout) == 0 && std::ferror(stdout) == 0; printed || status != 0)
     return status;
-  tell("not everything could be written to standard output: is its disk full?");
+  print("not everything could be written to standard output: is its disk full?");
   return 1;
 }
 

@@ -33,9 +33,9 @@ int run_devices(const CommonSettings& settings, const std::vector<std::string>& 
 int run_sweep(const CommonSettings& settings, const std::vector<std::string>& devices,
               const std::string& header, const RunSize& run, Report& report);
 
-/// What main() returns: what run() does, or, when it throws, 2 for an error in how the program was called
-/// (UsageError, NoSuchDevice, SettingError) and 1 for others, which standard error is told. 1 also when
-/// standard output did not take all that was printed.
+/// The status for main() to return: that of run(), or, when it throws, 2 for an error in how the program was
+/// called (UsageError, NoSuchDevice, SettingError) and 1 for others; the error is printed to stderr. 1 also
+/// when not all output could be written to standard output.
 int exit_status_of(const std::string& program, const std::function<int()>& run);
 
 /// Whether two paths lead to one file, which may not be there yet.
@@ -51,7 +51,7 @@ void require_different_files(const std::vector<NamedFile>& written, const std::v
                              const std::vector<std::string>& devices);
 
 /// UsageError unless a file of this name can be written, saying what to do; `option` is where it was given.
-/// Leaves nothing behind. An empty path is none.
+/// Leaves no file. An empty path is none.
 void require_writable(const std::string& option, const std::string& path);
 
 }  // namespace strata::inline STRATA_ABI::miniapp

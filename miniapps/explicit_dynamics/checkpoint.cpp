@@ -55,7 +55,7 @@ std::string number(double x) {
   return text;
 }
 
-// Opens a file behind its header, which is that of a whole checkpoint.
+// Opens a file, to be read after its header, which is that of a whole checkpoint.
 Header open_checkpoint(const std::string& path, std::ifstream& file) {
   if (std::filesystem::is_directory(path)) fail(path, "is a folder; give the file of --checkpoint-file");
   file.open(path, std::ios::binary);

@@ -2,8 +2,8 @@
 //
 // A file is written under another name, brought to disk and renamed, so that a run that is killed leaves the
 // checkpoint before. It holds what the simulation was (mesh, type, material), which has to be the same for a
-// restart, and a checksum. The mesh is told by a checksum of its coordinates and corners, so that its file
-// may have moved. Files are of one kind of machine (byte order).
+// restart, and a checksum. The mesh is identified by a checksum of its coordinates and corners, so that its
+// file may have moved. Files are of one kind of machine (byte order).
 #pragma once
 
 #include <string>

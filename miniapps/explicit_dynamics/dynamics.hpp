@@ -50,7 +50,7 @@ struct Energies {
   double total() const { return kinetic + work; }
 };
 
-/// What a line of progress tells.
+/// The data of a line of progress.
 struct Look {
   Clock clock;
   Energies energies;

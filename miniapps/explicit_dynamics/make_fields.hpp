@@ -97,8 +97,8 @@ void set_corners(Body<T, D>& body, const fem::MeshOnHost& mesh) {
   offsets(n) = next;
 }
 
-/// The fields of a mesh; nothing is computed yet. Through slices they are zero and with the host, elsewhere
-/// nobody has them.
+/// The fields of a mesh; nothing is computed yet. Streamed through slices they are zero and on the host,
+/// elsewhere they have no values.
 template <class T, class Where>
 Body<T, DeviceOf<Where>> make_fields(const fem::MeshOnHost& mesh, const Parameters& p) {
   constexpr bool is_streamed = goes_through_slices<Where>;
@@ -128,7 +128,8 @@ Body<T, DeviceOf<Where>> make_fields(const fem::MeshOnHost& mesh, const Paramete
                   array = Array(label, rows, extents..., uninitialized);
                 });
   if constexpr (is_streamed) {
-    // What comes from the host and goes home. Of the rest memory is only touched where it is asked for.
+    // The fields that are copied from the host and back. Memory of the others is only touched where it is
+    // used.
     const auto zero = [&]<class Array>(Array& array, index_t rows, auto... extents) {
       array = Array(array.label(), rows, extents..., home);
     };

@@ -1,4 +1,4 @@
-// What a simulation is told (Parameters), the constants that its kernels get of that (Material), and the
+// The input of a simulation (Parameters), the constants of its kernels (Material), and the
 // clock that lies on the device (Clock).
 #pragma once
 
@@ -15,7 +15,7 @@ enum class Update : std::int32_t {
   Second,  ///< from the middle of the step; a pure rotation leaves the stretch alone
 };
 
-/// What a simulation is told. Any consistent units; the mesh gives that of lengths.
+/// The input of a simulation. Any consistent units; the mesh gives that of lengths.
 struct Parameters {
   double young = 1;                   ///< modulus, > 0
   double poisson = 0;                 ///< ratio, > -1 and < 1/2

@@ -114,9 +114,9 @@ class Run {
     progress_->finish();
   }
 
-  // In pieces, each with a look behind it: while one is waited for, the next is enqueued already, so that the
-  // device never waits for the host. After a look that shows a failure nothing more is enqueued: the looks
-  // that were, are fetched, and wait() tells of it.
+  // In pieces, each followed by a look: while one is waited for, the next is already enqueued, so that the
+  // device never waits for the host. After a look that shows a failure nothing more is enqueued: looks
+  // already enqueued are fetched, and wait() reports the failure.
   index_t advance(index_t step, index_t target) {
     const double begin = now_seconds();
     if (at_once_ < 0) at_once_ = s_.steps_at_once();
@@ -151,7 +151,7 @@ class Run {
   void write() {
     report_.timed("output", [&] { output_->write(); });
   }
-  // Behind the results so far: a run that goes on from here finds them.
+  // After the results so far: a run that continues from here finds them.
   void checkpoint() {
     report_.timed("output", [&] { output_->wait(); });
     report_.timed("checkpoints", [&] { write_checkpoint(checkpoint_file_, description_, s_); });

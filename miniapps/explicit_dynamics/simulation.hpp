@@ -3,9 +3,9 @@
 //
 // The loops of a step are declared once (step_loops.hpp), as a Sequence. In core nothing waits between
 // outputs: a finalize functor sets the clock, in which failures are noted, too. Through slices the host keeps
-// the clock. A step as long as all elements allow is done up to the reduction, the host sets its length, and
-// the nodes of that step begin the next run; forces then go home between runs. With given steps they never
-// leave the device, and as many steps as pay are done each time that a slice is there.
+// the clock. A step whose length the elements decide is done up to the reduction, the host sets its length,
+// and the nodes of that step begin the next run; forces are then copied to the host between runs. With given
+// steps they never leave the device, and as many steps as pay are done while a slice is there.
 //
 // Through slices, nodes and elements are stored in the order of a MeshOrder, elsewhere in that of the mesh,
 // in which forces are summed at any place: what others see has the same bits. The mesh is made on the host.

@@ -1,5 +1,5 @@
 // The verification of strata-dynamics: problems with known answers, run on any device. --verify runs all of
-// them, the tests of the project too. Sources of the answers are told with each case; see README.md.
+// them, the tests of the project too. Each case names the sources of its answers; see README.md.
 #pragma once
 
 #include <functional>

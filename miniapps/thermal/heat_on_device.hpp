@@ -1,4 +1,4 @@
-// HeatOnDevice: a HeatEquation behind the interface Heat. For the device sources.
+// HeatOnDevice: implements the interface Heat by a HeatEquation. For the device sources.
 #pragma once
 
 #include <string>

@@ -48,7 +48,7 @@ struct SolveSettings {
   index_t max_iterations = 20000;
   double newton_tolerance = 1e-10;  ///< of the residual over that of the first guess
   int max_newton_steps = 50;
-  /// Is told of long solves: the iterations of this one so far, and the residual over the right-hand side.
+  /// Called during long solves, with the iterations so far and the residual over the right-hand side.
   std::function<void(index_t iterations, double residual)> watch{};
 };
 

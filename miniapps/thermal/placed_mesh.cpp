@@ -28,7 +28,7 @@ void for_all(const char* label, index_t n, const F& f) {
 ResidentRows PlacedRanges::neighbours_of(ResidentRows blocks) const {
   const ResidentRows places = places_of(blocks), elements = elements_of(blocks);
   ResidentRows all = places;
-  // Nodes without elements have none, but those behind and before them do: rows may not fall.
+  // Nodes without elements have none, but those after and before them do: rows may not descend.
   if (elements.begin < elements_)
     all.begin = std::min(all.begin, ranges_->nodes_of({elements.begin, elements.begin + 1}).begin);
   if (elements.end > 0) all.end = std::max(all.end, ranges_->nodes_of({elements.end - 1, elements.end}).end);

@@ -79,7 +79,7 @@ Run run_of(int device, int devices, std::size_t bytes) {
   return {cut(device), cut(device + 1)};
 }
 
-// What a GPU has a ring of chunks in; more than one, for copies one behind the other.
+// A GPU's ring of chunks; more than one, for copies one after the other.
 constexpr std::size_t chunks_there = 4;
 
 class GpuRing {

@@ -18,7 +18,7 @@ using Lanes [[gnu::vector_size(lanes * sizeof(T))]] = T;
 // Where value `value` of element e is, of `count` values an element.
 Size at(Size e, int count, int value) { return e / lanes * (count * lanes) + value * lanes + e % lanes; }
 
-// Tiles of 8 elements at a time in vectors; the values behind the last element are computed from node 0.
+// Tiles of 8 elements at a time in vectors; the values after the last element are computed from node 0.
 template <class T>
 void contributions(const ThermalArrays<T>& a, Size begin, Size end) {
   using Vector = Lanes<T>;

@@ -10,15 +10,15 @@
 
 namespace perf {
 
-/// The bytes that the kernels ask for: of each column, one read by its norm; of each group of columns behind
+/// The bytes that the kernels ask for: of each column, one read by its norm; of each group of columns after
 /// it, they and the column read by the dots, both read and they written by taking it out; the column written
 /// once.
 template <class T, class D>
 double gram_schmidt_bytes(strata::index_t n, int count) {
   constexpr int at_once = strata::detail::gram_schmidt_columns<D>;
   double columns = 1;  // the last one is read once more to be scaled
-  for (int behind = 0; behind < count; ++behind)
-    columns += 2.0 + 3.0 * behind + 2.0 * ((behind + at_once - 1) / at_once);
+  for (int after = 0; after < count; ++after)
+    columns += 2.0 + 3.0 * after + 2.0 * ((after + at_once - 1) / at_once);
   return static_cast<double>(n) * sizeof(T) * columns;
 }
 

@@ -21,7 +21,7 @@ template <class Data, class Space, class Layout = typename Space::array_layout>
 using View = Kokkos::View<Data, Layout, Space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
 /// Kernels of many views, which Kokkos hands over in constant memory, waiting for the kernel before, where it
-/// is not told that they do little.
+/// does not know that they do little.
 template <class Policy>
 auto light(const Policy& policy) {
   return Kokkos::Experimental::require(policy, Kokkos::Experimental::WorkItemProperty::HintLightWeight);

@@ -4,7 +4,7 @@
 // again. What is cut or removed is the file that was written, by its descriptor, whatever has its name by
 // then.
 //
-// Not thread safe. MeshFileError for whatever the file system refuses; nothing is left behind then.
+// Not thread safe. MeshFileError for whatever the file system refuses; no file is left then.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +47,7 @@ class AtomicFile {
 
   std::string path_;
   strata::detail::PartialFile file_;
-  std::string buffer_;                    // the bytes behind written_
+  std::string buffer_;                    // the bytes after written_
   std::uint64_t written_ = 0, kept_ = 0;  // bytes of the file
 };
 

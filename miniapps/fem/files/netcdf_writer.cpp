@@ -242,7 +242,7 @@ std::string NetcdfWriter::difference_of_dimensions(std::istream& old) const {
 NetcdfWriter::Series NetcdfWriter::require_same(const std::string& path, std::istream& old) const {
   std::uint64_t place = 0;
   std::string found;
-  // What differs is told by the dimensions, where those are others.
+  // If the dimensions differ, they are reported.
   const auto expect = [&](const std::string& wanted, std::size_t any_at, const std::string& what) {
     found.resize(wanted.size());
     old.read(found.data(), static_cast<std::streamsize>(found.size()));

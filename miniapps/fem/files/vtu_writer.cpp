@@ -110,7 +110,7 @@ class VtuFile {
     std::ifstream file(path, std::ios::binary);
     std::string head, line;
     while (std::getline(file, line) && line != "<AppendedData encoding=\"raw\">") head += line + "\n";
-    const auto begin = static_cast<std::uint64_t>(file ? std::int64_t{file.tellg()} + 1 : 0);  // behind "_"
+    const auto begin = static_cast<std::uint64_t>(file ? std::int64_t{file.tellg()} + 1 : 0);  // after "_"
     if (begin == 0) return "cannot be read";
     const auto count = [&](const char* name, const char* what, std::size_t own) {
       const std::string found = between(head, std::string(name) + "=\"", "\"");
