@@ -23,7 +23,7 @@ std::vector<double> Balance::shares(std::size_t devices) {
   const double guess = measured > 0 ? known / static_cast<double>(measured) : 1;
   const double sum = known + guess * static_cast<double>(devices - measured);
   std::vector<double> shares;
-  // Nobody is left without any work: whoever was slow once would never be measured again.
+  // Every device gets some work: one that was slow once would never be measured again.
   constexpr double least = 1e-3;
   for (const double speed : speeds_) shares.push_back(std::max((speed > 0 ? speed : guess) / sum, least));
   const double total = std::accumulate(shares.begin(), shares.end(), 0.0);

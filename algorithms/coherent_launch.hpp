@@ -1,5 +1,5 @@
 // launch over coherent arrays: runs a kernel over arrays whose use it declares, on one device or several, and
-// moves what is missing.
+// copies missing values.
 //
 //   launch(on(device), n, axpy{a}, in(x), inout(y));                        // kernel(i, x, y)
 //   launch(across(Cuda{0}, Cuda{1}), n, stencil{}, in(u, halo(1, 1)), out(v));
@@ -179,7 +179,7 @@ QueueState& queue_of(const On<D>& where) {
   return where.queue ? *where.queue : where.device.backend().default_queue();
 }
 
-// What an access becomes on a device of type `D`.
+// The resolved type of an access on a device of type `D`.
 template <class D, class Access>
 using ResolvedOn =
     decltype(resolve<D>(std::declval<const CoherentCall&>(), 0, 0, std::declval<const Access&>()));

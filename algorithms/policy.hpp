@@ -112,7 +112,7 @@ struct WorkOf<Tagged<Tag, R>> {
 
 }  // namespace detail
 
-/// What a launch can run over.
+/// The work of a launch.
 template <class R>
 concept WorkRange = detail::WorkOf<std::remove_cvref_t<R>>::rank >= 1;
 

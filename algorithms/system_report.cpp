@@ -21,8 +21,8 @@ using detail::json_quoted;
 
 namespace {
 
-// Calls work(); what it throws of a device that cannot be used becomes its `problem`, also where it is the
-// system's: no memory, no threads.
+// Calls work(); an error becomes the `problem` of a device that cannot be used, also an error of the system:
+// no memory, no threads.
 template <class Work>
 void note_problem(DeviceDescription& device, const Work& work) {
   try {

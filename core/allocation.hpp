@@ -168,7 +168,7 @@ class AllocationRef {
 /// One live allocation, as the registry lists it.
 struct AllocationInfo {
   const char* label;  ///< as given at creation
-  std::size_t bytes;  ///< asked for; of reserved memory, what has been given to it
+  std::size_t bytes;  ///< asked for; of reserved memory, those that have memory
   SpaceId space;      ///< the memory
   const void* data;   ///< its address, as views hold it
   std::size_t span;   ///< bytes of addresses from there: `bytes`, or more for reserved memory

@@ -13,7 +13,7 @@ namespace {
 int print_error(int argc, char** argv, const char* what) {
   const char* name = argc > 0 && argv[0] != nullptr ? argv[0] : "program";
   if (const char* const slash = std::strrchr(name, '/')) name = slash + 1;
-  std::fflush(stdout);  // what the program said before it
+  std::fflush(stdout);  // the program's output before the error
   std::fprintf(stderr, "%s: error: %s\n", name, what);
   return 1;
 }
@@ -35,7 +35,7 @@ int guard_main(int argc, char** argv, int (*run)(void* context, int argc, char**
   const int before = unheard_errors();
   const int status = status_of(argc, argv, [&] {
     const Runtime runtime(argc, argv);
-    // Caught within, so that it is printed before what the end of the runtime finds.
+    // Caught within, so that it is printed before errors found by the end of the runtime.
     return status_of(argc, argv, [&] { return run(context, argc, argv); });
   });
   return status == 0 && unheard_errors() > before ? 1 : status;

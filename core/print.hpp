@@ -6,9 +6,9 @@
 // wrong number of them, does not compile. An index (index_t, std::size_t, the work index of a kernel) takes
 // %ld or %lu, an int %d, float and double %g and its like, a string literal %s, an address %p.
 //
-// Calls of different work items print in any order, each call in one piece. What kernels on Cuda print
-// is kept on the GPU, in a buffer of 1 MiB whose oldest lines are overwritten first, and appears with the
-// next wait for the GPU; on other devices it appears at once.
+// Calls of different work items print in any order, each call in one piece. The output of kernels on Cuda is
+// kept on the GPU, in a buffer of 1 MiB whose oldest lines are overwritten first, and appears with the next
+// wait for the GPU; on other devices it appears at once.
 #pragma once
 
 #include <cstdio>

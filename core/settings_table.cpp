@@ -53,7 +53,7 @@ std::string text_of(double value) {
                                             : std::to_chars(text, end, value, std::chars_format::general);
   return std::string(text, result.ptr);
 }
-// Never rounded: what is printed can be set.
+// Never rounded: a printed value can be set again.
 std::string text_of(index_t bytes) {
   const std::string text = string_from_bytes(bytes);
   return text.find('.') == std::string::npos ? text : std::to_string(bytes) + " B";

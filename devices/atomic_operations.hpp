@@ -10,7 +10,7 @@ namespace strata::inline STRATA_ABI {
 
 /// Which threads may operate on the value at the same time: those of one team, of one device, or all.
 enum class MemoryScope { Block, Device, System };
-/// What an atomic operation orders besides its own value, as in C++.
+/// The memory order of an atomic operation, as in C++.
 enum class MemoryOrder { Relaxed, Acquire, Release, AcquireRelease, SequentiallyConsistent };
 
 /// A scope and an order as arguments.

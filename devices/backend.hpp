@@ -1,4 +1,4 @@
-// Backend: what a device does at run time, by virtual functions that are compiled once. Views, copies and
+// Backend: the run-time interface of a device, of virtual functions that are compiled once. Views, copies and
 // queues use devices through these two classes; only the launch of a kernel needs its type (execution).
 //
 // Lifetime: instances live until the process ends, queue states as long as they are referenced.
@@ -19,7 +19,7 @@ class DirectFile;
 class QueueState;
 class Recording;
 
-/// What an allocation is for: error messages say it.
+/// The purpose of an allocation, for error messages.
 struct AllocationRequest {
   std::size_t bytes;
   const char* label;

@@ -30,8 +30,8 @@ class GraphState : public RefCounted {
   virtual index_t size() const = 0;
 };
 
-/// Records what the calling thread enqueues on `queue` between its construction and finish(); what was
-/// recorded so far is dropped if finish() is not called. Throws Error when the thread records already.
+/// Records the work that the calling thread enqueues on `queue` between its construction and finish();
+/// without finish() the recording is dropped. Throws Error when the thread records already.
 class RecordingScope {
  public:
   explicit RecordingScope(QueueState& queue);
@@ -60,7 +60,7 @@ class Graph {
   using device_type = D;
 
   Graph() = default;
-  /// Of what a backend recorded.
+  /// A handle to a backend's graph.
   explicit Graph(detail::Ref<detail::GraphState> state) : state_(state) {}
 
   /// Enqueues all of it. A null graph does nothing.
@@ -75,8 +75,8 @@ class Graph {
   detail::Ref<detail::GraphState> state_;
 };
 
-/// Calls work(), recording what it enqueues on `queue`. Error for what cannot be recorded; nothing has run
-/// then.
+/// Calls work(), recording the work that it enqueues on `queue`. Error for work that cannot be recorded;
+/// nothing has run then.
 template <Device D, class F>
 [[nodiscard]] Graph<D> record(const Queue<D>& queue, F&& work) {
   detail::RecordingScope scope(queue.state());

@@ -2,7 +2,7 @@
 // queue of an instance is shared by all threads and used where no queue is given.
 //
 // Queues of host devices work at once on the calling thread, so their waits have nothing to do. On other
-// devices work is enqueued; an error poisons the queue: what was enqueued after it is dropped, and the next
+// devices work is enqueued; an error poisons the queue: work enqueued after it is dropped, and the next
 // wait throws it, once. A destructor neither waits nor throws: work under way finishes. An error that no wait
 // has thrown is printed to stderr, at the end of the runtime or when no handle is left by which to wait (of a
 // GPU, errors found by then).

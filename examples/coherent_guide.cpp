@@ -27,7 +27,7 @@ void check(bool good) {
 void creating() {
 //! [creating]
   CoherentArray<double, rank<1>> x("x", 1000);              // zeros, which the host has
-  CoherentArray<float, rank<2>> a("a", 300, 40, uninitialized);  // nobody has values yet
+  CoherentArray<float, rank<2>> a("a", 300, 40, uninitialized);  // no memory has values yet
   CoherentArray<double, rank<0>> energy("energy");          // one value
   CoherentArray<double, rank<2>, LayoutRight> b("b", 300, 40);  // the layout is the same in every memory
   CoherentArray<int, rank<1>> big("big", 100000, main_in(Threads{}));  // its threads touch the host's memory first

@@ -121,7 +121,7 @@ void reductions() {
   const SumOfSquares<Device> squares{x};
   const double returned = parallel_reduce(400, squares);    // waits for the value
   auto norm = create<Value<double, Device>>("norm");
-  parallel_reduce(400, squares, finalize(StoreNorm<Device>{norm}));   // nobody waits: the value stays on the device
+  parallel_reduce(400, squares, finalize(StoreNorm<Device>{norm}));   // does not wait: the value stays on the device
 
   double largest = 0;
   ValueLocation<double> least;
@@ -238,7 +238,7 @@ struct Assemble {                                           // element i adds to
 template <class Device>
 void assembly() {
   auto force = create<MDArray<double, Device, rank<1>>>("force", 101);
-  auto scattered = scatter_view(force);                     // a copy for each worker, or atomics: as the device likes
+  auto scattered = scatter_view(force);                     // a copy for each worker, or atomics, by device
   parallel_for(100, Assemble<Device>{scattered});
   contribute(scattered);                                    // joins the copies
   double inner = 0;

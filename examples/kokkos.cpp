@@ -77,7 +77,7 @@ void reducers(const Vector& x) {
                     if (v(i) > high.value) high = {v(i), i};
                   }, x), Sum(sum), Min(least), MaxLoc(most));        // any number of results in one pass
 
-  auto on_device = create_value<Value<double, Device>>();            // View<double>: nobody waits for it
+  auto on_device = create_value<Value<double, Device>>();            // View<double>: the launch does not wait
   parallel_reduce(on(Device{}), 100, [=](auto i, double& s) { s += x(i); }, Sum(on_device));
   double read = 0;
   deep_copy(read, on_device);

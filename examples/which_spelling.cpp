@@ -48,7 +48,7 @@ void launching() {
   const auto x = create<MDArray<double, Device, rank<1>>>("x", 1000), y = create<MDArray<double, Device, rank<1>>>("y", 1000);
   deep_copy(x, 1.0);
 //! [launching]
-  launch(on(Device{}).named("axpy"), 1000, Axpy{2}, in(x), inout(y));      // this one, if nothing speaks against it
+  launch(on(Device{}).named("axpy"), 1000, Axpy{2}, in(x), inout(y));      // the default
   parallel_for(on(Device{}), 1000, [=](auto i) { y(i) += 2 * x(i); });     // a lambda that captures its views
   parallel_for(1000, with(Axpy{2}, x, y));                                 // kernel(i, x, y), where x and y live
   parallel_for(teams(50), with([](const auto& member, auto v) {            // teams: parallel_for only
@@ -118,7 +118,7 @@ void reducing() {
 //! [reducing]
   launch_reduce(where, n, [](auto i, auto v, double& s) { s += v(i); }, Sum(sum), in(x));     // waits: sum is on the host
   launch_reduce(where, n, [](auto i, auto v, double& m) { if (v(i) > m) m = v(i); }, Max(largest), in(x));
-  launch_reduce(where, n, SumOfSquares{}, squares, in(x));                 // into a Value: nobody waits
+  launch_reduce(where, n, SumOfSquares{}, squares, in(x));                 // into a Value: does not wait
   launch_reduce(where, n, SumOfSquares{}, finalize(StoreNorm{}, out(norm)), in(x));   // computed on, on the device
 //! [reducing]
   double on_host = 0;

@@ -1,5 +1,5 @@
-// Access: what a view's element access means. Plain references by default; reads through the read-only cache
-// (views of constant data, random access); or every access atomic.
+// Access: the kinds of element access of a view. Plain references by default; reads through the read-only
+// cache (views of constant data, random access); or every access atomic.
 #pragma once
 
 #include <type_traits>
@@ -12,7 +12,7 @@ namespace strata::inline STRATA_ABI {
 
 /// Plain references.
 struct DefaultAccess {
-  /// What an element access returns, and how it is made of the address of the element.
+  /// The type that an element access returns, and how it is made of the address of the element.
   template <class T>
   using reference = T&;
   template <class T>
@@ -23,7 +23,7 @@ struct DefaultAccess {
 
 namespace detail {
 
-// What is read by value: what fits into registers as a whole, and is used as a whole.
+// Types that are read by value: they fit into registers, and are used as a whole.
 template <class T>
 inline constexpr bool is_read_by_value =
     std::is_scalar_v<T> || is_complex_v<std::remove_const_t<T>> || is_short_float_v<std::remove_const_t<T>>;
@@ -34,7 +34,7 @@ inline constexpr bool is_read_by_value =
 /// elements by reference to const, so that a kernel loads only the members that it uses.
 /// The data must not change while a kernel reads it.
 struct ReadOnlyAccess {
-  /// What an element access returns, and how it is made of the address of the element.
+  /// The type that an element access returns, and how it is made of the address of the element.
   template <class T>
   using reference =
       std::conditional_t<detail::is_read_by_value<T>, std::remove_const_t<T>, std::add_const_t<T>&>;
@@ -49,7 +49,7 @@ struct ReadOnlyAccess {
 
 /// Every access is atomic, at device scope, relaxed.
 struct AtomicAccess {
-  /// What an element access returns, and how it is made of the address of the element.
+  /// The type that an element access returns, and how it is made of the address of the element.
   template <class T>
   using reference = AtomicReference<T>;
   template <class T>
@@ -59,10 +59,10 @@ struct AtomicAccess {
 };
 
 /// `A` of a view that never owns: it has no record, so that copying it copies an address only. Kernels are
-/// given such views. Whoever makes one keeps the memory alive.
+/// given such views. The code that makes one keeps the memory alive.
 template <class A = DefaultAccess>
 struct Unmanaged {
-  /// What an element access returns, and how it is made of the address of the element.
+  /// The type that an element access returns, and how it is made of the address of the element.
   template <class T>
   using reference = typename A::template reference<T>;
   template <class T>

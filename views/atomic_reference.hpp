@@ -14,7 +14,7 @@ namespace strata::inline STRATA_ABI {
 template <class T>
 class AtomicReference {
  public:
-  /// What it reads and assigns.
+  /// The type that it reads and assigns.
   using value_type = std::remove_const_t<T>;
 
   /// To the value at `address`, which has to outlive it.

@@ -68,7 +68,8 @@ HookEvent copy_event(const CopySide& destination, const CopySide* source, std::s
       "copies the rows that it holds, or a subview that leaves its array");
 }
 
-// A copy or a fill of a recording. Of layouts of one's own only the offsets are kept by nobody: refused.
+// A copy or a fill of a recording. User-supplied layouts are refused: a recording could not keep their
+// mappings alive.
 class RecordedCopy final : public RecordedStep {
  public:
   RecordedCopy(const CopySide& destination, const CopySide& source, std::size_t element_bytes)
@@ -111,7 +112,7 @@ class RecordedCopy final : public RecordedStep {
   std::vector<char> value_;
 };
 
-// Whether the copy was recorded as a step; what the recording cannot hold is an error.
+// Whether the copy was recorded as a step; throws Error for a copy that a recording cannot hold.
 template <class... Arguments>
 bool recorded(const char* label, QueueState* queue, QueueState& usual, const Arguments&... arguments) {
   if (current_recording == nullptr) return false;

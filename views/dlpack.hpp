@@ -19,8 +19,8 @@
 // GPU's default queue, as its owner may then reuse the memory; wait for other queues, and for launches of
 // graphs, beforehand.
 //
-// Layouts have strides: tiled ones are refused by the compiler. An import takes what its type can show:
-// LayoutStrided anything, LayoutRight and LayoutLeft also rows and columns with gaps between them.
+// Layouts have strides: tiled ones are refused by the compiler. An import accepts the strides that its type
+// can have: LayoutStrided anything, LayoutRight and LayoutLeft also rows and columns with gaps between them.
 #pragma once
 
 #include <type_traits>
@@ -33,7 +33,7 @@
 #include <strata/views/copy.hpp>
 #include <strata/views/view.hpp>
 
-/// DLPack's structure; its header says what is in it.
+/// DLPack's structure, as its header defines it.
 struct DLManagedTensorVersioned;
 
 namespace strata::inline STRATA_ABI {
@@ -62,7 +62,7 @@ class DLPackTensor {
 
   /// The tensor, which stays here; null after release().
   constexpr DLManagedTensorVersioned* get() const noexcept { return tensor_; }
-  /// Hands the tensor over: whoever takes it calls its deleter.
+  /// Releases the tensor: the code that gets it must call its deleter.
   [[nodiscard]] constexpr DLManagedTensorVersioned* release() noexcept {
     DLManagedTensorVersioned* const tensor = tensor_;
     tensor_ = nullptr;
@@ -170,7 +170,7 @@ SpaceId dlpack_space(const V& view) {
 DLManagedTensorVersioned* make_dlpack(const void* data, const Allocation* record, SpaceId space,
                                       const DLPackElements& elements, const DLPackShape& shape);
 
-/// What a tensor shows: its element 0 lies at `data`, in the memory of an instance of the view's device.
+/// The elements of a tensor: element 0 is at `data`, in the memory of an instance of the view's device.
 struct DLPackSource {
   DLPackShape shape;
   void* data;

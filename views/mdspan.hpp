@@ -36,8 +36,8 @@ struct MdspanExtents<E<Index, N...>> {
   using probe = E<Index, 2, 3, 5>;
 };
 
-// Layouts are recognised by what they do to a small shape, not by name: every implementation has its own. One
-// that need not be exhaustive (layout_stride, padded ones) has strides that are known at run time only.
+// Layouts are recognised by their strides for a small shape, not by name: every implementation has its own.
+// One that need not be exhaustive (layout_stride, padded ones) has strides that are known at run time only.
 template <class Mapping>
 constexpr bool mdspan_layout_has_strides(index_t s0, index_t s1, index_t s2) {
   if constexpr (Mapping::is_always_exhaustive() && Mapping::is_always_strided()) {

@@ -2,7 +2,7 @@
 //
 //   const auto f = scatter_view(forces);                       // sums; scatter_view<ScatterMax>(x) and so on
 //   parallel_for(on(d), elements, [=](auto e) { for (...) f(node(e, k), 0) += force; });
-//   contribute(f);                                             // now forces holds what it held and the sums
+//   contribute(f);                                             // forces now has its old values plus sums
 //
 // How they are kept apart depends on the device: Serial adds at once; on Threads, Tbb and AnyHost every
 // worker but the first adds to a copy of its own, which `contribute` joins to the target, in the order of the
@@ -58,7 +58,7 @@ template <class Target, class Operation = ScatterSum,
           class Mode = detail::ScatterModeOf<typename Target::device_type>>
 class ScatterView {
  public:
-  /// What it was made of, and the type of one contribution.
+  /// The target, and the type of one contribution.
   using target_type = Target;
   using operation = Operation;
   using mode = Mode;
@@ -222,7 +222,7 @@ class ScatterView {
 };
 
 /// A scatter view of `target` for its device; `Operation` is ScatterSum, ScatterProd, ScatterMin or
-/// ScatterMax. Contributions are joined to what the target holds.
+/// ScatterMax. Contributions are joined to the values of the target.
 template <class Operation = ScatterSum, class... Mode, class T, class D, class E, class L, class A>
 [[nodiscard]] auto scatter_view(const View<T, D, E, L, A>& target) {
   return ScatterView<View<T, D, E, L, A>, Operation, Mode...>(target);
@@ -239,7 +239,7 @@ template <class Operation = ScatterSum, class... Mode, class Where, class T, cla
                                                                   where.device);
 }
 
-/// Completes `scatter`: its target holds what it held and all contributions.
+/// Completes `scatter`: its target then holds its old values and all contributions, joined.
 template <class Target, class Operation, class Mode>
 void contribute(const ScatterView<Target, Operation, Mode>& scatter) {
   scatter.contribute();

@@ -115,14 +115,14 @@ concept HasBounds = requires(const M& m) {
 }  // namespace detail
 
 /// A view of an array: T its elements, DeviceType where they are, ExtentsType their shape, LayoutType their
-/// order in memory, AccessType what an access to one means. MDArray, MultiVector and Value are its spellings.
+/// order in memory, AccessType the kind of access to one. MDArray, MultiVector and Value are its spellings.
 template <class T, class DeviceType, class ExtentsType, class LayoutType, class AccessType = DefaultAccess>
 class View : private detail::OwnershipOf<DeviceType, AccessType> {
   using Owner = detail::OwnershipOf<DeviceType, AccessType>;
   static_assert(is_extents_v<ExtentsType>, "strata: the shape of a view is Extents<...> or DynamicRank<N>");
 
  public:
-  /// The parameters, what follows from them, and the names that the standard and the paper have for it.
+  /// The parameters, types derived from them, and the names that the standard and the paper have for these.
   using element_type = T;
   using value_type = std::remove_const_t<T>;
   using device_type = DeviceType;

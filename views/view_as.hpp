@@ -37,7 +37,7 @@ template <class T, class D, class E, class L, class A>
   return View<const T, D, E, L, typename detail::AccessLike<ReadOnlyAccess, A>::type>(x);
 }
 
-/// `x` without a share in its ownership: whoever calls keeps the memory alive.
+/// `x` without a share in its ownership: the caller keeps the memory alive.
 template <class T, class D, class E, class L, class A>
 [[nodiscard]] STRATA_FUNCTION auto unmanaged(const View<T, D, E, L, A>& x) {
   return typename View<T, D, E, L, A>::unmanaged_type(x);

@@ -36,7 +36,7 @@ using linear::CgStatus;
 template <class T>
 struct CgState {
   T alpha;            // the step along the direction
-  T beta;             // what is kept of the last direction
+  T beta;             // the factor of the last direction
   T rz;               // r . D^-1 r
   T residual;         // |r|
   T right_hand_side;  // |b|

@@ -5,7 +5,7 @@
 // Columns ascend within a row, without duplicates; crs_create.hpp makes such matrices, and checks arrays made
 // elsewhere. Both classes are handles, as views are: copies share the arrays. The structure of a graph never
 // changes; the coefficients of a matrix may, by any kernel. Column indices are 32-bit unless asked otherwise
-// (they are most of what a product reads besides the coefficients), offsets 64-bit.
+// (a product reads little else besides the coefficients), offsets 64-bit.
 #pragma once
 
 #include <strata/algorithms/linear/vendor.hpp>

@@ -23,7 +23,7 @@ class MatrixError : public Error {
   /// Of a fault found in `row`.
   MatrixError(MatrixFault fault, index_t row, const std::string& message)
       : Error(message), fault_(fault), row_(row) {}
-  /// What is wrong.
+  /// The fault.
   MatrixFault fault() const { return fault_; }
   /// The first row where it was found.
   index_t row() const { return row_; }

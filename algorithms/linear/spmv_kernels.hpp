@@ -18,7 +18,7 @@ namespace strata::inline STRATA_ABI::detail {
 
 // Tuning numbers.
 
-/// What a row costs besides its entries, in entries.
+/// The cost of a row besides its entries, in entries.
 inline constexpr index_t row_charge = 2;
 /// Entries that a thread of a group loads at a time: a row of that length has all its loads in flight
 /// together, columns and coefficients first and then the elements of x. With 8, nvcc 13.0 has enough

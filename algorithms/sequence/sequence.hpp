@@ -88,8 +88,8 @@ class Sequence {
   auto run_loops(int count) { return loops_.run(count); }
   /// The next run begins with this loop, counted from 0.
   void begin_with(int loop) { loops_.begin_with(loop); }
-  /// Frees, until the next run, what is kept from run to run: graphs, or the device's memory, except that of
-  /// resident arrays.
+  /// Frees, until the next run, the graphs, or the device's memory (except that of resident arrays), that are
+  /// kept from run to run.
   void release() { loops_.release(); }
   /// Of streamed sequences: the report of run(steps) without running it, or of its first part where the
   /// results of all steps do not fit. Throws OutOfMemory.

@@ -1,4 +1,4 @@
-// map_array: map with operands that a function reads anywhere, within what is declared of them.
+// map_array: map with operands that a function reads anywhere within their declared regions.
 //
 //   struct RowTimesVector {
 //     template <class A, class V>

@@ -9,10 +9,10 @@
 //   map_overlap(where, Mean{}, y, x, overlap({1, 1}, edge::duplicate));            // from x to y
 //   map_overlap(where, Mean{}, x, overlap({1, 1}), Update::RedBlack);              // in place
 //
-// r(di, dj) is the element at (i + di, j + dj). Outside of the array it is what the edge policy says; without
-// one (edge::none) only elements all of whose neighbours exist are computed, the others stay as they are.
-// Further operands are those of map_array: f(r, b) of map_overlap(where, f, y, x, overlap(1), b). Arrays have
-// rank 1 to 4. Several devices exchange the rows at their borders only.
+// r(di, dj) is the element at (i + di, j + dj). Outside of the array its value is defined by the edge policy;
+// without one (edge::none) only elements all of whose neighbours exist are computed, the others stay as they
+// are. Further operands are those of map_array: f(r, b) of map_overlap(where, f, y, x, overlap(1), b). Arrays
+// have rank 1 to 4. Several devices exchange the rows at their borders only.
 //
 // In place the new elements go to a second array first, so that elements which are updated together do not
 // see each other's new values: red ones (of even i + j + ...) are computed from old elements, then black ones
@@ -48,7 +48,7 @@ constexpr Overlap<Rank, Edge> overlap(const index_t (&reach)[Rank], const Edge& 
 /// the latter.
 enum class Update { Normal, Red, Black, RedBlack };
 
-/// The elements around one: what the function of map_overlap gets. `V` is a view, with edges.
+/// The elements around one: the argument of the function of map_overlap. `V` is a view, with edges.
 template <class V, int Rank>
 class Region {
  public:
@@ -150,7 +150,7 @@ template <class F, int Rank>
 struct SelectiveOverlap {
   static constexpr bool wants_indices = true;
   OverlapFunction<F, Rank> function;
-  index_t lower[Rank], upper[Rank];  // what is computed
+  index_t lower[Rank], upper[Rank];  // the indices that are computed
   int parity;                        // of the sum of indices; -1: any
 
   template <class... A>

@@ -20,7 +20,7 @@
 namespace strata::inline STRATA_ABI {
 namespace skeletons {
 
-/// What a function returns for several outputs; made by `results`.
+/// The result of a function with several outputs; made by `results`.
 template <class... T>
 struct Results {};
 /// The same, of one output and others.

@@ -114,7 +114,7 @@ std::vector<std::vector<ReductionGroup>> StepReductionPlan::groups_from(StreamRu
 
 void StepReductionPlan::plan(StreamRun& run, index_t budget, const StreamOptions& options,
                              const std::string& kernel, index_t value_bytes) {
-  constexpr index_t granule = 512, own_needs = 1024;  // what a reduction needs itself
+  constexpr index_t granule = 512, own_needs = 1024;  // of the reduction itself
   const auto groups_of_pass = [&](int p) {
     index_t count = 0;
     for (const auto& of_step : groups_of(run, p, p + 1)) count += static_cast<index_t>(of_step.size());

@@ -46,7 +46,7 @@ class StreamCopies {
   /// The side that has the values of states.
   int side() const { return turned_; }
 
-  /// Enqueue what the tile, of pass `pass`, copies in this stage.
+  /// Enqueue the copies of the tile, of pass `pass`, in this stage.
   void upload(long tile, int pass);
   void move(long tile);
   void download(long tile, int pass);

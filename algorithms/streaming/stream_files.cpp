@@ -65,7 +65,7 @@ bool StreamFiles::align_to_blocks(StreamProblem& problem, index_t chunk) {
   return any && chunk % problem.align == 0 && problem.align * row_bytes <= most_aligned_bytes;
 }
 
-// What the plan reads from the files of each disk, and writes to them.
+// The bytes that the plan reads from the files of each disk, and writes to them.
 std::map<std::uint64_t, StreamFiles::Bytes> StreamFiles::bytes_of_disks() const {
   std::map<std::uint64_t, Bytes> disks;
   const StreamPlan& plan = job_.plan;
@@ -163,7 +163,8 @@ void StreamFiles::wait_for_writes(FileStage& stage, long begin, long end) const 
   for (long tile = std::max(0L, begin); tile < end; ++tile) stage.wait_for_writes(tile);
 }
 
-// Begins to read what the tile uploads. False, with nothing done, where it needs what was not yet written.
+// Begins to read the rows that the tile uploads. False, with nothing done, if it needs rows that were not yet
+// written.
 bool StreamFiles::begin_reads(long tile) {
   const StreamTile& here = tiles_.tile(tile);
   for (const StreamWait& before : here.before_upload) {
@@ -222,8 +223,8 @@ void StreamFiles::before_download(long tile) {
   wait_for_partial_writes(tile);
 }
 
-// What the host wrote of tiles before is there. It goes through the page cache in part, of which no page may
-// change while the device writes beside it (see FileStorage).
+// Waits for the host's writes of earlier tiles: they go through the page cache in part, and no page of it may
+// change while the device writes next to it (see FileStorage).
 void StreamFiles::wait_for_partial_writes(long tile) {
   for (Operand& operand : operands_) {
     if (!operand.direct || operand.partly_by_host < 0) continue;

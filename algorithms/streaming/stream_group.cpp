@@ -80,16 +80,16 @@ void StreamGroup::plan(index_t budget, const StreamOptions& options, const std::
     runs_[k]->plan(budget - (k < reserved.size() ? reserved[k] : 0), options, kernel);
 }
 
-// What the runs keep for each other with these steps a pass; null: nothing.
+// The rows that the runs keep for each other with these steps a pass; null: none.
 Ref<StreamSeams> StreamGroup::seams_for(const StreamOptions& one) const {
   const int steps = std::min(std::max(one.steps_per_pass, 1), problem_.steps);
   const int passes = (problem_.steps + steps - 1) / steps;
   if (passes < 2) return {};
-  // Of two passes only the last one reads what was kept.
-  const int steps_behind = passes == 2 ? problem_.steps - steps : steps;
+  // Of two passes only the last one reads kept rows.
+  const int steps_reading = passes == 2 ? problem_.steps - steps : steps;
   std::vector<SeamPlan::Run> members;
   for (std::size_t k = 0; k < runs_.size(); ++k)
-    members.push_back({parts_[k], rows_read(runs_[k]->problem(), one.scheduler, steps_behind)});
+    members.push_back({parts_[k], rows_read(runs_[k]->problem(), one.scheduler, steps_reading)});
   const bool cyclic =
       std::any_of(problem_.arrays.begin(), problem_.arrays.end(),
                   [](const StreamArray& array) { return array.use == Use::State && array.cyclic; });
@@ -101,7 +101,7 @@ Ref<StreamSeams> StreamGroup::seams_for(const StreamOptions& one) const {
   return Ref<StreamSeams>(new StreamSeams(static_cast<SeamPlan&&>(plan), problem_, passes));
 }
 
-// Whether room for what is kept makes slices so little smaller that plans are about the same.
+// Whether the memory for kept rows makes slices so little smaller that plans are about the same.
 bool StreamGroup::takes_little(const StreamSeams& seams, index_t budget) const {
   constexpr index_t part = 16;
   for (std::size_t k = 0; k < runs_.size(); ++k)
@@ -127,8 +127,8 @@ bool StreamGroup::take(Choice& choice, index_t budget, const std::string& kernel
   return true;
 }
 
-// With seams, unless slices get so much smaller by them that it takes longer. What is chosen may not be what
-// was planned last.
+// With seams, unless they make slices so much smaller that the launch takes longer. The choice need not be
+// the last plan.
 bool StreamGroup::choose(const StreamOptions& options, index_t budget, const std::string& kernel,
                          Choice& choice) {
   constexpr double worth_it = 1.05;
@@ -286,8 +286,8 @@ void StreamGroup::carry_out(const std::vector<Launch>& launches, bool progress) 
 
 void StreamGroup::fail(const StreamGate& gate) const {
   const std::size_t k = static_cast<std::size_t>(gate.failed_run());
-  // States go from one copy to another: those of the first pass are there as long as nobody begins the
-  // second.
+  // States are computed from one copy to the other: the first copy is unchanged until a run begins the second
+  // pass.
   const bool first_pass = !runs_[0]->in_place() &&
                           std::all_of(runs_.begin(), runs_.end(),
                                       [](const Ref<StreamRun>& run) { return run->passes_begun() <= 1; });
@@ -300,7 +300,7 @@ void StreamGroup::fail(const StreamGate& gate) const {
   }
 }
 
-// ---- what it did
+// ---- the report
 
 void add_report(StreamReport& all, const StreamReport& one) {
   all.scheduler = one.scheduler;

@@ -65,7 +65,7 @@ void StreamMeasures::choose_tiles(const StreamPass& pass) {
 }
 
 void StreamMeasures::begin_tile(long number, const StreamTile& tile, std::size_t tiles) {
-  // The first tiles of a pass are at its edges, and what is new is slow.
+  // The first tiles of a pass are at its edges, and first launches are slow.
   constexpr std::size_t samples_wanted = 4;
   const bool is_sequence = job_.problem.is_sequence();
   current_ = {};
@@ -123,7 +123,7 @@ void StreamMeasures::learn_kernel() const {
   if (sum.rows > 0) learn_figure(kernel_, sum.of_row());
 }
 
-// The time of a launch beside that of its rows: of what is idle at its begin and end.
+// The time of a launch in addition to that of its rows: the device is partly idle at its begin and end.
 double StreamMeasures::launch_seconds() const {
   const double known = job_.problem.seconds_per_launch;
   return known > 0 ? known : job_.device.rates().launch_seconds;
@@ -144,8 +144,8 @@ std::vector<StreamMeasures::RowTime> StreamMeasures::row_times(double launch) co
 void StreamMeasures::learn_loops() const {
   double launch = launch_seconds();
   const std::vector<RowTime> times = row_times(launch);
-  // What a tile takes as a whole is `part` of what its rows take one by one, and a time for each launch:
-  // those that follow each other are shorter than launches that are measured. Two tiles give both.
+  // The time of a tile is `part` of the time of its rows measured one by one, plus a time for each launch:
+  // consecutive launches are shorter than launches that are measured. Two tiles give both.
   struct Tile {
     double took = 0, rows = 0, launches = 0;
   };

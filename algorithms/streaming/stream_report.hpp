@@ -1,4 +1,4 @@
-// StreamReport: the plan of a streamed launch, and what was measured.
+// StreamReport: the plan and the measurements of a streamed launch.
 #pragma once
 
 #include <string>

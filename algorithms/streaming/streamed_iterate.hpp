@@ -211,7 +211,7 @@ StreamProblem iterated_problem(const char* label, const R& work, int steps, cons
   return problem;
 }
 
-// What the threads of runs call, as in streamed.hpp.
+// The function that the threads of runs call, as in streamed.hpp.
 template <class D, class R, class K, class... Accesses>
 StreamGroup::Launch iterate_launch(const char* label, const On<D>& on, const R& work, const K& kernel,
                                    const Accesses&... accesses) {

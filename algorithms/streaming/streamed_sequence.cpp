@@ -180,7 +180,7 @@ void SequenceRuns::set_count(int count) {
 }
 
 // Plans loops that begin with the next one; their results take room, too. False where that is most of the
-// budget: what is left for slices makes them smaller, and of more slices there are more results.
+// budget: less memory for slices makes them smaller, and more slices have more results.
 bool SequenceRuns::plan(int count) {
   for (index_t room = 0; room <= budget_ / 2;) {
     set_count(count);
@@ -201,7 +201,7 @@ bool SequenceRuns::plan(int count) {
 index_t SequenceRuns::result_bytes() {
   index_t bytes = 0;
   for (const Loop& loop : loops_)
-    if (loop.results)  // and what a reduction needs itself
+    if (loop.results)  // and the memory of the reductions themselves
       bytes += (loop.results(run_->problem(), run_->plan()) + 511) / 512 * 512 + 1024;
   return bytes;
 }
@@ -288,7 +288,7 @@ StreamReport SequenceRuns::run(int count) {
 // The part of a run that began with loop `begin`, after `done` loops of it.
 StreamReport SequenceRuns::run_part(int count, int begin, int done) {
   device_.wait_all();  // for memory that was given back, and is about to be asked for
-  // What is too small goes before anything is made.
+  // Memory of another size is freed before anything is allocated.
   for (const bool make : {false, true}) {
     for (const Loop& loop : loops_)
       if (loop.prepare) loop.prepare(make);

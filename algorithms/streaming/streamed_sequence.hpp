@@ -40,7 +40,7 @@ class SequenceRuns {
     /// Of reductions: the bytes that the results of a run with a plan need; allocates memory for them; joins
     /// them after the run, or after each part of it.
     Function<index_t(const StreamProblem&, const StreamPlan&)> results;
-    Function<void(bool make)> prepare;  // gives up what has another size; then makes it
+    Function<void(bool make)> prepare;  // false: frees memory of another size; true: allocates
     Function<void(bool first)> finish;
   };
 

@@ -87,7 +87,7 @@ int open_file(const std::string& path, AsyncFile::Mode mode) {
 // The same file once more, for direct I/O; -1 where the file system has none.
 int open_direct([[maybe_unused]] int file, [[maybe_unused]] bool writable) {
 #if defined(O_DIRECT)
-  // By its number: somebody may have put another file at the path.
+  // By its number: another file may be at the path by now.
   const std::string same = "/proc/self/fd/" + std::to_string(file);
   return open(same.c_str(), (writable ? O_RDWR : O_RDONLY) | O_DIRECT | O_CLOEXEC);
 #else

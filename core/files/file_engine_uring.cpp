@@ -18,8 +18,8 @@ namespace strata::inline STRATA_ABI::detail {
 
 namespace {
 
-// Requests are put into the ring by whoever holds the lock of FileRequests; one thread takes what has ended
-// out of it, and puts in what waited for that.
+// The thread that holds the lock of FileRequests puts requests into the ring; one thread takes ended requests
+// out of it, and puts in those that waited.
 class UringEngine : public FileEngine {
  public:
   UringEngine(FileRequests& requests, const io_uring& ring)
@@ -40,7 +40,7 @@ class UringEngine : public FileEngine {
     const auto offset = static_cast<__u64>(request->offset + request->done);
     if (request->transfer->is_write) io_uring_prep_write(entry, request->descriptor, memory, bytes, offset);
     else io_uring_prep_read(entry, request->descriptor, memory, bytes, offset);
-    // What the page cache has would be copied by the thread that asks.
+    // Bytes in the page cache would be copied by the calling thread.
     if (!request->is_direct) io_uring_sqe_set_flags(entry, IOSQE_ASYNC);
     io_uring_sqe_set_data(entry, request);
   }

@@ -21,8 +21,8 @@ namespace {
 constexpr index_t page = 4096;
 constexpr int thread_count = 4;
 
-// What addresses of direct I/O must be multiples of. Where the kernel does not say (before 6.1), 512 is
-// tried: what it refuses goes through the page cache.
+// The alignment of addresses for direct I/O. If the kernel does not report it (before 6.1), 512 is tried:
+// requests that it refuses go through the page cache.
 index_t direct_alignment([[maybe_unused]] int file) {
 #if defined(STATX_DIOALIGN)
   struct statx status {};
@@ -33,8 +33,8 @@ index_t direct_alignment([[maybe_unused]] int file) {
   return 512;
 }
 
-// Whether the page cache has a part of the file. After a write past it, it should not: what is there was put
-// there meanwhile, and may be old.
+// Whether the page cache has a part of the file. After a direct write it should not: a page that is there was
+// read meanwhile, and may be old.
 bool is_cached([[maybe_unused]] int file, [[maybe_unused]] index_t offset, [[maybe_unused]] index_t bytes) {
 #if defined(__linux__)
   // cachestat(2), of Linux 6.5; glibc 2.36 does not have it yet.
@@ -213,7 +213,7 @@ void FileRequests::end(FileRequest* request, index_t result) {
   fill();
 }
 
-// What one try came to: the rest is tried again, or the request has ended.
+// Handles the result of one try: tries the rest again, or ends the request.
 void FileRequests::settle(FileRequest* request, index_t result) {
   FileTransfer& transfer = *request->transfer;
   const index_t at = request->offset + request->done;
@@ -230,7 +230,7 @@ void FileRequests::settle(FileRequest* request, index_t result) {
     }
     finish(request);
   } else if (transfer.is_write && request->is_direct && is_cached(buffered_, at, result)) {
-    // Written once more, into the page that somebody touched meanwhile.
+    // Written once more, into the page that was touched meanwhile.
     request->is_direct = false;
     waiting_.push_front(request);
   } else if (request->done += result; request->done < request->bytes) {

@@ -26,7 +26,7 @@ std::string who_am_i() {
   return "process " + std::to_string(getpid()) + " on " + host;
 }
 
-// The first bytes of a file, of which none can change what a terminal does.
+// The first bytes of a file, without those that would control a terminal.
 std::string text_of(int file) {
   char text[400];
   const ssize_t bytes = pread(file, text, sizeof text, 0);
@@ -80,7 +80,7 @@ OutputLock& OutputLock::operator=(OutputLock&& other) noexcept {
   return *this;
 }
 
-// False with EEXIST where somebody else's file is there, and where it became somebody else's.
+// False with EEXIST where the file of another process is there, or has replaced this one.
 bool OutputLock::create() {
   file_ = openat(folder_, name_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (file_ < 0) return false;
@@ -91,7 +91,7 @@ bool OutputLock::create() {
     errno = has_locks ? EEXIST : ENOLCK;
     return false;
   }
-  // Between the two, another program may have taken it for what a killed one left, and removed it.
+  // Between the two, another program may have taken it for the file of a killed process, and removed it.
   if (!is_name_of(folder_, name_, file_)) {
     close_file(file_);
     errno = EEXIST;

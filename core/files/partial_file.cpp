@@ -159,7 +159,7 @@ bool PartialFile::cut(std::uint64_t bytes) { return ftruncate(file_, static_cast
 bool PartialFile::sync() {
   if (fsync(file_) != 0) return false;
   if (!has_place_) return true;
-  // Where a file system cannot sync a folder, the renaming is atomic all the same.
+  // Where a file system cannot sync a folder, the renaming is still atomic.
   if (int folder = openat(folder_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); folder >= 0) {
     fsync(folder);
     close_with_errno(folder);

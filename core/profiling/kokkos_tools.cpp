@@ -79,7 +79,7 @@ class Translator final : public Listener {
 
   const Library library_;
   const Callbacks& call_;
-  std::unordered_map<std::uint64_t, std::uint64_t> ids_;       // of what is under way, by the event's
+  std::unordered_map<std::uint64_t, std::uint64_t> ids_;       // of events under way, by the event's
   std::unordered_map<std::thread::id, int> regions_;           // how many are open
   std::unordered_map<std::uint64_t, std::uint32_t> sections_;  // by the event's id
 };

@@ -28,7 +28,7 @@ struct ToolSettings {
   bool padding[255];
 };
 
-/// What a tool may call.
+/// The functions that a tool may call.
 struct ToolProgrammingInterface {
   void (*fence)(std::uint32_t device_id);
   void (*padding[31])();
@@ -57,7 +57,7 @@ static_assert(sizeof(SpaceHandle) == 64);
 static_assert(sizeof(ToolSettings) == 256);
 static_assert(sizeof(ToolProgrammingInterface) == 32 * sizeof(void*));
 
-// X(type, name): what is called kokkosp_NAME in a library.
+// X(type, name): the function kokkosp_NAME of a library.
 // clang-format off
 #define STRATA_KOKKOS_TOOLS_CALLBACKS(X)                              \
   X(InitLibrary, init_library)                                        \

@@ -154,7 +154,7 @@ void Trace::memory(const HookEvent& event) {
   write_memory(space);
 }
 
-// What was allocated before the trace is freed within it.
+// Memory allocated before the trace is freed within it.
 void Trace::note_live_memory() {
   visit_allocations(
       [](void* context, const AllocationInfo& info) {

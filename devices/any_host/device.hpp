@@ -1,5 +1,5 @@
-// AnyHost: Serial, Threads or Tbb, whichever is chosen at run time. What is compiled for it is compiled once
-// for all three.
+// AnyHost: Serial, Threads or Tbb, whichever is chosen at run time. Code for it is compiled once for all
+// three.
 //
 //   parallel_for(on(AnyHost(Serial{})), n, kernel);   // on the calling thread
 //   parallel_for(on(AnyHost{}), n, kernel);           // on the process's default: the setting host_device

@@ -19,7 +19,7 @@ struct MemoryStatistics {
   std::size_t quarantined;  ///< freed, but queued work may still use it
   std::size_t peak;         ///< the most that was used at once
   std::size_t slabs;        ///< pieces that were taken from CUDA
-  std::size_t blocks;       ///< arrays and scratch memory in them, and what is in quarantine
+  std::size_t blocks;       ///< arrays and scratch memory in them, also those in quarantine
   std::size_t limit;        ///< the budget; 0: none
   std::size_t physical;     ///< of the GPU
 };

@@ -15,7 +15,7 @@ std::string cuda_text(cudaError_t code);
 /// Whether nothing more can be done on the device after this error, in this process.
 bool is_sticky(cudaError_t code);
 
-/// Throws KernelError for any error: what was tried, on which device, CUDA's words, and what to do. Sticky
+/// Throws KernelError for any error: the call that was tried, the device, CUDA's text, and what to do. Sticky
 /// errors list the kernels in flight.
 void check_cuda(cudaError_t code, const char* tried, int device);
 [[noreturn]] void fail_cuda(cudaError_t code, const std::string& tried, int device);

@@ -160,7 +160,7 @@ class RegisteredMemory final : public PinnedMemory {
   }
 
  private:
-  void* const data_;  // null: pinned by somebody else
+  void* const data_;  // null: pinned elsewhere
   const int gpu_;
 };
 
@@ -272,7 +272,8 @@ CudaStream& CudaInstance::take_stream(cudaStream_t adopted, bool helper) {
     check_cuda(cudaStreamCreateWithFlags(&stream->stream, cudaStreamNonBlocking), "creating a stream",
                index_);
   if (!helper && ++orders_ == 2 && reused_in_order_) {
-    // From now on there is more than one order: what was handed on within the first holds in the second.
+    // From now on there is more than one order: blocks reused in the order of the first stream must be safe
+    // in the second.
     const cudaEvent_t event = take_event();
     check_cuda(cudaEventRecord(event, streams_.front()->stream), "recording an event", index_);
     check_cuda(cudaStreamWaitEvent(stream->stream, event, 0), "waiting for an event", index_);
@@ -397,7 +398,7 @@ void CudaInstance::release(CudaMemoryKind kind, void* address, bool reserved) no
       for (const auto& stream : gpu->streams_) {
         if ((gpu != this && !stream->reaches_peers && kind == CudaMemoryKind::Device) || !busy(*stream))
           continue;
-        // Not with CUDA's pool, which may give the memory away, nor with what is unmapped.
+        // Not with CUDA's pool, which may give the memory away, nor with memory that is unmapped.
         if (kind == CudaMemoryKind::Device && gpu == this && orders_ == 1 && pool_ == nullptr && !reserved) {
           reused_in_order_ = true;
           continue;

@@ -63,7 +63,7 @@ CudaQueue::~CudaQueue() {
     print_unheard_error("a kernel on Cuda{" + std::to_string(device()) + "}", error.what());
   }
   gpu_.remove_queue(*this);
-  // Work under way goes on; what it uses is in quarantine until it is done.
+  // Work under way continues; its memory is in quarantine until it is done.
   for (const Slot& slot : all_slots_) gpu_.release(CudaMemoryKind::Pinned, slot.words);
   if (scratch_ != nullptr) gpu_.release(CudaMemoryKind::Device, scratch_);
   if (counter_ != nullptr) gpu_.release(CudaMemoryKind::Device, counter_);

@@ -18,7 +18,7 @@ struct CudaSpace {
   }
 };
 
-/// Managed memory: pages move to whoever touches them, host or GPU.
+/// Managed memory: pages move to the host or GPU that touches them.
 struct CudaManagedSpace {
   /// As the concept MemorySpace asks for, and the memory whose kernels reach this one.
   using family = CudaSpace;

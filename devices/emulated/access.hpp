@@ -17,8 +17,8 @@ namespace strata::inline STRATA_ABI::detail {
 
 inline constinit thread_local std::ptrdiff_t emulated_offset STRATA_INITIAL_EXEC = 0;
 
-/// The address at which the calling thread may touch what a view of `Emulated` holds at `address`. A cast to
-/// bytes and back, not to an integer, so that the optimiser still knows what the result points into.
+/// The address at which the calling thread may touch the element that a view of `Emulated` holds at
+/// `address`. A cast to bytes and back, not to an integer, so that the optimiser still knows the object.
 template <class T>
 [[nodiscard, gnu::always_inline]] inline T* emulated_resolve(T* address) {
   auto* bytes = const_cast<char*>(reinterpret_cast<const volatile char*>(address));

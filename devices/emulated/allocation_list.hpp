@@ -1,5 +1,5 @@
-// The labelled allocations of `Emulated`, in a form that a signal handler can read: what a faulting address
-// was part of.
+// The labelled allocations of `Emulated`, in a form that a signal handler can read: to find the array of a
+// faulting address.
 //
 // Writers take a lock among themselves and may be any thread. A reader takes none: entries lie in chunks that
 // are never freed or moved, and an entry is seen whole or not at all, unless it is reused during the very
@@ -14,7 +14,7 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// What a message can say about the elements of an allocation. With rank 0 or 1, or where the strides do not
+/// The shape of an allocation, for messages. With rank 0 or 1, or where the strides do not
 /// lead back to an index (tiles), elements are counted from the start of the allocation.
 struct AllocationShape {
   std::size_t element_bytes = 0;  // 0: the message gives bytes only
@@ -24,7 +24,7 @@ struct AllocationShape {
 };
 
 /// Names the `bytes` at `address`, which a view holds. Copies `label`, cut to 63 characters. Up to 262144
-/// allocations at a time are listed; what is beyond is explained without a label.
+/// allocations at a time are listed; faults in further ones are explained without a label.
 void register_allocation(const void* address, std::size_t bytes, const char* label,
                          const AllocationShape& shape = {});
 /// Marks the allocation at `address` as freed; the last 256 are remembered, to explain a use after free. Does

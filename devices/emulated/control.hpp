@@ -27,7 +27,7 @@ struct Config {
   bool reads_files = false;         ///< and writes them, itself, by its link to the host
 };
 
-/// What is in force, and what the settings say.
+/// The configuration in force, and that of the settings.
 Config config();
 Config default_config();
 

@@ -19,7 +19,7 @@ void release_emulated(Allocation& allocation) noexcept {
   static_cast<EmulatedInstance*>(allocation.owner)->release(allocation.data);
 }
 
-// What the fault handler can say about an array: its index, where strides lead back to it.
+// The shape of an array for the fault handler: with strides from which it can compute the index.
 AllocationShape shape_of(const AllocationRequest& request) {
   AllocationShape shape;
   shape.element_bytes = request.element_bytes;

@@ -1,6 +1,6 @@
 // The memories of the `Emulated` device: one memory file, mapped twice, cut into one heap an instance.
 //
-// Views hold addresses of the first mapping, which nobody may touch. The second mapping is where the bytes
+// Views hold addresses of the first mapping, which no thread may touch. The second mapping is where the bytes
 // can be reached; workers get there by a thread-local offset (access.hpp), so an access from a thread that
 // has none, or that of another instance, faults and is explained by fault_handler.hpp.
 //
@@ -46,7 +46,7 @@ struct EmulatedRegion {
   std::uintptr_t work_base(int instance) const {
     return base + (1 + std::size_t(instance)) * std::size_t(count) * span;
   }
-  /// What a worker of `instance` adds to an address that a view holds.
+  /// The offset that a worker of `instance` adds to an address that a view holds.
   std::ptrdiff_t offset(int instance) const {
     return static_cast<std::ptrdiff_t>(work_base(instance) - view_base(instance));
   }
@@ -105,14 +105,14 @@ class EmulatedMemory {
   std::size_t capacity(int instance) const;     ///< bytes that may be allocated
   std::size_t used(int instance) const;         ///< bytes allocated now
   std::size_t peak(int instance) const;         ///< the most bytes allocated at once
-  std::size_t allocations(int instance) const;  ///< blocks allocated now, and what is reserved
+  std::size_t allocations(int instance) const;  ///< blocks allocated now, and reservations
   /// The largest block that would fit, in bytes: less than capacity - used where freed blocks lie apart.
   std::size_t largest_free(int instance) const;
   /// Bytes of the machine's memory that all instances occupy now.
   std::size_t resident() const;
 
-  /// What a worker of `instance` adds to the addresses that views hold: goes into `emulated_offset`, or into
-  /// the address of a copy engine.
+  /// The offset that a worker of `instance` adds to the addresses that views hold, for `emulated_offset` and
+  /// for copy engines.
   std::ptrdiff_t offset(int instance) const { return region_.offset(instance); }
   /// The instance whose memory `address` belongs to, in either mapping; -1 if none.
   int instance_of(const void* address) const;
@@ -140,7 +140,7 @@ class EmulatedMemory {
   std::unique_ptr<EmulatedHeap[]> heaps_;
 };
 
-/// Makes the calling thread a worker of `instance` while it lives, and then what it was before.
+/// Makes the calling thread a worker of `instance` while it lives; restores the former state.
 class EmulatedWorkerScope {
  public:
   EmulatedWorkerScope(const EmulatedMemory& memory, int instance);

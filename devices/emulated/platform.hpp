@@ -7,7 +7,7 @@
 //
 // Instances, once made, live until the process ends, since allocations and queues refer to them; a new
 // configuration replaces memory and clock beneath them. `memory` is read without a lock: configurations
-// change only while nobody uses the devices.
+// change only while no thread uses the devices.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ namespace strata::inline STRATA_ABI::detail {
 
 class EmulatedInstance;
 
-/// What is under way: the number of the last work of each queue, and when all of it ends.
+/// The work under way: the number of the last work of each queue, and when all of it ends.
 struct PendingWork {
   std::vector<std::pair<std::shared_ptr<QueueCore>, std::uint64_t>> numbers;
   Moment end;

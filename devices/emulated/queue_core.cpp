@@ -104,7 +104,7 @@ void QueueCore::run_thread() {
       }
     lock.unlock();
     if (!lost) lost = run(entry);
-    entry.work = {};  // what the work owns is destroyed before its end is reported
+    entry.work = {};  // objects that the work owns are destroyed before its end is reported
     lock.lock();
     if (lost) {
       if (poison_ && !dropped) drop_error(lost);  // the first error stays
@@ -141,7 +141,7 @@ std::exception_ptr QueueCore::run(Entry& entry) {
     std::exception_ptr error = std::current_exception();
     try {
       hold_error(error, '"' + entry.work.label + "\" on Emulated{" + std::to_string(instance_) + "}");
-    } catch (const std::bad_alloc&) {  // then it is not printed if nobody waits
+    } catch (const std::bad_alloc&) {  // then it is not printed if no wait throws it
     }
     return error;
   }

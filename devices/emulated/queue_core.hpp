@@ -37,7 +37,7 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   struct Work {
     std::function<void()> run;
     Kind kind = Kind::Compute;
-    std::string label = {};  // of what it does, for errors
+    std::string label = {};  // of the work, for errors
   };
 
   /// `time` is the queue of the timeline; 0 is the id of default queues.
@@ -56,7 +56,7 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   /// together. Otherwise returns false, and the caller enqueues the event.
   bool attach(const Ref<EmulatedEvent>& event);
   /// Blocks until all work enqueued so far is done; returns and clears the error, if there is one for the
-  /// calling thread. Throws Error in a child of fork(), where nobody does the work.
+  /// calling thread. Throws Error in a child of fork(), which has no thread for the work.
   std::exception_ptr wait();
   /// Blocks until the first `number` pieces of work are done or dropped.
   void wait_until_finished(std::uint64_t number);

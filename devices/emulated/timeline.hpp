@@ -14,7 +14,7 @@
 //     upload      [copy a][copy b]
 //     compute             [kernel a][kernel b]      copy b overlaps kernel a: other queue, other engine
 //
-// What it does not model: a kernel and a copy of one instance do not share memory bandwidth, two kernels
+// Not modelled: a kernel and a copy of one instance do not share memory bandwidth, two kernels
 // never share an instance, and host links of different instances do not slow each other.
 //
 // Not thread safe: the caller serialises, and the order of calls is the order of submission.
@@ -60,7 +60,7 @@ struct TimeSpan {
   friend bool operator==(const TimeSpan&, const TimeSpan&) = default;
 };
 
-/// What an operation occupies.
+/// An engine or link that an operation occupies.
 struct Resource {
   enum class Kind { Host, Compute, Upload, Download, Memory, Peer };
   Kind kind = Kind::Host;
@@ -90,7 +90,7 @@ class Timeline {
 
   /// An in-order queue on `instance`. Throws NoSuchDevice.
   QueueId make_queue(int instance);
-  /// Ends a queue; what was submitted to it stays. Its id may be used again.
+  /// Ends a queue; operations submitted to it stay. Its id may be used again.
   void release_queue(QueueId queue);
 
   /// Submits a kernel that takes `seconds` (not negative) besides the launch latency, on the queue's

@@ -72,8 +72,8 @@ bool is_of_file(const void* memory) {
   return false;
 }
 
-// A process that takes more than its control group has is not refused anything, but killed when it writes:
-// so it is refused before. Arrays that nobody writes to take nothing. Small ones are not looked at, as that
+// A process that allocates more than its control group has gets no error, but is killed when it writes: so
+// Strata refuses before. Arrays that are never written need no memory. Small ones are not checked, as that
 // would take longer than to write them.
 void require_memory(const char* device, const CopySide& written, std::size_t element_bytes) {
   static const auto most = static_cast<std::size_t>(most_memory());

@@ -32,7 +32,7 @@ class HostDevice final : public DeviceInstance {
   Ref<QueueState> default_queue_;
 };
 
-/// The words of an OutOfMemory error: what was asked for and what lives there. `reason` says why it does not
+/// Throws OutOfMemory, with the request and the largest allocations there. `reason` says why it does not
 /// fit.
 [[noreturn]] void fail_out_of_memory(const AllocationRequest& request, SpaceId space, const char* device,
                                      const char* reason);

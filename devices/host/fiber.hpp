@@ -44,7 +44,7 @@ class Fiber {
   static constexpr std::size_t stack_bytes = std::size_t{256} << 10;
 
  private:
-  // What the C++ runtime knows of a thread's exceptions: those being handled, and the number in flight.
+  // The C++ runtime's state of a thread's exceptions: those being handled, and the number in flight.
   struct ExceptionState {
     void* handled = nullptr;
     unsigned in_flight = 0;
@@ -63,7 +63,7 @@ class Fiber {
   void* stack_pointer_ = nullptr;
 #endif
   ExceptionState exceptions_;
-  // For the sanitizers: where the stack is, and what they keep of it.
+  // For the sanitizers: the bounds of the stack, and their own pointer.
   const void* bottom_ = nullptr;
   std::size_t bytes_ = 0;
   [[maybe_unused]] void* fake_stack_ = nullptr;

@@ -1,5 +1,5 @@
 // HostKind: distinguishes the devices that run kernels on threads of the host at once. Launches carry it
-// (LaunchInfo::host), so that what is compiled for a kernel serves all of them.
+// (LaunchInfo::host), so that a kernel is compiled once for all of them.
 #pragma once
 
 #include <strata/core/config.hpp>

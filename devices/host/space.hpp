@@ -12,7 +12,7 @@ struct HostSpace {
   static constexpr char kind[] = "Host";
   static constexpr bool host_accessible = true;
 
-  /// The address at which the calling thread may touch what a view holds at `address`.
+  /// The address at which the calling thread may touch the element that a view holds at `address`.
   template <class T>
   [[nodiscard]] STRATA_FUNCTION static constexpr T* resolve(T* address) {
     return address;

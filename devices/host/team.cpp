@@ -93,7 +93,7 @@ class HostTeam {
   std::vector<Fiber*> ready_;    // waited; the next to run is last
   Fiber* running_ = nullptr;
   Fiber* caller_ = nullptr;
-  void (*action_)(const void*, void* const*, int) = nullptr;  // what the waiting ones wait for
+  void (*action_)(const void*, void* const*, int) = nullptr;  // the action for which members wait
 };
 
 void HostTeam::prepare(const TeamShape& shape) {
@@ -145,7 +145,7 @@ void HostTeam::run(index_t league_rank, const MemberFunction& function) {
   if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
 }
 
-// What a fiber does: members, as long as there are any, then something else's turn.
+// The work of a fiber: runs members, as long as there are any, then switches to another fiber.
 void HostTeam::work() {
   for (;;) {
     while (begun_ < size_ && !failed_) run_member(member(begun_++));

@@ -18,7 +18,7 @@ inline constinit thread_local int host_worker STRATA_INITIAL_EXEC = -1;
 /// The worker that the calling thread is; 0 outside launches.
 inline int current_host_worker() { return host_worker < 0 ? 0 : host_worker; }
 
-/// Makes the calling thread worker `worker` while it lives, and then what it was before.
+/// Makes the calling thread worker `worker` while it lives; restores the former number.
 class HostWorkerScope {
  public:
   explicit HostWorkerScope(int worker) : before_(host_worker) { host_worker = worker; }

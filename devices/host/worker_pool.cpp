@@ -10,10 +10,10 @@
 //   turn    serve the next ticket                              last one: if (caller_sleeps) wake(done)
 //
 // Every worker answers every epoch, also where it has no piece of it. So the job needs no lock: when the
-// caller has seen done == e * (W-1), nobody reads the job or will, and it may be overwritten. The counters
-// only grow (modulo 2^32), hence nothing is reset and the last worker of an epoch knows that it is the last
-// by comparing its own count with e * (W-1). Epoch 1 is the start of the threads; a job without a function
-// is the end.
+// caller has seen done == e * (W-1), no worker reads the job any more, and it may be overwritten. The
+// counters only grow (modulo 2^32), hence nothing is reset and the last worker of an epoch knows that it is
+// the last by comparing its own count with e * (W-1). Epoch 1 is the start of the threads; a job without a
+// function is the end.
 //
 // Sleeping. Each of the three waits (a worker's for an epoch, the caller's for the last answer, a submitter's
 // for its turn) is on one 32-bit word: look for a while, then announce the sleep in a second word, look once
@@ -188,12 +188,12 @@ struct WorkerPool::Team {
     std::atomic<ChunkPlan::Count> next{0};
   } dispenser;
 
-  // Written only when somebody sleeps or throws.
+  // Written only when a thread sleeps or throws.
   struct alignas(cache_line) Events {
     Word sleepers{0};
     Word caller_sleeps{0};
     std::atomic<bool> failed{false};
-    std::exception_ptr error;  // set by whoever set `failed`, read by the caller after the last answer
+    std::exception_ptr error;  // set with `failed`, read by the caller after the last answer
   } events;
 
   Options options;
@@ -266,7 +266,7 @@ void WorkerPool::Team::start() {
 }
 
 void WorkerPool::Team::stop() {
-  if (forked()) {  // the threads are those of the parent process; there is nobody to wait for
+  if (forked()) {  // the threads are those of the parent process: there are none to wait for
     for (std::thread& thread : threads) thread.detach();
     return;
   }

@@ -9,12 +9,12 @@
 // Memory order: everything the caller did before run() happens before every piece, and every piece happens
 // before the return of run().
 // First touch: Schedule::Static cuts equal ranges into equal pieces and gives piece k to worker k modulo
-// size(), every time; in a pinned pool worker k > 0 stays on one processor, so what a worker touched first
-// stays near to it. Worker 0 is the caller, which is never pinned.
+// size(), every time; in a pinned pool worker k > 0 stays on one processor, so memory that a worker touched
+// first stays near to it. Worker 0 is the caller, which is never pinned.
 // Idle: threads look for work for `spin_us`, then sleep in the kernel until there is some.
 // Lifetime: the destructor waits for the pool's threads; no thread may be inside run() by then.
-// fork(): the child has no workers. There run() goes inline on its caller, without taking turns, and the
-// destructor waits for nobody.
+// fork(): the child has no workers. There run() runs inline on its caller, without taking turns, and the
+// destructor does not wait.
 #pragma once
 
 #include <functional>
@@ -50,7 +50,7 @@ class WorkerPool {
   int size() const;
 
   /// Runs every piece of the range (see ChunkPlan) and returns when all are done. A range of one piece runs
-  /// inline and wakes nobody; an empty one returns at once. The first exception of a piece is thrown here,
+  /// inline and wakes no thread; an empty one returns at once. The first exception of a piece is thrown here,
   /// once the whole team has stopped; pieces that had not begun by then are dropped.
   void run(const ChunkRange& range, ChunkFunction function);
 

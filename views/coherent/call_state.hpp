@@ -1,6 +1,6 @@
 // CallState: what CoherentCall does, in three phases: all reads on all devices are planned and their copies
-// enqueued, what is written is claimed, kernels are enqueued. A launch that comes again and finds its arrays
-// as it left them (kept_launch.hpp) goes to the third at once.
+// enqueued, what is written is claimed, kernels are enqueued. A launch that is repeated and finds its arrays
+// as it left them (kept_launch.hpp) begins with the third.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class CallState {
  public:
   /// A call; states of calls that are over are used again, so that a launch allocates nothing.
   static CallState& begin_call(const char* label, const char* kernel_type, const char* tag_type);
-  /// Gives up what the call has not done, and the rest of what it holds.
+  /// Undoes the claims of parts that were not launched, and releases all that the call holds.
   void end_call();
 
   // As CoherentCall has them.
@@ -83,7 +83,7 @@ class CallState {
   void mark_host_uses(Part& part);
   void announce_pins();
 
-  // Launches that come again.
+  // Launches that are repeated.
   void hash(const void* pointer, index_t number = 0);
   bool is_same(const KeptLaunch& launch) const;
   bool use_kept();
@@ -123,11 +123,11 @@ class CallState {
   std::vector<Part> parts_;
   std::vector<Use> uses_;
   std::unique_lock<std::mutex> lock_;
-  std::uint64_t hash_ = 0;        // of what a launch that comes again has in common with this
+  std::uint64_t hash_ = 0;        // of the properties that a repeated launch shares with this one
   KeptLaunch* kept_ = nullptr;    // it is such a launch; valid as long as the call has the lock
   std::uint64_t recoveries_ = 0;  // how many there had been when claims were made
   std::uint64_t ticket_ = 0;      // in the queue for room; 0: it has not waited
-  bool out_of_turn_ = false;      // what is before it in that queue waits for this thread
+  bool out_of_turn_ = false;      // those before it in that queue wait for this thread
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -1,6 +1,6 @@
 // CoherentArray: one logical array with partial copies in the memories of the host and of devices. Launches
 // that declare how they use it (algorithms/launch.hpp) and the host find current values wherever they are;
-// what is missing is copied, and nothing else.
+// only missing values are copied.
 //
 //   CoherentArray<double, rank<1>> x("x", n), y("y", n);
 //   x.write()(0) = 1;                                             // the host, by a scoped view
@@ -126,7 +126,7 @@ class BasicCoherentArray {
   static_assert(Rank >= 0 && Rank <= max_rank, "strata: a coherent array has rank 0 to 8");
 
  public:
-  /// The parameters, and what follows from them.
+  /// The parameters, and types derived from them.
   using value_type = T;
   using layout_type = LayoutType;
   using coherent_array_type = BasicCoherentArray;
@@ -229,9 +229,9 @@ class BasicCoherentArray {
   }
   /// Which memories have, or will have, current values of the parts of a box.
   std::vector<Residence> where(const Box& box) const { return detail::where(needed(), box); }
-  /// What was copied and allocated so far.
+  /// The bytes and numbers of copies and allocations so far.
   TransferCounters counters() const { return detail::counters_of(needed()); }
-  /// Text for people: the layout, which memories have which parts, and what was copied.
+  /// Text for people: the layout, which memories have which parts, and the copies so far.
   std::string explain() const { return detail::explain(needed()); }
 
   /// Whether both are the same array.

@@ -18,7 +18,7 @@ namespace coherent {
 
 /// How copies are kept coherent. None is there for comparison only.
 enum class Protocol {
-  Regions,  ///< any box may be current in any memories; a copy moves what is missing
+  Regions,  ///< any box may be current in any memories; only missing boxes are copied
   None,     ///< operands are copied to the device for each launch, and back after it
 };
 

@@ -58,8 +58,8 @@ class CoherentCall {
   /// Its label, or its kernel's type.
   const char* name() const;
   bool is_host(int part) const;
-  /// The queue waits for what the part needs; a host does so itself. With `timed` the time of the kernel is
-  /// measured.
+  /// The queue waits for the work that the part needs; a host waits itself. With `timed` the time of the
+  /// kernel is measured.
   void begin(int part, bool timed = false);
   /// Before begin(): whether some work items, those that touch only `regions` (one for each use), need not
   /// wait for all that the part waits for. If so, the queue waits for what these need, and they may be

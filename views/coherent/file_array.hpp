@@ -5,8 +5,8 @@
 //   save(x);                                                  // it is on the disk, and the file complete
 //   auto y = open_file_array<double, rank<2>>("x.strata", for_reading);
 //
-// The array's memory of the host is a shared mapping of the file: the system reads what is touched, and
-// writes back what was changed. In the file the elements, in the array's layout, follow a header of 4096
+// The array's memory of the host is a shared mapping of the file: the system reads pages that are touched,
+// and writes changed ones back. In the file the elements, in the array's layout, follow a header of 4096
 // bytes that describes them (views/coherent/file_header.hpp).
 //
 // A file is complete or incomplete. It is marked incomplete, on the disk, before the first element can
@@ -15,7 +15,7 @@
 // as it does while an exception unwinds the stack and when the program crashes. A file that is open for
 // writing is open nowhere else.
 //
-// Errors: FileError, which names the path, what was found and what was asked. Running out of disk space is
+// Errors: FileError, with the path, what was found and what was expected. Running out of disk space is
 // reported at creation, where the file gets all its blocks (except on file systems that write to new blocks
 // each time: btrfs, ZFS). A file that another program truncates ends the program (SIGBUS) where a view of it
 // is being read; uses that begin later throw.
@@ -31,7 +31,7 @@
 
 namespace strata::inline STRATA_ABI {
 
-/// For file_array: what is at the path is replaced.
+/// For file_array: a file at the path is replaced.
 struct Overwrite {};
 /// As an argument.
 inline constexpr Overwrite overwrite{};
@@ -188,7 +188,7 @@ template <class T, index_t Rank, class LayoutType = CoherentLayout<Rank>, class.
 /// When this returns, all of the array is in its file and on the disk, and the file is complete. Waits for
 /// the work on the array, and copies to the host the values that only devices have. Other threads must not
 /// launch on the array meanwhile. FileError where the array is in memory, was opened for_reading, or the disk
-/// fails; what work on the array threw.
+/// fails; also throws errors of work on the array.
 template <class T, int Rank, class LayoutType>
 void save(const BasicCoherentArray<T, Rank, LayoutType>& array) {
   detail::save_file(detail::FileArrays::state(array));

@@ -9,7 +9,7 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// What the elements of a file are.
+/// The type of the elements of a file.
 struct FileElement {
   enum class Kind : std::uint32_t { Other, Bool, Signed, Unsigned, Float, Complex, Half, Bfloat };
   Kind kind;

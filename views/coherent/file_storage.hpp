@@ -51,7 +51,7 @@ class FileStorage {
   void before_direct_read(index_t first_byte, index_t bytes);
   /// The file is marked incomplete, on the disk, if it was not. FileError where it was opened for_reading.
   void before_direct_write(index_t first_byte, index_t bytes);
-  /// After the wait for a direct write: the mapping shows what was written.
+  /// After the wait for a direct write: makes the mapping show it.
   void after_direct_write(index_t first_byte, index_t bytes);
 
   /// Throws FileError where the file was truncated, or `writes` one that was opened for_reading.
@@ -82,7 +82,7 @@ class FileStorage {
   bool reads_only_ = false;
   char* map_ = nullptr;
   index_t mapped_ = 0;
-  // What the header on the disk says; Unknown where writing it failed.
+  // The state in the header on the disk; Unknown where writing it failed.
   enum class OnDisk : unsigned char { BeingWritten, Complete, Unknown };
   std::mutex mutex_;  // of what changes it
   std::atomic<OnDisk> on_disk_ = OnDisk::BeingWritten;

@@ -38,7 +38,7 @@ class HostUseScope {
     return *this;
   }
 
-  /// Ends the use, so that others may begin theirs; what was written has been current since the use began.
+  /// Ends the use, so that others may begin theirs; written values have been current since the use began.
   void end() noexcept;
   /// For views: expires at the end() of this use, also when it has been moved.
   UseTicket ticket();
@@ -73,8 +73,8 @@ struct HostClaim {
 /// How often work has failed by now and was recovered from, as claim_together() takes it.
 std::uint64_t recoveries_by_now();
 /// Claims what several uses write, all at once. False, with nothing claimed, where work failed since
-/// `recoveries`, before the first of these uses was made: what they brought may be wrong, and they are to be
-/// made anew. Throws what made work fail.
+/// `recoveries`, before the first of these uses was made: the values that they copied may be wrong, and they
+/// must be made again. Throws what made work fail.
 bool claim_together(const std::vector<HostClaim>& claims, std::uint64_t recoveries);
 
 /// Copies what the device lacks of `box` to it; returns when that is enqueued.

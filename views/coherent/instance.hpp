@@ -49,11 +49,11 @@ class Instance {
   /// Where the first element of the array is, or would be.
   char* base() const { return base_; }
 
-  /// What is needed for `rows` besides what there is.
+  /// The memory that `rows` need in addition.
   struct Growth {
     ResidentRows rows;  // all that will have memory
     index_t bytes;      // more
-    bool in_place;      // otherwise a new block is needed, and what is in the old one copied
+    bool in_place;      // otherwise a new block is needed, to which the old one is copied
   };
   Growth growth(const ArrayShape& shape, DeviceInstance& device, const char* label, ResidentRows rows);
   /// Grows. False, with nothing changed, where the device has no memory. Where it does not grow in place,

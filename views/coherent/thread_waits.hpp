@@ -1,8 +1,8 @@
 // ThreadWaits: which threads wait for which others, and whether that can end. Pure logic: no thread sleeps
 // here.
 //
-// A thread that does not wait goes on, and some day releases what it has. One that waits for any of some
-// threads goes on where one of them does; one that waits for all of them, where all do. A thread that
+// A thread that does not wait goes on, and releases what it holds at some time. One that waits for any of
+// some threads goes on where one of them does; one that waits for all of them, where all do. A thread that
 // cannot go on by these rules is in a ring of waits.
 //
 // Not thread-safe: the owner locks.

@@ -33,7 +33,7 @@ struct TransferCounters {
   TransferCount peer;            ///< copies from device to device
   TransferCount
       same_device;          ///< copies within the memory of a device: where an array could not grow in place
-  TransferCount allocated;  ///< of devices' memory: what was asked for; what grows in place counts its growth
+  TransferCount allocated;  ///< of devices' memory: the bytes requested; for growth in place only the growth
 
   /// Sums of several arrays.
   TransferCounters& operator+=(const TransferCounters& other) {

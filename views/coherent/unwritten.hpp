@@ -24,7 +24,7 @@ namespace strata::inline STRATA_ABI::detail {
 
 class CoherentState;
 
-/// Byte `k` of an element that nobody wrote.
+/// Byte `k` of an element that was not written.
 STRATA_FUNCTION constexpr unsigned char unwritten_byte(int k) {
   constexpr std::uint64_t pattern = 0xfffda6c9ffc3d2e7;  // the least byte first
   return static_cast<unsigned char>(pattern >> (8 * (k % 8)));
@@ -50,7 +50,7 @@ void mark_unwritten(const UnwrittenBox& box, DeviceInstance& device, SpaceId spa
 struct NoteOfArray {
   const CoherentState* array;
   ElementNote note;
-  mutable bool is_bound = false;  // by a kernel: else nobody notes what is reached
+  mutable bool is_bound = false;  // by a kernel: otherwise reached elements are not noted
 };
 /// Adds notes to those that kernels which the calling thread binds carry, until the end of this.
 class NotesInForce {

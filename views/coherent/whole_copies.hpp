@@ -7,7 +7,7 @@
 //   event = copies.store(array, device);            // the host has the values when it is complete
 //   copies.drop(array, device);
 //
-// What was loaded keeps its memory until drop(), or the end of this: launches of others wait for room
+// A loaded array keeps its memory until drop(), or the end of this object: launches of others wait for room
 // meanwhile. One thread at a time.
 #pragma once
 
@@ -47,11 +47,11 @@ class WholeCopies {
 
   /// The array has memory for all of it from now on, which stays. Throws OutOfMemory.
   void reserve(const Ref<CoherentState>& array, DeviceInstance& device);
-  /// The same, and enqueues copies of what the device lacks from another one, or null: from the host. The
-  /// event after them; null where nothing is copied.
+  /// The same, and enqueues copies of the values that the device lacks, from another device or (null) from
+  /// the host. The event after them; null where nothing is copied.
   Ref<EventState> load(const Ref<CoherentState>& array, DeviceInstance& device, DeviceInstance* source);
-  /// Enqueues copies to the host of what it lacks and this device has. The event after them, and after those
-  /// that are under way; null as above.
+  /// Enqueues copies to the host of values that it lacks and this device has. The event after them, and after
+  /// those that are under way; null as above.
   Ref<EventState> store(CoherentState& array, DeviceInstance& device);
   /// Gives the memory up, once no work on the array is under way; other memories must have the values.
   void drop(CoherentState& array, DeviceInstance& device);
@@ -59,7 +59,7 @@ class WholeCopies {
   static void evict(CoherentState& array, DeviceInstance& device);
   /// The event after the last launch over coherent arrays on a queue; null where all there have ended.
   static Ref<EventState> after_launches(QueueState& queue);
-  /// After work failed: waits for all work on coherent arrays, and corrects what is known of their values.
+  /// After work failed: waits for all work on coherent arrays, and corrects their directories.
   /// The error; null where nothing had failed.
   static std::exception_ptr recover();
   /// How often anybody has done that, and how often values of the array were lost by a failure.

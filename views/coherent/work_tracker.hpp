@@ -1,4 +1,5 @@
-// Which work on which queues has ended, and how: numbers for what was enqueued, and an event after each.
+// WorkTracker: which work on which queues has ended, and how. Enqueued work has a number, and an event after
+// it.
 //
 // Not thread-safe: the owner locks.
 #pragma once
@@ -18,11 +19,11 @@ class WorkTracker {
   /// The number of `queue` here; queues are known from their first work on, as long as any is open.
   int number_of(QueueState& queue);
 
-  /// What is enqueued on `queue` from now on comes after the work of `after`, of other queues: the host does
-  /// not wait. Leaves in `after` what is still open.
+  /// Work enqueued on `queue` from now on waits for the work in `after`, of other queues; the host does not
+  /// wait. Leaves in `after` the work that is still open.
   void wait_for(QueueState& queue, WorkList& after);
   /// The work enqueued on `queue` just now, which came after `after` and is followed by `event`. `needs` is
-  /// the work whose values it read: what failed of the rest does not spoil what it wrote.
+  /// the work whose values it read: a failure of the rest does not spoil its results.
   Work add(QueueState& queue, const Ref<EventState>& event, const WorkList& after, const NeededWorks& needs);
   Work add(QueueState& queue, const Ref<EventState>& event, const WorkList& after) {
     NeededWorks needs;
@@ -34,10 +35,10 @@ class WorkTracker {
   Work add(QueueState& queue, const Ref<EventState>& event, const WorkList& after, const NeededWorks& needs,
            std::vector<Ref<EventState>>&& events);
   Work add(QueueState& queue, const WorkList& after) { return add(queue, queue.record(), after); }
-  /// Whether what is enqueued next on `queue` may become a part of `work`: that is open, is the last on it,
-  /// and no failure of it is forgotten when its event is replaced.
+  /// Whether the next work enqueued on `queue` may become a part of `work`: that must be open and the last on
+  /// it, and replacing its event must not lose a failure.
   bool can_extend(QueueState& queue, Work work);
-  /// What was enqueued on `queue` just now becomes a part of `work`, if can_extend() is still true: a query
+  /// The work enqueued on `queue` last becomes a part of `work`, if can_extend() is still true: a query
   /// since then may have found that the work has ended. Otherwise returns false: then add it as work of its
   /// own.
   bool extend(QueueState& queue, Work work);

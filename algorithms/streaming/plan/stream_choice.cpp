@@ -174,7 +174,7 @@ index_t bytes_of_all(const StreamProblem& problem) {
   return bytes;
 }
 
-// What the smallest slices take: one step, or each loop once, two slices at once.
+// The bytes of the smallest slices: one step, or each loop once, two slices at once.
 index_t least_budget(const StreamProblem& problem, const StreamOptions& options, index_t repeat_granule) {
   const int loops = problem.is_sequence() ? static_cast<int>(problem.loops.size()) : 1;
   const int steps =
@@ -235,14 +235,14 @@ class Planner {
   }
 
   StreamPlan plan() {
-    // What is copied in no time, or beside nothing, is not worth a search.
+    // Few bytes, or copies that nothing overlaps, are not worth a search.
     constexpr index_t little = index_t{64} << 20;
     if (in_sequence_ && (rates_.in_turn || bytes_of_all(problem_) <= little)) {
       look_at_whole();
       if (chosen_.steps != 0) return settle();
     }
     for (const StreamScheduler scheduler : schedulers()) {
-      // Buffers that wrap round hold more, but where much of the budget is what they are rounded up to.
+      // Ring buffers hold more, unless much of the budget is lost by rounding up their sizes.
       if (in_sequence_ && rates_.repeat_granule > 0) look_at(scheduler, wrapping_counts());
       const index_t coarse = 8 * rates_.repeat_granule * static_cast<index_t>(problem_.arrays.size());
       if (chosen_.steps == 0 || !in_sequence_ || budget_ < coarse) look_at(scheduler, window_counts());
@@ -253,7 +253,7 @@ class Planner {
   }
 
  private:
-  // Compared by what they take of the first tiles.
+  // Compared by the time of their first tiles.
   struct Candidate {
     StreamScheduler scheduler = StreamScheduler::Automatic;
     int steps = 0;
@@ -280,8 +280,8 @@ class Planner {
       for (const int of_chunk : {2, 3}) counts.push_back({of_chunk + 2, wrapping, granule, of_chunk});
     return counts;
   }
-  // Of a sequence the windows are long beside what is new in a tile: two of them with several tiles each hold
-  // more than three with one.
+  // In a sequence the windows are long compared to the new rows of a tile: two of them with several tiles
+  // each hold more than three with one.
   std::vector<Sharing> window_counts() const {
     if (options_.slots > 0) return {{options_.slots, 1}};
     if (in_sequence_) return {{3, 1}, {2, 2}, {2, 3}, {2, 5}, {2, 1}};
@@ -347,7 +347,7 @@ class Planner {
         if (chunk == 0) chunk = largest_chunk(problem_, scheduler, steps, sharing, most_, budget_);
         if (chunk == 0 && in_sequence_) break;  // nor do more steps fit
         if (chunk == 0) continue;
-        // Windows much longer than what is new in them are not worth looking at.
+        // Windows much longer than their new rows are not worth a look.
         if (!in_sequence_ && free_choice() && steps > 1 && steps * halo_of(problem_) > chunk) continue;
         // More steps pay up to some number of them.
         if (in_sequence_ && best_steps > 0 && steps > 2 * best_steps) break;

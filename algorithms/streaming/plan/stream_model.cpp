@@ -16,7 +16,7 @@ using Use = StreamArray::Use;
 // Bytes a second of a copy within the host's memory, by its threads: of machines with GPUs, about.
 constexpr double host_copy_rate = 40e9;
 
-// The kernel's time for one row and step, from what it moves where it was never measured.
+// The kernel's time for one row and step; estimated from the bytes that it moves, if it was never measured.
 double row_seconds(const StreamProblem& problem, const StreamRates& rates) {
   if (problem.seconds_per_row > 0) return problem.seconds_per_row;
   double bytes = 0;
@@ -38,8 +38,7 @@ double row_seconds(const StreamProblem& problem, const StreamLoop& loop, const S
   return rates.memory > 0 ? bytes / rates.memory : 0;
 }
 
-// What a stage of a tile takes. Where both ways of the link are in use each has its part of what they have
-// together.
+// The time of a stage of a tile. If both directions of the link are in use, they share their joint speed.
 struct Speeds {
   double up, down;
 };

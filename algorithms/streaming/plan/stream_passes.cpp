@@ -262,8 +262,8 @@ StreamPass overlap_pass(const StreamProblem& problem, index_t chunk, int steps) 
 }
 
 // Step k of a tile ends k lags before the rows that were uploaded, and begins where the previous tile ended:
-// what it reads of step k-1 there, that tile left in its buffer, as it overwrote rows one lag further on
-// only.
+// the rows of step k-1 that it reads there are still in that tile's buffer, which overwrote rows one lag
+// further on only.
 StreamPass carry_pass(const StreamProblem& problem, index_t chunk, int steps) {
   const States states = states_of(problem);
   const index_t n = states.rows;
@@ -336,9 +336,9 @@ StreamPass carry_pass(const StreamProblem& problem, index_t chunk, int steps) {
   return pass;
 }
 
-// Even tiles shrink by a halo with every step, odd ones then grow between them: they begin with what the
-// steps of their neighbours left on both sides, which goes by way of the host: buffer t mod 2 in the array of
-// results, the other one in that of the pass before, where nobody reads those rows again.
+// Even tiles shrink by a halo with every step, odd ones then grow between them: they begin with the rows that
+// the steps of their neighbours left on both sides, copied by way of the host: buffer t mod 2 in the array of
+// results, the other one in that of the previous pass, where those rows are not read again.
 StreamPass even_odd_pass(const StreamProblem& problem, index_t chunk, int steps) {
   const States states = states_of(problem);
   const index_t n = states.rows, h = std::max({states.left, states.right, index_t{1}}), th = steps * h;
@@ -356,7 +356,7 @@ StreamPass even_odd_pass(const StreamProblem& problem, index_t chunk, int steps)
   std::vector<index_t> cut{0};
   for (index_t at = 0, j = 0; at < n; ++j) {
     at += j % 2 == 0 ? chunk + th : chunk - th;
-    // What is left at the end is not too short to shrink on both sides, if it is to.
+    // The last tile must not be too short to shrink on both sides, if it is an even one.
     const bool next_is_odd = j % 2 == 0;
     if (at >= n || (!next_is_odd && n - at < 2 * th + 2 * h)) at = n;
     cut.push_back(at);

@@ -5,12 +5,12 @@
 // done. A tile brings rows for some more items of the first step, and then moves every front as far as the
 // steps before it allow:
 //
-//   what a step reads has been written:      rows_of(items).end <= front of the last earlier step writing it
-//   what it writes nobody earlier reads:     front <= first row that the items of earlier steps still read
+//   rows that a step reads are written:      rows_of(items).end <= front of the last earlier step writing it
+//   rows that it writes are read no more:    front <= first row that items of earlier steps still read
 //
-// Rows are on the device from when the first step touches them until the last one has passed: where buffers
-// can wrap round, at one place. Else what tiles share is moved from window to window; several tiles may go on
-// in one window, for less moving, and for less memory than with a window each.
+// Rows are on the device from when the first step touches them until the last one has passed: at one place in
+// ring buffers. Without these, rows that tiles share are moved from window to window; several tiles may share
+// a window, for fewer moves, and less memory than with a window each.
 #include <algorithm>
 #include <limits>
 #include <numeric>
@@ -228,7 +228,7 @@ class SequencePass {
       step.front = end;
     }
   }
-  // What the first step is going to need of the chunk's first pieces.
+  // Uploads the rows of the chunk's first pieces that the first step is going to need.
   void bring_piece() {
     const Step& first = steps_.front();
     const index_t begin = whole_multiple(first.front, problem_.align);
@@ -264,7 +264,7 @@ class SequencePass {
     if (front.comes && front.end > before.end)
       tile.uploads.push_back({number, 0, 0, {std::max(before.begin, before.end), front.end}, 0});
     index_t needed = std::min(first_needed(front, array), front.end);
-    // What is done with is copied to the host in this tile and those before the next that computes.
+    // Rows that are done with are copied to the host in this tile and those before the next that computes.
     if (const int tiles = is_done() ? 1 : pieces_ - piece_ % pieces_; front.goes && tiles > 1)
       needed = before.begin +
                whole_multiple((needed - before.begin) / tiles, std::lcm(array.align, problem_.align));

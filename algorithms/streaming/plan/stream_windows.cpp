@@ -46,7 +46,7 @@ void StreamWindows::add_wrapping(const StreamTile& tile) {
     while (overwritten < last && ends[w] - begin_of(overwritten) > wrapping_[w].capacity) ++overwritten;
   }
   overwrites_.push_back(overwritten_);
-  // Where no array is freed by a stage, nobody asks for its tiles.
+  // If no array is freed by a stage, its tiles are not needed.
   long needed = last;
   for (const Wrapping& w : wrapping_)
     needed = std::min(needed, overwritten_[static_cast<std::size_t>(w.frees)]);

@@ -15,7 +15,7 @@ inline constexpr int no_axis = -1;
 /// Items of a walk are counted in 32 bits.
 inline constexpr index_t longest_march = index_t{1} << 30;
 
-/// A box of at least one item and what is wished of its blocks; arrays by axis.
+/// A box of at least one item, and the options for its blocks; arrays by axis.
 struct BoxWish {
   int rank;
   const index_t* extent;
@@ -77,7 +77,8 @@ constexpr BoxPlan plan_box(const BoxWish& wish) {
   }
   plan.depth = count[2];
 
-  // Rows of 64 threads, as many as make up a block; where the box is thin, the next part takes what is left.
+  // Rows of 64 threads, as many as make up a block; where the box is thin, the next part gets the remaining
+  // threads.
   index_t left = wish.most_threads;
   index_t wished = wish.block_size > 0 ? wish.block_size : usual_threads;
   if (wished > left) wished = left;

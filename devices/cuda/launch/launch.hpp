@@ -53,7 +53,7 @@ struct CudaCheck {
 #endif
 };
 
-/// What a reduction may use of its queue until it is done.
+/// The memory of its queue that a reduction may use until it is done.
 struct CudaScratch {
   void* partials;     // at least the bytes asked for, 256-byte aligned
   unsigned* counter;  // 0 before and after
@@ -121,7 +121,7 @@ class CudaLaunch {
   std::uint64_t submitted_ = 0;  // of the queue, when a value is waited for
   void* placed_[2] = {};
   bool locked_ = true;
-  mutable bool stream_used_ = false;  // by work that nobody counted
+  mutable bool stream_used_ = false;  // by work that was not counted
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

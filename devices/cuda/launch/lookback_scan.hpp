@@ -1,8 +1,8 @@
 // The kernel of scans of integers, in one pass over the items: sums of integers do not depend on the order of
-// joins. A block takes a tile of items; it publishes the tile's total, then looks back over what the tiles
-// before it have published until it meets one that knows the sum of all before it (D. Merrill, M. Garland,
-// Single-pass parallel prefix scan with decoupled look-back, 2016). Blocks begin in order, so those looked at
-// are running or done.
+// joins. A block processes a tile of items; it publishes the tile's total, then looks back over the published
+// values of the tiles before it until it meets one that knows the sum of all before it (D. Merrill, M.
+// Garland, Single-pass parallel prefix scan with decoupled look-back, 2016). Blocks begin in order, so those
+// looked at are running or done.
 #pragma once
 
 #include <strata/devices/cuda/launch/block_check.hpp>
@@ -10,7 +10,8 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// What a tile publishes, written and read at once: a state and the value's bits. All zero at first.
+/// The published value of a tile, written and read in one access: a state and the value's bits. All zero at
+/// first.
 struct alignas(16) LookbackTile {
   unsigned long long state;  // 0: nothing yet; 1: the tile's total; 2: the sum of all up to its end
   unsigned long long bits;

@@ -12,7 +12,7 @@
 #include <strata/devices/cuda/launch/team_collectives.hpp>
 #endif
 
-// What a function does on a GPU, and what it returns elsewhere, where it is compiled and not called.
+// The code of a function on a GPU, and its result elsewhere, where it is compiled and not called.
 #if defined(__CUDA_ARCH__)
 #define STRATA_ON_GPU(code, otherwise) code
 #else
@@ -21,7 +21,7 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// What a thread knows of its team.
+/// The state of a thread in its team.
 struct CudaTeamState {
   index_t league_rank;
   index_t league_size;

@@ -11,7 +11,7 @@ namespace strata::inline STRATA_ABI::detail {
 inline constexpr int warp_lanes = 32;
 inline constexpr unsigned all_lanes = 0xffffffffu;
 
-// A value as 32-bit words, which are what a warp exchanges.
+// A value as 32-bit words, which a warp exchanges.
 template <class T>
 struct Words {
   static constexpr int count = static_cast<int>((sizeof(T) + 3) / 4);

@@ -150,8 +150,8 @@ void CudaQueue::fail_copy(cudaError_t code, const CopySide& destination, const C
                   " failed: " + cuda_text(code));
 }
 
-// Layouts of somebody's own making are known to the host only. What a GPU holds is brought to the host,
-// whole, from the lowest to the highest offset, and brought back.
+// User-supplied layouts can be evaluated on the host only. The GPU's side is copied to the host as a whole,
+// from the lowest to the highest offset, and back.
 void CudaQueue::copy_by_host(const CopySide& destination, const CopySide& source, std::size_t element_bytes) {
   if (recording != nullptr) check_recordable("a copy of a user-supplied layout", *this, true);
   struct HostCopy {

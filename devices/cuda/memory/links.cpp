@@ -102,7 +102,7 @@ bool measure(int to, int from, std::size_t bytes, CopyCost& cost) {
                ? cudaMemcpyPeerAsync(destination.data(), to, source.data(), from, size, clock.stream())
                : cudaMemcpyAsync(destination.data(), source.data(), size, cudaMemcpyDefault, clock.stream());
   };
-  // For tools that look for reads of what nobody wrote.
+  // For tools that report reads of uninitialised memory.
   if (source.gpu() != nullptr) {
     const CudaDeviceScope there(source.gpu()->index());
     Clock clearing(*source.gpu());  // waits at its end

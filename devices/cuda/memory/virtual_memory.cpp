@@ -76,7 +76,7 @@ CUresult open(const std::vector<int>& devices, const void* data, std::size_t byt
   return driver().set_access(address_of(data), bytes, access.data(), access.size());
 }
 
-// What the driver maps is a multiple of it; 0: the GPU, or its driver, cannot do it.
+// The unit of mappings of the driver; 0: the GPU, or its driver, cannot do it.
 std::size_t unit_of(int device) {
   const Driver& cuda = driver();
   int supported = 0;

@@ -87,7 +87,7 @@ constexpr cusparseIndexType_t index_type(int bytes) {
   return bytes == 4 ? CUSPARSE_INDEX_32I : CUSPARSE_INDEX_64I;
 }
 
-/// cuSPARSE's description of a matrix, and what its analysis left in `buffer`.
+/// cuSPARSE's description of a matrix, and the result of its analysis in `buffer`.
 struct Plan {
   std::mutex mutex;  // of one who makes or uses it; taken before the queue's
   cusparseConstSpMatDescr_t matrix = nullptr;

@@ -158,7 +158,7 @@ inline void check_solver(cusolverStatus_t status, const char* tried, int device)
     fail_library(tried, device, ("error " + std::to_string(static_cast<int>(status))).c_str());
 }
 
-// ---- handles: one a stream, as what a handle holds must not be used by two streams at once
+// ---- handles: one for each stream, as two streams must not use the memory of a handle at once
 
 /// Makes a GPU current on this thread: the libraries tie a handle to the one that is.
 class CurrentDevice {
@@ -220,7 +220,7 @@ inline int device_of(const LaunchInfo& info) {
   return info.views->shared_instance >= 0 ? info.views->shared_instance : 0;
 }
 
-/// Of cuBLAS: what it recommends for products of matrices on Hopper; operations on vectors need next to none.
+/// Of cuBLAS: as it recommends for products of matrices on Hopper; operations on vectors need next to none.
 inline constexpr std::size_t matrix_workspace_bytes = std::size_t{32} << 20;
 inline constexpr std::size_t vector_workspace_bytes = std::size_t{1} << 20;
 

@@ -23,7 +23,7 @@ class BoxIndex {
 
   const Box& operator[](int id) const { return boxes_[static_cast<std::size_t>(id)].box; }
   std::size_t size() const { return used_.size(); }
-  /// Whether it is a list: then numbers() is the quickest way to what is in it.
+  /// Whether it is a list: then to go through numbers() is fastest.
   bool is_list() const { return root_ < 0; }
   const std::vector<int>& numbers() const { return used_; }
   /// The levels of the tree; 0: a list.

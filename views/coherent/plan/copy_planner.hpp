@@ -1,5 +1,5 @@
-// Plans the copies that bring parts of arrays to where a launch, or the host, will read them: what is copied,
-// from where, in which order. Pure logic; nothing changes but the plan.
+// Plans the copies of parts of arrays to the memories in which a launch, or the host, will read them: boxes,
+// sources and order. Pure logic; nothing changes but the plan.
 #pragma once
 
 #include <map>
@@ -22,9 +22,9 @@ struct PlannedCopy {
 };
 
 /// Plans all reads of one call together, each from the directory as it is before the call: no write of the
-/// call comes before a read of it. The directories must outlive the planner, unchanged, and what the plan
-/// reads must stay where it is until it is carried out: room is made before a plan, or its sources are
-/// pinned. The pieces in which a box is copied, as it lies in memory, are planned by plan_copy
+/// call comes before a read of it. The directories must outlive the planner, unchanged, and the boxes that
+/// the plan reads must stay where they are until it is carried out: room is made before a plan, or its
+/// sources are pinned. The pieces in which a box is copied, as it lies in memory, are planned by plan_copy
 /// (core/copy_plan.hpp).
 class CopyPlanner {
  public:
@@ -74,7 +74,7 @@ class CopyPlanner {
   std::map<int, Arrivals> arrivals_;
   std::vector<PlannedCopy> copies_;
   std::vector<double> ends_;                 // of the copies, in seconds from the begin
-  std::map<MemoryId, double> sends_, gets_;  // when a memory is done with what was planned
+  std::map<MemoryId, double> sends_, gets_;  // when a memory is done with the planned copies
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -47,7 +47,7 @@ class Directory {
 
   /// `memory` got the current values of `box` from a memory that had them.
   void copied(MemoryId memory, const Box& box);
-  /// What a part was before a change.
+  /// A part as it was before a change.
   struct Part {
     Box box;
     MemorySet memories;

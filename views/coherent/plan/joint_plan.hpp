@@ -12,7 +12,7 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// What a part of a launch uses of an array.
+/// The use of an array by a part of a launch.
 struct JointUse {
   int array;
   AccessMode mode;

@@ -1,4 +1,4 @@
-// What a copy between two memories costs.
+// The cost of a copy between two memories.
 #pragma once
 
 #include <vector>

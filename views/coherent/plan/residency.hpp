@@ -23,7 +23,7 @@ class Residency {
   };
 
   index_t budget() const { return budget_; }
-  /// A smaller one than what is held takes effect with the next growth.
+  /// One below the bytes that are held takes effect with the next growth.
   void set_budget(index_t bytes) { budget_ = bytes; }
   /// Held by all arrays, or one (0: not resident).
   index_t bytes() const { return bytes_; }
