@@ -3,6 +3,7 @@
 //
 //   <strata/algorithms/streaming/streamed.hpp>     launches over streamed(...); others: docs/out_of_core.md
 //   <strata/algorithms/sequence/sequence.hpp>      launches that are declared once and run many times
+//   <strata/algorithms/tasks/task_graph.hpp>       launches and functions, run in any order that they allow
 //   <strata/algorithms/skeletons/skeletons.hpp>    map, reduce, scan and map_overlap over coherent arrays
 //   <strata/algorithms/linear/linear.hpp>          vectors, sparse matrices, solvers
 //   <strata/algorithms/sort.hpp>, find.hpp, select.hpp, transform_reduce.hpp

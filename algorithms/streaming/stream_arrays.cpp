@@ -52,7 +52,7 @@ void complete_problem(StreamProblem& problem, const std::vector<Ref<CoherentStat
     if (!shape.contiguous_rows)
       throw LayoutError(
           launch_name("streaming", problem) + ": the rows of \"" + here.label +
-          "\" do not lie together in its layout (LayoutLeft); make it with LayoutRight or in tiles");
+          "\" are not contiguous in its layout (LayoutLeft); make it with LayoutRight or in tiles");
     here.rows = shape.domain.extent(0);
     check_own_rows(problem, here);
     here.align = shape.layout.tile_log2 >= 0 ? index_t{1} << shape.layout.tile_log2 : 1;
