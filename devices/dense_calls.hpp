@@ -42,7 +42,7 @@ struct TrsmCall {
   index_t ldb;
 };
 
-/// B (m x n) = op(A) B, A being m x m; the caller has memory for a copy of B.
+/// B (m x n) = op(A) B, A being m x m; whoever makes the call has memory for a copy of B.
 struct MultiplyCall {
   bool transpose;
   index_t m, n;

@@ -123,8 +123,8 @@ class CoherentState : public RefCounted {
     next_settle_ = std::max(few_changes, 2 * log_.size());  // to ask for the state of work costs time, too
   }
 
-  /// After work failed: the directory becomes what the work that was done leaves. Returns the boxes whose
-  /// values are lost; `undone`: whether other values were not written as intended.
+  /// After work failed: the directory becomes that of what was done. Returns the boxes whose values are lost;
+  /// `undone`: whether anything else is not as it was to be written.
   std::vector<Box> rebuild(const WorkTracker::Recovery& recovery, bool& undone);
 
  private:

@@ -59,7 +59,7 @@ class WholeCopies {
   static void evict(CoherentState& array, DeviceInstance& device);
   /// The event after the last launch over coherent arrays on a queue; null where all there have ended.
   static Ref<EventState> after_launches(QueueState& queue);
-  /// After work failed: waits for all work on coherent arrays, and corrects their directories.
+  /// After work failed: waits for all work on coherent arrays, and corrects what is known of their values.
   /// The error; null where nothing had failed.
   static std::exception_ptr recover();
   /// How often anybody has done that, and how often values of the array were lost by a failure.
