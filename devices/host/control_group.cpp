@@ -42,7 +42,7 @@ index_t bytes_in(const std::string& path) {
   constexpr index_t unlimited = index_t{1} << 60;
   std::ifstream file(path);
   index_t bytes = 0;
-  return file >> bytes && bytes < unlimited ? std::max(bytes, index_t{1}) : 0;
+  return file >> bytes && 0 <= bytes && bytes < unlimited ? std::max(bytes, index_t{1}) : 0;
 }
 index_t memory_v2(const std::string& folder) { return bytes_in(folder + "/memory.max"); }
 index_t memory_v1(const std::string& folder) { return bytes_in(folder + "/memory.limit_in_bytes"); }
@@ -52,9 +52,11 @@ using Limit = index_t (*)(const std::string& folder);
 index_t lesser(index_t a, index_t b) { return a == 0 ? b : b == 0 ? a : std::min(a, b); }
 
 // The tightest limit of a group and its ancestors. In a container the path may be that of the host and not
-// exist here, while the mount point itself is the container's group; walking up to it covers both.
+// exist here, while the mount point itself is the container's group; walking up to it covers both. A path by
+// way of ".." is one outside of what is mounted.
 index_t tightest_limit(const std::string& mount, std::string path, Limit limit_of) {
   index_t tightest = 0;
+  if ((path + '/').find("/../") != std::string::npos) path.clear();
   for (;;) {
     tightest = lesser(tightest, limit_of(mount + path));
     if (path.empty()) return tightest;
@@ -79,9 +81,16 @@ index_t tightest_limit(const std::string& membership, const std::string& root, c
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
     const std::string path = line.substr(second + 1);
-    if (controllers.empty()) tightest = lesser(tightest, tightest_limit(root, path, version_2));
-    else if (has_controller(controllers, controller))
-      tightest = lesser(tightest, tightest_limit(root + "/" + controller, path, version_1));
+    const auto look_in = [&](const std::string& mount, Limit limit_of) {
+      tightest = lesser(tightest, tightest_limit(mount, path, limit_of));
+    };
+    if (controllers.empty()) {
+      look_in(root, version_2);
+      look_in(root + "/unified", version_2);  // beside mounts of version 1
+    } else if (has_controller(controllers, controller)) {
+      look_in(root + "/" + controller, version_1);
+      if (controllers != controller) look_in(root + "/" + controllers, version_1);  // without a link
+    }
   }
   return tightest;
 }

@@ -10,7 +10,8 @@ namespace strata::inline STRATA_ABI::detail {
 
 /// Whole processors that the CPU quotas of a cgroup and its ancestors allow, or 0 without a quota.
 /// \param membership the text of /proc/self/cgroup (versions 1 and 2 are understood)
-/// \param root       where the cgroup file systems are mounted, /sys/fs/cgroup on a live system
+/// \param root       where the cgroup file systems are mounted, /sys/fs/cgroup on a live system: version 2 in
+///                   it, or in unified/ beside the controllers of version 1, each in a folder of its name
 int quota_processors(const std::string& membership, const std::string& root);
 
 /// Bytes of memory that a cgroup and its ancestors allow, or 0 without a limit. Arguments as above.

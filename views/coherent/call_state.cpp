@@ -232,7 +232,7 @@ void CallState::mark_host_uses(Part& part) {
     if (!use.region.empty())
       use.array->host_uses.push_back({use.region, writes(use.mode), std::this_thread::get_id(),
                                       part.is_host ? "a kernel on a host" : "a launch with a result",
-                                      part.host_use, part.memory});
+                                      part.host_use, part.memory, false, true});
   });
 }
 

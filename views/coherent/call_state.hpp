@@ -105,7 +105,10 @@ class CallState {
   void collect(const Part& part, const Use& use, const ArrayPart& touched, WorkList& after);
   void begin_on_host(Part& part, bool timed);
   void end_wait(Part& part);
+  [[noreturn]] void fail_by_others();
   void check_reads(const Part& part);
+  void check_is_there(const Part& part);
+  [[noreturn]] void fail_reads() const;
   void mark(Part& part);
   void claim_again(Part& part);
   void end_host_uses(Part& part);
@@ -114,6 +117,7 @@ class CallState {
   // After.
   void release();
   void undo(Part& part);
+  void report_lost_meanwhile(const Part& part, const Use& use) const;
   std::vector<Directory::Part> before_claim(const Part& part, const Use& use, bool made_anew) const;
   void follow(Part& part);
 

@@ -79,7 +79,10 @@ void CallState::begin(int number, bool timed) {
     });
   });
   for (const Work work : part.needs) part.after.add(work);
-  if (part.is_host) return begin_on_host(part, timed);
+  if (part.is_host) {
+    if (Coherence::get().recoveries != recoveries_) check_is_there(part);
+    return begin_on_host(part, timed);
+  }
   part.state = Part::State::Begun;
   note_call_begun();
   Coherence::get().tracker.wait_for(*part.queue, part.after);
@@ -108,11 +111,12 @@ void CallState::begin_on_host(Part& part, bool timed) {
         throw;
       }
       coherence.tracker.set_failed();
-      coherence.recover();
+      fail_by_others();
     }
   }
   if (!events.empty()) {
     lock_.lock();
+    if (!coherence.tracker.all_ended(part.after) && coherence.tracker.failed()) fail_by_others();
     if (coherence.recoveries != recoveries_) check_reads(part);
     lock_.unlock();
   }
@@ -168,15 +172,36 @@ void CallState::end(int number) {
   if (number + 1 == static_cast<int>(parts_.size())) transfer_back();
 }
 
+// What this call was to write anew it does not: where that is lost, the error says so.
+void CallState::fail_by_others() {
+  for (Part& part : parts_)
+    if (part.host_use != 0) end_host_uses(part);
+  Coherence::get().recover();
+}
+
 // After others have recovered from a failure, since this call was prepared: what the part reads need not be
 // where it was to come, though nothing of its array is lost.
 void CallState::check_reads(const Part& part) {
   Coherence& coherence = Coherence::get();
   for (const Use& use : uses_) coherence.report_failure(*use.array);
-  if (coherence.tracker.any_undone(part.needs, coherence.recoveries - recoveries_))
-    throw Error(
-        std::string("the launch of ") + name() +
-        " was to read what did not come to its device, as a copy or other work failed; launch it again");
+  if (coherence.tracker.any_undone(part.needs, coherence.recoveries - recoveries_)) fail_reads();
+}
+void CallState::fail_reads() const {
+  throw Error(
+      std::string("the launch of ") + name() +
+      " was to read what did not come to its device, as a copy or other work failed; launch it again");
+}
+
+// The same of a part that others before it kept waiting: orders of work were made anew, too.
+void CallState::check_is_there(const Part& part) {
+  for_uses(part, [&](const Use& use) {
+    Coherence::get().report_failure(*use.array);
+    bool lacks = false;
+    if (reads(use.mode))
+      use.region.visit(
+          [&](const Box& box) { lacks = lacks || use.array->directory.lacks(part.memory, box); });
+    if (lacks) fail_reads();
+  });
 }
 
 // The end of a launch that waits for its result: its kernel has ended well, and so has all that it came
@@ -185,8 +210,7 @@ void CallState::check_reads(const Part& part) {
 void CallState::end_wait(Part& part) {
   lock_.lock();
   Coherence& coherence = Coherence::get();
-  for (const Work work : part.after)
-    if (!coherence.tracker.ended(work)) coherence.check_failures();
+  if (!coherence.tracker.all_ended(part.after) && coherence.tracker.failed()) fail_by_others();
   if (coherence.recoveries != recoveries_) check_reads(part);  // or another thread has undone it
   claim_again(part);
   end_host_uses(part);

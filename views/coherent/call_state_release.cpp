@@ -24,6 +24,24 @@ std::vector<Directory::Part> CallState::before_claim(const Part& part, const Use
   return before;
 }
 
+// What failures of other work had lost where the part was to write: by it they were no loss.
+void CallState::report_lost_meanwhile(const Part& part, const Use& use) const {
+  std::vector<Box> boxes;
+  for (const HostUse& mark : use.array->host_uses)
+    if (mark.number == part.host_use && mark.writes)
+      for (const Box& box : mark.lost)
+        for (const Box& lost : use.array->directory.never_written(box)) boxes.push_back(lost);
+  merge(boxes);
+  if (boxes.empty()) return;
+  std::string text;
+  for (const Box& box : boxes) text += (text.empty() ? "" : ", ") + to_string(box);
+  ++use.array->losses;
+  use.array->add_failure(std::make_exception_ptr(
+      DataLost(std::string("the launch of ") + name() + " failed, which was to write anew " + text +
+               " of \"" + use.array->label +
+               "\": values that were lost when other work failed. Write them anew before they are read")));
+}
+
 // Gives up what the part has claimed. What its kernel may have begun to write is not what it was: memories
 // that have it besides this one have it alone.
 void CallState::undo(Part& part) {
@@ -37,7 +55,9 @@ void CallState::undo(Part& part) {
     coherence.tracker.forget_idle();
   }
   for_uses(part, [&](Use& use) {
-    if (!use.claimed || (made_anew && !begun)) return;
+    if (!use.claimed) return;
+    if (part.host_use != 0 && made_anew) report_lost_meanwhile(part, use);
+    if (made_anew && !begun) return;
     std::vector<Directory::Part> before = before_claim(part, use, made_anew);
     std::string lost;
     if (begun)

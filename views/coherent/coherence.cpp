@@ -250,6 +250,7 @@ void Coherence::wait_for_work(CoherentState& array, MemoryId memory, const Box& 
       recover();
     }
   }
+  if (!tracker.all_ended(after)) check_failures();
 }
 
 // ---- copies

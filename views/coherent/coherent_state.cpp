@@ -154,6 +154,14 @@ std::vector<Box> CoherentState::rebuild(const WorkTracker::Recovery& recovery, b
   std::vector<Box> still_lost;
   for (const Box& box : lost)
     for (const Box& part : settled_.never_written(box)) still_lost.push_back(part);
+  for (HostUse& use : host_uses) {
+    if (!use.is_kernel || !use.writes) continue;
+    use.part.visit([&](const Box& box) {
+      const std::vector<Box> written = intersect(still_lost, box);
+      use.lost.insert(use.lost.end(), written.begin(), written.end());
+      still_lost = remainder(still_lost, box);
+    });
+  }
   merge(still_lost);
   return still_lost;
 }

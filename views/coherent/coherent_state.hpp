@@ -37,6 +37,8 @@ struct HostUse {
   std::uint64_t number;
   MemoryId memory = host_memory;  // in which it is; in a device's, the array's block may not move meanwhile
   bool is_reservation = false;    // for a use of the same thread that is to come (array_reservation.hpp)
+  bool is_kernel = false;         // whose claim directories do not have when they are made anew
+  std::vector<Box> lost = {};     // of what such a one writes: no loss, unless it fails
 };
 
 class CoherentState : public RefCounted {
@@ -124,7 +126,8 @@ class CoherentState : public RefCounted {
   }
 
   /// After work failed: the directory becomes that of what was done. Returns the boxes whose values are lost;
-  /// `undone`: whether anything else is not as it was to be written.
+  /// those that a kernel is writing anew are left to its use. `undone`: whether anything else is not as it
+  /// was to be written.
   std::vector<Box> rebuild(const WorkTracker::Recovery& recovery, bool& undone);
 
  private:

@@ -127,6 +127,7 @@ HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, 
     *this = HostUseScope(its_array, box, mode, claims);
     return;
   }
+  static_cast<void>(coherence.tracker.all_ended(after));  // or it knows of a failure
   claim();
 }
 

@@ -51,6 +51,14 @@ class WorkTracker {
   /// Adds the events of the work, and of all that it came after, as far as they have not ended: some devices
   /// report a failed check only to those who wait for the queue that it was on.
   void events_of(Work work, std::vector<Ref<EventState>>& events);
+  /// Whether all of that has ended(), of work whose events_of() were waited for. These do not say so: work
+  /// may have failed before other work of its queue, of which the list has the last only, and another thread
+  /// have had the error in between.
+  bool all_ended(const WorkList& works) {
+    bool all = true;
+    for (const Work work : works) all = ended(work) && all;
+    return all;
+  }
   /// Whether some work is known to have failed or to have been dropped.
   bool failed() const { return failed_; }
   void set_failed() { failed_ = true; }

@@ -67,7 +67,6 @@ class KnownArray {
         is_with_host_(static_cast<std::size_t>(n), true) {}
 
   const Numbers array;
-  std::vector<Values> ever;
 
   /// What it is where all goes well.
   const Values& now() const { return versions_.back(); }
@@ -79,7 +78,6 @@ class KnownArray {
   void device_writes(index_t begin, index_t end, const F& f) {
     versions_.push_back(now());
     f(versions_.back());
-    ever.push_back(versions_.back());
     for (index_t i = begin; i < end; ++i) is_with_host_[static_cast<std::size_t>(i)] = false;
   }
   /// The same of the host, which has done it.
@@ -87,7 +85,6 @@ class KnownArray {
   void host_wrote(index_t begin, index_t end, const F& f) {
     versions_.push_back(now());
     f(versions_.back());
-    ever.push_back(versions_.back());
     host_has(begin, end);
   }
   /// The host has read these rows: no failure of what was before can take them back.
@@ -166,18 +163,10 @@ class KnownArray {
           is_lost[at] || told.is_unknown(array.label()) ||
           std::any_of(versions_.begin() + static_cast<std::ptrdiff_t>(oldest_[at]), versions_.end(), is_seen))
           << what(i) << " is " << seen[at] << ", none of its " << versions_.size() - oldest_[at] << " values"
-          << (std::any_of(versions_.begin(), versions_.end(), is_seen) ? ", but an older one" : "") <<
-          [&] {
-            std::string t;
-            for (size_t v = 0; v < ever.size(); ++v)
-              if (ever[v][at] == seen[at])
-                t += " EVER " + std::to_string(v) + "/" + std::to_string(ever.size());
-            return t;
-          }()
+          << (std::any_of(versions_.begin(), versions_.end(), is_seen) ? ", but an older one" : "")
           << after(told);
     }
     versions_ = {seen};
-    ever.push_back(seen);
     host_has(0, rows());
   }
 
