@@ -95,7 +95,8 @@ class TaskAdder {
   template <class Access>
   static UsedArray used(const Access& access) {
     if constexpr (is_contribution_v<Access>) return {access.array.state().get(), true};
-    else if constexpr (is_coherent_access_v<Access>) return {access.array.state().get(), writes(Access::mode)};
+    else if constexpr (is_coherent_access_v<Access>)
+      return {access.array.state().get(), writes(Access::mode)};
     else return {};
   }
 
@@ -148,9 +149,9 @@ class TaskAdder {
     if constexpr (is_contribution_v<Access>) {
       using Copies = ContributionCopies<Devices, typename Access::array_type, decltype(access.join)>;
       if (!access.array) fail_no_array();
-      PendingContributions& pending = pending_contributions(
-          access.array.state(), typeid(Copies).name(),
-          [&] { return Ref<PendingContributions>(new Copies(access.array, access.join)); });
+      PendingContributions& pending = pending_contributions(access.array.state(), typeid(Copies).name(), [&] {
+        return Ref<PendingContributions>(new Copies(access.array, access.join));
+      });
       return commute(static_cast<Copies&>(pending).next(*this), everything);
     } else {
       return access;

@@ -22,8 +22,8 @@ bool replaces(const TaskUse& use, const ArrayPart& part) {
   return use.mode == AccessMode::Out && covers(use.part, part);
 }
 
-constexpr int before_all = -1;    // in place of a task: all of them come later
-constexpr int most_attempts = 4;  // one after the other without a task that is done
+constexpr int before_all = -1;              // in place of a task: all of them come later
+constexpr int most_attempts = 4;            // one after the other without a task that is done
 constexpr std::size_t fewest_planned = 16;  // tasks at once, where many fail
 
 class RunScope {
@@ -199,11 +199,13 @@ void TaskExecutor::check(const TaskEntry& task) const {
   std::vector<std::string> names;
   for (const TaskPart& part : parts_) names.push_back(TaskPlan::name_of(part));
   if (!has_version)
-    throw Error(who + "has no version for " + list_of(names) +
-                ": give a device for which it has one, or a function that takes the Queue of one of these (of "
-                "hosts a Queue<AnyHost>); kernels for Cuda are compiled in files of strata_add_kernels only");
+    throw Error(
+        who + "has no version for " + list_of(names) +
+        ": give a device for which it has one, or a function that takes the Queue of one of these (of "
+        "hosts a Queue<AnyHost>); kernels for Cuda are compiled in files of strata_add_kernels only");
   throw tasks::TaskError(who + "needs " + std::to_string(bytes) + " bytes at once, more than any of " +
-                         list_of(names) + " has that can run it: give it smaller arrays, or a device more memory");
+                         list_of(names) +
+                         " has that can run it: give it smaller arrays, or a device more memory");
 }
 
 // Arrays of a graph are kept from other threads until the end of the run. Those of all windows are reserved
@@ -233,8 +235,8 @@ void TaskExecutor::run_window(int begun, int end) {
   const bool is_last = feed_ == nullptr && end == graph_.size();
   int attempts = 0;
   while (!left.empty()) {
-    std::vector<Entry> planned(left.begin(),
-                               left.begin() + static_cast<std::ptrdiff_t>(std::min(left.size(), most_planned_)));
+    std::vector<Entry> planned(
+        left.begin(), left.begin() + static_cast<std::ptrdiff_t>(std::min(left.size(), most_planned_)));
     left.erase(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(planned.size()));
     drop_dependents(planned);
     std::erase_if(planned, is_over);
@@ -242,8 +244,9 @@ void TaskExecutor::run_window(int begun, int end) {
     const long before = report_.tasks;
     const std::size_t failed_before = failures_.size();
     const Outcome outcome = run_round(planned, is_last && left.empty());
-    most_planned_ = outcome.is_broken ? std::max(fewest_planned, planned.size() / 2)
-                                      : std::min(2 * most_planned_, static_cast<std::size_t>(options_.window));
+    most_planned_ = outcome.is_broken
+                        ? std::max(fewest_planned, planned.size() / 2)
+                        : std::min(2 * most_planned_, static_cast<std::size_t>(options_.window));
     const bool got_on = !outcome.is_broken || report_.tasks > before || failures_.size() > failed_before;
     attempts = got_on ? 0 : attempts + 1;
     std::erase_if(planned, is_over);
@@ -332,7 +335,8 @@ void TaskExecutor::note_losses(const std::string& cause) {
     lost_.emplace(array.get(), array);
     MissingParts& missing = missing_[array.get()];
     missing.array = array;
-    for (const Box& box : WholeCopies::lacking(*array)) missing.parts.push_back({before_all, {box, {}}, false});
+    for (const Box& box : WholeCopies::lacking(*array))
+      missing.parts.push_back({before_all, {box, {}}, false});
     if (cause_of_losses_.empty()) cause_of_losses_ = cause;
   }
 }

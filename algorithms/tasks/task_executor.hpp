@@ -8,7 +8,8 @@
 // on the one that failed are dropped, and the rest is planned from where values are then: not all of it at
 // once, so that a window in which many tasks fail is not planned as often as tasks fail.
 //
-// The tasks of a graph are there, those of a scope come from a TaskFeed, and are forgotten when they are over.
+// The tasks of a graph are there, those of a scope come from a TaskFeed, and are forgotten when they are
+// over.
 #pragma once
 
 #include <functional>
@@ -87,8 +88,8 @@ class TaskExecutor {
   TaskArrays arrays_;
   std::unordered_map<const CoherentState*, bool> is_written_;  // of a graph's arrays that are held
   std::unordered_map<const CoherentState*, Ref<CoherentState>> for_host_;  // of a scope
-  int reserved_ = 0;         // tasks of a graph whose arrays are held
-  int window_begin_ = 0;     // the first task of the window that runs
+  int reserved_ = 0;              // tasks of a graph whose arrays are held
+  int window_begin_ = 0;          // the first task of the window that runs
   std::size_t most_planned_ = 0;  // tasks at once
   std::string cause_of_losses_;
   struct Failed {
@@ -96,8 +97,8 @@ class TaskExecutor {
     std::string label, error;
   };
   std::vector<Failed> failures_;
-  std::map<int, std::string> dropped_;    // labels by number
-  std::unordered_set<int> not_done_;      // numbers of both
+  std::map<int, std::string> dropped_;  // labels by number
+  std::unordered_set<int> not_done_;    // numbers of both
   std::vector<Ref<CoherentState>> reported_;
   struct Missing {
     int task;

@@ -9,16 +9,15 @@
 namespace strata::inline STRATA_ABI::detail {
 
 namespace {
-constexpr int few_tasks = 256;                       // that pay for a plan
-constexpr std::chrono::microseconds a_moment(50);    // without a new one: these are all for now
-constexpr std::chrono::milliseconds a_while(1);      // without any: contributions are joined
+constexpr int few_tasks = 256;                     // that pay for a plan
+constexpr std::chrono::microseconds a_moment(50);  // without a new one: these are all for now
+constexpr std::chrono::milliseconds a_while(1);    // without any: contributions are joined
 }  // namespace
 
 void TaskFeed::begin_adding() {
   const bool waits = !runs_tasks();
   std::unique_lock lock(mutex_);
-  if (waits)
-    room_.wait(lock, [&] { return is_stopped_ || is_over_ || graph_.size() - begun_ < window_; });
+  if (waits) room_.wait(lock, [&] { return is_stopped_ || is_over_ || graph_.size() - begun_ < window_; });
   if (error_) std::rethrow_exception(error_);
   if (is_stopped_ || (waits && is_over_))
     throw Error("a task is added to \"" + graph_.label + "\" after its wait(): begin another scope for it");
@@ -75,9 +74,7 @@ int TaskFeed::next(int begun) {
 // for long.
 void TaskFeed::wait_for_tasks(std::unique_lock<std::mutex>& lock, int wanted, bool is_idle) {
   wanted_ = wanted;
-  const auto is_enough = [&] {
-    return (is_over_ && adding_ == 0) || graph_.closed_end() >= wanted;
-  };
+  const auto is_enough = [&] { return (is_over_ && adding_ == 0) || graph_.closed_end() >= wanted; };
   if (!is_idle) filled_.wait_for(lock, a_moment, is_enough);
   else if (graph_.has_pending()) filled_.wait_for(lock, a_while, is_enough);
   else if (watchdog_seconds_ > 0)
@@ -90,10 +87,11 @@ void TaskFeed::wait_for_tasks(std::unique_lock<std::mutex>& lock, int wanted, bo
 // A task that is open keeps those after it from running.
 void TaskFeed::report_open() const {
   if (graph_.closed_end() == graph_.size()) return;  // there is nothing to run
-  std::fprintf(stderr,
-               "strata: \"%s\": the task \"%s\" and those after it wait until the object that launch() or call() "
-               "returned for it is gone: keep a TaskHandle\n",
-               graph_.label.c_str(), graph_.label_of_open().c_str());
+  std::fprintf(
+      stderr,
+      "strata: \"%s\": the task \"%s\" and those after it wait until the object that launch() or call() "
+      "returned for it is gone: keep a TaskHandle\n",
+      graph_.label.c_str(), graph_.label_of_open().c_str());
 }
 
 bool TaskFeed::is_over() {

@@ -23,8 +23,8 @@ class TaskFeed {
   TaskFeed(TaskGraphState& graph, int window, double watchdog_seconds)
       : graph_(graph), window_(window), watchdog_seconds_(watchdog_seconds) {}
 
-  /// Waits while too many tasks are ahead; threads that run tasks do not. Throws what ended the run, and Error
-  /// after end().
+  /// Waits while too many tasks are ahead; threads that run tasks do not. Throws what ended the run, and
+  /// Error after end().
   void begin_adding();
   void end_adding() noexcept;
   /// Tasks may have become ready to run.

@@ -59,8 +59,7 @@ void TaskGraph::write_json(const std::string& path) const {
         ++number;
       } while (!taken.insert(name->second).second);
       arrays += (arrays.empty() ? "    {\"name\": " : ",\n    {\"name\": ") + json_quoted(name->second) +
-                ", \"bytes\": " + std::to_string(detail::bytes_of(use)) +
-                "}";
+                ", \"bytes\": " + std::to_string(detail::bytes_of(use)) + "}";
     }
     return name->second;
   };
@@ -91,7 +90,8 @@ void TaskGraph::write_json(const std::string& path) const {
     }
     tasks += (tasks.empty() ? "    " : ",\n    ") + text + "}";
   }
-  detail::write_text_file(path, "the graph", "{\n  \"arrays\": [\n" + arrays + "\n  ],\n  \"tasks\": [\n" + tasks + "\n  ]\n}\n");
+  detail::write_text_file(
+      path, "the graph", "{\n  \"arrays\": [\n" + arrays + "\n  ],\n  \"tasks\": [\n" + tasks + "\n  ]\n}\n");
 }
 
 }  // namespace strata::inline STRATA_ABI

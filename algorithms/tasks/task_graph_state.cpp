@@ -86,8 +86,8 @@ int TaskGraphState::closed_end() const {
 
 std::string TaskGraphState::label_of_open() const {
   const std::lock_guard lock(mutex_);
-  const auto first =
-      std::min_element(open_.begin(), open_.end(), [](const Open& a, const Open& b) { return a.task < b.task; });
+  const auto first = std::min_element(open_.begin(), open_.end(),
+                                      [](const Open& a, const Open& b) { return a.task < b.task; });
   return first == open_.end() ? "" : tasks_[static_cast<std::size_t>(first->task - forgotten_)].label;
 }
 

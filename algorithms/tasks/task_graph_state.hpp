@@ -42,8 +42,7 @@ struct TaskEntry {
 /// begin when they are closed, and are forgotten when they have run.
 class TaskGraphState {
  public:
-  TaskGraphState(std::string its_label, bool of_scope)
-      : label(std::move(its_label)), is_scope(of_scope) {}
+  TaskGraphState(std::string its_label, bool of_scope) : label(std::move(its_label)), is_scope(of_scope) {}
 
   /// Its uses are joined. A task of a scope is open until close(), or until the same thread adds another one.
   int add(TaskEntry&& entry);

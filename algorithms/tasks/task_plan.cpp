@@ -53,8 +53,8 @@ void TaskPlan::add_tasks(const std::vector<Entry>& all, const std::vector<Device
                          const TaskCosts* costs) {
   std::unordered_map<ArrayId, PartUses> part_uses;
   std::unordered_map<int, TaskId> ids_of_tasks;  // by number, where any task waits for others by name
-  const bool has_named = std::any_of(all.begin(), all.end(),
-                                     [](const Entry& entry) { return !entry.entry->after.empty(); });
+  const bool has_named =
+      std::any_of(all.begin(), all.end(), [](const Entry& entry) { return !entry.entry->after.empty(); });
   bool has_priorities = false;
   std::vector<tasks::TaskAccess> accesses;
   auto id = ids_.begin();
@@ -106,9 +106,9 @@ const std::string& TaskPlan::kernel_of(const TaskEntry& entry, double work, inde
     const TaskPart& part = devices[k].part;
     const double seconds =
         costs == nullptr ? -1 : costs->seconds(part.device->device_name(), entry.label, bytes);
-    rates_[k][name] = seconds > 0               ? work / seconds
-                      : part.host != nullptr    ? host_bytes_per_second
-                                                : device_bytes_per_second;
+    rates_[k][name] = seconds > 0            ? work / seconds
+                      : part.host != nullptr ? host_bytes_per_second
+                                             : device_bytes_per_second;
   }
   kernels.push_back({versions_, std::move(name)});
   return kernels.back().name;

@@ -38,8 +38,7 @@ TaskRound::TaskRound(const std::string& label, const TaskPlan& plan, std::vector
       plan_(plan),
       runners_(runners),
       mailbox_(mailbox),
-      scheduler_(scheduler),
-      driver_(plan.tasks, *plan.machine, scheduler_, options.end),
+      driver_(plan.tasks, *plan.machine, scheduler, options.end),
       tasks_done_(runners.size()),
       bytes_in_(runners.size()),
       bytes_out_(runners.size()),
@@ -89,7 +88,10 @@ void TaskRound::run() {
     cause_ = error.what();
     return;
   }
+  const double before = now();
   driver_.start();
+  last_end_ = now();
+  decision_seconds_ += last_end_ - before;
   while (true) {
     tasks::TaskCommand command;
     while (!is_stopping_ && driver_.next(command)) begin(command);
@@ -100,7 +102,6 @@ void TaskRound::run() {
       continue;
     }
     idle_polls_ = 0;
-    last_end_ = now();
   }
 }
 
@@ -267,6 +268,7 @@ void TaskRound::end(std::size_t at, const std::exception_ptr& error, Origin orig
   }
   if (error) {
     stop(ended.command, error, origin);
+    last_end_ = now();
     return;
   }
   if (ended.start) {
@@ -275,7 +277,10 @@ void TaskRound::end(std::size_t at, const std::exception_ptr& error, Origin orig
       measures_.push_back({ended.command.task, static_cast<std::size_t>(ended.command.device), seconds});
   }
   if (ended.command.kind == Kind::Run) task_done(ended.command);
-  if (!is_stopping_) driver_.done(ended.command, now());
+  const double before = now();
+  if (!is_stopping_) driver_.done(ended.command, before);
+  last_end_ = now();
+  decision_seconds_ += last_end_ - before;
 }
 
 void TaskRound::task_done(const tasks::TaskCommand& command) {
@@ -320,8 +325,8 @@ void TaskRound::stop(const tasks::TaskCommand& command, const std::exception_ptr
   if (cause_.empty()) cause_ = text_of(error);
   if (origin == Origin::OtherWork) return;
   const bool has_device = runner(command.device).part.host == nullptr;
-  const bool lacks_room = is_out_of_memory(error) && (command.kind != Kind::Run ||
-                                                      (has_device && origin == Origin::Preparation));
+  const bool lacks_room =
+      is_out_of_memory(error) && (command.kind != Kind::Run || (has_device && origin == Origin::Preparation));
   if (lacks_room) without_room_ = command.device;
   else if (command.kind == Kind::Run) failures_.push_back({command.task, text_of(error)});
 }

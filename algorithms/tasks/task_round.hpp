@@ -8,7 +8,6 @@
 #include <vector>
 
 #include <strata/algorithms/tasks/plan/task_driver.hpp>
-#include <strata/algorithms/tasks/simulator/timed_scheduler.hpp>
 #include <strata/algorithms/tasks/task_plan.hpp>
 #include <strata/algorithms/tasks/task_worker.hpp>
 #include <strata/views/coherent/whole_copies.hpp>
@@ -56,7 +55,8 @@ class TaskRound {
   index_t bytes_reloaded() const { return bytes_reloaded_; }
   const std::vector<index_t>& bytes_in() const { return bytes_in_; }
   const std::vector<index_t>& bytes_out() const { return bytes_out_; }
-  double decision_seconds() const { return scheduler_.seconds(); }
+  /// In the scheduler and the driver, which asks it. Its functions are too short to be measured one by one.
+  double decision_seconds() const { return decision_seconds_; }
   /// What tasks took.
   struct Measure {
     tasks::TaskId task;  // of the plan
@@ -110,7 +110,6 @@ class TaskRound {
   const TaskPlan& plan_;
   std::vector<Runner>& runners_;
   TaskMailbox& mailbox_;
-  tasks::TimedScheduler scheduler_;
   tasks::TaskDriver driver_;
   WholeCopies copies_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
@@ -122,6 +121,7 @@ class TaskRound {
   std::string cause_;
   int without_room_ = -1;
   std::vector<long> tasks_done_;
+  double decision_seconds_ = 0;
   index_t bytes_reloaded_ = 0;
   std::vector<index_t> bytes_in_, bytes_out_;
   std::vector<bool> was_there_;  // of arrays and parts

@@ -23,7 +23,8 @@ class TaskScope::Tasks final : public detail::TaskAdder {
       : TaskAdder(state),
         state(std::move(label), true),
         feed_(state, options.window, options.watchdog_seconds),
-        executor_(state, parts, options, [this] { join_contributions(nullptr); }, &feed_) {
+        executor_(
+            state, parts, options, [this] { join_contributions(nullptr); }, &feed_) {
     std::promise<void> is_ready;
     thread_ = std::thread([&] { run(is_ready); });
     is_ready.get_future().wait();
