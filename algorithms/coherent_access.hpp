@@ -65,15 +65,22 @@ namespace detail {
 template <AccessMode Mode, class A, class R>
 inline constexpr bool is_coherent_access_v<CoherentAccess<Mode, A, R>> = true;
 
+/// An access of which more is known: of what kind `Mark` is.
+template <class Mark, class Access>
+struct MarkedAccess : Access {};
+template <class Mark, class Access>
+inline constexpr bool is_marked_v = false;
+template <class Mark, class Access>
+inline constexpr bool is_marked_v<Mark, MarkedAccess<Mark, Access>> = true;
+template <class Mark, class Access>
+inline constexpr bool is_coherent_access_v<MarkedAccess<Mark, Access>> = true;
+
 /// See resident().
+struct ResidentMark {};
 template <class Access>
-struct ResidentAccess : Access {};
-template <class>
-inline constexpr bool is_resident_v = false;
+using ResidentAccess = MarkedAccess<ResidentMark, Access>;
 template <class Access>
-inline constexpr bool is_resident_v<ResidentAccess<Access>> = true;
-template <class Access>
-inline constexpr bool is_coherent_access_v<ResidentAccess<Access>> = true;
+inline constexpr bool is_resident_v = is_marked_v<ResidentMark, Access>;
 
 }  // namespace detail
 

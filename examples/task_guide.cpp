@@ -8,6 +8,7 @@
 
 #include <strata/algorithms/tasks/task_costs.hpp>
 #include <strata/algorithms/tasks/task_graph.hpp>
+#include <strata/algorithms/tasks/task_scope.hpp>
 #include <strata/strata.hpp>
 #include <strata/views/coherent/file_array.hpp>
 
@@ -202,6 +203,25 @@ void growing(index_t n) {
   check(graph.run(across(Emulated{0}, Threads{})).tasks == 3 && y(0) == 2.0);
 }
 
+void filling(index_t n) {
+  const Array x("x", n);
+//! [scope]
+  TaskRunOptions options;
+  options.window = 1000;                                    // so many may wait for those that run
+  TaskScope scope("time steps", across(Emulated{0}, Threads{}), options);
+  const TaskHandle first = scope.launch("fill", n, Fill{1}, out(x));         // begins soon
+  for (int step = 0; step < 5000; ++step) {
+    const Array change("change", n);                        // goes with the last task that uses it
+    scope.launch("fill", n, Fill{0.5}, out(change)).after(first).priority(1);
+    scope.launch("axpy", n, Axpy{1}, in(change), inout(x));
+    scope.discard(change);
+    if (step % 1000 == 0) std::printf("x(0) is %g\n", double(x(0)));        // waits for the tasks so far that use x
+  }
+  const TaskReport report = scope.wait();                   // throws TaskFailed
+//! [scope]
+  check(report.tasks == 10001 && x(0) == 2501.0);
+}
+
 //! [throws]
 struct Throws {
   void operator()(const auto&, const auto&) const { throw std::runtime_error("the input is wrong"); }
@@ -248,6 +268,7 @@ void run() {
   learning(n);
   files(n);
   growing(n);
+  filling(n);
   failing(n);
   writing(n);
 }

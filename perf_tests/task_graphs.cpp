@@ -2,7 +2,9 @@
 //
 // First tasks that do next to nothing, on arrays that are all on the device: microseconds a task, by
 // scheduler, with the part of it that decisions take; beside them launches over the same arrays, and
-// parallel_for. With --long also 10^6 tasks in windows of 10^4, and the memory that the run needs.
+// parallel_for; and tasks that do nothing, added and run by a graph, by a scope, and where the build has it
+// by StarPU, on one thread or GPU. With --long also 10^6 tasks in windows of 10^4, and the memory that the
+// run needs.
 //
 // Then updates of 40 x 40 tiles at random positions, on a device that may hold a tenth of them: seconds and
 // bytes as measured, and as simulated. A kernel takes about as long as the copy of a tile at 55 GB/s. --n is
@@ -32,8 +34,8 @@ int main(int argc, char** argv) {
       argc, argv,
       "Graphs of tasks: what a task costs, and runs in too little memory (--long: 10^6 tasks, too).");
   Report report("task_graphs",
-                "of a task the launch over coherent arrays, of that parallel_for; in small memory the "
-                "launches in order");
+                "of a task the launch over coherent arrays, of that parallel_for, of tasks added and run "
+                "StarPU; in small memory the launches in order");
   for_each_device(options, [&](auto device) {
     using D = decltype(device);
     TaskCosts<D> costs(options, report);

@@ -8,14 +8,11 @@ namespace strata::inline STRATA_ABI {
 namespace detail {
 
 /// See commute().
+struct CommutingMark {};
 template <class Access>
-struct CommutingAccess : Access {};
-template <class>
-inline constexpr bool is_commuting_v = false;
+using CommutingAccess = MarkedAccess<CommutingMark, Access>;
 template <class Access>
-inline constexpr bool is_commuting_v<CommutingAccess<Access>> = true;
-template <class Access>
-inline constexpr bool is_coherent_access_v<CommutingAccess<Access>> = true;
+inline constexpr bool is_commuting_v = is_marked_v<CommutingMark, Access>;
 
 }  // namespace detail
 

@@ -14,15 +14,15 @@
 
 namespace strata::inline STRATA_ABI {
 
-class TaskGraph;
-
 namespace detail {
+
+class TaskAdder;
 
 /// Copies of an array to which tasks contribute, and which have not joined it yet.
 class PendingContributions : public RefCounted {
  public:
   /// Adds the tasks that join the copies with the array.
-  virtual void join(TaskGraph& graph) = 0;
+  virtual void join(TaskAdder& adder) = 0;
 };
 
 /// Throws AccessConflict: the task contributes to the array, and uses it otherwise.
@@ -72,8 +72,8 @@ class ContributionCopies final : public PendingContributions {
   ContributionCopies(const Array& array, const Join& join) : array_(array), join_(join) {}
 
   /// The copy for the next task; new ones are cleared by a task.
-  Array next(TaskGraph& graph);
-  void join(TaskGraph& graph) override;
+  Array next(TaskAdder& adder);
+  void join(TaskAdder& adder) override;
 
  private:
   index_t rows() const { return Array::rank == 0 ? 1 : array_.extent(0); }

@@ -6,8 +6,8 @@
 #include <sstream>
 
 #include <strata/algorithms/tasks/task_costs.hpp>
+#include <strata/algorithms/tasks/text_file.hpp>
 #include <strata/core/error.hpp>
-#include <strata/core/files/partial_file.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -70,9 +70,7 @@ void TaskCosts::write(const std::string& path) const {
     text += key.device + " " + std::to_string(key.bytes) + " " + std::to_string(mean.count) + " " + seconds +
             " " + label + "\n";
   }
-  detail::PartialFile file;
-  if (!file.create(path) || !file.write(text.data(), text.size(), 0) || !file.place())
-    throw FileError("the task costs cannot be written to \"" + path + "\": " + std::strerror(errno));
+  detail::write_text_file(path, "the task costs", text);
 }
 
 }  // namespace strata::inline STRATA_ABI

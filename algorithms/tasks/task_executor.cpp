@@ -1,9 +1,10 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
-#include <map>
 
+#include <strata/algorithms/tasks/part_uses.hpp>
 #include <strata/algorithms/tasks/plan/schedulers.hpp>
+#include <strata/algorithms/tasks/running_tasks.hpp>
 #include <strata/algorithms/tasks/task_executor.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/views/coherent/acting_thread.hpp>
@@ -18,17 +19,12 @@ using State = TaskEntry::State;
 
 // Whether a use writes all of a part anew.
 bool replaces(const TaskUse& use, const ArrayPart& part) {
-  bool all = use.mode == AccessMode::Out;
-  part.visit([&](const Box& box) {
-    bool is_in = false;
-    use.part.visit([&](const Box& mine) { is_in = is_in || mine.contains(box); });
-    all = all && is_in;
-  });
-  return all;
+  return use.mode == AccessMode::Out && covers(use.part, part);
 }
 
-constexpr int before_all = -1;    // in place of a task: all of them come later
-constexpr int most_attempts = 4;  // one after the other without a task that is done
+constexpr int before_all = -1;              // in place of a task: all of them come later
+constexpr int most_attempts = 4;            // one after the other without a task that is done
+constexpr std::size_t fewest_planned = 16;  // tasks at once, where many fail
 
 class RunScope {
  public:
@@ -41,6 +37,12 @@ class RunScope {
   TaskGraphState& graph_;
 };
 
+// Bytes for arrays on a part.
+index_t memory_of(const TaskPart& part, const TaskRunOptions& options) {
+  if (part.host == nullptr) return std::max<index_t>(WholeCopies::budget(*part.device), 1);
+  return options.host_memory > 0 ? options.host_memory : std::numeric_limits<index_t>::max() / 4;
+}
+
 std::string list_of(const std::vector<std::string>& names) {
   constexpr std::size_t most = 8;
   std::string text;
@@ -52,8 +54,15 @@ std::string list_of(const std::vector<std::string>& names) {
 }  // namespace
 
 TaskExecutor::TaskExecutor(TaskGraphState& graph, const std::vector<TaskPart>& parts,
-                           const TaskRunOptions& options, std::function<void()> join_contributions)
-    : graph_(graph), options_(options), join_contributions_(std::move(join_contributions)), parts_(parts) {
+                           const TaskRunOptions& options, std::function<void()> join_contributions,
+                           TaskFeed* feed)
+    : graph_(graph),
+      options_(options),
+      join_contributions_(std::move(join_contributions)),
+      feed_(feed),
+      parts_(parts),
+      turns_(parts),
+      arrays_(feed == nullptr ? "a run of a graph of tasks" : "a scope of tasks") {
   require_running("a run of a graph of tasks");
   require_no_task_function("a run of a graph of tasks");
   const std::string who = "the run of \"" + graph.label + "\": ";
@@ -69,10 +78,16 @@ TaskExecutor::TaskExecutor(TaskGraphState& graph, const std::vector<TaskPart>& p
     for (std::size_t other = 0; other < k; ++other)
       if (parts[k].device == parts[other].device && parts[k].host == parts[other].host)
         throw Error(who + TaskPlan::name_of(parts[k]) + " is given twice: name each device once");
+  for (const TaskPart& part : parts) memories_.push_back(memory_of(part, options));
 }
 
-void TaskExecutor::make_runners(const std::vector<TaskPart>& parts) {
-  for (const TaskPart& part : parts) {
+void TaskExecutor::release() {
+  turns_.give_back();
+  arrays_.release_all();
+}
+
+void TaskExecutor::make_runners() {
+  for (const TaskPart& part : parts_) {
     TaskRound::Runner runner;
     runner.part = part;
     if (part.host != nullptr) {
@@ -82,13 +97,10 @@ void TaskExecutor::make_runners(const std::vector<TaskPart>& parts) {
         workers_.push_back(std::make_unique<TaskWorker>(mailbox_));
         runner.files = workers_.back().get();
       }
-      devices_.push_back(
-          {part, options_.host_memory > 0 ? options_.host_memory : std::numeric_limits<index_t>::max() / 4,
-           1});
     } else {
       for (int k = 0; k < options_.queues; ++k) runner.queues.push_back(part.device->create_queue());
-      devices_.push_back({part, std::max<index_t>(WholeCopies::budget(*part.device), 1), options_.queues});
     }
+    devices_.push_back({part, memory_of(part, options_), part.host != nullptr ? 1 : options_.queues});
     runners_.push_back(std::move(runner));
     report_.devices.push_back({TaskPlan::name_of(part), 0, 0, 0});
   }
@@ -97,56 +109,75 @@ void TaskExecutor::make_runners(const std::vector<TaskPart>& parts) {
 TaskReport TaskExecutor::run() {
   join_contributions_();
   const RunScope scope(graph_);
+  const RunsTasks running;
   const auto start = std::chrono::steady_clock::now();
-  take_turns();
-  make_runners(parts_);
-  int begun = 0, reserved = 0;
-  while (begun < graph_.size()) {
-    const int size = graph_.size(), end = std::min(size, begun + options_.window);
-    check_versions();  // of tasks that tasks have added, too
-    reserve_arrays(reserved, size);
-    reserved = size;
-    std::vector<int> window;
-    for (int k = begun; k < end; ++k) window.push_back(k);
-    run_window(window, end == graph_.size());
-    begun = end;
-    if (begun == graph_.size())
-      join_contributions_();  // to which tasks have contributed that tasks have added
+  if (feed_ == nullptr) {
+    arrays_.set_owner();
+    turns_.take();
+  }
+  make_runners();
+  most_planned_ = static_cast<std::size_t>(options_.window);
+  for (int begun = 0, end = 0; next_window(begun, end); begun = end) {
+    begin_window(begun, end);
+    run_window(begun, end);
+    end_window(begun, end);
   }
   if (options_.on_host) flush_all();
-  for (std::size_t k = 0; k < arrays_.size(); ++k) {
-    const TransferCounters now = counters_of(*arrays_[k]), &before = counters_before_[k];
-    report_.bytes_to_devices += static_cast<index_t>(now.host_to_device.bytes - before.host_to_device.bytes);
-    report_.bytes_from_devices +=
-        static_cast<index_t>(now.device_to_host.bytes - before.device_to_host.bytes);
-    report_.bytes_between_devices += static_cast<index_t>(now.peer.bytes - before.peer.bytes);
-  }
+  const TaskArrays::Bytes bytes = arrays_.bytes();
+  report_.bytes_to_devices = static_cast<index_t>(bytes.to_devices);
+  report_.bytes_from_devices = static_cast<index_t>(bytes.from_devices);
+  report_.bytes_between_devices = static_cast<index_t>(bytes.between_devices);
   report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (!failures_.empty() || has_lost()) fail();
+  const bool has_lost =
+      std::any_of(lost_.begin(), lost_.end(), [&](const auto& array) { return is_lost(*array.second); });
+  if (!failures_.empty() || has_lost) fail();
   return report_;
 }
 
-// Each run plans with the whole budget of its devices. Turns come before arrays, and in one order.
-void TaskExecutor::take_turns() {
-  static std::mutex all;
-  static auto* const of_devices = new std::map<const DeviceInstance*, std::mutex>;
-  std::vector<DeviceInstance*> devices;
-  for (const TaskPart& part : parts_)
-    if (part.host == nullptr) devices.push_back(part.device);
-  std::sort(devices.begin(), devices.end(), std::less<>());
-  for (DeviceInstance* const device : devices) {
-    std::mutex* turn = nullptr;
-    {
-      const std::lock_guard lock(all);
-      turn = &(*of_devices)[device];
-    }
-    turns_.emplace_back(*turn);
+// False: all tasks have run.
+bool TaskExecutor::next_window(int begun, int& end) {
+  while (true) {
+    const int size = graph_.size();
+    end = feed_ != nullptr ? feed_->next(begun) : std::min(size, begun + options_.window);
+    if (end > begun) return true;
+    const bool were_all = feed_ == nullptr || feed_->is_over();
+    join_contributions_();  // to which tasks have contributed that tasks have added, too
+    if (were_all && graph_.size() == begun) return false;
   }
 }
 
+void TaskExecutor::begin_window(int begun, int end) {
+  window_begin_ = begun;
+  if (feed_ == nullptr) {
+    const int size = graph_.size();
+    for (const TaskEntry* task : graph_.entries(reserved_, size)) check(*task);
+    reserve_arrays(reserved_, size);
+    reserved_ = size;
+    return;
+  }
+  // What threads add to a scope was checked and is held; tasks cannot wait.
+  arrays_.reserve_wanted();
+  turns_.take();
+  if (!options_.on_host) return;
+  for (const TaskEntry* const task : graph_.entries(begun, end))
+    for (const TaskUse& use : task->uses) for_host_.emplace(use.array.get(), use.array);
+}
+
+void TaskExecutor::end_window(int begun, int end) {
+  if (feed_ == nullptr) return;
+  turns_.give_back();
+  std::vector<ArrayHold> holds;
+  for (const TaskEntry* const task : graph_.entries(begun, end))
+    for (const TaskUse& use : task->uses) holds.push_back(hold_of(use));
+  arrays_.release(holds);
+  graph_.forget_before(end);
+}
+
 void TaskExecutor::flush_all() {
+  std::vector<Ref<CoherentState>> arrays = arrays_.all();
+  for (const auto& [state, array] : for_host_) arrays.push_back(array);
   for (int attempt = 1;; ++attempt) try {
-      for (const Ref<CoherentState>& array : arrays_)
+      for (const Ref<CoherentState>& array : arrays)
         if (WholeCopies::host_lacks(*array)) flush(array, array->shape.domain);
       return;
     } catch (...) {  // a copy that failed is made again
@@ -154,74 +185,76 @@ void TaskExecutor::flush_all() {
     }
 }
 
-void TaskExecutor::check_versions() {
-  for (const int end = graph_.size(); num_checked_ < end; ++num_checked_) {
-    const TaskEntry& task = graph_.entry(num_checked_);
-    if (task.kind != TaskEntry::Kind::Task) continue;
-    if (std::any_of(parts_.begin(), parts_.end(),
-                    [&](const TaskPart& part) { return task.body->runs_on(part.type); }))
-      continue;
-    std::vector<std::string> names;
-    for (const TaskPart& part : parts_) names.push_back(TaskPlan::name_of(part));
+void TaskExecutor::check(const TaskEntry& task) const {
+  if (task.kind != TaskEntry::Kind::Task) return;
+  bool has_version = false, fits = false;
+  const index_t bytes = feed_ == nullptr ? 0 : task.bytes();  // of a graph TaskDriver says it
+  for (std::size_t k = 0; k < parts_.size(); ++k) {
+    if (!task.body->runs_on(parts_[k].type)) continue;
+    has_version = true;
+    fits = fits || bytes <= memories_[k];
+  }
+  if (fits) return;
+  const std::string who = "the task \"" + task.label + "\" of \"" + graph_.label + "\" ";
+  std::vector<std::string> names;
+  for (const TaskPart& part : parts_) names.push_back(TaskPlan::name_of(part));
+  if (!has_version)
     throw Error(
-        "the task \"" + task.label + "\" of \"" + graph_.label + "\" has no version for " + list_of(names) +
-        ": give a device for which it has one, or a function that takes the Queue of one of these (of hosts "
-        "a Queue<AnyHost>); kernels for Cuda are compiled in files of strata_add_kernels only");
-  }
+        who + "has no version for " + list_of(names) +
+        ": give a device for which it has one, or a function that takes the Queue of one of these (of "
+        "hosts a Queue<AnyHost>); kernels for Cuda are compiled in files of strata_add_kernels only");
+  throw tasks::TaskError(who + "needs " + std::to_string(bytes) + " bytes at once, more than any of " +
+                         list_of(names) +
+                         " has that can run it: give it smaller arrays, or a device more memory");
 }
 
-// Arrays are kept from other threads until the end of the run. Those of all windows are reserved before the
-// first one, in one order, so that two runs do not wait for each other; only those that just tasks use which
-// tasks have added come later.
+// Arrays of a graph are kept from other threads until the end of the run. Those of all windows are reserved
+// before the first one, in one order, so that two runs do not wait for each other; only those that just tasks
+// use which tasks have added come later.
 void TaskExecutor::reserve_arrays(int first, int end) {
-  std::unordered_map<CoherentState*, bool> is_written;
-  for (int k = first; k < end; ++k)
-    for (const TaskUse& use : graph_.entry(k).uses)
-      if (bool& is_to_write = is_written[use.array.get()]; writes(use.mode)) is_to_write = true;
-  struct Wanted {
-    Ref<CoherentState> array;
-    bool is_to_write;
-  };
-  std::vector<Wanted> wanted;
-  for (const auto& [array, is_to_write] : is_written)
-    wanted.push_back({Ref<CoherentState>(array), is_to_write});
-  std::sort(wanted.begin(), wanted.end(), [](const Wanted& a, const Wanted& b) {
-    return std::less<const CoherentState*>()(a.array.get(), b.array.get());
-  });
-  for (const Wanted& w : wanted) {
-    const auto [known, is_new] = index_.emplace(w.array.get(), arrays_.size());
-    if (!is_new && (is_to_write_[known->second] || !w.is_to_write)) continue;
-    reservations_.emplace_back(w.array, ArrayPart{w.array->shape.domain, {}}, w.is_to_write,
-                               "a run of a graph of tasks");
-    check_file_use(*w.array, w.is_to_write);
-    if (w.is_to_write) mark_file_incomplete(*w.array);
-    if (!is_new) {
-      is_to_write_[known->second] = true;
-      continue;
+  std::unordered_map<CoherentState*, ArrayHold> wanted;
+  for (const TaskEntry* const task : graph_.entries(first, end))
+    for (const TaskUse& use : task->uses) {
+      const bool is_to_write = writes(use.mode);
+      const auto known = is_written_.find(use.array.get());
+      if (known != is_written_.end() && (known->second || !is_to_write)) continue;
+      if (known != is_written_.end()) known->second = true;
+      else is_written_.emplace(use.array.get(), is_to_write);
+      wanted[use.array.get()] = {use.array, is_to_write};
     }
-    arrays_.push_back(w.array);
-    is_to_write_.push_back(w.is_to_write);
-    counters_before_.push_back(counters_of(*w.array));
-    losses_.push_back(WholeCopies::losses(*w.array));
-  }
+  std::vector<ArrayHold> holds;
+  for (auto& [array, hold] : wanted) holds.push_back(std::move(hold));
+  arrays_.hold(std::move(holds));
 }
 
-std::vector<int> TaskExecutor::tasks_left(const std::vector<int>& window) const {
-  std::vector<int> left;
-  for (const int task : window)
-    if (graph_.entry(task).state == State::Waiting) left.push_back(task);
-  return left;
-}
-
-void TaskExecutor::run_window(const std::vector<int>& window, bool is_last) {
-  drop_dependents(window);
+void TaskExecutor::run_window(int begun, int end) {
+  std::vector<Entry> left;
+  const std::vector<TaskEntry*> entries = graph_.entries(begun, end);
+  for (std::size_t k = 0; k < entries.size(); ++k) left.push_back({entries[k], begun + static_cast<int>(k)});
+  const auto is_over = [](const Entry& entry) { return entry.entry->state != State::Waiting; };
+  const bool is_last = feed_ == nullptr && end == graph_.size();
   int attempts = 0;
-  for (std::vector<int> left = tasks_left(window); !left.empty(); left = tasks_left(window)) {
+  while (!left.empty()) {
+    std::vector<Entry> planned(
+        left.begin(), left.begin() + static_cast<std::ptrdiff_t>(std::min(left.size(), most_planned_)));
+    left.erase(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(planned.size()));
+    drop_dependents(planned);
+    std::erase_if(planned, is_over);
+    if (planned.empty()) continue;
     const long before = report_.tasks;
     const std::size_t failed_before = failures_.size();
-    const std::string cause = run_round(left, is_last);
-    attempts = report_.tasks > before || failures_.size() > failed_before ? 0 : attempts + 1;
-    if (attempts == most_attempts) give_up(left, cause);
+    const Outcome outcome = run_round(planned, is_last && left.empty());
+    most_planned_ = outcome.is_broken
+                        ? std::max(fewest_planned, planned.size() / 2)
+                        : std::min(2 * most_planned_, static_cast<std::size_t>(options_.window));
+    const bool got_on = !outcome.is_broken || report_.tasks > before || failures_.size() > failed_before;
+    attempts = got_on ? 0 : attempts + 1;
+    std::erase_if(planned, is_over);
+    left.insert(left.begin(), planned.begin(), planned.end());
+    if (attempts < most_attempts) continue;
+    drop_dependents(left);
+    give_up(left, outcome.cause);
+    left.clear();
   }
 }
 
@@ -232,36 +265,34 @@ std::unique_ptr<tasks::TaskScheduler> TaskExecutor::make_scheduler(const TaskPla
   return std::unique_ptr<tasks::TaskScheduler>(options_.make_scheduler(options));
 }
 
-// Tasks until all are done or something fails. The text of what failed, where that was no task.
-std::string TaskExecutor::run_round(const std::vector<int>& tasks, bool is_last) {
-  const TaskPlan plan(graph_, tasks, devices_, options_.costs);
+// Tasks until all are done or something fails.
+TaskExecutor::Outcome TaskExecutor::run_round(const std::vector<Entry>& tasks, bool is_last) {
+  const TaskPlan plan(graph_.label, tasks, devices_, options_.costs);
   const std::unique_ptr<tasks::TaskScheduler> scheduler = make_scheduler(plan);
   const tasks::TaskEnd end = options_.on_host && is_last ? tasks::TaskEnd::OnHost : tasks::TaskEnd::InPlace;
-  TaskRound round(graph_, plan, runners_, mailbox_, *scheduler,
+  TaskRound round(graph_.label, plan, runners_, mailbox_, *scheduler,
                   {end, options_.costs, options_.watchdog_seconds});
   round.run();
   add_to_report(round);
+  const auto entry_of = [&](tasks::TaskId task) { return plan.sources[static_cast<std::size_t>(task)]; };
   if (options_.costs != nullptr)
     for (const TaskRound::Measure& measure : round.measures())
-      options_.costs->add(parts_[measure.part].device->device_name(),
-                          graph_.entry(plan.numbers[static_cast<std::size_t>(measure.task)]).label,
+      options_.costs->add(parts_[measure.part].device->device_name(), entry_of(measure.task).entry->label,
                           plan.tasks.bytes_of(measure.task), measure.seconds);
   // Hints that a broken round has not come to are worth nothing: what they were for may be over.
-  for (const int entry : tasks)
-    if (graph_.entry(entry).kind != TaskEntry::Kind::Task) graph_.entry(entry).state = State::Done;
-  if (!round.is_broken()) return "";
+  for (const Entry& task : tasks)
+    if (task.entry->kind != TaskEntry::Kind::Task) task.entry->state = State::Done;
+  if (!round.is_broken()) return {false, ""};
 
   WholeCopies::recover();
   for (const TaskRound::Failure& failure : round.failures()) {
-    graph_.entry(failure.task).state = State::Failed;
-    failures_.push_back(failure);
-    add_missing(failure.task);
-    for (const TaskUse& use : graph_.entry(failure.task).uses) WholeCopies::set_reported(*use.array);
+    const Entry task = entry_of(failure.task);
+    add_failure(task, failure.error);
+    for (const TaskUse& use : task.entry->uses) set_reported(use.array);
   }
   note_losses(round.cause());
-  drop_dependents(tasks);
   if (const int part = round.part_without_room(); part >= 0) reduce_memory(part);
-  return round.cause();
+  return {true, round.cause()};
 }
 
 void TaskExecutor::add_to_report(const TaskRound& round) {
@@ -278,103 +309,108 @@ void TaskExecutor::add_to_report(const TaskRound& round) {
 // The device has less memory than it was to have: others use it, too.
 void TaskExecutor::reduce_memory(int part) {
   index_t largest = 1;
-  for (int number = 0; number < graph_.size(); ++number) {
-    index_t bytes = 0;
-    for (const TaskUse& use : graph_.entry(number).uses) bytes += WholeCopies::bytes(*use.array);
-    largest = std::max(largest, bytes);
-  }
+  for (const TaskEntry* const task : graph_.entries(window_begin_, graph_.size()))
+    largest = std::max(largest, task->bytes());
   index_t& memory = devices_[static_cast<std::size_t>(part)].memory;
   memory = std::min(memory, std::max(largest, memory / 4 * 3));
 }
 
+void TaskExecutor::add_failure(const Entry& task, const std::string& error) {
+  task.entry->state = State::Failed;
+  failures_.push_back({task.number, task.entry->label, error});
+  not_done_.insert(task.number);
+  add_missing(task);
+}
+
+// Its next use by this thread, and by the one that gets the report, does not report it once more.
+void TaskExecutor::set_reported(const Ref<CoherentState>& array) {
+  WholeCopies::set_reported(*array);
+  if (feed_ != nullptr) reported_.push_back(array);
+}
+
 // Values that failures have lost, of tasks or of others.
 void TaskExecutor::note_losses(const std::string& cause) {
-  for (std::size_t k = 0; k < arrays_.size(); ++k) {
-    const std::uint64_t losses = WholeCopies::losses(*arrays_[k]);
-    if (losses == losses_[k]) continue;
-    losses_[k] = losses;
-    WholeCopies::set_reported(*arrays_[k]);
-    lost_.insert(arrays_[k].get());
-    for (const Box& box : WholeCopies::lacking(*arrays_[k]))
-      missing_[arrays_[k].get()].push_back({before_all, {box, {}}, false});
+  for (const Ref<CoherentState>& array : arrays_.lost()) {
+    set_reported(array);
+    lost_.emplace(array.get(), array);
+    MissingParts& missing = missing_[array.get()];
+    missing.array = array;
+    for (const Box& box : WholeCopies::lacking(*array))
+      missing.parts.push_back({before_all, {box, {}}, false});
     if (cause_of_losses_.empty()) cause_of_losses_ = cause;
   }
 }
 
-// What a task that failed, or was dropped, was to write.
-void TaskExecutor::add_missing(int number) {
-  for (const TaskUse& use : graph_.entry(number).uses) {
+// What a task that failed, or was dropped, was to write. What is missing from an earlier task on says the
+// same.
+void TaskExecutor::add_missing(const Entry& task) {
+  for (const TaskUse& use : task.entry->uses) {
     if (!writes(use.mode)) continue;
-    missing_[use.array.get()].push_back({number, use.part, use.commutes});
+    MissingParts& missing = missing_[use.array.get()];
+    missing.array = use.array;
+    const bool is_known = std::any_of(missing.parts.begin(), missing.parts.end(), [&](const Missing& known) {
+      return known.task < task.number && (!known.commutes || use.commutes) && covers(known.part, use.part);
+    });
+    if (!is_known) missing.parts.push_back({task.number, use.part, use.commutes});
   }
 }
 
 // What a task writes anew is not missed by those after it.
-void TaskExecutor::forget_replaced(int number) {
-  for (const TaskUse& use : graph_.entry(number).uses)
-    if (const auto known = missing_.find(use.array.get()); known != missing_.end())
-      std::erase_if(known->second, [&](const Missing& missing) {
-        return missing.task < number && replaces(use, missing.part);
+void TaskExecutor::forget_replaced(const Entry& task) {
+  for (const TaskUse& use : task.entry->uses)
+    if (const auto known = missing_.find(use.array.get()); known != missing_.end()) {
+      std::erase_if(known->second.parts, [&](const Missing& missing) {
+        return missing.task < task.number && replaces(use, missing.part);
       });
+      if (known->second.parts.empty()) missing_.erase(known);
+    }
 }
 
-// Whether the task depends on one that failed or was dropped: on what that was to write, or as it was told to
+// Whether the task depends on one that failed or was dropped: on what that was to write, or as it has to
 // wait for it. An update does not depend on one with which it commutes, where the values are still there.
-bool TaskExecutor::lacks_results(int number) {
-  const TaskEntry& task = graph_.entry(number);
-  for (const TaskUse& use : task.uses) {
+bool TaskExecutor::lacks_results(const Entry& task) const {
+  for (const TaskUse& use : task.entry->uses) {
     const auto known = missing_.find(use.array.get());
     if (known == missing_.end()) continue;
-    for (const Missing& missing : known->second)
-      if (missing.task < number && !(missing.commutes && use.commutes) && overlap(missing.part, use.part) &&
-          !replaces(use, missing.part))
+    for (const Missing& missing : known->second.parts)
+      if (missing.task < task.number && !(missing.commutes && use.commutes) &&
+          overlap(missing.part, use.part) && !replaces(use, missing.part))
         return true;
   }
-  return std::any_of(task.after.begin(), task.after.end(), [&](int before) {
-    const State state = graph_.entry(before).state;
-    return state == State::Failed || state == State::Dropped;
-  });
+  return std::any_of(task.entry->after.begin(), task.entry->after.end(),
+                     [&](int before) { return not_done_.count(before) > 0; });
 }
 
 // Of `tasks`, which are in program order.
-void TaskExecutor::drop_dependents(const std::vector<int>& tasks) {
-  if (missing_.empty()) return;
-  for (const int number : tasks) {
-    TaskEntry& entry = graph_.entry(number);
-    if (entry.state != State::Waiting || entry.kind != TaskEntry::Kind::Task) continue;
-    if (lacks_results(number)) {
-      entry.state = State::Dropped;
-      add_missing(number);
-    } else {
-      forget_replaced(number);
+void TaskExecutor::drop_dependents(const std::vector<Entry>& tasks) {
+  if (missing_.empty() && not_done_.empty()) return;
+  for (const Entry& task : tasks) {
+    if (task.entry->state != State::Waiting || task.entry->kind != TaskEntry::Kind::Task) continue;
+    if (!lacks_results(task)) {
+      forget_replaced(task);
+      continue;
     }
-  }
-}
-
-// Nothing goes on: what is left has failed with what is the matter.
-void TaskExecutor::give_up(const std::vector<int>& tasks, const std::string& cause) {
-  for (const int task : tasks) {
-    if (graph_.entry(task).state != State::Waiting) continue;
-    graph_.entry(task).state = State::Failed;
-    failures_.push_back({task, cause});
+    task.entry->state = State::Dropped;
+    dropped_[task.number] = task.entry->label;
+    not_done_.insert(task.number);
     add_missing(task);
   }
 }
 
-bool TaskExecutor::is_lost(const CoherentState& array) const {
-  return lost_.count(&array) > 0 && !WholeCopies::lacking(array).empty();
+// Nothing goes on: what is left has failed with what is the matter.
+void TaskExecutor::give_up(const std::vector<Entry>& tasks, const std::string& cause) {
+  for (const Entry& task : tasks)
+    if (task.entry->state == State::Waiting && task.entry->kind == TaskEntry::Kind::Task)
+      add_failure(task, cause);
 }
-bool TaskExecutor::has_lost() const {
-  return std::any_of(arrays_.begin(), arrays_.end(),
-                     [&](const Ref<CoherentState>& array) { return is_lost(*array); });
-}
+
+bool TaskExecutor::is_lost(const CoherentState& array) const { return !WholeCopies::lacking(array).empty(); }
 
 void TaskExecutor::fail() const {
   std::vector<std::string> failed, dropped, lost;
-  for (const TaskRound::Failure& failure : failures_) failed.push_back(graph_.entry(failure.task).label);
-  for (int k = 0; k < graph_.size(); ++k)
-    if (graph_.entry(k).state == State::Dropped) dropped.push_back(graph_.entry(k).label);
-  for (const Ref<CoherentState>& array : arrays_)
+  for (const Failed& failure : failures_) failed.push_back(failure.label);
+  for (const auto& [number, label] : dropped_) dropped.push_back(label);
+  for (const auto& [state, array] : lost_)
     if (is_lost(*array)) lost.push_back(array->label);
   std::string text = "the run of \"" + graph_.label + "\": ";
   text += failed.empty()       ? "work beside its tasks failed"

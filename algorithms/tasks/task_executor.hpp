@@ -1,54 +1,76 @@
 // TaskExecutor: carries out what a scheduler decides for a graph of tasks, on devices. It decides nothing
-// itself: TaskDriver (plan/task_driver.hpp) gives commands, which are enqueued, and is told when they ended.
+// itself: TaskDriver (plan/task_driver.hpp) gives commands, which are enqueued, and gets their ends.
 //
 //   window of tasks -> TaskPlan (arrays, tasks, machine as the driver has them) -> TaskRound: commands until
 //   all tasks are done, or something failed -> next window, or the rest of this one planned anew
 //
 // After a failure all that is under way ends, the directories of arrays are corrected, the tasks that depend
-// on the one that failed are dropped, and the rest is planned from where values are then.
+// on the one that failed are dropped, and the rest is planned from where values are then: not all of it at
+// once, so that a window in which many tasks fail is not planned as often as tasks fail.
+//
+// The tasks of a graph are there, those of a scope come from a TaskFeed, and are forgotten when they are
+// over.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
-#include <mutex>
-#include <set>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
-#include <strata/algorithms/tasks/task_graph.hpp>
+#include <strata/algorithms/tasks/device_turns.hpp>
+#include <strata/algorithms/tasks/task_arrays.hpp>
+#include <strata/algorithms/tasks/task_feed.hpp>
 #include <strata/algorithms/tasks/task_graph_state.hpp>
+#include <strata/algorithms/tasks/task_options.hpp>
+#include <strata/algorithms/tasks/task_report.hpp>
 #include <strata/algorithms/tasks/task_round.hpp>
-#include <strata/views/coherent/array_reservation.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
 class TaskExecutor {
  public:
-  /// `join_contributions` adds tasks that join what is pending.
+  /// `join_contributions` adds tasks that join what is pending. `feed`: of a scope; null for a graph.
   TaskExecutor(TaskGraphState& graph, const std::vector<TaskPart>& parts, const TaskRunOptions& options,
-               std::function<void()> join_contributions);
+               std::function<void()> join_contributions, TaskFeed* feed = nullptr);
   /// As TaskGraph::run.
   TaskReport run();
 
+  /// Throws Error where no device has a version of a task, TaskError where none has memory for it.
+  void check(const TaskEntry& task) const;
+  TaskArrays& arrays() { return arrays_; }
+  /// On the thread of the run, after it: others get arrays and devices.
+  void release();
+  /// After a run of a scope: arrays to which something happened that the report of the run says.
+  const std::vector<Ref<CoherentState>>& reported_arrays() const { return reported_; }
+
  private:
-  void make_runners(const std::vector<TaskPart>& parts);
-  void take_turns();
-  void check_versions();
+  using Entry = TaskPlan::Entry;
+  struct Outcome {
+    bool is_broken;
+    std::string cause;
+  };
+
+  void make_runners();
+  bool next_window(int begun, int& end);
+  void begin_window(int begun, int end);
+  void end_window(int begun, int end);
   void reserve_arrays(int first, int end);
-  void run_window(const std::vector<int>& window, bool is_last);
-  std::string run_round(const std::vector<int>& tasks, bool is_last);
-  std::vector<int> tasks_left(const std::vector<int>& window) const;
-  void give_up(const std::vector<int>& tasks, const std::string& cause);
+  void run_window(int begun, int end);
+  Outcome run_round(const std::vector<Entry>& tasks, bool is_last);
+  void give_up(const std::vector<Entry>& tasks, const std::string& cause);
+  void add_failure(const Entry& task, const std::string& error);
   void reduce_memory(int part);
   std::unique_ptr<tasks::TaskScheduler> make_scheduler(const TaskPlan& plan) const;
   void note_losses(const std::string& cause);
   bool is_lost(const CoherentState& array) const;
-  bool has_lost() const;
-  void add_missing(int number);
-  void forget_replaced(int number);
-  bool lacks_results(int number);
-  void drop_dependents(const std::vector<int>& tasks);
+  void set_reported(const Ref<CoherentState>& array);
+  void add_missing(const Entry& task);
+  void forget_replaced(const Entry& task);
+  bool lacks_results(const Entry& task) const;
+  void drop_dependents(const std::vector<Entry>& tasks);
   void flush_all();
   void add_to_report(const TaskRound& round);
   [[noreturn]] void fail() const;
@@ -56,27 +78,39 @@ class TaskExecutor {
   TaskGraphState& graph_;
   const TaskRunOptions options_;
   const std::function<void()> join_contributions_;
+  TaskFeed* const feed_;
   TaskMailbox mailbox_;
   std::vector<TaskRound::Runner> runners_;
-  std::vector<TaskPart> parts_;
-  std::vector<TaskPlan::Device> devices_;            // of parts
-  std::vector<std::unique_lock<std::mutex>> turns_;  // runs on one device come one after the other
-  std::vector<ArrayReservation> reservations_;
-  std::vector<Ref<CoherentState>> arrays_;                       // those that are reserved
-  std::unordered_map<const CoherentState*, std::size_t> index_;  // of these
-  std::vector<bool> is_to_write_;                                // of these
-  std::vector<TransferCounters> counters_before_;
-  std::vector<std::uint64_t> losses_;  // WholeCopies::losses() of arrays, as far as they were noted
+  const std::vector<TaskPart> parts_;
+  std::vector<index_t> memories_;          // of parts, when this was made
+  std::vector<TaskPlan::Device> devices_;  // of parts
+  DeviceTurns turns_;
+  TaskArrays arrays_;
+  std::unordered_map<const CoherentState*, bool> is_written_;  // of a graph's arrays that are held
+  std::unordered_map<const CoherentState*, Ref<CoherentState>> for_host_;  // of a scope
+  int reserved_ = 0;              // tasks of a graph whose arrays are held
+  int window_begin_ = 0;          // the first task of the window that runs
+  std::size_t most_planned_ = 0;  // tasks at once
   std::string cause_of_losses_;
-  std::vector<TaskRound::Failure> failures_;
+  struct Failed {
+    int number;
+    std::string label, error;
+  };
+  std::vector<Failed> failures_;
+  std::map<int, std::string> dropped_;  // labels by number
+  std::unordered_set<int> not_done_;    // numbers of both
+  std::vector<Ref<CoherentState>> reported_;
   struct Missing {
     int task;
     ArrayPart part;
     bool commutes;
   };
-  std::unordered_map<const CoherentState*, std::vector<Missing>> missing_;  // what such tasks were to write
-  std::set<const CoherentState*> lost_;  // arrays of which a failure has left parts without values
-  int num_checked_ = 0;                  // tasks that have a version
+  struct MissingParts {
+    Ref<CoherentState> array;
+    std::vector<Missing> parts;
+  };
+  std::unordered_map<const CoherentState*, MissingParts> missing_;  // what such tasks were to write
+  std::map<const CoherentState*, Ref<CoherentState>> lost_;  // of which a failure left parts without values
   TaskReport report_;
   std::vector<std::unique_ptr<TaskWorker>> workers_;  // last: their threads end before what they use
 };

@@ -1,17 +1,20 @@
-// TaskGraphState: the tasks of a graph as data, apart from the types of kernels and arrays.
-//
-// Thread safe; what run() works on does not move when tasks are added.
+// TaskGraphState: the tasks of a graph as data.
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <strata/algorithms/tasks/task_body.hpp>
 #include <strata/algorithms/tasks/task_contributions.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
+
+/// Of memory for the array of a use, on a device that has room for it; at least 1.
+index_t bytes_of(const TaskUse& use);
 
 struct TaskEntry {
   /// A task, or a hint for an array that is not used for a while, or whose values are not needed any more.
@@ -26,21 +29,42 @@ struct TaskEntry {
 
   // Of its last run.
   enum class State : unsigned char { Waiting, Done, Failed, Dropped } state = State::Waiting;
+
+  /// Uses of one array become one. Throws AccessConflict where they overlap, and one of them writes.
+  void join_uses();
+  /// Of all that it uses.
+  index_t bytes() const;
+  /// Its operations, or its bytes.
+  double work_or_bytes() const { return work > 0 ? work : static_cast<double>(bytes()); }
 };
 
+/// Tasks are numbered from 0 in the order in which they come. Those of a scope run while it is filled: they
+/// begin when they are closed, and are forgotten when they have run.
 class TaskGraphState {
  public:
-  explicit TaskGraphState(std::string graph_label) : label(std::move(graph_label)) {}
+  TaskGraphState(std::string its_label, bool of_scope) : label(std::move(its_label)), is_scope(of_scope) {}
 
-  /// Throws AccessConflict where uses of one array overlap, and one of them writes.
+  /// Its uses are joined. A task of a scope is open until close(), or until the same thread adds another one.
   int add(TaskEntry&& entry);
+  void close(int task);
+  void close_all();
+  /// Error where a task cannot be changed any more.
   void set_priority(int task, double value);
   void set_work(int task, double operations);
   void add_after(int task, int before);
-  /// Of entries; of tasks among them.
+  /// Of entries, with those that are forgotten; of tasks among them.
   int size() const;
   long num_tasks() const;
+  /// Up to which entries are closed; the label of the one that follows.
+  int closed_end() const;
+  std::string label_of_open() const;
+  /// An entry that is not forgotten; it stays where it is.
   TaskEntry& entry(int task);
+  /// Those from `first` to `end`.
+  std::vector<TaskEntry*> entries(int first, int end);
+  void forget_before(int task);
+  /// How many are not forgotten.
+  std::size_t num_kept() const;
   void clear();
   /// How often that was done.
   int clears() const;
@@ -54,7 +78,9 @@ class TaskGraphState {
   };
   /// Those of an array, or null; taken ones are not pending any more.
   PendingContributions* pending(const CoherentState& array, const std::string& type) const;
-  void add_pending(Pending&& pending) { pending_.push_back(std::move(pending)); }
+  void add_pending(Pending&& pending);
+  /// Also without the mutex of contributions.
+  bool has_pending() const { return num_pending_ > 0; }
   std::vector<Pending> take_pending(const CoherentState* array = nullptr);
   /// Those that have joined, whose copies are used again; null: none.
   void add_joined(Pending&& joined) { joined_.push_back(std::move(joined)); }
@@ -67,13 +93,25 @@ class TaskGraphState {
   void end_run();
 
   const std::string label;
+  const bool is_scope;
 
  private:
+  TaskEntry& known(int task) { return tasks_[static_cast<std::size_t>(task - forgotten_)]; }
+  int end() const { return forgotten_ + static_cast<int>(tasks_.size()); }
+  TaskEntry& changeable(int task);
+
   mutable std::mutex mutex_;
   std::deque<TaskEntry> tasks_;
+  int forgotten_ = 0;  // entries before those of tasks_
+  struct Open {
+    int task;
+    std::thread::id thread;
+  };
+  std::vector<Open> open_;  // one of a thread
   long num_tasks_ = 0;
   int clears_ = 0;
   std::vector<Pending> pending_, joined_;
+  std::atomic<std::size_t> num_pending_ = 0;
   bool is_running_ = false;
 };
 

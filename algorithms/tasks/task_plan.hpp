@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -22,30 +23,54 @@ struct TaskPlan {
     int queues;      // tasks at a time
   };
 
-  /// `entries` are those of `graph` in their order; what is before them and not among them is done. What
+  /// An entry, and its number in the graph.
+  struct Entry {
+    TaskEntry* entry;
+    int number;
+  };
+
+  /// `entries` are those of a graph in their order; what is before them and not among them is done. What
   /// tasks took is known from `costs`, or null.
-  TaskPlan(TaskGraphState& graph, const std::vector<int>& entries, const std::vector<Device>& devices,
+  TaskPlan(const std::string& label, const std::vector<Entry>& entries, const std::vector<Device>& devices,
            const TaskCosts* costs);
 
   /// "Cuda{0}".
   static std::string name_of(const TaskPart& part);
 
-  std::vector<int> numbers;                // in the graph, of the tasks of `tasks`
+  std::vector<Entry> sources;              // of the tasks of `tasks`
   std::vector<Ref<CoherentState>> arrays;  // those of `tasks`
   tasks::TaskGraph tasks;
   std::vector<double> priorities;  // empty where no task has one
   std::unique_ptr<tasks::Machine> machine;
 
  private:
-  void add_arrays(TaskGraphState& graph, const std::vector<int>& entries);
-  void add_tasks(TaskGraphState& graph, const std::vector<int>& entries, const std::vector<Device>& devices,
+  // Tasks of one label and so many bytes.
+  struct KernelKey {
+    std::string_view label;
+    index_t bytes;
+    bool operator==(const KernelKey&) const = default;
+  };
+  struct HashOfKernel {
+    std::size_t operator()(const KernelKey& key) const {
+      return std::hash<std::string_view>()(key.label) * 31 + static_cast<std::size_t>(key.bytes);
+    }
+  };
+  struct Kernel {
+    std::vector<bool> versions;  // of devices
+    std::string name;
+  };
+
+  void add_arrays(const std::vector<Entry>& entries);
+  void add_tasks(const std::vector<Entry>& entries, const std::vector<Device>& devices,
                  const TaskCosts* costs);
   void make_machine(const std::string& label, const std::vector<Device>& devices);
-  std::string add_kernel(const TaskEntry& entry, double work, index_t bytes,
-                         const std::vector<Device>& devices, const TaskCosts* costs);
+  const std::string& kernel_of(const TaskEntry& entry, double work, index_t bytes,
+                               const std::vector<Device>& devices, const TaskCosts* costs);
 
-  std::unordered_map<const CoherentState*, tasks::ArrayId> ids_;
+  std::vector<tasks::ArrayId> ids_;                   // of all uses of all entries, one after the other
   std::vector<std::map<std::string, double>> rates_;  // of devices, by kernel
+  std::unordered_map<KernelKey, std::vector<Kernel>, HashOfKernel> kernels_;
+  std::vector<bool> versions_;  // of a task
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

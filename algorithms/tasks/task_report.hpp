@@ -26,7 +26,7 @@ struct TaskReport {
   index_t bytes_from_devices = 0;         ///< to the host
   index_t bytes_between_devices = 0;      ///< from one to another
   index_t bytes_reloaded = 0;             ///< of copies to devices that had held the array before
-  double decision_seconds = 0;            ///< in the scheduler
+  double decision_seconds = 0;            ///< in the scheduler and the driver, which asks it
   std::vector<TaskDeviceReport> devices;  ///< in the order of the place
 
   /// For people: several lines.

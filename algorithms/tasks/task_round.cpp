@@ -32,14 +32,13 @@ bool is_out_of_memory(const std::exception_ptr& error) {
 
 }  // namespace
 
-TaskRound::TaskRound(TaskGraphState& graph, const TaskPlan& plan, std::vector<Runner>& runners,
+TaskRound::TaskRound(const std::string& label, const TaskPlan& plan, std::vector<Runner>& runners,
                      TaskMailbox& mailbox, tasks::TaskScheduler& scheduler, const Options& options)
-    : graph_(graph),
+    : label_(label),
       plan_(plan),
       runners_(runners),
       mailbox_(mailbox),
-      scheduler_(scheduler),
-      driver_(plan.tasks, *plan.machine, scheduler_, options.end),
+      driver_(plan.tasks, *plan.machine, scheduler, options.end),
       tasks_done_(runners.size()),
       bytes_in_(runners.size()),
       bytes_out_(runners.size()),
@@ -89,7 +88,10 @@ void TaskRound::run() {
     cause_ = error.what();
     return;
   }
+  const double before = now();
   driver_.start();
+  last_end_ = now();
+  decision_seconds_ += last_end_ - before;
   while (true) {
     tasks::TaskCommand command;
     while (!is_stopping_ && driver_.next(command)) begin(command);
@@ -100,7 +102,6 @@ void TaskRound::run() {
       continue;
     }
     idle_polls_ = 0;
-    last_end_ = now();
   }
 }
 
@@ -108,14 +109,18 @@ void TaskRound::run() {
 
 void TaskRound::begin(const tasks::TaskCommand& command) {
   const WholeCopies::OtherWork other;
-  begun_before_ = calls_begun();
+  const std::uint64_t begun = calls_begun();
   try {
     if (command.kind == Kind::Drop) drop(command);
-    else if (command.kind == Kind::Run) begin_run(command);
+    else if (command.kind == Kind::Run) begin_run(command, other);
     else begin_copy(command);
   } catch (...) {
+    const std::exception_ptr error = std::current_exception();
     // What met the failure of other work was not begun.
-    stop(command, std::current_exception(), other.has_failed(std::current_exception()));
+    stop(command, error,
+         other.has_failed(error)  ? Origin::OtherWork
+         : calls_begun() == begun ? Origin::Preparation
+                                  : Origin::Work);
   }
 }
 
@@ -165,8 +170,8 @@ void TaskRound::count(const tasks::TaskCommand& command) {
   was_there_[at] = true;
 }
 
-void TaskRound::begin_run(const tasks::TaskCommand& command) {
-  const TaskEntry& task = graph_.entry(plan_.numbers[static_cast<std::size_t>(command.task)]);
+void TaskRound::begin_run(const tasks::TaskCommand& command, const WholeCopies::OtherWork& other) {
+  const TaskEntry& task = entry_of(command);
   Runner& where = runner(command.device);
   Running running;
   running.command = command;
@@ -186,7 +191,6 @@ void TaskRound::begin_run(const tasks::TaskCommand& command) {
   const std::size_t queue =
       static_cast<std::size_t>(std::find(busy.begin(), busy.end(), false) - busy.begin());
   const bool is_timed = is_measured(command);
-  const std::uint64_t recoveries = WholeCopies::recoveries();
   if (is_timed) running.start = where.queues[queue]->record_timed();
   task.body->run(where.part, where.queues[queue], task.label.c_str());
   // A body is one launch or call over coherent arrays, which has recorded an event.
@@ -196,7 +200,7 @@ void TaskRound::begin_run(const tasks::TaskCommand& command) {
   busy[queue] = true;
   running_.push_back(running);
   // Where another thread has just recovered, the event may say nothing of the task: its results do.
-  if (WholeCopies::recoveries() != recoveries && !has_results(task, *where.part.device))
+  if (other.has_recovered() && !has_results(task, *where.part.device))
     throw KernelError("it was under way when other work failed, and its results are not there");
 }
 
@@ -211,9 +215,8 @@ bool TaskRound::is_measured(const tasks::TaskCommand& command) const {
   if (options_.costs == nullptr) return false;
   constexpr long many = 10;
   const Runner& where = runners_[static_cast<std::size_t>(command.device)];
-  const std::string& label = graph_.entry(plan_.numbers[static_cast<std::size_t>(command.task)]).label;
-  const long count =
-      options_.costs->count(where.part.device->device_name(), label, plan_.tasks.bytes_of(command.task));
+  const long count = options_.costs->count(where.part.device->device_name(), entry_of(command).label,
+                                           plan_.tasks.bytes_of(command.task));
   return count < many || command.task % 16 == 0;
 }
 
@@ -239,7 +242,7 @@ bool TaskRound::end_some() {
       } catch (...) {
         error = std::current_exception();
       }
-    end(k, error, false);
+    end(k, error, Origin::Work);
     has_ended = true;
   }
   TaskMailbox::Ended ended;
@@ -248,19 +251,24 @@ bool TaskRound::end_some() {
                                  [&](const Running& running) { return running.work == ended.number; });
     if (options_.costs != nullptr && !ended.error && at->command.kind == Kind::Run)
       measures_.push_back({at->command.task, static_cast<std::size_t>(at->command.device), ended.seconds});
-    end(static_cast<std::size_t>(at - running_.begin()), ended.error, ended.is_of_others);
+    end(static_cast<std::size_t>(at - running_.begin()), ended.error,
+        ended.is_of_others ? Origin::OtherWork : Origin::Work);
     has_ended = true;
   }
   return has_ended;
 }
 
-void TaskRound::end(std::size_t at, const std::exception_ptr& error, bool is_of_others) {
-  const Running ended = running_[at];
+void TaskRound::end(std::size_t at, const std::exception_ptr& error, Origin origin) {
+  const Running ended = std::move(running_[at]);
   running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(at));
-  if (ended.queue >= 0)
-    is_busy_[static_cast<std::size_t>(ended.command.device)][static_cast<std::size_t>(ended.queue)] = false;
+  if (ended.queue >= 0) {
+    const std::size_t queue = static_cast<std::size_t>(ended.queue);
+    is_busy_[static_cast<std::size_t>(ended.command.device)][queue] = false;
+    if (!error) WholeCopies::note_end(*runner(ended.command.device).queues[queue]);
+  }
   if (error) {
-    stop(ended.command, error, is_of_others);
+    stop(ended.command, error, origin);
+    last_end_ = now();
     return;
   }
   if (ended.start) {
@@ -269,11 +277,14 @@ void TaskRound::end(std::size_t at, const std::exception_ptr& error, bool is_of_
       measures_.push_back({ended.command.task, static_cast<std::size_t>(ended.command.device), seconds});
   }
   if (ended.command.kind == Kind::Run) task_done(ended.command);
-  if (!is_stopping_) driver_.done(ended.command, now());
+  const double before = now();
+  if (!is_stopping_) driver_.done(ended.command, before);
+  last_end_ = now();
+  decision_seconds_ += last_end_ - before;
 }
 
 void TaskRound::task_done(const tasks::TaskCommand& command) {
-  graph_.entry(plan_.numbers[static_cast<std::size_t>(command.task)]).state = TaskEntry::State::Done;
+  plan_.sources[static_cast<std::size_t>(command.task)].entry->state = TaskEntry::State::Done;
   ++tasks_done_[static_cast<std::size_t>(command.device)];
 }
 
@@ -295,7 +306,7 @@ void TaskRound::wait_for_end() {
 }
 
 void TaskRound::report_standstill() const {
-  std::string text = "strata: the run of \"" + graph_.label + "\": nothing has ended for " +
+  std::string text = "strata: the run of \"" + label_ + "\": nothing has ended for " +
                      std::to_string(static_cast<long>(now() - last_end_)) + " s. Under way:";
   for (const Running& running : running_) {
     const tasks::TaskCommand& command = running.command;
@@ -309,17 +320,15 @@ void TaskRound::report_standstill() const {
 }
 
 // Nothing more is begun.
-void TaskRound::stop(const tasks::TaskCommand& command, const std::exception_ptr& error, bool is_of_others) {
+void TaskRound::stop(const tasks::TaskCommand& command, const std::exception_ptr& error, Origin origin) {
   is_stopping_ = true;
   if (cause_.empty()) cause_ = text_of(error);
-  if (is_of_others) return;
-  if (command.kind != Kind::Run) {
-    if (is_out_of_memory(error)) without_room_ = command.device;
-    return;
-  }
+  if (origin == Origin::OtherWork) return;
   const bool has_device = runner(command.device).part.host == nullptr;
-  if (has_device && calls_begun() == begun_before_ && is_out_of_memory(error)) without_room_ = command.device;
-  else failures_.push_back({plan_.numbers[static_cast<std::size_t>(command.task)], text_of(error)});
+  const bool lacks_room =
+      is_out_of_memory(error) && (command.kind != Kind::Run || (has_device && origin == Origin::Preparation));
+  if (lacks_room) without_room_ = command.device;
+  else if (command.kind == Kind::Run) failures_.push_back({command.task, text_of(error)});
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

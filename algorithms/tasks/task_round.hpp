@@ -8,7 +8,6 @@
 #include <vector>
 
 #include <strata/algorithms/tasks/plan/task_driver.hpp>
-#include <strata/algorithms/tasks/simulator/timed_scheduler.hpp>
 #include <strata/algorithms/tasks/task_plan.hpp>
 #include <strata/algorithms/tasks/task_worker.hpp>
 #include <strata/views/coherent/whole_copies.hpp>
@@ -25,7 +24,7 @@ class TaskRound {
     std::vector<Ref<QueueState>> queues;  // elsewhere
   };
   struct Failure {
-    int task;  // of the graph
+    tasks::TaskId task;  // of the plan
     std::string error;
   };
 
@@ -36,9 +35,9 @@ class TaskRound {
     double watchdog_seconds;  // 0: never
   };
 
-  /// All are referred to. `scheduler` is begun.
-  TaskRound(TaskGraphState& graph, const TaskPlan& plan, std::vector<Runner>& runners, TaskMailbox& mailbox,
-            tasks::TaskScheduler& scheduler, const Options& options);
+  /// All are referred to. `label` is that of the graph. `scheduler` is begun.
+  TaskRound(const std::string& label, const TaskPlan& plan, std::vector<Runner>& runners,
+            TaskMailbox& mailbox, tasks::TaskScheduler& scheduler, const Options& options);
 
   /// Runs until all is done, or something failed and all that was under way has ended. The driver's errors.
   void run();
@@ -56,7 +55,8 @@ class TaskRound {
   index_t bytes_reloaded() const { return bytes_reloaded_; }
   const std::vector<index_t>& bytes_in() const { return bytes_in_; }
   const std::vector<index_t>& bytes_out() const { return bytes_out_; }
-  double decision_seconds() const { return scheduler_.seconds(); }
+  /// In the scheduler and the driver, which asks it. Its functions are too short to be measured one by one.
+  double decision_seconds() const { return decision_seconds_; }
   /// What tasks took.
   struct Measure {
     tasks::TaskId task;  // of the plan
@@ -69,26 +69,34 @@ class TaskRound {
   using Kind = tasks::TaskCommand::Kind;
   struct Running {
     tasks::TaskCommand command;
-    Ref<EventState> event;  // null: it has ended, or a worker tells of its end
+    Ref<EventState> event;  // null: it has ended, or a worker reports its end
     Ref<EventState> start;  // of a task that is measured, on a queue
     int queue = -1;         // on which a task runs
     int work = -1;          // its number, where a worker does it
   };
 
   void place_copies();
+  // Where an error comes from, which decides what it means: others' work that failed before this was begun;
+  // the preparation of a command, of which nothing was done; or the work of the command itself, however late
+  // it is reported.
+  enum class Origin : unsigned char { OtherWork, Preparation, Work };
+
+  const TaskEntry& entry_of(const tasks::TaskCommand& command) const {
+    return *plan_.sources[static_cast<std::size_t>(command.task)].entry;
+  }
   void begin(const tasks::TaskCommand& command);
   void begin_copy(const tasks::TaskCommand& command);
   bool begin_file_copy(const tasks::TaskCommand& command, CoherentState& array);
-  void begin_run(const tasks::TaskCommand& command);
+  void begin_run(const tasks::TaskCommand& command, const WholeCopies::OtherWork& other);
   void drop(const tasks::TaskCommand& command);
   void count(const tasks::TaskCommand& command);
   bool end_some();
-  void end(std::size_t running, const std::exception_ptr& error, bool is_of_others);
+  void end(std::size_t running, const std::exception_ptr& error, Origin origin);
   void wait_for_end();
   void report_standstill() const;
   bool is_measured(const tasks::TaskCommand& command) const;
   bool has_results(const TaskEntry& task, DeviceInstance& device) const;
-  void stop(const tasks::TaskCommand& command, const std::exception_ptr& error, bool is_of_others);
+  void stop(const tasks::TaskCommand& command, const std::exception_ptr& error, Origin origin);
   void task_done(const tasks::TaskCommand& command);
   double now() const;
 
@@ -98,23 +106,22 @@ class TaskRound {
                                                                         : runner(device).part.device;
   }
 
-  TaskGraphState& graph_;
+  const std::string& label_;
   const TaskPlan& plan_;
   std::vector<Runner>& runners_;
   TaskMailbox& mailbox_;
-  tasks::TimedScheduler scheduler_;
   tasks::TaskDriver driver_;
   WholeCopies copies_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::vector<Running> running_;
   int next_work_ = 0;
-  std::uint64_t begun_before_ = 0;          // calls_begun() when the last command was begun
   std::vector<std::vector<bool>> is_busy_;  // queues of runners
   std::vector<Failure> failures_;
   bool is_stopping_ = false;
   std::string cause_;
   int without_room_ = -1;
   std::vector<long> tasks_done_;
+  double decision_seconds_ = 0;
   index_t bytes_reloaded_ = 0;
   std::vector<index_t> bytes_in_, bytes_out_;
   std::vector<bool> was_there_;  // of arrays and parts

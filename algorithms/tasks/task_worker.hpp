@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include <strata/algorithms/tasks/running_tasks.hpp>
 #include <strata/core/config.hpp>
 #include <strata/views/coherent/acting_thread.hpp>
 #include <strata/views/coherent/whole_copies.hpp>
@@ -81,6 +82,7 @@ class TaskWorker {
 
   void work(std::thread::id caller, std::uint64_t number) {
     const ActingFor acting(caller, number);
+    const RunsTasks running;
     std::unique_lock lock(mutex_);
     while (true) {
       changed_.wait(lock, [&] { return is_over_ || !works_.empty(); });

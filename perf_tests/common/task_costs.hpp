@@ -5,6 +5,7 @@
 #include <atomic>
 #include <deque>
 #include <fstream>
+#include <memory>
 #include <optional>
 #include <random>
 #include <string>
@@ -13,8 +14,10 @@
 
 #include <strata/algorithms/tasks/plan/schedulers.hpp>
 #include <strata/algorithms/tasks/task_graph.hpp>
+#include <strata/algorithms/tasks/task_scope.hpp>
 
 #include "common/contest.hpp"
+#include "starpu/starpu_tasks.hpp"
 
 namespace perf {
 
@@ -30,9 +33,7 @@ struct CallNothing {
 class NumberUpdates {
  public:
   using Word = std::uint32_t;
-  struct Step {
-    std::size_t a, b, c;
-  };
+  using Step = NumberTask;
   static constexpr std::size_t num_arrays = 100;
 
   explicit NumberUpdates(std::size_t count) {
@@ -130,6 +131,26 @@ class TaskCosts {
           ++*count;
         });
       }
+    const int by_graph = race.add([&] {
+      TaskGraph graph("added and run");
+      add_tasks(graph, updates, x, Kind::Calls);
+      graph.run(on(D{}));
+      ++runs_of_calls;
+    });
+    const int by_scope = race.add([&] {
+      TaskScope scope("scope", on(D{}));
+      add_tasks(scope, updates, x, Kind::Calls);
+      scope.wait();
+      ++runs_of_calls;
+    });
+    const std::unique_ptr<StarpuTasks> starpu = std::is_same_v<D, Serial> || is_gpu<D>
+                                                    ? make_starpu_tasks(is_gpu<D>, NumberUpdates::num_arrays)
+                                                    : nullptr;
+    long runs_of_starpu = 0;
+    const int by_starpu = !starpu ? -1 : race.add([&] {
+      starpu->run(updates.steps);
+      ++runs_of_starpu;
+    });
     race.run(options_.reps_or(is_gpu<D> ? 5 : 3), 60);
 
     const std::size_t n = updates.steps.size();
@@ -140,6 +161,14 @@ class TaskCosts {
       add(entry.name, n, race[entry.competitor], race.speedup(entry.competitor, bare));
       add(entry.name + ": decisions", n, statistics(entry.decisions), none);
     }
+    const double to_starpu = starpu ? race.speedup(by_graph, by_starpu) : none;
+    add("call that does nothing, added and run", n, race[by_graph], to_starpu);
+    add("call that does nothing, by a scope", n, race[by_scope],
+        starpu ? race.speedup(by_scope, by_starpu) : none);
+    if (starpu) {
+      add(starpu->name() + ", a task that does nothing", n, race[by_starpu], none);
+      report_.check(starpu->calls() == runs_of_starpu * static_cast<long>(n), "StarPU");
+    }
     std::vector<Word> on_plain;
     for (const Plain& array : plain) on_plain.push_back(create_mirror_and_copy(array)(0));
     report_.check(values_of(x) == updates.values_after(runs), std::string("tasks on ") + D::name);
@@ -148,43 +177,15 @@ class TaskCosts {
                   std::string("calls on ") + D::name);
   }
 
-  /// Runs of 10^5 and 10^6 tasks in windows of 10^4: what a task takes, and the memory that a run needs
-  /// beside the graph, are to be the same.
+  /// 10^5 and 10^6 tasks in windows of 10^4, of a graph and of a scope: what a task takes, and the memory
+  /// that a run needs beside the graph, are to be the same.
   void run_long() {
     for (const std::size_t n : {std::size_t{100'000}, std::size_t{1'000'000}}) {
       const NumberUpdates updates(n);
-      const std::vector<Numbers> x = numbers();
       strata::TaskRunOptions run;
       run.window = 10'000;
-      const double before = process_memory().now;
-      strata::TaskGraph graph("long");
-      add_tasks(graph, updates, x, Kind::Launches);
-      forget_peak_memory();
-      const double of_graph = process_memory().now - before;
-      const strata::TaskReport ran = graph.run(strata::on(D{}), run);
-      const double of_run = process_memory().peak - before - of_graph;
-      const std::string name = "long run, " + run.scheduler;
-      add(name, n, statistics({ran.seconds}), none);
-      add(name + ": decisions", n, statistics({ran.decision_seconds}), none);
-      report_.add({name + ": memory of the graph",
-                   D::name,
-                   static_cast<strata::index_t>(n),
-                   "",
-                   {},
-                   of_graph / 1e6,
-                   "MB",
-                   none,
-                   none});
-      report_.add({name + ": memory of the run",
-                   D::name,
-                   static_cast<strata::index_t>(n),
-                   "",
-                   {},
-                   of_run / 1e6,
-                   "MB",
-                   none,
-                   none});
-      report_.check(values_of(x) == updates.values_after(1), name + " on " + D::name);
+      run_long_graph(updates, run);
+      run_long_scope(updates, run);
     }
   }
 
@@ -202,16 +203,52 @@ class TaskCosts {
     for (const Numbers& array : x) values.push_back(array.read()(0));
     return values;
   }
-  static void add_tasks(strata::TaskGraph& graph, const NumberUpdates& updates, const std::vector<Numbers>& x,
+  void run_long_graph(const NumberUpdates& updates, const strata::TaskRunOptions& run) {
+    const std::vector<Numbers> x = numbers();
+    const double before = process_memory().now;
+    strata::TaskGraph graph("long");
+    add_tasks(graph, updates, x, Kind::Launches);
+    forget_peak_memory();
+    const double of_graph = process_memory().now - before;
+    const strata::TaskReport ran = graph.run(strata::on(D{}), run);
+    const double of_run = process_memory().peak - before - of_graph;
+    const std::string name = "long run, " + run.scheduler;
+    const std::size_t n = updates.steps.size();
+    add(name, n, statistics({ran.seconds}), none);
+    add(name + ": decisions", n, statistics({ran.decision_seconds}), none);
+    add_memory(name + ": memory of the graph", n, of_graph);
+    add_memory(name + ": memory of the run", n, of_run);
+    report_.check(values_of(x) == updates.values_after(1), name + " on " + D::name);
+  }
+  void run_long_scope(const NumberUpdates& updates, const strata::TaskRunOptions& run) {
+    const std::vector<Numbers> x = numbers();
+    const double before = process_memory().now;
+    forget_peak_memory();
+    strata::TaskScope scope("long", strata::on(D{}), run);
+    add_tasks(scope, updates, x, Kind::Launches);
+    const strata::TaskReport ran = scope.wait();
+    const std::string name = "long scope, " + run.scheduler;
+    const std::size_t n = updates.steps.size();
+    add(name, n, statistics({ran.seconds}), none);
+    add_memory(name + ": memory", n, process_memory().peak - before);
+    report_.check(values_of(x) == updates.values_after(1), name + " on " + D::name);
+  }
+  void add_memory(const std::string& name, std::size_t n, double bytes) {
+    report_.add({name, D::name, static_cast<strata::index_t>(n), "", {}, bytes / 1e6, "MB", none, none});
+  }
+
+  template <class Tasks>
+  static void add_tasks(Tasks& graph, const NumberUpdates& updates, const std::vector<Numbers>& x,
                         Kind kind) {
     std::optional<strata::TaskHandle> last;
     for (const auto& s : updates.steps) {
       const auto a = strata::in(x[s.a]), b = strata::in(x[s.b]);
       const auto c = strata::inout(x[s.c]);
-      const strata::TaskHandle task = kind == Kind::Calls ? graph.call("nothing", CallNothing{}, a, b, c)
-                                                          : graph.launch("update", 1, UpdateOne{}, a, b, c);
-      if (kind == Kind::Chain && last) task.after(*last);
-      last = task;
+      if (kind == Kind::Calls) graph.call("nothing", CallNothing{}, a, b, c);
+      else if (const auto& task = graph.launch("update", 1, UpdateOne{}, a, b, c); kind == Kind::Chain) {
+        if (last) task.after(*last);
+        last = task;
+      }
     }
   }
   // `time` is of `n` tasks.

@@ -14,7 +14,7 @@ namespace strata::inline STRATA_ABI::detail {
 class ArrayReservation {
  public:
   /// Waits for uses of the host that conflict. `what`, for messages, is kept by pointer. AccessConflict where
-  /// this thread has such a use.
+  /// this thread has such a use. Where it acts for another one, that one has the array from then on.
   ArrayReservation(const Ref<CoherentState>& array, const ArrayPart& part, bool writes, const char* what);
   ~ArrayReservation();
   ArrayReservation(ArrayReservation&& other) noexcept

@@ -157,7 +157,7 @@ ArrayReservation::ArrayReservation(const Ref<CoherentState>& array, const ArrayP
   std::unique_lock lock(coherence.mutex);
   coherence.wait_for_host_uses(lock, *array_, part, writes, what);
   number_ = next_number();
-  array_->host_uses.push_back({part, writes, std::this_thread::get_id(), what, number_, host_memory, true});
+  array_->host_uses.push_back({part, writes, acting_thread(), what, number_, host_memory, true});
 }
 
 ArrayReservation::~ArrayReservation() {

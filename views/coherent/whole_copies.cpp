@@ -170,6 +170,11 @@ Ref<EventState> WholeCopies::after_launches(QueueState& queue) {
   return Coherence::get().tracker.last_event(queue);
 }
 
+void WholeCopies::note_end(QueueState& queue) {
+  const std::lock_guard lock(Coherence::get().mutex);
+  Coherence::get().tracker.look_at(queue);
+}
+
 std::exception_ptr WholeCopies::recover() {
   Coherence& coherence = Coherence::get();
   const std::lock_guard lock(coherence.mutex);
@@ -189,7 +194,7 @@ std::uint64_t WholeCopies::recoveries() {
 // The error is that of a recovery, or what was lost by work that failed before.
 bool WholeCopies::OtherWork::has_failed(const std::exception_ptr& error) const {
   if (calls_begun() != begun_) return false;
-  if (recoveries() != recoveries_) return true;
+  if (has_recovered()) return true;
   try {
     std::rethrow_exception(error);
   } catch (const DataLost&) {

@@ -59,6 +59,9 @@ class WholeCopies {
   static void evict(CoherentState& array, DeviceInstance& device);
   /// The event after the last launch over coherent arrays on a queue; null where all there have ended.
   static Ref<EventState> after_launches(QueueState& queue);
+  /// The caller has found that event complete, without an error: what uses the arrays next does not ask it
+  /// again.
+  static void note_end(QueueState& queue);
   /// After work failed: waits for all work on coherent arrays, and corrects what is known of their values.
   /// The error; null where nothing had failed.
   static std::exception_ptr recover();
@@ -69,6 +72,8 @@ class WholeCopies {
    public:
     OtherWork() : recoveries_(recoveries()), begun_(calls_begun()) {}
     bool has_failed(const std::exception_ptr& error) const;
+    /// Whether anybody has recovered from a failure since then.
+    bool has_recovered() const { return recoveries() != recoveries_; }
 
    private:
     std::uint64_t recoveries_, begun_;

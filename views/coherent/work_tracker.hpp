@@ -46,6 +46,8 @@ class WorkTracker {
   /// Whether the work is done, without an error; never waits. Work that failed has not ended: it is waited
   /// for by recover().
   bool ended(Work work);
+  /// Finds out which work on `queue` is done.
+  void look_at(QueueState& queue) { poll(track(number_of(queue))); }
   /// The event after the last work on `queue`; null where all has ended.
   Ref<EventState> last_event(QueueState& queue);
   /// Adds the events of the work, and of all that it came after, as far as they have not ended: some devices

@@ -6,8 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <strata/views/coherent/file_array.hpp>
-
 #include "algorithms/tasks/task_programs.hpp"
 #include "messages.hpp"
 
@@ -470,44 +468,6 @@ TEST_F(TaskFailures, ContributionsJoinBeforeOtherUses) {
     graph.run(on(Emulated{0}), scheduler);
     EXPECT_EQ(Word(y(99)), 2 * sum) << scheduler;
   }
-}
-
-// Arrays in files go through a host's memory that holds three of them.
-TEST_F(TaskFailures, HostsHoldSoMuchOfFilesAndNoMore) {
-  constexpr index_t items = 1 << 13, bytes = items * index_t{sizeof(Word)};
-  const std::string folder = ::testing::TempDir();
-  TaskGraph graph("g");
-  std::vector<Words> files;
-  const auto begin = [&] {
-    graph.clear();
-    files.clear();
-    for (int k = 0; k < 8; ++k)
-      files.push_back(
-          file_array<Word, rank<1>>(folder + "task_graph_test_" + std::to_string(k), items, overwrite));
-    for (int round = 0; round < 2; ++round)
-      for (std::size_t k = 0; k < 8; ++k) {
-        graph.launch("increment", items, Increment{}, inout(files[k]));
-        graph.launch("add", items, Add{}, in(files[k]), inout(files[(k + 1) % 8]));
-      }
-  };
-  std::vector<Word> expected(8);
-  for (int round = 0; round < 2; ++round)
-    for (std::size_t k = 0; k < 8; ++k) expected[(k + 1) % 8] += ++expected[k];
-  TaskRunOptions options;
-  options.host_memory = 3 * bytes;
-  for (const std::string scheduler : {"eager", "darts", "data-aware"}) {
-    begin();
-    options.scheduler = scheduler;
-    const TaskReport report = graph.run(on(Threads{}), options);
-    EXPECT_GT(report.devices[0].bytes_in, 8 * bytes) << scheduler;
-    EXPECT_GT(report.devices[0].bytes_out, 0) << scheduler;
-    for (std::size_t k = 0; k < 8; ++k) EXPECT_EQ(Word(files[k](items - 1)), expected[k]) << scheduler;
-  }
-  options.host_memory = bytes + 1;
-  EXPECT_THROW(graph.run(on(Threads{}), options), tasks::TaskError);
-  options.host_memory = -1;
-  EXPECT_THROW(graph.run(on(Threads{}), options), Error);
-  for (int k = 0; k < 8; ++k) std::remove((folder + "task_graph_test_" + std::to_string(k)).c_str());
 }
 
 }  // namespace

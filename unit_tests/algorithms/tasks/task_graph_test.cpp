@@ -30,58 +30,84 @@ TaskRunOptions random_options(Random& draw, int num_tasks) {
   return options;
 }
 
-template <class D>
-TaskReport run_somewhere(TaskGraph& graph, Random& draw, const TaskRunOptions& options) {
+template <class D, class F>
+TaskReport at_some_place(Random& draw, const F& run) {
   const int most = D::count();
   if (most >= 2 && draw(0, 2) == 0) {
     std::vector<D> devices;
     for (int k = 0; k < std::min(most, 3); ++k) devices.push_back(D(k));
-    return graph.run(across(devices), options);
+    return run(across(devices));
   }
   if constexpr (std::is_same_v<D, AnyHost>) {
-    if (draw(0, 2) == 0) return graph.run(across(D{}, Emulated{0}, Emulated{1}), options);
+    if (draw(0, 2) == 0) return run(across(D{}, Emulated{0}, Emulated{1}));
   } else {
-    if (draw(0, 2) == 0) return graph.run(across(D{}, Emulated{1}, Threads{}), options);
-    if (draw(0, 2) == 0) return graph.run(across(D{}, Serial{}), options);
+    if (draw(0, 2) == 0) return run(across(D{}, Emulated{1}, Threads{}));
+    if (draw(0, 2) == 0) return run(across(D{}, Serial{}));
   }
-  return graph.run(on(D{}), options);
+  return run(on(D{}));
+}
+template <class D>
+TaskReport run_somewhere(TaskGraph& graph, Random& draw, const TaskRunOptions& options) {
+  return at_some_place<D>(draw, [&](const auto& place) { return graph.run(place, options); });
 }
 
-// One program, run twice.
+// With hints, priorities and the like; a scope runs it meanwhile.
+template <class Tasks>
+void add_program(Tasks& tasks, const TaskProgram& program, const std::vector<Words>& arrays, Random& draw) {
+  std::vector<TaskHandle> handles;
+  const auto any_array = [&]() -> const Words& {
+    return arrays[static_cast<std::size_t>(draw(0, static_cast<index_t>(arrays.size()) - 1))];
+  };
+  for (const TaskProgram::Step& step : program.steps) {
+    if (draw(0, 9) == 0) tasks.wont_use(any_array());
+    const auto& task = add_step(tasks, step, arrays, "step " + std::to_string(handles.size()));
+    if (draw(0, 5) == 0) task.priority(static_cast<double>(draw(-3, 3)));
+    if (draw(0, 5) == 0) task.work(static_cast<double>(draw(1, 1000)));
+    if (!handles.empty() && draw(0, 5) == 0)
+      task.after(handles[static_cast<std::size_t>(draw(0, static_cast<index_t>(handles.size()) - 1))]);
+    handles.push_back(task);
+  }
+}
+
+// One program, run twice, by a graph or a scope.
 template <class D>
 void run_random_program(Random& draw, int most_tasks) {
   const TaskProgram program = TaskProgram::draw(draw, most_tasks, draw(0, 1) == 0);
   const std::vector<Words> arrays = initial_arrays(program);
   TaskGraph graph("random");
-  std::vector<TaskHandle> handles;
-  for (const TaskProgram::Step& step : program.steps) {
-    if (draw(0, 9) == 0)
-      graph.wont_use(arrays[static_cast<std::size_t>(draw(0, static_cast<index_t>(arrays.size()) - 1))]);
-    handles.push_back(add_step(graph, step, arrays, "step " + std::to_string(handles.size())));
-    if (draw(0, 5) == 0) handles.back().priority(static_cast<double>(draw(-3, 3)));
-    if (draw(0, 5) == 0) handles.back().work(static_cast<double>(draw(1, 1000)));
-    if (handles.size() > 1 && draw(0, 5) == 0)
-      handles.back().after(
-          handles[static_cast<std::size_t>(draw(0, static_cast<index_t>(handles.size()) - 2))]);
-  }
+  add_program(graph, program, arrays, draw);
   // From the largest task, which uses three arrays, upwards.
   const index_t budget = program.items * static_cast<index_t>(sizeof(Word)) * draw(3, 12);
   for (int k = 0; k < Emulated::count(); ++k) coherent::set_budget(Emulated{k}, budget);
   if constexpr (has_budget<D>)
     for (int k = 0; k < D::count(); ++k) coherent::set_budget(D(k), budget);
-  TaskRunOptions options = random_options(draw, static_cast<int>(program.steps.size()));
-  TaskCosts costs;
-  if (draw(0, 3) == 0) options.costs = &costs;
-  TaskReport report;
-  ASSERT_NO_THROW(report = run_somewhere<D>(graph, draw, options)) << options.scheduler;
-  ASSERT_EQ(report.tasks, graph.size()) << options.scheduler;
-  if (draw(0, 1) == 0) {
-    ASSERT_TRUE(has_values(arrays, program.run_in_order())) << options.scheduler;
-  }
   TaskProgram twice = program;
   twice.steps.insert(twice.steps.end(), program.steps.begin(), program.steps.end());
-  run_somewhere<D>(graph, draw, random_options(draw, static_cast<int>(program.steps.size())));
-  ASSERT_TRUE(has_values(arrays, twice.run_in_order())) << options.scheduler;
+  for (const TaskProgram* const so_far : {&program, static_cast<const TaskProgram*>(&twice)}) {
+    TaskRunOptions options = random_options(draw, static_cast<int>(program.steps.size()));
+    TaskCosts costs;
+    if (draw(0, 3) == 0) options.costs = &costs;
+    TaskReport report;
+    if (draw(0, 1) == 0) {
+      ASSERT_NO_THROW(report = run_somewhere<D>(graph, draw, options)) << options.scheduler;
+      ASSERT_EQ(report.tasks, graph.size()) << options.scheduler;
+    } else {
+      long size = 0;
+      ASSERT_NO_THROW(report = at_some_place<D>(draw,
+                                                [&](const auto& place) {
+                                                  TaskScope scope("random", place, options);
+                                                  add_program(scope, program, arrays, draw);
+                                                  const TaskReport ran = scope.wait();
+                                                  size = scope.size();
+                                                  return ran;
+                                                }))
+          << options.scheduler;
+      ASSERT_EQ(report.tasks, size) << options.scheduler;
+    }
+    if (so_far == &twice || draw(0, 1) == 0) {
+      ASSERT_TRUE(has_values(arrays, so_far->run_in_order())) << options.scheduler;
+    }
+  }
 }
 
 TYPED_TEST(TaskGraphs, GiveWhatTasksInOrderGive) {
@@ -116,9 +142,10 @@ void run_failing_program(Random& draw) {
     to_fail += step.fails ? 1 : 0;
   }
   const std::vector<Words> arrays = initial_arrays(program);
-  TaskGraph graph("failing");
-  for (std::size_t k = 0; k < program.steps.size(); ++k)
-    add_step(graph, program.steps[k], arrays, "step " + std::to_string(k));
+  const auto add_steps = [&](auto& tasks) {
+    for (std::size_t k = 0; k < program.steps.size(); ++k)
+      add_step(tasks, program.steps[k], arrays, "step " + std::to_string(k));
+  };
   const index_t budget = program.items * static_cast<index_t>(sizeof(Word)) * draw(3, 12);
   for (int k = 0; k < Emulated::count(); ++k) coherent::set_budget(Emulated{k}, budget);
   const TaskRunOptions options = random_options(draw, static_cast<int>(program.steps.size()));
@@ -129,7 +156,17 @@ void run_failing_program(Random& draw) {
   std::set<std::size_t> left_out;
   std::set<std::string> lost;
   try {
-    run_somewhere<Emulated>(graph, draw, options);
+    const bool by_scope = draw(0, 1) == 0;
+    at_some_place<Emulated>(draw, [&](const auto& place) {
+      if (by_scope) {
+        TaskScope scope("failing", place, options);
+        add_steps(scope);
+        return scope.wait();
+      }
+      TaskGraph graph("failing");
+      add_steps(graph);
+      return graph.run(place, options);
+    });
     ASSERT_EQ(to_fail, 0u);
   } catch (const TaskFailed& error) {
     ASSERT_TRUE(injects || to_fail > 0) << error.what();

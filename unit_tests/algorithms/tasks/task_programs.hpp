@@ -11,6 +11,7 @@
 #include <strata/algorithms/tasks/plan/schedulers.hpp>
 #include <strata/algorithms/tasks/task_costs.hpp>
 #include <strata/algorithms/tasks/task_graph.hpp>
+#include <strata/algorithms/tasks/task_scope.hpp>
 
 #include "core/random.hpp"
 #include "test_devices.hpp"
@@ -213,7 +214,7 @@ inline std::vector<Words> initial_arrays(const TaskProgram& program) {
 }
 
 template <class F>
-TaskHandle add_update(const TaskProgram::Step& step, const Words& array, const F& add) {
+auto add_update(const TaskProgram::Step& step, const Words& array, const F& add) {
   switch (step.update) {
     case TaskProgram::Step::Update::InOrder:
       break;
@@ -225,8 +226,10 @@ TaskHandle add_update(const TaskProgram::Step& step, const Words& array, const F
   return add(inout(array));
 }
 
-inline TaskHandle add_step(TaskGraph& graph, const TaskProgram::Step& step, const std::vector<Words>& arrays,
-                           const std::string& label) {
+/// To a graph or a scope.
+template <class Tasks>
+auto add_step(Tasks& graph, const TaskProgram::Step& step, const std::vector<Words>& arrays,
+              const std::string& label) {
   using Kind = TaskProgram::Step::Kind;
   const Words &x = arrays[step.x], &y = arrays[step.y], &z = arrays[step.z];
   const Range work = range(step.begin, step.end);

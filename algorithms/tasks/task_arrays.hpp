@@ -1,0 +1,82 @@
+// TaskArrays: the arrays of a run, kept from other threads as long as tasks hold them.
+//
+// A hold counts. The first one of an array reserves it in the name of the thread that runs the tasks, whoever
+// makes it; the end of the last one lets others in again. What was copied of an array meanwhile is added up.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <strata/algorithms/tasks/task_body.hpp>
+#include <strata/views/coherent/array_reservation.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+/// One array, and whether tasks are to write it.
+struct ArrayHold {
+  Ref<CoherentState> array;
+  bool is_to_write;
+};
+ArrayHold hold_of(const TaskUse& use);
+
+class TaskArrays {
+ public:
+  /// `what` is for messages, and kept by pointer.
+  explicit TaskArrays(const char* what) : what_(what) {}
+  /// All holds end.
+  ~TaskArrays();
+  TaskArrays(const TaskArrays&) = delete;
+  TaskArrays& operator=(const TaskArrays&) = delete;
+
+  /// The calling thread is the one that runs the tasks; before any hold.
+  void set_owner();
+
+  /// Waits until no other thread uses the arrays otherwise. AccessConflict where the calling thread has a
+  /// view of one: then nothing is held. Of several the order of reservations is that of addresses, in which
+  /// all reserve, so that none waits for one that waits for it.
+  void hold(std::vector<ArrayHold> arrays);
+  /// The same without waiting, for threads that run tasks: the owner waits, in reserve_wanted().
+  void hold_later(const std::vector<ArrayHold>& arrays);
+  void reserve_wanted();
+  void release(const std::vector<ArrayHold>& arrays);
+  /// As the destructor.
+  void release_all();
+
+  /// Bytes that were copied of arrays while they were held.
+  struct Bytes {
+    std::uint64_t to_devices = 0, from_devices = 0, between_devices = 0;
+  };
+  Bytes bytes();
+  /// Those that have lost values since they were held, or since the last call.
+  std::vector<Ref<CoherentState>> lost();
+  /// All that are held.
+  std::vector<Ref<CoherentState>> all();
+
+ private:
+  struct Kept {
+    Ref<CoherentState> array;
+    long holds = 0;
+    bool is_reserved = false, is_to_write = false;  // as it is reserved
+    std::vector<ArrayReservation> reservations;     // the later ones to write
+    TransferCounters before;
+    std::uint64_t losses = 0;  // as far as lost() has told
+    bool suffices(bool to_write) const { return is_reserved && (is_to_write || !to_write); }
+  };
+  std::vector<ArrayHold> add(const std::vector<ArrayHold>& arrays);
+  void reserve(const ArrayHold& array);
+  void add_bytes(const Kept& kept);
+
+  const char* const what_;
+  std::thread::id owner_;
+  std::uint64_t owner_number_ = 0;
+  std::mutex mutex_;  // never held while the lock of coherent arrays is taken
+  std::unordered_map<const CoherentState*, Kept> kept_;
+  std::vector<ArrayHold> wanted_;
+  Bytes bytes_;  // of arrays that are not held any more
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,35 @@
+// TaskHandle: names a task of a graph or a scope.
+#pragma once
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+namespace detail {
+class TaskGraphState;
+}
+
+/// A task of a graph, as long as the graph lives; Error after its clear(). Of a scope it is for after() only:
+/// the task itself may have begun, and Error says so.
+class TaskHandle {
+ public:
+  /// Among tasks that could run, those of higher priority sooner; where no task of a graph has one, the
+  /// longer the path from it to the end the sooner. Error where it is not a number.
+  TaskHandle priority(double value) const;
+  /// How much work it is, for estimates: floating-point operations. Without it its bytes count.
+  TaskHandle work(double operations) const;
+  /// It also waits for `other`, a task before it of the same graph. Error for others.
+  TaskHandle after(const TaskHandle& other) const;
+
+ private:
+  friend class TaskGraph;
+  friend class NewTask;
+  TaskHandle(detail::TaskGraphState& graph, int number, int clears)
+      : graph_(&graph), number_(number), clears_(clears) {}
+
+  detail::TaskGraphState* graph_;
+  int number_;
+  int clears_;  // of the graph, when it was added
+};
+
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,35 @@
+// TaskRunOptions: how tasks are run.
+#pragma once
+
+#include <string>
+
+#include <strata/core/config.hpp>
+#include <strata/core/function.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+class TaskCosts;  // task_costs.hpp
+namespace tasks {
+class TaskScheduler;  // plan/scheduler.hpp
+struct SchedulerOptions;
+}  // namespace tasks
+
+/// How a graph or a scope is run.
+struct TaskRunOptions {
+  std::string scheduler = "data-aware";  ///< one of tasks::scheduler_names()
+  /// In place of `scheduler`: makes one's own by `new`; the run deletes it.
+  detail::Function<tasks::TaskScheduler*(const tasks::SchedulerOptions&)> make_scheduler = {};
+  /// Tasks that a scheduler sees at a time: those before them are done first. In a scope also how many may
+  /// wait for these.
+  int window = 20000;
+  int queues = 4;  ///< tasks that run at a time on a device that works asynchronously
+  /// Bytes that hosts of the place may hold of arrays in files, which are read ahead of their tasks and
+  /// written back; 0: as the system does it. Arrays in memory count, and stay there.
+  index_t host_memory = 0;
+  TaskCosts* costs = nullptr;  ///< what tasks took before, and where this run's times are added
+  double watchdog_seconds =
+      60;                ///< when nothing has ended for so long, stderr says what is under way; 0: never
+  bool on_host = false;  ///< whether the host gets all values in the end; else they stay where they are
+};
+
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,116 @@
+// TaskScope: tasks as those of a TaskGraph, which run as they are added.
+//
+//   TaskScope scope("cholesky", across(Cuda{0}, Cuda{1}));
+//   scope.launch("scale", n, Scale{2}, inout(x));
+//   scope.call("gemm", Gemm{}, in(a(i, k)), in(a(j, k)), inout(a(i, j))).priority(2);
+//   TaskReport report = scope.wait();                                       // throws TaskFailed
+//
+// Take it for more tasks than one wants to keep: those that are over are forgotten, and whoever adds tasks
+// waits while too many are ahead, so that memory is bounded by options.window. Take a TaskGraph for what runs
+// several times, or is to be written as JSON; it knows all tasks before it begins the first one.
+//
+// A window of tasks runs while the next one gathers: what could begin early waits for the window before it.
+//
+// The arrays of tasks that were added and are not over are kept from all other uses: a host view of one, or a
+// launch over it, waits until these tasks are over.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <strata/algorithms/tasks/task_adder.hpp>
+#include <strata/algorithms/tasks/task_handle.hpp>
+#include <strata/algorithms/tasks/task_options.hpp>
+#include <strata/algorithms/tasks/task_report.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+namespace detail {
+class TaskFeed;
+}
+
+/// A task of a scope that was just added. It begins once this is gone, at the end of the statement, or once
+/// the same thread adds another task; to name it later keep a TaskHandle.
+class NewTask {
+ public:
+  ~NewTask();
+  NewTask(const NewTask&) = delete;
+  NewTask& operator=(const NewTask&) = delete;
+
+  /// As those of TaskHandle.
+  const NewTask& priority(double value) const;
+  const NewTask& work(double operations) const;
+  const NewTask& after(const TaskHandle& other) const;
+  operator TaskHandle() const { return task_; }
+
+ private:
+  friend class TaskScope;
+  NewTask(detail::TaskGraphState& graph, detail::TaskFeed& feed, int number)
+      : task_(graph, number, 0), feed_(feed) {}
+
+  TaskHandle task_;
+  detail::TaskFeed& feed_;
+};
+
+/// See the head of the file. Tasks may be added from several threads, and by tasks that run on hosts, which
+/// do not wait for room.
+class TaskScope {
+ public:
+  /// `label` is for messages and reports. Throws what TaskGraph::run throws for options and places.
+  template <Place Where>
+  TaskScope(std::string label, const Where& where, const TaskRunOptions& options = {})
+      : TaskScope(std::move(label), detail::task_parts(where), options) {}
+  template <Place Where>
+  TaskScope(std::string label, const Where& where, const std::string& scheduler)
+      : TaskScope(std::move(label), detail::task_parts(where), with_scheduler(scheduler)) {}
+  /// Waits for all tasks; where wait() was not called, stderr says what failed.
+  ~TaskScope();
+  TaskScope(const TaskScope&) = delete;
+  TaskScope& operator=(const TaskScope&) = delete;
+
+  /// As TaskGraph::launch. Besides throws AccessConflict where the calling thread has a view of an array,
+  /// Error where no device has a version of the task and after wait(), tasks::TaskError where none has memory
+  /// for it, and what has ended the run.
+  template <class Devices = KernelDevices, WorkRange R, class K, class... Accesses>
+  NewTask launch(const std::string& label, const R& work, const K& kernel, const Accesses&... accesses) {
+    return new_task(adder().launch<Devices>(label, work, kernel, accesses...));
+  }
+  /// As TaskGraph::call, with the errors of launch().
+  template <class Devices = KernelDevices, class F, class... Accesses>
+  NewTask call(const std::string& label, const F& f, const Accesses&... accesses) {
+    return new_task(adder().call<Devices>(label, f, accesses...));
+  }
+  /// As TaskGraph::wont_use, and TaskGraph::discard.
+  template <class T, int Rank, class L>
+  void wont_use(const BasicCoherentArray<T, Rank, L>& array) {
+    adder().add_hint(detail::task_use(in(array, everything), {}), false);
+  }
+  template <class T, int Rank, class L>
+  void discard(const BasicCoherentArray<T, Rank, L>& array) {
+    adder().add_hint(detail::task_use(out(array, everything), {}), true);
+  }
+
+  /// Until all tasks are over; no more are added then, and a second call is Error. Throws TaskFailed for
+  /// tasks that failed since the scope began, with all that is lost.
+  TaskReport wait();
+  /// How many tasks were added, without hints.
+  long size() const;
+  /// How many tasks and hints are remembered: at most about twice options.window.
+  std::size_t num_kept() const;
+
+ private:
+  TaskScope(std::string label, const std::vector<detail::TaskPart>& parts, const TaskRunOptions& options);
+  static TaskRunOptions with_scheduler(const std::string& scheduler) {
+    TaskRunOptions options;
+    options.scheduler = scheduler;
+    return options;
+  }
+  detail::TaskAdder& adder();
+  NewTask new_task(int number);
+
+  class Tasks;
+  Tasks* const tasks_;  // owned
+};
+
+}  // namespace strata::inline STRATA_ABI

@@ -1,0 +1,101 @@
+// Graphs of tasks over arrays in files, of which a host holds so much at a time.
+#include <cstdio>
+
+#include <strata/views/coherent/file_array.hpp>
+
+#include "algorithms/tasks/task_programs.hpp"
+
+namespace {
+
+using namespace strata_tests;
+
+struct Increment {
+  STRATA_FUNCTION void operator()(auto i, auto x) const { x(i) += 1; }
+};
+struct Add {
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y) const { y(i) += x(i); }
+};
+
+// Arrays in files go through a host's memory that holds three of them.
+TEST(TaskFiles, HostsHoldSoMuchOfThemAndNoMore) {
+  constexpr index_t items = 1 << 13, bytes = items * index_t{sizeof(Word)};
+  const std::string folder = ::testing::TempDir();
+  TaskGraph graph("g");
+  std::vector<Words> files;
+  const auto begin = [&] {
+    graph.clear();
+    files.clear();
+    for (int k = 0; k < 8; ++k)
+      files.push_back(
+          file_array<Word, rank<1>>(folder + "task_files_test_" + std::to_string(k), items, overwrite));
+    for (int round = 0; round < 2; ++round)
+      for (std::size_t k = 0; k < 8; ++k) {
+        graph.launch("increment", items, Increment{}, inout(files[k]));
+        graph.launch("add", items, Add{}, in(files[k]), inout(files[(k + 1) % 8]));
+      }
+  };
+  std::vector<Word> expected(8);
+  for (int round = 0; round < 2; ++round)
+    for (std::size_t k = 0; k < 8; ++k) expected[(k + 1) % 8] += ++expected[k];
+  TaskRunOptions options;
+  options.host_memory = 3 * bytes;
+  for (const std::string scheduler : {"eager", "darts", "data-aware"}) {
+    begin();
+    options.scheduler = scheduler;
+    const TaskReport report = graph.run(on(Threads{}), options);
+    EXPECT_GT(report.devices[0].bytes_in, 8 * bytes) << scheduler;
+    EXPECT_GT(report.devices[0].bytes_out, 0) << scheduler;
+    for (std::size_t k = 0; k < 8; ++k) EXPECT_EQ(Word(files[k](items - 1)), expected[k]) << scheduler;
+  }
+  options.host_memory = bytes + 1;
+  EXPECT_THROW(graph.run(on(Threads{}), options), tasks::TaskError);
+  options.host_memory = -1;
+  EXPECT_THROW(graph.run(on(Threads{}), options), Error);
+  for (int k = 0; k < 8; ++k) std::remove((folder + "task_files_test_" + std::to_string(k)).c_str());
+}
+
+// Random programs over arrays of which some are in files, on hosts and devices, by a graph or a scope.
+void run_random_programs(int count) {
+  Random draw;
+  const std::string path = ::testing::TempDir() + "random_task_files_";
+  const std::vector<std::string> names = tasks::scheduler_names();
+  for (int trial = 0; trial < count && !::testing::Test::HasFatalFailure(); ++trial) {
+    const TaskProgram program = TaskProgram::draw(draw, 25, draw(0, 1) == 0);
+    std::vector<Words> arrays = initial_arrays(program);
+    std::vector<std::string> files;
+    for (std::size_t a = 0; a < arrays.size(); ++a) {
+      if (draw(0, 2) == 0) continue;
+      files.push_back(path + std::to_string(a));
+      const Words in_file = file_array<Word, rank<1>>(files.back(), program.items, overwrite);
+      const auto view = in_file.write();
+      for (index_t i = 0; i < program.items; ++i) view(i) = TaskProgram::initial(a, i);
+      arrays[a] = in_file;
+    }
+    TaskRunOptions options;
+    options.scheduler = names[static_cast<std::size_t>(draw(0, static_cast<index_t>(names.size()) - 1))];
+    options.window = static_cast<int>(draw(1, 50));
+    options.host_memory = program.items * index_t{sizeof(Word)} * draw(3, 12);
+    const auto add_steps = [&](auto& tasks) {
+      for (const TaskProgram::Step& step : program.steps) add_step(tasks, step, arrays, "step");
+    };
+    const auto run = [&](const auto& place) {
+      if (draw(0, 1) == 0) {
+        TaskScope scope("random", place, options);
+        add_steps(scope);
+        scope.wait();
+      } else {
+        TaskGraph graph("random");
+        add_steps(graph);
+        graph.run(place, options);
+      }
+    };
+    if (draw(0, 1) == 0) run(on(Threads{}));
+    else run(across(Threads{}, Emulated{0}));
+    ASSERT_TRUE(has_values(arrays, program.run_in_order())) << options.scheduler;
+    for (const std::string& file : files) std::remove(file.c_str());
+  }
+}
+TEST(TaskFiles, ProgramsGiveWhatTheyGiveInOrder) { run_random_programs(trials(60)); }
+TEST(TaskFiles, ProgramsGiveWhatTheyGiveInOrderSlow) { run_random_programs(5000); }
+
+}  // namespace

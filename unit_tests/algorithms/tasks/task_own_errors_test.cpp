@@ -1,0 +1,116 @@
+// What errors of tasks mean for the run, by where they come from, and what many of them cost.
+#include <atomic>
+#include <memory>
+#include <stdexcept>
+
+#include "algorithms/tasks/task_programs.hpp"
+#include "messages.hpp"
+
+namespace {
+
+using namespace strata_tests;
+
+struct Throwing {
+  void operator()(const auto&, const auto&) const { throw std::runtime_error("no luck"); }
+};
+struct Increment {
+  STRATA_FUNCTION void operator()(auto i, auto x) const { x(i) += 1; }
+};
+
+// A task that writes nothing has nothing but its end for which others wait.
+TEST(TaskErrors, DropWhatIsToWaitByName) {
+  const std::vector<Words> x = {Words("x0", 100), Words("x1", 100), Words("x2", 100)};
+  TaskGraph graph("g");
+  const TaskHandle bad = graph.call("bad", Throwing{}, in(x[0]));
+  graph.launch("waits", 100, Increment{}, inout(x[1])).after(bad);
+  graph.launch("other", 100, Increment{}, inout(x[2]));
+  try {
+    graph.run(on(Threads{}));
+    FAIL() << "nothing was thrown";
+  } catch (const TaskFailed& error) {
+    EXPECT_EQ(error.failed, std::vector<std::string>{"bad"});
+    EXPECT_EQ(error.dropped, std::vector<std::string>{"waits"});
+  }
+  EXPECT_EQ(Word(x[2](0)), 1u);
+}
+
+struct ThrowsOutOfMemory {
+  std::atomic<int>* calls;
+  void operator()(const auto&, const auto&) const {
+    ++*calls;
+    throw OutOfMemory("the function's own");
+  }
+};
+struct KernelThrowsOutOfMemory {
+  std::atomic<int>* calls;
+  void operator()(auto, auto) const {
+    ++*calls;
+    throw OutOfMemory("the kernel's own");
+  }
+};
+// The run goes on with less memory where it lacks some; that of a task's own work is the task's failure.
+TEST(TaskErrors, OutOfMemoryOfATaskIsItsOwn) {
+  std::atomic<int> calls = 0;
+  for (const bool is_late : {false, true}) {
+    calls = 0;
+    const Words x("x", 100);
+    TaskGraph graph("g");
+    if (is_late)
+      graph.launch<DeviceList<Emulated>>("bad", 1, KernelThrowsOutOfMemory{&calls}, inout(x, everything));
+    else graph.call("bad", ThrowsOutOfMemory{&calls}, inout(x));
+    const std::string text = message_of<TaskFailed>([&] { graph.run(on(Emulated{0})); });
+    EXPECT_NE(text.find("own"), std::string::npos) << text;
+    EXPECT_EQ(calls, 1) << "it is not tried again";
+  }
+}
+
+// Passes all on, and counts the tasks that it is to know.
+class CountsTasks final : public tasks::TaskScheduler {
+ public:
+  CountsTasks(const tasks::SchedulerOptions& options, long& count)
+      : scheduler_(tasks::make_scheduler("eager", options)), count_(count) {}
+  void start(const tasks::SchedulerView& view) override { scheduler_->start(view); }
+  void submitted(tasks::TaskId task) override {
+    ++count_;
+    scheduler_->submitted(task);
+  }
+  void ready(tasks::TaskId task, tasks::DeviceId by) override { scheduler_->ready(task, by); }
+  void loaded(tasks::ArrayId array, tasks::DeviceId device) override { scheduler_->loaded(array, device); }
+  void evicted(tasks::ArrayId array, tasks::DeviceId device) override { scheduler_->evicted(array, device); }
+  void done(tasks::TaskId task, tasks::DeviceId device) override { scheduler_->done(task, device); }
+  tasks::TaskId assign(tasks::DeviceId device) override { return scheduler_->assign(device); }
+  int window(tasks::DeviceId device) const override { return scheduler_->window(device); }
+  void victims(const tasks::RoomRequest& request, std::vector<tasks::ArrayId>& chosen) override {
+    scheduler_->victims(request, chosen);
+  }
+
+ private:
+  std::unique_ptr<tasks::TaskScheduler> scheduler_;
+  long& count_;
+};
+// Each failure plans what is left anew: not all of it, or n failures would cost n * n.
+TEST(TaskErrors, ManyPlanInProportion) {
+  for (const int one_in : {1, 10, 100}) {
+    TaskGraph graph("g");
+    constexpr int count = 2000;
+    for (int k = 0; k < count; ++k) {
+      const Words own("own", 1);
+      if (k % one_in == 0) graph.call("bad", Throwing{}, inout(own));
+      else graph.launch("good", 1, Increment{}, inout(own));
+    }
+    long planned = 0;
+    TaskRunOptions options;
+    options.make_scheduler = [&](const tasks::SchedulerOptions& scheduler) -> tasks::TaskScheduler* {
+      return new CountsTasks(scheduler, planned);
+    };
+    try {
+      graph.run(on(Threads{}), options);
+      FAIL() << "nothing was thrown";
+    } catch (const TaskFailed& error) {
+      EXPECT_EQ(error.failed.size(), static_cast<std::size_t>(count / one_in));
+    }
+    EXPECT_LE(planned, 20 * count) << "one in " << one_in << " fails";
+  }
+}
+
+}  // namespace
