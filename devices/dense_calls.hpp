@@ -32,9 +32,10 @@ struct SyrkCall {
   index_t ldc;
 };
 
-/// op(A) X = B where A is `on_left`, else X op(A) = B; A is upper triangular, X (m x n) takes the place of B.
+/// op(A) X = B where A is `on_left`, else X op(A) = B; A is the lower or upper triangle of what is at `a`,
+/// with ones on its diagonal where it is `unit`; X (m x n) takes the place of B.
 struct TrsmCall {
-  bool on_left, transpose;
+  bool on_left, transpose, lower, unit;
   index_t m, n;
   const void* a;
   index_t lda;
@@ -42,9 +43,10 @@ struct TrsmCall {
   index_t ldb;
 };
 
-/// B (m x n) = op(A) B, A being m x m; whoever makes the call has memory for a copy of B.
+/// B (m x n) = op(A) B where the square A is `on_left`, else B op(A); whoever makes the call has memory for a
+/// copy of B.
 struct MultiplyCall {
-  bool transpose;
+  bool on_left, transpose;
   index_t m, n;
   const void* a;
   index_t lda;
@@ -53,8 +55,11 @@ struct MultiplyCall {
 };
 /// The product of A with a copy of B, at `copy` without gaps.
 inline GemmCall product_with_copy(const MultiplyCall& call, const void* copy) {
-  return {call.transpose, false, call.m, call.n, call.m, 1,       call.a,
-          call.lda,       copy,  call.m, 0,      call.b, call.ldb};
+  if (call.on_left)
+    return {call.transpose, false, call.m, call.n, call.m, 1,       call.a,
+            call.lda,       copy,  call.m, 0,      call.b, call.ldb};
+  return {false,  call.transpose, call.m,   call.n, call.n, 1,       copy,
+          call.m, call.a,         call.lda, 0,      call.b, call.ldb};
 }
 
 /// A = U^T U for the upper triangle of A (n x n). `info` lies where A does: 0, or the number, from 1 on, of
@@ -63,6 +68,17 @@ struct PotrfCall {
   index_t n;
   void* a;
   index_t lda;
+  int* info;
+};
+
+/// P A = L U for A (m x n, m >= n), both factors in its place, L with ones on its diagonal. `pivots` (n
+/// numbers, from 1 on, of the row that was swapped with each row in turn) and `info` (0, or the number of the
+/// first pivot that is 0) lie where A does. Without `pivots` (null) P is the identity.
+struct GetrfCall {
+  index_t m, n;
+  void* a;
+  index_t lda;
+  int* pivots;
   int* info;
 };
 

@@ -27,6 +27,7 @@ struct Functions {
   void (*trsm)(Text, Text, Text, Text, Int, Int, Number, Number, Int, T*, Int, Length, Length, Length,
                Length);
   void (*potrf)(Text, Int, T*, Int, int*, Length);
+  void (*getrf)(Int, Int, T*, Int, int*, int*);
 };
 
 struct HostBlas {
@@ -58,7 +59,8 @@ struct HostBlas {
     if (!find(of_float.gemm, products, "sgemm_") || !find(of_double.gemm, products, "dgemm_") ||
         !find(of_float.syrk, products, "ssyrk_") || !find(of_double.syrk, products, "dsyrk_") ||
         !find(of_float.trsm, products, "strsm_") || !find(of_double.trsm, products, "dtrsm_") ||
-        !find(of_float.potrf, factors, "spotrf_") || !find(of_double.potrf, factors, "dpotrf_"))
+        !find(of_float.potrf, factors, "spotrf_") || !find(of_double.potrf, factors, "dpotrf_") ||
+        !find(of_float.getrf, factors, "sgetrf_") || !find(of_double.getrf, factors, "dgetrf_"))
       return false;
     name = blas;
     return true;
@@ -87,6 +89,29 @@ void with_functions(bool is_double, const F& f) {
 }
 
 const char* operation(bool transpose) { return transpose ? "T" : "N"; }
+
+// LAPACK has no factors without pivoting: halves, until loops are as good as the library.
+template <class T>
+void factor_without_pivots(T* a, index_t n, index_t lda) {
+  constexpr bool is_double = std::is_same_v<T, double>;
+  constexpr index_t smallest = 24;
+  if (n > smallest) {
+    const index_t half = n / 2, rest = n - half;
+    T *const below = a + half, *const right = a + half * lda, *const last = right + half;
+    factor_without_pivots(a, half, lda);
+    host_library_run(is_double, TrsmCall{false, false, false, false, rest, half, a, lda, below, lda});
+    host_library_run(is_double, TrsmCall{true, false, true, true, half, rest, a, lda, right, lda});
+    host_library_run(is_double,
+                     GemmCall{false, false, rest, rest, half, -1, below, lda, right, lda, 1, last, lda});
+    factor_without_pivots(last, rest, lda);
+    return;
+  }
+  for (index_t k = 0; k < n; ++k) {
+    for (index_t i = k + 1; i < n; ++i) a[i + k * lda] /= a[k + k * lda];
+    for (index_t j = k + 1; j < n; ++j)
+      for (index_t i = k + 1; i < n; ++i) a[i + j * lda] -= a[i + k * lda] * a[k + j * lda];
+  }
+}
 
 }  // namespace
 
@@ -123,8 +148,8 @@ void host_library_run(bool is_double, const TrsmCall& t) {
   with_functions(is_double, [&]<class T>(const Functions<T>& blas, T) {
     const int m = narrow(t.m), n = narrow(t.n), lda = narrow(t.lda), ldb = narrow(t.ldb);
     const T one = 1;
-    blas.trsm(t.on_left ? "L" : "R", "U", operation(t.transpose), "N", &m, &n, &one,
-              static_cast<const T*>(t.a), &lda, static_cast<T*>(t.b), &ldb, 1, 1, 1, 1);
+    blas.trsm(t.on_left ? "L" : "R", t.lower ? "L" : "U", operation(t.transpose), t.unit ? "U" : "N", &m, &n,
+              &one, static_cast<const T*>(t.a), &lda, static_cast<T*>(t.b), &ldb, 1, 1, 1, 1);
   });
 }
 
@@ -144,6 +169,22 @@ void host_library_run(bool is_double, const PotrfCall& p) {
   with_functions(is_double, [&]<class T>(const Functions<T>& blas, T) {
     const int n = narrow(p.n), lda = narrow(p.lda);
     blas.potrf("U", &n, static_cast<T*>(p.a), &lda, p.info, 1);
+  });
+}
+
+void host_library_run(bool is_double, const GetrfCall& g) {
+  with_functions(is_double, [&]<class T>(const Functions<T>& blas, T) {
+    const int m = narrow(g.m), n = narrow(g.n), lda = narrow(g.lda);
+    T* const a = static_cast<T*>(g.a);
+    if (g.pivots != nullptr) {
+      blas.getrf(&m, &n, a, &lda, g.pivots, g.info);
+      return;
+    }
+    *g.info = 0;
+    factor_without_pivots(a, g.n, g.lda);
+    if (g.m == g.n) return;
+    const TrsmCall below{false, false, false, false, g.m - g.n, g.n, a, g.lda, a + g.n, g.lda};
+    host_library_run(is_double, below);
   });
 }
 

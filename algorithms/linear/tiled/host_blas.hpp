@@ -31,6 +31,7 @@ void host_library_run(bool is_double, const SyrkCall& call);
 void host_library_run(bool is_double, const TrsmCall& call);
 void host_library_run(bool is_double, const MultiplyCall& call);
 void host_library_run(bool is_double, const PotrfCall& call);
+void host_library_run(bool is_double, const GetrfCall& call);
 
 }  // namespace detail
 }  // namespace strata::inline STRATA_ABI

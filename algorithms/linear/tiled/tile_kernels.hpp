@@ -24,27 +24,39 @@ struct TileProductKernel {
   }
 };
 
-/// op(l) x = b, or x op(l) = b from the right, for lower triangular l; x takes the place of b. Over the
-/// columns of b, or from the right its rows.
+/// How a tile that is triangular meets another one.
+struct TileTriangle {
+  bool from_right;     ///< b op(t), else op(t) b
+  bool transpose;      ///< op(t) is t^T
+  bool upper = false;  ///< the triangle of t that counts
+  bool unit = false;   ///< its diagonal counts as ones
+
+  /// For each item, a column of b or from the right a row, op(t) is E with E v = b or b = E v, v being the
+  /// item: its elements are t(j, s) where it is direct, else t(s, j).
+  STRATA_FUNCTION constexpr bool is_direct() const { return from_right == transpose; }
+  STRATA_FUNCTION constexpr bool is_lower() const { return is_direct() != upper; }
+  STRATA_FUNCTION static auto& value(bool from_right, const auto& b, index_t item, index_t j) {
+    return from_right ? b(item, j) : b(j, item);
+  }
+};
+
+/// op(t) x = b, or x op(t) = b from the right; x takes the place of b. Over the columns of b, or from the
+/// right its rows.
 template <class T>
 struct TileSolveKernel {
-  bool from_right, transpose;
+  TileTriangle triangle;
 
-  STRATA_FUNCTION void operator()(index_t item, auto l, auto b) const {
-    const index_t n = l.extent(0);
-    const bool forward = from_right == transpose;
+  STRATA_FUNCTION void operator()(index_t item, auto t, auto b) const {
+    const index_t n = t.extent(0);
+    const bool forward = triangle.is_lower(), direct = triangle.is_direct(), right = triangle.from_right;
     for (index_t step = 0; step < n; ++step) {
       const index_t j = forward ? step : n - 1 - step;
       const index_t begin = forward ? 0 : j + 1, end = forward ? j : n;
-      T rest = value(b, item, j);
-      for (index_t s = begin; s < end; ++s) rest -= value(b, item, s) * (forward ? l(j, s) : l(s, j));
-      value(b, item, j) = rest / l(j, j);
+      T rest = TileTriangle::value(right, b, item, j);
+      for (index_t s = begin; s < end; ++s)
+        rest -= TileTriangle::value(right, b, item, s) * (direct ? t(j, s) : t(s, j));
+      TileTriangle::value(right, b, item, j) = triangle.unit ? rest : rest / t(j, j);
     }
-  }
-
- private:
-  STRATA_FUNCTION T& value(const auto& b, index_t item, index_t j) const {
-    return from_right ? b(item, j) : b(j, item);
   }
 };
 
@@ -53,14 +65,22 @@ struct TileIdentityKernel {
   STRATA_FUNCTION void operator()(index_t i, index_t j, auto tile) const { tile(i, j) = i == j ? 1 : 0; }
 };
 
-/// b = b l^T for lower triangular l; over the rows of b.
+/// b = op(t) b, or b op(t) from the right. Over the columns of b, or from the right its rows.
 template <class T>
 struct TileTimesKernel {
-  STRATA_FUNCTION void operator()(index_t i, auto l, auto b) const {
-    for (index_t j = l.extent(0) - 1; j >= 0; --j) {  // which needs what is before it
+  TileTriangle triangle;
+
+  STRATA_FUNCTION void operator()(index_t item, auto t, auto b) const {
+    const index_t n = t.extent(0);
+    const bool lower = triangle.is_lower(), direct = triangle.is_direct(), right = triangle.from_right;
+    for (index_t step = 0; step < n; ++step) {  // first what the others do not need
+      const index_t j = lower ? n - 1 - step : step;
       T sum = 0;
-      for (index_t s = 0; s <= j; ++s) sum += b(i, s) * l(j, s);
-      b(i, j) = sum;
+      for (index_t s = lower ? 0 : j; s < (lower ? j + 1 : n); ++s) {
+        const T factor = s == j && triangle.unit ? T(1) : direct ? t(j, s) : t(s, j);
+        sum += TileTriangle::value(right, b, item, s) * factor;
+      }
+      TileTriangle::value(right, b, item, j) = sum;
     }
   }
 };

@@ -4,7 +4,7 @@
 // Tiles are row-major, the libraries column-major: they see the transpose of every tile. So
 //
 //   C = op(A) op(B)     is  C^T = op(B)^T op(A)^T: the same operations, factors and extents swapped;
-//   lower triangle      is  the upper one;
+//   lower triangle      is  the upper one, and the other way round;
 //   C = A A^T           is  C^T = S^T S, where S = A^T is what lies there;
 //   op(L) X = B         is  X^T op(L)^T = B^T: from the other side, and as op(L)^T is op(L^T), and L^T what
 //                           lies there, with the same operation;
@@ -90,46 +90,49 @@ struct TileSyrk {
   }
 };
 
-/// op(l) x = b, or x op(l) = b from the right; x takes the place of b
+/// op(t) x = b, or x op(t) = b from the right; x takes the place of b
 template <class T>
 struct TileTrsm {
   TileBackend by;
-  bool from_right, transpose;
+  TileTriangle triangle;
 
   template <class D>
-  void operator()(const Queue<D>& queue, const auto& l, const auto& b) const {
-    const TrsmCall call{from_right,   transpose,   b.extent(1),  b.extent(0),
-                        tile_data(l), l.stride(0), tile_data(b), b.stride(0)};
+  void operator()(const Queue<D>& queue, const auto& t, const auto& b) const {
+    const TrsmCall call{triangle.from_right, triangle.transpose, triangle.upper, triangle.unit, b.extent(1),
+                        b.extent(0),         tile_data(t),       t.stride(0),    tile_data(b),  b.stride(0)};
     if (run_library<T>("trsm", by, queue, call)) return;
-    parallel_for("trsm", on(queue), b.extent(from_right ? 0 : 1),
-                 with(TileSolveKernel<T>{from_right, transpose}, l, b));
+    parallel_for("trsm", on(queue), b.extent(triangle.from_right ? 0 : 1),
+                 with(TileSolveKernel<T>{triangle}, t, b));
   }
 };
 
-/// inverse = l^-1; above the diagonal it is 0
+/// inverse = t^-1, with zeros in the other triangle
 template <class T>
 struct TileInverse {
   TileBackend by;
+  bool upper = false, unit = false;
 
   template <class D>
-  void operator()(const Queue<D>& queue, const auto& l, const auto& inverse) const {
+  void operator()(const Queue<D>& queue, const auto& t, const auto& inverse) const {
     parallel_for("identity", on(queue), mdrange({inverse.extent(0), inverse.extent(1)}),
                  with(TileIdentityKernel{}, inverse));
-    TileTrsm<T>{by, false, false}(queue, l, inverse);
+    TileTrsm<T>{by, {false, false, upper, unit}}(queue, t, inverse);
   }
 };
 
-/// b = b l^T, where l is lower triangular and 0 above its diagonal
+/// b = op(t) b, or b op(t) from the right, where t has zeros in its other triangle and its diagonal
 template <class T>
 struct TileTimes {
   TileBackend by;
+  TileTriangle triangle;
 
   template <class D>
-  void operator()(const Queue<D>& queue, const auto& l, const auto& b) const {
-    const MultiplyCall call{true,        b.extent(1),  b.extent(0), tile_data(l),
-                            l.stride(0), tile_data(b), b.stride(0)};
+  void operator()(const Queue<D>& queue, const auto& t, const auto& b) const {
+    const MultiplyCall call{triangle.from_right, triangle.transpose, b.extent(1),  b.extent(0),
+                            tile_data(t),        t.stride(0),        tile_data(b), b.stride(0)};
     if (run_library<T>("times", by, queue, call)) return;
-    parallel_for("times", on(queue), b.extent(0), with(TileTimesKernel<T>{}, l, b));
+    parallel_for("times", on(queue), b.extent(triangle.from_right ? 0 : 1),
+                 with(TileTimesKernel<T>{triangle}, t, b));
   }
 };
 

@@ -43,8 +43,8 @@ TaskReport cholesky(const TiledMatrix<T>& a, const Where& where, const TiledOpti
       graph.call("trtri", d::TileInverse<T>{by}, in(a.tile(k, k)), out(inverse)).work(nk * nk * nk);
     }
     for (index_t m = k + 1; m < tiles; ++m)
-      (inverts ? graph.call("trsm", d::TileTimes<T>{by}, in(inverse), inout(a.tile(m, k)))
-               : graph.call("trsm", d::TileTrsm<T>{by, true, true}, in(a.tile(k, k)), inout(a.tile(m, k))))
+      (inverts ? graph.call("trsm", d::TileTimes<T>{by, {true, true}}, in(inverse), inout(a.tile(m, k)))
+               : graph.call("trsm", d::TileTrsm<T>{by, {true, true}}, in(a.tile(k, k)), inout(a.tile(m, k))))
           .work(order(m) * nk * nk);
     if (inverse) graph.discard(inverse);
     for (index_t n = k + 1; n < tiles; ++n) {
@@ -81,7 +81,7 @@ TaskReport solve(const TiledMatrix<T>& l, const TiledMatrix<T>& b, const Where& 
     return static_cast<double>(b.tile(k, j).extent(r));
   };
   const auto eliminate = [&](index_t k, index_t j, bool transpose) {
-    graph.call("solve trsm", d::TileTrsm<T>{by, false, transpose}, in(l.tile(k, k)), inout(b.tile(k, j)))
+    graph.call("solve trsm", d::TileTrsm<T>{by, {false, transpose}}, in(l.tile(k, k)), inout(b.tile(k, j)))
         .work(extent(k, j, 0) * extent(k, j, 0) * extent(k, j, 1));
   };
   const auto update = [&](index_t i, index_t k, index_t j, bool transpose) {

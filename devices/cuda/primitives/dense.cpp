@@ -68,6 +68,23 @@ void run_potrf(const LaunchInfo& info, const PotrfCall& potrf, const Size& buffe
                "cusolverDnPotrf", device);
 }
 
+template <class T, class Size, class Factor>
+void run_getrf(const LaunchInfo& info, const GetrfCall& getrf, const Size& buffer_size,
+               const Factor& factor) {
+  const int device = device_of(info), m = static_cast<int>(getrf.m), n = static_cast<int>(getrf.n),
+            lda = static_cast<int>(getrf.lda);
+  const CurrentDevice current(device);
+  const CudaLaunch launch(cuda_queue_for(info), EventKind::BeginFor, info, getrf.m);
+  const cusolverDnHandle_t handle = solver_handle(launch, device);
+  int elements = 0;
+  check_solver(buffer_size(handle, m, n, data_of<T>(getrf.a), lda, &elements), "cusolverDnGetrf_bufferSize",
+               device);
+  const std::size_t bytes = static_cast<std::size_t>(elements > 0 ? elements : 1) * sizeof(T);
+  void* const buffer = launch.scratch(bytes).partials;
+  check_solver(factor(handle, m, n, data_of<T>(getrf.a), lda, data_of<T>(buffer), getrf.pivots, getrf.info),
+               "cusolverDnGetrf", device);
+}
+
 }  // namespace
 
 void cuda_library_run(const LaunchInfo& info, CudaReal real, bool tf32, const GemmCall& g) {
@@ -103,16 +120,16 @@ void cuda_library_run(const LaunchInfo& info, CudaReal real, bool tf32, const Sy
 void cuda_library_run(const LaunchInfo& info, CudaReal real, bool tf32, const TrsmCall& t) {
   run_matrix_call("cublasTrsm", info, tf32, t.m * t.n, [&](Blas& blas, cublasHandle_t handle) {
     const cublasSideMode_t side = t.on_left ? CUBLAS_SIDE_LEFT : CUBLAS_SIDE_RIGHT;
+    const cublasFillMode_t half = t.lower ? CUBLAS_FILL_MODE_LOWER : CUBLAS_FILL_MODE_UPPER;
+    const cublasDiagType_t diagonal = t.unit ? CUBLAS_DIAG_UNIT : CUBLAS_DIAG_NON_UNIT;
     if (real == CudaReal::Float) {
       const float one = 1;
-      return blas.cublasStrsm_v2_64(handle, side, CUBLAS_FILL_MODE_UPPER, operation(t.transpose),
-                                    CUBLAS_DIAG_NON_UNIT, t.m, t.n, &one, data_of<float>(t.a), t.lda,
-                                    data_of<float>(t.b), t.ldb);
+      return blas.cublasStrsm_v2_64(handle, side, half, operation(t.transpose), diagonal, t.m, t.n, &one,
+                                    data_of<float>(t.a), t.lda, data_of<float>(t.b), t.ldb);
     }
     const double one = 1;
-    return blas.cublasDtrsm_v2_64(handle, side, CUBLAS_FILL_MODE_UPPER, operation(t.transpose),
-                                  CUBLAS_DIAG_NON_UNIT, t.m, t.n, &one, data_of<double>(t.a), t.lda,
-                                  data_of<double>(t.b), t.ldb);
+    return blas.cublasDtrsm_v2_64(handle, side, half, operation(t.transpose), diagonal, t.m, t.n, &one,
+                                  data_of<double>(t.a), t.lda, data_of<double>(t.b), t.ldb);
   });
 }
 
@@ -121,6 +138,13 @@ void cuda_library_run(const LaunchInfo& info, CudaReal real, bool, const PotrfCa
   if (real == CudaReal::Float)
     run_potrf<float>(info, potrf, solver.cusolverDnSpotrf_bufferSize, solver.cusolverDnSpotrf);
   else run_potrf<double>(info, potrf, solver.cusolverDnDpotrf_bufferSize, solver.cusolverDnDpotrf);
+}
+
+void cuda_library_run(const LaunchInfo& info, CudaReal real, bool, const GetrfCall& getrf) {
+  const Solver& solver = Solver::get();
+  if (real == CudaReal::Float)
+    run_getrf<float>(info, getrf, solver.cusolverDnSgetrf_bufferSize, solver.cusolverDnSgetrf);
+  else run_getrf<double>(info, getrf, solver.cusolverDnDgetrf_bufferSize, solver.cusolverDnDgetrf);
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -14,5 +14,7 @@ void cuda_library_run(const LaunchInfo& info, CudaReal real, bool tf32, const Tr
 void cuda_library_run(const LaunchInfo& info, CudaReal real, bool tf32, const MultiplyCall& call);
 /// Extents are below 2^31; never in TF32.
 void cuda_library_run(const LaunchInfo& info, CudaReal real, bool tf32, const PotrfCall& call);
+/// Likewise.
+void cuda_library_run(const LaunchInfo& info, CudaReal real, bool tf32, const GetrfCall& call);
 
 }  // namespace strata::inline STRATA_ABI::detail

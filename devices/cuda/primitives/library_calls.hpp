@@ -132,6 +132,10 @@ struct Solver {
   STRATA_LIBRARY_FUNCTION(cusolverDnDpotrf_bufferSize);
   STRATA_LIBRARY_FUNCTION(cusolverDnSpotrf);
   STRATA_LIBRARY_FUNCTION(cusolverDnDpotrf);
+  STRATA_LIBRARY_FUNCTION(cusolverDnSgetrf_bufferSize);
+  STRATA_LIBRARY_FUNCTION(cusolverDnDgetrf_bufferSize);
+  STRATA_LIBRARY_FUNCTION(cusolverDnSgetrf);
+  STRATA_LIBRARY_FUNCTION(cusolverDnDgetrf);
 
   static Solver& get() {
     static auto* const loaded = new Solver;

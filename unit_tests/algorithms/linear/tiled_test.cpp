@@ -1,6 +1,5 @@
 // Cholesky factors, products and solutions over tiled matrices: random shapes, tiles, places, budgets and
 // schedulers give what plain loops on the host give.
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -8,102 +7,18 @@
 
 #include <strata/algorithms/linear/tiled/tiled_cholesky.hpp>
 #include <strata/algorithms/linear/tiled/tiled_product.hpp>
-#include <strata/algorithms/tasks/plan/schedulers.hpp>
 
-#include "core/random.hpp"
+#include "algorithms/linear/tiled_cases.hpp"
 #include "messages.hpp"
-#include "test_devices.hpp"
 
 namespace {
 
 using namespace strata_tests;
 using namespace strata;
 
-// A matrix on the host, in doubles.
-struct Dense {
-  index_t rows, columns;
-  std::vector<double> values;
-
-  Dense(index_t m, index_t n) : rows(m), columns(n), values(static_cast<std::size_t>(m * n)) {}
-  double& operator()(index_t i, index_t j) { return values[static_cast<std::size_t>(i * columns + j)]; }
-  double operator()(index_t i, index_t j) const { return values[static_cast<std::size_t>(i * columns + j)]; }
-};
-
-Dense random_dense(Random& draw, index_t m, index_t n) {
-  Dense a(m, n);
-  for (double& x : a.values) x = static_cast<double>(draw(-512, 512)) / 512;  // exact in float
-  return a;
-}
-// Its diagonal outweighs the rest of each row.
-Dense random_positive(Random& draw, index_t n) {
-  Dense a = random_dense(draw, n, n);
-  for (index_t i = 0; i < n; ++i) {
-    for (index_t j = 0; j < i; ++j) a(j, i) = a(i, j);
-    a(i, i) = static_cast<double>(n) + 1;
-  }
-  return a;
-}
-// a + factor b c, or b c^T
-void add_product(Dense& a, double factor, const Dense& b, const Dense& c, bool transpose) {
-  for (index_t i = 0; i < a.rows; ++i)
-    for (index_t k = 0; k < b.columns; ++k)
-      for (index_t j = 0; j < a.columns; ++j) a(i, j) += factor * b(i, k) * (transpose ? c(j, k) : c(k, j));
-}
-
-template <class T>
-void fill(const TiledMatrix<T>& to, const Dense& from) {
-  to.fill([&](index_t i, index_t j) { return from(i, j); });
-}
-template <class T>
-Dense values_of(const TiledMatrix<T>& a) {
-  Dense values(a.rows(), a.columns());
-  a.read([&](index_t i, index_t j, T value) { values(i, j) = static_cast<double>(value); });
-  return values;
-}
-// NaN counts as infinitely far.
-double distance(const Dense& a, const Dense& b, bool lower = false) {
-  double most = 0;
-  for (index_t i = 0; i < a.rows; ++i)
-    for (index_t j = 0; j < (lower ? i + 1 : a.columns); ++j) {
-      const double apart = std::abs(a(i, j) - b(i, j));
-      most = std::isnan(apart) ? std::numeric_limits<double>::infinity() : std::max(most, apart);
-    }
-  return most;
-}
-// What rounding may add up to in sums of n terms whose size is about `size`.
-template <class T>
-double tolerance(index_t n, double size) {
-  return 4 * static_cast<double>(n + 4) * static_cast<double>(std::numeric_limits<T>::epsilon()) * size;
-}
-
 template <class D>
-class TiledLinear : public ::testing::Test {
- protected:
-  void TearDown() override { set_budgets(index_t{1} << 40); }
-
-  static void set_budgets(index_t bytes) {
-    for (int k = 0; k < Emulated::count(); ++k) coherent::set_budget(Emulated{k}, bytes);
-    if constexpr (!std::is_same_v<D, AnyHost> && !detail::HostType<D>) coherent::set_budget(D{}, bytes);
-  }
-
-  // Places, schedulers, libraries and budgets from three tiles on.
-  template <class F>
-  static void run_somewhere(Random& draw, index_t tile_bytes, const F& run) {
-    const std::vector<std::string> names = tasks::scheduler_names();
-    linear::TiledOptions options;
-    options.run.scheduler = names[static_cast<std::size_t>(draw(0, static_cast<index_t>(names.size()) - 1))];
-    options.run.queues = static_cast<int>(draw(1, 4));
-    if (draw(0, 2) > 0) options.invert_diagonal = draw(0, 1) == 0;
-    const bool can_use_libraries = !std::is_same_v<D, AnyHost> || linear::has_host_blas();
-    if (!can_use_libraries || draw(0, 1) == 0) options.backend = linear::Backend::Strata;
-    set_budgets(draw(0, 2) == 0 ? 3 * tile_bytes : 3 * tile_bytes * draw(1, 6));
-    if (draw(0, 2) == 0) run(across(D{}, Emulated{1}), options);
-    else run(on(D{}), options);
-  }
-};
+class TiledLinear : public OverPlaces<D> {};
 TYPED_TEST_SUITE(TiledLinear, TestDevices, DeviceName);
-
-index_t random_tile(Random& draw) { return draw(8, 64); }
 
 template <class T, class Run>
 void check_cholesky(Random& draw, const Run& run_somewhere) {
