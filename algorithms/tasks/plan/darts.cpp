@@ -143,10 +143,8 @@ class Darts final : public LruScheduler {
       std::vector<PriorityEntry> free(counts.free.begin(), counts.free.end());
       std::sort(free.begin(), free.end(), [](const auto& a, const auto& b) { return a.number < b.number; });
       for (const PriorityEntry& task : free) plan(task.task, device);
-    } else if (!counts.one_more.empty()) {
-      plan(counts.one_more.begin()->task, device);
     } else {
-      plan(missing_.tasks().begin()->task, device);
+      plan(counts.one_more.begin()->task, device);
     }
   }
   void plan(TaskId task, DeviceId device) {
@@ -161,7 +159,10 @@ class Darts final : public LruScheduler {
     for (const ArrayId array : missing_.take_changed(device)) {
       const std::size_t k = static_cast<std::size_t>(array);
       if (own.is_ranked[k]) own.ranking.erase(own.ranks[k]);
-      own.is_ranked[k] = missing_.has_readers(array) && !missing_.is_there(array, device);
+      // With others there is nothing to plan: then the task of the highest priority is next.
+      const MissingArrays::Counts& counts = missing_.counts(array, device);
+      own.is_ranked[k] =
+          !missing_.is_there(array, device) && !(counts.free.empty() && counts.one_more.empty());
       if (!own.is_ranked[k]) continue;
       own.ranks[k] = rank_of(array, device);
       own.ranking.insert(own.ranks[k]);

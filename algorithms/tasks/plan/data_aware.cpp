@@ -8,7 +8,6 @@
 // the next package is known, whose outputs are prefetched as those of this one go; these are stored as soon
 // as they are finished. Victims are first what nobody needs, then what no package under way needs, then
 // streamed arrays; outputs last.
-#include <array>
 #include <compare>
 #include <deque>
 #include <limits>
@@ -16,7 +15,7 @@
 #include <strata/algorithms/tasks/plan/missing_arrays.hpp>
 #include <strata/algorithms/tasks/plan/package_plan.hpp>
 #include <strata/algorithms/tasks/plan/scheduler_kinds.hpp>
-#include <strata/algorithms/tasks/plan/structural_order.hpp>
+#include <strata/algorithms/tasks/plan/victim_order.hpp>
 
 namespace strata::inline STRATA_ABI::tasks::detail {
 
@@ -24,7 +23,8 @@ namespace {
 
 class DataAware final : public LruScheduler {
  public:
-  using LruScheduler::LruScheduler;
+  DataAware(const SchedulerOptions& options, StructuralOrder order, std::vector<OutputPackage> packages)
+      : LruScheduler(options), packages_(std::move(packages)), order_(std::move(order)) {}
 
   void ready(TaskId task, DeviceId) override {
     const std::size_t k = static_cast<std::size_t>(task);
@@ -33,29 +33,28 @@ class DataAware final : public LruScheduler {
     else if (owners_[k] != none) missing_.add(entry_of(task), owners_[k]);
   }
   void loaded(ArrayId array, DeviceId device) override {
-    LruScheduler::loaded(array, device);
+    order_of_victims_.insert(array, device, kind_of(array, device));
     set_held(array, device, true);
   }
   void evicted(ArrayId array, DeviceId device) override {
-    LruScheduler::evicted(array, device);
+    order_of_victims_.remove(array, device);
     set_held(array, device, false);
   }
   void done(TaskId task, DeviceId device) override {
-    LruScheduler::done(task, device);
     Device& own = state(device);
     --own.num_assigned;
+    const ArrayId output = outputs_[static_cast<std::size_t>(task)];
     for (const TaskAccess& access : view().graph.task(task).accesses) {
       const std::size_t k = static_cast<std::size_t>(access.array);
+      if (access.array == output) --own.output_tasks[k];
       if (--own.assigned_uses[k] == 0 && own.output_tasks[k] == 0) own.committed -= bytes_of(access.array);
-      --own.uses[k];
-      --uses_left_[k];
+      order_of_victims_.use(access.array, device);
+      const bool is_last = --uses_left_[k] == 0;
+      if (--own.uses[k] == 0 || is_last) set_kinds(access.array);
+      else set_kind(access.array, device);
       if (access.writes() && --writes_left_[k] == 0) own.finished.push_back(access.array);
       update(access.array, device);
     }
-    const ArrayId output = outputs_[static_cast<std::size_t>(task)];
-    if (output == none) return;
-    const std::size_t k = static_cast<std::size_t>(output);
-    if (--own.output_tasks[k] == 0 && own.assigned_uses[k] == 0) own.committed -= bytes_of(output);
   }
   TaskId assign(DeviceId device) override {
     Device& own = state(device);
@@ -93,24 +92,19 @@ class DataAware final : public LruScheduler {
     return none;
   }
   // Outputs that are not finished leave only where all the rest is not enough, with what is just being
-  // copied.
+  // copied; arrays of tasks that were given only where these cannot run otherwise.
   void victims(const RoomRequest& request, std::vector<ArrayId>& chosen) override {
-    const Device& own = state(request.device);
-    for (std::vector<ArrayId>& arrays : by_kind_) arrays.clear();
-    index_t soon = 0;
-    for (const ArrayId array : lru().arrays(request.device)) {
-      const std::size_t kind = static_cast<std::size_t>(kind_of(own, array));
-      if (view().memory.is_evictable(array, request.device)) by_kind_[kind].push_back(array);
-      else if (kind < outputs_kind && !view().memory.is_pinned(array, request.device))
-        soon += bytes_of(array);
-    }
-    index_t bytes = 0;
-    for (std::size_t kind = 0; kind < (request.is_prefetch ? 2 : by_kind_.size()); ++kind) {
+    index_t bytes = 0, soon = 0;
+    for (int kind = 0; kind < (request.is_prefetch ? 2 : num_kinds); ++kind) {
       if (kind == outputs_kind && bytes + soon >= request.bytes) return;
-      for (const ArrayId array : by_kind_[kind]) {
+      for (const auto& [last_use, array] : order_of_victims_.arrays(request.device, kind)) {
         if (bytes >= request.bytes) return;
-        chosen.push_back(array);
-        bytes += bytes_of(array);
+        if (view().memory.is_evictable(array, request.device)) {
+          chosen.push_back(array);
+          bytes += bytes_of(array);
+        } else {
+          soon += bytes_of(array);
+        }
       }
     }
     if (bytes < request.bytes && request.is_prefetch) chosen.clear();
@@ -167,16 +161,10 @@ class DataAware final : public LruScheduler {
   };
 
   void begin() override {
-    order_ = structural_order(view().graph);
     outputs_ = outputs_of(view().graph);
     owners_.assign(outputs_.size(), none);
-    std::vector<double> priorities;
-    for (TaskId task = 0; task < view().graph.num_tasks(); ++task) priorities.push_back(priority(task));
-    index_t memory = view().memory.capacity(0);
-    for (DeviceId device = 1; device < view().machine.num_devices(); ++device)
-      memory = std::min(memory, view().memory.capacity(device));
-    packages_ = plan_packages(view().graph, order_, priorities, memory, view().machine.num_devices());
     missing_.start(view());
+    order_of_victims_.start(view().graph.num_arrays(), view().machine.num_devices(), num_kinds);
     const std::size_t arrays = static_cast<std::size_t>(view().graph.num_arrays());
     is_ready_.resize(static_cast<std::size_t>(view().graph.num_tasks()));
     uses_left_.resize(arrays);
@@ -212,14 +200,23 @@ class DataAware final : public LruScheduler {
     missing_.set_there(array, device, state(device).holds[k] || state(device).assigned_uses[k] > 0);
   }
   // In which order arrays leave: needed by nobody, by no package under way, by the next one or by other
-  // devices, by this package, outputs.
-  static constexpr int outputs_kind = 4;
-  int kind_of(const Device& own, ArrayId array) const {
+  // devices, by this package, outputs, what tasks use that were given.
+  static constexpr int outputs_kind = 4, num_kinds = 6;
+  int kind_of(ArrayId array, DeviceId device) const {
+    const Device& own = devices_[static_cast<std::size_t>(device)];
     const std::size_t k = static_cast<std::size_t>(array);
+    if (own.assigned_uses[k] > 0) return 5;
     if (own.output_tasks[k] > 0 || own.is_upcoming[k]) return outputs_kind;
     if (own.uses[k] > 0) return 3;
     if (own.upcoming_uses[k] > 0 || is_wanted_elsewhere(own, k)) return 2;
     return uses_left_[k] > 0 ? 1 : 0;
+  }
+  void set_kind(ArrayId array, DeviceId device) {
+    if (order_of_victims_.has(array, device))
+      order_of_victims_.set_kind(array, device, kind_of(array, device));
+  }
+  void set_kinds(ArrayId array) {
+    for (DeviceId device = 0; device < view().machine.num_devices(); ++device) set_kind(array, device);
   }
   // The package of another device reads the array, and has not got it.
   bool is_wanted_elsewhere(const Device& own, std::size_t k) const {
@@ -242,8 +239,11 @@ class DataAware final : public LruScheduler {
     const std::size_t k = static_cast<std::size_t>(array);
     state(device).holds[k] = is_held;
     update(array, device);
-    for (DeviceId other = 0; other < view().machine.num_devices(); ++other)  // is_near
-      if (other != device && state(other).uses[k] > 0) missing_.mark(array, other);
+    for (DeviceId other = 0; other < view().machine.num_devices(); ++other) {
+      if (other == device) continue;
+      if (state(other).uses[k] > 0) missing_.mark(array, other);  // is_near
+      set_kind(array, other);
+    }
   }
   index_t new_bytes(TaskId task, DeviceId device) {
     index_t bytes = 0;
@@ -259,7 +259,7 @@ class DataAware final : public LruScheduler {
     own.committed += new_bytes(task, device);
     ++own.num_assigned;
     for (const TaskAccess& access : view().graph.task(task).accesses) {
-      ++own.assigned_uses[static_cast<std::size_t>(access.array)];
+      if (++own.assigned_uses[static_cast<std::size_t>(access.array)] == 1) set_kind(access.array, device);
       update(access.array, device);
     }
   }
@@ -272,11 +272,12 @@ class DataAware final : public LruScheduler {
     own.upcoming = std::move(packages_[next_package_++].tasks);
     for (const TaskId task : own.upcoming) {
       for (const TaskAccess& access : view().graph.task(task).accesses)
-        ++own.upcoming_uses[static_cast<std::size_t>(access.array)];
+        if (++own.upcoming_uses[static_cast<std::size_t>(access.array)] == 1) set_kind(access.array, device);
       const ArrayId output = outputs_[static_cast<std::size_t>(task)];
       if (own.is_upcoming[static_cast<std::size_t>(output)]) continue;
       own.is_upcoming[static_cast<std::size_t>(output)] = true;
       own.prefetches.push_back(output);
+      set_kind(output, device);
     }
   }
   void begin_package(DeviceId device) {
@@ -289,17 +290,21 @@ class DataAware final : public LruScheduler {
     for (const TaskId task : own.upcoming) {
       own.seconds_left += view().machine.run_seconds(view().graph, task, device);
       for (const TaskAccess& access : view().graph.task(task).accesses) {
-        ++own.uses[static_cast<std::size_t>(access.array)];
-        --own.upcoming_uses[static_cast<std::size_t>(access.array)];
+        const bool is_first = ++own.uses[static_cast<std::size_t>(access.array)] == 1;
+        if (--own.upcoming_uses[static_cast<std::size_t>(access.array)] == 0 || is_first)
+          changed_.push_back(access.array);
       }
       const std::size_t output = static_cast<std::size_t>(outputs_[static_cast<std::size_t>(task)]);
       own.is_upcoming[output] = false;
       if (own.output_tasks[output]++ == 0 && own.assigned_uses[output] == 0)
         own.committed += bytes_of(outputs_[static_cast<std::size_t>(task)]);
+      changed_.push_back(outputs_[static_cast<std::size_t>(task)]);
       owners_[static_cast<std::size_t>(task)] = device;
       if (is_ready_[static_cast<std::size_t>(task)]) missing_.add(entry_of(task), device);
     }
     own.upcoming.clear();
+    for (const ArrayId array : changed_) set_kinds(array);
+    changed_.clear();
   }
 
   // The earliest task that lacks nothing, else the tasks of the array that frees the earliest ones, else one
@@ -353,7 +358,8 @@ class DataAware final : public LruScheduler {
     }
   }
 
-  std::array<std::vector<ArrayId>, outputs_kind + 1> by_kind_;  // of victims()
+  VictimOrder order_of_victims_;
+  std::vector<ArrayId> changed_;  // of begin_package
   std::vector<OutputPackage> packages_;
   std::size_t next_package_ = 0;
   std::vector<ArrayId> outputs_;  // of tasks: the arrays to which they belong
@@ -369,8 +375,9 @@ class DataAware final : public LruScheduler {
 
 }  // namespace
 
-std::unique_ptr<TaskScheduler> make_packages(const SchedulerOptions& options) {
-  return std::make_unique<DataAware>(options);
+std::unique_ptr<TaskScheduler> make_packages(const SchedulerOptions& options, StructuralOrder order,
+                                             std::vector<OutputPackage> packages) {
+  return std::make_unique<DataAware>(options, std::move(order), std::move(packages));
 }
 
 }  // namespace strata::inline STRATA_ABI::tasks::detail

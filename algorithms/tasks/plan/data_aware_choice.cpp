@@ -28,7 +28,7 @@ class DataAwareChoice final : public TaskScheduler {
   void start(const SchedulerView& view) override {
     const int num_devices = view.machine.num_devices();
     const bool has_few_tasks = num_devices > 1 && view.graph.num_tasks() < few_tasks * num_devices;
-    chosen_ = all_fit(view) && !has_few_tasks ? make_dmda(options_, true) : make_packages(options_);
+    chosen_ = all_fit(view) && !has_few_tasks ? make_dmda(options_, true) : with_packages(view);
     chosen_->start(view);
   }
   void submitted(TaskId task) override { chosen_->submitted(task); }
@@ -46,6 +46,17 @@ class DataAwareChoice final : public TaskScheduler {
   }
 
  private:
+  std::unique_ptr<TaskScheduler> with_packages(const SchedulerView& view) {
+    const std::vector<double> priorities = priorities_of(options_, view.graph);
+    StructuralOrder order = structural_order(view.graph);
+    index_t memory = view.memory.capacity(0);
+    for (DeviceId device = 1; device < view.machine.num_devices(); ++device)
+      memory = std::min(memory, view.memory.capacity(device));
+    PackagePlan plan = plan_packages(view.graph, order, priorities, memory, view.machine.num_devices());
+    if (!plan.is_found) return make_darts(options_, DartsKind::Corrected);
+    return make_packages(options_, std::move(order), std::move(plan.packages));
+  }
+
   SchedulerOptions options_;
   std::unique_ptr<TaskScheduler> chosen_;  // from start() on
 };

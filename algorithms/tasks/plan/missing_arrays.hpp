@@ -34,7 +34,6 @@ class MissingArrays {
   const Counts& counts(ArrayId array, DeviceId device) const { return counts_[at(array, device)]; }
   /// Seconds of the tasks that wait and read the array.
   double seconds_left(ArrayId array) const { return seconds_left_[static_cast<std::size_t>(array)]; }
-  bool has_readers(ArrayId array) const { return !readers_[static_cast<std::size_t>(array)].empty(); }
   /// What only `device` can take, or all devices, by priority.
   const std::set<PriorityEntry>& tasks(DeviceId device = none) const {
     return tasks_[static_cast<std::size_t>(device + 1)];

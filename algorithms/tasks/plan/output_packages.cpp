@@ -1,6 +1,5 @@
 #include <algorithm>
-#include <limits>
-#include <unordered_map>
+#include <utility>
 
 #include <strata/algorithms/tasks/plan/output_packages.hpp>
 
@@ -100,6 +99,7 @@ void OutputPackages::count_after(ArrayId array) {
     for (const TaskId next : graph_->successors(own.chain[k]))
       if (outputs_[at(next)] != none && outputs_[at(next)] != array) outputs.push_back(outputs_[at(next)]);
   std::sort(outputs.begin(), outputs.end());
+  num_inspected_ += 2 * std::ssize(outputs);  // and sorted
   own.after.clear();
   for (const ArrayId other : outputs) {
     if (own.after.empty() || own.after.back().first != other) own.after.emplace_back(other, 0);
@@ -109,17 +109,14 @@ void OutputPackages::count_after(ArrayId array) {
 
 // From now on an array has to be loaded beside the outputs whose tasks read it.
 void OutputPackages::finalize(ArrayId array) {
-  output(array).is_final = true;
-  change_lacking(array, 1);
-}
-
-void OutputPackages::change_lacking(ArrayId array, int sign) {
-  const index_t bytes = sign * graph_->array(array).bytes;
+  Output& own = output(array);
+  own.is_final = true;
   const std::uint64_t key = key_of(number_of(array));
-  for (const ArrayId reader : output(array).readers) {
-    output(reader).lacks += bytes;
+  for (const ArrayId reader : own.readers) {
+    output(reader).lacks += graph_->array(array).bytes;
     output(reader).lacking ^= key;
   }
+  num_inspected_ += std::ssize(own.readers);
 }
 
 void OutputPackages::touch(ArrayId array, Growth& growth) {
@@ -136,13 +133,23 @@ void OutputPackages::see(ArrayId array, Growth& growth) {
   if (own.is_seen || !own.is_final) return;
   own.is_seen = true;
   growth.seen.push_back(array);
-  change_lacking(array, -1);
-  for (const ArrayId reader : own.readers) touch(reader, growth);
+  const index_t bytes = graph_->array(array).bytes;
+  const std::uint64_t key = key_of(number_of(array));
+  for (const ArrayId id : own.readers) {
+    Output& reader = output(id);
+    if (reader.saved != step_) growth.saved.push_back({id, reader.lacking, reader.lacks});
+    reader.saved = step_;
+    reader.lacks -= bytes;
+    reader.lacking ^= key;
+    touch(id, growth);
+  }
+  num_inspected_ += std::ssize(own.readers);
 }
 
 // Of an output, and of what is kept for it and for no other one yet.
-index_t OutputPackages::room_of(const Output& own, ArrayId array) const {
+index_t OutputPackages::room_of(const Output& own, ArrayId array, const Growth& growth) const {
   index_t bytes = graph_->array(array).bytes;
+  if (!growth.has_held) return bytes;
   for (const ArrayId other : own.reads)
     if (output(other).is_held && !output(other).is_counted) bytes += graph_->array(other).bytes;
   return bytes;
@@ -150,24 +157,23 @@ index_t OutputPackages::room_of(const Output& own, ArrayId array) const {
 
 void OutputPackages::choose(ArrayId array, Growth& growth) {
   Output& own = output(array);
-  growth.room -= room_of(own, array);
+  growth.room -= room_of(own, array, growth);
   growth.tasks += own.open_tasks;
   growth.loads += static_cast<double>(graph_->array(array).bytes);
   growth.chosen.push_back(array);
   own.is_chosen = true;
-  for (const ArrayId other : own.reads) {
-    if (output(other).is_held && !output(other).is_counted) {
-      output(other).is_counted = true;
-      growth.counted.push_back(other);
-    }
-    if (output(other).is_seen || !output(other).is_final) continue;
-    growth.loads += static_cast<double>(graph_->array(other).bytes);
-    see(other, growth);
-  }
+  if (growth.has_held)
+    for (const ArrayId other : own.reads)
+      if (output(other).is_held && !output(other).is_counted) {
+        output(other).is_counted = true;
+        growth.counted.push_back(other);
+      }
+  load(own, growth);
   for (const auto& [next, count] : own.after) {
     output(next).waits -= count;
     touch(next, growth);
   }
+  num_inspected_ += std::ssize(own.after) + 1;
   if (growth.worth() >= growth.best.worth()) growth.best = {growth.chosen.size(), growth.tasks, growth.loads};
 }
 
@@ -178,18 +184,27 @@ void OutputPackages::choose_free(Growth& growth) {
     const ArrayId array = growth.free.top().array;
     growth.free.pop();
     const Output& own = output(array);
-    if (own.is_chosen || own.lacks > 0 || own.waits > 0 || room_of(own, array) > growth.room) continue;
+    if (own.is_chosen || own.lacks > 0 || own.waits > 0 || room_of(own, array, growth) > growth.room)
+      continue;
     choose(array, growth);
   }
 }
 
-// Loads what an output lacks, and chooses all that lacks nothing then.
-void OutputPackages::load_for(ArrayId array, Growth& growth) {
-  for (const ArrayId other : output(array).reads) {
+// Loads what an output lacks.
+void OutputPackages::load(const Output& own, Growth& growth) {
+  if (own.lacks == 0) return;
+  for (const ArrayId other : own.reads) {
     if (output(other).is_seen || !output(other).is_final) continue;
     growth.loads += static_cast<double>(graph_->array(other).bytes);
     see(other, growth);
   }
+  num_inspected_ += std::ssize(own.reads);
+}
+
+// The same, and chooses all that lacks nothing then.
+void OutputPackages::load_for(ArrayId array, Growth& growth) {
+  ++step_;
+  load(output(array), growth);
   choose_free(growth);
 }
 
@@ -200,9 +215,11 @@ void OutputPackages::undo(Growth& growth, const Growth::Mark& mark) {
     own.is_chosen = false;
     for (const auto& [next, count] : own.after) output(next).waits += count;
   }
-  for (; growth.seen.size() > mark.seen; growth.seen.pop_back()) {
-    output(growth.seen.back()).is_seen = false;
-    change_lacking(growth.seen.back(), 1);
+  for (; growth.seen.size() > mark.seen; growth.seen.pop_back()) output(growth.seen.back()).is_seen = false;
+  for (; growth.saved.size() > mark.saved; growth.saved.pop_back()) {
+    Output& own = output(growth.saved.back().output);
+    own.lacking = growth.saved.back().lacking;
+    own.lacks = growth.saved.back().lacks;
   }
   for (; growth.counted.size() > mark.counted; growth.counted.pop_back())
     output(growth.counted.back()).is_counted = false;
@@ -211,21 +228,41 @@ void OutputPackages::undo(Growth& growth, const Growth::Mark& mark) {
   growth.loads = mark.loads;
   growth.best = mark.best;
   growth.free = {};
+  ++step_;
+}
+
+OutputPackages::GroupPlaces::Slot& OutputPackages::GroupPlaces::slot(std::uint64_t lacking) {
+  std::size_t k = lacking & (slots_.size() - 1);
+  while (slots_[k].epoch == epoch_ && slots_[k].lacking != lacking) k = (k + 1) & (slots_.size() - 1);
+  return slots_[k];
+}
+
+std::size_t OutputPackages::GroupPlaces::find(std::uint64_t lacking, std::size_t next) {
+  if (Slot& own = slot(lacking); own.epoch == epoch_) return own.place;
+  if (2 * ++count_ > slots_.size()) {
+    const std::vector<Slot> before = std::exchange(slots_, std::vector<Slot>(2 * slots_.size()));
+    for (const Slot& other : before)
+      if (other.epoch == epoch_) slot(other.lacking) = other;
+  }
+  slot(lacking) = {lacking, epoch_, next};
+  return next;
 }
 
 // The open outputs around a package by what they lack, some that promise most tasks for each byte first.
 void OutputPackages::find_groups(const Growth& growth) {
   groups_.clear();
   members_.clear();
-  std::unordered_map<std::uint64_t, std::size_t> places;
+  places_.clear();
   for (const ArrayId array : growth.touched) {
     const Output& own = output(array);
     if (!is_open(own) || own.lacks == 0) continue;
-    const auto [place, is_new] = places.try_emplace(own.lacking, groups_.size());
-    if (is_new) groups_.push_back({0, 0, static_cast<double>(own.lacks), number_of(array), none, 0});
-    members_.emplace_back(array, place->second);
-    ++groups_[place->second].count;
+    const std::size_t place = places_.find(own.lacking, groups_.size());
+    if (place == groups_.size())
+      groups_.push_back({0, 0, static_cast<double>(own.lacks), number_of(array), none, 0});
+    members_.emplace_back(array, place);
+    ++groups_[place].count;
   }
+  num_inspected_ += std::ssize(growth.touched);
   for (const auto& [array, place] : members_) {
     const Output& own = output(array);
     Group& group = groups_[place];
@@ -252,24 +289,30 @@ bool OutputPackages::add_group(Growth& growth) {
   const Growth::Mark mark = growth.mark();
   ArrayId best = none;
   double best_worth = 0;
+  bool is_added = false;  // the best one is
   for (const Group& group : groups_) {
     if (group.tasks <= best_worth * group.loads) break;
+    if (std::exchange(is_added, false)) undo(growth, mark);
     load_for(group.output, growth);
     const double tasks = growth.tasks - mark.tasks, worth = tasks / (growth.loads - mark.loads);
-    undo(growth, mark);
-    if (tasks == 0 || worth <= best_worth) continue;
+    is_added = tasks > 0 && worth > best_worth;
+    if (!is_added) {
+      undo(growth, mark);
+      continue;
+    }
     best_worth = worth;
     best = group.output;
   }
-  if (best == none) return false;
-  load_for(best, growth);
-  return true;
+  if (best != none && !is_added) load_for(best, growth);
+  return best != none;
 }
 
 // Grows to at most `bytes`: from `seed` on, or where there is none, from what is held.
 OutputPackages::Growth OutputPackages::grow(ArrayId seed, index_t bytes, const std::vector<ArrayId>& held) {
   Growth growth;
   growth.room = bytes;
+  growth.has_held = !held.empty();
+  ++step_;
   for (const ArrayId array : held) {
     output(array).is_held = output(array).is_final;
     see(array, growth);
@@ -343,6 +386,7 @@ std::vector<ArrayId> OutputPackages::seeds() {
   std::stable_sort(found.begin(), found.end(), [](const Seed& a, const Seed& b) {
     return std::pair(-a.priority, a.open_readers) < std::pair(-b.priority, b.open_readers);
   });
+  num_inspected_ += count;
   std::vector<ArrayId> arrays;
   for (const Seed& seed : found) arrays.push_back(seed.array);
   if (arrays.empty() && first != none) arrays.push_back(first);
@@ -375,9 +419,17 @@ OutputPackage OutputPackages::take(index_t bytes, const std::vector<ArrayId>& he
     is_changed = package.tasks.size() > before;
   }
   for (const ArrayId array : package.outputs) output(array).is_chosen = false;
-  for (const ArrayId array : package.outputs)
-    if (const Output& own = output(array); own.open_tasks > 0 && waits_[at(own.chain[own.next])] == 0)
-      enable(own.chain[own.next]);
+  bool is_unfinished = false;
+  for (const ArrayId array : package.outputs) {
+    const Output& own = output(array);
+    if (own.open_tasks > 0 && waits_[at(own.chain[own.next])] == 0) enable(own.chain[own.next]);
+    is_unfinished = is_unfinished || own.open_tasks > 0;
+  }
+  // What its tasks read is still being written, and comes anew for most of them.
+  if (is_unfinished) {
+    package.loads = 0;
+    for (const TaskId task : package.tasks) package.loads += static_cast<double>(graph_->bytes_of(task));
+  }
   return package;
 }
 

@@ -46,8 +46,32 @@ class OutputPackages {
   OutputPackage take(index_t bytes, const std::vector<ArrayId>& held);
   /// Bytes of outputs whose tasks are not all taken.
   index_t bytes_left() const { return bytes_left_; }
+  /// How many outputs and tasks were looked at so far, each as often as it was: what planning costs.
+  long num_inspected() const { return num_inspected_; }
 
  private:
+  // Where groups are, by what their outputs lack. Cleared in no time: it is for each output of a package.
+  class GroupPlaces {
+   public:
+    void clear() {
+      ++epoch_;
+      count_ = 0;
+    }
+    /// Of the group that lacks this; of a new one where there is none yet, which is then to be at `next`.
+    std::size_t find(std::uint64_t lacking, std::size_t next);
+
+   private:
+    struct Slot {
+      std::uint64_t lacking = 0;
+      long epoch = 0;
+      std::size_t place = 0;
+    };
+    Slot& slot(std::uint64_t lacking);
+
+    std::vector<Slot> slots_ = std::vector<Slot>(64);  // a power of two, at most half full
+    long epoch_ = 1;
+    std::size_t count_ = 0;
+  };
   // What is known of an array as an output.
   struct alignas(64) Output {
     // What changes while a package grows, in one cache line.
@@ -60,6 +84,7 @@ class OutputPackages {
     // By the package that is growing; held: is there; counted: in its room, because it is kept.
     bool is_chosen = false, is_seen = false, is_touched = false, is_held = false, is_counted = false;
     bool is_tried = false;  // of a package that was grown for the same device
+    long saved = 0;         // the last step of a growth that saved what it lacks
 
     std::vector<TaskId> chain;                   // its tasks, in program order
     std::size_t next = 0;                        // the first of them that is not taken
@@ -83,21 +108,30 @@ class OutputPackages {
       double worth() const { return tasks > 0 ? tasks / loads : -1; }
     };
     struct Mark {
-      std::size_t chosen = 0, seen = 0, counted = 0;
+      std::size_t chosen = 0, seen = 0, counted = 0, saved = 0;
       index_t room = 0;
       double tasks = 0, loads = 0;
       Beginning best;
     };
+    struct Saved {
+      ArrayId output;
+      std::uint64_t lacking;
+      index_t lacks;
+    };
     Beginning best;
+    bool has_held = false;
     index_t room = 0;
     double tasks = 0, loads = 0;  // loads: bytes, with those of the outputs
     std::vector<ArrayId> chosen;
     std::vector<ArrayId> seen;     // what is loaded beside them, or there
     std::vector<ArrayId> counted;  // what is kept for them
+    std::vector<Saved> saved;      // what outputs lacked before each step, for undo()
     std::vector<ArrayId> touched;  // outputs that read one of these, or wait for one of those
     std::priority_queue<FreeOutput> free;
     double worth() const { return tasks > 0 ? tasks / loads : -1; }
-    Mark mark() const { return {chosen.size(), seen.size(), counted.size(), room, tasks, loads, best}; }
+    Mark mark() const {
+      return {chosen.size(), seen.size(), counted.size(), saved.size(), room, tasks, loads, best};
+    }
   };
   // Outputs that lack the same arrays.
   struct Group {
@@ -114,12 +148,12 @@ class OutputPackages {
   int number_of(ArrayId array) const { return order_->of_arrays[static_cast<std::size_t>(array)]; }
   void count_after(ArrayId array);
   void finalize(ArrayId array);
-  void change_lacking(ArrayId array, int sign);
   void touch(ArrayId array, Growth& growth);
   void see(ArrayId array, Growth& growth);
-  index_t room_of(const Output& own, ArrayId array) const;
+  index_t room_of(const Output& own, ArrayId array, const Growth& growth) const;
   void choose(ArrayId array, Growth& growth);
   void choose_free(Growth& growth);
+  void load(const Output& own, Growth& growth);
   void load_for(ArrayId array, Growth& growth);
   void undo(Growth& growth, const Growth::Mark& mark);
   void find_groups(const Growth& growth);
@@ -140,9 +174,12 @@ class OutputPackages {
   std::vector<TaskId> pending_;   // of take_task
   std::vector<Output> arrays_;
   std::vector<Group> groups_;                             // of add_group
+  GroupPlaces places_;                                    // of these
   std::vector<std::pair<ArrayId, std::size_t>> members_;  // of these
   std::set<PriorityEntry> ready_;
   index_t bytes_left_ = 0;
+  long step_ = 0;  // of growths
+  long num_inspected_ = 0;
 };
 
 }  // namespace strata::inline STRATA_ABI::tasks::detail

@@ -12,51 +12,88 @@ namespace {
 // the inner loop of a square package, the rest for copies ahead. With less, arrays of a step come twice.
 constexpr double streamed_sides[] = {1.5, 1.8, 2.1, 2.4};
 
+// Of what tasks use, each time that they use it, a plan loads at most this part; more where all arrays fit
+// the memories of several devices, each of which loads what it uses.
+constexpr double most_loaded = 0.4, most_loaded_where_all_fits = 0.6;
+// Only when one of so many tasks is planned a plan can be said to load more.
+constexpr int first_part = 16;
+// And the first packages of some graphs take longer than later ones.
+constexpr int first_inspected_part = 4;
+// Other rooms are tried until so many outputs and tasks were looked at for each task.
+constexpr long most_inspected_for_rooms = most_inspected / 2;
+
+// What each plan of a graph has to keep to.
+struct Limits {
+  index_t room;  // of a package
+  int num_devices;
+  bool fits;       // all arrays, into the memories together
+  double loads;    // abandoned once it loads so much
+  long inspected;  // the same, for each task
+};
+
+double used_bytes(const TaskGraph& graph, const std::vector<TaskId>& tasks) {
+  index_t bytes = 0;
+  for (const TaskId task : tasks) bytes += graph.bytes_of(task);
+  return static_cast<double>(bytes);
+}
+
 // Where several devices share the work, a package has at most a part of what is left, so that they end
 // together, and at least a part of the memory, since small ones load more for each task. While all arrays fit
 // the memories, what matters is that no device waits, else what is loaded.
-struct Plan {
-  std::vector<OutputPackage> packages;
-  double loads = 0;
-};
-
-// Abandoned once it loads `most`.
-Plan plan_with(OutputPackages outputs, index_t room, int num_devices, bool fits, double most) {
-  Plan plan;
+PackagePlan plan_with(const TaskGraph& graph, OutputPackages outputs, const Limits& limits) {
+  PackagePlan plan;
   std::vector<ArrayId> held;  // by one device: what it wrote last, and what it kept for that
-  while (outputs.bytes_left() > 0 && plan.loads < most) {
-    const double share = static_cast<double>(outputs.bytes_left()) / num_devices * (fits ? 0.7 : 1);
-    const index_t least = room / (fits ? 3 : 2);
-    plan.packages.push_back(
-        outputs.take(num_devices == 1 ? room : std::clamp(static_cast<index_t>(share), least, room), held));
+  double used = 0;
+  long num_tasks = 0;
+  while (outputs.bytes_left() > 0) {
+    const double share =
+        static_cast<double>(outputs.bytes_left()) / limits.num_devices * (limits.fits ? 0.7 : 1);
+    const index_t least = limits.room / (limits.fits ? 3 : 2);
+    plan.packages.push_back(outputs.take(
+        limits.num_devices == 1 ? limits.room : std::clamp(static_cast<index_t>(share), least, limits.room),
+        held));
     const OutputPackage& package = plan.packages.back();
     plan.loads += package.loads;
-    if (num_devices > 1) continue;
+    plan.num_inspected = outputs.num_inspected();
+    used += used_bytes(graph, package.tasks);
+    num_tasks += std::ssize(package.tasks);
+    if (plan.loads >= limits.loads ||
+        plan.num_inspected > limits.inspected * (num_tasks + graph.num_tasks() / first_inspected_part) ||
+        (num_tasks > graph.num_tasks() / first_part &&
+         plan.loads > (limits.fits ? most_loaded_where_all_fits : most_loaded) * used))
+      return plan;
+    if (limits.num_devices > 1) continue;
     held = package.outputs;
     held.insert(held.end(), package.kept.begin(), package.kept.end());
   }
+  plan.is_found = true;
   return plan;
 }
 
 }  // namespace
 
-std::vector<OutputPackage> plan_packages(const TaskGraph& graph, const StructuralOrder& order,
-                                         const std::vector<double>& priorities, index_t memory,
-                                         int num_devices) {
+PackagePlan plan_packages(const TaskGraph& graph, const StructuralOrder& order,
+                          const std::vector<double>& priorities, index_t memory, int num_devices) {
   double bytes = 0;
   for (ArrayId array = 0; array < graph.num_arrays(); ++array)
     bytes += static_cast<double>(graph.array(array).bytes);
   const double side = std::sqrt(static_cast<double>(memory) * bytes / std::max(graph.num_arrays(), 1));
-  const bool fits = bytes < static_cast<double>(memory) * num_devices;
   const OutputPackages outputs(graph, order, priorities);
-  Plan best;
-  best.loads = std::numeric_limits<double>::infinity();
+  Limits limits{0, num_devices, bytes < static_cast<double>(memory) * num_devices,
+                std::numeric_limits<double>::infinity(), most_inspected};
+  PackagePlan best;
   for (const double sides : streamed_sides) {
-    const index_t room = memory - std::min(memory / 2, static_cast<index_t>(sides * side));
-    Plan plan = plan_with(outputs, room, num_devices, fits, best.loads);
-    if (plan.loads < best.loads) best = std::move(plan);
+    limits.room = memory - std::min(memory / 2, static_cast<index_t>(sides * side));
+    PackagePlan plan = plan_with(graph, outputs, limits);
+    const long inspected = best.num_inspected + plan.num_inspected;
+    if (plan.is_found) best = std::move(plan);
+    best.num_inspected = inspected;
+    limits.loads = best.loads;
+    if (!best.is_found || inspected > most_inspected_for_rooms * graph.num_tasks()) break;
+    limits.inspected = most_inspected - inspected / std::max(graph.num_tasks(), 1);
   }
-  return std::move(best.packages);
+  if (!best.is_found) best.packages.clear();
+  return best;
 }
 
 }  // namespace strata::inline STRATA_ABI::tasks::detail

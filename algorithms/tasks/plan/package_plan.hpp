@@ -1,6 +1,10 @@
 // PackagePlan: all packages of a run, planned before it begins. How much memory is left to what is streamed
 // decides into what shapes the outputs fall apart; a few such rooms are tried, and the plan is taken that
 // loads least.
+//
+// Planning has a budget: outputs and tasks that are looked at, for each task of the graph. It is far above
+// what graphs over tiles take. Where it is used up, or what packages load comes near to loading for each task
+// all that it uses, the accesses have no structure that packages could use, and there is no plan.
 #pragma once
 
 #include <vector>
@@ -9,10 +13,20 @@
 
 namespace strata::inline STRATA_ABI::tasks::detail {
 
-/// The packages in their order: what the tasks of one wait for is of it or of earlier ones. `memory`: bytes
-/// of the device that has least. At the end, `num_devices` share what is left.
-std::vector<OutputPackage> plan_packages(const TaskGraph& graph, const StructuralOrder& order,
-                                         const std::vector<double>& priorities, index_t memory,
-                                         int num_devices);
+/// See the head of the file.
+struct PackagePlan {
+  std::vector<OutputPackage> packages;  ///< what the tasks of one wait for is of it or of earlier ones
+  bool is_found = false;                ///< else there are none
+  double loads = 0;                     ///< bytes that they are expected to load
+  long num_inspected = 0;               ///< outputs and tasks that were looked at, each as often as it was
+};
+
+/// How many outputs and tasks are looked at at most for each task of a graph, but for the last package. A
+/// first plan may take more than half of it; then no other one is made.
+inline constexpr long most_inspected = 600;
+
+/// `memory`: bytes of the device that has least. At the end, `num_devices` share what is left.
+PackagePlan plan_packages(const TaskGraph& graph, const StructuralOrder& order,
+                          const std::vector<double>& priorities, index_t memory, int num_devices);
 
 }  // namespace strata::inline STRATA_ABI::tasks::detail

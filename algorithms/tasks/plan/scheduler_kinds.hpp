@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include <strata/algorithms/tasks/plan/package_plan.hpp>
 #include <strata/algorithms/tasks/plan/schedulers.hpp>
 
 namespace strata::inline STRATA_ABI::tasks::detail {
@@ -14,7 +15,8 @@ std::unique_ptr<TaskScheduler> make_dmda(const SchedulerOptions& options, bool s
 std::unique_ptr<TaskScheduler> make_absolute_priority(const SchedulerOptions& options);
 enum class DartsKind : unsigned char { Published, Lru, Corrected };
 std::unique_ptr<TaskScheduler> make_darts(const SchedulerOptions& options, DartsKind kind);
-std::unique_ptr<TaskScheduler> make_packages(const SchedulerOptions& options);
+std::unique_ptr<TaskScheduler> make_packages(const SchedulerOptions& options, StructuralOrder order,
+                                             std::vector<OutputPackage> packages);
 std::unique_ptr<TaskScheduler> make_data_aware(const SchedulerOptions& options);
 
 }  // namespace strata::inline STRATA_ABI::tasks::detail

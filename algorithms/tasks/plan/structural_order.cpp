@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <compare>
 #include <numeric>
 #include <utility>
@@ -52,11 +53,22 @@ StructuralOrder structural_order(const TaskGraph& graph) {
   order.of_arrays = places(graph.num_arrays(), [&](ArrayId a, ArrayId b) {
     return keys[slot(a)] == keys[slot(b)] ? a < b : keys[slot(a)] < keys[slot(b)];
   });
+  // Keys side by side: most comparisons look at nothing else.
+  struct TaskKey {
+    double depth, level;
+    std::array<int, 3> first;  // numbers of the first arrays that the task uses
+    auto operator<=>(const TaskKey&) const = default;
+  };
+  std::vector<TaskKey> task_keys;
+  for (TaskId task = 0; task < graph.num_tasks(); ++task) {
+    TaskKey key{order.depths[slot(task)], -order.levels[slot(task)], {-1, -1, -1}};
+    const std::vector<TaskAccess>& accesses = graph.task(task).accesses;
+    for (std::size_t k = 0; k < std::min(accesses.size(), key.first.size()); ++k)
+      key.first[k] = order.of_arrays[slot(accesses[k].array)];
+    task_keys.push_back(key);
+  }
   order.of_tasks = places(graph.num_tasks(), [&](TaskId a, TaskId b) {
-    const auto key = [&](TaskId task) {
-      return std::pair(order.depths[slot(task)], -order.levels[slot(task)]);
-    };
-    if (key(a) != key(b)) return key(a) < key(b);
+    if (const auto compared = task_keys[slot(a)] <=> task_keys[slot(b)]; compared != 0) return compared < 0;
     const std::vector<TaskAccess>&of_a = graph.task(a).accesses, &of_b = graph.task(b).accesses;
     for (std::size_t k = 0; k < std::min(of_a.size(), of_b.size()); ++k)
       if (of_a[k].array != of_b[k].array)

@@ -1,5 +1,6 @@
 // Packages of outputs: their shapes follow from the graph, and each task is in one, after those that it waits
 // for.
+#include <random>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -80,7 +81,7 @@ TEST_F(Packages, OfAPlanHaveEachTaskOnceAfterThoseThatItWaitsFor) {
       std::vector<bool> is_done(static_cast<std::size_t>(graph_.num_tasks()));
       int count = 0;
       for (const OutputPackage& package :
-           plan_packages(graph_, order_, order_.levels, 20 * tile_bytes, devices))
+           plan_packages(graph_, order_, order_.levels, 20 * tile_bytes, devices).packages)
         for (const TaskId task : package.tasks) {
           for (const TaskId before : graph_.predecessors(task))
             ASSERT_TRUE(is_done[static_cast<std::size_t>(before)]) << graph_.describe(task);
@@ -128,6 +129,40 @@ TEST_F(Packages, AreNotHeldUpByTasksThatWriteNothing) {
 
   EXPECT_EQ(packages.take(1, {}).tasks, std::vector<TaskId>{0});
   EXPECT_EQ(packages.take(1, {}).tasks, std::vector<TaskId>{count + 1});
+}
+
+// Counts, not seconds: of larger graphs as many for each task as of small ones.
+TEST_F(Packages, OfAPlanAreFoundByLookingAtFewOutputsForEachTask) {
+  for (const TiledKind kind : {TiledKind::Cholesky, TiledKind::Lu, TiledKind::Gemm, TiledKind::Syrk})
+    for (const int tiles : {10, 30})
+      for (const index_t memory : {20, 60, 142}) {
+        plan(kind, tiles);
+        const PackagePlan found = plan_packages(graph_, order_, order_.levels, memory * tile_bytes, 1);
+        EXPECT_TRUE(found.is_found) << name_of(kind) << ", " << tiles << ", " << memory;
+        EXPECT_LE(found.num_inspected, 500 * graph_.num_tasks())
+            << name_of(kind) << ", " << tiles << ", " << memory;
+      }
+}
+// Each task updates an array at random by two at random: the more tasks there are, the more outputs wait for
+// each other.
+TEST_F(Packages, OfAccessesWithoutStructureAreGivenUpBeforeThatTakesLong) {
+  for (const int tasks : {3'200, 12'800, 51'200})
+    for (const int devices : {1, 4}) {
+      std::mt19937 draw(1);
+      graph_ = {};
+      const auto drawn = [&] { return static_cast<ArrayId>(draw() % 1600); };
+      for (int k = 0; k < 1600; ++k) graph_.add_array("a", 1);
+      for (int k = 0; k < tasks; ++k)
+        graph_.add_task("t", "k", 1,
+                        {{drawn(), AccessMode::In}, {drawn(), AccessMode::In}, {drawn(), AccessMode::InOut}});
+      order_ = structural_order(graph_);
+
+      const PackagePlan plan = plan_packages(graph_, order_, order_.levels, 142, devices);
+
+      EXPECT_FALSE(plan.is_found) << tasks;
+      EXPECT_TRUE(plan.packages.empty());
+      EXPECT_LE(plan.num_inspected, 60 * tasks) << tasks;
+    }
 }
 
 TEST(StructuralOrder, IsThatOfTheGraphWhateverTheNumbersOfArraysAre) {
