@@ -5,13 +5,14 @@
 
 #include <strata/algorithms/parallel_for.hpp>
 #include <strata/devices/threads/device.hpp>
+#include <strata/miniapps/common/report.hpp>
 #include <strata/miniapps/factorize/elements.hpp>
 
 namespace strata::inline STRATA_ABI::factorize {
 
 namespace {
 
-constexpr index_t block = 256;  // of rows or columns that one work item adds up
+constexpr index_t block = 256;   // of rows or columns that one work item adds up
 constexpr index_t chunk = 2048;  // of elements that are read at once
 
 // Calls f(k) for all k below `count`, on all threads.
@@ -71,7 +72,8 @@ void fill(const TiledMatrix<T>& a, const MatrixInput& input, const std::function
             view(r, c) = value;
             if (std::isfinite(value)) continue;
             const index_t place = (row + r) * input.order() + column + c;
-            for (index_t known = bad; place < known && !bad.compare_exchange_weak(known, place);) {}
+            for (index_t known = bad; place < known && !bad.compare_exchange_weak(known, place);) {
+            }
           }
         }
       });
@@ -80,7 +82,7 @@ void fill(const TiledMatrix<T>& a, const MatrixInput& input, const std::function
         double value = 0;
         input.read(r, c, 1, &value);
         throw InputError("the element in row " + std::to_string(r) + " and column " + std::to_string(c) +
-                         " (from 0 on) of " + input.text() + " is " + std::to_string(value) +
+                         " (from 0 on) of " + input.text() + " is " + miniapp::number_text(value) +
                          (std::isfinite(value) ? ", too large for float: take --type double"
                                                : ": finite numbers are needed"));
       }
@@ -130,18 +132,23 @@ void add_columns(const MatrixInput& input, const End& end, const Vectors& v, Vec
 }  // namespace
 
 template <class T>
-Vectors multiply(const MatrixInput& input, Triangle triangle, bool transpose, const Vectors& v, double* norm) {
+Vectors multiply(const MatrixInput& input, Triangle triangle, bool transpose, const Vectors& v,
+                 double* norm) {
   const index_t n = input.order();
   Vectors y(n, v.columns);
   std::vector<double> squares(static_cast<std::size_t>(norm != nullptr ? n : 0));
   std::vector<double>* const sums = norm != nullptr ? &squares : nullptr;
   if (triangle == Triangle::Lower) {
-    add_rows<T>(input, true, [](index_t i) { return i + 1; }, v, y, sums);
-    add_columns<T>(input, [](index_t i) { return i; }, v, y);
+    add_rows<T>(
+        input, true, [](index_t i) { return i + 1; }, v, y, sums);
+    add_columns<T>(
+        input, [](index_t i) { return i; }, v, y);
   } else if (transpose) {
-    add_columns<T>(input, [n](index_t) { return n; }, v, y);
+    add_columns<T>(
+        input, [n](index_t) { return n; }, v, y);
   } else {
-    add_rows<T>(input, false, [n](index_t) { return n; }, v, y, sums);
+    add_rows<T>(
+        input, false, [n](index_t) { return n; }, v, y, sums);
   }
   if (norm != nullptr) {
     double sum = 0;
@@ -199,11 +206,11 @@ Vectors values_of(const TiledMatrix<T>& from) {
   return values;
 }
 
-#define STRATA_FACTORIZE_ELEMENTS(T)                                                                         \
-  template void fill(const TiledMatrix<T>&, const MatrixInput&, const std::function<void(index_t)>&);        \
-  template Vectors multiply<T>(const MatrixInput&, Triangle, bool, const Vectors&, double*);                 \
-  template Vectors multiply(const TiledMatrix<T>&, TilePart, const Vectors&);                                \
-  template void set(const TiledMatrix<T>&, const Vectors&);                                                  \
+#define STRATA_FACTORIZE_ELEMENTS(T)                                                                  \
+  template void fill(const TiledMatrix<T>&, const MatrixInput&, const std::function<void(index_t)>&); \
+  template Vectors multiply<T>(const MatrixInput&, Triangle, bool, const Vectors&, double*);          \
+  template Vectors multiply(const TiledMatrix<T>&, TilePart, const Vectors&);                         \
+  template void set(const TiledMatrix<T>&, const Vectors&);                                           \
   template Vectors values_of(const TiledMatrix<T>&);
 STRATA_FACTORIZE_ELEMENTS(float)
 STRATA_FACTORIZE_ELEMENTS(double)

@@ -45,9 +45,9 @@ Vectors multiply(const MatrixInput& input, Triangle triangle, bool transpose, co
 /// Which elements of tiles count.
 enum class TilePart : unsigned char {
   All,
-  Lower,          ///< on and below the diagonal, the others being 0
+  Lower,  ///< on and below the diagonal, the others being 0
   LowerTransposed,
-  Symmetric       ///< on and below the diagonal, and their mirror images
+  Symmetric  ///< on and below the diagonal, and their mirror images
 };
 template <class T>
 Vectors multiply(const TiledMatrix<T>& a, TilePart part, const Vectors& v);

@@ -25,8 +25,8 @@ void require_files(const FactorizeSettings& s, const FactorizeRequest& request,
                    const std::vector<std::string>& devices) {
   const std::string svg = ".svg";
   if (!s.picture.empty() && !s.picture.ends_with(svg))
-    throw miniapp::UsageError("--picture " + s.picture + ": pictures are drawn as SVG: give a name that ends in " +
-                              svg);
+    throw miniapp::UsageError("--picture " + s.picture +
+                              ": pictures are drawn as SVG: give a name that ends in " + svg);
   const std::vector<miniapp::NamedFile> written{{"--graph", s.graph, true},
                                                 {"--task-order", s.task_order, true},
                                                 {"--picture", s.picture, true},

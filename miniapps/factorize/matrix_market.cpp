@@ -12,6 +12,7 @@
 
 #include <sys/stat.h>
 
+#include <strata/miniapps/common/report.hpp>
 #include <strata/miniapps/factorize/sparse_matrix.hpp>
 
 namespace strata::inline STRATA_ABI::factorize {
@@ -63,7 +64,7 @@ class Words {
   index_t line() const { return line_; }
   std::size_t remaining() const { return rest_.size() + line_rest_.size(); }
   [[noreturn]] void fail(const std::string& problem) const {
-    throw InputError(name_ + ":" + std::to_string(line_) + ": " + problem);
+    throw InputError(name_ + ":" + std::to_string(std::max<index_t>(line_, 1)) + ": " + problem);
   }
 
   /// To the next line; false: there is none.
@@ -210,7 +211,8 @@ std::unique_ptr<MatrixInput> read_coordinates(Words& words, const Header& header
       words.fail("the element (" + std::to_string(row + 1) + ", " + std::to_string(column + 1) +
                  ") is above the diagonal: symmetric files have those on and below it");
     entries.push_back({row, column, number(words, value), words.line()});
-    if (!words.word_of_line().empty()) words.fail("the line of an element has more than row, column and value");
+    if (!words.word_of_line().empty())
+      words.fail("the line of an element has more than row, column and value");
   }
   require_end(words, header);
   return std::make_unique<SparseMatrix>(header.order, text, words.name(), header.is_symmetric,
@@ -235,9 +237,9 @@ class ArrayMatrix final : public MatrixInput {
       for (index_t j = 0; j < i; ++j)
         if (value(i, j) != value(j, i))
           throw InputError(name_ + ": the matrix is not symmetric: the element (" + std::to_string(i + 1) +
-                           ", " + std::to_string(j + 1) + ") is " + std::to_string(value(i, j)) + ", (" +
-                           std::to_string(j + 1) + ", " + std::to_string(i + 1) + ") is " +
-                           std::to_string(value(j, i)) + ": take lu");
+                           ", " + std::to_string(j + 1) + ") is " + miniapp::number_text(value(i, j)) +
+                           ", (" + std::to_string(j + 1) + ", " + std::to_string(i + 1) + ") is " +
+                           miniapp::number_text(value(j, i)) + ": take lu");
   }
 
  private:

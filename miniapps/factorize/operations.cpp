@@ -65,10 +65,10 @@ struct PlaceMaker {
       if (request.devices > 1)
         throw UsageError("--devices " + std::to_string(request.devices) + ": " + name +
                          " is one device, whose threads share the work");
-      if (request.with_host)
-        throw UsageError("--with-host is for other devices: " + name + " is the host");
+      if (request.with_host) throw UsageError("--with-host is for other devices: " + name + " is the host");
       if (request.memory_limit > 0)
-        throw UsageError("--memory-limit: " + name + " has no memory of its own: leave it out, or bound what "
+        throw UsageError("--memory-limit: " + name +
+                         " has no memory of its own: leave it out, or bound what "
                          "the host holds of tiles in files, by --home file:FOLDER and --host-memory");
       if (request.home == "pinned")
         throw UsageError("--home pinned: " + name + " copies nothing: pinned memory is for GPUs");

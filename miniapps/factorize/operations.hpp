@@ -16,13 +16,13 @@ namespace strata::inline STRATA_ABI::factorize {
 
 /// Where operations run, and where their matrices are.
 struct PlaceSummary {
-  std::string text;              ///< "2 x Emulated and Threads"
-  index_t default_tile = 256;    ///< the order of tiles that suits the devices
-  index_t memory = 0;            ///< of the device with the least, for tiles; 0: no device has memory of its own
-  bool has_host = false;         ///< hosts are among the devices
-  bool uses_vendor = false;      ///< libraries compute tiles, and no kernels of Strata
-  std::string library_of_host;   ///< of these, that of hosts
-  std::string home;              ///< "memory", "pinned" or "file"
+  std::string text;            ///< "2 x Emulated and Threads"
+  index_t default_tile = 256;  ///< the order of tiles that suits the devices
+  index_t memory = 0;        ///< of the device with the least, for tiles; 0: no device has memory of its own
+  bool has_host = false;     ///< hosts are among the devices
+  bool uses_vendor = false;  ///< libraries compute tiles, and no kernels of Strata
+  std::string library_of_host;  ///< of these, that of hosts
+  std::string home;             ///< "memory", "pinned" or "file"
 };
 
 /// Operations on tiled matrices of T. Errors: those of linear::.

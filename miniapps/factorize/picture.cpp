@@ -13,7 +13,7 @@ namespace {
 // Those of perf_tests/report/scheduling_pictures.py.
 constexpr std::array<unsigned, 12> colours{0xe00000, 0x00a000, 0x2040ff, 0xd8c800, 0xe000e0, 0x00b8c8,
                                            0xff8000, 0x804000, 0x606060, 0x90b060, 0x6000a0, 0xff90b0};
-constexpr int shades = 6;  // of each
+constexpr long shades = 6;  // of each
 constexpr const char *grey = "#e6e6e6", *white = "#ffffff";
 constexpr int most_panels = 4;
 constexpr double side = 240, gap = 16, top = 62, row_of_legend = 18;  // in pixels
@@ -21,7 +21,9 @@ constexpr double side = 240, gap = 16, top = 62, row_of_legend = 18;  // in pixe
 // The colour of a task, of which each has `share` of them: light at first.
 std::string shade(long position, long share) {
   const unsigned plain = colours[static_cast<std::size_t>(position / share)];
-  const double whiteness = 0.65 * (1 - static_cast<double>(position % share * shades / share) / (shades - 1));
+  const long steps = std::min(share, shades), step = position % share * steps / share;
+  const double whiteness =
+      steps == 1 ? 0 : 0.65 * (1 - static_cast<double>(step) / static_cast<double>(steps - 1));
   char text[8];
   const auto channel = [&](int shift) {
     const double value = static_cast<double>(plain >> shift & 255U);
@@ -142,7 +144,8 @@ std::string order_picture(const PictureOf& of, const std::vector<TileTask>& orde
   const double width = gap + columns * (side + gap);
   const double bottom = top + side + gap;
   const double height =
-      bottom + row_of_legend * (static_cast<double>((static_cast<int>(legend.size()) + columns - 1) / columns)) + gap;
+      bottom +
+      row_of_legend * (static_cast<double>((static_cast<int>(legend.size()) + columns - 1) / columns)) + gap;
 
   std::string text = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + number(width) + "\" height=\"" +
                      number(height) + "\" font-family=\"sans-serif\" font-size=\"12\">\n" +
@@ -153,8 +156,9 @@ std::string order_picture(const PictureOf& of, const std::vector<TileTask>& orde
   for (std::size_t k = 0; k < legend.size(); ++k) {
     const double x = gap + static_cast<double>(static_cast<int>(k) % columns) * (side + gap);
     const double y = bottom + row_of_legend * static_cast<double>(static_cast<int>(k) / columns);
-    text += rectangle(x, y, 12, 12, "fill=\"" + legend[k].first + "\"" +
-                                        (legend[k].first == "none" ? " stroke=\"#000000\"" : "")) +
+    text += rectangle(x, y, 12, 12,
+                      "fill=\"" + legend[k].first + "\"" +
+                          (legend[k].first == "none" ? " stroke=\"#000000\"" : "")) +
             words(x + 18, y + 11, "start", legend[k].second);
   }
   return text + "</svg>\n";

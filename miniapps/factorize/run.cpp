@@ -55,9 +55,11 @@ class Run {
     if (request.tile > n_)
       report.notes.push_back("tiles of " + std::to_string(request.tile) +
                              " are larger than the matrix, which is one tile");
-    if (!place.library_of_host.empty()) report.notes.push_back("tiles on the host by " + place.library_of_host);
+    if (!place.library_of_host.empty())
+      report.notes.push_back("tiles on the host by " + place.library_of_host);
     if (!place.uses_vendor)
-      report.notes.push_back("tiles by Strata's own kernels, which are plain: libraries are many times as fast");
+      report.notes.push_back(
+          "tiles by Strata's own kernels, which are plain: libraries are many times as fast");
   }
 
   void run() {
@@ -88,23 +90,23 @@ class Run {
   void require_room_on_devices() const {
     if (request_.memory_limit == 0) return;
     const index_t tile = tile_ * tile_ * element_bytes();
-    index_t least = std::min<index_t>(tiles_, 3) * tile;
-    std::string what = least == 3 * tile ? "three tiles" : least == 2 * tile ? "two tiles" : "a tile";
-    what += " of " + std::to_string(tile_) + " x " + std::to_string(tile_);
-    if (request_.operation == Operation::Lu) {
-      least = n_ * tile_ * element_bytes() + tile;
+    const index_t rows_of_tile = 4 * (4 * tile_ + 1);  // integers of pivots
+    const bool is_small = request_.operation == Operation::Cholesky
+                              ? tiles_ <= 2
+                              : tiles_ == 1 && request_.operation != Operation::Gemm;
+    index_t least = is_small ? 2 * tile : 3 * tile;
+    std::string what = std::string(is_small ? "two" : "three") + " tiles of " + std::to_string(tile_) +
+                       " x " + std::to_string(tile_);
+    if (request_.operation == Operation::LuNoPivot) {
+      least = std::max(least, 2 * tile + rows_of_tile);
+    } else if (request_.operation == Operation::Lu) {
+      least = n_ * tile_ * element_bytes() + std::max(tile, 4 * n_ + rows_of_tile);
       what = "a panel of " + std::to_string(n_) + " x " + std::to_string(tile_) + " and a tile";
-    } else if (request_.operation == Operation::Gemm) {
-      least = 3 * tile;
-      what = "three tiles of " + std::to_string(tile_) + " x " + std::to_string(tile_);
-    } else if (tiles_ <= 2) {
-      least = std::max(least, 2 * tile);
-      what = "two tiles of " + std::to_string(tile_) + " x " + std::to_string(tile_);
     }
     if (request_.memory_limit < least)
-      throw UsageError("--memory-limit " + string_from_bytes(request_.memory_limit) + ": a task uses " + what +
-                       ", " + string_from_bytes(least) +
-                       ": give that much or more, or smaller tiles (--tile)");
+      throw UsageError("--memory-limit " + string_from_bytes(request_.memory_limit) + ": a task uses " +
+                       what + ", " + string_from_bytes(least) + " (" + std::to_string(least) +
+                       " bytes): give that much or more, or smaller tiles (--tile)");
   }
   void require_room_on_host() const {
     if (operations_->place().home == "file") return;
@@ -116,8 +118,8 @@ class Run {
                                                                    : whole;
     const index_t there = strata::detail::usable_memory();
     if (there > 0 && need > there - std::min(there, strata::detail::resident_memory()))
-      throw UsageError(std::string(name_of(request_.operation)) + " of order " + std::to_string(n_) + " needs " +
-                       string_from_bytes(need) + " of the host's memory, which has " +
+      throw UsageError(std::string(name_of(request_.operation)) + " of order " + std::to_string(n_) +
+                       " needs " + string_from_bytes(need) + " of the host's memory, which has " +
                        string_from_bytes(there) + ": give --home file:FOLDER" +
                        (sizeof(T) == 8 ? ", --type float" : "") + " or a smaller matrix");
   }
@@ -159,11 +161,15 @@ class Run {
   }
   TaskReport compute() {
     switch (request_.operation) {
-      case Operation::Cholesky: return operations_->cholesky(*a_);
+      case Operation::Cholesky:
+        return operations_->cholesky(*a_);
       case Operation::Lu:
-      case Operation::LuNoPivot: return operations_->lu(*a_, request_.operation == Operation::Lu);
-      case Operation::Gemm: return operations_->gemm(*a_, *b_, *c_);
-      case Operation::Syrk: break;
+      case Operation::LuNoPivot:
+        return operations_->lu(*a_, request_.operation == Operation::Lu);
+      case Operation::Gemm:
+        return operations_->gemm(*a_, *b_, *c_);
+      case Operation::Syrk:
+        break;
     }
     return operations_->syrk(*a_, *c_);
   }
@@ -199,18 +205,17 @@ class Run {
     const Operation operation = request_.operation;
     const std::string name = name_of(operation);
     write(request_.graph, [&] { return watch_.graph_json(); });
-    write(request_.task_order, [&] {
-      return order_json(name, static_cast<int>(tiles_), request_.scheduler, watch_.order());
-    });
+    write(request_.task_order,
+          [&] { return order_json(name, static_cast<int>(tiles_), request_.scheduler, watch_.order()); });
     const double memory = static_cast<double>(operations_->place().memory) /
                           static_cast<double>(tile_ * tile_ * element_bytes());
     write(request_.picture, [&] {
-      return order_picture({name + ", " + std::to_string(tiles_) + " x " + std::to_string(tiles_) +
-                                " tiles, by " + request_.scheduler + " on " + report_.device,
-                            static_cast<int>(tiles_),
-                            operation == Operation::Cholesky || operation == Operation::Syrk,
-                            !is_product(operation), num_devices_, memory},
-                           watch_.order());
+      return order_picture(
+          {name + ", " + std::to_string(tiles_) + " x " + std::to_string(tiles_) + " tiles, by " +
+               request_.scheduler + " on " + report_.device,
+           static_cast<int>(tiles_), operation == Operation::Cholesky || operation == Operation::Syrk,
+           !is_product(operation), num_devices_, memory},
+          watch_.order());
     });
   }
 
@@ -231,11 +236,15 @@ class Run {
 double operations_of(Operation operation, index_t order) {
   const double n = static_cast<double>(order);
   switch (operation) {
-    case Operation::Cholesky: return n * n * n / 3;
+    case Operation::Cholesky:
+      return n * n * n / 3;
     case Operation::Lu:
-    case Operation::LuNoPivot: return 2 * n * n * n / 3;
-    case Operation::Gemm: return 2 * n * n * n;
-    case Operation::Syrk: break;
+    case Operation::LuNoPivot:
+      return 2 * n * n * n / 3;
+    case Operation::Gemm:
+      return 2 * n * n * n;
+    case Operation::Syrk:
+      break;
   }
   return n * n * (n + 1);
 }

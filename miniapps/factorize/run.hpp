@@ -17,8 +17,8 @@ void run_request(const std::string& device, const FactorizeRequest& request, con
 /// Floating-point operations, to the leading term.
 double operations_of(Operation operation, index_t order);
 
-/// What rounding may leave of a residual over the norm: 4 sqrt(n) epsilon, as errors of sums add up at random;
-/// of LU with n epsilon besides, as its factors may be larger than the matrix; of TF32 with 0.01.
+/// What rounding may leave of a residual over the norm: 4 sqrt(n) epsilon, as errors of sums add up at
+/// random; of LU with n epsilon besides, as its factors may be larger than the matrix; of TF32 with 0.01.
 double residual_limit(Operation operation, index_t order, bool is_double, bool tf32);
 
 }  // namespace strata::inline STRATA_ABI::factorize

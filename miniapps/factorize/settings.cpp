@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array operations{Operation::Cholesky, Operation::Lu, Operation::LuNoPivot, Operation::Gemm,
                                 Operation::Syrk};
-constexpr index_t default_order = 1024, most_order = 1 << 30;
+constexpr index_t most_order = 1 << 30;
 
 std::vector<std::string> operation_names() {
   std::vector<std::string> names;
@@ -66,7 +66,7 @@ bool is_generated(const std::string& input) { return input == "spd" || input == 
 
 // Options that would have no effect are refused, so that nobody believes that they had one.
 void require_fit(const FactorizeSettings& s, const FactorizeRequest& request) {
-  if (s.order != 0 && !is_generated(request.input))
+  if (s.order != FactorizeSettings::default_order && !is_generated(request.input))
     throw UsageError("--order is for matrices that are generated; that of --input " + request.input +
                      " has its own");
   if (s.seed != 1 && request.input == "thermal" && request.operation != Operation::Gemm)
@@ -76,22 +76,29 @@ void require_fit(const FactorizeSettings& s, const FactorizeRequest& request) {
   if (s.tf32 && request.is_double)
     throw UsageError("--tf32 is for --type float: numbers of type double are not rounded to TF32");
   if (request.operation == Operation::Cholesky && request.input == "random")
-    throw UsageError("cholesky needs a symmetric positive definite matrix, which --input random is not: "
-                     "take --input spd, or lu");
+    throw UsageError(
+        "cholesky needs a symmetric positive definite matrix, which --input random is not: "
+        "take --input spd, or lu");
   if (request.host_memory > 0 && request.home != "file")
-    throw UsageError("--host-memory bounds what the host holds of tiles in files: give --home file:FOLDER, "
-                     "too");
+    throw UsageError(
+        "--host-memory bounds what the host holds of tiles in files: give --home file:FOLDER, "
+        "too");
 }
 
 }  // namespace
 
 const char* name_of(Operation operation) {
   switch (operation) {
-    case Operation::Cholesky: return "cholesky";
-    case Operation::Lu: return "lu";
-    case Operation::LuNoPivot: return "lu-nopivot";
-    case Operation::Gemm: return "gemm";
-    case Operation::Syrk: break;
+    case Operation::Cholesky:
+      return "cholesky";
+    case Operation::Lu:
+      return "lu";
+    case Operation::LuNoPivot:
+      return "lu-nopivot";
+    case Operation::Gemm:
+      return "gemm";
+    case Operation::Syrk:
+      break;
   }
   return "syrk";
 }
@@ -102,11 +109,12 @@ void declare(miniapp::Options& options, FactorizeSettings& s) {
   options.add("-i,--input", &s.input, "NAME|FILE",
               "the matrix: spd or random (generated; lu: random, others: spd), thermal (of strata-thermal, "
               "dense), a file of MatrixMarket, or any other file as raw numbers of --type, row by row");
-  options.add("-n,--order", &s.order, "N", "order of a matrix that is generated; 0: 1024");
+  options.add("-n,--order", &s.order, "N", "order of a matrix that is generated");
   options.add("--seed", &s.seed, "N", "of matrices that are generated");
   options.add("-m,--mesh", &s.common.mesh, "FILE|BOX", "of --input thermal, as strata-thermal takes it");
   options.add("-t,--type", &s.common.type, "TYPE", "of the elements", {"double", "float"});
-  options.add_flag("--tf32", s.tf32, "GPUs may round factors of products to TF32 (11 bits); with --type float");
+  options.add_flag("--tf32", s.tf32,
+                   "GPUs may round factors of products to TF32 (11 bits); with --type float");
   options.add("-b,--tile", &s.tile, "N", "order of tiles; 0: 1920 on cuda, 256 elsewhere");
   options.add("-d,--device", &s.common.device, "NAMES",
               "serial, threads, tbb, cuda[:N], emulated, several with commas, or all: one run on each");
@@ -153,8 +161,8 @@ FactorizeRequest request_of(const FactorizeSettings& s) {
   request.mesh = s.common.mesh;
   request.seed = s.seed;
   if (is_generated(request.input)) {
-    request.order = s.order == 0 ? default_order : s.order;
-    require_between("--order", request.order, 1, most_order, "rows of a matrix");
+    request.order = s.order;
+    require_between("--order", s.order, 1, most_order, "rows of a matrix");
   }
   if (s.tile != 0) require_between("--tile", s.tile, 1, most_order, "rows of a tile");
   request.tile = s.tile;

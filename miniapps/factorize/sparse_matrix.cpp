@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include <strata/miniapps/common/report.hpp>
 #include <strata/miniapps/factorize/sparse_matrix.hpp>
 
 namespace strata::inline STRATA_ABI::factorize {
@@ -27,8 +28,7 @@ SparseMatrix::SparseMatrix(index_t order, std::string text, std::string name, bo
   if (is_symmetric)
     for (std::size_t k = 0, given = entries_.size(); k < given; ++k) {
       const SparseEntry entry = entries_[k];
-      if (entry.row != entry.column)
-        entries_.push_back({entry.column, entry.row, entry.value, entry.line});
+      if (entry.row != entry.column) entries_.push_back({entry.column, entry.row, entry.value, entry.line});
     }
   std::sort(entries_.begin(), entries_.end(), is_before);
   const auto twice = std::adjacent_find(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
@@ -55,14 +55,14 @@ void SparseMatrix::require_symmetric() const {
   if (is_symmetric_) return;
   for (const SparseEntry& entry : entries_) {
     const auto other = find(entry.column, entry.row);
-    const bool is_there =
-        other != entries_.end() && other->row == entry.column && other->column == entry.row;
+    const bool is_there = other != entries_.end() && other->row == entry.column && other->column == entry.row;
     const double value = is_there ? other->value : 0;
     if (value != entry.value)
       throw InputError(name_ + (entry.line > 0 ? ":" + std::to_string(entry.line) : "") +
                        ": the matrix is not symmetric: the element " + place_text(entry.row, entry.column) +
-                       " is " + std::to_string(entry.value) + ", " + place_text(entry.column, entry.row) +
-                       " is " + std::to_string(value) + ": take lu");
+                       " is " + miniapp::number_text(entry.value) + ", " +
+                       place_text(entry.column, entry.row) + " is " + miniapp::number_text(value) +
+                       ": take lu");
   }
 }
 

@@ -143,9 +143,9 @@ std::string TaskWatch::graph_json() const {
       std::string& list = lists[!access.writes() ? 0 : !access.reads() ? 1 : 2];
       list += (list.empty() ? "" : ", ") + json_quoted(arrays_[static_cast<std::size_t>(access.array)].label);
     }
-    text += std::string(k == 0 ? "\n" : ",\n") + "    {\"name\": " +
-            json_quoted(task.kernel + "#" + std::to_string(k)) + ", \"kernel\": " + json_quoted(task.kernel) +
-            ", \"work\": " + number_text(task.work);
+    text += std::string(k == 0 ? "\n" : ",\n") +
+            "    {\"name\": " + json_quoted(task.kernel + "#" + std::to_string(k)) +
+            ", \"kernel\": " + json_quoted(task.kernel) + ", \"work\": " + number_text(task.work);
     for (int mode = 0; mode < 3; ++mode)
       if (!lists[mode].empty()) text += std::string(", \"") + keys[mode] + "\": [" + lists[mode] + "]";
     text += "}";

@@ -38,7 +38,8 @@ class Verification {
       case Operation::Cholesky: {
         const Vectors expected = times_input(v, &norm_);
         const Vectors half = multiply(of_.result, TilePart::LowerTransposed, v);
-        check("|A - L L^T| / |A|", difference(expected, multiply(of_.result, TilePart::Lower, half)), v, norm_);
+        check("|A - L L^T| / |A|", difference(expected, multiply(of_.result, TilePart::Lower, half)), v,
+              norm_);
         solve();
         break;
       }
@@ -74,8 +75,7 @@ class Verification {
     return multiply<T>(of_.input, triangle, false, v, norm);
   }
   TiledMatrix<T> column(const char* name, const Vectors& values) {
-    const TiledMatrix<T> x =
-        operations_.matrix(name, n_, values.columns, of_.result.tile_order(), false);
+    const TiledMatrix<T> x = operations_.matrix(name, n_, values.columns, of_.result.tile_order(), false);
     set(x, values);
     return x;
   }
