@@ -39,7 +39,7 @@ class MatrixInput {
   std::string text_;
 };
 
-/// The matrix of a request. InputError; of the mesh of "thermal" MeshError and SolverError.
+/// The matrix of a request. InputError.
 std::unique_ptr<MatrixInput> make_input(const FactorizeRequest& request);
 
 // The kinds.

@@ -12,6 +12,7 @@
 #include <strata/miniapps/factorize/matrix_input.hpp>
 
 #include "messages.hpp"
+#include "miniapps/fem/files/allocation_limit.hpp"
 
 namespace {
 
@@ -189,24 +190,44 @@ TEST(MatrixMarket, NumbersTooSmallForADoubleAreRounded) {
   EXPECT_EQ(values_of(*make_matrix_market(file.path()))[0][0], 0);
 }
 
-// A matrix of a large order with few elements takes what its file takes, and not more by its order.
-TEST(MatrixMarket, TimeIsInProportionToTheFile) {
-  const auto seconds_of = [](index_t entries, index_t order) {
-    std::string text = coordinate + "symmetric\n" + std::to_string(order) + " " + std::to_string(order) +
-                       " " + std::to_string(entries) + "\n";
-    for (index_t k = entries; k > 0; --k) {  // the last rows first
-      const std::string row = std::to_string(order / entries * k);
-      text += row + " " + row + " 1.5\n";
-    }
-    const File file(text);
-    const double begin = miniapp::now_seconds();
-    const auto input = make_matrix_market(file.path());
-    EXPECT_EQ(input->order(), order);
-    return (miniapp::now_seconds() - begin) / static_cast<double>(text.size());
-  };
-  constexpr double most = 5e-6;  // of a second, a byte; some nanoseconds on an idle machine
-  EXPECT_LT(seconds_of(100000, 100000), most);
-  EXPECT_LT(seconds_of(100000, 1000000000), most);
+// What docs/security.md says of a file: by its bytes, whatever order it states.
+void expect_cost_of_file(const std::string& text) {
+  const File file(text);
+  const std::size_t bytes = text.size();
+  fem_files_testing::limit_memory(16 * bytes + (1 << 20));
+  const double begin = miniapp::now_seconds();
+  try {
+    static_cast<void>(make_matrix_market(file.path()));
+  } catch (const InputError&) {  // as cheap
+  }
+  const double seconds = miniapp::now_seconds() - begin;
+  const std::size_t peak = fem_files_testing::peak_memory();
+  fem_files_testing::limit_memory(0);
+  EXPECT_LT(seconds, 2e-6 * static_cast<double>(bytes) + 0.05) << text.substr(0, 60);
+  std::printf("%.60s...: %zu bytes, %.1f bytes of memory and %.1f ns a byte\n",
+              text.substr(0, text.find('\n')).c_str(), bytes, static_cast<double>(peak) / static_cast<double>(bytes),
+              1e9 * seconds / static_cast<double>(bytes));
+}
+
+TEST(MatrixMarket, CostsWhatItsBytesAllow) {
+  constexpr index_t many = 200000;
+  const std::string count = std::to_string(many), size = count + " " + count + " ";
+  std::string diagonal, row, numbers, blank(1 << 20, '\n'), comments;
+  for (index_t k = many; k > 0; --k) {  // the last rows first
+    diagonal += std::to_string(k) + " " + std::to_string(k) + " 1.5\n";
+    row += "9 " + std::to_string(k % 10) + " 1\n";
+    numbers += "7\n";
+    comments += "%\n";
+  }
+  expect_cost_of_file(coordinate + "symmetric\n" + size + count + "\n" + diagonal);
+  expect_cost_of_file(coordinate + "general\n1000000000 1000000000 " + count + "\n" + diagonal);
+  expect_cost_of_file(coordinate + "general\n9 9 " + count + "\n" + row);
+  expect_cost_of_file(array + "general\n400 400\n" + numbers);
+  expect_cost_of_file(array + "symmetric\n600 600\n" + numbers);
+  expect_cost_of_file(array + "general\n1 1\n" + blank + "1");
+  expect_cost_of_file(array + "general\n" + comments + "1 1\n1\n");
+  expect_cost_of_file(array + "general\n1000000 1000000\n" + numbers);
+  expect_cost_of_file(array + "general\n1 1\n" + std::string(1 << 20, '1'));
 }
 
 TEST(MatrixInput, FilesOfMatrixMarketAreKnownByContentOrEnding) {
@@ -276,6 +297,8 @@ TEST(ThermalMatrix, IsTheStiffnessOfTheMesh) {
     if (std::abs(sum) < 1e-12 * most) ++rows_of_zero_sum;
   }
   EXPECT_EQ(rows_of_zero_sum, 3 * 3 * 3);
+  expect_parts(message_of<InputError>([] { make_thermal("nowhere.msh"); }), {"--mesh: ", "nowhere.msh"});
+  expect_parts(message_of<InputError>([] { make_thermal("box:0x1x1"); }), {"--mesh: "});
 }
 
 }  // namespace
