@@ -62,8 +62,7 @@ struct PanelGetrf {
         parallel_for("getrf", on(queue), step.n, with(PanelSwapKernel<T>{step, c}, panel, integers));
       }
       if (c + 1 < rows)
-        parallel_for("getrf", on(queue), range(c + 1, rows),
-                     with(PanelEliminateKernel<T>{c, step.n}, panel));
+        parallel_for("getrf", on(queue), range(c + 1, rows), with(PanelEliminateKernel<T>{c, step.n}, panel));
     }
   }
 };

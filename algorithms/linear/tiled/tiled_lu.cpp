@@ -1,6 +1,9 @@
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include <strata/algorithms/linear/tiled/tiled_lu.hpp>
+#include <strata/views/coherent/whole_copies.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -11,8 +14,8 @@ namespace {
 std::string singular_text(const std::string& label, Pivoting pivoting, index_t column, index_t order,
                           double least) {
   const std::string tile = std::to_string(column / order);
-  const std::string where = ": the pivot of column " + std::to_string(column) + ", in tile (" + tile + ", " +
-                            tile + "), ";
+  const std::string where =
+      ": the pivot of column " + std::to_string(column) + ", in tile (" + tile + ", " + tile + "), ";
   if (pivoting == Pivoting::Partial)
     return "linear::lu: \"" + label + "\" is singular" + where + "is 0, or not a finite number";
   char ratio[32];
@@ -39,6 +42,26 @@ double least_pivot(const linear::LuOptions& options, double epsilon) {
     throw Error("linear::lu: LuOptions::least_pivot is " + std::to_string(options.least_pivot) +
                 ": it is from 0 to 1, where 0 is for the root of the type's epsilon");
   return options.least_pivot > 0 ? options.least_pivot : std::sqrt(epsilon);
+}
+
+LuOpenColumns lu_open_columns(const std::vector<TaskPart>& parts, index_t bytes_of_host, const TiledShape& a,
+                              index_t element_bytes) {
+  const index_t column = a.rows * a.tile * element_bytes, tile = a.tile * a.tile * element_bytes;
+  if (column == 0) return {};
+  index_t room = 0;  // beside a panel and the tiles of tasks that are under way
+  bool is_bounded = false;
+  for (const TaskPart& part : parts) {
+    if (part.host != nullptr && bytes_of_host == 0) continue;
+    const index_t budget = part.host != nullptr ? bytes_of_host : WholeCopies::budget(*part.device);
+    room += std::max<index_t>(budget - column - 4 * tile, 0);
+    is_bounded = true;
+  }
+  if (!is_bounded) return {};
+  // All of it, its inverses, and copies of rows.
+  const index_t columns = room / column, all = (a.rows + a.tile - 1) / a.tile + 2;
+  if (columns >= all) return {};
+  if (columns <= 2) return {std::max<index_t>(columns, 1), 0};
+  return {columns - 1, 1};
 }
 
 std::vector<index_t> lu_pivots(const TiledShape& a, linear::Pivoting pivoting, double least,

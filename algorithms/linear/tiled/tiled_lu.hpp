@@ -10,11 +10,11 @@
 // three tiles are enough. Errors besides those named below: those of TaskGraph::run.
 #pragma once
 
-#include <algorithm>
+#include <limits>
+#include <string>
 #include <vector>
 
-#include <strata/algorithms/linear/tiled/tile_lu_operations.hpp>
-#include <strata/algorithms/linear/tiled/tiled_options.hpp>
+#include <strata/algorithms/linear/tiled/tiled_lu_tasks.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -62,167 +62,6 @@ struct LuFactors {
 
 namespace detail {
 
-/// Adds tasks of LU factors and of what uses them to a graph.
-template <class T>
-class LuTasks {
- public:
-  using Tile = typename TiledMatrix<T>::tile_type;
-  using Integers = CoherentArray<int, rank<1>>;
-
-  LuTasks(TaskGraph& graph, const TileBackend& by) : graph_(graph), by_(by) {}
-
-  /// The swaps of step k in the columns of tiles from `first` on; `back`: undone.
-  void swap(const Integers& step, index_t k, const TiledMatrix<T>& b, index_t first, bool back) {
-    before_.resize(static_cast<std::size_t>(b.tile_columns()));
-    for (index_t j = first; j < b.tile_columns(); ++j) {
-      Tile& before = before_[static_cast<std::size_t>(j)];
-      if (!before)
-        before = Tile(("rows of " + b.label()).c_str(), b.tile(0, j).extent(0), b.tile(0, j).extent(1),
-                      uninitialized);
-      const LuStep size{b.tile(k, j).extent(0)};
-      graph_.call("swap top", TileSwapTop{size, back}, in(step), inout(b.tile(k, j)), out(before)).work(1);
-      for (index_t i = k + 1; i < b.tile_rows(); ++i)
-        graph_
-            .call("swap rows", TileSwapRows<T>{size, back, (i - k) * b.tile_order()}, in(step), in(before),
-                  inout(b.tile(k, j)), inout(b.tile(i, j)))
-            .work(1);
-      graph_.discard(before);
-    }
-  }
-  /// op(t)^-1 b, where an inverse was made of t by multiplying with it.
-  void solve(const char* label, const Tile& t, bool is_inverse, const TileTriangle& triangle, const Tile& b) {
-    const double n = static_cast<double>(t.extent(0)), work = n * static_cast<double>(b.size());
-    (is_inverse ? graph_.call(label, TileTimes<T>{by_, triangle}, in(t), inout(b))
-                : graph_.call(label, TileTrsm<T>{by_, triangle}, in(t), inout(b)))
-        .work(work);
-  }
-  void subtract(const char* label, const Tile& a, const Tile& b, const Tile& c, T factor = -1) {
-    graph_.call(label, TileGemm<T>{by_, factor, 1}, in(a), in(b), inout(c))
-        .work(2 * static_cast<double>(c.size()) * static_cast<double>(a.extent(1)));
-  }
-  Tile inverse(const Tile& of, bool upper, bool unit) {
-    const std::string label = std::string(upper ? "inverse of U in " : "inverse of L in ") + of.label();
-    const Tile made(label.c_str(), of.extent(0), of.extent(1), uninitialized);
-    const double n = static_cast<double>(of.extent(0));
-    graph_.call("trtri", TileInverse<T>{by_, upper, unit}, in(of), out(made)).work(n * n * n);
-    return made;
-  }
-
- private:
-  TaskGraph& graph_;
-  const TileBackend by_;
-  std::vector<Tile> before_;  // of columns of tiles
-};
-
-/// The factors' graph, and what it leaves besides them.
-template <class T>
-class LuGraph {
- public:
-  using Tile = typename TiledMatrix<T>::tile_type;
-  using Integers = CoherentArray<int, rank<1>>;
-
-  LuGraph(const TiledMatrix<T>& a, const TileBackend& by, bool inverts, bool pivots, double limit)
-      : graph_("linear::lu of " + a.label()),
-        a_(a),
-        tasks_(graph_, by),
-        by_(by),
-        inverts_(inverts),
-        pivots_(pivots),
-        limit_(limit) {
-    if (a.tile_rows() == 0) return;
-    const index_t b = a.tile(0, 0).extent(0), n = a.rows();
-    panel_ = Tile(("panel of " + a.label()).c_str(), b, pivots ? n : b, uninitialized);
-    if (pivots) content_ = Integers(("rows of " + a.label()).c_str(), n, uninitialized);
-    for (index_t k = 0; k < a.tile_rows(); ++k) add_step(k);
-  }
-  TaskGraph& graph() { return graph_; }
-  const std::vector<Integers>& steps() const { return steps_; }
-  /// Marks of the columns of L below diagonal tiles, for each.
-  const std::vector<std::vector<Integers>>& marks() const { return marks_; }
-
- private:
-  double order(index_t k) const { return static_cast<double>(a_.tile(k, k).extent(0)); }
-  Integers integers(const char* name, const Tile& of, index_t count) const {
-    return Integers((name + std::string(of.label())).c_str(), count);
-  }
-
-  void add_step(index_t k) {
-    const Tile& diagonal = a_.tile(k, k);
-    const index_t n = diagonal.extent(0), tiles = a_.tile_rows();
-    steps_.push_back(integers("pivots of ", diagonal, LuStep{n}.size()));
-    marks_.emplace_back();
-    if (pivots_) factor_panel(k);
-    else factor_diagonal(k);
-    if (k + 1 == tiles) return;
-
-    Tile lower, upper;
-    if (inverts_) {
-      lower = tasks_.inverse(diagonal, false, true);
-      if (!pivots_) upper = tasks_.inverse(diagonal, true, false);
-    }
-    if (pivots_) tasks_.swap(steps_.back(), k, a_, k + 1, false);
-    else
-      for (index_t i = k + 1; i < tiles; ++i) factor_below(i, k, upper);
-    for (index_t j = k + 1; j < tiles; ++j)
-      tasks_.solve("trsm", inverts_ ? lower : diagonal, inverts_, {false, false, false, true}, a_.tile(k, j));
-    if (inverts_) graph_.discard(lower);
-    if (upper) graph_.discard(upper);
-    for (index_t j = k + 1; j < tiles; ++j)
-      for (index_t i = k + 1; i < tiles; ++i)
-        tasks_.subtract("gemm", a_.tile(i, k), a_.tile(k, j), a_.tile(i, j));
-  }
-  // All rows from the diagonal on at once.
-  void factor_panel(index_t k) {
-    const index_t n = a_.tile(k, k).extent(0), rows = a_.rows() - k * a_.tile_order();
-    const double columns = static_cast<double>(n);
-    const auto row = [&](index_t i) { return (i - k) * a_.tile_order(); };
-    for (index_t i = k; i < a_.tile_rows(); ++i) {
-      const TileGather gather{row(i)};
-      (i == k ? graph_.call("gather", gather, in(a_.tile(i, k)), out(panel_))
-              : graph_.call("gather", gather, in(a_.tile(i, k)), inout(panel_)))
-          .work(1);
-    }
-    const PanelGetrf<T> getrf{by_, {n}, rows, true, limit_};
-    graph_
-        .call("getrf", PanelGetrfWithSwaps<T>{getrf}, inout(panel_), out(content_), out(steps_.back()))
-        .work(columns * columns * (static_cast<double>(rows) - columns / 3));
-    for (index_t i = k; i < a_.tile_rows(); ++i)
-      graph_.call("scatter", TileScatter{row(i)}, in(panel_), out(a_.tile(i, k))).work(1);
-    graph_.discard(panel_);
-    graph_.discard(content_);
-  }
-  void factor_diagonal(index_t k) {
-    const index_t n = a_.tile(k, k).extent(0);
-    const PanelGetrf<T> getrf{by_, {n}, n, false, limit_};
-    graph_.call("getrf", TileGetrf<T>{getrf}, inout(a_.tile(k, k)), out(panel_), out(steps_.back()))
-        .work(2 * order(k) * order(k) * order(k) / 3);
-    graph_.discard(panel_);
-  }
-  void factor_below(index_t i, index_t k, const Tile& upper) {
-    const Tile& tile = a_.tile(i, k);
-    const TileTriangle triangle{true, false, true, false};
-    marks_.back().push_back(integers("marks of ", tile, tile.extent(1)));
-    const Integers& marks = marks_.back().back();
-    const double work = order(k) * static_cast<double>(tile.size());
-    using Times = TileFactorBelow<T, TileTimes<T>>;
-    using Trsm = TileFactorBelow<T, TileTrsm<T>>;
-    (inverts_ ? graph_.call("trsm", Times{{by_, triangle}, limit_}, in(upper), inout(tile), out(marks))
-              : graph_.call("trsm", Trsm{{by_, triangle}, limit_}, in(a_.tile(k, k)), inout(tile), out(marks)))
-        .work(work);
-  }
-
-  TaskGraph graph_;
-  const TiledMatrix<T> a_;
-  LuTasks<T> tasks_;
-  const TileBackend by_;
-  const bool inverts_, pivots_;
-  const double limit_;
-  Tile panel_;
-  Integers content_;
-  std::vector<Integers> steps_;
-  std::vector<std::vector<Integers>> marks_;
-};
-
 /// The pivots by the integers that steps left; throws SingularMatrix for `a`, whose pivots are at least
 /// `least` times what is below them.
 std::vector<index_t> lu_pivots(const TiledShape& a, linear::Pivoting pivoting, double least,
@@ -255,8 +94,11 @@ LuFactors<T> lu(const TiledMatrix<T>& a, const Where& where, const LuOptions& op
   d::check_tiled_backend(where, options.backend);
   const double least = d::least_pivot(options, static_cast<double>(std::numeric_limits<T>::epsilon()));
   const bool pivots = options.pivoting == Pivoting::Partial;
-  d::LuGraph<T> graph(a, {options.backend, options.tf32},
-                      options.invert_diagonal.value_or(d::has_gpu(where)), pivots, pivots ? 2 : 1 / least);
+  const d::LuOpenColumns open =
+      pivots ? d::lu_open_columns(d::task_parts(where), options.run.host_memory, d::tiled_shape(a), sizeof(T))
+             : d::LuOpenColumns{};
+  d::LuGraph<T> graph(a, {options.backend, options.tf32}, options.invert_diagonal.value_or(d::has_gpu(where)),
+                      pivots, pivots ? 2 : 1 / least, open);
 
   LuFactors<T> factors{a, options.pivoting, {}, graph.graph().run(where, options.run), {}};
   factors.pivots = d::lu_pivots(d::tiled_shape(a), options.pivoting, least, graph.steps(), graph.marks());
@@ -264,8 +106,8 @@ LuFactors<T> lu(const TiledMatrix<T>& a, const Where& where, const LuOptions& op
   return factors;
 }
 
-/// X with A X = B takes the place of B, for the factors of A. Throws ShapeMismatch where `b` has other rows or
-/// tiles, or is symmetric.
+/// X with A X = B takes the place of B, for the factors of A. Throws ShapeMismatch where `b` has other rows
+/// or tiles, or is symmetric.
 template <class T, Place Where>
 TaskReport solve(const LuFactors<T>& factors, const TiledMatrix<T>& b, const Where& where,
                  const TiledOptions& options = {}) {
@@ -273,12 +115,13 @@ TaskReport solve(const LuFactors<T>& factors, const TiledMatrix<T>& b, const Whe
   d::check_lu_use("linear::solve", factors, b, where, options);
   const TiledMatrix<T>& a = factors.matrix;
   const index_t tiles = a.tile_rows();
+  const bool pivots = factors.pivoting == Pivoting::Partial;
 
   TaskGraph graph("linear::solve with " + a.label());
   d::LuTasks<T> tasks(graph, {options.backend, options.tf32});
   for (index_t k = 0; k < tiles; ++k) {
-    if (factors.pivoting == Pivoting::Partial)
-      tasks.swap(factors.steps[static_cast<std::size_t>(k)], k, b, 0, false);
+    for (index_t j = 0; pivots && j < b.tile_columns(); ++j)
+      tasks.swap(factors.steps[static_cast<std::size_t>(k)], k, b, j, false);
     for (index_t j = 0; j < b.tile_columns(); ++j) {
       tasks.solve("solve trsm", a.tile(k, k), false, {false, false, false, true}, b.tile(k, j));
       for (index_t i = k + 1; i < tiles; ++i)
@@ -288,8 +131,7 @@ TaskReport solve(const LuFactors<T>& factors, const TiledMatrix<T>& b, const Whe
   for (index_t k = tiles - 1; k >= 0; --k)
     for (index_t j = 0; j < b.tile_columns(); ++j) {
       tasks.solve("solve trsm", a.tile(k, k), false, {false, false, true, false}, b.tile(k, j));
-      for (index_t i = 0; i < k; ++i)
-        tasks.subtract("solve gemm", a.tile(i, k), b.tile(k, j), b.tile(i, j));
+      for (index_t i = 0; i < k; ++i) tasks.subtract("solve gemm", a.tile(i, k), b.tile(k, j), b.tile(i, j));
     }
   return graph.run(where, options.run);
 }
@@ -303,6 +145,7 @@ TaskReport product(const LuFactors<T>& factors, const TiledMatrix<T>& x, const W
   using tile_type = typename TiledMatrix<T>::tile_type;
   const TiledMatrix<T>& a = factors.matrix;
   const index_t tiles = a.tile_rows();
+  const bool pivots = factors.pivoting == Pivoting::Partial;
 
   TaskGraph graph("linear::product with " + a.label());
   d::LuTasks<T> tasks(graph, {options.backend, options.tf32});
@@ -326,8 +169,8 @@ TaskReport product(const LuFactors<T>& factors, const TiledMatrix<T>& x, const W
       for (index_t j = 0; j < x.tile_columns(); ++j)
         tasks.subtract("product gemm", a.tile(i, k), x.tile(k, j), x.tile(i, j), 1);
     multiply(k, false);
-    if (factors.pivoting == Pivoting::Partial)
-      tasks.swap(factors.steps[static_cast<std::size_t>(k)], k, x, 0, true);
+    for (index_t j = 0; pivots && j < x.tile_columns(); ++j)
+      tasks.swap(factors.steps[static_cast<std::size_t>(k)], k, x, j, true);
   }
   return graph.run(where, options.run);
 }

@@ -5,8 +5,8 @@
 //   auto s = TiledMatrix<float>::symmetric("s", n, 1920, main_in(CudaPinned{}));  // lower tiles only
 //   s.fill([](index_t i, index_t j) { return i == j ? 4.0f : 1.0f; });
 //
-// Tiles are of order `tile`; the last ones of a row and of a column have what is left. A handle: copies share
-// the matrix. Elements are in the tiles in rows (LayoutRight).
+// Tiles may be in files: tiled_files.hpp. They are of order `tile`; the last ones of a row and of a column
+// have what is left. A handle: copies share the matrix. Elements are in the tiles in rows (LayoutRight).
 #pragma once
 
 #include <string>
@@ -24,6 +24,7 @@ namespace detail {
 void check_tiled_shape(const std::string& label, index_t rows, index_t columns, index_t tile);
 [[noreturn]] void fail_tile(const std::string& label, index_t i, index_t j, index_t rows, index_t columns,
                             bool is_symmetric);
+struct TiledMatrices;  // tiled_files.hpp
 }  // namespace detail
 
 /// See the head of the file. `T` is float or double.
@@ -42,12 +43,12 @@ class TiledMatrix {
   template <class... Options>
   TiledMatrix(const std::string& label, index_t rows, index_t columns, index_t tile,
               const Options&... options)
-      : TiledMatrix(Kind::General, label, rows, columns, tile, options...) {}
+      : TiledMatrix(Kind::General, label, rows, columns, tile, in_memory(label, options...)) {}
   /// A symmetric matrix of order n, of which only the tiles on and below the diagonal exist, and in those on
   /// it only the lower triangle counts.
   template <class... Options>
   static TiledMatrix symmetric(const std::string& label, index_t n, index_t tile, const Options&... options) {
-    return TiledMatrix(Kind::Symmetric, label, n, n, tile, options...);
+    return TiledMatrix(Kind::Symmetric, label, n, n, tile, in_memory(label, options...));
   }
 
   const std::string& label() const { return state_->label; }  ///< for messages and reports
@@ -103,9 +104,12 @@ class TiledMatrix {
     std::vector<tile_type> tiles;
   };
 
-  template <class... Options>
+  friend struct detail::TiledMatrices;
+
+  // make(i, j, m, n) makes each tile, of m rows and n columns.
+  template <class Make>
   TiledMatrix(Kind kind, const std::string& label, index_t rows, index_t columns, index_t tile,
-              const Options&... options) {
+              const Make& make) {
     detail::check_tiled_shape(label, rows, columns, tile);
     const bool is_symmetric = kind == Kind::Symmetric;
     state_ = detail::Ref<State>(new State);
@@ -121,10 +125,16 @@ class TiledMatrix {
       return whole - number * tile < tile ? whole - number * tile : tile;
     };
     for (index_t i = 0; i < state.tile_rows; ++i)
-      for (index_t j = 0; j < (is_symmetric ? i + 1 : state.tile_columns); ++j) {
-        const std::string name = label + "(" + std::to_string(i) + ", " + std::to_string(j) + ")";
-        state.tiles.emplace_back(name.c_str(), extent(i, rows), extent(j, columns), options...);
-      }
+      for (index_t j = 0; j < (is_symmetric ? i + 1 : state.tile_columns); ++j)
+        state.tiles.push_back(make(i, j, extent(i, rows), extent(j, columns)));
+  }
+  // Makes tiles in memory.
+  template <class... Options>
+  static auto in_memory(const std::string& label, const Options&... options) {
+    return [&](index_t i, index_t j, index_t m, index_t n) {
+      const std::string name = label + "(" + std::to_string(i) + ", " + std::to_string(j) + ")";
+      return tile_type(name.c_str(), m, n, options...);
+    };
   }
 
   // Whether an element of tile (i, j) belongs to the matrix.

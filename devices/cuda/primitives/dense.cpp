@@ -81,9 +81,8 @@ void run_getrf(const LaunchInfo& info, const GetrfCall& getrf, const Size& buffe
                device);
   const std::size_t bytes = static_cast<std::size_t>(elements > 0 ? elements : 1) * sizeof(T);
   void* const buffer = launch.scratch(bytes).partials;
-  check_solver(
-      factor(handle, m, n, data_of<T>(getrf.a), lda, data_of<T>(buffer), getrf.pivots, getrf.info),
-      "cusolverDnGetrf", device);
+  check_solver(factor(handle, m, n, data_of<T>(getrf.a), lda, data_of<T>(buffer), getrf.pivots, getrf.info),
+               "cusolverDnGetrf", device);
 }
 
 }  // namespace

@@ -133,7 +133,8 @@ TYPED_TEST(TiledLu, OfADeviceHaveTheSameBitsWhateverTheScheduleAndTheBudget) {
   const Dense a = random_dominant(draw, n);
   for (const Pivoting pivoting : {Pivoting::None, Pivoting::Partial})
     for (const auto backend : {linear::Backend::Strata, linear::Backend::Vendor}) {
-      if (backend == linear::Backend::Vendor && std::is_same_v<TypeParam, AnyHost> && !linear::has_host_blas())
+      if (backend == linear::Backend::Vendor && std::is_same_v<TypeParam, AnyHost> &&
+          !linear::has_host_blas())
         continue;
       const TiledMatrix<double> first("a", n, n, tile), second("b", n, n, tile);
       fill(first, a);
@@ -182,7 +183,8 @@ TYPED_TEST(TiledLu, InvertedDiagonalTilesLeaveResidualsAsSmallAsSolving) {
 template <class D, class Check>
 void for_each_backend(const Check& check) {
   for (const auto backend : {linear::Backend::Strata, linear::Backend::Vendor}) {
-    if (backend == linear::Backend::Vendor && std::is_same_v<D, AnyHost> && !linear::has_host_blas()) continue;
+    if (backend == linear::Backend::Vendor && std::is_same_v<D, AnyHost> && !linear::has_host_blas())
+      continue;
     for (const Pivoting pivoting : {Pivoting::None, Pivoting::Partial}) {
       linear::LuOptions options;
       options.backend = backend;
@@ -200,8 +202,9 @@ index_t failed_column(const Dense& a, index_t tile, const linear::LuOptions& opt
     linear::lu(matrix, on(D{}), options);
   } catch (const linear::SingularMatrix& error) {
     EXPECT_EQ(error.tile, error.column / tile);
-    EXPECT_NE(std::string(error.what()).find("the pivot of column " + std::to_string(error.column) +
-                                             ", in tile (" + std::to_string(error.tile) + ", "),
+    EXPECT_NE(std::string(error.what())
+                  .find("the pivot of column " + std::to_string(error.column) + ", in tile (" +
+                        std::to_string(error.tile) + ", "),
               std::string::npos)
         << error.what();
     return error.column;
@@ -279,15 +282,17 @@ TEST(TiledLu, ShapesAndOptionsThatDoNotFitAreSaid) {
             "linear::lu: \"a\" (10 x 20 in tiles of order 8) is not square");
   EXPECT_EQ(message_of<ShapeMismatch>([&] { linear::lu(s, where); }),
             "linear::lu: \"s\" (10 x 10 in tiles of order 8, symmetric) has its lower tiles only");
-  EXPECT_EQ(message_of<ShapeMismatch>([&] { linear::solve(factors, wrong, where); }),
-            "linear::solve: the columns of \"c\" (10 x 10 in tiles of order 8) are not as many as the rows of "
-            "\"b\" (11 x 3 in tiles of order 8)");
+  EXPECT_EQ(
+      message_of<ShapeMismatch>([&] { linear::solve(factors, wrong, where); }),
+      "linear::solve: the columns of \"c\" (10 x 10 in tiles of order 8) are not as many as the rows of "
+      "\"b\" (11 x 3 in tiles of order 8)");
   EXPECT_THROW(linear::solve(factors, other, where), ShapeMismatch);
   EXPECT_THROW(linear::solve(factors, s, where), ShapeMismatch);
   EXPECT_THROW(linear::product(factors, other, where), ShapeMismatch);
-  EXPECT_EQ(message_of<Error>([&] { linear::lu(c, where, wrong_options); }),
-            "linear::lu: LuOptions::least_pivot is 2.000000: it is from 0 to 1, where 0 is for the root of the "
-            "type's epsilon");
+  EXPECT_EQ(
+      message_of<Error>([&] { linear::lu(c, where, wrong_options); }),
+      "linear::lu: LuOptions::least_pivot is 2.000000: it is from 0 to 1, where 0 is for the root of the "
+      "type's epsilon");
   EXPECT_EQ(linear::solve(factors, empty, where).tasks, 0);
   EXPECT_TRUE(linear::lu(none, where).pivots.empty());
 }
