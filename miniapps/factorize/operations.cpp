@@ -1,8 +1,13 @@
 #include <algorithm>
+#include <filesystem>
 #include <optional>
+#include <system_error>
+
+#include <sys/resource.h>
 
 #include <strata/algorithms/across.hpp>
 #include <strata/algorithms/linear/tiled/tiled_cholesky.hpp>
+#include <strata/algorithms/linear/tiled/tiled_files.hpp>
 #include <strata/algorithms/linear/tiled/tiled_lu.hpp>
 #include <strata/algorithms/linear/tiled/tiled_product.hpp>
 #include <strata/core/bytes.hpp>
@@ -38,6 +43,14 @@ void emulate(index_t devices) {
   if (devices <= config.count || devices > most) return;
   config.count = static_cast<int>(devices);
   emulated::configure(config);
+}
+
+// Each tile in a file takes two open ones: as many as the system lets this process have.
+void allow_many_files() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));
 }
 
 // What a place is made of.
@@ -103,6 +116,7 @@ struct PlaceMaker {
     summary.home = !request.home.empty() ? request.home : has_gpu ? "pinned" : "memory";
     if (summary.home == "pinned" && !has_gpu)
       throw UsageError("--home pinned: pinned memory is that of GPUs, and " + summary.text + " has none");
+    if (summary.home == "file") allow_many_files();
   }
 };
 
@@ -110,7 +124,10 @@ template <class T>
 class OperationsOn final : public Operations<T> {
  public:
   OperationsOn(PlaceMaker maker, const FactorizeRequest& request, TaskWatch& watch)
-      : place_(std::move(maker.place)), summary_(std::move(maker.summary)), folder_(request.folder) {
+      : place_(std::move(maker.place)),
+        summary_(std::move(maker.summary)),
+        folder_(request.folder),
+        overwrites_(request.overwrites) {
     options_.backend = summary_.uses_vendor ? linear::Backend::Vendor : linear::Backend::Strata;
     options_.tf32 = request.tf32;
     options_.run.make_scheduler = watch.maker();
@@ -121,16 +138,21 @@ class OperationsOn final : public Operations<T> {
   }
 
   const PlaceSummary& place() const override { return summary_; }
-  TiledMatrix<T> matrix(const std::string& name, index_t rows, index_t columns, index_t tile,
-                        bool is_symmetric) override {
+  TiledMatrix<T> matrix(const std::string& name, index_t order, index_t tile, bool is_symmetric) override {
+    if (summary_.home == "file") return matrix_in_files(folder_ + "/" + name, order, tile, is_symmetric);
     const auto make = [&](const auto&... options) {
-      return is_symmetric ? TiledMatrix<T>::symmetric(name, rows, tile, uninitialized, options...)
-                          : TiledMatrix<T>(name, rows, columns, tile, uninitialized, options...);
+      return is_symmetric ? TiledMatrix<T>::symmetric(name, order, tile, uninitialized, options...)
+                          : TiledMatrix<T>(name, order, order, tile, uninitialized, options...);
     };
 #if STRATA_HAS_CUDA && defined(__CUDACC__)
     if (summary_.home == "pinned") return make(main_in(CudaPinned{}));
 #endif
     return make();
+  }
+  bool save(const TiledMatrix<T>& a) override {
+    if (summary_.home != "file") return false;
+    strata::save(a);
+    return true;
   }
 
   TaskReport cholesky(const TiledMatrix<T>& a) override {
@@ -161,9 +183,21 @@ class OperationsOn final : public Operations<T> {
   }
 
  private:
+  TiledMatrix<T> matrix_in_files(const std::string& folder, index_t order, index_t tile, bool is_symmetric) {
+    // Whether there is one is seen before it is touched: the library's error is for who writes programs.
+    std::error_code error;
+    if (!overwrites_ && std::filesystem::exists(folder + "/matrix", error))
+      throw UsageError("--home file:" + folder_ + ": there is a matrix in " + folder +
+                       " already: name another folder, or replace it by --overwrite");
+    std::filesystem::create_directory(folder_, error);  // that of the folders; what fails, fails below
+    return is_symmetric ? symmetric_tiled_files<T>(folder, order, tile, overwrite, uninitialized)
+                        : tiled_files<T>(folder, order, order, tile, overwrite, uninitialized);
+  }
+
   AnyPlace place_;
   PlaceSummary summary_;
   std::string folder_;
+  bool overwrites_;
   linear::TiledOptions options_;
   std::optional<TiledMatrix<T>> cholesky_;  // what has factors
   std::optional<linear::LuFactors<T>> lu_;

@@ -32,9 +32,11 @@ class Operations {
   virtual ~Operations() = default;
 
   virtual const PlaceSummary& place() const = 0;
-  /// A matrix that is to be filled, at home where the request says. `name` is its label, and folder.
-  virtual TiledMatrix<T> matrix(const std::string& name, index_t rows, index_t columns, index_t tile,
-                                bool is_symmetric) = 0;
+  /// A square matrix that is to be filled, at home where the request says. `name` is its label, or that of
+  /// its folder. FileError, UsageError where there is one in the folder that is not to be replaced.
+  virtual TiledMatrix<T> matrix(const std::string& name, index_t order, index_t tile, bool is_symmetric) = 0;
+  /// Whether matrices are in files: all of one is on the disk, and its files are complete.
+  virtual bool save(const TiledMatrix<T>& a) = 0;
 
   virtual TaskReport cholesky(const TiledMatrix<T>& a) = 0;
   virtual TaskReport lu(const TiledMatrix<T>& a, bool pivots) = 0;

@@ -80,6 +80,8 @@ class Run {
         verify(Computed<T>{request_, input_, right_.get(), result()}, *operations_, report_);
       });
     write_files();
+    const double begin = miniapp::now_seconds();
+    if (operations_->save(result())) report_.add_phase("save", miniapp::now_seconds() - begin);
   }
 
  private:
@@ -127,7 +129,7 @@ class Run {
   void make_matrices() {
     report_.timed("memory", [&] {
       const auto make = [&](const char* name, bool is_symmetric) {
-        return operations_->matrix(name, n_, n_, tile_, is_symmetric);
+        return operations_->matrix(name, n_, tile_, is_symmetric);
       };
       a_ = make("a", request_.operation == Operation::Cholesky);
       if (request_.operation == Operation::Gemm) {

@@ -79,6 +79,7 @@ void require_fit(const FactorizeSettings& s, const FactorizeRequest& request) {
     throw UsageError(
         "cholesky needs a symmetric positive definite matrix, which --input random is not: "
         "take --input spd, or lu");
+  if (request.overwrites && request.home != "file") throw UsageError("--overwrite is for --home file:FOLDER");
   if (request.host_memory > 0 && request.home != "file")
     throw UsageError(
         "--host-memory bounds what the host holds of tiles in files: give --home file:FOLDER, "
@@ -125,6 +126,7 @@ void declare(miniapp::Options& options, FactorizeSettings& s) {
   options.add("--home", &s.home, "memory|pinned|file:FOLDER",
               "where tiles that are on no device are: in memory, in pinned memory (GPUs copy from it fast; "
               "their default), or in files of a folder");
+  options.add_flag("--overwrite", s.overwrite, "replaces matrices that are in the folder of --home already");
   options.add("--host-memory", &s.host_memory, "BYTES", "memory of the host for tiles in files");
   options.add("-s,--scheduler", &s.scheduler, "NAME", "who decides the order of tasks and what moves",
               tasks::scheduler_names());
@@ -167,6 +169,7 @@ FactorizeRequest request_of(const FactorizeSettings& s) {
   if (s.tile != 0) require_between("--tile", s.tile, 1, most_order, "rows of a tile");
   request.tile = s.tile;
   set_home(s.home, request);
+  request.overwrites = s.overwrite;
   request.memory_limit = miniapp::memory_limit_of(s.common);
   request.host_memory = bytes_of("--host-memory", s.host_memory);
   require_between("--devices", s.devices, 1, 64, "devices that share the work");

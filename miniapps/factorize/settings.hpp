@@ -19,7 +19,7 @@ struct FactorizeSettings {
   index_t order = default_order, seed = 1;
   std::string kernels = "auto", scheduler = "data-aware";
   index_t tile = 0, devices = 1, queues = 4, window = 20000, trials = 1;
-  bool tf32 = false, with_host = false;
+  bool tf32 = false, with_host = false, overwrite = false;
   std::string graph, task_order, picture;
 
   FactorizeSettings() { common.mesh = "box:8x9x18"; }

@@ -16,18 +16,25 @@ std::string without_quotes(const std::string& label) {
   return label;
 }
 
-// Row and column of the tile "a(3, 1)"; false: the array is no tile.
+// Row and column of the tile "a(3, 1)", in a file ".../tile_3_1"; false: the array is no tile.
 bool tile_of(const std::string& label, int& row, int& column) {
-  const std::size_t open = label.rfind('('), comma = label.find(", ", open), close = label.find(')', open);
-  if (open == std::string::npos || comma == std::string::npos || close == std::string::npos) return false;
   const auto read = [&](std::size_t begin, std::size_t end, int& value) {
     const auto [stop, error] = std::from_chars(label.data() + begin, label.data() + end, value);
     return error == std::errc() && stop == label.data() + end;
   };
+  const std::string file = "/tile_";
+  if (const std::size_t at = label.rfind(file), line = label.rfind('_'); at != std::string::npos)
+    return read(at + file.size(), line, row) && read(line + 1, label.size(), column);
+  const std::size_t open = label.rfind('('), comma = label.find(", ", open), close = label.find(')', open);
+  if (open == std::string::npos || comma == std::string::npos || close == std::string::npos) return false;
   return read(open + 1, comma, row) && read(comma + 2, close, column);
 }
-// An array beside the matrix: the state of a tile, its inverse.
-bool is_of_a_tile(const std::string& label) { return label.find(" of ") != std::string::npos; }
+// An array beside the matrix: "state of a(0, 0)", "inverse of L in a(0, 0)".
+bool is_of_a_tile(const std::string& label) {
+  for (const char* what : {"state", "inverse", "pivots", "marks", "rows", "panel"})
+    if (label.starts_with(what + std::string(" of "))) return true;
+  return false;
+}
 
 std::string number_text(double value) {  // whatever the locale
   char text[32];

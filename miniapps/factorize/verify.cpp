@@ -75,7 +75,7 @@ class Verification {
     return multiply<T>(of_.input, triangle, false, v, norm);
   }
   TiledMatrix<T> column(const char* name, const Vectors& values) {
-    const TiledMatrix<T> x = operations_.matrix(name, n_, values.columns, of_.result.tile_order(), false);
+    const TiledMatrix<T> x(name, n_, values.columns, of_.result.tile_order(), uninitialized);
     set(x, values);
     return x;
   }

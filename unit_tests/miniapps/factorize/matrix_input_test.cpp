@@ -205,25 +205,26 @@ void expect_cost_of_file(const std::string& text) {
   fem_files_testing::limit_memory(0);
   EXPECT_LT(seconds, 2e-6 * static_cast<double>(bytes) + 0.05) << text.substr(0, 60);
   std::printf("%.60s...: %zu bytes, %.1f bytes of memory and %.1f ns a byte\n",
-              text.substr(0, text.find('\n')).c_str(), bytes, static_cast<double>(peak) / static_cast<double>(bytes),
+              text.substr(0, text.find('\n')).c_str(), bytes,
+              static_cast<double>(peak) / static_cast<double>(bytes),
               1e9 * seconds / static_cast<double>(bytes));
 }
 
 TEST(MatrixMarket, CostsWhatItsBytesAllow) {
-  constexpr index_t many = 200000;
+  constexpr index_t many = 100000;
   const std::string count = std::to_string(many), size = count + " " + count + " ";
   std::string diagonal, row, numbers, blank(1 << 20, '\n'), comments;
   for (index_t k = many; k > 0; --k) {  // the last rows first
     diagonal += std::to_string(k) + " " + std::to_string(k) + " 1.5\n";
-    row += "9 " + std::to_string(k % 10) + " 1\n";
+    row += "9 " + std::to_string(k % 9 + 1) + " 1\n";
     numbers += "7\n";
     comments += "%\n";
   }
   expect_cost_of_file(coordinate + "symmetric\n" + size + count + "\n" + diagonal);
   expect_cost_of_file(coordinate + "general\n1000000000 1000000000 " + count + "\n" + diagonal);
   expect_cost_of_file(coordinate + "general\n9 9 " + count + "\n" + row);
-  expect_cost_of_file(array + "general\n400 400\n" + numbers);
-  expect_cost_of_file(array + "symmetric\n600 600\n" + numbers);
+  expect_cost_of_file(array + "general\n300 300\n" + numbers);
+  expect_cost_of_file(array + "symmetric\n400 400\n" + numbers);
   expect_cost_of_file(array + "general\n1 1\n" + blank + "1");
   expect_cost_of_file(array + "general\n" + comments + "1 1\n1\n");
   expect_cost_of_file(array + "general\n1000000 1000000\n" + numbers);

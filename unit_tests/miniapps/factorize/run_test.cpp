@@ -127,9 +127,8 @@ TEST(FactorizeRun, WrongResultsFailTheirChecks) {
     TaskWatch watch("eager", false);
     const auto on_serial = make_operations<double>("serial", request, watch);
     const bool is_lower = operation == Operation::Cholesky, is_product = operation >= Operation::Gemm;
-    const auto a = on_serial->matrix("a", 60, 60, 16, is_lower),
-               b = on_serial->matrix("b", 60, 60, 16, false);
-    const auto c = on_serial->matrix("c", 60, 60, 16, operation == Operation::Syrk);
+    const auto a = on_serial->matrix("a", 60, 16, is_lower), b = on_serial->matrix("b", 60, 16, false);
+    const auto c = on_serial->matrix("c", 60, 16, operation == Operation::Syrk);
     fill(a, *input, [](index_t) {});
     fill(b, *right, [](index_t) {});
     if (operation == Operation::Cholesky) on_serial->cholesky(a);
@@ -264,6 +263,41 @@ TEST(FactorizeRun, OrderGraphAndPictureAreThoseOfTheTasks) {
     expect_parts(picture, {"<svg xmlns=", "device 1, step 1", "device 2, step 1", "of other devices",
                            "tiles that fit a memory", "</svg>"});
   }
+}
+
+// Few tiles: each file of them is waited for until it is on the disk.
+TEST(FactorizeRun, TilesInFilesTakeTheMemoryThatTheyMayHave) {
+  for (const Operation operation : operations) {
+    const Folder folder;
+    const bool has_device = operation == Operation::Lu || operation == Operation::Syrk;
+    FactorizeRequest request = request_for(operation, 40, 16);
+    request.home = "file";
+    request.folder = folder.file("tiles (1, 2)");
+    request.host_memory = 14 * 16 * 16 * 8;
+    request.task_order = folder.file("order.json");
+    if (has_device) request.memory_limit = 6 * 16 * 16 * 8;
+
+    const miniapp::RunReport report = report_of(has_device ? "emulated" : "serial", request);
+
+    EXPECT_TRUE(report.passed()) << name_of(operation);
+    EXPECT_GT(report.seconds_of("save"), 0);
+    // Positions are known by the names of files as by those of tiles.
+    EXPECT_NE(content_of(request.task_order).find(",2,2]"), std::string::npos);
+  }
+}
+
+TEST(FactorizeRun, MatricesInFilesAreReplacedOnlyWhenThatIsAskedFor) {
+  const Folder folder;
+  FactorizeRequest request = request_for(Operation::Cholesky, 10, 16);
+  request.home = "file";
+  request.folder = folder.file("tiles");
+  EXPECT_TRUE(report_of("serial", request).passed());
+  expect_parts(message_of<miniapp::UsageError>([&] { report_of("serial", request); }),
+               {"there is a matrix in " + request.folder + "/a already", "--overwrite"});
+  request.overwrites = true;
+  EXPECT_TRUE(report_of("serial", request).passed());
+  request.folder = "/nonexistent/folder";
+  expect_parts(message_of<Error>([&] { report_of("serial", request); }), {"/nonexistent/folder"});
 }
 
 TEST(OrderPicture, ColoursAreOfWhenTasksEnded) {

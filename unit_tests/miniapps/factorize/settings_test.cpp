@@ -70,6 +70,7 @@ TEST(FactorizeSettings, WhatMakesNoSenseIsRefused) {
       {{"cholesky", "--home", "disk"}, "memory, pinned or file:FOLDER"},
       {{"cholesky", "--home", "file:"}, "name of a folder"},
       {{"cholesky", "--host-memory", "1GiB"}, "--home file:FOLDER"},
+      {{"cholesky", "--overwrite"}, "--home file:FOLDER"},
       {{"cholesky", "--home", "file:x", "--host-memory", "much"}, "--host-memory"},
       {{"cholesky", "--home", "file:x", "--host-memory", "0"}, "some memory is needed"},
       {{"cholesky", "--memory-limit", "0"}, "--memory-limit"},
