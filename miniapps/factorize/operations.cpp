@@ -1,0 +1,228 @@
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+
+#include <sys/resource.h>
+
+#include <strata/algorithms/across.hpp>
+#include <strata/algorithms/linear/tiled/tiled_cholesky.hpp>
+#include <strata/algorithms/linear/tiled/tiled_files.hpp>
+#include <strata/algorithms/linear/tiled/tiled_lu.hpp>
+#include <strata/algorithms/linear/tiled/tiled_product.hpp>
+#include <strata/core/bytes.hpp>
+#include <strata/devices/emulated/control.hpp>
+#include <strata/miniapps/common/devices.hpp>
+#include <strata/miniapps/common/options.hpp>
+#include <strata/miniapps/common/places.hpp>
+#include <strata/miniapps/factorize/operations.hpp>
+#include <strata/views/coherent/whole_copies.hpp>
+
+namespace strata::inline STRATA_ABI::factorize {
+
+namespace {
+
+using miniapp::UsageError;
+
+// Devices of all kinds, behind one type.
+template <class List>
+struct AcrossAll;
+template <class... D>
+struct AcrossAll<DeviceList<D...>> {
+  using type = Across<D...>;
+};
+using AnyPlace = AcrossAll<KernelDevices>::type;
+
+template <class D>
+inline constexpr bool is_host = D::memory_space::host_accessible;
+
+// As many emulated devices as are asked for, where they can be made.
+void emulate(index_t devices) {
+  constexpr index_t most = 16;
+  emulated::Config config = emulated::config();
+  if (devices <= config.count || devices > most) return;
+  config.count = static_cast<int>(devices);
+  emulated::configure(config);
+}
+
+// Each tile in a file takes two open ones: as many as the system lets this process have.
+void allow_many_files() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  static_cast<void>(setrlimit(RLIMIT_NOFILE, &limit));
+}
+
+// What a place is made of.
+struct PlaceMaker {
+  const FactorizeRequest& request;
+  AnyPlace place{};
+  PlaceSummary summary{};
+  bool has_gpu = false;
+
+  template <class D>
+  void add_device(const D& device) {
+    place.places.push_back(on(device));
+    if constexpr (is_host<D>) {
+      summary.has_host = true;
+    } else {
+      if (request.memory_limit > 0) coherent::set_budget(device, request.memory_limit);
+      const index_t memory = strata::detail::WholeCopies::budget(device.backend());
+      summary.memory = summary.memory == 0 ? memory : std::min(summary.memory, memory);
+    }
+  }
+  template <class D>
+  void add_kind(const D& first) {
+    if constexpr (is_host<D>) {
+      const std::string name = miniapp::device_text(first);
+      if (request.devices > 1)
+        throw UsageError("--devices " + std::to_string(request.devices) + ": " + name +
+                         " is one device, whose threads share the work");
+      if (request.with_host) throw UsageError("--with-host is for other devices: " + name + " is the host");
+      if (request.memory_limit > 0)
+        throw UsageError("--memory-limit: " + name +
+                         " has no memory of its own: leave it out, or bound what "
+                         "the host holds of tiles in files, by --home file:FOLDER and --host-memory");
+      if (request.home == "pinned")
+        throw UsageError("--home pinned: " + name + " copies nothing: pinned memory is for GPUs");
+      add_device(first);
+    } else {
+      // One of a kind is the one that was named, several are the first ones.
+      if (request.devices == 1) add_device(first);
+      else
+        for (const D& device : miniapp::first_devices(first, static_cast<int>(request.devices)))
+          add_device(device);
+    }
+    summary.text = request.devices == 1
+                       ? miniapp::device_text(first)
+                       : std::to_string(request.devices) + " x " + std::string(device_name(first));
+    has_gpu = std::string(device_name(first)) == "Cuda";
+    if (has_gpu) summary.default_tile = 1920;
+  }
+  void add_host() {
+    add_device(AnyHost(Threads{}));
+    summary.text += " and Threads";
+  }
+  void choose_kernels() {
+    if (request.kernels == "strata") return;
+    if (request.kernels == "vendor" && !summary.has_host && !has_gpu)
+      throw UsageError("--kernels vendor: there are no libraries for " + summary.text);
+    // A GPU is not to do without its libraries because the host lacks one.
+    if (summary.has_host && (request.kernels == "vendor" || has_gpu)) strata::detail::require_host_blas();
+    summary.uses_vendor = summary.has_host ? linear::has_host_blas() : has_gpu;
+    if (summary.uses_vendor && summary.has_host) summary.library_of_host = linear::host_blas_name();
+  }
+  void choose_home() {
+    summary.home = !request.home.empty() ? request.home : has_gpu ? "pinned" : "memory";
+    if (summary.home == "pinned" && !has_gpu)
+      throw UsageError("--home pinned: pinned memory is that of GPUs, and " + summary.text + " has none");
+    if (summary.home == "file") allow_many_files();
+  }
+};
+
+template <class T>
+class OperationsOn final : public Operations<T> {
+ public:
+  OperationsOn(PlaceMaker maker, const FactorizeRequest& request, TaskWatch& watch)
+      : place_(std::move(maker.place)),
+        summary_(std::move(maker.summary)),
+        folder_(request.folder),
+        overwrites_(request.overwrites) {
+    options_.backend = summary_.uses_vendor ? linear::Backend::Vendor : linear::Backend::Strata;
+    options_.tf32 = request.tf32;
+    options_.run.make_scheduler = watch.maker();
+    options_.run.queues = static_cast<int>(request.queues);
+    options_.run.window = static_cast<int>(request.window);
+    options_.run.host_memory = request.host_memory;
+    options_.run.on_host = true;
+  }
+
+  const PlaceSummary& place() const override { return summary_; }
+  TiledMatrix<T> matrix(const std::string& name, index_t order, index_t tile, bool is_symmetric) override {
+    if (summary_.home == "file") return matrix_in_files(folder_ + "/" + name, order, tile, is_symmetric);
+    const auto make = [&](const auto&... options) {
+      return is_symmetric ? TiledMatrix<T>::symmetric(name, order, tile, uninitialized, options...)
+                          : TiledMatrix<T>(name, order, order, tile, uninitialized, options...);
+    };
+#if STRATA_HAS_CUDA && defined(__CUDACC__)
+    if (summary_.home == "pinned") return make(main_in(CudaPinned{}));
+#endif
+    return make();
+  }
+  bool save(const TiledMatrix<T>& a) override {
+    if (summary_.home != "file") return false;
+    strata::save(a);
+    return true;
+  }
+
+  TaskReport cholesky(const TiledMatrix<T>& a) override {
+    cholesky_ = a;
+    return linear::cholesky(a, place_, options_);
+  }
+  TaskReport lu(const TiledMatrix<T>& a, bool pivots) override {
+    linear::LuOptions options;
+    static_cast<linear::TiledOptions&>(options) = options_;
+    options.pivoting = pivots ? linear::Pivoting::Partial : linear::Pivoting::None;
+    lu_ = linear::lu(a, place_, options);
+    return lu_->report;
+  }
+  TaskReport gemm(const TiledMatrix<T>& a, const TiledMatrix<T>& b, const TiledMatrix<T>& c) override {
+    return linear::gemm(1, a, b, 0, c, place_, options_);
+  }
+  TaskReport syrk(const TiledMatrix<T>& a, const TiledMatrix<T>& c) override {
+    return linear::syrk(1, a, 0, c, place_, options_);
+  }
+  void solve(const TiledMatrix<T>& b) override {
+    if (lu_) linear::solve(*lu_, b, place_, options_);
+    else linear::solve(cholesky_.value(), b, place_, options_);
+  }
+  void multiply_by_factors(const TiledMatrix<T>& x) override {
+    linear::TiledOptions exact = options_;  // this is a check, and adds no error of its own
+    exact.tf32 = false;
+    linear::product(lu_.value(), x, place_, exact);
+  }
+
+ private:
+  TiledMatrix<T> matrix_in_files(const std::string& folder, index_t order, index_t tile, bool is_symmetric) {
+    // Whether there is one is seen before it is touched: the library's error is for who writes programs.
+    std::error_code error;
+    if (!overwrites_ && std::filesystem::exists(folder + "/matrix", error))
+      throw UsageError("--home file:" + folder_ + ": there is a matrix in " + folder +
+                       " already: name another folder, or replace it by --overwrite");
+    std::filesystem::create_directory(folder_, error);  // that of the folders; what fails, fails below
+    return is_symmetric ? symmetric_tiled_files<T>(folder, order, tile, overwrite, uninitialized)
+                        : tiled_files<T>(folder, order, order, tile, overwrite, uninitialized);
+  }
+
+  AnyPlace place_;
+  PlaceSummary summary_;
+  std::string folder_;
+  bool overwrites_;
+  linear::TiledOptions options_;
+  std::optional<TiledMatrix<T>> cholesky_;  // what has factors
+  std::optional<linear::LuFactors<T>> lu_;
+};
+
+}  // namespace
+
+template <class T>
+std::unique_ptr<Operations<T>> make_operations(const std::string& device, const FactorizeRequest& request,
+                                               TaskWatch& watch) {
+  emulate(request.devices);
+  PlaceMaker maker{request};
+  miniapp::visit(device, [&](const auto& first) {
+    maker.add_kind(static_cast<const miniapp::KernelDevice<std::remove_cvref_t<decltype(first)>>&>(first));
+  });
+  if (request.with_host) maker.add_host();
+  maker.choose_kernels();
+  maker.choose_home();
+  return std::make_unique<OperationsOn<T>>(std::move(maker), request, watch);
+}
+template std::unique_ptr<Operations<float>> make_operations(const std::string&, const FactorizeRequest&,
+                                                            TaskWatch&);
+template std::unique_ptr<Operations<double>> make_operations(const std::string&, const FactorizeRequest&,
+                                                             TaskWatch&);
+
+std::vector<std::string> devices_of(const std::string& text) { return miniapp::chosen_devices(text); }
+
+}  // namespace strata::inline STRATA_ABI::factorize

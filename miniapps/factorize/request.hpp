@@ -1,0 +1,49 @@
+// What is asked for, once the command line is understood. Plain data.
+#pragma once
+
+#include <string>
+
+#include <strata/core/config.hpp>
+
+namespace strata::inline STRATA_ABI::factorize {
+
+/// What is computed.
+enum class Operation : unsigned char {
+  Cholesky,   ///< A = L L^T
+  Lu,         ///< P A = L U
+  LuNoPivot,  ///< A = L U
+  Gemm,       ///< C = A B
+  Syrk        ///< C = A A^T
+};
+/// "cholesky", "lu", "lu-nopivot", "gemm", "syrk".
+const char* name_of(Operation operation);
+
+/// A run of a program.
+struct FactorizeRequest {
+  Operation operation = Operation::Cholesky;
+  bool is_double = true;
+  bool tf32 = false;
+
+  std::string input;  ///< "spd", "random", "thermal", or a file
+  index_t order = 0;  ///< of a matrix that is generated
+  index_t seed = 1;   ///< likewise
+  std::string mesh;   ///< of "thermal"
+
+  index_t tile = 0;          ///< the order of tiles; 0: by device
+  std::string home;          ///< "memory", "pinned", "file"; empty: by device
+  std::string folder;        ///< of "file"
+  bool overwrites = false;   ///< matrices that are there already
+  index_t memory_limit = 0;  ///< bytes of each device for tiles; 0: what it has
+  index_t host_memory = 0;   ///< bytes of the host for tiles in files; 0: as the system does it
+  index_t devices = 1;
+  bool with_host = false;  ///< the host's threads take part
+  std::string scheduler;
+  index_t queues = 4, window = 20000;
+  std::string kernels;  ///< "vendor" or "strata"; empty: vendor where there is one
+  index_t trials = 1;
+  bool verify = false, quiet = false;
+
+  std::string graph, task_order, picture;  ///< files; empty: none
+};
+
+}  // namespace strata::inline STRATA_ABI::factorize

@@ -1,0 +1,24 @@
+// What strata-factorize does on a device.
+#pragma once
+
+#include <string>
+
+#include <strata/miniapps/common/report.hpp>
+#include <strata/miniapps/factorize/matrix_input.hpp>
+#include <strata/miniapps/factorize/request.hpp>
+
+namespace strata::inline STRATA_ABI::factorize {
+
+/// Computes what is asked for, of the input, on the device of a name, and fills the report: as far as it
+/// came, where it throws. `several`: other devices have their turns, and files their names in them.
+void run_request(const std::string& device, const FactorizeRequest& request, const MatrixInput& input,
+                 bool several, miniapp::RunReport& report);
+
+/// Floating-point operations, to the leading term.
+double operations_of(Operation operation, index_t order);
+
+/// What rounding may leave of a residual over the norm: 4 sqrt(n) epsilon, as errors of sums add up at
+/// random; of LU with n epsilon besides, as its factors may be larger than the matrix; of TF32 with 0.01.
+double residual_limit(Operation operation, index_t order, bool is_double, bool tf32);
+
+}  // namespace strata::inline STRATA_ABI::factorize

@@ -1,0 +1,37 @@
+// FactorizeSettings: the options of strata-factorize.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <strata/miniapps/common/options.hpp>
+#include <strata/miniapps/common/settings.hpp>
+#include <strata/miniapps/factorize/request.hpp>
+
+namespace strata::inline STRATA_ABI::factorize {
+
+struct FactorizeSettings {
+  miniapp::CommonSettings
+      common;  ///< of these `mesh`, `device`, `type`, `json`, `memory_limit`, `verify`, `quiet`
+  static constexpr index_t default_order = 1024;
+
+  std::string operation, input, home, host_memory;
+  index_t order = default_order, seed = 1;
+  std::string kernels = "auto", scheduler = "data-aware";
+  index_t tile = 0, devices = 1, queues = 4, window = 20000, trials = 1;
+  bool tf32 = false, with_host = false, overwrite = false;
+  std::string graph, task_order, picture;
+
+  FactorizeSettings() { common.mesh = "box:8x9x18"; }
+};
+
+/// Declares them.
+void declare(miniapp::Options& options, FactorizeSettings& settings);
+
+/// "strata-factorize lu --order 1000" as "strata-factorize --operation lu --order 1000".
+std::vector<const char*> with_operation_option(int argc, const char* const* argv);
+
+/// What is asked for; UsageError for settings that make no sense, or not together.
+FactorizeRequest request_of(const FactorizeSettings& settings);
+
+}  // namespace strata::inline STRATA_ABI::factorize
