@@ -27,7 +27,7 @@ enum class Pivoting { None, Partial };
 
 /// How lu() runs.
 struct LuOptions : TiledOptions {
-  Pivoting pivoting = Pivoting::Partial;
+  Pivoting pivoting = Pivoting::Partial;  ///< which row a column is divided by
   /// Without pivots: one that is smaller than this times an element below it is refused. The largest element
   /// of L is then at most 1 / least_pivot, and so the loss of digits. 0: the root of the type's epsilon, by
   /// which at most half of them are lost.
@@ -52,7 +52,7 @@ struct LuFactors {
   /// U on and above the diagonal, below it L, whose diagonal is ones. With pivots each column of tiles of L
   /// has the order of rows that was found with it: later swaps are not made in it. product() multiplies.
   TiledMatrix<T> matrix;
-  Pivoting pivoting;
+  Pivoting pivoting;            ///< as lu() was asked
   std::vector<index_t> pivots;  ///< row k was swapped with row pivots[k] >= k, for k from 0 on
   TaskReport report;            ///< of the run
 
