@@ -87,13 +87,14 @@ class OverPlaces : public ::testing::Test {
     if constexpr (!std::is_same_v<D, AnyHost> && !detail::HostType<D>) coherent::set_budget(D{}, bytes);
   }
 
-  /// Places, schedulers, libraries, and budgets from three tiles or `least_bytes` on.
+  /// Places, schedulers and their windows, libraries, and budgets from three tiles or `least_bytes` on.
   template <class F>
   static void run_somewhere(Random& draw, index_t tile_bytes, const F& run, index_t least_bytes = 0) {
     const std::vector<std::string> names = tasks::scheduler_names();
     linear::TiledOptions options;
     options.run.scheduler = names[static_cast<std::size_t>(draw(0, static_cast<index_t>(names.size()) - 1))];
     options.run.queues = static_cast<int>(draw(1, 4));
+    if (draw(0, 3) == 0) options.run.window = static_cast<int>(draw(5, 60));
     if (draw(0, 2) > 0) options.invert_diagonal = draw(0, 1) == 0;
     const bool can_use_libraries = !std::is_same_v<D, AnyHost> || linear::has_host_blas();
     if (!can_use_libraries || draw(0, 1) == 0) options.backend = linear::Backend::Strata;
