@@ -30,17 +30,32 @@ struct LuStep {
   constexpr index_t size() const { return 1 + 4 * n; }
 };
 
-/// Over the rows and columns of a tile whose first row is `row`.
-struct TileToPanelKernel {
+/// A tile, whose first row is `row`, goes into the panel or comes out of it; over its rows and columns.
+template <bool ToPanel>
+struct PanelCopyKernel {
   index_t row;
-  STRATA_FUNCTION void operator()(index_t r, index_t c, auto tile, auto panel) const {
-    panel(c, row + r) = tile(r, c);
+  STRATA_FUNCTION void operator()(index_t r, index_t c, auto from, auto to) const {
+    if constexpr (ToPanel) to(c, row + r) = from(r, c);
+    else to(r, c) = from(c, row + r);
   }
 };
-struct PanelToTileKernel {
-  index_t row;
-  STRATA_FUNCTION void operator()(index_t r, index_t c, auto panel, auto tile) const {
-    tile(r, c) = panel(c, row + r);
+/// The same over squares of it: what caches like.
+template <bool ToPanel>
+struct PanelSquareKernel {
+  static constexpr index_t width = 16;
+  PanelCopyKernel<ToPanel> elements;
+  index_t rows, columns;  // of the tile
+
+  STRATA_FUNCTION void operator()(index_t square_row, index_t square_column, auto from, auto to) const {
+    const index_t r_end = end(square_row, rows), c_end = end(square_column, columns);
+    for (index_t c = square_column * width; c < c_end; ++c)
+      for (index_t r = square_row * width; r < r_end; ++r) elements(r, c, from, to);
+  }
+  static constexpr index_t squares(index_t extent) { return (extent + width - 1) / width; }
+
+ private:
+  STRATA_FUNCTION static constexpr index_t end(index_t square, index_t extent) {
+    return (square + 1) * width < extent ? (square + 1) * width : extent;
   }
 };
 
@@ -171,6 +186,16 @@ struct SwapRowsKernel {
     const T value = tile(from, c);
     tile(from, c) = before(back ? x : into, c);
     top(back ? into : x, c) = value;
+  }
+};
+/// The same over rows, for who goes through the columns himself.
+template <class T>
+struct SwapWholeRowsKernel {
+  SwapRowsKernel<T> elements;
+  STRATA_FUNCTION void operator()(index_t x, auto integers, auto before, auto top, auto tile) const {
+    const index_t from = integers(elements.step.from(x)) - elements.row;
+    if (from < 0 || from >= tile.extent(0)) return;
+    for (index_t c = 0; c < top.extent(1); ++c) elements(x, c, integers, before, top, tile);
   }
 };
 struct CopyTileKernel {

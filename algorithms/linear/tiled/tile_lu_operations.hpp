@@ -11,23 +11,28 @@ namespace strata::inline STRATA_ABI::detail {
 /// Groups of rows that are looked through at once.
 inline constexpr index_t row_groups = 32;
 
-/// A tile goes into the panel of its column, from row `row` on.
-struct TileGather {
+/// A tile goes into the panel of its column, from row `row` on, or comes out of it.
+template <bool ToPanel>
+struct TilePanelCopy {
   index_t row;
+
   template <class D>
-  void operator()(const Queue<D>& queue, const auto& tile, const auto& panel) const {
-    parallel_for("gather", on(queue), mdrange({tile.extent(0), tile.extent(1)}),
-                 with(TileToPanelKernel{row}, tile, panel));
+  void operator()(const Queue<D>& queue, const auto& from, const auto& to) const {
+    const char* const label = ToPanel ? "gather" : "scatter";
+    const auto rows = ToPanel ? from.extent(0) : to.extent(0),
+               columns = ToPanel ? from.extent(1) : to.extent(1);
+    const PanelCopyKernel<ToPanel> kernel{row};
+    if constexpr (std::is_same_v<D, AnyHost>) {
+      using Squares = PanelSquareKernel<ToPanel>;
+      parallel_for(label, on(queue), mdrange({Squares::squares(rows), Squares::squares(columns)}),
+                   with(Squares{kernel, rows, columns}, from, to));
+    } else {
+      parallel_for(label, on(queue), mdrange({rows, columns}), with(kernel, from, to));
+    }
   }
 };
-struct TileScatter {
-  index_t row;
-  template <class D>
-  void operator()(const Queue<D>& queue, const auto& panel, const auto& tile) const {
-    parallel_for("scatter", on(queue), mdrange({tile.extent(0), tile.extent(1)}),
-                 with(PanelToTileKernel{row}, panel, tile));
-  }
-};
+using TileGather = TilePanelCopy<true>;
+using TileScatter = TilePanelCopy<false>;
 
 /// The factors of the first `rows` rows and step.n columns of a panel take their place. Marks columns whose
 /// factors in L are above `limit`. Pivots and what follows from them only where it `pivots`.
@@ -132,8 +137,13 @@ struct TileSwapRows {
   template <class D>
   void operator()(const Queue<D>& queue, const auto& integers, const auto& before, const auto& top,
                   const auto& tile) const {
-    parallel_for("swap rows", on(queue), mdrange({top.extent(0), top.extent(1)}),
-                 with(SwapRowsKernel<T>{step, back, row}, integers, before, top, tile));
+    const SwapRowsKernel<T> kernel{step, back, row};
+    if constexpr (std::is_same_v<D, AnyHost>)
+      parallel_for("swap rows", on(queue), top.extent(0),
+                   with(SwapWholeRowsKernel<T>{kernel}, integers, before, top, tile));
+    else
+      parallel_for("swap rows", on(queue), mdrange({top.extent(0), top.extent(1)}),
+                   with(kernel, integers, before, top, tile));
   }
 };
 

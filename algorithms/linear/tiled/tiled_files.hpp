@@ -1,9 +1,9 @@
 // Tiled matrices whose tiles are in files, so that they may be larger than the memory of the host.
 //
-//   auto a = tiled_files<double>("/scratch/a", n, n, 2048);         // a folder of zeros
+//   auto a = tiled_files<double>("a.matrix", n, n, 2048);           // a folder of zeros
 //   linear::lu(a, on(Cuda{}));                                      // as any other tiled matrix
 //   save(a);                                                        // all of it is on the disk, and complete
-//   auto b = open_tiled_files<double>("/scratch/a", for_reading);   // shape and tiles are in the folder
+//   auto b = open_tiled_files<double>("a.matrix", for_reading);     // shape and tiles are in the folder
 //
 // The folder has a text file "matrix" that says what the matrix is, and a file array for each tile, tile_I_J
 // (views/coherent/file_array.hpp says when one is complete, and what it throws). Each is open as long as the

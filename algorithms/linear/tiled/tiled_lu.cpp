@@ -64,7 +64,7 @@ LuOpenColumns lu_open_columns(const std::vector<TaskPart>& parts, index_t bytes_
   return {columns - 1, 1};
 }
 
-std::vector<index_t> lu_pivots(const TiledShape& a, linear::Pivoting pivoting, double least,
+std::vector<index_t> lu_pivots(const TiledShape& a, linear::Pivoting pivoting, bool inverts, double least,
                                const std::vector<CoherentArray<int, rank<1>>>& steps,
                                const std::vector<std::vector<CoherentArray<int, rank<1>>>>& marks) {
   std::vector<index_t> pivots;
@@ -75,8 +75,9 @@ std::vector<index_t> lu_pivots(const TiledShape& a, linear::Pivoting pivoting, d
     index_t failed = step.n;
     for (index_t x = step.n - 1; x >= 0; --x)
       if (integers(step.failed(x)) != 0) failed = x;
-    for (const auto& of_tile : marks[k]) {
-      const auto marked = of_tile.read();
+    // The inverse of a diagonal tile without an inverse says nothing.
+    for (std::size_t i = 0; i < (inverts && failed < step.n ? 0 : marks[k].size()); ++i) {
+      const auto marked = marks[k][i].read();
       for (index_t x = 0; x < failed; ++x)
         if (marked(x) != 0) failed = x;
     }

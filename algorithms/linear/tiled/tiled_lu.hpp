@@ -34,7 +34,9 @@ struct LuOptions : TiledOptions {
   double least_pivot = 0;
 };
 
-/// A matrix has no LU factors: the pivot of a column is 0 or not finite, or without pivoting too small.
+/// A matrix has no LU factors: the pivot of a column is 0 or not finite, or without pivoting too small. It is
+/// the first such column; but where diagonal tiles are inverted, without pivoting, what is not finite below
+/// the diagonal tile may be named by an earlier column of its tile.
 class SingularMatrix : public Error {
  public:
   /// `column` of the matrix `label`, whose tiles are of order `tile`.
@@ -63,8 +65,8 @@ struct LuFactors {
 namespace detail {
 
 /// The pivots by the integers that steps left; throws SingularMatrix for `a`, whose pivots are at least
-/// `least` times what is below them.
-std::vector<index_t> lu_pivots(const TiledShape& a, linear::Pivoting pivoting, double least,
+/// `least` times what is below them. `inverts`: diagonal tiles.
+std::vector<index_t> lu_pivots(const TiledShape& a, linear::Pivoting pivoting, bool inverts, double least,
                                const std::vector<CoherentArray<int, rank<1>>>& steps,
                                const std::vector<std::vector<CoherentArray<int, rank<1>>>>& marks);
 /// The least ratio that `options` asks for; throws Error for one that is negative, above 1 or no number.
@@ -97,11 +99,12 @@ LuFactors<T> lu(const TiledMatrix<T>& a, const Where& where, const LuOptions& op
   const d::LuOpenColumns open =
       pivots ? d::lu_open_columns(d::task_parts(where), options.run.host_memory, d::tiled_shape(a), sizeof(T))
              : d::LuOpenColumns{};
-  d::LuGraph<T> graph(a, {options.backend, options.tf32}, options.invert_diagonal.value_or(d::has_gpu(where)),
-                      pivots, pivots ? 2 : 1 / least, open);
+  const bool inverts = options.invert_diagonal.value_or(d::has_gpu(where));
+  d::LuGraph<T> graph(a, {options.backend, options.tf32}, inverts, pivots, pivots ? 2 : 1 / least, open);
 
   LuFactors<T> factors{a, options.pivoting, {}, graph.graph().run(where, options.run), {}};
-  factors.pivots = d::lu_pivots(d::tiled_shape(a), options.pivoting, least, graph.steps(), graph.marks());
+  factors.pivots =
+      d::lu_pivots(d::tiled_shape(a), options.pivoting, inverts, least, graph.steps(), graph.marks());
   if (pivots) factors.steps = graph.steps();
   return factors;
 }

@@ -75,10 +75,12 @@ TaskReport syrk(std::type_identity_t<T> alpha, const TiledMatrix<T>& a, std::typ
         const T kept = k == 0 ? beta : T(1);
         const double pairs = static_cast<double>(sum.size()), inner = static_cast<double>(left.extent(1));
         // Off the diagonal all of a tile is written, on it a triangle.
+        const d::TileGemm<T> product{by, alpha, kept, false, true};
         if (i == j)
           graph.call("syrk", d::TileSyrk<T>{by, alpha, kept}, in(left), inout(sum)).work(pairs * inner);
         else
-          graph.call("gemm", d::TileGemm<T>{by, alpha, kept, false, true}, in(left), in(right), inout(sum))
+          (kept == T(0) ? graph.call("gemm", product, in(left), in(right), out(sum))
+                        : graph.call("gemm", product, in(left), in(right), inout(sum)))
               .work(2 * pairs * inner);
       }
   return graph.run(where, options.run);
