@@ -112,12 +112,15 @@ index_t integer(Words& words, std::string_view word, const char* what) {
 }
 
 double number(Words& words, std::string_view word) {
-  std::string_view digits = word;
-  if (digits.size() > 1 && digits[0] == '+' && digits[1] != '-') digits.remove_prefix(1);
+  std::string digits(word);
+  if (digits.size() > 1 && digits[0] == '+' && digits[1] != '-') digits.erase(0, 1);
+  for (char& c : digits)
+    if (c == 'D' || c == 'd') c = 'e';  // Fortran's exponents
   double value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error == std::errc::result_out_of_range) value = std::strtod(std::string(digits).c_str(), nullptr);
-  else if (error != std::errc() || end != digits.data() + digits.size())
+  const char* const stop = digits.data() + digits.size();
+  const auto [end, error] = std::from_chars(digits.data(), stop, value);
+  if (error == std::errc::result_out_of_range) value = std::strtod(digits.c_str(), nullptr);
+  else if (error != std::errc() || end != stop)
     words.fail("expected an element, a number, and found " + in_quotes(word));
   if (!std::isfinite(value)) words.fail("the element " + in_quotes(word) + " is not finite");
   return value;

@@ -98,6 +98,7 @@ struct PlaceMaker {
                        : std::to_string(request.devices) + " x " + std::string(device_name(first));
     has_gpu = std::string(device_name(first)) == "Cuda";
     if (has_gpu) summary.default_tile = 1920;
+    else if (request.tf32) throw UsageError("--tf32: GPUs round to TF32, and " + summary.text + " is none");
   }
   void add_host() {
     add_device(AnyHost(Threads{}));

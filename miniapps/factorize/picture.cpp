@@ -73,9 +73,9 @@ struct Panel {
 
 std::vector<Panel> panels_of(const PictureOf& of) {
   std::vector<Panel> panels;
-  if (of.devices > 1)
-    for (int device = 0; device < std::min(of.devices, most_panels); ++device)
-      panels.push_back({"device " + std::to_string(device + 1) + ", step 1", 0, device});
+  if (const int devices = static_cast<int>(of.devices.size()); devices > 1)
+    for (int device = 0; device < std::min(devices, most_panels); ++device)
+      panels.push_back({of.devices[static_cast<std::size_t>(device)] + ", step 1", 0, device});
   else
     for (int step = 0; step < std::min(of.tiles, most_panels); ++step)
       panels.push_back({"step " + std::to_string(step + 1), step, -1});
@@ -90,7 +90,7 @@ struct Ends {
 Ends ends_of(const PictureOf& of, int step, const std::vector<TileTask>& order) {
   const std::size_t tiles = static_cast<std::size_t>(of.tiles);
   Ends ends{std::vector<long>(tiles * tiles, -1), std::vector<int>(tiles * tiles, -1)};
-  std::vector<long> counts(static_cast<std::size_t>(of.devices), 0);
+  std::vector<long> counts(of.devices.size(), 0);
   for (const TileTask& task : order) {
     const long position = counts[static_cast<std::size_t>(task.device)]++;
     if (task.k != step || task.m >= of.tiles || task.n >= of.tiles) continue;
@@ -127,7 +127,7 @@ std::string draw_panel(const PictureOf& of, const Panel& panel, double left, lon
 
 std::string order_picture(const PictureOf& of, const std::vector<TileTask>& order) {
   const std::vector<Panel> panels = panels_of(of);
-  std::vector<long> counts(static_cast<std::size_t>(of.devices), 0);
+  std::vector<long> counts(of.devices.size(), 0);
   for (const TileTask& task : order) ++counts[static_cast<std::size_t>(task.device)];
   const long most = std::max(*std::max_element(counts.begin(), counts.end()), 1L);
   const long share = share_of_colour(most);
@@ -137,7 +137,7 @@ std::string order_picture(const PictureOf& of, const std::vector<TileTask>& orde
   for (long first = 0; first < most; first += share)
     legend.emplace_back(shade(first + share - 1, share),
                         "tasks " + std::to_string(first + 1) + " to " + std::to_string(first + share));
-  if (of.devices > 1) legend.emplace_back(grey, "of other devices");
+  if (of.devices.size() > 1) legend.emplace_back(grey, "of other devices");
   if (of.memory_tiles > 0 && of.memory_tiles < of.tiles * of.tiles)
     legend.emplace_back("none", "tiles that fit a memory");
   const int columns = std::max(static_cast<int>(panels.size()), 2);

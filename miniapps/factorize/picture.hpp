@@ -11,11 +11,11 @@ namespace strata::inline STRATA_ABI::factorize {
 /// What the picture is of.
 struct PictureOf {
   std::string title;
-  int tiles = 0;          ///< of a side
-  bool is_lower = false;  ///< only tiles on and below the diagonal are updated
-  bool shrinks = false;   ///< step k updates tiles from row and column k on only
-  int devices = 1;
-  double memory_tiles = 0;  ///< that a device has room for; 0: all
+  int tiles = 0;                          ///< of a side
+  bool is_lower = false;                  ///< only tiles on and below the diagonal are updated
+  bool shrinks = false;                   ///< step k updates tiles from row and column k on only
+  std::vector<std::string> devices = {};  ///< their names
+  double memory_tiles = 0;                ///< that a device has room for; 0: all
 };
 
 /// A panel for each of the first four steps k, or where several devices share the work for each of the first

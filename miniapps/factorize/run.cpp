@@ -192,7 +192,8 @@ class Run {
     if (taken.devices.size() > 1)
       for (const TaskDeviceReport& device : taken.devices)
         report_.add_result("tasks on " + device.device, static_cast<double>(device.tasks));
-    num_devices_ = static_cast<int>(taken.devices.size());
+    devices_.clear();
+    for (const TaskDeviceReport& device : taken.devices) devices_.push_back(device.device);
     report_.add_figure(name_of(request_.operation), operations_of(request_.operation, n_) / taken.seconds,
                        "flop/s");
   }
@@ -216,7 +217,7 @@ class Run {
           {name + ", " + std::to_string(tiles_) + " x " + std::to_string(tiles_) + " tiles, by " +
                request_.scheduler + " on " + report_.device,
            static_cast<int>(tiles_), operation == Operation::Cholesky || operation == Operation::Syrk,
-           !is_product(operation), num_devices_, memory},
+           !is_product(operation), devices_, memory},
           watch_.order());
     });
   }
@@ -230,7 +231,7 @@ class Run {
   index_t n_ = 0, tile_ = 0, tiles_ = 0;
   std::optional<TiledMatrix<T>> a_, b_, c_;
   std::unique_ptr<MatrixInput> right_;  // of gemm: what B is filled from
-  int num_devices_ = 1;
+  std::vector<std::string> devices_;    // their names
 };
 
 }  // namespace

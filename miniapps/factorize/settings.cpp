@@ -54,7 +54,7 @@ void set_home(const std::string& text, FactorizeRequest& request) {
     request.home = "file";
     request.folder = text.substr(file.size());
     if (request.folder.empty())
-      throw UsageError("--home file: needs the name of a folder, as in --home file:/scratch/tiles");
+      throw UsageError("--home file: needs the name of a folder, as in --home file:tiles");
   } else if (text.empty() || text == "memory" || text == "pinned") {
     request.home = text;
   } else {

@@ -84,7 +84,10 @@ TaskWatch::Maker TaskWatch::maker() {
 }
 
 void TaskWatch::begin(miniapp::ProgressStyle style, double work) {
-  progress_ = std::make_unique<miniapp::Progress>(style, "GFLOP", static_cast<index_t>(work / 1e9));
+  const bool is_large = work >= 1e12;
+  unit_ = is_large ? 1e9 : 1e6;
+  progress_ = std::make_unique<miniapp::Progress>(style, is_large ? "GFLOP" : "MFLOP",
+                                                  static_cast<index_t>(work / unit_));
   is_watching_ = true;
   work_done_ = 0;
   tasks_done_ = 0;
@@ -119,7 +122,7 @@ void TaskWatch::done(const tasks::Task& task, const tasks::TaskGraph& graph, tas
   if (!is_watching_) return;
   work_done_ += task.work;
   ++tasks_done_;
-  const index_t operations = static_cast<index_t>(work_done_ / 1e9);
+  const index_t operations = static_cast<index_t>(work_done_ / unit_);
   if (progress_ && progress_->due(operations))
     progress_->show(operations, std::to_string(tasks_done_) + " tasks");
   if (!keeps_tasks_) return;

@@ -61,7 +61,7 @@ class TaskWatch {
   std::string scheduler_;
   bool keeps_tasks_, is_watching_ = false;
   std::unique_ptr<miniapp::Progress> progress_;
-  double work_done_ = 0;
+  double unit_ = 1, work_done_ = 0;
   long tasks_done_ = 0;
   std::vector<TileTask> order_;
   std::vector<tasks::TaskArray> arrays_;

@@ -113,7 +113,7 @@ TEST(GeneratedMatrix, NumbersAreScatteredAndOfTheSeed) {
 
 TEST(MatrixMarket, CoordinatesAreTheElementsThatAreNotZero) {
   const File file(coordinate +
-                  "general\n% a comment\n\n3 3 4\n1 1 4\n  3 1 -1.5e0\r\n% another\n2 3 +7\n3 3 1\n");
+                  "general\n% a comment\n\n3 3 4\n1 1 4\n  3 1 -0.15D+1\r\n% another\n2 3 +7\n3 3 1\n");
   const auto input = make_matrix_market(file.path());
   EXPECT_EQ(values_of(*input), (Rows{{4, 0, 0}, {0, 0, 7}, {-1.5, 0, 1}}));
   expect_parts_of_rows(*input);

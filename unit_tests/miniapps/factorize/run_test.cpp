@@ -188,6 +188,11 @@ TEST(FactorizeRun, WhatHostsDoNotHaveIsRefused) {
   expect_parts(message([](auto& r) { r.devices = 2; }), {"is one device"});
   expect_parts(message([](auto& r) { r.with_host = true; }), {"is the host"});
   expect_parts(message([](auto& r) { r.home = "pinned"; }), {"--home pinned"});
+  expect_parts(message([](auto& r) {
+                 r.is_double = false;
+                 r.tf32 = true;
+               }),
+               {"GPUs round to TF32, and Threads is none"});
   expect_parts(message([](auto& r) { r.order = 1 << 24; }), {"order 16777216 needs", "--home file:FOLDER"});
   FactorizeRequest request = request_for(Operation::Cholesky, 20, 16);
   request.kernels = "vendor";
@@ -260,7 +265,7 @@ TEST(FactorizeRun, OrderGraphAndPictureAreThoseOfTheTasks) {
     EXPECT_TRUE(is_on[0] && is_on[1]);
 
     const std::string picture = content_of(request.picture);
-    expect_parts(picture, {"<svg xmlns=", "device 1, step 1", "device 2, step 1", "of other devices",
+    expect_parts(picture, {"<svg xmlns=", "Emulated{0}, step 1", "Emulated{1}, step 1", "of other devices",
                            "tiles that fit a memory", "</svg>"});
   }
 }
@@ -305,7 +310,7 @@ TEST(OrderPicture, ColoursAreOfWhenTasksEnded) {
   std::vector<TileTask> order(23, TileTask{0, 7, 7, 7});
   order.front() = {0, 0, 0, 0};
   order.push_back({0, 0, 1, 0});
-  const std::string picture = order_picture({"a <title>", 2, true, true, 1, 0}, order);
+  const std::string picture = order_picture({"a <title>", 2, true, true, {"one"}, 0}, order);
   expect_parts(picture, {"a &lt;title>", "tasks 1 to 2<", "tasks 23 to 24<", "step 1", "step 2"});
   // Two shades of a colour that two tasks share: the first is light, the second as it is.
   expect_parts(picture, {"x=\"16\" y=\"62\" width=\"120.2\" height=\"120.2\" fill=\"#f4a6a6\"",
