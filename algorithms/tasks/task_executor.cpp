@@ -262,8 +262,23 @@ void TaskExecutor::run_window(int begun, int end) {
 std::unique_ptr<tasks::TaskScheduler> TaskExecutor::make_scheduler(const TaskPlan& plan) const {
   tasks::SchedulerOptions options;
   options.priorities = plan.priorities;
+  options.window = tasks_at_once(plan);
   if (!options_.make_scheduler) return tasks::make_scheduler(options_.scheduler, options);
   return std::unique_ptr<tasks::TaskScheduler>(options_.make_scheduler(options));
+}
+
+// How many tasks a device is to have at a time. Schedulers know it for memory that is short and work that
+// several devices share; where one device holds all, its queues are to be busy and have something to go on
+// with, as each begin and end costs the host some microseconds.
+int TaskExecutor::tasks_at_once(const TaskPlan& plan) const {
+  constexpr int as_the_scheduler_has_it = 0;
+  if (devices_.size() != 1 || parts_.front().host != nullptr) return as_the_scheduler_has_it;
+  index_t bytes = 0;
+  for (tasks::ArrayId array = 0; array < plan.tasks.num_arrays(); ++array) {
+    bytes += plan.tasks.array(array).bytes;
+    if (bytes > devices_.front().memory) return as_the_scheduler_has_it;
+  }
+  return 2 * options_.queues;
 }
 
 // Tasks until all are done or something fails.
