@@ -91,7 +91,7 @@ void TaskArrays::release(const std::vector<ArrayHold>& arrays) {
     const std::lock_guard lock(mutex_);
     for (const ArrayHold& hold : arrays) {
       const auto known = kept_.find(hold.array.get());
-      if (--known->second.holds > 0) continue;
+      if (known == kept_.end() || --known->second.holds > 0) continue;  // none: release_all() came first
       ended.push_back(std::move(known->second));
       kept_.erase(known);
     }

@@ -111,10 +111,7 @@ TaskReport TaskExecutor::run() {
   const RunScope scope(graph_);
   const RunsTasks running;
   const auto start = std::chrono::steady_clock::now();
-  if (feed_ == nullptr) {
-    arrays_.set_owner();
-    turns_.take();
-  }
+  if (feed_ == nullptr) arrays_.set_owner();
   make_runners();
   most_planned_ = static_cast<std::size_t>(options_.window);
   for (int begun = 0, end = 0; next_window(begun, end); begun = end) {
@@ -153,12 +150,13 @@ void TaskExecutor::begin_window(int begun, int end) {
     for (const TaskEntry* task : graph_.entries(reserved_, size)) check(*task);
     reserve_arrays(reserved_, size);
     reserved_ = size;
-    return;
+  } else {  // what threads add was checked and is held; tasks that add do not wait
+    arrays_.reserve_wanted();
   }
-  // What threads add to a scope was checked and is held; tasks cannot wait.
-  arrays_.reserve_wanted();
   turns_.take();
-  if (!options_.on_host) return;
+  for (std::size_t k = 0; begun == 0 && k < parts_.size(); ++k)  // as it is in this turn
+    devices_[k].memory = memory_of(parts_[k], options_);
+  if (feed_ == nullptr || !options_.on_host) return;
   for (const TaskEntry* const task : graph_.entries(begun, end))
     for (const TaskUse& use : task->uses) for_host_.emplace(use.array.get(), use.array);
 }
@@ -208,9 +206,10 @@ void TaskExecutor::check(const TaskEntry& task) const {
                          " has that can run it: give it smaller arrays, or a device more memory");
 }
 
-// Arrays of a graph are kept from other threads until the end of the run. Those of all windows are reserved
-// before the first one, in one order, so that two runs do not wait for each other; only those that just tasks
-// use which tasks have added come later.
+// Arrays of a graph are kept from other threads until the end of the run. Nobody who has a turn waits for an
+// array: whoever has the array may wait for the turn. Those of all windows are reserved before the first one,
+// in one order, so that two runs do not wait for each other; only those that just tasks use which tasks have
+// added come later.
 void TaskExecutor::reserve_arrays(int first, int end) {
   std::unordered_map<CoherentState*, ArrayHold> wanted;
   for (const TaskEntry* const task : graph_.entries(first, end))
@@ -222,8 +221,10 @@ void TaskExecutor::reserve_arrays(int first, int end) {
       else is_written_.emplace(use.array.get(), is_to_write);
       wanted[use.array.get()] = {use.array, is_to_write};
     }
+  if (wanted.empty()) return;
   std::vector<ArrayHold> holds;
   for (auto& [array, hold] : wanted) holds.push_back(std::move(hold));
+  turns_.give_back();
   arrays_.hold(std::move(holds));
 }
 
@@ -261,8 +262,23 @@ void TaskExecutor::run_window(int begun, int end) {
 std::unique_ptr<tasks::TaskScheduler> TaskExecutor::make_scheduler(const TaskPlan& plan) const {
   tasks::SchedulerOptions options;
   options.priorities = plan.priorities;
+  options.window = tasks_at_once(plan);
   if (!options_.make_scheduler) return tasks::make_scheduler(options_.scheduler, options);
   return std::unique_ptr<tasks::TaskScheduler>(options_.make_scheduler(options));
+}
+
+// How many tasks a device is to have at a time. Schedulers know it for memory that is short and work that
+// several devices share; where one device holds all, its queues are to be busy and have something to go on
+// with, as each begin and end costs the host some microseconds.
+int TaskExecutor::tasks_at_once(const TaskPlan& plan) const {
+  constexpr int as_the_scheduler_has_it = 0;
+  if (devices_.size() != 1 || parts_.front().host != nullptr) return as_the_scheduler_has_it;
+  index_t bytes = 0;
+  for (tasks::ArrayId array = 0; array < plan.tasks.num_arrays(); ++array) {
+    bytes += plan.tasks.array(array).bytes;
+    if (bytes > devices_.front().memory) return as_the_scheduler_has_it;
+  }
+  return 2 * options_.queues;
 }
 
 // Tasks until all are done or something fails.

@@ -64,6 +64,7 @@ class TaskExecutor {
   void add_failure(const Entry& task, const std::string& error);
   void reduce_memory(int part);
   std::unique_ptr<tasks::TaskScheduler> make_scheduler(const TaskPlan& plan) const;
+  int tasks_at_once(const TaskPlan& plan) const;
   void note_losses(const std::string& cause);
   bool is_lost(const CoherentState& array) const;
   void set_reported(const Ref<CoherentState>& array);

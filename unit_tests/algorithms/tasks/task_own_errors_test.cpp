@@ -1,4 +1,5 @@
-// What errors of tasks mean for the run, by where they come from, and what many of them cost.
+// What a run makes of errors of tasks, by where they come from; what it plans anew after them, and what its
+// scheduler gets.
 #include <atomic>
 #include <memory>
 #include <stdexcept>
@@ -111,6 +112,31 @@ TEST(TaskErrors, ManyPlanInProportion) {
     }
     EXPECT_LE(planned, 20 * count) << "one in " << one_in << " fails";
   }
+}
+
+// Where one device holds all, it has so many tasks at a time that its queues are busy.
+TEST(TaskWindows, OfOneDeviceThatHoldsAllAreTwiceItsQueues) {
+  const std::vector<Words> x = {Words("x0", 100), Words("x1", 100)};
+  TaskGraph graph("g");
+  for (const Words& array : x) graph.launch("increment", 100, Increment{}, inout(array));
+  int window = -1;
+  long planned = 0;
+  TaskRunOptions options;
+  options.queues = 3;
+  options.make_scheduler = [&](const tasks::SchedulerOptions& scheduler) -> tasks::TaskScheduler* {
+    window = scheduler.window;
+    return new CountsTasks(scheduler, planned);
+  };
+  graph.run(on(Emulated{0}), options);
+  EXPECT_EQ(window, 6);
+  coherent::set_budget(Emulated{0}, 1599);
+  graph.run(on(Emulated{0}), options);
+  EXPECT_EQ(window, 0) << "as the scheduler has it, where memory is short";
+  coherent::set_budget(Emulated{0}, index_t{1} << 40);
+  graph.run(across(Emulated{0}, Emulated{1}), options);
+  EXPECT_EQ(window, 0) << "and where devices share the work";
+  graph.run(on(Threads{}), options);
+  EXPECT_EQ(window, 0);
 }
 
 }  // namespace
