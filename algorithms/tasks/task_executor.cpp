@@ -338,7 +338,7 @@ bool TaskExecutor::lacks_results(int number) {
 
 // Of `tasks`, which are in program order.
 void TaskExecutor::drop_dependents(const std::vector<int>& tasks) {
-  if (missing_.empty()) return;
+  if (missing_.empty() && failures_.empty()) return;
   for (const int number : tasks) {
     TaskEntry& entry = graph_.entry(number);
     if (entry.state != State::Waiting || entry.kind != TaskEntry::Kind::Task) continue;

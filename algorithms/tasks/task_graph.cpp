@@ -21,10 +21,12 @@ namespace detail {
 
 namespace {
 
-// Uses of one array become one, which reads or writes what any of them does.
+// Uses of one array become one, which reads or writes what any of them does. Those of no element have no
+// place in the order of an array's uses.
 std::vector<TaskUse> joined(std::vector<TaskUse>&& uses, const std::string& label) {
   std::vector<TaskUse> result;
   for (TaskUse& use : uses) {
+    if (use.part.empty()) continue;
     const auto same = std::find_if(result.begin(), result.end(),
                                    [&](const TaskUse& other) { return other.array == use.array; });
     if (same == result.end()) {

@@ -69,10 +69,12 @@ class TaskRound {
   using Kind = tasks::TaskCommand::Kind;
   struct Running {
     tasks::TaskCommand command;
-    Ref<EventState> event;  // null: it has ended, or a worker tells of its end
-    Ref<EventState> start;  // of a task that is measured, on a queue
-    int queue = -1;         // on which a task runs
-    int work = -1;          // its number, where a worker does it
+    Ref<EventState> event;            // null: it has ended, or a worker tells of its end
+    Ref<EventState> start;            // of a task that is measured, on a queue
+    int queue = -1;                   // on which a task runs
+    int work = -1;                    // its number, where a worker does it
+    WholeCopies::Launch launch = {};  // of a task on a queue
+    std::uint64_t recoveries = 0;     // there had been when a copy began
   };
 
   void place_copies();
@@ -83,11 +85,11 @@ class TaskRound {
   void drop(const tasks::TaskCommand& command);
   void count(const tasks::TaskCommand& command);
   bool end_some();
+  void require_done(const Running& running);
   void end(std::size_t running, const std::exception_ptr& error, bool is_of_others);
   void wait_for_end();
   void report_standstill() const;
   bool is_measured(const tasks::TaskCommand& command) const;
-  bool has_results(const TaskEntry& task, DeviceInstance& device) const;
   void stop(const tasks::TaskCommand& command, const std::exception_ptr& error, bool is_of_others);
   void task_done(const tasks::TaskCommand& command);
   double now() const;

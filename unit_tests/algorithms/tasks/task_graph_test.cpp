@@ -20,33 +20,6 @@ TYPED_TEST_SUITE(TaskGraphs, TestDevices, DeviceName);
 template <class D>
 constexpr bool has_budget = !std::is_same_v<D, AnyHost>;
 
-TaskRunOptions random_options(Random& draw, int num_tasks) {
-  const std::vector<std::string> names = tasks::scheduler_names();
-  TaskRunOptions options;
-  options.scheduler = names[static_cast<std::size_t>(draw(0, static_cast<index_t>(names.size()) - 1))];
-  options.window = static_cast<int>(draw(0, 2) == 0 ? draw(1, 8) : draw(1, 2 * num_tasks));
-  options.queues = static_cast<int>(draw(1, 4));
-  options.on_host = draw(0, 1) == 0;
-  return options;
-}
-
-template <class D>
-TaskReport run_somewhere(TaskGraph& graph, Random& draw, const TaskRunOptions& options) {
-  const int most = D::count();
-  if (most >= 2 && draw(0, 2) == 0) {
-    std::vector<D> devices;
-    for (int k = 0; k < std::min(most, 3); ++k) devices.push_back(D(k));
-    return graph.run(across(devices), options);
-  }
-  if constexpr (std::is_same_v<D, AnyHost>) {
-    if (draw(0, 2) == 0) return graph.run(across(D{}, Emulated{0}, Emulated{1}), options);
-  } else {
-    if (draw(0, 2) == 0) return graph.run(across(D{}, Emulated{1}, Threads{}), options);
-    if (draw(0, 2) == 0) return graph.run(across(D{}, Serial{}), options);
-  }
-  return graph.run(on(D{}), options);
-}
-
 // One program, run twice.
 template <class D>
 void run_random_program(Random& draw, int most_tasks) {
@@ -95,83 +68,5 @@ TYPED_TEST(TaskGraphs, GiveWhatTasksInOrderGiveSlow) {
   for (int trial = 0; trial < 25000 && !this->HasFatalFailure(); ++trial)
     run_random_program<TypeParam>(draw, trial % 100 == 0 ? 300 : 25);
 }
-
-std::set<std::size_t> numbers_of(const std::vector<std::string>& labels, std::set<std::string>& others) {
-  std::set<std::size_t> numbers;
-  for (const std::string& label : labels)
-    if (label.rfind("step ", 0) == 0) numbers.insert(std::stoul(label.substr(5)));
-    else others.insert(label);
-  return numbers;
-}
-
-// Some functions throw, and copies, kernels and allocations of Emulated fail. What is not lost is as if the
-// tasks that failed and those that were dropped were not there.
-void run_failing_program(Random& draw) {
-  TaskProgram program = TaskProgram::draw(draw, 30, draw(0, 1) == 0);
-  std::size_t to_fail = 0;
-  for (TaskProgram::Step& step : program.steps) {
-    // A join that is dropped would lose contributions of tasks that are done.
-    if (step.update == TaskProgram::Step::Update::Reduce) step.update = TaskProgram::Step::Update::Commute;
-    step.fails = step.kind == TaskProgram::Step::Kind::Call && draw(0, 5) == 0;
-    to_fail += step.fails ? 1 : 0;
-  }
-  const std::vector<Words> arrays = initial_arrays(program);
-  TaskGraph graph("failing");
-  for (std::size_t k = 0; k < program.steps.size(); ++k)
-    add_step(graph, program.steps[k], arrays, "step " + std::to_string(k));
-  const index_t budget = program.items * static_cast<index_t>(sizeof(Word)) * draw(3, 12);
-  for (int k = 0; k < Emulated::count(); ++k) coherent::set_budget(Emulated{k}, budget);
-  const TaskRunOptions options = random_options(draw, static_cast<int>(program.steps.size()));
-  const bool injects = draw(0, 1) == 0;
-  for (int faults = injects ? static_cast<int>(draw(1, 3)) : 0; faults > 0; --faults)
-    emulated::fail(static_cast<emulated::Fault>(draw(0, 2)), static_cast<int>(draw(1, 40)));
-
-  std::set<std::size_t> left_out;
-  std::set<std::string> lost;
-  try {
-    run_somewhere<Emulated>(graph, draw, options);
-    ASSERT_EQ(to_fail, 0u);
-  } catch (const TaskFailed& error) {
-    ASSERT_TRUE(injects || to_fail > 0) << error.what();
-    std::set<std::string> others;
-    left_out = numbers_of(error.failed, others);
-    const std::set<std::size_t> dropped = numbers_of(error.dropped, others);
-    if (!injects) {
-      for (const std::size_t failed : left_out) ASSERT_TRUE(program.steps[failed].fails) << failed;
-    }
-    for (std::size_t k = 0; k < program.steps.size(); ++k)
-      ASSERT_TRUE(!program.steps[k].fails || left_out.count(k) + dropped.count(k) == 1) << k;
-    lost.insert(error.lost.begin(), error.lost.end());
-    // What depends on failed steps is dropped; so is what reads values that were lost with them.
-    const std::set<std::size_t> dependents = program.dependents_of(left_out);
-    ASSERT_TRUE(std::includes(dropped.begin(), dropped.end(), dependents.begin(), dependents.end()))
-        << error.what();
-    if (!injects) {  // only what failed tasks and their dependents were to write may be lost
-      std::set<std::string> may_be_lost;
-      for (const std::set<std::size_t>* steps :
-           {static_cast<const std::set<std::size_t>*>(&left_out), &dropped})
-        for (const std::size_t k : *steps)
-          for (const TaskProgram::Use& use : program.uses_of(program.steps[k]))
-            if (use.writes) may_be_lost.insert(arrays[use.array].label());
-      ASSERT_TRUE(std::includes(may_be_lost.begin(), may_be_lost.end(), lost.begin(), lost.end()))
-          << error.what();
-    }
-    left_out.insert(dropped.begin(), dropped.end());
-  }
-  emulated::clear_faults();
-  ASSERT_TRUE(has_values(arrays, program.run_in_order(left_out), lost)) << options.scheduler;
-}
-
-void run_failing_programs(int count) {
-  Random draw;
-  for (int trial = 0; trial < count && !::testing::Test::HasFatalFailure(); ++trial)
-    run_failing_program(draw);
-  for (int k = 0; k < Emulated::count(); ++k) {
-    EXPECT_NO_THROW(wait(Emulated{k})) << "an error was left over";
-    coherent::set_budget(Emulated{k}, index_t{1} << 40);
-  }
-}
-TEST(FailingTaskGraphs, LoseNothingThatTheyDoNotSay) { run_failing_programs(trials(400)); }
-TEST(FailingTaskGraphs, LoseNothingThatTheyDoNotSaySlow) { run_failing_programs(50000); }
 
 }  // namespace
