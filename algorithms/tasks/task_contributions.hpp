@@ -11,6 +11,7 @@
 
 #include <strata/algorithms/tasks/task_access.hpp>
 #include <strata/core/ref.hpp>
+#include <strata/views/coherent/acting_thread.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -79,6 +80,7 @@ class ContributionCopies final : public PendingContributions {
   index_t rows() const { return Array::rank == 0 ? 1 : array_.extent(0); }
   template <std::size_t... R>
   Array new_copy(const std::string& label, std::index_sequence<R...>) const {
+    const OutsideTaskFunction scope;  // tasks may add tasks that contribute
     return Array(label.c_str(), array_.extent(static_cast<int>(R))..., uninitialized);
   }
 

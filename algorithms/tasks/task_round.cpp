@@ -112,7 +112,7 @@ void TaskRound::begin(const tasks::TaskCommand& command) {
   const std::uint64_t begun = calls_begun();
   try {
     if (command.kind == Kind::Drop) drop(command);
-    else if (command.kind == Kind::Run) begin_run(command, other);
+    else if (command.kind == Kind::Run) begin_run(command);
     else begin_copy(command);
   } catch (...) {
     const std::exception_ptr error = std::current_exception();
@@ -130,6 +130,7 @@ void TaskRound::begin_copy(const tasks::TaskCommand& command) {
   if (begin_file_copy(command, *array)) return;
   Running running;
   running.command = command;
+  running.recoveries = WholeCopies::recoveries();
   if (device != nullptr && command.kind == Kind::Store) {
     running.event = copies_.store(*array, *device);
   } else if (device != nullptr) {
@@ -170,7 +171,7 @@ void TaskRound::count(const tasks::TaskCommand& command) {
   was_there_[at] = true;
 }
 
-void TaskRound::begin_run(const tasks::TaskCommand& command, const WholeCopies::OtherWork& other) {
+void TaskRound::begin_run(const tasks::TaskCommand& command) {
   const TaskEntry& task = entry_of(command);
   Runner& where = runner(command.device);
   Running running;
@@ -192,22 +193,13 @@ void TaskRound::begin_run(const tasks::TaskCommand& command, const WholeCopies::
       static_cast<std::size_t>(std::find(busy.begin(), busy.end(), false) - busy.begin());
   const bool is_timed = is_measured(command);
   if (is_timed) running.start = where.queues[queue]->record_timed();
-  task.body->run(where.part, where.queues[queue], task.label.c_str());
-  // A body is one launch or call over coherent arrays, which has recorded an event.
-  running.event =
-      is_timed ? where.queues[queue]->record_timed() : WholeCopies::after_launches(*where.queues[queue]);
+  // A body is one launch or call over coherent arrays.
+  running.launch =
+      WholeCopies::launched_by([&] { task.body->run(where.part, where.queues[queue], task.label.c_str()); });
+  running.event = is_timed ? where.queues[queue]->record_timed() : running.launch.event;
   running.queue = static_cast<int>(queue);
   busy[queue] = true;
   running_.push_back(running);
-  // Where another thread has just recovered, the event may say nothing of the task: its results do.
-  if (other.has_recovered() && !has_results(task, *where.part.device))
-    throw KernelError("it was under way when other work failed, and its results are not there");
-}
-
-bool TaskRound::has_results(const TaskEntry& task, DeviceInstance& device) const {
-  return std::all_of(task.uses.begin(), task.uses.end(), [&](const TaskUse& use) {
-    return !writes(use.mode) || WholeCopies::holds_alone(*use.array, device, use.part);
-  });
 }
 
 // The first times, and then now and again: events with a time cost some microseconds.
@@ -239,6 +231,7 @@ bool TaskRound::end_some() {
     std::exception_ptr error;
     if (running_[k].event) try {
         running_[k].event->wait();
+        require_done(running_[k]);
       } catch (...) {
         error = std::current_exception();
       }
@@ -256,6 +249,22 @@ bool TaskRound::end_some() {
     has_ended = true;
   }
   return has_ended;
+}
+
+// Where another thread has had the error, or has recovered from the failure, the event need not say so.
+void TaskRound::require_done(const Running& running) {
+  if (running.launch.event) {
+    running.launch.event->wait();
+    if (!running.launch.is_done())
+      throw KernelError("it was under way when other work failed, and its results are not there");
+  }
+  DeviceInstance* const device = device_of(running.command.device);
+  CoherentState* const array = running.command.kind == Kind::Store
+                                   ? plan_.arrays[static_cast<std::size_t>(running.command.array)].get()
+                                   : nullptr;
+  if (array != nullptr && device != nullptr && WholeCopies::recoveries() != running.recoveries &&
+      !WholeCopies::is_stored(*array, *device))
+    throw CopyError("a copy of \"" + array->label + "\" to the host was under way when other work failed");
 }
 
 void TaskRound::end(std::size_t at, const std::exception_ptr& error, Origin origin) {

@@ -69,10 +69,12 @@ class TaskRound {
   using Kind = tasks::TaskCommand::Kind;
   struct Running {
     tasks::TaskCommand command;
-    Ref<EventState> event;  // null: it has ended, or a worker reports its end
-    Ref<EventState> start;  // of a task that is measured, on a queue
-    int queue = -1;         // on which a task runs
-    int work = -1;          // its number, where a worker does it
+    Ref<EventState> event;            // null: it has ended, or a worker reports its end
+    Ref<EventState> start;            // of a task that is measured, on a queue
+    int queue = -1;                   // on which a task runs
+    int work = -1;                    // its number, where a worker does it
+    WholeCopies::Launch launch = {};  // of a task on a queue
+    std::uint64_t recoveries = 0;     // there had been when a copy began
   };
 
   void place_copies();
@@ -87,15 +89,15 @@ class TaskRound {
   void begin(const tasks::TaskCommand& command);
   void begin_copy(const tasks::TaskCommand& command);
   bool begin_file_copy(const tasks::TaskCommand& command, CoherentState& array);
-  void begin_run(const tasks::TaskCommand& command, const WholeCopies::OtherWork& other);
+  void begin_run(const tasks::TaskCommand& command);
   void drop(const tasks::TaskCommand& command);
   void count(const tasks::TaskCommand& command);
   bool end_some();
+  void require_done(const Running& running);
   void end(std::size_t running, const std::exception_ptr& error, Origin origin);
   void wait_for_end();
   void report_standstill() const;
   bool is_measured(const tasks::TaskCommand& command) const;
-  bool has_results(const TaskEntry& task, DeviceInstance& device) const;
   void stop(const tasks::TaskCommand& command, const std::exception_ptr& error, Origin origin);
   void task_done(const tasks::TaskCommand& command);
   double now() const;

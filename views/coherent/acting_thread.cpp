@@ -37,6 +37,9 @@ ActingFor::~ActingFor() {
 TaskFunctionScope::TaskFunctionScope() : before_(in_task_function) { in_task_function = true; }
 TaskFunctionScope::~TaskFunctionScope() { in_task_function = before_; }
 
+OutsideTaskFunction::OutsideTaskFunction() : before_(in_task_function) { in_task_function = false; }
+OutsideTaskFunction::~OutsideTaskFunction() { in_task_function = before_; }
+
 void require_no_task_function(const char* what) {
   if (in_task_function)
     throw Error(

@@ -45,6 +45,17 @@ class TaskFunctionScope {
  private:
   bool before_;
 };
+/// While it lives that is not so: for arrays that a task function's own calls make, as to add tasks may.
+class OutsideTaskFunction {
+ public:
+  OutsideTaskFunction();
+  ~OutsideTaskFunction();
+  OutsideTaskFunction(const OutsideTaskFunction&) = delete;
+  OutsideTaskFunction& operator=(const OutsideTaskFunction&) = delete;
+
+ private:
+  bool before_;
+};
 /// Throws Error in the function of a task; `what` uses arrays.
 void require_no_task_function(const char* what);
 

@@ -36,6 +36,15 @@ class CallState {
   void retract(int part);
   CoherentCall::Timing timing(int part) const { return parts_[static_cast<std::size_t>(part)].timing; }
 
+  /// What a call has enqueued last.
+  struct Launch {
+    Work work;
+    Ref<EventState> event;         // after it; null: there was none
+    std::uint64_t recoveries = 0;  // as many there had been
+  };
+  /// Where calls of the calling thread note that; null: nowhere.
+  static constinit thread_local Launch* noted_launch;
+
  private:
   struct Use {
     CoherentState* array = nullptr;

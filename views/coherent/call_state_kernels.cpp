@@ -138,6 +138,8 @@ void CallState::claim_again(Part& part) {
   });
 }
 
+constinit thread_local CallState::Launch* CallState::noted_launch = nullptr;
+
 void CallState::end(int number) {
   Part& part = parts_[static_cast<std::size_t>(number)];
   if (part.is_host) {
@@ -147,6 +149,9 @@ void CallState::end(int number) {
     end_host_uses(part);
     part.state = Part::State::Ended;
   } else if (part.joins && Coherence::get().tracker.extend(*part.queue, part.work)) {
+    if (noted_launch != nullptr)
+      *noted_launch = {part.work, Coherence::get().tracker.last_event(*part.queue),
+                       Coherence::get().recoveries};
     part.state = Part::State::Ended;
   } else {
     if (part.joins) {  // that has ended since begin()
@@ -159,6 +164,7 @@ void CallState::end(int number) {
     if (part.timing.begin) part.timing.end = event;
     const Work work = Coherence::get().tracker.add(*part.queue, event, part.after, part.needs);
     part.work = work;
+    if (noted_launch != nullptr) *noted_launch = {work, event, Coherence::get().recoveries};
     part.state = Part::State::Ended;
     for_uses(part, [&](Use& use) {
       WorkOrder& order = use.array->order(part.memory);

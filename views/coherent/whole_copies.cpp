@@ -2,6 +2,7 @@
 #include <mutex>
 
 #include <strata/core/error.hpp>
+#include <strata/views/coherent/call_state.hpp>
 #include <strata/views/coherent/coherence.hpp>
 #include <strata/views/coherent/whole_copies.hpp>
 
@@ -165,9 +166,39 @@ void WholeCopies::evict(CoherentState& array, DeviceInstance& device) {
   coherence.evict(array, coherence.memory_of(device));
 }
 
-Ref<EventState> WholeCopies::after_launches(QueueState& queue) {
-  const std::lock_guard lock(Coherence::get().mutex);
-  return Coherence::get().tracker.last_event(queue);
+WholeCopies::Launch WholeCopies::launched_by(const Function<void()>& f) {
+  struct Scope {
+    CallState::Launch launch;
+    Scope() { CallState::noted_launch = &launch; }
+    ~Scope() { CallState::noted_launch = nullptr; }
+  } scope;
+  f();
+  return {scope.launch.work, scope.launch.event, scope.launch.recoveries};
+}
+
+bool WholeCopies::is_stored(CoherentState& array, DeviceInstance& device) {
+  Coherence& coherence = Coherence::get();
+  const std::lock_guard lock(coherence.mutex);
+  const MemoryId memory = coherence.memory_of(device);
+  bool all = true;
+  for (const Box& missing : array.directory.missing(host_memory, array.shape.domain))
+    array.directory.map().visit(
+        missing, [&](const Box&, MemorySet holders) { all = all && !holders.contains(memory); });
+  return all;
+}
+
+bool WholeCopies::Launch::is_done() const {
+  Coherence& coherence = Coherence::get();
+  const std::lock_guard lock(coherence.mutex);
+  if (!event) return true;
+  if (coherence.recoveries == recoveries) {
+    if (coherence.tracker.ended(work)) return true;
+    try {
+      coherence.recover();
+    } catch (...) {  // whose failure it was is told of it; here is asked what became of this
+    }
+  }
+  return !coherence.tracker.any_undone(NeededWorks{work}, coherence.recoveries - recoveries);
 }
 
 void WholeCopies::note_end(QueueState& queue) {
@@ -212,15 +243,6 @@ std::uint64_t WholeCopies::losses(const CoherentState& array) {
 std::vector<Box> WholeCopies::lacking(const CoherentState& array) {
   const std::lock_guard lock(Coherence::get().mutex);
   return array.directory.never_written(array.shape.domain);
-}
-
-bool WholeCopies::holds_alone(const CoherentState& array, DeviceInstance& device, const ArrayPart& part) {
-  Coherence& coherence = Coherence::get();
-  const std::lock_guard lock(coherence.mutex);
-  const MemoryId memory = coherence.memory_of(device);
-  bool all = true;
-  part.visit([&](const Box& box) { all = all && array.directory.holds_alone(memory, box); });
-  return all;
 }
 
 void WholeCopies::set_reported(CoherentState& array) {

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include <strata/core/function.hpp>
 #include <strata/views/coherent/acting_thread.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
 
@@ -57,8 +58,20 @@ class WholeCopies {
   void drop(CoherentState& array, DeviceInstance& device);
   /// Values that only this device has go to the host, and its memory is given up; waits for that.
   static void evict(CoherentState& array, DeviceInstance& device);
-  /// The event after the last launch over coherent arrays on a queue; null where all there have ended.
-  static Ref<EventState> after_launches(QueueState& queue);
+  /// A launch over coherent arrays on a queue of a device.
+  struct Launch {
+    Work work;
+    Ref<EventState> event;         // after it; null: there was none
+    std::uint64_t recoveries = 0;  // as many there had been
+
+    /// When the event is complete: whether the launch is done, whoever has met failures of it and of others.
+    /// Where work has failed that may be what it needed, waits for all work.
+    bool is_done() const;
+  };
+  /// The last of those that f() makes.
+  static Launch launched_by(const Function<void()>& f);
+  /// Whether the host has all values that this device has.
+  static bool is_stored(CoherentState& array, DeviceInstance& device);
   /// The caller has found that event complete, without an error: what uses the arrays next does not ask it
   /// again.
   static void note_end(QueueState& queue);
@@ -81,8 +94,6 @@ class WholeCopies {
   static std::uint64_t losses(const CoherentState& array);
   /// The boxes of the array that no memory has: lost, or never written.
   static std::vector<Box> lacking(const CoherentState& array);
-  /// Whether a part of the array is on the device, and nowhere else.
-  static bool holds_alone(const CoherentState& array, DeviceInstance& device, const ArrayPart& part);
   /// The thread has had the error that made work on the array fail: its next use does not report it again.
   static void set_reported(CoherentState& array);
 

@@ -100,14 +100,29 @@ struct PanelEliminateKernel {
   }
 };
 
-/// Whether pivots can be divided by; over the columns.
+/// Marks columns whose pivot cannot be divided by; over the columns.
 template <class T>
 struct PanelDiagonalKernel {
   LuStep step;
   STRATA_FUNCTION void operator()(index_t c, auto panel, auto integers) const {
     const T pivot = panel(c, c);
-    integers(step.failed(c)) = pivot != T(0) && pivot - pivot == T(0) ? 0 : 1;
+    if (!(pivot != T(0) && pivot - pivot == T(0))) integers(step.failed(c)) = 1;
   }
+};
+/// Marks columns that have a NaN or Inf before they are factored, as cuSOLVER's search for pivots takes NaN
+/// for zero and leaves finite factors. Over columns and groups of rows.
+template <class T>
+struct PanelFiniteKernel {
+  LuStep step;
+  index_t rows, groups;
+  STRATA_FUNCTION void operator()(index_t c, index_t first, auto panel, auto integers) const {
+    for (index_t r = first; r < rows; r += groups)
+      if (!(panel(c, r) - panel(c, r) == T(0))) atomic_store(&integers(step.failed(c)), 1);
+  }
+};
+struct ClearFailedKernel {
+  LuStep step;
+  STRATA_FUNCTION void operator()(index_t c, auto integers) const { integers(step.failed(c)) = 0; }
 };
 /// Marks columns that have an element larger than `limit`, or no number, at mark(first_mark + column). Over
 /// columns and groups of rows of a panel, of which the elements below the diagonal count; or over groups of

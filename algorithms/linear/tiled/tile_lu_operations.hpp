@@ -53,10 +53,15 @@ struct PanelGetrf {
                          panel.stride(0),
                          pivots ? numbers + step.pivot(0) : nullptr,
                          numbers + LuStep::info()};
+    const auto all = mdrange({step.n, row_groups});
+    parallel_for("getrf", on(queue), step.n, with(ClearFailedKernel{step}, integers));
+    if (pivots)
+      parallel_for("getrf", on(queue), all,
+                   with(PanelFiniteKernel<T>{step, rows, row_groups}, panel, integers));
     if (!run_library<T>("getrf", by, queue, call)) factor(queue, panel, integers);
     parallel_for("getrf", on(queue), step.n, with(PanelDiagonalKernel<T>{step}, panel, integers));
     const LargeFactorsKernel<T> mark{static_cast<T>(limit), rows, row_groups, step.failed(0), true};
-    parallel_for("getrf", on(queue), mdrange({step.n, row_groups}), with(mark, panel, integers));
+    parallel_for("getrf", on(queue), all, with(mark, panel, integers));
   }
 
  private:

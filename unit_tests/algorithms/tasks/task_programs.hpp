@@ -137,65 +137,39 @@ struct TaskProgram {
     }
     return uses;
   }
-  // The steps that depend on some that have failed: on what these were to write, and so on.
-  std::set<std::size_t> dependents_of(const std::set<std::size_t>& failed) const {
-    std::set<std::size_t> found;
-    std::vector<Use> missing;
-    for (std::size_t number = 0; number < steps.size(); ++number) {
-      const std::vector<Use> uses = uses_of(steps[number]);
-      bool depends = false;
-      for (const Use& use : uses)
-        for (const Use& other : missing) {
-          const bool overlaps = use.array == other.array && use.begin < other.end && other.begin < use.end;
-          const bool replaces = !use.reads && use.begin <= other.begin && other.end <= use.end;
-          depends = depends || (overlaps && !replaces && !(use.commutes && other.commutes));
-        }
-      const bool has_failed = failed.count(number) > 0;
-      if (depends && !has_failed) found.insert(number);
-      for (const Use& use : uses) {
-        if (!use.writes) continue;
-        if (depends || has_failed) missing.push_back(use);
-        else if (!use.reads)
-          std::erase_if(missing, [&](const Use& other) {
-            return use.array == other.array && use.begin <= other.begin && other.end <= use.end;
-          });
-      }
-    }
-    return found;
-  }
-
   static Word initial(std::size_t array, index_t i) { return hash(array + 1, static_cast<Word>(i)); }
 
-  /// Steps that `left_out` has are not done.
-  std::vector<std::vector<Word>> run_in_order(const std::set<std::size_t>& left_out = {}) const {
+  /// What a step makes of row i of the array that it writes: its values are `out`.
+  Word result(const Step& step, index_t i, const std::vector<Word>& x, const std::vector<Word>& y,
+              const std::vector<Word>& out) const {
+    const std::size_t k = static_cast<std::size_t>(i), n = static_cast<std::size_t>(items);
+    switch (step.kind) {
+      case Step::Kind::Mix:
+        return hash(hash(step.seed + k, x[k]), hash(y[k], out[k]));
+      case Step::Kind::Write:
+        return hash(step.seed, x[k]);
+      case Step::Kind::Neighbours:
+        return hash(hash(step.seed, x[(k + n - 1) % n]), hash(x[k], x[(k + 1) % n]));
+      case Step::Kind::Add:
+        return out[k] + hash(step.seed, x[k]);
+      case Step::Kind::Call:
+        break;
+    }
+    return out[k] + hash(step.seed, x[k]) + hash(step.seed + 1, x[k]);
+  }
+
+  std::vector<std::vector<Word>> initial_values() const {
     std::vector<std::vector<Word>> values(num_arrays);
     for (std::size_t a = 0; a < num_arrays; ++a)
       for (index_t i = 0; i < items; ++i) values[a].push_back(initial(a, i));
-    for (std::size_t number = 0; number < steps.size(); ++number) {
-      if (left_out.count(number) > 0) continue;
-      const Step& step = steps[number];
-      const std::vector<Word> x = values[step.x], y = values[step.y];
+    return values;
+  }
+  std::vector<std::vector<Word>> run_in_order() const {
+    std::vector<std::vector<Word>> values = initial_values();
+    for (const Step& step : steps) {
       std::vector<Word>& out = values[step.kind == Step::Kind::Mix ? step.z : step.y];
-      for (index_t i = step.begin; i < step.end; ++i) {
-        const std::size_t k = static_cast<std::size_t>(i), n = static_cast<std::size_t>(items);
-        switch (step.kind) {
-          case Step::Kind::Mix:
-            out[k] = hash(hash(step.seed + k, x[k]), hash(y[k], out[k]));
-            break;
-          case Step::Kind::Write:
-            out[k] = hash(step.seed, x[k]);
-            break;
-          case Step::Kind::Neighbours:
-            out[k] = hash(hash(step.seed, x[(k + n - 1) % n]), hash(x[k], x[(k + 1) % n]));
-            break;
-          case Step::Kind::Add:
-            out[k] += hash(step.seed, x[k]);
-            break;
-          case Step::Kind::Call:
-            out[k] += hash(step.seed, x[k]) + hash(step.seed + 1, x[k]);
-            break;
-        }
-      }
+      for (index_t i = step.begin; i < step.end; ++i)
+        out[static_cast<std::size_t>(i)] = result(step, i, values[step.x], values[step.y], out);
     }
     return values;
   }
@@ -254,16 +228,45 @@ auto add_step(Tasks& graph, const TaskProgram::Step& step, const std::vector<Wor
 }
 
 inline ::testing::AssertionResult has_values(const std::vector<Words>& arrays,
-                                             const std::vector<std::vector<Word>>& expected,
-                                             const std::set<std::string>& left_out = {}) {
+                                             const std::vector<std::vector<Word>>& expected) {
   for (std::size_t a = 0; a < arrays.size(); ++a) {
-    if (left_out.count(arrays[a].label()) > 0) continue;
     const auto view = arrays[a].read();
     for (index_t i = 0; i < arrays[a].extent(0); ++i)
       if (view(i) != expected[a][static_cast<std::size_t>(i)])
         return ::testing::AssertionFailure() << "array " << a << " differs at " << i;
   }
   return ::testing::AssertionSuccess();
+}
+
+inline TaskRunOptions random_options(Random& draw, int num_tasks) {
+  const std::vector<std::string> names = tasks::scheduler_names();
+  TaskRunOptions options;
+  options.scheduler = names[static_cast<std::size_t>(draw(0, static_cast<index_t>(names.size()) - 1))];
+  options.window = static_cast<int>(draw(0, 2) == 0 ? draw(1, 8) : draw(1, 2 * num_tasks));
+  options.queues = static_cast<int>(draw(1, 4));
+  options.on_host = draw(0, 1) == 0;
+  return options;
+}
+
+template <class D, class F>
+TaskReport at_some_place(Random& draw, const F& run) {
+  const int most = D::count();
+  if (most >= 2 && draw(0, 2) == 0) {
+    std::vector<D> devices;
+    for (int k = 0; k < std::min(most, 3); ++k) devices.push_back(D(k));
+    return run(across(devices));
+  }
+  if constexpr (std::is_same_v<D, AnyHost>) {
+    if (draw(0, 2) == 0) return run(across(D{}, Emulated{0}, Emulated{1}));
+  } else {
+    if (draw(0, 2) == 0) return run(across(D{}, Emulated{1}, Threads{}));
+    if (draw(0, 2) == 0) return run(across(D{}, Serial{}));
+  }
+  return run(on(D{}));
+}
+template <class D>
+TaskReport run_somewhere(TaskGraph& graph, Random& draw, const TaskRunOptions& options) {
+  return at_some_place<D>(draw, [&](const auto& place) { return graph.run(place, options); });
 }
 
 }  // namespace strata_tests

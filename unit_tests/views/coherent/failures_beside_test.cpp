@@ -6,6 +6,8 @@
 #include <string>
 #include <thread>
 
+#include <strata/views/coherent/whole_copies.hpp>
+
 #include "views/coherent/executor_fixture.hpp"
 
 namespace {
@@ -86,6 +88,38 @@ TEST_F(FailuresBeside, AreMetByWhoeverNeedsTheRoomThoughTheLastLaunchOfTheQueueI
     coherent::set_budget(Emulated{0}, n * index_t{sizeof(std::int64_t)});
     launch(on(Emulated{0}), n, AddTo{1}, inout(y));
   });
+}
+
+// Who asks about a launch is told what became of it, also where its event says nothing, or another thread has
+// recovered by then.
+TEST_F(FailuresBeside, OfALaunchAreKnownWhoeverHasMetThem) {
+  const Numbers x("x", n), y("y", n);
+  std::atomic<bool> may_fail = false;
+  const auto failed = detail::WholeCopies::launched_by(
+      [&] { launch(on(Emulated{0}), n, FailWhenTold{&may_fail}, inout(x)); });
+  const auto done = detail::WholeCopies::launched_by([&] { launch(on(Emulated{1}), n, AddTo{1}, inout(y)); });
+  may_fail = true;
+  std::thread([] { EXPECT_TRUE(detail::WholeCopies::recover()); }).join();
+
+  EXPECT_THROW(failed.event->wait(), KernelError);
+  EXPECT_FALSE(failed.is_done());
+  EXPECT_NO_THROW(done.event->wait());
+  EXPECT_TRUE(done.is_done());
+  EXPECT_THROW(wait(Emulated{0}), KernelError) << "the queue tells the thread whose work it was";
+  EXPECT_THROW(x.flush(), KernelError);
+}
+
+TEST_F(FailuresBeside, OfWhatALaunchNeededAreKnownThoughItIsDone) {
+  const Numbers x("x", n);
+  emulated::fail(emulated::Fault::Kernel, 1);
+  launch(on(Emulated{0}), n, AddTo{1}, inout(x));
+  EXPECT_THROW(wait(Emulated{0}), KernelError);  // from now on the queue works again
+  const auto spoiled =
+      detail::WholeCopies::launched_by([&] { launch(on(Emulated{0}), n, AddTo{1}, inout(x)); });
+
+  EXPECT_NO_THROW(spoiled.event->wait());
+  EXPECT_FALSE(spoiled.is_done());
+  EXPECT_EQ(values(x), std::vector<std::int64_t>(n, 0)) << "as before both";
 }
 
 // On the host: waits until the other thread has met the failure.

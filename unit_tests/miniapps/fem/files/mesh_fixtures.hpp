@@ -8,6 +8,7 @@
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -28,6 +29,7 @@ inline std::string part_path(const std::string& name) {
 
 inline std::string content_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
+  if (!file) throw std::runtime_error(path + " cannot be read; tests run in the folder that was built");
   std::ostringstream content;
   content << file.rdbuf();
   return content.str();
