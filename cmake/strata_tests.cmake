@@ -26,11 +26,13 @@ else()
 endif()
 
 # What computes for long, in place of instantiating much: with some optimisation AddressSanitizer runs it in a third of the
-# time, and compiles it as fast as what it shares a precompiled header with.
+# time, and compiles it as fast as what it shares a precompiled header with. Where many templates are instantiated
+# optimisation is what takes the time: 45 in place of 22 s of processor for executor_property_test, 24 in place of 8 for
+# layout_property_test.
 string(CONCAT strata_long_tests
-       "core/(box|box_property|complex|copy_execute|copy_plan|half|layout_property|reduction_tree)_test|"
+       "core/(box|box_property|complex|copy_execute|copy_plan|half|reduction_tree)_test|"
        "devices/(box_plan|chunk_plan|slab_heap)_test|emulated/(memory|timeline)_test|"
-       "views/coherent/plan/[^/]*|coherent/(executor_property|reduction_groups)_test|"
+       "views/coherent/plan/[^/]*|coherent/reduction_groups_test|"
        "streaming/plan/[^/]*|streaming/(fused_[a-z]*|left_out|stream_seams|streamed_(across|seams|sequence))_test|"
        "files/mesh_fuzz_test")
 

@@ -1,6 +1,8 @@
 // Random extents of every rank: each mapping is injective into its span, agrees with its description, gives
 // lane indices the offsets of the integers they stand for, and its slices are the whole, shifted.
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <type_traits>
 #include <utility>
@@ -35,29 +37,40 @@ RankExtents<R> random_extents(Random& random) {
   return RankExtents<R>(n, R);
 }
 
-// Calls f(index) for every multi-index of the extents, counted from 0.
-template <class E, class F>
-void for_each_index(const E& e, F&& f) {
-  index_t index[9] = {};
-  for (int r = 0; r < e.rank(); ++r)
-    if (e.extent(r) == 0) return;
+// Multi-indices and extents of any rank, so that the checks below are compiled once: mappings only say
+// offsets.
+using Index = std::array<index_t, 9>;
+
+// Every multi-index of the extents, counted from 0.
+std::vector<Index> indices_of(const index_t* extent, int rank) {
+  std::vector<Index> all;
+  for (int r = 0; r < rank; ++r)
+    if (extent[r] == 0) return all;
+  Index index{};
+  const auto at = [&](int r) -> index_t& { return index[static_cast<std::size_t>(r)]; };
   while (true) {
-    f(index);
-    int r = e.rank() - 1;
-    for (; r >= 0 && ++index[r] == e.extent(r); --r) index[r] = 0;
-    if (r < 0) return;
+    all.push_back(index);
+    int r = rank - 1;
+    for (; r >= 0 && ++at(r) == extent[r]; --r) at(r) = 0;
+    if (r < 0) return all;
   }
+}
+template <class E>
+std::vector<Index> indices_of(const E& extents) {
+  index_t extent[E::max_rank_value + 1] = {};
+  for (int r = 0; r < extents.rank(); ++r) extent[r] = extents.extent(r);
+  return indices_of(extent, extents.rank());
 }
 
 template <class M>
-index_t offset(const M& m, const index_t* i) {
+index_t offset(const M& m, const Index& i) {
   return [&]<std::size_t... R>(std::index_sequence<R...>) { return static_cast<index_t>(m(i[R]...)); }
   (std::make_index_sequence<M::extents_type::max_rank_value>());
 }
 
 // With the first index as a lane index.
 template <int Lanes, class M>
-index_t lane_offset(const M& m, const index_t* i) {
+index_t lane_offset(const M& m, const Index& i) {
   const index_t block = i[0] >> strata::detail::log2_of(Lanes);
   const LaneIndex<Lanes> first{block, static_cast<int>(i[0] - block * Lanes)};
   return [&]<std::size_t... R>(std::index_sequence<R...>) {
@@ -66,40 +79,75 @@ index_t lane_offset(const M& m, const index_t* i) {
   (std::make_index_sequence<M::extents_type::max_rank_value - 1>());
 }
 
+// What a mapping says of itself, and the offset of each of its indices.
+struct Offsets {
+  std::vector<Index> index;
+  std::vector<index_t> at;
+  strata::LayoutDescriptor described;
+  index_t span;
+  bool is_exhaustive;
+};
 template <class M>
-void expect_injective_and_described(const M& m) {
-  const strata::LayoutDescriptor d = m.describe();
-  std::set<index_t> seen;
-  index_t count = 0;
-  for_each_index(m.extents(), [&](const index_t* i) {
-    const index_t at = offset(m, i);
-    seen.insert(at);
-    ++count;
-    ASSERT_EQ(at, strata::detail::offset_of(d, i));
-  });
+Offsets offsets_of(const M& m) {
+  Offsets all{indices_of(m.extents()), {}, m.describe(), m.required_span_size(), m.is_exhaustive()};
+  for (const Index& i : all.index) all.at.push_back(offset(m, i));
+  return all;
+}
+
+void expect_injective_and_described(const Offsets& m) {
+  const std::set<index_t> seen(m.at.begin(), m.at.end());
+  const index_t count = static_cast<index_t>(m.at.size());
+  for (std::size_t k = 0; k < m.at.size(); ++k)
+    ASSERT_EQ(m.at[k], strata::detail::offset_of(m.described, m.index[k].data()));
   ASSERT_EQ(static_cast<index_t>(seen.size()), count);
-  ASSERT_EQ(count, strata::detail::element_count(d));
-  ASSERT_EQ(d.span, m.required_span_size());
+  ASSERT_EQ(count, strata::detail::element_count(m.described));
+  ASSERT_EQ(m.described.span, m.span);
   if (count == 0) {
-    ASSERT_EQ(m.required_span_size(), 0);
+    ASSERT_EQ(m.span, 0);
     return;
   }
   ASSERT_GE(*seen.begin(), 0);
-  ASSERT_LT(*seen.rbegin(), m.required_span_size());
-  if (m.is_exhaustive()) {
-    ASSERT_EQ(m.required_span_size(), count);
+  ASSERT_LT(*seen.rbegin(), m.span);
+  if (m.is_exhaustive) {
+    ASSERT_EQ(m.span, count);
   }
 }
 
 template <class M>
 void expect_lanes_agree(const M& m) {
-  if constexpr (M::extents_type::max_rank_value > 0)
-    for_each_index(m.extents(), [&](const index_t* i) {
-      ASSERT_EQ(lane_offset<1>(m, i), offset(m, i));
-      ASSERT_EQ(lane_offset<2>(m, i), offset(m, i));
-      ASSERT_EQ(lane_offset<8>(m, i), offset(m, i));
-      ASSERT_EQ(lane_offset<32>(m, i), offset(m, i));
-    });
+  if constexpr (M::extents_type::max_rank_value > 0) {
+    std::vector<index_t> of_lanes, of_integers;
+    for (const Index& i : indices_of(m.extents()))
+      for (const index_t at :
+           {lane_offset<1>(m, i), lane_offset<2>(m, i), lane_offset<8>(m, i), lane_offset<32>(m, i)}) {
+        of_lanes.push_back(at);
+        of_integers.push_back(offset(m, i));
+      }
+    ASSERT_EQ(of_lanes, of_integers);
+  }
+}
+
+// `rows` of the whole, in a slice that spans `span`; where their offsets are those of the whole but for a
+// shift, it is `shift`, the slice's less the whole's.
+void expect_rows_of_the_whole(const Offsets& whole, const Offsets& slice, ResidentRows rows, index_t span,
+                              std::optional<index_t> shift) {
+  ASSERT_EQ(slice.index, whole.index);
+  std::set<index_t> seen;
+  index_t count = 0;
+  for (std::size_t k = 0; k < slice.at.size(); ++k) {
+    const Index& i = slice.index[k];
+    if (i[0] < rows.begin || i[0] >= rows.end) continue;
+    const index_t at = slice.at[k];
+    ASSERT_GE(at, 0);
+    ASSERT_LT(at, span);
+    ASSERT_EQ(at, strata::detail::offset_of(slice.described, i.data()));
+    seen.insert(at);
+    ++count;
+    if (shift) {
+      ASSERT_EQ(at - *shift, whole.at[k]);
+    }
+  }
+  ASSERT_EQ(static_cast<index_t>(seen.size()), count);
 }
 
 template <class M>
@@ -109,23 +157,12 @@ void expect_slices_are_the_whole_shifted(const M& whole, Random& random) {
     if (strata::detail::element_count(whole.describe()) == 0) return;
     const index_t begin = random(0, n - 1), end = random(begin + 1, n);
     const M slice(whole.extents(), ResidentRows{begin, end});
-    std::set<index_t> seen;
-    index_t count = 0;
-    for_each_index(slice.extents(), [&](const index_t* i) {
-      if (i[0] < begin || i[0] >= end) return;
-      const index_t at = offset(slice, i);
-      ASSERT_GE(at, 0);
-      ASSERT_LT(at, slice.span_size({begin, end}));
-      ASSERT_EQ(at, strata::detail::offset_of(slice.describe(), i));
-      seen.insert(at);
-      ++count;
-      // Left has another column stride; all others differ from the whole by the shift only.
-      if constexpr (!std::is_same_v<
-                        M, strata::detail::LeftMapping<typename M::extents_type, typename M::index_type>>) {
-        ASSERT_EQ(at - slice.shift(), offset(whole, i) - whole.shift());
-      }
-    });
-    ASSERT_EQ(static_cast<index_t>(seen.size()), count);
+    // Left has another column stride; all others differ from the whole by the shift only.
+    std::optional<index_t> shift = slice.shift() - whole.shift();
+    if (std::is_same_v<M, strata::detail::LeftMapping<typename M::extents_type, typename M::index_type>>)
+      shift.reset();
+    expect_rows_of_the_whole(offsets_of(whole), offsets_of(slice), {begin, end},
+                             slice.span_size({begin, end}), shift);
   }
 }
 
@@ -154,7 +191,7 @@ void for_all_ranks(Random& random, Check&& check) {
 
 TYPED_TEST(LayoutProperty, OffsetsAreDistinctInsideTheSpanAndAsDescribed) {
   Random random;
-  for_all_ranks<TypeParam>(random, [](const auto& m) { expect_injective_and_described(m); });
+  for_all_ranks<TypeParam>(random, [](const auto& m) { expect_injective_and_described(offsets_of(m)); });
 }
 
 TYPED_TEST(LayoutProperty, LaneIndicesGiveTheOffsetsOfTheIntegersTheyStandFor) {
@@ -177,12 +214,12 @@ TYPED_TEST(LayoutProperty, OffsetRangesAreTheSameArrayCountedFromElsewhere) {
     const typename L::template mapping<RankExtents<3>> moved(extents, begins);
 
     ASSERT_EQ(moved.required_span_size(), plain.required_span_size());
-    for_each_index(extents, [&](const index_t* i) {
+    for (const Index& i : indices_of(extents)) {
       ASSERT_EQ(moved(i[0] + begins[0], i[1] + begins[1], i[2] + begins[2]), plain(i[0], i[1], i[2]));
       const index_t first = i[0] + begins[0], block = first >> 3;
       const LaneIndex<8> lane{block, static_cast<int>(first - 8 * block)};  // negative blocks, too
       ASSERT_EQ(moved(lane, i[1] + begins[1], i[2] + begins[2]), plain(i[0], i[1], i[2]));
-    });
+    }
   }
 }
 
@@ -202,7 +239,8 @@ TEST(LayoutStridedProperty, PermutedAndPaddedStridesAreInjectiveAndAsDescribed) 
       }
     }
 
-    expect_injective_and_described(strata::LayoutStrided::mapping<RankExtents<4>>(extents, strides, shift));
+    expect_injective_and_described(
+        offsets_of(strata::LayoutStrided::mapping<RankExtents<4>>(extents, strides, shift)));
     if (HasFatalFailure()) return;
   }
 }
@@ -220,10 +258,9 @@ TEST(LayoutTiledPartProperty, APartIsTheRowsOfTheWholeFromAnyLane) {
     const Part part(RankExtents<3>(end - begin, extents.extent(1), extents.extent(2)), d.tile_stride,
                     d.stride, phase, -phase);
 
-    expect_injective_and_described(part);
-    for_each_index(part.extents(), [&](const index_t* i) {
+    expect_injective_and_described(offsets_of(part));
+    for (const Index& i : indices_of(part.extents()))
       ASSERT_EQ(part(i[0], i[1], i[2]) + base, whole(i[0] + begin, i[1], i[2]));
-    });
     if (HasFatalFailure()) return;
   }
 }

@@ -152,6 +152,17 @@ class Weight(unittest.TestCase):
         self.assertRegex(log.read_text().splitlines()[1], r" -$")
         self.assertEqual(sorted(path.name for path in self.folder.glob("object.o*")), [])
 
+    def test_a_header_that_changed_is_no_hit_of_ccache(self):
+        log = self.folder / "weight.log"
+        said = {"cache_miss direct_cache_miss local_storage_read_hit local_storage_read_miss preprocessed_cache_miss": "miss",
+                "direct_cache_miss local_storage_read_hit preprocessed_cache_hit": "hit",
+                "direct_cache_hit local_storage_hit local_storage_read_hit": "hit"}
+        for words in said:
+            command = "printf '%s\\n' '# a.cpp' " + words + " >$CCACHE_STATSLOG"
+            subprocess.run(["sh", SOURCE / "tools/weigh", log, "strata_core", "a.o", "sh", "-c", command],
+                           cwd=self.folder, check=True)
+        self.assertEqual([line.split()[-1] for line in log.read_text().splitlines()], list(said.values()))
+
 
 if __name__ == "__main__":
     unittest.main()
