@@ -63,7 +63,7 @@ class TaskArrays {
     bool is_reserved = false, is_to_write = false;  // as it is reserved
     std::vector<ArrayReservation> reservations;     // the later ones to write
     TransferCounters before;
-    std::uint64_t losses = 0;  // as far as lost() has told
+    std::uint64_t losses = 0;  // as of the last lost()
     bool suffices(bool to_write) const { return is_reserved && (is_to_write || !to_write); }
   };
   std::vector<ArrayHold> add(const std::vector<ArrayHold>& arrays);

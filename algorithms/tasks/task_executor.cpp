@@ -156,6 +156,7 @@ void TaskExecutor::begin_window(int begun, int end) {
   turns_.take();
   for (std::size_t k = 0; begun == 0 && k < parts_.size(); ++k)  // as it is in this turn
     devices_[k].memory = memory_of(parts_[k], options_);
+  make_largest_fit();
   if (feed_ == nullptr || !options_.on_host) return;
   for (const TaskEntry* const task : graph_.entries(begun, end))
     for (const TaskUse& use : task->uses) for_host_.emplace(use.array.get(), use.array);
@@ -322,13 +323,27 @@ void TaskExecutor::add_to_report(const TaskRound& round) {
   report_.decision_seconds += round.decision_seconds();
 }
 
-// The device has less memory than it was to have: others use it, too.
-void TaskExecutor::reduce_memory(int part) {
+// Bytes of the largest task that is known and not over.
+index_t TaskExecutor::largest_task() {
   index_t largest = 1;
   for (const TaskEntry* const task : graph_.entries(window_begin_, graph_.size()))
     largest = std::max(largest, task->bytes());
+  return largest;
+}
+
+// The device has less memory than it was to have: others use it, too.
+void TaskExecutor::reduce_memory(int part) {
   index_t& memory = devices_[static_cast<std::size_t>(part)].memory;
-  memory = std::min(memory, std::max(largest, memory / 4 * 3));
+  memory = std::min(memory, std::max(largest_task(), memory / 4 * 3));
+  has_less_memory_ = true;
+}
+
+// Tasks that came since then may need more, and get it where it was to be there.
+void TaskExecutor::make_largest_fit() {
+  if (!has_less_memory_) return;
+  const index_t largest = largest_task();
+  for (std::size_t k = 0; k < devices_.size(); ++k)
+    devices_[k].memory = std::max(devices_[k].memory, std::min(largest, memories_[k]));
 }
 
 void TaskExecutor::add_failure(const Entry& task, const std::string& error) {

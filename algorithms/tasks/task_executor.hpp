@@ -62,7 +62,9 @@ class TaskExecutor {
   Outcome run_round(const std::vector<Entry>& tasks, bool is_last);
   void give_up(const std::vector<Entry>& tasks, const std::string& cause);
   void add_failure(const Entry& task, const std::string& error);
+  index_t largest_task();
   void reduce_memory(int part);
+  void make_largest_fit();
   std::unique_ptr<tasks::TaskScheduler> make_scheduler(const TaskPlan& plan) const;
   int tasks_at_once(const TaskPlan& plan) const;
   void note_losses(const std::string& cause);
@@ -92,6 +94,7 @@ class TaskExecutor {
   int reserved_ = 0;              // tasks of a graph whose arrays are held
   int window_begin_ = 0;          // the first task of the window that runs
   std::size_t most_planned_ = 0;  // tasks at once
+  bool has_less_memory_ = false;  // a device, than it was to have
   std::string cause_of_losses_;
   struct Failed {
     int number;

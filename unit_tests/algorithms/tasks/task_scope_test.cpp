@@ -236,6 +236,25 @@ TEST_F(TaskScopes, ReportLostArraysOnce) {
   EXPECT_NO_THROW(static_cast<void>(first(0)));
 }
 
+// A device that had less room than it was to have is used with less, but not with too little for tasks that
+// come later.
+TEST_F(TaskScopes, OutOfMemoryDoesNotShutLaterTasksOut) {
+  for (int k = 1; k <= 3; ++k) {
+    coherent::set_budget(Emulated{0}, 3 * 800);
+    const Words a("a", 100), b("b", 100), c("c", 100);
+    emulated::fail(emulated::Fault::Allocation, k);
+    TaskScope scope("less", on(Emulated{0}));
+    scope.launch("increment", 100, Increment{}, inout(a));
+    EXPECT_EQ(Word(a(0)), 1u);  // it is over
+    scope.launch("add", 100, Add{}, in(a), inout(b));
+    EXPECT_EQ(Word(b(0)), 1u);
+    scope.call(
+        "three", [](const auto&...) {}, in(a), in(b), inout(c));
+    EXPECT_EQ(scope.wait().tasks, 3);
+    emulated::clear_faults();
+  }
+}
+
 TEST_F(TaskScopes, SayOnTheErrorStreamWhatNobodyWaitedFor) {
   const int before = detail::unheard_errors();
   ::testing::internal::CaptureStderr();
