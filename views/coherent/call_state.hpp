@@ -114,7 +114,6 @@ class CallState {
   void collect(const Part& part, const Use& use, const ArrayPart& touched, WorkList& after);
   void begin_on_host(Part& part, bool timed);
   void end_wait(Part& part);
-  [[noreturn]] void fail_by_others();
   void check_reads(const Part& part);
   void check_is_there(const Part& part);
   [[noreturn]] void fail_reads() const;

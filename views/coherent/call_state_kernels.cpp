@@ -111,12 +111,12 @@ void CallState::begin_on_host(Part& part, bool timed) {
         throw;
       }
       coherence.tracker.set_failed();
-      fail_by_others();
+      coherence.recover();
     }
   }
   if (!events.empty()) {
     lock_.lock();
-    if (!coherence.tracker.all_ended(part.after) && coherence.tracker.failed()) fail_by_others();
+    if (!coherence.tracker.all_ended(part.after)) coherence.check_failures();
     if (coherence.recoveries != recoveries_) check_reads(part);
     lock_.unlock();
   }
@@ -178,13 +178,6 @@ void CallState::end(int number) {
   if (number + 1 == static_cast<int>(parts_.size())) transfer_back();
 }
 
-// What this call was to write anew it does not: where that is lost, the error says so.
-void CallState::fail_by_others() {
-  for (Part& part : parts_)
-    if (part.host_use != 0) end_host_uses(part);
-  Coherence::get().recover();
-}
-
 // After others have recovered from a failure, since this call was prepared: what the part reads need not be
 // where it was to come, though nothing of its array is lost.
 void CallState::check_reads(const Part& part) {
@@ -216,7 +209,7 @@ void CallState::check_is_there(const Part& part) {
 void CallState::end_wait(Part& part) {
   lock_.lock();
   Coherence& coherence = Coherence::get();
-  if (!coherence.tracker.all_ended(part.after) && coherence.tracker.failed()) fail_by_others();
+  if (!coherence.tracker.all_ended(part.after)) coherence.check_failures();
   if (coherence.recoveries != recoveries_) check_reads(part);  // or another thread has undone it
   claim_again(part);
   end_host_uses(part);

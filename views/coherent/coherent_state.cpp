@@ -155,7 +155,8 @@ std::vector<Box> CoherentState::rebuild(const WorkTracker::Recovery& recovery, b
   for (const Box& box : lost)
     for (const Box& part : settled_.never_written(box)) still_lost.push_back(part);
   for (HostUse& use : host_uses) {
-    if (!use.is_kernel || !use.writes) continue;
+    // That of the call that has met the failure is not going to be done.
+    if (!use.is_kernel || !use.writes || use.thread == std::this_thread::get_id()) continue;
     use.part.visit([&](const Box& box) {
       const std::vector<Box> written = intersect(still_lost, box);
       use.lost.insert(use.lost.end(), written.begin(), written.end());
