@@ -92,6 +92,7 @@ PackagePlan plan_packages(const TaskGraph& graph, const StructuralOrder& order,
     if (!best.is_found || inspected > most_inspected_for_rooms * graph.num_tasks()) break;
     limits.inspected = most_inspected - inspected / std::max(graph.num_tasks(), 1);
   }
+  best.fits = limits.fits;
   if (!best.is_found) best.packages.clear();
   return best;
 }

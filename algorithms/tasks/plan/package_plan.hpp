@@ -17,6 +17,7 @@ namespace strata::inline STRATA_ABI::tasks::detail {
 struct PackagePlan {
   std::vector<OutputPackage> packages;  ///< what the tasks of one wait for is of it or of earlier ones
   bool is_found = false;                ///< else there are none
+  bool fits = false;                    ///< all arrays, into the memories of all devices together
   double loads = 0;                     ///< bytes that they are expected to load
   long num_inspected = 0;               ///< outputs and tasks that were looked at, each as often as it was
 };

@@ -14,7 +14,8 @@
 //   darts-lru        the same, with the eviction of the others
 //   darts-corrected  without the errors of the published code
 //   data-aware       our own: packages of outputs that stay until they are finished (data_aware.cpp); where
-//                    all arrays fit, as dmdas (data_aware_choice.cpp)
+//                    all arrays fit, as dmdas, and where accesses have no structure, as darts-corrected
+//                    (data_aware_choice.cpp)
 #pragma once
 
 #include <memory>

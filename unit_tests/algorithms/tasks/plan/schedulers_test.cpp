@@ -98,6 +98,14 @@ class DrawnScheduler final : public TaskScheduler {
                ? none
                : array;
   }
+  // What was written on the device, and is not just being written again.
+  ArrayId store(DeviceId device) override {
+    const ArrayId array = static_cast<ArrayId>(draw_(0, view_->graph.num_arrays() - 1));
+    return draw_(0, 1) == 0 || !view_->memory.is_dirty(array) || !view_->memory.is_evictable(array, device)
+               ? none
+               : array;
+  }
+  bool sends_on() const override { return draw_(0, 1) == 1; }
   void victims(const RoomRequest& request, std::vector<ArrayId>& chosen) override {
     if (request.is_prefetch && draw_(0, 1) == 0) return;
     index_t bytes = 0;
