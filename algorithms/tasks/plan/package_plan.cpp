@@ -20,7 +20,7 @@ constexpr int first_part = 16;
 // And the first packages of some graphs take longer than later ones.
 constexpr int first_inspected_part = 4;
 // Other rooms are tried until so many outputs and tasks were looked at for each task.
-constexpr long most_inspected_for_rooms = most_inspected / 2;
+constexpr long most_inspected_for_rooms = most_inspected / 5;
 
 // What each plan of a graph has to keep to.
 struct Limits {

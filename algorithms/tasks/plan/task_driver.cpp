@@ -302,10 +302,12 @@ bool TaskDriver::start_stores(DeviceId device) {
   const ArrayId array = scheduler_.store(device);
   if (array == none) return false;
   if (array < 0 || array >= graph_.num_arrays() || !memory_.is_present(array, device) ||
-      !memory_.is_dirty(array) || is_written_[static_cast<std::size_t>(array)])
+      !memory_.is_dirty(array))
     fail("the scheduler stores from the device \"" + machine_.device(device).name + "\" " + name_of(array) +
-         ", of which it does not have the only values, or which is being written");
-  if (is_storing_[static_cast<std::size_t>(array)]) return false;
+         ", of which it does not have the only values");
+  // What a task is about to overwrite nobody needs.
+  if (is_storing_[static_cast<std::size_t>(array)] || is_written_[static_cast<std::size_t>(array)])
+    return false;
   store(array, device);
   return true;
 }
