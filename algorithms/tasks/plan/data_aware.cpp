@@ -197,7 +197,7 @@ class DataAware final : public LruScheduler {
     }
   }
   // Where tasks may be taken over fewer are given ahead: those that were given stay.
-  int default_window() const override {
+  int default_tasks_ahead() const override {
     return take_over_ == TakeOver::Never ? 48 : take_over_ == TakeOver::Late ? 24 : 4;
   }
   // A device that has fewer will soon have nothing to run, and takes over.

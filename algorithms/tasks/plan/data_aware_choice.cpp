@@ -64,7 +64,7 @@ class DataAwareChoice final : public TaskScheduler {
   void evicted(ArrayId array, DeviceId device) override { chosen_->evicted(array, device); }
   void done(TaskId task, DeviceId device) override { chosen_->done(task, device); }
   TaskId assign(DeviceId device) override { return chosen_->assign(device); }
-  int window(DeviceId device) const override { return chosen_->window(device); }
+  int tasks_ahead(DeviceId device) const override { return chosen_->tasks_ahead(device); }
   ArrayId prefetch(DeviceId device) override { return chosen_->prefetch(device); }
   ArrayId store(DeviceId device) override { return chosen_->store(device); }
   bool sends_on() const override { return chosen_->sends_on(); }

@@ -29,7 +29,8 @@ namespace strata::inline STRATA_ABI::tasks {
 /// What a user may say to a scheduler.
 struct SchedulerOptions {
   std::vector<double> priorities;  ///< of all tasks, the higher the sooner; empty: bottom levels
-  int window = 0;  ///< tasks that a device has at a time; 0: what each scheduler's paper or program takes
+  int tasks_ahead =
+      0;  ///< tasks that a device has at a time; 0: what each scheduler's paper or program takes
 };
 
 /// In the order of the head of the file.

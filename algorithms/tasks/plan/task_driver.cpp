@@ -112,7 +112,7 @@ bool TaskDriver::pump(DeviceId device) {
   const int assigned_before = num_assigned_;  // others may have been handed a task
   while (num_assigned_ < graph_.num_tasks() || state.assigned != none || !state.handed.empty()) {
     if (state.assigned == none) {
-      if (static_cast<int>(state.admitted.size()) >= scheduler_.window(device)) break;
+      if (static_cast<int>(state.admitted.size()) >= scheduler_.tasks_ahead(device)) break;
       state.assigned = next_assigned(device);
       if (state.assigned == none) break;
       is_changed = true;
@@ -373,16 +373,16 @@ std::string TaskDriver::idle_text() const {
     if (phases_[static_cast<std::size_t>(task)] != Phase::Ready) continue;
     if (++num_ready <= 3) names += (names.empty() ? "" : "; ") + graph_.describe(task);
   }
-  std::string without_window;
+  std::string without_tasks;
   for (DeviceId device = 0; device < machine_.num_devices(); ++device)
-    if (scheduler_.window(device) < 1)
-      without_window += (without_window.empty() ? "" : ", ") + machine_.device(device).name;
+    if (scheduler_.tasks_ahead(device) < 1)
+      without_tasks += (without_tasks.empty() ? "" : ", ") + machine_.device(device).name;
   return "all devices are idle, and " + std::to_string(num_ready) +
          (num_ready == 1 ? " task is ready: " : " tasks are ready: ") + names +
          (num_ready > 3 ? "; ..." : "") +
-         (without_window.empty()
+         (without_tasks.empty()
               ? ". assign() has to return each task that ready() named"
-              : ". window() has to be 1 at least, and is less for the devices " + without_window);
+              : ". tasks_ahead() has to be 1 at least, and is less for the devices " + without_tasks);
 }
 
 void TaskDriver::fail(const std::string& what) const { throw TaskError(what); }

@@ -78,7 +78,7 @@ class DrawnScheduler final : public TaskScheduler {
   void start(const SchedulerView& view) override { view_.emplace(view); }
   void ready(TaskId task, DeviceId) override { ready_.push_back(task); }
   void done(TaskId, DeviceId) override { --num_assigned_; }
-  int window(DeviceId) const override { return 5; }
+  int tasks_ahead(DeviceId) const override { return 5; }
   TaskId assign(DeviceId device) override {
     if (num_assigned_ > 0 && draw_(0, 1) == 0) return none;
     std::vector<TaskId> possible;
@@ -148,7 +148,7 @@ void check_drawn(int count) {
     const TaskGraph graph = drawn_graph(draw);
     const Machine machine = drawn_machine(draw, graph, knows_rates(name) && draw(0, 1) == 1);
     SchedulerOptions options;
-    if (draw(0, 2) == 0) options.window = static_cast<int>(draw(1, 6));
+    if (draw(0, 2) == 0) options.tasks_ahead = static_cast<int>(draw(1, 6));
     if (draw(0, 2) == 0)
       for (TaskId task = 0; task < graph.num_tasks(); ++task)
         options.priorities.push_back(static_cast<double>(draw(-3, 3)));
@@ -192,14 +192,14 @@ class WrongSchedulers : public testing::Test {
     std::function<TaskId()> on_assign;
     std::function<void(std::vector<ArrayId>&)> on_victims;
     std::function<ArrayId()> on_prefetch;
-    int tasks_ahead = 2;
+    int ahead = 2;
     std::vector<TaskId> is_ready;
     std::optional<SchedulerView> view;
     void start(const SchedulerView& given) override { view.emplace(given); }
     void ready(TaskId task, DeviceId) override { is_ready.push_back(task); }
     TaskId assign(DeviceId) override { return on_assign(); }
     ArrayId prefetch(DeviceId) override { return on_prefetch ? on_prefetch() : none; }
-    int window(DeviceId) const override { return tasks_ahead; }
+    int tasks_ahead(DeviceId) const override { return ahead; }
     void victims(const RoomRequest&, std::vector<ArrayId>& chosen) override {
       if (on_victims) on_victims(chosen);
     }
@@ -280,11 +280,11 @@ TEST_F(WrongSchedulers, AVictimThatIsNamedTwiceIsAnError) {
 TEST_F(WrongSchedulers, OneWithoutAWindowIsToldSo) {
   Scripted scheduler;
   scheduler.on_assign = [&] { return scheduler.next(); };
-  scheduler.tasks_ahead = 0;
-  EXPECT_NE(
-      message(scheduler).find("first of a; other of b. window() has to be 1 at least, and is less for the "
-                              "devices gpu"),
-      std::string::npos);
+  scheduler.ahead = 0;
+  EXPECT_NE(message(scheduler).find(
+                "first of a; other of b. tasks_ahead() has to be 1 at least, and is less for the "
+                "devices gpu"),
+            std::string::npos);
 }
 
 TEST_F(WrongSchedulers, OneThatPrefetchesWhatIsThereWithoutEndIsStopped) {

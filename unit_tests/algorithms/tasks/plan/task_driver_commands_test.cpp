@@ -145,7 +145,7 @@ TEST(TaskDriver, RunsAsManyTasksAsADeviceHasQueues) {
   TaskGraph graph;
   for (int k = 0; k < 8; ++k) graph.add_task("t", "k", 1, {{graph.add_array("x", 1), AccessMode::InOut}});
   SchedulerOptions options;
-  options.window = 8;
+  options.tasks_ahead = 8;
   for (const int queues : {1, 3}) {
     const auto scheduler = make_scheduler("eager", options);
     const Machine one = machine({{"d", 8, {{"*", 1}}, queues}});
