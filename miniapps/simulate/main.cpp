@@ -59,7 +59,7 @@ void write(const std::string& path, const json& content, int indent) {
   if (!file.flush()) throw FileError("\"" + path + "\" cannot be written");
 }
 
-json report_of(const SimulateSettings& settings, const tasks::TaskGraph& graph, const tasks::Machine& machine,
+json report_of(const SimulateSettings& settings, const tasks::TaskDag& graph, const tasks::Machine& machine,
                const tasks::Simulation& run, const tasks::TaskBounds& bounds) {
   json report{{"program", "strata-simulate"},
               {"simulated", true},

@@ -22,7 +22,7 @@ struct PriorityEntry {
 
 /// Priorities of `options`, or bottom levels. TaskError where there are not as many as tasks, or one is no
 /// number.
-inline std::vector<double> priorities_of(const SchedulerOptions& options, const TaskGraph& graph) {
+inline std::vector<double> priorities_of(const SchedulerOptions& options, const TaskDag& graph) {
   if (options.priorities.empty()) return bottom_levels(graph);
   if (options.priorities.size() != static_cast<std::size_t>(graph.num_tasks()))
     throw TaskError("there are " + std::to_string(options.priorities.size()) + " priorities for " +

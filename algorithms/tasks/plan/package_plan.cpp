@@ -31,7 +31,7 @@ struct Limits {
   long inspected;  // the same, for each task
 };
 
-double used_bytes(const TaskGraph& graph, const std::vector<TaskId>& tasks) {
+double used_bytes(const TaskDag& graph, const std::vector<TaskId>& tasks) {
   index_t bytes = 0;
   for (const TaskId task : tasks) bytes += graph.bytes_of(task);
   return static_cast<double>(bytes);
@@ -40,7 +40,7 @@ double used_bytes(const TaskGraph& graph, const std::vector<TaskId>& tasks) {
 // Where several devices share the work, a package has at most a part of what is left, so that they end
 // together, and at least a part of the memory, since small ones load more for each task. While all arrays fit
 // the memories, what matters is that no device waits, else what is loaded.
-PackagePlan plan_with(const TaskGraph& graph, OutputPackages outputs, const Limits& limits) {
+PackagePlan plan_with(const TaskDag& graph, OutputPackages outputs, const Limits& limits) {
   PackagePlan plan;
   std::vector<ArrayId> held;  // by one device: what it wrote last, and what it kept for that
   double used = 0;
@@ -72,7 +72,7 @@ PackagePlan plan_with(const TaskGraph& graph, OutputPackages outputs, const Limi
 
 }  // namespace
 
-PackagePlan plan_packages(const TaskGraph& graph, const StructuralOrder& order,
+PackagePlan plan_packages(const TaskDag& graph, const StructuralOrder& order,
                           const std::vector<double>& priorities, index_t memory, int num_devices) {
   double bytes = 0;
   for (ArrayId array = 0; array < graph.num_arrays(); ++array)

@@ -27,7 +27,7 @@ struct PackagePlan {
 inline constexpr long most_inspected = 1500;
 
 /// `memory`: bytes of the device that has least. At the end, `num_devices` share what is left.
-PackagePlan plan_packages(const TaskGraph& graph, const StructuralOrder& order,
+PackagePlan plan_packages(const TaskDag& graph, const StructuralOrder& order,
                           const std::vector<double>& priorities, index_t memory, int num_devices);
 
 }  // namespace strata::inline STRATA_ABI::tasks::detail

@@ -17,7 +17,7 @@ namespace strata::inline STRATA_ABI::tasks {
 
 /// What a scheduler may look at; all of it outlives the scheduler's use.
 struct SchedulerView {
-  const TaskGraph& graph;   ///< all tasks and arrays
+  const TaskDag& graph;     ///< all tasks and arrays
   const Machine& machine;   ///< what costs what
   const Residency& memory;  ///< as it is now
   const double& now;        ///< seconds since the start, as far as the driver was told

@@ -12,7 +12,7 @@ namespace {
 constexpr int most_prefetches = 2;  // under way to a device: what is needed at once does not wait long
 
 // How a task uses an array; nullptr: not at all.
-const TaskAccess* access_of(const TaskGraph& graph, TaskId task, ArrayId array) {
+const TaskAccess* access_of(const TaskDag& graph, TaskId task, ArrayId array) {
   const std::vector<TaskAccess>& accesses = graph.task(task).accesses;
   const auto found = std::find_if(accesses.begin(), accesses.end(),
                                   [&](const TaskAccess& access) { return access.array == array; });
@@ -21,7 +21,7 @@ const TaskAccess* access_of(const TaskGraph& graph, TaskId task, ArrayId array) 
 
 }  // namespace
 
-TaskDriver::TaskDriver(const TaskGraph& graph, const Machine& machine, TaskScheduler& scheduler, TaskEnd end)
+TaskDriver::TaskDriver(const TaskDag& graph, const Machine& machine, TaskScheduler& scheduler, TaskEnd end)
     : graph_(graph),
       machine_(machine),
       scheduler_(scheduler),

@@ -231,7 +231,7 @@ void TaskDriver::written(ArrayId array, DeviceId device) {
 }
 
 void TaskDriver::release_after(ArrayId array, int uses) {
-  for (const TaskGraph::Release& release : graph_.releases(array))
+  for (const TaskDag::Release& release : graph_.releases(array))
     if (release.uses == uses) this->release(array, release.discards);
 }
 

@@ -19,8 +19,8 @@ using strata::AccessMode;
 
 // Few arrays that many tasks share, in all modes, of up to six a task; and dependencies beside those of
 // accesses.
-TaskGraph drawn_graph(Random& draw) {
-  TaskGraph graph;
+TaskDag drawn_graph(Random& draw) {
+  TaskDag graph;
   const index_t arrays = draw(1, 12), tasks = draw(0, 40), fan_in = draw(0, 6);
   for (index_t k = 0; k < arrays; ++k) graph.add_array("a" + std::to_string(k), draw(1, 8));
   for (index_t k = 0; k < tasks; ++k) {
@@ -41,7 +41,7 @@ TaskGraph drawn_graph(Random& draw) {
 // One to eight devices, with a link to the host each or one for several, and links between some. The first
 // can run every task, its memory from exactly what the largest needs on; the others too, or where `is_mixed`
 // with less memory and without the rates of some kernels.
-Machine drawn_machine(Random& draw, const TaskGraph& graph, bool is_mixed) {
+Machine drawn_machine(Random& draw, const TaskDag& graph, bool is_mixed) {
   index_t least = 1;
   for (TaskId task = 0; task < graph.num_tasks(); ++task) least = std::max(least, graph.bytes_of(task));
   std::vector<MachineDevice> devices;
@@ -125,7 +125,7 @@ class DrawnScheduler final : public TaskScheduler {
   int num_assigned_ = 0;
 };
 
-void check(const TaskGraph& graph, const Machine& machine, TaskScheduler& scheduler, Random& draw) {
+void check(const TaskDag& graph, const Machine& machine, TaskScheduler& scheduler, Random& draw) {
   CommandInterpreter interpreter(graph, machine, scheduler, draw);
   ASSERT_NO_THROW(interpreter.run());
   ASSERT_EQ(interpreter.host_values(), run_in_order(graph));
@@ -145,7 +145,7 @@ void check_drawn(int count) {
   names.push_back("drawn");
   for (int k = 0; k < count && !testing::Test::HasFailure(); ++k) {
     const std::string& name = names[static_cast<std::size_t>(k) % names.size()];
-    const TaskGraph graph = drawn_graph(draw);
+    const TaskDag graph = drawn_graph(draw);
     const Machine machine = drawn_machine(draw, graph, knows_rates(name) && draw(0, 1) == 1);
     SchedulerOptions options;
     if (draw(0, 2) == 0) options.tasks_ahead = static_cast<int>(draw(1, 6));
@@ -171,7 +171,7 @@ TEST(Schedulers, UnknownNamesAreListed) {
 }
 
 TEST(Schedulers, PrioritiesAreThoseOfAllTasks) {
-  TaskGraph graph;
+  TaskDag graph;
   graph.add_task("t", "k", 1, {});
   const Machine machine("m", {{"d", 8, {{"*", 1}}}}, {{"bus", 1, 0, false}}, {{host, 0, 0}});
   const auto message = [&](const std::vector<double>& priorities) {
@@ -221,7 +221,7 @@ class WrongSchedulers : public testing::Test {
     return message_of<TaskError>([&] { CommandInterpreter(graph_, machine_, scheduler, draw_).run(); });
   }
 
-  TaskGraph graph_;
+  TaskDag graph_;
   Machine machine_{"m", {{"gpu", 8, {{"*", 1}}}}, {{"bus", 1, 0, false}}, {{host, 0, 0}}};
   Random draw_;
 };
