@@ -28,7 +28,7 @@ class LeastBytes final : public TaskScheduler {
   void done(TaskId task, DeviceId device) override { lru_.done(task, device); }
 
   // Decisions
-  int window(DeviceId) const override { return 8; }  // tasks whose arrays are loaded while one runs
+  int tasks_ahead(DeviceId) const override { return 8; }  // tasks whose arrays are loaded while one runs
   TaskId assign(DeviceId device) override {
     if (ready_.empty()) return none;
     auto best = ready_.begin();

@@ -39,7 +39,7 @@ struct TaskPlan {
 
   std::vector<Entry> sources;              // of the tasks of `tasks`
   std::vector<Ref<CoherentState>> arrays;  // those of `tasks`
-  tasks::TaskGraph tasks;
+  tasks::TaskDag tasks;
   std::vector<double> priorities;  // empty where no task has one
   std::unique_ptr<tasks::Machine> machine;
 

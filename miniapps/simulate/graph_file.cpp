@@ -28,10 +28,10 @@ constexpr AccessKey access_keys[] = {{"in", AccessMode::In, false},
 
 }  // namespace
 
-tasks::TaskGraph read_graph(const std::string& path) {
+tasks::TaskDag read_graph(const std::string& path) {
   const json content = read_json(path);
   const std::string where = "\"" + path + "\"";
-  tasks::TaskGraph graph;
+  tasks::TaskDag graph;
   std::map<std::string, int> arrays, known;
   for (const json& entry : value_of<json>(content, "arrays", where)) {
     const std::string name = value_of<std::string>(entry, "name", "an array of " + where);

@@ -9,6 +9,6 @@ namespace strata::inline STRATA_ABI::simulate {
 
 /// The graph of a file. UsageError where it cannot be understood, TaskError where its dependencies have a
 /// cycle.
-tasks::TaskGraph read_graph(const std::string& path);
+tasks::TaskDag read_graph(const std::string& path);
 
 }  // namespace strata::inline STRATA_ABI::simulate

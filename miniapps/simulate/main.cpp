@@ -59,7 +59,7 @@ void write(const std::string& path, const json& content, int indent) {
   if (!file.flush()) throw FileError("\"" + path + "\" cannot be written");
 }
 
-json report_of(const SimulateSettings& settings, const tasks::TaskGraph& graph, const tasks::Machine& machine,
+json report_of(const SimulateSettings& settings, const tasks::TaskDag& graph, const tasks::Machine& machine,
                const tasks::Simulation& run, const tasks::TaskBounds& bounds) {
   json report{{"program", "strata-simulate"},
               {"simulated", true},
@@ -180,7 +180,7 @@ int run(int argc, char** argv) {
   const tasks::TiledGraph tiled = graph_of(settings);
   const tasks::Machine machine = read_machine(settings.machine, settings.devices, memory_of(settings));
   tasks::SchedulerOptions scheduler_options;
-  scheduler_options.window = static_cast<int>(settings.window);
+  scheduler_options.tasks_ahead = static_cast<int>(settings.tasks_ahead);
   if (settings.priorities == "parsec") scheduler_options.priorities = tasks::parsec_priorities(tiled);
   const auto scheduler = tasks::make_scheduler(settings.scheduler, scheduler_options);
   const tasks::Simulation result = tasks::simulate(tiled.graph, machine, *scheduler,

@@ -27,7 +27,7 @@ void declare(miniapp::Options& options, SimulateSettings& s) {
   options.add("-s,--scheduler", &s.scheduler, "NAME", "who decides", tasks::scheduler_names());
   options.add("--priorities", &s.priorities, "NAME", "of tasks; those of parsec are for cholesky",
               {"bottom-level", "parsec"});
-  options.add("--window", &s.window, "N",
+  options.add("--tasks-ahead", &s.tasks_ahead, "N",
               "tasks that a device is given ahead; 0: as many as the scheduler's paper has");
   options.add("-j,--json", &s.json, "FILE", "writes the report as JSON");
   options.add("--timeline", &s.timeline, "FILE",
@@ -64,7 +64,7 @@ void require_valid(const SimulateSettings& s) {
   if (!s.memory.empty() && s.memory_tiles > 0) throw UsageError("give --memory or --memory-tiles, not both");
   if (!is_tiled(s) && s.memory_tiles > 0)
     throw UsageError("--memory-tiles is for cholesky, lu, gemm and syrk: give --memory");
-  if (s.window < 0 || s.window > 1'000'000) throw UsageError("--window is 0 to 1000000 tasks");
+  if (s.tasks_ahead < 0 || s.tasks_ahead > 1'000'000) throw UsageError("--tasks-ahead is 0 to 1000000 tasks");
 }
 
 }  // namespace strata::inline STRATA_ABI::simulate

@@ -53,9 +53,9 @@ struct TileUpdates {
     }
   }
   /// As a run of a TaskGraph has it: the work of a task is the bytes that it uses.
-  strata::tasks::TaskGraph graph(strata::index_t tile_bytes) const {
+  strata::tasks::TaskDag graph(strata::index_t tile_bytes) const {
     using strata::AccessMode;
-    strata::tasks::TaskGraph graph;
+    strata::tasks::TaskDag graph;
     const auto id = [](std::size_t tile) { return static_cast<strata::tasks::ArrayId>(tile); };
     for (std::size_t k = 0; k < num_tiles; ++k) graph.add_array(std::to_string(k), tile_bytes);
     for (const Update& u : list)
@@ -261,7 +261,7 @@ class SmallMemory {
   Report& report_;
   const strata::index_t edge_, items_;
   const TileUpdates updates_;
-  strata::tasks::TaskGraph graph_;
+  strata::tasks::TaskDag graph_;
   std::vector<Tile> tiles_;
   Tile scratch_;
   strata::index_t bytes_ = 0;

@@ -54,7 +54,7 @@ class AbsolutePriority final : public LruScheduler {
     loads_.resize(num_devices());
     owners_.assign(static_cast<std::size_t>(view().graph.num_arrays()), none);
   }
-  int default_window() const override { return 4; }
+  int default_tasks_ahead() const override { return 4; }
 
   DeviceId place(TaskId task) const {
     const std::vector<TaskAccess>& accesses = view().graph.task(task).accesses;

@@ -105,7 +105,7 @@ class Darts final : public LruScheduler {
       device.ranks.resize(arrays);
     }
   }
-  int default_window() const override { return 10; }
+  int default_tasks_ahead() const override { return 10; }
   Device& state(DeviceId device) { return devices_[static_cast<std::size_t>(device)]; }
 
   // An array counts as there from when it is planned on.

@@ -8,6 +8,10 @@
 // the next package is known, whose outputs are prefetched as those of this one go; these are stored as soon
 // as they are finished. Victims are first what nobody needs, then what no package under way needs, then
 // streamed arrays; outputs last.
+//
+// Packages of several devices do not end at the same time, and wait for each other's results. Where that
+// costs more than what more copies would, a device that will soon have nothing to run takes outputs over from
+// the one with most work left, so that none is idle while others have tasks that are ready.
 #include <compare>
 #include <deque>
 #include <limits>
@@ -23,8 +27,12 @@ namespace {
 
 class DataAware final : public LruScheduler {
  public:
-  DataAware(const SchedulerOptions& options, StructuralOrder order, std::vector<OutputPackage> packages)
-      : LruScheduler(options), packages_(std::move(packages)), order_(std::move(order)) {}
+  DataAware(const SchedulerOptions& options, StructuralOrder order, std::vector<OutputPackage> packages,
+            TakeOver take_over)
+      : LruScheduler(options),
+        packages_(std::move(packages)),
+        order_(std::move(order)),
+        take_over_(take_over) {}
 
   void ready(TaskId task, DeviceId) override {
     const std::size_t k = static_cast<std::size_t>(task);
@@ -71,13 +79,13 @@ class DataAware final : public LruScheduler {
       take_upcoming(device);
     if (own.num_left == 0) begin_package(device);
     if (own.next.empty()) choose(device);
+    if (own.next.empty() && own.num_assigned < few_assigned() && take_over(device)) choose(device);
     if (own.next.empty()) return none;
     const TaskId task = own.next.front();
     if (own.num_assigned > 0 && own.committed + new_bytes(task, device) > view().memory.capacity(device))
       return none;
     own.next.pop_front();
-    --own.num_left;
-    own.seconds_left -= view().machine.run_seconds(view().graph, task, device);
+    if (!is_moved_[static_cast<std::size_t>(task)]) leave_package(task, device);
     commit(task, device);
     return task;
   }
@@ -167,6 +175,8 @@ class DataAware final : public LruScheduler {
     order_of_victims_.start(view().graph.num_arrays(), view().machine.num_devices(), num_kinds);
     const std::size_t arrays = static_cast<std::size_t>(view().graph.num_arrays());
     is_ready_.resize(static_cast<std::size_t>(view().graph.num_tasks()));
+    is_given_.resize(is_ready_.size());
+    is_moved_.resize(is_ready_.size());
     uses_left_.resize(arrays);
     writes_left_.resize(arrays);
     for (ArrayId array = 0; array < view().graph.num_arrays(); ++array)
@@ -186,7 +196,14 @@ class DataAware final : public LruScheduler {
       device.ranks.resize(arrays);
     }
   }
-  int default_window() const override { return 48; }
+  // Where tasks may be taken over fewer are given ahead: those that were given stay.
+  int default_tasks_ahead() const override {
+    return take_over_ == TakeOver::Never ? 48 : take_over_ == TakeOver::Late ? 24 : 4;
+  }
+  // A device that has fewer will soon have nothing to run, and takes over.
+  int few_assigned() const {
+    return take_over_ == TakeOver::Never ? 0 : take_over_ == TakeOver::Late ? 1 : 2;
+  }
   Device& state(DeviceId device) { return devices_[static_cast<std::size_t>(device)]; }
   index_t bytes_of(ArrayId array) const { return view().graph.array(array).bytes; }
   // Of tasks of a package those first that come after fewest: steps of the inner loop one after the other.
@@ -307,6 +324,53 @@ class DataAware final : public LruScheduler {
     changed_.clear();
   }
 
+  // A device that has nothing to run takes an output over, with all its tasks that were not given yet: of
+  // another device's ready ones that comes last there. False: none has more work than it would give away.
+  bool take_over(DeviceId device) {
+    DeviceId from = none;
+    for (DeviceId other = 0; other < view().machine.num_devices(); ++other)
+      if (other != device && !missing_.tasks(other).empty() &&
+          (from == none || state(other).seconds_left > state(from).seconds_left))
+        from = other;
+    if (from == none) return false;
+    const ArrayId output = outputs_[static_cast<std::size_t>(std::prev(missing_.tasks(from).end())->task)];
+    moved_.clear();
+    double seconds = 0;
+    for (const TaskId task : view().graph.users(output)) {
+      const std::size_t k = static_cast<std::size_t>(task);
+      if (outputs_[k] != output || owners_[k] != from || is_given_[k]) continue;
+      moved_.push_back(task);
+      seconds += view().machine.run_seconds(view().graph, task, from);
+    }
+    if (seconds > state(from).seconds_left / 2) return false;
+    for (const TaskId task : moved_) move(task, from, device);
+    return true;
+  }
+  void leave_package(TaskId task, DeviceId device) {
+    --state(device).num_left;
+    state(device).seconds_left -= view().machine.run_seconds(view().graph, task, device);
+  }
+  void move(TaskId task, DeviceId from, DeviceId to) {
+    const std::size_t k = static_cast<std::size_t>(task), output = static_cast<std::size_t>(outputs_[k]);
+    if (is_ready_[k]) missing_.remove(task);
+    Device &before = state(from), &after = state(to);
+    // It belongs to the package of no device any more: what is taken over may wait for a package that the
+    // device has yet to begin.
+    if (!is_moved_[k]) leave_package(task, from);
+    is_moved_[k] = true;
+    for (const TaskAccess& access : view().graph.task(task).accesses) {
+      --before.uses[static_cast<std::size_t>(access.array)];
+      ++after.uses[static_cast<std::size_t>(access.array)];
+    }
+    if (--before.output_tasks[output] == 0 && before.assigned_uses[output] == 0)
+      before.committed -= bytes_of(outputs_[k]);
+    if (after.output_tasks[output]++ == 0 && after.assigned_uses[output] == 0)
+      after.committed += bytes_of(outputs_[k]);
+    for (const TaskAccess& access : view().graph.task(task).accesses) set_kinds(access.array);
+    owners_[k] = to;
+    if (is_ready_[k]) missing_.add(entry_of(task), to);
+  }
+
   // The earliest task that lacks nothing, else the tasks of the array that frees the earliest ones, else one
   // that lacks two arrays.
   void choose(DeviceId device) {
@@ -329,6 +393,7 @@ class DataAware final : public LruScheduler {
     for (const PriorityEntry& task : free) give(task.task, device);
   }
   void give(TaskId task, DeviceId device) {
+    is_given_[static_cast<std::size_t>(task)] = true;
     missing_.remove(task);
     state(device).next.push_back(task);
   }
@@ -367,8 +432,12 @@ class DataAware final : public LruScheduler {
   MissingArrays missing_;
   std::vector<Device> devices_;
   StructuralOrder order_;
+  TakeOver take_over_;
   std::deque<TaskId> free_;       // ready, and writes nothing
   std::vector<bool> is_ready_;    // of tasks
+  std::vector<bool> is_given_;    // of tasks: chosen for a device, or given to it
+  std::vector<bool> is_moved_;    // of tasks: taken over by another device than that of their package
+  std::vector<TaskId> moved_;     // of take_over
   std::vector<int> uses_left_;    // of arrays: tasks that are not done
   std::vector<int> writes_left_;  // of arrays: those of them that write it
 };
@@ -376,8 +445,8 @@ class DataAware final : public LruScheduler {
 }  // namespace
 
 std::unique_ptr<TaskScheduler> make_packages(const SchedulerOptions& options, StructuralOrder order,
-                                             std::vector<OutputPackage> packages) {
-  return std::make_unique<DataAware>(options, std::move(order), std::move(packages));
+                                             std::vector<OutputPackage> packages, TakeOver take_over) {
+  return std::make_unique<DataAware>(options, std::move(order), std::move(packages), take_over);
 }
 
 }  // namespace strata::inline STRATA_ABI::tasks::detail

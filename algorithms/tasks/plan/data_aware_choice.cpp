@@ -1,8 +1,10 @@
 // data-aware: packages of outputs (data_aware.cpp) where memory is short. Where each device has room for all
 // arrays nothing has to leave, and what counts is when tasks end: then by expected ends (dmda.cpp), in the
-// order of priorities.
+// order of priorities. Where accesses have no structure that packages could use: by the array that frees most
+// tasks (darts.cpp).
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include <strata/algorithms/tasks/plan/scheduler_kinds.hpp>
 
@@ -16,6 +18,31 @@ bool all_fit(const SchedulerView& view) {
   for (DeviceId device = 0; device < view.machine.num_devices(); ++device)
     if (view.memory.capacity(device) < bytes) return false;
   return true;
+}
+
+// Of the tasks, shared by all devices.
+double work_seconds(const SchedulerView& view) {
+  double seconds = 0;
+  for (TaskId task = 0; task < view.graph.num_tasks(); ++task)
+    seconds += view.machine.run_seconds(view.graph, task, 0);
+  return seconds / view.machine.num_devices();
+}
+
+// Of what is loaded, and of storing each array once, over the links of the host.
+double link_seconds(const SchedulerView& view, double loads) {
+  double stores = 0, bytes_per_second = 0;
+  for (ArrayId array = 0; array < view.graph.num_arrays(); ++array)
+    stores += static_cast<double>(view.graph.array(array).bytes);
+  bool is_duplex = true;
+  std::set<int> links;
+  for (DeviceId device = 0; device < view.machine.num_devices(); ++device) {
+    const int number = view.machine.link_between(host, device);
+    if (!links.insert(number).second) continue;
+    const Link& link = view.machine.links()[static_cast<std::size_t>(number)];
+    bytes_per_second += link.bytes_per_second;
+    is_duplex = is_duplex && link.duplex;
+  }
+  return (is_duplex ? std::max(loads, stores) : loads + stores) / bytes_per_second;
 }
 
 // Where several devices have few tasks each, packages keep more of them at work.
@@ -37,7 +64,7 @@ class DataAwareChoice final : public TaskScheduler {
   void evicted(ArrayId array, DeviceId device) override { chosen_->evicted(array, device); }
   void done(TaskId task, DeviceId device) override { chosen_->done(task, device); }
   TaskId assign(DeviceId device) override { return chosen_->assign(device); }
-  int window(DeviceId device) const override { return chosen_->window(device); }
+  int tasks_ahead(DeviceId device) const override { return chosen_->tasks_ahead(device); }
   ArrayId prefetch(DeviceId device) override { return chosen_->prefetch(device); }
   ArrayId store(DeviceId device) override { return chosen_->store(device); }
   bool sends_on() const override { return chosen_->sends_on(); }
@@ -54,7 +81,15 @@ class DataAwareChoice final : public TaskScheduler {
       memory = std::min(memory, view.memory.capacity(device));
     PackagePlan plan = plan_packages(view.graph, order, priorities, memory, view.machine.num_devices());
     if (!plan.is_found) return make_darts(options_, DartsKind::Corrected);
-    return make_packages(options_, std::move(order), std::move(plan.packages));
+    return make_packages(options_, std::move(order), std::move(plan.packages), take_over(view, plan));
+  }
+
+  // What is taken over is copied: where links are what takes longest, only what the memories hold together,
+  // so that it comes from another device and not from the host.
+  static TakeOver take_over(const SchedulerView& view, const PackagePlan& plan) {
+    if (view.machine.num_devices() == 1) return TakeOver::Never;
+    if (link_seconds(view, plan.loads) < work_seconds(view)) return TakeOver::Early;
+    return plan.fits ? TakeOver::Late : TakeOver::Never;
   }
 
   SchedulerOptions options_;

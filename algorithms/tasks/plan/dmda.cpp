@@ -82,7 +82,7 @@ class Dmda final : public LruScheduler {
     devices_.resize(num_devices());
     for (Device& device : devices_) device.prefetches.start(view());
   }
-  int default_window() const override { return 2; }
+  int default_tasks_ahead() const override { return 2; }
 
   bool sorts_;
   std::vector<Device> devices_;

@@ -25,7 +25,7 @@ class Eager final : public LruScheduler {
 
  private:
   void begin() override {}
-  int default_window() const override { return 2; }
+  int default_tasks_ahead() const override { return 2; }
 
   std::deque<TaskId> queue_;
 };
@@ -62,7 +62,7 @@ class EagerPrefetch final : public LruScheduler {
     devices_.resize(num_devices());
     for (Device& device : devices_) device.prefetches.start(view());
   }
-  int default_window() const override { return 4; }
+  int default_tasks_ahead() const override { return 4; }
   void fill(DeviceId device) {
     Device& own = devices_[static_cast<std::size_t>(device)];
     // A share each: the first that asks does not take all.

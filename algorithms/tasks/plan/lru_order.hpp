@@ -75,7 +75,7 @@ class LruOrder {
   }
 
   const Residency* view_ = nullptr;
-  const TaskGraph* graph_ = nullptr;
+  const TaskDag* graph_ = nullptr;
   std::vector<std::list<ArrayId>> orders_;
   std::vector<Place> places_;
 };

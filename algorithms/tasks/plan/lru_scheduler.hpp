@@ -22,7 +22,7 @@ struct PriorityEntry {
 
 /// Priorities of `options`, or bottom levels. TaskError where there are not as many as tasks, or one is no
 /// number.
-inline std::vector<double> priorities_of(const SchedulerOptions& options, const TaskGraph& graph) {
+inline std::vector<double> priorities_of(const SchedulerOptions& options, const TaskDag& graph) {
   if (options.priorities.empty()) return bottom_levels(graph);
   if (options.priorities.size() != static_cast<std::size_t>(graph.num_tasks()))
     throw TaskError("there are " + std::to_string(options.priorities.size()) + " priorities for " +
@@ -69,12 +69,14 @@ class LruScheduler : public TaskScheduler {
   void victims(const RoomRequest& request, std::vector<ArrayId>& chosen) override {
     lru_.victims(request, chosen);
   }
-  int window(DeviceId) const override { return options_.window > 0 ? options_.window : default_window(); }
+  int tasks_ahead(DeviceId) const override {
+    return options_.tasks_ahead > 0 ? options_.tasks_ahead : default_tasks_ahead();
+  }
 
  protected:
   /// The view is there.
   virtual void begin() = 0;
-  virtual int default_window() const = 0;
+  virtual int default_tasks_ahead() const = 0;
 
   const SchedulerView& view() const { return *view_; }
   std::size_t num_devices() const { return static_cast<std::size_t>(view().machine.num_devices()); }

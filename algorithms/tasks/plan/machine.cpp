@@ -15,7 +15,7 @@ std::string number_text(double value) {  // also of those that std::to_string ro
   return text.str();
 }
 
-const std::string& kernel_of(const TaskGraph& graph, TaskId task) {
+const std::string& kernel_of(const TaskDag& graph, TaskId task) {
   return graph.kernels()[static_cast<std::size_t>(graph.task(task).kernel)];
 }
 
@@ -82,12 +82,12 @@ double Machine::copy_seconds(DeviceId from, DeviceId to, index_t bytes) const {
   return link.latency + static_cast<double>(bytes) / link.bytes_per_second;
 }
 
-bool Machine::can_run(const TaskGraph& graph, TaskId task, DeviceId device) const {
+bool Machine::can_run(const TaskDag& graph, TaskId task, DeviceId device) const {
   return rate_of(this->device(device), kernel_of(graph, task)) != nullptr &&
          graph.bytes_of(task) <= this->device(device).memory;
 }
 
-double Machine::run_seconds(const TaskGraph& graph, TaskId task, DeviceId device) const {
+double Machine::run_seconds(const TaskDag& graph, TaskId task, DeviceId device) const {
   const std::string& kernel = kernel_of(graph, task);
   const double work = graph.task(task).work;
   if (const double* const rate = rate_of(this->device(device), kernel)) return work / *rate;
@@ -101,7 +101,7 @@ double Machine::run_seconds(const TaskGraph& graph, TaskId task, DeviceId device
   return work / fastest;
 }
 
-void Machine::require_fit(const TaskGraph& graph) const {
+void Machine::require_fit(const TaskDag& graph) const {
   for (TaskId task = 0; task < graph.num_tasks(); ++task) {
     run_seconds(graph, task, 0);
     index_t largest = 0;  // memory of the devices that have a rate

@@ -61,13 +61,13 @@ class Machine {
   /// Of a copy that has the link for itself. The two are joined.
   double copy_seconds(DeviceId from, DeviceId to, index_t bytes) const;
   /// Whether a device has a rate of the task's kernel, and memory for all that the task uses.
-  bool can_run(const TaskGraph& graph, TaskId task, DeviceId device) const;
+  bool can_run(const TaskDag& graph, TaskId task, DeviceId device) const;
   /// Of a task on a device; where that has no rate of its kernel, on the fastest that has one. TaskError
   /// where none has.
-  double run_seconds(const TaskGraph& graph, TaskId task, DeviceId device) const;
+  double run_seconds(const TaskDag& graph, TaskId task, DeviceId device) const;
 
   /// TaskError where no device can run a task: its arrays do not fit a memory, or its kernel has no rate.
-  void require_fit(const TaskGraph& graph) const;
+  void require_fit(const TaskDag& graph) const;
 
  private:
   std::size_t index_of(DeviceId device) const { return static_cast<std::size_t>(device + 1); }

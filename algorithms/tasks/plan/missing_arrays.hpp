@@ -54,7 +54,7 @@ class MissingArrays {
   template <class F>
   void for_devices_of(TaskId task, const F& f) const;
 
-  const TaskGraph* graph_ = nullptr;
+  const TaskDag* graph_ = nullptr;
   std::size_t num_devices_ = 0;
   std::vector<std::set<PriorityEntry>> tasks_;     // of all devices, then of each
   std::vector<std::set<PriorityEntry>> complete_;  // of devices

@@ -23,7 +23,7 @@ std::uint64_t key_of(int number) {
 
 }  // namespace
 
-std::vector<ArrayId> outputs_of(const TaskGraph& graph) {
+std::vector<ArrayId> outputs_of(const TaskDag& graph) {
   std::vector<ArrayId> outputs(at(graph.num_tasks()), none);
   for (TaskId task = 0; task < graph.num_tasks(); ++task)
     for (const TaskAccess& access : graph.task(task).accesses)
@@ -31,7 +31,7 @@ std::vector<ArrayId> outputs_of(const TaskGraph& graph) {
   return outputs;
 }
 
-OutputPackages::OutputPackages(const TaskGraph& graph, const StructuralOrder& order,
+OutputPackages::OutputPackages(const TaskDag& graph, const StructuralOrder& order,
                                const std::vector<double>& priorities)
     : graph_(&graph),
       order_(&order),

@@ -25,7 +25,7 @@
 namespace strata::inline STRATA_ABI::tasks::detail {
 
 /// The array to which each task belongs: the first that it writes, or none.
-std::vector<ArrayId> outputs_of(const TaskGraph& graph);
+std::vector<ArrayId> outputs_of(const TaskDag& graph);
 
 /// What a device does next.
 struct OutputPackage {
@@ -39,7 +39,7 @@ struct OutputPackage {
 class OutputPackages {
  public:
   /// No task is taken. What is equal is ordered by `order`; all are referred to.
-  OutputPackages(const TaskGraph& graph, const StructuralOrder& order, const std::vector<double>& priorities);
+  OutputPackages(const TaskDag& graph, const StructuralOrder& order, const std::vector<double>& priorities);
 
   /// Takes outputs of at most `bytes`, but at least one; none where all are taken. `held`: arrays that the
   /// device has, each once, and keeps for the package where that is worth more than more outputs.
@@ -165,7 +165,7 @@ class OutputPackages {
   void take_output(ArrayId array, std::vector<TaskId>& tasks);
   std::vector<ArrayId> seeds();
 
-  const TaskGraph* graph_;
+  const TaskDag* graph_;
   const StructuralOrder* order_;
   const std::vector<double>* priorities_;
   std::vector<ArrayId> outputs_;  // of tasks

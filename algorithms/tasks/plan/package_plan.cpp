@@ -20,7 +20,7 @@ constexpr int first_part = 16;
 // And the first packages of some graphs take longer than later ones.
 constexpr int first_inspected_part = 4;
 // Other rooms are tried until so many outputs and tasks were looked at for each task.
-constexpr long most_inspected_for_rooms = most_inspected / 2;
+constexpr long most_inspected_for_rooms = most_inspected / 5;
 
 // What each plan of a graph has to keep to.
 struct Limits {
@@ -31,7 +31,7 @@ struct Limits {
   long inspected;  // the same, for each task
 };
 
-double used_bytes(const TaskGraph& graph, const std::vector<TaskId>& tasks) {
+double used_bytes(const TaskDag& graph, const std::vector<TaskId>& tasks) {
   index_t bytes = 0;
   for (const TaskId task : tasks) bytes += graph.bytes_of(task);
   return static_cast<double>(bytes);
@@ -40,7 +40,7 @@ double used_bytes(const TaskGraph& graph, const std::vector<TaskId>& tasks) {
 // Where several devices share the work, a package has at most a part of what is left, so that they end
 // together, and at least a part of the memory, since small ones load more for each task. While all arrays fit
 // the memories, what matters is that no device waits, else what is loaded.
-PackagePlan plan_with(const TaskGraph& graph, OutputPackages outputs, const Limits& limits) {
+PackagePlan plan_with(const TaskDag& graph, OutputPackages outputs, const Limits& limits) {
   PackagePlan plan;
   std::vector<ArrayId> held;  // by one device: what it wrote last, and what it kept for that
   double used = 0;
@@ -72,7 +72,7 @@ PackagePlan plan_with(const TaskGraph& graph, OutputPackages outputs, const Limi
 
 }  // namespace
 
-PackagePlan plan_packages(const TaskGraph& graph, const StructuralOrder& order,
+PackagePlan plan_packages(const TaskDag& graph, const StructuralOrder& order,
                           const std::vector<double>& priorities, index_t memory, int num_devices) {
   double bytes = 0;
   for (ArrayId array = 0; array < graph.num_arrays(); ++array)
@@ -92,6 +92,7 @@ PackagePlan plan_packages(const TaskGraph& graph, const StructuralOrder& order,
     if (!best.is_found || inspected > most_inspected_for_rooms * graph.num_tasks()) break;
     limits.inspected = most_inspected - inspected / std::max(graph.num_tasks(), 1);
   }
+  best.fits = limits.fits;
   if (!best.is_found) best.packages.clear();
   return best;
 }

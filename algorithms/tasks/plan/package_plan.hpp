@@ -17,16 +17,17 @@ namespace strata::inline STRATA_ABI::tasks::detail {
 struct PackagePlan {
   std::vector<OutputPackage> packages;  ///< what the tasks of one wait for is of it or of earlier ones
   bool is_found = false;                ///< else there are none
+  bool fits = false;                    ///< all arrays, into the memories of all devices together
   double loads = 0;                     ///< bytes that they are expected to load
   long num_inspected = 0;               ///< outputs and tasks that were looked at, each as often as it was
 };
 
-/// How many outputs and tasks are looked at at most for each task of a graph, but for the last package. A
-/// first plan may take more than half of it; then no other one is made.
-inline constexpr long most_inspected = 600;
+/// How many outputs and tasks are looked at at most for each task of a graph, but for the last package: of
+/// one plan. Graphs over tiles take 100 to 500, and after a fifth of this no other plan is begun.
+inline constexpr long most_inspected = 1500;
 
 /// `memory`: bytes of the device that has least. At the end, `num_devices` share what is left.
-PackagePlan plan_packages(const TaskGraph& graph, const StructuralOrder& order,
+PackagePlan plan_packages(const TaskDag& graph, const StructuralOrder& order,
                           const std::vector<double>& priorities, index_t memory, int num_devices);
 
 }  // namespace strata::inline STRATA_ABI::tasks::detail

@@ -2,7 +2,7 @@
 
 namespace strata::inline STRATA_ABI::tasks {
 
-Residency::Residency(const TaskGraph& graph, const Machine& machine)
+Residency::Residency(const TaskDag& graph, const Machine& machine)
     : graph_(graph),
       memories_(static_cast<std::size_t>(machine.num_devices())),
       copies_(static_cast<std::size_t>(graph.num_arrays()) * memories_.size()),

@@ -18,7 +18,7 @@ class TaskDriver;
 class Residency {
  public:
   /// All arrays are on the host; the graph is referred to.
-  Residency(const TaskGraph& graph, const Machine& machine);
+  Residency(const TaskDag& graph, const Machine& machine);
 
   /// Can be read now.
   bool is_present(ArrayId array, DeviceId device) const {
@@ -69,7 +69,7 @@ class Residency {
   const Memory& memory(DeviceId device) const { return memories_[static_cast<std::size_t>(device)]; }
   Memory& memory(DeviceId device) { return memories_[static_cast<std::size_t>(device)]; }
 
-  const TaskGraph& graph_;
+  const TaskDag& graph_;
   std::vector<Memory> memories_;
   std::vector<Copy> copies_;
   std::vector<bool> host_is_valid_;

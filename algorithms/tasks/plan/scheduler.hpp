@@ -17,7 +17,7 @@ namespace strata::inline STRATA_ABI::tasks {
 
 /// What a scheduler may look at; all of it outlives the scheduler's use.
 struct SchedulerView {
-  const TaskGraph& graph;   ///< all tasks and arrays
+  const TaskDag& graph;     ///< all tasks and arrays
   const Machine& machine;   ///< what costs what
   const Residency& memory;  ///< as it is now
   const double& now;        ///< seconds since the start, as far as the driver was told
@@ -55,11 +55,12 @@ class TaskScheduler {
   /// again after each event, so that idling is a decision. Each ready task is to be given once.
   virtual TaskId assign(DeviceId device) = 0;
   /// How many tasks a device has at most that are assigned and not done.
-  virtual int window(DeviceId) const { return 2; }
+  virtual int tasks_ahead(DeviceId) const { return 2; }
   /// An array to load ahead of its tasks; none: nothing. Asked when nothing else is to be loaded.
   virtual ArrayId prefetch(DeviceId) { return none; }
   /// An array of which the device has the only values, to be stored before its room is needed, so that it can
-  /// leave at once; none: nothing. Asked when the device stores nothing. It stays there, and may be used.
+  /// leave at once; none: nothing. Asked when the device stores nothing. It stays there, and may be used;
+  /// what a task is about to overwrite is not stored.
   virtual ArrayId store(DeviceId) { return none; }
   /// Whether an array that no device with a faster link than the host's has goes over one that is joined by
   /// such links to both, where there is one and it has room.

@@ -15,8 +15,11 @@ std::unique_ptr<TaskScheduler> make_dmda(const SchedulerOptions& options, bool s
 std::unique_ptr<TaskScheduler> make_absolute_priority(const SchedulerOptions& options);
 enum class DartsKind : unsigned char { Published, Lru, Corrected };
 std::unique_ptr<TaskScheduler> make_darts(const SchedulerOptions& options, DartsKind kind);
+/// When a device takes tasks over from the package of another one: when it has nothing to run, or before
+/// that.
+enum class TakeOver : unsigned char { Never, Late, Early };
 std::unique_ptr<TaskScheduler> make_packages(const SchedulerOptions& options, StructuralOrder order,
-                                             std::vector<OutputPackage> packages);
+                                             std::vector<OutputPackage> packages, TakeOver take_over);
 std::unique_ptr<TaskScheduler> make_data_aware(const SchedulerOptions& options);
 
 }  // namespace strata::inline STRATA_ABI::tasks::detail

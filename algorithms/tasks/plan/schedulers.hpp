@@ -14,7 +14,8 @@
 //   darts-lru        the same, with the eviction of the others
 //   darts-corrected  without the errors of the published code
 //   data-aware       our own: packages of outputs that stay until they are finished (data_aware.cpp); where
-//                    all arrays fit, as dmdas (data_aware_choice.cpp)
+//                    all arrays fit, as dmdas, and where accesses have no structure, as darts-corrected
+//                    (data_aware_choice.cpp)
 #pragma once
 
 #include <memory>
@@ -28,7 +29,8 @@ namespace strata::inline STRATA_ABI::tasks {
 /// What a user may say to a scheduler.
 struct SchedulerOptions {
   std::vector<double> priorities;  ///< of all tasks, the higher the sooner; empty: bottom levels
-  int window = 0;  ///< tasks that a device has at a time; 0: what each scheduler's paper or program takes
+  int tasks_ahead =
+      0;  ///< tasks that a device has at a time; 0: what each scheduler's paper or program takes
 };
 
 /// In the order of the head of the file.

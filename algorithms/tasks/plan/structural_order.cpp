@@ -22,7 +22,7 @@ std::vector<int> places(int count, const Less& less) {
   return places;
 }
 
-std::vector<double> depths_of(const TaskGraph& graph) {
+std::vector<double> depths_of(const TaskDag& graph) {
   std::vector<double> depths(slot(graph.num_tasks()));
   for (const TaskId task : graph.order())
     for (const TaskId next : graph.successors(task))
@@ -32,7 +32,7 @@ std::vector<double> depths_of(const TaskGraph& graph) {
 
 }  // namespace
 
-StructuralOrder structural_order(const TaskGraph& graph) {
+StructuralOrder structural_order(const TaskDag& graph) {
   StructuralOrder order{depths_of(graph), bottom_levels(graph), {}, {}};
 
   // Sums of whole numbers: exact, in whatever order they are added. By its places among the accesses of tasks

@@ -19,6 +19,6 @@ struct StructuralOrder {
 };
 
 /// O(n log n) for a graph without a cycle.
-StructuralOrder structural_order(const TaskGraph& graph);
+StructuralOrder structural_order(const TaskDag& graph);
 
 }  // namespace strata::inline STRATA_ABI::tasks::detail

@@ -59,7 +59,7 @@ enum class TaskEnd : unsigned char {
 class TaskDriver {
  public:
   /// All are referred to. TaskError for a graph with a cycle, and where Machine::require_fit has one.
-  TaskDriver(const TaskGraph& graph, const Machine& machine, TaskScheduler& scheduler,
+  TaskDriver(const TaskDag& graph, const Machine& machine, TaskScheduler& scheduler,
              TaskEnd end = TaskEnd::OnHost);
 
   /// Before start(): a device has an array; `is_dirty`: the host's values are old. TaskError where the memory
@@ -148,7 +148,7 @@ class TaskDriver {
     bool is_running = false;
   };
 
-  const TaskGraph& graph_;
+  const TaskDag& graph_;
   const Machine& machine_;
   TaskScheduler& scheduler_;
   const TaskEnd end_;

@@ -8,7 +8,7 @@
 
 namespace strata::inline STRATA_ABI::tasks {
 
-ArrayId TaskGraph::add_array(std::string label, index_t bytes, bool by_parts) {
+ArrayId TaskDag::add_array(std::string label, index_t bytes, bool by_parts) {
   if (bytes < 1)
     throw TaskError("the array \"" + label + "\" has " + std::to_string(bytes) +
                     " bytes: an array of tasks has at least one");
@@ -18,8 +18,8 @@ ArrayId TaskGraph::add_array(std::string label, index_t bytes, bool by_parts) {
   return num_arrays() - 1;
 }
 
-TaskId TaskGraph::add_task(std::string label, const std::string& kernel, double work,
-                           const std::vector<TaskAccess>& accesses) {
+TaskId TaskDag::add_task(std::string label, const std::string& kernel, double work,
+                         const std::vector<TaskAccess>& accesses) {
   if (!(work >= 0) || std::isinf(work))
     throw TaskError("the work of the task \"" + label + "\" is " + std::to_string(work) +
                     ": it is a number of at least 0");
@@ -76,7 +76,7 @@ TaskId TaskGraph::add_task(std::string label, const std::string& kernel, double 
   return id;
 }
 
-void TaskGraph::add_release(ArrayId array, bool discards) {
+void TaskDag::add_release(ArrayId array, bool discards) {
   if (array < 0 || array >= num_arrays())
     throw TaskError("the array number " + std::to_string(array) + " is to be given up, of a graph that has " +
                     std::to_string(num_arrays()));
@@ -84,7 +84,7 @@ void TaskGraph::add_release(ArrayId array, bool discards) {
   uses.releases.push_back({static_cast<int>(uses.users.size()), discards});
 }
 
-void TaskGraph::add_dependency(TaskId before, TaskId after) {
+void TaskDag::add_dependency(TaskId before, TaskId after) {
   for (const TaskId task : {before, after})
     if (task < 0 || task >= num_tasks())
       throw TaskError("a dependency names the task number " + std::to_string(task) + " of a graph that has " +
@@ -96,13 +96,13 @@ void TaskGraph::add_dependency(TaskId before, TaskId after) {
   successors_[static_cast<std::size_t>(before)].push_back(after);
 }
 
-index_t TaskGraph::bytes_of(TaskId task) const {
+index_t TaskDag::bytes_of(TaskId task) const {
   index_t bytes = 0;
   for (const TaskAccess& access : this->task(task).accesses) bytes += array(access.array).bytes;
   return bytes;
 }
 
-std::string TaskGraph::describe(TaskId id) const {
+std::string TaskDag::describe(TaskId id) const {
   const Task& task = this->task(id);
   std::string text = task.label;
   for (std::size_t k = 0; k < task.accesses.size(); ++k)
@@ -113,7 +113,7 @@ std::string TaskGraph::describe(TaskId id) const {
   return text;
 }
 
-std::vector<TaskId> TaskGraph::order() const {
+std::vector<TaskId> TaskDag::order() const {
   if (is_in_order_) {
     std::vector<TaskId> all(tasks_.size());
     std::iota(all.begin(), all.end(), 0);
@@ -134,7 +134,7 @@ std::vector<TaskId> TaskGraph::order() const {
   return order;
 }
 
-void TaskGraph::require_acyclic() const {
+void TaskDag::require_acyclic() const {
   if (is_in_order_) return;
   const std::vector<TaskId> ordered = order();
   if (ordered.size() == tasks_.size()) return;
@@ -161,7 +161,7 @@ void TaskGraph::require_acyclic() const {
                   text);
 }
 
-std::vector<double> bottom_levels(const TaskGraph& graph) {
+std::vector<double> bottom_levels(const TaskDag& graph) {
   std::vector<double> levels(static_cast<std::size_t>(graph.num_tasks()));
   const std::vector<TaskId> order = graph.order();
   if (order.size() < levels.size()) graph.require_acyclic();  // which says what the cycle is

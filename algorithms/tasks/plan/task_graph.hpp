@@ -1,6 +1,6 @@
-// TaskGraph: tasks, the arrays that they use, and which task waits for which.
+// TaskDag: tasks, the arrays that they use, and which task waits for which.
 //
-//   TaskGraph graph;
+//   TaskDag graph;
 //   const ArrayId a = graph.add_array("a", 1_MiB), b = graph.add_array("b", 1_MiB);
 //   graph.add_task("fill a", "fill", 1e6, {{a, AccessMode::Out}});
 //   graph.add_task("b += a", "add", 1e6, {{a, AccessMode::In}, {b, AccessMode::InOut}});  // waits for "fill
@@ -44,7 +44,7 @@ struct TaskAccess {
 struct TaskArray {
   std::string label;      ///< for reports and errors
   index_t bytes;          ///< at least 1
-  bool by_parts = false;  ///< see TaskGraph::add_array
+  bool by_parts = false;  ///< see TaskDag::add_array
 };
 
 /// A piece of work, run on one device while all that it uses is there.
@@ -56,7 +56,7 @@ struct Task {
 };
 
 /// Not thread safe while it grows.
-class TaskGraph {
+class TaskDag {
  public:
   /// TaskError for fewer than 1 byte. Tasks use it as a whole; `by_parts`: only parts of it, so that their
   /// dependencies are given one by one, and devices may have different parts of it. Then who carries out the
@@ -137,6 +137,6 @@ class TaskGraph {
 
 /// How many tasks are on the longest path from each task to the end, itself among them: the priorities of
 /// most schedulers. TaskError for a cycle.
-std::vector<double> bottom_levels(const TaskGraph& graph);
+std::vector<double> bottom_levels(const TaskDag& graph);
 
 }  // namespace strata::inline STRATA_ABI::tasks

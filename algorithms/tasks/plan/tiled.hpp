@@ -30,7 +30,7 @@ struct TilePosition {
 struct TiledGraph {
   TiledKind kind;                       ///< what is computed
   int tiles;                            ///< of a side
-  TaskGraph graph;                      ///< its tasks
+  TaskDag graph;                        ///< its tasks
   std::vector<TilePosition> positions;  ///< of the tasks
 };
 

@@ -71,7 +71,7 @@ class WorkStealing final : public Queues {
   }
 
  private:
-  int default_window() const override { return 2; }
+  int default_tasks_ahead() const override { return 2; }
 
   DeviceId next_ = 0;
 };
@@ -99,7 +99,7 @@ class LocalQueues final : public Queues {
  private:
   static constexpr std::size_t most_queued = 4;  // for each thread, of PaRSEC
 
-  int default_window() const override { return 4; }
+  int default_tasks_ahead() const override { return 4; }
 
   std::deque<TaskId> shared_;
 };

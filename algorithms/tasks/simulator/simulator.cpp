@@ -14,7 +14,7 @@ using Kind = TaskCommand::Kind;
 // Commands under way, by the time of their end; of equal times, the one that began first.
 class Clock {
  public:
-  Clock(const TaskGraph& graph, const Machine& machine, Simulation& result)
+  Clock(const TaskDag& graph, const Machine& machine, Simulation& result)
       : graph_(graph), machine_(machine), result_(result), free_at_(2 * machine.links().size()) {
     result_.links.resize(machine.links().size());
     result_.busy_seconds.resize(static_cast<std::size_t>(machine.num_devices()));
@@ -62,7 +62,7 @@ class Clock {
     result_.links[link].busy_seconds += seconds;
   }
 
-  const TaskGraph& graph_;
+  const TaskDag& graph_;
   const Machine& machine_;
   Simulation& result_;
   std::vector<double> free_at_;  // of links, there and back
@@ -73,8 +73,7 @@ class Clock {
 
 }  // namespace
 
-Simulation simulate(const TaskGraph& graph, const Machine& machine, TaskScheduler& scheduler,
-                    bool keep_steps) {
+Simulation simulate(const TaskDag& graph, const Machine& machine, TaskScheduler& scheduler, bool keep_steps) {
   Simulation result;
   TimedScheduler timed(scheduler);
   TaskDriver driver(graph, machine, timed);
@@ -105,7 +104,7 @@ Simulation simulate(const TaskGraph& graph, const Machine& machine, TaskSchedule
 
 double TaskBounds::seconds() const { return std::max({work_seconds, path_seconds, link_seconds}); }
 
-TaskBounds bounds_of(const TaskGraph& graph, const Machine& machine, index_t least_bytes_in) {
+TaskBounds bounds_of(const TaskDag& graph, const Machine& machine, index_t least_bytes_in) {
   machine.require_fit(graph);
   TaskBounds bounds;
   std::vector<double> path(static_cast<std::size_t>(graph.num_tasks()));

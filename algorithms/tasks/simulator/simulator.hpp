@@ -40,7 +40,7 @@ struct Simulation {
 
 /// See the head of the file. TaskError as TaskDriver throws it, and where the scheduler leaves tasks out.
 /// `keep_steps`: whether the result has steps.
-Simulation simulate(const TaskGraph& graph, const Machine& machine, TaskScheduler& scheduler,
+Simulation simulate(const TaskDag& graph, const Machine& machine, TaskScheduler& scheduler,
                     bool keep_steps = false);
 
 /// What no order of the tasks can go below.
@@ -55,6 +55,6 @@ struct TaskBounds {
 };
 /// `least_bytes_in`: a larger bound on the bytes to devices, where one is known. TaskError where no device
 /// can run a task.
-TaskBounds bounds_of(const TaskGraph& graph, const Machine& machine, index_t least_bytes_in = 0);
+TaskBounds bounds_of(const TaskDag& graph, const Machine& machine, index_t least_bytes_in = 0);
 
 }  // namespace strata::inline STRATA_ABI::tasks

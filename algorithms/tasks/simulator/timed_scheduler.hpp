@@ -37,7 +37,7 @@ class TimedScheduler final : public TaskScheduler {
     if (task != none) decisions_.push_back(seconds);
     return task;
   }
-  int window(DeviceId device) const override { return scheduler_.window(device); }
+  int tasks_ahead(DeviceId device) const override { return scheduler_.tasks_ahead(device); }
   bool sends_on() const override { return scheduler_.sends_on(); }
   ArrayId prefetch(DeviceId device) override {
     ArrayId array = none;

@@ -111,7 +111,7 @@ TEST(GraphFile, DescribesTasksInProgramOrder) {
               {"name": "add", "kernel": "k", "work": 2, "in": ["a"], "inout": ["b"]},
               {"name": "last", "kernel": "k", "work": 0, "after": ["fill"]}]})");
 
-  const tasks::TaskGraph graph = read_graph(file.path());
+  const tasks::TaskDag graph = read_graph(file.path());
 
   ASSERT_EQ(graph.num_tasks(), 3);
   EXPECT_EQ(graph.array(0).bytes, 1024);
@@ -128,7 +128,7 @@ TEST(GraphFile, HasUpdatesWhoseOrderIsFree) {
               {"name": "two", "work": 1, "commute": ["sum"]},
               {"name": "end", "work": 1, "in": ["sum"]}]})");
 
-  const tasks::TaskGraph graph = read_graph(file.path());
+  const tasks::TaskDag graph = read_graph(file.path());
 
   EXPECT_TRUE(graph.task(1).accesses[0].commutes);
   EXPECT_EQ(graph.task(1).accesses[0].mode, AccessMode::InOut);
@@ -153,7 +153,7 @@ TEST(GraphFile, IsWhatAGraphOfTasksWrites) {
   const File file("");
   graph.write_json(file.path());
 
-  const tasks::TaskGraph read = read_graph(file.path());
+  const tasks::TaskDag read = read_graph(file.path());
 
   ASSERT_EQ(read.num_tasks(), 5);
   EXPECT_EQ(read.num_arrays(), 5) << "arrays of one label are several";

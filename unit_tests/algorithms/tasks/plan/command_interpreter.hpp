@@ -25,7 +25,7 @@ inline Number mixed(Number a, Number b) {
 }
 
 // What a task writes to one of its arrays.
-inline Number result_of(const TaskGraph& graph, TaskId task, ArrayId array,
+inline Number result_of(const TaskDag& graph, TaskId task, ArrayId array,
                         const std::map<ArrayId, Number>& inputs) {
   Number value = mixed(static_cast<Number>(task), static_cast<Number>(array));
   for (const TaskAccess& access : graph.task(task).accesses)
@@ -33,7 +33,7 @@ inline Number result_of(const TaskGraph& graph, TaskId task, ArrayId array,
   return value;
 }
 
-inline std::vector<Number> run_in_order(const TaskGraph& graph) {
+inline std::vector<Number> run_in_order(const TaskDag& graph) {
   std::vector<Number> values(static_cast<std::size_t>(graph.num_arrays()));
   for (std::size_t k = 0; k < values.size(); ++k) values[k] = k;
   for (const TaskId task : graph.order()) {
@@ -49,7 +49,7 @@ inline std::vector<Number> run_in_order(const TaskGraph& graph) {
 
 class CommandInterpreter {
  public:
-  CommandInterpreter(const TaskGraph& graph, const Machine& machine, TaskScheduler& scheduler, Random& draw)
+  CommandInterpreter(const TaskDag& graph, const Machine& machine, TaskScheduler& scheduler, Random& draw)
       : graph_(graph),
         machine_(machine),
         driver_(graph, machine, scheduler),
@@ -202,7 +202,7 @@ class CommandInterpreter {
     return false;
   }
 
-  const TaskGraph& graph_;
+  const TaskDag& graph_;
   const Machine& machine_;
   TaskDriver driver_;
   Random& draw_;

@@ -18,7 +18,7 @@ constexpr index_t tile_bytes = 4;  // of tiles of one element
 
 class Packages : public testing::Test {
  protected:
-  explicit Packages(const TaskGraph& graph = {}) : graph_(graph) {}
+  explicit Packages(const TaskDag& graph = {}) : graph_(graph) {}
   void plan(TiledKind kind, int tiles) {
     const TiledGraph tiled = tiled_graph(kind, tiles, 1);
     graph_ = tiled.graph;
@@ -32,7 +32,7 @@ class Packages : public testing::Test {
     return tiles;
   }
 
-  TaskGraph graph_;
+  TaskDag graph_;
   StructuralOrder order_;
   std::vector<std::pair<int, int>> rows_;  // of tasks: the tile that it writes
 };
@@ -168,7 +168,7 @@ TEST_F(Packages, OfAccessesWithoutStructureAreGivenUpBeforeThatTakesLong) {
 TEST(StructuralOrder, IsThatOfTheGraphWhateverTheNumbersOfArraysAre) {
   // A chain on x that y and z join in turn; the arrays are numbered in two orders.
   const auto order_with = [](bool is_turned) {
-    TaskGraph graph;
+    TaskDag graph;
     std::vector<ArrayId> arrays;
     for (const char* name : {"x", "y", "z"}) arrays.push_back(graph.add_array(name, 1));
     if (is_turned) std::swap(arrays[0], arrays[2]);

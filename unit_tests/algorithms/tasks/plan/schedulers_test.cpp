@@ -19,8 +19,8 @@ using strata::AccessMode;
 
 // Few arrays that many tasks share, in all modes, of up to six a task; and dependencies beside those of
 // accesses.
-TaskGraph drawn_graph(Random& draw) {
-  TaskGraph graph;
+TaskDag drawn_graph(Random& draw) {
+  TaskDag graph;
   const index_t arrays = draw(1, 12), tasks = draw(0, 40), fan_in = draw(0, 6);
   for (index_t k = 0; k < arrays; ++k) graph.add_array("a" + std::to_string(k), draw(1, 8));
   for (index_t k = 0; k < tasks; ++k) {
@@ -41,7 +41,7 @@ TaskGraph drawn_graph(Random& draw) {
 // One to eight devices, with a link to the host each or one for several, and links between some. The first
 // can run every task, its memory from exactly what the largest needs on; the others too, or where `is_mixed`
 // with less memory and without the rates of some kernels.
-Machine drawn_machine(Random& draw, const TaskGraph& graph, bool is_mixed) {
+Machine drawn_machine(Random& draw, const TaskDag& graph, bool is_mixed) {
   index_t least = 1;
   for (TaskId task = 0; task < graph.num_tasks(); ++task) least = std::max(least, graph.bytes_of(task));
   std::vector<MachineDevice> devices;
@@ -78,7 +78,7 @@ class DrawnScheduler final : public TaskScheduler {
   void start(const SchedulerView& view) override { view_.emplace(view); }
   void ready(TaskId task, DeviceId) override { ready_.push_back(task); }
   void done(TaskId, DeviceId) override { --num_assigned_; }
-  int window(DeviceId) const override { return 5; }
+  int tasks_ahead(DeviceId) const override { return 5; }
   TaskId assign(DeviceId device) override {
     if (num_assigned_ > 0 && draw_(0, 1) == 0) return none;
     std::vector<TaskId> possible;
@@ -98,6 +98,14 @@ class DrawnScheduler final : public TaskScheduler {
                ? none
                : array;
   }
+  // What was written on the device, and is not just being written again.
+  ArrayId store(DeviceId device) override {
+    const ArrayId array = static_cast<ArrayId>(draw_(0, view_->graph.num_arrays() - 1));
+    return draw_(0, 1) == 0 || !view_->memory.is_dirty(array) || !view_->memory.is_evictable(array, device)
+               ? none
+               : array;
+  }
+  bool sends_on() const override { return draw_(0, 1) == 1; }
   void victims(const RoomRequest& request, std::vector<ArrayId>& chosen) override {
     if (request.is_prefetch && draw_(0, 1) == 0) return;
     index_t bytes = 0;
@@ -117,7 +125,7 @@ class DrawnScheduler final : public TaskScheduler {
   int num_assigned_ = 0;
 };
 
-void check(const TaskGraph& graph, const Machine& machine, TaskScheduler& scheduler, Random& draw) {
+void check(const TaskDag& graph, const Machine& machine, TaskScheduler& scheduler, Random& draw) {
   CommandInterpreter interpreter(graph, machine, scheduler, draw);
   ASSERT_NO_THROW(interpreter.run());
   ASSERT_EQ(interpreter.host_values(), run_in_order(graph));
@@ -137,10 +145,10 @@ void check_drawn(int count) {
   names.push_back("drawn");
   for (int k = 0; k < count && !testing::Test::HasFailure(); ++k) {
     const std::string& name = names[static_cast<std::size_t>(k) % names.size()];
-    const TaskGraph graph = drawn_graph(draw);
+    const TaskDag graph = drawn_graph(draw);
     const Machine machine = drawn_machine(draw, graph, knows_rates(name) && draw(0, 1) == 1);
     SchedulerOptions options;
-    if (draw(0, 2) == 0) options.window = static_cast<int>(draw(1, 6));
+    if (draw(0, 2) == 0) options.tasks_ahead = static_cast<int>(draw(1, 6));
     if (draw(0, 2) == 0)
       for (TaskId task = 0; task < graph.num_tasks(); ++task)
         options.priorities.push_back(static_cast<double>(draw(-3, 3)));
@@ -163,7 +171,7 @@ TEST(Schedulers, UnknownNamesAreListed) {
 }
 
 TEST(Schedulers, PrioritiesAreThoseOfAllTasks) {
-  TaskGraph graph;
+  TaskDag graph;
   graph.add_task("t", "k", 1, {});
   const Machine machine("m", {{"d", 8, {{"*", 1}}}}, {{"bus", 1, 0, false}}, {{host, 0, 0}});
   const auto message = [&](const std::vector<double>& priorities) {
@@ -184,14 +192,14 @@ class WrongSchedulers : public testing::Test {
     std::function<TaskId()> on_assign;
     std::function<void(std::vector<ArrayId>&)> on_victims;
     std::function<ArrayId()> on_prefetch;
-    int tasks_ahead = 2;
+    int ahead = 2;
     std::vector<TaskId> is_ready;
     std::optional<SchedulerView> view;
     void start(const SchedulerView& given) override { view.emplace(given); }
     void ready(TaskId task, DeviceId) override { is_ready.push_back(task); }
     TaskId assign(DeviceId) override { return on_assign(); }
     ArrayId prefetch(DeviceId) override { return on_prefetch ? on_prefetch() : none; }
-    int window(DeviceId) const override { return tasks_ahead; }
+    int tasks_ahead(DeviceId) const override { return ahead; }
     void victims(const RoomRequest&, std::vector<ArrayId>& chosen) override {
       if (on_victims) on_victims(chosen);
     }
@@ -213,7 +221,7 @@ class WrongSchedulers : public testing::Test {
     return message_of<TaskError>([&] { CommandInterpreter(graph_, machine_, scheduler, draw_).run(); });
   }
 
-  TaskGraph graph_;
+  TaskDag graph_;
   Machine machine_{"m", {{"gpu", 8, {{"*", 1}}}}, {{"bus", 1, 0, false}}, {{host, 0, 0}}};
   Random draw_;
 };
@@ -272,11 +280,11 @@ TEST_F(WrongSchedulers, AVictimThatIsNamedTwiceIsAnError) {
 TEST_F(WrongSchedulers, OneWithoutAWindowIsToldSo) {
   Scripted scheduler;
   scheduler.on_assign = [&] { return scheduler.next(); };
-  scheduler.tasks_ahead = 0;
-  EXPECT_NE(
-      message(scheduler).find("first of a; other of b. window() has to be 1 at least, and is less for the "
-                              "devices gpu"),
-      std::string::npos);
+  scheduler.ahead = 0;
+  EXPECT_NE(message(scheduler).find(
+                "first of a; other of b. tasks_ahead() has to be 1 at least, and is less for the "
+                "devices gpu"),
+            std::string::npos);
 }
 
 TEST_F(WrongSchedulers, OneThatPrefetchesWhatIsThereWithoutEndIsStopped) {

@@ -45,7 +45,7 @@ long count(const std::vector<TaskCommand>& commands, Kind kind) {
 }
 
 TEST(TaskDriver, BeginsWithWhatIsOnDevicesAndLeavesIt) {
-  TaskGraph graph;
+  TaskDag graph;
   const ArrayId a = graph.add_array("a", 10), b = graph.add_array("b", 10);
   graph.add_task("t", "k", 1, {{a, AccessMode::In}, {b, AccessMode::InOut}});
   const Machine one = machine({{"d", 20, {{"*", 1}}}});
@@ -69,7 +69,7 @@ TEST(TaskDriver, BeginsWithWhatIsOnDevicesAndLeavesIt) {
 
 TEST(TaskDriver, UpdatesThatCommuteRunOneAtATimeInAnyOrder) {
   for (const std::string& name : scheduler_names()) {
-    TaskGraph graph;
+    TaskDag graph;
     const ArrayId sum = graph.add_array("sum", 10);
     std::vector<TaskId> updates;
     for (int k = 0; k < 6; ++k) {
@@ -107,7 +107,7 @@ TEST(TaskDriver, UpdatesThatCommuteRunOneAtATimeInAnyOrder) {
 }
 
 TEST(TaskDriver, ReadsAndWritesAfterUpdatesThatCommute) {
-  TaskGraph graph;
+  TaskDag graph;
   const ArrayId a = graph.add_array("a", 1);
   const TaskId write = graph.add_task("write", "k", 1, {{a, AccessMode::Out}});
   const TaskId first = graph.add_task("first", "k", 1, {{a, AccessMode::InOut, true}});
@@ -123,7 +123,7 @@ TEST(TaskDriver, ReadsAndWritesAfterUpdatesThatCommute) {
 }
 
 TEST(TaskDriver, HandsTasksToDevicesThatCanRunThem) {
-  TaskGraph graph;
+  TaskDag graph;
   for (int k = 0; k < 12; ++k) {
     const ArrayId x = graph.add_array("x", k % 3 == 2 ? 20 : 10);
     graph.add_task("t", k % 3 == 0 ? "first" : k % 3 == 1 ? "second" : "both", 1, {{x, AccessMode::InOut}});
@@ -142,10 +142,10 @@ TEST(TaskDriver, HandsTasksToDevicesThatCanRunThem) {
 }
 
 TEST(TaskDriver, RunsAsManyTasksAsADeviceHasQueues) {
-  TaskGraph graph;
+  TaskDag graph;
   for (int k = 0; k < 8; ++k) graph.add_task("t", "k", 1, {{graph.add_array("x", 1), AccessMode::InOut}});
   SchedulerOptions options;
-  options.window = 8;
+  options.tasks_ahead = 8;
   for (const int queues : {1, 3}) {
     const auto scheduler = make_scheduler("eager", options);
     const Machine one = machine({{"d", 8, {{"*", 1}}, queues}});
@@ -169,7 +169,7 @@ TEST(TaskDriver, RunsAsManyTasksAsADeviceHasQueues) {
 
 TEST(TaskDriver, GivesUpWhatIsNotUsedForAWhile) {
   for (const bool discards : {false, true}) {
-    TaskGraph graph;
+    TaskDag graph;
     const ArrayId a = graph.add_array("a", 10), b = graph.add_array("b", 10);
     graph.add_task("write", "k", 1, {{a, AccessMode::Out}});
     graph.add_release(a, discards);
@@ -183,7 +183,7 @@ TEST(TaskDriver, GivesUpWhatIsNotUsedForAWhile) {
     EXPECT_FALSE(driver.memory().holds(a, 0));
     EXPECT_TRUE(driver.memory().holds(b, 0));
   }
-  TaskGraph graph;
+  TaskDag graph;
   EXPECT_THROW(graph.add_release(0, true), TaskError);
 }
 

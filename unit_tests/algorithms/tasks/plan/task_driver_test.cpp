@@ -51,7 +51,7 @@ std::vector<TaskCommand> commands_of(TaskDriver& driver) {
 }
 
 TEST(TaskDriver, WhatWasStoredAheadStaysUsableAndLeavesAtOnce) {
-  TaskGraph graph;
+  TaskDag graph;
   const ArrayId a = graph.add_array("a", 8), b = graph.add_array("b", 8);
   graph.add_task("write a", "k", 1, {{a, AccessMode::InOut}});
   graph.add_task("use b", "k", 1, {{b, AccessMode::In}});
@@ -81,7 +81,7 @@ TEST(TaskDriver, WhatWasStoredAheadStaysUsableAndLeavesAtOnce) {
 }
 
 TEST(TaskDriver, StoresOfWhatADeviceHasNotAreAnError) {
-  TaskGraph graph;
+  TaskDag graph;
   graph.add_array("a", 8);
   graph.add_task("write a", "k", 1, {{0, AccessMode::InOut}});
   const Machine machine("m", {{"gpu", 8, {{"*", 1}}}}, {{"bus", 1, 0, false}}, {{host, 0, 0}});
@@ -93,7 +93,7 @@ TEST(TaskDriver, StoresOfWhatADeviceHasNotAreAnError) {
 }
 
 TEST(TaskDriver, AnArrayComesFromANearDeviceToWhichItIsOnItsWay) {
-  TaskGraph graph;
+  TaskDag graph;
   const ArrayId a = graph.add_array("a", 8);
   graph.add_task("first", "k", 1, {{a, AccessMode::In}});
   graph.add_task("second", "k", 1, {{a, AccessMode::In}});
@@ -123,7 +123,7 @@ TEST(TaskDriver, AnArrayComesFromANearDeviceToWhichItIsOnItsWay) {
 }
 
 TEST(TaskDriver, AnArrayGoesOverADeviceThatIsNearToBothRatherThanOverTheSharedLink) {
-  TaskGraph graph;
+  TaskDag graph;
   const ArrayId a = graph.add_array("a", 8);
   graph.add_task("write", "k", 1, {{a, AccessMode::InOut}});
   graph.add_task("read", "k", 1, {{a, AccessMode::In}});

@@ -16,8 +16,8 @@ using Ids = std::vector<TaskId>;
 
 constexpr AccessMode in = AccessMode::In, out = AccessMode::Out, inout = AccessMode::InOut;
 
-TEST(TaskGraph, ReadersWaitForTheLastWriterAndWritersForReaders) {
-  TaskGraph graph;
+TEST(TaskDag, ReadersWaitForTheLastWriterAndWritersForReaders) {
+  TaskDag graph;
   const ArrayId a = graph.add_array("a", 8), b = graph.add_array("b", 8);
   const TaskId write = graph.add_task("write", "k", 1, {{a, out}});
   const TaskId read = graph.add_task("read", "k", 1, {{a, in}, {b, out}});
@@ -32,8 +32,8 @@ TEST(TaskGraph, ReadersWaitForTheLastWriterAndWritersForReaders) {
   EXPECT_EQ(graph.users(b), Ids{read});
 }
 
-TEST(TaskGraph, AnArrayNamedTwiceIsUsedInBothModesAndCountsOnce) {
-  TaskGraph graph;
+TEST(TaskDag, AnArrayNamedTwiceIsUsedInBothModesAndCountsOnce) {
+  TaskDag graph;
   const ArrayId a = graph.add_array("a", 8);
 
   const TaskId task = graph.add_task("square", "k", 1, {{a, in}, {a, out}});
@@ -43,8 +43,8 @@ TEST(TaskGraph, AnArrayNamedTwiceIsUsedInBothModesAndCountsOnce) {
   EXPECT_EQ(graph.bytes_of(task), 8);
 }
 
-TEST(TaskGraph, ACycleIsNamed) {
-  TaskGraph graph;
+TEST(TaskDag, ACycleIsNamed) {
+  TaskDag graph;
   for (const char* label : {"first", "a", "b", "c", "last"}) graph.add_task(label, "k", 1, {});
   for (const auto& [before, after] : std::vector<std::pair<TaskId, TaskId>>{{0, 1}, {1, 2}, {2, 3}})
     graph.add_dependency(before, after);
@@ -59,16 +59,16 @@ TEST(TaskGraph, ACycleIsNamed) {
   EXPECT_THROW(bottom_levels(graph), TaskError);
 }
 
-TEST(TaskGraph, ATaskThatWaitsForItselfIsACycle) {
-  TaskGraph graph;
+TEST(TaskDag, ATaskThatWaitsForItselfIsACycle) {
+  TaskDag graph;
   graph.add_task("alone", "k", 1, {});
   graph.add_dependency(0, 0);
   EXPECT_NE(message_of<TaskError>([&] { graph.require_acyclic(); }).find("\"alone\" -> \"alone\""),
             std::string::npos);
 }
 
-TEST(TaskGraph, WhatCannotBeIsAnError) {
-  TaskGraph graph;
+TEST(TaskDag, WhatCannotBeIsAnError) {
+  TaskDag graph;
   EXPECT_THROW(graph.add_array("a", 0), TaskError);
   EXPECT_THROW(graph.add_task("t", "k", -1, {}), TaskError);
   EXPECT_THROW(graph.add_task("t", "k", 1, {{3, in}}), TaskError);
@@ -133,7 +133,7 @@ TEST(Machine, ErrorsSayWhatIsMissing) {
 }
 
 TEST(Machine, ATaskLargerThanTheMemoryIsNamedWithItsArrays) {
-  TaskGraph graph;
+  TaskDag graph;
   const ArrayId a = graph.add_array("a", 8), b = graph.add_array("b", 8);
   graph.add_task("sum", "k", 1, {{a, in}, {b, inout}});
 
@@ -149,7 +149,7 @@ TEST(Machine, ATaskLargerThanTheMemoryIsNamedWithItsArrays) {
 }
 
 TEST(Machine, IsEnoughWhereOneDeviceCanRunEachTask) {
-  TaskGraph graph;
+  TaskDag graph;
   const ArrayId a = graph.add_array("a", 16);
   graph.add_task("t", "k", 6, {{a, inout}});
   graph.add_task("u", "x", 6, {{a, inout}});

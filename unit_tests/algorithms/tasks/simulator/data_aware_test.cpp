@@ -12,7 +12,7 @@ namespace {
 
 using namespace strata_tests;
 
-TaskGraph cholesky(int tiles) { return tiled_graph(TiledKind::Cholesky, tiles, 1920).graph; }
+TaskDag cholesky(int tiles) { return tiled_graph(TiledKind::Cholesky, tiles, 1920).graph; }
 
 // Bytes to one device of so many tiles, by what no order goes below.
 double ratio_to_bound(TiledKind kind, int tiles, index_t memory_tiles) {
@@ -45,7 +45,7 @@ TEST(DataAware, KeepsOutputsOfAPackageThatEndTogetherWhileTheNextOnesAreLoaded) 
 }
 TEST(DataAware, KeepsDevicesBusyFromTheBeginningToTheEndOfShortRuns) {
   for (const int tiles : {20, 30, 40}) {
-    const TaskGraph graph = cholesky(tiles);
+    const TaskDag graph = cholesky(tiles);
     const Simulation ours = run(graph, v100(), "data-aware"), darts = run(graph, v100(), "darts");
     EXPECT_LE(ours.seconds, 1.015 * bounds_of(graph, v100()).seconds()) << tiles;
     EXPECT_LT(ours.seconds, darts.seconds) << tiles;
@@ -54,7 +54,7 @@ TEST(DataAware, KeepsDevicesBusyFromTheBeginningToTheEndOfShortRuns) {
 }
 
 TEST(DataAware, OnEightDevicesIsFasterThanAllOthersWhereMemoryIsShort) {
-  const TaskGraph graph = cholesky(40);
+  const TaskDag graph = cholesky(40);
   const Machine machine = v100(8, index_t{1000} << 20);
   const double ours = run(graph, machine, "data-aware").seconds;
   for (const char* name : {"eager-prefetch", "lws", "dmdas", "ap", "darts-corrected"})
@@ -63,7 +63,7 @@ TEST(DataAware, OnEightDevicesIsFasterThanAllOthersWhereMemoryIsShort) {
 TEST(DataAware, OnEightDevicesWhoseMemoriesHoldAllIsAsFastAsTheOthers) {
   const Machine machine = v100(8, index_t{2000} << 20, true);
   for (const int tiles : {20, 30}) {
-    const TaskGraph graph = cholesky(tiles);
+    const TaskDag graph = cholesky(tiles);
     const double ours = run(graph, machine, "data-aware").seconds;
     for (const char* name : {"lws", "dmdas"})
       EXPECT_LE(ours, 1.05 * run(graph, machine, name).seconds) << name;
@@ -76,12 +76,12 @@ TEST(DataAware, EightDevicesSendOnWhatOneOfThemLoaded) {
 }
 
 // The same tasks in another topological order, over arrays with other numbers.
-TaskGraph shuffled(const TaskGraph& graph, std::uint32_t seed) {
+TaskDag shuffled(const TaskDag& graph, std::uint32_t seed) {
   std::mt19937 draw(seed);
   std::vector<ArrayId> numbers(static_cast<std::size_t>(graph.num_arrays()));
   std::iota(numbers.begin(), numbers.end(), 0);
   std::shuffle(numbers.begin(), numbers.end(), draw);
-  TaskGraph result;
+  TaskDag result;
   for (ArrayId array = 0; array < graph.num_arrays(); ++array)
     result.add_array("array", graph.array(0).bytes);
   std::vector<std::size_t> waits;

@@ -11,7 +11,7 @@ using namespace strata_tests;
 constexpr AccessMode in = AccessMode::In, inout = AccessMode::InOut;
 
 TEST(Simulator, CopiesOverASharedLinkFollowEachOtherAndOverlapWithTasks) {
-  TaskGraph graph;
+  TaskDag graph;
   const ArrayId a = graph.add_array("a", 10), b = graph.add_array("b", 10);
   graph.add_task("on a", "k", 5, {{a, inout}});
   graph.add_task("on b", "k", 5, {{b, inout}});
@@ -34,7 +34,7 @@ TEST(Simulator, CopiesOverASharedLinkFollowEachOtherAndOverlapWithTasks) {
 }
 
 TEST(Simulator, VictimsThatWereWrittenGoHomeFirst) {
-  TaskGraph graph;
+  TaskDag graph;
   const ArrayId a = graph.add_array("a", 10), b = graph.add_array("b", 10);
   graph.add_task("on a", "k", 1, {{a, inout}});
   graph.add_task("on b", "k", 1, {{b, inout}});
@@ -51,7 +51,7 @@ TEST(Simulator, VictimsThatWereWrittenGoHomeFirst) {
 }
 
 TEST(Simulator, BoundsAreThoseOfWorkPathAndLinks) {
-  TaskGraph graph;
+  TaskDag graph;
   const ArrayId a = graph.add_array("a", 10), b = graph.add_array("b", 30);
   graph.add_task("make", "k", 4, {{a, AccessMode::Out}});
   graph.add_task("use", "k", 6, {{a, in}, {b, inout}});

@@ -41,7 +41,7 @@ inline Machine v100(int devices = 1, index_t bytes = index_t{2000} << 20, bool n
                  joints);
 }
 
-inline Simulation run(const TaskGraph& graph, const Machine& machine, const std::string& scheduler,
+inline Simulation run(const TaskDag& graph, const Machine& machine, const std::string& scheduler,
                       const SchedulerOptions& options = {}) {
   const auto made = make_scheduler(scheduler, options);
   return simulate(graph, machine, *made);
