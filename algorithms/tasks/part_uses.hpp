@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include <strata/algorithms/tasks/plan/task_graph.hpp>
+#include <strata/algorithms/tasks/plan/task_dag.hpp>
 #include <strata/algorithms/tasks/task_body.hpp>
 #include <strata/views/coherent/plan/box_index.hpp>
 

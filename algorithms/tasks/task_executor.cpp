@@ -263,7 +263,7 @@ void TaskExecutor::run_window(int begun, int end) {
 std::unique_ptr<tasks::TaskScheduler> TaskExecutor::make_scheduler(const TaskPlan& plan) const {
   tasks::SchedulerOptions options;
   options.priorities = plan.priorities;
-  options.window = tasks_at_once(plan);
+  options.tasks_ahead = tasks_at_once(plan);
   if (!options_.make_scheduler) return tasks::make_scheduler(options_.scheduler, options);
   return std::unique_ptr<tasks::TaskScheduler>(options_.make_scheduler(options));
 }

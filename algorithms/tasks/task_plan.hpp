@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <strata/algorithms/tasks/plan/machine.hpp>
-#include <strata/algorithms/tasks/plan/task_graph.hpp>
+#include <strata/algorithms/tasks/plan/task_dag.hpp>
 #include <strata/algorithms/tasks/task_costs.hpp>
 #include <strata/algorithms/tasks/task_graph_state.hpp>
 

@@ -63,7 +63,7 @@ class WatchedScheduler final : public tasks::TaskScheduler {
     watch_.done(graph_->task(task), *graph_, task, device);
   }
   tasks::TaskId assign(tasks::DeviceId device) override { return scheduler_->assign(device); }
-  int window(tasks::DeviceId device) const override { return scheduler_->window(device); }
+  int tasks_ahead(tasks::DeviceId device) const override { return scheduler_->tasks_ahead(device); }
   tasks::ArrayId prefetch(tasks::DeviceId device) override { return scheduler_->prefetch(device); }
   tasks::ArrayId store(tasks::DeviceId device) override { return scheduler_->store(device); }
   bool sends_on() const override { return scheduler_->sends_on(); }
@@ -74,7 +74,7 @@ class WatchedScheduler final : public tasks::TaskScheduler {
  private:
   TaskWatch& watch_;
   std::unique_ptr<tasks::TaskScheduler> scheduler_;
-  const tasks::TaskGraph* graph_ = nullptr;
+  const tasks::TaskDag* graph_ = nullptr;
 };
 
 TaskWatch::Maker TaskWatch::maker() {
@@ -99,7 +99,7 @@ void TaskWatch::begin(miniapp::ProgressStyle style, double work) {
 }
 
 // A window of a graph begins, or what is left of one begins again, as after a device ran out of memory.
-void TaskWatch::start(const tasks::TaskGraph& graph) {
+void TaskWatch::start(const tasks::TaskDag& graph) {
   if (!keeps_tasks_ || !is_watching_) return;
   std::erase_if(tasks_, [](const KnownTask& task) { return !task.is_done; });
   window_begin_ = tasks_.size();
@@ -118,7 +118,7 @@ int TaskWatch::array_of(const tasks::TaskArray& array) {
   return known->second;
 }
 
-void TaskWatch::done(const tasks::Task& task, const tasks::TaskGraph& graph, tasks::TaskId id, int device) {
+void TaskWatch::done(const tasks::Task& task, const tasks::TaskDag& graph, tasks::TaskId id, int device) {
   if (!is_watching_) return;
   work_done_ += task.work;
   ++tasks_done_;

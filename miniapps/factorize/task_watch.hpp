@@ -54,8 +54,8 @@ class TaskWatch {
     bool is_done;
   };
 
-  void start(const tasks::TaskGraph& graph);
-  void done(const tasks::Task& task, const tasks::TaskGraph& graph, tasks::TaskId id, int device);
+  void start(const tasks::TaskDag& graph);
+  void done(const tasks::Task& task, const tasks::TaskDag& graph, tasks::TaskId id, int device);
   int array_of(const tasks::TaskArray& array);
 
   std::string scheduler_;

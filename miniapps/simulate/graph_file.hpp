@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <strata/algorithms/tasks/plan/task_graph.hpp>
+#include <strata/algorithms/tasks/plan/task_dag.hpp>
 
 namespace strata::inline STRATA_ABI::simulate {
 

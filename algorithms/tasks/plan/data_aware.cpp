@@ -28,11 +28,12 @@ namespace {
 class DataAware final : public LruScheduler {
  public:
   DataAware(const SchedulerOptions& options, StructuralOrder order, std::vector<OutputPackage> packages,
-            TakeOver take_over)
+            TakeOver take_over, std::vector<bool> left_out)
       : LruScheduler(options),
         packages_(std::move(packages)),
         order_(std::move(order)),
-        take_over_(take_over) {}
+        take_over_(take_over),
+        left_out_(std::move(left_out)) {}
 
   void ready(TaskId task, DeviceId) override {
     const std::size_t k = static_cast<std::size_t>(task);
@@ -49,7 +50,9 @@ class DataAware final : public LruScheduler {
     set_held(array, device, false);
   }
   void done(TaskId task, DeviceId device) override {
-    Device& own = state(device);
+    // Where the one that it was given to cannot run it, another one did.
+    const DeviceId given = given_to_[static_cast<std::size_t>(task)];
+    Device& own = state(given);
     --own.num_assigned;
     const ArrayId output = outputs_[static_cast<std::size_t>(task)];
     for (const TaskAccess& access : view().graph.task(task).accesses) {
@@ -59,12 +62,13 @@ class DataAware final : public LruScheduler {
       order_of_victims_.use(access.array, device);
       const bool is_last = --uses_left_[k] == 0;
       if (--own.uses[k] == 0 || is_last) set_kinds(access.array);
-      else set_kind(access.array, device);
-      if (access.writes() && --writes_left_[k] == 0) own.finished.push_back(access.array);
-      update(access.array, device);
+      else set_kind(access.array, given);
+      if (access.writes() && --writes_left_[k] == 0) state(device).finished.push_back(access.array);
+      update(access.array, given);
     }
   }
   TaskId assign(DeviceId device) override {
+    if (left_out_[static_cast<std::size_t>(device)]) return none;
     Device& own = state(device);
     if (!free_.empty()) {
       const TaskId task = free_.front();
@@ -176,6 +180,7 @@ class DataAware final : public LruScheduler {
     const std::size_t arrays = static_cast<std::size_t>(view().graph.num_arrays());
     is_ready_.resize(static_cast<std::size_t>(view().graph.num_tasks()));
     is_given_.resize(is_ready_.size());
+    given_to_.assign(is_ready_.size(), none);
     is_moved_.resize(is_ready_.size());
     uses_left_.resize(arrays);
     writes_left_.resize(arrays);
@@ -273,6 +278,7 @@ class DataAware final : public LruScheduler {
   }
   void commit(TaskId task, DeviceId device) {
     Device& own = state(device);
+    given_to_[static_cast<std::size_t>(task)] = device;
     own.committed += new_bytes(task, device);
     ++own.num_assigned;
     for (const TaskAccess& access : view().graph.task(task).accesses) {
@@ -433,20 +439,24 @@ class DataAware final : public LruScheduler {
   std::vector<Device> devices_;
   StructuralOrder order_;
   TakeOver take_over_;
-  std::deque<TaskId> free_;       // ready, and writes nothing
-  std::vector<bool> is_ready_;    // of tasks
-  std::vector<bool> is_given_;    // of tasks: chosen for a device, or given to it
-  std::vector<bool> is_moved_;    // of tasks: taken over by another device than that of their package
-  std::vector<TaskId> moved_;     // of take_over
-  std::vector<int> uses_left_;    // of arrays: tasks that are not done
-  std::vector<int> writes_left_;  // of arrays: those of them that write it
+  std::vector<bool> left_out_;      // of devices: they run only what no other one can
+  std::vector<DeviceId> given_to_;  // of tasks
+  std::deque<TaskId> free_;         // ready, and writes nothing
+  std::vector<bool> is_ready_;      // of tasks
+  std::vector<bool> is_given_;      // of tasks: chosen for a device, or given to it
+  std::vector<bool> is_moved_;      // of tasks: taken over by another device than that of their package
+  std::vector<TaskId> moved_;       // of take_over
+  std::vector<int> uses_left_;      // of arrays: tasks that are not done
+  std::vector<int> writes_left_;    // of arrays: those of them that write it
 };
 
 }  // namespace
 
 std::unique_ptr<TaskScheduler> make_packages(const SchedulerOptions& options, StructuralOrder order,
-                                             std::vector<OutputPackage> packages, TakeOver take_over) {
-  return std::make_unique<DataAware>(options, std::move(order), std::move(packages), take_over);
+                                             std::vector<OutputPackage> packages, TakeOver take_over,
+                                             std::vector<bool> left_out) {
+  return std::make_unique<DataAware>(options, std::move(order), std::move(packages), take_over,
+                                     std::move(left_out));
 }
 
 }  // namespace strata::inline STRATA_ABI::tasks::detail

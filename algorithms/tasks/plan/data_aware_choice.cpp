@@ -1,41 +1,44 @@
 // data-aware: packages of outputs (data_aware.cpp) where memory is short. Where each device has room for all
 // arrays nothing has to leave, and what counts is when tasks end: then by expected ends (dmda.cpp), in the
 // order of priorities. Where accesses have no structure that packages could use: by the array that frees most
-// tasks (darts.cpp).
+// tasks (darts.cpp). Devices that are far slower than others run what only they can (slow_devices.hpp).
 #include <algorithm>
 #include <memory>
 #include <set>
 
 #include <strata/algorithms/tasks/plan/scheduler_kinds.hpp>
+#include <strata/algorithms/tasks/plan/slow_devices.hpp>
 
 namespace strata::inline STRATA_ABI::tasks::detail {
 
 namespace {
 
-bool all_fit(const SchedulerView& view) {
+// Devices that are not left out.
+using Devices = std::vector<DeviceId>;
+
+bool all_fit(const SchedulerView& view, const Devices& devices) {
   index_t bytes = 0;
   for (ArrayId array = 0; array < view.graph.num_arrays(); ++array) bytes += view.graph.array(array).bytes;
-  for (DeviceId device = 0; device < view.machine.num_devices(); ++device)
-    if (view.memory.capacity(device) < bytes) return false;
-  return true;
+  return std::all_of(devices.begin(), devices.end(),
+                     [&](DeviceId device) { return view.memory.capacity(device) >= bytes; });
 }
 
-// Of the tasks, shared by all devices.
-double work_seconds(const SchedulerView& view) {
+// Of the tasks, shared by the devices.
+double work_seconds(const SchedulerView& view, const Devices& devices) {
   double seconds = 0;
   for (TaskId task = 0; task < view.graph.num_tasks(); ++task)
-    seconds += view.machine.run_seconds(view.graph, task, 0);
-  return seconds / view.machine.num_devices();
+    seconds += view.machine.run_seconds(view.graph, task, devices.front());
+  return seconds / static_cast<double>(devices.size());
 }
 
 // Of what is loaded, and of storing each array once, over the links of the host.
-double link_seconds(const SchedulerView& view, double loads) {
+double link_seconds(const SchedulerView& view, const Devices& devices, double loads) {
   double stores = 0, bytes_per_second = 0;
   for (ArrayId array = 0; array < view.graph.num_arrays(); ++array)
     stores += static_cast<double>(view.graph.array(array).bytes);
   bool is_duplex = true;
   std::set<int> links;
-  for (DeviceId device = 0; device < view.machine.num_devices(); ++device) {
+  for (const DeviceId device : devices) {
     const int number = view.machine.link_between(host, device);
     if (!links.insert(number).second) continue;
     const Link& link = view.machine.links()[static_cast<std::size_t>(number)];
@@ -53,9 +56,14 @@ class DataAwareChoice final : public TaskScheduler {
   explicit DataAwareChoice(const SchedulerOptions& options) : options_(options) {}
 
   void start(const SchedulerView& view) override {
-    const int num_devices = view.machine.num_devices();
-    const bool has_few_tasks = num_devices > 1 && view.graph.num_tasks() < few_tasks * num_devices;
-    chosen_ = all_fit(view) && !has_few_tasks ? make_dmda(options_, true) : with_packages(view);
+    std::vector<bool> left_out = slow_devices(view);
+    Devices devices;
+    for (DeviceId device = 0; device < view.machine.num_devices(); ++device)
+      if (!left_out[static_cast<std::size_t>(device)]) devices.push_back(device);
+    const int count = static_cast<int>(devices.size());
+    const bool has_few_tasks = count > 1 && view.graph.num_tasks() < few_tasks * count;
+    chosen_ = all_fit(view, devices) && !has_few_tasks ? make_dmda(options_, true, true)
+                                                       : with_packages(view, devices, std::move(left_out));
     chosen_->start(view);
   }
   void submitted(TaskId task) override { chosen_->submitted(task); }
@@ -73,22 +81,24 @@ class DataAwareChoice final : public TaskScheduler {
   }
 
  private:
-  std::unique_ptr<TaskScheduler> with_packages(const SchedulerView& view) {
+  std::unique_ptr<TaskScheduler> with_packages(const SchedulerView& view, const Devices& devices,
+                                               std::vector<bool> left_out) {
     const std::vector<double> priorities = priorities_of(options_, view.graph);
     StructuralOrder order = structural_order(view.graph);
-    index_t memory = view.memory.capacity(0);
-    for (DeviceId device = 1; device < view.machine.num_devices(); ++device)
-      memory = std::min(memory, view.memory.capacity(device));
-    PackagePlan plan = plan_packages(view.graph, order, priorities, memory, view.machine.num_devices());
+    index_t memory = view.memory.capacity(devices.front());
+    for (const DeviceId device : devices) memory = std::min(memory, view.memory.capacity(device));
+    PackagePlan plan = plan_packages(view.graph, order, priorities, memory, static_cast<int>(devices.size()));
     if (!plan.is_found) return make_darts(options_, DartsKind::Corrected);
-    return make_packages(options_, std::move(order), std::move(plan.packages), take_over(view, plan));
+    const TakeOver take_over = this->take_over(view, devices, plan);
+    return make_packages(options_, std::move(order), std::move(plan.packages), take_over,
+                         std::move(left_out));
   }
 
   // What is taken over is copied: where links are what takes longest, only what the memories hold together,
   // so that it comes from another device and not from the host.
-  static TakeOver take_over(const SchedulerView& view, const PackagePlan& plan) {
-    if (view.machine.num_devices() == 1) return TakeOver::Never;
-    if (link_seconds(view, plan.loads) < work_seconds(view)) return TakeOver::Early;
+  static TakeOver take_over(const SchedulerView& view, const Devices& devices, const PackagePlan& plan) {
+    if (devices.size() == 1) return TakeOver::Never;
+    if (link_seconds(view, devices, plan.loads) < work_seconds(view, devices)) return TakeOver::Early;
     return plan.fits ? TakeOver::Late : TakeOver::Never;
   }
 

@@ -8,6 +8,7 @@
 #include <strata/algorithms/tasks/plan/lru_scheduler.hpp>
 #include <strata/algorithms/tasks/plan/ready_rule.hpp>
 #include <strata/algorithms/tasks/plan/scheduler_kinds.hpp>
+#include <strata/algorithms/tasks/plan/slow_devices.hpp>
 
 namespace strata::inline STRATA_ABI::tasks::detail {
 
@@ -15,7 +16,8 @@ namespace {
 
 class Dmda final : public LruScheduler {
  public:
-  Dmda(const SchedulerOptions& options, bool sorts) : LruScheduler(options), sorts_(sorts) {}
+  Dmda(const SchedulerOptions& options, bool sorts, bool leaves_out_slow)
+      : LruScheduler(options), sorts_(sorts), leaves_out_slow_(leaves_out_slow) {}
 
   void ready(TaskId task, DeviceId) override {
     DeviceId best = none;
@@ -27,7 +29,7 @@ class Dmda final : public LruScheduler {
     std::vector<Expected> expected;
     double first_end = std::numeric_limits<double>::max();
     for (DeviceId device = 0; device < view().machine.num_devices(); ++device) {
-      if (!can_run(task, device)) continue;
+      if (!is_candidate(task, device)) continue;
       double transfer = 0;
       for (const TaskAccess& access : view().graph.task(task).accesses)
         if (access.reads() && !view().memory.holds(access.array, device))
@@ -81,17 +83,27 @@ class Dmda final : public LruScheduler {
   void begin() override {
     devices_.resize(num_devices());
     for (Device& device : devices_) device.prefetches.start(view());
+    left_out_ = leaves_out_slow_ ? slow_devices(view()) : std::vector<bool>(num_devices());
+  }
+  // A device that is left out runs what no other one can.
+  bool is_candidate(TaskId task, DeviceId device) const {
+    if (!can_run(task, device)) return false;
+    if (!left_out_[static_cast<std::size_t>(device)]) return true;
+    for (DeviceId other = 0; other < view().machine.num_devices(); ++other)
+      if (!left_out_[static_cast<std::size_t>(other)] && can_run(task, other)) return false;
+    return true;
   }
   int default_tasks_ahead() const override { return 2; }
 
-  bool sorts_;
+  bool sorts_, leaves_out_slow_;
   std::vector<Device> devices_;
+  std::vector<bool> left_out_;  // of devices
 };
 
 }  // namespace
 
-std::unique_ptr<TaskScheduler> make_dmda(const SchedulerOptions& options, bool sorts) {
-  return std::make_unique<Dmda>(options, sorts);
+std::unique_ptr<TaskScheduler> make_dmda(const SchedulerOptions& options, bool sorts, bool leaves_out_slow) {
+  return std::make_unique<Dmda>(options, sorts, leaves_out_slow);
 }
 
 }  // namespace strata::inline STRATA_ABI::tasks::detail

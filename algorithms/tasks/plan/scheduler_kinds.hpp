@@ -11,7 +11,9 @@ namespace strata::inline STRATA_ABI::tasks::detail {
 std::unique_ptr<TaskScheduler> make_eager(const SchedulerOptions& options, bool prefetches);
 std::unique_ptr<TaskScheduler> make_work_stealing(const SchedulerOptions& options);
 std::unique_ptr<TaskScheduler> make_local_queues(const SchedulerOptions& options);
-std::unique_ptr<TaskScheduler> make_dmda(const SchedulerOptions& options, bool sorts);
+/// `leaves_out_slow`: slow_devices.hpp.
+std::unique_ptr<TaskScheduler> make_dmda(const SchedulerOptions& options, bool sorts,
+                                         bool leaves_out_slow = false);
 std::unique_ptr<TaskScheduler> make_absolute_priority(const SchedulerOptions& options);
 enum class DartsKind : unsigned char { Published, Lru, Corrected };
 std::unique_ptr<TaskScheduler> make_darts(const SchedulerOptions& options, DartsKind kind);
@@ -19,7 +21,8 @@ std::unique_ptr<TaskScheduler> make_darts(const SchedulerOptions& options, Darts
 /// that.
 enum class TakeOver : unsigned char { Never, Late, Early };
 std::unique_ptr<TaskScheduler> make_packages(const SchedulerOptions& options, StructuralOrder order,
-                                             std::vector<OutputPackage> packages, TakeOver take_over);
+                                             std::vector<OutputPackage> packages, TakeOver take_over,
+                                             std::vector<bool> left_out);
 std::unique_ptr<TaskScheduler> make_data_aware(const SchedulerOptions& options);
 
 }  // namespace strata::inline STRATA_ABI::tasks::detail

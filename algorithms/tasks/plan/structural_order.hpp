@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include <strata/algorithms/tasks/plan/task_graph.hpp>
+#include <strata/algorithms/tasks/plan/task_dag.hpp>
 
 namespace strata::inline STRATA_ABI::tasks::detail {
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <strata/algorithms/tasks/plan/task_graph.hpp>
+#include <strata/algorithms/tasks/plan/task_dag.hpp>
 
 namespace strata::inline STRATA_ABI::tasks {
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include <strata/algorithms/tasks/plan/task_graph.hpp>
+#include <strata/algorithms/tasks/plan/task_dag.hpp>
 
 namespace strata::inline STRATA_ABI::tasks::detail {
 

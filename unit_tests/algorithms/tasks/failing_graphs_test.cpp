@@ -93,8 +93,6 @@ class FailingGraph {
     history_ += "devices have room for " + std::to_string(arrays) + " arrays\n";
     for (int k = 0; k < Emulated::count(); ++k) coherent::set_budget(Emulated{k}, budget);
     options_ = random_options(draw_, static_cast<int>(program_.steps.size()));
-    // Of tasks that go to another device than it gave them, data-aware loses count: its runs may stand still.
-    if (adder_ != none && options_.scheduler == "data-aware") options_.scheduler = "darts";
     injects_ = draw_(0, 1) == 0;
     std::vector<std::uint64_t> losses;
     for (const Words& array : arrays_) losses.push_back(losses_of(array));

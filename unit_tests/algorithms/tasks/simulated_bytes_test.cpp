@@ -13,8 +13,8 @@ using namespace strata_tests;
 
 constexpr double rate = 1e9;
 
-tasks::TaskGraph plan_of(const TaskProgram& program) {
-  tasks::TaskGraph graph;
+tasks::TaskDag plan_of(const TaskProgram& program) {
+  tasks::TaskDag graph;
   const index_t bytes = program.items * index_t{sizeof(Word)};
   for (std::size_t a = 0; a < program.num_arrays; ++a) graph.add_array("x" + std::to_string(a), bytes);
   for (const TaskProgram::Step& step : program.steps) {
@@ -32,7 +32,7 @@ tasks::TaskGraph plan_of(const TaskProgram& program) {
 void compare(const std::string& scheduler, int count) {
   Random draw;
   tasks::SchedulerOptions one_at_a_time;
-  one_at_a_time.window = 1;
+  one_at_a_time.tasks_ahead = 1;
   for (int trial = 0; trial < count; ++trial) {
     TaskProgram program = TaskProgram::draw(draw, 60, true);
     for (TaskProgram::Step& step : program.steps) {

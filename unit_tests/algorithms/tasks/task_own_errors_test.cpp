@@ -80,7 +80,7 @@ class CountsTasks final : public tasks::TaskScheduler {
   void evicted(tasks::ArrayId array, tasks::DeviceId device) override { scheduler_->evicted(array, device); }
   void done(tasks::TaskId task, tasks::DeviceId device) override { scheduler_->done(task, device); }
   tasks::TaskId assign(tasks::DeviceId device) override { return scheduler_->assign(device); }
-  int window(tasks::DeviceId device) const override { return scheduler_->window(device); }
+  int tasks_ahead(tasks::DeviceId device) const override { return scheduler_->tasks_ahead(device); }
   void victims(const tasks::RoomRequest& request, std::vector<tasks::ArrayId>& chosen) override {
     scheduler_->victims(request, chosen);
   }
@@ -124,7 +124,7 @@ TEST(TaskWindows, OfOneDeviceThatHoldsAllAreTwiceItsQueues) {
   TaskRunOptions options;
   options.queues = 3;
   options.make_scheduler = [&](const tasks::SchedulerOptions& scheduler) -> tasks::TaskScheduler* {
-    window = scheduler.window;
+    window = scheduler.tasks_ahead;
     return new CountsTasks(scheduler, planned);
   };
   graph.run(on(Emulated{0}), options);

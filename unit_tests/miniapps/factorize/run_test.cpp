@@ -237,7 +237,7 @@ TEST(FactorizeRun, OrderGraphAndPictureAreThoseOfTheTasks) {
                                                       {Operation::Gemm, tasks::TiledKind::Gemm},
                                                       {Operation::Syrk, tasks::TiledKind::Syrk}};
     const tasks::TiledGraph known = tasks::tiled_graph(kinds.at(operation), 6, 16);
-    const tasks::TaskGraph graph = simulate::read_graph(request.graph);
+    const tasks::TaskDag graph = simulate::read_graph(request.graph);
     ASSERT_EQ(graph.num_tasks(), known.graph.num_tasks()) << name_of(operation);
     EXPECT_EQ(result_of(report, "tasks"), known.graph.num_tasks());
     double work = 0, known_work = 0;

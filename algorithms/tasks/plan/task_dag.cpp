@@ -4,7 +4,7 @@
 #include <numeric>
 #include <queue>
 
-#include <strata/algorithms/tasks/plan/task_graph.hpp>
+#include <strata/algorithms/tasks/plan/task_dag.hpp>
 
 namespace strata::inline STRATA_ABI::tasks {
 
