@@ -11,7 +11,8 @@
 // --n is the order of the matrix, --budget bytes of the device for tiles (default: a quarter of the matrix).
 // Operations: n^3 / 3 of cholesky, 2 n^3 / 3 of lu, 2 n^3 of gemm, n^3 of syrk. The library has the factors
 // in core (cuSOLVER), the products in pinned memory of the host (cuBLASXt, with its best size of blocks).
-// Rates of tiles for the simulation of cholesky are measured before, one task at a time.
+// The simulation has the graph that was run, and rates of tiles that were measured before, one task at a
+// time.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -90,7 +91,8 @@ int main(int argc, char** argv) {
       });
   });
   report.note(
-      "the ceiling is the value in the simulation, one task at a time at the measured rates of tiles");
+      "the ceiling is the value in the simulation of the same graph, whose tasks run in turn at the rates "
+      "that tiles have one at a time");
   report.note(
       "the times of Emulated are those of processors of this machine: only its bytes are to be compared");
   return report.finish(options);

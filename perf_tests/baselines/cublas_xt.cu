@@ -21,7 +21,7 @@ struct XtRun::State {
   XtProduct product;
   bool is_double;
   std::size_t n;
-  std::string reason;
+  std::string reason = {};
   void* library = nullptr;
   cublasXtHandle_t handle = nullptr;
   void *a = nullptr, *c = nullptr;
@@ -48,14 +48,14 @@ struct XtRun::State {
     return reason.empty();
   }
 
-  decltype(&cublasXtCreate) create;
-  decltype(&cublasXtDestroy) destroy;
-  decltype(&cublasXtDeviceSelect) select;
-  decltype(&cublasXtSetBlockDim) set_block;
-  decltype(&cublasXtSgemm) sgemm;
-  decltype(&cublasXtDgemm) dgemm;
-  decltype(&cublasXtSsyrk) ssyrk;
-  decltype(&cublasXtDsyrk) dsyrk;
+  decltype(&cublasXtCreate) create = nullptr;
+  decltype(&cublasXtDestroy) destroy = nullptr;
+  decltype(&cublasXtDeviceSelect) select = nullptr;
+  decltype(&cublasXtSetBlockDim) set_block = nullptr;
+  decltype(&cublasXtSgemm) sgemm = nullptr;
+  decltype(&cublasXtDgemm) dgemm = nullptr;
+  decltype(&cublasXtSsyrk) ssyrk = nullptr;
+  decltype(&cublasXtDsyrk) dsyrk = nullptr;
 };
 
 XtRun::XtRun(XtProduct product, bool is_double, strata::index_t n, Fill fill)

@@ -5,14 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 
 #include <strata/algorithms/linear/tiled/tiled_cholesky.hpp>
-#include <strata/algorithms/tasks/plan/schedulers.hpp>
-#include <strata/algorithms/tasks/plan/tiled.hpp>
-#include <strata/algorithms/tasks/simulator/simulator.hpp>
 #include <strata/algorithms/tasks/task_costs.hpp>
 
+#include "common/planned_runs.hpp"
 #include "common/tiled_runs.hpp"
 
 namespace perf {
@@ -80,11 +77,10 @@ class CholeskyRuns : TiledRuns<D, T> {
   void measure_tiles() {
     const Matrix small = Matrix::symmetric("small", 4 * tile_, tile_, strata::main_in(home_of<D>()));
     strata::linear::TiledOptions options = linear_;
-    strata::TaskCosts costs;
     for (int rep = 0; rep < 3; ++rep) {
       fill(small);
       if (rep > 0) {
-        options.run.costs = &costs;
+        options.run.costs = &costs_;
         options.run.queues = 1;
       }
       strata::linear::cholesky(small, strata::on(D{}), options);
@@ -94,9 +90,9 @@ class CholeskyRuns : TiledRuns<D, T> {
     const double b = static_cast<double>(tile_);
     std::string text;
     const auto rate = [&](const char* kernel, index_t bytes, double work) {
-      const double seconds = costs.seconds(device().device_name(), kernel, bytes);
-      rates_[kernel] = seconds > 0 ? work / seconds : 1e12;
-      text += std::string(text.empty() ? "" : ", ") + kernel + " " + fixed(rates_[kernel] / 1e12, 3);
+      const double seconds = costs_.seconds(device().device_name(), kernel, bytes);
+      if (seconds > 0)
+        text += std::string(text.empty() ? "" : ", ") + kernel + " " + fixed(work / seconds / 1e12, 3);
     };
     rate("gemm", 3 * tile, 2 * b * b * b);
     rate("syrk", 2 * tile, b * b * b);
@@ -108,13 +104,16 @@ class CholeskyRuns : TiledRuns<D, T> {
 
   void run_tiled(const std::string& name, const std::string& scheduler, index_t budget, bool stays) {
     this->set_budget(budget);
-    linear_.run.scheduler = scheduler;
+    PlannedRuns planned(scheduler);
     linear_.run.on_host = !stays;
     std::vector<double> seconds;
     strata::TaskReport report;
     for (int rep = 0; rep < options_.reps_or(3); ++rep) {
       fill(a_);
       if (!stays) evict(a_);
+      strata::TaskCosts costs = costs_;  // without those of this run, whose tasks share the device
+      linear_.run.costs = &costs;
+      linear_.run.make_scheduler = planned.maker();
       report = strata::linear::cholesky(a_, strata::on(D{}), linear_);
       seconds.push_back(report.seconds);
     }
@@ -125,7 +124,7 @@ class CholeskyRuns : TiledRuns<D, T> {
     report_.check(residual < allowed, name + " on " + D::name + ": the residual " + std::to_string(residual));
     const Statistics time = statistics(seconds);
     const strata::tasks::Simulation simulated =
-        stays ? strata::tasks::Simulation() : simulate(scheduler, budget);
+        stays ? strata::tasks::Simulation() : planned.simulate(device(), budget);
     this->add(name, time, operations(), simulated.seconds, in_core_);
     if (stays) return;
     const auto megabytes = [](index_t bytes) { return static_cast<double>(bytes) / 1e6; };
@@ -133,18 +132,6 @@ class CholeskyRuns : TiledRuns<D, T> {
     this->add_bytes(name + ": from devices", report.bytes_from_devices,
                     megabytes(simulated.traffic.from_devices));
     evict(a_);
-  }
-
-  // The same graph and memory, with the rates of tiles as measured, one task at a time.
-  strata::tasks::Simulation simulate(const std::string& scheduler, index_t budget) const {
-    using namespace strata;
-    const auto graph = tasks::tiled_graph(tasks::TiledKind::Cholesky, static_cast<int>(a_.tile_rows()), tile_,
-                                          static_cast<index_t>(sizeof(T)));
-    const strata::detail::CopyCost link = Copies::link(nullptr, &device());
-    const tasks::Machine machine(D::name, {{D::name, budget, rates_, 1}},
-                                 {{"link", link.bytes_per_second, link.seconds, true}},
-                                 {{tasks::host, 0, 0}});
-    return tasks::simulate(graph.graph, machine, *tasks::make_scheduler(scheduler));
   }
 
   // The largest component of A v - L L^T v, over the largest that a row of |A| |v| can have.
@@ -180,7 +167,7 @@ class CholeskyRuns : TiledRuns<D, T> {
   const Matrix a_;
   const index_t bytes_;
   double in_core_ = 0;
-  std::map<std::string, double> rates_;
+  strata::TaskCosts costs_;  // of tiles, one at a time
 };
 
 }  // namespace perf

@@ -7,8 +7,10 @@
 #include <limits>
 
 #include <strata/algorithms/linear/tiled/tiled_product.hpp>
+#include <strata/algorithms/tasks/task_costs.hpp>
 
 #include "baselines/cublas_xt.hpp"
+#include "common/planned_runs.hpp"
 #include "common/tiled_runs.hpp"
 
 namespace perf {
@@ -101,20 +103,29 @@ class ProductRuns : TiledRuns<D, T> {
     this->set_budget(budget);
     for (const std::string& scheduler : tiled_.schedulers) {
       strata::linear::TiledOptions options = linear_;
-      options.run.scheduler = scheduler;
       options.run.on_host = true;
+      PlannedRuns planned(scheduler);
+      strata::TaskCosts alone;
       std::vector<double> seconds;
       strata::TaskReport report;
-      for (int rep = 0; rep <= options_.reps_or(3); ++rep) {  // the first loads libraries
+      for (int rep = 0; rep <= options_.reps_or(3); ++rep) {
         for (const Matrix* input : inputs) evict(*input);
         evict(c);
+        strata::TaskCosts costs = alone;
+        options.run.costs = rep == 0 ? &alone : &costs;  // the first measures tasks, one at a time
+        options.run.queues = rep == 0 ? 1 : linear_.run.queues;
+        options.run.make_scheduler = planned.maker();
         report = product(options);
         if (rep > 0) seconds.push_back(report.seconds);
       }
       check(name + ", " + scheduler, c);
-      this->add(name + ", " + scheduler, statistics(seconds), operations, 0, library_);
-      this->add_bytes(name + ", " + scheduler + ": to devices", report.bytes_to_devices, none);
-      this->add_bytes(name + ", " + scheduler + ": from devices", report.bytes_from_devices, none);
+      const strata::tasks::Simulation simulated =
+          is_machine<D> ? strata::tasks::Simulation() : planned.simulate(Base::device(), budget);
+      this->add(name + ", " + scheduler, statistics(seconds), operations, simulated.seconds, library_);
+      this->add_bytes(name + ", " + scheduler + ": to devices", report.bytes_to_devices,
+                      static_cast<double>(simulated.traffic.to_devices) / 1e6);
+      this->add_bytes(name + ", " + scheduler + ": from devices", report.bytes_from_devices,
+                      static_cast<double>(simulated.traffic.from_devices) / 1e6);
     }
     this->set_budget(all_);
     report_.note(this->title() + "the matrices of " + name + " have " + strata::string_from_bytes(bytes) +

@@ -17,7 +17,8 @@ namespace linear {
 
 /// How an operation on tiled matrices runs.
 struct TiledOptions {
-  TaskRunOptions run = {};  ///< of its graph of tasks: scheduler, queues, costs
+  /// Of its graph of tasks: scheduler, queues, costs. The window has room for all tasks of 100 x 100 tiles.
+  TaskRunOptions run = {.window = 200000};
   /// Vendor: cuBLAS and cuSOLVER on Cuda, the host's BLAS and LAPACK on hosts (Error where there is none),
   /// Strata's own kernels elsewhere. Strata: these everywhere, for few or small tiles.
   Backend backend = Backend::Vendor;

@@ -20,7 +20,9 @@ struct MachineDevice {
   std::string name;                     ///< for reports and errors
   index_t memory = 0;                   ///< bytes for arrays
   std::map<std::string, double> rates;  ///< work per second, by kernel; of the kernel "*": of all others
-  int queues = 1;                       ///< tasks that it runs at a time, each at its rate
+  int queues = 1;                       ///< tasks that it is given at a time
+  /// Whether those run one after the other, as large kernels of a GPU do; else at once, each at its rate.
+  bool runs_in_turn = false;
 };
 
 /// What copies share: one after the other, or where it is duplex, one each way.

@@ -15,7 +15,11 @@ using Kind = TaskCommand::Kind;
 class Clock {
  public:
   Clock(const TaskDag& graph, const Machine& machine, Simulation& result)
-      : graph_(graph), machine_(machine), result_(result), free_at_(2 * machine.links().size()) {
+      : graph_(graph),
+        machine_(machine),
+        result_(result),
+        free_at_(2 * machine.links().size()),
+        idle_at_(static_cast<std::size_t>(machine.num_devices())) {
     result_.links.resize(machine.links().size());
     result_.busy_seconds.resize(static_cast<std::size_t>(machine.num_devices()));
   }
@@ -23,9 +27,11 @@ class Clock {
   void begin(const TaskCommand& command) {
     SimulatedStep step{command, now_, now_};
     if (command.kind == Kind::Run) {
+      const std::size_t device = static_cast<std::size_t>(command.device);
       const double seconds = machine_.run_seconds(graph_, command.task, command.device);
-      result_.busy_seconds[static_cast<std::size_t>(command.device)] += seconds;
-      step.end = now_ + seconds;
+      result_.busy_seconds[device] += seconds;
+      if (machine_.device(command.device).runs_in_turn) step.begin = std::max(now_, idle_at_[device]);
+      step.end = idle_at_[device] = step.begin + seconds;
     } else {
       const bool is_load = command.kind == Kind::Load;
       copy(is_load ? command.source : command.device, is_load ? command.device : host, step);
@@ -66,6 +72,7 @@ class Clock {
   const Machine& machine_;
   Simulation& result_;
   std::vector<double> free_at_;  // of links, there and back
+  std::vector<double> idle_at_;  // of devices whose tasks run in turn
   std::priority_queue<Entry> running_;
   double now_ = 0;
   long next_ = 0;

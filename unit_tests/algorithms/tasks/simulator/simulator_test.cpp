@@ -33,6 +33,19 @@ TEST(Simulator, CopiesOverASharedLinkFollowEachOtherAndOverlapWithTasks) {
   }
 }
 
+TEST(Simulator, TasksOfADeviceRunAtOnceOrInTurn) {
+  TaskDag graph;
+  for (const char* label : {"a", "b", "c"})
+    graph.add_task(label, "k", 5, {{graph.add_array(label, 10), AccessMode::Out}});
+  for (const bool in_turn : {false, true}) {
+    const Machine machine("m", {{"d", 30, {{"*", 1}}, 2, in_turn}}, {{"bus", 1e9, 0, true}}, {{host, 0, 0}});
+    const auto scheduler = make_scheduler("eager", {{}, 3});
+
+    // Two at a time: 5 s, and 5 for the third one; or one after the other.
+    EXPECT_NEAR(simulate(graph, machine, *scheduler).seconds, in_turn ? 15 : 10, 1e-6);
+  }
+}
+
 TEST(Simulator, VictimsThatWereWrittenGoHomeFirst) {
   TaskDag graph;
   const ArrayId a = graph.add_array("a", 10), b = graph.add_array("b", 10);
