@@ -8,7 +8,7 @@
 #include <strata/algorithms/device_list.hpp>
 #include <strata/algorithms/tasks/task_access.hpp>
 #include <strata/algorithms/tasks/task_place.hpp>
-#include <strata/views/coherent/acting_thread.hpp>
+#include <strata/views/coherent/task_function.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 

@@ -11,7 +11,7 @@
 
 #include <strata/algorithms/tasks/task_access.hpp>
 #include <strata/core/ref.hpp>
-#include <strata/views/coherent/acting_thread.hpp>
+#include <strata/views/coherent/task_function.hpp>
 
 namespace strata::inline STRATA_ABI {
 

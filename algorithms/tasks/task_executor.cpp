@@ -10,6 +10,7 @@
 #include <strata/views/coherent/acting_thread.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
 #include <strata/views/coherent/host_access.hpp>
+#include <strata/views/coherent/task_function.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -39,7 +40,7 @@ class RunScope {
 
 // Bytes for arrays on a part.
 index_t memory_of(const TaskPart& part, const TaskRunOptions& options) {
-  if (part.host == nullptr) return std::max<index_t>(WholeCopies::budget(*part.device), 1);
+  if (part.host == nullptr) return std::max<index_t>(budget_of(*part.device), 1);
   return options.host_memory > 0 ? options.host_memory : std::numeric_limits<index_t>::max() / 4;
 }
 

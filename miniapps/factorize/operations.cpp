@@ -16,7 +16,6 @@
 #include <strata/miniapps/common/options.hpp>
 #include <strata/miniapps/common/places.hpp>
 #include <strata/miniapps/factorize/operations.hpp>
-#include <strata/views/coherent/whole_copies.hpp>
 
 namespace strata::inline STRATA_ABI::factorize {
 
@@ -67,7 +66,7 @@ struct PlaceMaker {
       summary.has_host = true;
     } else {
       if (request.memory_limit > 0) coherent::set_budget(device, request.memory_limit);
-      const index_t memory = strata::detail::WholeCopies::budget(device.backend());
+      const index_t memory = coherent::budget(device);
       summary.memory = summary.memory == 0 ? memory : std::min(summary.memory, memory);
     }
   }

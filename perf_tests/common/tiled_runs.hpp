@@ -112,7 +112,7 @@ class TiledRuns {
                               : 32) {
     linear_.tf32 = tiled.tf32;
     if (is_machine<D> && !strata::linear::has_host_blas()) linear_.backend = strata::linear::Backend::Strata;
-    if constexpr (!is_machine<D>) all_ = Copies::budget(device());
+    if constexpr (!is_machine<D>) all_ = strata::detail::budget_of(device());
   }
 
   static strata::detail::DeviceInstance& device() { return D{}.backend(); }

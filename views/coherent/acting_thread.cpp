@@ -3,6 +3,7 @@
 #include <strata/core/error.hpp>
 #include <strata/core/thread_number.hpp>
 #include <strata/views/coherent/acting_thread.hpp>
+#include <strata/views/coherent/task_function.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 

@@ -9,6 +9,7 @@
 #include <strata/views/coherent/acting_thread.hpp>
 #include <strata/views/coherent/call_state.hpp>
 #include <strata/views/coherent/file_storage.hpp>
+#include <strata/views/coherent/task_function.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 

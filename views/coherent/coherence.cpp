@@ -7,6 +7,7 @@
 #include <strata/core/error.hpp>
 #include <strata/views/coherent/acting_thread.hpp>
 #include <strata/views/coherent/coherence.hpp>
+#include <strata/views/coherent/task_function.hpp>
 #include <strata/views/copy.hpp>
 
 namespace strata::inline STRATA_ABI::detail {

@@ -339,6 +339,11 @@ template <Device D>
 void set_budget(const D& device, index_t bytes) {
   detail::set_budget(device.backend(), bytes);
 }
+/// What was set last, or the capacity.
+template <Device D>
+index_t budget(const D& device) {
+  return detail::budget_of(device.backend());
+}
 /// The bytes of the device's memory that coherent arrays hold now.
 template <Device D>
 index_t resident_bytes(const D& device) {

@@ -86,6 +86,12 @@ std::string explain(CoherentState& array) {
 
 void set_budget(DeviceInstance& device, index_t bytes) { Coherence::get().set_budget(device, bytes); }
 
+index_t budget_of(DeviceInstance& device) {
+  Coherence& coherence = Coherence::get();
+  const std::lock_guard lock(coherence.mutex);
+  return coherence.memories[coherence.memory_of(device)].residency.budget();
+}
+
 index_t resident_bytes(DeviceInstance& device) {
   Coherence& coherence = Coherence::get();
   const std::lock_guard lock(coherence.mutex);

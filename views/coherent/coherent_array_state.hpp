@@ -65,6 +65,7 @@ std::vector<Residence> where(const CoherentState& array, const Box& box);
 TransferCounters counters_of(const CoherentState& array);
 std::string explain(CoherentState& array);
 void set_budget(DeviceInstance& device, index_t bytes);
+index_t budget_of(DeviceInstance& device);
 index_t resident_bytes(DeviceInstance& device);
 
 /// The view `V` of an array whose first element is, or would be, at `base`. Use of `rows` was declared:

@@ -10,6 +10,7 @@
 #include <strata/views/coherent/coherence.hpp>
 #include <strata/views/coherent/coherent_call.hpp>
 #include <strata/views/coherent/host_access.hpp>
+#include <strata/views/coherent/task_function.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 

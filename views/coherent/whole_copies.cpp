@@ -39,12 +39,6 @@ void WholeCopies::announce(MemoryId memory) {
   else mine->memories = mine->memories.with(memory);
 }
 
-index_t WholeCopies::budget(DeviceInstance& device) {
-  Coherence& coherence = Coherence::get();
-  const std::lock_guard lock(coherence.mutex);
-  return coherence.memories[coherence.memory_of(device)].residency.budget();
-}
-
 index_t WholeCopies::bytes(const CoherentState& array) {
   const ArrayShape& shape = array.shape;
   const ArrayShape::Bytes bytes = shape.bytes_of_rows(shape.rows_of(shape.domain));

@@ -29,8 +29,6 @@ class WholeCopies {
   WholeCopies(const WholeCopies&) = delete;
   WholeCopies& operator=(const WholeCopies&) = delete;
 
-  /// The bytes that coherent arrays may hold on a device.
-  static index_t budget(DeviceInstance& device);
   /// Of memory for all of an array.
   static index_t bytes(const CoherentState& array);
   /// How fast copies are: `from` and `to` are devices, or null for the host. 0 bytes per second where there

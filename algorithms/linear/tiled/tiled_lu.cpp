@@ -52,7 +52,7 @@ LuOpenColumns lu_open_columns(const std::vector<TaskPart>& parts, index_t bytes_
   bool is_bounded = false;
   for (const TaskPart& part : parts) {
     if (part.host != nullptr && bytes_of_host == 0) continue;
-    const index_t budget = part.host != nullptr ? bytes_of_host : WholeCopies::budget(*part.device);
+    const index_t budget = part.host != nullptr ? bytes_of_host : budget_of(*part.device);
     room += std::max<index_t>(budget - column - 4 * tile, 0);
     is_bounded = true;
   }

@@ -39,6 +39,7 @@ TEST_F(CoherentBudget, LeastRecentlyUsedArraysMakeRoom) {
   EXPECT_FALSE(is_on_device(arrays[1]));
   EXPECT_TRUE(is_on_device(arrays[2]));
   EXPECT_EQ(coherent::resident_bytes(Emulated{0}), 2 * array_bytes);
+  EXPECT_EQ(coherent::budget(Emulated{0}), 2 * array_bytes);
   EXPECT_EQ(coherent::counters().same_device.bytes, 0U);
 }
 
