@@ -66,7 +66,8 @@ void TaskArrays::reserve(const ArrayHold& hold) {
   const ActingFor acting(owner_, owner_number_);  // what the owner has reserved is no other use
   {
     const std::lock_guard lock(mutex_);
-    if (kept_[hold.array.get()].suffices(hold.is_to_write)) return;
+    const auto known = kept_.find(hold.array.get());
+    if (known == kept_.end() || known->second.suffices(hold.is_to_write)) return;  // none: it was released
   }
   CoherentState& array = *hold.array;
   ArrayReservation reservation(hold.array, ArrayPart{array.shape.domain, {}}, hold.is_to_write, what_);
@@ -75,7 +76,9 @@ void TaskArrays::reserve(const ArrayHold& hold) {
   const TransferCounters before = counters_of(array);
   const std::uint64_t losses = WholeCopies::losses(array);
   const std::lock_guard lock(mutex_);
-  Kept& kept = kept_[&array];
+  const auto known = kept_.find(&array);
+  if (known == kept_.end()) return;  // released meanwhile
+  Kept& kept = known->second;
   if (!kept.is_reserved) {
     kept.before = before;
     kept.losses = losses;

@@ -136,7 +136,7 @@ TaskReport TaskExecutor::run() {
 bool TaskExecutor::next_window(int begun, int& end) {
   while (true) {
     const int size = graph_.size();
-    end = feed_ != nullptr ? feed_->next(begun) : std::min(size, begun + options_.window);
+    end = feed_ != nullptr ? feed_->next(begun) : begun + std::min(size - begun, options_.window);
     if (end > begun) return true;
     const bool were_all = feed_ == nullptr || feed_->is_over();
     join_contributions_();  // to which tasks have contributed that tasks have added, too

@@ -64,7 +64,7 @@ int TaskFeed::next(int begun) {
     end = graph_.closed_end();
     if (end == before && !is_over_ && (!is_idle || graph_.has_pending())) break;
   }
-  end = std::min(end, begun + window_);
+  end = begun + std::min(end - begun, window_);
   begun_ = end;
   room_.notify_all();
   return end;

@@ -21,6 +21,7 @@ bool has_several_uses_of_one(const std::vector<TaskUse>& uses) {
 }  // namespace
 
 void TaskEntry::join_uses() {
+  if (kind != Kind::Task) return;
   // Those of no element have no place in the order of an array's uses.
   std::erase_if(uses, [](const TaskUse& use) { return use.part.empty(); });
   if (!has_several_uses_of_one(uses)) return;

@@ -164,7 +164,7 @@ Header read_header(Words& words) {
     words.fail("the matrix has " + std::to_string(sizes[0]) + " rows and " + std::to_string(sizes[1]) +
                " columns: a square one is needed");
   if (sizes[0] == 0) words.fail("the matrix has no rows: at least one is needed");
-  if (sizes[0] > index_t{1} << 30) words.fail("a matrix of more than 2^30 rows is too large");
+  if (sizes[0] > index_t{1} << 29) words.fail("a matrix of more than 2^29 rows is too large");
   header.order = sizes[0];
   header.entries = header.is_coordinate  ? sizes[2]
                    : header.is_symmetric ? header.order * (header.order + 1) / 2

@@ -1,6 +1,7 @@
 // What a run makes of errors of tasks, by where they come from; what it plans anew after them, and what its
 // scheduler gets.
 #include <atomic>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 
@@ -137,6 +138,30 @@ TEST(TaskWindows, OfOneDeviceThatHoldsAllAreTwiceItsQueues) {
   EXPECT_EQ(window, 0) << "and where devices share the work";
   graph.run(on(Threads{}), options);
   EXPECT_EQ(window, 0);
+}
+
+// Hints and tasks for no elements leave the numbers of other arrays alone.
+TEST(TaskHints, OfEmptyArraysChangeNothing) {
+  const Words empty("empty", 0), x("x", 100), y("y", 100);
+  coherent::set_budget(Emulated{0}, 100 * static_cast<index_t>(sizeof(Word)));
+  TaskGraph graph("g");
+  graph.discard(empty);
+  graph.wont_use(empty);
+  for (int k = 0; k < 3; ++k) {
+    graph.launch("increment", 100, Increment{}, inout(x));
+    graph.launch("increment", 0, Increment{}, inout(empty));
+    graph.launch("increment", 100, Increment{}, inout(y));
+    graph.discard(empty);
+  }
+  const Word before = x.read()(7);
+  for (const int window : {1, 4, std::numeric_limits<int>::max()}) {
+    TaskRunOptions options;
+    options.window = window;
+    graph.run(on(Emulated{0}), options);
+  }
+  coherent::set_budget(Emulated{0}, index_t{1} << 40);
+  EXPECT_EQ(x.read()(7), before + 9);
+  EXPECT_EQ(x.read()(7), y.read()(7));
 }
 
 }  // namespace
