@@ -37,7 +37,8 @@ class TaskArrays {
 
   /// Waits until no other thread uses the arrays otherwise. AccessConflict where the calling thread has a
   /// view of one: then nothing is held. Of several the order of reservations is that of addresses, in which
-  /// all reserve, so that none waits for one that waits for it.
+  /// all reserve, so that no two calls wait for each other; what earlier calls hold is not given up
+  /// meanwhile.
   void hold(std::vector<ArrayHold> arrays);
   /// The same without waiting, for threads that run tasks: the owner waits, in reserve_wanted().
   void hold_later(const std::vector<ArrayHold>& arrays);

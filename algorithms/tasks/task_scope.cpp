@@ -32,12 +32,15 @@ class TaskScope::Tasks final : public detail::TaskAdder {
 
   bool was_waited_for() const { return !thread_.joinable(); }
   void end() {
+    std::exception_ptr error;
     try {
       join_contributions(nullptr);
-    } catch (...) {  // the run is over, as its own error says
+    } catch (...) {
+      error = std::current_exception();
     }
     feed_.end();
     thread_.join();
+    if (!error_) error_ = error;  // else the run was over, as its own error says
   }
   /// After end().
   TaskReport report() const {

@@ -6,8 +6,8 @@
 //   linear::solve(factors, b, on(Cuda{}));            // A X = B; X takes the place of B
 //
 // With pivots the rows of a column of tiles, from the diagonal on, are factored at once, in a panel: a budget
-// holds at least the panel of the first column, which is as large as that column, and a tile. Without pivots
-// three tiles are enough. Errors besides those named below: those of TaskGraph::run.
+// holds at least the panel of the first column, as large as that column with an integer a row, and a tile.
+// Without pivots three tiles are enough. Errors besides those named below: those of TaskGraph::run.
 #pragma once
 
 #include <limits>

@@ -447,4 +447,14 @@ TEST_F(TaskScopes, TakeTimeThatIsLinearSlow) {
   EXPECT_LT(long_run, 20 * short_run) << "of ten times as many tasks";
 }
 
+// A contribution needs room for its copy only, the join for the array, too.
+TEST_F(TaskScopes, ContributionsThatCannotJoinAreErrors) {
+  const Words sum("sum", 100);
+  coherent::set_budget(Emulated{0}, 150 * static_cast<index_t>(sizeof(Word)));
+  TaskScope scope("s", on(Emulated{0}));
+  scope.launch("add", 100, Increment{}, reduce(sum));
+  EXPECT_THROW(scope.wait(), tasks::TaskError);
+  coherent::set_budget(Emulated{0}, index_t{1} << 40);
+}
+
 }  // namespace
