@@ -32,7 +32,8 @@ while read -r line; do
   case $line in '#include '*) ;; *) continue ;; esac
   printf '%s\n' "$line" >"$single"
   "$@" </dev/null || exit
-  cat "$dependencies" >>"$object.dependencies"
+  # The single file is gone afterwards, and what depends on it would be checked again by every build.
+  sed "s|[^ ]*$(basename "$single")|$batch|g" "$dependencies" >>"$object.dependencies"
 done <"$batch"
 mv "$object.dependencies" "$dependencies"
 rm -f "$single"

@@ -33,7 +33,7 @@ string(CONCAT strata_long_tests
        "core/(box|box_property|complex|copy_execute|copy_plan|half|reduction_tree)_test|"
        "devices/(box_plan|chunk_plan|slab_heap)_test|emulated/(memory|timeline)_test|"
        "views/coherent/plan/[^/]*|coherent/reduction_groups_test|"
-       "streaming/plan/[^/]*|streaming/(fused_[a-z]*|left_out|stream_seams|streamed_(across|seams|sequence))_test|"
+       "streaming/plan/[^/]*|streaming/(fused_[a-z]*|left_out|streamed_(across|seams|sequence))_test|"
        "files/mesh_fuzz_test")
 
 function(strata_add_tests folder)
