@@ -126,8 +126,10 @@ class OperationsOn final : public Operations<T> {
   OperationsOn(PlaceMaker maker, const FactorizeRequest& request, TaskWatch& watch)
       : place_(std::move(maker.place)),
         summary_(std::move(maker.summary)),
-        folder_(request.folder),
-        overwrites_(request.overwrites) {
+        folder_(request.folder) {
+    const std::string whole = std::filesystem::path(folder_).parent_path().string();
+    if (request.is_in_folder_of_device) made_folders_.push_back(whole);
+    made_folders_.push_back(folder_);
     options_.backend = summary_.uses_vendor ? linear::Backend::Vendor : linear::Backend::Strata;
     options_.tf32 = request.tf32;
     options_.run.make_scheduler = watch.maker();
@@ -184,12 +186,8 @@ class OperationsOn final : public Operations<T> {
 
  private:
   TiledMatrix<T> matrix_in_files(const std::string& folder, index_t order, index_t tile, bool is_symmetric) {
-    // Whether there is one is seen before it is touched: the library's error is for who writes programs.
-    std::error_code error;
-    if (!overwrites_ && std::filesystem::exists(folder + "/matrix", error))
-      throw UsageError("--home file:" + folder_ + ": there is a matrix in " + folder +
-                       " already: name another folder, or replace it by --overwrite");
-    std::filesystem::create_directory(folder_, error);  // that of the folders; what fails, fails below
+    std::error_code error;  // of the folders of matrices; what fails, fails below
+    for (const std::string& made : made_folders_) std::filesystem::create_directory(made, error);
     return is_symmetric ? symmetric_tiled_files<T>(folder, order, tile, overwrite, uninitialized)
                         : tiled_files<T>(folder, order, order, tile, overwrite, uninitialized);
   }
@@ -197,7 +195,7 @@ class OperationsOn final : public Operations<T> {
   AnyPlace place_;
   PlaceSummary summary_;
   std::string folder_;
-  bool overwrites_;
+  std::vector<std::string> made_folders_;  // where they are not there, in this order
   linear::TiledOptions options_;
   std::optional<TiledMatrix<T>> cholesky_;  // what has factors
   std::optional<linear::LuFactors<T>> lu_;
@@ -224,5 +222,27 @@ template std::unique_ptr<Operations<double>> make_operations(const std::string&,
                                                              TaskWatch&);
 
 std::vector<std::string> devices_of(const std::string& text) { return miniapp::chosen_devices(text); }
+
+FactorizeRequest request_on(const std::string& device, const FactorizeRequest& request, bool several) {
+  FactorizeRequest result = request;
+  if (!several || request.home != "file") return result;
+  std::string name = device;
+  std::replace(name.begin(), name.end(), ':', '-');  // as in names of other files
+  result.folder += "/" + name;
+  result.is_in_folder_of_device = true;
+  return result;
+}
+
+void require_no_matrices(const FactorizeRequest& request) {
+  if (request.home != "file" || request.overwrites) return;
+  // Those that a run of this operation makes: it leaves others alone.
+  std::vector<const char*> names{"a"};
+  if (request.operation == Operation::Gemm) names.push_back("b");
+  if (request.operation == Operation::Gemm || request.operation == Operation::Syrk) names.push_back("c");
+  for (const char* const name : names)
+    if (const std::string folder = request.folder + "/" + name; strata::detail::has_tiled_files(folder))
+      throw UsageError("--home file:" + request.folder + ": there is a matrix in " + folder +
+                       " already: name another folder, or replace it by --overwrite");
+}
 
 }  // namespace strata::inline STRATA_ABI::factorize

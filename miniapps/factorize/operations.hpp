@@ -59,4 +59,10 @@ std::unique_ptr<Operations<T>> make_operations(const std::string& device, const 
 /// The names that --device stands for (miniapp::chosen_devices).
 std::vector<std::string> devices_of(const std::string& text);
 
+/// A run is one of `several`, each on a device: those that have tiles in files have a folder each in that of
+/// --home.
+FactorizeRequest request_on(const std::string& device, const FactorizeRequest& request, bool several);
+/// UsageError where the run would replace matrices in files, and is not to.
+void require_no_matrices(const FactorizeRequest& request);
+
 }  // namespace strata::inline STRATA_ABI::factorize

@@ -63,6 +63,7 @@ class Run {
   }
 
   void run() {
+    require_no_matrices(request_);
     require_room_on_devices();
     require_room_on_host();
     if (request_.operation == Operation::Cholesky) input_.require_symmetric();
@@ -254,8 +255,9 @@ double operations_of(Operation operation, index_t order) {
 
 void run_request(const std::string& device, const FactorizeRequest& request, const MatrixInput& input,
                  bool several, RunReport& report) {
-  if (request.is_double) Run<double>(device, request, input, several, report).run();
-  else Run<float>(device, request, input, several, report).run();
+  const FactorizeRequest of_device = request_on(device, request, several);
+  if (request.is_double) Run<double>(device, of_device, input, several, report).run();
+  else Run<float>(device, of_device, input, several, report).run();
 }
 
 }  // namespace strata::inline STRATA_ABI::factorize

@@ -69,8 +69,9 @@ void require_fit(const FactorizeSettings& s, const FactorizeRequest& request) {
   if (s.order != FactorizeSettings::default_order && !is_generated(request.input))
     throw UsageError("--order is for matrices that are generated; that of --input " + request.input +
                      " has its own");
-  if (s.seed != 1 && request.input == "thermal" && request.operation != Operation::Gemm)
-    throw UsageError("--seed is for matrices that are generated, not for --input thermal");
+  if (s.seed != FactorizeSettings::default_seed && !is_generated(request.input) &&
+      request.operation != Operation::Gemm)
+    throw UsageError("--seed is for matrices that are generated, not for --input " + request.input);
   if (s.common.mesh != FactorizeSettings().common.mesh && request.input != "thermal")
     throw UsageError("--mesh is for --input thermal");
   if (s.tf32 && request.is_double)

@@ -13,10 +13,10 @@ namespace strata::inline STRATA_ABI::factorize {
 struct FactorizeSettings {
   miniapp::CommonSettings
       common;  ///< of these `mesh`, `device`, `type`, `json`, `memory_limit`, `verify`, `quiet`
-  static constexpr index_t default_order = 1024;
+  static constexpr index_t default_order = 1024, default_seed = 1;
 
   std::string operation, input, home, host_memory;
-  index_t order = default_order, seed = 1;
+  index_t order = default_order, seed = default_seed;
   std::string kernels = "auto", scheduler = "data-aware";
   index_t tile = 0, devices = 1, queues = 4, window = 20000, trials = 1;
   bool tf32 = false, with_host = false, overwrite = false;

@@ -120,7 +120,8 @@ struct TileInverse {
   }
 };
 
-/// b = op(t) b, or b op(t) from the right, where t has zeros in its other triangle and its diagonal
+/// b = op(t) b, or b op(t) from the right. Libraries multiply by all of t: its other triangle has zeros, and
+/// its diagonal is stored, even where it is all ones.
 template <class T>
 struct TileTimes {
   TileBackend by;

@@ -20,6 +20,10 @@
 namespace strata::inline STRATA_ABI {
 
 namespace detail {
+/// Whether extents are not negative, tiles have an order, and there are fewer than 2^59 elements.
+bool is_tiled_shape(index_t rows, index_t columns, index_t tile);
+/// Of order `tile` in a row or column of so many elements.
+constexpr index_t tiles_of(index_t elements, index_t tile) { return elements / tile + (elements % tile != 0); }
 /// Throws ExtentError.
 void check_tiled_shape(const std::string& label, index_t rows, index_t columns, index_t tile);
 [[noreturn]] void fail_tile(const std::string& label, index_t i, index_t j, index_t rows, index_t columns,
@@ -118,8 +122,8 @@ class TiledMatrix {
     state.rows = rows;
     state.columns = columns;
     state.tile = tile;
-    state.tile_rows = (rows + tile - 1) / tile;
-    state.tile_columns = (columns + tile - 1) / tile;
+    state.tile_rows = detail::tiles_of(rows, tile);
+    state.tile_columns = detail::tiles_of(columns, tile);
     state.is_symmetric = is_symmetric;
     const auto extent = [&](index_t number, index_t whole) {
       return whole - number * tile < tile ? whole - number * tile : tile;

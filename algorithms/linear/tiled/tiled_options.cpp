@@ -24,11 +24,17 @@ std::string shape_text(const TiledShape& a) {
 
 }  // namespace
 
+bool is_tiled_shape(index_t rows, index_t columns, index_t tile) {
+  constexpr index_t most = (index_t{1} << 59) - 1;  // their bytes, and twice their number, can be counted
+  return rows >= 0 && columns >= 0 && tile >= 1 && rows <= most && columns <= most &&
+         (rows == 0 || columns <= most / rows);
+}
+
 void check_tiled_shape(const std::string& label, index_t rows, index_t columns, index_t tile) {
-  if (rows >= 0 && columns >= 0 && tile >= 1) return;
+  if (is_tiled_shape(rows, columns, tile)) return;
   throw ExtentError("TiledMatrix \"" + label + "\": " + std::to_string(rows) + " x " +
                     std::to_string(columns) + " elements in tiles of order " + std::to_string(tile) +
-                    ": extents are 0 or more, the order of tiles 1 or more");
+                    ": extents are 0 or more, the order of tiles 1 or more, and elements fewer than 2^59");
 }
 
 void fail_tile(const std::string& label, index_t i, index_t j, index_t rows, index_t columns,

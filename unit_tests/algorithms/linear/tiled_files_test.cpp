@@ -3,7 +3,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
+#include <utility>
 
 #include <sys/resource.h>
 
@@ -126,8 +128,67 @@ TEST_F(TiledFilesOfTheHost, SayWhatIsWrongWithAFolder) {
   std::filesystem::remove(folder + "/tile_0_0");
   EXPECT_NE(refusal().find("tile_0_0"), std::string::npos);
   std::ofstream(folder + "/matrix") << "something else";
-  EXPECT_EQ(refusal(), tried + "\"" + folder + "/matrix\" is not what Strata wrote");
+  EXPECT_EQ(refusal(), tried + "\"" + folder +
+                           "/matrix\" is not what Strata wrote: correct the folder, or replace the matrix "
+                           "(`overwrite`)");
   EXPECT_THROW(static_cast<void>(tiled_files<double>(folder + "b", 4, -1, 8)), ExtentError);
+}
+
+// Tiles are those that are in the folder, whatever the file says that describes them.
+TEST_F(TiledFilesOfTheHost, AreReplacedOnlyByOverwriteWithADamagedDescriptionOrNone) {
+  const std::string folder = this->folder("a");
+  const auto files = [&] {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+      names.insert(entry.path().filename());
+    return names;
+  };
+  static_cast<void>(tiled_files<double>(folder, 20, 10, 8));
+  for (const char* other : {"tile_1", "tile_1_2_3", "tile__1", "tile_1_", "tile_a_1", "my tile_1_1"})
+    std::ofstream(folder + "/" + other) << "of others";
+  std::filesystem::remove(folder + "/matrix");
+
+  const std::string text =
+      message_of<FileError>([&] { static_cast<void>(tiled_files<double>(folder, 4, 4, 8)); });
+
+  EXPECT_NE(text.find("there are tiles of another one, such as \"" + folder + "/tile_"), std::string::npos);
+  EXPECT_NE(text.find("without the file that describes it: give `overwrite`"), std::string::npos) << text;
+  EXPECT_EQ(files().count("tile_2_1"), 1U);
+  for (const char* description : {"", "something else",
+                                  "strata tiled matrix 1\nelements double\nkind general\nrows "
+                                  "4000000000000000\ncolumns 4000000000000000\ntile 1\n"}) {
+    std::ofstream(folder + "/matrix") << description;
+    static_cast<void>(tiled_files<double>(folder, 4, 4, 8, overwrite));
+    EXPECT_EQ(files(), (std::set<std::string>{"matrix", "tile_0_0", "tile_1", "tile_1_2_3", "tile__1",
+                                              "tile_1_", "tile_a_1", "my tile_1_1"}));
+  }
+  EXPECT_EQ(open_tiled_files<double>(folder).rows(), 4);
+}
+
+// Extents are not counted through.
+TEST_F(TiledFilesOfTheHost, SayThatADescriptionNamesMoreThanThereCanBe) {
+  const std::string folder = this->folder("a");
+  std::filesystem::create_directory(folder);
+  const auto refusal = [&](const std::string& kind, const std::string& rows, const std::string& columns,
+                           const std::string& tile) {
+    std::ofstream(folder + "/matrix") << "strata tiled matrix 1\nelements double\nkind " << kind << "\nrows "
+                                      << rows << "\ncolumns " << columns << "\ntile " << tile << "\n";
+    return message_of<FileError>([&] { static_cast<void>(open_tiled_files<double>(folder)); });
+  };
+  const std::string large = "700000000", most = "9223372036854775807";
+  const std::string many = "need 980000000000000000 open files";
+
+  // Where any number of files may be open, the first is not there.
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur != RLIM_INFINITY) {
+    EXPECT_NE(refusal("general", large, large, "1").find(many), std::string::npos);
+    EXPECT_NE(refusal("symmetric", large, large, "1").find("need 490000000700000000 open"), std::string::npos);
+  }
+  for (const auto& [rows, columns] : {std::pair(most, std::string("1")), std::pair(std::string("1"), most),
+                                      std::pair(std::string("3000000000"), std::string("3000000000"))})
+    EXPECT_NE(refusal("general", rows, columns, "1").find("is not what Strata wrote"), std::string::npos);
+  EXPECT_NE(refusal("general", "10", "10", most).find("tile_0_0"), std::string::npos);
 }
 
 // A disk that is full is said as each file array says it; what was made before is gone.

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <strata/algorithms/linear/tiled/tiled_files.hpp>
 #include <strata/algorithms/tasks/plan/tiled.hpp>
 #include <strata/miniapps/factorize/operations.hpp>
 #include <strata/miniapps/factorize/picture.hpp>
@@ -304,6 +305,43 @@ TEST(FactorizeRun, MatricesInFilesAreReplacedOnlyWhenThatIsAskedFor) {
   EXPECT_TRUE(report_of("serial", request).passed());
   request.folder = "/nonexistent/folder";
   expect_parts(message_of<Error>([&] { report_of("serial", request); }), {"/nonexistent/folder"});
+}
+
+// Each has a folder in that of --home, so that none replaces what another one has left.
+TEST(FactorizeRun, DevicesWithRunsOfTheirOwnHaveFoldersOfTheirOwn) {
+  const Folder folder;
+  FactorizeRequest request = request_for(Operation::Syrk, 10, 16);
+  request.home = "file";
+  request.folder = folder.file("tiles");
+  const auto input = make_input(request);
+  for (const char* device : {"serial", "emulated:0"}) {
+    miniapp::RunReport report;
+    run_request(device, request, *input, true, report);
+    EXPECT_TRUE(report.passed());
+  }
+  for (const char* matrix : {"serial/a", "serial/c", "emulated-0/a", "emulated-0/c"})
+    EXPECT_EQ(open_tiled_files<double>(request.folder + "/" + matrix, for_reading).rows(), 10);
+  const FactorizeRequest again = request_on("emulated:0", request, true);
+  expect_parts(message_of<miniapp::UsageError>([&] { require_no_matrices(again); }),
+               {"there is a matrix in " + request.folder + "/emulated-0/a already", "--overwrite"});
+  EXPECT_NO_THROW(require_no_matrices(request_on("threads", request, true)));
+  EXPECT_EQ(request_on("threads", request, false).folder, request.folder);
+}
+
+// Of matrices of zeros, by which nothing can be divided.
+TEST(FactorizeRun, ProductsThatAreZeroPassTheirChecks) {
+  const std::string path = testing::TempDir() + "strata_factorize_zero.mtx";
+  std::ofstream(path) << "%%MatrixMarket matrix coordinate real general\n20 20 0\n";
+  for (const Operation operation : {Operation::Gemm, Operation::Syrk}) {
+    FactorizeRequest request = request_for(operation, 0, 16);
+    request.input = path;
+
+    const miniapp::RunReport report = report_of("serial", request);
+
+    EXPECT_TRUE(report.passed()) << name_of(operation);
+    EXPECT_EQ(result_of(report, "residual"), 0);
+  }
+  std::remove(path.c_str());
 }
 
 TEST(OrderPicture, ColoursAreOfWhenTasksEnded) {

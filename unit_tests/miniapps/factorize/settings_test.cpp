@@ -58,6 +58,11 @@ TEST(FactorizeSettings, BytesAndHomesAreUnderstood) {
   EXPECT_EQ(parsed({"cholesky", "--home", "pinned"}).home, "pinned");
 }
 
+// The second matrix of a product is generated.
+TEST(FactorizeSettings, TheSeedOfAProductWithAFileIsThatOfTheOtherFactor) {
+  EXPECT_EQ(parsed({"gemm", "--input", "a.mtx", "--seed", "5"}).seed, 5);
+}
+
 TEST(FactorizeSettings, WhatMakesNoSenseIsRefused) {
   const std::pair<std::vector<const char*>, const char*> cases[] = {
       {{"cholesky", "-n", "0"}, "--order 0"},
@@ -79,6 +84,7 @@ TEST(FactorizeSettings, WhatMakesNoSenseIsRefused) {
       {{"cholesky", "--input", "thermal", "--order", "5"}, "has its own"},
       {{"cholesky", "--input", "a.mtx", "--order", "5"}, "has its own"},
       {{"cholesky", "--input", "thermal", "--seed", "5"}, "--seed"},
+      {{"lu", "--input", "a.mtx", "--seed", "5"}, "--seed is for matrices that are generated, not for"},
       {{"cholesky", "--mesh", "box:2x2x2"}, "--mesh is for --input thermal"},
       {{"cholesky", "--scheduler", "fifo"}, "data-aware"},
       {{"cholesky", "--type", "half"}, "double, float"},
