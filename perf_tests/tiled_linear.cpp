@@ -7,12 +7,15 @@
 //                       --case lu,lu_pivoted --scheduler data-aware,darts
 //   strata_tiled_linear --device Cuda --n 24576 --tile 2048 --type double --budget 4294967296 --case
 //   gemm,syrk
+//   strata_tiled_linear --device Cuda --n 16384 --type double --case shared        a GPU, the host, and both
+//   strata_tiled_linear --device Threads --n 16384 --tile 1024 --type double --case files --folder /scratch
 //
 // --n is the order of the matrix, --budget bytes of the device for tiles (default: a quarter of the matrix).
 // Operations: n^3 / 3 of cholesky, 2 n^3 / 3 of lu, 2 n^3 of gemm, n^3 of syrk. The library has the factors
 // in core (cuSOLVER), the products in pinned memory of the host (cuBLASXt, with its best size of blocks).
 // The simulation has the graph that was run, and rates of tiles that were measured before, one task at a
 // time.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -20,8 +23,10 @@
 #include <vector>
 
 #include "common/tiled_cholesky_runs.hpp"
+#include "common/tiled_files_runs.hpp"
 #include "common/tiled_lu_runs.hpp"
 #include "common/tiled_product_runs.hpp"
+#include "common/tiled_shared_runs.hpp"
 
 namespace {
 
@@ -48,16 +53,20 @@ std::vector<std::string> names_of(const char* list) {
   }
   return names;
 }
+constexpr const char* case_names = "cholesky,lu,lu_pivoted,gemm,syrk,shared,files";
 TiledOptions take_tiled_options(int& argc, char** argv) {
   TiledOptions options;
   if (const char* tile = take_option(argc, argv, "--tile", true)) options.tile = std::atoll(tile);
   if (const char* budget = take_option(argc, argv, "--budget", true)) options.budget = std::atoll(budget);
+  if (const char* bytes = take_option(argc, argv, "--host-memory", true))
+    options.host_memory = std::atoll(bytes);
+  if (const char* folder = take_option(argc, argv, "--folder", true)) options.folder = folder;
   if (const char* names = take_option(argc, argv, "--scheduler", true)) options.schedulers = names_of(names);
   if (const char* names = take_option(argc, argv, "--case", true)) options.cases = names_of(names);
+  const std::vector<std::string> known = names_of(case_names);
   for (const std::string& name : options.cases)
-    if (name != "cholesky" && name != "lu" && name != "lu_pivoted" && name != "gemm" && name != "syrk") {
-      std::fprintf(stderr, "--case: there is no %s; there are cholesky, lu, lu_pivoted, gemm, syrk\n",
-                   name.c_str());
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      std::fprintf(stderr, "--case: there is no %s; there are %s\n", name.c_str(), case_names);
       std::exit(2);
     }
   options.tf32 = take_option(argc, argv, "--tf32", false) != nullptr;
@@ -72,8 +81,8 @@ int main(int argc, char** argv) {
   const Options options =
       parse_options(argc, argv,
                     "Factors and products of tiled matrices in a small memory. Also --case "
-                    "cholesky,lu,lu_pivoted,gemm,syrk, --tile ORDER, --budget BYTES, "
-                    "--scheduler NAME,..., --tf32.");
+                    "cholesky,lu,lu_pivoted,gemm,syrk,shared,files, --tile ORDER, --budget BYTES, "
+                    "--scheduler NAME,..., --tf32, and of files --folder FOLDER and --host-memory BYTES.");
   Report report("tiled_linear", "the library: in core, of products cuBLASXt with its best block");
   for_each_device(options, [&](auto device) {
     using D = decltype(device);
@@ -86,6 +95,9 @@ int main(int argc, char** argv) {
         if (tiled.has_case("lu_pivoted"))
           LuRuns<D, T, strata::linear::Pivoting::Partial>(options, tiled, report, type).run();
         if (tiled.has_case("gemm")) ProductRuns<D, T>(options, tiled, report, type).run_gemm();
+        if constexpr (!is_machine<D>)
+          if (tiled.has_case("shared")) SharedRuns<D, T>(options, tiled, report, type).run();
+        if (tiled.has_case("files")) FilesRuns<D, T>(options, tiled, report, type).run();
         if (tiled.has_case("syrk")) ProductRuns<D, T>(options, tiled, report, type).run_syrk();
         report.save(options);
       });

@@ -47,7 +47,8 @@ int run(int argc, char** argv) {
   const std::vector<std::string> devices = devices_of(settings.common.device);
   require_files(settings, request, devices);
   // Of all runs, so that the last one does not end in what the first one could have said.
-  for (const std::string& device : devices) require_no_matrices(request_on(device, request, devices.size() > 1));
+  for (const std::string& device : devices)
+    require_no_matrices(request_on(device, request, devices.size() > 1));
   const std::string parameters = options.to_json();
   if (!settings.common.quiet) std::printf("%s\n", parameters.c_str());
 

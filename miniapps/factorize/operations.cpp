@@ -124,9 +124,7 @@ template <class T>
 class OperationsOn final : public Operations<T> {
  public:
   OperationsOn(PlaceMaker maker, const FactorizeRequest& request, TaskWatch& watch)
-      : place_(std::move(maker.place)),
-        summary_(std::move(maker.summary)),
-        folder_(request.folder) {
+      : place_(std::move(maker.place)), summary_(std::move(maker.summary)), folder_(request.folder) {
     const std::string whole = std::filesystem::path(folder_).parent_path().string();
     if (request.is_in_folder_of_device) made_folders_.push_back(whole);
     made_folders_.push_back(folder_);

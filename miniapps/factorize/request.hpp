@@ -29,13 +29,13 @@ struct FactorizeRequest {
   index_t seed = 1;   ///< likewise
   std::string mesh;   ///< of "thermal"
 
-  index_t tile = 0;          ///< the order of tiles; 0: by device
-  std::string home;          ///< "memory", "pinned", "file"; empty: by device
-  std::string folder;        ///< of "file"
+  index_t tile = 0;                     ///< the order of tiles; 0: by device
+  std::string home;                     ///< "memory", "pinned", "file"; empty: by device
+  std::string folder;                   ///< of "file"
   bool is_in_folder_of_device = false;  ///< `folder` is in that of --home, as several devices have runs
-  bool overwrites = false;   ///< matrices that are there already
-  index_t memory_limit = 0;  ///< bytes of each device for tiles; 0: what it has
-  index_t host_memory = 0;   ///< bytes of the host for tiles in files; 0: as the system does it
+  bool overwrites = false;              ///< matrices that are there already
+  index_t memory_limit = 0;             ///< bytes of each device for tiles; 0: what it has
+  index_t host_memory = 0;              ///< bytes of the host for tiles in files; 0: as the system does it
   index_t devices = 1;
   bool with_host = false;  ///< the host's threads take part
   std::string scheduler;

@@ -3,34 +3,15 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include <strata/algorithms/linear/tiled/tiled_cholesky.hpp>
 #include <strata/algorithms/tasks/task_costs.hpp>
 
 #include "common/planned_runs.hpp"
+#include "common/tiled_factor_residual.hpp"
 #include "common/tiled_runs.hpp"
 
 namespace perf {
-
-/// y += L x or L^T x for the lower triangle of a tile.
-struct LowerTimesKernel {
-  bool transpose;
-  STRATA_FUNCTION void operator()(strata::index_t i, auto l, auto x, auto y) const {
-    auto sum = y(i, 0);
-    const strata::index_t begin = transpose ? i : 0, end = transpose ? l.extent(0) : i + 1;
-    for (strata::index_t k = begin; k < end; ++k) sum += (transpose ? l(k, i) : l(i, k)) * x(k, 0);
-    y(i, 0) = sum;
-  }
-};
-struct LowerTimes {
-  bool transpose;
-  template <class D>
-  void operator()(const strata::Queue<D>& queue, const auto& l, const auto& x, const auto& y) const {
-    strata::parallel_for(on(queue), l.extent(0), strata::with(LowerTimesKernel{transpose}, l, x, y));
-  }
-};
 
 template <class D, class T>
 class CholeskyRuns : TiledRuns<D, T> {
@@ -117,11 +98,10 @@ class CholeskyRuns : TiledRuns<D, T> {
       report = strata::linear::cholesky(a_, strata::on(D{}), linear_);
       seconds.push_back(report.seconds);
     }
-    const double residual = residual_of_factor();
-    // Sums round at random; factors in TF32 have errors of 2^-11.
-    const double rounding = 4 * std::sqrt(static_cast<double>(n_)) * std::numeric_limits<T>::epsilon();
-    const double allowed = rounding + (tiled_.tf32 && sizeof(T) == 4 ? 0.01 : 0);
-    report_.check(residual < allowed, name + " on " + D::name + ": the residual " + std::to_string(residual));
+    const FactorResidual<D, T> factor(a_, linear_);
+    const double residual = factor.value();
+    report_.check(residual < factor.allowed(tiled_.tf32),
+                  name + " on " + D::name + ": the residual " + std::to_string(residual));
     const Statistics time = statistics(seconds);
     const strata::tasks::Simulation simulated =
         stays ? strata::tasks::Simulation() : planned.simulate(device(), budget);
@@ -132,36 +112,6 @@ class CholeskyRuns : TiledRuns<D, T> {
     this->add_bytes(name + ": from devices", report.bytes_from_devices,
                     megabytes(simulated.traffic.from_devices));
     evict(a_);
-  }
-
-  // The largest component of A v - L L^T v, over the largest that a row of |A| |v| can have.
-  double residual_of_factor() const {
-    const Matrix v("v", n_, 1, tile_), w("w", n_, 1, tile_), u("u", n_, 1, tile_);
-    v.fill([](index_t i, index_t) { return vector_entry(i); });
-    multiply_by_factor(v, w, true);
-    multiply_by_factor(w, u, false);
-    double dot = 0, most = 0;
-    for (index_t i = 0; i < n_; ++i) dot += scattered(i) * vector_entry(i);
-    u.read([&](index_t i, index_t, T value) {
-      const double apart =
-          std::abs(scattered(i) * dot + KnownMatrix::shift * vector_entry(i) - static_cast<double>(value));
-      most = std::isnan(apart) || apart > most ? apart : most;
-    });
-    return most / (static_cast<double>(n_) / 4 + KnownMatrix::shift);
-  }
-  // y = L x or L^T x
-  void multiply_by_factor(const Matrix& x, const Matrix& y, bool transpose) const {
-    strata::TaskGraph graph("residual");
-    const strata::detail::TileGemm<T> product{{linear_.backend, false}, 1, 1, transpose, false};
-    for (index_t i = 0; i < a_.tile_rows(); ++i)
-      for (index_t j = 0; j <= i; ++j) {
-        const index_t from = transpose ? i : j, to = transpose ? j : i;
-        if (i == j)
-          graph.call("diagonal", LowerTimes{transpose}, in(a_.tile(i, j)), in(x.tile(from, 0)),
-                     inout(y.tile(to, 0)));
-        else graph.call("product", product, in(a_.tile(i, j)), in(x.tile(from, 0)), inout(y.tile(to, 0)));
-      }
-    graph.run(strata::on(D{}));
   }
 
   const Matrix a_;

@@ -15,8 +15,10 @@ namespace perf {
 
 /// Of the command line.
 struct TiledOptions {
-  strata::index_t tile = 0;    ///< 0: by device
-  strata::index_t budget = 0;  ///< bytes; 0: a quarter of the matrix
+  strata::index_t tile = 0;         ///< 0: by device
+  strata::index_t budget = 0;       ///< bytes; 0: a quarter of the matrix
+  strata::index_t host_memory = 0;  ///< of `files`: bytes of them that the host may hold; 0: a quarter
+  std::string folder;               ///< of `files`: where they are made, and removed; empty: TMPDIR or /tmp
   std::vector<std::string> schedulers = {"data-aware"};
   std::vector<std::string> cases = {"cholesky"};
   bool tf32 = false;

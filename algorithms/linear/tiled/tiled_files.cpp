@@ -51,8 +51,9 @@ TiledFileShape read_index(const std::string& folder) {
   const bool is_known = (elements == "double" || elements == "float") &&
                         (kind == "general" || (kind == "symmetric" && shape.rows == shape.columns));
   if (line != title || !file || !is_known || !is_tiled_shape(shape.rows, shape.columns, shape.tile))
-    fail(folder, "open",
-         "\"" + path + "\" is not what Strata wrote: correct the folder, or replace the matrix (`overwrite`)");
+    fail(
+        folder, "open",
+        "\"" + path + "\" is not what Strata wrote: correct the folder, or replace the matrix (`overwrite`)");
   shape.is_double = elements == "double";
   shape.is_symmetric = kind == "symmetric";
   return shape;
@@ -61,7 +62,8 @@ TiledFileShape read_index(const std::string& folder) {
 // Files that are open as long as the matrix is, two a tile.
 void check_open_files(const std::string& folder, const char* tried, const TiledFileShape& shape) {
   const index_t rows = tiles_of(shape.rows, shape.tile), columns = tiles_of(shape.columns, shape.tile);
-  const std::size_t needed = static_cast<std::size_t>(shape.is_symmetric ? rows * (rows + 1) : 2 * rows * columns);
+  const std::size_t needed =
+      static_cast<std::size_t>(shape.is_symmetric ? rows * (rows + 1) : 2 * rows * columns);
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || needed < limit.rlim_cur)
     return;
@@ -101,7 +103,8 @@ void create_tiled_folder(const std::string& folder, const TiledFileShape& shape,
   } else if (const auto tiles = tiles_in(folder); !overwrites && !tiles.empty()) {
     fail(folder, "create",
          "there are tiles of another one, such as \"" + tiles.front().string() +
-             "\", without the file that describes it: give `overwrite` to replace them, or take another folder");
+             "\", without the file that describes it: give `overwrite` to replace them, or take another "
+             "folder");
   }
   remove_tiled_files(folder);
   std::ofstream file(path, std::ios::trunc);

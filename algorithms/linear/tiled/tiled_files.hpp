@@ -36,9 +36,9 @@ struct TiledFileArguments {
   void set(AllowIncomplete) { allows_incomplete = true; }
 };
 
-/// Makes the folder where it is not there, and the file in it that describes the matrix. FileError, also where
-/// there is a matrix, or are tiles, that are not to be overwritten. Else all tiles that are in the folder are
-/// removed, whatever the file says that describes them.
+/// Makes the folder where it is not there, and the file in it that describes the matrix. FileError, also
+/// where there is a matrix, or are tiles, that are not to be overwritten. Else all tiles that are in the
+/// folder are removed, whatever the file says that describes them.
 void create_tiled_folder(const std::string& folder, const TiledFileShape& shape, bool overwrites);
 /// Throws FileError where there is no such matrix, or its elements are others.
 TiledFileShape read_tiled_folder(const std::string& folder, bool is_double);
@@ -80,9 +80,9 @@ TiledMatrix<T> create_tiled_files(const std::string& folder, const TiledFileShap
 }  // namespace detail
 
 /// A new m x n matrix, of zeros, in files of the folder, which is made where it is not there. `arguments`:
-/// `overwrite` where the matrix and all files tile_I_J in it may be replaced, `uninitialized`. FileError where
-/// there are such files, the folder that it is to be in is not there, or the disk has no room for all of it;
-/// ExtentError.
+/// `overwrite` where the matrix and all files tile_I_J in it may be replaced, `uninitialized`. FileError
+/// where there are such files, the folder that it is to be in is not there, or the disk has no room for all
+/// of it; ExtentError.
 template <class T, class... Arguments>
 [[nodiscard]] TiledMatrix<T> tiled_files(const std::string& folder, index_t m, index_t n, index_t tile,
                                          const Arguments&... arguments) {

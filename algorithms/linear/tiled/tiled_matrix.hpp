@@ -23,7 +23,9 @@ namespace detail {
 /// Whether extents are not negative, tiles have an order, and there are fewer than 2^59 elements.
 bool is_tiled_shape(index_t rows, index_t columns, index_t tile);
 /// Of order `tile` in a row or column of so many elements.
-constexpr index_t tiles_of(index_t elements, index_t tile) { return elements / tile + (elements % tile != 0); }
+constexpr index_t tiles_of(index_t elements, index_t tile) {
+  return elements / tile + (elements % tile != 0);
+}
 /// Throws ExtentError.
 void check_tiled_shape(const std::string& label, index_t rows, index_t columns, index_t tile);
 [[noreturn]] void fail_tile(const std::string& label, index_t i, index_t j, index_t rows, index_t columns,

@@ -68,8 +68,8 @@ inline double distance(const Dense& a, const Dense& b, bool lower = false) {
     }
   return most;
 }
-/// What rounding may add up to in sums of n terms whose size is about `size`; `tf32`: that of their factors to
-/// 11 bits, too, where terms are about `factors`, which adds up at random.
+/// What rounding may add up to in sums of n terms whose size is about `size`; `tf32`: that of their factors
+/// to 11 bits, too, where terms are about `factors`, which adds up at random.
 template <class T>
 double tolerance(index_t n, double size, bool tf32 = false, double factors = 1) {
   const double terms = static_cast<double>(n + 4);

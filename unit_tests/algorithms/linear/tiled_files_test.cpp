@@ -183,7 +183,8 @@ TEST_F(TiledFilesOfTheHost, SayThatADescriptionNamesMoreThanThereCanBe) {
   getrlimit(RLIMIT_NOFILE, &limit);
   if (limit.rlim_cur != RLIM_INFINITY) {
     EXPECT_NE(refusal("general", large, large, "1").find(many), std::string::npos);
-    EXPECT_NE(refusal("symmetric", large, large, "1").find("need 490000000700000000 open"), std::string::npos);
+    EXPECT_NE(refusal("symmetric", large, large, "1").find("need 490000000700000000 open"),
+              std::string::npos);
   }
   for (const auto& [rows, columns] : {std::pair(most, std::string("1")), std::pair(std::string("1"), most),
                                       std::pair(std::string("3000000000"), std::string("3000000000"))})

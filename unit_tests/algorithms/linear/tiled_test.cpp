@@ -31,21 +31,22 @@ void check_cholesky(Random& draw, const Run& run_somewhere) {
   fill(l, a);
   fill(x, b);
 
-  const bool tf32 = run_somewhere(tile * tile * static_cast<index_t>(sizeof(T)), [&](const auto& where,
-                                                                                  const auto& options) {
-    const TaskReport report = linear::cholesky(l, where, options);
-    const index_t t = l.tile_rows(), tasks = t * (t + 1) * (t + 2) / 6, inverses = t > 0 ? t - 1 : 0;
-    if (options.invert_diagonal) {
-      EXPECT_EQ(report.tasks, tasks + (*options.invert_diagonal ? inverses : 0));
-    }
-    linear::solve(l, x, where, options);
-  });
+  const bool tf32 = run_somewhere(
+      tile * tile * static_cast<index_t>(sizeof(T)), [&](const auto& where, const auto& options) {
+        const TaskReport report = linear::cholesky(l, where, options);
+        const index_t t = l.tile_rows(), tasks = t * (t + 1) * (t + 2) / 6, inverses = t > 0 ? t - 1 : 0;
+        if (options.invert_diagonal) {
+          EXPECT_EQ(report.tasks, tasks + (*options.invert_diagonal ? inverses : 0));
+        }
+        linear::solve(l, x, where, options);
+      });
 
   Dense factor = values_of(l), product(n, n), solved(n, columns);
   for (index_t i = 0; i < n; ++i)
     for (index_t j = i + 1; j < n; ++j) factor(i, j) = 0;
   add_product(product, 1, factor, factor, true);
-  EXPECT_LE(distance(product, a, true), tolerance<T>(n, static_cast<double>(n) + 1, tf32)) << n << ", " << tile;
+  EXPECT_LE(distance(product, a, true), tolerance<T>(n, static_cast<double>(n) + 1, tf32))
+      << n << ", " << tile;
   add_product(solved, 1, a, values_of(x), false);
   EXPECT_LE(distance(solved, b), tolerance<T>(n, 4, tf32)) << n << ", " << tile << ", " << columns;
 }
@@ -100,18 +101,20 @@ void check_products(Random& draw, const Run& run_somewhere) {
   if (beta == 0) tc.fill([](index_t, index_t) { return std::numeric_limits<T>::quiet_NaN(); });
   else fill(tc, c);
 
-  const bool tf32 = run_somewhere(tile * tile * static_cast<index_t>(sizeof(T)), [&](const auto& where,
-                                                                                  const auto& options) {
-    linear::gemm(static_cast<T>(alpha), ta, tb, static_cast<T>(beta), tc, where, options);
-    linear::syrk(static_cast<T>(alpha), ta, static_cast<T>(beta), ts, where, options);
-  });
+  const bool tf32 = run_somewhere(
+      tile * tile * static_cast<index_t>(sizeof(T)), [&](const auto& where, const auto& options) {
+        linear::gemm(static_cast<T>(alpha), ta, tb, static_cast<T>(beta), tc, where, options);
+        linear::syrk(static_cast<T>(alpha), ta, static_cast<T>(beta), ts, where, options);
+      });
 
   for (Dense* matrix : {&c, &s})
     for (double& x : matrix->values) x *= beta;
   add_product(c, alpha, a, b, false);
   add_product(s, alpha, a, a, true);
-  EXPECT_LE(distance(values_of(tc), c), tolerance<T>(k, 8, tf32, 2)) << m << ", " << n << ", " << k << ", " << tile;
-  EXPECT_LE(distance(values_of(ts), s, true), tolerance<T>(k + m, 8, tf32, 2)) << m << ", " << k << ", " << tile;
+  EXPECT_LE(distance(values_of(tc), c), tolerance<T>(k, 8, tf32, 2))
+      << m << ", " << n << ", " << k << ", " << tile;
+  EXPECT_LE(distance(values_of(ts), s, true), tolerance<T>(k + m, 8, tf32, 2))
+      << m << ", " << k << ", " << tile;
 }
 
 TYPED_TEST(TiledLinear, ProductsAreThoseOfPlainLoops) {
