@@ -88,19 +88,22 @@ void TaskExecutor::release() {
 }
 
 void TaskExecutor::make_runners() {
+  TaskWorker* files = nullptr;
+  if (options_.host_memory > 0) {
+    constexpr int at_a_time = 4;  // disks are fast with several requests
+    workers_.push_back(std::make_unique<TaskWorker>(mailbox_, at_a_time));
+    files = workers_.back().get();
+  }
   for (const TaskPart& part : parts_) {
     TaskRound::Runner runner;
     runner.part = part;
     if (part.host != nullptr) {
       workers_.push_back(std::make_unique<TaskWorker>(mailbox_));
       runner.worker = workers_.back().get();
-      if (options_.host_memory > 0) {
-        workers_.push_back(std::make_unique<TaskWorker>(mailbox_));
-        runner.files = workers_.back().get();
-      }
     } else {
       for (int k = 0; k < options_.queues; ++k) runner.queues.push_back(part.device->create_queue());
     }
+    runner.files = files;
     devices_.push_back({part, memory_of(part, options_), part.host != nullptr ? 1 : options_.queues});
     runners_.push_back(std::move(runner));
     report_.devices.push_back({TaskPlan::name_of(part), 0, 0, 0});

@@ -24,7 +24,9 @@ struct TaskRunOptions {
   int window = 20000;
   int queues = 4;  ///< tasks that run at a time on a device that works asynchronously
   /// Bytes that hosts of the place may hold of arrays in files, which are read ahead of their tasks and
-  /// written back; 0: as the system does it. Arrays in memory count, and stay there.
+  /// written back; 0: as the system does it. Arrays in memory count, and stay there. With a bound, those that
+  /// tasks on devices use are in the host's memory as long as they are on a device, too, whose budget bounds
+  /// them.
   index_t host_memory = 0;
   TaskCosts* costs = nullptr;  ///< what tasks took before, and where this run's times are added
   double watchdog_seconds =

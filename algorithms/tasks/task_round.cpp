@@ -124,12 +124,42 @@ void TaskRound::begin(const tasks::TaskCommand& command) {
   }
 }
 
+// Where the host's memory is bounded, arrays in files are read ahead of tasks and copies, written back after
+// them, and leave the host's memory with what they are dropped from.
 void TaskRound::begin_copy(const tasks::TaskCommand& command) {
-  const Ref<CoherentState>& array = plan_.arrays[static_cast<std::size_t>(command.array)];
-  DeviceInstance* const device = device_of(command.device);
-  if (begin_file_copy(command, *array)) return;
+  CoherentState& array = *plan_.arrays[static_cast<std::size_t>(command.array)];
+  FileStorage* const file = runner(command.device).files != nullptr ? file_storage_of(array) : nullptr;
+  const bool is_load = command.kind == Kind::Load, has_device = device_of(command.device) != nullptr;
   Running running;
   running.command = command;
+  if (file != nullptr && !has_device) {
+    begin_file_work(running, *file);
+    count(command);
+  } else if (file != nullptr && is_load && device_of(command.source) == nullptr &&
+             !plan_.tasks.array(command.array).by_parts) {
+    running.file = file;
+    begin_file_work(running, *file);
+  } else {
+    if (!is_load) running.file = file;
+    begin_device_copy(running);
+  }
+  running_.push_back(running);
+}
+
+// Reads or writes all of the file, on a thread of those for files.
+void TaskRound::begin_file_work(Running& running, FileStorage& file) {
+  const bool is_load = running.command.kind == Kind::Load;
+  running.work = next_work_++;
+  runner(running.command.device).files->begin(running.work, [&file, is_load] {
+    if (is_load) file.read_ahead();
+    else file.write_back();
+  });
+}
+
+void TaskRound::begin_device_copy(Running& running) {
+  const tasks::TaskCommand& command = running.command;
+  const Ref<CoherentState>& array = plan_.arrays[static_cast<std::size_t>(command.array)];
+  DeviceInstance* const device = device_of(command.device);
   running.recoveries = WholeCopies::recoveries();
   if (device != nullptr && command.kind == Kind::Store) {
     running.event = copies_.store(*array, *device);
@@ -138,24 +168,6 @@ void TaskRound::begin_copy(const tasks::TaskCommand& command) {
     else running.event = copies_.load(array, *device, device_of(command.source));
   }
   if (running.event) count(command);
-  running_.push_back(running);
-}
-
-// A host of bounded memory reads arrays that are in files ahead of their tasks, and writes them back.
-bool TaskRound::begin_file_copy(const tasks::TaskCommand& command, CoherentState& array) {
-  FileStorage* const file = file_storage_of(array);
-  TaskWorker* const worker = runner(command.device).files;
-  if (worker == nullptr || file == nullptr) return false;
-  Running running;
-  running.command = command;
-  running.work = next_work_++;
-  worker->begin(running.work, [file, is_load = command.kind == Kind::Load] {
-    if (is_load) file->read_ahead();
-    else file->write_back();
-  });
-  running_.push_back(running);
-  count(command);
-  return true;
 }
 
 void TaskRound::count(const tasks::TaskCommand& command) {
@@ -215,8 +227,8 @@ bool TaskRound::is_measured(const tasks::TaskCommand& command) const {
 void TaskRound::drop(const tasks::TaskCommand& command) {
   CoherentState& array = *plan_.arrays[static_cast<std::size_t>(command.array)];
   if (DeviceInstance* const device = device_of(command.device)) copies_.drop(array, *device);
-  else if (FileStorage* const file = file_storage_of(array); file && runner(command.device).files)
-    file->give_memory_back();
+  if (runner(command.device).files == nullptr) return;
+  if (FileStorage* const file = file_storage_of(array)) file->give_memory_back();
 }
 
 // Ends
@@ -235,8 +247,14 @@ bool TaskRound::end_some() {
       } catch (...) {
         error = std::current_exception();
       }
-    end(k, error, Origin::Work);
     has_ended = true;
+    if (!error && !is_stopping_ && running_[k].file != nullptr) {  // of a copy to the host
+      running_[k].event = {};
+      begin_file_work(running_[k], *running_[k].file);
+      running_[k].file = nullptr;
+      continue;
+    }
+    end(k, error, Origin::Work);
   }
   TaskMailbox::Ended ended;
   while (mailbox_.take(ended, 0)) {
@@ -244,11 +262,33 @@ bool TaskRound::end_some() {
                                  [&](const Running& running) { return running.work == ended.number; });
     if (options_.costs != nullptr && !ended.error && at->command.kind == Kind::Run)
       measures_.push_back({at->command.task, static_cast<std::size_t>(at->command.device), ended.seconds});
+    has_ended = true;
+    if (!ended.error && !is_stopping_ && at->file != nullptr) {
+      end_file_read(static_cast<std::size_t>(at - running_.begin()));
+      continue;
+    }
     end(static_cast<std::size_t>(at - running_.begin()), ended.error,
         ended.is_of_others ? Origin::OtherWork : Origin::Work);
-    has_ended = true;
   }
   return has_ended;
+}
+
+// The file is in memory: from there it is copied to the device.
+void TaskRound::end_file_read(std::size_t at) {
+  Running& running = running_[at];
+  running.work = -1;
+  running.file = nullptr;
+  const WholeCopies::OtherWork other;
+  const std::uint64_t begun = calls_begun();
+  try {
+    begin_device_copy(running);
+  } catch (...) {
+    const std::exception_ptr error = std::current_exception();
+    end(at, error,
+        other.has_failed(error)  ? Origin::OtherWork
+        : calls_begun() == begun ? Origin::Preparation
+                                 : Origin::Work);
+  }
 }
 
 // Where another thread has had the error, or has recovered from the failure, the event need not say so.

@@ -10,6 +10,7 @@
 #include <strata/algorithms/tasks/plan/task_driver.hpp>
 #include <strata/algorithms/tasks/task_plan.hpp>
 #include <strata/algorithms/tasks/task_worker.hpp>
+#include <strata/views/coherent/file_storage.hpp>
 #include <strata/views/coherent/whole_copies.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -20,7 +21,7 @@ class TaskRound {
   struct Runner {
     TaskPart part;
     TaskWorker* worker = nullptr;         // of a host
-    TaskWorker* files = nullptr;          // of a host whose memory is bounded: reads and writes files
+    TaskWorker* files = nullptr;          // reads and writes files, where the host's memory is bounded
     std::vector<Ref<QueueState>> queues;  // elsewhere
   };
   struct Failure {
@@ -73,6 +74,7 @@ class TaskRound {
     Ref<EventState> start;            // of a task that is measured, on a queue
     int queue = -1;                   // on which a task runs
     int work = -1;                    // its number, where a worker does it
+    FileStorage* file = nullptr;      // of a copy to or from a device: is read before it, or written after it
     WholeCopies::Launch launch = {};  // of a task on a queue
     std::uint64_t recoveries = 0;     // there had been when a copy began
   };
@@ -88,7 +90,9 @@ class TaskRound {
   }
   void begin(const tasks::TaskCommand& command);
   void begin_copy(const tasks::TaskCommand& command);
-  bool begin_file_copy(const tasks::TaskCommand& command, CoherentState& array);
+  void begin_file_work(Running& running, FileStorage& file);
+  void begin_device_copy(Running& running);
+  void end_file_read(std::size_t running);
   void begin_run(const tasks::TaskCommand& command);
   void drop(const tasks::TaskCommand& command);
   void count(const tasks::TaskCommand& command);

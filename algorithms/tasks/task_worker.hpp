@@ -1,5 +1,5 @@
 // TaskWorker: a thread that runs tasks of a host device, one after the other, while the executor's thread
-// goes on.
+// goes on; or several threads, for works that mostly wait.
 #pragma once
 
 #include <chrono>
@@ -9,6 +9,7 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include <strata/algorithms/tasks/running_tasks.hpp>
 #include <strata/core/config.hpp>
@@ -52,18 +53,19 @@ class TaskMailbox {
 
 class TaskWorker {
  public:
-  /// Acts for the calling thread.
-  explicit TaskWorker(TaskMailbox& mailbox)
-      : mailbox_(mailbox),
-        thread_([this, caller = acting_thread(), number = acting_thread_number()] { work(caller, number); }) {
+  /// Acts for the calling thread. Works begin in the order in which they come.
+  explicit TaskWorker(TaskMailbox& mailbox, int threads = 1) : mailbox_(mailbox) {
+    for (int k = 0; k < threads; ++k)
+      threads_.emplace_back(
+          [this, caller = acting_thread(), number = acting_thread_number()] { work(caller, number); });
   }
   ~TaskWorker() {
     {
       const std::lock_guard lock(mutex_);
       is_over_ = true;
     }
-    changed_.notify_one();
-    thread_.join();
+    changed_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
   }
 
   void begin(int number, std::function<void()> work) {
@@ -110,7 +112,7 @@ class TaskWorker {
   std::condition_variable changed_;
   std::deque<Work> works_;
   bool is_over_ = false;
-  std::thread thread_;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -1,5 +1,14 @@
 // Graphs of tasks over arrays in files, of which a host holds so much at a time.
+#include <algorithm>
 #include <cstdio>
+#include <string>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
 
 #include <strata/views/coherent/file_array.hpp>
 
@@ -52,6 +61,63 @@ TEST(TaskFiles, HostsHoldSoMuchOfThemAndNoMore) {
   options.host_memory = -1;
   EXPECT_THROW(graph.run(on(Threads{}), options), Error);
   for (int k = 0; k < 8; ++k) std::remove((folder + "task_files_test_" + std::to_string(k)).c_str());
+}
+
+// Bytes of a file that are in memory; -1: the system does not say, or its files are nowhere else.
+index_t resident_bytes(const std::string& path) {
+  constexpr long in_memory = 0x01021994;  // a file system, tmpfs
+  struct statfs system {};
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat status {};
+  if (file < 0 || fstatfs(file, &system) != 0 || system.f_type == in_memory || fstat(file, &status) != 0)
+    return -1;
+  const std::size_t size = static_cast<std::size_t>(status.st_size),
+                    page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  void* const map = mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0);
+  close(file);
+  std::vector<unsigned char> pages((size + page - 1) / page);
+  const bool is_known = map != MAP_FAILED && mincore(map, size, pages.data()) == 0;
+  if (map != MAP_FAILED) munmap(map, size);
+  if (!is_known) return -1;
+  return static_cast<index_t>(page) *
+         std::count_if(pages.begin(), pages.end(), [](unsigned char state) { return (state & 1) != 0; });
+}
+
+// What devices used of files has left the host's memory, too, but for what they still have.
+TEST(TaskFiles, TheHostHoldsNoMoreOfThemThanDevices) {
+  constexpr index_t items = 1 << 16, bytes = items * index_t{sizeof(Word)};
+  constexpr std::size_t count = 16;
+  const auto path = [](std::size_t k) {
+    return ::testing::TempDir() + "task_files_of_devices_" + std::to_string(k);
+  };
+  std::vector<Words> files;
+  TaskGraph graph("g");
+  for (std::size_t k = 0; k < count; ++k)
+    files.push_back(file_array<Word, rank<1>>(path(k), items, overwrite));
+  for (int round = 0; round < 2; ++round)
+    for (const Words& file : files) graph.launch("increment", items, Increment{}, inout(file));
+  const auto resident = [&] {
+    index_t all = 0;
+    for (std::size_t k = 0; k < count; ++k) {
+      const index_t here = resident_bytes(path(k));
+      if (here < 0) return here;
+      all += here;
+    }
+    return all;
+  };
+  coherent::set_budget(Emulated{0}, 4 * bytes);
+  TaskRunOptions options;
+  options.host_memory = 4 * bytes;
+  options.on_host = true;
+
+  graph.run(on(Emulated{0}), options);
+
+  const index_t left = resident();
+  for (const Words& file : files) EXPECT_EQ(Word(file(items - 1)), 2);
+  coherent::set_budget(Emulated{0}, index_t{1} << 40);
+  for (std::size_t k = 0; k < count; ++k) std::remove(path(k).c_str());
+  if (left < 0) GTEST_SKIP() << "the system does not say what of files is in memory";
+  EXPECT_LE(left, 6 * bytes);  // a page at each end besides
 }
 
 // Random programs over arrays of which some are in files, on hosts and devices, by a graph or a scope.
