@@ -7,6 +7,7 @@
 //                       --case lu,lu_pivoted --scheduler data-aware,darts
 //   strata_tiled_linear --device Cuda --n 24576 --tile 2048 --type double --budget 4294967296 --case
 //   gemm,syrk
+//   strata_tiled_linear --device Cuda --n 24576 --type double --case bytes_of_library   of cuBLASXt, by CUPTI
 //   strata_tiled_linear --device Cuda --n 16384 --type double --case shared        a GPU, the host, and both
 //   strata_tiled_linear --device Threads --n 16384 --tile 1024 --type double --case files --folder /scratch
 //
@@ -53,7 +54,7 @@ std::vector<std::string> names_of(const char* list) {
   }
   return names;
 }
-constexpr const char* case_names = "cholesky,lu,lu_pivoted,gemm,syrk,shared,files";
+constexpr const char* case_names = "cholesky,lu,lu_pivoted,gemm,syrk,bytes_of_library,shared,files";
 TiledOptions take_tiled_options(int& argc, char** argv) {
   TiledOptions options;
   if (const char* tile = take_option(argc, argv, "--tile", true)) options.tile = std::atoll(tile);
@@ -78,11 +79,11 @@ TiledOptions take_tiled_options(int& argc, char** argv) {
 int main(int argc, char** argv) {
   using namespace perf;
   const TiledOptions tiled = take_tiled_options(argc, argv);
-  const Options options =
-      parse_options(argc, argv,
-                    "Factors and products of tiled matrices in a small memory. Also --case "
-                    "cholesky,lu,lu_pivoted,gemm,syrk,shared,files, --tile ORDER, --budget BYTES, "
-                    "--scheduler NAME,..., --tf32, and of files --folder FOLDER and --host-memory BYTES.");
+  const Options options = parse_options(
+      argc, argv,
+      "Factors and products of tiled matrices in a small memory. Also --case "
+      "cholesky,lu,lu_pivoted,gemm,syrk,bytes_of_library,shared,files, --tile ORDER, --budget BYTES, "
+      "--scheduler NAME,..., --tf32, and of files --folder FOLDER and --host-memory BYTES.");
   Report report("tiled_linear", "the library: in core, of products cuBLASXt with its best block");
   for_each_device(options, [&](auto device) {
     using D = decltype(device);
@@ -95,6 +96,8 @@ int main(int argc, char** argv) {
         if (tiled.has_case("lu_pivoted"))
           LuRuns<D, T, strata::linear::Pivoting::Partial>(options, tiled, report, type).run();
         if (tiled.has_case("gemm")) ProductRuns<D, T>(options, tiled, report, type).run_gemm();
+        if (tiled.has_case("bytes_of_library"))
+          ProductRuns<D, T>(options, tiled, report, type).count_bytes_of_library();
         if constexpr (!is_machine<D>)
           if (tiled.has_case("shared")) SharedRuns<D, T>(options, tiled, report, type).run();
         if (tiled.has_case("files")) FilesRuns<D, T>(options, tiled, report, type).run();

@@ -9,6 +9,7 @@
 #include <strata/algorithms/linear/tiled/tiled_product.hpp>
 #include <strata/algorithms/tasks/task_costs.hpp>
 
+#include "baselines/copy_counter.hpp"
 #include "baselines/cublas_xt.hpp"
 #include "common/planned_runs.hpp"
 #include "common/tiled_runs.hpp"
@@ -36,6 +37,13 @@ class ProductRuns : TiledRuns<D, T> {
       return strata::linear::gemm(1, a, b, 0, c, strata::on(D{}), options);
     });
   }
+  /// The bytes that cuBLASXt moves for both, by its sizes of blocks that are fast.
+  void count_bytes_of_library() {
+#if STRATA_HAS_CUDA
+    if constexpr (is_gpu<D>)
+      for (const XtProduct product : {XtProduct::Gemm, XtProduct::Syrk}) count_bytes(product);
+#endif
+  }
   /// C = A A^T, the lower triangle.
   void run_syrk() {
     const double n = static_cast<double>(n_);
@@ -61,12 +69,38 @@ class ProductRuns : TiledRuns<D, T> {
     return (norm_ + 4) * (rounding + (tiled_.tf32 && sizeof(T) == 4 ? 0.01 : 0));
   }
 
+  static void set_value(void* data, index_t i, index_t j, index_t n) {
+    static_cast<T*>(data)[i + j * n] = static_cast<T>(KnownMatrix()(i, j));
+  }
+#if STRATA_HAS_CUDA
+  void count_bytes(XtProduct product) {
+    const std::string name = product == XtProduct::Gemm ? "gemm" : "syrk";
+    XtRun run(product, sizeof(T) == 8, n_, set_value);
+    CopyCounter counter;
+    if (!run.is_there() || !counter.is_there()) {
+      report_.note(this->title() +
+                   "bytes of cuBLASXt are not known: " + (run.is_there() ? counter.reason() : run.reason()));
+      return;
+    }
+    run(std::min<index_t>(4096, n_));  // loads the library
+    for (const index_t block : {index_t{4096}, index_t{8192}, index_t{12288}}) {
+      if (block > n_) continue;
+      counter.begin();
+      run(block);
+      const CopyCounter::Bytes bytes = counter.end();
+      if (!counter.is_there()) break;
+      const std::string title = "cuBLASXt: " + name + ", blocks of " + std::to_string(block);
+      this->add_bytes(title + ": to devices", bytes.to_devices, none);
+      this->add_bytes(title + ": from devices", bytes.from_devices, none);
+    }
+    if (!counter.is_there())
+      report_.note(this->title() + "bytes of cuBLASXt are not known: " + counter.reason());
+  }
+#endif
+
   void run_library(XtProduct product, double operations) {
     const std::string name = product == XtProduct::Gemm ? "gemm" : "syrk";
-    const auto value = [](void* data, index_t i, index_t j, index_t n) {
-      static_cast<T*>(data)[i + j * n] = static_cast<T>(KnownMatrix()(i, j));
-    };
-    XtRun run(product, sizeof(T) == 8, n_, value);
+    XtRun run(product, sizeof(T) == 8, n_, set_value);
     if (!run.is_there()) {
       report_.note(this->title() + "there is no cuBLASXt: " + run.reason());
       return;
