@@ -81,8 +81,8 @@ void fill(const TiledMatrix<T>& a, const MatrixInput& input, const std::function
         const index_t r = bad / input.order(), c = bad % input.order();
         double value = 0;
         input.read(r, c, 1, &value);
-        throw InputError("the element in row " + std::to_string(r) + " and column " + std::to_string(c) +
-                         " (from 0 on) of " + input.text() + " is " + miniapp::number_text(value) +
+        throw InputError(input.text() + ": the element in row " + std::to_string(r) + " and column " +
+                         std::to_string(c) + " (from 0 on) is " + miniapp::number_text(value) +
                          (std::isfinite(value) ? ", too large for float: take --type double"
                                                : ": finite numbers are needed"));
       }

@@ -163,7 +163,16 @@ class OperationsOn final : public Operations<T> {
     linear::LuOptions options;
     static_cast<linear::TiledOptions&>(options) = options_;
     options.pivoting = pivots ? linear::Pivoting::Partial : linear::Pivoting::None;
-    lu_ = linear::lu(a, place_, options);
+    try {
+      lu_ = linear::lu(a, place_, options);
+    } catch (const linear::SingularMatrix& error) {
+      // The library's advice is for who writes programs.
+      std::string text = error.what();
+      const std::string advice = "take Pivoting::Partial";
+      if (const std::size_t at = text.find(advice); at != std::string::npos)
+        text.replace(at, advice.size(), "take the operation lu, which has pivots");
+      throw Error(text);
+    }
     return lu_->report;
   }
   TaskReport gemm(const TiledMatrix<T>& a, const TiledMatrix<T>& b, const TiledMatrix<T>& c) override {

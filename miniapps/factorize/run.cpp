@@ -89,9 +89,13 @@ class Run {
   const TiledMatrix<T>& result() const { return is_product(request_.operation) ? *c_ : *a_; }
   index_t element_bytes() const { return static_cast<index_t>(sizeof(T)); }
 
-  // What the largest task holds at once.
+  // What the largest task holds at once; on hosts, which invert nothing, of tiles in files.
   void require_room_on_devices() const {
-    if (request_.memory_limit == 0) return;
+    require_room("--memory-limit", request_.memory_limit);
+    if (operations_->place().has_host) require_room("--host-memory", request_.host_memory);
+  }
+  void require_room(const char* option, index_t limit) const {
+    if (limit == 0) return;
     const index_t tile = tile_ * tile_ * element_bytes();
     const index_t rows_of_tile = 4 * (4 * tile_ + 1);  // integers of pivots
     const bool is_small = request_.operation == Operation::Cholesky
@@ -106,9 +110,9 @@ class Run {
       least = n_ * tile_ * element_bytes() + std::max(tile, 4 * n_ + rows_of_tile);
       what = "a panel of " + std::to_string(n_) + " x " + std::to_string(tile_) + " and a tile";
     }
-    if (request_.memory_limit < least)
-      throw UsageError("--memory-limit " + string_from_bytes(request_.memory_limit) + ": a task uses " +
-                       what + ", " + string_from_bytes(least) + " (" + std::to_string(least) +
+    if (limit < least)
+      throw UsageError(std::string(option) + " " + string_from_bytes(limit) + ": a task uses " + what + ", " +
+                       string_from_bytes(least) + " (" + std::to_string(least) +
                        " bytes): give that much or more, or smaller tiles (--tile)");
   }
   void require_room_on_host() const {

@@ -167,6 +167,25 @@ TEST(FactorizeRun, TooLittleMemoryIsRefusedBeforeAnythingIsFilled) {
   expect_parts(message(Operation::Lu, 90, 13567), {"a panel of 90 x 16 and a tile, 13.25 KiB"});
 }
 
+// Of what the host may hold, before there is a file.
+TEST(FactorizeRun, TooLittleMemoryOfTheHostIsRefusedBeforeAnythingIsMade) {
+  const Folder folder;
+  for (const Operation operation : operations) {
+    FactorizeRequest request = request_for(operation, 40, 16);
+    request.home = "file";
+    request.folder = folder.file("tiles");
+    request.host_memory = 5000;
+
+    const std::string text = message_of<miniapp::UsageError>([&] { report_of("serial", request); });
+
+    expect_parts(text, {"--host-memory 4.88 KiB: a task uses", "smaller tiles (--tile)"});
+    EXPECT_FALSE(std::filesystem::exists(request.folder)) << name_of(operation);
+    request.host_memory = std::stoll(text.substr(text.find(" (") + 2));
+    EXPECT_TRUE(report_of("serial", request).passed()) << name_of(operation);
+    std::filesystem::remove_all(request.folder);
+  }
+}
+
 // ... and with what the message asks for it runs.
 TEST(FactorizeRun, TheLeastMemoryIsEnough) {
   for (const Operation operation : operations)
