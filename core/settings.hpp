@@ -25,6 +25,8 @@
   X(int, spin_us, 50, between(0, 1e6), "microseconds for which an idle worker spins before it sleeps")           \
   X(std::string, device, "default", not_empty, "what visit_device runs on, such as Threads or Cuda:1")           \
   X(std::string, host_device, "threads", one_of("serial", "threads", "tbb"), "what AnyHost{} is")                 \
+  X(std::string, memory, "smart", one_of("smart", "pinned", "managed", "mapped", "explicit", "explicit-pinned", "implicit"), \
+    "how coherent arrays lie in memory, where the program does not say")                                           \
   X(int, emulated_count, 2, between(1, 16), "instances of Emulated")                                             \
   X(index_t, emulated_capacity, 8_GiB, at_least(1), "memory of one emulated instance")                           \
   X(int, emulated_threads, 2, between(1, 1024), "host threads that run kernels of one instance")                 \
