@@ -35,6 +35,8 @@
   X(double, emulated_memory_bandwidth, 2000, between(1e-3, 1e6), "GB/s within an emulated instance")             \
   X(double, emulated_copy_latency_us, 10, between(0, 1e6), "microseconds before a copy begins")                  \
   X(double, emulated_launch_latency_us, 5, between(0, 1e6), "microseconds before a kernel begins")               \
+  X(index_t, emulated_managed_page, 64_KiB, at_least(4096), "page of an emulated instance's managed memory")     \
+  X(double, emulated_fault_latency_us, 20, between(0, 1e6), "microseconds of a fault in managed memory")         \
   X(index_t, cuda_memory_limit, 0, at_least(0), "most memory that is held of one GPU; 0: no limit")              \
   X(std::string, cuda_allocator, "slabs", one_of("slabs", "async"), "where the memory of GPUs comes from")       \
   X(bool, cuda_direct_files, false, any_value, "whether GPUs read and write files themselves, by cuFile")        \
