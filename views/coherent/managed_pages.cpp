@@ -67,7 +67,8 @@ void bring_pages_to_host(CoherentState& array, const ArrayPart& part, AccessMode
                          std::vector<Ref<EventState>>& events) {
   Coherence& coherence = Coherence::get();
   for (MemoryId m = 1; m < coherence.memories.size(); ++m)
-    if (!coherence.memories[m].device->has_concurrent_managed_access()) coherence.memories[m].device->wait_all();
+    if (!coherence.memories[m].device->has_concurrent_managed_access())
+      coherence.memories[m].device->wait_all();
   if (are_there(array.pages, part, mode, host_memory)) return;
   MemorySet holders;
   part.visit([&](const Box& box) {
