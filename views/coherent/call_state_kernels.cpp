@@ -101,11 +101,11 @@ void CallState::begin(int number, bool timed) {
 void CallState::begin_on_host(Part& part, bool timed) {
   Coherence& coherence = Coherence::get();
   std::vector<Ref<EventState>> events;
-  for (const Work work : part.after) coherence.tracker.events_of(work, events);
   for_uses(part, [&](const Use& use) {
     if (use.array->mode == MemoryMode::Managed)
-      bring_pages_to_host(*use.array, use.region, use.mode, part.after, events);
+      bring_pages_to_host(*use.array, use.region, use.mode, part.after);
   });
+  for (const Work work : part.after) coherence.tracker.events_of(work, events);
   coherence.check_failures();
   lock_.unlock();
   const auto report_failures = [&] {
