@@ -30,7 +30,7 @@ struct AppRequest {
   std::string app;
   index_t n = 0, steps = 0;
   double dt = 0;  ///< of a step in time, in the units of the application; nbody and sph have one
-  coherent::Protocol protocol = coherent::Protocol::Regions;
+  MemoryMode memory = MemoryMode::Smart;
 };
 /// `dt` of the request, or the application's own where that is 0.
 double time_step_of(const AppRequest& request);

@@ -4,6 +4,7 @@
 #include <strata/core/error.hpp>
 #include <strata/views/coherent/coherence.hpp>
 #include <strata/views/coherent/coherent_array.hpp>
+#include <strata/views/coherent/managed_pages.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -11,14 +12,14 @@ namespace detail {
 
 Ref<CoherentState> make_coherent(const char* label, const LayoutDescriptor& layout, std::size_t element_bytes,
                                  bool contiguous_rows, const CopySide& main, const AllocationRef& storage,
-                                 bool current, coherent::Protocol protocol) {
+                                 bool current, MemoryMode mode) {
   const ArrayShape shape{
       layout.rank == 0 ? Box()
                        : Box::from_extents(std::span(layout.extent, static_cast<std::size_t>(layout.rank))),
       layout, static_cast<index_t>(element_bytes), contiguous_rows};
   return Ref<CoherentState>(
       new CoherentState(label, shape, {static_cast<char*>(main.data), storage, main.instance, main.space},
-                        current ? MemorySet{host_memory} : MemorySet(), protocol));
+                        current ? MemorySet{host_memory} : MemorySet(), mode));
 }
 
 void adopt_device_memory(CoherentState& array, const CopySide& side, const AllocationRef& block) {
@@ -47,13 +48,22 @@ void drop_leftovers() {
 const char* label_of(const CoherentState& array) { return array.label.c_str(); }
 const Box& domain_of(const CoherentState& array) { return array.shape.domain; }
 char* main_base(const CoherentState& array) { return array.main.base; }
+MemoryMode mode_of(const CoherentState& array) { return array.mode; }
+
+void require_copies(const CoherentState& array, const char* what) {
+  if (array.mode == MemoryMode::Smart || array.mode == MemoryMode::Pinned) return;
+  throw Error("\"" + array.label + "\" is in the memory mode " + to_string(array.mode) + ", and " + what +
+              " decides itself what is copied when; create it as smart or pinned");
+}
 
 std::vector<Residence> where(const CoherentState& array, const Box& box) {
   const ArrayPart part = part_of_box(array.shape.domain, box, array.label.c_str());
   Coherence& coherence = Coherence::get();
   const std::lock_guard lock(coherence.mutex);
   std::vector<Residence> parts;
-  array.directory.map().visit(part.first, [&](const Box& b, MemorySet memories) {
+  // Of managed memory it is known who used which part last.
+  const bool has_pages = array.mode == MemoryMode::Managed && !array.pages.holds(host_memory, part.first);
+  (has_pages ? array.pages : array.directory).map().visit(part.first, [&](const Box& b, MemorySet memories) {
     Residence residence{b, {}};
     memories.visit([&](MemoryId memory) { residence.memories.push_back(coherence.memories.name(memory)); });
     parts.push_back(std::move(residence));
@@ -63,12 +73,16 @@ std::vector<Residence> where(const CoherentState& array, const Box& box) {
 
 TransferCounters counters_of(const CoherentState& array) {
   const std::lock_guard lock(Coherence::get().mutex);
-  return array.counters;
+  TransferCounters counters = array.counters;
+  counters.faults = faults_of(array);
+  return counters;
 }
 
 std::string explain(CoherentState& array) {
   std::string text = "\"" + array.label + "\": " + to_string(array.shape.domain) + ", " +
-                     std::to_string(array.shape.element_bytes) + " bytes an element; ";
+                     std::to_string(array.shape.element_bytes) + " bytes an element; memory mode " + to_string(array.mode) +
+                     (array.mode != MemoryMode::Smart && !array.main.space.shared ? " (in memory of the host)" : "") +
+                     "; ";
   if (!array.shape.contiguous_rows)
     text += "its rows are not contiguous: devices hold all of it, and parts are packed to be copied";
   else if (array.shape.layout.tile_log2 >= 0)
@@ -106,7 +120,9 @@ namespace coherent {
 
 TransferCounters counters() {
   const std::lock_guard lock(detail::Coherence::get().mutex);
-  return detail::Coherence::get().totals;
+  TransferCounters counters = detail::Coherence::get().totals;
+  detail::Coherence::get().add_faults(counters);
+  return counters;
 }
 void reset_counters() {
   const std::lock_guard lock(detail::Coherence::get().mutex);
