@@ -61,9 +61,7 @@ std::vector<Residence> where(const CoherentState& array, const Box& box) {
   Coherence& coherence = Coherence::get();
   const std::lock_guard lock(coherence.mutex);
   std::vector<Residence> parts;
-  // Of managed memory it is known who used which part last.
-  const bool has_pages = array.mode == MemoryMode::Managed && !array.pages.holds(host_memory, part.first);
-  (has_pages ? array.pages : array.directory).map().visit(part.first, [&](const Box& b, MemorySet memories) {
+  array.directory.map().visit(part.first, [&](const Box& b, MemorySet memories) {
     Residence residence{b, {}};
     memories.visit([&](MemoryId memory) { residence.memories.push_back(coherence.memories.name(memory)); });
     parts.push_back(std::move(residence));
@@ -76,6 +74,23 @@ TransferCounters counters_of(const CoherentState& array) {
   TransferCounters counters = array.counters;
   counters.faults = faults_of(array);
   return counters;
+}
+
+// Where pages are, as far as uses were declared.
+static std::string explain_pages(const CoherentState& array) {
+  std::string text;
+  Coherence& coherence = Coherence::get();
+  const std::lock_guard lock(coherence.mutex);
+  array.pages.map().visit(array.shape.domain, [&](const Box& box, MemorySet memories) {
+    if (memories.empty()) return;
+    text += "\n  pages of " + to_string(box) + ": used last by";
+    const char* separator = " ";
+    memories.visit([&](MemoryId memory) {
+      text += separator + coherence.memories.name(memory);
+      separator = ", ";
+    });
+  });
+  return text;
 }
 
 std::string explain(CoherentState& array) {
@@ -95,6 +110,7 @@ std::string explain(CoherentState& array) {
       text += (&memory == part.memories.data() ? "" : ", ") + memory;
     if (part.memories.empty()) text += "never written";
   }
+  if (array.mode == MemoryMode::Managed) text += explain_pages(array);
   return text + "\n  " + to_json(counters_of(array));
 }
 
