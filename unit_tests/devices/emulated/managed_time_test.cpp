@@ -88,7 +88,7 @@ TEST_F(EmulatedManagedTime, AQueueThatWouldWaitInAnyCaseDoesNotLag) {
   emulated::reset_time();
 
   parallel_for(on(first), 1, AddEvery{x.in(Emulated{0}), 1});
-  parallel_for(on(second), 100, AddEvery{x.in(Emulated{1}) + per_page, 0});
+  parallel_for(on(second), 100, AddEvery{x.in(Emulated{1}) + per_page, 1});
   const auto event = second.record();
   first.wait_for(event);
   parallel_for(on(first), 1, with(SetAll{1}, own));
