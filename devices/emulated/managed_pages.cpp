@@ -23,7 +23,7 @@
 namespace strata::inline STRATA_ABI::detail::managed_pages {
 namespace {
 
-constexpr int most_blocks = 8192;  // each takes several mappings, of which the system has 65530
+constexpr int most_blocks = 8192;   // each takes several mappings, of which the system has 65530
 constexpr int most_instances = 16;  // as emulated::Config says
 
 // The places that hold a page: bit 0 is the host, bit 1 + i instance i.
