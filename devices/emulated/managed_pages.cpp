@@ -23,8 +23,8 @@
 namespace strata::inline STRATA_ABI::detail::managed_pages {
 namespace {
 
-constexpr int most_blocks = 8192;  // each takes several mappings, of which the system has 65530
-constexpr int most_instances = 64;
+constexpr int most_blocks = 8192;   // each takes several mappings, of which the system has 65530
+constexpr int most_instances = 16;  // as emulated::Config says
 
 // The places that hold a page: bit 0 is the host, bit 1 + i instance i.
 using Holders = std::uint32_t;
@@ -107,7 +107,7 @@ std::uint64_t cuts(const Block& block, Holders left, Holders right) {
   if (left == right) return 0;
   std::uint64_t sum = 0;
   for (int place = 0; place < block.places; ++place)
-    sum += protection(left, place) != protection(right, place) ? 1 : 0;
+    if (protection(left, place) != protection(right, place)) ++sum;
   return sum;
 }
 std::uint64_t cuts_before(const Block& block, std::size_t index) {
@@ -389,8 +389,6 @@ std::size_t page_bytes_of(const void* data, std::size_t bytes) {
   if (bytes > block->bytes - offset) return 0;
   return round_up(offset + bytes, block->page) - round_down(offset, block->page);
 }
-
-std::size_t resident(int instance) { return resident_bytes[instance].load(); }
 
 PageCosts& costs_of_host() { return host_costs; }
 

@@ -63,8 +63,6 @@ char* address_for(int instance, const void* data);
 char* address_for_copies(const void* data);
 /// The bytes of the pages that hold `bytes` bytes from `data` on; 0 if no block holds them all.
 std::size_t page_bytes_of(const void* data, std::size_t bytes);
-/// The bytes of pages that lie on an instance now.
-std::size_t resident(int instance);
 
 /// Moves the pages of `range`, which page_bytes_of() knows, and charges the costs to the calling thread.
 /// Returns the bytes that moved.

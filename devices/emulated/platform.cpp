@@ -281,7 +281,8 @@ double Platform::note_lag(const QueueCore& core, const QueueCore::Work& work, do
   const double after = before + seconds_of(cost);
   const QueueCore::Work::Placed& placed = work.placed;
   const TimeSpan time{placed.start + before, placed.end + after};
-  if (cost.copies > 0) {
+  if (placed.is_prefetch) {
+    if (cost.copies == 0) return after;
     const bool up = cost.from_host + cost.from_peers > 0;
     timeline.add_to_trace({{up ? Resource::Kind::Upload : Resource::Kind::Download, core.instance()},
                            core.time,

@@ -37,6 +37,7 @@ std::size_t EmulatedQueue::prefetch(const ManagedRange* ranges, int count, bool 
   QueueCore::Work work{[ranges = std::move(asked), place] {
     for (const ManagedRange& range : ranges) managed_pages::prefetch(range, place);
   }};
+  work.placed.is_prefetch = true;
   submit("prefetch", bytes, work, [&](Platform& platform) {
     const double time = platform.timeline.enter(core_->time);
     return TimeSpan{time, time};

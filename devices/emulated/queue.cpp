@@ -7,6 +7,7 @@
 #include <strata/core/runtime.hpp>
 #include <strata/devices/emulated/event.hpp>
 #include <strata/devices/emulated/instance.hpp>
+#include <strata/devices/emulated/managed_pages.hpp>
 #include <strata/devices/emulated/platform.hpp>
 #include <strata/devices/emulated/queue.hpp>
 
@@ -109,6 +110,8 @@ void EmulatedQueue::submit(const char* label, std::size_t bytes, QueueCore::Work
                            const std::function<TimeSpan(Platform&)>& place) {
   TimeSpan time;
   std::string name = label;  // before the lock
+  // Where pages may move, times are known at the end.
+  const bool later = hooks_active() && managed_pages::blocks() > 0;
   {
     Platform& platform = Platform::get();
     const std::lock_guard lock(platform.mutex);
@@ -125,19 +128,13 @@ void EmulatedQueue::submit(const char* label, std::size_t bytes, QueueCore::Work
                    .start = time.start,
                    .end = time.end,
                    .first_entry = first_entry,
-                   .last_entry = timeline.trace().size()};
+                   .last_entry = timeline.trace().size(),
+                   .is_prefetch = work.placed.is_prefetch,
+                   .reports = later,
+                   .bytes = bytes};
     core_->enqueue(work);
   }
-  if (!hooks_active()) return;
-  emit({.kind = EventKind::DeviceTime,
-        .label = label,
-        .device = "Emulated",
-        .instance = core_->instance(),
-        .queue = core_->id(),
-        .bytes = bytes,
-        .value = "virtual time",
-        .begin_seconds = time.start,
-        .end_seconds = time.end});
+  if (hooks_active() && !later) core_->report(time, label, bytes);
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

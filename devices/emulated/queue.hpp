@@ -46,7 +46,7 @@ class EmulatedQueue final : public QueueState {
   int place(const CopySide& side, const CopySide& other) const;
   char* address(const CopySide& side) const;
   void require_instance() const;
-  // Enqueues `work`, a kernel or copy, which is reported to the listeners when it runs in virtual time.
+  // Enqueues `work`, a kernel or copy; listeners learn when it runs in virtual time.
   // `place` gives it its place there; it may exchange the work for another, and runs with Platform::mutex
   // held.
   void submit(const char* label, std::size_t bytes, QueueCore::Work& work,

@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include <strata/core/error.hpp>
+#include <strata/core/profiling/hooks.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/core/unheard_errors.hpp>
 #include <strata/devices/emulated/event.hpp>
@@ -108,7 +109,7 @@ void QueueCore::run_thread() {
     const double lag = begin_lag(entry.work.placed);
     lock.unlock();
     if (!lost) lost = run(entry);
-    end_lag(entry, lag);
+    end_lag(entry.work, lag);
     entry.work = {};  // objects that the work owns are destroyed before its end is reported
     lock.lock();
     if (lost) {
@@ -149,12 +150,32 @@ double QueueCore::begin_lag(const Work::Placed& placed) {
 }
 
 // After it; the lock is not held.
-void QueueCore::end_lag(const Entry& entry, double before) {
-  const Work::Placed& placed = entry.work.placed;
-  if (!placed.on_timeline || (before == 0 && !page_costs_.any())) return;
-  const double after = Platform::get().note_lag(*this, entry.work, before, page_costs_.take());
-  const std::lock_guard lock(mutex_);
-  lag_ = after;
+void QueueCore::end_lag(const Work& work, double before) {
+  const Work::Placed& placed = work.placed;
+  if (!placed.on_timeline) return;
+  double after = before;
+  std::size_t bytes = placed.bytes;
+  if (before != 0 || page_costs_.any()) {
+    const PageCost cost = page_costs_.take();
+    after = Platform::get().note_lag(*this, work, before, cost);
+    if (placed.is_prefetch) bytes = cost.from_host + cost.from_peers + cost.to_host;
+    const std::lock_guard lock(mutex_);
+    lag_ = after;
+  }
+  if (placed.reports && !(placed.is_prefetch && after == before))
+    report({placed.start + before, placed.end + after}, work.label.c_str(), bytes);
+}
+
+void QueueCore::report(TimeSpan span, const char* label, std::size_t bytes) const {
+  emit({.kind = EventKind::DeviceTime,
+        .label = label,
+        .device = "Emulated",
+        .instance = instance_,
+        .queue = id_,
+        .bytes = bytes,
+        .value = "virtual time",
+        .begin_seconds = span.start,
+        .end_seconds = span.end});
 }
 
 double QueueCore::with_lag(Timeline::Point point, double base) const {

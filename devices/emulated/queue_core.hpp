@@ -52,6 +52,9 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
       double queue_end = 0;  // the end of the work before it in the queue
       double start = 0, end = 0;
       std::size_t first_entry = 0, last_entry = 0;  // in the trace
+      bool is_prefetch = false;
+      bool reports = false;   // to listeners, when it is done
+      std::size_t bytes = 0;  // for them
     } placed = {};
   };
 
@@ -102,6 +105,9 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   /// With a clock of its own, as after reset_time(); the queue is idle.
   void forget_lag();
 
+  /// Reports the time of work to the listeners.
+  void report(TimeSpan span, const char* label, std::size_t bytes) const;
+
   /// No work will follow: the thread ends when it is done.
   void close() noexcept;
   bool closed() const;
@@ -117,7 +123,7 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   void run_thread();
   void look_for_work(std::unique_lock<std::mutex>& lock);
   double begin_lag(const Work::Placed& placed);
-  void end_lag(const Entry& entry, double before);
+  void end_lag(const Work& work, double before);
   std::exception_ptr run(Entry& entry);
   Since since_event(const ThreadKey& from);
   void require_same_process() const;

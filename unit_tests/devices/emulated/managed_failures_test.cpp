@@ -20,8 +20,10 @@ TEST_F(EmulatedManagedFailures, NoAccessIsLostWhereHostAndInstancesFaultAtOnce) 
     int* x;
     index_t begin;
     void operator()(index_t i) const {
-      for (int k = 0; k < times; ++k)
+      for (int k = 0; k < times; ++k) {
+        if (k % 16 == 0) std::this_thread::yield();  // so that others take the pages
         for (int* const own : {x + begin + i, x + begin + i + per_page}) element(own) = element(own) + 1;
+      }
     }
   };
 
@@ -32,8 +34,10 @@ TEST_F(EmulatedManagedFailures, NoAccessIsLostWhereHostAndInstancesFaultAtOnce) 
   std::vector<std::thread> host;
   for (const index_t begin : {16, 17})
     host.emplace_back([&x, begin] {
-      for (int k = 0; k < rounds * times; ++k)
+      for (int k = 0; k < rounds * times; ++k) {
+        if (k % 16 == 0) std::this_thread::yield();
         for (const index_t own : {begin, begin + per_page}) x[own] = x[own] + 1;
+      }
     });
   for (std::thread& each : host) each.join();
   first.wait();
@@ -81,6 +85,7 @@ TEST_F(EmulatedManagedFailures, ArraysMayDieWhileTheirWorkIsQueued) {
     gate.hold(queue);
     {
       const SharedArray x(per_page, kind);
+      x[0] = 0;
       x[1] = 8;
       if (kind == detail::SharedMemory::Managed) prefetch(queue, x.range(0, 2, true, true));
       parallel_for(on(queue), 1, AddEvery{x.in(Emulated{}) + 1, 1});

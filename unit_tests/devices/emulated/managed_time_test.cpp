@@ -1,4 +1,9 @@
 // Virtual time of managed memory: faults and prefetches to the digit, however fast the host enqueues.
+#include <mutex>
+
+#include <strata/core/profiling/hooks.hpp>
+#include <strata/devices/emulated/timeline.hpp>
+
 #include "devices/emulated/managed.hpp"
 
 namespace {
@@ -83,7 +88,7 @@ TEST_F(EmulatedManagedTime, AQueueThatWouldWaitInAnyCaseDoesNotLag) {
   emulated::reset_time();
 
   parallel_for(on(first), 1, AddEvery{x.in(Emulated{0}), 1});
-  parallel_for(on(second), 100, AddEvery{x.in(Emulated{1}) + per_page, 0});
+  parallel_for(on(second), 100, AddEvery{x.in(Emulated{1}) + per_page, 1});
   const auto event = second.record();
   first.wait_for(event);
   parallel_for(on(first), 1, with(SetAll{1}, own));
@@ -142,7 +147,39 @@ TEST_F(EmulatedManagedTime, APrefetchTakesACopyOfThePagesThatAreElsewhere) {
   EXPECT_EQ(work[3].engine, "download 0");
   EXPECT_EQ(work[3].start, before);
   for (const emulated::Operation& each : work)
-    if (each.label == "add") EXPECT_EQ(each.start, first + 0x1p-6 + 2 * up) << "after the second prefetch";
+    if (each.label == "add") {
+      EXPECT_EQ(each.start, first + 0x1p-6 + 2 * up) << "after the second prefetch";
+    }
+}
+
+TEST_F(EmulatedManagedTime, ListenersLearnTheTimesWithFaultsAndPrefetches) {
+  struct Times : Listener {
+    std::mutex mutex;
+    std::vector<std::string> labels;
+    std::vector<detail::TimeSpan> spans;
+    std::vector<std::size_t> bytes;
+    void on_event(const HookEvent& event) override {
+      if (event.kind != EventKind::DeviceTime) return;
+      const std::lock_guard lock(mutex);
+      labels.push_back(event.label);
+      spans.push_back({event.begin_seconds, event.end_seconds});
+      bytes.push_back(event.bytes);
+    }
+  } times;
+  const SharedArray x = pages(4);
+  const Queue<Emulated> queue;
+
+  add_listener(times);
+  prefetch(queue, x.range(0, 2 * per_page, true, true));
+  prefetch(queue, x.range(0, 2 * per_page, true, true));
+  parallel_for("add", on(queue), 4, AddEvery{x.in(Emulated{}), per_page});
+  queue.wait();
+  remove_listener(times);
+
+  EXPECT_EQ(times.labels, (std::vector<std::string>{"prefetch", "add"})) << "the second had nothing to do";
+  EXPECT_EQ(times.bytes, (std::vector<std::size_t>{2 * page, 0}));
+  EXPECT_EQ(times.spans,
+            (std::vector<detail::TimeSpan>{{0, 2 * up}, {2 * up, 4 * up + 2 * fault + 4 * item}}));
 }
 
 TEST_F(EmulatedManagedTime, WhatIsOnlyWrittenMovesNothingButPagesInPart) {
