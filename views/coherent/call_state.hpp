@@ -51,7 +51,7 @@ class CallState {
     CoherentState* array = nullptr;
     AccessMode mode = AccessMode::In;
     ArrayPart region;
-    MemoryId memory = host_memory;        // in which the part has it: the host's where both use that
+    MemoryId memory = host_memory;  // in which the part has it: the host's where both use that
     char* base = nullptr;
     std::vector<Directory::Part> before;  // what a claim replaced
     MemorySet holders;                    // where that is pinned

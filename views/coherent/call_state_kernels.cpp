@@ -4,8 +4,8 @@
 #include <vector>
 
 #include <strata/core/error.hpp>
-#include <strata/views/coherent/acting_thread.hpp>
 #include <strata/devices/serial/device.hpp>
+#include <strata/views/coherent/acting_thread.hpp>
 #include <strata/views/coherent/call_state.hpp>
 #include <strata/views/coherent/managed_pages.hpp>
 
@@ -101,11 +101,11 @@ void CallState::begin(int number, bool timed) {
 void CallState::begin_on_host(Part& part, bool timed) {
   Coherence& coherence = Coherence::get();
   std::vector<Ref<EventState>> events;
-  for (const Work work : part.after) coherence.tracker.events_of(work, events);
   for_uses(part, [&](const Use& use) {
     if (use.array->mode == MemoryMode::Managed)
-      bring_pages_to_host(*use.array, use.region, use.mode, part.after, events);
+      bring_pages_to_host(*use.array, use.region, use.mode, part.after);
   });
+  for (const Work work : part.after) coherence.tracker.events_of(work, events);
   coherence.check_failures();
   lock_.unlock();
   const auto report_failures = [&] {
@@ -207,8 +207,7 @@ void CallState::check_is_there(const Part& part) {
     Coherence::get().report_failure(*use.array);
     bool lacks = false;
     if (reads(use.mode))
-      use.region.visit(
-          [&](const Box& box) { lacks = lacks || use.array->directory.lacks(use.memory, box); });
+      use.region.visit([&](const Box& box) { lacks = lacks || use.array->directory.lacks(use.memory, box); });
     if (lacks) fail_reads();
   });
 }
@@ -242,7 +241,7 @@ void CallState::mark([[maybe_unused]] Part& part) {
     for_uses(part, [&](const Use& use) {
       if (use.mode != AccessMode::Out) return;
       const CoherentState& array = *use.array;
-      DeviceInstance& device = !part.is_host      ? *part.device
+      DeviceInstance& device = !part.is_host       ? *part.device
                                : array.is_shared() ? Serial().backend()
                                                    : *array.main.device;
       QueueState& queue = part.is_host ? device.default_queue() : *part.queue;

@@ -60,9 +60,10 @@ struct MainIn {
 /// As an argument of CoherentArray's constructor.
 template <Device D>
 constexpr MainIn<D> main_in(const D& device) {
-  static_assert(std::is_same_v<typename detail::FamilyOf<typename D::memory_space>::type, typename D::memory_space>,
-                "strata: main_in: you wrote CudaPinned or CudaManaged; write MemoryMode::Pinned or "
-                "MemoryMode::Managed in place of main_in(...)");
+  static_assert(
+      std::is_same_v<typename detail::FamilyOf<typename D::memory_space>::type, typename D::memory_space>,
+      "strata: main_in: you wrote CudaPinned or CudaManaged; write MemoryMode::Pinned or "
+      "MemoryMode::Managed in place of main_in(...)");
   return {device};
 }
 
@@ -307,7 +308,6 @@ class BasicCoherentArray {
     }
     return array;
   }
-
 
   template <class U>
   HostView<U, extents_type, LayoutType> host_view(const Box& box, AccessMode mode) const {

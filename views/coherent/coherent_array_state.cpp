@@ -94,10 +94,10 @@ static std::string explain_pages(const CoherentState& array) {
 }
 
 std::string explain(CoherentState& array) {
-  std::string text = "\"" + array.label + "\": " + to_string(array.shape.domain) + ", " +
-                     std::to_string(array.shape.element_bytes) + " bytes an element; memory mode " + to_string(array.mode) +
-                     (array.mode != MemoryMode::Smart && !array.main.space.shared ? " (in memory of the host)" : "") +
-                     "; ";
+  std::string text =
+      "\"" + array.label + "\": " + to_string(array.shape.domain) + ", " +
+      std::to_string(array.shape.element_bytes) + " bytes an element; memory mode " + to_string(array.mode) +
+      (array.mode != MemoryMode::Smart && !array.main.space.shared ? " (in memory of the host)" : "") + "; ";
   if (!array.shape.contiguous_rows)
     text += "its rows are not contiguous: devices hold all of it, and parts are packed to be copied";
   else if (array.shape.layout.tile_log2 >= 0)

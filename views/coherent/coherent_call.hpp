@@ -47,8 +47,8 @@ class CoherentCall {
 
   /// What explicit arrays lack is copied: the program has asked for that.
   void copies_explicit_arrays();
-  /// Throws AccessConflict (uses that exclude each other), OutOfMemory, NeverWritten (checked builds), NotCurrent (explicit arrays), and
-  /// what made earlier work fail. Nothing is claimed then.
+  /// Throws AccessConflict (uses that exclude each other), OutOfMemory, NeverWritten (checked builds),
+  /// NotCurrent (explicit arrays), and what made earlier work fail. Nothing is claimed then.
   void prepare();
 
   /// The address at which use `use` of part `part` has the first element of its array, or would have it;

@@ -173,9 +173,9 @@ Ref<CoherentState> make_file_state(const AllocationRef& block, const FileArraySh
       layout, shape.element.bytes, shape.contiguous_rows};
   FileStorage& storage = *storage_of(block);
   DeviceInstance& host = Serial().backend();
-  return Ref<CoherentState>(
-      new FileState(storage.path().c_str(), array, {storage.data(), block, &host, host.space()},
-                    current ? MemorySet{host_memory} : MemorySet(), MemoryMode::Smart));
+  return Ref<CoherentState>(new FileState(storage.path().c_str(), array,
+                                          {storage.data(), block, &host, host.space()},
+                                          current ? MemorySet{host_memory} : MemorySet(), MemoryMode::Smart));
 }
 
 void save_file(const Ref<CoherentState>& array) {

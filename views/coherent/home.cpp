@@ -38,8 +38,7 @@ std::string name_of(const DeviceInstance& device) {
 
 // The instance that allocates the home; null, with the reason, where the machine does not have the mode.
 DeviceInstance* find_memory(MemoryMode mode, DeviceInstance* device, std::string& reason) {
-  DeviceInstance* const host =
-      device != nullptr && device->host_accessible() ? device : &Serial().backend();
+  DeviceInstance* const host = device != nullptr && device->host_accessible() ? device : &Serial().backend();
   if (!is_in_shared_memory(mode)) return host;
   DeviceInstance* const accelerator =
       device != nullptr && !device->host_accessible() ? device : first_accelerator();
@@ -107,8 +106,9 @@ MemoryMode mode_of_adopted(const char* label, SpaceId space, const MemoryMode* a
     const char* text = "";
     DeviceInstance* const memory = accelerator->shared_memory(memory_of(mode), text);
     if (memory != nullptr && std::string_view(memory->space().kind) == space.kind) return mode;
-    reason = memory == nullptr ? name_of(*accelerator) + ": " + text
-                               : "it is " + std::string(space.kind) + " memory and not " + memory->space().kind;
+    reason = memory == nullptr
+                 ? name_of(*accelerator) + ": " + text
+                 : "it is " + std::string(space.kind) + " memory and not " + memory->space().kind;
   } else if (Serial().backend().space().kind == std::string_view(space.kind)) {
     return mode;
   } else {

@@ -29,8 +29,8 @@ Ref<CoherentState> create_coherent(const char* label, const LayoutDescriptor& la
                                    std::size_t element_bytes, bool contiguous_rows, bool fill,
                                    const HomeRequest& request);
 
-/// The mode of an array in the user's memory: `asked`, or, where that is null, the setting's, where the memory
-/// can be in it. Throws Error where it cannot be in the mode asked for.
+/// The mode of an array in the user's memory: `asked`, or, where that is null, the setting's, where the
+/// memory can be in it. Throws Error where it cannot be in the mode asked for.
 MemoryMode mode_of_adopted(const char* label, SpaceId space, const MemoryMode* asked);
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -111,8 +111,8 @@ HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, 
   if (writes(mode)) array.order(host_memory).before_write(box, after);
   else array.order(host_memory).before_read(box, after);
   std::vector<Ref<EventState>> events;
+  if (array.mode == MemoryMode::Managed) bring_pages_to_host(array, part, mode, after);
   for (const Work work : after) coherence.tracker.events_of(work, events);
-  if (array.mode == MemoryMode::Managed) bring_pages_to_host(array, part, mode, after, events);
   number_ = next_number();
   array.host_uses.push_back({part, writes(mode), std::this_thread::get_id(), name_of(mode), number_});
   if (events.empty()) {

@@ -19,8 +19,8 @@ class HostUseScope {
   HostUseScope() = default;
   /// Copies to the host what is read, claims what is written, and waits for exactly the work that this needs.
   /// Throws AccessConflict where the calling thread has a view of the box that excludes this one,
-  /// NeverWritten in checked builds, NotCurrent of an explicit array, ShapeMismatch where the box does not lie in the array, and what made the
-  /// work fail.
+  /// NeverWritten in checked builds, NotCurrent of an explicit array, ShapeMismatch where the box does not
+  /// lie in the array, and what made the work fail.
   HostUseScope(const Ref<CoherentState>& array, const Box& box, AccessMode mode)
       : HostUseScope(array, box, mode, true) {}
   /// The same, without the claim where `claims` is false: until claim_together() the values are where they

@@ -63,11 +63,11 @@ void bring_pages(CoherentState& array, const ArrayPart& part, AccessMode mode, M
   note(array, part, mode, memory);
 }
 
-void bring_pages_to_host(CoherentState& array, const ArrayPart& part, AccessMode mode, const WorkList& after,
-                         std::vector<Ref<EventState>>& events) {
+void bring_pages_to_host(CoherentState& array, const ArrayPart& part, AccessMode mode, WorkList& after) {
   Coherence& coherence = Coherence::get();
   for (MemoryId m = 1; m < coherence.memories.size(); ++m)
-    if (!coherence.memories[m].device->has_concurrent_managed_access()) coherence.memories[m].device->wait_all();
+    if (!coherence.memories[m].device->has_concurrent_managed_access())
+      coherence.memories[m].device->wait_all();
   if (are_there(array.pages, part, mode, host_memory)) return;
   MemorySet holders;
   part.visit([&](const Box& box) {
@@ -78,11 +78,10 @@ void bring_pages_to_host(CoherentState& array, const ArrayPart& part, AccessMode
   if (from != host_memory) {
     QueueState& queue = *coherence.memories[from].download;
     const std::vector<ManagedRange> ranges = ranges_of(array, part, mode, host_memory, false);
-    WorkList before = after;
-    coherence.tracker.wait_for(queue, before);
+    coherence.tracker.wait_for(queue, after);
     if (queue.prefetch(ranges.data(), static_cast<int>(ranges.size()), true) > 0) {
       count(array, &TransferCounters::prefetched_to_host, bytes_of(array, part));
-      events.push_back(queue.record());
+      after.add(coherence.tracker.add(queue, after));
     }
   }
   note(array, part, mode, host_memory);

@@ -15,10 +15,9 @@ namespace strata::inline STRATA_ABI::detail {
 void bring_pages(CoherentState& array, const ArrayPart& part, AccessMode mode, MemoryId memory,
                  QueueState& queue, bool is_split);
 
-/// The same towards the host, after the work `after`; appends what the host has to wait for. Where hosts may
-/// not touch managed memory while kernels run, it waits for these.
-void bring_pages_to_host(CoherentState& array, const ArrayPart& part, AccessMode mode, const WorkList& after,
-                         std::vector<Ref<EventState>>& events);
+/// The same towards the host, after the work `after`, to which it adds what it enqueues: the host waits for
+/// that. Where hosts may not touch managed memory while kernels run, it waits for these.
+void bring_pages_to_host(CoherentState& array, const ArrayPart& part, AccessMode mode, WorkList& after);
 
 /// What faults have moved of an array so far.
 PageFaults faults_of(const CoherentState& array);

@@ -22,8 +22,8 @@ std::string to_json(const TransferCounters& c) {
          ", \"device_to_host\": " + to_json(c.device_to_host) + ", \"peer\": " + to_json(c.peer) +
          ", \"same_device\": " + to_json(c.same_device) + ", \"allocated\": " + to_json(c.allocated) +
          ", \"prefetched_to_devices\": " + to_json(c.prefetched_to_devices) +
-         ", \"prefetched_to_host\": " + to_json(c.prefetched_to_host) +
-         ", \"faults\": " + to_json(c.faults) + "}";
+         ", \"prefetched_to_host\": " + to_json(c.prefetched_to_host) + ", \"faults\": " + to_json(c.faults) +
+         "}";
 }
 
 }  // namespace strata::inline STRATA_ABI

@@ -290,7 +290,7 @@ class ProgramArrays {
 
   // Of those that copy, or need not, without being asked.
   MemoryMode any_mode() {
-    const MemoryMode modes[] = {MemoryMode::Smart,  MemoryMode::Smart,  MemoryMode::Pinned,
+    const MemoryMode modes[] = {MemoryMode::Smart,   MemoryMode::Smart,  MemoryMode::Pinned,
                                 MemoryMode::Managed, MemoryMode::Mapped, MemoryMode::Implicit};
     return modes[random_(0, 5)];
   }
