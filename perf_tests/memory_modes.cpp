@@ -60,7 +60,7 @@ struct CopyRow {
 };
 
 // What a mode is to be as fast as.
-ByHand counterpart(MemoryMode mode) {
+[[maybe_unused]] ByHand counterpart(MemoryMode mode) {
   switch (mode) {
     case MemoryMode::Pinned:
     case MemoryMode::ExplicitPinned:
@@ -75,7 +75,7 @@ ByHand counterpart(MemoryMode mode) {
 }
 
 // The mode whose line has the competitors of a way.
-MemoryMode leader(ByHand way) {
+[[maybe_unused]] MemoryMode leader(ByHand way) {
   switch (way) {
     case ByHand::Pinned:
       return MemoryMode::Pinned;
@@ -147,6 +147,7 @@ class MemoryModes {
     int baseline;      // -1: none
     MemoryMode mode;
     bool is_by_hand;
+    bool comes_late;  // pages that faults move come when the host checks them
   };
 
   // All modes that are asked for, and their counterparts by hand, in one race. Bytes are checked before it.
@@ -163,10 +164,8 @@ class MemoryModes {
         if (verifies) add_us(name, work.n, time, ratio);
         else add(name, work.n, time, bytes_of(work.n) / time.median / 1e9, "GB/s", ratio);
       };
-      // Pages that faults move come when the host checks them.
-      const bool comes_late = entry.name == perf::name_of(ByHand::ManagedFaults);
       if (!verifies) {
-        line(prefix, comes_late ? Until::Verified : Until::Done);
+        line(prefix, entry.comes_late ? Until::Verified : Until::Done);
         continue;
       }
       line(prefix, Until::Done);
@@ -190,7 +189,7 @@ class MemoryModes {
       all.emplace_back(mode, arrays);
       check_bytes(work, mode, *arrays);
       const int number = race_.add({[arrays] { arrays->prepare(); }, [arrays] { return arrays->run(); }});
-      entries.push_back({to_string(mode), number, -1, mode, false});
+      entries.push_back({to_string(mode), number, -1, mode, false, false});
     }
     add_competitors(work, modes, entries, false);
     race_.run(rounds(work.n), seconds_a_race);
@@ -214,7 +213,7 @@ class MemoryModes {
         for (Entry& entry : entries)
           if (!entry.is_by_hand && entry.mode != MemoryMode::Implicit && counterpart(entry.mode) == way)
             entry.baseline = number;
-        entries.push_back({perf::name_of(way), number, -1, leader(way), true});
+        entries.push_back({perf::name_of(way), number, -1, leader(way), true, way == ByHand::ManagedFaults});
       }
     }
 #endif
@@ -343,7 +342,7 @@ class MemoryModes {
                                       const double end = now() - begin;
                                       return PatternTimes{end, end};
                                     }});
-      entries.push_back({to_string(mode), number, -1, mode, false});
+      entries.push_back({to_string(mode), number, -1, mode, false, false});
     }
     add_competitors(work, modes, entries, true);
     race_.run(rounds(n), seconds_a_race);
