@@ -126,9 +126,9 @@ class MemoryModes {
   static double bytes_of(index_t n) { return static_cast<double>(n) * sizeof(T); }
   int rounds(index_t n) const {
     const double bytes = bytes_of(n);
-    return options_.reps_or(bytes <= 1 << 20 ? 51 : bytes <= 1 << 26 ? 11 : 5);
+    return options_.reps_or(bytes <= 1 << 20 ? 51 : bytes <= 1 << 26 ? 11 : 3);
   }
-  static constexpr double seconds_a_race = 4;
+  static constexpr double seconds_a_race = 3;
   static constexpr double smallest_rate = 16 << 20;  // bytes from which times are those of the link
 
   void add(const std::string& name, index_t n, const Statistics& time, double value, const char* unit,
@@ -188,7 +188,8 @@ class MemoryModes {
       const auto arrays = std::make_shared<ModeArrays<D, T>>(mode, work, host_);
       all.emplace_back(mode, arrays);
       check_bytes(work, mode, *arrays);
-      const int number = race_.add({[arrays] { arrays->prepare(); }, [arrays] { return arrays->run(); }});
+      const int number =
+          race_.add({[arrays] { arrays->prepare(); }, [arrays] { return arrays->run(); }}, true);
       entries.push_back({to_string(mode), number, -1, mode, false, false});
     }
     add_competitors(work, modes, entries, false);

@@ -12,8 +12,8 @@ double seconds(const PatternTimes& times, Until until) {
 
 }  // namespace
 
-int MemoryRace::add(MemoryWay way) {
-  entries_.push_back({std::move(way), {}});
+int MemoryRace::add(MemoryWay way, bool is_warm) {
+  entries_.push_back({std::move(way), is_warm, {}});
   return static_cast<int>(entries_.size()) - 1;
 }
 
@@ -23,7 +23,7 @@ void MemoryRace::run(int rounds, double limit) {
     return entry.way.run();
   };
   for (Entry& entry : entries_) {
-    static_cast<void>(sample(entry));
+    if (!entry.is_warm) static_cast<void>(sample(entry));
     entry.samples.clear();
   }
   const double begin = now();

@@ -14,10 +14,10 @@ enum class Until { Done, Verified };
 
 class MemoryRace {
  public:
-  /// Adds a competitor; returns its number.
-  int add(MemoryWay way);
-  /// Each does it once without counting, then once in each of `rounds` rounds; ends early after `limit`
-  /// seconds, but not before the third round.
+  /// Adds a competitor; returns its number. `is_warm`: it has done it before.
+  int add(MemoryWay way, bool is_warm = false);
+  /// Each that is not warm does it once without counting, then each once in each of `rounds` rounds; ends
+  /// early after `limit` seconds, but not before the third round.
   void run(int rounds, double limit);
 
   Statistics time(int competitor, Until until) const;
@@ -27,6 +27,7 @@ class MemoryRace {
  private:
   struct Entry {
     MemoryWay way;
+    bool is_warm;
     std::vector<PatternTimes> samples;
   };
   const std::vector<PatternTimes>& samples(int competitor) const {
