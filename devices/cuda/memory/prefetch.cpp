@@ -4,6 +4,7 @@
 #include <mutex>
 #include <vector>
 
+#include <strata/core/profiling/hooks.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/devices/cuda/failure.hpp>
 #include <strata/devices/cuda/memory/managed_blocks.hpp>
@@ -70,6 +71,7 @@ std::size_t CudaQueue::prefetch(const ManagedRange* ranges, int count, bool to_h
   const std::lock_guard lock(mutex);
   if (recording != nullptr) return 0;  // CUDA's graphs cannot hold it: pages move when they are touched
   const CudaDeviceScope scope(device());
+  const Region region(to_host ? "prefetch to the host" : "prefetch to the GPU");
   std::vector<PrefetchRange> known;
   {
     ManagedBlocks& blocks = ManagedBlocks::all();
