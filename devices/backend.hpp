@@ -224,7 +224,8 @@ class QueueState : public RefCounted {
 
   /// Moves the pages of managed memory to this queue's device, or to the host, after the work enqueued so
   /// far and before all that is enqueued later, and tells the driver how they are used. Only where pages are
-  /// changes. Returns the bytes of pages that were asked for; 0 where the device cannot.
+  /// changes. Returns the bytes of pages that it is to move, and, to the host, those that are to be
+  /// overwritten, too: 0 where there is nothing to wait for, or the device cannot.
   virtual std::size_t prefetch(const ManagedRange* /*ranges*/, int /*count*/, bool /*to_host*/) { return 0; }
 
   /// From now on work that the calling thread enqueues here is recorded instead of run (recording.hpp); by

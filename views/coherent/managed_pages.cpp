@@ -58,7 +58,7 @@ void bring_pages(CoherentState& array, const ArrayPart& part, AccessMode mode, M
                  QueueState& queue, bool is_split) {
   if (are_there(array.pages, part, mode, memory)) return;
   const std::vector<ManagedRange> ranges = ranges_of(array, part, mode, memory, is_split);
-  if (queue.prefetch(ranges.data(), static_cast<int>(ranges.size()), false) > 0)
+  if (queue.prefetch(ranges.data(), static_cast<int>(ranges.size()), false) > 0 && reads(mode))
     count(array, &TransferCounters::prefetched_to_devices, bytes_of(array, part));
   note(array, part, mode, memory);
 }
@@ -80,7 +80,7 @@ void bring_pages_to_host(CoherentState& array, const ArrayPart& part, AccessMode
     const std::vector<ManagedRange> ranges = ranges_of(array, part, mode, host_memory, false);
     coherence.tracker.wait_for(queue, after);
     if (queue.prefetch(ranges.data(), static_cast<int>(ranges.size()), true) > 0) {
-      count(array, &TransferCounters::prefetched_to_host, bytes_of(array, part));
+      if (reads(mode)) count(array, &TransferCounters::prefetched_to_host, bytes_of(array, part));
       after.add(coherence.tracker.add(queue, after));
     }
   }
