@@ -206,11 +206,11 @@ void CallState::check_current(const Part& part, const Use& use) const {
     const std::vector<Box> missing = use.array->directory.missing(use.memory, box);
     if (missing.empty()) return;
     const std::string place = Coherence::get().memories.name(use.memory);
-    throw NotCurrent(std::string("launch of ") + name() + ": \"" + use.array->label + "\" is read at " +
-                     to_string(missing.front()) + " on " + part.device->device_name() + ", but " + place +
-                     " does not have its current values, and its memory mode is " + to_string(use.array->mode) +
-                     (use.memory == host_memory ? "; call flush() before"
-                                                : "; call prefetch(box, device) before"));
+    throw NotCurrent(
+        std::string("launch of ") + name() + ": \"" + use.array->label + "\" is read at " +
+        to_string(missing.front()) + " on " + part.device->device_name() + ", but " + place +
+        " does not have its current values, and its memory mode is " + to_string(use.array->mode) +
+        (use.memory == host_memory ? "; call flush() before" : "; call prefetch(box, device) before"));
   });
 }
 
@@ -218,14 +218,13 @@ void CallState::plan_reads() {
   Coherence& coherence = Coherence::get();
   // Usually nothing is missing, and this is all that is done.
   const auto is_implicit = [](const Part& part, const Use& use) {
-    return use.array->mode == MemoryMode::Implicit && !part.is_host;
+    return use.array->mode == MemoryMode::Implicit && !part.is_host && !use.region.empty();
   };
   const auto missing = [&](const Part& part, const Use& use) {
     bool lacks = false;
     if (is_implicit(part, use)) return use.array->directory.lacks(use.memory, use.array->shape.domain);
     if (reads(use.mode))
-      use.region.visit(
-          [&](const Box& box) { lacks = lacks || use.array->directory.lacks(use.memory, box); });
+      use.region.visit([&](const Box& box) { lacks = lacks || use.array->directory.lacks(use.memory, box); });
     return lacks;
   };
   bool any = false;

@@ -131,7 +131,8 @@ void CallState::keep() {
         is_ready = is_ready && (writes(use.mode) ? array.directory.holds_alone(use.memory, box)
                                                  : !array.directory.lacks(use.memory, box));
       });
-      is_ready = is_ready && (use.memory == host_memory || has_rows(array.instance(use.memory), array.shape, use.region));
+      is_ready = is_ready &&
+                 (use.memory == host_memory || has_rows(array.instance(use.memory), array.shape, use.region));
     });
     if (!is_ready) return;
   }

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include <strata/core/error.hpp>
-#include <strata/views/coherent/acting_thread.hpp>
 #include <strata/devices/serial/device.hpp>
+#include <strata/views/coherent/acting_thread.hpp>
 #include <strata/views/coherent/call_state.hpp>
 #include <strata/views/coherent/managed_pages.hpp>
 
@@ -207,8 +207,7 @@ void CallState::check_is_there(const Part& part) {
     Coherence::get().report_failure(*use.array);
     bool lacks = false;
     if (reads(use.mode))
-      use.region.visit(
-          [&](const Box& box) { lacks = lacks || use.array->directory.lacks(use.memory, box); });
+      use.region.visit([&](const Box& box) { lacks = lacks || use.array->directory.lacks(use.memory, box); });
     if (lacks) fail_reads();
   });
 }
@@ -242,7 +241,7 @@ void CallState::mark([[maybe_unused]] Part& part) {
     for_uses(part, [&](const Use& use) {
       if (use.mode != AccessMode::Out) return;
       const CoherentState& array = *use.array;
-      DeviceInstance& device = !part.is_host      ? *part.device
+      DeviceInstance& device = !part.is_host       ? *part.device
                                : array.is_shared() ? Serial().backend()
                                                    : *array.main.device;
       QueueState& queue = part.is_host ? device.default_queue() : *part.queue;
@@ -267,12 +266,12 @@ void CallState::copy_out() {
       if (array.mode != MemoryMode::Implicit || use.memory == host_memory) return;
       if (!array.instance(use.memory).has_memory()) return;
       const Box& domain = array.shape.domain;
-      // The host may be reading what the launch has only read.
-      if (writes(use.mode) || array.host_uses.empty()) {
-        const auto copy_box = [&](const Box& box) { coherence.copy_out(array, use.memory, box); };
-        if (parts_.size() == 1) copy_box(domain);
-        else use.region.visit(copy_box);
-      }
+      if (use.region.empty()) return;  // nothing was copied in
+      // The host may be reading what the launch has only read, and writing what lies beside.
+      const bool is_host_away = array.host_uses.empty();
+      const auto copy_box = [&](const Box& box) { coherence.copy_out(array, use.memory, box); };
+      if (is_host_away && parts_.size() == 1) copy_box(domain);
+      else if (is_host_away || writes(use.mode)) use.region.visit(copy_box);
     });
   for (const Part& part : parts_)
     for_uses(part, [&](const Use& use) {

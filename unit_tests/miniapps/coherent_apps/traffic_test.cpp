@@ -114,13 +114,13 @@ TEST(CoherentAppsTraffic, NumbersOfCopiesGrowWithTheStepsAndAllocationsDoNot) {
   EXPECT_EQ(many.device_to_host.count, 2u);
   EXPECT_EQ(many.allocated.count, few.allocated.count);
 }
-// Both blocks of all operands, of every call: 2 C full arrays and C blocks in, C blocks out, the result, and
-// what was generated.
-TEST(CoherentAppsTraffic, WithoutCoherenceEverythingTravelsEveryTime) {
+// Of each of the C = 22 calls both devices get both arrays; out come, from each, the array that it reads and
+// the block that it writes. What is generated comes out, too.
+TEST(CoherentAppsTraffic, ImplicitArraysTravelEveryTime) {
   const Sums sums = sums_of(2, false, nbody, MemoryMode::Implicit);
 
-  EXPECT_EQ(sums.to_device, 66u * 88000);
-  EXPECT_EQ(sums.to_host, 24u * 88000);
+  EXPECT_EQ(sums.to_device, 22u * 4 * 88000);
+  EXPECT_EQ(sums.to_host, (22u * 3 + 2) * 88000);
 }
 TEST(CoherentAppsTraffic, ReductionsFindTheirArraysWhereTheyAre) {
   const auto bytes = [](const AppRequest& request, MemoryMode mode) {
@@ -129,9 +129,9 @@ TEST(CoherentAppsTraffic, ReductionsFindTheirArraysWhereTheyAre) {
   const AppRequest ppmcc{"ppmcc", 1000, 3}, mse{"mse", 1000, 1};
 
   EXPECT_EQ(bytes(ppmcc, MemoryMode::Smart), 2u * 8000);
-  EXPECT_EQ(bytes(ppmcc, MemoryMode::Implicit), 3u * 6 * 8000);
+  EXPECT_EQ(bytes(ppmcc, MemoryMode::Implicit), 3u * 6 * 2 * 8000);  // to both devices
   EXPECT_EQ(bytes(mse, MemoryMode::Smart), 2u * 8000);
-  EXPECT_EQ(bytes(mse, MemoryMode::Implicit), 2u * 8000);
+  EXPECT_EQ(bytes(mse, MemoryMode::Implicit), 2u * 2 * 8000);
 }
 
 }  // namespace

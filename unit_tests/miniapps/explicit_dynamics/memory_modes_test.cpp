@@ -65,7 +65,15 @@ TYPED_TEST(DynamicsMemory, EveryModeHasTheBitsOfSmartArrays) {
     for (const MemoryMode mode : all_modes) {
       p.fused = fused;
       p.memory = mode;
-      EXPECT_TRUE(seen_of(*make_simulation_of<double>(device, mesh, p), true) == expected) << to_string(mode);
+      SCOPED_TRACE(to_string(mode));
+      coherent::reset_counters();
+      EXPECT_TRUE(seen_of(*make_simulation_of<double>(device, mesh, p), true) == expected);
+      if constexpr (strata_tests::is_asynchronous<TypeParam>) {
+        const TransferCounters moved = coherent::counters();
+        const bool is_shared = mode == MemoryMode::Managed || mode == MemoryMode::Mapped;
+        EXPECT_EQ(moved.host_to_device.bytes == 0, is_shared);
+        EXPECT_EQ(moved.prefetched_to_devices.count > 0, mode == MemoryMode::Managed);
+      }
     }
 }
 TYPED_TEST(DynamicsMemory, AlsoInPartsAndInSlices) {
