@@ -70,8 +70,14 @@ void set_memory(const std::string& name, FactorizeRequest& request) {
   if (*choice != MemoryMode::Smart && *choice != MemoryMode::Pinned)
     throw UsageError(std::string("the memory mode ") + to_string(*choice) +
                      ": tasks decide themselves what is copied when: take --memory smart or pinned");
-  if (request.home.empty()) request.home = *choice == MemoryMode::Pinned ? "pinned" : "memory";
-  else if (name != "default") throw UsageError("--memory is what --home says, too: give one of them");
+  const bool is_setting = name == "default";  // for programs on all devices
+  if (!request.home.empty()) {
+    if (!is_setting) throw UsageError("--memory is what --home says, too: give one of them");
+  } else if (*choice == MemoryMode::Smart) {
+    request.home = "memory";
+  } else if (!is_setting) {
+    request.home = "pinned";  // as it is by default where there is such memory
+  }
 }
 
 bool is_generated(const std::string& input) { return input == "spd" || input == "random"; }
