@@ -218,7 +218,7 @@ void CallState::plan_reads() {
   Coherence& coherence = Coherence::get();
   // Usually nothing is missing, and this is all that is done.
   const auto is_implicit = [](const Part& part, const Use& use) {
-    return use.array->mode == MemoryMode::Implicit && !part.is_host;
+    return use.array->mode == MemoryMode::Implicit && !part.is_host && !use.region.empty();
   };
   const auto missing = [&](const Part& part, const Use& use) {
     bool lacks = false;

@@ -266,12 +266,12 @@ void CallState::copy_out() {
       if (array.mode != MemoryMode::Implicit || use.memory == host_memory) return;
       if (!array.instance(use.memory).has_memory()) return;
       const Box& domain = array.shape.domain;
-      // The host may be reading what the launch has only read.
-      if (writes(use.mode) || array.host_uses.empty()) {
-        const auto copy_box = [&](const Box& box) { coherence.copy_out(array, use.memory, box); };
-        if (parts_.size() == 1) copy_box(domain);
-        else use.region.visit(copy_box);
-      }
+      if (use.region.empty()) return;  // nothing was copied in
+      // The host may be reading what the launch has only read, and writing what lies beside.
+      const bool is_host_away = array.host_uses.empty();
+      const auto copy_box = [&](const Box& box) { coherence.copy_out(array, use.memory, box); };
+      if (is_host_away && parts_.size() == 1) copy_box(domain);
+      else if (is_host_away || writes(use.mode)) use.region.visit(copy_box);
     });
   for (const Part& part : parts_)
     for_uses(part, [&](const Use& use) {
