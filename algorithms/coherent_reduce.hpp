@@ -238,7 +238,7 @@ void reduce_on_several(const char* label, const Where& where, const R& work, con
   }
   const std::vector<SpreadPart> parts = order_parts(split, hosts_of(where));
   const CoherentArray<T, rank<1>> partials("partial results", static_cast<index_t>(groups.size()),
-                                           uninitialized);
+                                           uninitialized, MemoryMode::Smart);
   {
     CoherentCall call = make_call<R, K>(label);
     for (const SpreadPart& part : parts)

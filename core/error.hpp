@@ -73,6 +73,12 @@ class AccessConflict : public Error {
   using Error::Error;
 };
 
+/// A coherent array of an explicit memory mode was to be read where its current values are not: they are
+/// copied by prefetch() and flush() only.
+class NotCurrent : public Error {
+  using Error::Error;
+};
+
 /// A launch or the host was to read elements that were never written, a launch did not write elements that it
 /// declared out, or a kernel of streamed steps did not write all that it declared; checked builds only.
 class NeverWritten : public Error {

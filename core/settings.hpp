@@ -25,6 +25,8 @@
   X(int, spin_us, 50, between(0, 1e6), "microseconds for which an idle worker spins before it sleeps")           \
   X(std::string, device, "default", not_empty, "what visit_device runs on, such as Threads or Cuda:1")           \
   X(std::string, host_device, "threads", one_of("serial", "threads", "tbb"), "what AnyHost{} is")                 \
+  X(std::string, memory, "smart", one_of("smart", "pinned", "managed", "mapped", "explicit", "explicit-pinned", "implicit"), \
+    "how coherent arrays lie in memory, where the program does not say")                                           \
   X(int, emulated_count, 2, between(1, 16), "instances of Emulated")                                             \
   X(index_t, emulated_capacity, 8_GiB, at_least(1), "memory of one emulated instance")                           \
   X(int, emulated_threads, 2, between(1, 1024), "host threads that run kernels of one instance")                 \
@@ -33,6 +35,8 @@
   X(double, emulated_memory_bandwidth, 2000, between(1e-3, 1e6), "GB/s within an emulated instance")             \
   X(double, emulated_copy_latency_us, 10, between(0, 1e6), "microseconds before a copy begins")                  \
   X(double, emulated_launch_latency_us, 5, between(0, 1e6), "microseconds before a kernel begins")               \
+  X(index_t, emulated_managed_page, 64_KiB, at_least(4096), "page of an emulated instance's managed memory")     \
+  X(double, emulated_fault_latency_us, 20, between(0, 1e6), "microseconds of a fault in managed memory")         \
   X(index_t, cuda_memory_limit, 0, at_least(0), "most memory that is held of one GPU; 0: no limit")              \
   X(std::string, cuda_allocator, "slabs", one_of("slabs", "async"), "where the memory of GPUs comes from")       \
   X(bool, cuda_direct_files, false, any_value, "whether GPUs read and write files themselves, by cuFile")        \

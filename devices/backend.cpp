@@ -14,6 +14,15 @@ std::uint64_t next_queue_id() {
 
 Ref<DirectFile> DeviceInstance::open_direct(int, const char*, bool) { return {}; }
 
+DeviceInstance* DeviceInstance::shared_memory(SharedMemory, const char*& reason) {
+  reason = "it has no memory that its kernels and the host share";
+  return nullptr;
+}
+
+char* DeviceInstance::address_in_kernels(char* host_address, SpaceId) const {
+  return host_accessible() ? host_address : nullptr;
+}
+
 void ReservedMemory::require_reserved(std::size_t begin, std::size_t end) const {
   if (begin <= end && end <= size()) return;
   throw OutOfBounds("asked for memory for bytes [" + std::to_string(begin) + ", " + std::to_string(end) +

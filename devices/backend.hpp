@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include <strata/core/allocation.hpp>
 #include <strata/core/config.hpp>
@@ -85,6 +86,27 @@ struct DeviceRates {
 /// Host memory that a device copies from and to at full speed, as long as this lives.
 class PinnedMemory : public RefCounted {};
 
+/// Memory that the host and kernels of a device reach at the same time.
+enum class SharedMemory : unsigned char {
+  Pinned,  ///< the host's, page-locked: copies are fast, and kernels reach it over the link
+  Managed  ///< pages move to whoever touches them
+};
+
+/// Bytes of managed memory that a launch, or the host, is going to use.
+struct ManagedRange {
+  char* begin;  ///< as the host has it
+  std::size_t bytes;
+  bool reads, writes;            ///< what is only written need not be moved
+  bool has_other_users = false;  ///< others use pages of it, too: a second device, or the host again
+};
+
+/// What moved between host and devices because somebody touched it. Bytes are those of pages.
+struct PageMoves {
+  bool is_known = false;  ///< otherwise the driver does not tell
+  std::uint64_t faults = 0;
+  std::uint64_t to_devices = 0, to_host = 0;  ///< bytes
+};
+
 /// A point in the work of one queue. Complete once all work enqueued before it is done or dropped.
 class EventState : public RefCounted {
  public:
@@ -154,6 +176,16 @@ class DeviceInstance {
   /// Pins host memory that was not allocated by Strata, and that outlives the result. Null where the system
   /// forbids it, or where copies would not become faster.
   virtual Ref<PinnedMemory> pin(void* /*data*/, std::size_t /*bytes*/) { return {}; }
+  /// The instance that allocates memory of that kind for this device and the host. Null where there is none;
+  /// `reason` is then why, as the rest of a sentence.
+  virtual DeviceInstance* shared_memory(SharedMemory /*kind*/, const char*& reason);
+  /// The address at which kernels of this device reach host memory: that of shared_memory(), and, where the
+  /// device reaches all memory of the host, any. Null where they do not reach it.
+  virtual char* address_in_kernels(char* host_address, SpaceId space) const;
+  /// Whether the host may touch managed memory while kernels of the device run.
+  virtual bool has_concurrent_managed_access() const { return true; }
+  /// Of an instance that allocates managed memory: what faults have moved so far of the block at `data`.
+  virtual PageMoves page_moves(const void* /*data*/) const { return {}; }
   /// The file that `descriptor` has open, for transfers by the device itself. Null where it cannot, or is not
   /// asked to; `path` is for messages.
   virtual Ref<DirectFile> open_direct(int descriptor, const char* path, bool writes);
@@ -189,6 +221,12 @@ class QueueState : public RefCounted {
   /// Sets every element of `destination`, which lies in this instance's memory, to the `element_bytes` at
   /// `value`, which are copied before the call returns.
   virtual void fill(const CopySide& destination, const void* value, std::size_t element_bytes) = 0;
+
+  /// Moves the pages of managed memory to this queue's device, or to the host, after the work enqueued so
+  /// far and before all that is enqueued later, and tells the driver how they are used. Only where pages are
+  /// changes. Returns the bytes of pages that it is to move, and, to the host, those that are to be
+  /// overwritten, too: 0 where there is nothing to wait for, or the device cannot.
+  virtual std::size_t prefetch(const ManagedRange* /*ranges*/, int /*count*/, bool /*to_host*/) { return 0; }
 
   /// From now on work that the calling thread enqueues here is recorded instead of run (recording.hpp); by
   /// default as steps. The caller owns the result.

@@ -1,11 +1,12 @@
 // Coherent arrays on several GPUs: a stencil whose halos travel while the interior is computed, its steps
 // launched and recorded; N bodies and smoothed particles, of which every device needs all; factors of a
 // matrix, one row of which all need in each step; the bandwidth of copies between devices; and on one GPU the
-// applications of Dastgeer and Kessler (IJPP 44, 2016, figures 6 and 7) under three protocols.
+// applications of Dastgeer and Kessler (IJPP 44, 2016, figures 6 and 7) in two memory modes.
 //
 // Speed-ups are over one GPU, the same program. Without a GPU the program says so; on Emulated, which the
 // option --device asks for, it runs small and measures nothing that counts.
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include <strata/algorithms/coherent_reduce.hpp>
@@ -20,7 +21,6 @@ namespace {
 
 using namespace perf;
 using namespace strata;
-using coherent::Protocol;
 
 template <class D>
 using Devices = std::vector<D>;
@@ -139,11 +139,11 @@ void applications(Report& report, bool small) {
     if (!small && request.app == "nbody") request.n = 512;
     request.steps = small ? 2 : kind.steps;
     double seconds[2] = {};
-    const Protocol protocols[2] = {Protocol::Regions, Protocol::None};
-    const char* const names[2] = {"regions", "none"};
+    const std::optional<MemoryMode> modes[2] = {{}, MemoryMode::Implicit};
+    const char* const names[2] = {"regions", "implicit"};
     std::vector<double> first;
     for (int p = 0; p < 2; ++p) {
-      request.protocol = protocols[p];
+      request.memory = modes[p];
       std::vector<double> all;
       coherent_apps::AppOutcome outcome;
       for (int rep = 0; rep < (small ? 1 : 4); ++rep) {
@@ -155,7 +155,7 @@ void applications(Report& report, bool small) {
       if (p == 0) first = outcome.values;
       else
         report.check(outcome.values == first,
-                     std::string(kind.name) + ": all protocols give the same values");
+                     std::string(kind.name) + ": both memory modes give the same values");
     }
     for (int p = 0; p < 2; ++p)
       report.add({std::string(kind.name) + ", " + names[p],
@@ -263,7 +263,8 @@ void measure(const Options& options, Report& report) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Options options = parse_options(argc, argv, "Coherent arrays on several GPUs, and their protocols.");
+  const Options options =
+      parse_options(argc, argv, "Coherent arrays on several GPUs, and what implicit copies cost.");
   Report report("coherence_scaling", "one device; of none: regions (how many times as long they take)");
   for_each_device(options, [&](auto device) {
     using D = decltype(device);

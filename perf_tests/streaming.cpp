@@ -86,7 +86,7 @@ class Streaming : StreamingCases<D> {
  private:
   void map() {
     const index_t n = elements(4e9, 8);
-    const CoherentArray<double, rank<1>> x("x", n, main_in(home_of<D>())), y("y", n, main_in(home_of<D>()));
+    const CoherentArray<double, rank<1>> x("x", n, fast_memory<D>), y("y", n, fast_memory<D>);
     fill_streamed(x);
     const double moved = 8.0 * static_cast<double>(n);
     const double limit = 2 * moved / link_seconds<D>(moved, moved) / 1e9;
@@ -163,7 +163,7 @@ class Streaming : StreamingCases<D> {
     const double size = 8.0 * static_cast<double>(n);
     index_t chunk = 0;
     {
-      const CoherentArray<double, rank<1>> x("x", n, main_in(home_of<D>())), y("y", n, main_in(home_of<D>()));
+      const CoherentArray<double, rank<1>> x("x", n, fast_memory<D>), y("y", n, fast_memory<D>);
       fill_streamed(x);
       double map_one = 0, steps_one = 0;
       for (int count = 1; count <= D::count(); count *= 2) {
@@ -401,19 +401,18 @@ class Streaming : StreamingCases<D> {
     const index_t n = elements(8e9, 8);
     using Line = CoherentArray<double, rank<1>>;
     compare_steps<Line>(
-        "3-point stencil", [&](const char* label) { return Line(label, n, main_in(home_of<D>())); },
-        range(1, n - 1), static_cast<double>(n - 2), ThreePoints{}, size);
+        "3-point stencil", [&](const char* label) { return Line(label, n, fast_memory<D>); }, range(1, n - 1),
+        static_cast<double>(n - 2), ThreePoints{}, size);
     const index_t edge = static_cast<index_t>(std::sqrt(static_cast<double>(n)));
     using Plane = CoherentArray<double, rank<2>, LayoutRight>;
     compare_steps<Plane>(
-        "5-point stencil", [&](const char* label) { return Plane(label, edge, edge, main_in(home_of<D>())); },
+        "5-point stencil", [&](const char* label) { return Plane(label, edge, edge, fast_memory<D>); },
         mdrange({1, 1}, {edge - 1, edge - 1}), static_cast<double>(edge - 2) * static_cast<double>(edge - 2),
         FivePoints{}, size);
     const index_t side = is_gpu<D> ? 512 : 16, length = n / side / side;
     using Cube = CoherentArray<double, rank<3>, LayoutRight>;
     compare_steps<Cube>(
-        "7-point stencil",
-        [&](const char* label) { return Cube(label, length, side, side, main_in(home_of<D>())); },
+        "7-point stencil", [&](const char* label) { return Cube(label, length, side, side, fast_memory<D>); },
         mdrange({1, 1, 1}, {length - 1, side - 1, side - 1}),
         static_cast<double>(length - 2) * static_cast<double>(side - 2) * static_cast<double>(side - 2),
         SevenPoints{}, size);
@@ -421,7 +420,7 @@ class Streaming : StreamingCases<D> {
 
   void large_sum() {
     const index_t n = elements(64e9, 8);
-    const CoherentArray<double, rank<1>> x("x", n, uninitialized, main_in(home_of<D>()));
+    const CoherentArray<double, rank<1>> x("x", n, uninitialized, fast_memory<D>);
     {
       const auto view = x.write();
       parallel_for(on(Threads{}), n, with(FillOnes{}, view.view()));

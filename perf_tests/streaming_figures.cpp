@@ -48,7 +48,7 @@ class Figures : StreamingCases<D> {
   void map_by_size() {
     for (const double size : {2e7, 2e8, 2e9, 1e10, 2.5e10}) {
       const index_t n = elements(size / 2, 4);
-      const CoherentArray<float, rank<1>> x("x", n, main_in(home_of<D>())), y("y", n, main_in(home_of<D>()));
+      const CoherentArray<float, rank<1>> x("x", n, fast_memory<D>), y("y", n, fast_memory<D>);
       fill_streamed(x);
       for (const int iterations : {1, 64, 256, 3883}) {
         if (!is_gpu<D> && iterations > 256 && size > 1e9) continue;  // minutes, for nothing
@@ -105,7 +105,7 @@ class Figures : StreamingCases<D> {
   // Figure 19: a map by slices that are on the device at once.
   void map_by_slots() {
     const index_t n = elements(1e9, 4);
-    const CoherentArray<float, rank<1>> x("x", n, main_in(home_of<D>())), y("y", n, main_in(home_of<D>()));
+    const CoherentArray<float, rank<1>> x("x", n, fast_memory<D>), y("y", n, fast_memory<D>);
     fill_streamed(x);
     for (const int slots : {2, 3, 4, 8, 16, 32, 64, 128}) {
       const auto where = streamed(D{}, bytes(1.1e9)).slots(slots);
@@ -119,7 +119,7 @@ class Figures : StreamingCases<D> {
   void steps_by_size_and_slots() {
     for (const double size : {2e8, 2e9}) {
       const index_t n = elements(size, 8);
-      const CoherentArray<double, rank<1>> u("u", n, main_in(home_of<D>())), v("v", n, main_in(home_of<D>()));
+      const CoherentArray<double, rank<1>> u("u", n, fast_memory<D>), v("v", n, fast_memory<D>);
       fill_streamed(u);
       for (const int steps : {1, 64, 256, 3883}) {
         if (steps > 256 && size > 1e9) continue;

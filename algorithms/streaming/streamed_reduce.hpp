@@ -30,7 +30,7 @@ void store_reduced(const char* label, const On<D>& on, const Reducer& reducer, c
   } else if constexpr (has_coherent_target<I>) {
     *into.target.write() = value;
   } else if constexpr (is_finalize_v<I>) {
-    const CoherentArray<T, rank<1>> result("result", 1);
+    const CoherentArray<T, rank<1>> result("result", 1, MemoryMode::Smart);
     result.write()(0) = value;
     std::apply(
         [&](const auto&... a) {

@@ -32,6 +32,7 @@ struct TaskUse {
 template <class Access>
 TaskUse task_use(const Access& access, ResidentRows work) {
   if (!access.array) fail_no_array();
+  require_copies(*access.array.state(), "a task");
   const Box domain = access.array.domain();
   TaskUse use{access.array.state(), Access::mode, part_of(access.region, domain, work, access.array.label()),
               false, is_commuting_v<Access>};

@@ -81,7 +81,7 @@ class ContributionCopies final : public PendingContributions {
   template <std::size_t... R>
   Array new_copy(const std::string& label, std::index_sequence<R...>) const {
     const OutsideTaskFunction scope;  // tasks may add tasks that contribute
-    return Array(label.c_str(), array_.extent(static_cast<int>(R))..., uninitialized);
+    return Array(label.c_str(), array_.extent(static_cast<int>(R))..., uninitialized, MemoryMode::Smart);
   }
 
   Array array_;

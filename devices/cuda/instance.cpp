@@ -8,11 +8,9 @@
 #include <strata/core/unheard_errors.hpp>
 #include <strata/devices/cuda/failure.hpp>
 #include <strata/devices/cuda/instance.hpp>
-#include <strata/devices/cuda/memory/direct_file.hpp>
-#include <strata/devices/cuda/memory/links.hpp>
+#include <strata/devices/cuda/memory/managed_blocks.hpp>
 #include <strata/devices/cuda/queue.hpp>
 #include <strata/devices/cuda/watching.hpp>
-#include <strata/devices/host/device.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -43,18 +41,6 @@ std::mutex& start_mutex() {
 }
 CudaInstance* started_instances[max_cuda_devices];
 
-const char* kind_of(CudaMemoryKind kind) {
-  switch (kind) {
-    case CudaMemoryKind::Device:
-      return CudaSpace::kind;
-    case CudaMemoryKind::Managed:
-      return CudaManagedSpace::kind;
-    case CudaMemoryKind::Pinned:
-      break;
-  }
-  return CudaPinnedSpace::kind;
-}
-
 void finish_all() noexcept {
   for (CudaInstance* const gpu : CudaInstance::started()) {
     const bool was_reported = cuda_failure_was_reported(gpu->index());
@@ -68,7 +54,7 @@ void finish_all() noexcept {
   }
 }
 
-// Slabs of device memory and of pinned memory; `context` is the instance.
+// Slabs of device memory and of pinned memory, and managed memory; `context` is the instance.
 void* take_device_slab(void* context, std::size_t bytes) {
   const CudaDeviceScope scope(static_cast<CudaInstance*>(context)->index());
   void* slab = nullptr;
@@ -85,11 +71,14 @@ void* take_pinned_slab(void* context, std::size_t bytes) {
   return nullptr;
 }
 void give_pinned_slab(void*, void* slab, std::size_t) { cudaFreeHost(slab); }
-
-void release_cuda(Allocation& allocation) noexcept {
-  const auto& memory = static_cast<const CudaMemory&>(*static_cast<DeviceInstance*>(allocation.owner));
-  memory.gpu().release(memory.kind(), allocation.data);
+void* take_managed(void* context, std::size_t bytes) {
+  const CudaDeviceScope scope(static_cast<CudaInstance*>(context)->index());
+  void* block = nullptr;
+  if (cudaMallocManaged(&block, bytes) == cudaSuccess) return block;
+  static_cast<void>(cudaGetLastError());
+  return nullptr;
 }
+void give_managed(void*, void* block, std::size_t) { cudaFree(block); }
 
 }  // namespace
 
@@ -112,103 +101,6 @@ std::string cuda_kernels_in_flight(int device) {
   CudaInstance* const gpu = device >= 0 && device < max_cuda_devices ? started_instances[device] : nullptr;
   return gpu != nullptr ? gpu->kernels_in_flight() : "No kernels are in flight";
 }
-
-// ---- CudaMemory
-
-const char* CudaMemory::device_name() const { return kind_of(kind_); }
-int CudaMemory::index() const { return gpu_.index(); }
-SpaceId CudaMemory::space() const { return {kind_of(kind_), gpu_.index(), kind_ != CudaMemoryKind::Device}; }
-QueueState& CudaMemory::default_queue() { return gpu_.queue(); }
-Ref<QueueState> CudaMemory::create_queue() { return gpu_.create_queue(); }
-void CudaMemory::wait_all() { gpu_.wait_all(); }
-std::size_t CudaMemory::capacity() const {
-  if (kind_ != CudaMemoryKind::Device) return 0;
-  const std::size_t limit = gpu_.statistics().limit;
-  return limit != 0 ? limit : gpu_.physical_bytes();
-}
-std::size_t CudaMemory::used() const {
-  return kind_ == CudaMemoryKind::Device ? gpu_.statistics().used : allocation_totals(kind_of(kind_)).bytes;
-}
-
-CopyCost CudaMemory::copy_cost(const DeviceInstance& from) {
-  const auto* const other = dynamic_cast<const CudaMemory*>(&from);
-  const bool from_gpu = other != nullptr && other->kind_ == CudaMemoryKind::Device;
-  if (!from_gpu && (host_accessible() || !from.host_accessible())) return {};
-  return measured_copy_cost(host_accessible() ? host_place : index(), from_gpu ? other->index() : host_place);
-}
-CopyCost CudaMemory::copy_cost_to_host() {
-  return host_accessible() ? CopyCost{} : measured_copy_cost(host_place, index());
-}
-DeviceRates CudaMemory::rates() {
-  if (host_accessible()) return {};
-  const CopyCost up = measured_copy_cost(index(), host_place), down = measured_copy_cost(host_place, index());
-  // Each byte that is copied within the GPU is read and written.
-  const double memory = 2 * measured_copy_cost(index(), index()).bytes_per_second;
-  constexpr double launch_seconds = 3e-6;  // back to back
-  return {up.bytes_per_second, down.bytes_per_second, measured_both_ways(index()), memory,
-          up.seconds,          launch_seconds};
-}
-
-namespace {
-
-class RegisteredMemory final : public PinnedMemory {
- public:
-  RegisteredMemory(void* data, int gpu) : data_(data), gpu_(gpu) {}
-  ~RegisteredMemory() override {
-    const CudaDeviceScope scope(gpu_);
-    if (data_ != nullptr && cudaHostUnregister(data_) != cudaSuccess) static_cast<void>(cudaGetLastError());
-  }
-
- private:
-  void* const data_;  // null: pinned elsewhere
-  const int gpu_;
-};
-
-}  // namespace
-
-Ref<PinnedMemory> CudaMemory::pin(void* data, std::size_t bytes) {
-  if (bytes == 0) return {};
-  const CudaDeviceScope scope(index());
-  cudaPointerAttributes attributes{};
-  if (cudaPointerGetAttributes(&attributes, data) != cudaSuccess) static_cast<void>(cudaGetLastError());
-  else if (attributes.type != cudaMemoryTypeUnregistered)
-    return Ref<PinnedMemory>(new RegisteredMemory(nullptr, index()));
-  if (cudaHostRegister(data, bytes, cudaHostRegisterPortable) != cudaSuccess) {
-    static_cast<void>(cudaGetLastError());
-    return {};
-  }
-  return Ref<PinnedMemory>(new RegisteredMemory(data, index()));
-}
-
-Ref<DirectFile> CudaMemory::open_direct(int descriptor, const char* path, bool writes) {
-  return kind_ == CudaMemoryKind::Device ? open_cuda_direct_file(gpu_, descriptor, path, writes)
-                                         : Ref<DirectFile>();
-}
-
-Allocation* CudaMemory::allocate(const AllocationRequest& request) {
-  require_running("an allocation");
-  void* const data = gpu_.allocate(kind_, request.bytes);
-  if (data == nullptr) {
-    const cuda::MemoryStatistics now = gpu_.statistics();
-    const std::string reason =
-        kind_ == CudaMemoryKind::Device
-            ? "Strata holds " + std::to_string(now.used) + " of " +
-                  (now.limit != 0 ? std::to_string(now.limit) + " bytes that cuda_memory_limit allows"
-                                  : std::to_string(now.physical) + " bytes, other programs may hold more")
-            : "CUDA has no " + std::string(device_name()) + " memory of that size";
-    const std::string device = std::string(device_name()) + "{" + std::to_string(index()) + "}";
-    fail_out_of_memory(request, space(), device.c_str(), reason.c_str());
-  }
-  try {
-    return make_allocation(data, request.bytes, space(), request.label, release_cuda,
-                           static_cast<DeviceInstance*>(this));
-  } catch (...) {
-    gpu_.release(kind_, data);
-    throw;
-  }
-}
-
-// ---- CudaInstance
 
 CudaInstance& CudaInstance::get(int index) {
   if (index >= 0 && index < max_cuda_devices)
@@ -238,7 +130,8 @@ CudaInstance::CudaInstance(int index)
     : index_(index),
       memories_{
           {*this, CudaMemoryKind::Device}, {*this, CudaMemoryKind::Managed}, {*this, CudaMemoryKind::Pinned}},
-      pinned_heap_({take_pinned_slab, give_pinned_slab, this}) {
+      pinned_heap_({take_pinned_slab, give_pinned_slab, this}),
+      managed_heap_({take_managed, give_managed, this}) {
   const CudaDeviceScope scope(index);
   const auto limit = static_cast<std::size_t>(settings().cuda_memory_limit);
   if (settings().cuda_allocator == "async") {
@@ -250,8 +143,15 @@ CudaInstance::CudaInstance(int index)
   }
   check_cuda(cudaDeviceGetAttribute(&multiprocessors_, cudaDevAttrMultiProcessorCount, index),
              "asking for the multiprocessors", index);
-  std::size_t free_bytes = 0;
-  check_cuda(cudaMemGetInfo(&free_bytes, &physical_bytes_), "asking for the memory", index);
+  check_cuda(cudaMemGetInfo(&free_at_start_, &physical_bytes_), "asking for the memory", index);
+  const auto has = [&](cudaDeviceAttr attribute) {
+    int value = 0;
+    check_cuda(cudaDeviceGetAttribute(&value, attribute, index), "asking for what memory it has", index);
+    return value != 0;
+  };
+  has_managed_memory_ = has(cudaDevAttrManagedMemory);
+  has_concurrent_managed_access_ = has(cudaDevAttrConcurrentManagedAccess);
+  reaches_pageable_memory_ = has(cudaDevAttrPageableMemoryAccess);
 }
 
 CudaStream& CudaInstance::take_stream(cudaStream_t adopted, bool helper) {
@@ -359,13 +259,7 @@ std::string CudaInstance::kernels_in_flight() {
 void* CudaInstance::allocate(CudaMemoryKind kind, std::size_t bytes) {
   const std::lock_guard lock(memory_mutex_);
   if (!quarantine_.empty()) reclaim(false);
-  if (kind == CudaMemoryKind::Managed) {
-    const CudaDeviceScope scope(index_);
-    void* data = nullptr;
-    if (cudaMallocManaged(&data, std::max<std::size_t>(bytes, 1)) == cudaSuccess) return data;
-    static_cast<void>(cudaGetLastError());
-    return nullptr;
-  }
+  if (kind == CudaMemoryKind::Managed) return allocate_managed(bytes);
   DeviceHeap& memory = heap(kind);
   void* data = memory.allocate(bytes);
   if (data == nullptr && !quarantine_.empty()) {
@@ -377,9 +271,57 @@ void* CudaInstance::allocate(CudaMemoryKind kind, std::size_t bytes) {
   return data;
 }
 
+// A driver that is asked for more managed memory than fits on the card gives it, and moves pages in and out
+// from then on: some hang. So that is refused before.
+void* CudaInstance::allocate_managed(std::size_t bytes) {
+  if (!has_room_for_managed(bytes)) {
+    reclaim(true);
+    if (!has_room_for_managed(bytes)) return nullptr;
+  }
+  void* data = managed_heap_.allocate(bytes);
+  if (data == nullptr && !quarantine_.empty()) {
+    reclaim(true);
+    data = managed_heap_.allocate(bytes);
+  }
+  if (data == nullptr && managed_heap_.trim() > 0) data = managed_heap_.allocate(bytes);
+  if (data != nullptr) ManagedBlocks::all().add(data, bytes);
+  return data;
+}
+
+CardMemory CudaInstance::card_memory() const {
+  const CudaDeviceScope scope(index_);
+  std::size_t free_now = 0, all = 0;
+  check_cuda(cudaMemGetInfo(&free_now, &all), "asking for the memory", index_);
+  return {free_at_start_, free_now, device_heap_->statistics().held, managed_heap_.used()};
+}
+
+bool CudaInstance::has_room_for_managed(std::size_t bytes) const {
+  const std::size_t taken = ManagedHeap::taken_by(bytes);
+  if (taken == 0 || taken > physical_bytes_) return false;
+  // Asking the driver takes as long as other allocations, so it is asked once half of the card may be used.
+  if (taken + managed_heap_.used() + device_heap_->statistics().held <= free_at_start_ / 2) return true;
+  return taken <= managed_memory_left(card_memory());
+}
+
+std::string CudaInstance::why_no_managed_memory(std::size_t bytes) {
+  if (!has_managed_memory_) return "this GPU has no managed memory";
+  const std::lock_guard lock(memory_mutex_);
+  if (has_room_for_managed(bytes)) return "CUDA gave no managed memory of that size";
+  const CardMemory card = card_memory();
+  return "managed arrays are given no more than fits on the card at once: of its " +
+         std::to_string(physical_bytes_) + " bytes " + std::to_string(managed_memory_left(card)) +
+         " are left, beside " + std::to_string(card.managed) +
+         " of other managed arrays; use a smart or mapped array, or process the array in slices "
+         "(docs/out_of_core.md)";
+}
+
 void CudaInstance::free_now(CudaMemoryKind kind, void* address) noexcept {
-  if (kind == CudaMemoryKind::Managed) cudaFree(address);
-  else if (!drop_reservation(address, true)) heap(kind).release(address);
+  if (kind == CudaMemoryKind::Managed) {
+    ManagedBlocks::all().remove(address, managed_heap_.keeps(address));
+    managed_heap_.release(address);
+  } else if (!drop_reservation(address, true)) {
+    heap(kind).release(address);
+  }
 }
 
 void CudaInstance::release(CudaMemoryKind kind, void* address, bool reserved) noexcept {

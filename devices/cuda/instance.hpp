@@ -20,6 +20,7 @@
 #include <strata/devices/backend.hpp>
 #include <strata/devices/cuda/control.hpp>
 #include <strata/devices/cuda/device.hpp>
+#include <strata/devices/cuda/memory/managed_heap.hpp>
 #include <strata/devices/cuda/memory/memory_pool.hpp>
 #include <strata/devices/cuda/memory/slab_heap.hpp>
 #include <strata/devices/cuda/memory/virtual_memory.hpp>
@@ -51,6 +52,9 @@ class CudaMemory final : public DeviceInstance {
   CopyCost copy_cost_to_host() override;
   DeviceRates rates() override;
   Ref<PinnedMemory> pin(void* data, std::size_t bytes) override;
+  DeviceInstance* shared_memory(SharedMemory kind, const char*& reason) override;
+  char* address_in_kernels(char* host_address, SpaceId space) const override;
+  bool has_concurrent_managed_access() const override;
   Ref<DirectFile> open_direct(int descriptor, const char* path, bool writes) override;
 
   CudaInstance& gpu() const { return gpu_; }
@@ -110,6 +114,12 @@ class CudaInstance {
   cuda::MemoryStatistics statistics();
   void set_limit(std::size_t bytes);
   std::size_t physical_bytes() const { return physical_bytes_; }
+  bool has_managed_memory() const { return has_managed_memory_; }
+  bool has_concurrent_managed_access() const { return has_concurrent_managed_access_; }
+  /// Whether kernels reach all memory of the host.
+  bool reaches_pageable_memory() const { return reaches_pageable_memory_; }
+  /// Why allocate() gave no managed memory, as the rest of a sentence.
+  std::string why_no_managed_memory(std::size_t bytes);
   /// Lets kernels of GPU `other` reach the memory of this one, once CUDA has opened the link between them.
   void open_to(int other);
 
@@ -137,6 +147,9 @@ class CudaInstance {
   static bool busy(CudaStream& stream);
   void reclaim(bool wait);
   void free_now(CudaMemoryKind kind, void* address) noexcept;
+  void* allocate_managed(std::size_t bytes);
+  CardMemory card_memory() const;
+  bool has_room_for_managed(std::size_t bytes) const;
   bool drop_reservation(void* data, bool with_cuda) noexcept;
   DeviceHeap& heap(CudaMemoryKind kind) {
     return kind == CudaMemoryKind::Pinned ? pinned_heap_ : *device_heap_;
@@ -144,12 +157,14 @@ class CudaInstance {
 
   const int index_;
   int multiprocessors_ = 0;
-  std::size_t physical_bytes_ = 0;
+  std::size_t physical_bytes_ = 0, free_at_start_ = 0;
+  bool has_managed_memory_ = false, has_concurrent_managed_access_ = false, reaches_pageable_memory_ = false;
   CudaMemory memories_[3];
   std::mutex memory_mutex_;
   std::unique_ptr<CudaMemoryPool> pool_;  // null where device memory comes from slabs
   std::unique_ptr<DeviceHeap> device_heap_;
   SlabHeap pinned_heap_;
+  ManagedHeap managed_heap_;
   std::unordered_map<void*, std::unique_ptr<CudaReservation>> reservations_;
   std::vector<int> open_to_;  // GPUs that reach the memory of this one
   std::vector<Quarantined> quarantine_;

@@ -25,7 +25,9 @@ Config default_config() {
           .launch_latency = s.emulated_launch_latency_us * micro,
           .seconds_per_item = 1e-9,
           .host_submit_cost = 1e-6,
-          .reads_files = false};
+          .reads_files = false,
+          .managed_page = s.emulated_managed_page,
+          .fault_latency = s.emulated_fault_latency_us * micro};
 }
 
 Config config() { return Platform::get().configuration(); }
@@ -65,12 +67,14 @@ void clear_faults() {
 double now() {
   Platform& platform = Platform::get();
   const std::lock_guard lock(platform.mutex);
+  platform.settle_faults();
   return platform.timeline.now();
 }
 
 void advance(double seconds) {
   Platform& platform = Platform::get();
   const std::lock_guard lock(platform.mutex);
+  platform.settle_faults();
   platform.timeline.host_advance(seconds);
 }
 
@@ -86,6 +90,7 @@ std::vector<Operation> trace() {
   using Kind = detail::Resource::Kind;
   Platform& platform = Platform::get();
   const std::lock_guard lock(platform.mutex);
+  platform.settle_faults();
   std::vector<Operation> operations;
   for (const detail::TraceEntry& entry : platform.timeline.trace()) {
     const auto& [kind, instance, target] = entry.resource;

@@ -25,6 +25,8 @@ struct Config {
   double seconds_per_item;          ///< of a kernel, besides the latency
   double host_submit_cost;          ///< seconds of host time for each launch and copy
   bool reads_files = false;         ///< and writes them, itself, by its link to the host
+  index_t managed_page = index_t{64} << 10;  ///< bytes of a page of managed memory
+  double fault_latency = 20e-6;              ///< seconds, of an access to a page that lies elsewhere
 };
 
 /// The configuration in force, and that of the settings.

@@ -9,8 +9,10 @@
 #include <strata/core/copy_plan.hpp>
 #include <strata/core/error.hpp>
 #include <strata/devices/emulated/execution.hpp>
+#include <strata/devices/emulated/managed_pages.hpp>
 #include <strata/devices/emulated/platform.hpp>
 #include <strata/devices/emulated/queue.hpp>
+#include <strata/devices/emulated/shared_memory.hpp>
 #include <strata/devices/host/space.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -65,18 +67,26 @@ void check_places(const CopySide& destination, const CopySide& source, int to, i
 
 }  // namespace
 
-int EmulatedQueue::place(const CopySide& side) const {
-  return side.space.kind == EmulatedSpace::kind ? side.space.instance : Timeline::host;
+// Shared memory is the host's, or, where the other side is not this instance's, on this instance: copies by a
+// device have one side there.
+int EmulatedQueue::place(const CopySide& side, const CopySide& other) const {
+  const int here = core_->instance();
+  if (side.space.kind == EmulatedSpace::kind) return side.space.instance;
+  const bool other_is_here = other.space.kind == EmulatedSpace::kind && other.space.instance == here;
+  return side.space.shared && (&side == &other || !other_is_here) ? here : Timeline::host;
 }
 
 char* EmulatedQueue::address(const CopySide& side) const {
   char* const data = static_cast<char*>(side.data);
-  const int instance = place(side);
-  return instance == Timeline::host ? data : data + Platform::get().memory->offset(instance);
+  if (side.space.kind == EmulatedSpace::kind)
+    return data + Platform::get().memory->offset(side.space.instance);
+  char* const managed =
+      side.space.kind == emulated_managed_kind ? managed_pages::address_for_copies(data) : nullptr;
+  return managed != nullptr ? managed : data;
 }
 
 void EmulatedQueue::copy(const CopySide& destination, const CopySide& source, std::size_t element_bytes) {
-  const int to = place(destination), from = place(source);
+  const int to = place(destination, source), from = place(source, destination);
   check_places(destination, source, to, from, core_->instance());
   std::vector<CopyPiece> pieces = plan_copy(*destination.layout, *source.layout, element_bytes);
   const bool elementwise = !pieces.empty() && pieces.front().kind == CopyKind::ElementWise;
@@ -129,7 +139,7 @@ void EmulatedQueue::transfer(const char* label, void* memory, std::size_t bytes,
 
 void EmulatedQueue::fill(const CopySide& destination, const void* value, std::size_t element_bytes) {
   const int here = core_->instance();
-  if (place(destination) != here)
+  if (place(destination, destination) != here)
     throw WrongDevice("a fill on a queue of Emulated{" + std::to_string(here) + "} was given \"" +
                       destination.label + "\" in " + describe_space(destination.space) +
                       "; use a queue of the instance that owns it");

@@ -26,8 +26,13 @@ void EmulatedEvent::wait() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return complete_; });
   }
-  Platform::get().host_wait_until(moment_);
+  Platform::get().host_wait_until(moment());
   if (error_) std::rethrow_exception(error_);
+}
+
+Moment EmulatedEvent::moment() const {
+  const std::lock_guard lock(mutex_);
+  return moment_;
 }
 
 EmulatedEvent::Outcome EmulatedEvent::outcome() const {
@@ -37,8 +42,9 @@ EmulatedEvent::Outcome EmulatedEvent::outcome() const {
 
 double EmulatedEvent::seconds_since(const EventState& earlier) const {
   const auto* const first = dynamic_cast<const EmulatedEvent*>(&earlier);
-  if (first == nullptr || first->moment_.epoch != moment_.epoch) return -1;
-  return moment_.time - first->moment_.time;
+  if (first == nullptr) return -1;
+  const Moment begin = first->moment(), end = moment();
+  return begin.epoch == end.epoch ? end.time - begin.time : -1;
 }
 
 void EmulatedEvent::wait_in_queue() {
@@ -48,8 +54,10 @@ void EmulatedEvent::wait_in_queue() {
 }
 
 void EmulatedEvent::set(QueueCore::Since before) {
+  const double time = core_->with_lag(point_, moment().time);
   const std::lock_guard lock(mutex_);
   complete_ = true;
+  moment_.time = time;
   if (before.lost) outcome_ = before.began ? Outcome::Failed : Outcome::Dropped;
   holds_ = before.error && share_error(before.error);
   error_ = std::move(before.error);

@@ -21,7 +21,9 @@ struct Moment {
 
 class EmulatedEvent final : public EventState {
  public:
-  EmulatedEvent(std::shared_ptr<QueueCore> core, Moment moment) : core_(std::move(core)), moment_(moment) {}
+  /// `point` is that of its queue, `moment` the time that follows from it.
+  EmulatedEvent(std::shared_ptr<QueueCore> core, Timeline::Point point, Moment moment)
+      : core_(std::move(core)), point_(point), moment_(moment) {}
   ~EmulatedEvent() override;
 
   bool complete() const override;
@@ -38,12 +40,14 @@ class EmulatedEvent final : public EventState {
   bool succeeded() const;
 
   const QueueCore* core() const { return core_.get(); }
-  Moment moment() const { return moment_; }
+  /// Later once it is complete, where its queue lags (queue_core.hpp).
+  Moment moment() const;
 
  private:
   const std::shared_ptr<QueueCore> core_;
-  const Moment moment_;
+  const Timeline::Point point_;
   mutable std::mutex mutex_;
+  Moment moment_;
   std::condition_variable changed_;
   bool complete_ = false;
   std::exception_ptr error_;

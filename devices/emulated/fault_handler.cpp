@@ -1,15 +1,18 @@
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <mutex>
 #include <string>
 
 #include <signal.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <strata/core/error.hpp>
 #include <strata/devices/emulated/access.hpp>
 #include <strata/devices/emulated/allocation_list.hpp>
 #include <strata/devices/emulated/fault_handler.hpp>
+#include <strata/devices/emulated/managed_pages.hpp>
 #include <strata/devices/emulated/memory.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -185,8 +188,56 @@ void pass_on(int signal, siginfo_t* info, void* context) {
   if (sent) raise(signal);
 }
 
+[[noreturn]] void speak_and_abort() {
+  message.send();
+  abort();
+}
+
+managed_pages::Access access_of([[maybe_unused]] void* context) {
+#if defined(__x86_64__)
+  constexpr greg_t write = 2;  // a bit of the error code of a page fault
+  const greg_t code = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR];
+  return (code & write) != 0 ? managed_pages::Access::Write : managed_pages::Access::Read;
+#else
+  return managed_pages::Access::Unknown;
+#endif
+}
+
+// Whether the address is that of managed memory and the access may be made again.
+bool handle_managed(int signal, std::uintptr_t address, void* context) {
+  using managed_pages::Fault;
+  if (signal == SIGBUS && !managed_pages::holds(address)) return false;
+  const Fault fault =
+      signal == SIGBUS ? Fault::Exhausted : managed_pages::handle(address, access_of(context));
+  if (fault == Fault::Moved) return true;
+  if (fault == Fault::NotManaged) return false;
+  while (explaining.test_and_set(std::memory_order_acquire)) pause();
+  message << "strata: managed memory of Emulated: ";
+  switch (fault) {
+    case Fault::Outside:
+      message << "access outside every array: past the last page of one; check the index\n";
+      break;
+    case Fault::Forked:
+      message << "access in a child of fork(), which has none: the pages belong to the process that "
+                 "allocated them; have the child exec a program of its own\n";
+      break;
+    case Fault::Exhausted:
+      message << "out of host memory: the machine has no page left for it; free host memory\n";
+      break;
+    default:
+      message << "the system refuses to change the rights of pages; raise vm.max_map_count\n";
+  }
+  speak_and_abort();
+}
+
 void handle(int signal, siginfo_t* info, void* context) {
   const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+  if (info->si_code > 0) {
+    const int error = errno;  // of the code that was interrupted
+    const bool again = handle_managed(signal, address, context);
+    errno = error;
+    if (again) return;
+  }
   for (const Watched& candidate : watched) {
     Fault fault;
     if (info->si_code <= 0 || !candidate.active.load(std::memory_order_acquire) ||
@@ -195,8 +246,7 @@ void handle(int signal, siginfo_t* info, void* context) {
     // The first thread to fault speaks for all; the others wait for its abort.
     while (explaining.test_and_set(std::memory_order_acquire)) pause();
     explain(fault, fault.address - candidate.region.view_base(fault.owner));
-    message.send();
-    abort();
+    speak_and_abort();
   }
   pass_on(signal, info, context);
 }

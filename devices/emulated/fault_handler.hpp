@@ -6,8 +6,10 @@
 // writes one line to standard error and aborts. Faults at other addresses are passed to the handler installed
 // before.
 //
-// The handler takes no lock, allocates nothing and needs less than a page of stack. Writers of the list take
-// a lock among themselves; a reader sees an entry whole or not at all.
+// Faults in managed memory are no errors: pages move (managed_pages.hpp), and the access is made again.
+//
+// The handler takes no lock but the spin lock of managed pages, allocates nothing and needs less than a page
+// of stack. Writers of the list take a lock among themselves; a reader sees an entry whole or not at all.
 #pragma once
 
 #include <cstdint>

@@ -79,7 +79,7 @@ std::ptrdiff_t EmulatedHeap::allocate(std::size_t asked) {
   if (block.bytes > bytes) add_free(offset + bytes, {block.bytes - bytes, block.sealed});
   live_.emplace(offset, bytes);
   used_ += bytes;
-  peak_ = std::max(peak_, used_);
+  peak_ = std::max(peak_, used_.load());
   high_water_ = std::max(high_water_, offset + bytes);
   permit(memory_ + offset, bytes);
   forbid(memory_ + offset + asked, bytes - asked);
@@ -161,7 +161,7 @@ bool EmulatedHeap::charge(std::size_t bytes) {
   const std::lock_guard lock(mutex_);
   if (used_ > capacity_ || bytes > capacity_ - used_) return false;
   used_ += bytes;
-  peak_ = std::max(peak_, used_);
+  peak_ = std::max(peak_, used_.load());
   return true;
 }
 
@@ -178,6 +178,11 @@ void EmulatedHeap::set_capacity(std::size_t bytes) {
 std::size_t EmulatedHeap::capacity() const {
   const std::lock_guard lock(mutex_);
   return capacity_;
+}
+
+std::size_t EmulatedHeap::room() const {
+  const std::size_t capacity = capacity_, used = used_;
+  return capacity > used ? capacity - used : 0;
 }
 
 std::size_t EmulatedHeap::used() const {
@@ -197,8 +202,7 @@ std::size_t EmulatedHeap::allocations() const {
 
 std::size_t EmulatedHeap::largest_free() const {
   const std::lock_guard lock(mutex_);
-  const std::size_t left = capacity_ > used_ ? capacity_ - used_ : 0;
-  return by_size_.empty() ? 0 : std::min(left, by_size_.rbegin()->first);
+  return by_size_.empty() ? 0 : std::min(room(), by_size_.rbegin()->first);
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

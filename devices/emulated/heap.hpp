@@ -6,6 +6,7 @@
 // close() may be called from any thread.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <map>
 #include <mutex>
@@ -38,6 +39,8 @@ class EmulatedHeap {
 
   void set_capacity(std::size_t bytes);
   std::size_t capacity() const;
+  /// Bytes of the capacity that are not used: what managed pages may take; safe in a signal handler.
+  std::size_t room() const;
   std::size_t used() const;
   std::size_t peak() const;
   std::size_t allocations() const;
@@ -58,7 +61,8 @@ class EmulatedHeap {
   char* memory_ = nullptr;
   int file_ = -1;
   std::size_t file_offset_ = 0;
-  std::size_t capacity_ = 0, used_ = 0, peak_ = 0;
+  std::atomic<std::size_t> capacity_ = 0, used_ = 0;  // changed under the mutex
+  std::size_t peak_ = 0;
   std::size_t high_water_ = 0;                             // end of the highest block ever allocated
   std::map<std::size_t, Free> free_;                       // by offset
   std::set<std::pair<std::size_t, std::size_t>> by_size_;  // (bytes, offset) of the same blocks

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -9,7 +10,10 @@
 #include <strata/devices/emulated/device.hpp>
 #include <strata/devices/emulated/direct_file.hpp>
 #include <strata/devices/emulated/instance.hpp>
+#include <strata/devices/emulated/managed_pages.hpp>
+#include <strata/devices/emulated/shared_memory.hpp>
 #include <strata/devices/host/device.hpp>
+#include <strata/devices/host/space.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -73,7 +77,13 @@ Ref<DirectFile> EmulatedInstance::open_direct(int descriptor, const char* path, 
   return Ref<DirectFile>(new EmulatedDirectFile(descriptor, path));
 }
 
-EmulatedInstance::EmulatedInstance(int index) : index_(index), default_queue_(new EmulatedQueue(*this, 0)) {}
+EmulatedInstance::EmulatedInstance(int index)
+    : index_(index),
+      default_queue_(new EmulatedQueue(*this, 0)),
+      pinned_(new EmulatedSharedMemory(*this, SharedMemory::Pinned)),
+      managed_(new EmulatedSharedMemory(*this, SharedMemory::Managed)) {}
+
+EmulatedInstance::~EmulatedInstance() = default;
 
 SpaceId EmulatedInstance::space() const { return {EmulatedSpace::kind, index_}; }
 
@@ -196,6 +206,8 @@ void EmulatedInstance::release(void* address) noexcept {
 
 void EmulatedInstance::reclaim(bool ignore_clock) const {
   Platform& platform = Platform::get();
+  pinned_->reclaim();
+  managed_->reclaim();
   const Moment now = platform.moment();
   const std::lock_guard lock(quarantine_mutex_);
   std::erase_if(quarantine_, [&](const Quarantined& block) {
@@ -206,6 +218,26 @@ void EmulatedInstance::reclaim(bool ignore_clock) const {
     platform.memory->deallocate(index_, block.address);
     return true;
   });
+}
+
+bool EmulatedInstance::wait_for_room(std::size_t bytes) {
+  return repeat_while_blocks_get_free([&] { return Platform::get().memory->room(index_) >= bytes; });
+}
+
+// ---- memory that is the host's too
+
+DeviceInstance* EmulatedInstance::shared_memory(SharedMemory kind, const char*&) {
+  return (kind == SharedMemory::Pinned ? pinned_ : managed_).get();
+}
+
+// What resolves an address adds the offset of the instance.
+char* EmulatedInstance::address_in_kernels(char* host_address, SpaceId space) const {
+  if (space.kind != HostSpace::kind && !space.shared) return nullptr;
+  char* address = host_address;
+  if (space.kind == emulated_managed_kind) address = managed_pages::address_for(index_, host_address);
+  if (address == nullptr) return nullptr;
+  const auto offset = static_cast<std::uintptr_t>(Platform::get().memory->offset(index_));
+  return reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(address) - offset);
 }
 
 std::size_t EmulatedInstance::capacity() const { return Platform::get().memory->capacity(index_); }
@@ -259,7 +291,7 @@ void EmulatedInstance::wait_all() {
   Platform& platform = Platform::get();
   const PendingWork work = platform.pending_work(index_);
   for (const auto& [core, number] : work.numbers) core->wait_until_finished(number);
-  platform.host_wait_until(work.end);
+  platform.host_wait_for(work);
   // Errors of queues whose handles have gone are printed by their threads.
   for (const auto& core : platform.open_cores(index_))
     if (const std::exception_ptr error = core->take_error()) std::rethrow_exception(error);
@@ -278,10 +310,12 @@ Runner EmulatedInstance::runner() {
     struct Call {
       ChunkFunction function;
       int instance;
-    } const call{function, instance.index_};
+      PageCosts* costs;
+    } const call{function, instance.index_, page_costs_of_thread};
     instance.pool_->run(range, {[](const void* context, index_t begin, index_t end, int worker) {
                                   const Call& c = *static_cast<const Call*>(context);
                                   const EmulatedWorkerScope scope(*Platform::get().memory, c.instance);
+                                  const PageCostsScope charged(c.costs);
                                   c.function(begin, end, worker);
                                 },
                                 &call});

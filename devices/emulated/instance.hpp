@@ -19,9 +19,12 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
+class EmulatedSharedMemory;
+
 class EmulatedInstance final : public DeviceInstance {
  public:
   explicit EmulatedInstance(int index);
+  ~EmulatedInstance() override;
 
   const char* device_name() const override { return "Emulated"; }
   int index() const override { return index_; }
@@ -43,6 +46,10 @@ class EmulatedInstance final : public DeviceInstance {
   DeviceRates rates() override;
   /// Its copies take as long from any memory.
   Ref<PinnedMemory> pin(void*, std::size_t) override { return Ref<PinnedMemory>(new PinnedMemory); }
+  /// EmulatedPinned and EmulatedManaged (shared_memory.hpp).
+  DeviceInstance* shared_memory(SharedMemory kind, const char*& reason) override;
+  /// Of all memory of the host: where workers, which add their offset, find it. Null for that of instances.
+  char* address_in_kernels(char* host_address, SpaceId space) const override;
   /// Where the configuration says so.
   Ref<DirectFile> open_direct(int descriptor, const char* path, bool writes) override;
 
@@ -57,6 +64,8 @@ class EmulatedInstance final : public DeviceInstance {
   /// Frees blocks in quarantine whose work is done; with `ignore_clock`, also if its end in virtual time is
   /// still to come.
   void reclaim(bool ignore_clock = false) const;
+  /// Waits for freed blocks until `bytes` could be allocated; false if they cannot.
+  bool wait_for_room(std::size_t bytes);
   /// Ends the threads; no kernel may run. The next kernel starts new ones.
   void stop_threads();
 
@@ -72,6 +81,7 @@ class EmulatedInstance final : public DeviceInstance {
 
   const int index_;
   const Ref<EmulatedQueue> default_queue_;
+  const std::unique_ptr<EmulatedSharedMemory> pinned_, managed_;
   std::mutex pool_mutex_;
   std::unique_ptr<WorkerPool> pool_;
   mutable std::mutex quarantine_mutex_;

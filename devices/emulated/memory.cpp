@@ -206,6 +206,7 @@ void EmulatedMemory::set_capacity(int instance, std::size_t bytes) {
 
 std::size_t EmulatedMemory::capacity(int instance) const { return heap(instance).capacity(); }
 std::size_t EmulatedMemory::used(int instance) const { return heap(instance).used(); }
+std::size_t EmulatedMemory::room(int instance) const { return heap(instance).room(); }
 std::size_t EmulatedMemory::peak(int instance) const { return heap(instance).peak(); }
 std::size_t EmulatedMemory::allocations(int instance) const {
   return heap(instance).allocations() + reserve_heap(instance).reservations();

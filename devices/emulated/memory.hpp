@@ -102,8 +102,10 @@ class EmulatedMemory {
   void set_capacity(int instance, std::size_t bytes);
 
   int count() const { return region_.count; }
-  std::size_t capacity(int instance) const;     ///< bytes that may be allocated
-  std::size_t used(int instance) const;         ///< bytes allocated now
+  std::size_t capacity(int instance) const;  ///< bytes that may be allocated
+  std::size_t used(int instance) const;      ///< bytes allocated now
+  /// Bytes of the capacity that are not allocated; safe in a signal handler for an instance that exists.
+  std::size_t room(int instance) const;
   std::size_t peak(int instance) const;         ///< the most bytes allocated at once
   std::size_t allocations(int instance) const;  ///< blocks allocated now, and reservations
   /// The largest block that would fit, in bytes: less than capacity - used where freed blocks lie apart.

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include <unistd.h>
@@ -10,7 +11,10 @@
 #include <strata/core/runtime.hpp>
 #include <strata/devices/emulated/device.hpp>
 #include <strata/devices/emulated/instance.hpp>
+#include <strata/devices/emulated/managed_pages.hpp>
+#include <strata/devices/emulated/pages.hpp>
 #include <strata/devices/emulated/platform.hpp>
+#include <strata/devices/emulated/shared_memory.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -45,6 +49,13 @@ void check_config(const emulated::Config& c) {
   check(c.threads >= 1 && c.threads <= 1024, "threads", std::to_string(c.threads), "1 to 1024");
   check(c.seconds_per_item >= 0 && std::isfinite(c.seconds_per_item), "seconds_per_item",
         std::to_string(c.seconds_per_item), "finite and not negative");
+  check(c.managed_page >= index_t(page_bytes()) && c.managed_page <= (index_t{1} << 30) &&
+            c.managed_page % index_t(page_bytes()) == 0,
+        "managed_page", std::to_string(c.managed_page),
+        ("a multiple of the system's page, " + std::to_string(page_bytes()) + " bytes, of at most 1 GiB")
+            .c_str());
+  check(c.fault_latency >= 0 && std::isfinite(c.fault_latency), "fault_latency",
+        std::to_string(c.fault_latency), "finite and not negative (seconds)");
 }
 
 [[noreturn]] void fail_index(int index, int count) {
@@ -97,7 +108,7 @@ void Platform::drain() noexcept {
   if (forked() || emulated_offset != 0) return;
   const PendingWork work = pending_work();
   for (const auto& [core, number] : work.numbers) core->wait_until_finished(number);
-  host_wait_until(work.end);
+  host_wait_for(work);
 }
 
 // ---- configuration
@@ -117,6 +128,8 @@ void Platform::build(const emulated::Config& wanted) {
   Timeline new_timeline = make_timeline(wanted);
   auto new_memory = std::make_unique<EmulatedMemory>(static_cast<std::size_t>(wanted.capacity), wanted.count);
   std::erase_if(cores_, [](const auto& core) { return core->closed(); });
+  for (const auto& core : cores_) core->forget_lag();
+  managed_pages::costs_of_host().take();
   for (const auto& core : cores_)
     core->time = core->instance() < wanted.count ? new_timeline.make_queue(core->instance()) : QueueId::None;
   for (const auto& each : instances_) each->stop_threads();
@@ -136,6 +149,9 @@ void Platform::require_unused(int instances) {
     if (core->id() != 0 && !core->closed())
       throw Error("emulated::configure: a queue of " + where + " lives; destroy it first");
   }
+  if (managed_pages::blocks() > 0)
+    throw Error("emulated::configure: arrays live in managed memory; " +
+                largest_allocations({emulated_managed_kind, 0, true}));
   for (int i = 0; i < instances && i < config.count; ++i)
     if (memory->allocations(i) > 0) {
       const SpaceId space{EmulatedSpace::kind, i};
@@ -150,6 +166,8 @@ void Platform::reset_time() {
     if (!core->idle())
       throw Error("emulated::reset_time: work is under way on Emulated{" + std::to_string(core->instance()) +
                   "}; wait for it first");
+  for (const auto& core : cores_) core->forget_lag();
+  managed_pages::costs_of_host().take();
   timeline.reset();
   ++epoch;
 }
@@ -195,7 +213,8 @@ void Platform::forget_finished_cores_locked() {
     if (!core->closed() || !core->idle()) return false;
     if (core->time == QueueId::None) return true;
     // A wait for the instance moves the clock to the end of this work, too.
-    if (timeline.record(core->time) > timeline.now()) return false;
+    if (core->with_lag(timeline.point(core->time), timeline.record(core->time)) > timeline.now())
+      return false;
     timeline.release_queue(core->time);
     return true;
   });
@@ -203,10 +222,13 @@ void Platform::forget_finished_cores_locked() {
 
 PendingWork Platform::pending_work(int instance) {
   const std::lock_guard lock(mutex);
+  settle_faults();
   PendingWork work{{}, {timeline.now(), epoch}};
   for (const auto& core : cores_) {
     if (instance >= 0 && core->instance() != instance) continue;
-    if (core->time != QueueId::None) work.end.time = std::max(work.end.time, timeline.record(core->time));
+    if (core->time != QueueId::None)
+      work.end.time =
+          std::max(work.end.time, core->with_lag(timeline.point(core->time), timeline.record(core->time)));
     if (!core->idle()) work.numbers.emplace_back(core, core->enqueued());
   }
   return work;
@@ -216,12 +238,61 @@ PendingWork Platform::pending_work(int instance) {
 
 Moment Platform::moment() {
   const std::lock_guard lock(mutex);
+  settle_faults();
   return {timeline.now(), epoch};
 }
 
 void Platform::host_wait_until(Moment moment) {
   const std::lock_guard lock(mutex);
+  settle_faults();
   if (moment.epoch == epoch) timeline.host_wait_until(moment.time);
+}
+
+void Platform::host_wait_for(const PendingWork& work) {
+  const std::lock_guard lock(mutex);
+  settle_faults();
+  if (work.end.epoch != epoch) return;
+  double end = work.end.time;
+  for (const auto& [core, number] : work.numbers)
+    if (core->time != QueueId::None) end = std::max(end, core->with_lag(timeline.point(core->time), end));
+  timeline.host_wait_until(end);
+}
+
+double Platform::seconds_of(const PageCost& cost) const {
+  const double most =
+      config.host_link_total > 0 ? config.host_link_total : std::numeric_limits<double>::infinity();
+  const double up = std::min(config.host_to_device_bandwidth, most);
+  const double down = std::min(config.device_to_host_bandwidth, most);
+  double seconds = double(cost.faults) * config.fault_latency + double(cost.copies) * config.copy_latency +
+                   double(cost.from_host) / up + double(cost.to_host) / down;
+  const auto peers = double(cost.from_peers);
+  seconds += config.peer_bandwidth > 0 ? peers / config.peer_bandwidth : peers / down + peers / up;
+  return seconds;
+}
+
+void Platform::settle_faults() {
+  if (PageCosts& costs = managed_pages::costs_of_host(); costs.any())
+    timeline.host_advance(seconds_of(costs.take()), "page faults");
+}
+
+double Platform::note_lag(const QueueCore& core, const QueueCore::Work& work, double before,
+                          const PageCost& cost) {
+  const std::lock_guard lock(mutex);
+  const double after = before + seconds_of(cost);
+  const QueueCore::Work::Placed& placed = work.placed;
+  const TimeSpan time{placed.start + before, placed.end + after};
+  if (placed.is_prefetch) {
+    if (cost.copies == 0) return after;
+    const bool up = cost.from_host + cost.from_peers > 0;
+    timeline.add_to_trace({{up ? Resource::Kind::Upload : Resource::Kind::Download, core.instance()},
+                           core.time,
+                           work.label,
+                           time,
+                           cost.from_host + cost.from_peers + cost.to_host});
+  } else if (placed.last_entry == placed.first_entry + 1) {
+    timeline.change_trace(placed.first_entry, time);
+  }
+  return after;
 }
 
 }  // namespace detail

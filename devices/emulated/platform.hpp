@@ -67,6 +67,16 @@ class Platform {
   /// Of one instance, or (-1) of all.
   PendingWork pending_work(int instance = -1);
 
+  /// The seconds that these moves take; `mutex` is held.
+  double seconds_of(const PageCost& cost) const;
+  /// Moves the host's clock by what its own faults have cost since it was last read; `mutex` is held.
+  void settle_faults();
+  /// `work` of a queue began `before` seconds after its place, and ends later still for moving pages: returns
+  /// by how much.
+  double note_lag(const QueueCore& core, const QueueCore::Work& work, double before, const PageCost& cost);
+  /// After a wait for `work`: moves the host's clock to its end, with the lag of its queues.
+  void host_wait_for(const PendingWork& work);
+
   /// The host's virtual clock.
   Moment moment();
   void host_wait_until(Moment moment);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -6,6 +7,7 @@
 #include <strata/core/runtime.hpp>
 #include <strata/devices/emulated/event.hpp>
 #include <strata/devices/emulated/instance.hpp>
+#include <strata/devices/emulated/managed_pages.hpp>
 #include <strata/devices/emulated/platform.hpp>
 #include <strata/devices/emulated/queue.hpp>
 
@@ -36,7 +38,10 @@ void EmulatedQueue::wait() {
   {
     Platform& platform = Platform::get();
     const std::lock_guard lock(platform.mutex);
-    if (core_->time != QueueId::None) platform.timeline.host_wait(core_->time);
+    platform.settle_faults();
+    Timeline& timeline = platform.timeline;
+    if (core_->time != QueueId::None)
+      timeline.host_wait_until(core_->with_lag(timeline.point(core_->time), timeline.record(core_->time)));
   }
   if (error) std::rethrow_exception(error);
 }
@@ -45,8 +50,9 @@ Ref<EventState> EmulatedQueue::record() {
   Platform& platform = Platform::get();
   const std::lock_guard lock(platform.mutex);
   require_instance();
-  const Ref<EmulatedEvent> event(
-      new EmulatedEvent(core_, {platform.timeline.record(core_->time), platform.epoch}));
+  platform.settle_faults();
+  const Ref<EmulatedEvent> event(new EmulatedEvent(core_, platform.timeline.point(core_->time),
+                                                   {platform.timeline.record(core_->time), platform.epoch}));
   // Nothing enters while the platform is locked: an idle queue stays idle, and needs no thread for this.
   if (core_->idle()) {
     event->set(core_->take_since_event(ThreadKey::here()));
@@ -71,10 +77,16 @@ void EmulatedQueue::wait_for(const Ref<EventState>& event) {
   Platform& platform = Platform::get();
   const std::lock_guard lock(platform.mutex);
   require_instance();
+  const bool done = emulated->succeeded();  // and then its moment is final
   const Moment moment = emulated->moment();
-  if (moment.epoch == platform.epoch) platform.timeline.wait_event(core_->time, moment.time);
-  if (emulated->succeeded()) return;
-  QueueCore::Work work{[emulated, keep = event] { emulated->wait_in_queue(); }, QueueCore::Kind::Wait};
+  const bool counts = moment.epoch == platform.epoch;
+  if (counts) platform.timeline.wait_event(core_->time, moment.time);
+  if (done) return;
+  QueueCore::Work work{[emulated, counts, core = core_.get(), keep = event] {
+                         emulated->wait_in_queue();
+                         if (counts) core->lag_until(emulated->moment().time);
+                       },
+                       QueueCore::Kind::Wait};
   core_->enqueue(work);
 }
 
@@ -98,24 +110,31 @@ void EmulatedQueue::submit(const char* label, std::size_t bytes, QueueCore::Work
                            const std::function<TimeSpan(Platform&)>& place) {
   TimeSpan time;
   std::string name = label;  // before the lock
+  // Where pages may move, times are known at the end.
+  const bool later = hooks_active() && managed_pages::blocks() > 0;
   {
     Platform& platform = Platform::get();
     const std::lock_guard lock(platform.mutex);
     require_instance();
+    platform.settle_faults();
+    const Timeline& timeline = platform.timeline;
+    const Timeline::Point before = timeline.point(core_->time);
+    const std::size_t first_entry = timeline.trace().size();
     time = place(platform);
     work.label = std::move(name);
+    work.placed = {.on_timeline = true,
+                   .earliest = std::max(timeline.now(), before.waited),
+                   .queue_end = before.end,
+                   .start = time.start,
+                   .end = time.end,
+                   .first_entry = first_entry,
+                   .last_entry = timeline.trace().size(),
+                   .is_prefetch = work.placed.is_prefetch,
+                   .reports = later,
+                   .bytes = bytes};
     core_->enqueue(work);
   }
-  if (!hooks_active()) return;
-  emit({.kind = EventKind::DeviceTime,
-        .label = label,
-        .device = "Emulated",
-        .instance = core_->instance(),
-        .queue = core_->id(),
-        .bytes = bytes,
-        .value = "virtual time",
-        .begin_seconds = time.start,
-        .end_seconds = time.end});
+  if (hooks_active() && !later) core_->report(time, label, bytes);
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -31,6 +31,9 @@ class EmulatedQueue final : public QueueState {
   void wait_for(const Ref<EventState>& event) override;
   void copy(const CopySide& destination, const CopySide& source, std::size_t element_bytes) override;
   void fill(const CopySide& destination, const void* value, std::size_t element_bytes) override;
+  /// In virtual time, each range costs a copy of the pages that are not there yet. Throws OutOfBounds for
+  /// bytes that are not in managed memory of Emulated, Error while a graph is recorded.
+  std::size_t prefetch(const ManagedRange* ranges, int count, bool to_host) override;
 
   /// Enqueues a kernel of `items` work items.
   void launch(const char* label, index_t items, std::function<void()> run);
@@ -40,10 +43,10 @@ class EmulatedQueue final : public QueueState {
                 const std::function<void(char*)>& run);
 
  private:
-  int place(const CopySide& side) const;
+  int place(const CopySide& side, const CopySide& other) const;
   char* address(const CopySide& side) const;
   void require_instance() const;
-  // Enqueues `work`, a kernel or copy, which is reported to the listeners when it runs in virtual time.
+  // Enqueues `work`, a kernel or copy; listeners learn when it runs in virtual time.
   // `place` gives it its place there; it may exchange the work for another, and runs with Platform::mutex
   // held.
   void submit(const char* label, std::size_t bytes, QueueCore::Work& work,

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <new>
 #include <string>
@@ -7,9 +8,11 @@
 #include <pthread.h>
 
 #include <strata/core/error.hpp>
+#include <strata/core/profiling/hooks.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/core/unheard_errors.hpp>
 #include <strata/devices/emulated/event.hpp>
+#include <strata/devices/emulated/platform.hpp>
 #include <strata/devices/emulated/queue_core.hpp>
 #include <strata/devices/host/affinity.hpp>
 #include <strata/devices/host/pause.hpp>
@@ -86,6 +89,7 @@ void QueueCore::look_for_work(std::unique_lock<std::mutex>& lock) {
 
 void QueueCore::run_thread() {
   bind_this_thread(inherited_processors());  // not where the thread is that enqueued the first work
+  const PageCostsScope charged(&page_costs_);
   std::unique_lock lock(mutex_);
   while (true) {
     look_for_work(lock);
@@ -102,8 +106,10 @@ void QueueCore::run_thread() {
       } catch (const std::bad_alloc&) {
         lost = std::current_exception();
       }
+    const double lag = begin_lag(entry.work.placed);
     lock.unlock();
     if (!lost) lost = run(entry);
+    end_lag(entry.work, lag);
     entry.work = {};  // objects that the work owns are destroyed before its end is reported
     lock.lock();
     if (lost) {
@@ -132,6 +138,59 @@ void QueueCore::run_thread() {
   since_event_.clear();
   lock.unlock();
   if (left) drop_error(left);
+}
+
+// Before work that has a place in virtual time; the lock is held. Returns by how much it begins later.
+double QueueCore::begin_lag(const Work::Placed& placed) {
+  if (!placed.on_timeline || (lag_ == 0 && waited_until_ == 0)) return 0;
+  const double base = std::max(placed.earliest, placed.queue_end);
+  lag_ = std::max({placed.earliest, waited_until_, placed.queue_end + lag_}) - base;
+  waited_until_ = 0;
+  return lag_;
+}
+
+// After it; the lock is not held.
+void QueueCore::end_lag(const Work& work, double before) {
+  const Work::Placed& placed = work.placed;
+  if (!placed.on_timeline) return;
+  double after = before;
+  std::size_t bytes = placed.bytes;
+  if (before != 0 || page_costs_.any()) {
+    const PageCost cost = page_costs_.take();
+    after = Platform::get().note_lag(*this, work, before, cost);
+    if (placed.is_prefetch) bytes = cost.from_host + cost.from_peers + cost.to_host;
+    const std::lock_guard lock(mutex_);
+    lag_ = after;
+  }
+  if (placed.reports && !(placed.is_prefetch && after == before))
+    report({placed.start + before, placed.end + after}, work.label.c_str(), bytes);
+}
+
+void QueueCore::report(TimeSpan span, const char* label, std::size_t bytes) const {
+  emit({.kind = EventKind::DeviceTime,
+        .label = label,
+        .device = "Emulated",
+        .instance = instance_,
+        .queue = id_,
+        .bytes = bytes,
+        .value = "virtual time",
+        .begin_seconds = span.start,
+        .end_seconds = span.end});
+}
+
+double QueueCore::with_lag(Timeline::Point point, double base) const {
+  const std::lock_guard lock(mutex_);
+  return std::max({base, waited_until_, point.end + lag_});
+}
+
+void QueueCore::lag_until(double moment) {
+  const std::lock_guard lock(mutex_);
+  waited_until_ = std::max(waited_until_, moment);
+}
+
+void QueueCore::forget_lag() {
+  const std::lock_guard lock(mutex_);
+  lag_ = waited_until_ = 0;
 }
 
 std::exception_ptr QueueCore::run(Entry& entry) {

@@ -8,6 +8,13 @@
 // another thread has thrown it, so that no thread reads results that were never computed. An error that no
 // wait has thrown by the end of the queue's thread is printed (core/unheard_errors.hpp). No lock is held
 // while work runs or is destroyed.
+//
+// Virtual time: work has its place when it is enqueued. What faults of managed memory and prefetches cost is
+// known when it has run; the queue then *lags*: its work ends that much later than where it was placed. The
+// lag is what the end of one piece adds to the start of the next, less what that would have waited for in any
+// case: the host, or an event. It goes from queue to queue with events, and to the host's clock with waits;
+// so times do not depend on how far the queue had come when work was enqueued. Engines do not know of it:
+// while a kernel waits for pages, its engine may run the kernel of another queue.
 #pragma once
 
 #include <atomic>
@@ -23,6 +30,7 @@
 
 #include <strata/core/ref.hpp>
 #include <strata/devices/emulated/by_thread.hpp>
+#include <strata/devices/emulated/page_costs.hpp>
 #include <strata/devices/emulated/timeline.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -38,6 +46,16 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
     std::function<void()> run;
     Kind kind = Kind::Compute;
     std::string label = {};  // of the work, for errors
+    struct Placed {
+      bool on_timeline = false;
+      double earliest = 0;   // by the host and by events
+      double queue_end = 0;  // the end of the work before it in the queue
+      double start = 0, end = 0;
+      std::size_t first_entry = 0, last_entry = 0;  // in the trace
+      bool is_prefetch = false;
+      bool reports = false;   // to listeners, when it is done
+      std::size_t bytes = 0;  // for them
+    } placed = {};
   };
 
   /// `time` is the queue of the timeline; 0 is the id of default queues.
@@ -79,6 +97,17 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   /// For an event of thread `from`: that, with the error of the queue where it has one.
   Since take_since_event(const ThreadKey& from);
 
+  /// The time of `point`, of this queue, and of `base`, which is not before it, with the lag of the work done
+  /// so far.
+  double with_lag(Timeline::Point point, double base) const;
+  /// In the queue's thread: the next work begins no sooner than `moment`.
+  void lag_until(double moment);
+  /// With a clock of its own, as after reset_time(); the queue is idle.
+  void forget_lag();
+
+  /// Reports the time of work to the listeners.
+  void report(TimeSpan span, const char* label, std::size_t bytes) const;
+
   /// No work will follow: the thread ends when it is done.
   void close() noexcept;
   bool closed() const;
@@ -93,6 +122,8 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   };
   void run_thread();
   void look_for_work(std::unique_lock<std::mutex>& lock);
+  double begin_lag(const Work::Placed& placed);
+  void end_lag(const Work& work, double before);
   std::exception_ptr run(Entry& entry);
   Since since_event(const ThreadKey& from);
   void require_same_process() const;
@@ -108,6 +139,9 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   ByThread<std::exception_ptr> unreported_;  // of threads that lost work
   ByThread<Since> since_event_;
   std::atomic<bool> has_arrived_ = false;  // work, since look_for_work() began
+  double lag_ = 0;                         // of the last work done
+  double waited_until_ = 0;                // of events, since then
+  PageCosts page_costs_;                   // of the work under way
   bool closed_ = false;
   std::thread thread_;
 };

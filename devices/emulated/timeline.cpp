@@ -56,7 +56,7 @@ Timeline::Timeline(TimelineConfig config)
 void Timeline::reset() {
   now_ = last_end_ = 0;
   engines_.assign(std::size_t(4 * count_ + count_ * count_), {});
-  for (Queue& each : queues_) each.ready = 0;
+  for (Queue& each : queues_) each.ends(0);
   trace_.clear();
 }
 
@@ -78,7 +78,7 @@ QueueId Timeline::make_queue(int instance) {
   auto free =
       std::find_if(queues_.begin(), queues_.end(), [](const Queue& each) { return each.instance < 0; });
   if (free == queues_.end()) free = queues_.insert(free, Queue{});
-  *free = {instance, 0};
+  *free = {instance};
   return QueueId(int(free - queues_.begin()));
 }
 
@@ -94,17 +94,19 @@ const Timeline::Queue& Timeline::queue(QueueId id) const {
 
 Timeline::Queue& Timeline::queue(QueueId id) { return const_cast<Queue&>(std::as_const(*this).queue(id)); }
 
-double Timeline::record(QueueId id) const { return std::max(now_, queue(id).ready); }
+double Timeline::record(QueueId id) const { return std::max(now_, queue(id).ready()); }
+
+Timeline::Point Timeline::point(QueueId id) const { return {queue(id).end, queue(id).waited}; }
 
 void Timeline::wait_event(QueueId id, double time) {
   Queue& waiting = queue(id);
-  waiting.ready = std::max(waiting.ready, time);
+  waiting.waited = std::max(waiting.waited, time);
 }
 
-void Timeline::host_advance(double seconds) {
+void Timeline::host_advance(double seconds, std::string_view label) {
   check(seconds >= 0 && seconds < infinity, -1, "the host's work", seconds,
         "finite and not negative (seconds)");
-  note({}, QueueId::None, "work", {now_, now_ + seconds}, 0);
+  note({}, QueueId::None, label, {now_, now_ + seconds}, 0);
   now_ += seconds;
 }
 
@@ -119,7 +121,7 @@ double Timeline::makespan() const { return std::max(now_, last_end_); }
 // The host pays for the submission first; the result is the earliest time at which the operation may begin.
 double Timeline::submit(const Queue& queue) {
   now_ += config_.host_submit_cost;
-  return std::max(now_, queue.ready);
+  return std::max(now_, queue.ready());
 }
 
 // --- Operations ---
@@ -130,9 +132,15 @@ TimeSpan Timeline::kernel(QueueId id, double seconds, std::string_view label) {
         "finite and not negative (seconds)");
   const Resource compute{Resource::Kind::Compute, in.instance};
   const TimeSpan time = simple(compute, submit(in), rates(in.instance).launch_latency + seconds);
-  in.ready = time.end;
+  in.ends(time.end);
   note(compute, id, label, time, 0);
   return time;
+}
+
+double Timeline::enter(QueueId id) {
+  Queue& in = queue(id);
+  in.ends(submit(in));
+  return in.end;
 }
 
 TimeSpan Timeline::copy(QueueId id, int source, int destination, std::size_t bytes, std::string_view label) {
@@ -143,25 +151,25 @@ TimeSpan Timeline::copy(QueueId id, int source, int destination, std::size_t byt
                     "\" from place " + std::to_string(source) + " to place " + std::to_string(destination) +
                     "; places are -1, the host, on at most one side, and instances 0 to " +
                     std::to_string(count_ - 1));
-  in.ready = submit(in);
+  in.ends(submit(in));
   TimeSpan whole{infinity, 0};
   const auto leg = [&](const Resource& resource, TimeSpan time) {
     note(resource, id, label, time, bytes);
     whole = {std::min(whole.start, time.start), time.end};
-    in.ready = time.end;
+    in.ends(time.end);
   };
   const double peer = peer_bandwidth(source, destination);
   if (source == destination) {
     const Resource memory{Resource::Kind::Memory, source};
     const InstanceRates& own = rates(source);
-    leg(memory, simple(memory, in.ready, own.copy_latency + double(bytes) / own.memory_bandwidth));
+    leg(memory, simple(memory, in.end, own.copy_latency + double(bytes) / own.memory_bandwidth));
   } else if (peer > 0) {
     const Resource link{Resource::Kind::Peer, source, destination};
-    leg(link, simple(link, in.ready, rates(source).copy_latency + double(bytes) / peer));
+    leg(link, simple(link, in.end, rates(source).copy_latency + double(bytes) / peer));
   } else {
     const Resource download{Resource::Kind::Download, source}, upload{Resource::Kind::Upload, destination};
-    if (source != host) leg(download, transfer(download, in.ready, bytes));
-    if (destination != host) leg(upload, transfer(upload, in.ready, bytes));
+    if (source != host) leg(download, transfer(download, in.end, bytes));
+    if (destination != host) leg(upload, transfer(upload, in.end, bytes));
   }
   return whole;
 }
@@ -256,6 +264,14 @@ double Timeline::plan_transfer(double start, double bytes, double rate, double t
     time = until;
   }
   return time;
+}
+
+void Timeline::add_to_trace(TraceEntry entry) {
+  if (tracing_) trace_.push_back(std::move(entry));
+}
+
+void Timeline::change_trace(std::size_t index, TimeSpan time) {
+  if (index < trace_.size()) trace_[index].time = time;
 }
 
 void Timeline::note(const Resource& resource, QueueId queue, std::string_view label, TimeSpan time,

@@ -99,16 +99,25 @@ class Timeline {
   /// Submits a copy between instances, within one, or from or to `host`; not from host to host (CopyError).
   TimeSpan copy(QueueId queue, int source, int destination, std::size_t bytes, std::string_view label = {});
 
+  /// An operation that takes no time and no engine; the time at which it is done.
+  double enter(QueueId queue);
+
   /// The time at which everything submitted to `queue` has ended: an event for wait_event() and
   /// host_wait_until().
   double record(QueueId queue) const;
+  /// What record() is the later of, besides the host's clock: the end of the last operation of `queue`, and
+  /// the times that it was to wait for since.
+  struct Point {
+    double end = 0, waited = 0;
+  };
+  Point point(QueueId queue) const;
   /// Later operations of `queue` begin no sooner than `time`.
   void wait_event(QueueId queue, double time);
 
   /// The host's clock, in seconds; it moves by submissions, by its own work and by waiting.
   double now() const { return now_; }
   /// The host works for `seconds`.
-  void host_advance(double seconds);
+  void host_advance(double seconds, std::string_view label = "work");
   /// The host waits for everything submitted to `queue`.
   void host_wait(QueueId queue) { host_wait_until(record(queue)); }
   /// The host waits until `time`, if that has not passed.
@@ -120,6 +129,9 @@ class Timeline {
   /// Whether operations are kept for trace(); off at first, since the trace grows without end.
   void keep_trace(bool keep) { tracing_ = keep; }
   const std::vector<TraceEntry>& trace() const { return trace_; }
+  /// What took longer, or was known later, than when it was placed.
+  void add_to_trace(TraceEntry entry);
+  void change_trace(std::size_t index, TimeSpan time);
   /// Back to time 0, with idle engines and an empty trace; queues and configuration stay.
   void reset();
 
@@ -130,8 +142,10 @@ class Timeline {
   };
   using Engine = std::vector<Busy>;  // in order, disjoint; adjacent ones of equal rate are merged
   struct Queue {
-    int instance = -1;  // -1: released
-    double ready = 0;
+    int instance = -1;           // -1: released
+    double end = 0, waited = 0;  // see Point
+    double ready() const { return end > waited ? end : waited; }
+    void ends(double time) { end = time, waited = 0; }
   };
 
   Engine& engine(const Resource& resource);

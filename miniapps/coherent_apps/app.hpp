@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,7 @@ struct AppRequest {
   std::string app;
   index_t n = 0, steps = 0;
   double dt = 0;  ///< of a step in time, in the units of the application; nbody and sph have one
-  coherent::Protocol protocol = coherent::Protocol::Regions;
+  std::optional<MemoryMode> memory = {};  ///< none: as is fastest
 };
 /// `dt` of the request, or the application's own where that is 0.
 double time_step_of(const AppRequest& request);

@@ -58,8 +58,8 @@ class ImageArrays {
  public:
   template <class Memory>
   ImageArrays(const Memory& memory, const AppRequest& request, const Images& images)
-      : x("x", request.n, uninitialized, memory, request.protocol),
-        y("y", request.n, uninitialized, memory, request.protocol) {
+      : x("x", request.n, uninitialized, memory, *request.memory),
+        y("y", request.n, uninitialized, memory, *request.memory) {
     const auto to_x = x.write();
     const auto to_y = y.write();
     for (index_t i = 0; i < request.n; ++i) {

@@ -76,9 +76,9 @@ AppOutcome run_lu(const Where& where, const Memory& memory, const AppRequest& re
   AppOutcome outcome;
   const double start = miniapp::now_seconds();
   const index_t rows = request.n, n = rows * rows + 1, steps = request.steps > 0 ? request.steps : rows;
-  CoherentArray<float, rank<1>> a("A", n, uninitialized, memory, request.protocol),
-      lu("LU", n, uninitialized, memory, request.protocol);
-  CoherentArray<std::int32_t, rank<1>> places("places", n, uninitialized, memory, request.protocol);
+  CoherentArray<float, rank<1>> a("A", n, uninitialized, memory, *request.memory),
+      lu("LU", n, uninitialized, memory, *request.memory);
+  CoherentArray<std::int32_t, rank<1>> places("places", n, uninitialized, memory, *request.memory);
   {
     const auto matrix = a.write();
     for (index_t place = 0; place < n; ++place) matrix(place) = matrix_element(rows, place);

@@ -2,7 +2,7 @@
 //
 //   strata-coherent nbody                                      bodies that pull each other
 //   strata-coherent nbody --n 131072 --device cuda --gpus 2
-//   strata-coherent lu --device emulated --gpus 2 --protocol none --verify
+//   strata-coherent lu --device emulated --gpus 2 --memory implicit --verify
 //   strata-coherent sph --n 900 --steps 800 --device all --json sph.json
 //
 // What the programs are is in a header for each; what is compiled for every device, in run_app.cpp. This file

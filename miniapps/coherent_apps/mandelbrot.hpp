@@ -50,7 +50,7 @@ AppOutcome run_mandelbrot(const Where& where, const Memory& memory, const AppReq
   AppOutcome outcome;
   const double start = miniapp::now_seconds();
   const index_t n = request.n;
-  CoherentArray<std::int32_t, rank<2>> counts("counts", n, n, uninitialized, memory, request.protocol);
+  CoherentArray<std::int32_t, rank<2>> counts("counts", n, n, uninitialized, memory, *request.memory);
   outcome.setup_seconds = miniapp::now_seconds() - start;
 
   for (index_t number = 0; number < request.steps; ++number)

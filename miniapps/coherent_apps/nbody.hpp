@@ -168,8 +168,8 @@ AppOutcome run_nbody(const Where& where, const Memory& memory, const AppRequest&
   AppOutcome outcome;
   const double start = miniapp::now_seconds();
   const index_t n = request.n;
-  CoherentArray<Body, rank<1>> v0("v0", n, uninitialized, memory, request.protocol),
-      v1("v1", n, uninitialized, memory, request.protocol);
+  CoherentArray<Body, rank<1>> v0("v0", n, uninitialized, memory, *request.memory),
+      v1("v1", n, uninitialized, memory, *request.memory);
   launch(where.named("nbody: generate"), n, MakeBodies{n}, out(v0));
   launch(where.named("nbody: generate"), n, MakeBodies{n}, out(v1));
   outcome.setup_seconds = miniapp::now_seconds() - start;

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include <strata/miniapps/coherent_apps/settings.hpp>
+#include <strata/miniapps/common/memory.hpp>
 
 namespace strata::inline STRATA_ABI::coherent_apps {
 
@@ -34,9 +35,7 @@ void declare(miniapp::Options& options, CoherentSettings& s) {
                                              return kind.steps;
                                            }) + " (of lu, as many as rows)");
   options.add("--dt", &s.dt, "T", "time of a step of nbody (0: 0.01) or sph (0: as its particles need)");
-  options.add("-p,--protocol", &s.protocol, "NAME",
-              "what keeps copies coherent: regions of arrays, or none, where every launch copies to and fro",
-              {"regions", "none"});
+  miniapp::declare_memory(options, s.memory);
   options.add("-d,--device", &s.common.device, "NAMES",
               "serial, threads, tbb, cuda[:N], emulated[:N], several with commas, or all");
   options.add("-g,--gpus", &s.gpus, "G",
@@ -72,7 +71,9 @@ AppRequest request_of(const CoherentSettings& settings) {
     fail("--dt: there is no time in " + settings.app + ", but in nbody and sph");
   if (settings.gpus < 1) fail("--gpus " + std::to_string(settings.gpus) + ": there is at least one");
   if (settings.trials < 1) fail("--trials " + std::to_string(settings.trials) + ": there is at least one");
-  if (settings.protocol == "none") request.protocol = coherent::Protocol::None;
+  request.memory = miniapp::memory_choice(settings.memory);
+  miniapp::refuse_explicit(request.memory, "strata-coherent",
+                           "its devices read in each step what all of them have written");
   return request;
 }
 

@@ -13,7 +13,7 @@ namespace strata::inline STRATA_ABI::coherent_apps {
 struct CoherentSettings {
   miniapp::CommonSettings common;  ///< of these `device`, `json`, `verify` and `quiet`
   std::string app;
-  std::string protocol = "regions";
+  std::string memory = "default";
   index_t n = 0, steps = 0;  ///< 0: as the application has it
   double dt = 0;             ///< likewise
   index_t gpus = 1;          ///< instances of a device, from the one that is named on

@@ -220,8 +220,8 @@ AppOutcome run_sph(const Where& where, const Memory& memory, const AppRequest& r
   AppOutcome outcome;
   const double start = miniapp::now_seconds();
   const index_t n = request.n;
-  CoherentArray<Particle, rank<1>> f1("f1", n, uninitialized, memory, request.protocol),
-      f2("f2", n, uninitialized, memory, request.protocol);
+  CoherentArray<Particle, rank<1>> f1("f1", n, uninitialized, memory, *request.memory),
+      f2("f2", n, uninitialized, memory, *request.memory);
   launch(where.named("sph: generate"), n, ShockTube(n), out(f1));
   launch(where.named("sph: copy"), n, CopyParticles{}, in(f1), out(f2));
   launch(where.named("sph: densities"), n, FindDensities{}, in(f2, everything), inout(f1));

@@ -10,10 +10,6 @@
 #include <strata/algorithms/streaming/streamed_place.hpp>
 #include <strata/core/error.hpp>
 #include <strata/miniapps/common/kernel_device.hpp>
-#if STRATA_HAS_CUDA
-#include <strata/devices/cuda/device.hpp>
-#include <strata/devices/cuda/memory/managed.hpp>
-#endif
 
 namespace strata::inline STRATA_ABI::miniapp {
 
@@ -61,16 +57,6 @@ std::vector<D> first_devices(const D& device, int count) {
                        device_name(device));
   for (int k = 0; k < count; ++k) devices[static_cast<std::size_t>(k)] = D(k);
   return devices;
-}
-
-/// In whose memory the host has arrays that go to a device again and again: that from which copies are fast.
-template <class Device>
-auto fast_home() {
-#if STRATA_HAS_CUDA
-  if constexpr (std::is_same_v<Device, Cuda>) return CudaPinned{};
-  else
-#endif
-    return Serial{};
 }
 
 }  // namespace strata::inline STRATA_ABI::miniapp

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include <strata/miniapps/common/memory.hpp>
 #include <strata/miniapps/explicit_dynamics/simulation_errors.hpp>
 #include <strata/views/coherent/coherent_array.hpp>
 
@@ -34,6 +35,7 @@ void for_entries(const A& array, const Places& places, const F& call) {
 template <class V, class A>
 std::vector<V> values_of(const A& array, const Places& places) {
   std::vector<V> values(static_cast<std::size_t>(array.size()));
+  miniapp::to_host(array);
   const auto view = array.read();
   for_entries(array, places,
               [&](std::size_t k, auto... index) { values[k] = static_cast<V>(view(index...)); });
@@ -54,8 +56,8 @@ template <class A>
 A in_order(const A& array, const Places& places) {
   if (places.empty()) return array;
   A result;
-  if constexpr (A::rank == 1) result = A(array.label(), array.extent(0), uninitialized);
-  else result = A(array.label(), array.extent(0), array.extent(1), uninitialized);
+  if constexpr (A::rank == 1) result = A(array.label(), array.extent(0), uninitialized, MemoryMode::Smart);
+  else result = A(array.label(), array.extent(0), array.extent(1), uninitialized, MemoryMode::Smart);
   const auto from = array.read();
   const auto to = result.write();
   for (index_t i = 0; i < array.extent(0); ++i) {

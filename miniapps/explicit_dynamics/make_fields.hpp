@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include <strata/miniapps/common/memory.hpp>
 #include <strata/miniapps/explicit_dynamics/field_values.hpp>
 #include <strata/miniapps/explicit_dynamics/step_loops.hpp>
 #include <strata/miniapps/fem/mesh_on_host.hpp>
@@ -12,11 +13,16 @@
 
 namespace strata::inline STRATA_ABI::dynamics {
 
-/// In whose memory the host has the fields: where they go through a device, that from which copies are fast.
+/// The memory mode of the fields: the one asked for, or, where they go through a device, that from which
+/// copies are fast.
 template <class Where>
-auto home_of() {
-  if constexpr (goes_through_slices<Where>) return miniapp::fast_home<DeviceOf<Where>>();
-  else return Serial{};
+MemoryMode memory_mode_of(const Parameters& p) {
+  if constexpr (goes_through_slices<Where>) return miniapp::memory_mode_for<DeviceOf<Where>>(p.memory);
+  else return p.memory.value_or(MemoryMode::Smart);
+}
+template <class Where>
+auto home_of(const Where& where) {
+  return miniapp::main_for(miniapp::first_device(where));
 }
 
 template <class T, class D>
@@ -100,7 +106,7 @@ void set_corners(Body<T, D>& body, const fem::MeshOnHost& mesh) {
 /// The fields of a mesh; nothing is computed yet. Streamed through slices they are zero and on the host,
 /// elsewhere they have no values.
 template <class T, class Where>
-Body<T, DeviceOf<Where>> make_fields(const fem::MeshOnHost& mesh, const Parameters& p) {
+Body<T, DeviceOf<Where>> make_fields(const Where& where, const fem::MeshOnHost& mesh, const Parameters& p) {
   constexpr bool is_streamed = goes_through_slices<Where>;
   Body<T, DeviceOf<Where>> body;
   auto& f = body.fields;
@@ -108,36 +114,43 @@ Body<T, DeviceOf<Where>> make_fields(const fem::MeshOnHost& mesh, const Paramete
   if (is_streamed) body.order = fem::narrow_order(corners_of(mesh), n);
   body.nodes = fem::places_of(body.order.node_at);
   body.elements = fem::places_of(body.order.element_at);
-  const auto home = main_in(home_of<Where>());
+  const auto home = home_of(where);
+  const MemoryMode mode = memory_mode_of<Where>(p);
   const auto of_mesh = [&]<class Array>(Array& array, const char* label, index_t rows, auto... extents) {
-    array = Array(label, rows, extents..., uninitialized, home);
+    array = Array(label, rows, extents..., uninitialized, home, mode);
   };
   of_mesh(f.coordinates, "coordinates", n, 3);
   of_mesh(f.nodes, "element nodes", e, 8);
   of_mesh(f.offsets, "offsets", n + 1);
   of_mesh(f.corners, "corners", 8 * e);
-  f.clocks = decltype(f.clocks)("clock", index_t{is_streamed ? 3 : 1});
+  f.clocks = decltype(f.clocks)("clock", index_t{is_streamed ? 3 : 1}, home, mode);
   {
     const auto coordinates = f.coordinates.write();
     for (index_t place = 0; place < n; ++place)
       for (int d = 0; d < 3; ++d) coordinates(place, d) = mesh.coordinates(body.order.node(place), d);
   }
   set_corners(body, mesh);
-  for_each_made(f, n, e, p.fused,
-                [&]<class Array>(Array& array, const char* label, index_t rows, auto... extents) {
-                  array = Array(label, rows, extents..., uninitialized);
-                });
+  for_each_made(
+      f, n, e, p.fused, [&]<class Array>(Array& array, const char* label, index_t rows, auto... extents) {
+        // Through slices those that are not made below are never in the host's memory.
+        array = Array(label, rows, extents..., uninitialized, home, is_streamed ? MemoryMode::Smart : mode);
+      });
   if constexpr (is_streamed) {
     // The fields that are copied from the host and back. Memory of the others is only touched where it is
     // used.
     const auto zero = [&]<class Array>(Array& array, index_t rows, auto... extents) {
-      array = Array(array.label(), rows, extents..., home);
+      array = Array(array.label(), rows, extents..., home, mode);
     };
     zero(f.displacement, n, 3), zero(f.velocity, n, 3), zero(f.mass, n), zero(f.fixed, n), zero(f.work, n);
     zero(f.reaction, n, 3), zero(f.element_mass, e), zero(f.rotation, e, 9), zero(f.stretch, e, 6);
     zero(f.stress, e, 6), zero(f.hourglass, e, 3, 4), zero(f.hourglass_work, e);
     if (!(p.dt > 0)) zero(f.element_force, e, 3, 8);
   }
+  // What the host has written.
+  const auto& device = miniapp::first_device(where);
+  miniapp::to_device(f.coordinates, device), miniapp::to_device(f.nodes, device);
+  miniapp::to_device(f.offsets, device), miniapp::to_device(f.corners, device);
+  miniapp::to_device(f.clocks, device);
   return body;
 }
 

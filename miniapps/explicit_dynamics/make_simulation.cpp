@@ -1,4 +1,5 @@
 // Compiled once for hosts, Emulated and Cuda (strata_add_device_sources).
+#include <strata/miniapps/common/memory.hpp>
 #include <strata/miniapps/common/places.hpp>
 #include <strata/miniapps/common/settings.hpp>
 #include <strata/miniapps/explicit_dynamics/make_simulation.hpp>
@@ -15,7 +16,8 @@ std::unique_ptr<Dynamics> make_of(const D& device, const fem::MeshOnHost& mesh, 
     try {
       return make_simulation_of<T>(device, mesh, p);
     } catch (const OutOfMemory&) {
-      wait(device);  // for what the attempt left to be freed
+      if (p.memory && miniapp::is_explicit(*p.memory)) throw;  // slices are not copied by the program
+      wait(device);                                            // for what the attempt left to be freed
       budget = miniapp::memory_left(device.backend().capacity(), device.backend().used());
       if (budget == 0) throw;
     }

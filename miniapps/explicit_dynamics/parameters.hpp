@@ -4,8 +4,10 @@
 
 #include <cmath>
 #include <cstdint>
+#include <optional>
 
 #include <strata/core/config.hpp>
+#include <strata/views/coherent/memory_mode.hpp>
 
 namespace strata::inline STRATA_ABI::dynamics {
 
@@ -32,6 +34,7 @@ struct Parameters {
   bool fused = false;        ///< whether one kernel does the work of the paper's three element functors
   index_t memory_limit = 0;  ///< bytes of the device's memory; 0: all that it has, and in core where it fits
   int devices = 1;           ///< of a kind, which share the body; of a host as many parts
+  std::optional<MemoryMode> memory = {};  ///< of the fields; none: as is fastest
 
   double lambda() const { return young * poisson / ((1 + poisson) * (1 - 2 * poisson)); }
   double mu() const { return young / (2 * (1 + poisson)); }

@@ -281,6 +281,9 @@ void run_problem(const MakeSimulation& make, const DynamicsSettings& settings, c
     throw;
   }
 
+  if (parameters.memory)
+    report.notes.push_back(std::string("The fields are in the memory mode ") + to_string(*parameters.memory) +
+                           ".");
   if (const std::string storage = s->storage(); !storage.empty()) {
     if (parameters.memory_limit == 0)
       report.notes.push_back("The mesh does not fit the device's memory, and streams through it.");
@@ -303,11 +306,12 @@ void run_verification(const MakeSimulation& make, const DynamicsSettings& settin
   v.is_float = settings.common.type == "float";
   v.fused = settings.kernels == "fused";
   report.type = settings.common.type;
-  const index_t memory_limit = miniapp::memory_limit_of(settings.common);
+  const Parameters given = parameters_of(settings);
   v.make = [&](const std::string& mesh, const Parameters& of_test) {
     Parameters parameters = of_test;
-    parameters.memory_limit = memory_limit;
-    parameters.devices = static_cast<int>(settings.devices);
+    parameters.memory_limit = given.memory_limit;
+    parameters.devices = given.devices;
+    parameters.memory = given.memory;
     auto s = make(mesh, 0, settings.common.type, parameters);
     report.device = s->device();
     return s;

@@ -1,5 +1,6 @@
 #include <utility>
 
+#include <strata/miniapps/common/memory.hpp>
 #include <strata/miniapps/explicit_dynamics/dynamics.hpp>
 #include <strata/miniapps/explicit_dynamics/settings.hpp>
 #include <strata/miniapps/explicit_dynamics/simulation_errors.hpp>
@@ -10,6 +11,13 @@ namespace strata::inline STRATA_ABI::dynamics {
 using miniapp::split;
 using miniapp::to_number;
 using miniapp::UsageError;
+
+namespace {
+
+constexpr char between_parts[] = "parts read values of each other between the loops of a step";
+constexpr char slices[] = "slices of the fields go to the device and back";
+
+}  // namespace
 
 void declare(miniapp::Options& options, DynamicsSettings& s) {
   miniapp::declare(options, s.common);
@@ -30,6 +38,7 @@ void declare(miniapp::Options& options, DynamicsSettings& s) {
               {"three", "fused"});
   options.add("--devices", &s.devices, "N", "devices of a kind that share the body; of a host parts");
   options.exclude("devices", {"memory-limit"}, "several devices hold the fields, which go through one");
+  miniapp::declare_memory(options, s.memory);
   options.add("--output-every", &s.output_every, "N",
               "steps between two states in the output; 0: the last one only");
   options.add("--checkpoint", &s.checkpoint, "N", "steps between two checkpoints; 0: none");
@@ -66,6 +75,9 @@ Parameters parameters_of(const DynamicsSettings& s) {
   if (s.devices < 1 || s.devices > 1024)
     throw UsageError("--devices " + std::to_string(s.devices) + ": their number is 1 to 1024");
   p.devices = static_cast<int>(s.devices);
+  p.memory = miniapp::memory_choice(s.memory);
+  if (p.devices > 1) miniapp::refuse_explicit(p.memory, "--devices", between_parts);
+  if (p.memory_limit > 0) miniapp::refuse_explicit(p.memory, "--memory-limit", slices);
 
   p.hourglass_stiffness = p.hourglass_viscosity = 0;
   if (s.hourglass != "none") {

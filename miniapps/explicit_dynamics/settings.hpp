@@ -23,6 +23,7 @@ struct DynamicsSettings {
   std::string bulk_viscosity = "0,0";
   std::string update = "second";
   std::string kernels = "three";
+  std::string memory = "default";
   index_t devices = 1;
   index_t output_every = 0;  // 0: the end only
   index_t checkpoint = 0;    // steps between two; 0: none

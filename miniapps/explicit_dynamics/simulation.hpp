@@ -47,7 +47,7 @@ class Simulation final : public Dynamics {
         parameters_(parameters),
         material_(parameters),
         steps_per_pass_(steps_per_pass),
-        body_((check(parameters), make_fields<T, Where>(mesh, parameters))),
+        body_((check(parameters), make_fields<T, Where>(where, mesh, parameters))),
         regions_(regions_of<Where>(mesh, body_)),
         f_(body_.fields) {
     begin_fields<T, D>(where_, f_, parameters_, regions_);
@@ -63,39 +63,43 @@ class Simulation final : public Dynamics {
 
   void fix(const std::string& selector, std::uint8_t directions) override {
     const auto nodes = fem::select_nodes_on_host(mesh_, selector);
-    const auto fixed = f_.fixed.read_write();
-    for (const std::int32_t node : nodes) {
-      std::uint8_t& bits = fixed(place_of(body_.nodes, node));
-      bits = static_cast<std::uint8_t>(bits | directions);
-    }
-    rest(fixed.view());
+    changing_nodes([&] {
+      const auto fixed = f_.fixed.read_write();
+      for (const std::int32_t node : nodes) {
+        std::uint8_t& bits = fixed(place_of(body_.nodes, node));
+        bits = static_cast<std::uint8_t>(bits | directions);
+      }
+      rest(fixed.view());
+    });
   }
   void set_velocity(const std::string& selector, double x, double y, double z) override {
     const auto nodes = fem::select_nodes_on_host(mesh_, selector);
-    const auto fixed = f_.fixed.read();
-    {
-      const auto velocity = f_.velocity.read_write();
-      const double v[3] = {x, y, z};
-      for (const std::int32_t node : nodes)
-        for (int d = 0; d < 3; ++d) velocity(place_of(body_.nodes, node), d) = static_cast<T>(v[d]);
-    }
-    rest(fixed.view());
+    changing_nodes([&] {
+      const auto fixed = f_.fixed.read();
+      {
+        const auto velocity = f_.velocity.read_write();
+        const double v[3] = {x, y, z};
+        for (const std::int32_t node : nodes)
+          for (int d = 0; d < 3; ++d) velocity(place_of(body_.nodes, node), d) = static_cast<T>(v[d]);
+      }
+      rest(fixed.view());
+    });
   }
 
   void set(Field field, const std::vector<double>& values) override {
     switch (field) {
       case Field::Displacement:
-        return set_values(f_.displacement, body_.nodes, values);
+        return put(f_.displacement, body_.nodes, values);
       case Field::Velocity:
-        return set_values(f_.velocity, body_.nodes, values);
+        return put(f_.velocity, body_.nodes, values);
       case Field::Rotation:
-        return set_values(f_.rotation, body_.elements, values);
+        return put(f_.rotation, body_.elements, values);
       case Field::Stretch:
-        return set_values(f_.stretch, body_.elements, values);
+        return put(f_.stretch, body_.elements, values);
       case Field::Stress:
-        return set_values(f_.stress, body_.elements, values);
+        return put(f_.stress, body_.elements, values);
       case Field::Hourglass:
-        return set_values(f_.hourglass, body_.elements, values);
+        return put(f_.hourglass, body_.elements, values);
       default:
         fail_field("set");
     }
@@ -172,8 +176,8 @@ class Simulation final : public Dynamics {
 
   void impose(const std::vector<double>& displacement, const std::vector<double>& velocity,
               double dt) override {
-    set_values(f_.displacement, body_.nodes, displacement);
-    set_values(f_.velocity, body_.nodes, velocity);
+    put(f_.displacement, body_.nodes, displacement);
+    put(f_.velocity, body_.nodes, velocity);
     Clock now = clock();
     now.dt = dt;
     set_clock(now);
@@ -187,8 +191,12 @@ class Simulation final : public Dynamics {
   }
 
   Clock clock() override {
-    if constexpr (is_streamed) return clock_;
-    else return f_.clocks.read()(0);
+    if constexpr (is_streamed) {
+      return clock_;
+    } else {
+      miniapp::to_host(f_.clocks);
+      return f_.clocks.read()(0);
+    }
   }
   Energies energies() override {
     release();
@@ -258,7 +266,7 @@ class Simulation final : public Dynamics {
       std::vector<V> values(static_cast<std::size_t>(array.size()));
       std::memcpy(values.data(), bytes.data() + begin, values.size() * sizeof(V));
       begin += values.size() * sizeof(V);
-      set_values(array, places, values);
+      put(array, places, values);
     });
   }
 
@@ -361,8 +369,25 @@ class Simulation final : public Dynamics {
   // ---- values
 
   void set_clock(const Clock& clock) {
-    if constexpr (is_streamed) clock_ = clock;
-    else f_.clocks.write()(0) = clock;
+    if constexpr (is_streamed) {
+      clock_ = clock;
+    } else {
+      f_.clocks.write()(0) = clock;
+      miniapp::to_device(f_.clocks, miniapp::first_device(where_));
+    }
+  }
+  template <class A, class V>
+  void put(const A& array, const Places& places, const std::vector<V>& values) {
+    set_values(array, places, values);
+    miniapp::to_device(array, miniapp::first_device(where_));
+  }
+  // What the host reads and writes of nodes in `change`.
+  template <class F>
+  void changing_nodes(const F& change) {
+    miniapp::to_host(f_.fixed), miniapp::to_host(f_.velocity);
+    change();
+    const D& device = miniapp::first_device(where_);
+    miniapp::to_device(f_.fixed, device), miniapp::to_device(f_.velocity, device);
   }
   SlowestElements<T> slowest_now() {
     SlowestElements<T> slowest{};
@@ -401,8 +426,8 @@ class Simulation final : public Dynamics {
   auto node_forces() {
     if (!has_forces_) fail_forces();
     release();
-    const CoherentArray<double, rank<2>, LayoutRight> force("node forces", node_count(), 3, uninitialized,
-                                                            main_in(home_of<Where>()));
+    const CoherentArray<double, rank<2>, LayoutRight> force(
+        "node forces", node_count(), 3, uninitialized, home_of(where_), memory_mode_of<Where>(parameters_));
     launch(where_.named("sum forces"), node_count(), SumForcesKernel{}, in(f_.offsets, halo(0, 1)),
            in(f_.corners, regions_.corners_of()),
            fixed_row<3, 8>(in(f_.element_force, regions_.elements_of())), fixed_row<3>(out(force)));
@@ -410,8 +435,8 @@ class Simulation final : public Dynamics {
   }
   auto cauchy_stress() {
     release();
-    const decltype(f_.stress) seen("Cauchy stress", element_count(), 6, uninitialized,
-                                   main_in(home_of<Where>()));
+    const decltype(f_.stress) seen("Cauchy stress", element_count(), 6, uninitialized, home_of(where_),
+                                   memory_mode_of<Where>(parameters_));
     launch(where_.named("turn stress"), element_count(), TurnStress<T>{}, fixed_row<9>(in(f_.rotation)),
            fixed_row<6>(in(f_.stress)), fixed_row<6>(out(seen)));
     return seen;
@@ -426,14 +451,15 @@ class Simulation final : public Dynamics {
   const MeshRegions regions_;
   const Fields<T, CoherentArrays<D>>& f_;
   std::unique_ptr<Steps> sequence_;
+  // The host reads one while the device computes the next: each is copied.
   struct LookInFlight {
     CoherentArray<NodeTotals, rank<0>> nodes;
     CoherentArray<ElementTotals, rank<0>> elements;
     CoherentArray<Clock, rank<0>> clock;
     void make() {
-      nodes = CoherentArray<NodeTotals, rank<0>>("sums of nodes");
-      elements = CoherentArray<ElementTotals, rank<0>>("sums of elements");
-      clock = CoherentArray<Clock, rank<0>>("clock");
+      nodes = CoherentArray<NodeTotals, rank<0>>("sums of nodes", MemoryMode::Smart);
+      elements = CoherentArray<ElementTotals, rank<0>>("sums of elements", MemoryMode::Smart);
+      clock = CoherentArray<Clock, rank<0>>("clock", MemoryMode::Smart);
     }
   };
   LookInFlight looks_[2];

@@ -144,10 +144,7 @@ class OperationsOn final : public Operations<T> {
       return is_symmetric ? TiledMatrix<T>::symmetric(name, order, tile, uninitialized, options...)
                           : TiledMatrix<T>(name, order, order, tile, uninitialized, options...);
     };
-#if STRATA_HAS_CUDA && defined(__CUDACC__)
-    if (summary_.home == "pinned") return make(main_in(CudaPinned{}));
-#endif
-    return make();
+    return make(summary_.home == "pinned" ? MemoryMode::Pinned : MemoryMode::Smart);
   }
   bool save(const TiledMatrix<T>& a) override {
     if (summary_.home != "file") return false;

@@ -3,6 +3,7 @@
 
 #include <strata/algorithms/tasks/plan/schedulers.hpp>
 #include <strata/core/bytes.hpp>
+#include <strata/miniapps/common/memory.hpp>
 #include <strata/miniapps/factorize/settings.hpp>
 
 namespace strata::inline STRATA_ABI::factorize {
@@ -59,6 +60,23 @@ void set_home(const std::string& text, FactorizeRequest& request) {
     request.home = text;
   } else {
     throw UsageError("--home is memory, pinned or file:FOLDER, not \"" + text + "\"");
+  }
+}
+
+// --memory, where --home does not say where tiles are.
+void set_memory(const std::string& name, FactorizeRequest& request) {
+  const miniapp::MemoryChoice choice = miniapp::memory_choice(name);
+  if (!choice) return;
+  if (*choice != MemoryMode::Smart && *choice != MemoryMode::Pinned)
+    throw UsageError(std::string("the memory mode ") + to_string(*choice) +
+                     ": tasks decide themselves what is copied when: take --memory smart or pinned");
+  const bool is_setting = name == "default";  // for programs on all devices
+  if (!request.home.empty()) {
+    if (!is_setting) throw UsageError("--memory is what --home says, too: give one of them");
+  } else if (*choice == MemoryMode::Smart) {
+    request.home = "memory";
+  } else if (!is_setting) {
+    request.home = "pinned";  // as it is by default where there is such memory
   }
 }
 
@@ -127,6 +145,7 @@ void declare(miniapp::Options& options, FactorizeSettings& s) {
   options.add("--home", &s.home, "memory|pinned|file:FOLDER",
               "where tiles that are on no device are: in memory, in pinned memory (GPUs copy from it fast; "
               "their default), or in files of a folder");
+  miniapp::declare_memory(options, s.memory);
   options.add_flag("--overwrite", s.overwrite, "replaces matrices that are in the folder of --home already");
   options.add("--host-memory", &s.host_memory, "BYTES", "memory of the host for tiles in files");
   options.add("-s,--scheduler", &s.scheduler, "NAME", "who decides the order of tasks and what moves",
@@ -170,6 +189,7 @@ FactorizeRequest request_of(const FactorizeSettings& s) {
   if (s.tile != 0) require_between("--tile", s.tile, 1, most_order, "rows of a tile");
   request.tile = s.tile;
   set_home(s.home, request);
+  set_memory(s.memory, request);
   request.overwrites = s.overwrite;
   request.memory_limit = miniapp::memory_limit_of(s.common);
   request.host_memory = bytes_of("--host-memory", s.host_memory);

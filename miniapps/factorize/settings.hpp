@@ -15,7 +15,7 @@ struct FactorizeSettings {
       common;  ///< of these `mesh`, `device`, `type`, `json`, `memory_limit`, `verify`, `quiet`
   static constexpr index_t default_order = 1024, default_seed = 1;
 
-  std::string operation, input, home, host_memory;
+  std::string operation, input, home, host_memory, memory = "default";
   index_t order = default_order, seed = default_seed;
   std::string kernels = "auto", scheduler = "data-aware";
   index_t tile = 0, devices = 1, queues = 4, window = 20000, trials = 1;

@@ -14,11 +14,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <strata/miniapps/fem/host_mesh.hpp>
 #include <strata/miniapps/thermal/parameters.hpp>
+#include <strata/views/coherent/memory_mode.hpp>
 
 namespace strata::inline STRATA_ABI::thermal {
 
@@ -35,8 +37,9 @@ struct HeatRequest {
   std::string type = "double";  ///< of the fields: "double" or "float"
   ProblemOfBlocks problem = uniform({});
   SolveSettings solve{};
-  index_t memory_limit = 0;  ///< bytes of the device for all arrays; 0: what it has
-  int devices = 1;           ///< of the kind, that share elements and matrix; of a host parts
+  index_t memory_limit = 0;               ///< bytes of the device for all arrays; 0: what it has
+  int devices = 1;                        ///< of the kind, that share elements and matrix; of a host parts
+  std::optional<MemoryMode> memory = {};  ///< of coherent arrays; none: as is fastest, in core plain arrays
 };
 
 /// Where it is solved, and what that took.

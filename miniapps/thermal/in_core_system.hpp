@@ -58,7 +58,7 @@ class InCoreSystem {
         matrix_(graph_.graph,
                 create<typename Matrix::values_type>("matrix", graph_.graph.entry_count(), on(mesh.device))),
         materials_(make_material_table<decltype(materials_)>(problem.materials, mesh.device)),
-        numbers_(mesh.node_count()) {
+        numbers_(mesh.node_count(), MemoryMode::Smart) {
     // The other ways do without the largest of the arrays.
     if (assembly_ == Assembly::Gather || problem.is_nonlinear()) allocate_matrices();
     element_vector_ =
@@ -195,7 +195,8 @@ class InCoreSystem {
   // The same memory as loops declare it.
   template <index_t Rank, class V>
   static auto adopted(const V& view) {
-    return CoherentArray<typename V::value_type, Rank, typename V::layout_type>::adopt(view.label(), view);
+    return CoherentArray<typename V::value_type, Rank, typename V::layout_type>::adopt(view.label(), view,
+                                                                                       MemoryMode::Smart);
   }
   void scatter(const Coefficients<T>& coefficients) {
     const auto where = on(queue_);

@@ -2,6 +2,7 @@
 #include <strata/core/bytes.hpp>
 #include <strata/core/error.hpp>
 #include <strata/devices/host/control_group.hpp>
+#include <strata/miniapps/common/memory.hpp>
 #include <strata/miniapps/common/places.hpp>
 #include <strata/miniapps/common/report.hpp>
 #include <strata/miniapps/common/settings.hpp>
@@ -78,10 +79,12 @@ std::unique_ptr<Heat> make_placed(const Device& device, const HeatRequest& reque
   if (const std::string lack = placing_lack(request.solve); !lack.empty())
     throw SettingError(std::string(what) + ": " + lack);
   const double start = miniapp::now_seconds();
-  const bool for_gpu = !std::is_same_v<decltype(miniapp::fast_home<Device>()), Serial>;
-  const PlacedMesh mesh = make_placed_mesh(request.mesh, request.refinements, {for_gpu, keep_order});
-  return make(mesh, setup_of(device, request, mesh.mesh, start),
-              request.problem(mesh.mesh.block_names, mesh.mesh.block_ids));
+  const PlacedMesh mesh = make_placed_mesh(
+      request.mesh, request.refinements,
+      {miniapp::memory_mode_for<Device>(request.memory), miniapp::any_main_for(device), keep_order});
+  HeatSetup setup = setup_of(device, request, mesh.mesh, start);
+  if (request.memory) describe_memory(mesh, setup);
+  return make(mesh, std::move(setup), request.problem(mesh.mesh.block_names, mesh.mesh.block_ids));
 }
 
 // `reason` is why, where nobody asked for it.
@@ -100,14 +103,18 @@ std::unique_ptr<Heat> make_streamed(const Device& device, const HeatRequest& req
 
 template <class Device>
 std::unique_ptr<Heat> make_split(const Device& device, const HeatRequest& request) {
-  const std::vector<Device> devices = miniapp::first_devices(device, request.devices);
-  return make_placed(device, request, "several devices", true,
-                     [&](const PlacedMesh& mesh, HeatSetup setup, const Problem& problem) {
-                       setup.device = miniapp::place_text(across(devices));
-                       return request.type == "float"
-                                  ? make_split_heat_of<float>(mesh, devices, problem, request.solve, setup)
-                                  : make_split_heat_of<double>(mesh, devices, problem, request.solve, setup);
-                     });
+  // One is the one that was named.
+  const std::vector<Device> devices =
+      request.devices > 1 ? miniapp::first_devices(device, request.devices) : std::vector<Device>{device};
+  return make_placed(
+      device, request, request.devices > 1 ? "several devices" : "a memory mode", true,
+      [&](const PlacedMesh& mesh, HeatSetup setup, const Problem& problem) {
+        if (request.devices > 1) setup.device = miniapp::place_text(across(devices));
+        mesh.for_each_array([&](const auto& array) { miniapp::to_device(array, devices.front()); });
+        return request.type == "float"
+                   ? make_split_heat_of<float>(mesh, devices, problem, request.solve, setup)
+                   : make_split_heat_of<double>(mesh, devices, problem, request.solve, setup);
+      });
 }
 
 }  // namespace
@@ -116,6 +123,7 @@ template <class Device>
 std::unique_ptr<Heat> make_heat(const Device& device, const HeatRequest& request) {
   if (request.devices > 1) return make_split(device, request);
   if (request.memory_limit > 0) return make_streamed(device, request, request.memory_limit, "");
+  if (request.memory) return make_split(device, request);  // plain arrays have no mode
   std::size_t capacity = 0, used = 0;
   index_t limit = 0;
   try {

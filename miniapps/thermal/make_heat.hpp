@@ -16,8 +16,9 @@ struct PlacedMesh;  // placed_mesh.hpp
 
 /// The problem on a device, all temperatures free and 0. With a memory limit, or where it does not fit a
 /// device with memory of its own, it goes through the device in slices; with a number of devices it is in
-/// parts on the first of the kind. MeshError, SolverError, OutOfMemory; NoSuchDevice; SettingError for
-/// settings that need all of the matrix in one place (placing_lack).
+/// parts on the first of the kind. With a memory mode it is in coherent arrays also on one device. MeshError,
+/// SolverError, OutOfMemory; NoSuchDevice; SettingError for settings that need all of the matrix in one place
+/// (placing_lack).
 template <class Device>
 std::unique_ptr<Heat> make_heat(const Device& device, const HeatRequest& request);
 

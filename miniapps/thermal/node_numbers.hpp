@@ -20,11 +20,13 @@ class NodeNumbers {
   using Field = NodeField<Device, T>;
   using Array = CoherentArray<T, rank<1>, LayoutRight>;
 
-  /// Of so many nodes, before there is a view.
-  NodeNumbers(const char* label, index_t nodes) : array_(label, nodes, uninitialized) {}
+  /// Of so many nodes, before there is a view; options are those of coherent arrays.
+  template <class... Options>
+  NodeNumbers(const char* label, index_t nodes, const Options&... options)
+      : array_(label, nodes, uninitialized, options...) {}
   void bind(const Field& field) {
     field_ = field;
-    if constexpr (is_shared) array_ = Array::adopt(field.label(), field);
+    if constexpr (is_shared) array_ = Array::adopt(field.label(), field, MemoryMode::Smart);
   }
   /// For loops to declare, from bind() on the same one.
   const Array& array() const { return array_; }
@@ -52,14 +54,15 @@ struct LoopNumbers {
   NodeNumbers<Where, T> temperature, change, b, y, given, lift;
   NodeNumbers<Where, std::int32_t> conditions;
 
-  explicit LoopNumbers(index_t nodes)
-      : temperature("temperature", nodes),
-        change("change of temperature", nodes),
-        b("b", nodes),
-        y("y", nodes),
-        given("given temperature", nodes),
-        lift("lift", nodes),
-        conditions("conditions", nodes) {}
+  template <class... Options>
+  explicit LoopNumbers(index_t nodes, const Options&... options)
+      : temperature("temperature", nodes, options...),
+        change("change of temperature", nodes, options...),
+        b("b", nodes, options...),
+        y("y", nodes, options...),
+        given("given temperature", nodes, options...),
+        lift("lift", nodes, options...),
+        conditions("conditions", nodes, options...) {}
   void bind(const HeatFields<miniapp::DeviceOf<Where>, T>& fields) {
     temperature.bind(fields.temperature);
     change.bind(fields.change);

@@ -29,7 +29,7 @@ std::unique_ptr<Heat> make_split_heat_of(const PlacedMesh& mesh, const std::vect
                                          const Problem& problem, const SolveSettings& settings,
                                          HeatSetup setup) {
   using System = PlacedSystem<Across<Device>, T>;
-  describe_parts(mesh, setup);
+  if (devices.size() > 1) describe_parts(mesh, setup);
   return std::make_unique<HeatOnDevice<System>>([&] { return System(across(devices), mesh, problem, 0); },
                                                 problem, settings, std::move(setup));
 }

@@ -4,9 +4,6 @@
 #include <strata/core/bytes.hpp>
 #include <strata/core/error.hpp>
 #include <strata/miniapps/thermal/placed_mesh.hpp>
-#if STRATA_HAS_CUDA
-#include <strata/devices/cuda/memory/managed.hpp>
-#endif
 
 namespace strata::inline STRATA_ABI::thermal {
 
@@ -49,6 +46,8 @@ void neighbours(const fem::MeshOnHost& mesh, index_t node, std::vector<std::int3
 class Maker {
  public:
   Maker(const std::string& spec, int refinements, const PlacedMeshOptions& options) : options_(options) {
+    m_.memory = options.memory;
+    m_.home = options.home;
     m_.mesh = fem::load_mesh_on_host(spec, refinements);
     m_.nodes = m_.mesh.node_count();
     m_.elements = m_.mesh.element_count();
@@ -67,13 +66,7 @@ class Maker {
  private:
   template <class Array, class... Extents>
   void create_array(Array& array, const char* label, Extents... extents) const {
-#if STRATA_HAS_CUDA
-    if (options_.for_gpu) {
-      array = Array(label, extents..., uninitialized, main_in(CudaPinned{}));
-      return;
-    }
-#endif
-    array = Array(label, extents..., uninitialized);
+    array = Array(label, extents..., uninitialized, options_.memory, options_.home);
   }
 
   void place_mesh() {
@@ -243,6 +236,13 @@ void rows_in_order(const PlacedMesh& mesh, std::vector<index_t>& row_map, std::v
     }
     row_map.push_back(static_cast<index_t>(entries.size()));
   }
+}
+
+void describe_memory(const PlacedMesh& mesh, HeatSetup& setup) {
+  setup.remarks.push_back(
+      std::string("elements, the matrix and what loops read of nodes are coherent arrays in "
+                  "the memory mode ") +
+      to_string(mesh.memory) + "; temperatures and the vectors of the solver are plain ones");
 }
 
 void describe_parts(const PlacedMesh& mesh, HeatSetup& setup) {

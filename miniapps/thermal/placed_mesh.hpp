@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include <strata/miniapps/common/memory.hpp>
 #include <strata/miniapps/fem/mesh_on_host.hpp>
 #include <strata/miniapps/fem/mesh_order.hpp>
 #include <strata/miniapps/fem/node_graph.hpp>
@@ -102,6 +103,17 @@ struct PlacedMesh {
   }
   std::vector<std::int32_t> node_places;
 
+  // As its options have them.
+  MemoryMode memory = MemoryMode::Smart;
+  MainIn<miniapp::HomeDevice> home = {};
+  /// Calls f(array) for all arrays.
+  template <class F>
+  void for_each_array(const F& f) const {
+    f(element_nodes), f(element_blocks), f(slots), f(coordinates), f(node_at), f(offsets), f(corners);
+    f(row_begins), f(entries);
+    if (!keeps_order) f(own_element_nodes), f(own_element_blocks), f(own_coordinates);
+  }
+
   /// Bytes of the arrays here.
   index_t bytes() const;
   /// "the mesh's own order, ...".
@@ -110,8 +122,9 @@ struct PlacedMesh {
 
 /// How a mesh is placed.
 struct PlacedMeshOptions {
-  bool for_gpu = false;     ///< in memory that GPUs copy from fast
-  bool keep_order = false;  ///< places are the mesh's own order, however wide elements are
+  MemoryMode memory = MemoryMode::Smart;  ///< of its arrays, and those that are made beside them
+  MainIn<miniapp::HomeDevice> home = {};  ///< likewise
+  bool keep_order = false;                ///< places are the mesh's own order, however wide elements are
 };
 /// The mesh of `spec` (fem/load_mesh.hpp). MeshError, MeshFileError, OutOfMemory of the host.
 PlacedMesh make_placed_mesh(const std::string& spec, int refinements, const PlacedMeshOptions& options);
@@ -121,6 +134,8 @@ PlacedMesh make_placed_mesh(const std::string& spec, int refinements, const Plac
 void rows_in_order(const PlacedMesh& mesh, std::vector<index_t>& row_map, std::vector<index_t>& entries,
                    std::vector<index_t>& value_at);
 
+/// Adds to the setup in which memory mode it is.
+void describe_memory(const PlacedMesh& mesh, HeatSetup& setup);
 /// Adds to the setup of several devices what is where.
 void describe_parts(const PlacedMesh& mesh, HeatSetup& setup);
 /// Adds to the setup what is where, of `limit` bytes of a device, with `vectors` bytes of node numbers of

@@ -42,14 +42,17 @@ class PlacedWork {
         mesh_(mesh),
         queue_(miniapp::first_device(where)),
         group_(linear::row_group(mesh.nodes, mesh.entry_count)),
-        numbers_(mesh.nodes),
-        x_("x", mesh.nodes, uninitialized),
-        result_("result", mesh.nodes, uninitialized),
-        materials_("materials", static_cast<index_t>(problem.materials.size()), index_t{material_columns}),
-        values_("matrix", mesh.blocks, mesh.block_room, uninitialized, main_in(miniapp::fast_home<Device>())),
-        element_matrix_("element matrices", mesh.elements, 8, 8, uninitialized),
-        element_vector_("element vectors", mesh.elements, 8, uninitialized) {
+        numbers_(mesh.nodes, mesh.memory, mesh.home),
+        x_("x", mesh.nodes, uninitialized, mesh.memory, mesh.home),
+        result_("result", mesh.nodes, uninitialized, mesh.memory, mesh.home),
+        materials_("materials", static_cast<index_t>(problem.materials.size()), index_t{material_columns},
+                   mesh.memory, mesh.home),
+        values_("matrix", mesh.blocks, mesh.block_room, uninitialized, mesh.memory, mesh.home),
+        element_matrix_("element matrices", mesh.elements, 8, 8, uninitialized, element_memory(mesh),
+                        mesh.home),
+        element_vector_("element vectors", mesh.elements, 8, uninitialized, element_memory(mesh), mesh.home) {
     set_materials(materials_.write().view(), problem.materials);
+    miniapp::to_device(materials_, device());
     set_declarations();
     if constexpr (is_streamed) {
       const Stage* const stages[] = {&steady_, &balance_, &rows_, &residual_, &coupling_, &integrals_};
@@ -100,8 +103,8 @@ class PlacedWork {
     release();
     residual_.steps.reset();
     show(numbers_.b, numbers_.y);
-    rest_ = Doubles("residuals", mesh_.nodes, uninitialized);
-    magnitude_ = Doubles("magnitudes of rows", mesh_.nodes, uninitialized);
+    rest_ = doubles("residuals");
+    magnitude_ = doubles("magnitudes of rows");
     run(residual_, 0, 1);
     ResidualSquares squares{};
     launch_reduce(on(queue_).named("true residual"), mesh_.nodes, SumOfResiduals{}, squares,
@@ -133,6 +136,14 @@ class PlacedWork {
  private:
   using Numbers = CoherentArray<T, rank<1>, LayoutRight>;
   using Doubles = CoherentArray<double, rank<1>, LayoutRight>;
+
+  // What elements give goes from loop to loop; in slices it is never in the host's memory.
+  static MemoryMode element_memory(const PlacedMesh& mesh) {
+    return is_streamed ? MemoryMode::Smart : mesh.memory;
+  }
+  Doubles doubles(const char* label) const {
+    return Doubles(label, mesh_.nodes, uninitialized, mesh_.memory, mesh_.home);
+  }
 
   // A sequence, and how much of the budget others need while it runs.
   struct Stage {
@@ -250,8 +261,8 @@ class PlacedWork {
     s.loop("residuals", row_work(), EachPlacedRow<MakeStoreResidual>{mesh_.nodes, {}},
            in(mesh_.node_at, places_of()), begins(), in(mesh_.entries), in(values_),
            read(numbers_.b.array(), places_of()), read(numbers_.y.array(), neighbours_of()),
-           written(rest_ ? rest_ : Doubles("residuals", mesh_.nodes, uninitialized)),
-           written(magnitude_ ? magnitude_ : Doubles("magnitudes of rows", mesh_.nodes, uninitialized)));
+           written(rest_ ? rest_ : doubles("residuals")),
+           written(magnitude_ ? magnitude_ : doubles("magnitudes of rows")));
   }
   void declare_coupling(Steps& s) {
     s.loop_reduce("greatest coupling", row_work(), GreatestPlacedCoupling{mesh_.nodes}, coupling_values_,
@@ -425,6 +436,7 @@ class PlacedSystem {
     HeatSystem system;
     std::vector<index_t> value_at;
     rows_in_order(work_->mesh(), system.row_map, system.entries, value_at);
+    miniapp::to_host(work_->values());
     const auto values = work_->values().read();
     for (const index_t k : value_at) system.values.push_back(static_cast<double>(values.view().data()[k]));
     return system;

@@ -217,6 +217,7 @@ void run_problem(const MakeHeat& make, const ThermalSettings& settings, const st
   request.solve = solve_settings_of(settings, settings.common.type == "float");
   request.memory_limit = miniapp::memory_limit_of(settings.common);
   request.devices = static_cast<int>(settings.devices);
+  request.memory = memory_of(settings);
   request.problem = [&](const std::vector<std::string>& names, const std::vector<std::int64_t>& ids) {
     return problem_of(settings, names, ids);
   };
@@ -272,6 +273,7 @@ void run_verification(const MakeHeat& make, const MakeHeat& serial, const Therma
     if (placing_lack(request.solve).empty()) {
       request.memory_limit = miniapp::memory_limit_of(settings.common);
       request.devices = static_cast<int>(settings.devices);
+      request.memory = memory_of(settings);
     }
     return make(request);
   };

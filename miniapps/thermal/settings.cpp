@@ -2,6 +2,7 @@
 #include <cmath>
 #include <utility>
 
+#include <strata/miniapps/common/memory.hpp>
 #include <strata/miniapps/fem/selector.hpp>
 #include <strata/miniapps/thermal/boomeramg.hpp>
 #include <strata/miniapps/thermal/settings.hpp>
@@ -40,8 +41,18 @@ void declare(miniapp::Options& options, ThermalSettings& s) {
   options.add("--devices", &s.devices, "N",
               "devices of a kind that share elements and matrix; of a host parts");
   options.exclude("devices", {"memory-limit"}, "several devices hold the matrix, which goes through one");
+  miniapp::declare_memory(options, s.memory);
   options.add("--trials", &s.trials, "N", "assemblies, the fastest of which is reported");
   options.add("--output-every", &s.output_every, "N", "time steps between two states in the output");
+}
+
+std::optional<MemoryMode> memory_of(const ThermalSettings& settings) {
+  const miniapp::MemoryChoice choice = miniapp::memory_choice(settings.memory);
+  if (settings.devices > 1)
+    miniapp::refuse_explicit(choice, "--devices", "parts read values of each other between the loops");
+  if (miniapp::memory_limit_of(settings.common) > 0)
+    miniapp::refuse_explicit(choice, "--memory-limit", "slices of the matrix go to the device and back");
+  return choice;
 }
 
 namespace {
@@ -69,9 +80,13 @@ void check(const ThermalSettings& settings) {
     throw UsageError("--preconditioner boomeramg: " + lack);
   if (settings.devices < 1 || settings.devices > 1024)
     throw UsageError("--devices " + std::to_string(settings.devices) + ": their number is 1 to 1024");
-  if (miniapp::memory_limit_of(settings.common) > 0 || settings.devices > 1)
+  const bool has_mode = memory_of(settings).has_value();
+  if (miniapp::memory_limit_of(settings.common) > 0 || settings.devices > 1 || has_mode)
     if (const std::string lack = placing_lack(solve_settings_of(settings, false)); !lack.empty())
-      throw UsageError((settings.devices > 1 ? "--devices: " : "--memory-limit: ") + lack);
+      throw UsageError((settings.devices > 1 ? "--devices: "
+                        : has_mode           ? "--memory, for coherent arrays: "
+                                             : "--memory-limit: ") +
+                       lack);
   const bool is_linear = settings.beta == 0 && settings.sink == 0;
   if (settings.common.verify || settings.assembly == "gather") return;
   if (steps.count > 0 || !is_linear)

@@ -1,11 +1,13 @@
 // ThermalSettings: the options of strata-thermal, and what they mean for a mesh.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <strata/miniapps/common/settings.hpp>
 #include <strata/miniapps/thermal/parameters.hpp>
+#include <strata/views/coherent/memory_mode.hpp>
 
 namespace strata::inline STRATA_ABI::thermal {
 
@@ -15,7 +17,7 @@ struct ThermalSettings {
   std::vector<std::string> dirichlet;                       // "SELECTOR=T"
   double beta = 0, sink = 0, initial = 0;
   std::string transient;  // "DT:STEPS"; empty: steady
-  std::string preconditioner = "jacobi", spmv = "strata", assembly = "gather";
+  std::string preconditioner = "jacobi", spmv = "strata", assembly = "gather", memory = "default";
   index_t chebyshev_degree = 3, max_iterations = 20000;
   double tolerance = 1e-12, newton_tolerance = 1e-10;
   index_t trials = 3, output_every = 1;
@@ -51,6 +53,8 @@ TimeSteps time_steps(const ThermalSettings& settings);
 /// there.
 Problem problem_of(const ThermalSettings& settings, const std::vector<std::string>& block_names,
                    const std::vector<std::int64_t>& block_ids);
+/// The memory mode that was asked for. UsageError where these settings cannot have it.
+std::optional<MemoryMode> memory_of(const ThermalSettings& settings);
 /// How to solve it; `is_float` raises tolerances that float cannot reach.
 SolveSettings solve_settings_of(const ThermalSettings& settings, bool is_float);
 

@@ -40,13 +40,8 @@ void fill_streamed(const strata::CoherentArray<T, strata::rank<1>>& array) {
 
 /// Memory of the host from which copies run at the link's speed, where the device has such.
 template <class D>
-auto home_of() {
-#if STRATA_HAS_CUDA
-  if constexpr (is_gpu<D>) return strata::CudaPinned{};
-  else
-#endif
-    return strata::Serial{};
-}
+inline constexpr strata::MemoryMode fast_memory =
+    is_gpu<D> ? strata::MemoryMode::Pinned : strata::MemoryMode::Smart;
 
 /// Median, least and most seconds of `reps` runs, after one that does not count.
 template <class F>

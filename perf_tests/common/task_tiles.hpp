@@ -81,7 +81,7 @@ class SmallMemory {
                             : 64),
         items_(edge_ * edge_) {
     for (std::size_t k = 0; k < TileUpdates::num_tiles; ++k) {
-      tiles_.emplace_back("tile", items_, strata::main_in(home_of<D>()));
+      tiles_.emplace_back("tile", items_, fast_memory<D>);
       if (k >= TileUpdates::num_read) continue;
       const auto view = tiles_.back().write();
       strata::parallel_for(strata::on(strata::Threads{}), items_,

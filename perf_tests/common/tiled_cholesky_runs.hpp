@@ -25,7 +25,7 @@ class CholeskyRuns : TiledRuns<D, T> {
  public:
   CholeskyRuns(const Options& options, const TiledOptions& tiled, Report& report, const char* type)
       : Base(options, tiled, report, type),
-        a_(Matrix::symmetric("a", n_, tile_, strata::uninitialized, strata::main_in(home_of<D>()))),
+        a_(Matrix::symmetric("a", n_, tile_, strata::uninitialized, fast_memory<D>)),
         bytes_(Base::bytes_of(a_)) {}
 
   void run() {
@@ -56,7 +56,7 @@ class CholeskyRuns : TiledRuns<D, T> {
   }
   // What tasks take one at a time, on a small matrix; the first run loads libraries, on all queues.
   void measure_tiles() {
-    const Matrix small = Matrix::symmetric("small", 4 * tile_, tile_, strata::main_in(home_of<D>()));
+    const Matrix small = Matrix::symmetric("small", 4 * tile_, tile_, fast_memory<D>);
     strata::linear::TiledOptions options = linear_;
     for (int rep = 0; rep < 3; ++rep) {
       fill(small);

@@ -26,7 +26,7 @@ class LuRuns : TiledRuns<D, T> {
  public:
   LuRuns(const Options& options, const TiledOptions& tiled, Report& report, const char* type)
       : Base(options, tiled, report, type),
-        a_("a", n_, n_, tile_, strata::uninitialized, strata::main_in(home_of<D>())),
+        a_("a", n_, n_, tile_, strata::uninitialized, fast_memory<D>),
         bytes_(Base::bytes_of(a_)) {}
 
   void run() {

@@ -49,7 +49,7 @@ class ProductRuns : TiledRuns<D, T> {
     const double n = static_cast<double>(n_);
     if constexpr (is_gpu<D>) run_library(XtProduct::Syrk, n * n * n);
     const Matrix a = matrix("a");
-    const Matrix c = Matrix::symmetric("c", n_, tile_, strata::uninitialized, strata::main_in(home_of<D>()));
+    const Matrix c = Matrix::symmetric("c", n_, tile_, strata::uninitialized, fast_memory<D>);
     run_tiled("syrk", c, {&a}, n * n * n, [&](const auto& options) {
       return strata::linear::syrk(1, a, 0, c, strata::on(D{}), options);
     });
@@ -57,7 +57,7 @@ class ProductRuns : TiledRuns<D, T> {
 
  private:
   Matrix matrix(const char* label) const {
-    return Matrix(label, n_, n_, tile_, strata::uninitialized, strata::main_in(home_of<D>()));
+    return Matrix(label, n_, n_, tile_, strata::uninitialized, fast_memory<D>);
   }
   // The product of KnownMatrix with itself: s s^T (s^T s + 2 shift) + shift^2 I.
   double expected(index_t i, index_t j) const {

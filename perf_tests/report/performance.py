@@ -25,6 +25,7 @@ from formats import counted, measured, power, ratio, times
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MARK = re.compile(r"(<!-- measured: ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 FIRST = ("ceilings", "stream")  # the order of programs: these, then by name
+OWN_PAGES = {"memory_modes": "memory_modes.md"}  # programs with more cases than this page bears, and where they are
 
 
 class Results:
@@ -63,6 +64,8 @@ def where_when(test):
 
 def program_section(book, machine, test):
     """A program's cases. Devices have a column where there are several."""
+    if test["program"] in OWN_PAGES:
+        return [f"**{test['program']}**: {where_when(test)} [Figures and tables]({OWN_PAGES[test['program']]}).", ""]
     judged = targets.judged(book, machine, test)
     shown = ["case"] + ["device"] * (len({case["device"] for case, _ in judged}) > 1) + ["type", "n"]
     head = shown + ["measured", "of ceiling", "of baseline", "target", ""]

@@ -37,6 +37,8 @@ TEST_F(SettingsTest, HaveTheirDefaultsWhereNobodyDecides) {
   EXPECT_EQ(now.emulated_memory_bandwidth, 2000);
   EXPECT_EQ(now.emulated_copy_latency_us, 10);
   EXPECT_EQ(now.emulated_launch_latency_us, 5);
+  EXPECT_EQ(now.emulated_managed_page, 64 << 10);
+  EXPECT_EQ(now.emulated_fault_latency_us, 20);
   EXPECT_EQ(now.cuda_allocator, "slabs");
   EXPECT_FALSE(now.print_config);
   for (const strata::SettingDescription& setting : strata::describe_settings())

@@ -62,7 +62,7 @@ void CallState::end_call() {
   uses_.clear();
   hash_ = recoveries_ = ticket_ = 0;
   kept_ = nullptr;
-  out_of_turn_ = false;
+  copies_explicit_ = out_of_turn_ = false;
   unused_call_state = this;
 }
 
@@ -71,8 +71,8 @@ void CallState::add_part(DeviceInstance& device, QueueState& queue, bool waits) 
   if (is_host && device.space().shared)
     throw WrongDevice(
         std::string("launch of ") + name() + " over coherent arrays on " + device.device_name() +
-        ": its kernels run on a GPU; launch on Cuda, and give the arrays pinned memory of the host by "
-        "main_in(CudaPinned{})");
+        ": its kernels run on a GPU; launch on Cuda, and create the arrays in MemoryMode::Pinned or "
+        "MemoryMode::Managed");
   Part& part = parts_.emplace_back();
   part.device = &device;
   part.queue = &queue;
@@ -111,8 +111,7 @@ void CallState::prepare() {
   coherence.drop_leftovers();
   if (!use_kept()) {
     check_conflicts();
-    for (Part& part : parts_)
-      if (!part.is_host) part.memory = coherence.memory_of(*part.device);
+    find_memories();
     find_room();
     for (Part& part : parts_) for_uses(part, [&](Use& use) { check_written(part, use); });
     plan_reads();
@@ -129,11 +128,28 @@ void CallState::announce_pins() {
   MemorySet memories;
   for (const Part& part : parts_)
     for_uses(part, [&](const Use& use) {
-      if (use.pinned) memories = memories.with(part.memory);
+      if (use.pinned) memories = memories.with(use.memory);
       memories = memories | use.holders;
     });
   if (!memories.empty())
     Coherence::get().pinning_calls.push_back({this, std::this_thread::get_id(), memories});
+}
+
+// Where each part has its arrays.
+void CallState::find_memories() {
+  for (Part& part : parts_) {
+    if (part.is_host) continue;
+    part.memory = Coherence::get().memory_of(*part.device);
+    for_uses(part, [&](Use& use) {
+      const CoherentState& array = *use.array;
+      use.memory = array.is_shared() ? host_memory : part.memory;
+      if (array.is_shared() && part.device->address_in_kernels(array.main.base, array.main.space) == nullptr)
+        throw WrongDevice(std::string("launch of ") + name() + " on " + part.device->device_name() + ": \"" +
+                          array.label + "\" is in the memory mode " + to_string(array.mode) +
+                          ", in memory that kernels there do not reach; create it with main_in(" +
+                          part.device->device_name() + "{...}), or as smart");
+    });
+  }
 }
 
 void CallState::check_conflicts() const {
@@ -183,18 +199,40 @@ void CallState::check_written([[maybe_unused]] const Part& part, [[maybe_unused]
   }
 }
 
+// Nothing is copied to an explicit array's launch.
+void CallState::check_current(const Part& part, const Use& use) const {
+  if (!use.array->is_explicit() || copies_explicit_ || !reads(use.mode)) return;
+  use.region.visit([&](const Box& box) {
+    const std::vector<Box> missing = use.array->directory.missing(use.memory, box);
+    if (missing.empty()) return;
+    const std::string place = Coherence::get().memories.name(use.memory);
+    throw NotCurrent(
+        std::string("launch of ") + name() + ": \"" + use.array->label + "\" is read at " +
+        to_string(missing.front()) + " on " + part.device->device_name() + ", but " + place +
+        " does not have its current values, and its memory mode is " + to_string(use.array->mode) +
+        (use.memory == host_memory ? "; call flush() before" : "; call prefetch(box, device) before"));
+  });
+}
+
 void CallState::plan_reads() {
   Coherence& coherence = Coherence::get();
   // Usually nothing is missing, and this is all that is done.
+  const auto is_implicit = [](const Part& part, const Use& use) {
+    return use.array->mode == MemoryMode::Implicit && !part.is_host && !use.region.empty();
+  };
   const auto missing = [&](const Part& part, const Use& use) {
     bool lacks = false;
+    if (is_implicit(part, use)) return use.array->directory.lacks(use.memory, use.array->shape.domain);
     if (reads(use.mode))
-      use.region.visit(
-          [&](const Box& box) { lacks = lacks || use.array->directory.lacks(part.memory, box); });
+      use.region.visit([&](const Box& box) { lacks = lacks || use.array->directory.lacks(use.memory, box); });
     return lacks;
   };
   bool any = false;
-  for (const Part& part : parts_) for_uses(part, [&](const Use& use) { any = any || missing(part, use); });
+  for (const Part& part : parts_)
+    for_uses(part, [&](const Use& use) {
+      check_current(part, use);
+      any = any || missing(part, use);
+    });
   if (!any) return;
   CopyPlanner planner(coherence.memories.links());
   std::vector<CoherentState*> arrays;
@@ -204,9 +242,11 @@ void CallState::plan_reads() {
       const auto known = std::find(arrays.begin(), arrays.end(), use.array);
       const int number = static_cast<int>(known - arrays.begin());
       if (known == arrays.end()) arrays.push_back(use.array);
-      use.region.visit([&](const Box& box) {
-        planner.read(number, use.array->directory, use.array->shape.element_bytes, part.memory, box);
-      });
+      const auto read = [&](const Box& box) {
+        planner.read(number, use.array->directory, use.array->shape.element_bytes, use.memory, box);
+      };
+      if (is_implicit(part, use)) read(use.array->shape.domain);
+      else use.region.visit(read);
     });
   coherence.enqueue(planner.copies(), arrays);
 }
@@ -216,7 +256,7 @@ void CallState::claim() {
     for_uses(part, [&](Use& use) {
       if (!writes(use.mode)) return;
       use.claimed = true;
-      use.region.visit([&](const Box& box) { use.array->directory.written(part.memory, box, use.before); });
+      use.region.visit([&](const Box& box) { use.array->directory.written(use.memory, box, use.before); });
       if (!part.unlocked) return;
       // What others have is needed where the kernel fails: its memory may not be given up meanwhile.
       MemorySet holders;
@@ -233,7 +273,7 @@ void CallState::mark_host_uses(Part& part) {
     if (!use.region.empty())
       use.array->host_uses.push_back({use.region, writes(use.mode), std::this_thread::get_id(),
                                       part.is_host ? "a kernel on a host" : "a launch with a result",
-                                      part.host_use, part.memory, false, true});
+                                      part.host_use, use.memory, false, true});
   });
 }
 

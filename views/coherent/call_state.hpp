@@ -34,6 +34,7 @@ class CallState {
   std::vector<UnwrittenBox> unwritten(int part) const;
   void end(int part);
   void retract(int part);
+  void copies_explicit_arrays() { copies_explicit_ = true; }
   CoherentCall::Timing timing(int part) const { return parts_[static_cast<std::size_t>(part)].timing; }
 
   /// What a call has enqueued last.
@@ -50,6 +51,7 @@ class CallState {
     CoherentState* array = nullptr;
     AccessMode mode = AccessMode::In;
     ArrayPart region;
+    MemoryId memory = host_memory;  // in which the part has it: the host's where both use that
     char* base = nullptr;
     std::vector<Directory::Part> before;  // what a claim replaced
     MemorySet holders;                    // where that is pinned
@@ -87,6 +89,8 @@ class CallState {
   void check_conflicts() const;
   [[noreturn]] void fail_conflict(const Part& a, const Use& x, const Part& b, const Use& y) const;
   void check_written(const Part& part, const Use& use) const;
+  void find_memories();
+  void check_current(const Part& part, const Use& use) const;
   void plan_reads();
   void claim();
   void mark_host_uses(Part& part);
@@ -111,7 +115,10 @@ class CallState {
 
   // Kernels.
   void find_memory(Part& part);
-  void collect(const Part& part, const Use& use, const ArrayPart& touched, WorkList& after);
+  bool moves_pages(const Part& part);
+  void bring_pages(const Part& part);
+  static ArrayPart held(const Use& use);
+  void collect(const Use& use, const ArrayPart& touched, WorkList& after);
   void begin_on_host(Part& part, bool timed);
   void end_wait(Part& part);
   void check_reads(const Part& part);
@@ -120,13 +127,13 @@ class CallState {
   void mark(Part& part);
   void claim_again(Part& part);
   void end_host_uses(Part& part);
-  void transfer_back();
+  void copy_out();
 
   // After.
   void release();
   void undo(Part& part);
   void report_lost_meanwhile(const Part& part, const Use& use) const;
-  std::vector<Directory::Part> before_claim(const Part& part, const Use& use, bool made_anew) const;
+  std::vector<Directory::Part> before_claim(const Use& use, bool made_anew) const;
   void follow(Part& part);
 
   const char* label_ = nullptr;
@@ -139,6 +146,7 @@ class CallState {
   KeptLaunch* kept_ = nullptr;    // it is such a launch; valid as long as the call has the lock
   std::uint64_t recoveries_ = 0;  // how many there had been when claims were made
   std::uint64_t ticket_ = 0;      // in the queue for room; 0: it has not waited
+  bool copies_explicit_ = false;  // the program asks for what the call copies
   bool out_of_turn_ = false;      // those before it in that queue wait for this thread
 };
 

@@ -69,8 +69,9 @@ bool CallState::use_kept() {
     part.memory = launch->parts[p].memory;
     for_uses(part, [&](Use& use) {
       use.claimed = writes(use.mode);
-      if (part.is_host || use.region.empty()) return;
-      Residency& residency = coherence.memories[part.memory].residency;
+      use.memory = use.array->is_shared() ? host_memory : part.memory;
+      if (use.memory == host_memory || use.region.empty()) return;
+      Residency& residency = coherence.memories[use.memory].residency;
       residency.used(use.array->number);
       if (!part.unlocked) return;  // nobody else has the lock until all is enqueued
       residency.pin(use.array->number);
@@ -91,7 +92,10 @@ bool CallState::can_join(int number) {
   if (part.early || !Coherence::get().tracker.can_extend(*part.queue, part.work)) return false;
   for (int k = part.first_use; k < part.first_use + part.uses; ++k) {
     const auto place = static_cast<std::size_t>(k);
-    if (uses_[place].array->order(part.memory).changes() != kept_->uses[place].order_changes) return false;
+    const Use& use = uses_[place];
+    // Others may have moved pages of managed memory, which is no change of where values are.
+    if (use.array->is_shared()) return false;
+    if (use.array->order(use.memory).changes() != kept_->uses[place].order_changes) return false;
   }
   return true;
 }
@@ -103,7 +107,8 @@ void CallState::note_order(KeptLaunch& launch) {
     launch.parts[p].last = part.work;
     for (int k = part.first_use; k < part.first_use + part.uses; ++k) {
       const auto place = static_cast<std::size_t>(k);
-      launch.uses[place].order_changes = uses_[place].array->order(part.memory).changes();
+      const Use& use = uses_[place];
+      launch.uses[place].order_changes = use.array->order(use.memory).changes();
     }
   }
 }
@@ -121,12 +126,13 @@ void CallState::keep() {
     bool is_ready = true;
     for_uses(part, [&](const Use& use) {
       CoherentState& array = *use.array;
-      is_ready = is_ready && array.protocol == coherent::Protocol::Regions;
+      is_ready = is_ready && array.mode != MemoryMode::Implicit;
       use.region.visit([&](const Box& box) {
-        is_ready = is_ready && (writes(use.mode) ? array.directory.holds_alone(part.memory, box)
-                                                 : !array.directory.lacks(part.memory, box));
+        is_ready = is_ready && (writes(use.mode) ? array.directory.holds_alone(use.memory, box)
+                                                 : !array.directory.lacks(use.memory, box));
       });
-      is_ready = is_ready && (part.is_host || has_rows(array.instance(part.memory), array.shape, use.region));
+      is_ready = is_ready &&
+                 (use.memory == host_memory || has_rows(array.instance(use.memory), array.shape, use.region));
     });
     if (!is_ready) return;
   }

@@ -1,10 +1,13 @@
 // The kernels of a call: what they wait for, where they find their arrays, and what is noted of them.
+#include <algorithm>
 #include <string>
 #include <vector>
 
 #include <strata/core/error.hpp>
+#include <strata/devices/serial/device.hpp>
 #include <strata/views/coherent/acting_thread.hpp>
 #include <strata/views/coherent/call_state.hpp>
+#include <strata/views/coherent/managed_pages.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -17,14 +20,16 @@ ResidentRows CallState::rows(int part, int use) const {
 
 void CallState::find_memory(Part& part) {
   for_uses(part, [&](Use& use) {
-    const bool is_main = part.is_host || use.region.empty();
-    use.base = is_main ? use.array->main.base : use.array->instance(part.memory).base();
+    const CoherentState::Main& main = use.array->main;
+    if (part.is_host || use.region.empty()) use.base = main.base;
+    else if (use.memory == host_memory) use.base = part.device->address_in_kernels(main.base, main.space);
+    else use.base = use.array->instance(use.memory).base();
   });
 }
 
 // What work has to come before work on `touched`.
-void CallState::collect(const Part& part, const Use& use, const ArrayPart& touched, WorkList& after) {
-  const WorkOrder& order = use.array->order(part.memory);
+void CallState::collect(const Use& use, const ArrayPart& touched, WorkList& after) {
+  const WorkOrder& order = use.array->order(use.memory);
   touched.visit([&](const Box& box) {
     if (writes(use.mode)) order.before_write(box, after);
     else order.before_read(box, after);
@@ -38,15 +43,15 @@ bool CallState::begin_early([[maybe_unused]] int number,
     return false;  // what is marked is marked as a whole
   } else {
     Part& part = parts_[static_cast<std::size_t>(number)];
-    if (part.unlocked) return false;
+    if (part.unlocked || moves_pages(part)) return false;
     WorkTracker& tracker = Coherence::get().tracker;
     const int mine = tracker.number_of(*part.queue);
     find_memory(part);
     WorkList early, later;
     std::size_t k = 0;
     for_uses(part, [&](Use& use) {
-      collect(part, use, regions[k++], early);
-      collect(part, use, use.region, later);
+      collect(use, regions[k++], early);
+      collect(use, use.region, later);
     });
     const auto is_over = [&](Work work) { return work.queue == mine || tracker.ended(work); };
     early.forget(is_over);
@@ -72,7 +77,7 @@ void CallState::begin(int number, bool timed) {
     return;
   }
   for_uses(part, [&](Use& use) {
-    const WorkOrder& order = use.array->order(part.memory);
+    const WorkOrder& order = use.array->order(use.memory);
     use.region.visit([&](const Box& box) {
       if (writes(use.mode)) order.before_write(box, part.after);
       if (reads(use.mode)) order.before_read(box, part.needs);
@@ -86,6 +91,7 @@ void CallState::begin(int number, bool timed) {
   part.state = Part::State::Begun;
   note_call_begun();
   Coherence::get().tracker.wait_for(*part.queue, part.after);
+  bring_pages(part);
   mark(part);
   if (timed && !part.early) part.timing.begin = part.queue->record_timed();
   if (part.unlocked) lock_.unlock();
@@ -95,6 +101,10 @@ void CallState::begin(int number, bool timed) {
 void CallState::begin_on_host(Part& part, bool timed) {
   Coherence& coherence = Coherence::get();
   std::vector<Ref<EventState>> events;
+  for_uses(part, [&](const Use& use) {
+    if (use.array->mode == MemoryMode::Managed)
+      bring_pages_to_host(*use.array, use.region, use.mode, part.after);
+  });
   for (const Work work : part.after) coherence.tracker.events_of(work, events);
   coherence.check_failures();
   lock_.unlock();
@@ -132,8 +142,8 @@ void CallState::claim_again(Part& part) {
   for_uses(part, [&](Use& use) {
     if (!use.claimed) return;
     use.region.visit([&](const Box& box) {
-      use.array->directory.written(part.memory, box);
-      use.array->log_kernel(part.memory, box, {});
+      use.array->directory.written(use.memory, box);
+      use.array->log_kernel(use.memory, box, {});
     });
   });
 }
@@ -167,15 +177,15 @@ void CallState::end(int number) {
     if (noted_launch != nullptr) *noted_launch = {work, event, Coherence::get().recoveries};
     part.state = Part::State::Ended;
     for_uses(part, [&](Use& use) {
-      WorkOrder& order = use.array->order(part.memory);
+      WorkOrder& order = use.array->order(use.memory);
       use.region.visit([&](const Box& box) {
         if (writes(use.mode)) order.written(box, work);
         else order.read(box, work);
-        if (use.claimed && !part.unlocked) use.array->log_kernel(part.memory, box, work);
+        if (use.claimed && !part.unlocked) use.array->log_kernel(use.memory, box, work);
       });
     });
   }
-  if (number + 1 == static_cast<int>(parts_.size())) transfer_back();
+  if (number + 1 == static_cast<int>(parts_.size())) copy_out();
 }
 
 // After others have recovered from a failure, since this call was prepared: what the part reads need not be
@@ -197,8 +207,7 @@ void CallState::check_is_there(const Part& part) {
     Coherence::get().report_failure(*use.array);
     bool lacks = false;
     if (reads(use.mode))
-      use.region.visit(
-          [&](const Box& box) { lacks = lacks || use.array->directory.lacks(part.memory, box); });
+      use.region.visit([&](const Box& box) { lacks = lacks || use.array->directory.lacks(use.memory, box); });
     if (lacks) fail_reads();
   });
 }
@@ -232,7 +241,9 @@ void CallState::mark([[maybe_unused]] Part& part) {
     for_uses(part, [&](const Use& use) {
       if (use.mode != AccessMode::Out) return;
       const CoherentState& array = *use.array;
-      DeviceInstance& device = part.is_host ? *array.main.device : *part.device;
+      DeviceInstance& device = !part.is_host       ? *part.device
+                               : array.is_shared() ? Serial().backend()
+                                                   : *array.main.device;
       QueueState& queue = part.is_host ? device.default_queue() : *part.queue;
       use.region.visit([&](const Box& box) {
         mark_unwritten(unwritten_box(array, box, use.base), device,
@@ -242,19 +253,34 @@ void CallState::mark([[maybe_unused]] Part& part) {
     });
 }
 
-// Protocol::None: after the call all is the host's again.
-void CallState::transfer_back() {
+// Of implicit arrays: after the call all is the host's again, whatever the host has already. A launch on one
+// device copies whole operands, one on several each its own part.
+void CallState::copy_out() {
   Coherence& coherence = Coherence::get();
+  const bool any = std::any_of(uses_.begin(), uses_.end(),
+                               [](const Use& use) { return use.array->mode == MemoryMode::Implicit; });
+  if (!any) return;
   for (const Part& part : parts_)
     for_uses(part, [&](const Use& use) {
       CoherentState& array = *use.array;
-      if (array.protocol != coherent::Protocol::None || part.is_host) return;
-      if (!array.instance(part.memory).has_memory()) return;
+      if (array.mode != MemoryMode::Implicit || use.memory == host_memory) return;
+      if (!array.instance(use.memory).has_memory()) return;
       const Box& domain = array.shape.domain;
-      coherence.write_back(array, part.memory);
+      if (use.region.empty()) return;  // nothing was copied in
+      // The host may be reading what the launch has only read, and writing what lies beside.
+      const bool is_host_away = array.host_uses.empty();
+      const auto copy_box = [&](const Box& box) { coherence.copy_out(array, use.memory, box); };
+      if (is_host_away && parts_.size() == 1) copy_box(domain);
+      else if (is_host_away || writes(use.mode)) use.region.visit(copy_box);
+    });
+  for (const Part& part : parts_)
+    for_uses(part, [&](const Use& use) {
+      CoherentState& array = *use.array;
+      if (array.mode != MemoryMode::Implicit || use.memory == host_memory) return;
+      const Box& domain = array.shape.domain;
       coherence.wait_for_work(array, host_memory, domain);
-      array.directory.dropped(part.memory, domain);  // the memory stays for the next call
-      array.log_drop(part.memory, domain);
+      array.directory.dropped(use.memory, domain);  // the memory stays for the next call
+      array.log_drop(use.memory, domain);
     });
 }
 

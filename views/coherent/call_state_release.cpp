@@ -11,11 +11,11 @@
 namespace strata::inline STRATA_ABI::detail {
 
 // What was where the part claims to write, before it did.
-std::vector<Directory::Part> CallState::before_claim(const Part& part, const Use& use, bool made_anew) const {
+std::vector<Directory::Part> CallState::before_claim(const Use& use, bool made_anew) const {
   if (!made_anew && kept_ == nullptr) return use.before;
   std::vector<Directory::Part> before;
   use.region.visit([&](const Box& box) {
-    if (!made_anew) before.push_back({box, MemorySet{part.memory}});
+    if (!made_anew) before.push_back({box, MemorySet{use.memory}});
     else
       use.array->directory.map().visit(box, [&](const Box& b, MemorySet memories) {
         before.push_back({b, memories});
@@ -58,18 +58,18 @@ void CallState::undo(Part& part) {
     if (!use.claimed) return;
     if (part.host_use != 0 && made_anew) report_lost_meanwhile(part, use);
     if (made_anew && !begun) return;
-    std::vector<Directory::Part> before = before_claim(part, use, made_anew);
+    std::vector<Directory::Part> before = before_claim(use, made_anew);
     std::string lost;
     if (begun)
       for (Directory::Part& p : before) {
-        const MemorySet others = p.memories.without(part.memory);
+        const MemorySet others = p.memories.without(use.memory);
         if (others.empty() && !p.memories.empty()) lost += (lost.empty() ? "" : ", ") + to_string(p.box);
         p.memories = others;
       }
     use.array->directory.restore(before);
     // Claims are not logged before their kernels are: where none has begun, there is nothing to undo.
     if (begun) {
-      use.region.visit([&](const Box& box) { use.array->log_drop(part.memory, box); });
+      use.region.visit([&](const Box& box) { use.array->log_drop(use.memory, box); });
       use.array->settle(coherence.tracker);
       // What came before has failed, too: whoever recovers finds out what there is.
       if (coherence.tracker.failed() && !use.array->is_settled()) lost.clear();
@@ -95,7 +95,7 @@ void CallState::follow(Part& part) {
   try {
     const Work work = Coherence::get().tracker.add(*part.queue, part.queue->record(), part.after, part.needs);
     for_uses(part, [&](Use& use) {
-      use.region.visit([&](const Box& box) { use.array->order(part.memory).written(box, work); });
+      use.region.visit([&](const Box& box) { use.array->order(use.memory).written(box, work); });
     });
   } catch (...) {
     Coherence::get().tracker.set_failed();
@@ -120,7 +120,7 @@ void CallState::release() {
     }
     if (part.host_use != 0) end_host_uses(part);
     for_uses(part, [&](Use& use) {
-      if (use.pinned) coherence.memories[part.memory].residency.unpin(use.array->number);
+      if (use.pinned) coherence.memories[use.memory].residency.unpin(use.array->number);
       use.holders.visit([&](MemoryId m) { coherence.memories[m].residency.unpin(use.array->number); });
       use.array->settle_some(coherence.tracker);
     });

@@ -23,10 +23,15 @@ bool CallState::wait_for_host() {
       Coherence& coherence = Coherence::get();
       if (coherence.wait_for_host_uses(lock_, *use.array, use.region, writes(use.mode), what.c_str()))
         waited = true;
-      const bool grows = !part.is_host && !use.region.empty();
-      if (grows && coherence.wait_to_move(lock_, *use.array, part.memory, use.region)) waited = true;
+      const bool grows = use.memory != host_memory && !use.region.empty();
+      if (grows && coherence.wait_to_move(lock_, *use.array, use.memory, held(use))) waited = true;
     });
   return waited;
+}
+
+// What a part holds of an array: copies of implicit ones are whole.
+ArrayPart CallState::held(const Use& use) {
+  return use.array->mode == MemoryMode::Implicit ? ArrayPart{use.array->shape.domain, {}} : use.region;
 }
 
 // Whether others may see its pins: it does not hold the lock to its end.
@@ -81,8 +86,8 @@ bool CallState::reside(bool may_wait) {
   Coherence& coherence = Coherence::get();
   for (Part& part : parts_)
     for_uses(part, [&](Use& use) {
-      if (part.is_host || use.region.empty()) return;
-      coherence.memories[part.memory].residency.pin(use.array->number);
+      if (use.memory == host_memory || use.region.empty()) return;
+      coherence.memories[use.memory].residency.pin(use.array->number);
       use.pinned = true;
     });
   const CoherentState* array = nullptr;
@@ -92,10 +97,14 @@ bool CallState::reside(bool may_wait) {
     for_uses(part, [&](const Use& use) {
       if (!use.pinned || lacking > 0) return;
       array = use.array;
-      memory = part.memory;
-      lacking = coherence.reside(*use.array, part.memory, use.region);
+      memory = use.memory;
+      lacking = coherence.reside(*use.array, use.memory, held(use));
     });
-  if (lacking == 0) return true;
+  if (lacking == 0) {
+    for (Use& use : uses_)
+      if (use.pinned && use.array->is_explicit()) coherence.keep_in(*use.array, use.memory);
+    return true;
+  }
   std::vector<std::thread::id> others = coherence.threads_that_pin(memory);
   if (!may_wait || others.empty() || needs_of(memory) > coherence.memories[memory].residency.budget())
     coherence.fail_room(*array, memory, lacking);
@@ -111,7 +120,7 @@ bool CallState::reside(bool may_wait) {
 void CallState::unpin() {
   for (Part& part : parts_)
     for_uses(part, [&](Use& use) {
-      if (use.pinned) Coherence::get().memories[part.memory].residency.unpin(use.array->number);
+      if (use.pinned) Coherence::get().memories[use.memory].residency.unpin(use.array->number);
       use.pinned = false;
     });
 }
@@ -126,8 +135,8 @@ index_t CallState::needs_of(MemoryId memory) {
     ResidentRows rows{0, 0};
     for (const Part& part : parts_)
       for_uses(part, [&](const Use& same) {
-        if (part.memory == memory && same.array == use.array)
-          same.region.visit([&](const Box& box) { rows = cover(rows, same.array->shape.rows_of(box)); });
+        if (same.memory == memory && same.array == use.array)
+          held(same).visit([&](const Box& box) { rows = cover(rows, same.array->shape.rows_of(box)); });
       });
     Instance& instance = use.array->instance(memory);
     DeviceInstance& device = *Coherence::get().memories[memory].device;

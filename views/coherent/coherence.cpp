@@ -7,6 +7,7 @@
 #include <strata/core/error.hpp>
 #include <strata/views/coherent/acting_thread.hpp>
 #include <strata/views/coherent/coherence.hpp>
+#include <strata/views/coherent/managed_pages.hpp>
 #include <strata/views/coherent/task_function.hpp>
 #include <strata/views/copy.hpp>
 
@@ -48,6 +49,8 @@ void Coherence::remove(CoherentState& array) {
   }
   for (MemoryId m = 1; m < memories.size(); ++m)
     if (memories[m].residency.bytes(array.number) > 0) memories[m].residency.dropped(array.number);
+  array.stays_in.visit([&](MemoryId m) { memories[m].residency.unpin(array.number); });
+  totals.faults += faults_of(array);
   arrays_[static_cast<std::size_t>(array.number)] = nullptr;
   drop_leftovers();
   if (std::all_of(arrays_.begin(), arrays_.end(), [](CoherentState* a) { return a == nullptr; })) {
@@ -62,6 +65,11 @@ void Coherence::drop_leftovers() {
     return std::all_of(leftover.until.begin(), leftover.until.end(),
                        [](const Ref<EventState>& event) { return event->complete(); });
   });
+}
+
+void Coherence::add_faults(TransferCounters& counters) const {
+  for (const CoherentState* const array : arrays_)
+    if (array != nullptr) counters.faults += faults_of(*array);
 }
 
 void Coherence::set_budget(DeviceInstance& device, index_t bytes) {
@@ -122,6 +130,12 @@ bool Coherence::wait_for_host_uses(std::unique_lock<std::mutex>& lock, const Coh
 }
 
 // ---- room
+
+void Coherence::keep_in(CoherentState& array, MemoryId memory) {
+  if (array.stays_in.contains(memory)) return;
+  memories[memory].residency.pin(array.number);
+  array.stays_in = array.stays_in.with(memory);
+}
 
 namespace {
 
@@ -301,6 +315,12 @@ void Coherence::enqueue(const std::vector<PlannedCopy>& copies, const std::vecto
     array.directory.copied(planned.to, planned.box);
     array.log_copy(planned.to, planned.box, work);
   }
+}
+
+void Coherence::copy_out(CoherentState& array, MemoryId memory, const Box& box) {
+  const Work work = copy(array, box, memory, host_memory);
+  array.directory.copied(host_memory, box);
+  array.log_copy(host_memory, box, work);
 }
 
 void Coherence::move_values(CoherentState& array, MemoryId memory, const Instance& old) {

@@ -89,12 +89,18 @@ class Coherence {
   /// Enqueues one copy, which the caller has ordered and notes.
   void enqueue_copy(QueueState& queue, CoherentState& array, const Box& box, MemoryId from, MemoryId to,
                     char* from_base = nullptr);
+  /// Enqueues a copy to the host of values that a device has, also where the host has them.
+  void copy_out(CoherentState& array, MemoryId memory, const Box& box);
+  /// The memory of the array on a device is not given up any more.
+  void keep_in(CoherentState& array, MemoryId memory);
   /// Enqueues copies to the host of the values that only the device has.
   void write_back(CoherentState& array, MemoryId memory);
   /// Writes back, waits for all work on it, and frees the array's memory on the device.
   void evict(CoherentState& array, MemoryId memory);
   /// Waits for all work on the part of `array` in `memory`. Throws its error.
   void wait_for_work(CoherentState& array, MemoryId memory, const Box& box);
+  /// Adds those of all arrays that there are.
+  void add_faults(TransferCounters& counters) const;
   /// Frees the host's memory of destroyed arrays, where no copy uses it any more.
   void drop_leftovers();
 

@@ -24,6 +24,7 @@
 #include <strata/views/coherent/access_region.hpp>
 #include <strata/views/coherent/coherent_array_state.hpp>
 #include <strata/views/coherent/element_reference.hpp>
+#include <strata/views/coherent/home.hpp>
 #include <strata/views/coherent/host_access.hpp>
 #include <strata/views/create.hpp>
 #include <strata/views/mdarray.hpp>
@@ -49,16 +50,20 @@ template <index_t Rank>
 using CoherentLayout =
     std::conditional_t<(detail::CoherentRank<Rank>::value <= 1), LayoutRight, LayoutTiled<8>>;
 
-/// The device that allocates the host's memory of an array: CudaPinned makes copies to GPUs fast; Threads has
-/// large arrays touched first by its threads.
+/// The device for which the host's memory of an array is allocated. A host: its memory, where the mode does
+/// not name another; Threads has large arrays touched first by its threads. An accelerator: the pinned or
+/// managed memory of modes that have such, which without it are those of the first GPU.
 template <class D>
 struct MainIn {
-  D device;  ///< whose memory the host reaches
+  D device;  ///< a host or an accelerator
 };
 /// As an argument of CoherentArray's constructor.
 template <Device D>
 constexpr MainIn<D> main_in(const D& device) {
-  static_assert(D::memory_space::host_accessible, "strata: main_in: the host must reach the device's memory");
+  static_assert(
+      std::is_same_v<typename detail::FamilyOf<typename D::memory_space>::type, typename D::memory_space>,
+      "strata: main_in: you wrote CudaPinned or CudaManaged; write MemoryMode::Pinned or "
+      "MemoryMode::Managed in place of main_in(...)");
   return {device};
 }
 
@@ -143,8 +148,9 @@ class BasicCoherentArray {
   /// No array.
   BasicCoherentArray() = default;
   /// A new array named `label`: `arguments` are the Rank extents, then, in any order, `uninitialized` (else
-  /// it is zero, and the host has it), main_in(device), a coherent::Protocol. Throws ExtentError,
-  /// OutOfMemory. Another number of extents does not compile.
+  /// it is zero, and the host has it), main_in(device), a MemoryMode or prefer(mode) (else the setting
+  /// `memory`). Throws ExtentError, OutOfMemory, and Error where the machine does not have the mode. Another
+  /// number of extents does not compile.
   template <class... Arguments>
   explicit BasicCoherentArray(const char* label, const Arguments&... arguments) {
     Options options;
@@ -156,31 +162,16 @@ class BasicCoherentArray {
   }
   /// An array in the user's memory: `view` shows all of it, in the layout of this type, in memory of the host
   /// or of a device, and has the current values. Memory that the view does not own must outlive the array;
-  /// `flush` copies the values back to memory of the host. Throws LayoutError where the view is a part of an
-  /// array.
+  /// `flush` copies the values back to memory of the host. The mode is that of the setting `memory` where
+  /// the memory can be in it, and otherwise Smart. Throws LayoutError where the view is a part of an array.
   template <AnyView V>
   static BasicCoherentArray adopt(const char* label, const V& view) {
-    static_assert(
-        std::is_same_v<typename V::element_type, T> && std::is_same_v<typename V::layout_type, LayoutType>,
-        "strata: adopt: the view must have the element type and the layout of the coherent array");
-    if (view.rank() != Rank) detail::fail_rank(view.rank(), Rank, "CoherentArray::adopt");
-    index_t extents[max_rank + 1] = {};
-    for (int r = 0; r < Rank; ++r) extents[r] = view.extent(r);
-    BasicCoherentArray array;
-    array.mapping_ = mapping_type(extents_type(extents, Rank));
-    const LayoutDescriptor whole = array.mapping_.describe();
-    if (!detail::same_offsets(view.mapping().describe(), whole))
-      detail::fail_layout("CoherentArray::adopt: the view is a part of an array; give all of it",
-                          view.extent(0), 0);
-    const detail::CopySide side = detail::copy_side(view, whole);
-    if constexpr (V::memory_space::host_accessible) {
-      array.state_ = detail::make_coherent(label, whole, sizeof(T), LayoutType::contiguous_rows, side,
-                                           view.allocation(), true, coherent::Protocol::Regions);
-    } else {
-      array.make(label, extents, {nullptr, false, coherent::Protocol::Regions});
-      detail::adopt_device_memory(*array.state_, side, view.allocation());
-    }
-    return array;
+    return adopt_in(label, view, nullptr);
+  }
+  /// The same in a mode. Throws Error where the memory cannot be in it.
+  template <AnyView V>
+  static BasicCoherentArray adopt(const char* label, const V& view, MemoryMode mode) {
+    return adopt_in(label, view, &mode);
   }
 
   /// Whether there is an array. Without one, functions that need it throw Error.
@@ -191,6 +182,8 @@ class BasicCoherentArray {
   index_t size() const { return domain().size(); }
   const extents_type& extents() const { return mapping_.extents(); }
   const mapping_type& mapping() const { return mapping_; }
+  /// How it lies in memory.
+  MemoryMode memory_mode() const { return detail::mode_of(needed()); }
   /// All its indices.
   Box domain() const { return detail::domain_of(needed()); }
 
@@ -252,9 +245,8 @@ class BasicCoherentArray {
   friend class ElementReference<BasicCoherentArray>;
   friend struct detail::FileArrays;
   struct Options {
-    detail::DeviceInstance* main = nullptr;  // null: that of Serial
+    detail::HomeRequest home;
     bool fill = true;
-    coherent::Protocol protocol = coherent::Protocol::Regions;
   };
 
   template <class A>
@@ -266,14 +258,16 @@ class BasicCoherentArray {
       extents[count++] = static_cast<index_t>(argument);
     } else if constexpr (std::is_same_v<A, Uninitialized>) {
       options.fill = false;
-    } else if constexpr (std::is_same_v<A, coherent::Protocol>) {
-      options.protocol = argument;
+    } else if constexpr (std::is_same_v<A, MemoryMode>) {
+      options.home.set(argument, false);
+    } else if constexpr (std::is_same_v<A, PreferredMemoryMode>) {
+      options.home.set(argument.mode, true);
     } else {
       static_assert(
           requires { argument.device.backend(); },
           "strata: CoherentArray: an argument is neither an extent (an integer) nor `uninitialized`, "
-          "main_in(device) or a coherent::Protocol");
-      options.main = &argument.device.backend();
+          "main_in(device), a MemoryMode or prefer(mode)");
+      options.home.device = &argument.device.backend();
     }
   }
 
@@ -284,13 +278,35 @@ class BasicCoherentArray {
       detail::rethrow_creating(label, extents, Rank);
     }
     detail::drop_leftovers();
-    detail::DeviceInstance& main = options.main != nullptr ? *options.main : Serial().backend();
     const LayoutDescriptor layout = mapping_.describe();
-    const detail::AllocationRef storage(detail::create_storage(
-        main, nullptr, label, mapping_.required_span_size(), sizeof(T), layout, options.fill));
-    const detail::CopySide side{storage.get()->data, main.space(), &layout, label, &main};
-    state_ = detail::make_coherent(label, layout, sizeof(T), LayoutType::contiguous_rows, side, storage,
-                                   options.fill, options.protocol);
+    state_ = detail::create_coherent(label, layout, mapping_.required_span_size(), sizeof(T),
+                                     LayoutType::contiguous_rows, options.fill, options.home);
+  }
+
+  template <class V>
+  static BasicCoherentArray adopt_in(const char* label, const V& view, const MemoryMode* asked) {
+    static_assert(
+        std::is_same_v<typename V::element_type, T> && std::is_same_v<typename V::layout_type, LayoutType>,
+        "strata: adopt: the view must have the element type and the layout of the coherent array");
+    if (view.rank() != Rank) detail::fail_rank(view.rank(), Rank, "CoherentArray::adopt");
+    index_t extents[max_rank + 1] = {};
+    for (int r = 0; r < Rank; ++r) extents[r] = view.extent(r);
+    BasicCoherentArray array;
+    array.mapping_ = mapping_type(extents_type(extents, Rank));
+    const LayoutDescriptor whole = array.mapping_.describe();
+    if (!detail::same_offsets(view.mapping().describe(), whole))
+      detail::fail_layout("CoherentArray::adopt: the view is a part of an array; give all of it",
+                          view.extent(0), 0);
+    const detail::CopySide side = detail::copy_side(view, whole);
+    const MemoryMode mode = detail::mode_of_adopted(label, side.space, asked);
+    if constexpr (V::memory_space::host_accessible) {
+      array.state_ = detail::make_coherent(label, whole, sizeof(T), LayoutType::contiguous_rows, side,
+                                           view.allocation(), true, mode);
+    } else {
+      array.make(label, extents, {{.mode = mode, .is_given = true}, false});
+      detail::adopt_device_memory(*array.state_, side, view.allocation());
+    }
+    return array;
   }
 
   template <class U>

@@ -4,6 +4,7 @@
 #include <strata/core/error.hpp>
 #include <strata/views/coherent/coherence.hpp>
 #include <strata/views/coherent/coherent_array.hpp>
+#include <strata/views/coherent/managed_pages.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -11,14 +12,14 @@ namespace detail {
 
 Ref<CoherentState> make_coherent(const char* label, const LayoutDescriptor& layout, std::size_t element_bytes,
                                  bool contiguous_rows, const CopySide& main, const AllocationRef& storage,
-                                 bool current, coherent::Protocol protocol) {
+                                 bool current, MemoryMode mode) {
   const ArrayShape shape{
       layout.rank == 0 ? Box()
                        : Box::from_extents(std::span(layout.extent, static_cast<std::size_t>(layout.rank))),
       layout, static_cast<index_t>(element_bytes), contiguous_rows};
   return Ref<CoherentState>(
       new CoherentState(label, shape, {static_cast<char*>(main.data), storage, main.instance, main.space},
-                        current ? MemorySet{host_memory} : MemorySet(), protocol));
+                        current ? MemorySet{host_memory} : MemorySet(), mode));
 }
 
 void adopt_device_memory(CoherentState& array, const CopySide& side, const AllocationRef& block) {
@@ -47,6 +48,13 @@ void drop_leftovers() {
 const char* label_of(const CoherentState& array) { return array.label.c_str(); }
 const Box& domain_of(const CoherentState& array) { return array.shape.domain; }
 char* main_base(const CoherentState& array) { return array.main.base; }
+MemoryMode mode_of(const CoherentState& array) { return array.mode; }
+
+void require_copies(const CoherentState& array, const char* what) {
+  if (array.mode == MemoryMode::Smart || array.mode == MemoryMode::Pinned) return;
+  throw Error("\"" + array.label + "\" is in the memory mode " + to_string(array.mode) + ", and " + what +
+              " decides itself what is copied when; create it as smart or pinned");
+}
 
 std::vector<Residence> where(const CoherentState& array, const Box& box) {
   const ArrayPart part = part_of_box(array.shape.domain, box, array.label.c_str());
@@ -63,12 +71,33 @@ std::vector<Residence> where(const CoherentState& array, const Box& box) {
 
 TransferCounters counters_of(const CoherentState& array) {
   const std::lock_guard lock(Coherence::get().mutex);
-  return array.counters;
+  TransferCounters counters = array.counters;
+  counters.faults = faults_of(array);
+  return counters;
+}
+
+// Where pages are, as far as uses were declared.
+static std::string explain_pages(const CoherentState& array) {
+  std::string text;
+  Coherence& coherence = Coherence::get();
+  const std::lock_guard lock(coherence.mutex);
+  array.pages.map().visit(array.shape.domain, [&](const Box& box, MemorySet memories) {
+    if (memories.empty()) return;
+    text += "\n  pages of " + to_string(box) + ": used last by";
+    const char* separator = " ";
+    memories.visit([&](MemoryId memory) {
+      text += separator + coherence.memories.name(memory);
+      separator = ", ";
+    });
+  });
+  return text;
 }
 
 std::string explain(CoherentState& array) {
-  std::string text = "\"" + array.label + "\": " + to_string(array.shape.domain) + ", " +
-                     std::to_string(array.shape.element_bytes) + " bytes an element; ";
+  std::string text =
+      "\"" + array.label + "\": " + to_string(array.shape.domain) + ", " +
+      std::to_string(array.shape.element_bytes) + " bytes an element; memory mode " + to_string(array.mode) +
+      (array.mode != MemoryMode::Smart && !array.main.space.shared ? " (in memory of the host)" : "") + "; ";
   if (!array.shape.contiguous_rows)
     text += "its rows are not contiguous: devices hold all of it, and parts are packed to be copied";
   else if (array.shape.layout.tile_log2 >= 0)
@@ -81,6 +110,7 @@ std::string explain(CoherentState& array) {
       text += (&memory == part.memories.data() ? "" : ", ") + memory;
     if (part.memories.empty()) text += "never written";
   }
+  if (array.mode == MemoryMode::Managed) text += explain_pages(array);
   return text + "\n  " + to_json(counters_of(array));
 }
 
@@ -106,7 +136,9 @@ namespace coherent {
 
 TransferCounters counters() {
   const std::lock_guard lock(detail::Coherence::get().mutex);
-  return detail::Coherence::get().totals;
+  TransferCounters counters = detail::Coherence::get().totals;
+  detail::Coherence::get().add_faults(counters);
+  return counters;
 }
 void reset_counters() {
   const std::lock_guard lock(detail::Coherence::get().mutex);

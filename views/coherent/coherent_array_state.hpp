@@ -9,20 +9,11 @@
 #include <strata/core/layout_descriptor.hpp>
 #include <strata/core/ref.hpp>
 #include <strata/devices/backend.hpp>
+#include <strata/views/coherent/memory_mode.hpp>
 #include <strata/views/coherent/transfer_counters.hpp>
 #include <strata/views/view.hpp>
 
 namespace strata::inline STRATA_ABI {
-
-namespace coherent {
-
-/// How copies are kept coherent. None is there for comparison only.
-enum class Protocol {
-  Regions,  ///< any box may be current in any memories; only missing boxes are copied
-  None,     ///< operands are copied to the device for each launch, and back after it
-};
-
-}  // namespace coherent
 
 /// A part of an array, and the memories that have it: "Host", "Cuda{1}"; none where it was never written.
 struct Residence {
@@ -43,7 +34,7 @@ Ref<CoherentState>::~Ref();
 /// A new state; `main` describes all of the array in the host's memory. `current`: the host has its values.
 Ref<CoherentState> make_coherent(const char* label, const LayoutDescriptor& layout, std::size_t element_bytes,
                                  bool contiguous_rows, const CopySide& main, const AllocationRef& storage,
-                                 bool current, coherent::Protocol protocol);
+                                 bool current, MemoryMode mode);
 /// The values of all of the array are in memory of a device that was allocated elsewhere.
 void adopt_device_memory(CoherentState& array, const CopySide& side, const AllocationRef& block);
 
@@ -61,6 +52,9 @@ void drop_leftovers();
 const char* label_of(const CoherentState& array);
 const Box& domain_of(const CoherentState& array);
 char* main_base(const CoherentState& array);
+MemoryMode mode_of(const CoherentState& array);
+/// Throws Error where the mode of the array decides itself what is copied: `what` ("a task") decides that.
+void require_copies(const CoherentState& array, const char* what);
 std::vector<Residence> where(const CoherentState& array, const Box& box);
 TransferCounters counters_of(const CoherentState& array);
 std::string explain(CoherentState& array);

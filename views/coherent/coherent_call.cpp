@@ -31,6 +31,7 @@ bool CoherentCall::begin_early(int part, const std::vector<ArrayPart>& regions, 
 }
 std::vector<UnwrittenBox> CoherentCall::unwritten(int part) const { return state_->unwritten(part); }
 void CoherentCall::end(int part) { state_->end(part); }
+void CoherentCall::copies_explicit_arrays() { state_->copies_explicit_arrays(); }
 void CoherentCall::retract(int part) { state_->retract(part); }
 CoherentCall::Timing CoherentCall::timing(int part) const { return state_->timing(part); }
 

@@ -45,8 +45,10 @@ class CoherentCall {
   /// Throws the error with the name of the launch: a region that was declared is not one of its array.
   [[noreturn]] void fail_region(const ShapeMismatch& error) const;
 
-  /// Throws AccessConflict (uses that exclude each other), OutOfMemory, NeverWritten (checked builds), and
-  /// what made earlier work fail. Nothing is claimed then.
+  /// What explicit arrays lack is copied: the program has asked for that.
+  void copies_explicit_arrays();
+  /// Throws AccessConflict (uses that exclude each other), OutOfMemory, NeverWritten (checked builds),
+  /// NotCurrent (explicit arrays), and what made earlier work fail. Nothing is claimed then.
   void prepare();
 
   /// The address at which use `use` of part `part` has the first element of its array, or would have it;

@@ -25,13 +25,14 @@ Ref<CoherentState>::~Ref() {
 }
 
 CoherentState::CoherentState(const char* its_label, const ArrayShape& its_shape, const Main& its_main,
-                             MemorySet current, coherent::Protocol its_protocol)
+                             MemorySet current, MemoryMode its_mode)
     : label(its_label),
       shape(its_shape),
       main(its_main),
-      protocol(its_protocol),
+      mode(its_mode),
       identity(next_identity()),
       directory(its_shape.domain, current),
+      pages(its_shape.domain, {}),
       settled_(its_shape.domain, current) {
   Coherence::get().add(*this);
 }

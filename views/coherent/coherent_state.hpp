@@ -52,20 +52,27 @@ class CoherentState : public RefCounted {
   };
 
   CoherentState(const char* label, const ArrayShape& shape, const Main& main, MemorySet current,
-                coherent::Protocol protocol);
+                MemoryMode mode);
   /// Registers and forgets itself with Coherence.
   ~CoherentState() override;
 
   const std::string label;
   const ArrayShape shape;
   const Main main;
-  const coherent::Protocol protocol;
+  const MemoryMode mode;
+  /// Whether host and devices use the memory of the host, without copies.
+  bool is_shared() const { return mode == MemoryMode::Managed || mode == MemoryMode::Mapped; }
+  bool is_explicit() const { return mode == MemoryMode::Explicit || mode == MemoryMode::ExplicitPinned; }
   int number = -1;               // of all arrays, as Residency has it; used again once the array is destroyed
   const std::uint64_t identity;  // of this array alone
 
   /// Where the values are going to be once all that is enqueued is done.
   Directory directory;
   TransferCounters counters;
+  /// Of a managed array: who used its pages last, to whom nothing needs to be moved.
+  Directory pages;
+  /// Of an explicit one: the memories where it stays, once it has memory there.
+  MemorySet stays_in;
   std::vector<HostUse> host_uses;
   /// Whether there are any but reservations for the calling thread, or the one that it acts for.
   bool has_uses_of_others() const {

@@ -81,9 +81,9 @@ class FileState : public CoherentState {
     return directory.lacks(host_memory, shape.domain) || coherence.tracker.failed() || failure.error;
   }
   // A use of the host counts references, and would end what is ending: this one is never given back.
-  void use_last(AccessMode mode) {
+  void use_last(AccessMode access) {
     alignas(Ref<CoherentState>) unsigned char last[sizeof(Ref<CoherentState>)];
-    HostUseScope(*new (last) Ref<CoherentState>(this), shape.domain, mode).end();
+    HostUseScope(*new (last) Ref<CoherentState>(this), shape.domain, access).end();
   }
 };
 
@@ -173,9 +173,9 @@ Ref<CoherentState> make_file_state(const AllocationRef& block, const FileArraySh
       layout, shape.element.bytes, shape.contiguous_rows};
   FileStorage& storage = *storage_of(block);
   DeviceInstance& host = Serial().backend();
-  return Ref<CoherentState>(
-      new FileState(storage.path().c_str(), array, {storage.data(), block, &host, host.space()},
-                    current ? MemorySet{host_memory} : MemorySet(), coherent::Protocol::Regions));
+  return Ref<CoherentState>(new FileState(storage.path().c_str(), array,
+                                          {storage.data(), block, &host, host.space()},
+                                          current ? MemorySet{host_memory} : MemorySet(), MemoryMode::Smart));
 }
 
 void save_file(const Ref<CoherentState>& array) {

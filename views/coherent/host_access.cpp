@@ -10,6 +10,7 @@
 #include <strata/views/coherent/coherence.hpp>
 #include <strata/views/coherent/coherent_call.hpp>
 #include <strata/views/coherent/host_access.hpp>
+#include <strata/views/coherent/managed_pages.hpp>
 #include <strata/views/coherent/task_function.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -47,6 +48,15 @@ void bring(CoherentState& array, const Box& box) {
   coherence.enqueue(planner.copies(), {&array});
 }
 
+// Nothing is copied to the host's use of an explicit array.
+void check_current(const CoherentState& array, const Box& box, AccessMode mode) {
+  const std::vector<Box> missing = array.directory.missing(host_memory, box);
+  if (missing.empty()) return;
+  throw NotCurrent(std::string(name_of(mode)) + ": the host does not have the current values of \"" +
+                   array.label + "\" at " + to_string(missing.front()) + ", and its memory mode is " +
+                   to_string(array.mode) + "; call flush() before");
+}
+
 // Cells of tickets that nobody has now. They are never freed: copies of views outlive everything.
 struct FreeCells {
   std::mutex mutex;
@@ -60,7 +70,8 @@ FreeCells& free_cells() {
 
 }  // namespace
 
-HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, AccessMode mode, bool claims)
+HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, AccessMode mode, bool claims,
+                           bool copies_explicit_arrays)
     : array_(its_array) {
   require_running("a host access");
   require_no_task_function("a view for the host");
@@ -78,6 +89,7 @@ HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, 
         throw NeverWritten(std::string(name_of(mode)) + ": \"" + array.label + "\" is read at " +
                            to_string(missing.front()) + ", which nobody has written");
   if (box.empty()) return;
+  if (reads(mode) && array.is_explicit() && !copies_explicit_arrays) check_current(array, box, mode);
   if (reads(mode)) bring(array, box);
   // Claimed when all it waits for went well: until then others see the use, and keep away.
   const auto give_up = [&] {
@@ -99,6 +111,7 @@ HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, 
   if (writes(mode)) array.order(host_memory).before_write(box, after);
   else array.order(host_memory).before_read(box, after);
   std::vector<Ref<EventState>> events;
+  if (array.mode == MemoryMode::Managed) bring_pages_to_host(array, part, mode, after);
   for (const Work work : after) coherence.tracker.events_of(work, events);
   number_ = next_number();
   array.host_uses.push_back({part, writes(mode), std::this_thread::get_id(), name_of(mode), number_});
@@ -125,7 +138,7 @@ HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, 
       recoveries) {  // what was waited for may be wrong, although nothing said so here
     give_up();
     lock.unlock();
-    *this = HostUseScope(its_array, box, mode, claims);
+    *this = HostUseScope(its_array, box, mode, claims, copies_explicit_arrays);
     return;
   }
   static_cast<void>(coherence.tracker.all_ended(after));  // or it knows of a failure
@@ -206,15 +219,19 @@ void HostUseScope::end() noexcept {
 }
 
 void prefetch(CoherentState& array, const Box& box, DeviceInstance& device) {
-  if (array.protocol != coherent::Protocol::Regions) return;
+  if (array.mode == MemoryMode::Implicit || array.mode == MemoryMode::Mapped) return;
   CoherentCall call("prefetch", nullptr, nullptr);
+  call.copies_explicit_arrays();
   call.add_part(device, device.default_queue());
   call.add_use(array, AccessMode::In, part_of_box(array.shape.domain, box, array.label.c_str()));
   call.prepare();
+  if (array.mode != MemoryMode::Managed) return;
+  call.begin(0);  // moves the pages
+  call.end(0);
 }
 
 void flush(const Ref<CoherentState>& array, const Box& box) {
-  HostUseScope(array, box, AccessMode::In).end();
+  HostUseScope(array, box, AccessMode::In, true, true).end();
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

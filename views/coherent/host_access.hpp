@@ -19,13 +19,14 @@ class HostUseScope {
   HostUseScope() = default;
   /// Copies to the host what is read, claims what is written, and waits for exactly the work that this needs.
   /// Throws AccessConflict where the calling thread has a view of the box that excludes this one,
-  /// NeverWritten in checked builds, ShapeMismatch where the box does not lie in the array, and what made the
-  /// work fail.
+  /// NeverWritten in checked builds, NotCurrent of an explicit array, ShapeMismatch where the box does not
+  /// lie in the array, and what made the work fail.
   HostUseScope(const Ref<CoherentState>& array, const Box& box, AccessMode mode)
       : HostUseScope(array, box, mode, true) {}
   /// The same, without the claim where `claims` is false: until claim_together() the values are where they
   /// were, and a use that ends before has changed nothing.
-  HostUseScope(const Ref<CoherentState>& array, const Box& box, AccessMode mode, bool claims);
+  HostUseScope(const Ref<CoherentState>& array, const Box& box, AccessMode mode, bool claims,
+               bool copies_explicit_arrays = false);
   ~HostUseScope() { end(); }
   HostUseScope(HostUseScope&& other) noexcept : array_(static_cast<Ref<CoherentState>&&>(other.array_)) {
     take(other);

@@ -121,7 +121,7 @@ bool JointCall::make_plan() {
   std::vector<Directory> directories;
   std::vector<index_t> element_bytes;
   for (const Ref<CoherentState>& used : arrays_) {
-    if (used->protocol != coherent::Protocol::Regions) return false;
+    if (used->mode != MemoryMode::Smart && used->mode != MemoryMode::Pinned) return false;
     directories.push_back(used->directory);
     element_bytes.push_back(used->shape.element_bytes);
   }

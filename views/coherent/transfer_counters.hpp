@@ -26,6 +26,23 @@ struct TransferCount {
   }
 };
 
+/// What moved because somebody touched managed memory that was elsewhere.
+struct PageFaults {
+  bool is_known = true;          ///< false where the driver does not tell; the rest is 0 then
+  std::uint64_t count = 0;       ///< of faults
+  std::uint64_t to_devices = 0;  ///< bytes of pages
+  std::uint64_t to_host = 0;     ///< bytes of pages
+
+  /// And all of `other`.
+  PageFaults& operator+=(const PageFaults& other) {
+    is_known = is_known && other.is_known;
+    count += other.count;
+    to_devices += other.to_devices;
+    to_host += other.to_host;
+    return *this;
+  }
+};
+
 /// Of one array, or all. Copies count when they are enqueued.
 struct TransferCounters {
   TransferCount host_to_device;  ///< copies
@@ -34,6 +51,10 @@ struct TransferCounters {
   TransferCount
       same_device;          ///< copies within the memory of a device: where an array could not grow in place
   TransferCount allocated;  ///< of devices' memory: the bytes requested; for growth in place only the growth
+  TransferCount
+      prefetched_to_devices;  ///< managed memory: bytes that launches declared, where pages were elsewhere
+  TransferCount prefetched_to_host;  ///< managed memory: likewise, before the host used them
+  PageFaults faults;                 ///< managed memory: what moved otherwise
 
   /// Sums of several arrays.
   TransferCounters& operator+=(const TransferCounters& other) {
@@ -42,6 +63,9 @@ struct TransferCounters {
     peer += other.peer;
     same_device += other.same_device;
     allocated += other.allocated;
+    prefetched_to_devices += other.prefetched_to_devices;
+    prefetched_to_host += other.prefetched_to_host;
+    faults += other.faults;
     return *this;
   }
   friend TransferCounters operator+(TransferCounters a, const TransferCounters& b) { return a += b; }

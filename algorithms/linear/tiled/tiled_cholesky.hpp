@@ -1,6 +1,6 @@
 // Cholesky factors of matrices larger than a device, and systems solved by them, as graphs of tasks:
 //
-//   auto a = TiledMatrix<double>::symmetric("a", n, 1920, main_in(CudaPinned{}));
+//   auto a = TiledMatrix<double>::symmetric("a", n, 1920, MemoryMode::Pinned);
 //   coherent::set_budget(Cuda{}, index_t{2} << 30);
 //   linear::cholesky(a, on(Cuda{}));             // A = L L^T; L takes the place of A
 //   linear::solve(a, b, on(Cuda{}));             // L L^T X = B; X takes the place of B
@@ -33,13 +33,14 @@ TaskReport cholesky(const TiledMatrix<T>& a, const Where& where, const TiledOpti
   std::vector<CoherentArray<int, rank<1>>> states;
   for (index_t k = 0; k < tiles; ++k) {
     const std::string label = "state of " + std::string(a.tile(k, k).label());
-    states.emplace_back(label.c_str(), a.tile(k, k).extent(0) + 1);
+    states.emplace_back(label.c_str(), a.tile(k, k).extent(0) + 1, MemoryMode::Smart);
     const double nk = order(k);
     graph.call("potrf", d::TilePotrf<T>{by}, inout(a.tile(k, k)), out(states.back())).work(nk * nk * nk / 3);
     tile_type inverse;
     if (inverts && k + 1 < tiles) {
       const std::string name = "inverse of " + std::string(a.tile(k, k).label());
-      inverse = tile_type(name.c_str(), a.tile(k, k).extent(0), a.tile(k, k).extent(0), uninitialized);
+      inverse = tile_type(name.c_str(), a.tile(k, k).extent(0), a.tile(k, k).extent(0), uninitialized,
+                          MemoryMode::Smart);
       graph.call("trtri", d::TileInverse<T>{by}, in(a.tile(k, k)), out(inverse)).work(nk * nk * nk);
     }
     for (index_t m = k + 1; m < tiles; ++m)

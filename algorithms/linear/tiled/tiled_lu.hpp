@@ -1,6 +1,6 @@
 // LU factors of matrices larger than a device, and systems solved by them, as graphs of tasks:
 //
-//   TiledMatrix<double> a("a", n, n, 2048, main_in(CudaPinned{}));
+//   TiledMatrix<double> a("a", n, n, 2048, MemoryMode::Pinned);
 //   coherent::set_budget(Cuda{}, index_t{4} << 30);
 //   const auto factors = linear::lu(a, on(Cuda{}));   // P A = L U; L and U take the place of A
 //   linear::solve(factors, b, on(Cuda{}));            // A X = B; X takes the place of B

@@ -26,7 +26,7 @@ class LuTasks {
     Tile& before = before_[static_cast<std::size_t>(j)];
     if (!before)
       before = Tile(("rows of " + std::string(b.tile(0, j).label())).c_str(), b.tile(0, j).extent(0),
-                    b.tile(0, j).extent(1), uninitialized);
+                    b.tile(0, j).extent(1), uninitialized, MemoryMode::Smart);
     const LuStep size{b.tile(k, j).extent(0)};
     const TaskHandle first =
         graph_.call("swap top", TileSwapTop{size, back}, in(step), inout(b.tile(k, j)), out(before));
@@ -52,7 +52,7 @@ class LuTasks {
   }
   Tile inverse(const Tile& of, bool upper, bool unit) {
     const std::string label = std::string(upper ? "inverse of U in " : "inverse of L in ") + of.label();
-    const Tile made(label.c_str(), of.extent(0), of.extent(1), uninitialized);
+    const Tile made(label.c_str(), of.extent(0), of.extent(1), uninitialized, MemoryMode::Smart);
     const double n = static_cast<double>(of.extent(0));
     graph_.call("trtri", TileInverse<T>{by_, upper, unit}, in(of), out(made)).work(n * n * n);
     return made;
@@ -94,8 +94,8 @@ class LuGraph {
         open_(open) {
     if (a.tile_rows() == 0) return;
     const index_t b = a.tile(0, 0).extent(0), n = a.rows();
-    panel_ = Tile(("panel of " + a.label()).c_str(), b, pivots ? n : b, uninitialized);
-    if (pivots) content_ = Integers(("rows of " + a.label()).c_str(), n, uninitialized);
+    panel_ = Tile(("panel of " + a.label()).c_str(), b, pivots ? n : b, uninitialized, MemoryMode::Smart);
+    if (pivots) content_ = Integers(("rows of " + a.label()).c_str(), n, uninitialized, MemoryMode::Smart);
     const index_t group = std::min(open.group, a.tile_columns());
     for (index_t first = 0; first < a.tile_rows(); first += group) add_columns(first, group);
   }
@@ -107,7 +107,7 @@ class LuGraph {
  private:
   double order(index_t k) const { return static_cast<double>(a_.tile(k, k).extent(0)); }
   Integers integers(const char* name, const Tile& of, index_t count) const {
-    return Integers((name + std::string(of.label())).c_str(), count);
+    return Integers((name + std::string(of.label())).c_str(), count, MemoryMode::Smart);
   }
 
   // The factors of columns of tiles, when all before them are there.

@@ -2,7 +2,7 @@
 // and move parts of a matrix that no memory of a device has room for.
 //
 //   TiledMatrix<double> a("a", m, n, 1920);                                      // zeros
-//   auto s = TiledMatrix<float>::symmetric("s", n, 1920, main_in(CudaPinned{}));  // lower tiles only
+//   auto s = TiledMatrix<float>::symmetric("s", n, 1920, MemoryMode::Pinned);  // lower tiles only
 //   s.fill([](index_t i, index_t j) { return i == j ? 4.0f : 1.0f; });
 //
 // Tiles may be in files: tiled_files.hpp. They are of order `tile`; the last ones of a row and of a column
@@ -44,8 +44,8 @@ class TiledMatrix {
   using tile_type = CoherentArray<T, rank<2>, LayoutRight>;  ///< a tile
 
   /// rows x columns elements in tiles of order `tile`; `options` are those of coherent arrays: uninitialized
-  /// (else it is zero), main_in(device): main_in(CudaPinned{}) where GPUs are to copy fast. ExtentError,
-  /// OutOfMemory.
+  /// (else it is zero), main_in(device), a MemoryMode: Pinned where GPUs are to copy fast, Smart; others are
+  /// refused by tasks. ExtentError, OutOfMemory.
   template <class... Options>
   TiledMatrix(const std::string& label, index_t rows, index_t columns, index_t tile,
               const Options&... options)

@@ -8,16 +8,13 @@
 #include <strata/core/runtime.hpp>
 #include <strata/devices/cuda/failure.hpp>
 #include <strata/devices/cuda/memory/managed.hpp>
+#include <strata/devices/cuda/memory/managed_blocks.hpp>
+#include <strata/devices/cuda/memory/managed_calls.hpp>
 #include <strata/devices/cuda/queue.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
 namespace {
-
-cudaMemLocation location_of(int place) {
-  if (place == managed_on_host) return {cudaMemLocationTypeHost, 0};
-  return {cudaMemLocationTypeDevice, place};
-}
 
 // Not to bytes that the array describes and does not hold: the rows of a slice that are elsewhere.
 ManagedBytes within_allocation(const ManagedBytes& bytes) {
@@ -61,22 +58,6 @@ cudaMemoryAdvise advice_of(cuda::Advice advice) {
   return cudaMemAdviseUnsetAccessedBy;
 }
 
-// CUDA 13 gave the functions that take a location the plain names.
-cudaError_t call_prefetch(const ManagedBytes& bytes, int place, cudaStream_t stream) {
-#if CUDART_VERSION >= 13000
-  return cudaMemPrefetchAsync(bytes.begin, bytes.count, location_of(place), 0, stream);
-#else
-  return cudaMemPrefetchAsync_v2(bytes.begin, bytes.count, location_of(place), 0, stream);
-#endif
-}
-cudaError_t call_advise(const ManagedBytes& bytes, cuda::Advice advice, int place) {
-#if CUDART_VERSION >= 13000
-  return cudaMemAdvise(bytes.begin, bytes.count, advice_of(advice), location_of(place));
-#else
-  return cudaMemAdvise_v2(bytes.begin, bytes.count, advice_of(advice), location_of(place));
-#endif
-}
-
 }  // namespace
 
 int managed_gpu(const ManagedBytes& bytes) {
@@ -95,7 +76,8 @@ bool prefetch_managed(const ManagedBytes& all, int place, QueueState* asked) {
   if (queue.recording != nullptr)
     throw Error("cuda::prefetch: CUDA's graphs cannot hold it; call it before or after the recording");
   const CudaDeviceScope scope(queue.device());
-  check_hint(call_prefetch(bytes, place, queue.stream()), "prefetching ", bytes, queue.device());
+  check_hint(prefetch_pages(bytes.begin, bytes.count, place, queue.stream()), "prefetching ", bytes,
+             queue.device());
   queue.submitted();
   return true;
 }
@@ -106,7 +88,11 @@ bool advise_managed(const ManagedBytes& all, cuda::Advice advice, int place) {
   if (!takes_hints(device)) return false;
   const ManagedBytes bytes = within_allocation(all);
   if (bytes.count == 0) return true;
-  check_hint(call_advise(bytes, advice, place), "advice on ", bytes, device);
+  check_hint(advise_on_pages(bytes.begin, bytes.count, advice_of(advice), place), "advice on ", bytes,
+             device);
+  ManagedBlocks& blocks = ManagedBlocks::all();
+  const std::lock_guard lock(blocks.mutex);
+  if (ManagedBlock* const block = blocks.find(bytes.begin)) block->advised_by_program = true;
   return true;
 }
 

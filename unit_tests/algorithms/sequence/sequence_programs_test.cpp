@@ -31,7 +31,7 @@ class Program {
         n_(random_(1, 60)) {
     const index_t arrays = random_(2, 3);
     for (index_t a = 0; a < arrays; ++a) {
-      arrays_.push_back(Numbers("array", n_));
+      arrays_.push_back(Numbers("array", n_, any_mode(), main_in(Emulated{0})));
       now_.push_back(Values(static_cast<std::size_t>(n_), 0));
     }
     steps_ = std::make_unique<Sequence<Where>>("steps", any_devices(random_, devices_));
@@ -78,6 +78,13 @@ class Program {
     std::vector<Number>* sums = nullptr;  // of a loop that reduces x
   };
 
+  // Of those that copy, or need not, without being asked.
+  MemoryMode any_mode() {
+    const MemoryMode modes[] = {MemoryMode::Smart,   MemoryMode::Smart,   MemoryMode::Smart,
+                                MemoryMode::Pinned,  MemoryMode::Managed, MemoryMode::Mapped,
+                                MemoryMode::Implicit};
+    return modes[random_(0, 6)];
+  }
   std::size_t any_array() { return static_cast<std::size_t>(random_(0, std::ssize(arrays_) - 1)); }
   void add_loop() {
     Loop loop{any_array(), 0, {next_++, 0, 0, n_, false}, 0, n_};

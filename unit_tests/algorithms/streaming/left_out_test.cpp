@@ -122,11 +122,17 @@ void check_random(unsigned seed) {
   const Leaves leaves{static_cast<int>(draw(0, 3))};
   const int steps = static_cast<int>(draw(1, 9));
   const index_t kind = draw(0, 7), n = draw(3, kind == 0 ? 1500 : 200), m = draw(3, 12), l = draw(3, 6);
+  // Of what goes through the devices.
+  const MemoryMode modes[] = {MemoryMode::Smart,   MemoryMode::Smart,  MemoryMode::Pinned,
+                              MemoryMode::Managed, MemoryMode::Mapped, MemoryMode::Explicit,
+                              MemoryMode::Implicit};
+  const MemoryMode mode = modes[draw(0, 6)];
+  const auto home = main_in(Emulated{0});
   const auto lines = [&](const auto& check_lines) {
-    check_lines(filled<Line>("a", n), filled<Line>("b", n), filled<Line>("u", n));
+    check_lines(filled<Line>("a", n), filled<Line>("b", n), filled<Line>("u", n, mode, home));
   };
   const auto planes = [&](const auto& check_planes) {
-    check_planes(filled<Plane>("a", n, m), filled<Plane>("b", n, m), filled<Plane>("u", n, m));
+    check_planes(filled<Plane>("a", n, m), filled<Plane>("b", n, m), filled<Plane>("u", n, m, mode, home));
   };
   const Range rows = draw.part(n, 1), columns = draw.part(m, 1);
   const auto inner = mdrange({rows.first, columns.first}, {rows.last, columns.last});
@@ -150,10 +156,10 @@ void check_random(unsigned seed) {
     case 4:
       return check<one_device | several_devices | reduced>(draw, rows, steps, LeaveRow{leaves}, halo(1, 1),
                                                            filled<Tiles>("a", n, m), filled<Tiles>("b", n, m),
-                                                           filled<Tiles>("u", n, m));
+                                                           filled<Tiles>("u", n, m, mode, home));
     case 5:
       return check<one_device>(draw, inner, steps, LeaveLine{leaves}, halo(1, 1), filled<Cube>("a", n, m, l),
-                               filled<Cube>("b", n, m, l), filled<Cube>("u", n, m, l));
+                               filled<Cube>("b", n, m, l), filled<Cube>("u", n, m, l, mode, home));
     case 6:
       return check_two(draw, n, rows, steps, LeaveOfTwo{leaves});
     default:

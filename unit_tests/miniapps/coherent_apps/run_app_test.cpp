@@ -48,15 +48,16 @@ TYPED_TEST(CoherentApps, ComputeWhatSerialDoesWithFewItems) {
   expect_as_on_serial<TypeParam>({"mandelbrot", 1, 1});
   expect_as_on_serial<TypeParam>({"mse", 1, 1});
 }
-TYPED_TEST(CoherentApps, ComputeTheSameUnderEveryProtocol) {
-  {
-    const auto protocol = coherent::Protocol::None;
-    expect_as_on_serial<TypeParam>({"nbody", 64, 3, 0, protocol});
-    expect_as_on_serial<TypeParam>({"lu", 9, 9, 0, protocol});
-    expect_as_on_serial<TypeParam>({"sph", 200, 20, 0, protocol});
-    expect_as_on_serial<TypeParam>({"mandelbrot", 20, 2, 0, protocol});
-    expect_as_on_serial<TypeParam>({"ppmcc", 300, 2, 0, protocol});
-    expect_as_on_serial<TypeParam>({"mse", 300, 2, 0, protocol});
+TYPED_TEST(CoherentApps, ComputeTheSameInEveryMemoryMode) {
+  for (const MemoryMode mode :
+       {MemoryMode::Pinned, MemoryMode::Managed, MemoryMode::Mapped, MemoryMode::Implicit}) {
+    SCOPED_TRACE(to_string(mode));
+    expect_as_on_serial<TypeParam>({"nbody", 64, 3, 0, mode});
+    expect_as_on_serial<TypeParam>({"lu", 9, 9, 0, mode});
+    expect_as_on_serial<TypeParam>({"sph", 200, 20, 0, mode});
+    expect_as_on_serial<TypeParam>({"mandelbrot", 20, 2, 0, mode});
+    expect_as_on_serial<TypeParam>({"ppmcc", 300, 2, 0, mode});
+    expect_as_on_serial<TypeParam>({"mse", 300, 2, 0, mode});
   }
 }
 

@@ -41,17 +41,19 @@ TEST(CoherentSettings, WhatIsNotGivenIsTheApplications) {
     const AppRequest request = request_of(parsed({kind.name}));
     EXPECT_EQ(request.n, kind.n);
     EXPECT_EQ(request.steps, std::string(kind.name) == "lu" ? kind.n : kind.steps);
-    EXPECT_EQ(request.protocol, coherent::Protocol::Regions);
+    EXPECT_FALSE(request.memory.has_value());
   }
   EXPECT_EQ(request_of(parsed({"lu", "-n", "30"})).steps, 30);
   EXPECT_EQ(request_of(parsed({"lu", "-n", "30", "-s", "3"})).steps, 3);
   EXPECT_EQ(time_step_of(request_of(parsed({"nbody", "--dt", "0.5"}))), 0.5);
   EXPECT_GT(time_step_of(request_of(parsed({"sph"}))), 0);
 }
-TEST(CoherentSettings, ProtocolsGoByName) {
-  EXPECT_EQ(request_of(parsed({"mse", "-p", "regions"})).protocol, coherent::Protocol::Regions);
-  EXPECT_EQ(request_of(parsed({"mse", "--protocol", "none"})).protocol, coherent::Protocol::None);
-  EXPECT_THROW(parsed({"mse", "--protocol", "exact"}), UsageError);
+TEST(CoherentSettings, MemoryModesGoByName) {
+  EXPECT_EQ(request_of(parsed({"mse", "--memory", "smart"})).memory, MemoryMode::Smart);
+  EXPECT_EQ(request_of(parsed({"mse", "--memory", "implicit"})).memory, MemoryMode::Implicit);
+  EXPECT_NE(error_of({"mse", "--memory", "exact"}).find("managed"), std::string::npos);
+  EXPECT_NE(error_of({"mse", "--memory", "explicit"}).find("copies only where the program asks"),
+            std::string::npos);
 }
 TEST(CoherentSettings, WhatNoApplicationCanDoIsRefused) {
   EXPECT_NE(error_of({"nbody", "-n", "2"}).find("64"), std::string::npos);

@@ -204,13 +204,14 @@ class ProgramArrays {
   template <std::size_t... R>
   void make(const char* label, const index_t* extents, std::index_sequence<R...>) {
     Known known;
+    const MemoryMode mode = any_mode();
     if (random_(0, 1) == 0) {
-      known.array = Array(label, extents[R]...);
+      known.array = Array(label, extents[R]..., mode, main_in(Emulated{0}));
       known.now.assign(static_cast<std::size_t>(size_), 0);
       arrays_.push_back(std::move(known));
       return;
     }
-    known.array = Array(label, extents[R]..., uninitialized);
+    known.array = Array(label, extents[R]..., uninitialized, mode, main_in(Emulated{0}));
     known.now.resize(static_cast<std::size_t>(size_));
     const Rewrite<rank> first{7, false};
     insist([&] {
@@ -287,6 +288,12 @@ class ProgramArrays {
     known.past = {seen};
   }
 
+  // Of those that copy, or need not, without being asked.
+  MemoryMode any_mode() {
+    const MemoryMode modes[] = {MemoryMode::Smart,   MemoryMode::Smart,  MemoryMode::Pinned,
+                                MemoryMode::Managed, MemoryMode::Mapped, MemoryMode::Implicit};
+    return modes[random_(0, 5)];
+  }
   Emulated any_device() { return Emulated{static_cast<int>(random_(0, options_.devices - 1))}; }
 
   Random& random_;

@@ -70,13 +70,14 @@ TEST_F(CoherentLaunch, HalosHaveEdges) {
   });
 }
 
-// Random programs of two arrays: protocols and edges.
-TEST_F(CoherentLaunch, ProtocolsComputeTheSameAtEdges) {
+// Random programs of two arrays: memory modes and edges.
+TEST_F(CoherentLaunch, MemoryModesComputeTheSameAtEdges) {
   strata_tests::Random random;
-  const coherent::Protocol protocols[] = {coherent::Protocol::Regions, coherent::Protocol::None};
-  const auto program = [&](const coherent::Protocol protocol, const auto& halo, const auto& outside) {
+  const MemoryMode modes[] = {MemoryMode::Smart, MemoryMode::Pinned, MemoryMode::Managed, MemoryMode::Mapped,
+                              MemoryMode::Implicit};
+  const auto program = [&](MemoryMode mode, const auto& halo, const auto& outside) {
     const index_t n = random(2, 60);
-    const Numbers x("x", n, protocol), y("y", n, protocol);
+    const Numbers x("x", n, mode), y("y", n, mode);
     fill(x);
     std::vector<std::int64_t> now_x = values(x), now_y(now_x.size(), 0);
     for (int step = 0; step < 4; ++step) {
@@ -97,18 +98,18 @@ TEST_F(CoherentLaunch, ProtocolsComputeTheSameAtEdges) {
     EXPECT_EQ(values(y), now_y);
   };
   for (int k = 0; k < strata_tests::trials(60) && !HasFailure(); ++k) {
-    const coherent::Protocol protocol = protocols[random(0, 1)];
+    const MemoryMode mode = modes[random(0, 4)];
     switch (random(0, 2)) {
       case 0:
-        program(protocol, halo(1, 1, edge::cyclic),
+        program(mode, halo(1, 1, edge::cyclic),
                 [](index_t i, const auto& v) { return i < 0 ? v.back() : v.front(); });
         break;
       case 1:
-        program(protocol, halo(1, 1, edge::duplicate),
+        program(mode, halo(1, 1, edge::duplicate),
                 [](index_t i, const auto& v) { return i < 0 ? v.front() : v.back(); });
         break;
       default:
-        program(protocol, halo(1, 1, edge::pad(std::int64_t{-5})),
+        program(mode, halo(1, 1, edge::pad(std::int64_t{-5})),
                 [](index_t, const auto&) { return std::int64_t{-5}; });
     }
   }

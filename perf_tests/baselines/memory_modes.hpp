@@ -1,0 +1,34 @@
+// Competitors of strata_memory_modes: the same patterns in plain CUDA.
+#pragma once
+
+#include "common/competitor.hpp"
+#include "common/memory_patterns.hpp"
+
+namespace perf {
+
+/// How arrays lie and move.
+enum class ByHand {
+  Pageable,       ///< copies of malloc'd memory
+  Pinned,         ///< copies of page-locked memory
+  ManagedFaults,  ///< managed memory, moved by faults alone
+  Managed,        ///< managed memory: what is read is prefetched, what is overwritten discarded
+  Mapped          ///< page-locked memory, which kernels reach over the link
+};
+const char* name_of(ByHand way);
+
+/// A pattern over arrays of its own, each way with one kernel a launch. A wrong result ends the program.
+/// `has_new_arrays`: they are allocated and freed by each run, and filled within it.
+template <class T>
+MemoryWay memory_by_hand(CudaPlace place, ByHand way, MemoryWork work, HostSide& host,
+                         bool has_new_arrays = false);
+
+/// Microseconds a launch: so many kernels over n elements of the device, back to back, then a wait.
+template <class T>
+double launch_us_by_hand(CudaPlace place, std::ptrdiff_t n, int launches);
+
+extern template MemoryWay memory_by_hand<float>(CudaPlace, ByHand, MemoryWork, HostSide&, bool);
+extern template MemoryWay memory_by_hand<double>(CudaPlace, ByHand, MemoryWork, HostSide&, bool);
+extern template double launch_us_by_hand<float>(CudaPlace, std::ptrdiff_t, int);
+extern template double launch_us_by_hand<double>(CudaPlace, std::ptrdiff_t, int);
+
+}  // namespace perf

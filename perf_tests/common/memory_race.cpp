@@ -1,0 +1,47 @@
+#include "common/memory_race.hpp"
+
+#include <utility>
+
+namespace perf {
+
+namespace {
+
+double seconds(const PatternTimes& times, Until until) {
+  return until == Until::Done ? times.done : times.verified;
+}
+
+}  // namespace
+
+int MemoryRace::add(MemoryWay way, bool is_warm) {
+  entries_.push_back({std::move(way), is_warm, {}});
+  return static_cast<int>(entries_.size()) - 1;
+}
+
+void MemoryRace::run(int rounds, double limit) {
+  const auto sample = [](const Entry& entry) {
+    if (entry.way.prepare) entry.way.prepare();
+    return entry.way.run();
+  };
+  for (Entry& entry : entries_) {
+    if (!entry.is_warm) static_cast<void>(sample(entry));
+    entry.samples.clear();
+  }
+  const double begin = now();
+  for (int r = 0; r < rounds && (r < 3 || now() - begin < limit); ++r)
+    for (Entry& entry : entries_) entry.samples.push_back(sample(entry));
+}
+
+Statistics MemoryRace::time(int competitor, Until until) const {
+  std::vector<double> all;
+  for (const PatternTimes& times : samples(competitor)) all.push_back(seconds(times, until));
+  return statistics(all);
+}
+
+double MemoryRace::speedup(int a, int b, Until until) const {
+  std::vector<double> ratios;
+  for (std::size_t r = 0; r < samples(a).size(); ++r)
+    ratios.push_back(seconds(samples(b)[r], until) / seconds(samples(a)[r], until));
+  return statistics(ratios).median;
+}
+
+}  // namespace perf

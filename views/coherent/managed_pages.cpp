@@ -1,0 +1,113 @@
+#include <algorithm>
+
+#include <strata/views/coherent/call_state.hpp>
+#include <strata/views/coherent/coherence.hpp>
+#include <strata/views/coherent/managed_pages.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+// Whether nothing needs to be moved for a use in `memory`.
+bool are_there(const Directory& pages, const ArrayPart& part, AccessMode mode, MemoryId memory) {
+  bool all = true;
+  part.visit([&](const Box& box) {
+    all = all && (writes(mode) ? pages.holds_alone(memory, box) : pages.holds(memory, box));
+  });
+  return all;
+}
+
+// The bytes of the rows of each box. Values beside the box are kept where the rows have some.
+std::vector<ManagedRange> ranges_of(const CoherentState& array, const ArrayPart& part, AccessMode mode,
+                                    MemoryId memory, bool is_split) {
+  std::vector<ManagedRange> ranges;
+  part.visit([&](const Box& box) {
+    if (box.empty()) return;
+    const ArrayShape::Bytes bytes = array.shape.bytes_of_rows(array.shape.rows_of(box));
+    const index_t end = std::min(bytes.end, array.shape.bytes());
+    if (bytes.begin >= end) return;
+    const bool is_all = array.shape.bytes_of(box) == end - bytes.begin;
+    const bool has_others = writes(mode) ? is_split : array.pages.lacks(memory, box);
+    ranges.push_back({array.main.base + bytes.begin, static_cast<std::size_t>(end - bytes.begin),
+                      reads(mode) || !is_all, writes(mode), has_others});
+  });
+  return ranges;
+}
+
+index_t bytes_of(const CoherentState& array, const ArrayPart& part) {
+  index_t bytes = 0;
+  part.visit([&](const Box& box) { bytes += array.shape.bytes_of(box); });
+  return bytes;
+}
+
+void count(CoherentState& array, TransferCount TransferCounters::*kind, index_t bytes) {
+  (array.counters.*kind).add(bytes);
+  (Coherence::get().totals.*kind).add(bytes);
+}
+
+void note(CoherentState& array, const ArrayPart& part, AccessMode mode, MemoryId memory) {
+  part.visit([&](const Box& box) {
+    if (writes(mode)) array.pages.written(memory, box);
+    else array.pages.copied(memory, box);
+  });
+}
+
+}  // namespace
+
+void bring_pages(CoherentState& array, const ArrayPart& part, AccessMode mode, MemoryId memory,
+                 QueueState& queue, bool is_split) {
+  if (are_there(array.pages, part, mode, memory)) return;
+  const std::vector<ManagedRange> ranges = ranges_of(array, part, mode, memory, is_split);
+  if (queue.prefetch(ranges.data(), static_cast<int>(ranges.size()), false) > 0 && reads(mode))
+    count(array, &TransferCounters::prefetched_to_devices, bytes_of(array, part));
+  note(array, part, mode, memory);
+}
+
+void bring_pages_to_host(CoherentState& array, const ArrayPart& part, AccessMode mode, WorkList& after) {
+  Coherence& coherence = Coherence::get();
+  for (MemoryId m = 1; m < coherence.memories.size(); ++m)
+    if (!coherence.memories[m].device->has_concurrent_managed_access())
+      coherence.memories[m].device->wait_all();
+  if (are_there(array.pages, part, mode, host_memory)) return;
+  MemorySet holders;
+  part.visit([&](const Box& box) {
+    array.pages.map().visit(box, [&](const Box&, MemorySet memories) { holders = holders | memories; });
+  });
+  MemoryId from = host_memory;
+  holders.without(host_memory).visit([&](MemoryId m) { from = m; });
+  if (from != host_memory) {
+    QueueState& queue = *coherence.memories[from].download;
+    const std::vector<ManagedRange> ranges = ranges_of(array, part, mode, host_memory, false);
+    coherence.tracker.wait_for(queue, after);
+    if (queue.prefetch(ranges.data(), static_cast<int>(ranges.size()), true) > 0) {
+      if (reads(mode)) count(array, &TransferCounters::prefetched_to_host, bytes_of(array, part));
+      after.add(coherence.tracker.add(queue, after));
+    }
+  }
+  note(array, part, mode, host_memory);
+}
+
+PageFaults faults_of(const CoherentState& array) {
+  // Memory of the host alone has no pages elsewhere.
+  if (array.mode != MemoryMode::Managed || !array.main.space.shared) return {};
+  const Allocation* const block = array.main.storage.get();
+  if (block == nullptr) return {.is_known = false};  // adopted
+  const PageMoves moves = array.main.device->page_moves(block->data);
+  return {moves.is_known, moves.faults, moves.to_devices, moves.to_host};
+}
+
+bool CallState::moves_pages(const Part& part) {
+  bool any = false;
+  for_uses(part, [&](const Use& use) { any = any || use.array->mode == MemoryMode::Managed; });
+  return any && !part.is_host;
+}
+
+// For a kernel that is enqueued next on the part's queue.
+void CallState::bring_pages(const Part& part) {
+  for_uses(part, [&](const Use& use) {
+    if (use.array->mode != MemoryMode::Managed || use.region.empty()) return;
+    detail::bring_pages(*use.array, use.region, use.mode, part.memory, *part.queue, parts_.size() > 1);
+  });
+}
+
+}  // namespace strata::inline STRATA_ABI::detail
