@@ -8,6 +8,17 @@ namespace strata::inline STRATA_ABI::detail {
 
 namespace {
 
+// Whether another device has used pages of the box last, so that a reader is to share them with it. The host
+// is left out: pages that it shares with a device cost far more to write again than to move.
+bool others_read(const CoherentState& array, const Box& box, AccessMode mode, MemoryId memory) {
+  bool any = false;
+  if (writes(mode) || memory == host_memory) return any;
+  array.pages.map().visit(box, [&](const Box&, MemorySet holders) {
+    any = any || !holders.without(host_memory).without(memory).empty();
+  });
+  return any;
+}
+
 // Whether nothing needs to be moved for a use in `memory`.
 bool are_there(const Directory& pages, const ArrayPart& part, AccessMode mode, MemoryId memory) {
   bool all = true;
@@ -27,7 +38,7 @@ std::vector<ManagedRange> ranges_of(const CoherentState& array, const ArrayPart&
     const index_t end = std::min(bytes.end, array.shape.bytes());
     if (bytes.begin >= end) return;
     const bool is_all = array.shape.bytes_of(box) == end - bytes.begin;
-    const bool has_others = writes(mode) ? is_split : array.pages.lacks(memory, box);
+    const bool has_others = writes(mode) ? is_split : others_read(array, box, mode, memory);
     ranges.push_back({array.main.base + bytes.begin, static_cast<std::size_t>(end - bytes.begin),
                       reads(mode) || !is_all, writes(mode), has_others});
   });
@@ -47,8 +58,8 @@ void count(CoherentState& array, TransferCount TransferCounters::*kind, index_t 
 
 void note(CoherentState& array, const ArrayPart& part, AccessMode mode, MemoryId memory) {
   part.visit([&](const Box& box) {
-    if (writes(mode)) array.pages.written(memory, box);
-    else array.pages.copied(memory, box);
+    if (others_read(array, box, mode, memory)) array.pages.copied(memory, box);
+    else array.pages.written(memory, box);
   });
 }
 
