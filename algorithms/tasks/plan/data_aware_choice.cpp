@@ -75,6 +75,7 @@ class DataAwareChoice final : public TaskScheduler {
   int tasks_ahead(DeviceId device) const override { return chosen_->tasks_ahead(device); }
   ArrayId prefetch(DeviceId device) override { return chosen_->prefetch(device); }
   ArrayId store(DeviceId device) override { return chosen_->store(device); }
+  bool awaits_copies() const override { return chosen_->awaits_copies(); }
   bool sends_on() const override { return chosen_->sends_on(); }
   void victims(const RoomRequest& request, std::vector<ArrayId>& chosen) override {
     chosen_->victims(request, chosen);

@@ -38,6 +38,7 @@ class TimedScheduler final : public TaskScheduler {
     return task;
   }
   int tasks_ahead(DeviceId device) const override { return scheduler_.tasks_ahead(device); }
+  bool awaits_copies() const override { return scheduler_.awaits_copies(); }
   bool sends_on() const override { return scheduler_.sends_on(); }
   ArrayId prefetch(DeviceId device) override {
     ArrayId array = none;
