@@ -76,7 +76,7 @@ class Darts final : public PrefetchingScheduler {
   // tasks that lack one more array, more work left; then the one that is listed for longest.
   using Rank = std::tuple<double, long, double, long, double, long, ArrayId>;
   struct ArrayState {  // on a device
-    int planned_uses = 0, pulled_uses = 0;  // by tasks that are planned; that are in the buffer, or run
+    int planned_uses = 0, pulled_uses = 0;  // by tasks that are planned; that are pulled
     bool is_victim = false;                 // is about to leave as this scheduler wants it
     bool is_ranked = false;
     long listed = 0;  // since when; 0: it is not
@@ -85,7 +85,8 @@ class Darts final : public PrefetchingScheduler {
   struct Device {
     std::deque<TaskId> planned;
     std::deque<TaskId> buffer;
-    std::vector<TaskId> pulled;  // in the buffer, or given and not done
+    TaskId refused = none;       // comes into the buffer next
+    std::vector<TaskId> pulled;  // refused, in the buffer, or given and not done
     bool has_begun = false;
     std::vector<ArrayState> arrays;
     std::set<Rank> ranking;
@@ -144,24 +145,35 @@ class Darts final : public PrefetchingScheduler {
     set_inputs_there(task, device);  // they may have left meanwhile
     return task;
   }
+  // As many as it has room for, and one more that the real buffer refuses: it is chosen, and kept until there
+  // is room, but nothing is prefetched for it.
   void fill_buffer(DeviceId device) {
     Device& own = state(device);
-    while (static_cast<int>(own.buffer.size()) < PrefetchingScheduler::tasks_ahead(device)) {
-      if (own.planned.empty()) fill(device);
-      if (own.planned.empty()) return;
-      const TaskId task = own.planned.front();
-      own.planned.pop_front();
+    while (true) {
+      if (own.refused == none) own.refused = pull(device);
+      if (own.refused == none || static_cast<int>(own.buffer.size()) >= PrefetchingScheduler::tasks_ahead(device))
+        return;
+      const TaskId task = std::exchange(own.refused, none);
       own.buffer.push_back(task);
-      own.pulled.push_back(task);
-      pulled_by_[static_cast<std::size_t>(task)] = device;
-      for (const TaskAccess& access : view().graph.task(task).accesses) {
-        ArrayState& array = own.arrays[at(access.array)];
-        --array.planned_uses;
-        ++array.pulled_uses;
-      }
       request(task, device, priority(task));
       set_inputs_there(task, device);
     }
+  }
+  // The next planned task.
+  TaskId pull(DeviceId device) {
+    Device& own = state(device);
+    if (own.planned.empty()) fill(device);
+    if (own.planned.empty()) return none;
+    const TaskId task = own.planned.front();
+    own.planned.pop_front();
+    own.pulled.push_back(task);
+    pulled_by_[static_cast<std::size_t>(task)] = device;
+    for (const TaskAccess& access : view().graph.task(task).accesses) {
+      ArrayState& array = own.arrays[at(access.array)];
+      --array.planned_uses;
+      ++array.pulled_uses;
+    }
+    return task;
   }
   void fill(DeviceId device) {
     if (missing_.tasks().empty()) return;
@@ -235,21 +247,22 @@ class Darts final : public PrefetchingScheduler {
     constexpr double never = std::numeric_limits<double>::max();
     const int lacks_itself = missing_.is_there(array, device) ? 0 : 1;
     long num_free = 0, num_one_more = 0;
-    double seconds = 0, highest_free = -never, highest_one_more = -never;
-    for (const TaskId task : missing_.readers(array)) {
-      const int lacks = missing_.missing(task, device) - lacks_itself;
-      if (lacks == 0) {
-        ++num_free;
-        seconds += missing_.seconds(task);
-        highest_free = std::max(highest_free, priority(task));
-      } else if (lacks == 1) {
-        ++num_one_more;
-        highest_one_more = std::max(highest_one_more, priority(task));
-      }
+    double seconds = 0, highest = -never;
+    const std::vector<TaskId>& readers = missing_.readers(array);
+    for (auto task = readers.rbegin(); task != readers.rend(); ++task) {
+      const int lacks = missing_.missing(*task, device) - lacks_itself;
+      if (lacks > 1) continue;
+      if (lacks == 0) seconds += missing_.seconds(*task);
+      const bool is_first_free = lacks == 0 && num_free == 0;
+      ++(lacks == 0 ? num_free : num_one_more);
+      // As published, tasks that lack one more count too where they come after the first one that is free.
+      if (is_first_free) highest = priority(*task);
+      else if (lacks == 0 || num_free == 0 || kind_ != DartsKind::Corrected)
+        highest = std::max(highest, priority(*task));
     }
     return {num_free == 0 ? never : seconds_to(array, device) / seconds,
             -num_free,
-            num_free > 0 ? -highest_free : -highest_one_more,
+            -highest,
             -num_one_more,
             -missing_.seconds_left(array),
             devices_[static_cast<std::size_t>(device)].arrays[at(array)].listed,
