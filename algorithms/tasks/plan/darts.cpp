@@ -25,7 +25,8 @@ namespace {
 
 class Darts final : public PrefetchingScheduler {
  public:
-  Darts(const SchedulerOptions& options, DartsKind kind) : PrefetchingScheduler(options), kind_(kind) {}
+  Darts(const SchedulerOptions& options, DartsKind kind, std::vector<bool> left_out)
+      : PrefetchingScheduler(options), kind_(kind), left_out_(std::move(left_out)) {}
 
   void ready(TaskId task, DeviceId) override {
     if (const DeviceId device = device_without_loads(task); device != none) {
@@ -98,6 +99,7 @@ class Darts final : public PrefetchingScheduler {
     for (Device& device : devices_) {
       device.arrays.resize(static_cast<std::size_t>(view().graph.num_arrays()));
     }
+    left_out_.resize(num_devices());
     pulled_by_.assign(static_cast<std::size_t>(view().graph.num_tasks()), none);
   }
   int default_tasks_ahead() const override { return buffered; }
@@ -149,7 +151,7 @@ class Darts final : public PrefetchingScheduler {
   // is room, but nothing is prefetched for it.
   void fill_buffer(DeviceId device) {
     Device& own = state(device);
-    while (true) {
+    while (!left_out_[static_cast<std::size_t>(device)]) {
       if (own.refused == none) own.refused = pull(device);
       if (own.refused == none || static_cast<int>(own.buffer.size()) >= PrefetchingScheduler::tasks_ahead(device))
         return;
@@ -284,6 +286,7 @@ class Darts final : public PrefetchingScheduler {
     DeviceId best = none;
     for (DeviceId k = 0; k < count; ++k) {
       const DeviceId device = (first + k) % count;
+      if (left_out_[static_cast<std::size_t>(device)]) continue;
       const std::vector<TaskAccess>& accesses = view().graph.task(task).accesses;
       if (!std::all_of(accesses.begin(), accesses.end(), [&](const TaskAccess& access) {
             return !access.reads() || missing_.is_there(access.array, device) ||
@@ -362,6 +365,7 @@ class Darts final : public PrefetchingScheduler {
   }
 
   DartsKind kind_;
+  std::vector<bool> left_out_;  // of devices
   MissingArrays missing_;
   std::vector<Device> devices_;
   std::vector<DeviceId> pulled_by_;  // of tasks
@@ -371,8 +375,9 @@ class Darts final : public PrefetchingScheduler {
 
 }  // namespace
 
-std::unique_ptr<TaskScheduler> make_darts(const SchedulerOptions& options, DartsKind kind) {
-  return std::make_unique<Darts>(options, kind);
+std::unique_ptr<TaskScheduler> make_darts(const SchedulerOptions& options, DartsKind kind,
+                                          std::vector<bool> left_out) {
+  return std::make_unique<Darts>(options, kind, std::move(left_out));
 }
 
 }  // namespace strata::inline STRATA_ABI::tasks::detail

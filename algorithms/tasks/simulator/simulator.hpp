@@ -9,16 +9,12 @@
 
 #include <vector>
 
-#include <strata/algorithms/tasks/plan/task_driver.hpp>
+#include <strata/algorithms/tasks/plan/command_clock.hpp>
 
 namespace strata::inline STRATA_ABI::tasks {
 
 /// A command, and when it ran.
-struct SimulatedStep {
-  TaskCommand command;  ///< what was done
-  double begin;         ///< in seconds since the start
-  double end;           ///< the same
-};
+using SimulatedStep = TimedCommand;
 
 /// What a link was used for.
 struct SimulatedLink {

@@ -3,57 +3,54 @@
 
 #include <chrono>
 
-#include <strata/algorithms/tasks/plan/scheduler.hpp>
+#include <strata/algorithms/tasks/plan/forwarding_scheduler.hpp>
 
 namespace strata::inline STRATA_ABI::tasks {
 
 /// Refers to the one that decides.
-class TimedScheduler final : public TaskScheduler {
+class TimedScheduler final : public ForwardingScheduler {
  public:
   /// Measures `scheduler`.
-  explicit TimedScheduler(TaskScheduler& scheduler) : scheduler_(scheduler) {}
+  explicit TimedScheduler(TaskScheduler& scheduler) : ForwardingScheduler(scheduler) {}
 
   void start(const SchedulerView& view) override {
-    measure([&] { scheduler_.start(view); });
+    measure([&] { ForwardingScheduler::start(view); });
   }
   void submitted(TaskId task) override {
-    measure([&] { scheduler_.submitted(task); });
+    measure([&] { ForwardingScheduler::submitted(task); });
   }
   void ready(TaskId task, DeviceId released_by) override {
-    measure([&] { scheduler_.ready(task, released_by); });
+    measure([&] { ForwardingScheduler::ready(task, released_by); });
   }
   void loaded(ArrayId array, DeviceId device) override {
-    measure([&] { scheduler_.loaded(array, device); });
+    measure([&] { ForwardingScheduler::loaded(array, device); });
   }
   void evicted(ArrayId array, DeviceId device) override {
-    measure([&] { scheduler_.evicted(array, device); });
+    measure([&] { ForwardingScheduler::evicted(array, device); });
   }
   void done(TaskId task, DeviceId device) override {
-    measure([&] { scheduler_.done(task, device); });
+    measure([&] { ForwardingScheduler::done(task, device); });
   }
   TaskId assign(DeviceId device) override {
     TaskId task = none;
-    const double seconds = measure([&] { task = scheduler_.assign(device); });
+    const double seconds = measure([&] { task = ForwardingScheduler::assign(device); });
     if (task != none) decisions_.push_back(seconds);
     return task;
   }
-  int tasks_ahead(DeviceId device) const override { return scheduler_.tasks_ahead(device); }
-  bool awaits_copies() const override { return scheduler_.awaits_copies(); }
-  bool sends_on() const override { return scheduler_.sends_on(); }
   ArrayId prefetch(DeviceId device) override {
     ArrayId array = none;
-    const double seconds = measure([&] { array = scheduler_.prefetch(device); });
+    const double seconds = measure([&] { array = ForwardingScheduler::prefetch(device); });
     if (array != none) decisions_.push_back(seconds);
     return array;
   }
   ArrayId store(DeviceId device) override {
     ArrayId array = none;
-    const double seconds = measure([&] { array = scheduler_.store(device); });
+    const double seconds = measure([&] { array = ForwardingScheduler::store(device); });
     if (array != none) decisions_.push_back(seconds);
     return array;
   }
   void victims(const RoomRequest& request, std::vector<ArrayId>& chosen) override {
-    const double seconds = measure([&] { scheduler_.victims(request, chosen); });
+    const double seconds = measure([&] { ForwardingScheduler::victims(request, chosen); });
     if (!chosen.empty()) decisions_.push_back(seconds);
   }
 
@@ -72,7 +69,6 @@ class TimedScheduler final : public TaskScheduler {
     return seconds;
   }
 
-  TaskScheduler& scheduler_;
   double seconds_ = 0;
   std::vector<double> decisions_;
 };
