@@ -87,7 +87,7 @@ int run(int argc, char** argv) {
     nlohmann::json record = record_of(seed, problem);
     for (const DrawnRun& one : run_all(problem, settings.bounded ? "data-aware" : "")) {
       record["seconds"][one.scheduler] = one.seconds;
-      record["bytes_to_devices"][one.scheduler] = one.bytes;
+      if (one.scheduler == "data-aware") record["bytes_to_devices"] = one.bytes;
     }
     file << (count++ == 0 ? "[\n" : ",\n") << record.dump();
   }

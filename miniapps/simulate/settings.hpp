@@ -22,6 +22,7 @@ struct SimulateSettings {
   std::string json;         ///< file of the report; empty: none
   std::string timeline;     ///< file of the timeline; empty: none
   std::string order;        ///< file of the order of tasks over tiles; empty: none
+  bool processor_time = false;  ///< of decisions; else by the wall clock
   bool quiet = false;
 };
 

@@ -54,7 +54,8 @@ double expected_seconds(const SchedulerView& view, TaskScheduler& scheduler) {
       if (command.kind != Kind::Drop) clock.begin(command);
     if (driver.is_finished()) return clock.now();
     if (clock.is_idle()) driver.fail_stuck();
-    driver.done(clock.end_one().command, clock.now());
+    const TimedCommand ended = clock.end_one();
+    driver.done(ended.command, ended.end);
   }
 }
 

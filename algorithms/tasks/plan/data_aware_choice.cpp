@@ -104,9 +104,9 @@ class DataAwareChoice final : public ForwardingScheduler {
       makers.push_back([this, left_out] { return make_darts(options_, DartsKind::Corrected, left_out); });
       makers.push_back(by_ends);
     }
-    makers.push_back([this] { return make_work_stealing(options_); });
-    makers.push_back([this] { return make_dmda(options_, true); });
     makers.push_back([this] { return make_absolute_priority(options_); });
+    makers.push_back([this] { return make_dmda(options_, true); });
+    makers.push_back([this] { return make_work_stealing(options_); });
     makers.push_back([this] { return make_local_queues(options_); });
     makers.push_back([this] { return make_dmda(options_, false); });
     return makers;
@@ -128,8 +128,9 @@ class DataAwareChoice final : public ForwardingScheduler {
     constexpr double most_tasks = 100'000;
     if (view.machine.num_devices() == 1 || view.graph.num_tasks() == 0) return 1;
     const double tasks = view.graph.num_tasks();
+    const double seconds = std::max(work_seconds(view, devices), link_seconds(view, devices, 0));
     return static_cast<std::size_t>(
-        std::min(share * work_seconds(view, devices) / (seconds_a_task * tasks), most_tasks / tasks));
+        std::min(share * seconds / (seconds_a_task * tasks), most_tasks / tasks));
   }
   static std::unique_ptr<TaskScheduler> fastest_of(const SchedulerView& view,
                                                    const std::vector<Maker>& makers, std::size_t tries) {

@@ -2,15 +2,15 @@
 #include <limits>
 
 #include <strata/algorithms/tasks/simulator/simulator.hpp>
-#include <strata/algorithms/tasks/simulator/timed_scheduler.hpp>
 
 namespace strata::inline STRATA_ABI::tasks {
 
 using Kind = TaskCommand::Kind;
 
-Simulation simulate(const TaskDag& graph, const Machine& machine, TaskScheduler& scheduler, bool keep_steps) {
+Simulation simulate(const TaskDag& graph, const Machine& machine, TaskScheduler& scheduler, bool keep_steps,
+                    DecisionClock decision_clock) {
   Simulation result;
-  TimedScheduler timed(scheduler);
+  TimedScheduler timed(scheduler, decision_clock);
   TaskDriver driver(graph, machine, timed);
   CommandClock clock(graph, machine);
   result.links.resize(machine.links().size());

@@ -1,17 +1,26 @@
 // TimedScheduler: a scheduler that measures another one.
 #pragma once
 
-#include <chrono>
+#include <algorithm>
+#include <ctime>
+#include <vector>
 
 #include <strata/algorithms/tasks/plan/forwarding_scheduler.hpp>
 
 namespace strata::inline STRATA_ABI::tasks {
 
+/// By which time decisions are measured.
+enum class DecisionClock : unsigned char {
+  Wall,      ///< with what else the computer does meanwhile
+  Processor  ///< of this thread
+};
+
 /// Refers to the one that decides.
 class TimedScheduler final : public ForwardingScheduler {
  public:
   /// Measures `scheduler`.
-  explicit TimedScheduler(TaskScheduler& scheduler) : ForwardingScheduler(scheduler) {}
+  explicit TimedScheduler(TaskScheduler& scheduler, DecisionClock clock = DecisionClock::Wall)
+      : ForwardingScheduler(scheduler), clock_(clock), asking_(seconds_of_asking()) {}
 
   void start(const SchedulerView& view) override {
     measure([&] { ForwardingScheduler::start(view); });
@@ -62,13 +71,32 @@ class TimedScheduler final : public ForwardingScheduler {
  private:
   template <class F>
   double measure(const F& call) {
-    const auto begin = std::chrono::steady_clock::now();
+    const double begin = now();
     call();
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const double seconds = std::max(0.0, now() - begin - asking_);
     seconds_ += seconds;
     return seconds;
   }
 
+  double now() const {
+    timespec time{};
+    clock_gettime(clock_ == DecisionClock::Processor ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  }
+
+  // Of asking for the time twice: as much as a short event takes.
+  double seconds_of_asking() const {
+    std::vector<double> empty(501);
+    for (double& seconds : empty) {
+      const double begin = now();
+      seconds = now() - begin;
+    }
+    std::nth_element(empty.begin(), empty.begin() + 250, empty.end());
+    return empty[250];
+  }
+
+  DecisionClock clock_;
+  double asking_;
   double seconds_ = 0;
   std::vector<double> decisions_;
 };
