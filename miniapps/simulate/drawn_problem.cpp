@@ -20,8 +20,8 @@ bool DrawnProblem::is_bounded() const {
 DrawnProblem draw_problem(const Draw& draw, const DrawnLimits& limits) {
   constexpr index_t tile = 1920, bytes = tile * tile * 4;
   const auto kind = static_cast<TiledKind>(draw(0, 3));
-  const int tiles = static_cast<int>(
-      draw(8, kind == TiledKind::Gemm ? limits.most_tiles * 2 / 3 : limits.most_tiles));
+  const int tiles =
+      static_cast<int>(draw(8, kind == TiledKind::Gemm ? limits.most_tiles * 2 / 3 : limits.most_tiles));
   const index_t memory_tiles = draw(20, std::max<index_t>(20, static_cast<index_t>(tiles) * tiles / 3));
   const auto rate = [&](double middle) { return middle * static_cast<double>(draw(50, 200)) / 100; };
   const MachineDevice fastest{

@@ -1,5 +1,5 @@
-// DrawnProblem: a factorization or product over tiles and a machine, drawn at random, and what schedulers make
-// of it. For strata-simulate-drawn and the tests of data-aware.
+// DrawnProblem: a factorization or product over tiles and a machine, drawn at random, and what schedulers
+// make of it. For strata-simulate-drawn and the tests of data-aware.
 #pragma once
 
 #include <functional>
@@ -36,8 +36,9 @@ struct DrawnProblem {
   bool is_bounded() const;
 };
 
-/// One to `most_devices` devices of 20 tiles to a third of all, over one link, or a link each, that moves what
-/// they compute with in 0.2 to 4 times the time of the work; and in half of the draws links between neighbours.
+/// One to `most_devices` devices of 20 tiles to a third of all, over one link, or a link each, that moves
+/// what they compute with in 0.2 to 4 times the time of the work; and in half of the draws links between
+/// neighbours.
 DrawnProblem draw_problem(const Draw& draw, const DrawnLimits& limits);
 
 /// What a scheduler makes of it.

@@ -27,8 +27,7 @@ const TimedCommand& CommandClock::begin(const TaskCommand& command) {
     const bool is_backwards = machine_.links()[link].duplex && from > to;
     double& free_at = free_at_[2 * link + (is_backwards ? 1 : 0)];
     last_.begin = std::max(now_, free_at);
-    last_.end = free_at =
-        last_.begin + machine_.copy_seconds(from, to, graph_.array(command.array).bytes);
+    last_.end = free_at = last_.begin + machine_.copy_seconds(from, to, graph_.array(command.array).bytes);
   }
   running_.push({last_, next_++});
   return last_;

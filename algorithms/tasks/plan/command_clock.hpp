@@ -1,7 +1,7 @@
-// CommandClock: when commands of a TaskDriver begin and end on a machine that is only described. Discrete events:
-// a device runs one task at a time, or as many as it has queues; a link (a duplex one each way) makes one copy
-// at a time, first come, first served. For simulations, and for schedulers that want to know what comes of
-// a choice.
+// CommandClock: when commands of a TaskDriver begin and end on a machine that is only described. Discrete
+// events: a device runs one task at a time, or as many as it has queues; a link (a duplex one each way) makes
+// one copy at a time, first come, first served. For simulations, and for schedulers that want to know what
+// comes of a choice.
 #pragma once
 
 #include <queue>
@@ -39,8 +39,7 @@ class CommandClock {
     TimedCommand command;
     long number;
     bool operator<(const Entry& other) const {  // a priority_queue has the largest on top
-      return command.end > other.command.end ||
-             (command.end == other.command.end && number > other.number);
+      return command.end > other.command.end || (command.end == other.command.end && number > other.number);
     }
   };
 

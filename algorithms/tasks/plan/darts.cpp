@@ -52,7 +52,8 @@ class Darts final : public PrefetchingScheduler {
     PrefetchingScheduler::done(task, device);
     Device& own = state(pulled_by_[static_cast<std::size_t>(task)]);
     own.pulled.erase(std::find(own.pulled.begin(), own.pulled.end(), task));
-    for (const TaskAccess& access : view().graph.task(task).accesses) --own.arrays[at(access.array)].pulled_uses;
+    for (const TaskAccess& access : view().graph.task(task).accesses)
+      --own.arrays[at(access.array)].pulled_uses;
   }
   int tasks_ahead(DeviceId) const override { return pipeline; }
   ArrayId prefetch(DeviceId device) override {
@@ -76,7 +77,7 @@ class Darts final : public PrefetchingScheduler {
   // Seconds of the transfer for each of work that it frees, then more free tasks, a higher priority, more
   // tasks that lack one more array, more work left; then the one that is listed for longest.
   using Rank = std::tuple<double, long, double, long, double, long, ArrayId>;
-  struct ArrayState {  // on a device
+  struct ArrayState {                       // on a device
     int planned_uses = 0, pulled_uses = 0;  // by tasks that are planned; that are pulled
     bool is_victim = false;                 // is about to leave as this scheduler wants it
     bool is_ranked = false;
@@ -153,7 +154,8 @@ class Darts final : public PrefetchingScheduler {
     Device& own = state(device);
     while (!left_out_[static_cast<std::size_t>(device)]) {
       if (own.refused == none) own.refused = pull(device);
-      if (own.refused == none || static_cast<int>(own.buffer.size()) >= PrefetchingScheduler::tasks_ahead(device))
+      if (own.refused == none ||
+          static_cast<int>(own.buffer.size()) >= PrefetchingScheduler::tasks_ahead(device))
         return;
       const TaskId task = std::exchange(own.refused, none);
       own.buffer.push_back(task);
@@ -310,8 +312,8 @@ class Darts final : public PrefetchingScheduler {
     count_planned(task, device, 1);
   }
 
-  // First what no task uses that is planned or in the buffer; then what fewest planned ones use and none in the
-  // buffer; then what those in the buffer use last, but not for a prefetch.
+  // First what no task uses that is planned or in the buffer; then what fewest planned ones use and none in
+  // the buffer; then what those in the buffer use last, but not for a prefetch.
   void choose_victims(const RoomRequest& request, std::vector<ArrayId>& chosen) {
     const Device& own = state(request.device);
     std::vector<std::pair<long, ArrayId>> used;
@@ -329,7 +331,8 @@ class Darts final : public PrefetchingScheduler {
         used.emplace_back(std::numeric_limits<long>::max() - next_use(array, own), array);
       }
     }
-    std::stable_sort(used.begin(), used.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::stable_sort(used.begin(), used.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [order, array] : used) {
       if (bytes >= request.bytes) return;
       chosen.push_back(array);

@@ -1,8 +1,9 @@
 // data-aware: packages of outputs (data_aware.cpp) where memory is short. Where each device has room for all
 // arrays nothing has to leave, and what counts is when tasks end: then by expected ends (dmda.cpp), in the
 // order of priorities. Where accesses have no structure that packages could use: by the array that frees most
-// tasks (darts.cpp). Where there are several devices and time for it, these and others are tried in a simulation
-// of the run, and the fastest is taken. Devices that are far slower than others run what only they can (slow_devices.hpp).
+// tasks (darts.cpp). Where there are several devices and time for it, these and others are tried in a
+// simulation of the run, and the fastest is taken. Devices that are far slower than others run what only they
+// can (slow_devices.hpp).
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -120,17 +121,16 @@ class DataAwareChoice final : public ForwardingScheduler {
     return plan.fits ? TakeOver::Late : TakeOver::Never;
   }
 
-  // How many may be tried before the run: several devices wait for each other's results, and what comes of that
-  // no bound says. Trying takes a share of the time of the work, by the costs that the machine has: the same
-  // graph on the same machine is always run by the same one.
+  // How many may be tried before the run: several devices wait for each other's results, and what comes of
+  // that no bound says. Trying takes a share of the time of the work, by the costs that the machine has: the
+  // same graph on the same machine is always run by the same one.
   static std::size_t num_tries(const SchedulerView& view, const Devices& devices) {
     constexpr double seconds_a_task = 3e-6, share = 0.05;
     constexpr double most_tasks = 100'000;
     if (view.machine.num_devices() == 1 || view.graph.num_tasks() == 0) return 1;
     const double tasks = view.graph.num_tasks();
     const double seconds = std::max(work_seconds(view, devices), link_seconds(view, devices, 0));
-    return static_cast<std::size_t>(
-        std::min(share * seconds / (seconds_a_task * tasks), most_tasks / tasks));
+    return static_cast<std::size_t>(std::min(share * seconds / (seconds_a_task * tasks), most_tasks / tasks));
   }
   static std::unique_ptr<TaskScheduler> fastest_of(const SchedulerView& view,
                                                    const std::vector<Maker>& makers, std::size_t tries) {

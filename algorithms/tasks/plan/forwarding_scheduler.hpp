@@ -1,5 +1,5 @@
-// ForwardingScheduler: passes all events and decisions on to another scheduler. For those that watch, measure or
-// choose one: they override what they add.
+// ForwardingScheduler: passes all events and decisions on to another scheduler. For those that watch, measure
+// or choose one: they override what they add.
 #pragma once
 
 #include <memory>

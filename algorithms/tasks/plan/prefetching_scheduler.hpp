@@ -1,5 +1,5 @@
-// PrefetchingScheduler: what StarPU's schedulers with prefetch share: the requests of each device, which of its
-// arrays stay for them, and the Ready rule.
+// PrefetchingScheduler: what StarPU's schedulers with prefetch share: the requests of each device, which of
+// its arrays stay for them, and the Ready rule.
 #pragma once
 
 #include <compare>
@@ -77,9 +77,9 @@ class PrefetchingScheduler : public LruScheduler {
       lru().use(access.array, device);
     }
   }
-  /// Takes a task out of `queue`, a range of tasks in their order, which is not empty: the one that lacks least,
-  /// of these the one of the highest `priority`, of these the first. Only of those that are `is_candidate`, as
-  /// the first one is; the first that lacks nothing, whatever its priority.
+  /// Takes a task out of `queue`, a range of tasks in their order, which is not empty: the one that lacks
+  /// least, of these the one of the highest `priority`, of these the first. Only of those that are
+  /// `is_candidate`, as the first one is; the first that lacks nothing, whatever its priority.
   template <class Queue, class IsCandidate, class Priority>
   TaskId take_by_ready_rule(Queue& queue, DeviceId device, const IsCandidate& is_candidate,
                             const Priority& priority) {
@@ -123,11 +123,9 @@ class PrefetchingScheduler : public LruScheduler {
     }
     return lacking;
   }
-  // StarPU counts what it prefetched for a task as needed until the task has it, and as dirty from the copy on
-  // where the task will write it.
-  bool is_kept(ArrayId array, DeviceId device) const final {
-    return prefetches(device).is_waited_for(array);
-  }
+  // StarPU counts what it prefetched for a task as needed until the task has it, and as dirty from the copy
+  // on where the task will write it.
+  bool is_kept(ArrayId array, DeviceId device) const final { return prefetches(device).is_waited_for(array); }
   bool counts_as_dirty(ArrayId array, DeviceId device) const final {
     return LruScheduler::counts_as_dirty(array, device) || prefetches(device).is_waited_for_write(array);
   }

@@ -104,9 +104,9 @@ TEST(DrawnTiles, AreDrawnWithDevicesOfOneSpeedAndOfSeveral) {
     const DrawnProblem problem = draw_problem(draw, {12, 4, true});
     ASSERT_EQ(problem.speeds.size(), static_cast<std::size_t>(problem.machine.num_devices()));
     for (tasks::DeviceId device = 0; device < problem.machine.num_devices(); ++device)
-      EXPECT_DOUBLE_EQ(problem.machine.device(device).rates.at("gemm"),
-                       problem.speeds[static_cast<std::size_t>(device)] *
-                           problem.machine.device(0).rates.at("gemm"));
+      EXPECT_DOUBLE_EQ(
+          problem.machine.device(device).rates.at("gemm"),
+          problem.speeds[static_cast<std::size_t>(device)] * problem.machine.device(0).rates.at("gemm"));
     if (problem.machine.num_devices() > 1)
       have_speeds.insert(*std::min_element(problem.speeds.begin(), problem.speeds.end()) < 1);
   }

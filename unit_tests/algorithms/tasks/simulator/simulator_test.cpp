@@ -21,7 +21,8 @@ TEST(Simulator, CopiesOverASharedLinkFollowEachOtherAndOverlapWithTasks) {
 
     const Simulation result = simulate(graph, machine, *scheduler, true);
 
-    // Loads end at 1.5 and 3, tasks at 6.5 and 11.5; what was written goes home as soon as it is: at 13 the last.
+    // Loads end at 1.5 and 3, tasks at 6.5 and 11.5; what was written goes home as soon as it is: at 13 the
+    // last.
     EXPECT_DOUBLE_EQ(result.seconds, 13);
     EXPECT_EQ(result.order, (std::vector<TaskId>{0, 1}));
     EXPECT_EQ(result.traffic.to_devices, 20);
@@ -110,8 +111,10 @@ TEST(PaperTable1, DmdasMovesWhatTheStudyHasByBothPriorities) {
     int tiles;
     double loads, stores, seconds;
   };
-  for (const auto& [tiles, loads, stores, seconds] :
-       {Row{20, 14.0, 2.9, 1.913}, {30, 83.6, 6.4, 8.551}, {40, 234, 11.3, 22.624}, {60, 889, 25.1, 82.923}}) {
+  for (const auto& [tiles, loads, stores, seconds] : {Row{20, 14.0, 2.9, 1.913},
+                                                      {30, 83.6, 6.4, 8.551},
+                                                      {40, 234, 11.3, 22.624},
+                                                      {60, 889, 25.1, 82.923}}) {
     const Simulation result = cholesky(tiles, "dmdas", true);
     expect_loads(result, loads, tiles == 20 ? 0.10 : 0.03);
     EXPECT_NEAR(static_cast<double>(result.traffic.from_devices) / gib, stores, 0.02 * stores) << tiles;
@@ -195,7 +198,8 @@ TEST(Simulator, TheSameRunGivesTheSameResult) {
     EXPECT_EQ(first.order, second.order) << name;
     EXPECT_EQ(first.seconds, second.seconds) << name;
     const TaskDag graph = tiled_graph(TiledKind::Cholesky, 10, 1920).graph;
-    EXPECT_EQ(run(graph, v100(3, 25 * tile_bytes), name).order, run(graph, v100(3, 25 * tile_bytes), name).order)
+    EXPECT_EQ(run(graph, v100(3, 25 * tile_bytes), name).order,
+              run(graph, v100(3, 25 * tile_bytes), name).order)
         << name;
   }
 }
