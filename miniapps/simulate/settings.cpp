@@ -34,6 +34,8 @@ void declare(miniapp::Options& options, SimulateSettings& s) {
               "writes every task and copy as JSON that chrome://tracing and Perfetto show");
   options.add("--order", &s.order, "FILE",
               "writes as JSON in which order tasks began, on which device, and for which tile");
+  options.add_flag("--processor-time", s.processor_time,
+                   "measures decisions by the time of the processor, not by the wall clock");
   options.add_flag("-q,--quiet", s.quiet, "prints nothing");
 }
 

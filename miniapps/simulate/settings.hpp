@@ -18,10 +18,11 @@ struct SimulateSettings {
   std::string machine;  ///< a file
   std::string scheduler = "data-aware";
   std::string priorities = "bottom-level";
-  index_t tasks_ahead = 0;  ///< tasks; 0: as the scheduler has it
-  std::string json;         ///< file of the report; empty: none
-  std::string timeline;     ///< file of the timeline; empty: none
-  std::string order;        ///< file of the order of tasks over tiles; empty: none
+  index_t tasks_ahead = 0;      ///< tasks; 0: as the scheduler has it
+  std::string json;             ///< file of the report; empty: none
+  std::string timeline;         ///< file of the timeline; empty: none
+  std::string order;            ///< file of the order of tasks over tiles; empty: none
+  bool processor_time = false;  ///< of decisions; else by the wall clock
   bool quiet = false;
 };
 

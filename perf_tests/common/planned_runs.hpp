@@ -2,11 +2,11 @@
 // machine with the rates that the run had.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <strata/algorithms/tasks/plan/forwarding_scheduler.hpp>
 #include <strata/algorithms/tasks/plan/schedulers.hpp>
 #include <strata/algorithms/tasks/simulator/simulator.hpp>
 #include <strata/algorithms/tasks/task_options.hpp>
@@ -55,39 +55,20 @@ class PlannedRuns {
     strata::tasks::TaskDag graph;
     strata::tasks::MachineDevice device;
   };
-  // Passes everything on.
-  class Noting final : public strata::tasks::TaskScheduler {
-    using ArrayId = strata::tasks::ArrayId;
-    using DeviceId = strata::tasks::DeviceId;
-    using TaskId = strata::tasks::TaskId;
-
+  class Noting final : public strata::tasks::ForwardingScheduler {
    public:
     Noting(PlannedRuns& runs, const SchedulerOptions& options)
-        : runs_(runs),
-          options_(options),
-          scheduler_(strata::tasks::make_scheduler(runs.scheduler_, options)) {}
+        : ForwardingScheduler(strata::tasks::make_scheduler(runs.scheduler_, options)),
+          runs_(runs),
+          options_(options) {}
     void start(const strata::tasks::SchedulerView& view) override {
       runs_.runs_.push_back({options_, view.graph, view.machine.device(0)});
-      scheduler_->start(view);
-    }
-    void submitted(TaskId task) override { scheduler_->submitted(task); }
-    void ready(TaskId task, DeviceId by) override { scheduler_->ready(task, by); }
-    void loaded(ArrayId array, DeviceId device) override { scheduler_->loaded(array, device); }
-    void evicted(ArrayId array, DeviceId device) override { scheduler_->evicted(array, device); }
-    void done(TaskId task, DeviceId device) override { scheduler_->done(task, device); }
-    TaskId assign(DeviceId device) override { return scheduler_->assign(device); }
-    int tasks_ahead(DeviceId device) const override { return scheduler_->tasks_ahead(device); }
-    ArrayId prefetch(DeviceId device) override { return scheduler_->prefetch(device); }
-    ArrayId store(DeviceId device) override { return scheduler_->store(device); }
-    bool sends_on() const override { return scheduler_->sends_on(); }
-    void victims(const strata::tasks::RoomRequest& request, std::vector<ArrayId>& chosen) override {
-      scheduler_->victims(request, chosen);
+      ForwardingScheduler::start(view);
     }
 
    private:
     PlannedRuns& runs_;
     const SchedulerOptions options_;
-    const std::unique_ptr<strata::tasks::TaskScheduler> scheduler_;
   };
 
   const std::string scheduler_;

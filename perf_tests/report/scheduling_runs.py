@@ -59,6 +59,11 @@ STUDY = [
        (60, 889, 25.1, 82.923))],
     *[("darts", "bottom-level", 40, 1, memory, into, None, None, None) for memory, into in
       (("500 MiB", 134), ("1000 MiB", 89), ("4000 MiB", 34))],
+    *[("darts-corrected", "bottom-level", 60, 1, "2000 MiB", 231, None, None, None),
+      ("darts-lru", "bottom-level", 60, 1, "2000 MiB", 399, None, None, None),
+      ("dmdas", "bottom-level", 60, 1, "2000 MiB", 1590, None, None, None),
+      ("dmda", "bottom-level", 60, 1, "2000 MiB", 624, None, None, None),
+      ("ap", "parsec", 60, 1, "2000 MiB", 776, None, None, None)],  # printed in the paper
     # The study corrects an index out of bounds only, which `darts` here does not have; without, it may never end.
     ("darts", "bottom-level", 50, 4, "2000 MiB", 87, 41, 64, 11.921),
     ("darts", "bottom-level", 60, 4, "2000 MiB", None, None, None, 20.268),
@@ -66,6 +71,13 @@ STUDY = [
     ("dmdas", "bottom-level", 60, 8, "2000 MiB", 571, 31, 337, 54.895),
     ("lws", "bottom-level", 60, 8, "2000 MiB", 581, 25, 385, 59.400),
 ]
+
+
+# What strata-simulate-drawn draws: arguments, by the part of the results.
+DRAWS = {
+    "bytes": ("--bounded", "--tiles", "50", "--count", "150"),
+    "seconds": ("--tiles", "30", "--devices", "4", "--count", "200"),
+}
 
 
 class ResultError(Exception):

@@ -21,29 +21,11 @@ class AbsolutePriority final : public LruScheduler {
     loads_[static_cast<std::size_t>(device)] += view().machine.run_seconds(view().graph, task, device);
     queues_[static_cast<std::size_t>(device)].insert(entry(task));
   }
-  TaskId assign(DeviceId device) override {
-    std::set<PriorityEntry>& queue = queues_[static_cast<std::size_t>(device)];
-    if (queue.empty()) return none;
-    const TaskId task = queue.begin()->task;
-    queue.erase(queue.begin());
-    return task;
-  }
   void done(TaskId task, DeviceId device) override {
     LruScheduler::done(task, device);
     loads_[static_cast<std::size_t>(device)] -= view().machine.run_seconds(view().graph, task, device);
     for (const TaskAccess& access : view().graph.task(task).accesses)
       if (access.writes()) owners_[static_cast<std::size_t>(access.array)] = device;
-  }
-  void victims(const RoomRequest& request, std::vector<ArrayId>& chosen) override {
-    index_t bytes = 0;
-    for (const bool is_dirty : {false, true})
-      for (const ArrayId array : lru().arrays(request.device)) {
-        if (bytes >= request.bytes) return;
-        if (view().memory.is_dirty(array) != is_dirty || !view().memory.is_evictable(array, request.device))
-          continue;
-        chosen.push_back(array);
-        bytes += view().graph.array(array).bytes;
-      }
   }
 
  private:
@@ -55,6 +37,14 @@ class AbsolutePriority final : public LruScheduler {
     owners_.assign(static_cast<std::size_t>(view().graph.num_arrays()), none);
   }
   int default_tasks_ahead() const override { return 4; }
+  bool fetches_in_turn() const override { return false; }
+  TaskId next(DeviceId device) override {
+    std::set<PriorityEntry>& queue = queues_[static_cast<std::size_t>(device)];
+    if (queue.empty()) return none;
+    const TaskId task = queue.begin()->task;
+    queue.erase(queue.begin());
+    return task;
+  }
 
   DeviceId place(TaskId task) const {
     const std::vector<TaskAccess>& accesses = view().graph.task(task).accesses;

@@ -25,11 +25,11 @@ namespace strata::inline STRATA_ABI::tasks::detail {
 
 namespace {
 
-class DataAware final : public LruScheduler {
+class DataAware final : public PriorityScheduler {
  public:
   DataAware(const SchedulerOptions& options, StructuralOrder order, std::vector<OutputPackage> packages,
             TakeOver take_over, std::vector<bool> left_out)
-      : LruScheduler(options),
+      : PriorityScheduler(options),
         packages_(std::move(packages)),
         order_(std::move(order)),
         take_over_(take_over),

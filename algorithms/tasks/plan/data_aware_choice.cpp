@@ -1,11 +1,16 @@
 // data-aware: packages of outputs (data_aware.cpp) where memory is short. Where each device has room for all
 // arrays nothing has to leave, and what counts is when tasks end: then by expected ends (dmda.cpp), in the
 // order of priorities. Where accesses have no structure that packages could use: by the array that frees most
-// tasks (darts.cpp). Devices that are far slower than others run what only they can (slow_devices.hpp).
+// tasks (darts.cpp). Where there are several devices and time for it, these and others are tried in a
+// simulation of the run, and the fastest is taken. Devices that are far slower than others run what only they
+// can (slow_devices.hpp).
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <set>
 
+#include <strata/algorithms/tasks/plan/command_clock.hpp>
+#include <strata/algorithms/tasks/plan/forwarding_scheduler.hpp>
 #include <strata/algorithms/tasks/plan/scheduler_kinds.hpp>
 #include <strata/algorithms/tasks/plan/slow_devices.hpp>
 
@@ -51,47 +56,61 @@ double link_seconds(const SchedulerView& view, const Devices& devices, double lo
 // Where several devices have few tasks each, packages keep more of them at work.
 constexpr int few_tasks = 400;
 
-class DataAwareChoice final : public TaskScheduler {
+class DataAwareChoice final : public ForwardingScheduler {
  public:
   explicit DataAwareChoice(const SchedulerOptions& options) : options_(options) {}
 
   void start(const SchedulerView& view) override {
-    std::vector<bool> left_out = slow_devices(view);
+    const std::vector<bool> left_out = slow_devices(view);
     Devices devices;
     for (DeviceId device = 0; device < view.machine.num_devices(); ++device)
       if (!left_out[static_cast<std::size_t>(device)]) devices.push_back(device);
-    const int count = static_cast<int>(devices.size());
-    const bool has_few_tasks = count > 1 && view.graph.num_tasks() < few_tasks * count;
-    chosen_ = all_fit(view, devices) && !has_few_tasks ? make_dmda(options_, true, true)
-                                                       : with_packages(view, devices, std::move(left_out));
-    chosen_->start(view);
-  }
-  void submitted(TaskId task) override { chosen_->submitted(task); }
-  void ready(TaskId task, DeviceId released_by) override { chosen_->ready(task, released_by); }
-  void loaded(ArrayId array, DeviceId device) override { chosen_->loaded(array, device); }
-  void evicted(ArrayId array, DeviceId device) override { chosen_->evicted(array, device); }
-  void done(TaskId task, DeviceId device) override { chosen_->done(task, device); }
-  TaskId assign(DeviceId device) override { return chosen_->assign(device); }
-  int tasks_ahead(DeviceId device) const override { return chosen_->tasks_ahead(device); }
-  ArrayId prefetch(DeviceId device) override { return chosen_->prefetch(device); }
-  ArrayId store(DeviceId device) override { return chosen_->store(device); }
-  bool sends_on() const override { return chosen_->sends_on(); }
-  void victims(const RoomRequest& request, std::vector<ArrayId>& chosen) override {
-    chosen_->victims(request, chosen);
+    const std::size_t tries = num_tries(view, devices);
+    const std::vector<Maker> makers = makers_of(view, devices, left_out, tries > 1);
+    forward_to(tries > 1 ? fastest_of(view, makers, tries) : makers.front()());
+    ForwardingScheduler::start(view);
   }
 
  private:
-  std::unique_ptr<TaskScheduler> with_packages(const SchedulerView& view, const Devices& devices,
-                                               std::vector<bool> left_out) {
-    const std::vector<double> priorities = priorities_of(options_, view.graph);
+  using Maker = std::function<std::unique_ptr<TaskScheduler>()>;
+
+  // What may be chosen, first what the sizes of the memories and the costs speak for; `all`: more than that.
+  std::vector<Maker> makers_of(const SchedulerView& view, const Devices& devices,
+                               const std::vector<bool>& left_out, bool all) const {
+    const int count = static_cast<int>(devices.size());
+    const bool has_few_tasks = count > 1 && view.graph.num_tasks() < few_tasks * count;
+    const Maker by_ends = [this] { return make_dmda(options_, true, true); };
+    std::vector<Maker> makers;
+    if (all_fit(view, devices) && !has_few_tasks) makers.push_back(by_ends);
+    if (!makers.empty() && !all) return makers;
+
     StructuralOrder order = structural_order(view.graph);
     index_t memory = view.memory.capacity(devices.front());
     for (const DeviceId device : devices) memory = std::min(memory, view.memory.capacity(device));
-    PackagePlan plan = plan_packages(view.graph, order, priorities, memory, static_cast<int>(devices.size()));
-    if (!plan.is_found) return make_darts(options_, DartsKind::Corrected);
-    const TakeOver take_over = this->take_over(view, devices, plan);
-    return make_packages(options_, std::move(order), std::move(plan.packages), take_over,
-                         std::move(left_out));
+    const PackagePlan plan =
+        plan_packages(view.graph, order, priorities_of(options_, view.graph), memory, count);
+    if (plan.is_found) {
+      const TakeOver expected = take_over(view, devices, plan);
+      const auto packages = [&](TakeOver how) -> Maker {
+        return [this, order, plan, how, left_out] {
+          return make_packages(options_, order, plan.packages, how, left_out);
+        };
+      };
+      makers.push_back(packages(expected));
+      if (!all) return makers;
+      makers.push_back(by_ends);
+      for (const TakeOver how : {TakeOver::Early, TakeOver::Late, TakeOver::Never})
+        if (how != expected) makers.push_back(packages(how));
+    } else {
+      makers.push_back([this, left_out] { return make_darts(options_, DartsKind::Corrected, left_out); });
+      makers.push_back(by_ends);
+    }
+    makers.push_back([this] { return make_absolute_priority(options_); });
+    makers.push_back([this] { return make_dmda(options_, true); });
+    makers.push_back([this] { return make_work_stealing(options_); });
+    makers.push_back([this] { return make_local_queues(options_); });
+    makers.push_back([this] { return make_dmda(options_, false); });
+    return makers;
   }
 
   // What is taken over is copied: where links are what takes longest, only what the memories hold together,
@@ -102,8 +121,31 @@ class DataAwareChoice final : public TaskScheduler {
     return plan.fits ? TakeOver::Late : TakeOver::Never;
   }
 
+  // How many may be tried before the run: several devices wait for each other's results, and what comes of
+  // that no bound says. Trying takes a share of the time of the work, by the costs that the machine has: the
+  // same graph on the same machine is always run by the same one.
+  static std::size_t num_tries(const SchedulerView& view, const Devices& devices) {
+    constexpr double seconds_a_task = 3e-6, share = 0.05;
+    constexpr double most_tasks = 100'000;
+    if (view.machine.num_devices() == 1 || view.graph.num_tasks() == 0) return 1;
+    const double tasks = view.graph.num_tasks();
+    const double seconds = std::max(work_seconds(view, devices), link_seconds(view, devices, 0));
+    return static_cast<std::size_t>(std::min(share * seconds / (seconds_a_task * tasks), most_tasks / tasks));
+  }
+  static std::unique_ptr<TaskScheduler> fastest_of(const SchedulerView& view,
+                                                   const std::vector<Maker>& makers, std::size_t tries) {
+    const Maker* fastest = nullptr;
+    double least = 0;
+    for (std::size_t k = 0; k < std::min(tries, makers.size()); ++k) {
+      const double seconds = expected_seconds(view, *makers[k]());
+      if (fastest && seconds >= least) continue;
+      fastest = &makers[k];
+      least = seconds;
+    }
+    return (*fastest)();
+  }
+
   SchedulerOptions options_;
-  std::unique_ptr<TaskScheduler> chosen_;  // from start() on
 };
 
 }  // namespace

@@ -3,10 +3,9 @@
 // by priority, so that the rule chooses within the highest one only.
 #include <limits>
 #include <map>
-#include <set>
+#include <utility>
 
-#include <strata/algorithms/tasks/plan/lru_scheduler.hpp>
-#include <strata/algorithms/tasks/plan/ready_rule.hpp>
+#include <strata/algorithms/tasks/plan/prefetching_scheduler.hpp>
 #include <strata/algorithms/tasks/plan/scheduler_kinds.hpp>
 #include <strata/algorithms/tasks/plan/slow_devices.hpp>
 
@@ -14,14 +13,12 @@ namespace strata::inline STRATA_ABI::tasks::detail {
 
 namespace {
 
-class Dmda final : public LruScheduler {
+class Dmda final : public PrefetchingScheduler {
  public:
   Dmda(const SchedulerOptions& options, bool sorts, bool leaves_out_slow)
-      : LruScheduler(options), sorts_(sorts), leaves_out_slow_(leaves_out_slow) {}
+      : PrefetchingScheduler(options), sorts_(sorts), leaves_out_slow_(leaves_out_slow) {}
 
   void ready(TaskId task, DeviceId) override {
-    DeviceId best = none;
-    double best_fitness = 0, best_end = 0;
     struct Expected {
       DeviceId device;
       double end, transfer;
@@ -32,58 +29,65 @@ class Dmda final : public LruScheduler {
       if (!is_candidate(task, device)) continue;
       double transfer = 0;
       for (const TaskAccess& access : view().graph.task(task).accesses)
-        if (access.reads() && !view().memory.holds(access.array, device))
+        if (access.reads() && !view().memory.holds(access.array, device) &&
+            !prefetches(device).is_requested(access.array))
           transfer += transfer_seconds(view(), access.array, device);
-      const double start = std::max(devices_[static_cast<std::size_t>(device)].end, view().now + transfer);
-      const double end = start + view().machine.run_seconds(view().graph, task, device);
+      const double begin = std::max(end_of(device), view().now + transfer);
+      const double end = begin + view().machine.run_seconds(view().graph, task, device);
       first_end = std::min(first_end, end);
       expected.push_back({device, end, transfer});
     }
-    for (const auto& [device, end, transfer] : expected) {
-      const double fitness = end - first_end + transfer;
-      if (best != none && fitness >= best_fitness) continue;
-      best = device;
-      best_fitness = fitness;
-      best_end = end;
-    }
-    Device& chosen = devices_[static_cast<std::size_t>(best)];
-    chosen.end = best_end;
-    PriorityEntry at = entry(task);
-    for (const TaskAccess& access : view().graph.task(task).accesses)
-      if (access.reads()) chosen.prefetches.request(access.array, at.priority);
-    if (!sorts_) at.priority = 0;
-    chosen.queue[at.priority].push_back(task);
+    const auto best = std::min_element(expected.begin(), expected.end(), [&](const auto& a, const auto& b) {
+      return a.end - first_end + a.transfer < b.end - first_end + b.transfer;
+    });
+    // Of the transfer what is not hidden behind tasks that are before it.
+    const double before = end_of(best->device), seconds = best->end - std::max(before, view().now);
+    Device& chosen = devices_[static_cast<std::size_t>(best->device)];
+    chosen.begin = std::max(chosen.begin, view().now);
+    chosen.queued += seconds;
+    seconds_[static_cast<std::size_t>(task)] = seconds;
+    const double priority = sorts_ ? this->priority(task) : 0;  // its programs know of none otherwise
+    request(task, best->device, priority);
+    chosen.queue[priority].push_back(task);
   }
-  TaskId assign(DeviceId device) override {
-    auto& queue = devices_[static_cast<std::size_t>(device)].queue;
-    if (queue.empty()) return none;
-    std::vector<TaskId>& first = queue.begin()->second;
-    const TaskId task =
-        take_by_ready_rule(first, view(), devices_[static_cast<std::size_t>(device)].prefetches, device,
-                           [&](TaskId candidate) { return priority(candidate); });
-    if (first.empty()) queue.erase(queue.begin());
-    return task;
-  }
-  ArrayId prefetch(DeviceId device) override {
-    return devices_[static_cast<std::size_t>(device)].prefetches.take(view().memory, device);
-  }
-  void victims(const RoomRequest& request, std::vector<ArrayId>& chosen) override {
-    const PrefetchQueue& prefetches = devices_[static_cast<std::size_t>(request.device)].prefetches;
-    lru().victims(request, chosen,
-                  [&](ArrayId array) { return request.is_prefetch && prefetches.is_waited_for(array); });
+  void done(TaskId task, DeviceId device) override {
+    PrefetchingScheduler::done(task, device);
+    Device& own = devices_[static_cast<std::size_t>(device)];
+    own.given -= std::exchange(seconds_[static_cast<std::size_t>(task)], 0);
+    own.begin = std::max(own.begin, view().now + own.given);
   }
 
  private:
   struct Device {
-    double end = 0;                                               // expected, of all that it was given
+    double begin = 0;   // expected, of the first task in the queue
+    double queued = 0;  // seconds of tasks in the queue, with what they wait for transfers
+    double given = 0;   // of those that it was given
     std::map<double, std::vector<TaskId>, std::greater<>> queue;  // by priority
-    PrefetchQueue prefetches;
   };
 
   void begin() override {
     devices_.resize(num_devices());
-    for (Device& device : devices_) device.prefetches.start(view());
+    seconds_.resize(static_cast<std::size_t>(view().graph.num_tasks()));
     left_out_ = leaves_out_slow_ ? slow_devices(view()) : std::vector<bool>(num_devices());
+  }
+  int default_tasks_ahead() const override { return 2; }
+  bool fetches_in_turn() const override { return !leaves_out_slow_; }
+  TaskId next(DeviceId device) override {
+    Device& own = devices_[static_cast<std::size_t>(device)];
+    if (own.queue.empty()) return none;
+    std::vector<TaskId>& first = own.queue.begin()->second;
+    const TaskId task = take_by_ready_rule(first, device);
+    if (first.empty()) own.queue.erase(own.queue.begin());
+    const double seconds = seconds_[static_cast<std::size_t>(task)];
+    own.queued = own.queue.empty() ? 0 : own.queued - seconds;  // without rounding errors
+    own.given += seconds;
+    own.begin = view().now + own.given;
+    return task;
+  }
+  // Expected, of all that the device was given.
+  double end_of(DeviceId device) const {
+    const Device& own = devices_[static_cast<std::size_t>(device)];
+    return std::max(own.begin, view().now) + own.queued;
   }
   // A device that is left out runs what no other one can.
   bool is_candidate(TaskId task, DeviceId device) const {
@@ -93,11 +97,11 @@ class Dmda final : public LruScheduler {
       if (!left_out_[static_cast<std::size_t>(other)] && can_run(task, other)) return false;
     return true;
   }
-  int default_tasks_ahead() const override { return 2; }
 
   bool sorts_, leaves_out_slow_;
   std::vector<Device> devices_;
-  std::vector<bool> left_out_;  // of devices
+  std::vector<double> seconds_;  // of tasks that are queued or given: what they add to `queued` and `given`
+  std::vector<bool> left_out_;   // of devices
 };
 
 }  // namespace

@@ -3,8 +3,7 @@
 // rule.
 #include <deque>
 
-#include <strata/algorithms/tasks/plan/lru_scheduler.hpp>
-#include <strata/algorithms/tasks/plan/ready_rule.hpp>
+#include <strata/algorithms/tasks/plan/prefetching_scheduler.hpp>
 #include <strata/algorithms/tasks/plan/scheduler_kinds.hpp>
 
 namespace strata::inline STRATA_ABI::tasks::detail {
@@ -16,67 +15,54 @@ class Eager final : public LruScheduler {
   using LruScheduler::LruScheduler;
 
   void ready(TaskId task, DeviceId) override { queue_.push_back(task); }
-  TaskId assign(DeviceId) override {
+
+ private:
+  TaskId next(DeviceId) override {
     if (queue_.empty()) return none;
     const TaskId task = queue_.front();
     queue_.pop_front();
     return task;
   }
-
- private:
   void begin() override {}
   int default_tasks_ahead() const override { return 2; }
 
   std::deque<TaskId> queue_;
 };
 
-class EagerPrefetch final : public LruScheduler {
+class EagerPrefetch final : public PrefetchingScheduler {
  public:
-  using LruScheduler::LruScheduler;
+  using PrefetchingScheduler::PrefetchingScheduler;
 
   void ready(TaskId task, DeviceId) override { queue_.push_back(task); }
-  TaskId assign(DeviceId device) override {
-    fill(device);
-    Device& own = devices_[static_cast<std::size_t>(device)];
-    if (own.queue.empty()) return none;
-    return take_by_ready_rule(own.queue, view(), own.prefetches, device,
-                              [&](TaskId task) { return priority(task); });
-  }
   ArrayId prefetch(DeviceId device) override {
     fill(device);
-    return devices_[static_cast<std::size_t>(device)].prefetches.take(view().memory, device);
-  }
-  void victims(const RoomRequest& request, std::vector<ArrayId>& chosen) override {
-    const PrefetchQueue& prefetches = devices_[static_cast<std::size_t>(request.device)].prefetches;
-    lru().victims(request, chosen, [&](ArrayId array) { return prefetches.is_waited_for(array); });
+    return PrefetchingScheduler::prefetch(device);
   }
 
  private:
   static constexpr std::size_t most_queued = 1000;  // of the paper's runs
-  struct Device {
-    std::deque<TaskId> queue;
-    PrefetchQueue prefetches;  // with the priorities of their tasks, though tasks run in the order of release
-  };
 
-  void begin() override {
-    devices_.resize(num_devices());
-    for (Device& device : devices_) device.prefetches.start(view());
-  }
+  void begin() override { queues_.resize(num_devices()); }
   int default_tasks_ahead() const override { return 4; }
+  TaskId next(DeviceId device) override {
+    fill(device);
+    std::deque<TaskId>& queue = queues_[static_cast<std::size_t>(device)];
+    return queue.empty() ? none : take_by_ready_rule(queue, device);
+  }
+  // Its programs know of no priorities.
   void fill(DeviceId device) {
-    Device& own = devices_[static_cast<std::size_t>(device)];
+    std::deque<TaskId>& queue = queues_[static_cast<std::size_t>(device)];
     // A share each: the first that asks does not take all.
     const std::size_t share = (queue_.size() + num_devices() - 1) / num_devices();
-    for (std::size_t k = 0; k < share && own.queue.size() < most_queued; ++k) {
-      own.queue.push_back(queue_.front());
-      for (const TaskAccess& access : view().graph.task(queue_.front()).accesses)
-        if (access.reads()) own.prefetches.request(access.array, priority(queue_.front()));
+    for (std::size_t k = 0; k < share && queue.size() < most_queued; ++k) {
+      queue.push_back(queue_.front());
+      request(queue_.front(), device, 0);
       queue_.pop_front();
     }
   }
 
   std::deque<TaskId> queue_;
-  std::vector<Device> devices_;
+  std::vector<std::deque<TaskId>> queues_;  // of devices
 };
 
 }  // namespace

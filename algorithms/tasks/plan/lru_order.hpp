@@ -2,6 +2,7 @@
 // most schedulers evict by.
 #pragma once
 
+#include <algorithm>
 #include <list>
 #include <vector>
 
@@ -14,7 +15,7 @@ class LruOrder {
  public:
   /// Before all else; the view's parts are referred to.
   void start(const SchedulerView& view) {
-    view_ = &view.memory;
+    memory_ = &view.memory;
     graph_ = &view.graph;
     orders_.assign(static_cast<std::size_t>(view.machine.num_devices()), {});
     places_.assign(static_cast<std::size_t>(view.graph.num_arrays()) * orders_.size(), {});
@@ -29,31 +30,37 @@ class LruOrder {
   void evicted(ArrayId array, DeviceId device) { remove(place(array, device), device); }
   /// The arrays of a task were used.
   void done(TaskId task, DeviceId device) {
-    for (const TaskAccess& access : graph_->task(task).accesses) {
-      Place& place = this->place(access.array, device);
-      if (!place.is_there) continue;
-      order(device).splice(order(device).end(), order(device), place.at);
-    }
+    for (const TaskAccess& access : graph_->task(task).accesses) use(access.array, device);
   }
-  /// The first that may go; those that are `is_kept` after all others, and not for a prefetch, which gets all
-  /// or none.
-  template <class IsKept>
-  void victims(const RoomRequest& request, std::vector<ArrayId>& chosen, const IsKept& is_kept) const {
-    index_t bytes = 0;
-    for (const bool kept : {false, true}) {
-      if (kept && request.is_prefetch) break;
-      for (const ArrayId array : orders_[static_cast<std::size_t>(request.device)]) {
-        if (bytes >= request.bytes) return;
-        if (!view_->is_evictable(array, request.device) || is_kept(array) != kept) continue;
-        chosen.push_back(array);
-        bytes += graph_->array(array).bytes;
-      }
-    }
-    if (request.is_prefetch && bytes < request.bytes) chosen.clear();
+  /// The array was used now, if it is there.
+  void use(ArrayId array, DeviceId device) {
+    const Place& place = this->place(array, device);
+    if (place.is_there) order(device).splice(order(device).end(), order(device), place.at);
+  }
+  /// Until its next use the array comes before all that are dirty.
+  void put_before_dirty(ArrayId array, DeviceId device) {
+    const Place& place = this->place(array, device);
+    if (!place.is_there) return;
+    std::list<ArrayId>& order = this->order(device);
+    const auto first = std::find_if(order.begin(), order.end(), [&](ArrayId other) {
+      return other != array && memory_->is_dirty(other);
+    });
+    order.splice(first, order, place.at);
   }
   /// The first that may go.
   void victims(const RoomRequest& request, std::vector<ArrayId>& chosen) const {
-    victims(request, chosen, [](ArrayId) { return false; });
+    add(request, chosen, [](ArrayId) { return true; });
+  }
+  /// The first that may go and the host has too, then those that are dirty. What a prefetch evicts are none
+  /// that are `is_kept`, and enough for it, or nothing.
+  template <class IsDirty, class IsKept>
+  void clean_victims(const RoomRequest& request, std::vector<ArrayId>& chosen, const IsDirty& is_dirty,
+                     const IsKept& is_kept) const {
+    index_t bytes = 0;
+    for (const bool dirty : {false, true})
+      bytes += add({request.device, request.bytes - bytes, request.is_prefetch}, chosen,
+                   [&](ArrayId array) { return is_dirty(array) == dirty && !is_kept(array); });
+    if (request.is_prefetch && bytes < request.bytes) chosen.clear();
   }
   /// From the one that was not used for longest.
   const std::list<ArrayId>& arrays(DeviceId device) const {
@@ -69,12 +76,24 @@ class LruOrder {
   Place& place(ArrayId array, DeviceId device) {
     return places_[static_cast<std::size_t>(array) * orders_.size() + static_cast<std::size_t>(device)];
   }
+  // Of those that `is_wanted`; how many bytes they have.
+  template <class IsWanted>
+  index_t add(const RoomRequest& request, std::vector<ArrayId>& chosen, const IsWanted& is_wanted) const {
+    index_t bytes = 0;
+    for (const ArrayId array : arrays(request.device)) {
+      if (bytes >= request.bytes) break;
+      if (!memory_->is_evictable(array, request.device) || !is_wanted(array)) continue;
+      chosen.push_back(array);
+      bytes += graph_->array(array).bytes;
+    }
+    return bytes;
+  }
   void remove(Place& place, DeviceId device) {
     if (place.is_there) order(device).erase(place.at);
     place.is_there = false;
   }
 
-  const Residency* view_ = nullptr;
+  const Residency* memory_ = nullptr;
   const TaskDag* graph_ = nullptr;
   std::vector<std::list<ArrayId>> orders_;
   std::vector<Place> places_;

@@ -32,6 +32,12 @@ class MissingArrays {
   /// How many arrays that it reads a task lacks on a device.
   int missing(TaskId task, DeviceId device) const;
   const Counts& counts(ArrayId array, DeviceId device) const { return counts_[at(array, device)]; }
+  /// Tasks that wait and read the array, from the one that was added first.
+  const std::vector<TaskId>& readers(ArrayId array) const {
+    return readers_[static_cast<std::size_t>(array)];
+  }
+  /// Of a task.
+  double seconds(TaskId task) const { return seconds_[static_cast<std::size_t>(task)]; }
   /// Seconds of the tasks that wait and read the array.
   double seconds_left(ArrayId array) const { return seconds_left_[static_cast<std::size_t>(array)]; }
   /// What only `device` can take, or all devices, by priority.

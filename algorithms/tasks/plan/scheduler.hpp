@@ -15,12 +15,19 @@
 
 namespace strata::inline STRATA_ABI::tasks {
 
+/// Where arrays are to be in the end.
+enum class TaskEnd : unsigned char {
+  OnHost,  ///< the host has all values
+  InPlace  ///< values stay where tasks left them
+};
+
 /// What a scheduler may look at; all of it outlives the scheduler's use.
 struct SchedulerView {
-  const TaskDag& graph;     ///< all tasks and arrays
-  const Machine& machine;   ///< what costs what
-  const Residency& memory;  ///< as it is now
-  const double& now;        ///< seconds since the start, as far as the driver was told
+  const TaskDag& graph;           ///< all tasks and arrays
+  const Machine& machine;         ///< what costs what
+  const Residency& memory;        ///< as it is now
+  const double& now;              ///< seconds since the start, as far as the driver was told
+  TaskEnd end = TaskEnd::OnHost;  ///< where arrays are to be
 };
 
 /// Room that a device needs.
@@ -62,6 +69,9 @@ class TaskScheduler {
   /// leave at once; none: nothing. Asked when the device stores nothing. It stays there, and may be used;
   /// what a task is about to overwrite is not stored.
   virtual ArrayId store(DeviceId) { return none; }
+  /// Whether an array that is on its way to a nearer device than those that have it is awaited there; else it
+  /// comes from the nearest that has it, whatever else its link has to do.
+  virtual bool awaits_copies() const { return true; }
   /// Whether an array that no device with a faster link than the host's has goes over one that is joined by
   /// such links to both, where there is one and it has room.
   virtual bool sends_on() const { return false; }

@@ -16,7 +16,9 @@ std::unique_ptr<TaskScheduler> make_dmda(const SchedulerOptions& options, bool s
                                          bool leaves_out_slow = false);
 std::unique_ptr<TaskScheduler> make_absolute_priority(const SchedulerOptions& options);
 enum class DartsKind : unsigned char { Published, Lru, Corrected };
-std::unique_ptr<TaskScheduler> make_darts(const SchedulerOptions& options, DartsKind kind);
+/// `left_out`: devices that are given nothing; empty: none is.
+std::unique_ptr<TaskScheduler> make_darts(const SchedulerOptions& options, DartsKind kind,
+                                          std::vector<bool> left_out = {});
 /// When a device takes tasks over from the package of another one: when it has nothing to run, or before
 /// that.
 enum class TakeOver : unsigned char { Never, Late, Early };

@@ -59,7 +59,7 @@ void TaskDriver::place(ArrayId array, DeviceId device, bool is_dirty) {
 }
 
 void TaskDriver::start() {
-  scheduler_.start({graph_, machine_, memory_, now_});
+  scheduler_.start({graph_, machine_, memory_, now_, end_});
   for (ArrayId array = 0; array < graph_.num_arrays(); ++array)
     for (DeviceId device = 0; device < machine_.num_devices(); ++device)
       if (memory_.is_present(array, device)) scheduler_.loaded(array, device);

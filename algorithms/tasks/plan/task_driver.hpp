@@ -49,12 +49,6 @@ struct TaskTraffic {
   index_t reloads = 0;          ///< copies to devices that had held the array before
 };
 
-/// Where arrays are to be in the end.
-enum class TaskEnd : unsigned char {
-  OnHost,  ///< the host has all values
-  InPlace  ///< values stay where tasks left them
-};
-
 /// See the head of the file. Not thread safe.
 class TaskDriver {
  public:

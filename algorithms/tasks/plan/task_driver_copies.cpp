@@ -81,14 +81,16 @@ bool TaskDriver::find_source(ArrayId array, DeviceId device, DeviceId& source) {
   double best = -1;
   DeviceId holder = none;
   bool is_on_its_way = false;
+  const bool awaits = scheduler_.awaits_copies();
   for (DeviceId from = host; from < machine_.num_devices(); ++from) {
     if (from == host ? memory_.is_dirty(array) : from == device || !memory_.holds(array, from)) continue;
     const bool is_there = from == host || memory_.is_present(array, from);
     if (from != host && is_there) holder = from;
     const int link = machine_.link_between(from, device);
     if (link == none) continue;
-    const double seconds =
-        machine_.copy_seconds(from, device, bytes_of(array) + on_link_[static_cast<std::size_t>(link)]);
+    if (!is_there && !awaits) continue;
+    const index_t before = awaits ? on_link_[static_cast<std::size_t>(link)] : 0;
+    const double seconds = machine_.copy_seconds(from, device, bytes_of(array) + before);
     if (best >= 0 && seconds >= best) continue;
     best = seconds;
     source = from;

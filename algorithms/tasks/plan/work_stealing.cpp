@@ -65,12 +65,12 @@ class WorkStealing final : public Queues {
     if (released_by == host) released_by = next_++ % view().machine.num_devices();
     queue(released_by).insert(entry(task));
   }
-  TaskId assign(DeviceId device) override {
+
+ private:
+  TaskId next(DeviceId device) override {
     const TaskId task = take_first(queue(device), device);
     return task != none ? task : steal(device, &WorkStealing::take_newest);
   }
-
- private:
   int default_tasks_ahead() const override { return 2; }
 
   DeviceId next_ = 0;
@@ -85,7 +85,13 @@ class LocalQueues final : public Queues {
     if (own.size() < most_queued) own.insert(entry(task));
     else shared_.push_back(task);
   }
-  TaskId assign(DeviceId device) override {
+
+ private:
+  static constexpr std::size_t most_queued = 4;  // for each thread, of PaRSEC
+
+  int default_tasks_ahead() const override { return 4; }
+  bool fetches_in_turn() const override { return false; }
+  TaskId next(DeviceId device) override {
     if (const TaskId task = take_first(queue(device), device); task != none) return task;
     if (const TaskId task = steal(device, &LocalQueues::take_first); task != none) return task;
     const auto at = std::find_if(shared_.begin(), shared_.end(),
@@ -95,11 +101,6 @@ class LocalQueues final : public Queues {
     shared_.erase(at);
     return task;
   }
-
- private:
-  static constexpr std::size_t most_queued = 4;  // for each thread, of PaRSEC
-
-  int default_tasks_ahead() const override { return 4; }
 
   std::deque<TaskId> shared_;
 };

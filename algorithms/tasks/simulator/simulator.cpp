@@ -1,95 +1,35 @@
 #include <algorithm>
 #include <limits>
-#include <queue>
 
 #include <strata/algorithms/tasks/simulator/simulator.hpp>
-#include <strata/algorithms/tasks/simulator/timed_scheduler.hpp>
 
 namespace strata::inline STRATA_ABI::tasks {
 
-namespace {
-
 using Kind = TaskCommand::Kind;
 
-// Commands under way, by the time of their end; of equal times, the one that began first.
-class Clock {
- public:
-  Clock(const TaskDag& graph, const Machine& machine, Simulation& result)
-      : graph_(graph),
-        machine_(machine),
-        result_(result),
-        free_at_(2 * machine.links().size()),
-        idle_at_(static_cast<std::size_t>(machine.num_devices())) {
-    result_.links.resize(machine.links().size());
-    result_.busy_seconds.resize(static_cast<std::size_t>(machine.num_devices()));
-  }
-
-  void begin(const TaskCommand& command) {
-    SimulatedStep step{command, now_, now_};
-    if (command.kind == Kind::Run) {
-      const std::size_t device = static_cast<std::size_t>(command.device);
-      const double seconds = machine_.run_seconds(graph_, command.task, command.device);
-      result_.busy_seconds[device] += seconds;
-      if (machine_.device(command.device).runs_in_turn) step.begin = std::max(now_, idle_at_[device]);
-      step.end = idle_at_[device] = step.begin + seconds;
-    } else {
-      const bool is_load = command.kind == Kind::Load;
-      copy(is_load ? command.source : command.device, is_load ? command.device : host, step);
-    }
-    running_.push({step, next_++});
-  }
-  bool is_idle() const { return running_.empty(); }
-  SimulatedStep end_one() {
-    const SimulatedStep step = running_.top().step;
-    running_.pop();
-    now_ = step.end;
-    return step;
-  }
-  double now() const { return now_; }
-
- private:
-  struct Entry {
-    SimulatedStep step;
-    long number;
-    bool operator<(const Entry& other) const {  // a priority_queue has the largest on top
-      return step.end > other.step.end || (step.end == other.step.end && number > other.number);
-    }
-  };
-
-  void copy(DeviceId from, DeviceId to, SimulatedStep& step) {
-    const index_t bytes = graph_.array(step.command.array).bytes;
-    const std::size_t link = static_cast<std::size_t>(machine_.link_between(from, to));
-    const bool is_backwards = machine_.links()[link].duplex && from > to;
-    double& free_at = free_at_[2 * link + (is_backwards ? 1 : 0)];
-    const double seconds = machine_.copy_seconds(from, to, bytes);
-    step.begin = std::max(now_, free_at);
-    step.end = free_at = step.begin + seconds;
-    result_.links[link].bytes += bytes;
-    result_.links[link].busy_seconds += seconds;
-  }
-
-  const TaskDag& graph_;
-  const Machine& machine_;
-  Simulation& result_;
-  std::vector<double> free_at_;  // of links, there and back
-  std::vector<double> idle_at_;  // of devices whose tasks run in turn
-  std::priority_queue<Entry> running_;
-  double now_ = 0;
-  long next_ = 0;
-};
-
-}  // namespace
-
-Simulation simulate(const TaskDag& graph, const Machine& machine, TaskScheduler& scheduler, bool keep_steps) {
+Simulation simulate(const TaskDag& graph, const Machine& machine, TaskScheduler& scheduler, bool keep_steps,
+                    DecisionClock decision_clock) {
   Simulation result;
-  TimedScheduler timed(scheduler);
+  TimedScheduler timed(scheduler, decision_clock);
   TaskDriver driver(graph, machine, timed);
-  Clock clock(graph, machine, result);
+  CommandClock clock(graph, machine);
+  result.links.resize(machine.links().size());
+  result.busy_seconds.resize(static_cast<std::size_t>(machine.num_devices()));
   driver.start();
   while (true) {
     TaskCommand command;
-    while (driver.next(command))
-      if (command.kind != Kind::Drop) clock.begin(command);
+    while (driver.next(command)) {
+      if (command.kind == Kind::Drop) continue;
+      const TimedCommand& timed_command = clock.begin(command);
+      const double seconds = timed_command.end - timed_command.begin;
+      if (command.kind == Kind::Run) {
+        result.busy_seconds[static_cast<std::size_t>(command.device)] += seconds;
+        continue;
+      }
+      SimulatedLink& link = result.links[static_cast<std::size_t>(timed_command.link)];
+      link.bytes += graph.array(command.array).bytes;
+      link.busy_seconds += seconds;
+    }
     if (driver.is_finished()) break;
     if (clock.is_idle()) driver.fail_stuck();
     const SimulatedStep step = clock.end_one();

@@ -9,16 +9,13 @@
 
 #include <vector>
 
-#include <strata/algorithms/tasks/plan/task_driver.hpp>
+#include <strata/algorithms/tasks/plan/command_clock.hpp>
+#include <strata/algorithms/tasks/simulator/timed_scheduler.hpp>
 
 namespace strata::inline STRATA_ABI::tasks {
 
 /// A command, and when it ran.
-struct SimulatedStep {
-  TaskCommand command;  ///< what was done
-  double begin;         ///< in seconds since the start
-  double end;           ///< the same
-};
+using SimulatedStep = TimedCommand;
 
 /// What a link was used for.
 struct SimulatedLink {
@@ -39,9 +36,9 @@ struct Simulation {
 };
 
 /// See the head of the file. TaskError as TaskDriver throws it, and where the scheduler leaves tasks out.
-/// `keep_steps`: whether the result has steps.
+/// `keep_steps`: whether the result has steps. `clock`: by which decisions are measured.
 Simulation simulate(const TaskDag& graph, const Machine& machine, TaskScheduler& scheduler,
-                    bool keep_steps = false);
+                    bool keep_steps = false, DecisionClock clock = DecisionClock::Wall);
 
 /// What no order of the tasks can go below.
 struct TaskBounds {

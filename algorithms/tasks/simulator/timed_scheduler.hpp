@@ -1,58 +1,65 @@
 // TimedScheduler: a scheduler that measures another one.
 #pragma once
 
-#include <chrono>
+#include <algorithm>
+#include <ctime>
+#include <vector>
 
-#include <strata/algorithms/tasks/plan/scheduler.hpp>
+#include <strata/algorithms/tasks/plan/forwarding_scheduler.hpp>
 
 namespace strata::inline STRATA_ABI::tasks {
 
+/// By which time decisions are measured.
+enum class DecisionClock : unsigned char {
+  Wall,      ///< with what else the computer does meanwhile
+  Processor  ///< of this thread
+};
+
 /// Refers to the one that decides.
-class TimedScheduler final : public TaskScheduler {
+class TimedScheduler final : public ForwardingScheduler {
  public:
   /// Measures `scheduler`.
-  explicit TimedScheduler(TaskScheduler& scheduler) : scheduler_(scheduler) {}
+  explicit TimedScheduler(TaskScheduler& scheduler, DecisionClock clock = DecisionClock::Wall)
+      : ForwardingScheduler(scheduler), clock_(clock), asking_(seconds_of_asking()) {}
 
   void start(const SchedulerView& view) override {
-    measure([&] { scheduler_.start(view); });
+    measure([&] { ForwardingScheduler::start(view); });
   }
   void submitted(TaskId task) override {
-    measure([&] { scheduler_.submitted(task); });
+    measure([&] { ForwardingScheduler::submitted(task); });
   }
   void ready(TaskId task, DeviceId released_by) override {
-    measure([&] { scheduler_.ready(task, released_by); });
+    measure([&] { ForwardingScheduler::ready(task, released_by); });
   }
   void loaded(ArrayId array, DeviceId device) override {
-    measure([&] { scheduler_.loaded(array, device); });
+    measure([&] { ForwardingScheduler::loaded(array, device); });
   }
   void evicted(ArrayId array, DeviceId device) override {
-    measure([&] { scheduler_.evicted(array, device); });
+    measure([&] { ForwardingScheduler::evicted(array, device); });
   }
   void done(TaskId task, DeviceId device) override {
-    measure([&] { scheduler_.done(task, device); });
+    measure([&] { ForwardingScheduler::done(task, device); });
   }
   TaskId assign(DeviceId device) override {
     TaskId task = none;
-    const double seconds = measure([&] { task = scheduler_.assign(device); });
+    const double seconds = measure([&] { task = ForwardingScheduler::assign(device); });
     if (task != none) decisions_.push_back(seconds);
     return task;
   }
-  int tasks_ahead(DeviceId device) const override { return scheduler_.tasks_ahead(device); }
-  bool sends_on() const override { return scheduler_.sends_on(); }
   ArrayId prefetch(DeviceId device) override {
     ArrayId array = none;
-    const double seconds = measure([&] { array = scheduler_.prefetch(device); });
+    const double seconds = measure([&] { array = ForwardingScheduler::prefetch(device); });
     if (array != none) decisions_.push_back(seconds);
     return array;
   }
   ArrayId store(DeviceId device) override {
     ArrayId array = none;
-    const double seconds = measure([&] { array = scheduler_.store(device); });
+    const double seconds = measure([&] { array = ForwardingScheduler::store(device); });
     if (array != none) decisions_.push_back(seconds);
     return array;
   }
   void victims(const RoomRequest& request, std::vector<ArrayId>& chosen) override {
-    const double seconds = measure([&] { scheduler_.victims(request, chosen); });
+    const double seconds = measure([&] { ForwardingScheduler::victims(request, chosen); });
     if (!chosen.empty()) decisions_.push_back(seconds);
   }
 
@@ -64,14 +71,32 @@ class TimedScheduler final : public TaskScheduler {
  private:
   template <class F>
   double measure(const F& call) {
-    const auto begin = std::chrono::steady_clock::now();
+    const double begin = now();
     call();
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const double seconds = std::max(0.0, now() - begin - asking_);
     seconds_ += seconds;
     return seconds;
   }
 
-  TaskScheduler& scheduler_;
+  double now() const {
+    timespec time{};
+    clock_gettime(clock_ == DecisionClock::Processor ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  }
+
+  // Of asking for the time twice: as much as a short event takes.
+  double seconds_of_asking() const {
+    std::vector<double> empty(501);
+    for (double& seconds : empty) {
+      const double begin = now();
+      seconds = now() - begin;
+    }
+    std::nth_element(empty.begin(), empty.begin() + 250, empty.end());
+    return empty[250];
+  }
+
+  DecisionClock clock_;
+  double asking_;
   double seconds_ = 0;
   std::vector<double> decisions_;
 };

@@ -183,6 +183,36 @@ TEST(Schedulers, PrioritiesAreThoseOfAllTasks) {
   EXPECT_NE(message({std::nan("")}).find("the priority of the task t is not a number"), std::string::npos);
 }
 
+// What no task writes any more is stored before the end, but not where values stay on devices.
+TEST(Schedulers, StoreFinishedArraysOnlyWhereTheHostIsToHaveThem) {
+  TaskDag graph;
+  const ArrayId a = graph.add_array("a", 8), b = graph.add_array("b", 8);
+  graph.add_task("first", "k", 1, {{a, AccessMode::InOut}});
+  graph.add_task("second", "k", 1, {{b, AccessMode::InOut}});
+  const Machine machine("m", {{"d", 16, {{"*", 1}}}}, {{"bus", 1, 0, false}}, {{host, 0, 0}});
+  for (const TaskEnd end : {TaskEnd::OnHost, TaskEnd::InPlace})
+    for (const std::string& name : scheduler_names()) {
+      if (name == "data-aware") continue;  // plans for memories that are short
+      const auto scheduler = make_scheduler(name);
+      TaskDriver driver(graph, machine, *scheduler, end);
+      driver.start();
+      std::vector<TaskCommand> running;
+      bool is_stored_early = false;
+      while (!driver.is_finished()) {
+        for (TaskCommand command; driver.next(command);) {
+          if (command.kind == TaskCommand::Kind::Drop) continue;
+          is_stored_early |= command.kind == TaskCommand::Kind::Store && driver.order().size() < 2;
+          running.push_back(command);
+        }
+        const TaskCommand first = running.front();
+        running.erase(running.begin());
+        driver.done(first, 0);
+      }
+      EXPECT_EQ(is_stored_early, end == TaskEnd::OnHost) << name;
+      EXPECT_EQ(driver.traffic().from_devices, end == TaskEnd::OnHost ? 16 : 0) << name;
+    }
+}
+
 // Two arrays of 8 bytes, a memory of 8: a task for each, and one that waits for the first; a third array that
 // no task uses and no memory holds.
 class WrongSchedulers : public testing::Test {

@@ -1,6 +1,7 @@
 // data-aware with devices of different speeds: a host that is far slower than GPUs does not hold them up, one
 // that is not takes its part, and tasks that only a slow device can run go there.
 #include <algorithm>
+#include <random>
 
 #include "algorithms/tasks/simulator/v100.hpp"
 
@@ -37,6 +38,20 @@ TEST(SlowDevices, DoNotHoldUpTheOthers) {
       EXPECT_LE(seconds_of(graph, gpu_and_host(1.0 / 57, tiles * tile)), 1.02 * alone)
           << static_cast<int>(kind) << ", " << tiles;
     }
+}
+
+// Accesses without structure, for which data-aware has no packages.
+TEST(SlowDevices, DoNotHoldUpTheOthersWhereAccessesHaveNoStructure) {
+  std::mt19937 draw(1);
+  TaskDag graph;
+  for (int k = 0; k < 400; ++k) graph.add_array("x", 1 << 24);
+  for (int k = 0; k < 3000; ++k) {
+    const auto array = [&] { return static_cast<ArrayId>(draw() % 400); };
+    const ArrayId first = array(), second = (first + 1 + static_cast<ArrayId>(draw() % 398)) % 400;
+    graph.add_task("update", "k", 57e9, {{first, AccessMode::InOut}, {second, AccessMode::In}});
+  }
+  const double alone = seconds_of(graph, gpu_and_host(0, index_t{40} << 24));
+  EXPECT_LE(seconds_of(graph, gpu_and_host(1.0 / 57, index_t{40} << 24)), 1.05 * alone);
 }
 
 TEST(SlowDevices, AreUsedWhereTheyAreNotSlow) {

@@ -1,0 +1,61 @@
+#include <algorithm>
+
+#include <strata/algorithms/tasks/plan/command_clock.hpp>
+
+namespace strata::inline STRATA_ABI::tasks {
+
+using Kind = TaskCommand::Kind;
+
+CommandClock::CommandClock(const TaskDag& graph, const Machine& machine)
+    : graph_(graph),
+      machine_(machine),
+      free_at_(2 * machine.links().size()),
+      idle_at_(static_cast<std::size_t>(machine.num_devices())) {}
+
+const TimedCommand& CommandClock::begin(const TaskCommand& command) {
+  last_ = {command, now_, now_, none};
+  if (command.kind == Kind::Run) {
+    const std::size_t device = static_cast<std::size_t>(command.device);
+    const double seconds = machine_.run_seconds(graph_, command.task, command.device);
+    if (machine_.device(command.device).runs_in_turn) last_.begin = std::max(now_, idle_at_[device]);
+    last_.end = idle_at_[device] = last_.begin + seconds;
+  } else {
+    const bool is_load = command.kind == Kind::Load;
+    const DeviceId from = is_load ? command.source : command.device, to = is_load ? command.device : host;
+    last_.link = machine_.link_between(from, to);
+    const std::size_t link = static_cast<std::size_t>(last_.link);
+    const bool is_backwards = machine_.links()[link].duplex && from > to;
+    double& free_at = free_at_[2 * link + (is_backwards ? 1 : 0)];
+    last_.begin = std::max(now_, free_at);
+    last_.end = free_at = last_.begin + machine_.copy_seconds(from, to, graph_.array(command.array).bytes);
+  }
+  running_.push({last_, next_++});
+  return last_;
+}
+
+TimedCommand CommandClock::end_one() {
+  const TimedCommand command = running_.top().command;
+  running_.pop();
+  now_ = command.end;
+  return command;
+}
+
+double expected_seconds(const SchedulerView& view, TaskScheduler& scheduler) {
+  TaskDriver driver(view.graph, view.machine, scheduler, view.end);
+  for (ArrayId array = 0; array < view.graph.num_arrays(); ++array)
+    for (DeviceId device = 0; device < view.machine.num_devices(); ++device)
+      if (view.memory.is_present(array, device)) driver.place(array, device, view.memory.is_dirty(array));
+  CommandClock clock(view.graph, view.machine);
+  driver.start();
+  while (true) {
+    TaskCommand command;
+    while (driver.next(command))
+      if (command.kind != Kind::Drop) clock.begin(command);
+    if (driver.is_finished()) return clock.now();
+    if (clock.is_idle()) driver.fail_stuck();
+    const TimedCommand ended = clock.end_one();
+    driver.done(ended.command, ended.end);
+  }
+}
+
+}  // namespace strata::inline STRATA_ABI::tasks

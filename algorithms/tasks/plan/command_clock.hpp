@@ -1,0 +1,60 @@
+// CommandClock: when commands of a TaskDriver begin and end on a machine that is only described. Discrete
+// events: a device runs one task at a time, or as many as it has queues; a link (a duplex one each way) makes
+// one copy at a time, first come, first served. For simulations, and for schedulers that want to know what
+// comes of a choice.
+#pragma once
+
+#include <queue>
+#include <vector>
+
+#include <strata/algorithms/tasks/plan/task_driver.hpp>
+
+namespace strata::inline STRATA_ABI::tasks {
+
+/// A command, and when it ran.
+struct TimedCommand {
+  TaskCommand command;  ///< what was done
+  double begin;         ///< in seconds since the start
+  double end;           ///< the same
+  int link = none;      ///< over which; none: it was no copy
+};
+
+/// See the head of the file.
+class CommandClock {
+ public:
+  /// Both are referred to.
+  CommandClock(const TaskDag& graph, const Machine& machine);
+
+  /// Now. The result says when it will have ended.
+  const TimedCommand& begin(const TaskCommand& command);
+  /// Nothing is under way.
+  bool is_idle() const { return running_.empty(); }
+  /// Goes on to the end of the next command; of equal times, of the one that began first.
+  TimedCommand end_one();
+  /// Seconds since the start.
+  double now() const { return now_; }
+
+ private:
+  struct Entry {
+    TimedCommand command;
+    long number;
+    bool operator<(const Entry& other) const {  // a priority_queue has the largest on top
+      return command.end > other.command.end || (command.end == other.command.end && number > other.number);
+    }
+  };
+
+  const TaskDag& graph_;
+  const Machine& machine_;
+  std::vector<double> free_at_;  // of links, there and back
+  std::vector<double> idle_at_;  // of devices whose tasks run in turn
+  std::priority_queue<Entry> running_;
+  TimedCommand last_;
+  double now_ = 0;
+  long next_ = 0;
+};
+
+/// What a run takes by a scheduler that has not started, from where arrays are in `view` on. TaskError as
+/// TaskDriver has it.
+double expected_seconds(const SchedulerView& view, TaskScheduler& scheduler);
+
+}  // namespace strata::inline STRATA_ABI::tasks
