@@ -103,12 +103,12 @@ struct Across {
   }
   /// Devices claim parts until all is done: sharing/dynamic.hpp. Weights say where each begins, a balance how
   /// fast they were, and learns.
-  template <class Options = DynamicOptions>
-  SharedAcross<D...> dynamic(const Options& options = {}) const {
+  auto dynamic() const {
     constexpr bool is_included = requires { sizeof(SharedAcross<D...>); };
     static_assert(is_included, "strata: across(...).dynamic() needs <strata/algorithms/sharing/dynamic.hpp>");
-    return {*this, options};
+    if constexpr (is_included) return SharedAcross<D...>{*this, {}};
   }
+  auto dynamic(const DynamicOptions& options) const { return SharedAcross<D...>{*this, options}; }
 };
 
 namespace detail {

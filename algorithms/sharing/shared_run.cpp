@@ -45,6 +45,21 @@ std::string text_of(const std::exception_ptr& error) {
   }
 }
 
+// Whether another device may do what this one could not.
+bool is_of_device(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const OutOfMemory&) {
+    return true;
+  } catch (const KernelError&) {
+    return true;
+  } catch (const CopyError&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
 // A part that an asynchronous device has.
 struct Flight {
   ResidentRows part;
@@ -283,32 +298,30 @@ void SharedRun::send(std::size_t k, ResidentRows part) {
   Worker& me = workers_[k];
   Flight flight{part, {}, {}, {}};
   const WholeCopies::OtherWork other;
+  std::exception_ptr error;
   try {
     if (me.flights.empty()) flight.start = work_.devices[k].queue->record_timed();
     if (!origin_) origin_ = flight.start;
-    flight.launch = WholeCopies::launched_by([&] { flight.timing = work_.launch(k, part); });
-    me.flights.push_back(std::move(flight));
+    flight.launch = WholeCopies::launched_by([&] {
+      try {
+        flight.timing = work_.launch(k, part);
+      } catch (...) {  // perhaps after its kernel was enqueued: then that may be done
+        error = std::current_exception();
+      }
+    });
   } catch (...) {
-    const std::exception_ptr error = std::current_exception();
-    const bool is_of_others = other.has_failed(error) && ++me.retries <= most_retries;
-    bool is_of_device = false;
-    try {
-      throw;
-    } catch (const OutOfMemory&) {
-      is_of_device = true;
-    } catch (const KernelError&) {
-      is_of_device = true;
-    } catch (const CopyError&) {
-      is_of_device = true;
-    } catch (...) {
-    }
-    // The error may be that of a part which it has.
-    const std::exception_ptr its_own = land_all(k);
-    give_back(k, part);
-    after_failure(error);
-    if (its_own || (is_of_device && !is_of_others)) retire(k, its_own ? its_own : error);
-    else if (!is_of_others) stop(error);
+    error = std::current_exception();
   }
+  if (!error) return me.flights.push_back(std::move(flight));
+  const bool is_of_others = other.has_failed(error) && ++me.retries <= most_retries;
+  // The error may be that of a part which it has.
+  std::exception_ptr its_own = land_all(k), of_part;
+  if (flight.launch.event && is_done(flight, of_part)) note_end(k, part, 0);
+  else give_back(k, part);
+  if (!its_own) its_own = of_part;
+  after_failure(error);
+  if (its_own || (is_of_device(error) && !is_of_others)) retire(k, its_own ? its_own : error);
+  else if (!is_of_others) stop(error);
 }
 
 // The part that is expected to end first, by the speeds so far: the order follows the time of the devices,

@@ -31,7 +31,7 @@ bool CallState::wait_for_host() {
 
 // What a part holds of an array: copies of implicit ones are whole.
 bool CallState::copies_whole(const Use& use) const {
-  return use.array->mode == MemoryMode::Implicit && !is_one_of_several_;
+  return use.array->mode == MemoryMode::Implicit && !is_one_of_several_ && !use.region.empty();
 }
 ArrayPart CallState::held(const Use& use) const {
   return copies_whole(use) ? ArrayPart{use.array->shape.domain, {}} : use.region;
