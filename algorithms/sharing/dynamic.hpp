@@ -21,9 +21,9 @@
 //
 // Failures: the parts of a device that fails are done by the others. Where they would read values that are
 // lost (what an inout kernel may have overwritten, and no other memory has) the launch throws DataLost, with
-// boxes and with the work items that were not done; where no device is left, the error of the last one. What
-// a kernel on a host throws ends the launch and is thrown as it is; parts that other devices had begun are
-// done then.
+// boxes and with the work items that were not done; where no device is left, the error of the first that
+// failed. What a kernel on a host throws ends the launch and is thrown as it is; parts that other devices had
+// begun are done then.
 #pragma once
 
 #include <map>

@@ -60,7 +60,7 @@ struct SharedWork {
 };
 
 /// Returns when all is done. Throws what a part threw; DataLost where values were lost, and the error of the
-/// last device where none is left: both say what is not done.
+/// first device that failed where none is left: both say what is not done.
 SharedReport run_shared(const SharedWork& work);
 
 }  // namespace detail

@@ -351,7 +351,7 @@ TEST_F(SharedLaunches, SayWhatIsLostWhereAFailedKernelMayHaveWrittenTheOnlyCopy)
   }
 }
 
-TEST_F(SharedLaunches, WithoutADeviceLeftThrowTheErrorOfTheLast) {
+TEST_F(SharedLaunches, WithoutADeviceLeftThrowTheErrorOfTheFirst) {
   const Numbers x = iota(30'000);
   emulated::fail(emulated::Fault::Kernel, 2);
   expect_parts(message_of<KernelError>([&] {
