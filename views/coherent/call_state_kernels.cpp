@@ -270,17 +270,20 @@ void CallState::copy_out() {
       // The host may be reading what the launch has only read, and writing what lies beside.
       const bool is_host_away = array.host_uses.empty();
       const auto copy_box = [&](const Box& box) { coherence.copy_out(array, use.memory, box); };
-      if (is_host_away && parts_.size() == 1) copy_box(domain);
+      if (is_host_away && parts_.size() == 1 && copies_whole(use)) copy_box(domain);
       else if (is_host_away || writes(use.mode)) use.region.visit(copy_box);
     });
   for (const Part& part : parts_)
     for_uses(part, [&](const Use& use) {
       CoherentState& array = *use.array;
       if (array.mode != MemoryMode::Implicit || use.memory == host_memory) return;
-      const Box& domain = array.shape.domain;
-      coherence.wait_for_work(array, host_memory, domain);
-      array.directory.dropped(use.memory, domain);  // the memory stays for the next call
-      array.log_drop(use.memory, domain);
+      const auto drop = [&](const Box& box) {
+        coherence.wait_for_work(array, host_memory, box);
+        array.directory.dropped(use.memory, box);  // the memory stays for the next call
+        array.log_drop(use.memory, box);
+      };
+      if (copies_whole(use)) drop(array.shape.domain);
+      else use.region.visit(drop);
     });
 }
 
