@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include <strata/algorithms/tasks/task_failures.hpp>
 #include <strata/algorithms/tasks/task_round.hpp>
 #include <strata/core/error.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
@@ -9,16 +10,6 @@
 namespace strata::inline STRATA_ABI::detail {
 
 namespace {
-
-std::string text_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& known) {
-    return known.what();
-  } catch (...) {
-    return "an exception that is no std::exception";
-  }
-}
 
 bool is_out_of_memory(const std::exception_ptr& error) {
   try {

@@ -46,8 +46,9 @@ class NewTask {
 
  private:
   friend class TaskScope;
-  NewTask(detail::TaskGraphState& graph, detail::TaskFeed& feed, int number)
-      : task_(graph, number, 0), feed_(feed) {}
+  NewTask(detail::TaskGraphState& graph, detail::TaskFeed& feed, int number,
+          const detail::Ref<detail::TaskOutcome>& outcome)
+      : task_(graph, number, 0, outcome), feed_(feed) {}
 
   TaskHandle task_;
   detail::TaskFeed& feed_;

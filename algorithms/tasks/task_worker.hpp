@@ -52,9 +52,10 @@ class TaskMailbox {
 
 class TaskWorker {
  public:
-  /// Acts for the calling thread.
-  explicit TaskWorker(TaskMailbox& mailbox)
+  /// Acts for the calling thread, and runs some of `tasks`.
+  TaskWorker(TaskMailbox& mailbox, const TaskGraphState& tasks)
       : mailbox_(mailbox),
+        tasks_(tasks),
         thread_([this, caller = acting_thread(), number = acting_thread_number()] { work(caller, number); }) {
   }
   ~TaskWorker() {
@@ -82,7 +83,7 @@ class TaskWorker {
 
   void work(std::thread::id caller, std::uint64_t number) {
     const ActingFor acting(caller, number);
-    const RunsTasks running;
+    const RunsTasks running(tasks_);
     std::unique_lock lock(mutex_);
     while (true) {
       changed_.wait(lock, [&] { return is_over_ || !works_.empty(); });
@@ -106,6 +107,7 @@ class TaskWorker {
   }
 
   TaskMailbox& mailbox_;
+  const TaskGraphState& tasks_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Work> works_;

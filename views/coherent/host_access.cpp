@@ -156,7 +156,22 @@ ArrayReservation::ArrayReservation(const Ref<CoherentState>& array, const ArrayP
     : array_(array) {
   Coherence& coherence = Coherence::get();
   std::unique_lock lock(coherence.mutex);
-  coherence.wait_for_host_uses(lock, *array_, part, writes, what);
+  coherence.wait_for_host_uses(lock, *array_, part, writes, what, true);
+  add(part, writes, what);
+}
+
+ArrayReservation ArrayReservation::attempt(const Ref<CoherentState>& array, const ArrayPart& part,
+                                           bool writes, const char* what) {
+  ArrayReservation reservation;
+  const std::lock_guard lock(Coherence::get().mutex);
+  if (Coherence::find_excluding(*array, part, writes, what) != nullptr) return reservation;
+  reservation.array_ = array;
+  reservation.add(part, writes, what);
+  return reservation;
+}
+
+// Under the lock.
+void ArrayReservation::add(const ArrayPart& part, bool writes, const char* what) {
   number_ = next_number();
   array_->host_uses.push_back({part, writes, acting_thread(), what, number_, host_memory, true});
 }

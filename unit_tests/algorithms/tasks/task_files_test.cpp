@@ -3,18 +3,11 @@
 
 #include <strata/views/coherent/file_array.hpp>
 
-#include "algorithms/tasks/task_programs.hpp"
+#include "algorithms/tasks/task_fixture.hpp"
 
 namespace {
 
 using namespace strata_tests;
-
-struct Increment {
-  STRATA_FUNCTION void operator()(auto i, auto x) const { x(i) += 1; }
-};
-struct Add {
-  STRATA_FUNCTION void operator()(auto i, auto x, auto y) const { y(i) += x(i); }
-};
 
 // Arrays in files go through a host's memory that holds three of them.
 TEST(TaskFiles, HostsHoldSoMuchOfThemAndNoMore) {

@@ -3,21 +3,12 @@
 #include <atomic>
 #include <limits>
 #include <memory>
-#include <stdexcept>
 
-#include "algorithms/tasks/task_programs.hpp"
-#include "messages.hpp"
+#include "algorithms/tasks/task_fixture.hpp"
 
 namespace {
 
 using namespace strata_tests;
-
-struct Throwing {
-  void operator()(const auto&, const auto&) const { throw std::runtime_error("no luck"); }
-};
-struct Increment {
-  STRATA_FUNCTION void operator()(auto i, auto x) const { x(i) += 1; }
-};
 
 // A task that writes nothing has nothing but its end for which others wait.
 TEST(TaskErrors, DropWhatIsToWaitByName) {
