@@ -6,6 +6,7 @@
 #include <strata/algorithms/tasks/running_tasks.hpp>
 #include <strata/algorithms/tasks/task_executor.hpp>
 #include <strata/core/runtime.hpp>
+#include <strata/devices/emulated/device.hpp>
 #include <strata/views/coherent/acting_thread.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
 #include <strata/views/coherent/host_access.hpp>
@@ -62,6 +63,9 @@ TaskExecutor::TaskExecutor(TaskGraphState& graph, const std::vector<TaskPart>& p
   if (options.host_memory < 0)
     throw Error(who + "the memory of hosts is " + std::to_string(options.host_memory) +
                 " bytes: give 0 for no limit, or how many there may be");
+  const auto is_emulated = [](const TaskPart& part) { return part.type == task_device_type<Emulated>(); };
+  if (options.in_virtual_time && !std::all_of(parts.begin(), parts.end(), is_emulated))
+    throw Error(who + "in_virtual_time was asked for on devices that have none: give Emulated devices alone");
   if (!options.make_scheduler) tasks::make_scheduler(options.scheduler);  // throws for unknown names
   report_.scheduler = options.make_scheduler ? "one of the program's own" : options.scheduler;
   for (std::size_t k = 0; k < parts.size(); ++k)
@@ -353,7 +357,7 @@ TaskExecutor::Outcome TaskExecutor::run_round(const std::vector<Entry>& tasks, b
   const std::unique_ptr<tasks::TaskScheduler> scheduler = make_scheduler(plan);
   const tasks::TaskEnd end = options_.on_host && is_last ? tasks::TaskEnd::OnHost : tasks::TaskEnd::InPlace;
   TaskRound round(graph_.label, plan, runners_, mailbox_, *scheduler,
-                  {end, options_.costs, options_.watchdog_seconds});
+                  {end, options_.costs, options_.watchdog_seconds, options_.in_virtual_time});
   round.run();
   add_to_report(round);
   const auto entry_of = [&](tasks::TaskId task) { return plan.sources[static_cast<std::size_t>(task)]; };

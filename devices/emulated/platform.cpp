@@ -221,7 +221,7 @@ Moment Platform::moment() {
 
 void Platform::host_wait_until(Moment moment) {
   const std::lock_guard lock(mutex);
-  if (moment.epoch == epoch) timeline.host_wait_until(moment.time);
+  if (moment.epoch == epoch && clock_holds == 0) timeline.host_wait_until(moment.time);
 }
 
 }  // namespace detail
