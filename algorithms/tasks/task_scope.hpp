@@ -85,11 +85,11 @@ class TaskScope {
   /// As TaskGraph::wont_use, and TaskGraph::discard.
   template <class T, int Rank, class L>
   void wont_use(const BasicCoherentArray<T, Rank, L>& array) {
-    adder().add_hint(detail::task_use(in(array, everything), {}), false);
+    adder().wont_use(array);
   }
   template <class T, int Rank, class L>
   void discard(const BasicCoherentArray<T, Rank, L>& array) {
-    adder().add_hint(detail::task_use(out(array, everything), {}), true);
+    adder().discard(array);
   }
 
   /// Until all tasks are over; no more are added then, and a second call is Error. Throws TaskFailed for

@@ -58,7 +58,31 @@ FreeCells& free_cells() {
   return *all;
 }
 
+std::uint64_t* take_cell() {
+  FreeCells& free = free_cells();
+  const std::lock_guard lock(free.mutex);
+  if (free.cells.empty()) {
+    free.cells.reserve(free.made + 1);  // for the return of all
+    free.cells.push_back(new std::uint64_t(0));
+    ++free.made;
+  }
+  std::uint64_t* const cell = free.cells.back();
+  free.cells.pop_back();
+  return cell;
+}
+
+// Its tickets expire.
+void give_cell_back(std::uint64_t* cell) {
+  FreeCells& free = free_cells();
+  const std::lock_guard lock(free.mutex);
+  __atomic_fetch_add(cell, 1, __ATOMIC_RELAXED);
+  free.cells.push_back(cell);
+}
+
 }  // namespace
+
+TicketScope::TicketScope() : cell_(take_cell()) {}
+TicketScope::~TicketScope() { give_cell_back(cell_); }
 
 HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, AccessMode mode, bool claims)
     : array_(its_array) {
@@ -191,29 +215,14 @@ void HostUseScope::fail_use() const {
 }
 
 UseTicket HostUseScope::ticket() {
-  if (cell_ == nullptr) {
-    FreeCells& free = free_cells();
-    const std::lock_guard lock(free.mutex);
-    if (free.cells.empty()) {
-      free.cells.reserve(free.made + 1);  // for the return of all
-      free.cells.push_back(new std::uint64_t(0));
-      ++free.made;
-    }
-    cell_ = free.cells.back();
-    free.cells.pop_back();
-  }
+  if (cell_ == nullptr) cell_ = take_cell();
   return {cell_, *cell_};
 }
 
 void HostUseScope::end() noexcept {
   over_ = true;
-  if (cell_ != nullptr) {
-    FreeCells& free = free_cells();
-    const std::lock_guard lock(free.mutex);
-    __atomic_fetch_add(cell_, 1, __ATOMIC_RELAXED);
-    free.cells.push_back(cell_);
-    cell_ = nullptr;
-  }
+  if (cell_ != nullptr) give_cell_back(cell_);
+  cell_ = nullptr;
   if (number_ == 0) return;
   const std::lock_guard lock(Coherence::get().mutex);
   end_use(*array_, number_);
