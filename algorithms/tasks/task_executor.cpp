@@ -142,7 +142,7 @@ void TaskExecutor::begin_window(int begun, int end) {
     const int size = graph_.size();
     for (const TaskEntry* task : graph_.entries(reserved_, size)) check(*task);
     if (begun == 0) reserve_arrays(0, size);
-    else reserve_added_arrays(reserved_, size);
+    else reserve_added_arrays(begun, reserved_, size);
     reserved_ = size;
   } else {  // what threads add was checked and is held; tasks that add do not wait
     reserve_wanted_arrays(begun, end);
@@ -257,13 +257,17 @@ void TaskExecutor::reserve_arrays(int first, int end) {
 }
 
 // Those that tasks have added. What cannot be had is the failure of the tasks that need it.
-void TaskExecutor::reserve_added_arrays(int first, int end) {
-  const std::vector<TaskEntry*> entries = graph_.entries(first, end);
-  for (std::size_t k = 0; k < entries.size(); ++k) {
-    const Entry task{entries[k], first + static_cast<int>(k)};
+// One that depends on such a task is dropped and needs none; those before it, from `begun` on, may write anew
+// what it uses.
+void TaskExecutor::reserve_added_arrays(int begun, int first, int end) {
+  std::vector<Entry> before;
+  for (int number = first; number < end; ++number) {
+    const Entry task{&graph_.entry(number), number};
     const std::vector<ArrayHold> wanted = wanted_of(*task.entry);
     if (wanted.empty()) continue;
-    failures_.drop_dependents({task});
+    before.clear();
+    for (; begun <= number; ++begun) before.push_back({&graph_.entry(begun), begun});
+    failures_.drop_dependents(before);
     if (task.entry->kind != TaskEntry::Kind::Task) task.entry->state = State::Done;  // nobody has it here
     if (task.entry->state != State::Waiting) continue;
     turns_.give_back();

@@ -58,7 +58,7 @@ class TaskExecutor {
   void end_window(int begun, int end);
   std::vector<ArrayHold> wanted_of(const TaskEntry& task);
   void reserve_arrays(int first, int end);
-  void reserve_added_arrays(int first, int end);
+  void reserve_added_arrays(int begun, int first, int end);
   void reserve_wanted_arrays(int begun, int end);
   void keep_for_host(int begun, int end);
   void flush(const std::vector<Ref<CoherentState>>& arrays);

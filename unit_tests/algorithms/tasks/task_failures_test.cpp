@@ -228,6 +228,28 @@ TEST_F(TaskFailures, TasksAddTasks) {
   EXPECT_EQ(first(1), 5u);
 }
 
+// A task that was added needs what an earlier one writes anew that has not run yet: nothing is missing.
+TEST_F(TaskFailures, AddedTasksUseWhatIsWrittenAnewBeforeThem) {
+  const Words y("y", 100);
+  TaskGraph graph("g");
+  graph.call("bad", Throwing{}, inout(x[0]));
+  graph.call(
+      "adds",
+      [&](const Queue<AnyHost>&, const auto&) { graph.launch("added", 100, Add{}, in(x[0]), inout(y)); },
+      in(x[1]));
+  graph.launch("anew", 100, Write{1}, in(x[2]), out(x[0]));
+  TaskRunOptions options;
+  options.window = 2;
+  try {
+    graph.run(on(Threads{}), options);
+    FAIL() << "nothing was thrown";
+  } catch (const TaskFailed& error) {
+    EXPECT_EQ(error.failed, std::vector<std::string>{"bad"});
+    EXPECT_TRUE(error.dropped.empty()) << error.what();
+  }
+  EXPECT_EQ(Word(y(7)), hash(1, 0));
+}
+
 TEST_F(TaskFailures, TwoGraphsOverTheSameArraysWait) {
   TaskGraph one("one"), two("two");
   for (int k = 0; k < 50; ++k)
