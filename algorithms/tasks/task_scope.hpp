@@ -54,8 +54,8 @@ class NewTask {
   detail::TaskFeed& feed_;
 };
 
-/// See the head of the file. Tasks may be added from several threads, and by tasks that run on hosts: those of
-/// this scope do not wait for room.
+/// See the head of the file. Tasks may be added from several threads, and by tasks that run on hosts: those
+/// of this scope do not wait for room.
 class TaskScope {
  public:
   /// `label` is for messages and reports. Throws what TaskGraph::run throws for options and places.
