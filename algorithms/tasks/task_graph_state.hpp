@@ -39,7 +39,9 @@ struct TaskEntry {
   /// Of all that it uses.
   index_t bytes() const;
   /// Its operations, or its bytes.
-  double work_or_bytes() const { return work > 0 ? work : static_cast<double>(bytes()); }
+  double work_or_bytes() const { return work > 0 ? work : work_of(bytes()); }
+  /// That of so many bytes: more than 0, as rates of known costs are, also where a task uses no element.
+  static double work_of(index_t bytes) { return static_cast<double>(bytes > 0 ? bytes : 1); }
 };
 
 /// Tasks are numbered from 0 in the order in which they come. Those of a scope run while it is filled: they

@@ -131,6 +131,18 @@ TEST(TaskWindows, OfOneDeviceThatHoldsAllAreTwiceItsQueues) {
   EXPECT_EQ(window, 0);
 }
 
+// A task that uses no element has costs as any other, though no bytes.
+TEST(TaskCostsOf, TasksWithoutElementsAreKnown) {
+  const Words x("x", 100);
+  TaskGraph graph("g");
+  for (int k = 0; k < 3; ++k) graph.launch("nothing", range(5, 5), Increment{}, inout(x));
+  TaskCosts costs;
+  TaskRunOptions options;
+  options.costs = &costs;
+  for (int run = 0; run < 3; ++run) EXPECT_EQ(graph.run(across(Emulated{0}, Threads{}), options).tasks, 3);
+  EXPECT_GT(costs.count("Emulated", "nothing", 0) + costs.count("Threads", "nothing", 0), 0);
+}
+
 // Hints and tasks for no elements leave the numbers of other arrays alone.
 TEST(TaskHints, OfEmptyArraysChangeNothing) {
   const Words empty("empty", 0), x("x", 100), y("y", 100);
