@@ -54,8 +54,9 @@ std::string array_name(const BadAccess& r) {
 std::string message(const BadAccess& r) {
   if (r.is_over)
     return "a copy of a view of " + owner_of(r.data).name +
-           " is used after the end() of the host view that it is of: others may use the array by now. Make "
-           "another view, or end that one later";
+           " is used after the end() of the host view that it is of, or of the function of a task that got "
+           "it: "
+           "others may use the array by now. Make another view, or end that one later";
   std::string text = r.data == nullptr ? "a null view was given index (" : "index (";
   for (int i = 0; i < r.count; ++i) text += (i ? ", " : "") + std::to_string(r.index[i]);
   if (r.data == nullptr) return text + "); create its array first";

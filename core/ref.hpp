@@ -45,6 +45,11 @@ class Ref {
   T& operator*() const { return *object_; }
   T* operator->() const { return object_; }
   explicit operator bool() const { return object_ != nullptr; }
+  /// Whether no other Ref has the object: then nobody else can reach it.
+  bool is_only() const {
+    const RefCounted* const base = object_;
+    return base != nullptr && __atomic_load_n(&base->references_, __ATOMIC_ACQUIRE) == 1;
+  }
   friend bool operator==(const Ref& a, const Ref& b) { return a.object_ == b.object_; }
 
  private:

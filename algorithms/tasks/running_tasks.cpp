@@ -3,12 +3,13 @@
 namespace strata::inline STRATA_ABI::detail {
 
 namespace {
-thread_local bool does_run_tasks = false;
+thread_local const TaskGraphState* running_tasks = nullptr;
 }
 
-bool runs_tasks() { return does_run_tasks; }
+bool runs_tasks() { return running_tasks != nullptr; }
+bool runs_tasks_of(const TaskGraphState& tasks) { return running_tasks == &tasks; }
 
-RunsTasks::RunsTasks() : before_(does_run_tasks) { does_run_tasks = true; }
-RunsTasks::~RunsTasks() { does_run_tasks = before_; }
+RunsTasks::RunsTasks(const TaskGraphState& tasks) : before_(running_tasks) { running_tasks = &tasks; }
+RunsTasks::~RunsTasks() { running_tasks = before_; }
 
 }  // namespace strata::inline STRATA_ABI::detail

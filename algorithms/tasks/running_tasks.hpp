@@ -1,23 +1,26 @@
-// Whether the calling thread runs tasks: the one that drives a run, and workers of hosts.
+// Whose tasks the calling thread runs: so do the one that drives a run, and workers of hosts.
 #pragma once
 
 #include <strata/core/config.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// Then it does not wait until other tasks are done: they may wait for it.
+class TaskGraphState;
+
+/// Whether it runs any; of these. It does not wait until other ones of these are done: they may wait for it.
 bool runs_tasks();
+bool runs_tasks_of(const TaskGraphState& tasks);
 
 /// While it lives, the calling thread does.
 class RunsTasks {
  public:
-  RunsTasks();
+  explicit RunsTasks(const TaskGraphState& tasks);
   ~RunsTasks();
   RunsTasks(const RunsTasks&) = delete;
   RunsTasks& operator=(const RunsTasks&) = delete;
 
  private:
-  bool before_;
+  const TaskGraphState* before_;
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -56,7 +56,14 @@ class TaskAdder {
     return add_call<Devices>(label, f, access_of_call(without_contribution<Devices>(accesses))...);
   }
   /// As TaskGraph::wont_use, and discard.
-  void add_hint(TaskUse use, bool discards);
+  template <class Array>
+  void wont_use(const Array& array) {
+    add_hint(task_use(in(array, everything), {}), false);
+  }
+  template <class Array>
+  void discard(const Array& array) {
+    add_hint(task_use(out(array, everything), {}), true);
+  }
   /// Adds the tasks that join what waits for it, to one array or with null to all.
   void join_contributions(const CoherentState* array);
 
@@ -77,6 +84,8 @@ class TaskAdder {
   virtual void end_contributions(CoherentState& /*array*/) noexcept {}
 
  private:
+  void add_hint(TaskUse use, bool discards);
+
   class Adding {
    public:
     Adding(TaskAdder& adder, const UsedArray* arrays, std::size_t count)

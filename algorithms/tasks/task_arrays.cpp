@@ -10,6 +10,16 @@ namespace strata::inline STRATA_ABI::detail {
 
 ArrayHold hold_of(const TaskUse& use) { return {use.array, writes(use.mode)}; }
 
+namespace {
+
+void sort_by_address(std::vector<ArrayHold>& arrays) {
+  std::sort(arrays.begin(), arrays.end(), [](const ArrayHold& a, const ArrayHold& b) {
+    return std::less<>()(a.array.get(), b.array.get());
+  });
+}
+
+}  // namespace
+
 TaskArrays::~TaskArrays() { release_all(); }
 
 void TaskArrays::set_owner() {
@@ -17,68 +27,115 @@ void TaskArrays::set_owner() {
   owner_number_ = acting_thread_number();
 }
 
-// Counts; returns what is still to be reserved.
-std::vector<ArrayHold> TaskArrays::add(const std::vector<ArrayHold>& arrays) {
-  std::vector<ArrayHold> lacking;
+void TaskArrays::hold(std::vector<ArrayHold> arrays) {
+  if (add_all_reserved(arrays)) return;
+  sort_by_address(arrays);
+  while (true) {
+    const std::size_t taken = add_while_free(arrays);
+    if (taken == arrays.size()) return;
+    wait_for(arrays[taken]);
+  }
+}
+
+// Where all are there, one more hold of each.
+bool TaskArrays::add_all_reserved(const std::vector<ArrayHold>& arrays) {
+  const std::lock_guard lock(mutex_);
+  for (const ArrayHold& hold : arrays) {
+    const auto known = kept_.find(hold.array.get());
+    if (known == kept_.end() || !known->second.suffices(hold.is_to_write)) return false;
+  }
+  for (const ArrayHold& hold : arrays) ++kept_[hold.array.get()].holds;
+  return true;
+}
+
+bool TaskArrays::add_if_reserved(const ArrayHold& hold) {
+  const std::lock_guard lock(mutex_);
+  const auto known = kept_.find(hold.array.get());
+  if (known == kept_.end() || !known->second.suffices(hold.is_to_write)) return false;
+  ++known->second.holds;
+  return true;
+}
+
+// The first array that others use, and then nothing is held; or the number of all.
+std::size_t TaskArrays::add_while_free(const std::vector<ArrayHold>& arrays) {
+  std::size_t taken = 0;
+  const auto give_back = [&] {
+    release({arrays.begin(), arrays.begin() + static_cast<std::ptrdiff_t>(taken)});
+  };
+  try {
+    while (taken < arrays.size() && (add_if_reserved(arrays[taken]) || reserve(arrays[taken], false, true)))
+      ++taken;
+  } catch (...) {
+    give_back();
+    throw;
+  }
+  if (taken < arrays.size()) give_back();
+  return taken;
+}
+
+// Until others do not use it any more, or not yet.
+void TaskArrays::wait_for(const ArrayHold& hold) {
+  const ActingFor acting(owner_, owner_number_);
+  const ArrayReservation free(hold.array, ArrayPart{hold.array->shape.domain, {}}, hold.is_to_write,
+                              what_.c_str());
+}
+
+void TaskArrays::hold_later(const std::vector<ArrayHold>& arrays) {
+  for (const ArrayHold& hold : arrays) check_file_use(*hold.array, hold.is_to_write);
   const std::lock_guard lock(mutex_);
   for (const ArrayHold& hold : arrays) {
     Kept& kept = kept_[hold.array.get()];
     if (kept.holds++ == 0) kept.array = hold.array;
-    if (!kept.suffices(hold.is_to_write)) lacking.push_back(hold);
-  }
-  return lacking;
-}
-
-void TaskArrays::hold(std::vector<ArrayHold> arrays) {
-  std::vector<ArrayHold> lacking = add(arrays);
-  if (lacking.empty()) return;
-  std::sort(lacking.begin(), lacking.end(), [](const ArrayHold& a, const ArrayHold& b) {
-    return std::less<>()(a.array.get(), b.array.get());
-  });
-  try {
-    for (const ArrayHold& array : lacking) reserve(array);
-  } catch (...) {
-    release(arrays);
-    throw;
+    if (!kept.suffices(hold.is_to_write)) wanted_.push_back(hold);
   }
 }
 
-void TaskArrays::hold_later(const std::vector<ArrayHold>& arrays) {
-  std::vector<ArrayHold> lacking = add(arrays);
-  const std::lock_guard lock(mutex_);
-  wanted_.insert(wanted_.end(), lacking.begin(), lacking.end());
-}
-
-void TaskArrays::reserve_wanted() {
+std::vector<TaskArrays::Denied> TaskArrays::reserve_wanted() {
   std::vector<ArrayHold> wanted;
   {
     const std::lock_guard lock(mutex_);
     wanted.swap(wanted_);
   }
-  std::sort(wanted.begin(), wanted.end(), [](const ArrayHold& a, const ArrayHold& b) {
-    return std::less<>()(a.array.get(), b.array.get());
-  });
-  for (const ArrayHold& array : wanted) reserve(array);
+  sort_by_address(wanted);
+  std::vector<Denied> denied;
+  for (const ArrayHold& hold : wanted)
+    // What is not held any more was wanted by a task that was refused in the end.
+    if (is_held(*hold.array) && !has(*hold.array, hold.is_to_write)) try {
+        reserve(hold, true, false);
+      } catch (...) {
+        denied.push_back({hold.array, std::current_exception()});
+      }
+  return denied;
 }
 
-// Of an array that is held.
-void TaskArrays::reserve(const ArrayHold& hold) {
+bool TaskArrays::is_held(const CoherentState& array) {
+  const std::lock_guard lock(mutex_);
+  return kept_.count(&array) > 0;
+}
+
+bool TaskArrays::has(const CoherentState& array, bool to_write) {
+  const std::lock_guard lock(mutex_);
+  const auto known = kept_.find(&array);
+  return known != kept_.end() && known->second.suffices(to_write);
+}
+
+// Reserves an array; with a new hold, or one of those that there are. False: others use it.
+bool TaskArrays::reserve(const ArrayHold& hold, bool waits, bool adds) {
   const ActingFor acting(owner_, owner_number_);  // what the owner has reserved is no other use
-  {
-    const std::lock_guard lock(mutex_);
-    const auto known = kept_.find(hold.array.get());
-    if (known == kept_.end() || known->second.suffices(hold.is_to_write)) return;  // none: it was released
-  }
   CoherentState& array = *hold.array;
-  ArrayReservation reservation(hold.array, ArrayPart{array.shape.domain, {}}, hold.is_to_write, what_);
+  const ArrayPart part{array.shape.domain, {}};
+  ArrayReservation reservation =
+      waits ? ArrayReservation(hold.array, part, hold.is_to_write, what_.c_str())
+            : ArrayReservation::attempt(hold.array, part, hold.is_to_write, what_.c_str());
+  if (!reservation) return false;
   check_file_use(array, hold.is_to_write);
   if (hold.is_to_write) mark_file_incomplete(array);
   const TransferCounters before = counters_of(array);
   const std::uint64_t losses = WholeCopies::losses(array);
   const std::lock_guard lock(mutex_);
-  const auto known = kept_.find(&array);
-  if (known == kept_.end()) return;  // released meanwhile
-  Kept& kept = known->second;
+  if (!adds && kept_.count(&array) == 0) return true;  // released meanwhile
+  Kept& kept = kept_[&array];
+  if (adds && kept.holds++ == 0) kept.array = hold.array;
   if (!kept.is_reserved) {
     kept.before = before;
     kept.losses = losses;
@@ -86,6 +143,7 @@ void TaskArrays::reserve(const ArrayHold& hold) {
   kept.is_reserved = true;
   kept.is_to_write = kept.is_to_write || hold.is_to_write;
   kept.reservations.push_back(std::move(reservation));
+  return true;
 }
 
 void TaskArrays::release(const std::vector<ArrayHold>& arrays) {

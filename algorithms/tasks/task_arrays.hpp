@@ -5,7 +5,9 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -25,8 +27,8 @@ ArrayHold hold_of(const TaskUse& use);
 
 class TaskArrays {
  public:
-  /// `what` is for messages, and kept by pointer.
-  explicit TaskArrays(const char* what) : what_(what) {}
+  /// `what` is for messages: "the scope \"a label\"".
+  explicit TaskArrays(std::string what) : what_(std::move(what)) {}
   /// All holds end.
   ~TaskArrays();
   TaskArrays(const TaskArrays&) = delete;
@@ -34,15 +36,25 @@ class TaskArrays {
 
   /// The calling thread is the one that runs the tasks; before any hold.
   void set_owner();
+  std::thread::id owner() const { return owner_; }
+  const std::string& what() const { return what_; }
 
-  /// Waits until no other thread uses the arrays otherwise. AccessConflict where the calling thread has a
-  /// view of one: then nothing is held. Of several the order of reservations is that of addresses, in which
-  /// all reserve, so that no two calls wait for each other; what earlier calls hold is not given up
-  /// meanwhile.
+  /// Waits until no other thread uses the arrays otherwise, and has none of them until it has all, so that no
+  /// two calls wait for each other. AccessConflict where the calling thread has a view of one, and where
+  /// those that have the arrays wait for this thread, or this owner; FileError. Then nothing is held.
   void hold(std::vector<ArrayHold> arrays);
   /// The same without waiting, for threads that run tasks: the owner waits, in reserve_wanted().
   void hold_later(const std::vector<ArrayHold>& arrays);
-  void reserve_wanted();
+  /// An array that cannot be had, and why.
+  struct Denied {
+    Ref<CoherentState> array;
+    std::exception_ptr error;
+  };
+  /// Those are held, and has() says that they are not there.
+  std::vector<Denied> reserve_wanted();
+  /// Whether an array is held; and reserved so.
+  bool is_held(const CoherentState& array);
+  bool has(const CoherentState& array, bool to_write);
   void release(const std::vector<ArrayHold>& arrays);
   /// As the destructor.
   void release_all();
@@ -67,11 +79,14 @@ class TaskArrays {
     std::uint64_t losses = 0;  // as of the last lost()
     bool suffices(bool to_write) const { return is_reserved && (is_to_write || !to_write); }
   };
-  std::vector<ArrayHold> add(const std::vector<ArrayHold>& arrays);
-  void reserve(const ArrayHold& array);
+  bool add_if_reserved(const ArrayHold& hold);
+  bool add_all_reserved(const std::vector<ArrayHold>& arrays);
+  std::size_t add_while_free(const std::vector<ArrayHold>& arrays);
+  bool reserve(const ArrayHold& hold, bool waits, bool adds);
+  void wait_for(const ArrayHold& hold);
   void add_bytes(const Kept& kept);
 
-  const char* const what_;
+  const std::string what_;
   std::thread::id owner_;
   std::uint64_t owner_number_ = 0;
   std::mutex mutex_;  // never held while the lock of coherent arrays is taken

@@ -8,6 +8,7 @@
 #include <strata/algorithms/device_list.hpp>
 #include <strata/algorithms/tasks/task_access.hpp>
 #include <strata/algorithms/tasks/task_place.hpp>
+#include <strata/views/coherent/host_access.hpp>
 #include <strata/views/coherent/task_function.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -124,9 +125,20 @@ class CallBody final : public VersionedBody<Devices, CallBody<Devices, F, Access
         call, 0, there, false,
         [&](const auto&... resolved) {
           const TaskFunctionScope scope;
-          f_(Queue<D>(there.device, there.queue), resolved.view...);
+          const Queue<D> queue(there.device, there.queue);
+          if constexpr (checked_build && HostType<D>) {  // the views are not to be kept
+            const TicketScope use;
+            f_(queue, expiring(resolved.view, use)...);
+          } else {
+            f_(queue, resolved.view...);
+          }
         },
         accesses...);
+  }
+  template <class V>
+  static V expiring(V view, const TicketScope& use) {
+    view.set_ticket(use.ticket());
+    return view;
   }
   template <class Access>
   static ResidentRows rows_of(const Access& access) {

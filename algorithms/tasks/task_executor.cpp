@@ -2,11 +2,11 @@
 #include <functional>
 #include <limits>
 
-#include <strata/algorithms/tasks/part_uses.hpp>
 #include <strata/algorithms/tasks/plan/schedulers.hpp>
 #include <strata/algorithms/tasks/running_tasks.hpp>
 #include <strata/algorithms/tasks/task_executor.hpp>
 #include <strata/core/runtime.hpp>
+#include <strata/devices/emulated/device.hpp>
 #include <strata/views/coherent/acting_thread.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
 #include <strata/views/coherent/host_access.hpp>
@@ -18,14 +18,11 @@ namespace {
 
 using State = TaskEntry::State;
 
-// Whether a use writes all of a part anew.
-bool replaces(const TaskUse& use, const ArrayPart& part) {
-  return use.mode == AccessMode::Out && covers(use.part, part);
-}
-
-constexpr int before_all = -1;              // in place of a task: all of them come later
-constexpr int most_attempts = 4;            // one after the other without a task that is done
-constexpr std::size_t fewest_planned = 16;  // tasks at once, where many fail
+// For contributions in a scope, to which tasks keep coming; without any they join at once.
+constexpr std::chrono::milliseconds long_pending(10);
+constexpr int most_attempts = 4;             // one after the other without a task that is done
+constexpr std::size_t fewest_planned = 16;   // tasks at once, where many fail
+constexpr std::size_t many_for_host = 1000;  // arrays that a scope remembers, at least
 
 class RunScope {
  public:
@@ -44,14 +41,6 @@ index_t memory_of(const TaskPart& part, const TaskRunOptions& options) {
   return options.host_memory > 0 ? options.host_memory : std::numeric_limits<index_t>::max() / 4;
 }
 
-std::string list_of(const std::vector<std::string>& names) {
-  constexpr std::size_t most = 8;
-  std::string text;
-  for (std::size_t k = 0; k < std::min(names.size(), most); ++k)
-    text += (k == 0 ? "\"" : ", \"") + names[k] + "\"";
-  return text + (names.size() > most ? " and " + std::to_string(names.size() - most) + " more" : "");
-}
-
 }  // namespace
 
 TaskExecutor::TaskExecutor(TaskGraphState& graph, const std::vector<TaskPart>& parts,
@@ -63,7 +52,8 @@ TaskExecutor::TaskExecutor(TaskGraphState& graph, const std::vector<TaskPart>& p
       feed_(feed),
       parts_(parts),
       turns_(parts),
-      arrays_(feed == nullptr ? "a run of a graph of tasks" : "a scope of tasks") {
+      arrays_((feed == nullptr ? "the run of \"" : "the scope \"") + graph.label + "\""),
+      failures_(graph.label, feed != nullptr, options.window) {
   require_running("a run of a graph of tasks");
   require_no_task_function("a run of a graph of tasks");
   const std::string who = "the run of \"" + graph.label + "\": ";
@@ -73,6 +63,9 @@ TaskExecutor::TaskExecutor(TaskGraphState& graph, const std::vector<TaskPart>& p
   if (options.host_memory < 0)
     throw Error(who + "the memory of hosts is " + std::to_string(options.host_memory) +
                 " bytes: give 0 for no limit, or how many there may be");
+  const auto is_emulated = [](const TaskPart& part) { return part.type == task_device_type<Emulated>(); };
+  if (options.in_virtual_time && !std::all_of(parts.begin(), parts.end(), is_emulated))
+    throw Error(who + "in_virtual_time was asked for on devices that have none: give Emulated devices alone");
   if (!options.make_scheduler) tasks::make_scheduler(options.scheduler);  // throws for unknown names
   report_.scheduler = options.make_scheduler ? "one of the program's own" : options.scheduler;
   for (std::size_t k = 0; k < parts.size(); ++k)
@@ -91,14 +84,14 @@ void TaskExecutor::make_runners() {
   TaskWorker* files = nullptr;
   if (options_.host_memory > 0) {
     constexpr int at_a_time = 4;  // disks are fast with several requests
-    workers_.push_back(std::make_unique<TaskWorker>(mailbox_, at_a_time));
+    workers_.push_back(std::make_unique<TaskWorker>(mailbox_, graph_, at_a_time));
     files = workers_.back().get();
   }
   for (const TaskPart& part : parts_) {
     TaskRound::Runner runner;
     runner.part = part;
     if (part.host != nullptr) {
-      workers_.push_back(std::make_unique<TaskWorker>(mailbox_));
+      workers_.push_back(std::make_unique<TaskWorker>(mailbox_, graph_));
       runner.worker = workers_.back().get();
     } else {
       for (int k = 0; k < options_.queues; ++k) runner.queues.push_back(part.device->create_queue());
@@ -113,7 +106,7 @@ void TaskExecutor::make_runners() {
 TaskReport TaskExecutor::run() {
   join_contributions_();
   const RunScope scope(graph_);
-  const RunsTasks running;
+  const RunsTasks running(graph_);
   const auto start = std::chrono::steady_clock::now();
   if (feed_ == nullptr) arrays_.set_owner();
   make_runners();
@@ -129,9 +122,7 @@ TaskReport TaskExecutor::run() {
   report_.bytes_from_devices = static_cast<index_t>(bytes.from_devices);
   report_.bytes_between_devices = static_cast<index_t>(bytes.between_devices);
   report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  const bool has_lost =
-      std::any_of(lost_.begin(), lost_.end(), [&](const auto& array) { return is_lost(*array.second); });
-  if (!failures_.empty() || has_lost) fail();
+  if (failures_.has_any()) failures_.fail(report_.tasks);
   return report_;
 }
 
@@ -139,6 +130,7 @@ TaskReport TaskExecutor::run() {
 bool TaskExecutor::next_window(int begun, int& end) {
   while (true) {
     const int size = graph_.size();
+    if (feed_ != nullptr && graph_.has_pending_for(long_pending)) join_contributions_();
     end = feed_ != nullptr ? feed_->next(begun) : begun + std::min(size - begun, options_.window);
     if (end > begun) return true;
     const bool were_all = feed_ == nullptr || feed_->is_over();
@@ -152,18 +144,17 @@ void TaskExecutor::begin_window(int begun, int end) {
   if (feed_ == nullptr) {
     const int size = graph_.size();
     for (const TaskEntry* task : graph_.entries(reserved_, size)) check(*task);
-    reserve_arrays(reserved_, size);
+    if (begun == 0) reserve_arrays(0, size);
+    else reserve_added_arrays(begun, reserved_, size);
     reserved_ = size;
   } else {  // what threads add was checked and is held; tasks that add do not wait
-    arrays_.reserve_wanted();
+    reserve_wanted_arrays(begun, end);
   }
   turns_.take();
   for (std::size_t k = 0; begun == 0 && k < parts_.size(); ++k)  // as it is in this turn
     devices_[k].memory = memory_of(parts_[k], options_);
   make_largest_fit();
-  if (feed_ == nullptr || !options_.on_host) return;
-  for (const TaskEntry* const task : graph_.entries(begun, end))
-    for (const TaskUse& use : task->uses) for_host_.emplace(use.array.get(), use.array);
+  if (feed_ != nullptr && options_.on_host) keep_for_host(begun, end);
 }
 
 void TaskExecutor::end_window(int begun, int end) {
@@ -173,15 +164,44 @@ void TaskExecutor::end_window(int begun, int end) {
   for (const TaskEntry* const task : graph_.entries(begun, end))
     for (const TaskUse& use : task->uses) holds.push_back(hold_of(use));
   arrays_.release(holds);
+  holds.clear();
   graph_.forget_before(end);
+  forget_old_arrays();
+}
+
+// Of a scope that is to leave all values on the host. Arrays that have not been used for long get there now:
+// there may be any number of them.
+void TaskExecutor::keep_for_host(int begun, int end) {
+  for (const TaskEntry* const task : graph_.entries(begun, end))
+    for (const TaskUse& use : task->uses)
+      for_host_.insert_or_assign(use.array.get(), ForHost{use.array, begun});
+  const std::size_t many = std::max(many_for_host, 2 * static_cast<std::size_t>(options_.window));
+  if (for_host_.size() <= many) return;
+  std::vector<Ref<CoherentState>> old;
+  std::erase_if(for_host_, [&](const auto& known) {
+    if (known.second.last_window == begun) return false;
+    if (!known.second.array.is_only()) old.push_back(known.second.array);
+    return true;
+  });
+  flush(old);
+}
+
+// Nobody can use arrays that only this knows.
+void TaskExecutor::forget_old_arrays() {
+  std::erase_if(denied_, [&](const TaskArrays::Denied& known) { return !arrays_.is_held(*known.array); });
+  failures_.forget_dead_arrays();
 }
 
 void TaskExecutor::flush_all() {
   std::vector<Ref<CoherentState>> arrays = arrays_.all();
-  for (const auto& [state, array] : for_host_) arrays.push_back(array);
+  for (const auto& [state, known] : for_host_) arrays.push_back(known.array);
+  flush(arrays);
+}
+
+void TaskExecutor::flush(const std::vector<Ref<CoherentState>>& arrays) {
   for (int attempt = 1;; ++attempt) try {
       for (const Ref<CoherentState>& array : arrays)
-        if (WholeCopies::host_lacks(*array)) flush(array, array->shape.domain);
+        if (WholeCopies::host_lacks(*array)) detail::flush(array, array->shape.domain);
       return;
     } catch (...) {  // a copy that failed is made again
       if (attempt == most_attempts) throw;
@@ -211,26 +231,77 @@ void TaskExecutor::check(const TaskEntry& task) const {
                          " has that can run it: give it smaller arrays, or a device more memory");
 }
 
+// What a task of a graph needs that is not reserved so yet.
+std::vector<ArrayHold> TaskExecutor::wanted_of(const TaskEntry& task) {
+  std::vector<ArrayHold> wanted;
+  for (const TaskUse& use : task.uses) {
+    const bool is_to_write = writes(use.mode);
+    const auto known = is_written_.find(use.array.get());
+    if (known == is_written_.end() || (is_to_write && !known->second))
+      wanted.push_back({use.array, is_to_write});
+  }
+  return wanted;
+}
+
 // Arrays of a graph are kept from other threads until the end of the run. Nobody who has a turn waits for an
 // array: whoever has the array may wait for the turn. Those of all windows are reserved before the first one,
-// in one order, so that two runs do not wait for each other; only those that just tasks use which tasks have
+// together, so that two runs do not wait for each other; only those that just tasks use which tasks have
 // added come later.
 void TaskExecutor::reserve_arrays(int first, int end) {
   std::unordered_map<CoherentState*, ArrayHold> wanted;
   for (const TaskEntry* const task : graph_.entries(first, end))
-    for (const TaskUse& use : task->uses) {
-      const bool is_to_write = writes(use.mode);
-      const auto known = is_written_.find(use.array.get());
-      if (known != is_written_.end() && (known->second || !is_to_write)) continue;
-      if (known != is_written_.end()) known->second = true;
-      else is_written_.emplace(use.array.get(), is_to_write);
-      wanted[use.array.get()] = {use.array, is_to_write};
+    for (const ArrayHold& hold : wanted_of(*task)) {
+      wanted[hold.array.get()] = hold;
+      is_written_[hold.array.get()] = hold.is_to_write;
     }
-  if (wanted.empty()) return;
   std::vector<ArrayHold> holds;
   for (auto& [array, hold] : wanted) holds.push_back(std::move(hold));
-  turns_.give_back();
   arrays_.hold(std::move(holds));
+}
+
+// Those that tasks have added. What cannot be had is the failure of the tasks that need it.
+// One that depends on such a task is dropped and needs none; those before it, from `begun` on, may write anew
+// what it uses.
+void TaskExecutor::reserve_added_arrays(int begun, int first, int end) {
+  std::vector<Entry> before;
+  for (int number = first; number < end; ++number) {
+    const Entry task{&graph_.entry(number), number};
+    const std::vector<ArrayHold> wanted = wanted_of(*task.entry);
+    if (wanted.empty()) continue;
+    before.clear();
+    for (; begun <= number; ++begun) before.push_back({&graph_.entry(begun), begun});
+    failures_.drop_dependents(before);
+    if (task.entry->kind != TaskEntry::Kind::Task) task.entry->state = State::Done;  // nobody has it here
+    if (task.entry->state != State::Waiting) continue;
+    turns_.give_back();
+    try {
+      arrays_.hold(wanted);
+      for (const ArrayHold& hold : wanted) is_written_[hold.array.get()] = hold.is_to_write;
+    } catch (...) {
+      failures_.add(task, text_of(std::current_exception()));
+    }
+  }
+}
+
+// The same in a scope, whose windows are reserved as they begin.
+void TaskExecutor::reserve_wanted_arrays(int begun, int end) {
+  for (TaskArrays::Denied& denied : arrays_.reserve_wanted()) denied_.push_back(std::move(denied));
+  if (denied_.empty()) return;
+  const std::vector<TaskEntry*> entries = graph_.entries(begun, end);
+  for (std::size_t k = 0; k < entries.size(); ++k) {
+    const Entry task{entries[k], begun + static_cast<int>(k)};
+    failures_.drop_dependents({task});
+    if (task.entry->state != State::Waiting) continue;
+    for (const TaskUse& use : task.entry->uses) {
+      const auto denied = std::find_if(denied_.begin(), denied_.end(), [&](const TaskArrays::Denied& known) {
+        return known.array == use.array;
+      });
+      if (denied == denied_.end() || arrays_.has(*use.array, writes(use.mode))) continue;
+      if (task.entry->kind != TaskEntry::Kind::Task) task.entry->state = State::Done;
+      else failures_.add(task, text_of(denied->error));
+      break;
+    }
+  }
 }
 
 void TaskExecutor::run_window(int begun, int end) {
@@ -244,21 +315,22 @@ void TaskExecutor::run_window(int begun, int end) {
     std::vector<Entry> planned(
         left.begin(), left.begin() + static_cast<std::ptrdiff_t>(std::min(left.size(), most_planned_)));
     left.erase(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(planned.size()));
-    drop_dependents(planned);
+    failures_.drop_dependents(planned);
     std::erase_if(planned, is_over);
     if (planned.empty()) continue;
     const long before = report_.tasks;
-    const std::size_t failed_before = failures_.size();
+    const long failed_before = failures_.num_failed();
     const Outcome outcome = run_round(planned, is_last && left.empty());
     most_planned_ = outcome.is_broken
                         ? std::max(fewest_planned, planned.size() / 2)
                         : std::min(2 * most_planned_, static_cast<std::size_t>(options_.window));
-    const bool got_on = !outcome.is_broken || report_.tasks > before || failures_.size() > failed_before;
+    const bool got_on =
+        !outcome.is_broken || report_.tasks > before || failures_.num_failed() > failed_before;
     attempts = got_on ? 0 : attempts + 1;
     std::erase_if(planned, is_over);
     left.insert(left.begin(), planned.begin(), planned.end());
     if (attempts < most_attempts) continue;
-    drop_dependents(left);
+    failures_.drop_dependents(left);
     give_up(left, outcome.cause);
     left.clear();
   }
@@ -292,7 +364,7 @@ TaskExecutor::Outcome TaskExecutor::run_round(const std::vector<Entry>& tasks, b
   const std::unique_ptr<tasks::TaskScheduler> scheduler = make_scheduler(plan);
   const tasks::TaskEnd end = options_.on_host && is_last ? tasks::TaskEnd::OnHost : tasks::TaskEnd::InPlace;
   TaskRound round(graph_.label, plan, runners_, mailbox_, *scheduler,
-                  {end, options_.costs, options_.watchdog_seconds});
+                  {end, options_.costs, options_.watchdog_seconds, options_.in_virtual_time});
   round.run();
   add_to_report(round);
   const auto entry_of = [&](tasks::TaskId task) { return plan.sources[static_cast<std::size_t>(task)]; };
@@ -308,10 +380,10 @@ TaskExecutor::Outcome TaskExecutor::run_round(const std::vector<Entry>& tasks, b
   WholeCopies::recover();
   for (const TaskRound::Failure& failure : round.failures()) {
     const Entry task = entry_of(failure.task);
-    add_failure(task, failure.error);
-    for (const TaskUse& use : task.entry->uses) set_reported(use.array);
+    failures_.add(task, failure.error);
+    for (const TaskUse& use : task.entry->uses) failures_.set_reported(use.array);
   }
-  note_losses(round.cause());
+  failures_.note_losses(arrays_.lost(), round.cause());
   if (const int part = round.part_without_room(); part >= 0) reduce_memory(part);
   return {true, round.cause()};
 }
@@ -350,118 +422,11 @@ void TaskExecutor::make_largest_fit() {
     devices_[k].memory = std::max(devices_[k].memory, std::min(largest, memories_[k]));
 }
 
-void TaskExecutor::add_failure(const Entry& task, const std::string& error) {
-  task.entry->state = State::Failed;
-  failures_.push_back({task.number, task.entry->label, error});
-  not_done_.insert(task.number);
-  add_missing(task);
-}
-
-// Its next use by this thread, and by the one that gets the report, does not report it once more.
-void TaskExecutor::set_reported(const Ref<CoherentState>& array) {
-  WholeCopies::set_reported(*array);
-  if (feed_ != nullptr) reported_.push_back(array);
-}
-
-// Values that failures have lost, of tasks or of others.
-void TaskExecutor::note_losses(const std::string& cause) {
-  for (const Ref<CoherentState>& array : arrays_.lost()) {
-    set_reported(array);
-    lost_.emplace(array.get(), array);
-    MissingParts& missing = missing_[array.get()];
-    missing.array = array;
-    for (const Box& box : WholeCopies::lacking(*array))
-      missing.parts.push_back({before_all, {box, {}}, false});
-    if (cause_of_losses_.empty()) cause_of_losses_ = cause;
-  }
-}
-
-// What a task that failed, or was dropped, was to write. What is missing from an earlier task on says the
-// same.
-void TaskExecutor::add_missing(const Entry& task) {
-  for (const TaskUse& use : task.entry->uses) {
-    if (!writes(use.mode)) continue;
-    MissingParts& missing = missing_[use.array.get()];
-    missing.array = use.array;
-    const bool is_known = std::any_of(missing.parts.begin(), missing.parts.end(), [&](const Missing& known) {
-      return known.task < task.number && (!known.commutes || use.commutes) && covers(known.part, use.part);
-    });
-    if (!is_known) missing.parts.push_back({task.number, use.part, use.commutes});
-  }
-}
-
-// What a task writes anew is not missed by those after it.
-void TaskExecutor::forget_replaced(const Entry& task) {
-  for (const TaskUse& use : task.entry->uses)
-    if (const auto known = missing_.find(use.array.get()); known != missing_.end()) {
-      std::erase_if(known->second.parts, [&](const Missing& missing) {
-        return missing.task < task.number && replaces(use, missing.part);
-      });
-      if (known->second.parts.empty()) missing_.erase(known);
-    }
-}
-
-// Whether the task depends on one that failed or was dropped: on what that was to write, or as it has to
-// wait for it. An update does not depend on one with which it commutes, where the values are still there.
-bool TaskExecutor::lacks_results(const Entry& task) const {
-  for (const TaskUse& use : task.entry->uses) {
-    const auto known = missing_.find(use.array.get());
-    if (known == missing_.end()) continue;
-    for (const Missing& missing : known->second.parts)
-      if (missing.task < task.number && !(missing.commutes && use.commutes) &&
-          overlap(missing.part, use.part) && !replaces(use, missing.part))
-        return true;
-  }
-  return std::any_of(task.entry->after.begin(), task.entry->after.end(),
-                     [&](int before) { return not_done_.count(before) > 0; });
-}
-
-// Of `tasks`, which are in program order.
-void TaskExecutor::drop_dependents(const std::vector<Entry>& tasks) {
-  if (missing_.empty() && not_done_.empty()) return;
-  for (const Entry& task : tasks) {
-    if (task.entry->state != State::Waiting || task.entry->kind != TaskEntry::Kind::Task) continue;
-    if (!lacks_results(task)) {
-      forget_replaced(task);
-      continue;
-    }
-    task.entry->state = State::Dropped;
-    dropped_[task.number] = task.entry->label;
-    not_done_.insert(task.number);
-    add_missing(task);
-  }
-}
-
 // Nothing goes on: what is left has failed with what is the matter.
 void TaskExecutor::give_up(const std::vector<Entry>& tasks, const std::string& cause) {
   for (const Entry& task : tasks)
     if (task.entry->state == State::Waiting && task.entry->kind == TaskEntry::Kind::Task)
-      add_failure(task, cause);
-}
-
-bool TaskExecutor::is_lost(const CoherentState& array) const { return !WholeCopies::lacking(array).empty(); }
-
-void TaskExecutor::fail() const {
-  std::vector<std::string> failed, dropped, lost;
-  for (const Failed& failure : failures_) failed.push_back(failure.label);
-  for (const auto& [number, label] : dropped_) dropped.push_back(label);
-  for (const auto& [state, array] : lost_)
-    if (is_lost(*array)) lost.push_back(array->label);
-  std::string text = "the run of \"" + graph_.label + "\": ";
-  text += failed.empty()       ? "work beside its tasks failed"
-          : failed.size() == 1 ? "a task failed, " + list_of(failed)
-                               : std::to_string(failed.size()) + " tasks failed, " + list_of(failed);
-  text += ": " + (failed.empty() ? cause_of_losses_ : failures_.front().error);
-  if (!dropped.empty())
-    text += "\n" + std::to_string(dropped.size()) +
-            (dropped.size() == 1 ? " task that depends" : " tasks that depend") +
-            " on this did not run: " + list_of(dropped);
-  if (!lost.empty())
-    text += "\nThe values of " + list_of(lost) +
-            " are lost in whole or in part: write them anew before they are read";
-  text += "\n" + std::to_string(report_.tasks) +
-          (report_.tasks == 1 ? " other task is done" : " other tasks are done");
-  throw TaskFailed(text, std::move(failed), std::move(dropped), std::move(lost));
+      failures_.add(task, cause);
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

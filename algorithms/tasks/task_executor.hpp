@@ -13,15 +13,14 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include <strata/algorithms/tasks/device_turns.hpp>
 #include <strata/algorithms/tasks/task_arrays.hpp>
+#include <strata/algorithms/tasks/task_failures.hpp>
 #include <strata/algorithms/tasks/task_feed.hpp>
 #include <strata/algorithms/tasks/task_graph_state.hpp>
 #include <strata/algorithms/tasks/task_options.hpp>
@@ -44,7 +43,7 @@ class TaskExecutor {
   /// On the thread of the run, after it: others get arrays and devices.
   void release();
   /// After a run of a scope: arrays to which something happened that the report of the run says.
-  const std::vector<Ref<CoherentState>>& reported_arrays() const { return reported_; }
+  std::vector<Ref<CoherentState>> reported_arrays() const { return failures_.reported_arrays(); }
 
  private:
   using Entry = TaskPlan::Entry;
@@ -57,26 +56,23 @@ class TaskExecutor {
   bool next_window(int begun, int& end);
   void begin_window(int begun, int end);
   void end_window(int begun, int end);
+  std::vector<ArrayHold> wanted_of(const TaskEntry& task);
   void reserve_arrays(int first, int end);
+  void reserve_added_arrays(int begun, int first, int end);
+  void reserve_wanted_arrays(int begun, int end);
+  void keep_for_host(int begun, int end);
+  void flush(const std::vector<Ref<CoherentState>>& arrays);
+  void forget_old_arrays();
   void run_window(int begun, int end);
   Outcome run_round(const std::vector<Entry>& tasks, bool is_last);
   void give_up(const std::vector<Entry>& tasks, const std::string& cause);
-  void add_failure(const Entry& task, const std::string& error);
   index_t largest_task();
   void reduce_memory(int part);
   void make_largest_fit();
   std::unique_ptr<tasks::TaskScheduler> make_scheduler(const TaskPlan& plan) const;
   int tasks_at_once(const TaskPlan& plan) const;
-  void note_losses(const std::string& cause);
-  bool is_lost(const CoherentState& array) const;
-  void set_reported(const Ref<CoherentState>& array);
-  void add_missing(const Entry& task);
-  void forget_replaced(const Entry& task);
-  bool lacks_results(const Entry& task) const;
-  void drop_dependents(const std::vector<Entry>& tasks);
   void flush_all();
   void add_to_report(const TaskRound& round);
-  [[noreturn]] void fail() const;
 
   TaskGraphState& graph_;
   const TaskRunOptions options_;
@@ -89,32 +85,19 @@ class TaskExecutor {
   std::vector<TaskPlan::Device> devices_;  // of parts
   DeviceTurns turns_;
   TaskArrays arrays_;
+  TaskFailures failures_;
   std::unordered_map<const CoherentState*, bool> is_written_;  // of a graph's arrays that are held
-  std::unordered_map<const CoherentState*, Ref<CoherentState>> for_host_;  // of a scope
-  int reserved_ = 0;              // tasks of a graph whose arrays are held
-  int window_begin_ = 0;          // the first task of the window that runs
-  std::size_t most_planned_ = 0;  // tasks at once
-  bool has_less_memory_ = false;  // a device, than it was to have
-  std::string cause_of_losses_;
-  struct Failed {
-    int number;
-    std::string label, error;
-  };
-  std::vector<Failed> failures_;
-  std::map<int, std::string> dropped_;  // labels by number
-  std::unordered_set<int> not_done_;    // numbers of both
-  std::vector<Ref<CoherentState>> reported_;
-  struct Missing {
-    int task;
-    ArrayPart part;
-    bool commutes;
-  };
-  struct MissingParts {
+  // Of a scope: to be on the host in the end.
+  struct ForHost {
     Ref<CoherentState> array;
-    std::vector<Missing> parts;
+    int last_window;  // that used it: its first task
   };
-  std::unordered_map<const CoherentState*, MissingParts> missing_;  // what such tasks were to write
-  std::map<const CoherentState*, Ref<CoherentState>> lost_;  // of which a failure left parts without values
+  std::unordered_map<const CoherentState*, ForHost> for_host_;
+  std::vector<TaskArrays::Denied> denied_;  // arrays that tasks have added, and that cannot be had
+  int reserved_ = 0;                        // tasks of a graph whose arrays are held
+  int window_begin_ = 0;                    // the first task of the window that runs
+  std::size_t most_planned_ = 0;            // tasks at once
+  bool has_less_memory_ = false;            // a device, than it was to have
   TaskReport report_;
   std::vector<std::unique_ptr<TaskWorker>> workers_;  // last: their threads end before what they use
 };

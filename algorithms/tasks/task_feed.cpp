@@ -1,10 +1,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <vector>
 
 #include <strata/algorithms/tasks/running_tasks.hpp>
 #include <strata/algorithms/tasks/task_feed.hpp>
 #include <strata/core/error.hpp>
+#include <strata/views/coherent/acting_thread.hpp>
+#include <strata/views/coherent/noted_wait.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -12,16 +15,68 @@ namespace {
 constexpr int few_tasks = 256;                     // that pay for a plan
 constexpr std::chrono::microseconds a_moment(50);  // without a new one: these are all for now
 constexpr std::chrono::milliseconds a_while(1);    // without any: contributions are joined
+constexpr std::chrono::milliseconds a_look(10);    // how often a task looks whether it waits in vain
+
+// All that there are. Never destroyed: scopes may end after the end of main().
+struct Feeds {
+  std::mutex mutex;
+  std::vector<TaskFeed*> all;
+};
+Feeds& feeds() {
+  static auto* const all = new Feeds;
+  return *all;
+}
+void close_all_of_thread() {
+  const std::lock_guard lock(feeds().mutex);
+  for (TaskFeed* const feed : feeds().all) feed->close_of_thread();
+}
+
 }  // namespace
 
+TaskFeed::TaskFeed(TaskGraphState& graph, int window, double watchdog_seconds)
+    : graph_(graph), window_(window), watchdog_seconds_(watchdog_seconds) {
+  const std::lock_guard lock(feeds().mutex);
+  feeds().all.push_back(this);
+  set_before_waits(close_all_of_thread);
+}
+
+TaskFeed::~TaskFeed() {
+  const std::lock_guard lock(feeds().mutex);
+  std::erase(feeds().all, this);
+}
+
+void TaskFeed::close_of_thread() noexcept {
+  if (graph_.close_of_thread()) changed();
+}
+
 void TaskFeed::begin_adding() {
-  const bool waits = !runs_tasks();
+  close_of_thread();  // what is ahead of this one may be that task
+  const bool is_own = runs_tasks_of(graph_);
   std::unique_lock lock(mutex_);
-  if (waits) room_.wait(lock, [&] { return is_stopped_ || is_over_ || graph_.size() - begun_ < window_; });
+  if (!is_own) wait_for_room(lock);
   if (error_) std::rethrow_exception(error_);
-  if (is_stopped_ || (waits && is_over_))
+  if (is_stopped_ || (!is_own && is_over_))
     throw Error("a task is added to \"" + graph_.label + "\" after its wait(): begin another scope for it");
   ++adding_;
+}
+
+// Room comes with the end of a window, which may need arrays of the thread that waits here, or of the run
+// whose task does. Then the thread's arrays are refused to the window; the task goes on without room.
+void TaskFeed::wait_for_room(std::unique_lock<std::mutex>& lock) {
+  const auto has_room = [&] { return is_stopped_ || is_over_ || graph_.size() - begun_ < window_; };
+  const bool is_task = runs_tasks();
+  while (!has_room()) {
+    lock.unlock();
+    NotedWait wait(acting_thread(), runner_, is_task ? NotedWait::Kind::UpToRings : NotedWait::Kind::Endless,
+                   "a thread waits for room in the scope \"" + graph_.label + "\"");
+    lock.lock();
+    if (is_task) room_.wait_for(lock, a_look, has_room);
+    else room_.wait(lock, has_room);
+    lock.unlock();
+    const bool waits_in_vain = wait.end();
+    lock.lock();
+    if (waits_in_vain) return;
+  }
 }
 
 void TaskFeed::end_adding() noexcept {

@@ -12,6 +12,7 @@
 #include <exception>
 #include <limits>
 #include <mutex>
+#include <thread>
 
 #include <strata/algorithms/tasks/task_graph_state.hpp>
 
@@ -20,15 +21,22 @@ namespace strata::inline STRATA_ABI::detail {
 class TaskFeed {
  public:
   /// `watchdog_seconds` as TaskRunOptions has them.
-  TaskFeed(TaskGraphState& graph, int window, double watchdog_seconds)
-      : graph_(graph), window_(window), watchdog_seconds_(watchdog_seconds) {}
+  TaskFeed(TaskGraphState& graph, int window, double watchdog_seconds);
+  ~TaskFeed();
+  TaskFeed(const TaskFeed&) = delete;
+  TaskFeed& operator=(const TaskFeed&) = delete;
+  /// The calling thread is the one that runs the tasks; before any is added.
+  void set_runner() { runner_ = std::this_thread::get_id(); }
 
-  /// Waits while too many tasks are ahead; threads that run tasks do not. Throws what ended the run, and
-  /// Error after end().
+  /// The last task of the thread may begin. Waits while too many tasks are ahead; threads that run tasks of
+  /// this scope do not, and those that run others not where these wait for this scope. Throws what ended the
+  /// run, and Error after end().
   void begin_adding();
   void end_adding() noexcept;
   /// Tasks may have become ready to run.
   void changed() noexcept;
+  /// The last task of the calling thread may begin.
+  void close_of_thread() noexcept;
   /// No thread adds tasks any more but those that run some.
   void end();
 
@@ -40,6 +48,7 @@ class TaskFeed {
   void stop(const std::exception_ptr& error);
 
  private:
+  void wait_for_room(std::unique_lock<std::mutex>& lock);
   void wait_for_tasks(std::unique_lock<std::mutex>& lock, int wanted, bool is_idle);
   void report_open() const;
 
@@ -48,6 +57,7 @@ class TaskFeed {
   TaskGraphState& graph_;
   const int window_;
   const double watchdog_seconds_;
+  std::thread::id runner_;
   std::mutex mutex_;
   std::condition_variable room_, filled_;
   std::atomic<int> wanted_ = nobody_waits;  // the runner sleeps until there are so many tasks

@@ -54,13 +54,13 @@ class TaskGraph {
   /// No task uses the array for a while after those so far: devices give it up, and the host gets its values.
   template <class T, int Rank, class L>
   void wont_use(const BasicCoherentArray<T, Rank, L>& array) {
-    adder().add_hint(detail::task_use(in(array, everything), {}), false);
+    adder().wont_use(array);
   }
   /// The values that the tasks so far leave in the array are not needed any more: devices give it up without
   /// a copy. The next task that uses it writes all of it.
   template <class T, int Rank, class L>
   void discard(const BasicCoherentArray<T, Rank, L>& array) {
-    adder().add_hint(detail::task_use(out(array, everything), {}), true);
+    adder().discard(array);
   }
 
   /// Runs all tasks. Throws TaskFailed when tasks failed, once all others are done that do not depend on

@@ -63,7 +63,11 @@ int TaskGraphState::add(TaskEntry&& entry) {
   if (is_scope) {
     const std::thread::id thread = std::this_thread::get_id();
     std::erase_if(open_, [&](const Open& open) { return open.thread == thread; });
-    if (entry.kind == TaskEntry::Kind::Task) open_.push_back({number, thread});
+    if (entry.kind == TaskEntry::Kind::Task) {
+      open_.push_back({number, thread});
+      entry.outcome = Ref<TaskOutcome>(new TaskOutcome);
+    }
+    num_open_ = open_.size();
   }
   if (entry.kind == TaskEntry::Kind::Task) ++num_tasks_;
   tasks_.push_back(std::move(entry));
@@ -73,11 +77,22 @@ int TaskGraphState::add(TaskEntry&& entry) {
 void TaskGraphState::close(int task) {
   const std::lock_guard lock(mutex_);
   std::erase_if(open_, [&](const Open& open) { return open.task == task; });
+  num_open_ = open_.size();
+}
+
+bool TaskGraphState::close_of_thread() {
+  if (num_open_ == 0) return false;
+  const std::lock_guard lock(mutex_);
+  const bool has_closed =
+      std::erase_if(open_, [](const Open& open) { return open.thread == std::this_thread::get_id(); }) > 0;
+  num_open_ = open_.size();
+  return has_closed;
 }
 
 void TaskGraphState::close_all() {
   const std::lock_guard lock(mutex_);
   open_.clear();
+  num_open_ = 0;
 }
 
 int TaskGraphState::closed_end() const {
@@ -123,13 +138,19 @@ void TaskGraphState::set_work(int task, double operations) {
   changed.work = operations;
 }
 
-void TaskGraphState::add_after(int task, int before) {
+void TaskGraphState::add_after(int task, int before, const Ref<TaskOutcome>& outcome) {
   const std::lock_guard lock(mutex_);
   TaskEntry& changed = changeable(task);
   if (before >= task)
     throw Error("the task \"" + changed.label + "\" of \"" + label + "\" is to wait for \"" +
                 known(before).label + "\", which is not before it: a task waits for earlier ones");
   changed.after.push_back(before);
+  if (outcome) changed.outcomes_before.push_back(outcome);
+}
+
+Ref<TaskOutcome> TaskGraphState::outcome_of(int task) const {
+  const std::lock_guard lock(mutex_);
+  return task < forgotten_ ? Ref<TaskOutcome>() : tasks_[static_cast<std::size_t>(task - forgotten_)].outcome;
 }
 
 int TaskGraphState::size() const {
@@ -209,8 +230,15 @@ Ref<PendingContributions> TaskGraphState::take_joined(const CoherentState& array
 }
 
 void TaskGraphState::add_pending(Pending&& pending) {
+  if (pending_.empty()) pending_since_ = std::chrono::steady_clock::now();
   pending_.push_back(std::move(pending));
   num_pending_ = pending_.size();
+}
+
+bool TaskGraphState::has_pending_for(std::chrono::steady_clock::duration time) {
+  if (!has_pending()) return false;
+  const std::lock_guard lock(contributions_mutex);
+  return has_pending() && std::chrono::steady_clock::now() - pending_since_ > time;
 }
 
 std::vector<TaskGraphState::Pending> TaskGraphState::take_pending(const CoherentState* array) {

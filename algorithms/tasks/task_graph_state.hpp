@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <mutex>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include <strata/algorithms/tasks/task_body.hpp>
 #include <strata/algorithms/tasks/task_contributions.hpp>
+#include <strata/algorithms/tasks/task_handle.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -23,6 +25,8 @@ struct TaskEntry {
   Ref<TaskBody> body;
   std::vector<TaskUse> uses;  // each array once
   std::vector<int> after;     // tasks before it for which it also waits
+  Ref<TaskOutcome> outcome;   // of a scope: its own, and those of `after`
+  std::vector<Ref<TaskOutcome>> outcomes_before;
   double priority = 0;
   bool has_priority = false;
   double work = 0;  // operations; 0: its bytes
@@ -35,7 +39,9 @@ struct TaskEntry {
   /// Of all that it uses.
   index_t bytes() const;
   /// Its operations, or its bytes.
-  double work_or_bytes() const { return work > 0 ? work : static_cast<double>(bytes()); }
+  double work_or_bytes() const { return work > 0 ? work : work_of(bytes()); }
+  /// That of so many bytes: more than 0, as rates of known costs are, also where a task uses no element.
+  static double work_of(index_t bytes) { return static_cast<double>(bytes > 0 ? bytes : 1); }
 };
 
 /// Tasks are numbered from 0 in the order in which they come. Those of a scope run while it is filled: they
@@ -44,14 +50,18 @@ class TaskGraphState {
  public:
   TaskGraphState(std::string its_label, bool of_scope) : label(std::move(its_label)), is_scope(of_scope) {}
 
-  /// Its uses are joined. A task of a scope is open until close(), or until the same thread adds another one.
+  /// Its uses are joined. A task of a scope is open until close(), or close_of_thread() by the same thread.
   int add(TaskEntry&& entry);
   void close(int task);
+  /// Whether there was one.
+  bool close_of_thread();
   void close_all();
   /// Error where a task cannot be changed any more.
   void set_priority(int task, double value);
   void set_work(int task, double operations);
-  void add_after(int task, int before);
+  void add_after(int task, int before, const Ref<TaskOutcome>& outcome);
+  /// Of a task of a scope; null: it is forgotten.
+  Ref<TaskOutcome> outcome_of(int task) const;
   /// Of entries, with those that are forgotten; of tasks among them.
   int size() const;
   long num_tasks() const;
@@ -81,6 +91,8 @@ class TaskGraphState {
   void add_pending(Pending&& pending);
   /// Also without the mutex of contributions.
   bool has_pending() const { return num_pending_ > 0; }
+  /// Whether there have been any for so long.
+  bool has_pending_for(std::chrono::steady_clock::duration time);
   std::vector<Pending> take_pending(const CoherentState* array = nullptr);
   /// Those that have joined, whose copies are used again; null: none.
   void add_joined(Pending&& joined) { joined_.push_back(std::move(joined)); }
@@ -108,10 +120,12 @@ class TaskGraphState {
     std::thread::id thread;
   };
   std::vector<Open> open_;  // one of a thread
+  std::atomic<std::size_t> num_open_ = 0;
   long num_tasks_ = 0;
   int clears_ = 0;
   std::vector<Pending> pending_, joined_;
   std::atomic<std::size_t> num_pending_ = 0;
+  std::chrono::steady_clock::time_point pending_since_;  // where there are any
   bool is_running_ = false;
 };
 

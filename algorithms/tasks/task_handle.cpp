@@ -20,7 +20,7 @@ TaskHandle TaskHandle::after(const TaskHandle& other) const {
                 other.graph_->label + "\": tasks wait for those of their own graph");
   graph_->require_known(clears_);
   graph_->require_known(other.clears_);
-  graph_->add_after(number_, other.number_);
+  graph_->add_after(number_, other.number_, other.outcome_);
   return *this;
 }
 

@@ -32,6 +32,9 @@ struct TaskRunOptions {
   double watchdog_seconds =
       60;                ///< when nothing has ended for so long, stderr says what is under way; 0: never
   bool on_host = false;  ///< whether the host gets all values in the end; else they stay where they are
+  /// On Emulated devices alone: what ends sooner in their virtual time ends sooner for the run, as in a
+  /// simulation. A graph then runs in the same way each time, and more slowly.
+  bool in_virtual_time = false;
 };
 
 }  // namespace strata::inline STRATA_ABI

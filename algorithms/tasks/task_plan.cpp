@@ -71,7 +71,7 @@ void TaskPlan::add_tasks(const std::vector<Entry>& all, const std::vector<Device
       accesses.push_back({*id++, use.mode, use.commutes});
       bytes += tasks.array(accesses.back().array).bytes;
     }
-    const double work = entry.work > 0 ? entry.work : static_cast<double>(bytes);
+    const double work = entry.work > 0 ? entry.work : TaskEntry::work_of(bytes);
     const TaskId task = tasks.add_task("\"" + entry.label + "\"",
                                        kernel_of(entry, work, bytes, devices, costs), work, accesses);
     for (std::size_t k = 0; k < accesses.size(); ++k)

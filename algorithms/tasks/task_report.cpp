@@ -23,6 +23,8 @@ TaskFailed::TaskFailed(const std::string& what, std::vector<std::string> failed_
     : Error(what),
       failed(std::move(failed_tasks)),
       dropped(std::move(dropped_tasks)),
-      lost(std::move(lost_arrays)) {}
+      lost(std::move(lost_arrays)),
+      num_failed(static_cast<long>(failed.size())),
+      num_dropped(static_cast<long>(dropped.size())) {}
 
 }  // namespace strata::inline STRATA_ABI

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 
+#include <strata/algorithms/tasks/task_failures.hpp>
 #include <strata/algorithms/tasks/task_round.hpp>
 #include <strata/core/error.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
@@ -9,16 +11,6 @@
 namespace strata::inline STRATA_ABI::detail {
 
 namespace {
-
-std::string text_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& known) {
-    return known.what();
-  } catch (...) {
-    return "an exception that is no std::exception";
-  }
-}
 
 bool is_out_of_memory(const std::exception_ptr& error) {
   try {
@@ -88,6 +80,10 @@ void TaskRound::run() {
     cause_ = error.what();
     return;
   }
+  if (options_.in_virtual_time) {
+    virtual_start_ = runners_.front().queues.front()->record();
+    held_clock_.emplace();
+  }
   const double before = now();
   driver_.start();
   last_end_ = now();
@@ -97,6 +93,10 @@ void TaskRound::run() {
     while (!is_stopping_ && driver_.next(command)) begin(command);
     if (is_stopping_ ? running_.empty() : driver_.is_finished()) return;
     if (running_.empty()) driver_.fail_stuck();
+    if (virtual_start_) {
+      end_next_in_virtual_time();
+      continue;
+    }
     if (!end_some()) {
       wait_for_end();
       continue;
@@ -240,21 +240,8 @@ bool TaskRound::end_some() {
       ++k;
       continue;
     }
-    std::exception_ptr error;
-    if (running_[k].event) try {
-        running_[k].event->wait();
-        require_done(running_[k]);
-      } catch (...) {
-        error = std::current_exception();
-      }
+    end_event(k);
     has_ended = true;
-    if (!error && !is_stopping_ && running_[k].file != nullptr) {  // of a copy to the host
-      running_[k].event = {};
-      begin_file_work(running_[k], *running_[k].file);
-      running_[k].file = nullptr;
-      continue;
-    }
-    end(k, error, Origin::Work);
   }
   TaskMailbox::Ended ended;
   while (mailbox_.take(ended, 0)) {
@@ -289,6 +276,44 @@ void TaskRound::end_file_read(std::size_t at) {
         : calls_begun() == begun ? Origin::Preparation
                                  : Origin::Work);
   }
+}
+
+// Its event is complete.
+void TaskRound::end_event(std::size_t at) {
+  std::exception_ptr error;
+  if (running_[at].event) try {
+      running_[at].event->wait();
+      require_done(running_[at]);
+    } catch (...) {
+      error = std::current_exception();
+    }
+  if (!error && !is_stopping_ && running_[at].file != nullptr) {  // of a copy to the host
+    running_[at].event = {};
+    begin_file_work(running_[at], *running_[at].file);
+    running_[at].file = nullptr;
+    return;
+  }
+  end(at, error, Origin::Work);
+}
+
+// What is soonest over in virtual time; of equal times, what began first. All have ended in real time before
+// anything is begun that follows from it.
+void TaskRound::end_next_in_virtual_time() {
+  std::size_t next = 0;
+  double soonest = std::numeric_limits<double>::max();
+  for (std::size_t k = 0; k < running_.size(); ++k) {
+    const Ref<EventState>& event = running_[k].event;
+    while (event && !event->complete()) std::this_thread::yield();
+    const double time = event ? event->seconds_since(*virtual_start_) : virtual_now_;
+    if (time >= soonest) continue;
+    soonest = time;
+    next = k;
+  }
+  if (soonest > virtual_now_) {
+    emulated::advance(soonest - virtual_now_);
+    virtual_now_ = soonest;
+  }
+  end_event(next);
 }
 
 // Where another thread has had the error, or has recovered from the failure, the event need not say so.
@@ -327,7 +352,7 @@ void TaskRound::end(std::size_t at, const std::exception_ptr& error, Origin orig
   }
   if (ended.command.kind == Kind::Run) task_done(ended.command);
   const double before = now();
-  if (!is_stopping_) driver_.done(ended.command, before);
+  if (!is_stopping_) driver_.done(ended.command, virtual_start_ ? virtual_now_ : before);
   last_end_ = now();
   decision_seconds_ += last_end_ - before;
 }

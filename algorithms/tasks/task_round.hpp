@@ -4,12 +4,14 @@
 
 #include <chrono>
 #include <exception>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <strata/algorithms/tasks/plan/task_driver.hpp>
 #include <strata/algorithms/tasks/task_plan.hpp>
 #include <strata/algorithms/tasks/task_worker.hpp>
+#include <strata/devices/emulated/control.hpp>
 #include <strata/views/coherent/file_storage.hpp>
 #include <strata/views/coherent/whole_copies.hpp>
 
@@ -34,6 +36,7 @@ class TaskRound {
     tasks::TaskEnd end;
     const TaskCosts* costs;   // null: no task is measured
     double watchdog_seconds;  // 0: never
+    bool in_virtual_time;     // see TaskRunOptions
   };
 
   /// All are referred to. `label` is that of the graph. `scheduler` is begun.
@@ -97,6 +100,8 @@ class TaskRound {
   void drop(const tasks::TaskCommand& command);
   void count(const tasks::TaskCommand& command);
   bool end_some();
+  void end_next_in_virtual_time();
+  void end_event(std::size_t running);
   void require_done(const Running& running);
   void end(std::size_t running, const std::exception_ptr& error, Origin origin);
   void wait_for_end();
@@ -134,7 +139,10 @@ class TaskRound {
   const Options options_;
   std::vector<Measure> measures_;
   int idle_polls_ = 0;
-  double last_end_ = 0;  // when something ended, or the watchdog reported
+  double last_end_ = 0;                            // when something ended, or the watchdog reported
+  std::optional<emulated::HeldClock> held_clock_;  // where ends are taken in virtual time
+  Ref<EventState> virtual_start_;                  // the same
+  double virtual_now_ = 0;                         // seconds since then
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

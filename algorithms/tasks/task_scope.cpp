@@ -9,7 +9,9 @@
 #include <strata/algorithms/tasks/task_scope.hpp>
 #include <strata/core/error.hpp>
 #include <strata/core/unheard_errors.hpp>
+#include <strata/views/coherent/acting_thread.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
+#include <strata/views/coherent/noted_wait.hpp>
 #include <strata/views/coherent/whole_copies.hpp>
 
 namespace strata::inline STRATA_ABI {
@@ -25,13 +27,15 @@ class TaskScope::Tasks final : public detail::TaskAdder {
         feed_(state, options.window, options.watchdog_seconds),
         executor_(
             state, parts, options, [this] { join_contributions(nullptr); }, &feed_) {
-    std::promise<void> is_ready;
-    thread_ = std::thread([&] { run(is_ready); });
-    is_ready.get_future().wait();
+    thread_ = std::thread([this] { run(); });
+    is_ready_.get_future().wait();
   }
 
   bool was_waited_for() const { return !thread_.joinable(); }
   void end() {
+    const detail::NotedWait wait(detail::acting_thread(), executor_.arrays().owner(),
+                                 detail::NotedWait::Kind::Endless,
+                                 "a thread waits for " + executor_.arrays().what());
     std::exception_ptr error;
     try {
       join_contributions(nullptr);
@@ -54,9 +58,10 @@ class TaskScope::Tasks final : public detail::TaskAdder {
   detail::TaskGraphState state;
 
  private:
-  void run(std::promise<void>& is_ready) {
+  void run() {
     executor_.arrays().set_owner();
-    is_ready.set_value();
+    feed_.set_runner();
+    is_ready_.set_value();
     try {
       report_ = executor_.run();
     } catch (...) {
@@ -109,6 +114,7 @@ class TaskScope::Tasks final : public detail::TaskAdder {
   detail::TaskExecutor executor_;
   std::optional<TaskReport> report_;
   std::exception_ptr error_;
+  std::promise<void> is_ready_;  // of the thread, which may still be in set_value() when others go on
   std::thread thread_;
 };
 
@@ -152,6 +158,11 @@ TaskReport TaskScope::wait() {
   if (tasks_->was_waited_for())
     throw Error("wait() of \"" + tasks_->state.label +
                 "\" is called a second time: its report is that of the first one");
+  if (detail::runs_tasks_of(tasks_->state))
+    throw Error(
+        "wait() of \"" + tasks_->state.label +
+        "\" is called by one of its tasks, for which it would wait: let the thread that has the scope "
+        "call it");
   tasks_->end();
   return tasks_->report();
 }
@@ -159,6 +170,8 @@ TaskReport TaskScope::wait() {
 long TaskScope::size() const { return tasks_->state.num_tasks(); }
 std::size_t TaskScope::num_kept() const { return tasks_->state.num_kept(); }
 detail::TaskAdder& TaskScope::adder() { return *tasks_; }
-NewTask TaskScope::new_task(int number) { return {tasks_->state, tasks_->feed(), number}; }
+NewTask TaskScope::new_task(int number) {
+  return {tasks_->state, tasks_->feed(), number, tasks_->state.outcome_of(number)};
+}
 
 }  // namespace strata::inline STRATA_ABI

@@ -31,7 +31,7 @@ class TaskFeed;
 }
 
 /// A task of a scope that was just added. It begins once this is gone, at the end of the statement, or once
-/// the same thread adds another task; to name it later keep a TaskHandle.
+/// the same thread adds another task or waits for an array; to name it later keep a TaskHandle.
 class NewTask {
  public:
   ~NewTask();
@@ -46,15 +46,16 @@ class NewTask {
 
  private:
   friend class TaskScope;
-  NewTask(detail::TaskGraphState& graph, detail::TaskFeed& feed, int number)
-      : task_(graph, number, 0), feed_(feed) {}
+  NewTask(detail::TaskGraphState& graph, detail::TaskFeed& feed, int number,
+          const detail::Ref<detail::TaskOutcome>& outcome)
+      : task_(graph, number, 0, outcome), feed_(feed) {}
 
   TaskHandle task_;
   detail::TaskFeed& feed_;
 };
 
-/// See the head of the file. Tasks may be added from several threads, and by tasks that run on hosts, which
-/// do not wait for room.
+/// See the head of the file. Tasks may be added from several threads, and by tasks that run on hosts: those
+/// of this scope do not wait for room.
 class TaskScope {
  public:
   /// `label` is for messages and reports. Throws what TaskGraph::run throws for options and places.
@@ -69,7 +70,8 @@ class TaskScope {
   TaskScope(const TaskScope&) = delete;
   TaskScope& operator=(const TaskScope&) = delete;
 
-  /// As TaskGraph::launch. Besides throws AccessConflict where the calling thread has a view of an array,
+  /// As TaskGraph::launch. Besides throws AccessConflict where the calling thread has a view of an array, or
+  /// one for which those wait that have the array,
   /// Error where no device has a version of the task and after wait(), tasks::TaskError where none has memory
   /// for it, and what has ended the run.
   template <class Devices = KernelDevices, WorkRange R, class K, class... Accesses>
@@ -84,15 +86,15 @@ class TaskScope {
   /// As TaskGraph::wont_use, and TaskGraph::discard.
   template <class T, int Rank, class L>
   void wont_use(const BasicCoherentArray<T, Rank, L>& array) {
-    adder().add_hint(detail::task_use(in(array, everything), {}), false);
+    adder().wont_use(array);
   }
   template <class T, int Rank, class L>
   void discard(const BasicCoherentArray<T, Rank, L>& array) {
-    adder().add_hint(detail::task_use(out(array, everything), {}), true);
+    adder().discard(array);
   }
 
-  /// Until all tasks are over; no more are added then, and a second call is Error. Throws TaskFailed for
-  /// tasks that failed since the scope began, with all that is lost.
+  /// Until all tasks are over; no more are added then, and a second call is Error, as is one by a task of the
+  /// scope. Throws TaskFailed for tasks that failed since the scope began, with all that is lost.
   TaskReport wait();
   /// How many tasks were added, without hints.
   long size() const;

@@ -53,8 +53,9 @@ class TaskMailbox {
 
 class TaskWorker {
  public:
-  /// Acts for the calling thread. Works begin in the order in which they come.
-  explicit TaskWorker(TaskMailbox& mailbox, int threads = 1) : mailbox_(mailbox) {
+  /// Acts for the calling thread, and runs some of `tasks`. Works begin in the order in which they come.
+  TaskWorker(TaskMailbox& mailbox, const TaskGraphState& tasks, int threads = 1)
+      : mailbox_(mailbox), tasks_(tasks) {
     for (int k = 0; k < threads; ++k)
       threads_.emplace_back(
           [this, caller = acting_thread(), number = acting_thread_number()] { work(caller, number); });
@@ -84,7 +85,7 @@ class TaskWorker {
 
   void work(std::thread::id caller, std::uint64_t number) {
     const ActingFor acting(caller, number);
-    const RunsTasks running;
+    const RunsTasks running(tasks_);
     std::unique_lock lock(mutex_);
     while (true) {
       changed_.wait(lock, [&] { return is_over_ || !works_.empty(); });
@@ -108,6 +109,7 @@ class TaskWorker {
   }
 
   TaskMailbox& mailbox_;
+  const TaskGraphState& tasks_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Work> works_;

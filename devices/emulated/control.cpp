@@ -78,6 +78,17 @@ void advance(double seconds) {
   platform.timeline.host_advance(seconds);
 }
 
+HeldClock::HeldClock() {
+  Platform& platform = Platform::get();
+  const std::lock_guard lock(platform.mutex);
+  ++platform.clock_holds;
+}
+HeldClock::~HeldClock() {
+  Platform& platform = Platform::get();
+  const std::lock_guard lock(platform.mutex);
+  --platform.clock_holds;
+}
+
 void reset_time() { Platform::get().reset_time(); }
 
 void keep_trace(bool keep) {

@@ -61,6 +61,16 @@ void clear_faults();
 double now();
 /// The host works for `seconds`.
 void advance(double seconds);
+/// While one lives, waits for events do not move the host's virtual clock; advance() does. For code that
+/// takes the ends of work in the order of virtual time: that of this machine, in which work ends, is another
+/// one.
+class HeldClock {
+ public:
+  HeldClock();
+  ~HeldClock();
+  HeldClock(const HeldClock&) = delete;
+  HeldClock& operator=(const HeldClock&) = delete;
+};
 /// Back to time 0, with idle engines and an empty trace. Only while no work is under way.
 void reset_time();
 

@@ -245,13 +245,13 @@ Moment Platform::moment() {
 void Platform::host_wait_until(Moment moment) {
   const std::lock_guard lock(mutex);
   settle_faults();
-  if (moment.epoch == epoch) timeline.host_wait_until(moment.time);
+  if (moment.epoch == epoch && clock_holds == 0) timeline.host_wait_until(moment.time);
 }
 
 void Platform::host_wait_for(const PendingWork& work) {
   const std::lock_guard lock(mutex);
   settle_faults();
-  if (work.end.epoch != epoch) return;
+  if (work.end.epoch != epoch || clock_holds > 0) return;
   double end = work.end.time;
   for (const auto& [core, number] : work.numbers)
     if (core->time != QueueId::None) end = std::max(end, core->with_lag(timeline.point(core->time), end));

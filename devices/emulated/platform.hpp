@@ -45,6 +45,7 @@ class Platform {
   emulated::Config config;  // changed under both, read under one
   Timeline timeline;
   std::uint64_t epoch = 0;    // counts the resets of virtual time
+  int clock_holds = 0;        // emulated::HeldClock that live
   int faults[3] = {0, 0, 0};  // operations until the next failure; 0: none
   std::unique_ptr<EmulatedMemory> memory;
 

@@ -1,3 +1,4 @@
+#include <atomic>
 #include <string>
 
 #include <strata/core/error.hpp>
@@ -24,6 +25,14 @@ std::uint64_t acting_thread_number() {
 
 std::uint64_t calls_begun() { return num_calls_begun; }
 void note_call_begun() { ++num_calls_begun; }
+
+namespace {
+std::atomic<void (*)()> before_waits = nullptr;
+}
+void set_before_waits(void (*f)()) { before_waits = f; }
+void call_before_waits() {
+  if (void (*const f)() = before_waits) f();
+}
 
 ActingFor::ActingFor(std::thread::id thread, std::uint64_t number)
     : before_(acts_for), number_before_(acts_for_number) {

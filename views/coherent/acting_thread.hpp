@@ -19,6 +19,11 @@ std::uint64_t acting_thread_number();
 std::uint64_t calls_begun();
 void note_call_begun();
 
+/// Calls f, in the thread and without locks, before any thread waits until others do not use an array: what
+/// the thread has kept from beginning may be what uses it.
+void set_before_waits(void (*f)());
+void call_before_waits();
+
 /// The calling thread acts for `thread` until the end of this.
 class ActingFor {
  public:

@@ -14,8 +14,15 @@ namespace strata::inline STRATA_ABI::detail {
 class ArrayReservation {
  public:
   /// Waits for uses of the host that conflict. `what`, for messages, is kept by pointer. AccessConflict where
-  /// this thread has such a use. Where it acts for another one, that one has the array from then on.
+  /// this thread has such a use, and where the threads that have them wait for this one. Where it acts for
+  /// another thread, that one has the array from then on.
   ArrayReservation(const Ref<CoherentState>& array, const ArrayPart& part, bool writes, const char* what);
+  /// Of nothing.
+  ArrayReservation() = default;
+  /// The same without waiting: of nothing where others use the array.
+  static ArrayReservation attempt(const Ref<CoherentState>& array, const ArrayPart& part, bool writes,
+                                  const char* what);
+  explicit operator bool() const { return static_cast<bool>(array_); }
   ~ArrayReservation();
   ArrayReservation(ArrayReservation&& other) noexcept
       : array_(static_cast<Ref<CoherentState>&&>(other.array_)), number_(other.number_) {
@@ -24,6 +31,8 @@ class ArrayReservation {
   ArrayReservation& operator=(ArrayReservation&&) = delete;
 
  private:
+  void add(const ArrayPart& part, bool writes, const char* what);
+
   Ref<CoherentState> array_;
   std::uint64_t number_ = 0;
 };

@@ -95,11 +95,18 @@ MemoryId Coherence::memory_of(DeviceInstance& device) {
 // ---- waiting for other threads
 
 bool Coherence::wait_for_threads(std::unique_lock<std::mutex>& lock, ThreadWaits::Kind kind,
-                                 std::vector<std::thread::id> others) {
-  const std::uint64_t wait = waits_.add(std::this_thread::get_id(), kind, std::move(others));
+                                 std::vector<std::thread::id> others, std::string text, std::string* ring) {
+  const std::uint64_t wait = waits_.add(std::this_thread::get_id(), kind, std::move(others), std::move(text));
   if (waits_.give_one_up()) woken_.notify_all();
   woken_.wait(lock, [&] { return !waits_.goes_on(wait); });
-  return !waits_.forget(wait);
+  return !waits_.forget(wait, ring);
+}
+
+std::uint64_t Coherence::add_wait(std::thread::id thread, ThreadWaits::Kind kind, std::thread::id other,
+                                  std::string text) {
+  const std::uint64_t wait = waits_.add(thread, kind, {other}, std::move(text));
+  if (waits_.give_one_up()) woken_.notify_all();
+  return wait;
 }
 
 std::vector<std::thread::id> Coherence::threads_that_pin(MemoryId memory) const {
@@ -110,22 +117,43 @@ std::vector<std::thread::id> Coherence::threads_that_pin(MemoryId memory) const 
   return threads;
 }
 
-bool Coherence::wait_for_host_uses(std::unique_lock<std::mutex>& lock, const CoherentState& array,
-                                   const ArrayPart& part, bool writes, const char* what) {
+const HostUse* Coherence::find_excluding(const CoherentState& array, const ArrayPart& part, bool writes,
+                                         const char* what) {
   const auto excludes = [&](const HostUse& use) {
     if (!use.writes && !writes) return false;
     if (use.is_reservation && use.thread == acting_thread()) return false;
     return overlap(part, use.part);
   };
-  for (bool waited = false;; waited = true) {
-    const auto use = std::find_if(array.host_uses.begin(), array.host_uses.end(), excludes);
-    if (use == array.host_uses.end()) return waited;
-    if (use->thread == std::this_thread::get_id())
-      throw AccessConflict(std::string(what) + " is to " + (writes ? "write " : "read ") +
-                           to_string(part.first) + " of \"" + array.label + "\", but " + use->what +
-                           " that " + (use->writes ? "writes " : "reads ") + to_string(use->part.first) +
-                           " is alive on this thread; end its scope first");
-    wait_for_threads(lock, ThreadWaits::Kind::HostUse, {use->thread});
+  const auto use = std::find_if(array.host_uses.begin(), array.host_uses.end(), excludes);
+  if (use == array.host_uses.end()) return nullptr;
+  if (use->thread == std::this_thread::get_id())
+    throw AccessConflict(std::string(what) + " is to " + (writes ? "write " : "read ") +
+                         to_string(part.first) + " of \"" + array.label + "\", but " + use->what + " that " +
+                         (use->writes ? "writes " : "reads ") + to_string(use->part.first) +
+                         " is alive on this thread; end its scope first");
+  return &*use;
+}
+
+bool Coherence::wait_for_host_uses(std::unique_lock<std::mutex>& lock, const CoherentState& array,
+                                   const ArrayPart& part, bool writes, const char* what,
+                                   bool is_reservation) {
+  if (find_excluding(array, part, writes, what) == nullptr) return false;
+  lock.unlock();
+  call_before_waits();
+  lock.lock();
+  while (true) {
+    const HostUse* const use = find_excluding(array, part, writes, what);
+    if (use == nullptr) return true;
+    const std::string text =
+        std::string(what) + " waits for \"" + array.label + "\", which " + use->what + " has";
+    std::string ring;
+    using Kind = ThreadWaits::Kind;
+    if (!wait_for_threads(lock, is_reservation ? Kind::Reservation : Kind::HostUse, {use->thread}, text,
+                          &ring))
+      throw AccessConflict(std::string(what) + " cannot have \"" + array.label + "\": " + ring +
+                           ": each of them waits for the next one, and the last for the first. Give them "
+                           "arrays of their own, or add their tasks to one of them, and end views before "
+                           "waiting");
   }
 }
 

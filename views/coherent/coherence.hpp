@@ -42,9 +42,15 @@ class Coherence {
   // ---- waiting for other threads
 
   /// Sleeps, without the lock, until wake_waiting(): one of `others` has released something. Returns false,
-  /// at once or later, where none of them can, as they wait for this thread; never for host uses.
+  /// at once or later, where none of them can, as they wait for this thread; never for host uses. `text` and
+  /// `ring` as ThreadWaits has them.
   bool wait_for_threads(std::unique_lock<std::mutex>& lock, ThreadWaits::Kind kind,
-                        std::vector<std::thread::id> others);
+                        std::vector<std::thread::id> others, std::string text = {},
+                        std::string* ring = nullptr);
+  /// Waits outside of coherent arrays, which others are to know of (noted_wait.hpp).
+  std::uint64_t add_wait(std::thread::id thread, ThreadWaits::Kind kind, std::thread::id other,
+                         std::string text);
+  bool forget_wait(std::uint64_t wait) { return waits_.forget(wait); }
   /// A host use, a pin or a place in the queue for room has ended, or a budget has grown.
   void wake_waiting() {
     if (waits_.empty()) return;
@@ -70,10 +76,14 @@ class Coherence {
   /// The other threads that keep something pinned in `memory`.
   std::vector<std::thread::id> threads_that_pin(MemoryId memory) const;
 
-  /// Waits until no use of the host excludes this one. AccessConflict where the calling thread has that use
-  /// itself; `what` names the caller, for messages. Returns whether it had to wait.
+  /// A use of the host that excludes this one, or null. AccessConflict where the calling thread has it
+  /// itself; `what` names the caller, for messages.
+  static const HostUse* find_excluding(const CoherentState& array, const ArrayPart& part, bool writes,
+                                       const char* what);
+  /// Waits until there is none. Returns whether it had to wait. A reservation, in place of a use:
+  /// AccessConflict also where those that it waits for wait for this thread.
   bool wait_for_host_uses(std::unique_lock<std::mutex>& lock, const CoherentState& array,
-                          const ArrayPart& part, bool writes, const char* what);
+                          const ArrayPart& part, bool writes, const char* what, bool is_reservation = false);
   /// If the part needs a new block on the device, waits for the launches that run in the old one without the
   /// lock: what they write would be lost with it. Returns whether it had to wait.
   bool wait_to_move(std::unique_lock<std::mutex>& lock, CoherentState& array, MemoryId memory,

@@ -68,7 +68,31 @@ FreeCells& free_cells() {
   return *all;
 }
 
+std::uint64_t* take_cell() {
+  FreeCells& free = free_cells();
+  const std::lock_guard lock(free.mutex);
+  if (free.cells.empty()) {
+    free.cells.reserve(free.made + 1);  // for the return of all
+    free.cells.push_back(new std::uint64_t(0));
+    ++free.made;
+  }
+  std::uint64_t* const cell = free.cells.back();
+  free.cells.pop_back();
+  return cell;
+}
+
+// Its tickets expire.
+void give_cell_back(std::uint64_t* cell) {
+  FreeCells& free = free_cells();
+  const std::lock_guard lock(free.mutex);
+  __atomic_fetch_add(cell, 1, __ATOMIC_RELAXED);
+  free.cells.push_back(cell);
+}
+
 }  // namespace
+
+TicketScope::TicketScope() : cell_(take_cell()) {}
+TicketScope::~TicketScope() { give_cell_back(cell_); }
 
 HostUseScope::HostUseScope(const Ref<CoherentState>& its_array, const Box& box, AccessMode mode, bool claims,
                            bool copies_explicit_arrays)
@@ -169,7 +193,22 @@ ArrayReservation::ArrayReservation(const Ref<CoherentState>& array, const ArrayP
     : array_(array) {
   Coherence& coherence = Coherence::get();
   std::unique_lock lock(coherence.mutex);
-  coherence.wait_for_host_uses(lock, *array_, part, writes, what);
+  coherence.wait_for_host_uses(lock, *array_, part, writes, what, true);
+  add(part, writes, what);
+}
+
+ArrayReservation ArrayReservation::attempt(const Ref<CoherentState>& array, const ArrayPart& part,
+                                           bool writes, const char* what) {
+  ArrayReservation reservation;
+  const std::lock_guard lock(Coherence::get().mutex);
+  if (Coherence::find_excluding(*array, part, writes, what) != nullptr) return reservation;
+  reservation.array_ = array;
+  reservation.add(part, writes, what);
+  return reservation;
+}
+
+// Under the lock.
+void ArrayReservation::add(const ArrayPart& part, bool writes, const char* what) {
   number_ = next_number();
   array_->host_uses.push_back({part, writes, acting_thread(), what, number_, host_memory, true});
 }
@@ -189,29 +228,14 @@ void HostUseScope::fail_use() const {
 }
 
 UseTicket HostUseScope::ticket() {
-  if (cell_ == nullptr) {
-    FreeCells& free = free_cells();
-    const std::lock_guard lock(free.mutex);
-    if (free.cells.empty()) {
-      free.cells.reserve(free.made + 1);  // for the return of all
-      free.cells.push_back(new std::uint64_t(0));
-      ++free.made;
-    }
-    cell_ = free.cells.back();
-    free.cells.pop_back();
-  }
+  if (cell_ == nullptr) cell_ = take_cell();
   return {cell_, *cell_};
 }
 
 void HostUseScope::end() noexcept {
   over_ = true;
-  if (cell_ != nullptr) {
-    FreeCells& free = free_cells();
-    const std::lock_guard lock(free.mutex);
-    __atomic_fetch_add(cell_, 1, __ATOMIC_RELAXED);
-    free.cells.push_back(cell_);
-    cell_ = nullptr;
-  }
+  if (cell_ != nullptr) give_cell_back(cell_);
+  cell_ = nullptr;
   if (number_ == 0) return;
   const std::lock_guard lock(Coherence::get().mutex);
   end_use(*array_, number_);

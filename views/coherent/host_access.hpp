@@ -14,6 +14,20 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
+/// Of views that expire at the end of this: those of a function that is not to keep them.
+class TicketScope {
+ public:
+  TicketScope();
+  ~TicketScope();
+  TicketScope(const TicketScope&) = delete;
+  TicketScope& operator=(const TicketScope&) = delete;
+
+  UseTicket ticket() const { return {cell_, *cell_}; }
+
+ private:
+  std::uint64_t* const cell_;
+};
+
 class HostUseScope {
  public:
   HostUseScope() = default;

@@ -5,8 +5,8 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-std::uint64_t ThreadWaits::add(Thread thread, Kind kind, std::vector<Thread> others) {
-  waits_.push_back({++last_, thread, kind, std::move(others)});
+std::uint64_t ThreadWaits::add(Thread thread, Kind kind, std::vector<Thread> others, std::string text) {
+  waits_.push_back({++last_, thread, kind, std::move(others), std::move(text)});
   return last_;
 }
 
@@ -32,21 +32,51 @@ bool ThreadWaits::give_one_up() {
       changed = changed || wait.can_end;
     }
   }
-  for (const Kind kind : {Kind::Turn, Kind::Room})
+  for (const Kind kind : {Kind::Turn, Kind::Room, Kind::Reservation})
     for (Wait& wait : waits_)
-      if (wait.kind == kind && !wait.is_given_up && !wait.can_end) {
+      if (wait.kind == kind && !wait.is_given_up && !wait.can_end &&
+          (kind != Kind::Reservation || is_in_ring(wait))) {
         wait.is_given_up = true;
         return true;
       }
   return false;
 }
 
-bool ThreadWaits::forget(std::uint64_t wait) {
-  return std::erase_if(waits_, [&](const Wait& w) { return w.number == wait; }) > 0;
+// An error is for one that is in the ring, and not for those that wait behind it.
+bool ThreadWaits::is_in_ring(Wait& wait) {
+  for (Wait& other : waits_) other.is_seen = false;
+  wait.ring.clear();
+  return find_ring(wait, wait.thread, wait.ring);
+}
+
+// Whether a wait leads to a thread, over those that cannot end; adds the texts of those on the way.
+bool ThreadWaits::find_ring(Wait& wait, Thread goal, std::string& text) {
+  wait.is_seen = true;
+  const std::size_t before = text.size();
+  text += (text.empty() ? "" : "; ") + wait.text;
+  for (const Thread other : wait.others) {
+    if (other == goal) return true;
+    for (Wait& next : waits_)
+      if (next.thread == other && !next.is_given_up && !next.can_end && !next.is_seen &&
+          find_ring(next, goal, text))
+        return true;
+  }
+  text.resize(before);
+  return false;
+}
+
+bool ThreadWaits::forget(std::uint64_t wait, std::string* ring) {
+  const auto known =
+      std::find_if(waits_.begin(), waits_.end(), [&](const Wait& w) { return w.number == wait; });
+  if (known == waits_.end()) return false;
+  const bool is_given_up = known->is_given_up;
+  if (ring != nullptr && is_given_up) *ring = std::move(known->ring);
+  waits_.erase(known);
+  return is_given_up;
 }
 
 void ThreadWaits::clear() {
-  std::erase_if(waits_, [](const Wait& w) { return !w.is_given_up; });
+  std::erase_if(waits_, [](const Wait& w) { return !w.is_given_up && w.kind != Kind::Elsewhere; });
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

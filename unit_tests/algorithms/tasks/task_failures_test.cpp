@@ -1,62 +1,26 @@
 // Graphs of tasks in which something fails: what is lost is said, the rest is done.
 #include <atomic>
 #include <fstream>
-#include <stdexcept>
 #include <thread>
 
 #include <nlohmann/json.hpp>
 
-#include "algorithms/tasks/task_programs.hpp"
-#include "messages.hpp"
+#include "algorithms/tasks/task_fixture.hpp"
 
 namespace {
 
 using namespace strata_tests;
 
-struct Throwing {
-  void operator()(const auto&, const auto&) const { throw std::runtime_error("no luck"); }
-};
-struct Increment {
-  STRATA_FUNCTION void operator()(auto i, auto x) const { x(i) += 1; }
-};
-struct Add {
-  STRATA_FUNCTION void operator()(auto i, auto x, auto y) const { y(i) += x(i); }
-};
 struct OnHostsOnly {
   void operator()(const Queue<AnyHost>& queue, const auto& x) const {
     parallel_for(on(queue), x.extent(0), with(Increment{}, x));
   }
 };
-struct Nothing {
-  void operator()(const auto&...) const {}
-};
-struct OnEmulatedOnly {
-  void operator()(const Queue<Emulated>& queue, const auto& x) const {
-    parallel_for(on(queue), x.extent(0), with(Increment{}, x));
-  }
-};
-
-class TaskFailures : public ::testing::Test {
- protected:
-  void SetUp() override {
-    for (int k = 0; k < 4; ++k) x.emplace_back(("x" + std::to_string(k)).c_str(), 100);
-  }
-  void TearDown() override {
-    emulated::clear_faults();
-    for (int k = 0; k < Emulated::count(); ++k) {
-      EXPECT_NO_THROW(wait(Emulated{k})) << "an error was left over";
-      coherent::set_budget(Emulated{k}, index_t{1} << 40);
-    }
-  }
-  Word first(int array) const { return x[static_cast<std::size_t>(array)](0); }
-
-  std::vector<Words> x;
-};
+using TaskFailures = TaskTest;
 
 TEST_F(TaskFailures, DropWhatDependsOnThemAndNothingElse) {
   for (const std::string& scheduler : tasks::scheduler_names()) {
-    SetUp();
-    const auto y = std::vector<Words>(x.end() - 4, x.end());
+    const std::vector<Words> y = new_arrays();
     TaskGraph graph("g");
     graph.launch("one", 100, Increment{}, inout(y[0]));
     graph.call("bad", Throwing{}, inout(y[0]));
@@ -109,8 +73,7 @@ TEST_F(TaskFailures, DropWhatDependsOnThemInLaterWindows) {
 
 TEST_F(TaskFailures, OfKernelsSayWhatIsLost) {
   for (int k = 1; k <= 3; ++k) {
-    SetUp();
-    const auto y = std::vector<Words>(x.end() - 4, x.end());
+    const std::vector<Words> y = new_arrays();
     TaskGraph graph("g");
     for (int task = 0; task < 3; ++task)
       graph.launch("t" + std::to_string(task), 100, Increment{}, inout(y[static_cast<std::size_t>(task)]));
@@ -137,8 +100,7 @@ TEST_F(TaskFailures, OfKernelsSayWhatIsLost) {
 
 TEST_F(TaskFailures, OfACopyAreTriedAgain) {
   for (int k = 1; k <= 6; ++k) {
-    SetUp();
-    const auto y = std::vector<Words>(x.end() - 4, x.end());
+    const std::vector<Words> y = new_arrays();
     coherent::set_budget(Emulated{0}, 2 * 800);
     TaskGraph graph("g");
     for (int round = 0; round < 3; ++round)
@@ -159,8 +121,7 @@ TEST_F(TaskFailures, OfACopyAreTriedAgain) {
 
 TEST_F(TaskFailures, OfMemoryGoOnWithLess) {
   for (int k = 1; k <= 4; ++k) {
-    SetUp();
-    const auto y = std::vector<Words>(x.end() - 4, x.end());
+    const std::vector<Words> y = new_arrays();
     TaskGraph graph("g");
     for (std::size_t a = 0; a < 4; ++a) graph.launch("increment", 100, Increment{}, inout(y[a]));
     emulated::fail(emulated::Fault::Allocation, k);
@@ -223,8 +184,8 @@ struct ReadsAnArray {
 TEST_F(TaskFailures, OfFunctionsThatUseOtherArrays) {
   for (int k = 0; k < 2; ++k) {
     for (int place = 0; place < 2; ++place) {
-      SetUp();
-      const Words y = x[x.size() - 1], other = x[x.size() - 2];
+      const std::vector<Words> arrays = new_arrays();
+      const Words &y = arrays[0], &other = arrays[1];
       TaskGraph graph("g");
       if (k == 0) graph.call("launches", UsesAnArray{other}, inout(y));
       else graph.call("reads", ReadsAnArray{other}, inout(y));
@@ -265,6 +226,28 @@ TEST_F(TaskFailures, TasksAddTasks) {
   graph.call("adds", Adds{&graph, x[1]}, inout(x[0]));
   EXPECT_EQ(graph.run(across(Emulated{0}, Threads{})).tasks, 6);
   EXPECT_EQ(first(1), 5u);
+}
+
+// A task that was added needs what an earlier one writes anew that has not run yet: nothing is missing.
+TEST_F(TaskFailures, AddedTasksUseWhatIsWrittenAnewBeforeThem) {
+  const Words y("y", 100);
+  TaskGraph graph("g");
+  graph.call("bad", Throwing{}, inout(x[0]));
+  graph.call(
+      "adds",
+      [&](const Queue<AnyHost>&, const auto&) { graph.launch("added", 100, Add{}, in(x[0]), inout(y)); },
+      in(x[1]));
+  graph.launch("anew", 100, Write{1}, in(x[2]), out(x[0]));
+  TaskRunOptions options;
+  options.window = 2;
+  try {
+    graph.run(on(Threads{}), options);
+    FAIL() << "nothing was thrown";
+  } catch (const TaskFailed& error) {
+    EXPECT_EQ(error.failed, std::vector<std::string>{"bad"});
+    EXPECT_TRUE(error.dropped.empty()) << error.what();
+  }
+  EXPECT_EQ(Word(y(7)), hash(1, 0));
 }
 
 TEST_F(TaskFailures, TwoGraphsOverTheSameArraysWait) {
@@ -333,8 +316,7 @@ TEST_F(TaskFailures, AGraphIsWrittenAsJson) {
 // What hints do is seen in what is copied.
 TEST_F(TaskFailures, HintsSayWhatIsCopied) {
   for (const bool discards : {false, true}) {
-    SetUp();
-    const Words y = x[x.size() - 1];
+    const Words y = new_arrays().front();
     TaskGraph graph("g");
     graph.launch("write", 100, Increment{}, inout(y));
     if (discards) graph.discard(y);
@@ -446,8 +428,8 @@ struct Propose {
 };
 TEST_F(TaskFailures, ContributionsJoinBeforeOtherUses) {
   for (const std::string& scheduler : tasks::scheduler_names()) {
-    SetUp();
-    const Words y = x[x.size() - 1], z = x[x.size() - 2];
+    const std::vector<Words> arrays = new_arrays();
+    const Words &y = arrays[0], &z = arrays[1];
     const CoherentArray<Word, rank<3>> cube("cube", 5, 4, 3);
     TaskGraph graph("g");
     Word sum = 0;

@@ -10,20 +10,15 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include <sys/resource.h>
+
 #include <strata/views/coherent/file_array.hpp>
 
-#include "algorithms/tasks/task_programs.hpp"
+#include "algorithms/tasks/task_fixture.hpp"
 
 namespace {
 
 using namespace strata_tests;
-
-struct Increment {
-  STRATA_FUNCTION void operator()(auto i, auto x) const { x(i) += 1; }
-};
-struct Add {
-  STRATA_FUNCTION void operator()(auto i, auto x, auto y) const { y(i) += x(i); }
-};
 
 // Arrays in files go through a host's memory that holds three of them.
 TEST(TaskFiles, HostsHoldSoMuchOfThemAndNoMore) {
@@ -118,6 +113,37 @@ TEST(TaskFiles, TheHostHoldsNoMoreOfThemThanDevices) {
   for (std::size_t k = 0; k < count; ++k) std::remove(path(k).c_str());
   if (left < 0) GTEST_SKIP() << "the system does not say what of files is in memory";
   EXPECT_LE(left, 6 * bytes);  // a page at each end besides
+}
+
+// A disk that is full is an error where the file is made, which gets all its blocks then: tasks over those
+// that there are go on, and what is finished is right.
+TEST(TaskFiles, AFullDiskIsAnErrorWhereAFileIsMade) {
+  constexpr index_t items = 1 << 13;
+  const std::string path = ::testing::TempDir() + "task_files_test_full_";
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  TaskRunOptions options;
+  options.host_memory = 2 * items * index_t{sizeof(Word)};
+  std::vector<Words> files;
+  const std::string text = message_of<FileError>([&] {
+    TaskScope scope("files", on(Threads{}), options);
+    for (int k = 0;; ++k) {
+      if (k == 3) {  // the disk is full now
+        const rlimit limit{1 << 13, before.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &limit);
+      }
+      files.push_back(file_array<Word, rank<1>>(path + std::to_string(k), items, overwrite));
+      scope.launch("increment", items, Increment{}, inout(files.back()));
+      if (k > 0) scope.launch("add", items, Add{}, in(files[std::size_t(k) - 1]), inout(files.back()));
+    }
+  });
+  setrlimit(RLIMIT_FSIZE, &before);
+  expect_parts(text, {path + "3"});
+  ASSERT_EQ(files.size(), 3u);
+  for (std::size_t k = 0; k < 3; ++k) {
+    EXPECT_EQ(Word(files[k](items - 1)), k + 1);
+    std::remove((path + std::to_string(k)).c_str());
+  }
 }
 
 // Random programs over arrays of which some are in files, on hosts and devices, by a graph or a scope.

@@ -27,14 +27,30 @@ void add_program(Tasks& tasks, const TaskProgram& program, const std::vector<Wor
   const auto any_array = [&]() -> const Words& {
     return arrays[static_cast<std::size_t>(draw(0, static_cast<index_t>(arrays.size()) - 1))];
   };
+  const Words empty("empty", 0);
   for (const TaskProgram::Step& step : program.steps) {
     if (draw(0, 9) == 0) tasks.wont_use(any_array());
+    if (draw(0, 19) == 0) tasks.discard(empty);
+    if (draw(0, 19) == 0) tasks.wont_use(empty);
     const auto& task = add_step(tasks, step, arrays, "step " + std::to_string(handles.size()));
     if (draw(0, 5) == 0) task.priority(static_cast<double>(draw(-3, 3)));
     if (draw(0, 5) == 0) task.work(static_cast<double>(draw(1, 1000)));
     if (!handles.empty() && draw(0, 5) == 0)
       task.after(handles[static_cast<std::size_t>(draw(0, static_cast<index_t>(handles.size()) - 1))]);
     handles.push_back(task);
+  }
+}
+
+// How long tasks take on devices, as a scheduler has it: up to a thousand times as long as on others. Of some
+// tasks it is not known.
+void draw_costs(Random& draw, const TaskProgram& program, TaskCosts& costs) {
+  const index_t bytes = program.items * index_t{sizeof(Word)};
+  for (const char* const device : {"Emulated", "Threads", "Serial", "Tbb", "Cuda"}) {
+    const double slowness = static_cast<double>(index_t{1} << draw(0, 10));
+    for (std::size_t k = 0; k < program.steps.size(); ++k)
+      if (draw(0, 3) > 0)
+        costs.add(device, "step " + std::to_string(k),
+                  bytes * static_cast<index_t>(program.uses_of(program.steps[k]).size()), 1e-6 * slowness);
   }
 }
 
@@ -55,7 +71,8 @@ void run_random_program(Random& draw, int most_tasks) {
   for (const TaskProgram* const so_far : {&program, static_cast<const TaskProgram*>(&twice)}) {
     TaskRunOptions options = random_options(draw, static_cast<int>(program.steps.size()));
     TaskCosts costs;
-    if (draw(0, 3) == 0) options.costs = &costs;
+    if (draw(0, 2) == 0) options.costs = &costs;
+    if (draw(0, 1) == 0) draw_costs(draw, program, costs);
     TaskReport report;
     if (draw(0, 1) == 0) {
       ASSERT_NO_THROW(report = run_somewhere<D>(graph, draw, options)) << options.scheduler;

@@ -3,21 +3,12 @@
 #include <atomic>
 #include <limits>
 #include <memory>
-#include <stdexcept>
 
-#include "algorithms/tasks/task_programs.hpp"
-#include "messages.hpp"
+#include "algorithms/tasks/task_fixture.hpp"
 
 namespace {
 
 using namespace strata_tests;
-
-struct Throwing {
-  void operator()(const auto&, const auto&) const { throw std::runtime_error("no luck"); }
-};
-struct Increment {
-  STRATA_FUNCTION void operator()(auto i, auto x) const { x(i) += 1; }
-};
 
 // A task that writes nothing has nothing but its end for which others wait.
 TEST(TaskErrors, DropWhatIsToWaitByName) {
@@ -138,6 +129,18 @@ TEST(TaskWindows, OfOneDeviceThatHoldsAllAreTwiceItsQueues) {
   EXPECT_EQ(window, 0) << "and where devices share the work";
   graph.run(on(Threads{}), options);
   EXPECT_EQ(window, 0);
+}
+
+// A task that uses no element has costs as any other, though no bytes.
+TEST(TaskCostsOf, TasksWithoutElementsAreKnown) {
+  const Words x("x", 100);
+  TaskGraph graph("g");
+  for (int k = 0; k < 3; ++k) graph.launch("nothing", range(5, 5), Increment{}, inout(x));
+  TaskCosts costs;
+  TaskRunOptions options;
+  options.costs = &costs;
+  for (int run = 0; run < 3; ++run) EXPECT_EQ(graph.run(across(Emulated{0}, Threads{}), options).tasks, 3);
+  EXPECT_GT(costs.count("Emulated", "nothing", 0) + costs.count("Threads", "nothing", 0), 0);
 }
 
 // Hints and tasks for no elements leave the numbers of other arrays alone.

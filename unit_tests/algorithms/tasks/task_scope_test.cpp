@@ -2,7 +2,6 @@
 #include <atomic>
 #include <chrono>
 #include <optional>
-#include <stdexcept>
 #include <thread>
 
 #include <strata/algorithms/tasks/device_turns.hpp>
@@ -10,30 +9,12 @@
 #include <strata/core/unheard_errors.hpp>
 #include <strata/views/coherent/whole_copies.hpp>
 
-#include "algorithms/tasks/task_programs.hpp"
-#include "messages.hpp"
+#include "algorithms/tasks/task_fixture.hpp"
 
 namespace {
 
 using namespace strata_tests;
 
-struct Increment {
-  STRATA_FUNCTION void operator()(auto i, auto x) const { x(i) += 1; }
-};
-struct Add {
-  STRATA_FUNCTION void operator()(auto i, auto x, auto y) const { y(i) += x(i); }
-};
-struct AddOne {
-  STRATA_FUNCTION void operator()(auto i, auto x) const { x(i) += 1; }
-};
-struct Throwing {
-  void operator()(const auto&, const auto&) const { throw std::runtime_error("no luck"); }
-};
-struct OnEmulatedOnly {
-  void operator()(const Queue<Emulated>& queue, const auto& x) const {
-    parallel_for(on(queue), x.extent(0), with(Increment{}, x));
-  }
-};
 // On a host: ends when it may.
 struct WaitsFor {
   const std::atomic<bool>* may_end;
@@ -42,22 +23,7 @@ struct WaitsFor {
   }
 };
 
-class TaskScopes : public ::testing::Test {
- protected:
-  void SetUp() override {
-    for (int k = 0; k < 4; ++k) x.emplace_back(("x" + std::to_string(k)).c_str(), 100);
-  }
-  void TearDown() override {
-    emulated::clear_faults();
-    for (int k = 0; k < Emulated::count(); ++k) {
-      EXPECT_NO_THROW(wait(Emulated{k})) << "an error was left over";
-      coherent::set_budget(Emulated{k}, index_t{1} << 40);
-    }
-  }
-  Word first(int array) const { return x[static_cast<std::size_t>(array)](0); }
-
-  std::vector<Words> x;
-};
+using TaskScopes = TaskTest;
 
 TEST_F(TaskScopes, RunTasksAsTheyAreAdded) {
   TaskScope scope("scope", across(Emulated{0}, Threads{}));
@@ -87,7 +53,7 @@ TEST_F(TaskScopes, ViewsOfTheHostWaitForTheTasksSoFar) {
     EXPECT_EQ(first(0), 5 * round);
     x[1].write()(0) = round;
     scope.launch("add", 100, Add{}, in(x[1]), inout(x[2]));
-    scope.launch("contribute", 100, AddOne{}, reduce(x[3]));
+    scope.launch("contribute", 100, Increment{}, reduce(x[3]));
     EXPECT_EQ(first(3), round);
   }
   scope.wait();
@@ -160,7 +126,7 @@ TEST_F(TaskScopes, RefuseTasksThatCannotRun) {
     const auto view = x[0].read();
     const std::string conflict =
         message_of<AccessConflict>([&] { scope.launch("add", 100, Add{}, in(x[1]), inout(x[0])); });
-    EXPECT_NE(conflict.find("a scope of tasks is to write"), std::string::npos) << conflict;
+    EXPECT_NE(conflict.find("the scope \"refuses\" is to write"), std::string::npos) << conflict;
     EXPECT_NE(conflict.find("\"x0\""), std::string::npos) << conflict;
     EXPECT_NO_THROW(scope.launch("add", 100, Add{}, in(x[0]), inout(x[1]))) << "both only read";
   }
@@ -194,8 +160,7 @@ TEST_F(TaskScopes, RefuseOptionsThatMakeNoSense) {
 
 TEST_F(TaskScopes, ReportAllThatFailedInTheEnd) {
   for (const int window : {1, 2, 100}) {
-    SetUp();
-    const auto y = std::vector<Words>(x.end() - 4, x.end());
+    const std::vector<Words> y = new_arrays();
     TaskRunOptions options;
     options.window = window;
     TaskScope scope("fails", across(Emulated{0}, Threads{}), options);
@@ -330,8 +295,7 @@ TEST_F(TaskScopes, TasksAddTasks) {
   TaskRunOptions options;
   options.window = 8;
   for (const int count : {1, 5, 50}) {
-    SetUp();
-    const auto y = std::vector<Words>(x.end() - 4, x.end());
+    const std::vector<Words> y = new_arrays();
     TaskScope scope("grows", across(Emulated{0}, Threads{}), options);
     scope.call("reads", Adds{&scope, y[0], y[1], count}, in(y[0]));  // and adds what writes it
     scope.launch("increment", 100, Increment{}, inout(y[0]));
@@ -353,7 +317,7 @@ TEST_F(TaskScopes, SeveralThreadsAddTasks) {
     threads.emplace_back([&, t] {
       for (std::size_t k = 0; k < 100; ++k) {
         scope.launch("own", 100, Increment{}, inout(x[t]));
-        scope.launch("contribute", 100, AddOne{}, reduce(sums[k % 4]));
+        scope.launch("contribute", 100, Increment{}, reduce(sums[k % 4]));
         if (k % 10 == 0) scope.launch("read", 100, Write{1}, in(x[(t + 1) % 4]), out(seen[t])).priority(1);
       }
     });
@@ -390,61 +354,6 @@ TEST_F(TaskScopes, ScopesAndGraphsOnOneDeviceTakeTurns) {
   one.reset();
   two.reset();
   EXPECT_EQ(detail::DeviceTurns::num_known(), 0u);
-}
-
-TEST_F(TaskScopes, ArraysGoWithTheirTasks) {
-  TaskRunOptions options;
-  options.window = 20;
-  TaskScope scope("temporaries", on(Emulated{0}), options);
-  for (int k = 0; k < 500; ++k) {
-    const Words temporary("temporary", 100);
-    scope.launch("fill", 100, Write{static_cast<Word>(k)}, in(x[0]), out(temporary));
-    scope.launch("add", 100, Add{}, in(temporary), inout(x[1]));
-    scope.discard(temporary);
-  }
-  const TaskReport report = scope.wait();
-  EXPECT_EQ(report.tasks, 1000);
-  EXPECT_EQ(report.bytes_from_devices, 0) << "what is discarded goes nowhere";
-  EXPECT_LE(coherent::resident_bytes(Emulated{0}), 2 * 800) << "that of what is left";
-}
-
-TEST_F(TaskScopes, LeaveValuesOnTheHostIfAsked) {
-  TaskRunOptions options;
-  options.on_host = true;
-  options.window = 2;
-  TaskScope scope("host", on(Emulated{0}), options);
-  for (std::size_t k = 0; k < 4; ++k) scope.launch("increment", 100, Increment{}, inout(x[k]));
-  scope.wait();
-  for (const Words& array : x) EXPECT_FALSE(detail::WholeCopies::host_lacks(*array.state())) << array.label();
-}
-
-// 10^6 tasks: the window bounds what is kept, and twice as many take twice as long.
-double run_many(const std::vector<Words>& x, int count, int window, std::size_t& most_kept) {
-  TaskRunOptions options;
-  options.window = window;
-  const auto start = std::chrono::steady_clock::now();
-  TaskScope scope("many", on(Emulated{0}), options);
-  for (int k = 0; k < count; ++k) {
-    const std::size_t a = static_cast<std::size_t>(k) % x.size();
-    scope.call(
-        "nothing", [](const auto&...) {}, in(x[a]), in(x[(a + 1) % x.size()]), inout(x[(a + 2) % x.size()]));
-    if (k % 64 == 0) most_kept = std::max(most_kept, scope.num_kept());
-  }
-  EXPECT_EQ(scope.wait().tasks, count);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-TEST_F(TaskScopes, KeepNoMoreThanTwoWindows) {
-  std::size_t most_kept = 0;
-  run_many(x, 20000, 500, most_kept);
-  EXPECT_LE(most_kept, 1000u);
-  EXPECT_GT(most_kept, 0u);
-}
-TEST_F(TaskScopes, TakeTimeThatIsLinearSlow) {
-  std::size_t most_kept = 0;
-  const double short_run = run_many(x, 100'000, 10'000, most_kept);
-  const double long_run = run_many(x, 1'000'000, 10'000, most_kept);
-  EXPECT_LE(most_kept, 20'000u);
-  EXPECT_LT(long_run, 20 * short_run) << "of ten times as many tasks";
 }
 
 // A contribution needs room for its copy only, the join for the array, too.

@@ -50,6 +50,21 @@ TEST_F(EmulatedOverlap, OneQueueAddsUp) {
   EXPECT_EQ(emulated::now(), upload + kernel + within + download);
 }
 
+TEST_F(EmulatedOverlap, AHeldClockIsNotMovedByWaits) {
+  const Queue<Emulated> queue;
+  deep_copy(queue, a, host_a);
+  const Event event = queue.record();
+  {
+    const emulated::HeldClock held;
+    event.wait();
+    EXPECT_EQ(emulated::now(), 0);
+    emulated::advance(upload / 2);
+    EXPECT_EQ(emulated::now(), upload / 2);
+  }
+  event.wait();
+  EXPECT_EQ(emulated::now(), upload);
+}
+
 TEST_F(EmulatedOverlap, CopiesOverlapKernelsOfAnotherQueue) {
   const Queue<Emulated> compute, transfer;
 

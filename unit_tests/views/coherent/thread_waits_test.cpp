@@ -1,4 +1,5 @@
 // Which waits can end, and which are given up.
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -73,6 +74,30 @@ TEST(ThreadWaits, ForHostUsesAreNeverGivenUp) {
 
   EXPECT_FALSE(waits.give_one_up());
   EXPECT_TRUE(waits.goes_on(wait));
+}
+
+// An error goes to one that is in the ring, and not to those that wait behind it; it says who waits for whom.
+TEST(ThreadWaits, ForReservationsAreGivenUpInTheRingItself) {
+  const auto t = thread_ids(4);
+  ThreadWaits waits;
+  const auto behind = waits.add(t[3], Kind::Reservation, {t[0]}, "d waits for a");
+  const auto first = waits.add(t[0], Kind::Reservation, {t[1]}, "a waits for b");
+  const auto view = waits.add(t[1], Kind::HostUse, {t[2]}, "b waits for c");
+  EXPECT_FALSE(waits.give_one_up());
+  const auto elsewhere = waits.add(t[2], Kind::Elsewhere, {t[0]}, "c waits for a");
+
+  EXPECT_TRUE(waits.give_one_up());
+  EXPECT_FALSE(waits.give_one_up());
+  EXPECT_TRUE(waits.goes_on(behind));
+  EXPECT_FALSE(waits.goes_on(first));
+  std::string ring;
+  EXPECT_TRUE(waits.forget(first, &ring));
+  EXPECT_EQ(ring, "a waits for b; b waits for c; c waits for a");
+  waits.clear();
+  EXPECT_FALSE(waits.goes_on(view));
+  EXPECT_TRUE(waits.goes_on(elsewhere)) << "it ends with forget() alone";
+  EXPECT_FALSE(waits.forget(elsewhere));
+  EXPECT_TRUE(waits.empty());
 }
 
 }  // namespace
