@@ -1,9 +1,11 @@
 #include <string>
+#include <string_view>
 
 #include <strata/core/allocation_report.hpp>
 #include <strata/core/error.hpp>
 #include <strata/devices/backend.hpp>
 #include <strata/devices/direct_file.hpp>
+#include <strata/devices/host/space.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -17,6 +19,13 @@ Ref<DirectFile> DeviceInstance::open_direct(int, const char*, bool) { return {};
 DeviceInstance* DeviceInstance::shared_memory(SharedMemory, const char*& reason) {
   reason = "it has no memory that its kernels and the host share";
   return nullptr;
+}
+
+bool DeviceInstance::has_system_atomics(SpaceId space, const char*& reason) const {
+  // Of a host: it has them wherever it may touch memory.
+  if (host_accessible() && (space.shared || std::string_view(space.kind) == HostSpace::kind)) return true;
+  reason = "it shares no atomic operations on such memory with the host";
+  return false;
 }
 
 char* DeviceInstance::address_in_kernels(char* host_address, SpaceId) const {

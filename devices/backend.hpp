@@ -184,6 +184,10 @@ class DeviceInstance {
   virtual char* address_in_kernels(char* host_address, SpaceId space) const;
   /// Whether the host may touch managed memory while kernels of the device run.
   virtual bool has_concurrent_managed_access() const { return true; }
+  /// Whether what kernels of this device do atomically at system scope, in memory of `space`, is atomic for
+  /// the host, too, and for all devices of which this is so. Where it is not, `reason` is why, as the rest of
+  /// a sentence.
+  virtual bool has_system_atomics(SpaceId space, const char*& reason) const;
   /// Of an instance that allocates managed memory: what faults have moved so far of the block at `data`.
   virtual PageMoves page_moves(const void* /*data*/) const { return {}; }
   /// The file that `descriptor` has open, for transfers by the device itself. Null where it cannot, or is not

@@ -152,6 +152,7 @@ CudaInstance::CudaInstance(int index)
   has_managed_memory_ = has(cudaDevAttrManagedMemory);
   has_concurrent_managed_access_ = has(cudaDevAttrConcurrentManagedAccess);
   reaches_pageable_memory_ = has(cudaDevAttrPageableMemoryAccess);
+  has_host_atomics_ = has(cudaDevAttrHostNativeAtomicSupported);
 }
 
 CudaStream& CudaInstance::take_stream(cudaStream_t adopted, bool helper) {

@@ -55,6 +55,7 @@ class CudaMemory final : public DeviceInstance {
   DeviceInstance* shared_memory(SharedMemory kind, const char*& reason) override;
   char* address_in_kernels(char* host_address, SpaceId space) const override;
   bool has_concurrent_managed_access() const override;
+  bool has_system_atomics(SpaceId space, const char*& reason) const override;
   Ref<DirectFile> open_direct(int descriptor, const char* path, bool writes) override;
 
   CudaInstance& gpu() const { return gpu_; }
@@ -118,6 +119,8 @@ class CudaInstance {
   bool has_concurrent_managed_access() const { return has_concurrent_managed_access_; }
   /// Whether kernels reach all memory of the host.
   bool reaches_pageable_memory() const { return reaches_pageable_memory_; }
+  /// Whether atomic operations on memory of the host go over the link to it.
+  bool has_host_atomics() const { return has_host_atomics_; }
   /// Why allocate() gave no managed memory, as the rest of a sentence.
   std::string why_no_managed_memory(std::size_t bytes);
   /// Lets kernels of GPU `other` reach the memory of this one, once CUDA has opened the link between them.
@@ -159,6 +162,7 @@ class CudaInstance {
   int multiprocessors_ = 0;
   std::size_t physical_bytes_ = 0, free_at_start_ = 0;
   bool has_managed_memory_ = false, has_concurrent_managed_access_ = false, reaches_pageable_memory_ = false;
+  bool has_host_atomics_ = false;
   CudaMemory memories_[3];
   std::mutex memory_mutex_;
   std::unique_ptr<CudaMemoryPool> pool_;  // null where device memory comes from slabs

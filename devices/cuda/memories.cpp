@@ -117,6 +117,21 @@ char* CudaMemory::address_in_kernels(char* host_address, SpaceId space) const {
 
 bool CudaMemory::has_concurrent_managed_access() const { return gpu_.has_concurrent_managed_access(); }
 
+// As CUDA's memory model has it: an object in memory of which none of this is true is not atomic at system
+// scope.
+bool CudaMemory::has_system_atomics(SpaceId space, const char*& reason) const {
+  if (space.kind == CudaManagedSpace::kind) {
+    reason = "the host may not touch managed memory while kernels run (cudaDevAttrConcurrentManagedAccess)";
+    return gpu_.has_concurrent_managed_access();
+  }
+  if (space.kind == CudaPinnedSpace::kind) {
+    reason = "its link to the host has no atomic operations (cudaDevAttrHostNativeAtomicSupported)";
+    return gpu_.has_host_atomics();
+  }
+  reason = "its kernels do not reach ordinary memory of the host (cudaDevAttrPageableMemoryAccess)";
+  return (space.shared || space.kind == HostSpace::kind) && gpu_.reaches_pageable_memory();
+}
+
 Ref<DirectFile> CudaMemory::open_direct(int descriptor, const char* path, bool writes) {
   return kind_ == CudaMemoryKind::Device ? open_cuda_direct_file(gpu_, descriptor, path, writes)
                                          : Ref<DirectFile>();

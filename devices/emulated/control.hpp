@@ -27,6 +27,9 @@ struct Config {
   bool reads_files = false;         ///< and writes them, itself, by its link to the host
   index_t managed_page = index_t{64} << 10;  ///< bytes of a page of managed memory
   double fault_latency = 20e-6;              ///< seconds, of an access to a page that lies elsewhere
+  /// Whether kernels have system-wide atomics on pinned and ordinary memory of the host, as they always have
+  /// on managed memory: GPUs behind PCIe have none.
+  bool host_atomics = true;
 };
 
 /// The configuration in force, and that of the settings.

@@ -240,6 +240,13 @@ char* EmulatedInstance::address_in_kernels(char* host_address, SpaceId space) co
   return reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(address) - offset);
 }
 
+bool EmulatedInstance::has_system_atomics(SpaceId space, const char*& reason) const {
+  reason = "its own memory is out of the host's reach";
+  if (space.kind != HostSpace::kind && !space.shared) return false;
+  reason = "its link to the host has no atomic operations (emulated::Config::host_atomics)";
+  return space.kind == emulated_managed_kind || Platform::get().configuration().host_atomics;
+}
+
 std::size_t EmulatedInstance::capacity() const { return Platform::get().memory->capacity(index_); }
 
 std::size_t EmulatedInstance::used() const {
