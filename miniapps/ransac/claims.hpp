@@ -24,11 +24,11 @@ struct Claimed {
 
 /// What a host thread knows when it claims beside a device.
 struct ClaimState {
-  index_t remaining = 0;         ///< iterations that nobody has begun, as far as is known
-  index_t done_by_device = 0;    ///< that its teams have finished
-  double elapsed = 0;            ///< seconds since the device was given its work
-  double seconds_each = 0;       ///< of an iteration on this thread
-  index_t threads = 1;           ///< of the host
+  index_t remaining = 0;       ///< iterations that nobody has begun, as far as is known
+  index_t done_by_device = 0;  ///< that its teams have finished
+  double elapsed = 0;          ///< seconds since the device was given its work
+  double seconds_each = 0;     ///< of an iteration on this thread
+  index_t threads = 1;         ///< of the host
 };
 /// The iterations that a host thread claims next: as many as it can do in half of the time that the rest will
 /// take, which others work at, too; none where that is less than one, or where the rest is over

@@ -4,8 +4,8 @@
 // A page of managed memory that both write moves between them, which takes longer than many iterations. So
 // only the counter is one that both use: vectors and samples, which are only read, have copies of their pages
 // on both sides; host threads keep the candidates that they find; the device has written what the host must
-// know at the end, and how far it is, to memory of the host; and host threads that are slow, or late, claim no
-// more.
+// know at the end, and how far it is, to memory of the host; and host threads that are slow, or late, claim
+// no more.
 #pragma once
 
 #include <algorithm>
@@ -105,14 +105,13 @@ class DynamicFit {
     parallel_for(on(device_).named("ransac: device"), league,
                  with(kernel, vectors_.of_device(), samples_.of_device(), candidates_.of_device(),
                       found_.of_device(), best_.of_device(), threads > 0 ? begun_.of_device() : nobody_));
-    const HostData data{vectors_.begin(),  std::ssize(problem_.vectors),
-                        samples_.begin(),  end,
-                        problem_.error,    problem_.limit};
+    const HostData data{vectors_.begin(), std::ssize(problem_.vectors), samples_.begin(), end, problem_.error,
+                        problem_.limit};
     HostFound host = work_off_claimed(request_.host, threads, data, tickets, end,
                                       {begun_.begin(), league.shape.league_size});
-    parallel_for(on(device_).named("ransac: conclude"), 1,
-                 with(Conclude{tickets_, threads}, found_.of_device(), best_.of_device(),
-                      conclusion_.of_device()));
+    parallel_for(
+        on(device_).named("ransac: conclude"), 1,
+        with(Conclude{tickets_, threads}, found_.of_device(), best_.of_device(), conclusion_.of_device()));
     wait(device_);
     conclude(outcome, std::move(host));
   }

@@ -21,14 +21,14 @@ enum class Sharing {
 struct FitRequest {
   const Problem* problem = nullptr;
   Sharing sharing = Sharing::Static;
-  double alpha = 0;         ///< of static sharing: the host's share of the iterations, 0 to 1
+  double alpha = 0;                         ///< of static sharing: the host's share of the iterations, 0 to 1
   MemoryMode memory = MemoryMode::Managed;  ///< of dynamic sharing beside a device: Managed or Mapped
-  AnyHost host;             ///< that works beside the device, or is it
-  index_t threads = 0;      ///< of the host that work beside the device; 0: none
-  index_t teams = 0;        ///< of the device; 0: as many as it runs at a time
-  index_t team_size = 0;    ///< members; 0: the device's choice
-  index_t repetitions = 1;  ///< timed
-  index_t warm_up = 0;      ///< not timed, before them
+  AnyHost host;                             ///< that works beside the device, or is it
+  index_t threads = 0;                      ///< of the host that work beside the device; 0: none
+  index_t teams = 0;                        ///< of the device; 0: as many as it runs at a time
+  index_t team_size = 0;                    ///< members; 0: the device's choice
+  index_t repetitions = 1;                  ///< timed
+  index_t warm_up = 0;                      ///< not timed, before them
 };
 
 /// Copies that a program makes; not pages of managed memory that move.

@@ -14,8 +14,9 @@ index_t host_claim(const ClaimState& state) {
   if (state.remaining <= 0) return 0;
   const index_t fair = std::max<index_t>(1, state.remaining / (2 * std::max<index_t>(1, state.threads)));
   if (state.done_by_device <= 0 || state.elapsed <= 0) return 1;  // how fast it is, is not known yet
-  constexpr double worth = 200e-6;  // two moves of a page, some ten times over
-  const double rest = static_cast<double>(state.remaining) * state.elapsed / static_cast<double>(state.done_by_device);
+  constexpr double worth = 200e-6;                                // two moves of a page, some ten times over
+  const double rest =
+      static_cast<double>(state.remaining) * state.elapsed / static_cast<double>(state.done_by_device);
   if (rest < worth || rest < 2 * state.seconds_each) return 0;
   const double can = rest / 2 / std::max(state.seconds_each, 1e-9);
   return std::min(fair, static_cast<index_t>(std::min(can, 1e15)));
@@ -25,7 +26,8 @@ namespace {
 
 // As kernels see an array of the host.
 template <class T>
-using HostView = View<const T, AnyHost, typename MDArray<T, AnyHost, rank<1>>::extents_type, LayoutRight, Unmanaged<>>;
+using HostView =
+    View<const T, AnyHost, typename MDArray<T, AnyHost, rank<1>>::extents_type, LayoutRight, Unmanaged<>>;
 
 // One thread of the host: tries iterations, and keeps the candidates.
 template <detail::Member M>
@@ -121,7 +123,8 @@ HostFound work_off_claimed(const AnyHost& host, index_t threads, const HostData&
 }
 
 HostData data_of(const Problem& problem) {
-  return {problem.vectors.data(), std::ssize(problem.vectors), problem.samples.data(), problem.iterations(),
+  return {problem.vectors.data(), std::ssize(problem.vectors),
+          problem.samples.data(), problem.iterations(),
           problem.error,          problem.limit};
 }
 

@@ -6,8 +6,8 @@
 //   strata-ransac --device cuda --host threads --mode static --alpha 0.01
 //   strata-ransac --input vectors.csv --device emulated --host threads --verify
 //
-// The steps of a fit are in static_fit.hpp and dynamic_fit.hpp. This file chooses the devices, and is compiled
-// by nvcc where there is Cuda.
+// The steps of a fit are in static_fit.hpp and dynamic_fit.hpp. This file chooses the devices, and is
+// compiled by nvcc where there is Cuda.
 #include <cstdio>
 
 #include <strata/core/runtime.hpp>

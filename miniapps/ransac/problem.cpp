@@ -74,7 +74,8 @@ std::int32_t coordinate(std::string_view text, const std::string& name, index_t 
   const char* const end = text.data() + text.size();
   const auto [stop, status] = std::from_chars(text.data(), end, value);
   const bool is_number = status == std::errc() || status == std::errc::result_out_of_range;
-  if (!is_number || stop != end) fail_line(name, line, shown + " is no integer: coordinates are whole points");
+  if (!is_number || stop != end)
+    fail_line(name, line, shown + " is no integer: coordinates are whole points");
   if (status != std::errc() || value > largest_coordinate || value < -largest_coordinate)
     fail_line(name, line,
               shown + " is too large: coordinates are -" + std::to_string(largest_coordinate) + " to " +
@@ -152,8 +153,8 @@ Problem make_problem(std::vector<FlowVector> vectors, index_t iterations, index_
     throw UsageError("--iterations " + std::to_string(iterations) + ": give 1 to " +
                      std::to_string(most_iterations));
   if (error < 1 || error > largest_error)
-    throw UsageError("--error " + std::to_string(error) + ": points from which on a vector is an outlier, 1 to " +
-                     std::to_string(largest_error));
+    throw UsageError("--error " + std::to_string(error) +
+                     ": points from which on a vector is an outlier, 1 to " + std::to_string(largest_error));
   if (!(convergence > 0 && convergence <= 1))
     throw UsageError("--convergence " + std::to_string(convergence) +
                      ": the share of outliers below which a flow is a candidate, above 0 and at most 1");

@@ -77,7 +77,8 @@ FitRequest request_of(const RansacSettings& s) {
   require(alpha >= 0 && alpha <= 1,
           "--alpha " + s.alpha + ": the host's share of the iterations, from 0 (the device does all) to 1");
   require(is_static, "--alpha " + s.alpha + ": shares are fixed by --mode static; dynamic ones are claimed");
-  require(has_host || alpha == 0, "--alpha " + s.alpha + ": the host takes no part; name one, --host threads");
+  require(has_host || alpha == 0,
+          "--alpha " + s.alpha + ": the host takes no part; name one, --host threads");
   request.alpha = alpha;
   return request;
 }

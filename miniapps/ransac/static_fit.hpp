@@ -1,8 +1,8 @@
 // A fit with static sharing: arrays of the device and of the host, a share of the iterations for each.
 //
 // Copied are, once, the vectors and the samples of the device's iterations (16 n + 8 m bytes), and in every
-// repetition the number of candidates and these (4 bytes, and 8 for each). The study's program copies 24 m + 4
-// bytes more to the device in every repetition: room for parameters and results, which kernels here write
+// repetition the number of candidates and these (4 bytes, and 8 for each). The study's program copies 24 m +
+// 4 bytes more to the device in every repetition: room for parameters and results, which kernels here write
 // without reading, and a counter, which is filled on the device.
 #pragma once
 
