@@ -33,8 +33,25 @@ std::vector<double> Balance::shares(std::size_t devices) {
 
 void Balance::add(std::vector<Sample> samples) { open_.push_back(std::move(samples)); }
 
-void Balance::learn() {
+std::vector<double> Balance::speeds(std::size_t devices) {
+  learn();
+  speeds_.resize(devices, 0);
+  return speeds_;
+}
+
+void Balance::note(const std::vector<double>& speeds) {
+  if (speeds_.size() != speeds.size()) speeds_.assign(speeds.size(), 0);
+  for (std::size_t k = 0; k < speeds.size(); ++k)
+    if (speeds[k] > 0) learn(k, speeds[k]);
+}
+
+void Balance::learn(std::size_t device, double speed) {
   constexpr double weight_of_new = 0.5;
+  double& known = speeds_[device];
+  known = known > 0 ? (1 - weight_of_new) * known + weight_of_new * speed : speed;
+}
+
+void Balance::learn() {
   std::erase_if(open_, [&](const std::vector<Sample>& samples) {
     const auto done = [](const Sample& s) { return !s.end || s.end->complete(); };
     if (!std::all_of(samples.begin(), samples.end(), done)) return false;
@@ -43,8 +60,7 @@ void Balance::learn() {
       if (!samples[k].end || !samples[k].begin || samples[k].items == 0) continue;
       const double seconds = samples[k].end->seconds_since(*samples[k].begin);
       if (!(seconds > 0)) continue;
-      const double speed = static_cast<double>(samples[k].items) / seconds;
-      speeds_[k] = speeds_[k] > 0 ? (1 - weight_of_new) * speeds_[k] + weight_of_new * speed : speed;
+      learn(k, static_cast<double>(samples[k].items) / seconds);
     }
     return true;
   });

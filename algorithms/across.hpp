@@ -4,6 +4,8 @@
 //   across(devices)                                     a std::vector of devices of one kind
 //   across(Cuda{0}, Threads{}).weighted({0.9, 0.1})     in parts of these sizes
 //   across(Cuda{0}, Threads{}).adaptive(balance)        by the speed measured so far
+//   across(Cuda{0}, Threads{}).dynamic()                parts are claimed until all is done:
+//   sharing/dynamic.hpp
 //
 // Parts are runs of left-most indices in the order of the devices. Each device works on its default queue;
 // parts of hosts run on the calling thread and its helpers, after the others were enqueued.
@@ -37,8 +39,14 @@ class Balance {
   /// The samples of a launch, one a device; they count when all are complete.
   void add(std::vector<Sample> samples);
 
+  /// Items a second of each device, as measured so far; 0: not measured.
+  std::vector<double> speeds(std::size_t devices);
+  /// Speeds that a launch has measured itself; 0: not measured. They count at once.
+  void note(const std::vector<double>& speeds);
+
  private:
   void learn();
+  void learn(std::size_t device, double speed);
   std::vector<double> speeds_;  // items a second
   std::vector<std::vector<Sample>> open_;
 };
@@ -52,6 +60,11 @@ std::vector<ResidentRows> split_range(index_t first, index_t last, std::size_t c
 [[noreturn]] void fail_weights(std::size_t weights, std::size_t devices);
 
 }  // namespace detail
+
+// sharing/dynamic.hpp
+struct DynamicOptions;
+template <class... D>
+struct SharedAcross;
 
 /// Several devices, of the kinds `D`, made by `across`.
 template <class... D>
@@ -88,6 +101,14 @@ struct Across {
     result.balance = &kept;
     return result;
   }
+  /// Devices claim parts until all is done: sharing/dynamic.hpp. Weights say where each begins, a balance how
+  /// fast they were, and learns.
+  auto dynamic() const {
+    constexpr bool is_included = requires { sizeof(SharedAcross<D...>); };
+    static_assert(is_included, "strata: across(...).dynamic() needs <strata/algorithms/sharing/dynamic.hpp>");
+    if constexpr (is_included) return SharedAcross<D...>{*this, {}};
+  }
+  auto dynamic(const DynamicOptions& options) const { return SharedAcross<D...>{*this, options}; }
 };
 
 namespace detail {

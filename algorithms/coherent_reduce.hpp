@@ -175,9 +175,9 @@ JoinGroups<Reducer, F> join_groups(const Reducer& reducer, const F& finish, cons
 template <class T, class D, class R, class K, class Into, class... Accesses>
 void reduce_groups(const char* label, CoherentCall& call, std::size_t part, const On<D>& on, const R& work,
                    const K& kernel, const Into& into, const std::vector<ReductionGroup>& groups,
-                   ResidentRows mine, const Accesses&... accesses) {
+                   ResidentRows mine, bool timed, const Accesses&... accesses) {
   run_part(
-      call, static_cast<int>(part), on, false,
+      call, static_cast<int>(part), on, timed,
       [&](const auto&... resolved) {
         const auto bound = bind_views(kernel, view_to_bind(resolved)...);
         constexpr int use = use_number<sizeof...(Accesses), Accesses...>();
@@ -250,7 +250,7 @@ void reduce_on_several(const char* label, const Where& where, const R& work, con
     call.prepare();
     for (std::size_t p = 0; p < parts.size(); ++p)
       visit_part(where, parts[p].place, [&](const auto& on) {
-        reduce_groups<T>(label, call, p, on, work, kernel, into, groups, group_rows[parts[p].place],
+        reduce_groups<T>(label, call, p, on, work, kernel, into, groups, group_rows[parts[p].place], false,
                          accesses...);
       });
   }

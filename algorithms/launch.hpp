@@ -111,8 +111,8 @@ auto bind_kernel(const K& kernel, const Accesses&... accesses) {
 
 // ---- ways: how a launch at a place is made
 
-/// By place and accesses: on plain views, on coherent arrays, or in slices.
-enum class LaunchWay { Plain, Coherent, Streamed };
+/// By place and accesses: on plain views, on coherent arrays, in slices, or in parts that devices claim.
+enum class LaunchWay { Plain, Coherent, Streamed, Shared };
 
 /// Whether the target of a reduction is coherent: coherent_reduce.hpp.
 template <class Into>
@@ -122,6 +122,7 @@ template <class Where, class... Accesses>
 constexpr LaunchWay launch_way(bool coherent_into = false) {
   using Traits = PlaceTraits<Where>;
   if (Traits::is_streamed) return LaunchWay::Streamed;
+  if constexpr (requires { Traits::is_shared; }) return LaunchWay::Shared;
   const bool coherent = coherent_into || (is_coherent_access_v<Accesses> || ...);
   return coherent || !Traits::is_one_part ? LaunchWay::Coherent : LaunchWay::Plain;
 }
@@ -263,7 +264,7 @@ auto launch_scan_at(const char* label, const Where& where, const R& work, const 
 }  // namespace detail
 
 /// Calls kernel(index..., views...) for every index of `work` at a place; the head of this file says more.
-/// Streamed launches return a StreamReport.
+/// Streamed launches return a StreamReport, shared ones a SharedReport.
 template <Place Where, WorkRange R, class K, class... Accesses>
 auto launch(const Where& where, const R& work, const K& kernel, const Accesses&... accesses) {
   return detail::launch_at(detail::label_of(where), where, work, kernel, accesses...);

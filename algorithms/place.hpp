@@ -2,6 +2,7 @@
 //
 //   on(Cuda{0}), on(queue)                       one part: a device, or one of its queues
 //   across(Cuda{0}, Cuda{1}).weighted({2, 1})    several parts, with a weight each (across.hpp)
+//   across(Threads{}, Cuda{0}).dynamic()         several devices that claim parts (sharing/dynamic.hpp)
 //   streamed(place, 2_GiB).chunk(4096)           the parts of a place, through which arrays go in slices,
 //                                                within a budget each (streaming/streamed_place.hpp)
 //   place.named("axpy")                          with a label for its launches
@@ -24,6 +25,7 @@
 //                           plain views   coherent arrays   steps   reducing steps
 //   on                          x                x
 //   across                                       x
+//   across.dynamic                               x (no scans)
 //   streamed(on)                                 x            x           x
 //   streamed(across)                             x            x
 //

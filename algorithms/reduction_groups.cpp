@@ -20,34 +20,48 @@ std::vector<ReductionGroup> reduction_groups(ResidentRows range, std::size_t par
   return groups_of_split(range, split_range(first, last, parts, weights, grain), block);
 }
 
+namespace {
+
+// Adds those of part `part`, the blocks [node, end) of a range whose blocks end at `last`.
+void add_groups(std::vector<ReductionGroup>& groups, ResidentRows range, std::size_t part, index_t node,
+                index_t end, index_t last, index_t block) {
+  while (node < end) {
+    // The largest subtree that begins here and ends in time; at the end of the range those that end later,
+    // too.
+    int level = 0;
+    index_t size = 1;
+    const auto fits = [&](index_t wider) {
+      return floor_div(node, wider) * wider == node && (node + wider <= end || end == last);
+    };
+    while (size < end - node && fits(size * 2)) {
+      size *= 2;
+      ++level;
+    }
+    const index_t until = std::min(node + size, end);
+    groups.push_back({part,
+                      {std::max(range.begin, node * block), std::min(range.end, until * block)},
+                      level,
+                      floor_div(node, size)});
+    node = until;
+  }
+}
+
+}  // namespace
+
 std::vector<ReductionGroup> groups_of_split(ResidentRows range, const std::vector<ResidentRows>& split,
                                             index_t block) {
   std::vector<ReductionGroup> groups;
   if (split.empty()) return groups;
-  const index_t last = split.back().end;
-  for (std::size_t part = 0; part < split.size(); ++part) {
-    index_t node = split[part].begin;
-    const index_t end = split[part].end;
-    while (node < end) {
-      // The largest subtree that begins here and ends in time; at the end of the range those that end later,
-      // too.
-      int level = 0;
-      index_t size = 1;
-      const auto fits = [&](index_t wider) {
-        return floor_div(node, wider) * wider == node && (node + wider <= end || end == last);
-      };
-      while (size < end - node && fits(size * 2)) {
-        size *= 2;
-        ++level;
-      }
-      const index_t until = std::min(node + size, end);
-      groups.push_back({part,
-                        {std::max(range.begin, node * block), std::min(range.end, until * block)},
-                        level,
-                        floor_div(node, size)});
-      node = until;
-    }
-  }
+  for (std::size_t part = 0; part < split.size(); ++part)
+    add_groups(groups, range, part, split[part].begin, split[part].end, split.back().end, block);
+  return groups;
+}
+
+std::vector<ReductionGroup> groups_of_part(ResidentRows range, ResidentRows items, index_t block) {
+  std::vector<ReductionGroup> groups;
+  if (items.begin < items.end)
+    add_groups(groups, range, 0, floor_div(items.begin, block), floor_div(items.end - 1, block) + 1,
+               floor_div(range.end - 1, block) + 1, block);
   return groups;
 }
 

@@ -26,6 +26,9 @@ std::vector<ReductionGroup> reduction_groups(ResidentRows range, std::size_t par
 std::vector<ReductionGroup> groups_of_split(ResidentRows range, const std::vector<ResidentRows>& split,
                                             index_t block);
 
+/// The same for one part of the range, `items`, cut at blocks; their `part` is 0.
+std::vector<ReductionGroup> groups_of_part(ResidentRows range, ResidentRows items, index_t block);
+
 /// Values a += b, in this order, which leave the joined value of all groups in number 0.
 struct Join {
   int a, b;

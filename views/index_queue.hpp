@@ -33,6 +33,7 @@ class IndexQueue {
     STRATA_ASSERT(capacity_ >= 1, "strata: IndexQueue needs the elements that words(capacity) says");
   }
 
+  /// The numbers for which it has room.
   STRATA_FUNCTION index_t capacity() const { return capacity_; }
 
   /// Appends `value`; false if there is no room.

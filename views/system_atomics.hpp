@@ -40,6 +40,7 @@ class SystemAtomics {
   /// For system_atomics.
   STRATA_FUNCTION constexpr SystemAtomics(T* values, index_t size) : values_(values), size_(size) {}
 
+  /// The number of values.
   STRATA_FUNCTION constexpr index_t size() const { return size_; }
   /// Element i. Checked builds report an index outside.
   STRATA_FUNCTION SystemAtomicRef<T> operator()(index_t i) const {

@@ -62,7 +62,7 @@ void CallState::end_call() {
   uses_.clear();
   hash_ = recoveries_ = ticket_ = 0;
   kept_ = nullptr;
-  copies_explicit_ = out_of_turn_ = false;
+  copies_explicit_ = is_one_of_several_ = out_of_turn_ = false;
   unused_call_state = this;
 }
 
@@ -98,7 +98,7 @@ const char* CallState::name() const { return kernel_name(label_, kernel_type_, t
 
 // ---- before
 
-void CallState::prepare() {
+void CallState::require_may_launch() const {
   require_running("a launch");
   require_no_task_function("a launch over coherent arrays");
   if (current_recording != nullptr)
@@ -106,6 +106,22 @@ void CallState::prepare() {
         std::string("the launch of ") + name() +
         " over coherent arrays cannot be recorded: what it copies depends on where values are; record "
         "launches over plain views");
+}
+
+void CallState::check() {
+  require_may_launch();
+  const std::lock_guard lock(Coherence::get().mutex);
+  check_conflicts();
+  find_memories();
+  for (const Part& part : parts_)
+    for_uses(part, [&](const Use& use) {
+      check_written(part, use);
+      check_current(part, use);
+    });
+}
+
+void CallState::prepare() {
+  require_may_launch();
   lock_.lock();
   Coherence& coherence = Coherence::get();
   coherence.drop_leftovers();
@@ -217,8 +233,8 @@ void CallState::check_current(const Part& part, const Use& use) const {
 void CallState::plan_reads() {
   Coherence& coherence = Coherence::get();
   // Usually nothing is missing, and this is all that is done.
-  const auto is_implicit = [](const Part& part, const Use& use) {
-    return use.array->mode == MemoryMode::Implicit && !part.is_host;
+  const auto is_implicit = [this](const Part& part, const Use& use) {
+    return copies_whole(use) && !part.is_host;
   };
   const auto missing = [&](const Part& part, const Use& use) {
     bool lacks = false;

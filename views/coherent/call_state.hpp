@@ -35,6 +35,8 @@ class CallState {
   void end(int part);
   void retract(int part);
   void copies_explicit_arrays() { copies_explicit_ = true; }
+  void is_one_of_several() { is_one_of_several_ = true; }
+  void check();
   CoherentCall::Timing timing(int part) const { return parts_[static_cast<std::size_t>(part)].timing; }
 
   /// What a call has enqueued last.
@@ -78,6 +80,10 @@ class CallState {
   CallState() : lock_(Coherence::get().mutex, std::defer_lock) {}
 
   template <class F>
+  void for_uses(const Part& part, const F& f) const {
+    for (int k = 0; k < part.uses; ++k) f(uses_[static_cast<std::size_t>(part.first_use + k)]);
+  }
+  template <class F>
   void for_uses(const Part& part, const F& f) {
     for (int k = 0; k < part.uses; ++k) f(uses_[static_cast<std::size_t>(part.first_use + k)]);
   }
@@ -86,6 +92,7 @@ class CallState {
   }
 
   // Before.
+  void require_may_launch() const;
   void check_conflicts() const;
   [[noreturn]] void fail_conflict(const Part& a, const Use& x, const Part& b, const Use& y) const;
   void check_written(const Part& part, const Use& use) const;
@@ -117,7 +124,8 @@ class CallState {
   void find_memory(Part& part);
   bool moves_pages(const Part& part);
   void bring_pages(const Part& part);
-  static ArrayPart held(const Use& use);
+  bool copies_whole(const Use& use) const;
+  ArrayPart held(const Use& use) const;
   void collect(const Use& use, const ArrayPart& touched, WorkList& after);
   void begin_on_host(Part& part, bool timed);
   void end_wait(Part& part);
@@ -142,12 +150,13 @@ class CallState {
   std::vector<Part> parts_;
   std::vector<Use> uses_;
   std::unique_lock<std::mutex> lock_;
-  std::uint64_t hash_ = 0;        // of the properties that a repeated launch shares with this one
-  KeptLaunch* kept_ = nullptr;    // it is such a launch; valid as long as the call has the lock
-  std::uint64_t recoveries_ = 0;  // how many there had been when claims were made
-  std::uint64_t ticket_ = 0;      // in the queue for room; 0: it has not waited
-  bool copies_explicit_ = false;  // the program asks for what the call copies
-  bool out_of_turn_ = false;      // those before it in that queue wait for this thread
+  std::uint64_t hash_ = 0;          // of the properties that a repeated launch shares with this one
+  KeptLaunch* kept_ = nullptr;      // it is such a launch; valid as long as the call has the lock
+  std::uint64_t recoveries_ = 0;    // how many there had been when claims were made
+  std::uint64_t ticket_ = 0;        // in the queue for room; 0: it has not waited
+  bool copies_explicit_ = false;    // the program asks for what the call copies
+  bool is_one_of_several_ = false;  // which are a launch
+  bool out_of_turn_ = false;        // those before it in that queue wait for this thread
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

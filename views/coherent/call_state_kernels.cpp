@@ -269,7 +269,7 @@ void CallState::copy_out() {
       // The host may be reading what the launch has only read.
       if (writes(use.mode) || array.host_uses.empty()) {
         const auto copy_box = [&](const Box& box) { coherence.copy_out(array, use.memory, box); };
-        if (parts_.size() == 1) copy_box(domain);
+        if (parts_.size() == 1 && copies_whole(use)) copy_box(domain);
         else use.region.visit(copy_box);
       }
     });
@@ -277,10 +277,13 @@ void CallState::copy_out() {
     for_uses(part, [&](const Use& use) {
       CoherentState& array = *use.array;
       if (array.mode != MemoryMode::Implicit || use.memory == host_memory) return;
-      const Box& domain = array.shape.domain;
-      coherence.wait_for_work(array, host_memory, domain);
-      array.directory.dropped(use.memory, domain);  // the memory stays for the next call
-      array.log_drop(use.memory, domain);
+      const auto drop = [&](const Box& box) {
+        coherence.wait_for_work(array, host_memory, box);
+        array.directory.dropped(use.memory, box);  // the memory stays for the next call
+        array.log_drop(use.memory, box);
+      };
+      if (copies_whole(use)) drop(array.shape.domain);
+      else use.region.visit(drop);
     });
 }
 

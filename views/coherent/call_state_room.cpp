@@ -30,8 +30,11 @@ bool CallState::wait_for_host() {
 }
 
 // What a part holds of an array: copies of implicit ones are whole.
-ArrayPart CallState::held(const Use& use) {
-  return use.array->mode == MemoryMode::Implicit ? ArrayPart{use.array->shape.domain, {}} : use.region;
+bool CallState::copies_whole(const Use& use) const {
+  return use.array->mode == MemoryMode::Implicit && !is_one_of_several_ && !use.region.empty();
+}
+ArrayPart CallState::held(const Use& use) const {
+  return copies_whole(use) ? ArrayPart{use.array->shape.domain, {}} : use.region;
 }
 
 // Whether others may see its pins: it does not hold the lock to its end.

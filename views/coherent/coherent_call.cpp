@@ -32,6 +32,8 @@ bool CoherentCall::begin_early(int part, const std::vector<ArrayPart>& regions, 
 std::vector<UnwrittenBox> CoherentCall::unwritten(int part) const { return state_->unwritten(part); }
 void CoherentCall::end(int part) { state_->end(part); }
 void CoherentCall::copies_explicit_arrays() { state_->copies_explicit_arrays(); }
+void CoherentCall::is_one_of_several() { state_->is_one_of_several(); }
+void CoherentCall::check() { state_->check(); }
 void CoherentCall::retract(int part) { state_->retract(part); }
 CoherentCall::Timing CoherentCall::timing(int part) const { return state_->timing(part); }
 

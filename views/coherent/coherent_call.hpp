@@ -47,6 +47,13 @@ class CoherentCall {
 
   /// What explicit arrays lack is copied: the program has asked for that.
   void copies_explicit_arrays();
+  /// The call is one of several that are a launch together, over parts of its range: it copies of implicit
+  /// arrays its own part.
+  void is_one_of_several();
+  /// In place of prepare(), where that is for others to do: throws what it would throw of uses that exclude
+  /// each other, of memory that a device does not reach, of values that nobody has written, and of explicit
+  /// arrays.
+  void check();
   /// Throws AccessConflict (uses that exclude each other), OutOfMemory, NeverWritten (checked builds),
   /// NotCurrent (explicit arrays), and what made earlier work fail. Nothing is claimed then.
   void prepare();

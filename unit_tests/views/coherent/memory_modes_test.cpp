@@ -128,6 +128,16 @@ TEST_F(MemoryModes, PartsAreCopiedAlone) {
   }
 }
 
+TEST_F(MemoryModes, LaunchesOverNoItemsMoveNothing) {
+  for (const MemoryMode mode : all_modes) {
+    SCOPED_TRACE(to_string(mode));
+    const Numbers a = filled("a", mode);
+    launch(on(Emulated{0}), range(7, 7), AddTo{5}, inout(a));
+    expect_values(a, 1, 0);
+    expect_copies({a}, Counts{0, 0, 0});
+  }
+}
+
 // ---- managed
 
 TEST_F(MemoryModes, ManagedPagesComeBeforeTheyAreTouched) {

@@ -50,7 +50,7 @@ TYPED_TEST_SUITE(SystemWide, strata_tests::TestDevices, strata_tests::DeviceName
 
 // ---- operations
 
-constexpr index_t device_items = 8192, items_a_thread = 512;
+constexpr index_t device_items = 4096, items_a_thread = 128;
 constexpr index_t all_items = device_items + host_threads * items_a_thread;
 enum Element { Added, Subtracted, Least, Greatest, Token, Taken, Counted, Anded, Ored, Xored, elements };
 

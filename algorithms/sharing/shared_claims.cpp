@@ -1,0 +1,173 @@
+#include <algorithm>
+#include <utility>
+
+#include <strata/algorithms/across.hpp>
+#include <strata/algorithms/sharing/shared_claims.hpp>
+#include <strata/algorithms/streaming/plan/rows.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+namespace {
+
+index_t size_of(ResidentRows rows) { return rows.end - rows.begin; }
+
+}  // namespace
+
+SharedClaims::SharedClaims(ResidentRows range, index_t align, bool in_nodes,
+                           const std::vector<double>& weights, std::vector<Worker> workers)
+    : range_{range.begin, std::max(range.begin, range.end)}, align_(align), in_nodes_(in_nodes) {
+  std::vector<double> sizes = weights;
+  if (sizes.empty()) {
+    double known = 0, count = 0;
+    for (const Worker& worker : workers)
+      if (worker.speed > 0) known += worker.speed, ++count;
+    for (const Worker& worker : workers)
+      sizes.push_back(worker.speed > 0 ? worker.speed : count > 0 ? known / count : 1);
+  }
+  const index_t unit = grain(size_of(range_) / static_cast<index_t>(workers.size()));
+  const std::vector<ResidentRows> homes = split_range(range_.begin, range_.end, workers.size(), sizes, unit);
+  for (std::size_t k = 0; k < workers.size(); ++k) {
+    State& state = workers_.emplace_back();
+    static_cast<Worker&>(state) = workers[k];
+    state.home = homes[k];
+  }
+}
+
+// ---- how much
+
+// Those that are not known count as the mean of the others.
+double SharedClaims::speed_of_all() const {
+  double known = 0, count = 0, all = 0;
+  for (const State& w : workers_)
+    if (!w.is_retired) {
+      ++all;
+      if (w.speed > 0) known += w.speed, ++count;
+    }
+  return count > 0 ? known / count * all : 0;
+}
+
+double SharedClaims::backlog(std::size_t worker) const {
+  const State& w = workers_[worker];
+  return w.speed > 0 ? static_cast<double>(w.num_taken) / w.speed : 0;
+}
+
+index_t SharedClaims::size_for(const State& w) const {
+  const index_t left = num_open();
+  constexpr int first_parts = 1024, most_doublings = 4;
+  if (!(w.speed > 0)) {
+    const index_t first = std::max<index_t>(size_of(range_) / first_parts, 1);
+    return std::min(left, first << std::min(w.claims, most_doublings));
+  }
+  const double least = w.least_seconds * w.speed;
+  double size = std::max(static_cast<double>(left) * (w.speed / speed_of_all()) / 2, least);
+  // A small part says little of a large one: most of it was the launch.
+  constexpr double growth = 8;
+  if (w.largest > 0) size = std::min(size, growth * static_cast<double>(w.largest));
+  // What would be left is not worth a claim.
+  if (static_cast<double>(left) - size < least / 2) return left;
+  return std::clamp<index_t>(static_cast<index_t>(size), 1, left);
+}
+
+// Whether the launch would end sooner if others did what the worker would claim: they would be done with all
+// that is left before it was done with its claim, or it has its share already. The fastest of the idle ones
+// is never late, so that there is always one to take the rest.
+bool SharedClaims::is_late(const State& w, index_t size) const {
+  if (!(w.speed > 0)) return false;
+  double others = 0, fastest = 0, taken = 0;
+  for (const State& other : workers_) {
+    if (other.is_retired) continue;
+    fastest = std::max(fastest, other.speed);
+    taken += static_cast<double>(other.num_taken);
+    if (&other != &w) others += other.speed;
+  }
+  if (!(others > 0)) return false;
+  const double mine = static_cast<double>(w.num_taken + size), all = static_cast<double>(num_open()) + taken;
+  if (w.num_taken > 0 && mine / w.speed > all / (others + w.speed) * (1 + 1e-9)) return true;
+  return w.speed < fastest && mine / w.speed > (all - static_cast<double>(w.num_taken)) / others;
+}
+
+// ---- where
+
+index_t SharedClaims::grain(index_t size) const {
+  if (!in_nodes_) return align_;
+  constexpr index_t nodes = 8;
+  index_t grain = align_;
+  while (grain * 2 * nodes <= size) grain *= 2;
+  return grain;
+}
+
+// Less than a quarter of a part is not left over.
+ResidentRows SharedClaims::cut_front(ResidentRows& from, index_t size) const {
+  const index_t unit = grain(size);
+  index_t end = floor_div(from.begin + size + unit - 1, unit) * unit;
+  if (from.end - end < size / 4) end = from.end;
+  return {std::exchange(from.begin, end), end};
+}
+ResidentRows SharedClaims::cut_back(ResidentRows& from, index_t size) const {
+  const index_t unit = grain(size);
+  index_t begin = floor_div(from.end - size, unit) * unit;
+  if (begin - from.begin < size / 4) begin = from.begin;
+  return {begin, std::exchange(from.end, begin)};
+}
+
+ResidentRows SharedClaims::cut(std::size_t worker, index_t size) {
+  if (!returned_.empty()) {
+    const ResidentRows part = cut_front(returned_.back(), size);
+    if (size_of(returned_.back()) == 0) returned_.pop_back();
+    return part;
+  }
+  if (size_of(workers_[worker].home) > 0) return cut_front(workers_[worker].home, size);
+  std::size_t from = worker;
+  for (std::size_t k = 0; k < workers_.size(); ++k)
+    if (size_of(workers_[k].home) > size_of(workers_[from].home)) from = k;
+  return worker < from ? cut_front(workers_[from].home, size) : cut_back(workers_[from].home, size);
+}
+
+ResidentRows SharedClaims::take(std::size_t worker) {
+  State& w = workers_[worker];
+  if (w.is_retired || num_open() == 0) return {0, 0};
+  const index_t size = size_for(w);
+  if (is_late(w, size)) return {0, 0};
+  const ResidentRows part = cut(worker, size);
+  w.num_taken += size_of(part);
+  num_taken_ += size_of(part);
+  ++w.claims;
+  return part;
+}
+
+void SharedClaims::ended(std::size_t worker, ResidentRows part, double seconds) {
+  State& w = workers_[worker];
+  w.num_taken -= size_of(part);
+  num_taken_ -= size_of(part);
+  num_done_ += size_of(part);
+  if (!(seconds > 0)) return;
+  constexpr double weight_of_new = 0.5;
+  const double speed = static_cast<double>(size_of(part)) / seconds;
+  // Much larger than any before: those were launches more than work.
+  constexpr index_t much = 4;
+  const bool is_first = !(w.speed > 0) || (w.largest > 0 && size_of(part) > much * w.largest);
+  w.speed = is_first ? speed : (1 - weight_of_new) * w.speed + weight_of_new * speed;
+  w.largest = std::max(w.largest, size_of(part));
+}
+
+void SharedClaims::give_back(std::size_t worker, ResidentRows part) {
+  workers_[worker].num_taken -= size_of(part);
+  num_taken_ -= size_of(part);
+  if (size_of(part) > 0) returned_.push_back(part);
+}
+
+void SharedClaims::retire(std::size_t worker) { workers_[worker].is_retired = true; }
+
+std::vector<ResidentRows> SharedClaims::open() const {
+  std::vector<ResidentRows> runs = returned_;
+  for (const State& w : workers_) runs.push_back(w.home);
+  std::erase_if(runs, [](ResidentRows run) { return size_of(run) == 0; });
+  std::sort(runs.begin(), runs.end(), [](ResidentRows a, ResidentRows b) { return a.begin < b.begin; });
+  std::vector<ResidentRows> merged;
+  for (const ResidentRows run : runs)
+    if (!merged.empty() && merged.back().end == run.begin) merged.back().end = run.end;
+    else merged.push_back(run);
+  return merged;
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,81 @@
+// SharedClaims: which part of a range a device does next, when devices of different speed share it. Pure
+// logic: no thread, no device, no clock.
+//
+// Sizes are guided: a claim is half of what the device would do until the end if all went on as now, which is
+// what is left over twice the workers, these counted in units of the device's own speed. So claims shrink
+// towards the end, and no device is left with a large one there. A claim is never smaller than what the
+// device does in its least time, since each costs a launch; a device whose least claim would end later than
+// the others would be done without it takes none. Until a device has been measured it takes small parts,
+// twice as large each time.
+//
+// Where: each device begins with a part of the range of its own (by weights or known speeds), from which it
+// claims from the front, and then takes from the part in which most is left, at the end that is nearer to
+// its own. So in most launches a device has one run of rows, and repeated launches find their rows where they
+// were.
+//
+// Not thread-safe: the owner locks.
+#pragma once
+
+#include <vector>
+
+#include <strata/core/layout.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+class SharedClaims {
+ public:
+  struct Worker {
+    double least_seconds;  // of a claim
+    double speed;          // items a second; 0: not known yet
+  };
+  /// Cuts are multiples of `align` of the index. With `in_nodes` they are cut between large nodes of the tree
+  /// of a reduction over blocks of `align` items (core/reduction_tree.hpp), so that a part has few of them.
+  /// Without weights the workers begin with parts by their speeds.
+  SharedClaims(ResidentRows range, index_t align, bool in_nodes, const std::vector<double>& weights,
+               std::vector<Worker> workers);
+
+  /// The next part of a worker; empty: it is to do nothing for now.
+  ResidentRows take(std::size_t worker);
+  /// A part that was taken is done, in this time; 0: not known.
+  void ended(std::size_t worker, ResidentRows part, double seconds);
+  /// It is not done, and others may take it.
+  void give_back(std::size_t worker, ResidentRows part);
+  /// The worker takes nothing any more.
+  void retire(std::size_t worker);
+
+  /// Whether all is done.
+  bool is_over() const { return num_done_ == range_.end - range_.begin; }
+  bool is_retired(std::size_t worker) const { return workers_[worker].is_retired; }
+  /// Items a second, by what was measured; 0: not known.
+  double speed(std::size_t worker) const { return workers_[worker].speed; }
+  /// Seconds that the worker needs for what it has taken; 0: not known.
+  double backlog(std::size_t worker) const;
+  /// What nobody has done or is doing, as runs in order.
+  std::vector<ResidentRows> open() const;
+
+ private:
+  struct State : Worker {
+    ResidentRows home{0, 0};
+    index_t num_taken = 0;  // items, not ended
+    index_t largest = 0;    // part measured
+    int claims = 0;
+    bool is_retired = false;
+  };
+  index_t num_open() const { return range_.end - range_.begin - num_done_ - num_taken_; }
+  double speed_of_all() const;
+  index_t size_for(const State& worker) const;
+  bool is_late(const State& worker, index_t size) const;
+  index_t grain(index_t size) const;
+  ResidentRows cut_front(ResidentRows& from, index_t size) const;
+  ResidentRows cut_back(ResidentRows& from, index_t size) const;
+  ResidentRows cut(std::size_t worker, index_t size);
+
+  ResidentRows range_;
+  index_t align_;
+  bool in_nodes_;
+  std::vector<State> workers_;
+  std::vector<ResidentRows> returned_;
+  index_t num_done_ = 0, num_taken_ = 0;
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

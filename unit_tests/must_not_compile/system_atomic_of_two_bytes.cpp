@@ -1,0 +1,5 @@
+// expect: system-wide atomics need an integer or floating-point number of 4 or 8 bytes
+#include <strata/strata.hpp>
+#include <strata/views/system_atomic_ref.hpp>
+
+void add(short& x) { strata::SystemAtomicRef<short>(&x).fetch_add(1); }
