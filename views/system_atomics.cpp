@@ -3,6 +3,7 @@
 #include <strata/core/error.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
 #include <strata/views/coherent/host_access.hpp>
+#include <strata/views/shared_view.hpp>
 #include <strata/views/system_atomics.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -45,6 +46,16 @@ char* hand_over(const Ref<CoherentState>& array) {
   HostUseScope(array, array->shape.domain, AccessMode::InOut, true, true).end();
   mark_file_incomplete(*array.get());
   return array->main.base;
+}
+
+char* shared_address(const Ref<CoherentState>& array, const DeviceInstance& device) {
+  char* const address = device.address_in_kernels(array->main.base, array->main.space);
+  if (address == nullptr)
+    throw Error("shared_view: \"" + array->label + "\", in the memory mode " + to_string(array->mode) + " (" +
+                array->main.space.kind + " memory), is out of reach of kernels of " + name_of(device) +
+                "; create it with MemoryMode::Managed and main_in(" + name_of(device) + ")");
+  hand_over(array);
+  return address;
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,38 @@
+// How teams and host threads come by iterations.
+#pragma once
+
+#include <strata/views/ticket_counter.hpp>
+
+namespace strata::inline STRATA_ABI::ransac {
+
+/// Iterations [begin, end), dealt out in turn: worker w of `workers` has begin + w, begin + w + workers ...
+struct DealtOut {
+  index_t begin, end, workers;
+
+  STRATA_FUNCTION index_t first(index_t worker) const { return begin + worker; }
+  STRATA_FUNCTION index_t next(index_t before) const { return before + workers; }
+};
+
+/// Iterations up to `end`, each a ticket.
+struct Claimed {
+  TicketCounter tickets;
+  index_t end;
+
+  STRATA_FUNCTION index_t first(index_t) const { return tickets.take(); }
+  STRATA_FUNCTION index_t next(index_t) const { return tickets.take(); }
+};
+
+/// What a host thread knows when it claims beside a device.
+struct ClaimState {
+  index_t remaining = 0;       ///< iterations that nobody has begun, as far as is known
+  index_t done_by_device = 0;  ///< that its teams have finished
+  double elapsed = 0;          ///< seconds since the device was given its work
+  double seconds_each = 0;     ///< of an iteration on this thread
+  index_t threads = 1;         ///< of the host
+};
+/// The iterations that a host thread claims next: as many as it can do in half of the time that the rest will
+/// take, which others work at, too; none where that is less than one, or where the rest is over
+/// before a claim pays, for which the memory page of the counter moves to the host and back.
+index_t host_claim(const ClaimState& state);
+
+}  // namespace strata::inline STRATA_ABI::ransac
