@@ -25,7 +25,7 @@ double smooth_on_two_devices() {
 //! [coherent]
 
 //! [streaming]
-#include <strata/algorithms/streaming/streamed_iterate.hpp>
+#include <strata/streaming.hpp>
 
 struct Heat {  // a step in time: old values, new values
   STRATA_FUNCTION void operator()(auto i, auto t, auto next) const { next(i) = t(i) + 0.4 * (t(i - 1) - 2 * t(i) + t(i + 1)); }

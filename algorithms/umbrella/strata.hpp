@@ -1,12 +1,13 @@
-// The headers of Strata that most user code needs: devices, views, launches over them and over coherent
-// arrays. Not included, so that files without them compile faster, are
+// The header of Strata that most user code needs: devices, views, launches over them and over coherent
+// arrays. Others, each with this one in it, so that files without them compile faster:
 //
-//   <strata/algorithms/streaming/streamed.hpp>     launches over streamed(...); others: docs/out_of_core.md
-//   <strata/algorithms/sequence/sequence.hpp>      launches that are declared once and run many times
-//   <strata/algorithms/tasks/task_graph.hpp>       launches and functions, run in any order that they allow
-//   <strata/algorithms/skeletons/skeletons.hpp>    map, reduce, scan and map_overlap over coherent arrays
-//   <strata/algorithms/linear/linear.hpp>          vectors, sparse matrices, solvers
-//   <strata/algorithms/sort.hpp>, find.hpp, select.hpp, transform_reduce.hpp
+//   <strata/streaming.hpp>   launches over streamed(...): arrays larger than a device
+//   <strata/sequence.hpp>    loops over coherent arrays that are declared once and run many times
+//   <strata/tasks.hpp>       graphs of tasks: launches and functions, run in any order that they allow
+//   <strata/skeletons.hpp>   map, reduce, scan and map_overlap over coherent arrays
+//   <strata/linear.hpp>      vectors, sparse matrices, solvers
+//   <strata/tiled.hpp>       dense matrices larger than a device: factors, products, solutions
+//   <strata/sorting.hpp>     sorting, selecting, searching
 #pragma once
 
 #include <strata/algorithms/across.hpp>
