@@ -31,6 +31,9 @@ file(GLOB strata_umbrella_headers CONFIGURE_DEPENDS algorithms/umbrella/*.hpp)
 install(FILES ${strata_umbrella_headers} "${strata_generated}/version.hpp" "${strata_generated}/commit.hpp"
         DESTINATION "${strata_header_dir}")
 
+# What programs have in them already, to be sourced where gdb may not load it from there.
+install(FILES core/strata_gdb.py DESTINATION "${CMAKE_INSTALL_DATADIR}/strata/gdb")
+
 configure_file(cmake/strata-config.cmake.in "${PROJECT_BINARY_DIR}/strata-config.cmake" @ONLY)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/strata-config-version.cmake"
                                  COMPATIBILITY SameMinorVersion)
