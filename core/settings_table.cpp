@@ -16,8 +16,9 @@ constexpr Allowed any_value{-unlimited, unlimited};
 constexpr Allowed between(double low, double high) { return {low, high}; }
 constexpr Allowed at_least(double low) { return {low, unlimited}; }
 constexpr Allowed not_empty = at_least(1);  // letters of a text
-constexpr Allowed one_of(std::string_view a, std::string_view b, std::string_view c = {}) {
-  return {-unlimited, unlimited, {a, b, c}};
+template <class... Words>
+constexpr Allowed one_of(const Words&... words) {
+  return {-unlimited, unlimited, {words...}};
 }
 
 std::string replaced(std::string text, char from, char to) {

@@ -16,7 +16,7 @@ namespace strata::inline STRATA_ABI::detail {
 struct Allowed {
   double low;
   double high;
-  std::array<std::string_view, 3> words{};  // the only texts; none: any text of that many letters
+  std::array<std::string_view, 7> words{};  // the only texts; none: any text of that many letters
 };
 
 /// One row: the field of Settings, and its entries in STRATA_SETTINGS.

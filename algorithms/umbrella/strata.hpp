@@ -28,6 +28,7 @@
 #include <strata/core/complex.hpp>
 #include <strata/core/error.hpp>
 #include <strata/core/half.hpp>
+#include <strata/core/log.hpp>
 #include <strata/core/main_guard.hpp>
 #include <strata/core/print.hpp>
 #include <strata/core/profiling/counters.hpp>
