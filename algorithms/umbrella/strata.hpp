@@ -10,6 +10,18 @@
 //   <strata/sorting.hpp>     sorting, selecting, searching
 #pragma once
 
+// First those with the assertions that users meet: the compiler's list of how a header came to be included, which it
+// prints before an error, is one line for them. clang-format leaves the order alone, as it has a reason.
+// clang-format off
+#include <strata/views/view.hpp>
+#include <strata/views/deep_copy.hpp>
+#include <strata/views/create.hpp>
+#include <strata/algorithms/kernel.hpp>
+#include <strata/algorithms/reduction.hpp>
+#include <strata/algorithms/parallel_for.hpp>
+#include <strata/algorithms/parallel_reduce.hpp>
+// clang-format on
+
 #include <strata/algorithms/across.hpp>
 #include <strata/algorithms/build_info.hpp>
 #include <strata/algorithms/coherent_launch.hpp>
