@@ -10,8 +10,9 @@
 //   <strata/sorting.hpp>     sorting, selecting, searching
 #pragma once
 
-// First those with the assertions that users meet: the compiler's list of how a header came to be included, which it
-// prints before an error, is one line for them. clang-format leaves the order alone, as it has a reason.
+// First those with the assertions that users meet: the compiler's list of how a header came to be included,
+// which it prints before an error, is one line for them. clang-format leaves the order alone, as it has a
+// reason.
 // clang-format off
 #include <strata/views/view.hpp>
 #include <strata/views/deep_copy.hpp>
