@@ -47,7 +47,7 @@ int run(int argc, char** argv) {
   const std::vector<std::string> devices = devices_of(settings.common.device);
   require_files(settings, request, devices);
   const std::string parameters = options.to_json();
-  if (!settings.common.quiet) std::printf("%s\n", parameters.c_str());
+  if (!settings.common.quiet) std::printf("%s\n", options.given().c_str());
 
   const std::unique_ptr<MatrixInput> input = make_input(request);
   miniapp::Report report(options.program(), parameters);
