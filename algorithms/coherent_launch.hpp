@@ -284,7 +284,8 @@ struct LaunchBy<LaunchWay::Coherent> {
                   "parallel_for plain views");
     constexpr bool on_one = PlaceTraits<Where>::is_one_part || (is_coherent_access_v<Accesses> && ...);
     static_assert(on_one,
-                  "strata: launch(across(...)): a plain view lives on one device; give coherent arrays only");
+                  "strata: launch(across(...)): a plain view lives on one device; give coherent arrays only: "
+                  "you wrote in(view); write in(x) of a CoherentArray x");
     if constexpr (over_rows && on_one) {
       constexpr bool compiles = CompileAt<Where>::template kernel<R, K, Accesses...>;
       static_assert(

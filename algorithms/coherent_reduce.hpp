@@ -360,7 +360,7 @@ struct ReduceBy<LaunchWay::Coherent> {
     constexpr bool on_one = PlaceTraits<Where>::is_one_part || (is_coherent_access_v<Accesses> && ...);
     static_assert(on_one,
                   "strata: launch_reduce, launch_scan(across(...)): a plain view lives on one device; give "
-                  "coherent arrays only");
+                  "coherent arrays only: you wrote in(view); write in(x) of a CoherentArray x");
     return on_one;
   }
 };

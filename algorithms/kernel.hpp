@@ -29,9 +29,11 @@ namespace detail {
 // Instantiated where the library sees a launch's device and a view's; the compiler's message names both.
 template <class LaunchedOn, class ViewOf>
 struct SameMemoryFor {
-  static_assert(can_access<LaunchedOn, typename ViewOf::memory_space>,
-                "strata: wrong device: a view of one device is given to a launch on another; copy it with "
-                "create_mirror and deep_copy");
+  static_assert(
+      can_access<LaunchedOn, typename ViewOf::memory_space>,
+      "strata: wrong device: a view of one device is given to a launch on another: you wrote on(device) or a "
+      "`device_type`, and a view of another device; write the device of the view, or copy it with "
+      "create_mirror and deep_copy");
   static constexpr bool value = true;
 };
 

@@ -142,7 +142,10 @@ concept IsIncluded = requires {
 template <LaunchWay Way, class By, class... Accesses>
 constexpr bool check_launch() {
   constexpr bool declared = sizeof...(Accesses) > 0 && (is_any_access_v<Accesses> && ...);
-  static_assert(declared, "strata: launch: declare the arrays: in(x), out(y), inout(z)");
+  static_assert(declared,
+                "strata: launch: declare the arrays: in(x), out(y), inout(z): you wrote an array itself; "
+                "write which it is, "
+                "as in launch(on(device), n, kernel, in(x), out(y))");
   if constexpr (!declared) {
     return false;
   } else if constexpr (Way == LaunchWay::Coherent) {
@@ -291,19 +294,21 @@ auto launch_scan(const Where& where, const R& work, const K& kernel, Into&& into
 template <class... Rest>
 void launch(const char*, const Rest&...) {
   static_assert(detail::never<Rest...>,
-                "strata: launch: the label belongs to the place: launch(on(device).named(\"x\"), ...)");
+                "strata: launch: the label belongs to the place: launch(on(device).named(\"x\"), ...): you "
+                "wrote launch(\"x\", place, ...); write that");
 }
 template <class... Rest>
 void launch_reduce(const char*, const Rest&...) {
   static_assert(
       detail::never<Rest...>,
-      "strata: launch_reduce: the label belongs to the place: launch_reduce(on(device).named(\"x\"), ...)");
+      "strata: launch_reduce: the label belongs to the place: launch_reduce(on(device).named(\"x\"), ...): "
+      "you wrote launch_reduce(\"x\", place, ...); write that");
 }
 template <class... Rest>
 void launch_scan(const char*, const Rest&...) {
-  static_assert(
-      detail::never<Rest...>,
-      "strata: launch_scan: the label belongs to the place: launch_scan(on(device).named(\"x\"), ...)");
+  static_assert(detail::never<Rest...>,
+                "strata: launch_scan: the label belongs to the place: launch_scan(on(device).named(\"x\"), "
+                "...): you wrote launch_scan(\"x\", place, ...); write that");
 }
 
 }  // namespace strata::inline STRATA_ABI

@@ -21,9 +21,11 @@ namespace detail {
 template <class Where, class R, class K>
 void launch_for(const char* label, const Where& where, const R& work, const K& kernel) {
   if constexpr (!knows_device<Where, K>) {
-    static_assert(knows_device<Where, K>,
-                  "strata: parallel_for: nothing says on which device: give `on(device)`, a functor with a "
-                  "`device_type`, or `with(kernel, views...)`");
+    static_assert(
+        knows_device<Where, K>,
+        "strata: parallel_for: nothing says on which device: you wrote parallel_for(n, kernel); write "
+        "parallel_for(on(device), n, kernel) or parallel_for(n, with(kernel, views...)), or give the functor "
+        "a `device_type`");
   } else {
     using D = typename DeviceFor<Where, K>::type;
     using W = WorkOf<R>;
@@ -31,14 +33,18 @@ void launch_for(const char* label, const Where& where, const R& work, const K& k
     using Common = CommonKernel<K>;
     using Compiled = std::conditional_t<can_call<D, typename W::tag, Common, W::rank>, Common, K>;
     constexpr bool callable = can_call<D, typename W::tag, Compiled, W::rank>;
-    static_assert(
-        callable || W::rank != teams_rank,
-        "strata: parallel_for: the kernel cannot be called as kernel(member) const: give it a const "
-        "operator() that takes (the tag,) a member of a team, const auto& (and the views of `with`)");
-    static_assert(
-        callable || W::rank == teams_rank,
-        "strata: parallel_for: the kernel cannot be called as kernel(index...) const: give it a const "
-        "operator() that takes (the tag,) one index for each dimension (and the views of `with`)");
+    static_assert(callable || W::rank != teams_rank,
+                  "strata: parallel_for: the kernel cannot be called as kernel(member) const: you wrote an "
+                  "operator() that is not const or "
+                  "has other parameters; write `void operator()(const auto& member) const` with (the tag,) a "
+                  "member of a team (and the "
+                  "views of `with`)");
+    static_assert(callable || W::rank == teams_rank,
+                  "strata: parallel_for: the kernel cannot be called as kernel(index...) const: you wrote an "
+                  "operator() that is not const or "
+                  "has other parameters; write `void operator()(auto i) const` with (the tag,) one index for "
+                  "each dimension (and the "
+                  "views of `with`)");
     if constexpr (callable) {
       using B = BodyFor<D, typename W::tag, Compiled, W::rank>;
       Capture views = make_capture<Where, K>();

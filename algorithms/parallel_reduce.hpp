@@ -40,16 +40,17 @@ void launch_reduce_with(const char* label, const Where& where, const R& work, co
       "strata: parallel_reduce: the kernel cannot be called as kernel(member, value&...) const: give "
       "it a const operator() that takes (the tag,) a member of a team, const auto& (, the views of "
       "`with`) and a reference to each value");
-  static_assert(
-      callable || W::rank == teams_rank,
-      "strata: parallel_reduce: the kernel cannot be called as kernel(index..., value&...) const: give it a "
-      "const operator() that takes (the tag,) one index for each dimension (, the views of `with`) and a "
-      "reference to each value");
+  static_assert(callable || W::rank == teams_rank,
+                "strata: parallel_reduce: the kernel cannot be called as kernel(index..., value&...) const: "
+                "you wrote an "
+                "operator() that is not const or has other parameters; write `void operator()(auto i, "
+                "double& sum) const` with (the "
+                "tag,) one index for each dimension (, the views of `with`) and a reference to each value");
   if constexpr (callable) {
     static_assert(
         !Reducing::template loses_value<D, typename W::tag, Compiled, W::rank>,
         "strata: parallel_reduce: the kernel takes its value by value, so that what it adds is lost: "
-        "take the value by reference, double& or auto&");
+        "you wrote `double sum` or `auto sum`; write `double& sum` or `auto& sum`");
     using Inner = BodyFor<D, typename W::tag, Compiled, W::rank>;
     Capture views = make_capture<Where, K>();
     const auto body =
@@ -82,10 +83,12 @@ template <class Where, class R, class K, class... Results>
 auto launch_reduce_into(const char* label, const Where& where, const R& work, const K& kernel,
                         Results&&... results) {
   if constexpr (!knows_device<Where, K>) {
-    static_assert(
-        knows_device<Where, K>,
-        "strata: parallel_reduce: nothing says on which device: give `on(device)`, a functor with a "
-        "`device_type`, or `with(kernel, views...)`");
+    static_assert(knows_device<Where, K>,
+                  "strata: parallel_reduce: nothing says on which device: you wrote parallel_reduce(n, "
+                  "kernel, ...); write "
+                  "parallel_reduce(on(device), n, kernel, ...) or parallel_reduce(n, with(kernel, views...), "
+                  "...), or give the functor a "
+                  "`device_type`");
     return NoResult();
   } else if constexpr ((is_reducer_v<std::remove_cvref_t<Results>> && ...) && sizeof...(Results) > 0) {
     launch_reduce_with(label, where, work, kernel, ReduceByName<std::remove_cvref_t<Results>...>(results...));

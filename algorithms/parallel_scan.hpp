@@ -45,7 +45,7 @@ void launch_scan_with(const char* label, const Where& where, const R& work, cons
   if constexpr (callable) {
     static_assert(!loses_values<D, typename W::tag, Compiled, 1, T&, bool>,
                   "strata: parallel_scan: the kernel takes its value by value, so that what it adds is lost: "
-                  "take the value by reference, double& or auto&");
+                  "you wrote `double sum` or `auto sum`; write `double& sum` or `auto& sum`");
     using B = BodyFor<D, typename W::tag, Compiled, 1>;
     Capture views = make_capture<Where, K>();
     const B body = captured(views, [&] { return B{static_cast<const Compiled&>(kernel)}; });
@@ -105,9 +105,12 @@ void scan_into(const char* label, const Where& where, const R& work, const K& ke
 template <class Where, class R, class K, class... Rest>
 void scan_labelled(const char* label, const Where& where, const R& work, const K& kernel, Rest&&... rest) {
   if constexpr (!knows_device<Where, K>) {
-    static_assert(knows_device<Where, K>,
-                  "strata: parallel_scan: nothing says on which device: give `on(device)`, a functor with a "
-                  "`device_type`, or `with(kernel, views...)`");
+    static_assert(
+        knows_device<Where, K>,
+        "strata: parallel_scan: nothing says on which device: you wrote parallel_scan(n, kernel, ...); write "
+        "parallel_scan(on(device), n, kernel, ...) or parallel_scan(n, with(kernel, views...), ...), or give "
+        "the functor a "
+        "`device_type`");
   } else {
     scan_into(label, where, work, kernel, static_cast<Rest&&>(rest)...);
   }

@@ -253,12 +253,16 @@ constexpr bool check_reduce_functor() {
         "`join(T*, const T*)`");
     return HasArrayInterface<F>;
   } else if constexpr (!HasInit<F>) {
-    static_assert(HasInit<F>, "strata: parallel_reduce: the functor lacks `init(value_type&)`");
+    static_assert(HasInit<F>,
+                  "strata: parallel_reduce: the functor lacks `init(value_type&)`: you wrote none, or with "
+                  "other parameters; write "
+                  "`static void init(value_type& value)`");
     return false;
   } else if constexpr (!HasJoin<F>) {
-    static_assert(
-        HasJoin<F>,
-        "strata: parallel_reduce: the functor lacks `join(value_type& update, const value_type& input)`");
+    static_assert(HasJoin<F>,
+                  "strata: parallel_reduce: the functor lacks `join(value_type& update, const value_type& "
+                  "input)`: you wrote none, or with other "
+                  "parameters; write `static void join(value_type& update, const value_type& input)`");
     return false;
   } else {
     static_assert(std::is_trivially_copyable_v<typename F::value_type>,
@@ -362,7 +366,10 @@ auto reduce_by_functor(const F& functor, Result&& result) {
   } else if constexpr (std::is_same_v<R, T>) {
     constexpr bool assignable =
         std::is_lvalue_reference_v<Result&&> && !std::is_const_v<std::remove_reference_t<Result>>;
-    static_assert(assignable, "strata: parallel_reduce: the result must be a variable that can be assigned");
+    static_assert(assignable,
+                  "strata: parallel_reduce: the result must be a variable that can be assigned: you wrote a "
+                  "constant or an expression; write "
+                  "Sum(x) of a variable x");
     if constexpr (assignable) return ReduceByFunctor<F, StoreHost<T>>(functor, {&result});
     else return ReduceByFunctor<F, StoreNothing>(functor, {});
   } else if constexpr (AnyView<R>) {

@@ -6,6 +6,7 @@
 
 #include <strata/algorithms/visit_device.hpp>
 #include <strata/core/error.hpp>
+#include <strata/core/log.hpp>
 #include <strata/core/settings.hpp>
 #include <strata/version.hpp>
 
@@ -93,6 +94,8 @@ DeviceChoice choose(const std::string& name, List list, const std::string& origi
   DeviceChoice choice{};
   if (name.empty() || lower(name) == "default") {
     choice = best_device(list);
+    log_message(LogLevel::Info, "nobody named a device, so it is %s:%d (the setting device)",
+                list[choice.type].name, choice.instance);
   } else {
     choice = {find_type(list, asked.type), asked.instance};
     if (choice.type < 0) {

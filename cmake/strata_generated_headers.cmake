@@ -39,3 +39,12 @@ elseif(GIT_FOUND AND EXISTS "${PROJECT_SOURCE_DIR}/.git")
   endif()
 endif()
 configure_file(cmake/commit.hpp.in "${strata_generated}/commit.hpp" @ONLY)
+
+# <strata/strata_gdb.inc>: the script for gdb as text for the assembler, a line for each of its lines (core/debugger.cpp).
+# Characters that lists of CMake would take for their own do not come into it: the file is one string.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/core/strata_gdb.py")
+file(READ "${PROJECT_SOURCE_DIR}/core/strata_gdb.py" STRATA_GDB_TEXT)
+string(REPLACE "\\" "\\\\" STRATA_GDB_TEXT "${STRATA_GDB_TEXT}")
+string(REPLACE "\"" "\\\"" STRATA_GDB_TEXT "${STRATA_GDB_TEXT}")
+string(REPLACE "\n" "\\n\"\n.ascii \"" STRATA_GDB_TEXT "${STRATA_GDB_TEXT}")
+configure_file(cmake/strata_gdb.inc.in "${strata_generated}/strata_gdb.inc" @ONLY)

@@ -22,13 +22,17 @@ foreach(folder IN ITEMS core views algorithms devices/any_host LISTS strata_devi
     set(folder devices/${folder})
   endif()
   install(DIRECTORY ${folder}/ DESTINATION "${strata_header_dir}/${folder}" FILES_MATCHING PATTERN "*.hpp"
-          PATTERN "strata.hpp" EXCLUDE)
+          PATTERN "umbrella" EXCLUDE)
 endforeach()
 file(GLOB strata_room_headers CONFIGURE_DEPENDS devices/*.hpp)
 install(FILES ${strata_room_headers} DESTINATION "${strata_header_dir}/devices")
 install(DIRECTORY devices/host/ DESTINATION "${strata_header_dir}/devices/host" FILES_MATCHING PATTERN "*.hpp")
-install(FILES algorithms/strata.hpp "${strata_generated}/version.hpp" "${strata_generated}/commit.hpp"
+file(GLOB strata_umbrella_headers CONFIGURE_DEPENDS algorithms/umbrella/*.hpp)
+install(FILES ${strata_umbrella_headers} "${strata_generated}/version.hpp" "${strata_generated}/commit.hpp"
         DESTINATION "${strata_header_dir}")
+
+# What programs have in them already, to be sourced where gdb may not load it from there.
+install(FILES core/strata_gdb.py DESTINATION "${CMAKE_INSTALL_DATADIR}/strata/gdb")
 
 configure_file(cmake/strata-config.cmake.in "${PROJECT_BINARY_DIR}/strata-config.cmake" @ONLY)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/strata-config-version.cmake"

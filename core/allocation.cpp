@@ -6,6 +6,7 @@
 
 #include <strata/core/allocation.hpp>
 #include <strata/core/allocation_report.hpp>
+#include <strata/core/debugger.hpp>
 #include <strata/core/profiling/hooks.hpp>
 
 namespace strata::inline STRATA_ABI {
@@ -13,6 +14,9 @@ namespace strata::inline STRATA_ABI {
 namespace detail {
 
 namespace {
+
+// Programs with arrays have the script that shows them in gdb.
+[[gnu::used]] const char* const for_gdb = &debugger_script;
 
 // The registry outlives every static view: it is never destroyed.
 struct Registry {

@@ -13,6 +13,9 @@ namespace strata::inline STRATA_ABI {
 namespace {
 
 constexpr const char* byte_units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+// Read, but never written: powers of 1000.
+constexpr const char* decimal_units[] = {"kB", "MB", "GB", "TB"};
+constexpr index_t decimal_scales[] = {1'000, 1'000'000, 1'000'000'000, 1'000'000'000'000};
 
 bool equal_in_any_case(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
@@ -20,9 +23,22 @@ bool equal_in_any_case(std::string_view a, std::string_view b) {
                     [&](char x, char y) { return lower(x) == lower(y); });
 }
 
+// The bytes of a unit, in any case; 0: there is no such unit.
+index_t scale_of(std::string_view unit) {
+  if (unit.empty()) return 1;
+  const auto is_unit = [&](const char* name) { return equal_in_any_case(name, unit); };
+  if (const auto* found = std::find_if(std::begin(byte_units), std::end(byte_units), is_unit);
+      found != std::end(byte_units))
+    return index_t{1} << (10 * (found - byte_units));
+  const auto* found = std::find_if(std::begin(decimal_units), std::end(decimal_units), is_unit);
+  return found == std::end(decimal_units) ? 0 : decimal_scales[found - decimal_units];
+}
+
 [[noreturn]] void fail_bytes(const std::string& text, const char* reason) {
-  throw SettingError("cannot read \"" + text + "\" as bytes: " + reason +
-                     "; write digits and a unit of B, KiB, MiB, GiB or TiB, such as 512MiB");
+  throw SettingError(
+      "cannot read \"" + text + "\" as bytes: " + reason +
+      "; write digits and a unit of B, KiB, MiB, GiB or TiB (powers of 1024) or of kB, MB, GB or TB (powers "
+      "of 1000), such as 512MiB");
 }
 
 }  // namespace
@@ -32,12 +48,9 @@ index_t bytes_from_string(const std::string& text) {
   const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
   const std::size_t unit = std::min(text.find_first_not_of(' ', digits), text.size());
   const std::string_view suffix(text.data() + unit, text.size() - unit);
-  const auto* found = std::find_if(std::begin(byte_units), std::end(byte_units),
-                                   [&](const char* name) { return equal_in_any_case(name, suffix); });
   if (digits == 0) fail_bytes(text, "it does not begin with a digit");
-  if (suffix.empty()) found = byte_units;
-  if (found == std::end(byte_units)) fail_bytes(text, "the unit is unknown");
-  const index_t scale = index_t{1} << (10 * (found - byte_units));
+  const index_t scale = scale_of(suffix);
+  if (scale == 0) fail_bytes(text, "the unit is unknown");
 
   // Whole counts are read exactly; fractions in floating point, where every sensible one is exact too.
   index_t whole = 0;

@@ -1,4 +1,5 @@
-// Byte counts: literals, and to and from text. Counts are of type index_t, units are powers of 1024.
+// Byte counts: literals, and to and from text. Counts are of type index_t; units of literals and of
+// what is written are powers of 1024.
 #pragma once
 
 #include <iosfwd>  // declares std::string in libstdc++ and libc++; who calls with one includes <string>
@@ -8,8 +9,8 @@
 namespace strata::inline STRATA_ABI {
 
 /// The bytes that a text names: digits, perhaps with a decimal fraction ("1.5 GiB"), then B (or nothing),
-/// KiB, MiB, GiB or TiB in any case. SettingError when it cannot be read, is negative, names part of a byte,
-/// or overflows index_t.
+/// KiB, MiB, GiB, TiB (powers of 1024), kB, MB, GB, TB (powers of 1000) in any case. SettingError when it
+/// cannot be read, is negative, names part of a byte, or overflows index_t.
 index_t bytes_from_string(const std::string& text);
 
 /// A byte count for people, in the largest unit that it reaches: "8 GiB", "100 B", and rounded to two

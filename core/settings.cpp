@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <strata/core/error.hpp>
+#include <strata/core/log.hpp>
 #include <strata/core/settings.hpp>
 #include <strata/core/settings_table.hpp>
 
@@ -44,6 +45,15 @@ SettingsState& settings_state() {
 
 void publish(SettingsState& s, Snapshot next) {
   s.history.push_back(std::move(next));
+  const Settings& values = s.history.back().values;
+  detail::set_log_level(values.log.c_str());
+  if (detail::logs(LogLevel::Debug)) {
+    const Settings before = s.history.size() > 1 ? s.history[s.history.size() - 2].values : Settings();
+    for (const Setting& setting : setting_table)
+      if (!equal_setting(setting, before, values))
+        detail::log_message(LogLevel::Debug, "the setting %s is %s", setting.name,
+                            text_of(setting, values).c_str());
+  }
   current.store(&s.history.back(), std::memory_order_release);
 }
 
@@ -52,11 +62,10 @@ void warn_of_variable(SettingsState& s, const std::string& variable) {
   std::string name = variable.substr(std::strlen("STRATA_"));
   for (char& c : name)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  std::fprintf(
-      stderr,
-      "strata: warning: the environment variable %s is not a setting of Strata and is ignored; the nearest "
-      "one is %s\n",
-      variable.c_str(), variable_of(nearest_setting(name)).c_str());
+  detail::log_message(LogLevel::Warning,
+                      "the environment variable %s is not a setting of Strata and is ignored; the nearest "
+                      "one is %s",
+                      variable.c_str(), variable_of(nearest_setting(name)).c_str());
 }
 
 // What names a library to load, or a file to write: of a program with more rights than its user
@@ -65,11 +74,10 @@ bool is_trusted(const Setting& setting, const std::string& variable) {
   const std::string_view name = setting.name;
   if (name != "tools_libs" && name != "tools_args" && name != "trace" && name != "counters") return true;
   if (secure_getenv(variable.c_str()) != nullptr) return true;
-  std::fprintf(
-      stderr,
-      "strata: warning: the environment variable %s is ignored, as this program has other rights than "
-      "its user; give the option %s\n",
-      variable.c_str(), option_of(setting.name).c_str());
+  detail::log_message(LogLevel::Warning,
+                      "the environment variable %s is ignored, as this program has other rights than "
+                      "its user; give the option %s",
+                      variable.c_str(), option_of(setting.name).c_str());
   return false;
 }
 

@@ -46,6 +46,7 @@
   X(std::string, counters, "", any_value, "file for counters of calls and bytes, as JSON; %p: process number")   \
   X(bool, leak_report, false, any_value, "whether to list at the end what is still allocated")                   \
   X(bool, nvtx, false, any_value, "whether Nsight gets ranges of kernels; on when a profiler listens")           \
+  X(std::string, log, "warning", one_of("error", "warning", "info", "debug"), "how much is said on stderr")        \
   X(bool, print_config, false, any_value, "whether to print the configuration at the start")
 // clang-format on
 

@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include <strata/core/log.hpp>
 #include <strata/core/unheard_errors.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -87,7 +88,7 @@ void drop_error(const std::exception_ptr& error) noexcept {
 
 void print_unheard_error(const std::string& work, const char* what) noexcept {
   printed.fetch_add(1, std::memory_order_relaxed);
-  std::fprintf(stderr, "strata: error: %s failed, which nobody waited for: %s\n", work.c_str(), what);
+  log_message(LogLevel::Error, "%s failed, which nobody waited for: %s", work.c_str(), what);
 }
 
 void print_held_errors() noexcept {

@@ -12,8 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include <strata/algorithms/coherent_launch.hpp>
-#include <strata/algorithms/coherent_reduce.hpp>
 #include <strata/strata.hpp>
 
 using namespace strata;

@@ -7,10 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include <strata/algorithms/coherent_launch.hpp>
-#include <strata/algorithms/coherent_reduce.hpp>
-#include <strata/algorithms/sequence/sequence.hpp>
-#include <strata/algorithms/skeletons/skeletons.hpp>
+#include <strata/sequence.hpp>
+#include <strata/skeletons.hpp>
 #include <strata/strata.hpp>
 
 using namespace strata;

@@ -7,10 +7,8 @@
 
 #include <unistd.h>
 
-#include <strata/algorithms/coherent_launch.hpp>
-#include <strata/algorithms/streaming/streamed.hpp>
 #include <strata/strata.hpp>
-#include <strata/views/coherent/file_array.hpp>
+#include <strata/streaming.hpp>
 
 using namespace strata;
 using namespace strata::literals;

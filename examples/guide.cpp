@@ -5,9 +5,8 @@
 #include <cstdlib>
 #include <vector>
 
-#include <strata/algorithms/linear/linear.hpp>
-#include <strata/algorithms/select.hpp>
-#include <strata/algorithms/sort.hpp>
+#include <strata/linear.hpp>
+#include <strata/sorting.hpp>
 #include <strata/strata.hpp>
 
 using namespace strata;

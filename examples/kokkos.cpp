@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include <strata/algorithms/sort.hpp>
+#include <strata/sorting.hpp>
 #include <strata/strata.hpp>
 
 using namespace strata;

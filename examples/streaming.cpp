@@ -10,9 +10,8 @@
 #include <cstdio>
 #include <utility>
 
-#include <strata/algorithms/streaming/streamed_iterate.hpp>
-#include <strata/algorithms/streaming/streamed_reduce.hpp>
 #include <strata/strata.hpp>
+#include <strata/streaming.hpp>
 
 using namespace strata;
 

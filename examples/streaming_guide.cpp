@@ -6,11 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <strata/algorithms/streaming/streamed_iterate.hpp>
-#include <strata/algorithms/streaming/streamed_iterate_reduce.hpp>
-#include <strata/algorithms/streaming/streamed_reduce.hpp>
-#include <strata/algorithms/streaming/streamed_sequence.hpp>
 #include <strata/strata.hpp>
+#include <strata/streaming.hpp>
 
 using namespace strata;
 
@@ -138,6 +135,19 @@ struct Plate {
 };
 
 template <class Device>
+void most(const Device& device, const CoherentArray<double, rank<1>>& k) {
+  const index_t n = k.extent(0);
+  const CoherentArray<double, rank<1>> t("t", n), x("x", n);
+  t(n - 1) = 1;
+//! [most]
+  const auto where = streamed(device, 256_KiB);                            // of the device's memory; 2_GiB of a GPU's
+  launch(where, n, Axpy{2}, in(t), inout(x));                              // once over all rows
+  streamed_iterate(where, 100, Heat{}, state(t, halo(1, 1)), in(k));       // 100 steps that read rows i - 1 to i + 1
+//! [most]
+  check(x(n - 1) == 2 && x(0) == 0 && t(n - 2) > 0.85);
+}
+
+template <class Device>
 void iterating(const Device& device) {
   const index_t n = 100'000, height = 500, width = 200;
   const CoherentArray<double, rank<1>> t("t", n), k("k", n);
@@ -150,6 +160,7 @@ void iterating(const Device& device) {
   streamed_iterate(where, mdrange({1, 1}, {height - 1, width - 1}), 100, Plate{}, state(plate, halo(1, 1)));
 //! [iterating]
   check(t(n - 2) > 0.85 && t(n - 102) == 0.0 && plate(height - 2, 100) > 1.0);
+  most(device, k);
   const CoherentArray<double, rank<1>> w("w", n);
   w(n - 1) = 1;
 //! [changes]

@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <vector>
 
-#include <strata/algorithms/tasks/task_graph.hpp>
 #include <strata/strata.hpp>
+#include <strata/tasks.hpp>
 
 using namespace strata;
 

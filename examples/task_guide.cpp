@@ -6,11 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <strata/algorithms/tasks/task_costs.hpp>
-#include <strata/algorithms/tasks/task_graph.hpp>
-#include <strata/algorithms/tasks/task_scope.hpp>
 #include <strata/strata.hpp>
-#include <strata/views/coherent/file_array.hpp>
+#include <strata/tasks.hpp>
 
 using namespace strata;
 

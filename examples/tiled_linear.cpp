@@ -5,10 +5,8 @@
 #include <filesystem>
 #include <string>
 
-#include <strata/algorithms/linear/tiled/tiled_cholesky.hpp>
-#include <strata/algorithms/linear/tiled/tiled_files.hpp>
-#include <strata/algorithms/linear/tiled/tiled_lu.hpp>
 #include <strata/strata.hpp>
+#include <strata/tiled.hpp>
 
 using namespace strata;
 

@@ -8,12 +8,9 @@
 
 #include <unistd.h>
 
-#include <strata/algorithms/coherent_launch.hpp>
-#include <strata/algorithms/coherent_reduce.hpp>
-#include <strata/algorithms/skeletons/skeletons.hpp>
-#include <strata/algorithms/streaming/streamed.hpp>
+#include <strata/skeletons.hpp>
 #include <strata/strata.hpp>
-#include <strata/views/coherent/file_array.hpp>
+#include <strata/streaming.hpp>
 
 using namespace strata;
 using namespace strata::literals;

@@ -29,15 +29,32 @@ namespace detail {
 template <int Given, int Rank, int Open>
 constexpr void check_extents_given() {
   constexpr bool fits = Given == Rank || Given == Open;
-  static_assert(fits || Open != 0, "strata: an array of this type takes no extents");
-  static_assert(fits || Open != 1, "strata: an array of this type takes 1 extent");
-  static_assert(fits || Open != 2, "strata: an array of this type takes 2 extents");
-  static_assert(fits || Open != 3, "strata: an array of this type takes 3 extents");
-  static_assert(fits || Open != 4, "strata: an array of this type takes 4 extents");
-  static_assert(fits || Open != 5, "strata: an array of this type takes 5 extents");
-  static_assert(fits || Open != 6, "strata: an array of this type takes 6 extents");
-  static_assert(fits || Open != 7, "strata: an array of this type takes 7 extents");
-  static_assert(fits || Open != 8, "strata: an array of this type takes 8 extents");
+  static_assert(fits || Open != 0,
+                "strata: an array of this type takes no extents: you wrote some; write create<V>(label)");
+  static_assert(
+      fits || Open != 1,
+      "strata: an array of this type takes 1 extent: you wrote none or more; write create<V>(label, n)");
+  static_assert(fits || Open != 2,
+                "strata: an array of this type takes 2 extents: you wrote more or fewer; write 2 numbers "
+                "after the label");
+  static_assert(fits || Open != 3,
+                "strata: an array of this type takes 3 extents: you wrote more or fewer; write 3 numbers "
+                "after the label");
+  static_assert(fits || Open != 4,
+                "strata: an array of this type takes 4 extents: you wrote more or fewer; write 4 numbers "
+                "after the label");
+  static_assert(fits || Open != 5,
+                "strata: an array of this type takes 5 extents: you wrote more or fewer; write 5 numbers "
+                "after the label");
+  static_assert(fits || Open != 6,
+                "strata: an array of this type takes 6 extents: you wrote more or fewer; write 6 numbers "
+                "after the label");
+  static_assert(fits || Open != 7,
+                "strata: an array of this type takes 7 extents: you wrote more or fewer; write 7 numbers "
+                "after the label");
+  static_assert(fits || Open != 8,
+                "strata: an array of this type takes 8 extents: you wrote more or fewer; write 8 numbers "
+                "after the label");
 }
 // Of arrays of extents E; those whose rank is known at run time take any number up to the largest rank.
 template <class E, int Given>

@@ -22,9 +22,13 @@ namespace detail {
 template <class D, class S>
 void check_copy_types() {
   static_assert(!std::is_const_v<typename D::element_type>,
-                "strata: deep_copy: the destination has const elements");
+                "strata: deep_copy: the destination has const elements: you wrote deep_copy(destination, "
+                "source) with a view of const T as the "
+                "first; write a view of T there");
   static_assert(std::is_same_v<typename D::value_type, typename S::value_type>,
-                "strata: deep_copy: the element types differ; convert in a parallel_for");
+                "strata: deep_copy: the element types differ; convert in a parallel_for: you wrote arrays of "
+                "two types; write "
+                "parallel_for(n, with(convert, y, x)), or give both one type");
 }
 
 template <class D, class S>
@@ -37,7 +41,9 @@ void deep_copy_on(QueueState* queue, const D& destination, const S& source) {
 template <class D>
 void fill_on(QueueState* queue, const D& destination, const typename D::value_type& value) {
   static_assert(!std::is_const_v<typename D::element_type>,
-                "strata: deep_copy: the destination has const elements");
+                "strata: deep_copy: the destination has const elements: you wrote deep_copy(destination, "
+                "source) with a view of const T as the "
+                "first; write a view of T there");
   const LayoutDescriptor to = describe(destination.mapping());
   fill_array(copy_side(destination, to), &value, sizeof(typename D::value_type), queue);
 }

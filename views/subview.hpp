@@ -196,7 +196,9 @@ STRATA_FUNCTION constexpr auto subview(const View<T, D, E, L, A>& view, Argument
   [[maybe_unused]] constexpr int room = (E::has_dynamic_rank ? max_rank : count) + 1;
   if constexpr (!E::has_dynamic_rank)
     static_assert(count == E::rank(),
-                  "strata: a subview needs one argument (index, range or everything) for each dimension");
+                  "strata: a subview needs one argument (index, range or everything) for each dimension: you "
+                  "wrote more or fewer; write "
+                  "subview(x, everything, 0) for a view of rank 2");
   else
     static_assert(count <= E::max_rank_value,
                   "strata: a subview has more arguments than this view can have dimensions");

@@ -190,8 +190,10 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
   template <IndexLike... I>
   STRATA_FUNCTION constexpr reference operator()(I... i) const {
     if constexpr (!ExtentsType::has_dynamic_rank)
-      static_assert(sizeof...(I) == ExtentsType::rank(),
-                    "strata: an element access needs as many indices as the view has dimensions");
+      static_assert(
+          sizeof...(I) == ExtentsType::rank(),
+          "strata: an element access needs as many indices as the view has dimensions: you wrote more or "
+          "fewer; write x(i, j) for a view of rank 2, *x for one of rank 0");
     else
       static_assert(sizeof...(I) <= ExtentsType::max_rank_value,
                     "strata: an element access has more indices than this view can have dimensions");
@@ -332,7 +334,11 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
   mapping_type mapping_;
 
   // Last: compilers that stop at a failed assertion know the members by now.
-  static_assert(std::is_trivially_copyable_v<T>, "strata: the elements of an array are trivially copyable");
+  static_assert(
+      std::is_trivially_copyable_v<T>,
+      "strata: the elements of an array are trivially copyable, as devices copy their bytes: you wrote a "
+      "class with a "
+      "copy constructor, a destructor or virtual functions; write numbers or plain structs of numbers");
 };
 
 }  // namespace strata::inline STRATA_ABI

@@ -10,6 +10,7 @@
 #include <strata/algorithms/streaming/stream_group.hpp>
 #include <strata/algorithms/streaming/stream_seams.hpp>
 #include <strata/core/error.hpp>
+#include <strata/core/log.hpp>
 #include <strata/views/coherent/file_storage.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -335,6 +336,11 @@ StreamReport StreamGroup::report() const {
   }
   all.predicted_seconds = predicted;
   all.seconds = seconds_;
+  if (logs(LogLevel::Info)) {
+    std::string text = all.explain();
+    while (text.ends_with('\n')) text.pop_back();
+    log_message(LogLevel::Info, "%s: %s", launch_name("streaming", problem_).c_str(), text.c_str());
+  }
   return all;
 }
 

@@ -6,6 +6,7 @@
 #include <strata/algorithms/tasks/running_tasks.hpp>
 #include <strata/algorithms/tasks/task_feed.hpp>
 #include <strata/core/error.hpp>
+#include <strata/core/log.hpp>
 #include <strata/views/coherent/acting_thread.hpp>
 #include <strata/views/coherent/noted_wait.hpp>
 
@@ -142,11 +143,10 @@ void TaskFeed::wait_for_tasks(std::unique_lock<std::mutex>& lock, int wanted, bo
 // A task that is open keeps those after it from running.
 void TaskFeed::report_open() const {
   if (graph_.closed_end() == graph_.size()) return;  // there is nothing to run
-  std::fprintf(
-      stderr,
-      "strata: \"%s\": the task \"%s\" and those after it wait until the object that launch() or call() "
-      "returned for it is gone: keep a TaskHandle\n",
-      graph_.label.c_str(), graph_.label_of_open().c_str());
+  log_message(LogLevel::Warning,
+              "\"%s\": the task \"%s\" and those after it wait until the object that launch() or call() "
+              "returned for it is gone: keep a TaskHandle",
+              graph_.label.c_str(), graph_.label_of_open().c_str());
 }
 
 bool TaskFeed::is_over() {

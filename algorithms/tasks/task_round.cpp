@@ -5,6 +5,7 @@
 #include <strata/algorithms/tasks/task_failures.hpp>
 #include <strata/algorithms/tasks/task_round.hpp>
 #include <strata/core/error.hpp>
+#include <strata/core/log.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
 #include <strata/views/coherent/file_storage.hpp>
 
@@ -380,7 +381,7 @@ void TaskRound::wait_for_end() {
 }
 
 void TaskRound::report_standstill() const {
-  std::string text = "strata: the run of \"" + label_ + "\": nothing has ended for " +
+  std::string text = "the run of \"" + label_ + "\": nothing has ended for " +
                      std::to_string(static_cast<long>(now() - last_end_)) + " s. Under way:";
   for (const Running& running : running_) {
     const tasks::TaskCommand& command = running.command;
@@ -390,7 +391,7 @@ void TaskRound::report_standstill() const {
       text += std::string(command.kind == Kind::Load ? "a copy to it of " : "a copy to the host of ") +
               plan_.tasks.array(command.array).label;
   }
-  std::fprintf(stderr, "%s\n", text.c_str());
+  log_message(LogLevel::Warning, "%s", text.c_str());
 }
 
 // Nothing more is begun.

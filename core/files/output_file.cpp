@@ -9,6 +9,7 @@
 
 #include <strata/core/files/file_size_limit.hpp>
 #include <strata/core/files/output_file.hpp>
+#include <strata/core/log.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -67,14 +68,14 @@ void OutputFile::fall_back(const std::string& reason) {
   close_file();
   fallen_back_ = true;
   if (open_fallback()) {
-    std::fprintf(stderr, "strata: error: the %s cannot be written to \"%s\": %s; %s goes to \"%s\"\n",
-                 what_.c_str(), asked.c_str(), reason.c_str(), has_part ? "the rest" : "it", path_.c_str());
+    log_message(LogLevel::Error, "the %s cannot be written to \"%s\": %s; %s goes to \"%s\"", what_.c_str(),
+                asked.c_str(), reason.c_str(), has_part ? "the rest" : "it", path_.c_str());
     return;
   }
-  std::fprintf(stderr,
-               "strata: error: the %s cannot be written to \"%s\": %s; nor to \"%s\": %s (set TMPDIR to a "
-               "folder with room)\n",
-               what_.c_str(), asked.c_str(), reason.c_str(), path_.c_str(), file_error_text(errno).c_str());
+  log_message(LogLevel::Error,
+              "the %s cannot be written to \"%s\": %s; nor to \"%s\": %s (set TMPDIR to a "
+              "folder with room)",
+              what_.c_str(), asked.c_str(), reason.c_str(), path_.c_str(), file_error_text(errno).c_str());
   close_file();
 }
 
@@ -91,13 +92,13 @@ bool OutputFile::finish(std::string_view ending) {
   write(ending);
   // Some file systems say only now that there is no room.
   if (file_ >= 0 && close(std::exchange(file_, -1)) != 0) {
-    std::fprintf(stderr, "strata: error: the %s in \"%s\" may be incomplete: %s\n", what_.c_str(),
-                 path_.c_str(), std::strerror(errno));
+    log_message(LogLevel::Error, "the %s in \"%s\" may be incomplete: %s", what_.c_str(), path_.c_str(),
+                std::strerror(errno));
     return false;
   }
   if (lost_ == 0) return true;
-  std::fprintf(stderr, "strata: error: %zu bytes of the %s are lost, there was no room for them\n", lost_,
-               what_.c_str());
+  log_message(LogLevel::Error, "%zu bytes of the %s are lost, there was no room for them", lost_,
+              what_.c_str());
   return false;
 }
 

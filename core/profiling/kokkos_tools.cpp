@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include <strata/core/device_fence.hpp>
+#include <strata/core/log.hpp>
 #include <strata/core/profiling/hooks.hpp>
 #include <strata/core/profiling/kokkos_tools.hpp>
 #include <strata/core/profiling/kokkos_tools_library.hpp>
@@ -211,10 +212,10 @@ constinit Translator* translator = nullptr;
 
 void start(const std::string& libraries, const std::string& arguments, const std::string& origin) {
   if (translator != nullptr) {
-    std::fprintf(stderr,
-                 "strata: warning: the tools library \"%s\" (from %s) is not loaded: another one is, and a "
-                 "program has one\n",
-                 libraries.c_str(), origin.c_str());
+    detail::log_message(LogLevel::Warning,
+                        "the tools library \"%s\" (from %s) is not loaded: another one is, and a "
+                        "program has one",
+                        libraries.c_str(), origin.c_str());
     return;
   }
   const std::optional<Library> library = load(libraries, arguments, origin);

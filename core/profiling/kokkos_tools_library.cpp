@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 
 #include <strata/core/device_fence.hpp>
+#include <strata/core/log.hpp>
 #include <strata/core/profiling/kokkos_tools_library.hpp>
 
 namespace strata::inline STRATA_ABI::detail::kokkos_tools {
@@ -53,19 +54,19 @@ std::optional<Library> load(const std::string& libraries, const std::string& arg
   void* const handle = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (handle == nullptr) {
     const char* const reason = dlerror();
-    std::fprintf(stderr,
-                 "strata: warning: the tools library \"%s\" (from %s) cannot be loaded, the program goes on "
-                 "without it: %s\n",
-                 path.c_str(), origin.c_str(), reason ? reason : "no reason given");
+    detail::log_message(LogLevel::Warning,
+                        "the tools library \"%s\" (from %s) cannot be loaded, the program goes on "
+                        "without it: %s",
+                        path.c_str(), origin.c_str(), reason ? reason : "no reason given");
     return std::nullopt;
   }
   Library library{find_callbacks(handle)};
   const Callbacks& call = library.callbacks;
   if (!has_any(call))
-    std::fprintf(stderr,
-                 "strata: warning: the tools library \"%s\" (from %s) has no function of Kokkos Tools "
-                 "(kokkosp_...): it will see nothing\n",
-                 path.c_str(), origin.c_str());
+    detail::log_message(LogLevel::Warning,
+                        "the tools library \"%s\" (from %s) has no function of Kokkos Tools "
+                        "(kokkosp_...): it will see nothing",
+                        path.c_str(), origin.c_str());
   if (call.init_library) call.init_library(0, interface_version, 0, nullptr);
   ToolSettings wanted{true, {}};
   if (call.request_tool_settings) call.request_tool_settings(1, &wanted);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <strata/core/files/output_file.hpp>
+#include <strata/core/log.hpp>
 #include <strata/core/profiling/counters.hpp>
 #include <strata/core/profiling/hooks.hpp>
 #include <strata/core/profiling/kokkos_tools.hpp>
@@ -90,7 +91,7 @@ void start_observers() noexcept {
   try {
     if (!runtime_ended()) start_requested();
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "strata: warning: no tools, trace or counters: %s\n", error.what());
+    detail::log_message(LogLevel::Warning, "no tools, trace or counters: %s", error.what());
   }
   __atomic_store_n(&stage, Started, __ATOMIC_RELEASE);
   __atomic_fetch_sub(&listener_count, 1, __ATOMIC_RELAXED);

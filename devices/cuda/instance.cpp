@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <string>
 
+#include <strata/core/bytes.hpp>
 #include <strata/core/error.hpp>
+#include <strata/core/log.hpp>
 #include <strata/core/profiling/hooks.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/core/settings.hpp>
@@ -113,6 +115,11 @@ CudaInstance& CudaInstance::get(int index) {
     static const bool registered = (at_end(finish_all), start_watching_cuda(), true);
     static_cast<void>(registered);
     auto* const gpu = new CudaInstance(index);
+    const index_t limit = settings().cuda_memory_limit;
+    const std::string most = limit > 0 ? "at most " + string_from_bytes(limit) : "any part";
+    log_message(LogLevel::Info, "Cuda{%d} has %s of memory, of which Strata may hold %s; it comes from %s",
+                index, string_from_bytes(static_cast<index_t>(gpu->physical_bytes_)).c_str(), most.c_str(),
+                settings().cuda_allocator == "async" ? "CUDA's pool" : "slabs");
     gpu->default_queue_ = Ref<CudaQueue>(new CudaQueue(*gpu, gpu->take_stream(nullptr), 0));
     __atomic_store_n(&slot, gpu, __ATOMIC_RELEASE);
   }

@@ -3,6 +3,7 @@
 #include <numeric>
 #include <thread>
 
+#include <strata/core/log.hpp>
 #include <strata/devices/host/affinity.hpp>
 #include <strata/devices/host/affinity_evidence.hpp>
 #include <strata/devices/host/control_group.hpp>
@@ -40,7 +41,7 @@ const std::vector<int>& inherited_processors() { return process_affinity().proce
 void warn_of_lost_processors() {
   static const bool done = [] {
     if (const std::string& warning = process_affinity().warning; !warning.empty())
-      std::fprintf(stderr, "%s\n", warning.c_str());
+      log_message(LogLevel::Warning, "%s", warning.c_str());
     return true;
   }();
   static_cast<void>(done);

@@ -21,7 +21,7 @@ bool is_wider(const std::vector<int>& wide, const std::vector<int>& narrow) {
 }
 
 std::string in_words(const AffinityEvidence& evidence, std::size_t known) {
-  return "strata: warning: " + evidence.variable + " is set, and the first thread is bound to " +
+  return evidence.variable + " is set, and the first thread is bound to " +
          std::to_string(evidence.now.size()) + " of at least " + std::to_string(known) + " processors; ";
 }
 

@@ -8,6 +8,7 @@
 #include <oneapi/tbb/parallel_for.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <strata/core/log.hpp>
 #include <strata/devices/host/affinity.hpp>
 #include <strata/devices/host/control_group.hpp>
 #include <strata/devices/host/device.hpp>
@@ -29,10 +30,10 @@ const std::vector<int> bound_mask = [] {
   const int threads = tbb::info::default_concurrency();
   detail::bind_this_thread(mask);
   if (static_cast<std::size_t>(threads) < process.size())
-    std::fprintf(stderr,
-                 "strata: warning: Tbb runs on %d of %d processors, as oneTBB was started by a thread that "
-                 "was bound to these; start it after Strata, or unset OMP_PROC_BIND and its like\n",
-                 threads, static_cast<int>(process.size()));
+    detail::log_message(LogLevel::Warning,
+                        "Tbb runs on %d of %d processors, as oneTBB was started by a thread that "
+                        "was bound to these; start it after Strata, or unset OMP_PROC_BIND and its like",
+                        threads, static_cast<int>(process.size()));
   return mask;
 }();
 

@@ -1,7 +1,9 @@
 #include <memory>
 
+#include <strata/core/log.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/core/settings.hpp>
+#include <strata/devices/host/affinity.hpp>
 #include <strata/devices/host/device.hpp>
 #include <strata/devices/host/worker_pool.hpp>
 #include <strata/devices/threads/device.hpp>
@@ -18,6 +20,8 @@ detail::WorkerPool& pool() {
     const Settings& s = settings();
     auto team = std::make_unique<detail::WorkerPool>(
         detail::WorkerPool::Options{.workers = s.threads, .pin = s.pin, .spin_us = s.spin_us});
+    detail::log_message(LogLevel::Info, "Threads: %d host threads%s; this process may use %d processors",
+                        team->size(), s.pin ? ", each on one processor" : "", detail::usable_processors());
     // The end waits for the region under way, by taking a turn. A kernel that calls exit() must not wait for
     // itself.
     detail::at_end([]() noexcept {

@@ -87,7 +87,7 @@ int run(int argc, char** argv) {
   const AppRequest request = request_of(settings);
   emulate(settings.gpus);
   const std::string parameters = options.to_json();
-  if (!settings.common.quiet) std::printf("%s\n", parameters.c_str());
+  if (!settings.common.quiet) std::printf("%s\n", options.given().c_str());
 
   miniapp::Report report(options.program(), parameters);
   const bool on_all = settings.common.device == "all";

@@ -7,6 +7,7 @@
 #include <strata/algorithms/build_info.hpp>
 #include <strata/miniapps/common/config_file.hpp>
 #include <strata/miniapps/common/options.hpp>
+#include <strata/miniapps/common/standard_output.hpp>
 
 namespace strata::inline STRATA_ABI::miniapp {
 
@@ -163,6 +164,8 @@ bool Options::parse(int argc, const char* const* argv) {
     entry.is_given = !entry.is_flag() || value_text(entry) != entry.default_text;
   }
   require_compatible();
+  for (const OptionEntry& entry : table_)
+    if (entry.name == "json" && value_text(entry) == "-") keep_standard_output();
   return true;
 }
 
@@ -183,6 +186,26 @@ void Options::read_config(const std::string& path) {
       throw UsageError(path + ": " + error.what());
     }
   }
+}
+
+std::string Options::given() const {
+  const auto quoted = [](const std::string& text) {
+    const char* const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:=,+-@%";
+    if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
+    std::string in_quotes = "'";
+    for (const char c : text) in_quotes += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    return in_quotes + "'";
+  };
+  std::string text = program_;
+  for (const OptionEntry& entry : table_) {
+    if (value_text(entry) == entry.default_text) continue;
+    const std::string name = " --" + entry.name;
+    if (const auto* const list = std::get_if<std::vector<std::string>*>(&entry.target))
+      for (const std::string& value : **list) text += name + " " + quoted(value);
+    else if (entry.is_flag()) text += name + (value_text(entry) == "true" ? "" : "=false");
+    else text += name + " " + quoted(value_text(entry));
+  }
+  return text;
 }
 
 std::string Options::to_json() const { return config_text(table_); }

@@ -62,11 +62,14 @@ class Options {
   /// refuses them together. Names are those of the table, without dashes.
   void exclude(const std::string& name, const std::vector<std::string>& others, const std::string& why);
 
-  /// Sets the variables. Returns false when --help or --version was asked for and printed. UsageError.
+  /// Sets the variables. Returns false when --help or --version was asked for and printed. UsageError. With
+  /// `--json -` standard output is kept for the report (standard_output.hpp).
   bool parse(int argc, const char* const* argv);
   /// Sets the variables that a file names. UsageError.
   void read_config(const std::string& path);
 
+  /// The command line of what is not as by default, for people: "strata-thermal --mesh box:4x4x4".
+  std::string given() const;
   /// All parameters as a JSON object that --config takes.
   std::string to_json() const;
   const std::string& program() const { return program_; }

@@ -9,6 +9,7 @@
 #include <strata/core/files/partial_file.hpp>
 #include <strata/devices/host/affinity.hpp>
 #include <strata/miniapps/common/report.hpp>
+#include <strata/miniapps/common/standard_output.hpp>
 
 namespace strata::inline STRATA_ABI::miniapp {
 
@@ -147,7 +148,8 @@ int Report::finish_quietly(const std::string& path) const {
                      program_.c_str(), run.device.c_str(), run.type.c_str(), run.mesh.source.c_str(),
                      check.name.c_str(), check.value, check.expected, check.tolerance);
   }
-  if (!path.empty()) write_whole_file(path, to_json());
+  if (path == "-") write_kept_output(to_json());
+  else if (!path.empty()) write_whole_file(path, to_json());
   return passed() ? 0 : finds_only_usage_errors() ? 2 : 1;
 }
 

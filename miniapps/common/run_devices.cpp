@@ -129,17 +129,21 @@ void require_devices(const CommonSettings& settings, const std::vector<std::stri
     throw UsageError("--device " + settings.device + ": names of devices are separated by one comma each");
 }
 
+// "-" is standard output, not a file.
+std::string report_file(const CommonSettings& settings) { return settings.json == "-" ? "" : settings.json; }
+
 void require_files(const CommonSettings& settings, const std::vector<std::string>& devices) {
   require_writable("--output", settings.output);
-  require_writable("--json", settings.json);
-  require_different_files({{"--output", settings.output, true}, {"--json", settings.json}},
+  const std::string report = report_file(settings);
+  require_writable("--json", report);
+  require_different_files({{"--output", settings.output, true}, {"--json", report}},
                           {{"--mesh", settings.mesh}}, devices);
 }
 
 // For the time of the run: the report is written at its end.
 strata::detail::OutputLock lock_report(const CommonSettings& settings) {
   try {
-    return strata::detail::OutputLock(settings.json);
+    return strata::detail::OutputLock(report_file(settings));
   } catch (const FileError& error) {
     throw UsageError(std::string("--json: ") + error.what());
   }

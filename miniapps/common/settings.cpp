@@ -16,7 +16,8 @@ void declare(Options& options, CommonSettings& s) {
   options.add("-t,--type", &s.type, "TYPE", "numbers of the fields", {"double", "float"});
   options.add("-o,--output", &s.output, "FILE",
               "writes the results: .vtu, .csv, or in time .pvd (with .vtu files) and .e (Exodus II)");
-  options.add("-j,--json", &s.json, "FILE", "writes the report as JSON");
+  options.add("-j,--json", &s.json, "FILE",
+              "writes the report as JSON; -: to standard output, and all else to standard error");
   options.add("--sweep", &s.sweep, "A:B",
               "boxes of A to B elements, doubling, as lines of comma-separated values");
   options.add("-L,--memory-limit", &s.memory_limit, "BYTES",

@@ -47,7 +47,7 @@ int run(int argc, char** argv) {
   require_usable(settings, devices);
   const std::string parameters = options.to_json();
   const bool is_sweep = !settings.common.sweep.empty();
-  if (!settings.common.quiet && !is_sweep) std::printf("%s\n", parameters.c_str());
+  if (!settings.common.quiet && !is_sweep) std::printf("%s\n", options.given().c_str());
 
   miniapp::Report all(options.program(), parameters);
   if (is_sweep) {

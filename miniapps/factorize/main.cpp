@@ -50,7 +50,7 @@ int run(int argc, char** argv) {
   for (const std::string& device : devices)
     require_no_matrices(request_on(device, request, devices.size() > 1));
   const std::string parameters = options.to_json();
-  if (!settings.common.quiet) std::printf("%s\n", parameters.c_str());
+  if (!settings.common.quiet) std::printf("%s\n", options.given().c_str());
 
   const std::unique_ptr<MatrixInput> input = make_input(request);
   miniapp::Report report(options.program(), parameters);

@@ -16,6 +16,7 @@
 #include <strata/core/bytes.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/miniapps/common/run_devices.hpp>
+#include <strata/miniapps/common/standard_output.hpp>
 #include <strata/miniapps/simulate/graph_file.hpp>
 #include <strata/miniapps/simulate/machine_file.hpp>
 #include <strata/miniapps/simulate/settings.hpp>
@@ -54,6 +55,7 @@ index_t least_bytes_in(const tasks::TiledGraph& tiled, const tasks::Machine& mac
 }
 
 void write(const std::string& path, const json& content, int indent) {
+  if (path == "-") return miniapp::write_kept_output(content.dump(indent) + "\n");
   std::ofstream file(path);
   file << content.dump(indent) << "\n";
   if (!file.flush()) throw FileError("\"" + path + "\" cannot be written");

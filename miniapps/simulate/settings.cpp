@@ -29,7 +29,8 @@ void declare(miniapp::Options& options, SimulateSettings& s) {
               {"bottom-level", "parsec"});
   options.add("--tasks-ahead", &s.tasks_ahead, "N",
               "tasks that a device is given ahead; 0: as many as the scheduler's paper has");
-  options.add("-j,--json", &s.json, "FILE", "writes the report as JSON");
+  options.add("-j,--json", &s.json, "FILE",
+              "writes the report as JSON; -: to standard output, and all else to standard error");
   options.add("--timeline", &s.timeline, "FILE",
               "writes every task and copy as JSON that chrome://tracing and Perfetto show");
   options.add("--order", &s.order, "FILE",

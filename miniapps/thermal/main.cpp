@@ -52,7 +52,7 @@ int run(int argc, char** argv) {
   require_known_format(settings.common.output);
   const std::string parameters = options.to_json();
   const bool is_sweep = !settings.common.sweep.empty();
-  if (!settings.common.quiet && !is_sweep) std::printf("%s\n", parameters.c_str());
+  if (!settings.common.quiet && !is_sweep) std::printf("%s\n", options.given().c_str());
 
   miniapp::Report report(options.program(), parameters);
   const auto devices = miniapp::chosen_devices(settings.common.device);

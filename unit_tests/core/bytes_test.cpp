@@ -38,13 +38,21 @@ TEST(Bytes, AreReadInEveryUnitAndAnyCase) {
   EXPECT_EQ(bytes_from_string("2TIB"), 2048_GiB);
 }
 
+TEST(Bytes, UnitsWithoutAnIArePowersOfAThousand) {
+  EXPECT_EQ(bytes_from_string("1kB"), 1'000);
+  EXPECT_EQ(bytes_from_string("1 MB"), 1'000'000);
+  EXPECT_EQ(bytes_from_string("2.5GB"), index_t{2'500'000'000});
+  EXPECT_EQ(bytes_from_string("3tb"), index_t{3'000'000'000'000});
+  EXPECT_NE(message_for("9223373TB").find("more than 64 bits"), std::string::npos);
+}
+
 TEST(Bytes, FractionsOfAUnitAreReadWhenTheyAreWholeBytes) {
   EXPECT_EQ(bytes_from_string("1.5GiB"), 1536_MiB);
   EXPECT_EQ(bytes_from_string("0.25 KiB"), 256);
-  EXPECT_EQ(message_for("0.3KiB"),
-            "cannot read \"0.3KiB\" as bytes: it is not a whole number of bytes; write digits and a unit of "
-            "B, KiB, "
-            "MiB, GiB or TiB, such as 512MiB");
+  EXPECT_EQ(
+      message_for("0.3KiB"),
+      "cannot read \"0.3KiB\" as bytes: it is not a whole number of bytes; write digits and a unit of "
+      "B, KiB, MiB, GiB or TiB (powers of 1024) or of kB, MB, GB or TB (powers of 1000), such as 512MiB");
 }
 
 TEST(Bytes, AreReadExactlyUpToTheLargestIndex) {
@@ -59,7 +67,7 @@ TEST(Bytes, TextThatIsNoByteCountIsASettingError) {
   EXPECT_NE(message_for("").find("does not begin with a digit"), std::string::npos);
   EXPECT_NE(message_for("-1").find("does not begin with a digit"), std::string::npos);
   EXPECT_NE(message_for("GiB").find("does not begin with a digit"), std::string::npos);
-  EXPECT_NE(message_for("8GB").find("the unit is unknown"), std::string::npos);
+  EXPECT_NE(message_for("8GX").find("the unit is unknown"), std::string::npos);
   EXPECT_NE(message_for("8 GiB or so").find("the unit is unknown"), std::string::npos);
   EXPECT_NE(message_for("1.2.3GiB").find("it is not a number"), std::string::npos);
   EXPECT_NE(message_for(".").find("it is not a number"), std::string::npos);

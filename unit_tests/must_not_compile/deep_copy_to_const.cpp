@@ -1,4 +1,5 @@
 // expect: deep_copy: the destination has const elements
+// first lines: 10
 #include <strata/strata.hpp>
 
 void copy(const strata::MDArray<const double, strata::Serial>& y,

@@ -1,4 +1,5 @@
 // expect: the elements of an array are trivially copyable
+// first lines: 10
 #include <string>
 
 #include <strata/strata.hpp>

@@ -1,4 +1,5 @@
 // expect: parallel_for: the kernel cannot be called as kernel\(index...\) const
+// first lines: 10
 #include <strata/strata.hpp>
 
 struct Add {

@@ -1,4 +1,5 @@
-// expect: parallel_for: nothing says on which device: give `on\(device\)`
+// expect: parallel_for: nothing says on which device: you wrote .* write parallel_for\(on\(device\)
+// first lines: 10
 #include <strata/strata.hpp>
 
 void nothing() {

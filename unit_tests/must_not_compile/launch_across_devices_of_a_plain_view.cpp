@@ -1,4 +1,5 @@
 // expect: a plain view lives on one device
+// first lines: 10
 #include <strata/algorithms/coherent_launch.hpp>
 #include <strata/strata.hpp>
 

@@ -1,4 +1,5 @@
 // expect: strata: launch: declare the arrays: in\(x\), out\(y\), inout\(z\)
+// first lines: 10
 #include <strata/strata.hpp>
 
 using Vector = strata::MDArray<double, strata::Serial, strata::rank<1>>;

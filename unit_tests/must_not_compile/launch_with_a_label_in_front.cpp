@@ -1,4 +1,5 @@
 // expect: the label belongs to the place: launch\(on\(device\).named
+// first lines: 10
 #include <strata/strata.hpp>
 
 using Vector = strata::MDArray<double, strata::Serial, strata::rank<1>>;

@@ -1,4 +1,5 @@
 // expect: wrong device: a view of one device is given to a launch on another
+// first lines: 10
 #include <strata/strata.hpp>
 
 struct Clear {

@@ -1,4 +1,5 @@
 // expect: the functor lacks `join\(value_type& update, const value_type& input\)`
+// first lines: 10
 #include <strata/strata.hpp>
 
 struct SumRows {

@@ -1,4 +1,5 @@
 // expect: the result must be a variable that can be assigned
+// first lines: 10
 #include <strata/strata.hpp>
 
 struct SumRows {

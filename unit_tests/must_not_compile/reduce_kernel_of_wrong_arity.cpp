@@ -1,4 +1,5 @@
 // expect: parallel_reduce: the kernel cannot be called as kernel\(index..., value&...\) const
+// first lines: 10
 #include <strata/strata.hpp>
 
 struct SumRows {

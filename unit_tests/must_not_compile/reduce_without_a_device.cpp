@@ -1,4 +1,4 @@
-// expect: parallel_reduce: nothing says on which device: give `on\(device\)`
+// expect: parallel_reduce: nothing says on which device: you wrote .* write parallel_reduce\(on\(device\)
 #include <strata/strata.hpp>
 
 void sum(double& result) {

@@ -1,4 +1,4 @@
-// expect: parallel_scan: nothing says on which device: give `on\(device\)`
+// expect: parallel_scan: nothing says on which device: you wrote .* write parallel_scan\(on\(device\)
 #include <strata/strata.hpp>
 
 void sum(double& total) {

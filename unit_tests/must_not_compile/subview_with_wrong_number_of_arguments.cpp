@@ -1,4 +1,5 @@
 // expect: a subview needs one argument \(index, range or everything\) for each dimension
+// first lines: 10
 #include <strata/strata.hpp>
 
 void part(const strata::MDArray<double, strata::Serial, strata::rank<2>>& x) {

@@ -1,5 +1,6 @@
 // expect: wrong device: a view of one device is given to a launch on another
 // errors: 2
+// first lines: 10
 #include <strata/strata.hpp>
 
 struct Add {

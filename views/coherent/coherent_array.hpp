@@ -40,7 +40,7 @@ struct CoherentRank {
   static constexpr bool is_rank = N <= rank_code;
   static_assert(is_rank,
                 "strata: the rank of a coherent array is written rank<R>: CoherentArray<T, rank<2>>, "
-                "file_array<T, rank<2>>(...)");
+                "file_array<T, rank<2>>(...): you wrote a number R; write rank<R>");
   static constexpr int value = static_cast<int>(is_rank ? rank_code - N : N);
 };
 }  // namespace detail

@@ -1,10 +1,14 @@
 #include <strata/core/error.hpp>
 #include <strata/views/coherent/coherence.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
+#include <strata/views/coherent/debugger.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
 namespace {
+
+// Programs with coherent arrays have the function that describes them in gdb.
+[[gnu::used]] const auto for_gdb = &strata_describe_coherent_array;
 
 std::uint64_t next_identity() {
   static std::uint64_t last = 0;

@@ -7,6 +7,7 @@
 
 #include <strata/core/box.hpp>
 #include <strata/core/error.hpp>
+#include <strata/core/log.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/devices/serial/device.hpp>
 #include <strata/views/coherent/coherence.hpp>
@@ -45,8 +46,8 @@ class FileState : public CoherentState {
     FileStorage& storage = *storage_of(main.storage);
     bool saves = !storage.is_for_reading() && std::uncaught_exceptions() == 0;
     const auto say = [&](const std::exception& error) {
-      std::fprintf(stderr, "strata: error: the array in \"%s\" is incomplete: %s\n", storage.path().c_str(),
-                   error.what());
+      log_message(LogLevel::Error, "the array in \"%s\" is incomplete: %s", storage.path().c_str(),
+                  error.what());
     };
     // Pages beyond the end of a truncated file are not to be touched: nothing is copied to them.
     if (saves) try {

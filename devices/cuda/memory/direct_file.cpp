@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <string>
 
+#include <strata/core/log.hpp>
 #include <strata/core/settings.hpp>
 #include <strata/devices/cuda/failure.hpp>
 #include <strata/devices/cuda/memory/direct_file.hpp>
@@ -28,9 +29,8 @@ namespace {
 
 void warn_without_cufile(const std::string& why) {
   static const bool warned = [&] {
-    std::fprintf(stderr,
-                 "Strata: GPUs do not read and write files themselves: %s. The host does it for them.\n",
-                 why.c_str());
+    log_message(LogLevel::Warning,
+                "GPUs do not read and write files themselves: %s. The host does it for them.", why.c_str());
     return true;
   }();
   static_cast<void>(warned);

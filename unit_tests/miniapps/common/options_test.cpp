@@ -242,4 +242,27 @@ TEST(Sweep, BoxesHaveAboutTheElementsAskedFor) {
   EXPECT_EQ(box_of_about(1000000), "box:79x80x160");
 }
 
+TEST(Options, GivenIsTheCommandLineOfWhatIsNotAsByDefault) {
+  std::string mesh = "box:4x4x4", output;
+  double conductivity = 1;
+  bool quiet = false, pin = true;
+  std::vector<std::string> fixed;
+  miniapp::Options options("strata-app", "purpose");
+  options.add("-m,--mesh", &mesh, "FILE", "the mesh");
+  options.add("--output", &output, "FILE", "results");
+  options.add("-k,--conductivity", &conductivity, "K", "the material");
+  options.add("--fix", &fixed, "SEL", "what is held");
+  options.add_flag("--quiet", quiet, "no progress");
+  options.add_flag("--pin", pin, "threads stay");
+  EXPECT_EQ(options.given(), "strata-app");
+
+  const char* const words[] = {"strata-app", "-k",      "0.2",         "--fix",    "z>=max=20", "--fix",
+                               "base",       "--quiet", "--pin=false", "--output", "it's.vtu"};
+  options.parse(static_cast<int>(std::size(words)), words);
+
+  EXPECT_EQ(options.given(),
+            "strata-app --output 'it'\\''s.vtu' --conductivity 0.2 --fix 'z>=max=20' --fix base --quiet "
+            "--pin=false");
+}
+
 }  // namespace

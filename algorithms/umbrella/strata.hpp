@@ -1,13 +1,27 @@
-// The headers of Strata that most user code needs: devices, views, launches over them and over coherent
-// arrays. Not included, so that files without them compile faster, are
+// The header of Strata that most user code needs: devices, views, launches over them and over coherent
+// arrays. Others, each with this one in it, so that files without them compile faster:
 //
-//   <strata/algorithms/streaming/streamed.hpp>     launches over streamed(...); others: docs/out_of_core.md
-//   <strata/algorithms/sequence/sequence.hpp>      launches that are declared once and run many times
-//   <strata/algorithms/tasks/task_graph.hpp>       launches and functions, run in any order that they allow
-//   <strata/algorithms/skeletons/skeletons.hpp>    map, reduce, scan and map_overlap over coherent arrays
-//   <strata/algorithms/linear/linear.hpp>          vectors, sparse matrices, solvers
-//   <strata/algorithms/sort.hpp>, find.hpp, select.hpp, transform_reduce.hpp
+//   <strata/streaming.hpp>   launches over streamed(...): arrays larger than a device
+//   <strata/sequence.hpp>    loops over coherent arrays that are declared once and run many times
+//   <strata/tasks.hpp>       graphs of tasks: launches and functions, run in any order that they allow
+//   <strata/skeletons.hpp>   map, reduce, scan and map_overlap over coherent arrays
+//   <strata/linear.hpp>      vectors, sparse matrices, solvers
+//   <strata/tiled.hpp>       dense matrices larger than a device: factors, products, solutions
+//   <strata/sorting.hpp>     sorting, selecting, searching
 #pragma once
+
+// First those with the assertions that users meet: the compiler's list of how a header came to be included,
+// which it prints before an error, is one line for them. clang-format leaves the order alone, as it has a
+// reason.
+// clang-format off
+#include <strata/views/view.hpp>
+#include <strata/views/deep_copy.hpp>
+#include <strata/views/create.hpp>
+#include <strata/algorithms/kernel.hpp>
+#include <strata/algorithms/reduction.hpp>
+#include <strata/algorithms/parallel_for.hpp>
+#include <strata/algorithms/parallel_reduce.hpp>
+// clang-format on
 
 #include <strata/algorithms/across.hpp>
 #include <strata/algorithms/build_info.hpp>
@@ -27,6 +41,7 @@
 #include <strata/core/complex.hpp>
 #include <strata/core/error.hpp>
 #include <strata/core/half.hpp>
+#include <strata/core/log.hpp>
 #include <strata/core/main_guard.hpp>
 #include <strata/core/print.hpp>
 #include <strata/core/profiling/counters.hpp>

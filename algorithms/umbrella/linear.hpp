@@ -1,0 +1,6 @@
+// Linear algebra over views: vectors, sparse matrices in compressed rows, conjugate gradients, Gram-Schmidt.
+#pragma once
+
+#include <strata/algorithms/linear/chebyshev.hpp>
+#include <strata/algorithms/linear/linear.hpp>
+#include <strata/strata.hpp>

@@ -1,0 +1,6 @@
+// Patterns around a function of elements, over coherent arrays: map, reduce, scan, map_overlap;
+// docs/coherent_arrays.md.
+#pragma once
+
+#include <strata/algorithms/skeletons/skeletons.hpp>
+#include <strata/strata.hpp>

@@ -1,0 +1,9 @@
+// Graphs of tasks over coherent arrays, scopes, schedulers and measured costs; docs/tasks.md,
+// docs/scheduling.md.
+#pragma once
+
+#include <strata/algorithms/tasks/plan/schedulers.hpp>
+#include <strata/algorithms/tasks/task_costs.hpp>
+#include <strata/algorithms/tasks/task_graph.hpp>
+#include <strata/algorithms/tasks/task_scope.hpp>
+#include <strata/strata.hpp>
