@@ -101,14 +101,24 @@ const std::string& TaskPlan::kernel_of(const TaskEntry& entry, double work, inde
 
   std::string name = entry.label + "/" + std::to_string(bytes) + "/";
   for (const bool has_version : versions_) name += has_version ? '1' : '0';
+  const auto rate_of_bytes = [&](std::size_t k) {
+    return devices[k].part.host != nullptr ? host_bytes_per_second : device_bytes_per_second;
+  };
+  const auto measured_rate = [&](std::size_t k) {
+    const double seconds = costs == nullptr || !versions_[k]
+                               ? -1
+                               : costs->seconds(devices[k].part.device->device_name(), entry.label, bytes);
+    return seconds > 0 ? work / seconds : 0;
+  };
+  // A device that was not measured is as much faster or slower than expected as the fastest that was: else a
+  // host would seem fast beside a GPU whose kernels do much with few bytes.
+  double of_expected = 0;
+  for (std::size_t k = 0; k < devices.size(); ++k)
+    of_expected = std::max(of_expected, measured_rate(k) / rate_of_bytes(k));
   for (std::size_t k = 0; k < devices.size(); ++k) {
     if (!versions_[k]) continue;
-    const TaskPart& part = devices[k].part;
-    const double seconds =
-        costs == nullptr ? -1 : costs->seconds(part.device->device_name(), entry.label, bytes);
-    rates_[k][name] = seconds > 0            ? work / seconds
-                      : part.host != nullptr ? host_bytes_per_second
-                                             : device_bytes_per_second;
+    const double rate = measured_rate(k);
+    rates_[k][name] = rate > 0 ? rate : rate_of_bytes(k) * (of_expected > 0 ? of_expected : 1);
   }
   kernels.push_back({versions_, std::move(name)});
   return kernels.back().name;
