@@ -1,5 +1,6 @@
 #include <charconv>
 
+#include <strata/algorithms/tasks/plan/forwarding_scheduler.hpp>
 #include <strata/core/profiling/json_text.hpp>
 #include <strata/miniapps/factorize/task_watch.hpp>
 
@@ -43,37 +44,24 @@ std::string number_text(double value) {  // whatever the locale
 
 }  // namespace
 
-// Passes everything on, and reports starts and ends.
-class WatchedScheduler final : public tasks::TaskScheduler {
+// Reports starts and ends.
+class WatchedScheduler final : public tasks::ForwardingScheduler {
  public:
   WatchedScheduler(TaskWatch& watch, std::unique_ptr<tasks::TaskScheduler> scheduler)
-      : watch_(watch), scheduler_(std::move(scheduler)) {}
+      : ForwardingScheduler(std::move(scheduler)), watch_(watch) {}
 
   void start(const tasks::SchedulerView& view) override {
     graph_ = &view.graph;
     watch_.start(view.graph);
-    scheduler_->start(view);
+    ForwardingScheduler::start(view);
   }
-  void submitted(tasks::TaskId task) override { scheduler_->submitted(task); }
-  void ready(tasks::TaskId task, tasks::DeviceId by) override { scheduler_->ready(task, by); }
-  void loaded(tasks::ArrayId array, tasks::DeviceId device) override { scheduler_->loaded(array, device); }
-  void evicted(tasks::ArrayId array, tasks::DeviceId device) override { scheduler_->evicted(array, device); }
   void done(tasks::TaskId task, tasks::DeviceId device) override {
-    scheduler_->done(task, device);
+    ForwardingScheduler::done(task, device);
     watch_.done(graph_->task(task), *graph_, task, device);
-  }
-  tasks::TaskId assign(tasks::DeviceId device) override { return scheduler_->assign(device); }
-  int tasks_ahead(tasks::DeviceId device) const override { return scheduler_->tasks_ahead(device); }
-  tasks::ArrayId prefetch(tasks::DeviceId device) override { return scheduler_->prefetch(device); }
-  tasks::ArrayId store(tasks::DeviceId device) override { return scheduler_->store(device); }
-  bool sends_on() const override { return scheduler_->sends_on(); }
-  void victims(const tasks::RoomRequest& request, std::vector<tasks::ArrayId>& chosen) override {
-    scheduler_->victims(request, chosen);
   }
 
  private:
   TaskWatch& watch_;
-  std::unique_ptr<tasks::TaskScheduler> scheduler_;
   const tasks::TaskDag* graph_ = nullptr;
 };
 

@@ -4,6 +4,8 @@
 #include <limits>
 #include <memory>
 
+#include <strata/algorithms/tasks/plan/forwarding_scheduler.hpp>
+
 #include "algorithms/tasks/task_fixture.hpp"
 
 namespace {
@@ -58,27 +60,16 @@ TEST(TaskErrors, OutOfMemoryOfATaskIsItsOwn) {
 }
 
 // Passes all on, and counts the tasks that it is to know.
-class CountsTasks final : public tasks::TaskScheduler {
+class CountsTasks final : public tasks::ForwardingScheduler {
  public:
   CountsTasks(const tasks::SchedulerOptions& options, long& count)
-      : scheduler_(tasks::make_scheduler("eager", options)), count_(count) {}
-  void start(const tasks::SchedulerView& view) override { scheduler_->start(view); }
+      : ForwardingScheduler(tasks::make_scheduler("eager", options)), count_(count) {}
   void submitted(tasks::TaskId task) override {
     ++count_;
-    scheduler_->submitted(task);
-  }
-  void ready(tasks::TaskId task, tasks::DeviceId by) override { scheduler_->ready(task, by); }
-  void loaded(tasks::ArrayId array, tasks::DeviceId device) override { scheduler_->loaded(array, device); }
-  void evicted(tasks::ArrayId array, tasks::DeviceId device) override { scheduler_->evicted(array, device); }
-  void done(tasks::TaskId task, tasks::DeviceId device) override { scheduler_->done(task, device); }
-  tasks::TaskId assign(tasks::DeviceId device) override { return scheduler_->assign(device); }
-  int tasks_ahead(tasks::DeviceId device) const override { return scheduler_->tasks_ahead(device); }
-  void victims(const tasks::RoomRequest& request, std::vector<tasks::ArrayId>& chosen) override {
-    scheduler_->victims(request, chosen);
+    ForwardingScheduler::submitted(task);
   }
 
  private:
-  std::unique_ptr<tasks::TaskScheduler> scheduler_;
   long& count_;
 };
 // Each failure plans what is left anew: not all of it, or n failures would cost n * n.
