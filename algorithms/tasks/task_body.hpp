@@ -126,8 +126,8 @@ class CallBody final : public VersionedBody<Devices, CallBody<Devices, F, Access
         [&](const auto&... resolved) {
           const TaskFunctionScope scope;
           const Queue<D> queue(there.device, there.queue);
-          if constexpr (checked_build && HostType<D>) {  // the views are not to be kept
-            const TicketScope use;
+          if constexpr (checked_build && (HostType<D> || std::is_same_v<D, AnyHost>)) {
+            const TicketScope use;  // views that the function keeps are not to be used
             f_(queue, expiring(resolved.view, use)...);
           } else {
             f_(queue, resolved.view...);
