@@ -49,10 +49,10 @@ DeviceInstance* find_memory(MemoryMode mode, DeviceInstance* device, std::string
   return memory;
 }
 
-AllocationRef allocate(DeviceInstance& memory, MemoryMode mode, const char* label, index_t span,
-                       std::size_t element_bytes, const LayoutDescriptor& layout, bool fill) {
-  // Zeros of a managed array are the host's, which fills it; others are filled by their device.
-  const bool host_fills = mode == MemoryMode::Managed && fill;
+AllocationRef allocate(DeviceInstance& memory, const char* label, index_t span, std::size_t element_bytes,
+                       const LayoutDescriptor& layout, bool fill) {
+  // The host zeroes what both reach: queues of the device have work of others, and perhaps its errors.
+  const bool host_fills = fill && memory.space().shared;
   AllocationRef storage(
       create_storage(memory, nullptr, label, span, element_bytes, layout, fill && !host_fills));
   if (host_fills) std::memset(storage.get()->data, 0, static_cast<std::size_t>(span) * element_bytes);
@@ -88,11 +88,11 @@ Ref<CoherentState> create_coherent(const char* label, const LayoutDescriptor& la
   }
   AllocationRef storage;
   try {
-    storage = allocate(*memory, mode, label, span, element_bytes, layout, fill);
+    storage = allocate(*memory, label, span, element_bytes, layout, fill);
   } catch (const OutOfMemory&) {
     if (!request.falls_back || mode == MemoryMode::Smart) throw;
     fall_back();
-    storage = allocate(*memory, mode, label, span, element_bytes, layout, fill);
+    storage = allocate(*memory, label, span, element_bytes, layout, fill);
   }
   const CopySide side{storage.get()->data, memory->space(), &layout, label, memory};
   return make_coherent(label, layout, element_bytes, contiguous_rows, side, storage, fill, mode);

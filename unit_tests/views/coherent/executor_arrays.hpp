@@ -206,12 +206,12 @@ class ProgramArrays {
     Known known;
     const MemoryMode mode = any_mode();
     if (random_(0, 1) == 0) {
-      known.array = Array(label, extents[R]..., mode, main_in(Emulated{0}));
+      known.array = Array(label, extents[R]..., prefer(mode), main_in(Emulated{0}));
       known.now.assign(static_cast<std::size_t>(size_), 0);
       arrays_.push_back(std::move(known));
       return;
     }
-    known.array = Array(label, extents[R]..., uninitialized, mode, main_in(Emulated{0}));
+    known.array = Array(label, extents[R]..., uninitialized, prefer(mode), main_in(Emulated{0}));
     known.now.resize(static_cast<std::size_t>(size_));
     const Rewrite<rank> first{7, false};
     insist([&] {
