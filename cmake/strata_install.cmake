@@ -1,5 +1,5 @@
-# Install rules, the CMake package of the install tree and of the build tree, and pkg-config files. There are two
-# components: dev, what programs are compiled and linked with, and runtime, the program strata-info.
+# Install rules, the CMake package of the install tree and of the build tree, and pkg-config files. There are three
+# components: dev, what programs are compiled and linked with, runtime, the program strata-info, and miniapps.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(strata_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/strata")
@@ -31,6 +31,14 @@ file(GLOB strata_umbrella_headers CONFIGURE_DEPENDS algorithms/umbrella/*.hpp)
 install(FILES ${strata_umbrella_headers} "${strata_generated}/version.hpp" "${strata_generated}/commit.hpp"
         DESTINATION "${strata_header_dir}")
 
+# The licence, what to cite, and programs to begin with; the mini-apps are installed where they were built (strata_add_miniapp).
+install(FILES LICENSE CITATION.cff CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DATADIR}/strata")
+install(DIRECTORY examples/ DESTINATION "${CMAKE_INSTALL_DATADIR}/strata/examples" FILES_MATCHING PATTERN "*.cpp" PATTERN "*.hpp"
+        PATTERN "kokkos" EXCLUDE PATTERN "toy_device" EXCLUDE)
+if(STRATA_BUILD_MINIAPPS)
+  install(DIRECTORY miniapps/meshes/ DESTINATION "${CMAKE_INSTALL_DATADIR}/strata/meshes" COMPONENT miniapps
+          FILES_MATCHING PATTERN "*.vtk" PATTERN "*.msh" PATTERN "README.md")
+endif()
 # What programs have in them already, to be sourced where gdb may not load it from there.
 install(FILES core/strata_gdb.py DESTINATION "${CMAKE_INSTALL_DATADIR}/strata/gdb")
 

@@ -21,7 +21,8 @@ void declare(miniapp::Options& options, ThermalSettings& s) {
       "-b,--dirichlet", &s.dirichlet, "SEL=T",
       "temperature of the nodes of a set, of all, or of x<=min+2 and the like, at all times; later ones win");
   options.add("--beta", &s.beta, "B", "conductivity K (1 + B T)");
-  options.add("--sink", &s.sink, "S", "heat lost in a unit of volume and time, over T^2");
+  options.add("--sink", &s.sink, "S",
+              "coefficient S of the sink S T^2: heat lost in a unit of volume and time");
   options.add("--initial", &s.initial, "T",
               "temperature at time 0 where none is given by --dirichlet; steady: the first guess");
   options.add("--transient", &s.transient, "DT:STEPS", "steps in time; without it the steady state");

@@ -92,8 +92,8 @@ TEST_F(SettingsOptionsTest, AValueThatDoesNotFitSaysNameValueOriginAndWhatIsExpe
       message_for({"--strata-pin=maybe"}),
       "the setting pin cannot be \"maybe\" (from the command line, --strata-pin); expected true or false");
   EXPECT_EQ(
-      message_for({"--strata-emulated-capacity", "8GB"}),
-      "the setting emulated_capacity cannot be \"8GB\" (from the command line, --strata-emulated-capacity); "
+      message_for({"--strata-emulated-capacity", "8GX"}),
+      "the setting emulated_capacity cannot be \"8GX\" (from the command line, --strata-emulated-capacity); "
       "expected bytes (such as 512MiB) of at least 1 B");
   EXPECT_EQ(message_for({"--strata-emulated-host-bandwidth=0"}),
             "the setting emulated_host_bandwidth cannot be \"0\" (from the command line, "
