@@ -18,6 +18,7 @@
 #include <strata/miniapps/ransac/host_share.hpp>
 #include <strata/miniapps/ransac/league.hpp>
 #include <strata/views/shared_view.hpp>
+#include <strata/views/view_as.hpp>
 #if STRATA_HAS_CUDA
 #include <strata/devices/cuda/device.hpp>
 #include <strata/devices/cuda/memory/managed.hpp>
@@ -103,8 +104,9 @@ class DynamicFit {
     const TicketCounter tickets(tickets_);
     const WorkOff<Claimed> kernel{{tickets, end}, problem_.error, problem_.limit};
     parallel_for(on(device_).named("ransac: device"), league,
-                 with(kernel, vectors_.of_device(), samples_.of_device(), candidates_.of_device(),
-                      found_.of_device(), best_.of_device(), threads > 0 ? begun_.of_device() : nobody_));
+                 with(kernel, read_only(vectors_.of_device()), read_only(samples_.of_device()),
+                      candidates_.of_device(), found_.of_device(), best_.of_device(),
+                      threads > 0 ? begun_.of_device() : nobody_));
     const HostData data{vectors_.begin(), std::ssize(problem_.vectors), samples_.begin(), end, problem_.error,
                         problem_.limit};
     HostFound host = work_off_claimed(request_.host, threads, data, tickets, end,
