@@ -168,7 +168,7 @@ TEST(SharedClaims, OfAnyWorkersAndRangesCoverTheRange) {
     std::vector<double> speeds;
     for (index_t k = random(1, 5); k > 0; --k) {
       speeds.push_back(std::pow(10.0, static_cast<double>(random(2, 7))));
-      workers.push_back({random(0, 2) * 1e-3, random(0, 1) * speeds.back()});
+      workers.push_back({static_cast<double>(random(0, 2)) * 1e-3, random(0, 1) == 1 ? speeds.back() : 0});
     }
     std::vector<double> weights;
     if (random(0, 2) == 0) {

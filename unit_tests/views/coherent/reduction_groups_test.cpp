@@ -131,4 +131,27 @@ TEST(ReductionGroups, PartsAreAboutAsLargeAsAskedFor) {
   }
 }
 
+TEST(ReductionGroups, OfPartsOneByOneAreThoseOfTheSplit) {
+  Random random;
+  for (int trial = 0; trial < 500; ++trial) {
+    const index_t first = random(-100'000, 100'000), last = first + random(1, 200'000), block = 512;
+    const index_t begin = floor_div(first, block), end = floor_div(last - 1, block) + 1;
+    const index_t cut = random(begin, end);
+    const auto all = strata::detail::groups_of_split({first, last}, {{begin, cut}, {cut, end}}, block);
+    std::vector<ReductionGroup> each;
+    for (const ResidentRows blocks : {ResidentRows{begin, cut}, ResidentRows{cut, end}}) {
+      const ResidentRows items{std::max(first, blocks.begin * block), std::min(last, blocks.end * block)};
+      for (const ReductionGroup& group : strata::detail::groups_of_part({first, last}, items, block))
+        each.push_back(group);
+    }
+    ASSERT_EQ(each.size(), all.size());
+    for (std::size_t g = 0; g < all.size(); ++g) {
+      EXPECT_EQ(each[g].items.begin, all[g].items.begin);
+      EXPECT_EQ(each[g].items.end, all[g].items.end);
+      EXPECT_EQ(each[g].level, all[g].level);
+      EXPECT_EQ(each[g].node, all[g].node);
+    }
+  }
+}
+
 }  // namespace
