@@ -89,7 +89,7 @@ class Flow {
     request.problem = &problem;
     request.host = Threads{};
     request.repetitions = repetitions(n);
-    request.warm_up = 1;
+    request.warm_up = 2;  // dynamic fits find out who is how fast
     expected_ = ransac::fit_on(Threads{}, request);
     ways_.clear();
     add_fit("flow, static, GPU only", request, Sharing::Static, 0, 0);
