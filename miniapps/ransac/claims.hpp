@@ -13,13 +13,14 @@ struct DealtOut {
   STRATA_FUNCTION index_t next(index_t before) const { return before + workers; }
 };
 
-/// Iterations up to `end`, each a ticket.
+/// Iterations [begin, end), each a ticket; those before `begin` have been given away.
 struct Claimed {
   TicketCounter tickets;
-  index_t end;
+  index_t begin, end;
 
-  STRATA_FUNCTION index_t first(index_t) const { return tickets.take(); }
-  STRATA_FUNCTION index_t next(index_t) const { return tickets.take(); }
+  STRATA_FUNCTION index_t take(index_t count = 1) const { return begin + tickets.take(count); }
+  STRATA_FUNCTION index_t first(index_t) const { return take(); }
+  STRATA_FUNCTION index_t next(index_t) const { return take(); }
 };
 
 /// What a host thread knows when it claims beside a device.

@@ -59,14 +59,13 @@ struct WorkOff {
 struct Conclusion {
   std::int64_t taken, found, best;
 };
-/// Writes it, and makes the counters ready for the next fit, without their pages leaving the device:
+/// Writes it, and makes the counters zero for the next fit, without their pages leaving the device:
 /// kernel(0, found, best, conclusion).
 struct Conclude {
   SystemAtomics<std::int64_t> tickets;
-  std::int64_t first;  ///< ticket
 
   STRATA_FUNCTION void operator()(auto, const auto& found, const auto& best, const auto& conclusion) const {
-    conclusion(0) = {tickets(0).exchange(first), found(0), best(0)};
+    conclusion(0) = {tickets(0).exchange(0), found(0), best(0)};
     found(0) = 0;
     best(0) = no_rank;
   }

@@ -13,11 +13,12 @@
 #include <strata/algorithms/parallel_for.hpp>
 #include <strata/core/error.hpp>
 #include <strata/devices/serial/device.hpp>
-#include <strata/miniapps/common/options.hpp>
+#include <strata/miniapps/common/report.hpp>
 #include <strata/miniapps/ransac/device_kernels.hpp>
 #include <strata/miniapps/ransac/host_share.hpp>
 #include <strata/miniapps/ransac/league.hpp>
 #include <strata/views/shared_view.hpp>
+#include <strata/views/view_as.hpp>
 #if STRATA_HAS_CUDA
 #include <strata/devices/cuda/device.hpp>
 #include <strata/devices/cuda/memory/managed.hpp>
@@ -86,7 +87,6 @@ class DynamicFit {
     std::copy(problem_.vectors.begin(), problem_.vectors.end(), vectors_.begin());
     std::copy(problem_.samples.begin(), problem_.samples.end(), samples_.begin());
     best_(0) = no_rank;
-    tickets_(0).store(request.threads);
     vectors_.move_to(device, true);
     samples_.move_to(device, true);
     candidates_.move_to(device, false);
@@ -97,23 +97,26 @@ class DynamicFit {
   }
 
   void run(FitOutcome& outcome) {
-    const index_t end = problem_.iterations(), threads = request_.threads;
+    const double start = miniapp::now_seconds();
+    const index_t end = problem_.iterations(), threads = takes_part() ? request_.threads : 0;
     const Teams league = league_of<Device>(request_, end);
-    begun_(0) = threads;  // each thread has an iteration already, without a claim
-    const TicketCounter tickets(tickets_);
-    const WorkOff<Claimed> kernel{{tickets, end}, problem_.error, problem_.limit};
+    const Claimed claimed{TicketCounter(tickets_), threads, end};  // each thread has an iteration already
+    begun_(0) = threads;
+    const WorkOff<Claimed> kernel{claimed, problem_.error, problem_.limit};
     parallel_for(on(device_).named("ransac: device"), league,
-                 with(kernel, vectors_.of_device(), samples_.of_device(), candidates_.of_device(),
-                      found_.of_device(), best_.of_device(), threads > 0 ? begun_.of_device() : nobody_));
+                 with(kernel, read_only(vectors_.of_device()), read_only(samples_.of_device()),
+                      candidates_.of_device(), found_.of_device(), best_.of_device(),
+                      threads > 0 ? begun_.of_device() : nobody_));
     const HostData data{vectors_.begin(), std::ssize(problem_.vectors), samples_.begin(), end, problem_.error,
                         problem_.limit};
-    HostFound host = work_off_claimed(request_.host, threads, data, tickets, end,
-                                      {begun_.begin(), league.shape.league_size});
-    parallel_for(
-        on(device_).named("ransac: conclude"), 1,
-        with(Conclude{tickets_, threads}, found_.of_device(), best_.of_device(), conclusion_.of_device()));
+    HostFound host =
+        work_off_claimed(request_.host, threads, data, claimed, {begun_.begin(), league.shape.league_size});
+    parallel_for(on(device_).named("ransac: conclude"), 1,
+                 with(Conclude{tickets_}, found_.of_device(), best_.of_device(), conclusion_.of_device()));
     wait(device_);
     conclude(outcome, std::move(host));
+    before_.done_by_device = outcome.device.iterations;
+    before_.elapsed = miniapp::now_seconds() - start;
   }
 
   /// Adds the device's candidates, of which the host knows only the best one so far.
@@ -130,12 +133,23 @@ class DynamicFit {
   }
 
  private:
-  void conclude(FitOutcome& outcome, HostFound&& host) const {
+  // Whether, as fast as device and host were before, host threads would claim any: threads take longer to
+  // start than a GPU does a small fit.
+  bool takes_part() const {
+    if (request_.threads < 1) return false;
+    ClaimState state = before_;
+    state.remaining = problem_.iterations();
+    state.threads = request_.threads;
+    return host_claim(state) > 0;
+  }
+
+  void conclude(FitOutcome& outcome, HostFound&& host) {
+    if (host.share.iterations > 0)
+      before_.seconds_each = host.seconds / static_cast<double>(host.share.iterations);
     const Conclusion conclusion = conclusion_(0);
     outcome.candidates = std::move(host.candidates);
     outcome.host = host.share;
-    outcome.device = {problem_.iterations() - host.share.iterations,
-                      conclusion.taken - request_.threads - host.tickets};
+    outcome.device = {problem_.iterations() - host.share.iterations, conclusion.taken - host.tickets};
     find_best(outcome);
     const Candidate best = candidate_of(conclusion.best);
     if (best.iteration >= 0 && (outcome.best.iteration < 0 || is_better(best, outcome.best)))
@@ -152,6 +166,7 @@ class DynamicFit {
   Shared<std::int64_t> best_, next_, begun_;
   Shared<Conclusion> conclusion_;
   SystemAtomics<std::int64_t> tickets_;
+  ClaimState before_;  // what is known of the last fit
   typename Shared<std::int64_t>::view_type nobody_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <strata/core/error.hpp>
 #include <strata/core/profiling/counters.hpp>
+#include <strata/miniapps/common/options.hpp>
 #include <strata/miniapps/common/report.hpp>
 #include <strata/miniapps/ransac/dynamic_fit.hpp>
 #include <strata/miniapps/ransac/fit_on.hpp>
@@ -51,9 +52,11 @@ FitOutcome repeat(const Device& device, const FitRequest& request) {
     if (k >= request.warm_up) outcome.seconds.push_back(now_seconds() - begin);
     outcome.faults = fit->faults() - before;
   }
-  // Once more, as counting takes time.
-  outcome.copies = copied_by(kind, [&] { fit->run(outcome); });
-  fit->complete(outcome);
+  // Once more, as counting takes time. Its candidates are those that lie in the arrays.
+  FitOutcome counted;
+  outcome.copies = copied_by(kind, [&] { fit->run(counted); });
+  fit->complete(counted);
+  outcome.candidates = std::move(counted.candidates);
   finish(outcome);
   return outcome;
 }

@@ -50,8 +50,12 @@ STRATA_FUNCTION inline FlowModel fit_flow(const FlowVector& p, const FlowVector&
 /// The integer part of a number; of very large ones, which on some devices are undefined, a limit.
 STRATA_FUNCTION inline std::int32_t whole_part(float value) {
   constexpr float limit = 1 << 29;  // the sums below fit 32 bits
+#if defined(__CUDA_ARCH__)
+  return static_cast<std::int32_t>(fmaxf(-limit, fminf(limit, value)));  // an instruction each
+#else
   const float at_most = value > limit ? limit : value;
   return static_cast<std::int32_t>(at_most < -limit ? -limit : at_most);
+#endif
 }
 
 /// Where the flow puts the end of a vector that begins at (x, y).

@@ -45,7 +45,16 @@ class Worker {
     const std::int32_t outliers = outliers_of(member_, i, vectors_, samples_, error_);
     if (outliers >= 0 && outliers < limit_) candidates_.push_back({static_cast<std::int32_t>(i), outliers});
   }
-  void add_claim() { ++share_.claims; }
+  // A claim.
+  void attempt_all(index_t first, index_t end) {
+    ++share_.claims;
+    const double begin = now_seconds();
+    for (index_t i = first; i < end; ++i) attempt(i);
+    seconds_ += now_seconds() - begin;
+  }
+  double seconds_each() const {
+    return seconds_ / static_cast<double>(std::max<index_t>(1, share_.iterations));
+  }
   void add_tickets(index_t count) { tickets_ += count; }
   void add_to(HostFound& found, std::mutex& mutex) const {
     const std::lock_guard lock(mutex);
@@ -53,6 +62,7 @@ class Worker {
     found.share.iterations += share_.iterations;
     found.share.claims += share_.claims;
     found.tickets += tickets_;
+    found.seconds += seconds_;
   }
 
  private:
@@ -63,6 +73,7 @@ class Worker {
   std::vector<Candidate> candidates_;
   Share share_;
   index_t tickets_ = 0;
+  double seconds_ = 0;
 };
 
 // Calls work(worker, number) on each of the threads.
@@ -89,33 +100,29 @@ HostFound work_off_dealt(const AnyHost& host, index_t threads, const HostData& d
   });
 }
 
-HostFound work_off_claimed(const AnyHost& host, index_t threads, const HostData& data,
-                           const TicketCounter& tickets, index_t end, const BesideDevice& device) {
+HostFound work_off_claimed(const AnyHost& host, index_t threads, const HostData& data, const Claimed& claimed,
+                           const BesideDevice& device) {
   if (threads < 1) return {};
+  const index_t end = claimed.end;
   const double start = now_seconds();
   return on_threads(host, threads, data, [&](auto& worker, index_t number) {
-    index_t known = threads;  // the tickets before this one are taken
+    index_t known = claimed.begin;  // the iterations before this one are taken
     index_t size = 1;
-    double seconds = 0, tried = 0;
     const auto take = [&] {
       worker.add_tickets(size);
-      return tickets.take(size);
+      return claimed.take(size);
     };
     for (index_t first = number; first < end; first = take()) {
-      worker.add_claim();
-      const double begin = now_seconds();
-      for (index_t i = first; i < std::min(end, first + size); ++i) worker.attempt(i);
-      seconds += now_seconds() - begin;
-      tried += static_cast<double>(size);
+      worker.attempt_all(first, std::min(end, first + size));
       known = std::max(known, first + size);
-      ClaimState state{end - known, 0, now_seconds() - start, seconds / tried, threads};
+      ClaimState state{end - known, 0, now_seconds() - start, worker.seconds_each(), threads};
       if (device.begun == nullptr) {
         size = std::max<index_t>(1, state.remaining / (2 * threads));
         continue;
       }
       known = std::max<index_t>(known, atomic_load(device.begun, system_scope));
       state.remaining = end - known;
-      state.done_by_device = known - threads - device.teams;
+      state.done_by_device = known - claimed.begin - device.teams;
       size = host_claim(state);
       if (size == 0) break;
     }
@@ -173,8 +180,8 @@ FitOutcome fit_on_host(const AnyHost& host, const FitRequest& request) {
     if (request.sharing == Sharing::Static) {
       found = work_off_dealt(host, threads, data, iterations);
     } else {
-      tickets(0).store(threads);
-      found = work_off_claimed(host, threads, data, TicketCounter(tickets), iterations);
+      tickets(0).store(0);
+      found = work_off_claimed(host, threads, data, {TicketCounter(tickets), threads, iterations});
     }
     outcome.candidates = std::move(found.candidates);
     outcome.host = found.share;

@@ -25,6 +25,7 @@ struct HostFound {
   std::vector<Candidate> candidates;  ///< in no order
   Share share;
   index_t tickets = 0;  ///< that they took, also of iterations that are not there
+  double seconds = 0;   ///< of all iterations, on all threads
 };
 
 /// Iterations [0, end), dealt out to the threads.
@@ -32,13 +33,12 @@ HostFound work_off_dealt(const AnyHost& host, index_t threads, const HostData& d
 
 /// What host threads look at while a device takes tickets of the same counter.
 struct BesideDevice {
-  const std::int64_t* begun = nullptr;  ///< a ticket of late, in memory of the host; null: no device
+  const std::int64_t* begun = nullptr;  ///< an iteration of late, in memory of the host; null: no device
   index_t teams = 0;                    ///< of the device
 };
-/// The iterations that the threads claim; thread t has iteration t < end already, and tickets begin after
-/// these.
-HostFound work_off_claimed(const AnyHost& host, index_t threads, const HostData& data,
-                           const TicketCounter& tickets, index_t end, const BesideDevice& device = {});
+/// The iterations that the threads claim; thread t has iteration t < claimed.begin already.
+HostFound work_off_claimed(const AnyHost& host, index_t threads, const HostData& data, const Claimed& claimed,
+                           const BesideDevice& device = {});
 
 /// All of a fit on threads of a host.
 FitOutcome fit_on_host(const AnyHost& host, const FitRequest& request);

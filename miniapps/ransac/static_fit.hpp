@@ -16,6 +16,7 @@
 #include <strata/views/create.hpp>
 #include <strata/views/deep_copy.hpp>
 #include <strata/views/subview.hpp>
+#include <strata/views/view_as.hpp>
 
 namespace strata::inline STRATA_ABI::ransac {
 
@@ -59,8 +60,9 @@ class StaticFit {
     if (mine > 0) {
       deep_copy(queue, found_, 0);
       const WorkOff<DealtOut> kernel{{0, mine, league.shape.league_size}, problem_.error, problem_.limit};
-      parallel_for(on(device_).named("ransac: device"), league,
-                   with(kernel, vectors_, samples_, candidates_, found_, no_best_, no_best_));
+      parallel_for(
+          on(device_).named("ransac: device"), league,
+          with(kernel, read_only(vectors_), read_only(samples_), candidates_, found_, no_best_, no_best_));
     }
     HostFound host = work_off_dealt(request_.host, request_.threads, data_of(problem_), end_of_host_);
     outcome.candidates = std::move(host.candidates);

@@ -67,6 +67,7 @@ void note(CoherentState& array, const ArrayPart& part, AccessMode mode, MemoryId
 
 void bring_pages(CoherentState& array, const ArrayPart& part, AccessMode mode, MemoryId memory,
                  QueueState& queue, bool is_split) {
+  if (!array.main.space.shared) return;  // memory of the host alone
   if (are_there(array.pages, part, mode, memory)) return;
   const std::vector<ManagedRange> ranges = ranges_of(array, part, mode, memory, is_split);
   if (queue.prefetch(ranges.data(), static_cast<int>(ranges.size()), false) > 0 && reads(mode))

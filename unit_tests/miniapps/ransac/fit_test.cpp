@@ -182,6 +182,22 @@ TEST(RansacShares, OfHostAndDeviceAreBothThereWhenTheyClaim) {
   EXPECT_GE(outcome.device.claims, outcome.device.iterations);
 }
 
+TEST(RansacShares, OfAHostAreNoneInFitsThatTheDeviceWouldFinishSooner) {
+  const Problem problem = problem_with(10, 100);
+  FitRequest request = request_for(problem);
+  request.sharing = Sharing::Dynamic;
+  EXPECT_GE(fit_on(Emulated{}, request).host.iterations, 1) << "the first fit finds out how fast both are";
+
+  request.warm_up = 5;
+  index_t of_host = -1;
+  for (int k = 0; k < 200 && of_host != 0; ++k) {  // on a machine that is busy a fit may take long
+    const FitOutcome outcome = fit_on(Emulated{}, request);
+    of_host = outcome.host.iterations;
+    EXPECT_EQ(difference(outcome, on_serial(problem)), "");
+  }
+  EXPECT_EQ(of_host, 0);
+}
+
 // ---- claims
 
 TEST(RansacClaims, AreHalfOfWhatAThreadCanDoUntilTheEnd) {
