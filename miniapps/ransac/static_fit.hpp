@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include <strata/algorithms/parallel_for.hpp>
+#include <strata/devices/serial/device.hpp>
 #include <strata/miniapps/common/places.hpp>
 #include <strata/miniapps/ransac/device_kernels.hpp>
 #include <strata/miniapps/ransac/host_share.hpp>
@@ -17,13 +18,28 @@
 #include <strata/views/deep_copy.hpp>
 #include <strata/views/subview.hpp>
 #include <strata/views/view_as.hpp>
+#if STRATA_HAS_CUDA
+#include <strata/devices/cuda/device.hpp>
+#endif
 
 namespace strata::inline STRATA_ABI::ransac {
+
+/// The device of plain arrays of the host from and to which copies are fast.
+template <class Device>
+struct HomeOf {
+  using type = Serial;
+};
+#if STRATA_HAS_CUDA
+template <>
+struct HomeOf<Cuda> {
+  using type = CudaPinned;
+};
+#endif
 
 /// Its arrays; run() is a repetition.
 template <class Device>
 class StaticFit {
-  using Home = decltype(miniapp::fast_home<Device>());
+  using Home = typename HomeOf<Device>::type;
   template <class T>
   using OnDevice = MDArray<T, Device, rank<1>>;
   template <class T>

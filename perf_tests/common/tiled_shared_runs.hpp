@@ -26,7 +26,7 @@ class SharedRuns : TiledRuns<D, T> {
  public:
   SharedRuns(const Options& options, const TiledOptions& tiled, Report& report, const char* type)
       : Base(options, tiled, report, type),
-        a_(Matrix::symmetric("a", n_, tile_, strata::uninitialized, strata::main_in(home_of<D>()))),
+        a_(Matrix::symmetric("a", n_, tile_, strata::uninitialized, fast_memory<D>)),
         bytes_(Base::bytes_of(a_)) {}
 
   void run() {
