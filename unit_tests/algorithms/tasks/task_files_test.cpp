@@ -6,11 +6,10 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <unistd.h>
-
-#include <sys/resource.h>
 
 #include <strata/views/coherent/file_array.hpp>
 
