@@ -269,7 +269,15 @@ void CallState::copy_out() {
       if (use.region.empty()) return;  // nothing was copied in
       // The host may be reading what the launch has only read, and writing what lies beside.
       const bool is_host_away = array.host_uses.empty();
-      const auto copy_box = [&](const Box& box) { coherence.copy_out(array, use.memory, box); };
+      // After a failure elsewhere, while a host ran its part, what was copied in need not be there any more.
+      const auto copy_box = [&](const Box& box) {
+        std::vector<Box> held;
+        array.directory.map().visit(box, [&](const Box& b, MemorySet memories) {
+          if (memories.contains(use.memory)) held.push_back(b);
+        });
+        merge(held);
+        for (const Box& b : held) coherence.copy_out(array, use.memory, b);
+      };
       if (is_host_away && parts_.size() == 1 && copies_whole(use)) copy_box(domain);
       else if (is_host_away || writes(use.mode)) use.region.visit(copy_box);
     });
