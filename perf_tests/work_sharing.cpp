@@ -111,7 +111,7 @@ class Flow {
       report(way.name, n, way, baseline);
     }
     if (suite >= 0)
-      report("flow, dynamic, GPU only, over the suite's", n, *find("flow, dynamic, GPU only"), suite);
+      report("flow beside the suite's, dynamic, GPU only", n, *find("flow, dynamic, GPU only"), suite);
     for (int threads = 1; threads <= 16; threads *= 2) compare(n, threads);
   }
 
