@@ -102,7 +102,7 @@ class OverPlaces : public ::testing::Test {
     if (draw(0, 2) > 0) options.invert_diagonal = draw(0, 1) == 0;
     const bool can_use_libraries = !std::is_same_v<D, AnyHost> || linear::has_host_blas();
     if (!can_use_libraries || draw(0, 1) == 0) options.backend = linear::Backend::Strata;
-    constexpr bool has_library_of_device = detail::has_vendor<D>;
+    constexpr bool has_library_of_device = linear::has_vendor<D>();
     options.tf32 = draw(0, 2) == 0;
     const index_t least = std::max(3 * tile_bytes, least_bytes);
     set_budgets(draw(0, 2) == 0 ? least : least + 3 * tile_bytes * draw(0, 5));

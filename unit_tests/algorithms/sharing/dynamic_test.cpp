@@ -61,17 +61,20 @@ TEST_F(SharedLaunches, OfEqualDevicesGiveEachAThirdWithAShortTail) {
   for (const SharedReport::Device& device : report.devices) {
     EXPECT_NEAR(device.share, 1.0 / 3, 0.05) << report.explain();
     EXPECT_GE(device.claims, 3);
-    EXPECT_NEAR(device.speed, 1e9, 1e8);
+    if (!checked_build) {
+      EXPECT_NEAR(device.speed, 1e9, 1e8);
+    }
     EXPECT_EQ(device.failure, "");
     items += device.items;
   }
   EXPECT_EQ(items, n);
   EXPECT_EQ(report.items, n);
   EXPECT_EQ(report.claims, report.devices[0].claims + report.devices[1].claims + report.devices[2].claims);
-  EXPECT_LE(report.seconds, 1.2e-3) << report.explain();
-  EXPECT_LE(report.tail, 1.5e-4) << report.explain();
   EXPECT_GT(report.claim_seconds, 0);
   expect_parts(report.explain(), {"3000000 items in", "Emulated{0}: ", "Emulated{2}: ", "tail"});
+  if (checked_build) return;  // which mark what is to be written, and look for it: twice the time
+  EXPECT_LE(report.seconds, 1.2e-3) << report.explain();
+  EXPECT_LE(report.tail, 1.5e-4) << report.explain();
 }
 
 TEST_F(SharedLaunches, BeginWhereWeightsSay) {
