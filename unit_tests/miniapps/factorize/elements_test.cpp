@@ -59,7 +59,8 @@ TEST(Elements, WhatIsNotFiniteIsNamed) {
     const TiledMatrix<decltype(type)> a("a", 30, 30, 8, uninitialized);
     return message_of<InputError>([&] { fill(a, Spoiled(30, 17, 29, value), [](index_t) {}); });
   };
-  expect_parts(message(std::nan(""), 0.0), {"spoiled: the element in row 17 and column 29", "is nan", "finite numbers"});
+  expect_parts(message(std::nan(""), 0.0),
+               {"spoiled: the element in row 17 and column 29", "is nan", "finite numbers"});
   expect_parts(message(-INFINITY, 0.0F), {"row 17 and column 29", "-inf"});
   expect_parts(message(1e39, 0.0F), {"1e+39, too large for float: take --type double"});
   const TiledMatrix<double> a("a", 30, 30, 8, uninitialized);
