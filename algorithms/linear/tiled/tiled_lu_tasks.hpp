@@ -11,6 +11,23 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
+// Work arrays, of which a step writes the part that it needs. Checked builds, which find what is declared out
+// and left out, have zeros there instead, which are kept.
+template <class Array, class... Extents>
+Array lu_work_array(const std::string& label, Extents... extents) {
+  if constexpr (checked_build) return Array(label.c_str(), extents..., MemoryMode::Smart);
+  else return Array(label.c_str(), extents..., uninitialized, MemoryMode::Smart);
+}
+template <class Array>
+auto lu_written(const Array& array) {
+  if constexpr (checked_build) return inout(array);
+  else return out(array);
+}
+template <class Array>
+void lu_discard(TaskGraph& graph, const Array& array) {
+  if constexpr (!checked_build) graph.discard(array);
+}
+
 /// Adds tasks of LU factors and of what uses them to a graph.
 template <class T>
 class LuTasks {
@@ -25,18 +42,18 @@ class LuTasks {
     before_.resize(static_cast<std::size_t>(b.tile_columns()));
     Tile& before = before_[static_cast<std::size_t>(j)];
     if (!before)
-      before = Tile(("rows of " + std::string(b.tile(0, j).label())).c_str(), b.tile(0, j).extent(0),
-                    b.tile(0, j).extent(1), uninitialized, MemoryMode::Smart);
+      before = lu_work_array<Tile>("rows of " + std::string(b.tile(0, j).label()), b.tile(0, j).extent(0),
+                                   b.tile(0, j).extent(1));
     const LuStep size{b.tile(k, j).extent(0)};
     const TaskHandle first =
-        graph_.call("swap top", TileSwapTop{size, back}, in(step), inout(b.tile(k, j)), out(before));
+        graph_.call("swap top", TileSwapTop{size, back}, in(step), inout(b.tile(k, j)), lu_written(before));
     first.work(1);
     for (index_t i = k + 1; i < b.tile_rows(); ++i)
       graph_
           .call("swap rows", TileSwapRows<T>{size, back, (i - k) * b.tile_order()}, in(step), in(before),
                 inout(b.tile(k, j)), inout(b.tile(i, j)))
           .work(1);
-    graph_.discard(before);
+    lu_discard(graph_, before);
     return first;
   }
   /// op(t)^-1 b, where an inverse was made of t by multiplying with it.
@@ -94,8 +111,8 @@ class LuGraph {
         open_(open) {
     if (a.tile_rows() == 0) return;
     const index_t b = a.tile(0, 0).extent(0), n = a.rows();
-    panel_ = Tile(("panel of " + a.label()).c_str(), b, pivots ? n : b, uninitialized, MemoryMode::Smart);
-    if (pivots) content_ = Integers(("rows of " + a.label()).c_str(), n, uninitialized, MemoryMode::Smart);
+    panel_ = lu_work_array<Tile>("panel of " + a.label(), b, pivots ? n : b);
+    if (pivots) content_ = lu_work_array<Integers>("rows of " + a.label(), n);
     const index_t group = std::min(open.group, a.tile_columns());
     for (index_t first = 0; first < a.tile_rows(); first += group) add_columns(first, group);
   }
@@ -157,25 +174,28 @@ class LuGraph {
     const auto row = [&](index_t i) { return (i - k) * a_.tile_order(); };
     for (index_t i = k; i < a_.tile_rows(); ++i) {
       const TileGather gather{row(i)};
-      (i == k ? graph_.call("gather", gather, in(a_.tile(i, k)), out(panel_))
+      (i == k ? graph_.call("gather", gather, in(a_.tile(i, k)), lu_written(panel_))
               : graph_.call("gather", gather, in(a_.tile(i, k)), inout(panel_)))
           .work(1);
     }
     const PanelGetrf<T> getrf{by_, {n}, rows, true, limit_};
-    factored_.push_back(
-        graph_.call("getrf", PanelGetrfWithSwaps<T>{getrf}, inout(panel_), out(content_), out(steps_.back()))
-            .work(columns * columns * (static_cast<double>(rows) - columns / 3)));
+    factored_.push_back(graph_
+                            .call("getrf", PanelGetrfWithSwaps<T>{getrf}, inout(panel_), lu_written(content_),
+                                  lu_written(steps_.back()))
+                            .work(columns * columns * (static_cast<double>(rows) - columns / 3)));
     for (index_t i = k; i < a_.tile_rows(); ++i)
       graph_.call("scatter", TileScatter{row(i)}, in(panel_), out(a_.tile(i, k))).work(1);
-    graph_.discard(panel_);
-    graph_.discard(content_);
+    lu_discard(graph_, panel_);
+    lu_discard(graph_, content_);
   }
   void factor_diagonal(index_t k) {
     const index_t n = a_.tile(k, k).extent(0);
     const PanelGetrf<T> getrf{by_, {n}, n, false, limit_};
-    graph_.call("getrf", TileGetrf<T>{getrf}, inout(a_.tile(k, k)), out(panel_), out(steps_.back()))
+    graph_
+        .call("getrf", TileGetrf<T>{getrf}, inout(a_.tile(k, k)), lu_written(panel_),
+              lu_written(steps_.back()))
         .work(2 * order(k) * order(k) * order(k) / 3);
-    graph_.discard(panel_);
+    lu_discard(graph_, panel_);
   }
   void factor_below(index_t i, index_t k, const Tile& upper) {
     const Tile& tile = a_.tile(i, k);
@@ -185,9 +205,9 @@ class LuGraph {
     const double work = order(k) * static_cast<double>(tile.size());
     using Times = TileFactorBelow<T, TileTimes<T>>;
     using Trsm = TileFactorBelow<T, TileTrsm<T>>;
-    (inverts_
-         ? graph_.call("trsm", Times{{by_, triangle}, limit_}, in(upper), inout(tile), out(marks))
-         : graph_.call("trsm", Trsm{{by_, triangle}, limit_}, in(a_.tile(k, k)), inout(tile), out(marks)))
+    (inverts_ ? graph_.call("trsm", Times{{by_, triangle}, limit_}, in(upper), inout(tile), lu_written(marks))
+              : graph_.call("trsm", Trsm{{by_, triangle}, limit_}, in(a_.tile(k, k)), inout(tile),
+                            lu_written(marks)))
         .work(work);
   }
 
