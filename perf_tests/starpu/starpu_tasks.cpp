@@ -16,7 +16,8 @@ void do_nothing(void**, void*) { ++num_calls; }
 class Tasks final : public StarpuTasks {
  public:
   // StarPU runs, until this ends.
-  Tasks(bool on_gpu, std::size_t num_numbers) : numbers_(num_numbers, 1), handles_(num_numbers) {
+  Tasks(bool on_gpu, std::size_t num_numbers)
+      : on_gpu_(on_gpu), numbers_(num_numbers, 1), handles_(num_numbers) {
     num_calls = 0;
     starpu_codelet_init(&codelet_);
     if (on_gpu) codelet_.cuda_funcs[0] = do_nothing;
@@ -30,7 +31,9 @@ class Tasks final : public StarpuTasks {
   }
   ~Tasks() override {
     for (const starpu_data_handle_t handle : handles_) starpu_data_unregister(handle);
-    starpu_shutdown();
+    // Its end destroys the context of the GPU, in which others go on.
+    if (on_gpu_) starpu_pause();
+    else starpu_shutdown();
   }
 
   std::string name() const override {
@@ -48,6 +51,7 @@ class Tasks final : public StarpuTasks {
   long calls() const override { return num_calls; }
 
  private:
+  bool on_gpu_;
   std::vector<std::uint32_t> numbers_;
   std::vector<starpu_data_handle_t> handles_;
   starpu_codelet codelet_{};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "arrays.hpp"
+#include "core/random.hpp"
 
 namespace {
 
@@ -78,8 +79,9 @@ std::string name_of(const MDRange<Rank>& range) {
   return name;
 }
 
-template <class D, int Rank>
-void expect_covered(const MDRange<Rank>& range) {
+/// `work` is the range, or that with hints.
+template <class D, int Rank, class W>
+void expect_covered(const MDRange<Rank>& range, const W& work) {
   Box<Rank> box;
   for (int r = 0; r < Rank; ++r) {
     box.lower[r] = range.lower[r];
@@ -87,11 +89,15 @@ void expect_covered(const MDRange<Rank>& range) {
   }
   const auto x = create<Vector<index_t, D>>("x", box.size());
 
-  parallel_for(range, AddCode<Rank, D>{x, box});
+  parallel_for(work, AddCode<Rank, D>{x, box});
 
   std::vector<index_t> expected;
   for_each_in_order(box, [&](const index_t(&i)[Rank]) { expected.push_back(code_of(i)); });
   ASSERT_EQ(values_of(x), expected) << name_of(range);
+}
+template <class D, int Rank>
+void expect_covered(const MDRange<Rank>& range) {
+  expect_covered<D>(range, range);
 }
 
 TYPED_TEST(MDRangeTest, CallsEveryIndexOnceInRank2) {
@@ -114,6 +120,23 @@ TYPED_TEST(MDRangeTest, CallsEveryIndexOnceInRanks3To6) {
   expect_covered<TypeParam>(mdrange({-2, 0, 1, 0, 5}, {1, 3, 4, 3, 8}, {2, 2, 2, 2, 2}));
   expect_covered<TypeParam>(mdrange({2, 3, 2, 3, 2, 3}));
   expect_covered<TypeParam>(mdrange({1, -1, 1, -1, 1, -1}, {3, 2, 3, 2, 3, 2}, {1, 2, 3, 1, 2, 0}).dynamic());
+}
+
+// Rows that begin in the middle of a line of memory, short and long ones.
+TYPED_TEST(MDRangeTest, CallsEveryIndexOnceOfRowsThatBeginAnywhere) {
+  Random draw;
+  for (int trial = 0; trial < trials(40); ++trial) {
+    const index_t row = draw(0, 70), rows = draw(0, 70), width = draw(100, 300), height = draw(1, 5);
+    const index_t tile = draw(0, 2) == 0 ? draw(1, 200) : 0;
+    const bool first = draw(0, 1) == 0;  // which dimension is long
+    const auto range = first ? mdrange({row, rows}, {row + width, rows + height}, {tile, 0})
+                             : mdrange({rows, row}, {rows + height, row + width}, {0, tile});
+    const auto plate = mdrange({rows, row, row}, {rows + 2, row + height, row + width});
+    expect_covered<TypeParam>(range);
+    expect_covered<TypeParam>(range, marching(range));
+    expect_covered<TypeParam>(plate);
+    expect_covered<TypeParam>(plate, marching(plate));
+  }
 }
 
 TYPED_TEST(MDRangeTest, CallsNothingWhereADimensionIsEmpty) {

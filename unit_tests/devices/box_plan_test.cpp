@@ -54,6 +54,17 @@ TEST(BoxPlan, HasBlocksOf64By4Threads) {
   EXPECT_TRUE(plan.is_exact);
 }
 
+TEST(BoxPlan, LeavesThreadsIdleSoThatWarpsBeginAtLinesWhereThatTakesNoBlockMore) {
+  using strata::detail::idle_threads;
+  EXPECT_EQ(idle_threads(1, 510, 0), 1);
+  EXPECT_EQ(idle_threads(0, 510, 0), 0);
+  EXPECT_EQ(idle_threads(64, 510, 0), 0);
+  EXPECT_EQ(idle_threads(1, 512, 0), 0);  // a ninth block
+  EXPECT_EQ(idle_threads(35, 500, 128), 3);
+  EXPECT_EQ(idle_threads(3, 100, 0), 0);  // short
+  EXPECT_EQ(idle_threads(-1, 510, 0), 0);
+}
+
 TEST(BoxPlan, FillsBlocksAlongFurtherAxesWhereTheBoxIsThin) {
   expect_block(Box({3, 513}).plan(), 3, 85, 1);
   expect_block(Box({3, 2, 999}).plan(), 3, 2, 42);

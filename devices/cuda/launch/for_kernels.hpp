@@ -87,6 +87,7 @@ struct CudaBox {
   Index extent[Rank];  // by axis
   Index depth;         // threads along z
   Index piece;         // items of a walk along the marched axis
+  Index idle;  // threads before the first item of a row, which begins in the middle of a line; exact only
   CudaCheck check;
 
   __device__ void run() const {
@@ -95,8 +96,9 @@ struct CudaBox {
     const Index z = blockIdx.z * Index{blockDim.z} + threadIdx.z;
     const Index count_y = parts > 1 ? extent[axis_y] : 1;
     if constexpr (is_exact) {
-      // One branch, not three, each of which would wait for its part of the position.
-      if (bool(x < extent[axis_x]) & bool(y < count_y) & bool(z < depth)) run_at(x, y, z);
+      // One branch, not three, each of which would wait for its part of the position. Before the first item x
+      // - idle is a large number.
+      if (bool(x - idle < extent[axis_x]) & bool(y < count_y) & bool(z < depth)) run_at(x - idle, y, z);
     } else {
       for (Index k = z; k < depth; k += gridDim.z * Index{blockDim.z})
         for (Index j = y; j < count_y; j += gridDim.y * Index{blockDim.y})

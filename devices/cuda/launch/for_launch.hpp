@@ -81,11 +81,22 @@ bool cuda_run_box(CudaLaunch& launch, CudaQueue& queue, const BoxAxes<Rank>& axe
   using Index = typename Work::index_type;
   CudaKernel& kernel = cuda_run_kernel<ParametersOf<Work>, Static>();
   const CudaKernel::OnDevice& on_device = cuda_kernel_on(queue, kernel);
+  constexpr int axis_x = axis_of_grid(0, Work::marching);
+  const index_t idle =
+      Work::is_exact ? idle_threads(axes.lower[axis_x], axes.extent[axis_x], axes.tile[axis_x]) : 0;
+  index_t threads[Rank];
+  for (int a = 0; a < Rank; ++a) threads[a] = axes.extent[a] + (a == axis_x ? idle : 0);
   const BoxPlan plan =
-      plan_box({Rank, axes.extent, axes.tile, Work::marching, hints.block_size, on_device.most_threads,
+      plan_box({Rank, threads, axes.tile, Work::marching, hints.block_size, on_device.most_threads,
                 index_t{on_device.resident_blocks} * on_device.block});
   if (Work::is_exact && !plan.is_exact) return false;
-  Work work{body, {}, {}, static_cast<Index>(plan.depth), static_cast<Index>(plan.piece), launch.check()};
+  Work work{body,
+            {},
+            {},
+            static_cast<Index>(plan.depth),
+            static_cast<Index>(plan.piece),
+            static_cast<Index>(idle),
+            launch.check()};
   for (int a = 0; a < Rank; ++a) {
     work.lower[a] = static_cast<Index>(axes.lower[a]);
     work.extent[a] = static_cast<Index>(axes.extent[a]);
