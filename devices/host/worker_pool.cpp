@@ -367,9 +367,15 @@ bool WorkerPool::Team::claim(int worker, std::uint32_t epoch) {
       last, epoch, std::memory_order_acq_rel, std::memory_order_relaxed);
 }
 
-// The parts of workers that have not begun. The answer is the caller's own, so that nobody need be woken.
+// The parts of workers that have not begun. The answer is the caller's own, so that nobody need be woken. The
+// first microsecond is for workers that are about to answer: looking at their words would cost them more.
 void WorkerPool::Team::take_over(const ChunkPlan& plan, Schedule schedule, ChunkFunction function,
                                  std::uint32_t epoch) {
+  constexpr int looks = 32;
+  for (int look = 0; look < looks; ++look) {
+    if (answers.done.load(std::memory_order_acquire) == all_answers(epoch)) return;
+    pause_processor();
+  }
   const int parts = job.workers;
   for (int w = 1; w < options.workers; ++w) {
     if (answers.done.load(std::memory_order_acquire) == all_answers(epoch)) return;
