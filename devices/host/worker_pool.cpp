@@ -54,6 +54,7 @@
 #include <vector>
 
 #include <strata/core/error.hpp>
+#include <strata/core/log.hpp>
 #include <strata/devices/host/affinity.hpp>
 #include <strata/devices/host/other_programs.hpp>
 #include <strata/devices/host/pause.hpp>
@@ -218,6 +219,7 @@ struct WorkerPool::Team {
   Options options;
   bool crowded;          // more workers than processors
   OtherPrograms others;  // looked at where the pool shares processors
+  std::atomic<bool> said_room{false};
   unsigned generation;
   std::vector<std::vector<int>> places;  // the processors of each worker
   std::vector<std::thread> threads;
@@ -328,7 +330,14 @@ void WorkerPool::Team::work(int worker) {
 int WorkerPool::Team::workers_now() {
   if (!options.shares_processors || options.workers == 1) return options.workers;
   const auto asleep = static_cast<int>(events.sleepers.load(std::memory_order_relaxed));
-  return others.room_for(options.workers, options.workers - asleep);
+  const int room = others.room_for(options.workers, options.workers - asleep);
+  if (room < options.workers && !said_room.exchange(true, std::memory_order_relaxed))
+    log_message(
+        LogLevel::Info,
+        "other programs run: launches on Threads use %d of %d threads now, and as many as there is room for "
+        "from here on; STRATA_THREADS=%d keeps all",
+        room, options.workers, options.workers);
+  return room;
 }
 
 std::uint32_t WorkerPool::Team::publish(const ChunkRange& range, ChunkFunction function, int workers) {

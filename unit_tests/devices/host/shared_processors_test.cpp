@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include <strata/core/log.hpp>
+#include <strata/core/settings.hpp>
 #include <strata/devices/host/other_programs.hpp>
 
 #include "worker_pools.hpp"
@@ -102,13 +104,25 @@ TEST(SharedProcessors, OnABusyMachineTheCallerRunsAlone) {
   const BusyMachine busy;
   std::this_thread::sleep_for(20ms);
   if (!busy.shows()) GTEST_SKIP() << "the system does not say how many threads run";
+  int said = 0;
+  strata::set_setting("log", "info");
+  strata::set_log_function(
+      [](strata::LogLevel, const char* text, void* count) {
+        if (std::string(text).find("use 1 of 2 threads now") != std::string::npos)
+          ++*static_cast<int*>(count);
+      },
+      &said);
 
   bool is_alone = false;
   for (const auto end = std::chrono::steady_clock::now() + 10s;
        !is_alone && std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(2ms))
     is_alone = pieces_of(pool, {0, 100}) == std::vector<Piece>{{0, 100, 0}};
+  pieces_of(pool, {0, 100});
+  strata::set_log_function(nullptr);
+  strata::set_setting("log", "warning");
 
   EXPECT_TRUE(is_alone);
+  EXPECT_EQ(said, 1);  // not at every launch
 }
 
 }  // namespace
