@@ -41,6 +41,8 @@ if(STRATA_BUILD_MINIAPPS)
 endif()
 # What programs have in them already, to be sourced where gdb may not load it from there.
 install(FILES core/strata_gdb.py DESTINATION "${CMAKE_INSTALL_DATADIR}/strata/gdb")
+# lldb finds no script in a program.
+install(FILES core/strata_lldb.py DESTINATION "${CMAKE_INSTALL_DATADIR}/strata/lldb")
 
 configure_file(cmake/strata-config.cmake.in "${PROJECT_BINARY_DIR}/strata-config.cmake" @ONLY)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/strata-config-version.cmake"

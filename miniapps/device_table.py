@@ -13,7 +13,7 @@ import sys
 
 # Results that are compared, by program, and how their names begin.
 RESULTS = {
-    "strata-thermal": ("least temperature", "mean temperature", "greatest temperature", "heat in at"),
+    "strata-thermal": ("least temperature", "mean temperature", "greatest temperature", "heat in"),
     "strata-dynamics": ("time", "kinetic energy", "elastic energy", "total energy"),
 }
 

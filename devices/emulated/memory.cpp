@@ -246,3 +246,7 @@ EmulatedWorkerScope::~EmulatedWorkerScope() {
 }
 
 }  // namespace strata::inline STRATA_ABI::detail
+
+// For debuggers that cannot read thread-local variables (core/strata_lldb.py): that of the calling thread.
+extern "C" [[gnu::used]] std::ptrdiff_t strata_offset_of_emulated();
+std::ptrdiff_t strata_offset_of_emulated() { return strata::detail::emulated_offset; }

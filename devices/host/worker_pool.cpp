@@ -10,9 +10,15 @@
 //   turn    serve the next ticket                              last one: if (caller_sleeps) wake(done)
 //
 // Every worker answers every epoch, also where it has no piece of it. So the job needs no lock: when the
-// caller has seen done == e * (W-1), no worker reads the job any more, and it may be overwritten. The
-// counters only grow (modulo 2^32), hence nothing is reset and the last worker of an epoch knows that it is
-// the last by comparing its own count with e * (W-1). Epoch 1 is the start of the threads; a job without a
+// caller has seen done == e * (W-1), no worker reads the job any more, and it may be overwritten.
+//
+// Taking over. A worker claims its part of an epoch before it reads the job, by changing its own word from
+// e - 1 to e. A caller that has done its own pieces may claim the parts of workers that have not begun (they
+// sleep, or another program has their processor), do those, and answer for them: a small job need not wait
+// for a time slice. Whoever fails to claim has nothing to do with that epoch, and does not touch the job.
+//
+// The counters only grow (modulo 2^32), hence nothing is reset and the last worker of an epoch knows that it
+// is the last by comparing its own count with e * (W-1). Epoch 1 is the start of the threads; a job without a
 // function is the end.
 //
 // Sleeping. Each of the three waits (a worker's for an epoch, the caller's for the last answer, a submitter's
@@ -48,7 +54,9 @@
 #include <vector>
 
 #include <strata/core/error.hpp>
+#include <strata/core/log.hpp>
 #include <strata/devices/host/affinity.hpp>
+#include <strata/devices/host/other_programs.hpp>
 #include <strata/devices/host/pause.hpp>
 #include <strata/devices/host/worker.hpp>
 #include <strata/devices/host/worker_pool.hpp>
@@ -91,6 +99,8 @@ void wake(Word& word, std::uint32_t = 0) { word.notify_all(); }
 
 // Bounds one wait by time. Between looks at the clock it only pauses. Once the wait is no longer short, or
 // from the start if there are fewer processors than workers, it offers the processor to others at every look.
+// Where one look follows the other much later than it should, the processor was taken away: others want it,
+// and looking on would spend the share of it that the next job needs.
 class Patience {
  public:
   Patience(int spin_us, bool crowded) : limit_(spin_us), crowded_(crowded) {}
@@ -100,8 +110,9 @@ class Patience {
     pause_processor();
     if (++looks_ % looks_per_clock != 0) return true;
     const auto now = std::chrono::steady_clock::now();
-    if (looks_ == looks_per_clock) start_ = now;
-    if (now - start_ >= limit_) return false;
+    if (looks_ == looks_per_clock) start_ = last_ = now;
+    if (now - start_ >= limit_ || now - last_ > lost_processor) return false;
+    last_ = now;
     if (crowded_ || now - start_ > short_wait) std::this_thread::yield();
     return true;
   }
@@ -109,8 +120,9 @@ class Patience {
  private:
   static constexpr unsigned looks_per_clock = 32;  // about 1 microsecond
   static constexpr std::chrono::microseconds short_wait{20};
+  static constexpr std::chrono::microseconds lost_processor{50};
 
-  std::chrono::steady_clock::time_point start_{};
+  std::chrono::steady_clock::time_point start_{}, last_{};
   std::chrono::microseconds limit_;
   unsigned looks_ = 0;
   bool crowded_;
@@ -174,6 +186,7 @@ struct WorkerPool::Team {
   struct alignas(cache_line) Job {
     ChunkRange range;
     ChunkFunction function;
+    int workers = 0;  // that have parts of it, the others only answer
     Word epoch{1};
   } job;
   static_assert(sizeof(Job) == cache_line);
@@ -182,6 +195,13 @@ struct WorkerPool::Team {
   struct alignas(cache_line) Answers {
     Word done{0};
   } answers;
+
+  // The last epoch of which a worker's part was claimed; written by the worker, or by the caller in its
+  // place.
+  struct alignas(cache_line) Claim {
+    Word epoch{1};
+  };
+  std::vector<Claim> claims;  // of each worker
 
   // The next piece of a Dynamic job.
   struct alignas(cache_line) Dispenser {
@@ -197,7 +217,9 @@ struct WorkerPool::Team {
   } events;
 
   Options options;
-  bool crowded;  // more workers than processors
+  bool crowded;          // more workers than processors
+  OtherPrograms others;  // looked at where the pool shares processors
+  std::atomic<bool> said_room{false};
   unsigned generation;
   std::vector<std::vector<int>> places;  // the processors of each worker
   std::vector<std::thread> threads;
@@ -207,14 +229,17 @@ struct WorkerPool::Team {
   void start();
   void stop();
   void work(int worker);
-  std::uint32_t await_epoch(std::uint32_t seen);
+  std::uint32_t await_epoch(std::uint32_t seen, bool looks);
   void answer(std::uint32_t epoch);
+  bool claim(int worker, std::uint32_t epoch);
 
   void take_turn();
   void end_turn();
-  std::uint32_t publish(const ChunkRange& range, ChunkFunction function);
+  int workers_now();
+  std::uint32_t publish(const ChunkRange& range, ChunkFunction function, int workers);
   void await_answers(std::uint32_t epoch);
-  void execute(const ChunkPlan& plan, Schedule schedule, ChunkFunction function, int worker);
+  void execute(const ChunkPlan& plan, Schedule schedule, ChunkFunction function, int part, int worker);
+  void take_over(const ChunkPlan& plan, Schedule schedule, ChunkFunction function, std::uint32_t epoch);
   void capture_exception();
   std::exception_ptr take_error();
 
@@ -233,6 +258,7 @@ WorkerPool::Team::Team(Options requested) : options(std::move(requested)) {
                 std::to_string(options.spin_us) +
                 " us; neither may be negative (0 workers: one per processor)");
   if (options.workers == 0) options.workers = usable_processors();
+  claims = std::vector<Claim>(static_cast<std::size_t>(options.workers));
   count_forks();
   generation = fork_generation.load(std::memory_order_relaxed);
 
@@ -270,7 +296,7 @@ void WorkerPool::Team::stop() {
     for (std::thread& thread : threads) thread.detach();
     return;
   }
-  publish({}, {});
+  publish({}, {}, options.workers);
   for (std::thread& thread : threads) thread.join();
 }
 
@@ -287,19 +313,37 @@ void WorkerPool::Team::work(int worker) {
   answer(epoch);
 
   const EnterRegion region(this, worker);
-  for (;;) {
-    epoch = await_epoch(epoch);
+  for (bool has_part = true;;) {
+    epoch = await_epoch(epoch, has_part);
+    if (!claim(worker, epoch)) continue;
     if (job.function.call == nullptr) return;
-    execute(ChunkPlan(job.range, options.workers), job.range.schedule, job.function, worker);
+    has_part = worker < job.workers;
+    if (has_part)
+      execute(ChunkPlan(job.range, job.workers), job.range.schedule, job.function, worker, worker);
     answer(epoch);
   }
 }
 
 // ---- one run -------------------------------------------------------------------------------------------
 
-std::uint32_t WorkerPool::Team::publish(const ChunkRange& range, ChunkFunction function) {
+// All of them, less those whose processors other programs want.
+int WorkerPool::Team::workers_now() {
+  if (!options.shares_processors || options.workers == 1) return options.workers;
+  const auto asleep = static_cast<int>(events.sleepers.load(std::memory_order_relaxed));
+  const int room = others.room_for(options.workers, options.workers - asleep);
+  if (room < options.workers && !said_room.exchange(true, std::memory_order_relaxed))
+    log_message(
+        LogLevel::Info,
+        "other programs run: launches on Threads use %d of %d threads now, and as many as there is room for "
+        "from here on; STRATA_THREADS=%d keeps all",
+        room, options.workers, options.workers);
+  return room;
+}
+
+std::uint32_t WorkerPool::Team::publish(const ChunkRange& range, ChunkFunction function, int workers) {
   job.range = range;
   job.function = function;
+  job.workers = workers;
   dispenser.next.store(0, std::memory_order_relaxed);
   const std::uint32_t epoch = job.epoch.load(std::memory_order_relaxed) + 1;
   job.epoch.store(epoch, std::memory_order_seq_cst);
@@ -307,9 +351,10 @@ std::uint32_t WorkerPool::Team::publish(const ChunkRange& range, ChunkFunction f
   return epoch;
 }
 
-std::uint32_t WorkerPool::Team::await_epoch(std::uint32_t seen) {
+// `looks`: for a while, before it sleeps.
+std::uint32_t WorkerPool::Team::await_epoch(std::uint32_t seen, bool looks) {
   std::uint32_t epoch = seen;
-  for (Patience patience(options.spin_us, crowded); patience.wait();)
+  for (Patience patience(looks ? options.spin_us : 0, crowded); patience.wait();)
     if ((epoch = job.epoch.load(std::memory_order_acquire)) != seen) return epoch;
 
   events.sleepers.fetch_add(1, std::memory_order_seq_cst);
@@ -324,6 +369,33 @@ void WorkerPool::Team::answer(std::uint32_t epoch) {
     wake(answers.done);
 }
 
+// Epochs of a worker are claimed one after the other, by whomever: the one before this is the last.
+bool WorkerPool::Team::claim(int worker, std::uint32_t epoch) {
+  std::uint32_t last = epoch - 1;
+  return claims[static_cast<std::size_t>(worker)].epoch.compare_exchange_strong(
+      last, epoch, std::memory_order_acq_rel, std::memory_order_relaxed);
+}
+
+// The parts of workers that have not begun. The answer is the caller's own, so that nobody need be woken. The
+// first microsecond is for workers that are about to answer: looking at their words would cost them more.
+void WorkerPool::Team::take_over(const ChunkPlan& plan, Schedule schedule, ChunkFunction function,
+                                 std::uint32_t epoch) {
+  constexpr int looks = 32;
+  for (int look = 0; look < looks; ++look) {
+    if (answers.done.load(std::memory_order_acquire) == all_answers(epoch)) return;
+    pause_processor();
+  }
+  const int parts = job.workers;
+  for (int w = 1; w < options.workers; ++w) {
+    if (answers.done.load(std::memory_order_acquire) == all_answers(epoch)) return;
+    if (claims[static_cast<std::size_t>(w)].epoch.load(std::memory_order_relaxed) == epoch ||
+        !claim(w, epoch))
+      continue;
+    if (w < parts) execute(plan, schedule, function, w, 0);
+    answers.done.fetch_add(1, std::memory_order_seq_cst);
+  }
+}
+
 void WorkerPool::Team::await_answers(std::uint32_t epoch) {
   const std::uint32_t all = all_answers(epoch);
   if (answers.done.load(std::memory_order_acquire) == all) return;
@@ -336,8 +408,10 @@ void WorkerPool::Team::await_answers(std::uint32_t epoch) {
   events.caller_sleeps.store(0, std::memory_order_relaxed);
 }
 
-void WorkerPool::Team::execute(const ChunkPlan& plan, Schedule schedule, ChunkFunction function, int worker) {
-  const auto workers = static_cast<ChunkPlan::Count>(options.workers);
+// Part `part` of a static job, or pieces of a dynamic one as long as there are some.
+void WorkerPool::Team::execute(const ChunkPlan& plan, Schedule schedule, ChunkFunction function, int part,
+                               int worker) {
+  const auto workers = static_cast<ChunkPlan::Count>(job.workers);
   const auto run_piece = [&](ChunkPlan::Count k) {
     if (events.failed.load(std::memory_order_relaxed)) return false;
     function(plan.begin(k), plan.end(k), worker);
@@ -348,7 +422,7 @@ void WorkerPool::Team::execute(const ChunkPlan& plan, Schedule schedule, ChunkFu
     if (schedule == Schedule::Dynamic)
       for (ChunkPlan::Count k = take_piece(); k < plan.count() && run_piece(k);) k = take_piece();
     else
-      for (auto k = static_cast<ChunkPlan::Count>(worker); k < plan.count() && run_piece(k);) k += workers;
+      for (auto k = static_cast<ChunkPlan::Count>(part); k < plan.count() && run_piece(k);) k += workers;
   } catch (...) {
     capture_exception();
   }
@@ -423,11 +497,13 @@ void WorkerPool::run(const ChunkRange& range, ChunkFunction function) {
   {
     const Turn turn(team);
     const EnterRegion region(&team, 0);
-    const ChunkPlan plan(range, team.options.workers);
-    if (plan.count() == 1 || team.options.workers == 1) return run_inline(plan, function, 0);
+    const int workers = team.workers_now();
+    const ChunkPlan plan(range, workers);
+    if (plan.count() == 1 || workers == 1) return run_inline(plan, function, 0);
 
-    const std::uint32_t epoch = team.publish(range, function);
-    team.execute(plan, range.schedule, function, 0);
+    const std::uint32_t epoch = team.publish(range, function, workers);
+    team.execute(plan, range.schedule, function, 0, 0);
+    if (team.options.shares_processors) team.take_over(plan, range.schedule, function, epoch);
     team.await_answers(epoch);
     error = team.take_error();
   }

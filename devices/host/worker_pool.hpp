@@ -11,7 +11,12 @@
 // First touch: Schedule::Static cuts equal ranges into equal pieces and gives piece k to worker k modulo
 // size(), every time; in a pinned pool worker k > 0 stays on one processor, so memory that a worker touched
 // first stays near to it. Worker 0 is the caller, which is never pinned.
-// Idle: threads look for work for `spin_us`, then sleep in the kernel until there is some.
+// Other programs: a team that waits for a worker whose processor they have is slower than one thread. With
+// `shares_processors` pieces are for as many workers as there is room for beside them (one: the caller runs
+// alone), and the caller runs the pieces of workers that have not begun when it has run its own.
+// Which worker has which piece then differs from run to run.
+// Idle: threads look for work for `spin_us`, then sleep in the kernel until there is some; at once where the
+// system has taken the processor away meanwhile, as others want it.
 // Lifetime: the destructor waits for the pool's threads; no thread may be inside run() by then.
 // fork(): the child has no workers. There run() runs inline on its caller, without taking turns, and the
 // destructor does not wait.
@@ -34,6 +39,8 @@ class WorkerPool {
     bool pin = false;
     /// Microseconds to look for work, or for the end of it, before sleeping.
     int spin_us = 100;
+    /// Whether the team makes room for other programs that want its processors.
+    bool shares_processors = false;
     /// Called once on every thread of the pool (workers 1 and up, not the callers of run()) before the
     /// constructor returns. What it throws, the constructor throws.
     std::function<void(int worker)> on_start = {};

@@ -92,8 +92,9 @@ std::string checks_text(const RunReport& run) {
   return table_text(rows, 1);
 }
 
-std::string run_text(const RunReport& run) {
-  std::string text = title_of(run) + phases_text(run);
+std::string run_text(const RunReport& run, bool with_errors) {
+  std::string text = title_of(run);
+  if (!run.is_usage_error) text += phases_text(run);
   Rows results;
   for (const Figure& result : run.results)
     results.push_back(
@@ -104,17 +105,17 @@ std::string run_text(const RunReport& run) {
   for (const Figure& figure : run.figures)
     text += "FOM: " + figure.name + " = " + number_text(figure.value, 5) + " " + figure.unit + " (" +
             run.device + ", " + run.type + ")\n";
-  if (!run.error.empty()) text += "  FAILED: " + run.error + "\n";
+  if (!run.error.empty()) text += "  FAILED: " + (with_errors ? run.error : "the error is below") + "\n";
   return text;
 }
 
 }  // namespace
 
-std::string Report::text() const {
+std::string Report::text(bool with_errors) const {
   std::string text;
   std::size_t checks = 0, failed = 0, ended = 0;
   for (const RunReport& run : runs_) {
-    text += run_text(run);
+    text += run_text(run, with_errors);
     checks += run.checks.size();
     for (const Check& check : run.checks) failed += check.passed ? 0 : 1;
     ended += run.error.empty() ? 0 : 1;
@@ -131,7 +132,8 @@ std::string Report::text() const {
 }
 
 int Report::finish(const std::string& path) const {
-  const bool printed = std::fputs(text().c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
+  const bool printed =
+      std::fputs(text(!shares_output_with_errors()).c_str(), stdout) >= 0 && std::fflush(stdout) == 0;
   const int status = finish_quietly(path);
   if (printed) return status;
   std::fprintf(stderr, "%s: the report cannot be written to standard output: is its disk full?\n",

@@ -107,12 +107,13 @@ class Report {
   bool passed() const;
 
   /// The tables, the lines "FOM: ..." and, where something was checked or failed, "VERIFY: ...". No such line
-  /// where no run could start because of what the user gave.
-  std::string text() const;
+  /// where no run could start because of what the user gave. Without errors it says where those are.
+  std::string text(bool with_errors = true) const;
   std::string to_json() const;
-  /// Prints text(), and errors of runs to standard error; writes the JSON to `path` unless that is empty.
-  /// Returns the exit status of the program: 0; 1 when a check or a run failed; 2 when a run could not start
-  /// because of the user's input and no other failed. Error when the file cannot be written.
+  /// Prints text(), and errors of runs to standard error (to that only, where both go to the same place);
+  /// writes the JSON to `path` unless that is empty. Returns the exit status of the program: 0; 1 when a
+  /// check or a run failed; 2 when a run could not start because of the user's input and no other failed.
+  /// Error when the file cannot be written.
   int finish(const std::string& path) const;
   /// The same without the text.
   int finish_quietly(const std::string& path) const;

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <strata/core/error.hpp>
@@ -19,6 +20,13 @@ int kept = -1;  // the descriptor
 }
 
 }  // namespace
+
+bool shares_output_with_errors() {
+  struct stat output {
+  }, errors{};
+  return fstat(STDOUT_FILENO, &output) == 0 && fstat(STDERR_FILENO, &errors) == 0 &&
+         output.st_dev == errors.st_dev && output.st_ino == errors.st_ino;
+}
 
 void keep_standard_output() {
   if (kept >= 0) return;

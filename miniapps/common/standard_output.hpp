@@ -8,6 +8,8 @@
 
 namespace strata::inline STRATA_ABI::miniapp {
 
+/// Whether standard error goes where standard output does, as on a terminal: what is in both is read twice.
+bool shares_output_with_errors();
 /// From now on what is printed goes to standard error; standard output is kept for write_kept_output. Does
 /// nothing the second time. Error where the system refuses.
 void keep_standard_output();

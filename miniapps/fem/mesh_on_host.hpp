@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <strata/devices/threads/device.hpp>
+#include <strata/miniapps/fem/face_areas.hpp>
 #include <strata/miniapps/fem/host_mesh.hpp>
 #include <strata/miniapps/fem/mesh.hpp>
 
@@ -17,6 +18,8 @@ using MeshOnHost = Mesh<PlainArrays<Threads>>;
 MeshOnHost load_mesh_on_host(const std::string& spec, int refinements);
 /// As select_nodes has it; numbers of nodes, ascending. Error.
 std::vector<std::int32_t> select_nodes_on_host(const MeshOnHost& mesh, const std::string& selector);
+/// The faces of a selector (select_faces), as shares of their nodes. Error.
+NodeAreas node_areas_on_host(const MeshOnHost& mesh, const std::string& selector);
 /// As writers take it.
 HostMesh host_mesh_of(const MeshOnHost& mesh);
 

@@ -80,7 +80,8 @@ struct GiveValues {
 
 /// Takes the given temperatures out of the matrix and keeps it symmetric: a row of a given node is that of
 /// the identity; a free row loses its columns of given nodes, and lift(i) is what they contribute. A row
-/// writes itself only and reads marks, never other rows.
+/// writes itself only and reads marks, never other rows. With `has_film` lift(i) comes in as what convection
+/// adds to the diagonal.
 template <class Conditions, class Given, class Lift>
 struct EliminateGiven {
   using device_type = typename Lift::device_type;
@@ -88,10 +89,12 @@ struct EliminateGiven {
   Conditions conditions;
   Given given;
   Lift lift;
+  bool has_film;
 
   template <class Row>
   STRATA_FUNCTION void operator()(index_t i, const Row& row) const {
     const bool is_given = conditions(i) != free_node;
+    const T film = has_film ? lift(i) : T(0);
     T sum = T(0);
     for (index_t k = row.begin; k < row.end; ++k) {
       const index_t j = row.column(k);
@@ -100,6 +103,8 @@ struct EliminateGiven {
       } else if (conditions(j) != free_node) {
         sum += row.value(k) * given(j);
         row.value(k) = T(0);
+      } else if (has_film && j == i) {
+        row.value(k) += film;
       }
     }
     lift(i) = sum;
@@ -107,7 +112,7 @@ struct EliminateGiven {
 };
 
 template <class Conditions, class Given, class Lift>
-EliminateGiven(Conditions, Given, Lift) -> EliminateGiven<Conditions, Given, Lift>;
+EliminateGiven(Conditions, Given, Lift, bool) -> EliminateGiven<Conditions, Given, Lift>;
 
 /// The right-hand side that belongs to it, and a first guess y that is right where it is given. Adds up the
 /// square of the part that belongs to free nodes.
@@ -169,6 +174,15 @@ struct SetGiven {
   STRATA_FUNCTION void operator()(auto i, auto conditions, auto given, auto temperature) const {
     const auto value = given(i), old = temperature(i);
     temperature(i) = conditions(i) != free_node ? value : old;
+  }
+};
+/// The same as a change of the time step that begins.
+struct JumpToGiven {
+  STRATA_FUNCTION void operator()(auto i, auto conditions, auto given, auto temperature, auto change) const {
+    const auto value = given(i), old = temperature(i);
+    const bool is_given = conditions(i) != free_node;
+    temperature(i) = is_given ? value : old;
+    change(i) = is_given ? value - old : std::remove_cvref_t<decltype(old)>(0);
   }
 };
 

@@ -14,6 +14,7 @@ ProblemOfBlocks uniform(const Material& material, double beta, double sink) {
 double HeatState::imbalance() const {
   double sum = source - sink - stored;
   for (const double flow : flows) sum += flow;
+  for (const double flow : inflows) sum += flow;
   return sum;
 }
 

@@ -64,14 +64,20 @@ struct StreamTotals {
 struct HeatState {
   double least = 0, mean = 0, greatest = 0;  ///< temperatures
   double volume = 0;
-  std::vector<double> flows;  ///< heat in through the nodes of each condition, in a unit of time
-  double source = 0;          ///< heat made in a unit of time
-  double sink = 0;            ///< heat that the sink takes
-  double stored = 0;          ///< heat that was stored in a unit of time of the last step; steady: 0
+  std::vector<double> flows;    ///< heat in through the nodes of each condition, in a unit of time
+  std::vector<double> inflows;  ///< of each add_inflow, likewise
+  double source = 0;            ///< heat made in a unit of time
+  double sink = 0;              ///< heat that the sink takes
+  double stored = 0;            ///< heat that was stored in a unit of time of the last step; steady: 0
   double rounding = 0;  ///< to which the rounding of all these rates is in proportion, with factor epsilon
 
   /// What should be 0.
   double imbalance() const;
+};
+
+/// The least and the greatest temperature.
+struct TemperatureRange {
+  double least = 0, greatest = 0;
 };
 
 /// The matrix and the right-hand side.
@@ -94,14 +100,21 @@ class Heat {
   virtual int give(const std::string& selector, double value) = 0;
   /// The same with a temperature for each node: `of_nodes` has one for every node of the mesh.
   virtual int give(const std::string& selector, const std::vector<double>& of_nodes) = 0;
+  /// Lets heat in through the faces of a selector, from now on, besides what comes in there already; returns
+  /// the number of the inflow, 0 for the first. Where temperatures are given they stay.
+  virtual int add_inflow(const std::string& selector, const Inflow& inflow) = 0;
   /// Sets the state: at time 0, or the first guess.
   virtual void set_temperature(double value) = 0;
   virtual void set_temperatures(const std::vector<double>& of_nodes) = 0;
   virtual std::vector<double> temperatures() const = 0;
+  virtual TemperatureRange range() const = 0;
 
   /// SolverError unless the steady solution is unique.
   virtual void require_unique() const = 0;
   virtual void solve_steady() = 0;
+  /// Makes the state the one that the first step will start from: given temperatures are there, unless they
+  /// jump.
+  virtual void start() = 0;
   virtual void step(double dt) = 0;
 
   /// The stages of a linear steady solve (heat_equation.hpp).

@@ -7,8 +7,9 @@
 //   heat.fields().temperature                          // the solution, a number a node
 //
 // Given temperatures hold at all times, also at the begin of a step: what the state has at those nodes is of
-// no effect. A step without temperature-dependent terms is solved for its change, to the tolerance times what
-// drives this change, by one matrix as long as dt stays; nothing but the conjugate gradients waits.
+// no effect (but GivenStart::Jump makes its difference a change of the step). A step without
+// temperature-dependent terms is solved for its change, to the tolerance times what drives this change, by
+// one matrix as long as dt stays; nothing but the conjugate gradients waits.
 //
 // The system has the matrix and what makes it: on the device (in_core_system.hpp), or in parts on several, or
 // in slices that go through it (placed_system.hpp). Everything else is here, once, on one device.
@@ -23,9 +24,11 @@
 #include <memory>
 
 #include <strata/algorithms/linear/conjugate_gradients.hpp>
+#include <strata/miniapps/fem/face_areas.hpp>
 #include <strata/miniapps/thermal/boomeramg.hpp>
 #include <strata/miniapps/thermal/boundary_kernels.hpp>
 #include <strata/miniapps/thermal/heat_fields.hpp>
+#include <strata/miniapps/thermal/inflow_kernels.hpp>
 
 namespace strata::inline STRATA_ABI::thermal {
 
@@ -81,6 +84,8 @@ class HeatEquation {
     deep_copy(fields_.given, given_values);
     return given();
   }
+  /// Lets heat in through faces with these areas; returns the number of the inflow, 0 for the first.
+  int add_inflow(const fem::NodeAreas& faces, const Inflow& inflow);
   /// Sets all temperatures: the first guess, or the state at time 0.
   void set_temperature(double value) {
     deep_copy(fields_.temperature, static_cast<T>(value));
@@ -89,12 +94,18 @@ class HeatEquation {
   /// To be called when temperatures were set in other ways: what was to be solved is no measure any more.
   void forget_load() { load_ = 0; }
 
-  /// SolverError unless the steady solution is unique: some temperature is given, or there is a sink.
+  /// SolverError unless the steady solution is unique: some temperature is given, or there is convection or a
+  /// sink.
   void require_unique() const {
-    if (conditions_ == 0 && problem_.sink == 0) fail_singular();
+    if (conditions_ == 0 && problem_.sink == 0 && !has_convection_) fail_singular();
   }
   /// Solves for the state that does not change in time.
   void solve_steady();
+  /// Makes the state at time 0 the one that the first step starts from.
+  void start() {
+    if (settings_.start == GivenStart::Given) set_given();
+    queue_.wait();
+  }
   /// Steps on by dt.
   void step(double dt);
 
@@ -121,6 +132,9 @@ class HeatEquation {
   void compute_balance(double dt);
   /// Heat that flows in through the nodes of a condition in a unit of time; after compute_balance.
   double heat_flow(int condition) const;
+  /// Heat that comes in at the state, of each inflow; adds to `rounding` what their rounding is in proportion
+  /// to.
+  std::vector<double> inflows(double& rounding) const;
 
   const System& system() const { return system_; }
   const Fields& fields() const { return fields_; }
@@ -158,6 +172,9 @@ class HeatEquation {
     return options;
   }
   void set_given();
+  void begin_step();
+  void add_inflows(bool has_state);
+  void set_film();
   void assemble_eliminated(double rate);
   void solve_change(double rate);
   void solve_newton(double rate);
@@ -186,6 +203,13 @@ class HeatEquation {
   Fields fields_;
   Solver cg_;
   std::unique_ptr<BoomerAmg> boomeramg_;  // of the matrix as it is
+  // Of faces, on the host: they are few beside the nodes.
+  struct FaceInflow {
+    fem::NodeAreas areas;
+    Inflow inflow;
+  };
+  std::vector<FaceInflow> inflows_;
+  bool has_convection_ = false;
   int conditions_ = 0;
   double matrix_rate_ = none;  // the 1/dt that the linear matrix was eliminated for
   double norm_ = 0;            // |b| over the free rows

@@ -30,7 +30,51 @@ HeatEquation<System>::HeatEquation(System system, const Problem& problem, const 
     fields_.before = create<Field>("temperature before", nodes, place);
     fields_.change_before = create<Field>("change before", nodes, place);
   }
+  if (problem.has_inflows) {
+    fields_.inflow = create<Field>("heat in through faces", nodes, place);
+    fields_.film = create<Field>("film of faces", nodes, place);
+  }
   system_.bind(fields_);
+}
+
+template <class System>
+int HeatEquation<System>::add_inflow(const fem::NodeAreas& faces, const Inflow& inflow) {
+  if (!problem_.has_inflows) fail_no_inflows();
+  const auto coming = create_mirror(fields_.inflow), film = create_mirror(fields_.film);
+  deep_copy(coming, fields_.inflow);
+  deep_copy(film, fields_.film);
+  for (std::size_t k = 0; k < faces.nodes.size(); ++k) {
+    coming(faces.nodes[k]) +=
+        static_cast<T>(faces.areas[k] * (inflow.flux + inflow.coefficient * inflow.outside));
+    film(faces.nodes[k]) += static_cast<T>(faces.areas[k] * inflow.coefficient);
+  }
+  deep_copy(fields_.inflow, coming);
+  deep_copy(fields_.film, film);
+  has_convection_ = has_convection_ || inflow.coefficient > 0;
+  inflows_.push_back({faces, inflow});
+  matrix_rate_ = none;
+  forget_load();
+  return static_cast<int>(inflows_.size()) - 1;
+}
+
+// After an assembly of the right-hand side, with StateTerm or at temperature 0.
+template <class System>
+void HeatEquation<System>::add_inflows(bool has_state) {
+  if (!problem_.has_inflows) return;
+  const auto where = on(queue_);
+  if (has_state)
+    parallel_for("add inflow", where, system_.node_count(),
+                 with(AddInflowOfState{}, fields_.inflow, fields_.film, fields_.temperature, fields_.b));
+  else parallel_for("add inflow", where, system_.node_count(), with(AddInflow{}, fields_.inflow, fields_.b));
+}
+
+// Before given temperatures are taken out of the matrix, which takes the film from where lift will be.
+template <class System>
+void HeatEquation<System>::set_film() {
+  if (!problem_.has_inflows) return;
+  parallel_for("film of faces", on(queue_), system_.node_count(),
+               with(FilmOfStep<T>{is_frozen_ ? T(0) : static_cast<T>(problem_.beta)}, fields_.film,
+                    fields_.temperature, fields_.lift));
 }
 
 template <class System>
@@ -81,6 +125,7 @@ template <class System>
 void HeatEquation<System>::assemble() {
   matrix_rate_ = none;
   system_.assemble_steady(coefficients(0), times_);
+  add_inflows(false);
 }
 
 template <class System>
@@ -88,6 +133,7 @@ void HeatEquation<System>::eliminate() {
   linear::copy(on(queue_), fields_.temperature, fields_.y);
   timed(times_.boundary, [&] {
     boomeramg_.reset();
+    set_film();
     system_.eliminate();
     double squares = 0;
     parallel_reduce("apply given temperatures", on(queue_), system_.node_count(),
@@ -125,12 +171,21 @@ void HeatEquation<System>::set_given() {
                with(SetGiven{}, fields_.conditions, fields_.given, fields_.temperature));
 }
 
+// Leaves what the step changes so far.
+template <class System>
+void HeatEquation<System>::begin_step() {
+  if (settings_.start == GivenStart::Jump) {
+    parallel_for("jump to given temperatures", on(queue_), system_.node_count(),
+                 with(JumpToGiven{}, fields_.conditions, fields_.given, fields_.temperature, fields_.change));
+    return;
+  }
+  set_given();
+  linear::scale(on(queue_), T(0), fields_.change);
+}
+
 template <class System>
 void HeatEquation<System>::step(double dt) {
-  timed(times_.steps, [&] {
-    set_given();
-    linear::scale(on(queue_), T(0), fields_.change);
-  });
+  timed(times_.steps, [&] { begin_step(); });
   if (problem_.is_nonlinear()) solve_newton(1 / dt);
   else solve_change(1 / dt);
 }
@@ -138,7 +193,9 @@ void HeatEquation<System>::step(double dt) {
 template <class System>
 void HeatEquation<System>::assemble_eliminated(double rate) {
   boomeramg_.reset();
+  timed(times_.boundary, [&] { set_film(); });
   system_.template assemble_eliminated<MatrixTerm | StateTerm>(coefficients(rate), times_);
+  timed(times_.boundary, [&] { add_inflows(true); });
 }
 
 // The first step with a dt makes the matrix; all solve A y = b, b being the residual of the old state, and
@@ -151,13 +208,16 @@ void HeatEquation<System>::solve_change(double rate) {
     matrix_rate_ = rate;
   }
   timed(times_.steps, [&] {
-    if (has_matrix) system_.template assemble<StateTerm>(coefficients(rate));
+    if (has_matrix) {
+      system_.template assemble<StateTerm>(coefficients(rate));
+      add_inflows(true);
+    }
     parallel_for("hold given temperatures", on(queue_), system_.node_count(),
                  with(HoldGiven{}, fields_.conditions, fields_.b, fields_.y));
     floor_ = floor(settings_.tolerance);
     load_ = std::max(load_, solve_system(settings_.tolerance, floor_));
     linear::axpy(on(queue_), T(1), fields_.y, fields_.temperature);
-    linear::copy(on(queue_), fields_.y, fields_.change);
+    linear::axpy(on(queue_), T(1), fields_.y, fields_.change);
   });
 }
 
@@ -246,6 +306,26 @@ double HeatEquation<System>::assemble_newton(double rate) {
 template <class System>
 void HeatEquation<System>::compute_balance(double dt) {
   system_.template assemble<StateTerm>(coefficients(dt > 0 ? 1 / dt : 0));
+  add_inflows(true);
+}
+
+// By the host: faces are few, and sums have the same bits for all devices.
+template <class System>
+std::vector<double> HeatEquation<System>::inflows(double& rounding) const {
+  std::vector<double> flows;
+  if (inflows_.empty()) return flows;
+  const std::vector<double> temperatures = numbers_on_host(fields_.temperature);
+  for (const auto& [faces, inflow] : inflows_) {
+    double sum = 0;
+    for (std::size_t k = 0; k < faces.nodes.size(); ++k) {
+      const double t = temperatures[static_cast<std::size_t>(faces.nodes[k])];
+      sum += faces.areas[k] * (inflow.flux + inflow.coefficient * (inflow.outside - t));
+      rounding += faces.areas[k] *
+                  (std::abs(inflow.flux) + inflow.coefficient * (std::abs(inflow.outside) + std::abs(t)));
+    }
+    flows.push_back(sum);
+  }
+  return flows;
 }
 
 template <class System>

@@ -33,11 +33,15 @@ struct HeatFields {
   Field before, change_before;        // the last Newton step, where steps may be taken back
   Field given;                        // temperatures, where
   NodeConditions<Device> conditions;  // names a condition
-  Field lift;                         // what given temperatures contribute to free rows
-  Field b, y;                         // the system's right-hand side and solution
+  Field lift;          // goes in: what convection adds to the diagonal; comes out: what given temperatures
+                       // contribute to free rows
+  Field b, y;          // the system's right-hand side and solution
+  Field inflow, film;  // heat in through faces at temperature 0, and less for each degree
 
   /// How many fields of T a problem has.
-  static int field_count(const Problem& problem) { return problem.beta != 0 ? 8 : 6; }
+  static int field_count(const Problem& problem) {
+    return 6 + (problem.beta != 0 ? 2 : 0) + (problem.has_inflows ? 2 : 0);
+  }
 };
 
 /// Writes materials to a table in host memory.

@@ -43,6 +43,10 @@ class HeatOnDevice final : public Heat {
                                 [&](std::int32_t n) { return of_nodes.at(static_cast<std::size_t>(n)); });
     }
   }
+  int add_inflow(const std::string& selector, const Inflow& inflow) override {
+    check(inflow, is_float, selector);
+    return heat_.add_inflow(heat_.system().face_areas(selector), inflow);
+  }
   void set_temperature(double value) override {
     check_temperature(value, is_float, "--initial");
     heat_.set_temperature(value);
@@ -53,8 +57,16 @@ class HeatOnDevice final : public Heat {
   }
   std::vector<double> temperatures() const override { return numbers_on_host(heat_.fields().temperature); }
 
+  TemperatureRange range() const override {
+    FieldExtremes range{};
+    parallel_reduce("range of temperature", on(heat_.queue()), node_count(),
+                    FieldRange<Field>{heat_.fields().temperature}, range);
+    return {range.least, range.greatest};
+  }
+
   void require_unique() const override { heat_.require_unique(); }
   void solve_steady() override { heat_.solve_steady(); }
+  void start() override { heat_.start(); }
   void step(double dt) override { heat_.step(dt); }
 
   void assemble() override { heat_.assemble(); }
@@ -101,9 +113,7 @@ class HeatOnDevice final : public Heat {
 
 template <class System>
 HeatState HeatOnDevice<System>::state(double dt) {
-  FieldExtremes range{};
-  parallel_reduce("range of temperature", on(heat_.queue()), node_count(),
-                  FieldRange<Field>{heat_.fields().temperature}, range);
+  const TemperatureRange range = this->range();
   const HeatIntegrals sums = heat_.system().integrals(problem(), dt > 0 ? 1 / dt : 0);
   heat_.compute_balance(dt);
   HeatState state;
@@ -120,6 +130,7 @@ HeatState HeatOnDevice<System>::state(double dt) {
   const double stored = problem().is_nonlinear() ? sums.storage * largest : sums.stored_magnitude;
   state.rounding =
       sums.conductivity * largest + stored + (sums.source < 0 ? -sums.source : sums.source) + sums.sink;
+  state.inflows = heat_.inflows(state.rounding);
   return state;
 }
 

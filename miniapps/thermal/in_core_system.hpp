@@ -53,6 +53,7 @@ class InCoreSystem {
   InCoreSystem(const Mesh& mesh, const Problem& problem, const SolveSettings& settings)
       : mesh_(mesh),
         assembly_(settings.assembly),
+        has_film_(problem.has_inflows),
         queue_(mesh.device),
         graph_(matrix_graph(mesh)),
         matrix_(graph_.graph,
@@ -84,6 +85,8 @@ class InCoreSystem {
   fem::HostMesh host_mesh() const { return mesh_on_host(mesh_); }
   /// The nodes of a selector, as HeatEquation::give takes them.
   auto select(const std::string& selector) const { return selected_nodes(mesh_, selector); }
+  /// The faces of a selector, as shares of their nodes.
+  fem::NodeAreas face_areas(const std::string& selector) const { return selected_areas(mesh_, selector); }
   StreamTotals totals() const { return {}; }
 
   // None of these waits, but for those that count seconds or return numbers.
@@ -118,7 +121,7 @@ class InCoreSystem {
   }
   void eliminate() {
     parallel_for("eliminate given temperatures", on(queue_), node_count(),
-                 each_row(EliminateGiven{fields_.conditions, fields_.given, fields_.lift}));
+                 each_row(EliminateGiven{fields_.conditions, fields_.given, fields_.lift, has_film_}));
   }
 
   ResidualSquares residual() const {
@@ -249,6 +252,7 @@ class InCoreSystem {
 
   Mesh mesh_;
   Assembly assembly_;
+  bool has_film_;
   Queue<Device> queue_;
   MatrixGraph<Arrays> graph_;
   Matrix matrix_;

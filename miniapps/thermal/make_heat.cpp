@@ -6,6 +6,7 @@
 #include <strata/miniapps/common/places.hpp>
 #include <strata/miniapps/common/report.hpp>
 #include <strata/miniapps/common/settings.hpp>
+#include <strata/miniapps/fem/gather_faces.hpp>
 #include <strata/miniapps/fem/load_mesh.hpp>
 #include <strata/miniapps/thermal/make_heat.hpp>
 #include <strata/miniapps/thermal/mesh_parts.hpp>
@@ -22,6 +23,11 @@ MatrixGraph<Arrays> matrix_graph(const fem::Mesh<Arrays>& mesh) {
 template <class Arrays>
 fem::NodeList<Arrays> selected_nodes(const fem::Mesh<Arrays>& mesh, const std::string& selector) {
   return fem::select_nodes(mesh, selector);
+}
+
+template <class Arrays>
+fem::NodeAreas selected_areas(const fem::Mesh<Arrays>& mesh, const std::string& selector) {
+  return fem::node_areas(fem::faces_on_host(mesh, fem::select_faces(mesh, selector)));
 }
 
 template <class Arrays>
@@ -151,6 +157,7 @@ using Device = STRATA_MINIAPP_DEVICE;
 using Arrays = ArraysFor<Device>;
 template MatrixGraph<Arrays> matrix_graph(const fem::Mesh<Arrays>&);
 template fem::NodeList<Arrays> selected_nodes(const fem::Mesh<Arrays>&, const std::string&);
+template fem::NodeAreas selected_areas(const fem::Mesh<Arrays>&, const std::string&);
 template fem::HostMesh mesh_on_host(const fem::Mesh<Arrays>&);
 template std::unique_ptr<Heat> make_heat(const Device&, const HeatRequest&);
 

@@ -2,6 +2,7 @@
 // and float fields leave it to that one.
 #pragma once
 
+#include <strata/miniapps/fem/face_areas.hpp>
 #include <strata/miniapps/fem/node_graph.hpp>
 #include <strata/miniapps/fem/selector.hpp>
 #include <strata/miniapps/fem/upload.hpp>
@@ -24,6 +25,10 @@ MatrixGraph<Arrays> matrix_graph(const fem::Mesh<Arrays>& mesh);
 /// fem::select_nodes.
 template <class Arrays>
 fem::NodeList<Arrays> selected_nodes(const fem::Mesh<Arrays>& mesh, const std::string& selector);
+
+/// fem::node_areas of fem::select_faces.
+template <class Arrays>
+fem::NodeAreas selected_areas(const fem::Mesh<Arrays>& mesh, const std::string& selector);
 
 /// fem::download.
 template <class Arrays>

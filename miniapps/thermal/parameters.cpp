@@ -84,9 +84,9 @@ std::string placing_lack(const SolveSettings& settings) {
 
 void fail_singular() {
   throw SolverError(
-      "no temperature is given anywhere, so that the steady solution is not unique: give at least one, such "
-      "as "
-      "--dirichlet 'x<=min=0', or solve in time (--transient DT:STEPS)");
+      "neither a temperature nor convection is given anywhere, so that the steady solution is not unique: "
+      "give at least one, such as --dirichlet 'x<=min=0' or --convection 'x<=min=10,20', or solve in time "
+      "(--transient DT:STEPS)");
 }
 
 namespace {
@@ -127,6 +127,25 @@ void check_temperature(double value, bool is_float, const std::string& what) {
   if (!std::isfinite(as_type(value, is_float)))
     throw SolverError(text_of("%.200s: %g is no number of the type%s", what.c_str(), value,
                               is_float ? "; --type double has larger ones" : ""));
+}
+
+void check(const Inflow& inflow, bool is_float, const std::string& selector) {
+  for (const double value : {inflow.flux, inflow.coefficient, inflow.outside})
+    if (!std::isfinite(as_type(value, is_float)))
+      throw SolverError(
+          text_of("the heat that comes in at %.100s: %g is no number of the type%s: change "
+                  "--flux or --convection",
+                  selector.c_str(), value, is_float ? "; --type double has larger ones" : ""));
+  if (inflow.coefficient < 0)
+    throw SolverError(
+        text_of("--convection at %.100s: the coefficient is %g; it has to be 0 or positive, as "
+                "heat flows to where it is colder",
+                selector.c_str(), inflow.coefficient));
+}
+
+void fail_no_inflows() {
+  throw SolverError(
+      "the problem was made for faces that let no heat in: set has_inflows of the Problem before it is made");
 }
 
 }  // namespace strata::inline STRATA_ABI::thermal

@@ -24,17 +24,29 @@ struct Material {
   double source = 0;    ///< heat made in a unit of volume and time
 };
 
+/// Heat that comes in through faces, for a unit of area and time: flux + coefficient (outside - T).
+struct Inflow {
+  double flux = 0;         ///< a flux that is given
+  double coefficient = 0;  ///< of convection
+  double outside = 0;      ///< the temperature there
+};
+
 /// The problem: c dT/dt - div(k0 (1 + beta T) grad T) = Q - sink T^2.
 struct Problem {
   std::vector<Material> materials;  ///< one for each block of the mesh
   double beta = 0;
   double sink = 0;
+  bool has_inflows = false;  ///< whether faces may let heat in (Heat::add_inflow), which takes memory
 
   bool is_nonlinear() const { return beta != 0 || sink != 0; }
 };
 
 /// How the system of equations is added up (assembly_kernels.hpp).
 enum class Assembly { Gather, Atomic, Fused };
+
+/// What nodes with a given temperature have at time 0: that one, or the state's, like all others, so that
+/// the first step stores what heats them.
+enum class GivenStart { Given, Jump };
 
 /// How it is solved.
 struct SolveSettings {
@@ -48,6 +60,8 @@ struct SolveSettings {
   index_t max_iterations = 20000;
   double newton_tolerance = 1e-10;  ///< of the residual over that of the first guess
   int max_newton_steps = 50;
+  /// Whether given temperatures are there at time 0 already, or jump to them in the first step.
+  GivenStart start = GivenStart::Given;
   /// Called during long solves, with the iterations so far and the residual over the right-hand side.
   std::function<void(index_t iterations, double residual)> watch{};
 };
@@ -95,12 +109,16 @@ void require_boomeramg(const std::string& device, bool is_in_host_memory);
 /// Why a problem in slices, or in parts on several devices, cannot be solved so, and what to do; empty: it
 /// can.
 std::string placing_lack(const SolveSettings& settings);
-/// Throws SolverError: no temperature is given anywhere.
+/// Throws SolverError: nothing fixes the temperature.
 [[noreturn]] void fail_singular();
 /// Throws SolverError unless materials make sense, in float where numbers are float; `blocks` are the names
 /// of the mesh's blocks.
 void check(const Problem& problem, const std::vector<std::string>& blocks, bool is_float);
 /// Throws SolverError unless a temperature is a number of the type; `what` names it.
 void check_temperature(double value, bool is_float, const std::string& what);
+/// Throws SolverError unless numbers are ones of the type and the coefficient is not negative.
+void check(const Inflow& inflow, bool is_float, const std::string& selector);
+/// Throws SolverError: the problem was made for faces that let no heat in.
+[[noreturn]] void fail_no_inflows();
 
 }  // namespace strata::inline STRATA_ABI::thermal

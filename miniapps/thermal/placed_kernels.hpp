@@ -132,8 +132,9 @@ struct EachPlacedRow {
   }
 };
 struct MakeEliminateGiven {
+  bool has_film;
   STRATA_FUNCTION auto operator()(const auto& conditions, const auto& given, const auto& lift) const {
-    return EliminateGiven{conditions, given, lift};
+    return EliminateGiven{conditions, given, lift, has_film};
   }
 };
 

@@ -42,6 +42,7 @@ class PlacedWork {
         mesh_(mesh),
         queue_(miniapp::first_device(where)),
         group_(linear::row_group(mesh.nodes, mesh.entry_count)),
+        has_film_(problem.has_inflows),
         numbers_(mesh.nodes, mesh.memory, mesh.home),
         x_("x", mesh.nodes, uninitialized, mesh.memory, mesh.home),
         result_("result", mesh.nodes, uninitialized, mesh.memory, mesh.home),
@@ -82,13 +83,13 @@ class PlacedWork {
     constexpr bool has_matrix = (Kind & MatrixTerm) != 0, has_state = (Kind & StateTerm) != 0;
     Stage& stage = !has_matrix ? balance_ : has_state ? state_ : steady_;
     if (has_state) show(numbers_.temperature, numbers_.change);
-    if (eliminates) show(numbers_.conditions, numbers_.given);
+    if (eliminates) show(numbers_.conditions, numbers_.given, numbers_.lift);
     run(stage, 0, eliminates ? 3 : 2);
     numbers_.b.take(on(queue_));
     if (eliminates) numbers_.lift.take(on(queue_));
   }
   void eliminate() {
-    show(numbers_.conditions, numbers_.given);
+    show(numbers_.conditions, numbers_.given, numbers_.lift);
     run(state_.steps ? state_ : steady_, 2, 1);
     numbers_.lift.take(on(queue_));
   }
@@ -234,10 +235,11 @@ class PlacedWork {
         fixed_row<8>(in(element_vector_, elements_of())),
         out(values_, own),  // a work item writes entries of a node; those after the last node's nobody reads
         written(numbers_.b.array()));
-    s.loop("eliminate given temperatures", row_work(), EachPlacedRow<MakeEliminateGiven>{mesh_.nodes, {}},
-           in(mesh_.node_at, places_of()), begins(), in(mesh_.entries), inout(values_),
-           read(numbers_.conditions.array(), neighbours_of()), read(numbers_.given.array(), neighbours_of()),
-           written(numbers_.lift.array()));
+    s.loop("eliminate given temperatures", row_work(),
+           EachPlacedRow<MakeEliminateGiven>{mesh_.nodes, {has_film_}}, in(mesh_.node_at, places_of()),
+           begins(), in(mesh_.entries), inout(values_), read(numbers_.conditions.array(), neighbours_of()),
+           read(numbers_.given.array(), neighbours_of()),
+           resident(inout(numbers_.lift.array(), of_nodes(places_of()))));
   }
   void declare_balance(Steps& s) const {
     s.temporary(element_vector_);
@@ -358,6 +360,7 @@ class PlacedWork {
   PlacedMesh mesh_;
   Queue<Device> queue_;
   int group_;
+  bool has_film_;
   Fields fields_;
   LoopNumbers<Where, T> numbers_;
   Numbers x_, result_;        // of rows
@@ -445,6 +448,9 @@ class PlacedSystem {
   /// The nodes of a selector, as HeatEquation::give_by_host takes them.
   std::vector<std::int32_t> select(const std::string& selector) const {
     return fem::select_nodes_on_host(work_->mesh().mesh, selector);
+  }
+  fem::NodeAreas face_areas(const std::string& selector) const {
+    return fem::node_areas_on_host(work_->mesh().mesh, selector);
   }
   StreamTotals totals() const { return work_->totals(); }
 

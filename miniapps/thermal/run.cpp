@@ -4,6 +4,7 @@
 
 #include <strata/miniapps/common/progress.hpp>
 #include <strata/miniapps/fem/files/result_writer.hpp>
+#include <strata/miniapps/thermal/data_bounds.hpp>
 #include <strata/miniapps/thermal/run.hpp>
 #include <strata/miniapps/thermal/verify.hpp>
 
@@ -83,10 +84,14 @@ class SteadyProgress {
   index_t before_ = 0, last_ = 0;
 };
 
-Solved run_transient(Heat& heat, const ThermalSettings& settings, const TimeSteps& steps, Output& output) {
+Solved run_transient(Heat& heat, const ThermalSettings& settings, const TimeSteps& steps, Output& output,
+                     BoundsWatch& watch) {
+  heat.start();
+  output.write(0, heat);
   miniapp::Progress progress(miniapp::progress_style(settings.common.quiet), "step", steps.count);
   for (index_t s = 1; s <= steps.count; ++s) {
     heat.step(steps.dt);
+    if (watch.has_bounds()) watch.look(s, heat.range());
     const double time = static_cast<double>(s) * steps.dt;
     if (s % settings.output_every == 0 || s == steps.count) output.write(time, heat);
     if (progress.due(s))
@@ -114,7 +119,7 @@ void add_streaming(const Heat& heat, RunReport& report) {
 // The system is solved, heat balances, and temperatures are where they have to be: each to what the
 // tolerances and the rounding of the type make of it.
 void add_checks(const Heat& heat, const HeatState& state, const LinearResidual& residual, bool keeps_to_given,
-                const std::vector<GivenTemperature>& given, const SolveSettings& solve, RunReport& report) {
+                const DataBounds& bounds, const SolveSettings& solve, RunReport& report) {
   const bool is_float = heat.setup().type == "float";
   const double epsilon =
       is_float ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();
@@ -140,32 +145,26 @@ void add_checks(const Heat& heat, const HeatState& state, const LinearResidual& 
       4 * std::sqrt(static_cast<double>(heat.setup().nodes)) * unsolved + epsilon * state.rounding));
   report.checks.push_back(miniapp::check_true("temperatures are finite",
                                               std::isfinite(state.least) && std::isfinite(state.greatest)));
-  if (!keeps_to_given || given.empty()) return;
-  double low = given[0].value, high = low, least_source = 0, greatest_source = 0;
-  for (const GivenTemperature& g : given) {
-    low = std::min(low, g.value);
-    high = std::max(high, g.value);
-  }
-  for (const Material& material : heat.problem().materials) {
-    least_source = std::min(least_source, material.source);
-    greatest_source = std::max(greatest_source, material.source);
-  }
-  const double slack = 1e4 * solve.tolerance * std::max(std::abs(low), std::abs(high));
-  if (least_source >= 0)
-    report.checks.push_back(
-        miniapp::check_zero("temperatures below all given ones", std::max(low - state.least, 0.0), slack));
-  if (greatest_source <= 0)
+  if (!keeps_to_given) return;
+  const double slack = 1e4 * solve.tolerance * bounds.scale;
+  if (bounds.low)
+    report.checks.push_back(miniapp::check_zero("temperatures below all given ones",
+                                                std::max(*bounds.low - state.least, 0.0), slack));
+  if (bounds.high)
     report.checks.push_back(miniapp::check_zero("temperatures above all given ones",
-                                                std::max(state.greatest - high, 0.0), slack));
+                                                std::max(state.greatest - *bounds.high, 0.0), slack));
 }
 
 void add_results(const Heat& heat, const HeatState& state, const LinearResidual& residual,
-                 const std::vector<GivenTemperature>& given, const TimeSteps& steps, RunReport& report) {
+                 const std::vector<GivenTemperature>& given, const std::vector<GivenInflow>& inflows,
+                 const TimeSteps& steps, RunReport& report) {
   report.add_result("least temperature", state.least);
   report.add_result("mean temperature", state.mean);
   report.add_result("greatest temperature", state.greatest);
   for (std::size_t k = 0; k < given.size(); ++k)
     report.add_result("heat in at " + given[k].text, state.flows[k]);
+  for (std::size_t k = 0; k < inflows.size(); ++k)
+    report.add_result("heat in by " + inflows[k].text, state.inflows[k]);
   report.add_result("heat in by sources", state.source);
   if (heat.problem().sink != 0) report.add_result("heat in by the sink", -state.sink);
   if (steps.count > 0) report.add_result("heat stored, in a unit of time", state.stored);
@@ -213,6 +212,7 @@ void run_problem(const MakeHeat& make, const ThermalSettings& settings, const st
   report.is_starting = true;
   const TimeSteps steps = time_steps(settings);
   const std::vector<GivenTemperature> given = given_temperatures(settings);
+  const std::vector<GivenInflow> inflows = given_inflows(settings);
   HeatRequest request{settings.common.mesh, miniapp::refinements_of(settings.common), settings.common.type};
   request.solve = solve_settings_of(settings, settings.common.type == "float");
   request.memory_limit = miniapp::memory_limit_of(settings.common);
@@ -236,15 +236,21 @@ void run_problem(const MakeHeat& make, const ThermalSettings& settings, const st
   report.notes = setup.remarks;
   if (settings.dirichlet.empty() && !given.empty())
     report.notes.push_back(
-        "no --dirichlet was given: temperature 0 where z is least, 1 where it is greatest");
+        "no --dirichlet, --flux or --convection was given: temperature 0 where z is least, 1 where it is "
+        "greatest");
 
   heat->set_temperature(settings.initial);
   for (const GivenTemperature& g : given) heat->give(g.selector, g.value);
+  for (const GivenInflow& g : inflows) heat->add_inflow(g.selector, g.inflow);
+  const DataBounds bounds = bounds_of(heat->problem(), given, inflows,
+                                      steps.count > 0 ? std::optional(settings.initial) : std::nullopt);
+  BoundsWatch watch(bounds, setup.type == "float" ? 1e-3 : 1e-6);
   Output output(path, *heat);
   report.is_starting = false;
   Solved solved;
   try {
-    solved = steps.count > 0 ? run_transient(*heat, settings, steps, output) : run_steady(*heat, settings);
+    solved =
+        steps.count > 0 ? run_transient(*heat, settings, steps, output, watch) : run_steady(*heat, settings);
     progress.finish();
     if (steps.count == 0) output.write(0, *heat);
   } catch (...) {  // as far as it came
@@ -257,9 +263,10 @@ void run_problem(const MakeHeat& make, const ThermalSettings& settings, const st
   report.timed("checks", [&] {
     const LinearResidual residual = heat->residual();
     const HeatState state = heat->state(steps.dt);
-    add_results(*heat, state, residual, given, steps, report);
-    add_checks(*heat, state, residual, solved.keeps_to_given, given, request.solve, report);
+    add_results(*heat, state, residual, given, inflows, steps, report);
+    add_checks(*heat, state, residual, solved.keeps_to_given, bounds, request.solve, report);
   });
+  if (const std::string warning = watch.warning(); !warning.empty()) report.notes.push_back(warning);
   add_figures(*heat, solved.times, steps, report);
   add_streaming(*heat, report);
   report.timed("output", [&] { report.files = output.finish(); });

@@ -20,6 +20,13 @@ void declare(miniapp::Options& options, ThermalSettings& s) {
   options.add(
       "-b,--dirichlet", &s.dirichlet, "SEL=T",
       "temperature of the nodes of a set, of all, or of x<=min+2 and the like, at all times; later ones win");
+  options.add("--flux", &s.flux, "SEL=Q",
+              "heat that comes in through a unit of area of the faces of a set or of x<=min and the like");
+  options.add("--convection", &s.convection, "SEL=H,T",
+              "heat H (T - temperature) that comes in through a unit of area of faces; all inflows add up");
+  options.add("--dirichlet-start", &s.dirichlet_start, "WHEN",
+              "temperatures of --dirichlet hold at time 0, or jump there in the first step",
+              {"given", "jump"});
   options.add("--beta", &s.beta, "B", "conductivity K (1 + B T)");
   options.add("--sink", &s.sink, "S",
               "coefficient S of the sink S T^2: heat lost in a unit of volume and time");
@@ -75,6 +82,7 @@ void check(const ThermalSettings& settings) {
     for (const std::string& text : *texts) material_value(text, option);
   const TimeSteps steps = time_steps(settings);
   given_temperatures(settings);
+  given_inflows(settings);
   miniapp::refinements_of(settings.common);
   if (const std::string lack = boomeramg_lack();
       solve_settings_of(settings, false).use_boomeramg && !lack.empty())
@@ -104,8 +112,32 @@ std::vector<GivenTemperature> given_temperatures(const ThermalSettings& settings
                        text + "\"");
     list.push_back({selector, miniapp::to_number(value, "--dirichlet " + text), text});
   }
-  if (list.empty() && settings.transient.empty())
+  if (list.empty() && settings.flux.empty() && settings.convection.empty() && settings.transient.empty())
     list = {{"z<=min", 0, "z<=min=0"}, {"z>=max", 1, "z>=max=1"}};
+  return list;
+}
+
+std::vector<GivenInflow> given_inflows(const ThermalSettings& settings) {
+  std::vector<GivenInflow> list;
+  for (const std::string& text : settings.flux) {
+    const auto [selector, value] = fem::split_setting(text);
+    if (selector.empty() || value.empty())
+      throw UsageError("--flux needs SELECTOR=FLUX, such as top=5 or 'z>=max=5', not \"" + text + "\"");
+    list.push_back({selector, {miniapp::to_number(value, "--flux " + text), 0, 0}, "flux at " + text});
+  }
+  for (const std::string& text : settings.convection) {
+    const auto [selector, value] = fem::split_setting(text);
+    const auto numbers = miniapp::split(value, ',');
+    if (selector.empty() || numbers.size() != 2)
+      throw UsageError(
+          "--convection needs SELECTOR=COEFFICIENT,TEMPERATURE, such as top=10,20 or 'z>=max=10,20', not \"" +
+          text + "\"");
+    const std::string what = "--convection " + text;
+    const double coefficient = miniapp::to_number(numbers[0], what);
+    if (!(coefficient > 0)) throw UsageError(what + ": the coefficient has to be positive");
+    list.push_back(
+        {selector, {0, coefficient, miniapp::to_number(numbers[1], what)}, "convection at " + text});
+  }
   return list;
 }
 
@@ -163,6 +195,7 @@ Problem problem_of(const ThermalSettings& settings, const std::vector<std::strin
   set(&Material::source, settings.source, "--source");
   problem.beta = settings.beta;
   problem.sink = settings.sink;
+  problem.has_inflows = !settings.flux.empty() || !settings.convection.empty();
   return problem;
 }
 
@@ -181,6 +214,7 @@ SolveSettings solve_settings_of(const ThermalSettings& settings, bool is_float) 
   if (settings.preconditioner == "chebyshev") solve.preconditioner = linear::Preconditioner::Chebyshev;
   solve.use_boomeramg = settings.preconditioner == "boomeramg";
   if (settings.spmv == "vendor") solve.backend = linear::Backend::Vendor;
+  if (settings.dirichlet_start == "jump") solve.start = GivenStart::Jump;
   solve.chebyshev_degree = static_cast<int>(settings.chebyshev_degree);
   solve.max_iterations = settings.max_iterations;
   solve.tolerance = is_float ? std::max(settings.tolerance, 1e-6) : settings.tolerance;

@@ -15,8 +15,10 @@ struct ThermalSettings {
   miniapp::CommonSettings common;
   std::vector<std::string> conductivity, capacity, source;  // "K" or "BLOCK=K"
   std::vector<std::string> dirichlet;                       // "SELECTOR=T"
+  std::vector<std::string> flux, convection;                // "SELECTOR=Q", "SELECTOR=H,T"
   double beta = 0, sink = 0, initial = 0;
   std::string transient;  // "DT:STEPS"; empty: steady
+  std::string dirichlet_start = "given";
   std::string preconditioner = "jacobi", spmv = "strata", assembly = "gather", memory = "default";
   index_t chebyshev_degree = 3, max_iterations = 20000;
   double tolerance = 1e-12, newton_tolerance = 1e-10;
@@ -38,9 +40,18 @@ struct GivenTemperature {
   double value = 0;
   std::string text;  // as the user wrote it
 };
-/// The list of --dirichlet; without it, for steady problems, 0 where z is least and 1 where it is greatest.
-/// UsageError.
+/// The list of --dirichlet; of steady problems without any condition, 0 where z is least and 1 where it is
+/// greatest. UsageError.
 std::vector<GivenTemperature> given_temperatures(const ThermalSettings& settings);
+
+/// Heat that comes in through faces.
+struct GivenInflow {
+  std::string selector;
+  Inflow inflow;
+  std::string text;  // "flux at top=3"
+};
+/// The lists of --flux and --convection. UsageError.
+std::vector<GivenInflow> given_inflows(const ThermalSettings& settings);
 
 /// Time steps; none for steady problems.
 struct TimeSteps {

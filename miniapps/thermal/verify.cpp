@@ -234,6 +234,8 @@ const std::vector<VerificationCase>& verification_cases() {
       {"sine", verify_sine},          {"distorted sine", verify_distorted_sine},
       {"sink", verify_sink},          {"conductivity", verify_conductivity},
       {"decay", verify_decay},        {"short steps", verify_short_steps},
+      {"flux", verify_flux},          {"convection", verify_convection},
+      {"cooling", verify_cooling},    {"jump", verify_jump},
       {"structure", verify_structure}};
   return cases;
 }

@@ -49,6 +49,13 @@ struct VerificationCase {
 /// All of them.
 const std::vector<VerificationCase>& verification_cases();
 
+/// Faces that let heat in: closed solutions, exact ones and one that converges; a block that cools as a
+/// whole; and given temperatures that jump.
+void verify_flux(Verification& v);
+void verify_convection(Verification& v);
+void verify_cooling(Verification& v);
+void verify_jump(Verification& v);
+
 /// Symmetry and row sums, before and after given temperatures are eliminated; the ways to assemble agree; the
 /// stored contributions give the bits of one thread.
 void verify_structure(Verification& v);

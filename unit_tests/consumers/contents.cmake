@@ -1,5 +1,6 @@
 # cmake -DPREFIX=FOLDER -P contents.cmake: what an install has besides the library and its headers.
-foreach(file IN ITEMS LICENSE CITATION.cff CHANGELOG.md examples/first.cpp examples/memories.cpp gdb/strata_gdb.py)
+foreach(file IN ITEMS LICENSE CITATION.cff CHANGELOG.md examples/first.cpp examples/memories.cpp gdb/strata_gdb.py
+        lldb/strata_lldb.py)
   if(NOT EXISTS "${PREFIX}/share/strata/${file}")
     message(FATAL_ERROR "the install lacks share/strata/${file}")
   endif()

@@ -1,8 +1,10 @@
+#include <atomic>
 #include <cstring>
 #include <string>
 #include <string_view>
 
 #include <strata/core/error.hpp>
+#include <strata/core/log.hpp>
 #include <strata/devices/serial/device.hpp>
 #include <strata/views/coherent/coherent_array_state.hpp>
 #include <strata/views/coherent/home.hpp>
@@ -59,6 +61,15 @@ AllocationRef allocate(DeviceInstance& memory, const char* label, index_t span, 
   return storage;
 }
 
+// A mode that nobody named: said when it is the first, or another than before.
+void say_default(MemoryMode mode) {
+  static std::atomic<int> said{-1};
+  if (logs(LogLevel::Info) &&
+      said.exchange(static_cast<int>(mode), std::memory_order_relaxed) != static_cast<int>(mode))
+    log_message(LogLevel::Info, "coherent arrays whose memory mode nobody named are %s (the setting memory)",
+                to_string(mode));
+}
+
 }  // namespace
 
 void HomeRequest::set(MemoryMode its_mode, bool its_falls_back) {
@@ -76,7 +87,10 @@ Ref<CoherentState> create_coherent(const char* label, const LayoutDescriptor& la
   MemoryMode mode = request.is_given ? request.mode : default_memory_mode();
   std::string reason;
   DeviceInstance* memory = find_memory(mode, request.device, reason);
+  if (!request.is_given) say_default(mode);
   const auto fall_back = [&] {
+    log_message(LogLevel::Info, "\"%s\" is in the memory mode smart instead of %s, as %s", label,
+                to_string(mode), reason.c_str());
     mode = MemoryMode::Smart;
     memory = find_memory(mode, request.device, reason);
   };
@@ -89,8 +103,9 @@ Ref<CoherentState> create_coherent(const char* label, const LayoutDescriptor& la
   AllocationRef storage;
   try {
     storage = allocate(*memory, label, span, element_bytes, layout, fill);
-  } catch (const OutOfMemory&) {
+  } catch (const OutOfMemory& error) {
     if (!request.falls_back || mode == MemoryMode::Smart) throw;
+    reason = error.what();
     fall_back();
     storage = allocate(*memory, label, span, element_bytes, layout, fill);
   }

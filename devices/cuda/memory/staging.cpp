@@ -27,6 +27,7 @@ Runner copy_threads() {
   static WorkerPool& pool = *new WorkerPool({.workers = std::clamp(usable_processors() / 2, 1, most_threads),
                                              .pin = false,
                                              .spin_us = 5,
+                                             .shares_processors = false,
                                              .on_start = {}});
   const auto run = [](const void*, const ChunkRange& range, ChunkFunction function) {
     pool.run(range, function);

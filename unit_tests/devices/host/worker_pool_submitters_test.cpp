@@ -111,6 +111,12 @@ TEST(WorkerPoolStress, HoldsForManySmallRunsFromThreeThreads) {
 
 TEST(WorkerPoolStress, HoldsForMoreWorkersThanProcessors) { stress({.workers = 5, .spin_us = 20}, 3, 4'000); }
 
+TEST(WorkerPoolStress, HoldsWhereProcessorsAreShared) {
+  stress({.workers = 3, .spin_us = 0, .shares_processors = true}, 1, 20'000);
+  stress({.workers = 2, .pin = true, .spin_us = 30, .shares_processors = true}, 3, 20'000);
+  stress({.workers = 5, .spin_us = 20, .shares_processors = true}, 3, 4'000);
+}
+
 TEST(WorkerPoolStress, HoldsWhereEveryWaitGoesToSleep) {
   stress({.workers = 3, .spin_us = 0}, 1, 20'000);
   stress({.workers = 2, .spin_us = 0}, 3, 7'000);

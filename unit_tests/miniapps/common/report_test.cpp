@@ -1,8 +1,11 @@
 #include <cmath>
+#include <cstdio>
 #include <fstream>
 #include <sstream>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <strata/core/error.hpp>
 #include <strata/miniapps/common/progress.hpp>
@@ -55,6 +58,60 @@ TEST(Report, SaysHowTheChecksWent) {
   EXPECT_NE(passed.find("VERIFY: PASSED (1 checks)"), std::string::npos);
   EXPECT_NE(passed.find("FOM: assembly = 1e+09 elements/s (Serial, double)"), std::string::npos);
   EXPECT_NE(failed.find("VERIFY: FAILED (1 of 2 checks)"), std::string::npos);
+}
+
+// Standard output and standard error go to this file together, as they do to a terminal, until it is read.
+class OneFile {
+ public:
+  OneFile() : path_(::testing::TempDir() + "report_test_both.txt"), output_(dup(1)), errors_(dup(2)) {
+    std::fflush(nullptr);
+    const int file = open(path_.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_APPEND, 0600);
+    dup2(file, 1);
+    dup2(file, 2);
+    close(file);
+  }
+  std::string text() {
+    std::fflush(nullptr);
+    dup2(output_, 1);
+    dup2(errors_, 2);
+    close(output_);
+    close(errors_);
+    std::ostringstream text;
+    text << std::ifstream(path_).rdbuf();
+    std::remove(path_.c_str());
+    return text.str();
+  }
+
+ private:
+  std::string path_;
+  int output_, errors_;
+};
+
+TEST(Report, AnErrorIsSaidOnceWhereOutputAndErrorsGoToTheSamePlace) {
+  Report report("program", "{}");
+  RunReport run = a_run();
+  run.error = "it broke: mend it";
+  report.add(run);
+  EXPECT_NE(report.text().find("FAILED: it broke: mend it"), std::string::npos);
+
+  OneFile both;
+  report.finish("");
+  const std::string said = both.text();
+
+  EXPECT_NE(said.find("FAILED: the error is below"), std::string::npos) << said;
+  const std::size_t at = said.find("it broke: mend it");
+  ASSERT_NE(at, std::string::npos) << said;
+  EXPECT_EQ(said.find("it broke: mend it", at + 1), std::string::npos) << said;
+}
+
+TEST(Report, ARunThatCouldNotStartHasNoTableOfSeconds) {
+  Report report("program", "{}");
+  RunReport run = a_run();
+  run.error = "no such set";
+  run.is_usage_error = true;
+  report.add(run);
+
+  EXPECT_EQ(report.text().find("seconds"), std::string::npos) << report.text();
 }
 
 TEST(Report, TheFileIsWholeOrNotThere) {

@@ -301,4 +301,51 @@ TYPED_TEST(ThermalHeatEquation, EverythingGivenIsTheSolution) {
   EXPECT_EQ(nodal_error(heat->mesh(), heat->temperatures(), linear), 0);
 }
 
+// Inflows that cannot be, and one that stays what it is where a temperature is given.
+TYPED_TEST(ThermalHeatEquation, InflowsThatCannotBeAreErrorsThatSaySo) {
+  const auto closed = this->make(request_of("box:2x2x2", uniform({})));
+  const auto open = this->make(request_of("box:2x2x2", [](const auto& names, const auto& ids) {
+    Problem problem = uniform({})(names, ids);
+    problem.has_inflows = true;
+    return problem;
+  }));
+
+  EXPECT_NE(error_of([&] { closed->add_inflow("z_max", {1, 0, 0}); }).find("has_inflows"), std::string::npos);
+  EXPECT_NE(error_of([&] {
+              open->add_inflow("z_max", {0, -1, 0});
+            }).find("0 or positive"),
+            std::string::npos);
+  EXPECT_NE(error_of([&] {
+              open->add_inflow("z_max", {0, 1, INFINITY});
+            }).find("no number"),
+            std::string::npos);
+  EXPECT_THROW(open->add_inflow("top", {1, 0, 0}), Error);
+  EXPECT_NE(error_of([&] { open->solve_steady(); }).find("--convection"), std::string::npos);
+}
+
+TYPED_TEST(ThermalHeatEquation, InflowsAddUpAndGivenTemperaturesStay) {
+  const auto p = [](const auto& names, const auto& ids) {
+    Problem problem = uniform({2, 1, 0})(names, ids);
+    problem.has_inflows = true;
+    return problem;
+  };
+  const auto once = this->make(request_of("box:3x2x4:1,1,2", p)),
+             twice = this->make(request_of("box:3x2x4:1,1,2", p));
+  once->give("z_min", 1);
+  twice->give("z_min", 1);
+
+  EXPECT_EQ(once->add_inflow("z_max", {6, 0, 0}), 0);
+  twice->add_inflow("z_max", {2, 0, 0});
+  EXPECT_EQ(twice->add_inflow("z_max", {4, 0, 0}), 1);
+  twice->add_inflow("z_min", {0, 3, 5});  // onto nodes that are given
+  once->solve_steady();
+  twice->solve_steady();
+
+  EXPECT_LT(difference(once->temperatures(), twice->temperatures()), 1e-12);
+  const HeatState state = twice->state(0);
+  EXPECT_NEAR(state.inflows.at(2), 3 * (5 - 1), 1e-12);
+  EXPECT_NEAR(state.flows.at(0), -6 - 12, 1e-10);
+  EXPECT_NEAR(state.imbalance(), 0, 1e-10);
+}
+
 }  // namespace

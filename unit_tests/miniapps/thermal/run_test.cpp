@@ -111,6 +111,82 @@ TEST(ThermalRun, TemperaturesAreHeldToTheGivenOnesWhereTheyMustBe) {
   EXPECT_EQ(check_named(report_of(flat), "all given"), nullptr);
 }
 
+const double* result_named(const RunReport& report, const std::string& name) {
+  for (const miniapp::Figure& result : report.results)
+    if (result.name == name) return &result.value;
+  return nullptr;
+}
+
+TEST(ThermalRun, InflowsAreReportedCheckedAndBounded) {
+  ThermalSettings settings = small("box:4x4x8:1,1,2");
+  settings.convection = {"z_min=2,10", "z_max=4,80"};
+  const RunReport report = report_of(settings);
+
+  EXPECT_TRUE(report.passed());
+  const double flow = 70 / (1.0 / 2 + 2 + 1.0 / 4);
+  const double* const in = result_named(report, "heat in by convection at z_max=4,80");
+  ASSERT_NE(in, nullptr);
+  EXPECT_NEAR(*in, flow, 1e-8);
+  EXPECT_NE(check_named(report, "below all given"), nullptr);
+  EXPECT_NE(check_named(report, "above all given"), nullptr);
+
+  settings.flux = {"y_min=1"};
+  const RunReport heated = report_of(settings);
+  EXPECT_TRUE(heated.passed());
+  EXPECT_NE(check_named(heated, "below all given"), nullptr);
+  EXPECT_EQ(check_named(heated, "above all given"), nullptr);
+
+  settings.convection.clear();
+  EXPECT_THROW(report_of(settings), SolverError);  // nothing fixes the temperature
+}
+
+TEST(ThermalRun, AStepThatIsTooShortForTheElementsIsWarnedOf) {
+  const auto warning_of = [](const char* transient, const char* source, const char* type) {
+    ThermalSettings settings = small("box:2x2x8:1,1,1");
+    settings.dirichlet = {"z_min=100"};
+    settings.initial = 20;
+    settings.transient = transient;
+    settings.source = {source};
+    settings.common.type = type;
+    std::string text;
+    for (const std::string& note : report_of(settings).notes)
+      if (note.find("warning:") == 0) text += note;
+    return text;
+  };
+
+  for (const char* type : {"double", "float"}) {
+    const std::string warning = warning_of("5e-4:3", "0", type);
+    EXPECT_NE(warning.find("fall to"), std::string::npos);
+    EXPECT_NE(warning.find("the least of the initial, given and outside ones is 20"), std::string::npos);
+    EXPECT_NE(warning.find("longer steps"), std::string::npos);
+    EXPECT_EQ(warning.find("rise to"), std::string::npos);
+    EXPECT_EQ(warning_of("0.1:3", "0", type), "");
+  }
+  EXPECT_EQ(warning_of("5e-4:3", "-1", "double"), "");  // something cools
+}
+
+TEST(ThermalRun, TheGivenTemperatureOfTheStartIsInTheFirstState) {
+  const std::string output = ::testing::TempDir() + "thermal_start.pvd";
+  for (const char* start : {"given", "jump"}) {
+    ThermalSettings settings = small("box:1x1x2");
+    settings.dirichlet = {"z_min=100"};
+    settings.initial = 20;
+    settings.transient = "0.5:2";
+    settings.dirichlet_start = start;
+
+    const RunReport report = report_of(settings, output);
+
+    EXPECT_TRUE(report.passed());
+    ASSERT_EQ(report.files.size(), 4u);  // times 0, 0.5 and 1
+    std::ifstream list(output);
+    const std::string text{std::istreambuf_iterator<char>(list), {}};
+    EXPECT_NE(text.find("timestep=\"0\""), std::string::npos) << text;
+    const double* const stored = result_named(report, "heat stored, in a unit of time");
+    ASSERT_NE(stored, nullptr);
+    for (const std::string& file : report.files) std::remove(file.c_str());
+  }
+}
+
 // A heat problem whose solutions are off by a little.
 class Spoiled final : public Heat {
  public:
@@ -122,11 +198,16 @@ class Spoiled final : public Heat {
   int give(const std::string& selector, const std::vector<double>& values) override {
     return heat_->give(selector, values);
   }
+  int add_inflow(const std::string& selector, const Inflow& inflow) override {
+    return heat_->add_inflow(selector, inflow);
+  }
   void set_temperature(double value) override { heat_->set_temperature(value); }
   void set_temperatures(const std::vector<double>& values) override { heat_->set_temperatures(values); }
   std::vector<double> temperatures() const override { return heat_->temperatures(); }
+  TemperatureRange range() const override { return heat_->range(); }
   void require_unique() const override { heat_->require_unique(); }
   void solve_steady() override { heat_->solve_steady(); }
+  void start() override { heat_->start(); }
   void step(double dt) override { heat_->step(dt); }
   void assemble() override { heat_->assemble(); }
   void add_load(const std::vector<double>& load) override { heat_->add_load(load); }

@@ -30,6 +30,24 @@ TEST(ThermalSettings, WithoutThemASteadyProblemIsThatOfASlab) {
   EXPECT_EQ(given_temperatures(s).size(), 0u);
 }
 
+TEST(ThermalSettings, InflowsAreReadAndStandInForTheDefaultTemperatures) {
+  ThermalSettings s;
+  s.flux = {"z>=max=-2.5"};
+  s.convection = {"y<=min+1=10,20"};
+
+  const auto inflows = given_inflows(s);
+
+  ASSERT_EQ(inflows.size(), 2u);
+  EXPECT_EQ(inflows[0].selector, "z>=max");
+  EXPECT_EQ(inflows[0].inflow.flux, -2.5);
+  EXPECT_EQ(inflows[1].selector, "y<=min+1");
+  EXPECT_EQ(inflows[1].inflow.coefficient, 10);
+  EXPECT_EQ(inflows[1].inflow.outside, 20);
+  EXPECT_TRUE(given_temperatures(s).empty());
+  EXPECT_TRUE(problem_of(s, {"a"}, {1}).has_inflows);
+  EXPECT_FALSE(problem_of({}, {"a"}, {1}).has_inflows);
+}
+
 TEST(ThermalSettings, BlocksGoByNameOrNumberAndLaterOnesWin) {
   ThermalSettings s;
   s.conductivity = {"2", "steel=45", "7=0.5"};
@@ -58,6 +76,14 @@ TEST(ThermalSettings, WhatMakesNoSenseIsAnErrorThatNamesIt) {
   };
 
   EXPECT_NE(refused([](auto& s) { s.dirichlet = {"top"}; }).find("--dirichlet"), std::string::npos);
+  EXPECT_NE(refused([](auto& s) { s.flux = {"top"}; }).find("--flux needs SELECTOR=FLUX"), std::string::npos);
+  EXPECT_NE(refused([](auto& s) { s.flux = {"top=hot"}; }).find("--flux top=hot"), std::string::npos);
+  EXPECT_NE(refused([](auto& s) { s.convection = {"top=3"}; }).find("SELECTOR=COEFFICIENT,TEMPERATURE"),
+            std::string::npos);
+  EXPECT_NE(refused([](auto& s) { s.convection = {"top=0,20"}; }).find("has to be positive"),
+            std::string::npos);
+  EXPECT_NE(refused([](auto& s) { s.convection = {"top=3,warm"}; }).find("--convection top=3,warm"),
+            std::string::npos);
   EXPECT_NE(refused([](auto& s) { s.dirichlet = {"top=hot"}; }).find("hot"), std::string::npos);
   EXPECT_NE(refused([](auto& s) { s.transient = "1"; }).find("--transient"), std::string::npos);
   EXPECT_NE(refused([](auto& s) { s.transient = "-1:4"; }).find("positive"), std::string::npos);

@@ -64,13 +64,19 @@ struct Case {
   double dt = 0;
   linear::Preconditioner preconditioner = linear::Preconditioner::Jacobi;
   std::string type = "double";
+  bool has_inflows = false;  // and jumps to what is given
 };
 
 HeatRequest request_of(const Case& c) {
   HeatRequest request;
   request.mesh = c.mesh;
   request.type = c.type;
-  request.problem = uniform({2, 1, 5}, c.beta, c.sink);
+  request.problem = [c](const auto& names, const auto& ids) {
+    Problem problem = uniform({2, 1, 5}, c.beta, c.sink)(names, ids);
+    problem.has_inflows = c.has_inflows;
+    return problem;
+  };
+  if (c.has_inflows) request.solve.start = GivenStart::Jump;
   request.solve.preconditioner = c.preconditioner;
   request.solve.tolerance = c.type == "float" ? 1e-5 : 1e-12;
   if (c.type == "float") request.solve.newton_tolerance = 1e-4;
@@ -86,6 +92,10 @@ Found solved(Heat& heat, const Case& c) {
   heat.set_temperature(1);
   heat.give("z<=min", 3);
   heat.give("x>=max & z>=max-0.5", -1);
+  if (c.has_inflows) {
+    heat.add_inflow("x<=min", {0, 4, 2});
+    heat.add_inflow("z>=max", {3, 0, 0});
+  }
   Found found;
   if (c.dt > 0) {
     for (int s = 0; s < 3; ++s) heat.step(c.dt);
@@ -103,6 +113,7 @@ Found solved(Heat& heat, const Case& c) {
                    state.sink,         state.stored,
                    state.rounding};
   found.numbers.insert(found.numbers.end(), state.flows.begin(), state.flows.end());
+  found.numbers.insert(found.numbers.end(), state.inflows.begin(), state.inflows.end());
   found.numbers.push_back(static_cast<double>(heat.statistics().cg_iterations));
   found.numbers.push_back(static_cast<double>(heat.statistics().newton_steps));
   return found;
@@ -146,18 +157,21 @@ TYPED_TEST_SUITE(ThermalStreamed, TestDevices, DeviceName);
 TYPED_TEST(ThermalStreamed, TheBitsOfTheProblemInCore) {
   const std::string bar = shuffled_bar(strata_tests::device_name<TypeParam>()), box = "box:5x5x100",
                     bent = "box:5x4x100:1,1,10:random=0.15";
-  const Case cases[] = {{"steady", box},
-                        {"distorted", bent},
-                        {"without preconditioner", bent, 0, 0, 0, linear::Preconditioner::None},
-                        {"chebyshev", bar, 0, 0, 0, linear::Preconditioner::Chebyshev},
-                        {"shuffled", bar},
-                        {"nonlinear", bent, 0.1},
-                        {"sink", bar, 0, 0.05},
-                        {"in time", bent, 0, 0, 0.01},
-                        {"in time, shuffled, chebyshev", bar, 0, 0, 0.01, linear::Preconditioner::Chebyshev},
-                        {"nonlinear in time", bar, 0.1, 0.02, 0.01},
-                        {"float", bar, 0, 0, 0, linear::Preconditioner::Jacobi, "float"},
-                        {"nonlinear float", bent, 0.1, 0, 0, linear::Preconditioner::Jacobi, "float"}};
+  const Case cases[] = {
+      {"steady", box},
+      {"distorted", bent},
+      {"without preconditioner", bent, 0, 0, 0, linear::Preconditioner::None},
+      {"chebyshev", bar, 0, 0, 0, linear::Preconditioner::Chebyshev},
+      {"shuffled", bar},
+      {"nonlinear", bent, 0.1},
+      {"sink", bar, 0, 0.05},
+      {"in time", bent, 0, 0, 0.01},
+      {"in time, shuffled, chebyshev", bar, 0, 0, 0.01, linear::Preconditioner::Chebyshev},
+      {"nonlinear in time", bar, 0.1, 0.02, 0.01},
+      {"float", bar, 0, 0, 0, linear::Preconditioner::Jacobi, "float"},
+      {"nonlinear float", bent, 0.1, 0, 0, linear::Preconditioner::Jacobi, "float"},
+      {"inflows", bar, 0, 0, 0, linear::Preconditioner::Jacobi, "double", true},
+      {"inflows in time", bar, 0.1, 0.02, 0.01, linear::Preconditioner::Jacobi, "double", true}};
   for (const Case& c : cases) {
     const auto in_core = this->make(c);
     const index_t limit = in_core_bytes(*in_core, c.type == "float") * 2 / 7;
@@ -178,11 +192,14 @@ TYPED_TEST(ThermalStreamed, TheBitsOfTheProblemInCore) {
 TYPED_TEST(ThermalStreamed, InPartsTheBitsOfTheProblemInCore) {
   const std::string bar = shuffled_bar(std::string("parts_") + strata_tests::device_name<TypeParam>()),
                     bent = "box:5x4x60:1,1,6:random=0.15";
-  const Case cases[] = {{"steady", bent},
-                        {"shuffled, chebyshev", bar, 0, 0, 0, linear::Preconditioner::Chebyshev},
-                        {"in time", bent, 0, 0, 0.01},
-                        {"nonlinear in time", bar, 0.1, 0.02, 0.01},
-                        {"nonlinear float", bent, 0.1, 0, 0, linear::Preconditioner::Jacobi, "float"}};
+  const Case cases[] = {
+      {"steady", bent},
+      {"shuffled, chebyshev", bar, 0, 0, 0, linear::Preconditioner::Chebyshev},
+      {"in time", bent, 0, 0, 0.01},
+      {"nonlinear in time", bar, 0.1, 0.02, 0.01},
+      {"nonlinear float", bent, 0.1, 0, 0, linear::Preconditioner::Jacobi, "float"},
+      {"inflows", bent, 0, 0, 0, linear::Preconditioner::Jacobi, "double", true},
+      {"inflows in time", bar, 0.1, 0, 0.01, linear::Preconditioner::Jacobi, "double", true}};
   const int most = TypeParam::memory_space::host_accessible ? 3 : std::min(TypeParam::count(), 3);
   for (const Case& c : cases)
     for (int devices = 2; devices <= most; ++devices) {
@@ -283,7 +300,8 @@ TEST(ThermalStreamedEmulated, NeverTakesMoreThanTheLimit) {
   const std::string bar = shuffled_bar("limit_" + std::to_string(getpid()));
   for (const Case& c : {Case{"steady", bar}, Case{"nonlinear in time", bar, 0.1, 0.02, 0.01},
                         Case{"chebyshev", "box:5x5x100", 0, 0, 0.01, linear::Preconditioner::Chebyshev},
-                        Case{"float", bar, 0.1, 0, 0, linear::Preconditioner::Jacobi, "float"}}) {
+                        Case{"float", bar, 0.1, 0, 0, linear::Preconditioner::Jacobi, "float"},
+                        Case{"inflows", bar, 0, 0, 0.01, linear::Preconditioner::Jacobi, "double", true}}) {
     const SmallDevice device(index_t{64} << 20);
     index_t limit = 0;
     {

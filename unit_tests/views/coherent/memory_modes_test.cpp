@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <strata/algorithms/streaming/streamed.hpp>
+#include <strata/core/log.hpp>
 #include <strata/core/settings.hpp>
 
 #include "core/random.hpp"
@@ -364,6 +365,28 @@ TEST_F(MemoryModes, WhatIsNotAvailableIsAnErrorUnlessItWasOnlyPreferred) {
   EXPECT_EQ(x.memory_mode(), MemoryMode::Smart);
   EXPECT_EQ(Numbers("x", 4, prefer(MemoryMode::Managed), main_in(Emulated{0})).memory_mode(),
             MemoryMode::Managed);
+}
+
+TEST_F(MemoryModes, AModeThatNobodyNamedAndOneThatWasOnlyPreferredAreSaidAtInfo) {
+  std::vector<std::string> said;
+  set_setting("log", "info");
+  set_log_function([](LogLevel, const char* text,
+                      void* list) { static_cast<std::vector<std::string>*>(list)->emplace_back(text); },
+                   &said);
+
+  set_setting("memory", "implicit");
+  const Numbers x("x", 4), again("again", 4);
+  set_setting("memory", "pinned");
+  const Numbers other("other", 4), named("named", 4, MemoryMode::Smart);
+  const Numbers large("large", 2 * emulated::config().capacity / 8, prefer(MemoryMode::Managed),
+                      main_in(Emulated{0}));
+  set_log_function(nullptr);
+  set_setting("log", "warning");
+
+  ASSERT_EQ(said.size(), 3u);
+  EXPECT_EQ(said[0], "coherent arrays whose memory mode nobody named are implicit (the setting memory)");
+  EXPECT_EQ(said[1], "coherent arrays whose memory mode nobody named are pinned (the setting memory)");
+  EXPECT_EQ(said[2].find("\"large\" is in the memory mode smart instead of managed, as "), 0u) << said[2];
 }
 
 TEST_F(MemoryModes, AdoptedMemoryIsInTheModesThatItCanBeIn) {
