@@ -7,6 +7,7 @@
 #include <strata/core/error.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/devices/emulated/allocation_list.hpp>
+#include <strata/devices/emulated/call_counts.hpp>
 #include <strata/devices/emulated/device.hpp>
 #include <strata/devices/emulated/direct_file.hpp>
 #include <strata/devices/emulated/instance.hpp>
@@ -91,6 +92,7 @@ SpaceId EmulatedInstance::space() const { return {EmulatedSpace::kind, index_}; 
 
 Allocation* EmulatedInstance::allocate(const AllocationRequest& request) {
   require_running("an allocation");
+  count_call(&CallCounts::allocations);
   Platform& platform = Platform::get();
   platform.instance(index_);  // it may be gone from the configuration
   bool fails = false;
@@ -159,6 +161,7 @@ std::size_t EmulatedInstance::repeat_granule() const {
 
 template <class Commit>
 bool EmulatedInstance::commit_by(const Commit& commit) {
+  count_call(&CallCounts::allocations);
   Platform& platform = Platform::get();
   {
     const std::lock_guard lock(platform.mutex);
@@ -238,6 +241,10 @@ char* EmulatedInstance::address_in_kernels(char* host_address, SpaceId space) co
   if (address == nullptr) return nullptr;
   const auto offset = static_cast<std::uintptr_t>(Platform::get().memory->offset(index_));
   return reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(address) - offset);
+}
+
+bool EmulatedInstance::has_concurrent_managed_access() const {
+  return Platform::get().configuration().concurrent_managed_access;
 }
 
 bool EmulatedInstance::has_system_atomics(SpaceId space, const char*& reason) const {
