@@ -250,8 +250,14 @@ bool EmulatedInstance::has_concurrent_managed_access() const {
 bool EmulatedInstance::has_system_atomics(SpaceId space, const char*& reason) const {
   reason = "its own memory is out of the host's reach";
   if (space.kind != HostSpace::kind && !space.shared) return false;
+  if (space.kind == emulated_managed_kind) {
+    reason =
+        "the host may not touch managed memory while kernels run "
+        "(emulated::Config::concurrent_managed_access)";
+    return has_concurrent_managed_access();
+  }
   reason = "its link to the host has no atomic operations (emulated::Config::host_atomics)";
-  return space.kind == emulated_managed_kind || Platform::get().configuration().host_atomics;
+  return Platform::get().configuration().host_atomics;
 }
 
 std::size_t EmulatedInstance::capacity() const { return Platform::get().memory->capacity(index_); }

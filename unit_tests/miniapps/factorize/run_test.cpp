@@ -198,6 +198,22 @@ TEST(FactorizeRun, TheLeastMemoryIsEnough) {
     }
 }
 
+TEST(FactorizeRun, TilesAreInPinnedMemoryOfAnyDeviceThatHasSuch) {
+  FactorizeRequest request = request_for(Operation::Cholesky, 20, 16);
+  request.home = "pinned";
+  for (const int devices : {1, 2}) {
+    request.devices = devices;
+    EXPECT_TRUE(report_of("emulated", request).passed());
+  }
+
+  TaskWatch watch(request.scheduler, false);
+  const auto operations = make_operations<double>("emulated", request, watch);
+  const auto a = operations->matrix("a", 20, 16, false);
+
+  EXPECT_EQ(operations->place().home, "pinned");
+  EXPECT_GE(allocation_totals("EmulatedPinned").bytes, 20U * 20 * sizeof(double));
+}
+
 TEST(FactorizeRun, WhatHostsDoNotHaveIsRefused) {
   const auto message = [](const auto& change) {
     FactorizeRequest request = request_for(Operation::Cholesky, 20, 16);

@@ -216,7 +216,13 @@ class ProgramArrays {
     if (lacks_memory) emulated::clear_faults();
     const bool is_shared =
         mode == MemoryMode::Pinned || mode == MemoryMode::Managed || mode == MemoryMode::Mapped;
-    EXPECT_EQ(known.array.memory_mode(), lacks_memory && is_shared ? MemoryMode::Smart : mode);
+    const MemoryMode got = known.array.memory_mode();
+    if (lacks_memory && is_shared) {
+      EXPECT_EQ(got, MemoryMode::Smart);
+    } else {
+      // Of other threads, or where there is little room, it need not be there either.
+      EXPECT_TRUE(got == mode || (is_shared && got == MemoryMode::Smart)) << to_string(got);
+    }
     if (is_filled) {
       known.now.assign(static_cast<std::size_t>(size_), 0);
       arrays_.push_back(std::move(known));

@@ -64,11 +64,13 @@ TEST_F(CoherentPrograms, OfManagedArraysBeyondTheRoomOfADeviceNeverMeetAnOldValu
   config.managed_page = 4096;
   config.capacity = 2 * config.managed_page;
   emulated::configure(config);
+  coherent::reset_counters();
   Random random;
   for (int k = 0; k < strata_tests::trials(60) && !HasFailure(); ++k) {
     run_one(random, {.devices = 3, .failures = k % 2 == 0, .budgets = true, .managed = true});
     EXPECT_FALSE(HasFailure()) << "in program " << k;
   }
+  EXPECT_GT(coherent::counters().prefetched_to_devices.count, 0U);
 }
 
 // Calls f(number) on threads of their own.
