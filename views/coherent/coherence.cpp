@@ -48,7 +48,10 @@ void Coherence::remove(CoherentState& array) {
   WorkList after;
   array.order(host_memory).before_write(array.shape.domain, after);
   Leftover leftover{array.main.storage, array.pinned, {}};
-  for (const Work work : after) tracker.events_of(work, leftover.until);
+  // Memory of a device, which the host reaches, is freed by its owner after all work that there is.
+  const bool is_freed_later = array.main.space.shared && array.main.storage.get() != nullptr;
+  if (!is_freed_later)
+    for (const Work work : after) tracker.events_of(work, leftover.until);
   if (!leftover.until.empty()) {
     if (leftover.storage.get() != nullptr) {
       leftovers_.push_back(std::move(leftover));
@@ -339,21 +342,22 @@ void Coherence::enqueue_copy(QueueState& queue, CoherentState& array, const Box&
 }
 
 QueueState& Coherence::queue_for(MemoryId from, MemoryId to, index_t bytes, const WorkList& after,
-                                 const std::vector<Line>& lines) {
+                                 const CopyLines& lines) {
   const bool is_upload = from == host_memory;
   if (!is_upload && to != host_memory) return *memories[to].peer;
   DeviceMemory& memory = memories[is_upload ? to : from];
   if (memories.links().is_short(from, to, static_cast<double>(bytes))) {
-    for (const Line& line : lines)
+    for (const CopyLines::Line& line : lines.before)
       if (is_upload && line.memory == to) return *line.queue;
-    QueueState* const last = is_upload ? nullptr : tracker.queue_that_ends_with(after);
+    QueueState* const last =
+        is_upload || !lines.after_kernels ? nullptr : tracker.queue_that_ends_with(after);
     if (last != nullptr && &last->instance() == memory.device) return *last;
   }
   return is_upload ? *memory.upload : *memory.download;
 }
 
 Work Coherence::copy(CoherentState& array, const Box& box, MemoryId from, MemoryId to, char* from_base,
-                     const std::vector<Line>& lines) {
+                     const CopyLines& lines) {
   WorkList after;
   NeededWorks needs;
   array.order(from).before_read(box, needs);
@@ -369,7 +373,7 @@ Work Coherence::copy(CoherentState& array, const Box& box, MemoryId from, Memory
 }
 
 void Coherence::enqueue(const std::vector<PlannedCopy>& copies, const std::vector<CoherentState*>& arrays,
-                        const std::vector<Line>& lines) {
+                        const CopyLines& lines) {
   for (const PlannedCopy& planned : copies) {
     CoherentState& array = *arrays[static_cast<std::size_t>(planned.array)];
     const Work work = copy(array, planned.box, planned.from, planned.to, nullptr, lines);

@@ -18,6 +18,17 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
+/// Where short copies may go that need no queue of their own: for each memory the queue of what is about to
+/// need copies from the host; and those to the host on that of the kernel whose values they bring.
+struct CopyLines {
+  struct Line {
+    MemoryId memory;
+    QueueState* queue;
+  };
+  std::vector<Line> before = {};
+  bool after_kernels = true;
+};
+
 class Coherence {
  public:
   static Coherence& get();
@@ -94,21 +105,16 @@ class Coherence {
   /// Throws OutOfMemory, which lists what is resident; `why` adds a reason.
   [[noreturn]] void fail_room(const CoherentState& array, MemoryId memory, index_t bytes,
                               const char* why = "");
-  /// A queue of the device of `memory` on which short copies from the host may go before what needs them.
-  struct Line {
-    MemoryId memory;
-    QueueState* queue;
-  };
   /// Enqueues the copies of a plan; the directory knows of each once it is enqueued. `arrays` are the plan's.
   /// `lines` as queue_for() has them.
   void enqueue(const std::vector<PlannedCopy>& copies, const std::vector<CoherentState*>& arrays,
-               const std::vector<Line>& lines = {});
+               const CopyLines& lines = {});
   /// The queue of a copy that comes after `after`. Queues that wait for each other cost some microseconds, in
   /// which the bytes of a short copy have long arrived: it goes before the kernel that needs it, where
   /// nothing else is under way on that queue, or after the kernel whose values it brings, where nothing has
   /// been enqueued on that queue since. Others have queues of their own, so that they overlap kernels.
   QueueState& queue_for(MemoryId from, MemoryId to, index_t bytes, const WorkList& after,
-                        const std::vector<Line>& lines = {});
+                        const CopyLines& lines = {});
   /// Enqueues one copy, which the caller has ordered and notes.
   void enqueue_copy(QueueState& queue, CoherentState& array, const Box& box, MemoryId from, MemoryId to,
                     char* from_base = nullptr);
@@ -154,7 +160,7 @@ class Coherence {
 
   CopySide side(CoherentState& array, MemoryId memory, const LayoutDescriptor& layout, char* base = nullptr);
   Work copy(CoherentState& array, const Box& box, MemoryId from, MemoryId to, char* from_base = nullptr,
-            const std::vector<Line>& lines = {});
+            const CopyLines& lines = {});
   bool make_room(MemoryId memory, index_t bytes);
   bool evict_least_used(MemoryId memory);
   void move_values(CoherentState& array, MemoryId memory, const Instance& old);

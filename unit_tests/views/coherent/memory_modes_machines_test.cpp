@@ -97,7 +97,9 @@ TEST_F(MemoryModesOnMachines, WhereHostsMayNotTouchManagedMemoryBesideKernelsVie
     EXPECT_EQ(z.counters().prefetched_to_devices.bytes > 0, may);
     EXPECT_EQ(z.counters().faults.count > 0, !may);
     const char* reason = "";
-    EXPECT_EQ(Emulated{0}.backend().has_system_atomics({"EmulatedManaged", 0, true}, reason), may);
+    detail::DeviceInstance& device = Emulated{0}.backend();
+    const SpaceId managed = device.shared_memory(detail::SharedMemory::Managed, reason)->space();
+    EXPECT_EQ(device.has_system_atomics(managed, reason), may);
     if (!may) {
       EXPECT_TRUE(has(reason, "concurrent_managed_access"));
     }
