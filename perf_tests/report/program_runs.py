@@ -5,21 +5,24 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
 
 
+class RunError(Exception):
+    """A run that failed, and what it said."""
+
+
 def run(command, limit=None):
-    """The report of one run as a dictionary; the program ends where the run fails."""
+    """The report of one run as a dictionary."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "report.json"
         full = [*map(str, command), "--quiet", "--json", str(path)]
         try:
             done = subprocess.run(full, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=limit)
         except subprocess.TimeoutExpired:
-            sys.exit(f"{' '.join(full)} took more than {limit} s")
+            raise RunError(f"{' '.join(full)} took more than {limit} s") from None
         if done.returncode != 0 or not path.exists():
-            sys.exit(f"{' '.join(full)} failed ({done.returncode}):\n{done.stdout[-2000:]}")
+            raise RunError(f"{' '.join(full)} failed ({done.returncode}):\n{done.stdout[-2000:]}")
         return json.loads(path.read_text(encoding="utf-8"))
 
 
