@@ -133,7 +133,8 @@ TEST_F(LaunchCalls, LongCopiesHaveQueuesOfTheirOwn) {
                              EXPECT_EQ(a.read()(7), 12);
                            }));
     EXPECT_GE(calls.queue_waits, 1U);
-    EXPECT_LE(calls.queue_waits, 2U);
+    EXPECT_LE(calls.queue_waits,
+              3U);  // the second copy for the kernel, and for the first one where that goes on
     calls.queue_waits = 0;
     EXPECT_EQ(calls, mode == MemoryMode::Pinned ? (Calls{.kernels = 1, .copies = 2, .records = 3})
                                                 : (Calls{.kernels = 1, .prefetches = 2, .records = 2}));
