@@ -10,7 +10,7 @@ namespace strata::inline STRATA_ABI::emulated {
 
 /// Since the program began, of all instances.
 struct Calls {
-  std::uint64_t kernels = 0;
+  std::uint64_t kernels = 0;      ///< that were launched
   std::uint64_t copies = 0;       ///< and fills
   std::uint64_t prefetches = 0;   ///< of managed memory, each for one or more ranges
   std::uint64_t records = 0;      ///< of events
@@ -26,6 +26,7 @@ struct Calls {
             a.host_waits - b.host_waits, a.allocations - b.allocations};
   }
 };
+/// The counts by now.
 Calls calls();
 
 }  // namespace strata::inline STRATA_ABI::emulated
