@@ -207,10 +207,10 @@ TEST(FactorizeRun, TilesAreInPinnedMemoryOfAnyDeviceThatHasSuch) {
   }
 
   TaskWatch watch(request.scheduler, false);
-  const auto operations = make_operations<double>("emulated", request, watch);
-  const auto a = operations->matrix("a", 20, 16, false);
+  const auto made = make_operations<double>("emulated", request, watch);
+  const auto a = made->matrix("a", 20, 16, false);
 
-  EXPECT_EQ(operations->place().home, "pinned");
+  EXPECT_EQ(made->place().home, "pinned");
   EXPECT_GE(allocation_totals("EmulatedPinned").bytes, 20U * 20 * sizeof(double));
 }
 
