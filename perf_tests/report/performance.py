@@ -156,13 +156,14 @@ def memory_modes_of_miniapps(results):
             cases = [(*case["case"].rsplit(", ", 1), case) for case in test["results"]]
             modes = list(dict.fromkeys(mode for _, mode, _ in cases))
             lines += [f"{where_when(test)} {'All modes have the same bits.' if test['correct'] else '**Bits differ.**'} In brackets "
-                      "times as fast as smart.", "", "| elements a second | elements | " + " | ".join(modes) + " |",
+                      "times as fast as smart.", "", "| rate | elements | " + " | ".join(modes) + " |",
                       "|---|---:|" + "---:|" * len(modes)]
             for name in dict.fromkeys(name for name, *_ in cases):
                 row = {mode: case for of, mode, case in cases if of == name}
+                unit = next(iter(row.values()))["unit"]
                 cells = [power(row[mode]["value"]) + (f" ({ratio(row[mode]['baseline_ratio'])})" if row[mode]["baseline_ratio"] else "")
                          if mode in row else "" for mode in modes]
-                lines.append(f"| {name} | {counted(next(iter(row.values()))['n'])} | " + " | ".join(cells) + " |")
+                lines.append(f"| {name}, {unit} | {counted(next(iter(row.values()))['n'])} | " + " | ".join(cells) + " |")
             lines.append("")
     return lines
 

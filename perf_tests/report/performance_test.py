@@ -152,8 +152,8 @@ class MadeUpResults(Folder):
 
         text = self.page.read_text(encoding="utf-8")
         self.assertIn("All modes have the same bits.", text)
-        self.assertIn("| elements a second | elements | smart | explicit-pinned |", text)
-        self.assertIn("| thermal, conjugate gradients | 1,000 | 2·10^9 | 10^9 (0.500) |", text)
+        self.assertIn("| rate | elements | smart | explicit-pinned |", text)
+        self.assertIn("| thermal, conjugate gradients, 1/s | 1,000 | 2·10^9 | 10^9 (0.500) |", text)
         self.assertIn("**miniapp_modes**: G, C, 2 processors; 2026-01-02, commit 0123456. [Figures and tables](#the-mini-apps).", text)
 
         path.write_text(json.dumps({**content, "correct": False}))
