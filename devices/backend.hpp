@@ -125,6 +125,9 @@ class EventState : public RefCounted {
   /// The time from `earlier` to this: both complete, and from record_timed() of queues of one kind of device.
   /// -1 where it is not known.
   virtual double seconds_since(const EventState& /*earlier*/) const { return -1; }
+  /// Whether nothing was enqueued on its queue since it was recorded, as far as is known: others may do so at
+  /// any time. What follows it on that queue then waits for nothing else.
+  virtual bool is_end() const { return false; }
 };
 
 /// One side of a copy: an address as views hold it, its memory and the layout there.
@@ -231,6 +234,9 @@ class QueueState : public RefCounted {
   /// changes. Returns the bytes of pages that it is to move, and, to the host, those that are to be
   /// overwritten, too: 0 where there is nothing to wait for, or the device cannot.
   virtual std::size_t prefetch(const ManagedRange* /*ranges*/, int /*count*/, bool /*to_host*/) { return 0; }
+  /// For devices that model time: the kernel that the calling thread launches here next reads and writes so
+  /// many bytes of the host's memory where they lie.
+  virtual void next_kernel_uses_link(index_t /*read*/, index_t /*written*/) {}
 
   /// From now on work that the calling thread enqueues here is recorded instead of run (recording.hpp); by
   /// default as steps. The caller owns the result.

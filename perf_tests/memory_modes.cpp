@@ -23,6 +23,7 @@
 #include <strata/core/profiling/trace.hpp>
 
 #include "common/contest.hpp"
+#include "common/memory_driver_counts.hpp"
 #include "common/memory_modes.hpp"
 #include "common/memory_race.hpp"
 
@@ -116,6 +117,11 @@ class MemoryModes {
     launches();
     paper();
     if (!modes_.traces.empty()) trace();
+    report_.save(options_);
+    // Last: a driver that counts is slower.
+#if STRATA_HAS_CUDA
+    if constexpr (has_competitors) bytes_by_driver();
+#endif
     report_.save(options_);
   }
 
@@ -247,9 +253,34 @@ class MemoryModes {
     add(name + ", in", work.n, {}, static_cast<double>(moved.in) / one, "arrays", none);
     add(name + ", out", work.n, {}, static_cast<double>(moved.out) / one, "arrays", none);
   }
-  static std::string in_words(const Moved& moved) {
-    return std::to_string(moved.in) + " bytes in, " + std::to_string(moved.out) + " out";
+
+#if STRATA_HAS_CUDA
+  void bytes_by_driver() {
+    CopyCounter counter;
+    if (!counter.is_there() || !counter.count_pages()) {
+      report_.note("bytes by the driver are not known: " + counter.reason());
+      return;
+    }
+    index_t last = 0;
+    for (const index_t bytes : {modes_.from, index_t{1} << 20, index_t{64} << 20, modes_.to}) {
+      if (bytes <= last || bytes > modes_.to) continue;
+      last = bytes;
+      for (const Pattern pattern : {Pattern::Full, Pattern::Partial, Pattern::Multikernel})
+        for (const MemoryMode mode : memory_modes) count_by_both(counter, {pattern, elements(bytes)}, mode);
+    }
   }
+  void count_by_both(CopyCounter& counter, const MemoryWork& work, MemoryMode mode) {
+    ModeArrays<D, T> arrays(mode, work, host_);
+    const CountedRun run = count_by_driver(counter, arrays);
+    report_.check(counter.is_there(), "counts by the driver: " + counter.reason());
+    report_.check(agree(run, mode, work.pattern == Pattern::Partial ? 3 : 1),
+                  described(work, mode) + ": " + perf::in_words(run));
+    visit_figures(run, mode, [&](const char* what, std::uint64_t value, const char* unit) {
+      add(std::string(name_of(work.pattern)) + ", " + what + ", " + to_string(mode), work.n, {},
+          static_cast<double>(value), unit, none);
+    });
+  }
+#endif
 
   void paper() {
     const Copies study[] = {{1, 1}, {3, 1}, {1, 2}};

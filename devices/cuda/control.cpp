@@ -14,7 +14,7 @@ void set_memory_limit(const Cuda& device, std::size_t bytes) {
   detail::CudaInstance::get(device.index()).set_limit(bytes);
 }
 CUstream_st* native_stream(const Queue<Cuda>& queue) {
-  return static_cast<detail::CudaQueue&>(queue.state()).stream();
+  return static_cast<detail::CudaQueue&>(queue.state()).stream_for_others();
 }
 Queue<Cuda> adopt_stream(CUstream_st* stream, const Cuda& device) {
   return Queue<Cuda>(device, detail::CudaInstance::get(device.index()).create_queue(stream));

@@ -173,7 +173,7 @@ CudaStream& CudaInstance::take_stream(cudaStream_t adopted, bool helper) {
   auto stream = std::make_unique<CudaStream>();
   stream->lent = true;
   stream->stream = adopted;
-  stream->adopted = adopted != nullptr;
+  stream->adopted = stream->has_outsiders = adopted != nullptr;
   stream->helper = helper;
   const CudaDeviceScope scope(index_);
   if (adopted == nullptr)
@@ -199,7 +199,8 @@ void CudaInstance::give_back(CudaStream& stream) noexcept {
 
 bool CudaInstance::busy(CudaStream& stream) {
   const std::uint64_t submitted = __atomic_load_n(&stream.submitted, __ATOMIC_RELAXED);
-  if (__atomic_load_n(&stream.retired, __ATOMIC_RELAXED) >= submitted) return false;
+  const bool knows_all = !__atomic_load_n(&stream.has_outsiders, __ATOMIC_RELAXED);
+  if (knows_all && __atomic_load_n(&stream.retired, __ATOMIC_RELAXED) >= submitted) return false;
   if (cudaStreamQuery(stream.stream) == cudaErrorNotReady) return true;
   __atomic_store_n(&stream.retired, submitted, __ATOMIC_RELAXED);
   return false;

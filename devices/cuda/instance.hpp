@@ -70,6 +70,7 @@ class CudaMemory final : public DeviceInstance {
 struct CudaStream {
   cudaStream_t stream = nullptr;
   bool adopted = false;         // not owned
+  bool has_outsiders = false;   // others may enqueue work of which we do not know; atomic in use
   bool lent = false;            // a queue has it
   bool helper = false;          // its work is waited for by that of the queue's stream
   bool reaches_peers = false;   // it has copied from or to another GPU

@@ -13,21 +13,40 @@ namespace strata::inline STRATA_ABI::detail {
 
 // ---- events
 
-CudaEventState::CudaEventState(CudaQueue& queue, cudaEvent_t event, bool timed)
-    : queue_(&queue), event_(event), timed_(timed) {}
-CudaEventState::~CudaEventState() { queue_->gpu().give_back(event_, timed_); }
+CudaEventState::CudaEventState(CudaQueue& queue, cudaEvent_t event, bool timed, std::uint64_t submissions)
+    : queue_(&queue),
+      event_(event),
+      timed_(timed),
+      submissions_(submissions),
+      is_complete_(event == nullptr) {}
+CudaEventState::~CudaEventState() {
+  if (event_ != nullptr) queue_->gpu().give_back(event_, timed_);
+}
+
+bool CudaEventState::known_complete() const {
+  return is_complete_.load(std::memory_order_acquire) || queue_->known_done(submissions_);
+}
+
+void CudaEventState::note_complete() const {
+  is_complete_.store(true, std::memory_order_release);
+  queue_->retired(submissions_);
+}
+
+bool CudaEventState::is_end() const {
+  return queue_->submissions() == submissions_ && queue_->recording == nullptr;
+}
 
 bool CudaEventState::complete() const {
-  if (is_complete_.load(std::memory_order_acquire)) return true;
+  if (known_complete()) return true;
   const cudaError_t state = cudaEventQuery(event_);
-  if (state == cudaSuccess) is_complete_.store(true, std::memory_order_release);
+  if (state == cudaSuccess) note_complete();
   return state != cudaErrorNotReady;
 }
 
 void CudaEventState::wait() {
-  if (!is_complete_.load(std::memory_order_acquire)) {
+  if (!known_complete()) {
     check_cuda(cudaEventSynchronize(event_), "waiting for an event", queue_->device());
-    is_complete_.store(true, std::memory_order_release);
+    note_complete();
   }
   queue_->throw_bad_access_found(false);
 }
@@ -82,7 +101,7 @@ void CudaQueue::wait() {
   if (recording != nullptr) check_recordable("a wait for a queue", *this, true);
   const std::uint64_t submitted = __atomic_load_n(&stream_.submitted, __ATOMIC_RELAXED);
   check_cuda(cudaStreamSynchronize(stream_.stream), "waiting for a queue", device());
-  __atomic_store_n(&stream_.retired, submitted, __ATOMIC_RELAXED);
+  retired(submitted);
   throw_bad_access_found(true);
 }
 
@@ -90,9 +109,12 @@ bool CudaQueue::idle() const { return cudaStreamQuery(stream_.stream) != cudaErr
 
 Ref<EventState> CudaQueue::record(bool timed) {
   require_running("Queue::record");
+  const std::uint64_t before = submissions();
+  if (!timed && known_idle() && known_done(before))
+    return Ref<EventState>(new CudaEventState(*this, nullptr, false, before));
   const CudaDeviceScope scope(device());
   const cudaEvent_t event = gpu_.take_event(timed);
-  const Ref<EventState> state(new CudaEventState(*this, event, timed));
+  const Ref<EventState> state(new CudaEventState(*this, event, timed, before));
   check_cuda(cudaEventRecord(event, stream_.stream), "recording an event", device());
   return state;
 }
@@ -102,6 +124,7 @@ void CudaQueue::wait_for(const Ref<EventState>& event) {
   if (recording != nullptr) check_recordable("Queue::wait_for", *this, true);
   auto* const here = dynamic_cast<CudaEventState*>(event.get());
   if (here == nullptr) return event->wait();
+  if (here->known_complete()) return;
   check_cuda(cudaStreamWaitEvent(stream_.stream, here->event(), 0), "waiting for an event", device());
   submitted();
 }

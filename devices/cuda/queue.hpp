@@ -22,9 +22,11 @@ namespace strata::inline STRATA_ABI::detail {
 
 class CudaRecording;
 
+/// What is known of the queue by other ways answers for the event, too, so that the driver is asked seldom.
 class CudaEventState final : public EventState {
  public:
-  CudaEventState(CudaQueue& queue, cudaEvent_t event, bool timed);
+  /// `event`: null where all before it is done.
+  CudaEventState(CudaQueue& queue, cudaEvent_t event, bool timed, std::uint64_t submissions);
   ~CudaEventState() override;
   bool complete() const override;
   void wait() override;
@@ -32,12 +34,18 @@ class CudaEventState final : public EventState {
   bool reports_earlier() const override { return true; }
   /// Of events of one GPU.
   double seconds_since(const EventState& earlier) const override;
+  bool is_end() const override;
   cudaEvent_t event() const { return event_; }
+  /// Whether it is complete, as far as that is known.
+  bool known_complete() const;
 
  private:
+  void note_complete() const;
+
   const Ref<CudaQueue> queue_;
   const cudaEvent_t event_;
   const bool timed_;
+  const std::uint64_t submissions_;                // of the queue, which come before it
   mutable std::atomic<bool> is_complete_ = false;  // without an error: the driver need not be asked again
 };
 
@@ -61,6 +69,11 @@ class CudaQueue final : public QueueState {
 
   CudaInstance& gpu() const { return gpu_; }
   cudaStream_t stream() const { return stream_.stream; }
+  /// For those who enqueue work themselves: that the queue has nothing to do is never known from now on.
+  cudaStream_t stream_for_others() {
+    __atomic_store_n(&stream_.has_outsiders, true, __ATOMIC_RELAXED);
+    return stream_.stream;
+  }
   int device() const { return gpu_.index(); }
 
   /// A stream for the host's share of staged copies; made by the first use.
@@ -69,12 +82,21 @@ class CudaQueue final : public QueueState {
   /// Counts an operation that was enqueued.
   void submitted() { __atomic_add_fetch(&stream_.submitted, 1, __ATOMIC_RELAXED); }
   std::uint64_t submissions() const { return __atomic_load_n(&stream_.submitted, __ATOMIC_RELAXED); }
+  /// Whether the first `count` operations, and what others enqueued before them, are known to be done.
+  bool known_done(std::uint64_t count) const {
+    return !__atomic_load_n(&stream_.has_outsiders, __ATOMIC_RELAXED) &&
+           __atomic_load_n(&stream_.retired, __ATOMIC_RELAXED) >= count;
+  }
   /// Whether all that was enqueued is known to be done, without asking.
   bool known_idle() const {
     return recording == nullptr && __atomic_load_n(&stream_.retired, __ATOMIC_RELAXED) == submissions();
   }
-  /// Notes that the first `count` operations are done.
-  void retired(std::uint64_t count) { __atomic_store_n(&stream_.retired, count, __ATOMIC_RELAXED); }
+  /// Notes that the first `count` operations are done. Threads that note at the same time may leave the lower
+  /// number, which is true as well.
+  void retired(std::uint64_t count) {
+    if (__atomic_load_n(&stream_.retired, __ATOMIC_RELAXED) < count)
+      __atomic_store_n(&stream_.retired, count, __ATOMIC_RELAXED);
+  }
   /// Notes a kernel's name; returns its number.
   std::uint64_t note_kernel(const char* label, const char* kernel_type, const char* tag_type);
   /// The names of kernels that are enqueued and not known to be done, appended to `names`.

@@ -2,6 +2,8 @@
 
 #include <strata/core/error.hpp>
 #include <strata/core/settings.hpp>
+#include <strata/devices/emulated/call_counts.hpp>
+#include <strata/devices/emulated/calls.hpp>
 #include <strata/devices/emulated/control.hpp>
 #include <strata/devices/emulated/instance.hpp>
 #include <strata/devices/emulated/platform.hpp>
@@ -117,6 +119,12 @@ std::vector<Operation> trace() {
                           entry.time.end, entry.bytes});
   }
   return operations;
+}
+
+Calls calls() {
+  const detail::CallCounts& now = detail::emulated_calls;
+  return {now.kernels,     now.copies,  now.prefetches, now.records,
+          now.queue_waits, now.queries, now.host_waits, now.allocations};
 }
 
 }  // namespace strata::inline STRATA_ABI::emulated

@@ -30,6 +30,9 @@ struct Config {
   /// Whether kernels have system-wide atomics on pinned and ordinary memory of the host, as they always have
   /// on managed memory: GPUs behind PCIe have none.
   bool host_atomics = true;
+  /// Whether the host may touch managed memory while kernels run. Where it may not, as with some GPUs and
+  /// drivers, nothing is prefetched.
+  bool concurrent_managed_access = true;
 };
 
 /// The configuration in force, and that of the settings.

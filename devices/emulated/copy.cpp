@@ -8,6 +8,7 @@
 #include <strata/core/copy_execute.hpp>
 #include <strata/core/copy_plan.hpp>
 #include <strata/core/error.hpp>
+#include <strata/devices/emulated/call_counts.hpp>
 #include <strata/devices/emulated/execution.hpp>
 #include <strata/devices/emulated/managed_pages.hpp>
 #include <strata/devices/emulated/platform.hpp>
@@ -98,6 +99,7 @@ void EmulatedQueue::copy(const CopySide& destination, const CopySide& source, st
       throw CopyError(std::string("deep_copy: parts of \"") + destination.label + "\" overlap in " +
                       describe_space(destination.space) + "; copy through an array of its own");
   }
+  count_call(&CallCounts::copies);
   QueueCore::Work work;
   if (elementwise) {
     auto tables = std::make_shared<std::pair<LayoutTable, LayoutTable>>(LayoutTable(*destination.layout),
@@ -143,6 +145,7 @@ void EmulatedQueue::fill(const CopySide& destination, const void* value, std::si
     throw WrongDevice("a fill on a queue of Emulated{" + std::to_string(here) + "} was given \"" +
                       destination.label + "\" in " + describe_space(destination.space) +
                       "; use a queue of the instance that owns it");
+  count_call(&CallCounts::copies);
   char* const d = address(destination);
   const auto* const bytes = static_cast<const char*>(value);
   auto table = std::make_shared<LayoutTable>(*destination.layout);

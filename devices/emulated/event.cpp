@@ -1,6 +1,7 @@
 #include <utility>
 
 #include <strata/core/unheard_errors.hpp>
+#include <strata/devices/emulated/call_counts.hpp>
 #include <strata/devices/emulated/event.hpp>
 #include <strata/devices/emulated/platform.hpp>
 
@@ -11,6 +12,7 @@ EmulatedEvent::~EmulatedEvent() {
 }
 
 bool EmulatedEvent::complete() const {
+  count_call(&CallCounts::queries);
   const std::lock_guard lock(mutex_);
   return complete_;
 }
@@ -22,6 +24,7 @@ bool EmulatedEvent::succeeded() const {
 
 void EmulatedEvent::wait() {
   require_outside_kernels("a wait for an event");
+  count_call(&CallCounts::host_waits);
   {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return complete_; });
@@ -46,6 +49,8 @@ double EmulatedEvent::seconds_since(const EventState& earlier) const {
   const Moment begin = first->moment(), end = moment();
   return begin.epoch == end.epoch ? end.time - begin.time : -1;
 }
+
+bool EmulatedEvent::is_end() const { return core_->enqueued() == enqueued_; }
 
 void EmulatedEvent::wait_in_queue() {
   std::unique_lock lock(mutex_);

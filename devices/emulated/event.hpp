@@ -31,7 +31,10 @@ class EmulatedEvent final : public EventState {
   void wait() override;
   Outcome outcome() const override;
   double seconds_since(const EventState& earlier) const override;
+  bool is_end() const override;
 
+  /// Before others know the event: so much was enqueued on its queue, the event included.
+  void set_enqueued(std::uint64_t count) { enqueued_ = count; }
   /// Completes the event.
   void set(QueueCore::Since before);
   /// For work of other queues: waits in real time only.
@@ -46,6 +49,7 @@ class EmulatedEvent final : public EventState {
  private:
   const std::shared_ptr<QueueCore> core_;
   const Timeline::Point point_;
+  std::uint64_t enqueued_ = 0;
   mutable std::mutex mutex_;
   Moment moment_;
   std::condition_variable changed_;

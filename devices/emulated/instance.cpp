@@ -7,6 +7,7 @@
 #include <strata/core/error.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/devices/emulated/allocation_list.hpp>
+#include <strata/devices/emulated/call_counts.hpp>
 #include <strata/devices/emulated/device.hpp>
 #include <strata/devices/emulated/direct_file.hpp>
 #include <strata/devices/emulated/instance.hpp>
@@ -91,6 +92,7 @@ SpaceId EmulatedInstance::space() const { return {EmulatedSpace::kind, index_}; 
 
 Allocation* EmulatedInstance::allocate(const AllocationRequest& request) {
   require_running("an allocation");
+  count_call(&CallCounts::allocations);
   Platform& platform = Platform::get();
   platform.instance(index_);  // it may be gone from the configuration
   bool fails = false;
@@ -159,6 +161,7 @@ std::size_t EmulatedInstance::repeat_granule() const {
 
 template <class Commit>
 bool EmulatedInstance::commit_by(const Commit& commit) {
+  count_call(&CallCounts::allocations);
   Platform& platform = Platform::get();
   {
     const std::lock_guard lock(platform.mutex);
@@ -240,11 +243,21 @@ char* EmulatedInstance::address_in_kernels(char* host_address, SpaceId space) co
   return reinterpret_cast<char*>(reinterpret_cast<std::uintptr_t>(address) - offset);
 }
 
+bool EmulatedInstance::has_concurrent_managed_access() const {
+  return Platform::get().configuration().concurrent_managed_access;
+}
+
 bool EmulatedInstance::has_system_atomics(SpaceId space, const char*& reason) const {
   reason = "its own memory is out of the host's reach";
   if (space.kind != HostSpace::kind && !space.shared) return false;
+  if (space.kind == emulated_managed_kind) {
+    reason =
+        "the host may not touch managed memory while kernels run "
+        "(emulated::Config::concurrent_managed_access)";
+    return has_concurrent_managed_access();
+  }
   reason = "its link to the host has no atomic operations (emulated::Config::host_atomics)";
-  return space.kind == emulated_managed_kind || Platform::get().configuration().host_atomics;
+  return Platform::get().configuration().host_atomics;
 }
 
 std::size_t EmulatedInstance::capacity() const { return Platform::get().memory->capacity(index_); }

@@ -50,7 +50,8 @@ class EmulatedInstance final : public DeviceInstance {
   DeviceInstance* shared_memory(SharedMemory kind, const char*& reason) override;
   /// Of all memory of the host: where workers, which add their offset, find it. Null for that of instances.
   char* address_in_kernels(char* host_address, SpaceId space) const override;
-  /// On managed memory; on other memory of the host where the configuration says so.
+  bool has_concurrent_managed_access() const override;
+  /// Where the configuration says so, of managed memory and of other memory of the host.
   bool has_system_atomics(SpaceId space, const char*& reason) const override;
   /// Where the configuration says so.
   Ref<DirectFile> open_direct(int descriptor, const char* path, bool writes) override;

@@ -4,6 +4,7 @@
 
 #include <strata/core/error.hpp>
 #include <strata/core/runtime.hpp>
+#include <strata/devices/emulated/call_counts.hpp>
 #include <strata/devices/emulated/instance.hpp>
 #include <strata/devices/emulated/managed_pages.hpp>
 #include <strata/devices/emulated/platform.hpp>
@@ -32,7 +33,8 @@ std::size_t EmulatedQueue::prefetch(const ManagedRange* ranges, int count, bool 
     bytes += pages;
     asked.push_back(range);
   }
-  if (asked.empty()) return 0;
+  if (asked.empty() || !instance_.has_concurrent_managed_access()) return 0;
+  count_call(&CallCounts::prefetches);
   const auto place = to_host ? managed_pages::Place::Host : managed_pages::place_of(core_->instance());
   QueueCore::Work work{[ranges = std::move(asked), place] {
     for (const ManagedRange& range : ranges) managed_pages::prefetch(range, place);

@@ -5,6 +5,7 @@
 #include <strata/core/error.hpp>
 #include <strata/core/profiling/hooks.hpp>
 #include <strata/core/runtime.hpp>
+#include <strata/devices/emulated/call_counts.hpp>
 #include <strata/devices/emulated/event.hpp>
 #include <strata/devices/emulated/instance.hpp>
 #include <strata/devices/emulated/managed_pages.hpp>
@@ -34,6 +35,7 @@ void EmulatedQueue::require_instance() const {
 
 void EmulatedQueue::wait() {
   require_outside_kernels("a wait for a queue");
+  count_call(&CallCounts::host_waits);
   const std::exception_ptr error = core_->wait();
   {
     Platform& platform = Platform::get();
@@ -47,6 +49,7 @@ void EmulatedQueue::wait() {
 }
 
 Ref<EventState> EmulatedQueue::record() {
+  count_call(&CallCounts::records);
   Platform& platform = Platform::get();
   const std::lock_guard lock(platform.mutex);
   require_instance();
@@ -62,6 +65,7 @@ Ref<EventState> EmulatedQueue::record() {
         QueueCore::Kind::Record};
     core_->enqueue(work);
   }
+  event->set_enqueued(core_->enqueued());
   return event;
 }
 
@@ -74,6 +78,7 @@ void EmulatedQueue::wait_for(const Ref<EventState>& event) {
   }
   // The order within a queue needs no event, and an error of this queue that was thrown is done with.
   if (emulated->core() == core_.get()) return;
+  count_call(&CallCounts::queue_waits);
   Platform& platform = Platform::get();
   const std::lock_guard lock(platform.mutex);
   require_instance();
@@ -90,11 +95,37 @@ void EmulatedQueue::wait_for(const Ref<EventState>& event) {
   core_->enqueue(work);
 }
 
+namespace {
+
+// What the calling thread has said of its next kernel.
+struct LinkUse {
+  const EmulatedQueue* queue = nullptr;
+  double read = 0, written = 0;
+};
+constinit thread_local LinkUse link_use;
+
+// While a kernel reads and writes over the link, it lasts as long as that does: both ways at once.
+double link_seconds(const LinkUse& use, const emulated::Config& config) {
+  const double each =
+      std::max(use.read / config.host_to_device_bandwidth, use.written / config.device_to_host_bandwidth);
+  if (config.host_link_total <= 0) return each;
+  return std::max(each, (use.read + use.written) / config.host_link_total);
+}
+
+}  // namespace
+
+void EmulatedQueue::next_kernel_uses_link(index_t read, index_t written) {
+  link_use = {this, static_cast<double>(read), static_cast<double>(written)};
+}
+
 void EmulatedQueue::launch(const char* label, index_t items, std::function<void()> run) {
+  count_call(&CallCounts::kernels);
   QueueCore::Work work{std::move(run)};
+  const LinkUse link = link_use.queue == this ? std::exchange(link_use, {}) : LinkUse{};
   std::function<void()> not_run;  // to be destroyed after the lock
   const auto place = [&](Platform& platform) {
-    const double seconds = static_cast<double>(items) * platform.config.seconds_per_item;
+    const double seconds = std::max(static_cast<double>(items) * platform.config.seconds_per_item,
+                                    link_seconds(link, platform.config));
     const TimeSpan time = platform.timeline.kernel(core_->time, seconds, label);
     if (platform.fails(emulated::Fault::Kernel))
       not_run = std::exchange(work.run, [name = std::string(label), index = core_->instance()] {

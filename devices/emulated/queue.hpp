@@ -32,8 +32,11 @@ class EmulatedQueue final : public QueueState {
   void copy(const CopySide& destination, const CopySide& source, std::size_t element_bytes) override;
   void fill(const CopySide& destination, const void* value, std::size_t element_bytes) override;
   /// In virtual time, each range costs a copy of the pages that are not there yet. Throws OutOfBounds for
-  /// bytes that are not in managed memory of Emulated, Error while a graph is recorded.
+  /// bytes that are not in managed memory of Emulated, Error while a graph is recorded. Nothing where the
+  /// configuration has no concurrent access to managed memory.
   std::size_t prefetch(const ManagedRange* ranges, int count, bool to_host) override;
+  /// The kernel takes at least as long as that.
+  void next_kernel_uses_link(index_t read, index_t written) override;
 
   /// Enqueues a kernel of `items` work items.
   void launch(const char* label, index_t items, std::function<void()> run);

@@ -7,6 +7,7 @@
 #include <strata/core/bytes.hpp>
 #include <strata/core/error.hpp>
 #include <strata/core/runtime.hpp>
+#include <strata/devices/emulated/call_counts.hpp>
 #include <strata/devices/emulated/instance.hpp>
 #include <strata/devices/emulated/managed_pages.hpp>
 #include <strata/devices/emulated/shared_memory.hpp>
@@ -32,6 +33,7 @@ SpaceId EmulatedSharedMemory::space() const {
 
 Allocation* EmulatedSharedMemory::allocate(const AllocationRequest& request) {
   require_running("an allocation");
+  count_call(&CallCounts::allocations);
   Platform& platform = Platform::get();
   platform.instance(index());  // it may be gone from the configuration
   if (platform.forked())

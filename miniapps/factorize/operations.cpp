@@ -13,6 +13,7 @@
 #include <strata/core/bytes.hpp>
 #include <strata/devices/emulated/control.hpp>
 #include <strata/miniapps/common/devices.hpp>
+#include <strata/miniapps/common/memory.hpp>
 #include <strata/miniapps/common/options.hpp>
 #include <strata/miniapps/common/places.hpp>
 #include <strata/miniapps/factorize/operations.hpp>
@@ -57,6 +58,7 @@ struct PlaceMaker {
   const FactorizeRequest& request;
   AnyPlace place{};
   PlaceSummary summary{};
+  miniapp::HomeDevice home{};  // whose memory the tiles are in; none: the host's
   bool has_gpu = false;
 
   template <class D>
@@ -83,9 +85,11 @@ struct PlaceMaker {
                          " has no memory of its own: leave it out, or bound what "
                          "the host holds of tiles in files, by --home file:FOLDER and --host-memory");
       if (request.home == "pinned")
-        throw UsageError("--home pinned: " + name + " copies nothing: pinned memory is for GPUs");
+        throw UsageError("--home pinned: " + name +
+                         " copies nothing: pinned memory is for devices with a memory of their own");
       add_device(first);
     } else {
+      home = miniapp::any_main_for(first).device;
       // One of a kind is the one that was named, several are the first ones.
       if (request.devices == 1) add_device(first);
       else
@@ -114,8 +118,6 @@ struct PlaceMaker {
   }
   void choose_home() {
     summary.home = !request.home.empty() ? request.home : has_gpu ? "pinned" : "memory";
-    if (summary.home == "pinned" && !has_gpu)
-      throw UsageError("--home pinned: pinned memory is that of GPUs, and " + summary.text + " has none");
     if (summary.home == "file") allow_many_files();
   }
 };
@@ -124,7 +126,10 @@ template <class T>
 class OperationsOn final : public Operations<T> {
  public:
   OperationsOn(PlaceMaker maker, const FactorizeRequest& request, TaskWatch& watch)
-      : place_(std::move(maker.place)), summary_(std::move(maker.summary)), folder_(request.folder) {
+      : place_(std::move(maker.place)),
+        summary_(std::move(maker.summary)),
+        home_(maker.home),
+        folder_(request.folder) {
     const std::string whole = std::filesystem::path(folder_).parent_path().string();
     if (request.is_in_folder_of_device) made_folders_.push_back(whole);
     made_folders_.push_back(folder_);
@@ -144,7 +149,8 @@ class OperationsOn final : public Operations<T> {
       return is_symmetric ? TiledMatrix<T>::symmetric(name, order, tile, uninitialized, options...)
                           : TiledMatrix<T>(name, order, order, tile, uninitialized, options...);
     };
-    return make(summary_.home == "pinned" ? MemoryMode::Pinned : MemoryMode::Smart);
+    return make(summary_.home == "pinned" ? MemoryMode::Pinned : MemoryMode::Smart,
+                MainIn<miniapp::HomeDevice>{home_});
   }
   bool save(const TiledMatrix<T>& a) override {
     if (summary_.home != "file") return false;
@@ -198,6 +204,7 @@ class OperationsOn final : public Operations<T> {
 
   AnyPlace place_;
   PlaceSummary summary_;
+  const miniapp::HomeDevice home_;
   std::string folder_;
   std::vector<std::string> made_folders_;  // where they are not there, in this order
   linear::TiledOptions options_;

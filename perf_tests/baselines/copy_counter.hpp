@@ -1,5 +1,5 @@
-// CopyCounter: the bytes that libraries of others move between the host and GPUs, counted by CUPTI, for those
-// that do not say it themselves.
+// CopyCounter: the bytes that move between the host and GPUs as CUPTI counts them: for libraries that do not
+// say it themselves, and beside the counts of those that do.
 #pragma once
 
 #include <string>
@@ -12,6 +12,12 @@ class CopyCounter {
  public:
   struct Bytes {
     strata::index_t to_devices = 0, from_devices = 0;
+  };
+  /// Of managed memory. A fault is one of a page or more at once.
+  struct Pages {
+    Bytes asked;    // moved as the program asked for it: prefetches
+    Bytes faulted;  // moved otherwise
+    strata::index_t gpu_faults = 0, host_faults = 0;
   };
 
   /// Loads CUPTI. One at a time.
@@ -28,7 +34,13 @@ class CopyCounter {
   /// What was copied since; the devices must have been waited for.
   Bytes end();
 
+  /// Counts pages of managed memory, too, from the next begin() on. False, with a reason, where CUPTI cannot.
+  bool count_pages();
+  /// After end(): those.
+  Pages pages() const;
+
  private:
+  bool counts_pages_ = false;
   std::string reason_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <strata/algorithms/coherent_launch.hpp>
@@ -29,6 +30,9 @@ struct Moved {
   std::uint64_t in = 0, out = 0;
   friend bool operator==(const Moved&, const Moved&) = default;
 };
+inline std::string in_words(const Moved& moved) {
+  return std::to_string(moved.in) + " bytes in, " + std::to_string(moved.out) + " out";
+}
 inline Moved moved_by(const strata::TransferCounters& c) {
   return {c.host_to_device.bytes + c.prefetched_to_devices.bytes + c.faults.to_devices,
           c.device_to_host.bytes + c.prefetched_to_host.bytes + c.faults.to_host};

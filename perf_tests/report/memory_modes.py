@@ -138,6 +138,27 @@ def bytes_table(test):
     return lines + [""]
 
 
+def driver_table(test):
+    """What the driver counts (CUPTI) beside Strata's own counts, at every size at which it was asked."""
+    def value(pattern, mode, size, what):
+        return next((case["value"] for case in test["results"] if case["case"] == f"{pattern}, {what}, {mode}"
+                     and runs.bytes_of(case) == size), None)
+
+    lines = ["| pattern | mode | bytes of an array | to the device: Strata | driver | to the host: Strata | driver | faults of GPU, host |",
+             "|---|---|---:|---:|---:|---:|---:|---:|"]
+    sizes = sorted({runs.bytes_of(case) for case in test["results"] if ", bytes in by the driver, " in case["case"]})
+    for pattern in runs.PATTERNS:
+        for mode in runs.MODES:
+            for size in sizes:
+                cells = [value(pattern, mode, size, f"bytes {way} by {who}") for way in ("in", "out") for who in ("Strata", "the driver")]
+                if None in cells:
+                    continue
+                faults = [value(pattern, mode, size, f"faults of the {who}") for who in ("GPU", "host")]
+                lines.append(f"| {pattern} | {mode} | {runs.size_of(size)} | " + " | ".join(f"{cell:,.0f}" for cell in cells)
+                             + " | " + ("" if None in faults else f"{faults[0]:,.0f}, {faults[1]:,.0f}") + " |")
+    return lines + [""] if len(lines) > 2 else []
+
+
 def reads_table(test):
     """Memory that never moves, against copies, by how often data is read."""
     lines = ["| times read | pinned, copied once | mapped | faster |", "|---:|---:|---:|---|"]
@@ -174,7 +195,7 @@ def sections(data, pictures, page):
 
 def blocks(test, data, pictures, page):
     return {"targets": targets_table(test), "times": times_table(test), "bytes": bytes_table(test),
-            "reads": reads_table(test), "figures": sections(data, pictures, page)}
+            "driver": driver_table(test), "reads": reads_table(test), "figures": sections(data, pictures, page)}
 
 
 def with_blocks(text, fresh):

@@ -129,6 +129,19 @@ class Page(unittest.TestCase):
         self.assertIn("1 of 2 targets are met. Missed are:", fresh["targets"])
         self.assertIn("| full, smart | 16 MiB | 1000 µs | 0.500 | ≥ 0.98 of baseline |", fresh["targets"])
 
+    def test_counts_of_the_driver_stand_beside_those_of_strata(self):
+        def counts(mode, size, *values):
+            names = ("bytes in by Strata", "bytes in by the driver", "bytes out by Strata", "bytes out by the driver",
+                     "faults of the GPU", "faults of the host")
+            return [case(f"partial, {name}, {mode}", size, 0.0, unit="bytes", value=float(value)) for name, value in zip(names, values)]
+        test = test_of(*counts("smart", 4096, 8192, 8192, 4096, 4096), *counts("managed", 4096, 8192, 131072, 4096, 65536, 1, 2))
+
+        lines = memory_modes.driver_table(test)
+
+        self.assertEqual(lines[2:4], ["| partial | smart | 4 KiB | 8,192 | 8,192 | 4,096 | 4,096 |  |",
+                                      "| partial | managed | 4 KiB | 8,192 | 131,072 | 4,096 | 65,536 | 1, 2 |"])
+        self.assertEqual(memory_modes.driver_table(test_of(case("full, smart"))), [])
+
     def test_marks_are_filled_and_unknown_ones_are_named(self):
         text = "before\n<!-- modes: reads -->\nold\n<!-- end -->\nafter\n"
 

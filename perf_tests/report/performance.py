@@ -25,7 +25,8 @@ from formats import counted, measured, power, ratio, times
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MARK = re.compile(r"(<!-- measured: ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 FIRST = ("ceilings", "stream")  # the order of programs: these, then by name
-OWN_PAGES = {"memory_modes": "memory_modes.md"}  # programs with more cases than this page bears, and where they are
+# Programs with more cases than the list of all cases bears, and where they are.
+OWN_PAGES = {"memory_modes": "memory_modes.md", "miniapp_modes": "#the-mini-apps"}
 
 
 class Results:
@@ -144,6 +145,29 @@ def miss(case, v):
     return measured(case["value"], case["unit"], [v.bound])
 
 
+# ------------------------------------------------------------------------------------------------ memory modes
+
+
+def memory_modes_of_miniapps(results):
+    """The mini-apps in every memory mode: a line for each figure of theirs, a column for each mode."""
+    lines = []
+    for tests in results.tests.values():
+        for test in (test for test in tests if test["program"] == "miniapp_modes"):
+            cases = [(*case["case"].rsplit(", ", 1), case) for case in test["results"]]
+            modes = list(dict.fromkeys(mode for _, mode, _ in cases))
+            lines += [f"{where_when(test)} {'All modes have the same bits.' if test['correct'] else '**Bits differ.**'} In brackets "
+                      "times as fast as smart.", "", "| rate | elements | " + " | ".join(modes) + " |",
+                      "|---|---:|" + "---:|" * len(modes)]
+            for name in dict.fromkeys(name for name, *_ in cases):
+                row = {mode: case for of, mode, case in cases if of == name}
+                unit = next(iter(row.values()))["unit"]
+                cells = [power(row[mode]["value"]) + (f" ({ratio(row[mode]['baseline_ratio'])})" if row[mode]["baseline_ratio"] else "")
+                         if mode in row else "" for mode in modes]
+                lines.append(f"| {name}, {unit} | {counted(next(iter(row.values()))['n'])} | " + " | ".join(cells) + " |")
+            lines.append("")
+    return lines
+
+
 # ------------------------------------------------------------------------------------------------------ sweeps
 
 
@@ -251,6 +275,7 @@ def blocks(results, pictures, page):
         "kokkos-race": kokkos.raced(results),
         "kokkos-quoted": kokkos.quoted(results),
         "miniapps": sweep_targets(results),
+        "miniapp-modes": memory_modes_of_miniapps(results),
         "figures": sweep_figures(results, pictures, page),
         "streaming": streaming.block(results, pictures, page),
     }

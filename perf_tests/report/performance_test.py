@@ -17,7 +17,7 @@ ROOT = HERE.parents[1]
 PAGE = ROOT / "docs" / "performance.md"
 RESULTS = HERE.parent / "results"
 MARKS = ("summary", "h200-overview", "h200-missed", "h200", "host-overview", "host-missed", "host", "kokkos-race",
-         "kokkos-quoted", "miniapps", "figures", "streaming")
+         "kokkos-quoted", "miniapps", "miniapp-modes", "figures", "streaming")
 
 
 def performance(*arguments):
@@ -139,6 +139,26 @@ class MadeUpResults(Folder):
                       "[Figures and tables](memory_modes.md).", text)
         self.assertIn("`full, smart`, n = 16,777,216: double 0.500", text)
         self.assertNotIn("| full, smart |", text)
+
+    def test_mini_apps_have_a_column_for_each_memory_mode(self):
+        def of(mode, value, ratio):
+            return case(f"thermal, conjugate gradients, {mode}", n=1000, value=value, unit="1/s", baseline_ratio=ratio)
+        path = self.results / "h200_miniapp_modes.json"
+        content = {**json.loads((self.results / "h200_made_up.json").read_text()), "program": "miniapp_modes", "correct": True,
+                   "results": [of("smart", 2e9, None), of("explicit-pinned", 1e9, 0.5)]}
+        path.write_text(json.dumps(content))
+
+        self.assertEqual(self.run_it().returncode, 0)
+
+        text = self.page.read_text(encoding="utf-8")
+        self.assertIn("All modes have the same bits.", text)
+        self.assertIn("| rate | elements | smart | explicit-pinned |", text)
+        self.assertIn("| thermal, conjugate gradients, 1/s | 1,000 | 2·10^9 | 10^9 (0.500) |", text)
+        self.assertIn("**miniapp_modes**: G, C, 2 processors; 2026-01-02, commit 0123456. [Figures and tables](#the-mini-apps).", text)
+
+        path.write_text(json.dumps({**content, "correct": False}))
+        self.assertEqual(self.run_it().returncode, 0)
+        self.assertIn("**Bits differ.**", self.page.read_text(encoding="utf-8"))
 
     def test_what_is_missed_is_said_and_what_was_not_measured_is_left_out(self):
         done = self.run_it()

@@ -264,7 +264,11 @@ void CallState::plan_reads() {
       if (is_implicit(part, use)) read(use.array->shape.domain);
       else use.region.visit(read);
     });
-  coherence.enqueue(planner.copies(), arrays);
+  CopyLines lines;
+  for (const Part& part : parts_)
+    if (!part.is_host && &part.queue->instance() == part.device && coherence.tracker.is_idle(*part.queue))
+      lines.before.push_back({part.memory, part.queue});
+  coherence.enqueue(planner.copies(), arrays, lines);
 }
 
 void CallState::claim() {

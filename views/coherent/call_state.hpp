@@ -124,6 +124,7 @@ class CallState {
   void find_memory(Part& part);
   bool moves_pages(const Part& part);
   void bring_pages(const Part& part);
+  void note_link_use(const Part& part) const;
   bool copies_whole(const Use& use) const;
   ArrayPart held(const Use& use) const;
   void collect(const Use& use, const ArrayPart& touched, WorkList& after);

@@ -92,6 +92,7 @@ void CallState::begin(int number, bool timed) {
   note_call_begun();
   Coherence::get().tracker.wait_for(*part.queue, part.after);
   bring_pages(part);
+  note_link_use(part);
   mark(part);
   if (timed && !part.early) part.timing.begin = part.queue->record_timed();
   if (part.unlocked) lock_.unlock();

@@ -20,6 +20,19 @@ Coherence& Coherence::get() {
 
 // ---- arrays
 
+namespace {
+
+PageFaults counted_faults(const CoherentState& array) {
+  PageFaults faults = faults_of(array);
+  const PageFaults& before = array.forgotten_faults;
+  faults.count -= before.count;
+  faults.to_devices -= before.to_devices;
+  faults.to_host -= before.to_host;
+  return faults;
+}
+
+}  // namespace
+
 void Coherence::add(CoherentState& array) {
   require_no_task_function("a new coherent array");
   const std::lock_guard lock(mutex);
@@ -35,7 +48,10 @@ void Coherence::remove(CoherentState& array) {
   WorkList after;
   array.order(host_memory).before_write(array.shape.domain, after);
   Leftover leftover{array.main.storage, array.pinned, {}};
-  for (const Work work : after) tracker.events_of(work, leftover.until);
+  // Memory of a device, which the host reaches, is freed by its owner after all work that there is.
+  const bool is_freed_later = array.main.space.shared && array.main.storage.get() != nullptr;
+  if (!is_freed_later)
+    for (const Work work : after) tracker.events_of(work, leftover.until);
   if (!leftover.until.empty()) {
     if (leftover.storage.get() != nullptr) {
       leftovers_.push_back(std::move(leftover));
@@ -50,7 +66,7 @@ void Coherence::remove(CoherentState& array) {
   for (MemoryId m = 1; m < memories.size(); ++m)
     if (memories[m].residency.bytes(array.number) > 0) memories[m].residency.dropped(array.number);
   array.stays_in.visit([&](MemoryId m) { memories[m].residency.unpin(array.number); });
-  totals.faults += faults_of(array);
+  totals.faults += counted_faults(array);
   arrays_[static_cast<std::size_t>(array.number)] = nullptr;
   drop_leftovers();
   if (std::all_of(arrays_.begin(), arrays_.end(), [](CoherentState* a) { return a == nullptr; })) {
@@ -69,7 +85,13 @@ void Coherence::drop_leftovers() {
 
 void Coherence::add_faults(TransferCounters& counters) const {
   for (const CoherentState* const array : arrays_)
-    if (array != nullptr) counters.faults += faults_of(*array);
+    if (array != nullptr) counters.faults += counted_faults(*array);
+}
+
+void Coherence::forget_counts() {
+  totals = {};
+  for (CoherentState* const array : arrays_)
+    if (array != nullptr) array->forgotten_faults = faults_of(*array);
 }
 
 void Coherence::set_budget(DeviceInstance& device, index_t bytes) {
@@ -319,15 +341,29 @@ void Coherence::enqueue_copy(QueueState& queue, CoherentState& array, const Box&
         array.shape.bytes_of(box));
 }
 
-Work Coherence::copy(CoherentState& array, const Box& box, MemoryId from, MemoryId to, char* from_base) {
-  QueueState& queue = from == host_memory ? *memories[to].upload
-                      : to == host_memory ? *memories[from].download
-                                          : *memories[to].peer;
+QueueState& Coherence::queue_for(MemoryId from, MemoryId to, index_t bytes, const WorkList& after,
+                                 const CopyLines& lines) {
+  const bool is_upload = from == host_memory;
+  if (!is_upload && to != host_memory) return *memories[to].peer;
+  DeviceMemory& memory = memories[is_upload ? to : from];
+  if (memories.links().is_short(from, to, static_cast<double>(bytes))) {
+    for (const CopyLines::Line& line : lines.before)
+      if (is_upload && line.memory == to) return *line.queue;
+    QueueState* const last =
+        is_upload || !lines.after_kernels ? nullptr : tracker.queue_that_ends_with(after);
+    if (last != nullptr && &last->instance() == memory.device) return *last;
+  }
+  return is_upload ? *memory.upload : *memory.download;
+}
+
+Work Coherence::copy(CoherentState& array, const Box& box, MemoryId from, MemoryId to, char* from_base,
+                     const CopyLines& lines) {
   WorkList after;
   NeededWorks needs;
   array.order(from).before_read(box, needs);
   for (const Work work : needs) after.add(work);
   array.order(to).before_write(box, after);
+  QueueState& queue = queue_for(from, to, array.shape.bytes_of(box), after, lines);
   tracker.wait_for(queue, after);
   enqueue_copy(queue, array, box, from, to, from_base);
   const Work work = tracker.add(queue, queue.record(), after, needs);
@@ -336,10 +372,11 @@ Work Coherence::copy(CoherentState& array, const Box& box, MemoryId from, Memory
   return work;
 }
 
-void Coherence::enqueue(const std::vector<PlannedCopy>& copies, const std::vector<CoherentState*>& arrays) {
+void Coherence::enqueue(const std::vector<PlannedCopy>& copies, const std::vector<CoherentState*>& arrays,
+                        const CopyLines& lines) {
   for (const PlannedCopy& planned : copies) {
     CoherentState& array = *arrays[static_cast<std::size_t>(planned.array)];
-    const Work work = copy(array, planned.box, planned.from, planned.to);
+    const Work work = copy(array, planned.box, planned.from, planned.to, nullptr, lines);
     array.directory.copied(planned.to, planned.box);
     array.log_copy(planned.to, planned.box, work);
   }

@@ -18,6 +18,17 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
+/// Where short copies may go that need no queue of their own: for each memory the queue of what is about to
+/// need copies from the host; and those to the host on that of the kernel whose values they bring.
+struct CopyLines {
+  struct Line {
+    MemoryId memory;
+    QueueState* queue;
+  };
+  std::vector<Line> before = {};
+  bool after_kernels = true;
+};
+
 class Coherence {
  public:
   static Coherence& get();
@@ -95,7 +106,15 @@ class Coherence {
   [[noreturn]] void fail_room(const CoherentState& array, MemoryId memory, index_t bytes,
                               const char* why = "");
   /// Enqueues the copies of a plan; the directory knows of each once it is enqueued. `arrays` are the plan's.
-  void enqueue(const std::vector<PlannedCopy>& copies, const std::vector<CoherentState*>& arrays);
+  /// `lines` as queue_for() has them.
+  void enqueue(const std::vector<PlannedCopy>& copies, const std::vector<CoherentState*>& arrays,
+               const CopyLines& lines = {});
+  /// The queue of a copy that comes after `after`. Queues that wait for each other cost some microseconds, in
+  /// which the bytes of a short copy have long arrived: it goes before the kernel that needs it, where
+  /// nothing else is under way on that queue, or after the kernel whose values it brings, where nothing has
+  /// been enqueued on that queue since. Others have queues of their own, so that they overlap kernels.
+  QueueState& queue_for(MemoryId from, MemoryId to, index_t bytes, const WorkList& after,
+                        const CopyLines& lines = {});
   /// Enqueues one copy, which the caller has ordered and notes.
   void enqueue_copy(QueueState& queue, CoherentState& array, const Box& box, MemoryId from, MemoryId to,
                     char* from_base = nullptr);
@@ -109,8 +128,10 @@ class Coherence {
   void evict(CoherentState& array, MemoryId memory);
   /// Waits for all work on the part of `array` in `memory`. Throws its error.
   void wait_for_work(CoherentState& array, MemoryId memory, const Box& box);
-  /// Adds those of all arrays that there are.
+  /// Adds those of all arrays that there are, since forget_counts().
   void add_faults(TransferCounters& counters) const;
+  /// The totals begin at zero again; arrays keep their own counts.
+  void forget_counts();
   /// Frees the host's memory of destroyed arrays, where no copy uses it any more.
   void drop_leftovers();
 
@@ -138,7 +159,8 @@ class Coherence {
   };
 
   CopySide side(CoherentState& array, MemoryId memory, const LayoutDescriptor& layout, char* base = nullptr);
-  Work copy(CoherentState& array, const Box& box, MemoryId from, MemoryId to, char* from_base = nullptr);
+  Work copy(CoherentState& array, const Box& box, MemoryId from, MemoryId to, char* from_base = nullptr,
+            const CopyLines& lines = {});
   bool make_room(MemoryId memory, index_t bytes);
   bool evict_least_used(MemoryId memory);
   void move_values(CoherentState& array, MemoryId memory, const Instance& old);

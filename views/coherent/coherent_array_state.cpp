@@ -142,7 +142,7 @@ TransferCounters counters() {
 }
 void reset_counters() {
   const std::lock_guard lock(detail::Coherence::get().mutex);
-  detail::Coherence::get().totals = {};
+  detail::Coherence::get().forget_counts();
 }
 
 }  // namespace coherent

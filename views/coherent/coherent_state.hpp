@@ -69,6 +69,8 @@ class CoherentState : public RefCounted {
   /// Where the values are going to be once all that is enqueued is done.
   Directory directory;
   TransferCounters counters;
+  /// Of its faults, those that the sums of all arrays do not count any more.
+  PageFaults forgotten_faults;
   /// Of a managed array: who used its pages last, to whom nothing needs to be moved.
   Directory pages;
   /// Of an explicit one: the memories where it stays, once it has memory there.

@@ -88,7 +88,7 @@ void bring_pages_to_host(CoherentState& array, const ArrayPart& part, AccessMode
   MemoryId from = host_memory;
   holders.without(host_memory).visit([&](MemoryId m) { from = m; });
   if (from != host_memory) {
-    QueueState& queue = *coherence.memories[from].download;
+    QueueState& queue = coherence.queue_for(from, host_memory, bytes_of(array, part), after);
     const std::vector<ManagedRange> ranges = ranges_of(array, part, mode, host_memory, false);
     coherence.tracker.wait_for(queue, after);
     if (queue.prefetch(ranges.data(), static_cast<int>(ranges.size()), true) > 0) {
@@ -112,6 +112,19 @@ bool CallState::moves_pages(const Part& part) {
   bool any = false;
   for_uses(part, [&](const Use& use) { any = any || use.array->mode == MemoryMode::Managed; });
   return any && !part.is_host;
+}
+
+// Of arrays that lie in pinned memory, and are not copied: a device that models time is told of what the part
+// declares.
+void CallState::note_link_use(const Part& part) const {
+  index_t read = 0, written = 0;
+  for_uses(part, [&](const Use& use) {
+    if (use.array->mode != MemoryMode::Mapped) return;
+    const index_t bytes = bytes_of(*use.array, use.region);
+    if (reads(use.mode)) read += bytes;
+    if (writes(use.mode)) written += bytes;
+  });
+  if (read + written > 0) part.queue->next_kernel_uses_link(read, written);
 }
 
 // For a kernel that is enqueued next on the part's queue.

@@ -12,11 +12,12 @@ namespace {
 
 ArrayPart whole(const CoherentState& array) { return {array.shape.domain, {}}; }
 
-// Copies of `boxes` from one memory to another.
+// Copies of `boxes` from one memory to another, on queues of their own: whoever asks for them has plans for
+// those of kernels.
 void copy_boxes(CoherentState& array, const std::vector<Box>& boxes, MemoryId from, MemoryId to) {
   std::vector<PlannedCopy> copies;
   for (const Box& box : boxes) copies.push_back({0, box, from, to, {}});
-  Coherence::get().enqueue(copies, {&array});
+  Coherence::get().enqueue(copies, {&array}, {.before = {}, .after_kernels = false});
 }
 
 }  // namespace

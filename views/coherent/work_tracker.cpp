@@ -77,21 +77,42 @@ bool WorkTracker::ended(Work work) {
   return work.number <= t.done;
 }
 
-const WorkTracker::Open* WorkTracker::find(Work work) {
-  if (ended(work)) return nullptr;
+const WorkTracker::Open* WorkTracker::find(Work work) { return ended(work) ? nullptr : find_unasked(work); }
+
+// The same of what is known: no device is asked whether the work has ended by now.
+const WorkTracker::Open* WorkTracker::find_unasked(Work work) {
+  if (work.number == 0) return nullptr;
   Track& t = track(work.queue);
   const auto known =
       std::lower_bound(t.open.begin(), t.open.end(), work.number,
                        [](const Open& open, std::uint64_t number) { return open.number < number; });
-  return known == t.open.end() ? nullptr : &*known;
+  return known == t.open.end() || work.number <= t.done ? nullptr : &*known;
 }
 
+// To wait for what has ended costs no more than to ask whether it has.
 void WorkTracker::events_of(Work work, std::vector<Ref<EventState>>& events) {
-  const Open* const open = find(work);
+  const Open* const open = find_unasked(work);
   if (open == nullptr || std::find(events.begin(), events.end(), open->event) != events.end()) return;
   events.push_back(open->event);
-  // A copy: to look for others may end this one.
-  for (const Work before : WorkList(open->after)) events_of(before, events);
+  for (const Work before : open->after) events_of(before, events);
+}
+
+bool WorkTracker::is_idle(QueueState& queue) {
+  Track& t = track(number_of(queue));
+  poll(t);
+  return t.open.empty();
+}
+
+QueueState* WorkTracker::queue_that_ends_with(const WorkList& after) {
+  QueueState* found = nullptr;
+  for (const Work work : after) {
+    if (find_unasked(work) == nullptr) continue;
+    const Track& t = track(work.queue);
+    if (found != nullptr || work.number != t.last) return nullptr;
+    if (!t.open.back().event->is_end()) return nullptr;
+    found = t.queue;
+  }
+  return found;
 }
 
 Ref<EventState> WorkTracker::last_event(QueueState& queue) {

@@ -35,6 +35,11 @@ class WorkTracker {
   Work add(QueueState& queue, const Ref<EventState>& event, const WorkList& after, const NeededWorks& needs,
            std::vector<Ref<EventState>>&& events);
   Work add(QueueState& queue, const WorkList& after) { return add(queue, queue.record(), after); }
+  /// Whether no work on `queue` is open.
+  bool is_idle(QueueState& queue);
+  /// The queue whose last work is in `after`, with nothing enqueued on it since, where all that is open of
+  /// `after` is there: what follows it on that queue waits for nothing else. Otherwise null. Asks no device.
+  QueueState* queue_that_ends_with(const WorkList& after);
   /// Whether the next work enqueued on `queue` may become a part of `work`: that must be open and the last on
   /// it, and replacing its event must not lose a failure.
   bool can_extend(QueueState& queue, Work work);
@@ -108,6 +113,7 @@ class WorkTracker {
   static void wait_for_end(const Open& open);
   static std::size_t complete_works(const std::deque<Open>& open);
   const Open* find(Work work);
+  const Open* find_unasked(Work work);
   bool ended_well(const Open& open);
   void poll(Track& track);
   Track& track(int queue) { return tracks_[static_cast<std::size_t>(queue)]; }

@@ -110,6 +110,8 @@ void CudaQueue::copy(const CopySide& destination, const CopySide& source, std::s
   const auto check = [&](cudaError_t code) {
     if (code != cudaSuccess) fail_copy(code, destination, source);
   };
+  const std::uint64_t before = submissions();
+  bool has_waited = false;
   for (const CopyPiece& piece : pieces) {
     const bool contiguous = piece.kind == CopyKind::Contiguous;
     if (host != nullptr) {
@@ -139,8 +141,14 @@ void CudaQueue::copy(const CopySide& destination, const CopySide& source, std::s
                             static_cast<const char*>(source.data) + piece.src_offset,
                             static_cast<std::size_t>(piece.run_bytes), cudaMemcpyDefault, stream()));
     else check(copy_pitched(stream(), destination.data, source.data, piece));
+    // To pageable memory that the GPU does not reach cudaMemcpyAsync returns when the copy has ended (CUDA
+    // Runtime API, "API synchronization behavior"): nobody has to wait for an event after it.
+    has_waited = contiguous && host == &destination && recording == nullptr &&
+                 !gpu_.reaches_pageable_memory() && piece.run_bytes < staged_from_bytes &&
+                 is_pageable(host->data);
   }
-  submitted();
+  if (has_waited) retired(before);
+  else submitted();
 }
 
 void CudaQueue::fail_copy(cudaError_t code, const CopySide& destination, const CopySide& source) const {

@@ -1,6 +1,8 @@
 // Queues of Emulated: asynchronous, in order, where launches go, and copies between memories.
 #include <string>
 
+#include <strata/devices/emulated/calls.hpp>
+
 #include "devices/emulated/fixture.hpp"
 
 namespace {
@@ -43,6 +45,52 @@ TEST_F(EmulatedQueue, WorkOfOneQueueIsDoneInOrder) {
   queue.wait();
 
   EXPECT_EQ(elements(x), std::vector<int>(100, 15));
+}
+
+TEST_F(EmulatedQueue, AnEventIsTheEndOfItsQueueUntilMoreIsEnqueued) {
+  const Queue<Emulated> queue, other;
+  const auto x = create<Array>("x", 10);
+  for (const bool is_idle : {true, false}) {
+    Gate gate;
+    if (!is_idle) gate.hold(queue);
+    const Event event = queue.record();
+    EXPECT_TRUE(event.state()->is_end());
+
+    parallel_for(on(other), 10, with(AddAll{1}, x));
+    EXPECT_TRUE(event.state()->is_end());
+    parallel_for(on(queue), 10, with(AddAll{1}, x));
+    EXPECT_FALSE(event.state()->is_end());
+    gate.open();
+    queue.wait();
+    other.wait();
+    EXPECT_FALSE(event.state()->is_end());
+  }
+}
+
+TEST_F(EmulatedQueue, CallsAreCounted) {
+  const Queue<Emulated> queue, other;
+  const emulated::Calls before = emulated::calls();
+
+  const auto x = create<Array>("x", 10, uninitialized);
+  const auto y = create<Array>("y", 10, uninitialized);
+  parallel_for(on(queue), 10, with(AddAll{1}, x));
+  deep_copy(queue, x, 1);
+  deep_copy(queue, y, x);
+  const Event event = queue.record();
+  other.wait_for(event);
+  queue.wait_for(event);  // its order is enough
+  static_cast<void>(event.complete());
+  event.wait();
+  queue.wait();
+
+  EXPECT_EQ(emulated::calls() - before, (emulated::Calls{.kernels = 1,
+                                                         .copies = 2,
+                                                         .records = 1,
+                                                         .queue_waits = 1,
+                                                         .queries = 1,
+                                                         .host_waits = 2,
+                                                         .allocations = 2}));
+  other.wait();
 }
 
 TEST_F(EmulatedQueue, CopyOfAnotherQueueOverlapsAKernel) {

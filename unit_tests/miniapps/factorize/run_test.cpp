@@ -10,6 +10,7 @@
 
 #include <strata/algorithms/linear/tiled/tiled_files.hpp>
 #include <strata/algorithms/tasks/plan/tiled.hpp>
+#include <strata/devices/emulated/device.hpp>
 #include <strata/miniapps/factorize/operations.hpp>
 #include <strata/miniapps/factorize/picture.hpp>
 #include <strata/miniapps/factorize/run.hpp>
@@ -196,6 +197,24 @@ TEST(FactorizeRun, TheLeastMemoryIsEnough) {
       request.memory_limit = std::stoll(text.substr(text.find(" (") + 2));
       EXPECT_TRUE(report_of("emulated", request).passed()) << name_of(operation) << ", " << order;
     }
+}
+
+TEST(FactorizeRun, TilesAreInPinnedMemoryOfAnyDeviceThatHasSuch) {
+  FactorizeRequest request = request_for(Operation::Cholesky, 20, 16);
+  request.home = "pinned";
+  for (const int devices : {1, 2}) {
+    request.devices = devices;
+    EXPECT_TRUE(report_of("emulated", request).passed());
+  }
+
+  TaskWatch watch(request.scheduler, false);
+  const auto made = make_operations<double>("emulated", request, watch);
+  const auto a = made->matrix("a", 20, 16, false);
+
+  EXPECT_EQ(made->place().home, "pinned");
+  const char* reason = "";
+  const auto* const pinned = Emulated{}.backend().shared_memory(strata::detail::SharedMemory::Pinned, reason);
+  EXPECT_GE(pinned->used(), 20U * 20 * sizeof(double));
 }
 
 TEST(FactorizeRun, WhatHostsDoNotHaveIsRefused) {

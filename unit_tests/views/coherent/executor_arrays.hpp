@@ -23,7 +23,8 @@ struct ProgramOptions {
   // In checked builds, with kernels that do not write what they declared. Such an error is told by whoever
   // waits for the device next.
   bool holes = false;
-  bool streams = true;  // also by slices, for which no launch waits when there is no room
+  bool streams = true;   // also by slices, for which no launch waits when there is no room
+  bool managed = false;  // all arrays lie in managed memory
   int steps = 16;
 };
 
@@ -204,14 +205,29 @@ class ProgramArrays {
   template <std::size_t... R>
   void make(const char* label, const index_t* extents, std::index_sequence<R...>) {
     Known known;
-    const MemoryMode mode = any_mode();
-    if (random_(0, 1) == 0) {
-      known.array = Array(label, extents[R]..., prefer(mode), main_in(Emulated{0}));
+    const MemoryMode mode = options_.managed ? MemoryMode::Managed : any_mode();
+    const Emulated main = any_device();
+    // Memory that a device and the host share may not be had: then the array is smart.
+    const bool lacks_memory = options_.failures && options_.alone && random_(0, 3) == 0;
+    if (lacks_memory) emulated::fail(emulated::Fault::Allocation, 1);
+    const bool is_filled = random_(0, 1) == 0;
+    known.array = is_filled ? Array(label, extents[R]..., prefer(mode), main_in(main))
+                            : Array(label, extents[R]..., uninitialized, prefer(mode), main_in(main));
+    if (lacks_memory) emulated::clear_faults();
+    const bool is_shared =
+        mode == MemoryMode::Pinned || mode == MemoryMode::Managed || mode == MemoryMode::Mapped;
+    const MemoryMode got = known.array.memory_mode();
+    if (lacks_memory && is_shared) {
+      EXPECT_EQ(got, MemoryMode::Smart);
+    } else {
+      // Of other threads, or where there is little room, it need not be there either.
+      EXPECT_TRUE(got == mode || (is_shared && got == MemoryMode::Smart)) << to_string(got);
+    }
+    if (is_filled) {
       known.now.assign(static_cast<std::size_t>(size_), 0);
       arrays_.push_back(std::move(known));
       return;
     }
-    known.array = Array(label, extents[R]..., uninitialized, prefer(mode), main_in(Emulated{0}));
     known.now.resize(static_cast<std::size_t>(size_));
     const Rewrite<rank> first{7, false};
     insist([&] {

@@ -57,6 +57,22 @@ TEST_F(CoherentPrograms, NeverMeetAnOldValueSlow) {
   run(random, 100000);
 }
 
+// Each fits a device, and all together do not: pages that were used long ago go back to the host.
+TEST_F(CoherentPrograms, OfManagedArraysBeyondTheRoomOfADeviceNeverMeetAnOldValue) {
+  leave_nothing();
+  emulated::Config config = machine(3);
+  config.managed_page = 4096;
+  config.capacity = 2 * config.managed_page;
+  emulated::configure(config);
+  coherent::reset_counters();
+  Random random;
+  for (int k = 0; k < strata_tests::trials(60) && !HasFailure(); ++k) {
+    run_one(random, {.devices = 3, .failures = k % 2 == 0, .budgets = true, .managed = true});
+    EXPECT_FALSE(HasFailure()) << "in program " << k;
+  }
+  EXPECT_GT(coherent::counters().prefetched_to_devices.count, 0U);
+}
+
 // Calls f(number) on threads of their own.
 template <class F>
 void on_threads(int count, const F& f) {

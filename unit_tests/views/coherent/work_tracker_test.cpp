@@ -1,5 +1,6 @@
 // WorkTracker: how work ended, by the events after it.
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -15,14 +16,19 @@ class Event : public EventState {
  public:
   explicit Event(std::exception_ptr error = nullptr, Outcome outcome = Outcome::Failed)
       : error_(error), outcome_(outcome) {}
-  bool complete() const override { return is_complete; }
+  bool complete() const override {
+    ++queries;
+    return is_complete;
+  }
   void wait() override {
     ++waits;
     if (error_) std::rethrow_exception(error_);
   }
   bool reports_earlier() const override { return speaks_for_all; }
-  bool is_complete = true, speaks_for_all = false;
+  bool is_end() const override { return is_last; }
+  bool is_complete = true, speaks_for_all = false, is_last = true;
   int waits = 0;
+  mutable int queries = 0;
 
   Outcome outcome() const override { return outcome_; }
 
@@ -176,6 +182,48 @@ TEST_F(Tracked, WorkThatEndedAfterItCouldBeExtendedIsNotExtended) {
   EXPECT_FALSE(tracker_.extend(*one_, work));
 
   EXPECT_EQ(tracker_.add(*one_, Ref<EventState>(new Event), {work}).number, work.number + 1);
+}
+
+// Where work may follow: it waits for nothing else, and nobody else waits for it.
+TEST_F(Tracked, TheQueueThatEndsWithAllThatIsOpenMayBeFollowed) {
+  const auto add_open = [&](QueueState& queue) {
+    const Ref<Event> event(new Event);
+    event->is_complete = false;
+    return std::pair(event, tracker_.add(queue, event, WorkList()));
+  };
+  EXPECT_TRUE(tracker_.is_idle(*one_));
+  const auto [first_event, first] = add_open(*one_);
+  EXPECT_EQ(tracker_.queue_that_ends_with({first}), one_.get());
+  EXPECT_FALSE(tracker_.is_idle(*one_));
+
+  const auto [other_event, other] = add_open(*other_);
+  EXPECT_EQ(tracker_.queue_that_ends_with({first, other}), nullptr);  // it would wait for one of them
+  EXPECT_EQ(tracker_.queue_that_ends_with({}), nullptr);
+  other_event->is_complete = true;
+  EXPECT_TRUE(tracker_.is_idle(*other_));
+  EXPECT_EQ(tracker_.queue_that_ends_with({first, other}), one_.get());
+
+  first_event->is_last = false;  // somebody has enqueued something
+  EXPECT_EQ(tracker_.queue_that_ends_with({first}), nullptr);
+  const auto [second_event, second] = add_open(*one_);
+  EXPECT_EQ(tracker_.queue_that_ends_with({first}), nullptr);
+  EXPECT_EQ(tracker_.queue_that_ends_with({second}), one_.get());
+}
+
+TEST_F(Tracked, EventsAreFoundWithoutAskingWhetherTheyAreComplete) {
+  const Ref<Event> before(new Event), after(new Event);
+  const Work first = tracker_.add(*one_, before, WorkList()),
+             second = tracker_.add(*other_, after, WorkList{first});
+  std::vector<Ref<EventState>> events;
+
+  tracker_.events_of(second, events);
+
+  EXPECT_EQ(events.size(), 2U);
+  EXPECT_EQ(before->queries + after->queries, 0);
+  EXPECT_TRUE(tracker_.all_ended({second}));
+  events.clear();
+  tracker_.events_of(second, events);
+  EXPECT_TRUE(events.empty());
 }
 
 TEST_F(Tracked, WorkThatRanOnWhatFailedWorkLeftIsSpoiled) {

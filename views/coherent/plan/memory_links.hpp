@@ -30,6 +30,11 @@ class MemoryLinks {
     const MemoryLink& link = links_[place(from, to)];
     return link.seconds + bytes / link.bytes_per_second;
   }
+  /// Whether `bytes` take no longer on their way than it takes to begin.
+  bool is_short(MemoryId from, MemoryId to, double bytes) const {
+    const MemoryLink& link = links_[place(from, to)];
+    return bytes <= link.seconds * link.bytes_per_second;
+  }
 
  private:
   std::size_t place(MemoryId from, MemoryId to) const {

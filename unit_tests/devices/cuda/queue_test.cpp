@@ -1,0 +1,105 @@
+// Events of GPUs: what they know without asking the driver must be true, also where others enqueue work of
+// which the queue knows nothing.
+#include <chrono>
+#include <thread>
+
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <strata/strata.hpp>
+
+namespace {
+
+using namespace strata;
+using Array = MDArray<double, Cuda, rank<1>>;
+
+struct Fill {
+  double value;
+  STRATA_FUNCTION void operator()(index_t i, auto x) const { x(i) = value; }
+};
+
+// Work that the queue has not seen being enqueued.
+void sleep_on(cudaStream_t stream) {
+  const auto sleep = [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(50)); };
+  ASSERT_EQ(cudaLaunchHostFunc(stream, sleep, nullptr), cudaSuccess);
+}
+
+TEST(CudaQueueEvents, AreCompleteWhereTheQueueIsKnownToBeIdle) {
+  const Queue<Cuda> queue;
+  const auto x = create<Array>("x", 1000);
+  EXPECT_TRUE(queue.record().complete());
+
+  parallel_for(on(queue), 1000, with(Fill{1}, x));
+  const Event before = queue.record();
+  queue.wait();
+
+  EXPECT_TRUE(before.complete());
+  EXPECT_TRUE(queue.record().complete());
+}
+
+TEST(CudaQueueEvents, AreNotCompleteWhileTheirWorkRuns) {
+  const Queue<Cuda> queue, other;
+  const auto x = create<Array>("x", 1000);
+  queue.wait();
+  sleep_on(cuda::native_stream(queue));
+  parallel_for(on(queue), 1000, with(Fill{1}, x));
+  const Event event = queue.record();
+
+  EXPECT_FALSE(event.complete());
+  other.wait_for(event);
+  EXPECT_FALSE(other.idle());
+  event.wait();
+  EXPECT_TRUE(event.complete());
+  other.wait();
+}
+
+// The queue is idle as far as it knows.
+TEST(CudaQueueEvents, ComeAfterTheWorkOfOthersOnTheStream) {
+  cudaStream_t stream = nullptr;
+  ASSERT_EQ(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), cudaSuccess);
+  {
+    const Queue<Cuda> own, adopted = cuda::adopt_stream(stream);
+    for (const Queue<Cuda>& queue : {own, adopted}) {
+      queue.wait();
+      sleep_on(cuda::native_stream(queue));
+      const Event event = queue.record();
+      EXPECT_FALSE(event.complete());
+      event.wait();
+      EXPECT_TRUE(queue.idle());
+      sleep_on(cuda::native_stream(queue));
+      EXPECT_FALSE(queue.record().complete());
+      queue.wait();
+    }
+  }
+  cudaStreamDestroy(stream);
+}
+
+TEST(CudaQueueEvents, AreTheEndOfTheirQueueUntilMoreIsEnqueued) {
+  const Queue<Cuda> queue;
+  const auto x = create<Array>("x", 1000);
+  parallel_for(on(queue), 1000, with(Fill{1}, x));
+  const Event event = queue.record();
+
+  EXPECT_TRUE(event.state()->is_end());
+  parallel_for(on(queue), 1000, with(Fill{2}, x));
+  EXPECT_FALSE(event.state()->is_end());
+  queue.wait();
+}
+
+// To pageable memory CUDA waits itself: the values are there, and so is all work before.
+TEST(CudaQueueEvents, AreCompleteAfterACopyToPageableMemory) {
+  const Queue<Cuda> queue;
+  const auto x = create<Array>("x", 1000);
+  const auto host = create<MDArray<double, Serial, rank<1>>>("host", 1000);
+  for (int step = 1; step <= 100; ++step) {
+    parallel_for(on(queue), 1000, with(Fill{double(step)}, x));
+    deep_copy(queue, host, x);
+    const Event event = queue.record();
+    event.wait();
+    ASSERT_EQ(host(0), step);
+    ASSERT_EQ(host(999), step);
+    EXPECT_TRUE(queue.idle());
+  }
+}
+
+}  // namespace

@@ -1,0 +1,167 @@
+// What launches that copy ask of a device: on a GPU each is a call of the driver, which takes as long as a
+// small array. Patterns of the study of unified memory, as docs/memory_modes.md counts them.
+#include <chrono>
+#include <cstdint>
+#include <ostream>
+#include <thread>
+
+#include <strata/devices/emulated/calls.hpp>
+
+#include "views/coherent/executor_fixture.hpp"
+
+namespace strata::inline STRATA_ABI::emulated {
+void PrintTo(const Calls& c, std::ostream* out) {
+  *out << c.kernels << " kernels, " << c.copies << " copies, " << c.prefetches << " prefetches, " << c.records
+       << " records, " << c.queue_waits << " waits of queues, " << c.queries << " queries, " << c.host_waits
+       << " waits of the host, " << c.allocations << " allocations";
+}
+}  // namespace strata::inline STRATA_ABI::emulated
+
+namespace {
+
+using namespace coherent_testing;
+using emulated::Calls;
+using Numbers = CoherentArray<std::int64_t, rank<1>>;
+constexpr index_t length = 512;
+
+struct AddBoth {
+  STRATA_FUNCTION void operator()(auto i, auto a, auto b, auto c) const { c(i) = a(i) + b(i); }
+};
+
+// Arrays of one mode, filled by the host before each run, until the host has what the kernels made.
+class LaunchCalls : public CoherentTest {
+ protected:
+  static Numbers array(const char* label, MemoryMode mode) {
+    return Numbers(label, length, mode, main_in(Emulated{0}));
+  }
+  static void fill(const Numbers& x) {
+    const auto view = x.write();
+    for (index_t i = 0; i < length; ++i) view(i) = i;
+  }
+  // Of the second run: the first one has made room on the device.
+  template <class Prepare, class Run>
+  static Calls of(const Prepare& prepare, const Run& run) {
+    prepare();
+    run();
+    prepare();
+    wait(Emulated{0});
+    const Calls before = emulated::calls();
+    run();
+    return emulated::calls() - before;
+  }
+  static Calls full(MemoryMode mode) {
+    const Numbers a = array("a", mode);
+    return of([&] { fill(a); },
+              [&] {
+                launch(on(Emulated{0}), length, AddTo{5}, inout(a));
+                EXPECT_EQ(a.read()(7), 12);
+              });
+  }
+  static Calls partial(MemoryMode mode) {
+    const Numbers a = array("a", mode), b = array("b", mode), c = array("c", mode);
+    return of([&] { fill(a), fill(b); },
+              [&] {
+                launch(on(Emulated{0}), length, AddBoth{}, in(a), in(b), out(c));
+                EXPECT_EQ(c.read()(7), 14);
+              });
+  }
+  static Calls multikernel(MemoryMode mode) {
+    const Numbers a = array("a", mode);
+    return of([&] { fill(a); },
+              [&] {
+                launch(on(Emulated{0}), length, AddTo{5}, inout(a));
+                launch(on(Emulated{0}), length, AddTo{6}, inout(a));
+                EXPECT_EQ(a.read()(7), 18);
+              });
+  }
+  // What a device has to be asked; whether an event is complete, and waits for those that are, cost a GPU
+  // nothing once a later event of the queue is.
+  static Calls asked(Calls calls) {
+    calls.queries = calls.host_waits = 0;
+    return calls;
+  }
+};
+
+TEST_F(LaunchCalls, AShortCopyWaitsForNoQueue) {
+  for (const MemoryMode mode : {MemoryMode::Smart, MemoryMode::Pinned}) {
+    SCOPED_TRACE(to_string(mode));
+    EXPECT_EQ(asked(full(mode)), (Calls{.kernels = 1, .copies = 2, .records = 3}));
+    EXPECT_EQ(asked(partial(mode)), (Calls{.kernels = 1, .copies = 3, .records = 4}));
+    EXPECT_EQ(asked(multikernel(mode)), (Calls{.kernels = 2, .copies = 2, .records = 4}));
+  }
+}
+TEST_F(LaunchCalls, PagesOfShortArraysWaitForNoQueue) {
+  EXPECT_EQ(asked(full(MemoryMode::Managed)), (Calls{.kernels = 1, .prefetches = 2, .records = 2}));
+  EXPECT_EQ(asked(partial(MemoryMode::Managed)), (Calls{.kernels = 1, .prefetches = 4, .records = 2}));
+  EXPECT_EQ(asked(multikernel(MemoryMode::Managed)), (Calls{.kernels = 2, .prefetches = 2, .records = 3}));
+}
+TEST_F(LaunchCalls, MappedArraysAreCopiedByNobody) {
+  EXPECT_EQ(asked(full(MemoryMode::Mapped)), (Calls{.kernels = 1, .records = 1}));
+  EXPECT_EQ(asked(partial(MemoryMode::Mapped)), (Calls{.kernels = 1, .records = 1}));
+}
+// The host asks and waits a few times at most for each piece of work.
+TEST_F(LaunchCalls, TheHostAsksSeldom) {
+  for (const MemoryMode mode :
+       {MemoryMode::Smart, MemoryMode::Pinned, MemoryMode::Managed, MemoryMode::Mapped}) {
+    SCOPED_TRACE(to_string(mode));
+    for (const Calls& calls : {full(mode), partial(mode), multikernel(mode)}) {
+      EXPECT_LE(calls.queries, 3U);
+      EXPECT_LE(calls.host_waits, 2 * calls.records);
+    }
+  }
+}
+
+struct AddSlowly {
+  STRATA_FUNCTION void operator()(auto i, auto x) const {
+    if (static_cast<index_t>(i) == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    x(i) += 5;
+  }
+};
+
+// Copies that take longer than to begin them overlap kernels, on queues of their own: after a kernel that
+// still runs one queue waits for another, and before it where the copy has not ended by then.
+TEST_F(LaunchCalls, LongCopiesHaveQueuesOfTheirOwn) {
+  emulated::Config config = machine(1);
+  config.copy_latency = 0;  // so that any copy is long
+  leave_nothing();
+  emulated::configure(config);
+  for (const MemoryMode mode : {MemoryMode::Pinned, MemoryMode::Managed}) {
+    const Numbers a = array("a", mode);
+    Calls calls = asked(of([&] { fill(a); },
+                           [&] {
+                             launch(on(Emulated{0}), length, AddSlowly{}, inout(a));
+                             EXPECT_EQ(a.read()(7), 12);
+                           }));
+    EXPECT_GE(calls.queue_waits, 1U);
+    EXPECT_LE(calls.queue_waits,
+              3U);  // the second copy for the kernel, and for the first one where that goes on
+    calls.queue_waits = 0;
+    EXPECT_EQ(calls, mode == MemoryMode::Pinned ? (Calls{.kernels = 1, .copies = 2, .records = 3})
+                                                : (Calls{.kernels = 1, .prefetches = 2, .records = 2}));
+  }
+}
+
+// A short copy does not wait for kernels that it has nothing to do with.
+TEST_F(LaunchCalls, AShortCopyOvertakesKernelsOfOtherArrays) {
+  emulated::Config config = machine(1);
+  config.seconds_per_item = 1e-3;
+  leave_nothing();
+  emulated::configure(config);
+  const Numbers a = array("a", MemoryMode::Pinned), b = array("b", MemoryMode::Pinned);
+  fill(a), fill(b);
+  launch(on(Emulated{0}), 1, AddTo{5}, inout(a));
+  const auto plain = create<MDArray<std::int64_t, Emulated, rank<1>>>("plain", length);
+  const double begin = emulated::now();
+
+  // One more kernel on the queue, which coherent arrays do not know of, and one of another array.
+  parallel_for(on(Emulated{0}), length, with(Iota{0}, plain));
+  EXPECT_EQ(a.read()(0), 5);
+  const double read = emulated::now() - begin;
+  launch(on(Emulated{0}), length, AddTo{5}, inout(b));
+  wait(Emulated{0});
+
+  EXPECT_LT(read, 0.1);  // the kernels take half a second each
+  EXPECT_GT(emulated::now() - begin, 0.9);
+}
+
+}  // namespace

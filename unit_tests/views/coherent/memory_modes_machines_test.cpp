@@ -1,0 +1,135 @@
+// Memory modes on machines of which something differs: pages that fault, hosts that may not touch managed
+// memory beside kernels, and links that mapped memory is read over.
+#include "views/coherent/executor_fixture.hpp"
+
+namespace {
+
+using namespace coherent_testing;
+using Numbers = CoherentArray<std::int64_t, rank<1>>;
+constexpr index_t length = 1000;
+
+struct ReadFrom {
+  index_t k;
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y) const { y(i) = x(k); }
+};
+
+class MemoryModesOnMachines : public CoherentTest {
+ protected:
+  void SetUp() override {
+    CoherentTest::SetUp();
+    coherent::reset_counters();
+  }
+  static Numbers filled(const char* label, MemoryMode mode) {
+    const Numbers x(label, length, mode, main_in(Emulated{0}));
+    const auto view = x.write();
+    for (index_t i = 0; i < length; ++i) view(i) = i;
+    return x;
+  }
+  static void expect_values(const Numbers& x, std::int64_t more) {
+    const std::vector<std::int64_t> seen = values(x);
+    index_t wrong = 0;
+    for (index_t i = 0; i < length; ++i) wrong += seen[static_cast<std::size_t>(i)] != i + more;
+    EXPECT_EQ(wrong, 0);
+  }
+};
+
+// Of all arrays, also of those that live on; what an array says itself is since its creation.
+TEST_F(MemoryModesOnMachines, FaultsCountFromTheLastReset) {
+  if (checked_build) GTEST_SKIP() << "checked builds refuse what was not declared";
+  emulated::Config config = machine(1);
+  config.managed_page = 4096;
+  emulated::configure(config);
+  const index_t page = 4096 / 8;
+  {
+    const Numbers x("x", 4 * page, MemoryMode::Managed, main_in(Emulated{0}));
+    const Numbers y("y", 4 * page, MemoryMode::Managed, main_in(Emulated{0}));
+    x.write()(0) = 7;
+    launch(on(Emulated{0}), range(0, 1), ReadFrom{3 * page}, in(x), out(y));
+    wait(Emulated{0});
+    EXPECT_EQ(coherent::counters().faults.count, 1U);
+
+    coherent::reset_counters();
+
+    EXPECT_EQ(coherent::counters().faults.count, 0U);
+    EXPECT_EQ(coherent::counters().faults.to_devices, 0U);
+    EXPECT_EQ(x.counters().faults.count, 1U);
+    launch(on(Emulated{0}), range(0, 1), ReadFrom{2 * page}, in(x), out(y));
+    wait(Emulated{0});
+    EXPECT_EQ(coherent::counters().faults.count, 1U);
+    EXPECT_EQ(coherent::counters().faults.to_devices, 4096U);
+    EXPECT_EQ(x.counters().faults.count, 2U);
+  }
+  EXPECT_EQ(coherent::counters().faults.count, 1U);  // arrays that are gone count, too
+}
+
+// With some GPUs and drivers a host that touches managed memory while a kernel runs, of whatever array, is
+// ended.
+TEST_F(MemoryModesOnMachines, WhereHostsMayNotTouchManagedMemoryBesideKernelsViewsWaitForAll) {
+  for (const bool may : {true, false}) {
+    SCOPED_TRACE(may);
+    leave_nothing();
+    emulated::Config config = machine(2);
+    config.concurrent_managed_access = may;
+    config.seconds_per_item = 1e-3;
+    emulated::configure(config);
+    const Numbers x = filled("x", MemoryMode::Managed), y = filled("y", MemoryMode::Smart),
+                  z = filled("z", MemoryMode::Managed);
+    const auto seconds_of = [&](const auto& access) {
+      launch(on(Emulated{1}), range(0, 1), AddTo{1}, inout(y));  // the array has that device to think of
+      wait(Emulated{1});
+      launch(on(Emulated{0}), length, AddTo{5}, inout(y));
+      const double begin = emulated::now();
+      access();
+      const double passed = emulated::now() - begin;
+      wait(Emulated{0});
+      return passed;
+    };
+    const double kernel = 1e-3 * length;
+    const auto expect_wait = [&](double passed) { EXPECT_EQ(passed >= kernel, !may) << passed; };
+    expect_wait(seconds_of([&] { static_cast<void>(x.read()); }));
+    expect_wait(seconds_of([&] { static_cast<void>(x.write(line(3, 4))); }));
+    expect_wait(seconds_of([&] { EXPECT_EQ(x(7), 7); }));
+    expect_wait(seconds_of([&] { launch(on(Serial{}), range(0, 1), AddTo{0}, inout(x)); }));
+
+    // Pages come by faults there.
+    launch(on(Emulated{0}), length, AddTo{5}, inout(z));
+    expect_values(z, 5);
+    EXPECT_EQ(z.counters().prefetched_to_devices.bytes > 0, may);
+    EXPECT_EQ(z.counters().faults.count > 0, !may);
+    const char* reason = "";
+    detail::DeviceInstance& device = Emulated{0}.backend();
+    const SpaceId managed = device.shared_memory(detail::SharedMemory::Managed, reason)->space();
+    EXPECT_EQ(device.has_system_atomics(managed, reason), may);
+    if (!may) {
+      EXPECT_TRUE(has(reason, "concurrent_managed_access"));
+    }
+  }
+}
+
+// Of what is declared, as the link is all that can be slower: that is what a real device would read at least.
+TEST_F(MemoryModesOnMachines, KernelsReadMappedArraysOverTheLink) {
+  const auto seconds_of = [](MemoryMode mode, double link_total, const Range& part, bool writes) {
+    leave_nothing();
+    emulated::Config config = machine(1);
+    config.seconds_per_item = 0;
+    config.host_link_total = link_total;
+    emulated::configure(config);
+    const Numbers x("x", 100000, mode, main_in(Emulated{0}));
+    launch(on(Emulated{0}), part, AddTo{0}, inout(x));
+    wait(Emulated{0});
+    const double begin = emulated::now();
+    if (writes) launch(on(Emulated{0}), part, AddTo{5}, inout(x));
+    else launch(on(Emulated{0}), part, ReadOnly{}, in(x));
+    wait(Emulated{0});
+    return emulated::now() - begin;
+  };
+  const double launch_latency = 1e-6, one_way = 8 * 100000 / 55e9;
+  EXPECT_NEAR(seconds_of(MemoryMode::Pinned, 0, range(0, 100000), true), launch_latency, 1e-9);
+  EXPECT_NEAR(seconds_of(MemoryMode::Mapped, 0, range(0, 100000), false), launch_latency + one_way, 1e-9);
+  EXPECT_NEAR(seconds_of(MemoryMode::Mapped, 0, range(0, 100000), true), launch_latency + one_way, 1e-9);
+  EXPECT_NEAR(seconds_of(MemoryMode::Mapped, 0, range(0, 50000), true), launch_latency + one_way / 2, 1e-9);
+  EXPECT_NEAR(seconds_of(MemoryMode::Mapped, 55e9, range(0, 100000), true), launch_latency + 2 * one_way,
+              1e-9);
+}
+
+}  // namespace
