@@ -201,8 +201,10 @@ bool CudaInstance::busy(CudaStream& stream) {
   const std::uint64_t submitted = __atomic_load_n(&stream.submitted, __ATOMIC_RELAXED);
   const bool knows_all = !__atomic_load_n(&stream.has_outsiders, __ATOMIC_RELAXED);
   if (knows_all && __atomic_load_n(&stream.retired, __ATOMIC_RELAXED) >= submitted) return false;
-  if (cudaStreamQuery(stream.stream) == cudaErrorNotReady) return true;
-  __atomic_store_n(&stream.retired, submitted, __ATOMIC_RELAXED);
+  const cudaError_t state = cudaStreamQuery(stream.stream);
+  if (state == cudaErrorNotReady) return true;
+  // Work that failed is not done: whoever waits for its events is to get the error.
+  if (state == cudaSuccess) __atomic_store_n(&stream.retired, submitted, __ATOMIC_RELAXED);
   return false;
 }
 
