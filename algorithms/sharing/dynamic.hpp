@@ -71,8 +71,11 @@ struct CompileAt<SharedAcross<D...>> : CompileAt<Across<D...>> {};
 
 template <class Access>
 void add_use(SharedWork& shared, const Access& access) {
-  shared.uses.push_back({access.array.state(), Access::mode,
-                         part_of(access.region, access.array.domain(), shared.range, access.array.label())});
+  if (!access.array) fail_no_array();
+  const auto part = [&access](ResidentRows items) {
+    return part_of(access.region, access.array.domain(), items, access.array.label());
+  };
+  shared.uses.push_back({access.array.state(), Access::mode, part(shared.range), part});
 }
 
 // What does not depend on how a part is launched.
@@ -100,8 +103,13 @@ SharedWork shared_work(const char* label, const Where& where, const R& work, con
       });
     call.check();
   };
-  shared.check({{0, shared.range}});
-  (add_use(shared, accesses), ...);
+  shared.kind = kind_of_launch(label, typeid(void (*)(R, K, Accesses...)).name());
+  try {
+    (add_use(shared, accesses), ...);
+  } catch (const ShapeMismatch&) {
+    shared.check({{0, shared.range}});  // names the launch
+    throw;
+  }
   return shared;
 }
 
@@ -110,24 +118,9 @@ struct LaunchBy<LaunchWay::Shared> {
   template <class Where, class R, class K, class... Accesses>
   static SharedReport launch(const char* label, const Where& where, const R& work, const K& kernel,
                              const Accesses&... accesses) {
-    constexpr bool over_rows = WorkOf<R>::rank != teams_rank;
-    static_assert(over_rows,
-                  "strata: launch: teams do not say which rows they touch; launch over a range, or give "
-                  "parallel_for plain views");
-    constexpr bool all_coherent = (is_coherent_access_v<Accesses> && ...);
-    static_assert(all_coherent,
-                  "strata: launch(across(...).dynamic()): a plain view lives on one device; give coherent "
-                  "arrays only");
-    if constexpr (over_rows && all_coherent) {
-      constexpr bool compiles = CompileAt<Where>::template kernel<R, K, Accesses...>;
-      static_assert(
-          compiles,
-          "strata: launch: the kernel cannot be called as kernel(index..., views...) const, nor as a factory "
-          "kernel(views...) const: give it a const operator() that takes (the tag,) one index for each "
-          "dimension and a view for each access");
-      if constexpr (compiles) return launch_shared(label, where, work, kernel, accesses...);
-    }
-    return {};
+    if constexpr (check_launch<Where, R, K, Accesses...>())
+      return launch_shared(label, where, work, kernel, accesses...);
+    else return {};
   }
 
  private:
@@ -208,11 +201,7 @@ struct ReduceBy<LaunchWay::Shared> {
   template <class Where, class R, class K, class Into, class... Accesses>
   static SharedReport reduce(const char* label, const Where& where, const R& work, const K& kernel,
                              Into&& into, const Accesses&... accesses) {
-    constexpr bool all_coherent = (is_coherent_access_v<Accesses> && ...);
-    static_assert(all_coherent,
-                  "strata: launch_reduce(across(...).dynamic()): a plain view lives on one device; give "
-                  "coherent arrays only");
-    if constexpr (check_coherent_reduction<K, Into>() && all_coherent)
+    if constexpr (check_coherent_reduction<K, Into>() && check_parts<Where, Accesses...>())
       return reduce_shared(label, where, work, kernel, static_cast<Into&&>(into), accesses...);
     else return {};
   }

@@ -30,6 +30,8 @@ struct Config {
   /// Whether kernels have system-wide atomics on pinned and ordinary memory of the host, as they always have
   /// on managed memory: GPUs behind PCIe have none.
   bool host_atomics = true;
+  /// By which seconds_per_item is multiplied on each instance; 1 for those that are not named.
+  std::vector<double> item_factors = {};
 };
 
 /// The configuration in force, and that of the settings.

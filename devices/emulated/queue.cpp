@@ -94,7 +94,7 @@ void EmulatedQueue::launch(const char* label, index_t items, std::function<void(
   QueueCore::Work work{std::move(run)};
   std::function<void()> not_run;  // to be destroyed after the lock
   const auto place = [&](Platform& platform) {
-    const double seconds = static_cast<double>(items) * platform.config.seconds_per_item;
+    const double seconds = static_cast<double>(items) * platform.seconds_per_item(core_->instance());
     const TimeSpan time = platform.timeline.kernel(core_->time, seconds, label);
     if (platform.fails(emulated::Fault::Kernel))
       not_run = std::exchange(work.run, [name = std::string(label), index = core_->instance()] {
