@@ -6,9 +6,14 @@ namespace strata::inline STRATA_ABI::detail {
 
 void LaunchRecord::Factor::note(double foretold, double took) {
   if (!(foretold > 0) || !(took > 0)) return;
-  constexpr double weight_of_new = 0.5, most = 100;
-  const double seen = std::clamp(took / foretold, 1 / most, most);
-  value = value > 0 ? (1 - weight_of_new) * value + weight_of_new * seen : seen;
+  constexpr double most = 100;
+  last_[count_++ % 3] = std::clamp(took / foretold, 1 / most, most);
+}
+
+double LaunchRecord::Factor::value() const {
+  if (count_ == 0) return 1;
+  if (count_ < 3) return *std::min_element(last_, last_ + count_);
+  return std::max(std::min(last_[0], last_[1]), std::min(std::max(last_[0], last_[1]), last_[2]));
 }
 
 LaunchHistory& LaunchHistory::get() {

@@ -14,11 +14,16 @@ namespace strata::inline STRATA_ABI::detail {
 
 struct LaunchRecord {
   /// By how much more than foretold launches take, of late: threads that start, copies that wait, and what
-  /// devices cost each other that use one memory or one host. 0: none was made.
-  struct Factor {
-    double value = 0;
-    double or_one() const { return value > 0 ? value : 1; }
+  /// devices cost each other that use one memory or one host.
+  class Factor {
+   public:
     void note(double foretold, double took);
+    /// The median of the last three, as one launch may be held up by anything; 1: none was made.
+    double value() const;
+
+   private:
+    double last_[3] = {0, 0, 0};
+    int count_ = 0;
   };
   std::vector<DeviceCost> devices;
   std::vector<Factor> alone;  // launches that one device did

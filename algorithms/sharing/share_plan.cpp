@@ -226,13 +226,13 @@ SharePlan Planner::plan() const {
   double least = 0;
   for (std::size_t k = 0; k < count_; ++k) {
     if (!is_known(record_.devices[k])) continue;
-    const double takes = alone(k) * record_.alone[k].or_one();
+    const double takes = alone(k) * record_.alone[k].value();
     if (first == count_ || takes < least) first = k, least = takes;
   }
   const bool is_time_to_try = count_ > 1 && record_.repeats >= record_.until_next;
   // A device that gains less than this is not worth what may go wrong.
   constexpr double gain = 0.97;
-  double factor = record_.shared.or_one();
+  double factor = record_.shared.value();
   if (is_time_to_try) factor = std::min(factor, 1.0);
   if (best_without_copies() * factor < gain * least) {
     SharePlan plan = shared(homes_of_all());

@@ -101,13 +101,19 @@ index_t SharedClaims::size_for(const State& w) const {
 bool SharedClaims::is_late(const State& w, index_t size) const {
   if (!(w.speed > 0) || (w.claims == 0 && w.sure > 0 && rows_of(w.home) > 0)) return false;
   double others = 0, fastest = 0, taken = 0;
+  index_t measured = 0;  // the largest part of the fastest
   for (const State& other : workers_) {
     if (!other.counts()) continue;
-    fastest = std::max(fastest, other.speed);
+    if (other.speed > fastest) fastest = other.speed, measured = other.largest;
     taken += static_cast<double>(other.num_taken);
     if (&other != &w) others += other.speed;
   }
   if (!(others > 0)) return false;
+  // How fast the fastest is, small parts do not show: a much slower one waits until it has done larger ones.
+  constexpr double much = 3;
+  constexpr index_t small = 32;
+  if (w.claims > 0 && measured > 0 && much * w.speed < fastest && small * measured < rows_of(range_))
+    return true;
   const double mine = static_cast<double>(w.num_taken + size), all = static_cast<double>(num_open()) + taken;
   if (w.num_taken > 0 && mine / w.speed > all / (others + w.speed) * (1 + 1e-9)) return true;
   return w.speed < fastest && mine / w.speed > (all - static_cast<double>(w.num_taken)) / others;

@@ -109,6 +109,11 @@ void SharedFlights::land_first(const std::vector<std::size_t>& devices, bool is_
   sleeps_ = is_beside_hosts;
   std::size_t first = devices.front();
   double first_end = -1;
+  bool any = false;
+  // Before any gets more, all are measured: which of them is slow is not known.
+  for (const std::size_t k : devices)
+    if (!devices_[k].flights.empty() && !(ledger_.speed(k) > 0)) land(k), any = true;
+  if (any) return;
   for (const std::size_t k : devices) {
     const Device& device = devices_[k];
     if (device.flights.empty()) continue;
