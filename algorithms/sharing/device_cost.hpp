@@ -22,6 +22,8 @@ class DeviceCost {
   double launch_seconds() const { return launch_; }
   /// Items a second beyond that; 0: not known.
   double speed() const { return speed_; }
+  /// Two sizes were measured, and the larger one took no less for an item.
+  bool is_proportional() const { return is_known() && launch_ == 0 && small_.items > 0; }
   /// The largest part measured.
   index_t largest() const { return large_.items; }
   /// By how much of what was measured later it was wrong, of late; 1: nothing was foretold yet.

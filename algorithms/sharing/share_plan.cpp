@@ -21,6 +21,7 @@ class Planner {
   double seconds(std::size_t k, ResidentRows items) const;
   double foretold(const std::vector<ResidentRows>& homes) const;
   std::vector<ResidentRows> split(const std::vector<double>& weights) const;
+  std::vector<ResidentRows> homes_of_rows() const;
   double best_without_copies() const;
   std::vector<ResidentRows> homes_of_all() const;
   SharePlan search() const;
@@ -50,6 +51,30 @@ double Planner::foretold(const std::vector<ResidentRows>& homes) const {
 
 std::vector<ResidentRows> Planner::split(const std::vector<double>& weights) const {
   return split_range(request_.range.begin, request_.range.end, count_, weights, request_.unit);
+}
+
+// Where the rows lie, if each device has one run of them, in the order of the devices; none otherwise.
+std::vector<ResidentRows> Planner::homes_of_rows() const {
+  const ResidentRows range = request_.range;
+  std::size_t last = count_;
+  for (std::size_t k = 0; k < count_; ++k)
+    if (rows_of(request_.lying[k]) > 0) last = k;
+  if (last == count_) return {};
+  std::vector<ResidentRows> homes;
+  index_t begin = range.begin;
+  for (std::size_t k = 0; k < count_; ++k) {
+    index_t end = begin;
+    if (const ResidentRows run = request_.lying[k]; rows_of(run) > 0) {
+      // What two have is not much: rows that one computes and the other reads.
+      constexpr index_t most = 16;
+      if (run.begin < begin - rows_of(range) / most) return {};
+      const index_t cut = floor_div(run.end + request_.unit / 2, request_.unit) * request_.unit;
+      end = k == last ? range.end : std::clamp(cut, begin, range.end);
+    }
+    homes.push_back({begin, end});
+    begin = end;
+  }
+  return homes;
 }
 
 // By when all would be done if all rows were everywhere: less than any shares can reach.
@@ -115,13 +140,12 @@ std::vector<ResidentRows> Planner::homes_of_all() const {
       rates[k] = static_cast<double>(mine) / (own + moves);
     }
   }
-  double all = 0;
-  for (std::size_t k = 0; k < count_; ++k) all += record_.devices[k].is_known() ? request_.lying[k] : 0;
-  if (all > 0) {
+  if (const std::vector<ResidentRows> homes = homes_of_rows(); !homes.empty()) {
+    bool are_known = true;
+    for (std::size_t k = 0; k < count_; ++k)
+      are_known = are_known && (rows_of(homes[k]) == 0 || record_.devices[k].is_known());
     constexpr double as_good = 1.02;
-    std::vector<double> lying = request_.lying;
-    for (std::size_t k = 0; k < count_; ++k) lying[k] = record_.devices[k].is_known() ? lying[k] : 0;
-    look_at(split(lying), as_good);
+    if (are_known) look_at(homes, as_good);
   }
   return best;
 }
@@ -129,20 +153,17 @@ std::vector<ResidentRows> Planner::homes_of_all() const {
 SharePlan Planner::search() const {
   SharePlan plan;
   std::vector<double> sizes = request_.weights;
+  std::vector<ResidentRows> homes;
   if (sizes.empty()) {
-    double all = 0;
-    for (const double bytes : request_.lying) all += bytes;
-    if (all > 0) {
-      sizes = request_.lying;
-    } else {  // by speeds; those that are not known count as the mean of the others
-      double known = 0, number = 0;
-      for (const DeviceCost& cost : record_.devices)
-        if (cost.is_known()) known += cost.speed(), ++number;
-      for (const DeviceCost& cost : record_.devices)
-        sizes.push_back(cost.is_known() ? cost.speed() : number > 0 ? known / number : 1);
-    }
+    homes = homes_of_rows();
+    // By speeds; those that are not known count as the mean of the others.
+    double known = 0, number = 0;
+    for (const DeviceCost& cost : record_.devices)
+      if (cost.is_known()) known += cost.speed(), ++number;
+    for (const DeviceCost& cost : record_.devices)
+      sizes.push_back(cost.is_known() ? cost.speed() : number > 0 ? known / number : 1);
   }
-  const std::vector<ResidentRows> homes = split(sizes);
+  if (homes.empty()) homes = split(sizes);
   for (std::size_t k = 0; k < count_; ++k) plan.devices.push_back({homes[k], true, 0, 0});
   return plan;
 }
@@ -229,7 +250,10 @@ SharePlan Planner::plan() const {
     const double takes = alone(k) * record_.alone[k].value();
     if (first == count_ || takes < least) first = k, least = takes;
   }
-  const bool is_time_to_try = count_ > 1 && record_.repeats >= record_.until_next;
+  // What does not depend on how much a device does gets no shorter where others do some.
+  constexpr double most = 0.5;
+  const bool is_divisible = record_.devices[first].launch_seconds() < most * alone(first);
+  const bool is_time_to_try = count_ > 1 && is_divisible && record_.repeats >= record_.until_next;
   // A device that gains less than this is not worth what may go wrong.
   constexpr double gain = 0.97;
   double factor = record_.shared.value();

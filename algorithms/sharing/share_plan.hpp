@@ -27,7 +27,8 @@ struct ShareRequest {
   ResidentRows range{0, 0};
   index_t unit = 1;             // cuts are multiples of this
   std::vector<double> weights;  // by which the user has devices begin; empty: by this plan
-  std::vector<double> lying;    // of each device: bytes of the arrays that it has, and not all others
+  /// Of each device, the run of items whose rows it has, and not all others; empty: none.
+  std::vector<ResidentRows> lying;
   /// Seconds of the copies that a device needs for these items, there and back.
   Function<double(std::size_t device, ResidentRows items)> move_seconds;
 };

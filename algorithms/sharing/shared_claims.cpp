@@ -52,20 +52,28 @@ void SharedClaims::join_all() {
 
 // ---- how much
 
+double SharedClaims::seconds(const State& w, double items) {
+  return items > 0 ? w.launch_seconds + items / w.speed : 0;
+}
+// Items a second, of a claim of so many.
+double SharedClaims::rate(const State& w, double items) {
+  return w.speed > 0 && items > 0 ? items / seconds(w, items) : 0;
+}
+
 // Those that are not known count as the mean of the others.
-double SharedClaims::speed_of_all() const {
+double SharedClaims::rate_of_all(double items) const {
   double known = 0, count = 0, all = 0;
   for (const State& w : workers_)
     if (w.counts()) {
       ++all;
-      if (w.speed > 0) known += w.speed, ++count;
+      if (w.speed > 0) known += rate(w, items), ++count;
     }
   return count > 0 ? known / count * all : 0;
 }
 
 double SharedClaims::backlog(std::size_t worker) const {
   const State& w = workers_[worker];
-  return w.speed > 0 ? static_cast<double>(w.num_taken) / w.speed : 0;
+  return w.speed > 0 ? seconds(w, static_cast<double>(w.num_taken)) : 0;
 }
 
 // Items of the least claim: what each costs is a twentieth of it.
@@ -86,7 +94,8 @@ index_t SharedClaims::size_for(const State& w) const {
     const double sure = w.sure * home;
     return std::clamp<index_t>(static_cast<index_t>(home - sure < least / 2 ? home : sure), 1, left);
   }
-  double size = std::max(static_cast<double>(left) * (w.speed / speed_of_all()) / 2, least);
+  const auto open = static_cast<double>(left);
+  double size = std::max(open * (rate(w, open) / rate_of_all(open)) / 2, least);
   // A small part says little of a large one: most of it was the launch.
   constexpr double growth = 8;
   if (w.largest > 0) size = std::min(size, growth * static_cast<double>(w.largest));
@@ -100,23 +109,25 @@ index_t SharedClaims::size_for(const State& w) const {
 // is never late, so that there is always one to take the rest.
 bool SharedClaims::is_late(const State& w, index_t size) const {
   if (!(w.speed > 0) || (w.claims == 0 && w.sure > 0 && rows_of(w.home) > 0)) return false;
-  double others = 0, fastest = 0, taken = 0;
+  double taken = 0, others = 0, fastest = 0;
+  for (const State& other : workers_)
+    if (other.counts()) taken += static_cast<double>(other.num_taken);
+  const double open = static_cast<double>(num_open()), all = open + taken;
   index_t measured = 0;  // the largest part of the fastest
   for (const State& other : workers_) {
     if (!other.counts()) continue;
-    if (other.speed > fastest) fastest = other.speed, measured = other.largest;
-    taken += static_cast<double>(other.num_taken);
-    if (&other != &w) others += other.speed;
+    if (rate(other, open) > fastest) fastest = rate(other, open), measured = other.largest;
+    if (&other != &w) others += rate(other, all);
   }
   if (!(others > 0)) return false;
   // How fast the fastest is, small parts do not show: a much slower one waits until it has done larger ones.
   constexpr double much = 3;
   constexpr index_t small = 32;
-  if (w.claims > 0 && measured > 0 && much * w.speed < fastest && small * measured < rows_of(range_))
-    return true;
-  const double mine = static_cast<double>(w.num_taken + size), all = static_cast<double>(num_open()) + taken;
-  if (w.num_taken > 0 && mine / w.speed > all / (others + w.speed) * (1 + 1e-9)) return true;
-  return w.speed < fastest && mine / w.speed > (all - static_cast<double>(w.num_taken)) / others;
+  const double own = rate(w, open);
+  if (w.claims > 0 && measured > 0 && much * own < fastest && small * measured < rows_of(range_)) return true;
+  const double end = seconds(w, static_cast<double>(w.num_taken + size));
+  if (w.num_taken > 0 && end > all / (others + rate(w, all)) * (1 + 1e-9)) return true;
+  return own < fastest && end > (all - static_cast<double>(w.num_taken)) / others;
 }
 
 // ---- where
@@ -179,8 +190,17 @@ void SharedClaims::ended(std::size_t worker, ResidentRows part, double seconds) 
   const double speed = static_cast<double>(rows_of(part)) / seconds;
   // Much larger than any before: those were launches more than work.
   constexpr index_t much = 4;
-  const bool is_first = !(w.speed > 0) || (w.largest > 0 && rows_of(part) > much * w.largest);
-  w.speed = is_first ? speed : (1 - weight_of_new) * w.speed + weight_of_new * speed;
+  const bool is_first = !(w.recent > 0) || (w.largest > 0 && rows_of(part) > much * w.largest);
+  w.recent = is_first ? speed : (1 - weight_of_new) * w.recent + weight_of_new * speed;
+  w.seen.add(rows_of(part), seconds);
+  if (w.seen.launch_seconds() > 0) {
+    w.launch_seconds = w.seen.launch_seconds();
+    w.speed = w.seen.speed();
+  } else {  // of one size, or in proportion
+    const double launch = std::min(w.launch_seconds, seconds / 2);
+    w.launch_seconds = w.seen.is_proportional() ? 0 : launch;
+    w.speed = 1 / (1 / w.recent - w.launch_seconds / static_cast<double>(rows_of(part)));
+  }
   w.largest = std::max(w.largest, rows_of(part));
 }
 

@@ -19,6 +19,7 @@
 
 #include <vector>
 
+#include <strata/algorithms/sharing/device_cost.hpp>
 #include <strata/core/layout.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -27,7 +28,7 @@ class SharedClaims {
  public:
   struct Worker {
     double least_seconds;       // of a claim
-    double speed;               // items a second; 0: not known yet
+    double speed;               // items a second, besides the next; 0: not known yet
     double launch_seconds = 0;  // of a claim, whatever its size
     double sure = 0;            // how much of its home the first claim is; 0: as all claims
     bool takes_part = true;
@@ -61,7 +62,10 @@ class SharedClaims {
   bool is_over() const { return num_done_ == range_.end - range_.begin; }
   bool is_retired(std::size_t worker) const { return workers_[worker].is_retired; }
   /// Items a second, by what was measured; 0: not known.
-  double speed(std::size_t worker) const { return workers_[worker].speed; }
+  double speed(std::size_t worker) const {
+    const State& w = workers_[worker];
+    return w.recent > 0 ? w.recent : w.speed;
+  }
   /// Seconds that the worker needs for what it has taken; 0: not known.
   double backlog(std::size_t worker) const;
   /// What nobody has done or is doing, as runs in order.
@@ -71,12 +75,16 @@ class SharedClaims {
   struct State : Worker {
     index_t num_taken = 0;  // items, not ended
     index_t largest = 0;    // part measured
+    double recent = 0;      // items a second, all in all, of late; 0: not measured
+    DeviceCost seen;        // in this launch
     int claims = 0;
     bool is_retired = false;
     bool counts() const { return takes_part && !is_retired; }
   };
   index_t num_open() const { return range_.end - range_.begin - num_done_ - num_taken_; }
-  double speed_of_all() const;
+  static double seconds(const State& worker, double items);
+  static double rate(const State& worker, double items);
+  double rate_of_all(double items) const;
   index_t size_for(const State& worker) const;
   bool is_late(const State& worker, index_t size) const;
   bool is_kept(const State& owner) const;

@@ -101,6 +101,7 @@ class SharedRun {
   LaunchRecord take_record() { return static_cast<LaunchRecord&&>(record_); }
 
  private:
+  std::vector<ResidentRows> rows_of_devices() const;
   SharePlan make_plan() const;
   SharedClaims make_claims() const;
   bool is_host(std::size_t k) const { return work_.devices[k].device->host_accessible(); }
@@ -139,16 +140,29 @@ bool SharedRun::has_hosts() const {
                      [](const SharedWork::Device& device) { return device.device->host_accessible(); });
 }
 
+// By an array whose rows are those of the items: one that is written, if there is such.
+std::vector<ResidentRows> SharedRun::rows_of_devices() const {
+  std::vector<DeviceInstance*> devices;
+  for (const SharedWork::Device& device : work_.devices) devices.push_back(device.device);
+  for (const bool of_written : {true, false})
+    for (const SharedWork::Use& use : work_.uses) {
+      const Box& box = use.part.first;
+      if (writes(use.mode) != of_written || box.rank() == 0 || !use.part.more.empty()) continue;
+      if (box.lower(0) != work_.range.begin || box.upper(0) != work_.range.end) continue;
+      const std::vector<ResidentRows> runs = rows_lying(*use.array, box, devices);
+      for (const ResidentRows run : runs)
+        if (rows_of(run) > 0) return runs;
+    }
+  return std::vector<ResidentRows>(devices.size(), ResidentRows{0, 0});
+}
+
 SharePlan SharedRun::make_plan() const {
   const std::size_t count = work_.devices.size();
   ShareRequest request;
   request.range = {work_.range.begin, work_.range.begin + rows_of(work_.range)};
   request.unit = SharedClaims::unit(request.range, work_.align, work_.in_nodes, count);
   request.weights = work_.weights;
-  request.lying.resize(count, 0);
-  for (std::size_t k = 0; k < count; ++k)
-    for (const SharedWork::Use& use : work_.uses)
-      request.lying[k] += bytes_lying(*use.array, use.part, *work_.devices[k].device);
+  request.lying = rows_of_devices();
   request.move_seconds = [this](std::size_t k, ResidentRows items) {
     double seconds = 0;
     for (const SharedWork::Use& use : work_.uses)
@@ -163,8 +177,9 @@ SharedClaims SharedRun::make_claims() const {
   for (std::size_t k = 0; k < work_.devices.size(); ++k) {
     const SharePlan::Device& planned = plan_.devices[k];
     const DeviceCost& cost = record_.devices[k];
-    const double speed =
-        planned.seconds > 0 ? static_cast<double>(rows_of(planned.home)) / planned.seconds : cost.speed();
+    // Of its home, with the copies there.
+    const double besides = planned.seconds - cost.launch_seconds();
+    const double speed = besides > 0 ? static_cast<double>(rows_of(planned.home)) / besides : cost.speed();
     workers.push_back({is_host(k) ? work_.options.host_seconds : work_.options.device_seconds, speed,
                        cost.launch_seconds(), planned.sure, planned.takes_part, planned.home});
   }

@@ -44,19 +44,23 @@ double seconds_to_move(CoherentState& array, const ArrayPart& part, AccessMode m
   return seconds;
 }
 
-double bytes_lying(CoherentState& array, const ArrayPart& part, DeviceInstance& device) {
+std::vector<ResidentRows> rows_lying(CoherentState& array, const Box& box,
+                                     const std::vector<DeviceInstance*>& devices) {
   Coherence& coherence = Coherence::get();
   const std::lock_guard lock(coherence.mutex);
-  if (!is_copied(array)) return 0;
-  const MemoryId there = coherence.memory_of(device);
-  double bytes = 0;
-  part.visit([&](const Box& box) {
-    array.directory.map().visit(box, [&](const Box& piece, MemorySet holders) {
-      if (holders.contains(there) && holders.size() < coherence.memories.size())
-        bytes += bytes_of(array, piece);
-    });
+  std::vector<ResidentRows> runs(devices.size(), ResidentRows{0, 0});
+  if (!is_copied(array) || box.rank() == 0) return runs;
+  MemorySet all;
+  for (DeviceInstance* const device : devices) all = all.with(coherence.memory_of(*device));
+  array.directory.map().visit(box, [&](const Box& piece, MemorySet holders) {
+    if (piece.empty() || (holders & all) == all) return;
+    for (std::size_t k = 0; k < devices.size(); ++k) {
+      if (!holders.contains(coherence.memory_of(*devices[k]))) continue;
+      const ResidentRows rows{piece.lower(0), piece.upper(0)};
+      runs[k] = runs[k].begin < runs[k].end ? cover(runs[k], rows) : rows;
+    }
   });
-  return bytes;
+  return runs;
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -2,6 +2,8 @@
 // For those that choose a device for work.
 #pragma once
 
+#include <vector>
+
 #include <strata/core/access_mode.hpp>
 #include <strata/devices/backend.hpp>
 #include <strata/views/coherent/access_region.hpp>
@@ -13,7 +15,9 @@ namespace strata::inline STRATA_ABI::detail {
 /// of what is written. 0 for arrays of which launches copy nothing.
 double seconds_to_move(CoherentState& array, const ArrayPart& part, AccessMode mode, DeviceInstance& device);
 
-/// Bytes of the part that the device has, and not all memories of the program.
-double bytes_lying(CoherentState& array, const ArrayPart& part, DeviceInstance& device);
+/// Of each device, the run of rows of the box that covers what it has and some other of them lacks; empty:
+/// none.
+std::vector<ResidentRows> rows_lying(CoherentState& array, const Box& box,
+                                     const std::vector<DeviceInstance*>& devices);
 
 }  // namespace strata::inline STRATA_ABI::detail

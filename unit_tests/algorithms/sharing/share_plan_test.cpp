@@ -34,7 +34,7 @@ LaunchRecord record_of(std::vector<DeviceCost> devices) {
 ShareRequest request_of(index_t n, std::vector<double> move) {
   ShareRequest request;
   request.range = {0, n};
-  request.lying.resize(move.size(), 0);
+  request.lying.resize(move.size(), ResidentRows{0, 0});
   request.move_seconds = [move](std::size_t k, ResidentRows items) {
     return move[k] * static_cast<double>(items.end - items.begin);
   };
@@ -90,7 +90,7 @@ TEST(DeviceCost, ThatIsGuessedGivesWayToWhatIsMeasured) {
 TEST(SharePlan, WithoutSpeedsIsASearchFromWhereRowsLie) {
   ShareRequest request = request_of(1000, {0, 0});
   EXPECT_EQ(plan_shares(request, record_of({{}, {}})).devices[0].home.end, 500);
-  request.lying = {1, 3};
+  request.lying = {{0, 250}, {250, 1000}};
   const SharePlan plan = plan_shares(request, record_of({{}, {}}));
   EXPECT_EQ(plan.kind, Kind::Search);
   EXPECT_EQ(plan.devices[0].home.end, 250);
@@ -127,7 +127,7 @@ TEST(SharePlan, LeavesOutADeviceThatGainsNothing) {
 TEST(SharePlan, TakesADeviceInForRowsThatItHas) {
   // All lies on the first: the second one, as fast, would copy half of it there and back.
   ShareRequest request = request_of(100'000, {0, 4e-8});
-  request.lying = {1, 0};
+  request.lying = {{0, 100'000}, {0, 0}};
   const LaunchRecord record = record_of({cost(0, 1e8), cost(0, 1e8)});
   const SharePlan some = plan_shares(request, record);
   EXPECT_EQ(some.kind, Kind::Shared);
@@ -139,7 +139,7 @@ TEST(SharePlan, TakesADeviceInForRowsThatItHas) {
 
 TEST(SharePlan, KeepsRowsWhereTheyLieIfThatIsAsGood) {
   ShareRequest request = request_of(100'000, {0, 0});
-  request.lying = {505, 495};
+  request.lying = {{0, 50'500}, {50'500, 100'000}};
   const SharePlan plan = plan_shares(request, record_of({cost(0, 1e8), cost(0, 1e8)}));
   EXPECT_EQ(plan.kind, Kind::Shared);
   EXPECT_EQ(plan.devices[0].home.end, 50'500);
@@ -209,7 +209,10 @@ TEST(SharePlan, OfAnyDevicesCoversTheRangeAndIsNoSlowerThanTheBest) {
     record.repeats = static_cast<int>(random(0, 5));
     ShareRequest request = request_of(random(0, 1'000'000), move);
     request.unit = random(0, 1) == 0 ? 1 : random(1, 512);
-    for (double& bytes : request.lying) bytes = static_cast<double>(random(0, 3));
+    for (ResidentRows& run : request.lying) {
+      run.begin = random(0, request.range.end);
+      run.end = random(run.begin, request.range.end);
+    }
 
     const SharePlan plan = plan_shares(request, record);
 
