@@ -76,9 +76,9 @@ double SharedClaims::backlog(std::size_t worker) const {
   return w.speed > 0 ? seconds(w, static_cast<double>(w.num_taken)) : 0;
 }
 
-// Items of the least claim: what each costs is a twentieth of it.
+// Items of the least claim: what each costs is an eighth of it.
 double SharedClaims::least_of(const State& w) const {
-  constexpr double worth = 20;
+  constexpr double worth = 8;
   return std::max(w.least_seconds, worth * w.launch_seconds) * w.speed;
 }
 
