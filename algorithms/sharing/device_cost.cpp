@@ -26,6 +26,13 @@ void DeviceCost::add(index_t items, double measured) {
     const double wrong = std::min(1.0, std::abs(measured - seconds(items)) / measured);
     deviation_ = deviation_ == 1 ? wrong : (1 - weight_of_new) * deviation_ + weight_of_new * wrong;
   }
+  // An item of a smaller part takes no less than one of a larger part: such was measured while the device was
+  // held up, or cold.
+  constexpr double less = 0.5;
+  const bool is_outdated =
+      items < large_.items &&
+      measured / static_cast<double>(items) < less * large_.seconds / static_cast<double>(large_.items);
+  if (is_outdated) large_ = small_ = {};
   if (large_.items == 0) {
     large_.blend(items, measured);
   } else if (items >= 2 * large_.items) {  // the line is through the sizes that are used, and a smaller one

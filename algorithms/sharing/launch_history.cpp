@@ -6,7 +6,7 @@ namespace strata::inline STRATA_ABI::detail {
 
 void LaunchRecord::Factor::note(double foretold, double took) {
   if (!(foretold > 0) || !(took > 0)) return;
-  constexpr double most = 100;
+  constexpr double most = 1e6;
   last_[count_++ % 3] = std::clamp(took / foretold, 1 / most, most);
 }
 

@@ -222,10 +222,11 @@ ResidentRows Planner::part_to_try(std::size_t k, const ResidentRows& from, bool 
 
 SharePlan Planner::with_others_tried(SharePlan plan) const {
   ResidentRows& rest = plan.devices[plan.first].home;
+  const double limit = plan.seconds * record_.alone[plan.first].value() / 2;
   bool any = false;
   for (std::size_t k = 0; k < count_; ++k) {
     if (k == plan.first) continue;
-    const ResidentRows mine = part_to_try(k, rest, k < plan.first, plan.seconds / 2);
+    const ResidentRows mine = part_to_try(k, rest, k < plan.first, limit);
     if (rows_of(mine) <= 0 || rows_of(mine) >= rows_of(rest)) continue;
     if (k < plan.first) rest.begin = mine.end;
     else rest.end = mine.begin;

@@ -297,10 +297,13 @@ SharedReport SharedRun::run() {
 
 void SharedRun::learn(const SharedReport& report) {
   std::vector<double> speeds;
+  bool is_faster = false;  // by far than what was known
   for (std::size_t k = 0; k < work_.devices.size(); ++k) {
     speeds.push_back(ledger_.tally(k).items > 0 ? ledger_.speed(k) : 0);
+    const double before = record_.devices[k].seconds(report.items);
     for (const SharedTally::Kernel& kernel : ledger_.tally(k).kernels)
       record_.devices[k].add(kernel.items, kernel.seconds);
+    is_faster = is_faster || 2 * record_.devices[k].seconds(report.items) < before;
   }
   if (work_.balance != nullptr) work_.balance->note(speeds);
   if (ledger_.has_failed() || report.items == 0) return;
@@ -310,6 +313,7 @@ void SharedRun::learn(const SharedReport& report) {
   if (plan_.kind != Kind::Alone && was_time_to_try)
     record_.until_next = std::min(4 * record_.until_next, most_repeats);
   record_.repeats = plan_.kind == Kind::Alone ? record_.repeats + 1 : 0;
+  if (plan_.kind == Kind::Try && is_faster) record_.repeats = record_.until_next;  // with a larger part
   if (plan_.kind == Kind::Search) ++record_.searches;
   // Copies back are foretold, but come later.
   constexpr double few = 0.02;

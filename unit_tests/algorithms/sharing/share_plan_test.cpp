@@ -76,6 +76,23 @@ TEST(DeviceCost, FollowsChanges) {
   EXPECT_NEAR(known.seconds(100'000), 0.2, 0.01);
 }
 
+TEST(DeviceCost, ForgetsALargePartThatWasHeldUp) {
+  DeviceCost known;
+  known.add(64, 27e-3);
+  known.add(1, 2e-6);
+  EXPECT_NEAR(known.seconds(1000), 2e-3, 1e-6);
+  known.add(8, 1.6e-5);
+  EXPECT_NEAR(known.seconds(1000), 2e-3, 1e-5);
+}
+
+TEST(DeviceCost, OfAFirstPartThatTookLongerThanALargerOneIsThatOfTheLarger) {
+  DeviceCost known;
+  known.add(100, 1e-2);
+  known.add(800, 1e-4);
+  EXPECT_EQ(known.launch_seconds(), 0);
+  EXPECT_DOUBLE_EQ(known.speed(), 8e6);
+}
+
 TEST(DeviceCost, ThatIsGuessedGivesWayToWhatIsMeasured) {
   DeviceCost known;
   known.guess(5e5);
