@@ -7,10 +7,12 @@
 //   launch(across(devices).adaptive(balance).dynamic(), ...)   // begins with the speeds of earlier launches
 //   launch(across(a, b).weighted({1, 9}).dynamic(), ...)       // begins at such parts of the range
 //
-// The host claims, by guided sizes (shared_claims.hpp), and launches each part as one of its own: copies and
-// places of arrays are those of any launch over coherent arrays, in every memory mode; arrays in
-// MemoryMode::Explicit must be where they are read on all devices. It is worth it where the work takes some
-// milliseconds: docs/work_sharing.md.
+// Which devices take part is what earlier launches of the kernel say (share_plan.hpp): no device slows the
+// launch down, and one that is best alone gets a launch as on(device) makes. Where that is not known, or was
+// wrong, parts are claimed. The host claims, by guided sizes (shared_claims.hpp), and launches each part as
+// one of its own: copies and places of arrays are those of any launch over coherent arrays, in every memory
+// mode; arrays in MemoryMode::Explicit must be where they are read on all devices. It is worth it where the
+// work takes some milliseconds: docs/work_sharing.md.
 //
 // A part writes its own rows: an array that is written may not be used beyond them (AccessConflict, before
 // anything begins). A part of a reduction is whole nodes of its tree, so the bits of the result do not
