@@ -281,7 +281,11 @@ void SharedRun::run_phases() {
     for (std::size_t k = 0; k < work_.devices.size(); ++k)
       if ((all_take_part_ || plan_.devices[k].takes_part) && !ledger_.is_retired(k))
         (is_host(k) ? hosts : others).push_back(k);
-    if (!hosts.empty() || !others.empty()) run_phase(hosts, others);
+    try {
+      if (!hosts.empty() || !others.empty()) run_phase(hosts, others);
+    } catch (...) {
+      ledger_.stop(std::current_exception());
+    }
     if (ledger_.is_ended()) return;
     if (all_take_part_) return;
     all_take_part_ = true;
