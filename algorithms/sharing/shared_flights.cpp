@@ -33,8 +33,8 @@ double seconds_between(const Ref<EventState>& begin, const Ref<EventState>& end)
 }  // namespace
 
 SharedFlights::SharedFlights(const SharedWork& work, SharedLedger& ledger,
-                             std::chrono::steady_clock::time_point begin, bool has_hosts)
-    : work_(work), ledger_(ledger), begin_(begin), has_hosts_(has_hosts), devices_(work.devices.size()) {}
+                             std::chrono::steady_clock::time_point begin, Clock clock)
+    : work_(work), ledger_(ledger), begin_(begin), clock_(clock), devices_(work.devices.size()) {}
 
 bool SharedFlights::has_any(const std::vector<std::size_t>& devices) const {
   return std::any_of(devices.begin(), devices.end(),
@@ -81,7 +81,8 @@ void SharedFlights::send(std::size_t k, ResidentRows part) {
   const WholeCopies::OtherWork other;
   std::exception_ptr error;
   try {
-    if (me.flights.empty()) flight.start = work_.devices[k].queue->record_timed();
+    if (me.flights.empty() && clock_ != Clock::HostForOne)
+      flight.start = work_.devices[k].queue->record_timed();
     if (!origin_) origin_ = flight.start;
     flight.launch = WholeCopies::launched_by([&] {
       try {
@@ -149,7 +150,8 @@ void SharedFlights::note_end(std::size_t k, const Flight& flight, double seconds
   Device& me = devices_[k];
   const double since_origin = origin_ && flight.timing.end ? flight.timing.end->seconds_since(*origin_) : -1;
   const auto here = std::chrono::steady_clock::now() - begin_;
-  me.clock = since_origin >= 0 && !has_hosts_ ? since_origin : std::chrono::duration<double>(here).count();
+  me.clock = since_origin >= 0 && clock_ == Clock::Devices ? since_origin
+                                                           : std::chrono::duration<double>(here).count();
   ledger_.note_end(k, flight.part, me.clock, seconds,
                    seconds > 0 ? seconds_between(flight.timing.begin, flight.timing.end) : 0);
 }
@@ -160,7 +162,8 @@ void SharedFlights::land(std::size_t k) {
   me.flights.pop_front();
   std::exception_ptr error;
   if (is_done(flight, error)) {
-    const double seconds = seconds_between(flight.start ? flight.start : me.last_end, flight.timing.end);
+    const Ref<EventState>& start = flight.start ? flight.start : me.last_end;
+    const double seconds = seconds_between(start ? start : flight.timing.begin, flight.timing.end);
     me.last_end = flight.timing.end;
     me.retries = 0;
     return note_end(k, flight, seconds);

@@ -17,9 +17,15 @@ inline constexpr int most_retries = 20;
 
 class SharedFlights {
  public:
-  /// `begin` is that of the launch. With hosts that work meanwhile the clock is that of the host.
+  /// How ends of parts are told.
+  enum class Clock {
+    Devices,     ///< by events: that of the devices, also where it is virtual
+    Host,        ///< that of the host, which has parts, too
+    HostForOne,  ///< likewise, and a device has but one part, of which only the kernel is timed
+  };
+  /// `begin` is that of the launch.
   SharedFlights(const SharedWork& work, SharedLedger& ledger, std::chrono::steady_clock::time_point begin,
-                bool has_hosts);
+                Clock clock);
 
   /// Gives the devices parts, the one with least to do first. Whether any took one.
   bool fill(const std::vector<std::size_t>& devices);
@@ -54,7 +60,7 @@ class SharedFlights {
   const SharedWork& work_;
   SharedLedger& ledger_;
   const std::chrono::steady_clock::time_point begin_;
-  const bool has_hosts_;
+  const Clock clock_;
   bool sleeps_ = false;
   Ref<EventState> origin_;  // the beginning, by the clock of the devices where all have one
   std::vector<Device> devices_;

@@ -110,6 +110,7 @@ class SharedRun {
   SharedClaims make_claims() const;
   bool is_host(std::size_t k) const { return work_.devices[k].device->host_accessible(); }
   bool has_hosts() const;
+  SharedFlights::Clock clock() const;
 
   void do_part(std::size_t host, ResidentRows part);
   void work_on_host(std::size_t host, ResidentRows first, bool may_wait);
@@ -136,7 +137,7 @@ SharedRun::SharedRun(const SharedWork& work, LaunchRecord record)
       record_(static_cast<LaunchRecord&&>(record)),
       plan_(make_plan()),
       ledger_(work, make_claims()),
-      flights_(work, ledger_, begin_, has_hosts()),
+      flights_(work, ledger_, begin_, clock()),
       retries_(work.devices.size(), 0) {}
 
 bool SharedRun::has_hosts() const {
@@ -188,6 +189,12 @@ SharedClaims SharedRun::make_claims() const {
                        cost.launch_seconds(), planned.sure, planned.takes_part, planned.home});
   }
   return {work_.range, work_.align, work_.in_nodes, workers};
+}
+
+SharedFlights::Clock SharedRun::clock() const {
+  if (!has_hosts()) return SharedFlights::Clock::Devices;
+  const bool is_for_one = plan_.kind == SharePlan::Kind::Alone;
+  return is_for_one ? SharedFlights::Clock::HostForOne : SharedFlights::Clock::Host;
 }
 
 // ---- hosts

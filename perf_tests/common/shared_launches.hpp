@@ -91,37 +91,45 @@ class SharedLaunches {
         [&] { return values_of(y); });
   }
 
-  void stencils() {
-    using strata::in, strata::inout;
-    const index_t side = is_gpu<D> ? 4096 : 64;
-    using Grid = strata::CoherentArray<float, strata::rank<2>, strata::LayoutRight>;
-    const Grid u("u", side, side, strata::MemoryMode::Pinned), v("v", side, side, strata::MemoryMode::Pinned);
-    {
+  using Grid = strata::CoherentArray<float, strata::rank<2>, strata::LayoutRight>;
+  struct Grids {
+    Grid u, v;
+    explicit Grids(index_t side)
+        : u("u", side, side, strata::uninitialized, strata::MemoryMode::Pinned),
+          v("v", side, side, strata::MemoryMode::Pinned) {
       const auto values = u.write();
       for (index_t i = 0; i < side; ++i)
         for (index_t j = 0; j < side; ++j) values(i, j) = static_cast<float>((i * 31 + j * 17) % 101);
     }
+  };
+
+  void stencils() {
+    using strata::in, strata::inout;
+    const strata::Halo<> near = strata::halo(1, 1);
+    const index_t side = is_gpu<D> ? 4096 : 64, side_of_points = is_gpu<D> ? 12288 : 64;
+    const Grids rows(side);
     measure(
         "stencil", side,
         [&](const auto& where) {
           return claims_of([&] {
-            return launch(where, strata::range(1, side - 1), FivePointsOfRow{side}, in(u, strata::halo(1, 1)),
-                          inout(v));
+            return launch(where, strata::range(1, side - 1), FivePointsOfRow{side}, in(rows.u, near),
+                          inout(rows.v));
           });
         },
-        [&] { return values_of(v); });
-    const auto points = strata::mdrange({1, 1}, {side - 1, side - 1});
+        [&] { return values_of(rows.v); });
+    const Grids points(side_of_points);
+    const auto inner = strata::mdrange({1, 1}, {side_of_points - 1, side_of_points - 1});
     measure(
-        "stencil of points", side * side,
+        "stencil of points", side_of_points * side_of_points,
         [&](const auto& where) {
           return claims_of(
-              [&] { return launch(where, points, FivePoints{}, in(u, strata::halo(1, 1)), inout(v)); });
+              [&] { return launch(where, inner, FivePoints{}, in(points.u, near), inout(points.v)); });
         },
-        [&] { return values_of(v); });
+        [&] { return values_of(points.v); });
   }
 
   void assembly() {
-    const SharedAssembly assembly(is_gpu<D> ? 80 : 5);
+    const SharedAssembly assembly(is_gpu<D> ? 128 : 5);
     measure(
         "assembly", assembly.elements(),
         [&](const auto& where) {
