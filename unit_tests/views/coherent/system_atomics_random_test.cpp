@@ -50,6 +50,9 @@ STRATA_FUNCTION inline Step step_of(std::uint64_t seed, index_t item) {
   return step;
 }
 
+/// A value of a step.
+STRATA_FUNCTION inline bool is_stored(double value) { return value >= 0 && value < 1000; }
+
 /// Calls f with one of the orders that a change may have.
 template <class F>
 STRATA_FUNCTION void in_order(int order, const F& f) {
@@ -112,7 +115,7 @@ struct Hammer {
     });
     if (step.operation == LoadStore) {  // each value is one that somebody stored, or the first
       const T seen = step.order % 2 == 0 ? cell.load(order_acquire) : cell.load(order_seq_cst);
-      if (!(seen >= T(0) && seen < T(1000))) taken(cells).fetch_add(T(1));
+      if (!is_stored(static_cast<double>(seen))) taken(cells).fetch_add(T(1));
       if (step.order % 2 == 0) cell.store(value, order_release);
       else cell.store(value, order_seq_cst);
     }
@@ -178,7 +181,7 @@ class SystemWideAtRandom : public ::testing::Test {
     for (int operation = 0; operation < operations; ++operation)
       for (index_t c = 0; c < cells; ++c) {
         const T seen = x(operation * cells + c);
-        if (operation == LoadStore) EXPECT_TRUE(seen >= T(0) && seen < T(1000));
+        if (operation == LoadStore) EXPECT_TRUE(is_stored(static_cast<double>(seen)));
         else if (operation == Exchange) EXPECT_EQ(seen + t(c), given[static_cast<std::size_t>(c)]);
         else EXPECT_EQ(seen, at(operation, c)) << "operation " << operation << ", cell " << c;
       }
