@@ -224,8 +224,11 @@ SharePlan Planner::with_others_tried(SharePlan plan) const {
   ResidentRows& rest = plan.devices[plan.first].home;
   const double limit = plan.seconds * record_.alone[plan.first].value() / 2;
   bool any = false;
-  for (std::size_t k = 0; k < count_; ++k) {
-    if (k == plan.first) continue;
+  // Homes are in the order of the devices: from both ends towards the one that does the rest.
+  std::vector<std::size_t> others;
+  for (std::size_t k = 0; k < plan.first; ++k) others.push_back(k);
+  for (std::size_t k = count_; --k > plan.first;) others.push_back(k);
+  for (const std::size_t k : others) {
     const ResidentRows mine = part_to_try(k, rest, k < plan.first, limit);
     if (rows_of(mine) <= 0 || rows_of(mine) >= rows_of(rest)) continue;
     if (k < plan.first) rest.begin = mine.end;

@@ -209,7 +209,7 @@ TEST(SharePlan, BeginsWhereTheUserSays) {
   EXPECT_EQ(plan.devices[0].home.end, 100);
 }
 
-TEST(SharePlan, OfAnyDevicesCoversTheRangeAndIsNoSlowerThanTheBest) {
+TEST(SharePlan, OfAnyDevicesCoversTheRangeInTheirOrderAndTakesNoLongerThanTheBest) {
   strata_tests::Random random;
   for (int trial = 0; trial < strata_tests::trials(2000); ++trial) {
     SCOPED_TRACE(trial);
