@@ -273,28 +273,36 @@ void launch_coherent(const char* label, const Where& where, const R& work, const
   if (balance != nullptr) balance->add(static_cast<std::vector<Balance::Sample>&&>(samples));
 }
 
+// Whether a launch over coherent arrays compiles; the errors of those that do not.
+template <class Where, class R, class K, class... Accesses>
+constexpr bool check_launch() {
+  constexpr bool over_rows = WorkOf<R>::rank != teams_rank;
+  static_assert(over_rows,
+                "strata: launch: teams do not say which rows they touch; launch over a range, or give "
+                "parallel_for plain views");
+  constexpr bool on_one = PlaceTraits<Where>::is_one_part || (is_coherent_access_v<Accesses> && ...);
+  static_assert(on_one,
+                "strata: launch(across(...)): a plain view lives on one device; give coherent arrays only: "
+                "you wrote in(view); write in(x) of a CoherentArray x");
+  if constexpr (over_rows && on_one) {
+    constexpr bool compiles = CompileAt<Where>::template kernel<R, K, Accesses...>;
+    static_assert(
+        compiles,
+        "strata: launch: the kernel cannot be called as kernel(index..., views...) const, nor as a factory "
+        "kernel(views...) const: give it a const operator() that takes (the tag,) one index for each "
+        "dimension and a view for each access");
+    return compiles;
+  }
+  return false;
+}
+
 template <>
 struct LaunchBy<LaunchWay::Coherent> {
   template <class Where, class R, class K, class... Accesses>
   static void launch(const char* label, const Where& where, const R& work, const K& kernel,
                      const Accesses&... accesses) {
-    constexpr bool over_rows = WorkOf<R>::rank != teams_rank;
-    static_assert(over_rows,
-                  "strata: launch: teams do not say which rows they touch; launch over a range, or give "
-                  "parallel_for plain views");
-    constexpr bool on_one = PlaceTraits<Where>::is_one_part || (is_coherent_access_v<Accesses> && ...);
-    static_assert(on_one,
-                  "strata: launch(across(...)): a plain view lives on one device; give coherent arrays only: "
-                  "you wrote in(view); write in(x) of a CoherentArray x");
-    if constexpr (over_rows && on_one) {
-      constexpr bool compiles = CompileAt<Where>::template kernel<R, K, Accesses...>;
-      static_assert(
-          compiles,
-          "strata: launch: the kernel cannot be called as kernel(index..., views...) const, nor as a factory "
-          "kernel(views...) const: give it a const operator() that takes (the tag,) one index for each "
-          "dimension and a view for each access");
-      if constexpr (compiles) launch_coherent(label, where, work, kernel, accesses...);
-    }
+    if constexpr (check_launch<Where, R, K, Accesses...>())
+      launch_coherent(label, where, work, kernel, accesses...);
   }
 };
 

@@ -332,6 +332,16 @@ constexpr bool check_coherent_reduction() {
   return joins;
 }
 
+// Whether several devices can take parts of the accesses.
+template <class Where, class... Accesses>
+constexpr bool check_parts() {
+  constexpr bool on_one = PlaceTraits<Where>::is_one_part || (is_coherent_access_v<Accesses> && ...);
+  static_assert(on_one,
+                "strata: launch_reduce, launch_scan(across(...)): a plain view lives on one device; give "
+                "coherent arrays only: you wrote in(view); write in(x) of a CoherentArray x");
+  return on_one;
+}
+
 template <>
 struct ReduceBy<LaunchWay::Coherent> {
   template <class Where, class R, class K, class Into, class... Accesses>
@@ -352,16 +362,6 @@ struct ReduceBy<LaunchWay::Coherent> {
                          neutral_value<K, std::remove_cvref_t<Into>>(kernel, into), accesses...);
       else scan_on_several(label, where, work, kernel, static_cast<Into&&>(into), accesses...);
     }
-  }
-
- private:
-  template <class Where, class... Accesses>
-  static constexpr bool check_parts() {
-    constexpr bool on_one = PlaceTraits<Where>::is_one_part || (is_coherent_access_v<Accesses> && ...);
-    static_assert(on_one,
-                  "strata: launch_reduce, launch_scan(across(...)): a plain view lives on one device; give "
-                  "coherent arrays only: you wrote in(view); write in(x) of a CoherentArray x");
-    return on_one;
   }
 };
 

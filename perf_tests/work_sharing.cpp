@@ -1,7 +1,8 @@
 // When do a host and a GPU do the same work faster than one of them? Flow fitted by random samples (figure 6
 // of Oden and Saidi, 2021): static and dynamic sharing, host threads 1 to 16 beside the GPU, shares of the
-// host from 0 to 1, beside the same in plain CUDA; what a claim costs; and a map and a stencil over coherent
-// arrays, split by weights, by the speeds of earlier launches, or claimed.
+// host from 0 to 1, beside the same in plain CUDA; what a claim costs; and launches over coherent arrays, a
+// map, stencils and the assembly of the thermal mini-app, split by weights, by the speeds of earlier
+// launches, or claimed.
 //
 //   strata_work_sharing --device Cuda [--json FILE] [--reps R]
 //   strata_work_sharing --device Emulated --n 500      a quick run: results are checked
@@ -16,13 +17,12 @@
 #include <string>
 #include <vector>
 
-#include <strata/algorithms/coherent_launch.hpp>
-#include <strata/algorithms/sharing/dynamic.hpp>
 #include <strata/miniapps/ransac/fit_on.hpp>
 #include <strata/views/coherent/coherent_array.hpp>
 #include <strata/views/ticket_counter.hpp>
 
 #include "common/contest.hpp"
+#include "common/shared_launches.hpp"
 
 namespace {
 
@@ -240,123 +240,6 @@ class Flow {
   std::vector<Timed> ways_;
 };
 
-// ---- launches over coherent arrays
-
-struct Polynomial {
-  int terms;
-  STRATA_FUNCTION void operator()(index_t i, const auto& x, const auto& y) const {
-    const float at = x(i);
-    float sum = 0;
-    for (int k = 0; k < terms; ++k) sum = sum * at + 0.5F;
-    y(i) = sum;
-  }
-};
-struct FivePoints {
-  index_t columns;
-  STRATA_FUNCTION void operator()(index_t i, const auto& u, const auto& v) const {
-    for (index_t j = 1; j < columns - 1; ++j)
-      v(i, j) = 0.25F * (u(i - 1, j) + u(i + 1, j) + u(i, j - 1) + u(i, j + 1));
-    v(i, 0) = v(i, columns - 1) = 0;
-  }
-};
-
-template <class D>
-class Launches {
- public:
-  Launches(const Options& options, Report& report) : options_(options), report_(report) {}
-
-  void all() {
-    const index_t n = is_gpu<D> ? index_t{1} << 24 : 4096, side = is_gpu<D> ? 4096 : 64;
-    const CoherentArray<float, rank<1>> x("x", n, uninitialized, MemoryMode::Pinned),
-        y("y", n, MemoryMode::Pinned);
-    {
-      const auto values = x.write();
-      for (index_t i = 0; i < n; ++i) values(i) = static_cast<float>(i % 1000) * 1e-3F;
-    }
-    measure(
-        "map", n, [&](const auto& where) { launch(where, n, Polynomial{256}, in(x), out(y)); },
-        [&] { return values_of(y); });
-    using Grid = CoherentArray<float, rank<2>, LayoutRight>;
-    const Grid u("u", side, side, MemoryMode::Pinned), v("v", side, side, MemoryMode::Pinned);
-    {
-      const auto values = u.write();
-      for (index_t i = 0; i < side; ++i)
-        for (index_t j = 0; j < side; ++j) values(i, j) = static_cast<float>((i * 31 + j * 17) % 101);
-    }
-    measure(
-        "stencil", side,
-        [&](const auto& where) {
-          launch(where, range(1, side - 1), FivePoints{side}, in(u, halo(1, 1)), inout(v));
-        },
-        [&] { return values_of(v); });
-  }
-
- private:
-  template <class Array>
-  static std::vector<float> values_of(const Array& array) {
-    const auto view = array.read();
-    return {view.view().data(), view.view().data() + array.size()};
-  }
-
-  // Until all is done; arrays stay where they are from run to run.
-  template <class Run, class Values>
-  void measure(const std::string& name, index_t n, const Run& run, const Values& values) {
-    const auto both = across(Threads{}, D{});
-    const auto done = [&](const auto& where) {
-      run(where);
-      wait(D{});
-    };
-    const double host = median_of([&] { done(on(Threads{})); }), gpu = median_of([&] { done(on(D{})); });
-    const double better = std::min(host, gpu);
-    done(on(Serial{}));
-    const std::vector<float> expected = values();
-    Balance adaptive, claimed;
-    const auto weighted = both.weighted({1 / host, 1 / gpu});
-    const auto add = [&](const std::string& how, const auto& work) {
-      for (int k = 0; k < 3; ++k) work();  // balances learn
-      std::vector<double> seconds;
-      for (int k = 0; k < options_.reps_or(15); ++k) seconds.push_back(seconds_of(work));
-      report_.check(values() == expected, name + ", " + how + ": other values than on Serial");
-      const Statistics time = statistics(seconds);
-      report_.add({name + ", " + how, D::name, n, "float", time, time.median * 1e6, "us", none, none});
-      report_.add({name + ", " + how + ", over the better alone", D::name, n, "float", time,
-                   time.median / better, "x", none, none});
-      if (gpu >= 0.1 * host)
-        report_.add({name + ", " + how + ", over the ideal", D::name, n, "float", time,
-                     time.median * (1 / host + 1 / gpu), "x", none, none});
-    };
-    add("weighted", [&] { done(weighted); });
-    add("adaptive", [&] { done(both.adaptive(adaptive)); });
-    add("dynamic", [&] { done(both.adaptive(claimed).dynamic()); });
-    for (const auto& [how, seconds] : {std::pair{"host only", host}, std::pair{"GPU only", gpu}})
-      report_.add({name + ", " + how,
-                   D::name,
-                   n,
-                   "float",
-                   {seconds, seconds, seconds},
-                   seconds * 1e6,
-                   "us",
-                   none,
-                   none});
-  }
-  template <class Work>
-  static double seconds_of(const Work& work) {
-    const double begin = now();
-    work();
-    return now() - begin;
-  }
-  template <class Work>
-  double median_of(const Work& work) const {
-    work();
-    std::vector<double> seconds;
-    for (int k = 0; k < options_.reps_or(9); ++k) seconds.push_back(seconds_of(work));
-    return statistics(seconds).median;
-  }
-
-  const Options& options_;
-  Report& report_;
-};
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -369,7 +252,7 @@ int main(int argc, char** argv) {
     if constexpr (is_gpu<D> || std::is_same_v<D, Emulated>) {
       if (!is_gpu<D> && options.device != D::name) return;  // measures nothing that counts
       Flow<D>(options, report).all();
-      Launches<D>(options, report).all();
+      SharedLaunches<D>(options, report).all();
     }
   });
   return report.finish(options);

@@ -1,6 +1,7 @@
 #include <string>
 
 #include <strata/core/error.hpp>
+#include <strata/devices/device_name.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
 #include <strata/views/coherent/host_access.hpp>
 #include <strata/views/shared_view.hpp>
@@ -9,10 +10,6 @@
 namespace strata::inline STRATA_ABI::detail {
 
 namespace {
-
-std::string name_of(const DeviceInstance& device) {
-  return std::string(device.device_name()) + "{" + std::to_string(device.index()) + "}";
-}
 
 std::string what_to_use(const CoherentState& array, const DeviceInstance& device) {
   const char* text = "";

@@ -7,10 +7,12 @@
 //   launch(across(devices).adaptive(balance).dynamic(), ...)   // begins with the speeds of earlier launches
 //   launch(across(a, b).weighted({1, 9}).dynamic(), ...)       // begins at such parts of the range
 //
-// The host claims, by guided sizes (shared_claims.hpp), and launches each part as one of its own: copies and
-// places of arrays are those of any launch over coherent arrays, in every memory mode; arrays in
-// MemoryMode::Explicit must be where they are read on all devices. It is worth it where the work takes some
-// milliseconds: docs/work_sharing.md.
+// Which devices take part is what earlier launches of the kernel say (share_plan.hpp): no device slows the
+// launch down, and one that is best alone gets a launch as on(device) makes. Where that is not known, or was
+// wrong, parts are claimed. The host claims, by guided sizes (shared_claims.hpp), and launches each part as
+// one of its own: copies and places of arrays are those of any launch over coherent arrays, in every memory
+// mode; arrays in MemoryMode::Explicit must be where they are read on all devices. It is worth it where the
+// work takes some milliseconds: docs/work_sharing.md.
 //
 // A part writes its own rows: an array that is written may not be used beyond them (AccessConflict, before
 // anything begins). A part of a reduction is whole nodes of its tree, so the bits of the result do not
@@ -71,8 +73,11 @@ struct CompileAt<SharedAcross<D...>> : CompileAt<Across<D...>> {};
 
 template <class Access>
 void add_use(SharedWork& shared, const Access& access) {
-  shared.uses.push_back({access.array.state(), Access::mode,
-                         part_of(access.region, access.array.domain(), shared.range, access.array.label())});
+  if (!access.array) fail_no_array();
+  const auto part = [&access](ResidentRows items) {
+    return part_of(access.region, access.array.domain(), items, access.array.label());
+  };
+  shared.uses.push_back({access.array.state(), Access::mode, part(shared.range), part});
 }
 
 // What does not depend on how a part is launched.
@@ -100,8 +105,13 @@ SharedWork shared_work(const char* label, const Where& where, const R& work, con
       });
     call.check();
   };
-  shared.check({{0, shared.range}});
-  (add_use(shared, accesses), ...);
+  shared.kind = kind_of_launch(label, typeid(void (*)(R, K, Accesses...)).name());
+  try {
+    (add_use(shared, accesses), ...);
+  } catch (const ShapeMismatch&) {
+    shared.check({{0, shared.range}});  // names the launch
+    throw;
+  }
   return shared;
 }
 
@@ -110,24 +120,9 @@ struct LaunchBy<LaunchWay::Shared> {
   template <class Where, class R, class K, class... Accesses>
   static SharedReport launch(const char* label, const Where& where, const R& work, const K& kernel,
                              const Accesses&... accesses) {
-    constexpr bool over_rows = WorkOf<R>::rank != teams_rank;
-    static_assert(over_rows,
-                  "strata: launch: teams do not say which rows they touch; launch over a range, or give "
-                  "parallel_for plain views");
-    constexpr bool all_coherent = (is_coherent_access_v<Accesses> && ...);
-    static_assert(all_coherent,
-                  "strata: launch(across(...).dynamic()): a plain view lives on one device; give coherent "
-                  "arrays only");
-    if constexpr (over_rows && all_coherent) {
-      constexpr bool compiles = CompileAt<Where>::template kernel<R, K, Accesses...>;
-      static_assert(
-          compiles,
-          "strata: launch: the kernel cannot be called as kernel(index..., views...) const, nor as a factory "
-          "kernel(views...) const: give it a const operator() that takes (the tag,) one index for each "
-          "dimension and a view for each access");
-      if constexpr (compiles) return launch_shared(label, where, work, kernel, accesses...);
-    }
-    return {};
+    if constexpr (check_launch<Where, R, K, Accesses...>())
+      return launch_shared(label, where, work, kernel, accesses...);
+    else return {};
   }
 
  private:
@@ -208,11 +203,7 @@ struct ReduceBy<LaunchWay::Shared> {
   template <class Where, class R, class K, class Into, class... Accesses>
   static SharedReport reduce(const char* label, const Where& where, const R& work, const K& kernel,
                              Into&& into, const Accesses&... accesses) {
-    constexpr bool all_coherent = (is_coherent_access_v<Accesses> && ...);
-    static_assert(all_coherent,
-                  "strata: launch_reduce(across(...).dynamic()): a plain view lives on one device; give "
-                  "coherent arrays only");
-    if constexpr (check_coherent_reduction<K, Into>() && all_coherent)
+    if constexpr (check_coherent_reduction<K, Into>() && check_parts<Where, Accesses...>())
       return reduce_shared(label, where, work, kernel, static_cast<Into&&>(into), accesses...);
     else return {};
   }

@@ -11,13 +11,15 @@
 // Where: each device begins with a part of the range of its own (by weights or known speeds), from which it
 // claims from the front, and then takes from the part in which most is left, at the end that is nearer to
 // its own. So in most launches a device has one run of rows, and repeated launches find their rows where they
-// were.
+// were. Where a plan (share_plan.hpp) has said what a device does, and is sure of it, that is its first
+// claim; a device that does not take part in the plan takes nothing until join_all().
 //
 // Not thread-safe: the owner locks.
 #pragma once
 
 #include <vector>
 
+#include <strata/algorithms/sharing/device_cost.hpp>
 #include <strata/core/layout.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -25,14 +27,22 @@ namespace strata::inline STRATA_ABI::detail {
 class SharedClaims {
  public:
   struct Worker {
-    double least_seconds;  // of a claim
-    double speed;          // items a second; 0: not known yet
+    double least_seconds;       // of a claim
+    double speed;               // items a second, besides the next; 0: not known yet
+    double launch_seconds = 0;  // of a claim, whatever its size
+    double sure = 0;            // how much of its home the first claim is; 0: as all claims
+    bool takes_part = true;
+    ResidentRows home{0, 0};  // where homes are given
   };
   /// Cuts are multiples of `align` of the index. With `in_nodes` they are cut between large nodes of the tree
   /// of a reduction over blocks of `align` items (core/reduction_tree.hpp), so that a part has few of them.
   /// Without weights the workers begin with parts by their speeds.
   SharedClaims(ResidentRows range, index_t align, bool in_nodes, const std::vector<double>& weights,
                std::vector<Worker> workers);
+  /// The workers have their homes, which are the range, cut at multiples of unit().
+  SharedClaims(ResidentRows range, index_t align, bool in_nodes, const std::vector<Worker>& workers);
+  /// Of homes of so many workers.
+  static index_t unit(ResidentRows range, index_t align, bool in_nodes, std::size_t workers);
 
   /// The next part of a worker; empty: it is to do nothing for now.
   ResidentRows take(std::size_t worker);
@@ -43,11 +53,19 @@ class SharedClaims {
   /// The worker takes nothing any more.
   void retire(std::size_t worker);
 
+  /// Workers that did not take part do.
+  void join_all();
+
+  /// Whether there is anything to take.
+  bool has_open() const { return num_open() > 0; }
   /// Whether all is done.
   bool is_over() const { return num_done_ == range_.end - range_.begin; }
   bool is_retired(std::size_t worker) const { return workers_[worker].is_retired; }
   /// Items a second, by what was measured; 0: not known.
-  double speed(std::size_t worker) const { return workers_[worker].speed; }
+  double speed(std::size_t worker) const {
+    const State& w = workers_[worker];
+    return w.recent > 0 ? w.recent : w.speed;
+  }
   /// Seconds that the worker needs for what it has taken; 0: not known.
   double backlog(std::size_t worker) const;
   /// What nobody has done or is doing, as runs in order.
@@ -55,16 +73,22 @@ class SharedClaims {
 
  private:
   struct State : Worker {
-    ResidentRows home{0, 0};
     index_t num_taken = 0;  // items, not ended
     index_t largest = 0;    // part measured
+    double recent = 0;      // items a second, all in all, of late; 0: not measured
+    DeviceCost seen;        // in this launch
     int claims = 0;
     bool is_retired = false;
+    bool counts() const { return takes_part && !is_retired; }
   };
   index_t num_open() const { return range_.end - range_.begin - num_done_ - num_taken_; }
-  double speed_of_all() const;
+  static double seconds(const State& worker, double items);
+  static double rate(const State& worker, double items);
+  double rate_of_all(double items) const;
   index_t size_for(const State& worker) const;
   bool is_late(const State& worker, index_t size) const;
+  bool is_kept(const State& owner) const;
+  double least_of(const State& worker) const;
   index_t grain(index_t size) const;
   ResidentRows cut_front(ResidentRows& from, index_t size) const;
   ResidentRows cut_back(ResidentRows& from, index_t size) const;

@@ -24,6 +24,7 @@ struct SharedReport {
   index_t items = 0;            ///< of all
   int claims = 0;               ///< of all
   double seconds = 0;           ///< from the beginning to the end of the last part
+  double foretold = 0;          ///< the same, by what earlier launches had shown; 0: nothing was known
   double claim_seconds = 0;     ///< in which host threads decided who does what, always real ones
   double tail = 0;              ///< from when the first device had nothing more to do to the end
 

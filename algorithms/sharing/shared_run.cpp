@@ -1,484 +1,359 @@
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
-#include <condition_variable>
-#include <deque>
-#include <exception>
 #include <functional>
-#include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
-#include <utility>
 
-#include <strata/algorithms/sharing/shared_claims.hpp>
-#include <strata/algorithms/sharing/shared_losses.hpp>
+#include <strata/algorithms/sharing/launch_history.hpp>
+#include <strata/algorithms/sharing/share_plan.hpp>
+#include <strata/algorithms/sharing/shared_flights.hpp>
+#include <strata/algorithms/sharing/shared_ledger.hpp>
 #include <strata/algorithms/sharing/shared_run.hpp>
+#include <strata/algorithms/streaming/plan/rows.hpp>
 #include <strata/core/error.hpp>
+#include <strata/devices/device_name.hpp>
 #include <strata/views/coherent/acting_thread.hpp>
 #include <strata/views/coherent/array_reservation.hpp>
-#include <strata/views/coherent/whole_copies.hpp>
+#include <strata/views/coherent/coherent_state.hpp>
+#include <strata/views/coherent/move_costs.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI {
+
+void forget_shared_speeds() { detail::LaunchHistory::get().clear(); }
+
+namespace detail {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_between(Clock::time_point begin, Clock::time_point end) {
-  return std::chrono::duration<double>(end - begin).count();
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-index_t size_of(ResidentRows rows) { return rows.end - rows.begin; }
+// ---- what is the same
 
-std::string name_of(const DeviceInstance& device) {
-  return std::string(device.device_name()) + "{" + std::to_string(device.index()) + "}";
-}
-
-std::string text_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& known) {
-    return known.what();
-  } catch (...) {
-    return "an error that is no std::exception";
+class Hash {
+ public:
+  explicit Hash(std::uint64_t begin) : value_(begin) {}
+  void add(std::uint64_t more) { value_ = std::rotl(value_ ^ more, 29) * 0x9e3779b97f4a7c15ULL; }
+  void add(const void* address) { add(reinterpret_cast<std::uintptr_t>(address)); }
+  void add(const Box& box) {
+    for (int r = 0; r < box.rank(); ++r) {
+      add(static_cast<std::uint64_t>(box.lower(r)));
+      add(static_cast<std::uint64_t>(box.upper(r)));
+    }
   }
-}
+  std::uint64_t value() const { return value_; }
 
-// Whether another device may do what this one could not.
-bool is_of_device(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const OutOfMemory&) {
-    return true;
-  } catch (const KernelError&) {
-    return true;
-  } catch (const CopyError&) {
-    return true;
-  } catch (...) {
-    return false;
-  }
-}
-
-// A part that an asynchronous device has.
-struct Flight {
-  ResidentRows part;
-  WholeCopies::Launch launch;
-  Ref<EventState> start;  // null: it began when the one before ended
-  CoherentCall::Timing timing;
+ private:
+  std::uint64_t value_;
 };
+
+// Launches for which the same speeds hold: sizes differ by less than a factor of two.
+std::uint64_t key_of(const SharedWork& work) {
+  Hash hash(work.kind);
+  for (const SharedWork::Device& device : work.devices) hash.add(device.device);
+  const auto size = [&](index_t n) { hash.add(std::bit_width(static_cast<std::uint64_t>(n))); };
+  size(rows_of(work.range));
+  for (const SharedWork::Use& use : work.uses) {
+    index_t elements = 0;
+    use.part.visit([&](const Box& box) { elements += box.size(); });
+    size(elements);
+    hash.add(static_cast<std::uint64_t>(use.array->mode));
+  }
+  return hash.value();
+}
+
+// Launches of which all are right if one is: their parts touch the same boxes, as far as samples show. 0:
+// each has to be looked at.
+std::uint64_t form_of(const SharedWork& work) {
+  if (checked_build) return 0;
+  Hash hash(work.kind);
+  for (const SharedWork::Device& device : work.devices) hash.add(device.device);
+  hash.add(static_cast<std::uint64_t>(work.range.begin));
+  hash.add(static_cast<std::uint64_t>(work.range.end));
+  for (std::size_t k = 0; k < work.uses.size(); ++k) {
+    const SharedWork::Use& use = work.uses[k];
+    if (use.array->is_explicit()) return 0;
+    std::size_t first = 0;  // use of the array
+    while (work.uses[first].array.get() != use.array.get()) ++first;
+    hash.add(first);
+    hash.add(static_cast<std::uint64_t>(use.array->mode));
+    hash.add(use.array->main.device);
+    hash.add(use.array->shape.domain);
+    use.part.visit([&](const Box& box) { hash.add(box); });
+    constexpr std::size_t samples = 4;
+    for (const ResidentRows items : split_range(work.range.begin, work.range.end, samples, {}, work.align))
+      if (rows_of(items) > 0) use.part_of(items).visit([&](const Box& box) { hash.add(box); });
+  }
+  return hash.value() | 1;
+}
+
+// ---- a launch
 
 class SharedRun {
  public:
-  explicit SharedRun(const SharedWork& work);
+  SharedRun(const SharedWork& work, LaunchRecord record);
   SharedReport run();
+  /// With what this launch has shown.
+  LaunchRecord take_record() { return static_cast<LaunchRecord&&>(record_); }
 
  private:
-  struct Worker {
-    bool is_host = false;
-    std::deque<Flight> flights;
-    Ref<EventState> last_end;
-    double clock = 0;  // the end of its last part, from the beginning on
-    int retries = 0;   // since its last success
-    index_t items = 0;
-    int claims = 0;
-    std::string failure;  // why it is retired
-  };
+  std::vector<ResidentRows> rows_of_devices() const;
+  SharePlan make_plan() const;
+  SharedClaims make_claims() const;
+  bool is_host(std::size_t k) const { return work_.devices[k].device->host_accessible(); }
+  bool has_hosts() const;
+  SharedFlights::Clock clock() const;
 
-  // Claims, by several threads.
-  ResidentRows take(std::size_t k, bool may_wait);
-  void note_end(std::size_t k, ResidentRows part, double seconds);
-  void give_back(std::size_t k, ResidentRows part);
-  void retire(std::size_t k, const std::exception_ptr& error);
-  void stop(const std::exception_ptr& error);
-  std::uint64_t changes() const;
-  bool wait_for_change(const std::vector<std::size_t>& devices, std::uint64_t seen);
-
-  // Hosts.
-  void work_on_host(std::size_t k);
-  // Asynchronous devices.
-  void feed(const std::vector<std::size_t>& devices);
-  bool fill(const std::vector<std::size_t>& devices);
-  void send(std::size_t k, ResidentRows part);
-  void wait_for_first(const std::vector<std::size_t>& devices);
-  void land(std::size_t k);
-  std::exception_ptr land_all(std::size_t k);
-  bool is_done(Flight& flight, std::exception_ptr& error);
-
-  void after_failure(const std::exception_ptr& error);
-  [[noreturn]] void fail();
-  SharedReport report(double seconds) const;
+  void do_part(std::size_t host, ResidentRows part);
+  void work_on_host(std::size_t host, ResidentRows first, bool may_wait);
+  void run_in_turn(std::size_t host, ResidentRows first, const std::vector<std::size_t>& others);
+  void run_in_threads(const std::vector<std::size_t>& hosts, ResidentRows first,
+                      const std::vector<std::size_t>& others);
+  void run_phase(const std::vector<std::size_t>& hosts, const std::vector<std::size_t>& others);
+  void run_phases();
+  void learn(const SharedReport& report);
+  SharedReport report() const;
 
   const SharedWork& work_;
-  std::vector<Worker> workers_;
-  SharedLosses losses_;
-  Ref<EventState> origin_;  // the beginning, by the clock of the devices where all have one
-  const Clock::time_point start_ = Clock::now();
-  bool has_hosts_ = false;
-
-  mutable std::mutex mutex_;  // of all that follows, and of counts of workers
-  std::condition_variable changed_;
-  std::uint64_t changes_ = 0;
-  SharedClaims claims_;
-  std::exception_ptr error_, first_failure_;
-  bool has_lost_ = false;  // what parts read
-  double claim_seconds_ = 0;
+  LaunchRecord record_;
+  const Clock::time_point begin_ = Clock::now();
+  const SharePlan plan_;
+  SharedLedger ledger_;
+  SharedFlights flights_;
+  std::vector<int> retries_;  // of hosts
+  bool all_take_part_ = false;
 };
 
-std::vector<SharedClaims::Worker> workers_of(const SharedWork& work) {
-  std::vector<double> speeds(work.devices.size(), 0);
-  if (work.balance != nullptr) speeds = work.balance->speeds(work.devices.size());
-  std::vector<SharedClaims::Worker> workers;
-  for (std::size_t k = 0; k < work.devices.size(); ++k) {
-    const bool is_host = work.devices[k].device->host_accessible();
-    workers.push_back({is_host ? work.options.host_seconds : work.options.device_seconds, speeds[k]});
-  }
-  return workers;
-}
-
-SharedRun::SharedRun(const SharedWork& work)
+SharedRun::SharedRun(const SharedWork& work, LaunchRecord record)
     : work_(work),
-      workers_(work.devices.size()),
-      losses_(work),
-      claims_(work.range, work.align, work.in_nodes, work.weights, workers_of(work)) {
-  for (std::size_t k = 0; k < workers_.size(); ++k) {
-    workers_[k].is_host = work.devices[k].device->host_accessible();
-    has_hosts_ = has_hosts_ || workers_[k].is_host;
-  }
+      record_(static_cast<LaunchRecord&&>(record)),
+      plan_(make_plan()),
+      ledger_(work, make_claims()),
+      flights_(work, ledger_, begin_, clock()),
+      retries_(work.devices.size(), 0) {}
+
+bool SharedRun::has_hosts() const {
+  return std::any_of(work_.devices.begin(), work_.devices.end(),
+                     [](const SharedWork::Device& device) { return device.device->host_accessible(); });
 }
 
-// ---- claims
-
-// Waits, where it may, for a part, or for the end: then the part is empty.
-ResidentRows SharedRun::take(std::size_t k, bool may_wait) {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    if (error_ || claims_.is_over()) return {0, 0};
-    const Clock::time_point begin = Clock::now();
-    const ResidentRows part = claims_.take(k);
-    claim_seconds_ += seconds_between(begin, Clock::now());
-    if (size_of(part) > 0 || !may_wait) return part;
-    const std::uint64_t seen = changes_;
-    changed_.wait(lock, [&] { return changes_ != seen; });
-  }
+// By an array whose rows are those of the items: one that is written, if there is such.
+std::vector<ResidentRows> SharedRun::rows_of_devices() const {
+  std::vector<DeviceInstance*> devices;
+  for (const SharedWork::Device& device : work_.devices) devices.push_back(device.device);
+  for (const bool of_written : {true, false})
+    for (const SharedWork::Use& use : work_.uses) {
+      const Box& box = use.part.first;
+      if (writes(use.mode) != of_written || box.rank() == 0 || !use.part.more.empty()) continue;
+      if (box.lower(0) != work_.range.begin || box.upper(0) != work_.range.end) continue;
+      const std::vector<ResidentRows> runs = rows_lying(*use.array, box, devices);
+      for (const ResidentRows run : runs)
+        if (rows_of(run) > 0) return runs;
+    }
+  return std::vector<ResidentRows>(devices.size(), ResidentRows{0, 0});
 }
 
-void SharedRun::note_end(std::size_t k, ResidentRows part, double seconds) {
-  {
-    const std::lock_guard lock(mutex_);
-    claims_.ended(k, part, seconds);
-    workers_[k].items += size_of(part);
-    ++workers_[k].claims;
-    workers_[k].retries = 0;
-    ++changes_;
-  }
-  changed_.notify_all();
+SharePlan SharedRun::make_plan() const {
+  const std::size_t count = work_.devices.size();
+  ShareRequest request;
+  request.range = {work_.range.begin, work_.range.begin + rows_of(work_.range)};
+  request.unit = SharedClaims::unit(request.range, work_.align, work_.in_nodes, count);
+  request.weights = work_.weights;
+  request.lying = rows_of_devices();
+  request.move_seconds = [this](std::size_t k, ResidentRows items) {
+    double seconds = 0;
+    for (const SharedWork::Use& use : work_.uses)
+      seconds += seconds_to_move(*use.array, use.part_of(items), use.mode, *work_.devices[k].device);
+    return seconds;
+  };
+  return plan_shares(request, record_);
 }
 
-void SharedRun::give_back(std::size_t k, ResidentRows part) {
-  work_.undo(part.begin);
-  {
-    const std::lock_guard lock(mutex_);
-    claims_.give_back(k, part);
-    ++changes_;
+SharedClaims SharedRun::make_claims() const {
+  std::vector<SharedClaims::Worker> workers;
+  for (std::size_t k = 0; k < work_.devices.size(); ++k) {
+    const SharePlan::Device& planned = plan_.devices[k];
+    const DeviceCost& cost = record_.devices[k];
+    // Of its home, with the copies there.
+    const double besides = planned.seconds - cost.launch_seconds();
+    const double speed = besides > 0 ? static_cast<double>(rows_of(planned.home)) / besides : cost.speed();
+    workers.push_back({is_host(k) ? work_.options.host_seconds : work_.options.device_seconds, speed,
+                       cost.launch_seconds(), planned.sure, planned.takes_part, planned.home});
   }
-  changed_.notify_all();
+  return {work_.range, work_.align, work_.in_nodes, workers};
 }
 
-void SharedRun::retire(std::size_t k, const std::exception_ptr& error) {
-  {
-    const std::lock_guard lock(mutex_);
-    claims_.retire(k);
-    workers_[k].failure = text_of(error);
-    if (!first_failure_) first_failure_ = error;
-    ++changes_;
-  }
-  changed_.notify_all();
-}
-
-void SharedRun::stop(const std::exception_ptr& error) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!error_) error_ = error;
-    ++changes_;
-  }
-  changed_.notify_all();
-}
-
-std::uint64_t SharedRun::changes() const {
-  const std::lock_guard lock(mutex_);
-  return changes_;
-}
-
-// Until something has changed since then. False: there is nothing more for any of the devices.
-bool SharedRun::wait_for_change(const std::vector<std::size_t>& devices, std::uint64_t seen) {
-  std::unique_lock lock(mutex_);
-  const auto is_retired = [&](std::size_t k) { return claims_.is_retired(k); };
-  if (error_ || claims_.is_over() || std::all_of(devices.begin(), devices.end(), is_retired)) return false;
-  changed_.wait(lock, [&] { return changes_ != seen; });
-  return true;
-}
-
-// Work has failed: the arrays are set right, and what they lost ends the launch where a part would read it.
-void SharedRun::after_failure(const std::exception_ptr& error) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!first_failure_) first_failure_ = error;
-  }
-  losses_.set_reported();
-  if (losses_.of_what_is_read().empty()) return;
-  {
-    const std::lock_guard lock(mutex_);
-    has_lost_ = true;
-  }
-  stop(error);
+SharedFlights::Clock SharedRun::clock() const {
+  if (!has_hosts()) return SharedFlights::Clock::Devices;
+  const bool is_for_one = plan_.kind == SharePlan::Kind::Alone;
+  return is_for_one ? SharedFlights::Clock::HostForOne : SharedFlights::Clock::Host;
 }
 
 // ---- hosts
 
-constexpr int most_retries = 20;  // of parts that failures of others have spoiled
-
-void SharedRun::work_on_host(std::size_t k) {
-  Worker& me = workers_[k];
-  for (ResidentRows part = take(k, true); size_of(part) > 0; part = take(k, true)) {
-    const WholeCopies::OtherWork other;
-    try {
-      const CoherentCall::Timing timing = work_.launch(k, part);
-      me.clock = seconds_between(start_, Clock::now());
-      note_end(k, part, timing.end && timing.begin ? timing.end->seconds_since(*timing.begin) : 0);
-    } catch (...) {
-      const std::exception_ptr error = std::current_exception();
-      const bool is_of_others = other.has_failed(error);
-      give_back(k, part);
-      // What its own kernel throws, and what is wrong with the launch, ends it.
-      if (!is_of_others || ++me.retries > most_retries) return stop(error);
-      after_failure(error);
-    }
-  }
-}
-
-// ---- asynchronous devices
-
-void SharedRun::feed(const std::vector<std::size_t>& devices) {
-  for (;;) {
-    const std::uint64_t seen = changes();
-    const bool any = fill(devices);
-    const bool flies = std::any_of(devices.begin(), devices.end(),
-                                   [&](std::size_t k) { return !workers_[k].flights.empty(); });
-    if (flies) wait_for_first(devices);
-    else if (!any && !wait_for_change(devices, seen)) return;
-  }
-}
-
-// The device with least to do takes first. Whether any took a part.
-bool SharedRun::fill(const std::vector<std::size_t>& devices) {
-  bool any = false;
-  std::vector<std::size_t> open = devices;
-  while (!open.empty()) {
-    const auto load = [&](std::size_t k) {
-      const std::lock_guard lock(mutex_);
-      return std::pair(claims_.backlog(k), workers_[k].flights.size());
-    };
-    const auto next = std::min_element(open.begin(), open.end(),
-                                       [&](std::size_t a, std::size_t b) { return load(a) < load(b); });
-    const std::size_t k = *next;
-    const bool has_all = std::ssize(workers_[k].flights) >= work_.options.parts_ahead;
-    const ResidentRows part = has_all ? ResidentRows{0, 0} : take(k, false);
-    if (size_of(part) == 0) {
-      open.erase(next);
-      continue;
-    }
-    any = true;
-    send(k, part);
-  }
-  return any;
-}
-
-void SharedRun::send(std::size_t k, ResidentRows part) {
-  Worker& me = workers_[k];
-  Flight flight{part, {}, {}, {}};
+void SharedRun::do_part(std::size_t host, ResidentRows part) {
   const WholeCopies::OtherWork other;
-  std::exception_ptr error;
   try {
-    if (me.flights.empty()) flight.start = work_.devices[k].queue->record_timed();
-    if (!origin_) origin_ = flight.start;
-    flight.launch = WholeCopies::launched_by([&] {
-      try {
-        flight.timing = work_.launch(k, part);
-      } catch (...) {  // perhaps after its kernel was enqueued: then that may be done
-        error = std::current_exception();
+    const CoherentCall::Timing timing = work_.launch(host, part);
+    const double seconds = timing.end && timing.begin ? timing.end->seconds_since(*timing.begin) : 0;
+    ledger_.note_end(host, part, seconds_since(begin_), seconds, seconds);
+    retries_[host] = 0;
+  } catch (...) {
+    const std::exception_ptr error = std::current_exception();
+    const bool is_of_others = other.has_failed(error);
+    ledger_.give_back(host, part);
+    // What its own kernel throws, and what is wrong with the launch, ends it.
+    if (!is_of_others || ++retries_[host] > most_retries) return ledger_.stop(error);
+    ledger_.after_failure(error);
+  }
+}
+
+void SharedRun::work_on_host(std::size_t host, ResidentRows first, bool may_wait) {
+  for (ResidentRows part = first; rows_of(part) > 0; part = ledger_.take(host, may_wait)) do_part(host, part);
+}
+
+// ---- threads
+
+// All parts are claimed: the host does its own, and then the thread waits for the other devices.
+void SharedRun::run_in_turn(std::size_t host, ResidentRows first, const std::vector<std::size_t>& others) {
+  work_on_host(host, first, false);
+  for (bool any = true; any && !ledger_.is_ended();) {
+    any = flights_.fill(others);
+    if (flights_.has_any(others)) flights_.land_first(others, false), any = true;
+    if (const ResidentRows part = ledger_.take(host, false); rows_of(part) > 0)
+      work_on_host(host, part, false), any = true;
+  }
+  while (flights_.has_any(others)) flights_.land_first(others, false);
+}
+
+void SharedRun::run_in_threads(const std::vector<std::size_t>& hosts, ResidentRows first,
+                               const std::vector<std::size_t>& others) {
+  const auto guarded = [this](const auto& work) {
+    try {
+      work();
+    } catch (...) {
+      ledger_.stop(std::current_exception());
+    }
+  };
+  std::vector<std::thread> threads;
+  threads.reserve(hosts.size());
+  const auto start = [&](const std::vector<std::size_t>& devices, const auto& work) {
+    try {
+      threads.emplace_back([&guarded, work, caller = acting_thread(), number = acting_thread_number()] {
+        const ActingFor acting(caller, number);
+        guarded(work);
+      });
+    } catch (const std::system_error&) {  // the others do the work
+      for (const std::size_t k : devices) ledger_.retire(k, std::current_exception());
+    }
+  };
+  if (!others.empty()) start(others, [this, others] { flights_.feed(others, true); });
+  for (std::size_t h = 1; h < hosts.size(); ++h)
+    start({hosts[h]}, [this, host = hosts[h]] { work_on_host(host, ledger_.take(host, true), true); });
+  guarded([&] {
+    work_on_host(hosts.front(), rows_of(first) > 0 ? first : ledger_.take(hosts.front(), true), true);
+  });
+  for (std::thread& thread : threads) thread.join();
+  // Of a thread that did not start.
+  while (flights_.has_any(others)) guarded([&] { flights_.land_first(others, false); });
+  // Queues report errors, which are known by now, to the thread that enqueued the work, too: this one, for
+  // first parts.
+  if (ledger_.has_failed())
+    for (const std::size_t k : others) try {
+        work_.devices[k].queue->wait();
+      } catch (const Error&) {
       }
-    });
-  } catch (...) {
-    error = std::current_exception();
-  }
-  if (!error) return me.flights.push_back(std::move(flight));
-  const bool is_of_others = other.has_failed(error) && ++me.retries <= most_retries;
-  // The error may be that of a part which it has.
-  std::exception_ptr its_own = land_all(k), of_part;
-  if (flight.launch.event && is_done(flight, of_part)) note_end(k, part, 0);
-  else give_back(k, part);
-  if (!its_own) its_own = of_part;
-  after_failure(error);
-  if (its_own || (is_of_device(error) && !is_of_others)) retire(k, its_own ? its_own : error);
-  else if (!is_of_others) stop(error);
 }
 
-// The part that is expected to end first, by the speeds so far: the order follows the time of the devices,
-// also where that is virtual, and not how fast the host is.
-void SharedRun::wait_for_first(const std::vector<std::size_t>& devices) {
-  std::size_t first = devices.front();
-  double first_end = -1;
-  for (const std::size_t k : devices) {
-    const Worker& worker = workers_[k];
-    if (worker.flights.empty()) continue;
-    double speed = 0;
-    {
-      const std::lock_guard lock(mutex_);
-      speed = claims_.speed(k);
+void SharedRun::run_phase(const std::vector<std::size_t>& hosts, const std::vector<std::size_t>& others) {
+  if (!others.empty()) flights_.fill(others);  // they work while threads start
+  if (hosts.empty()) return flights_.feed(others, false);
+  const ResidentRows first = ledger_.take(hosts.front(), false);
+  if (hosts.size() == 1 && !ledger_.has_open()) run_in_turn(hosts.front(), first, others);
+  else run_in_threads(hosts, first, others);
+}
+
+// First those that take part; where they fail, and leave work, the others.
+void SharedRun::run_phases() {
+  for (;;) {
+    std::vector<std::size_t> hosts, others;
+    for (std::size_t k = 0; k < work_.devices.size(); ++k)
+      if ((all_take_part_ || plan_.devices[k].takes_part) && !ledger_.is_retired(k))
+        (is_host(k) ? hosts : others).push_back(k);
+    try {
+      if (!hosts.empty() || !others.empty()) run_phase(hosts, others);
+    } catch (...) {
+      ledger_.stop(std::current_exception());
     }
-    const double takes = speed > 0 ? static_cast<double>(size_of(worker.flights.front().part)) / speed : 0;
-    const double end = worker.clock + takes;
-    if (first_end < 0 || end < first_end) first = k, first_end = end;
+    if (ledger_.is_ended()) return;
+    if (all_take_part_) return;
+    all_take_part_ = true;
+    ledger_.join_all();
   }
-  land(first);
-}
-
-// Waits for a part. Whether it was done; where it was not, the error, or null where that is of other work.
-bool SharedRun::is_done(Flight& flight, std::exception_ptr& error) {
-  const Ref<EventState>& event = flight.launch.event ? flight.launch.event : flight.timing.end;
-  std::exception_ptr seen;
-  try {
-    if (event) event->wait();
-  } catch (...) {
-    seen = std::current_exception();
-  }
-  error = seen && event->outcome() != EventState::Outcome::Dropped ? seen : nullptr;
-  const bool is_done = flight.launch.is_done();  // which sets right what is known of the arrays
-  if (seen) after_failure(seen);
-  return is_done;
-}
-
-void SharedRun::land(std::size_t k) {
-  Worker& me = workers_[k];
-  Flight flight = std::move(me.flights.front());
-  me.flights.pop_front();
-  std::exception_ptr error;
-  if (is_done(flight, error)) {
-    const Ref<EventState>& end = flight.timing.end;
-    const EventState* const start = flight.start ? flight.start.get() : me.last_end.get();
-    const double seconds = start != nullptr && end ? end->seconds_since(*start) : 0;
-    const double since_origin = origin_ && end ? end->seconds_since(*origin_) : -1;
-    me.clock = since_origin >= 0 && !has_hosts_ ? since_origin : seconds_between(start_, Clock::now());
-    me.last_end = end;
-    return note_end(k, flight.part, seconds);
-  }
-  const std::exception_ptr of_later = land_all(k);
-  if (!error) error = of_later;
-  const bool failed = error != nullptr || ++me.retries > most_retries;
-  if (!error)
-    error =
-        std::make_exception_ptr(Error("parts of " + work_.name + " on " + name_of(*work_.devices[k].device) +
-                                      " are not done, as other work failed again and again"));
-  give_back(k, flight.part);
-  after_failure(error);
-  if (failed) retire(k, error);
-}
-
-// After a failure: those that were not done are for others, or for later. The first error of a part itself.
-std::exception_ptr SharedRun::land_all(std::size_t k) {
-  Worker& me = workers_[k];
-  std::exception_ptr first;
-  for (; !me.flights.empty(); me.flights.pop_front()) {
-    std::exception_ptr error;
-    if (is_done(me.flights.front(), error)) {
-      note_end(k, me.flights.front().part, 0);
-      continue;
-    }
-    give_back(k, me.flights.front().part);
-    if (!first) first = error;
-  }
-  me.last_end = {};
-  return first;
 }
 
 // ---- the whole
 
 SharedReport SharedRun::run() {
-  std::vector<std::size_t> hosts, others;
-  for (std::size_t k = 0; k < workers_.size(); ++k) (workers_[k].is_host ? hosts : others).push_back(k);
-  std::vector<std::vector<std::size_t>> tasks;  // the workers of each thread
-  for (const std::size_t k : hosts) tasks.push_back({k});
-  if (!others.empty()) tasks.push_back(others);
-  const auto work = [this](const std::vector<std::size_t>& mine) {
-    try {
-      if (workers_[mine.front()].is_host) work_on_host(mine.front());
-      else feed(mine);
-    } catch (...) {
-      stop(std::current_exception());
-    }
-  };
-  std::vector<std::thread> threads;
-  threads.reserve(tasks.size());
-  for (std::size_t t = 1; t < tasks.size(); ++t) try {
-      threads.emplace_back(
-          [&work, mine = tasks[t], caller = acting_thread(), number = acting_thread_number()] {
-            const ActingFor acting(caller, number);
-            work(mine);
-          });
-    } catch (const std::system_error&) {  // the others do the work
-      for (const std::size_t k : tasks[t]) retire(k, std::current_exception());
-    }
-  work(tasks.front());
-  for (std::thread& thread : threads) thread.join();
-  if (error_ || !claims_.is_over() || (first_failure_ && !losses_.of_what_was_written().empty())) fail();
+  run_phases();
+  ledger_.throw_failure();
+  const SharedReport done = report();
+  learn(done);
+  return done;
+}
+
+void SharedRun::learn(const SharedReport& report) {
   std::vector<double> speeds;
-  for (std::size_t k = 0; k < workers_.size(); ++k) speeds.push_back(claims_.speed(k));
+  bool is_faster = false;  // by far than what was known
+  for (std::size_t k = 0; k < work_.devices.size(); ++k) {
+    speeds.push_back(ledger_.tally(k).items > 0 ? ledger_.speed(k) : 0);
+    const double before = record_.devices[k].seconds(report.items);
+    for (const SharedTally::Kernel& kernel : ledger_.tally(k).kernels)
+      record_.devices[k].add(kernel.items, kernel.seconds);
+    is_faster = is_faster || 2 * record_.devices[k].seconds(report.items) < before;
+  }
   if (work_.balance != nullptr) work_.balance->note(speeds);
-  return report(seconds_between(start_, Clock::now()));
+  if (ledger_.has_failed() || report.items == 0) return;
+  using Kind = SharePlan::Kind;
+  const auto was_time_to_try = record_.repeats >= record_.until_next;
+  constexpr int most_repeats = 1024;
+  if (plan_.kind != Kind::Alone && was_time_to_try)
+    record_.until_next = std::min(4 * record_.until_next, most_repeats);
+  record_.repeats = plan_.kind == Kind::Alone ? record_.repeats + 1 : 0;
+  if (plan_.kind == Kind::Try && is_faster) record_.repeats = record_.until_next;  // with a larger part
+  if (plan_.kind == Kind::Search) ++record_.searches;
+  // Copies back are foretold, but come later.
+  constexpr double few = 0.02;
+  if (plan_.moving > few * plan_.seconds) return;
+  if (plan_.kind == Kind::Alone) record_.alone[plan_.first].note(plan_.seconds, report.seconds);
+  if (plan_.kind == Kind::Shared) record_.shared.note(plan_.seconds, report.seconds);
 }
 
-void SharedRun::fail() {
-  if (error_ && !has_lost_) std::rethrow_exception(error_);
-  losses_.set_reported();
-  std::string text;
-  for (const ResidentRows run : claims_.open())
-    text += (text.empty() ? "; not done: work items [" : ", [") + std::to_string(run.begin) + ", " +
-            std::to_string(run.end) + ")";
-  const std::string lost = claims_.is_over() ? losses_.of_what_was_written() : losses_.of_all();
-  const std::exception_ptr error = error_ ? error_ : first_failure_;
-  const std::string what = "shared launch of " + work_.name + ": " + text_of(error) + text;
-  if (!lost.empty())
-    throw DataLost(what + "; lost, being nowhere else: " + lost + ". Write them anew before they are read");
-  try {
-    std::rethrow_exception(error);
-  } catch (const OutOfMemory&) {
-    throw OutOfMemory(what + "; no device is left");
-  } catch (const CopyError&) {
-    throw CopyError(what + "; no device is left");
-  } catch (const KernelError&) {
-    throw KernelError(what + "; no device is left");
-  } catch (const Error&) {
-    throw Error(what + "; no device is left");
-  }
-}
-
-SharedReport SharedRun::report(double seconds) const {
+SharedReport SharedRun::report() const {
   SharedReport report;
-  report.items = size_of(work_.range);
-  report.claim_seconds = claim_seconds_;
+  report.items = rows_of(work_.range);
+  report.claim_seconds = ledger_.claim_seconds();
+  report.foretold = plan_.seconds;
   double first = -1;
-  for (std::size_t k = 0; k < workers_.size(); ++k) {
-    const Worker& worker = workers_[k];
-    report.devices.push_back({name_of(*work_.devices[k].device), worker.items, worker.claims,
-                              report.items > 0 ? static_cast<double>(worker.items) / double(report.items) : 0,
-                              claims_.speed(k), worker.clock, worker.failure});
-    report.claims += worker.claims;
-    report.seconds = std::max(report.seconds, worker.clock);
-    const bool counts = worker.failure.empty() && worker.items > 0;
-    if (counts && (first < 0 || worker.clock < first)) first = worker.clock;
+  for (std::size_t k = 0; k < work_.devices.size(); ++k) {
+    const SharedTally& tally = ledger_.tally(k);
+    report.devices.push_back({name_of(*work_.devices[k].device), tally.items, tally.claims,
+                              report.items > 0 ? static_cast<double>(tally.items) / double(report.items) : 0,
+                              ledger_.speed(k), tally.end, tally.failure});
+    report.claims += tally.claims;
+    report.seconds = std::max(report.seconds, tally.end);
+    const bool counts = tally.failure.empty() && tally.items > 0;
+    if (counts && (first < 0 || tally.end < first)) first = tally.end;
   }
-  if (has_hosts_) report.seconds = seconds;
+  if (has_hosts()) report.seconds = seconds_since(begin_);
   report.tail = first >= 0 ? std::max(0.0, report.seconds - first) : 0;
   return report;
 }
@@ -492,7 +367,22 @@ std::vector<SpreadPart> sample_parts(const SharedWork& work) {
   return parts;
 }
 
+// All that can be wrong with the launch is found before anything begins: parts that use what others write,
+// and what a device cannot do wherever its parts are.
+void check_launch_of(const SharedWork& work) {
+  work.check({{0, work.range}});
+  work.check(sample_parts(work));
+  if (work.range.begin < work.range.end)
+    for (std::size_t k = 0; k < work.devices.size(); ++k) work.check({{k, work.range}});
+}
+
 }  // namespace
+
+std::uint64_t kind_of_launch(const char* label, const char* types) {
+  Hash hash(std::hash<std::string_view>()(label == nullptr ? "" : label));
+  hash.add(std::hash<std::string_view>()(types));
+  return hash.value();
+}
 
 void check_options(const DynamicOptions& options) {
   const auto good = [](double seconds) { return seconds >= 0 && std::isfinite(seconds); };
@@ -504,11 +394,14 @@ void check_options(const DynamicOptions& options) {
 }
 
 SharedReport run_shared(const SharedWork& work) {
-  // All that can be wrong with the launch is found before anything begins: parts that use what others write,
-  // and what a device cannot do wherever its parts are.
-  work.check(sample_parts(work));
-  if (work.range.begin < work.range.end)
-    for (std::size_t k = 0; k < work.devices.size(); ++k) work.check({{k, work.range}});
+  const std::uint64_t key = key_of(work), form = form_of(work);
+  LaunchRecord record = LaunchHistory::get().find(key, work.devices.size());
+  if (form == 0 || record.checked != form) check_launch_of(work);
+  record.checked = form;
+  if (work.balance != nullptr) {
+    const std::vector<double> speeds = work.balance->speeds(work.devices.size());
+    for (std::size_t k = 0; k < speeds.size(); ++k) record.devices[k].guess(speeds[k]);
+  }
   std::vector<const SharedWork::Use*> uses;
   for (const SharedWork::Use& use : work.uses)
     if (!use.part.empty()) uses.push_back(&use);
@@ -519,7 +412,11 @@ SharedReport run_shared(const SharedWork& work) {
   reserved.reserve(uses.size());
   for (const SharedWork::Use* use : uses)
     reserved.emplace_back(use->array, use->part, writes(use->mode), "a shared launch");
-  return SharedRun(work).run();
+  SharedRun run(work, static_cast<LaunchRecord&&>(record));
+  SharedReport report = run.run();
+  LaunchHistory::get().keep(key, run.take_record());
+  return report;
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace detail
+}  // namespace strata::inline STRATA_ABI

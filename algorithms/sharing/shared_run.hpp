@@ -1,11 +1,15 @@
 // run_shared: carries out a launch whose parts devices claim. What is typed (views, kernels) is behind
-// functions; here are the threads, the waits and the failures.
+// functions; here are the plan and the threads. Who has what is in SharedLedger, what asynchronous devices do
+// in SharedFlights, what failures cost in SharedLosses.
 //
-// Threads: one feeds all asynchronous devices, a few parts ahead of each, so that none is idle; each host
-// works in a thread of its own, the first in the calling one. All act for the calling thread, which has
-// reserved the arrays: other threads use them before or after the launch, never in between.
+// Threads: the calling one gives asynchronous devices their first parts, and then works as the first host.
+// Each other host has a thread of its own. Where parts are left after the first ones, one more thread feeds
+// all asynchronous devices; otherwise, and without hosts, the calling thread waits for them itself. So a
+// launch that one device does alone is one launch there. All act for the calling thread, which has reserved
+// the arrays: other threads use them before or after the launch, never in between.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,6 +23,9 @@
 
 namespace strata::inline STRATA_ABI {
 
+/// Forgets what shared launches so far have shown of kernels and devices: the next ones find out anew.
+void forget_shared_speeds();
+
 /// How parts of a shared launch are claimed.
 struct DynamicOptions {
   double host_seconds = 1e-3;      ///< a host's claim is at least what it does in this time
@@ -31,6 +38,9 @@ namespace detail {
 /// Throws Error for times that are negative or no numbers, and for fewer parts than one.
 void check_options(const DynamicOptions& options);
 
+/// What makes launches the same: their label, and the types of range, kernel and accesses.
+std::uint64_t kind_of_launch(const char* label, const char* types);
+
 struct SharedWork {
   struct Device {
     DeviceInstance* device;
@@ -39,9 +49,11 @@ struct SharedWork {
   struct Use {
     Ref<CoherentState> array;
     AccessMode mode;
-    ArrayPart part;  // of all work items
+    ArrayPart part;                             // of all work items
+    Function<ArrayPart(ResidentRows)> part_of;  // of some
   };
-  std::string name;  // of the launch, for messages
+  std::string name;        // of the launch, for messages
+  std::uint64_t kind = 0;  // of the label, the kernel and its accesses: what launches that come again share
   std::vector<Device> devices;
   std::vector<Use> uses;
   ResidentRows range{0, 0};

@@ -36,16 +36,6 @@ std::string list_of(const std::vector<std::string>& names) {
   return list_of(names, static_cast<long>(names.size()));
 }
 
-std::string text_of(const std::exception_ptr& error) {
-  try {
-    std::rethrow_exception(error);
-  } catch (const std::exception& known) {
-    return known.what();
-  } catch (...) {
-    return "an exception that is no std::exception";
-  }
-}
-
 TaskFailures::TaskFailures(std::string label, bool is_of_scope, int window)
     : label_(std::move(label)),
       is_of_scope_(is_of_scope),

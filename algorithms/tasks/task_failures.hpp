@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <strata/algorithms/tasks/task_plan.hpp>
+#include <strata/core/error_text.hpp>
 #include <strata/views/coherent/array_reservation.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -18,8 +19,6 @@ namespace strata::inline STRATA_ABI::detail {
 /// "a", "b" and 3 more: of `count` names the first ones.
 std::string list_of(const std::vector<std::string>& names, long count);
 std::string list_of(const std::vector<std::string>& names);
-/// What an exception says.
-std::string text_of(const std::exception_ptr& error);
 
 class TaskFailures {
  public:

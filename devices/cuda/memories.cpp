@@ -8,6 +8,7 @@
 #include <strata/devices/cuda/memory/direct_file.hpp>
 #include <strata/devices/cuda/memory/links.hpp>
 #include <strata/devices/cuda/queue.hpp>
+#include <strata/devices/device_name.hpp>
 #include <strata/devices/host/device.hpp>
 #include <strata/devices/host/space.hpp>
 
@@ -150,7 +151,7 @@ Allocation* CudaMemory::allocate(const AllocationRequest& request) {
         : kind_ == CudaMemoryKind::Managed
             ? gpu_.why_no_managed_memory(request.bytes)
             : "CUDA has no " + std::string(device_name()) + " memory of that size";
-    const std::string device = std::string(device_name()) + "{" + std::to_string(index()) + "}";
+    const std::string device = name_of(*this);
     fail_out_of_memory(request, space(), device.c_str(), reason.c_str());
   }
   try {

@@ -33,6 +33,8 @@ struct Config {
   /// Whether the host may touch managed memory while kernels run. Where it may not, as with some GPUs and
   /// drivers, nothing is prefetched.
   bool concurrent_managed_access = true;
+  /// By which seconds_per_item is multiplied on each instance; 1 for those that are not named.
+  std::vector<double> item_factors = {};
 };
 
 /// The configuration in force, and that of the settings.

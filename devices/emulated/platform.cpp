@@ -49,6 +49,11 @@ void check_config(const emulated::Config& c) {
   check(c.threads >= 1 && c.threads <= 1024, "threads", std::to_string(c.threads), "1 to 1024");
   check(c.seconds_per_item >= 0 && std::isfinite(c.seconds_per_item), "seconds_per_item",
         std::to_string(c.seconds_per_item), "finite and not negative");
+  for (const double factor : c.item_factors)
+    check(factor >= 0 && std::isfinite(factor), "item_factors", std::to_string(factor),
+          "finite and not negative");
+  check(std::ssize(c.item_factors) <= c.count, "item_factors",
+        std::to_string(c.item_factors.size()) + " numbers", "at most one an instance");
   check(c.managed_page >= index_t(page_bytes()) && c.managed_page <= (index_t{1} << 30) &&
             c.managed_page % index_t(page_bytes()) == 0,
         "managed_page", std::to_string(c.managed_page),
@@ -256,6 +261,12 @@ void Platform::host_wait_for(const PendingWork& work) {
   for (const auto& [core, number] : work.numbers)
     if (core->time != QueueId::None) end = std::max(end, core->with_lag(timeline.point(core->time), end));
   timeline.host_wait_until(end);
+}
+
+double Platform::seconds_per_item(int instance) const {
+  const auto number = static_cast<std::size_t>(instance);
+  const bool is_given = number < config.item_factors.size();
+  return config.seconds_per_item * (is_given ? config.item_factors[number] : 1);
 }
 
 double Platform::seconds_of(const PageCost& cost) const {

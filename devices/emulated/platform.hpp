@@ -68,6 +68,8 @@ class Platform {
   /// Of one instance, or (-1) of all.
   PendingWork pending_work(int instance = -1);
 
+  /// Of a kernel; `mutex` is held.
+  double seconds_per_item(int instance) const;
   /// The seconds that these moves take; `mutex` is held.
   double seconds_of(const PageCost& cost) const;
   /// Moves the host's clock by what its own faults have cost since it was last read; `mutex` is held.

@@ -32,8 +32,13 @@ struct ClaimState {
   index_t threads = 1;         ///< of the host
 };
 /// The iterations that a host thread claims next: as many as it can do in half of the time that the rest will
-/// take, which others work at, too; none where that is less than one, or where the rest is over
-/// before a claim pays, for which the memory page of the counter moves to the host and back.
+/// take, which others work at, too. None where the rest is over before a claim pays, for which the memory
+/// page of the counter moves to the host and back; and none where it would be over before the thread had done
+/// four iterations: nobody waits for a thread that is held up in its last one.
 index_t host_claim(const ClaimState& state);
+
+/// Of the threads that are asked for, those that work beside a device: one processor is left to the driver,
+/// and to what else the machine does, as a thread that has none holds up all.
+index_t threads_beside_device(index_t asked, index_t processors);
 
 }  // namespace strata::inline STRATA_ABI::ransac

@@ -75,6 +75,8 @@ class DynamicFit {
       : device_(device),
         request_(request),
         problem_(*request.problem),
+        threads_(threads_beside_device(
+            request.threads, request.processors > 0 ? request.processors : request.host.concurrency())),
         vectors_("vectors", std::ssize(problem_.vectors), request.memory, device),
         samples_("samples", std::ssize(problem_.samples), request.memory, device),
         candidates_("candidates", problem_.iterations(), request.memory, device),
@@ -98,7 +100,7 @@ class DynamicFit {
 
   void run(FitOutcome& outcome) {
     const double start = miniapp::now_seconds();
-    const index_t end = problem_.iterations(), threads = takes_part() ? request_.threads : 0;
+    const index_t end = problem_.iterations(), threads = takes_part() ? threads_ : 0;
     const Teams league = league_of<Device>(request_, end);
     const Claimed claimed{TicketCounter(tickets_), threads, end};  // each thread has an iteration already
     begun_(0) = threads;
@@ -115,8 +117,7 @@ class DynamicFit {
                  with(Conclude{tickets_}, found_.of_device(), best_.of_device(), conclusion_.of_device()));
     wait(device_);
     conclude(outcome, std::move(host));
-    before_.done_by_device = outcome.device.iterations;
-    before_.elapsed = miniapp::now_seconds() - start;
+    note_speed(outcome.device.iterations, miniapp::now_seconds() - start);
   }
 
   /// Adds the device's candidates, of which the host knows only the best one so far.
@@ -136,11 +137,23 @@ class DynamicFit {
   // Whether, as fast as device and host were before, host threads would claim any: threads take longer to
   // start than a GPU does a small fit.
   bool takes_part() const {
-    if (request_.threads < 1) return false;
+    if (threads_ < 1) return false;
     ClaimState state = before_;
     state.remaining = problem_.iterations();
-    state.threads = request_.threads;
+    state.threads = threads_;
     return host_claim(state) > 0;
+  }
+
+  // Where threads of the host were late, the device was faster than it seems: the fastest fit counts, and a
+  // little less each time.
+  void note_speed(index_t iterations, double seconds) {
+    if (iterations <= 0) return;
+    constexpr double kept = 0.98;
+    const double before =
+        before_.elapsed > 0 ? static_cast<double>(before_.done_by_device) / before_.elapsed : 0;
+    const double speed = std::max(static_cast<double>(iterations) / seconds, kept * before);
+    before_.done_by_device = iterations;
+    before_.elapsed = static_cast<double>(iterations) / speed;
   }
 
   void conclude(FitOutcome& outcome, HostFound&& host) {
@@ -159,6 +172,7 @@ class DynamicFit {
   Device device_;
   FitRequest request_;
   const Problem& problem_;
+  index_t threads_;  // of the host
   Shared<FlowVector> vectors_;
   Shared<std::int32_t> samples_;
   Shared<Candidate> candidates_;

@@ -25,6 +25,7 @@ struct FitRequest {
   MemoryMode memory = MemoryMode::Managed;  ///< of dynamic sharing beside a device: Managed or Mapped
   AnyHost host;                             ///< that works beside the device, or is it
   index_t threads = 0;                      ///< of the host that work beside the device; 0: none
+  index_t processors = 0;                   ///< of the host; 0: as many as it says
   index_t teams = 0;                        ///< of the device; 0: as many as it runs at a time
   index_t team_size = 0;                    ///< members; 0: the device's choice
   index_t repetitions = 1;                  ///< timed

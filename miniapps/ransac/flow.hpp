@@ -86,10 +86,20 @@ STRATA_FUNCTION std::int32_t outliers_of(const M& member, index_t i, const auto&
       [&](FlowModel& fitted) { fitted = fit_flow(vectors(samples(2 * i)), vectors(samples(2 * i + 1))); },
       flow);
   std::int32_t outliers = -1;
-  if (flow.exists)
-    parallel_reduce(
-        team_vector_range(member, vectors.extent(0)),
-        [&](index_t k, std::int32_t& sum) { sum += is_outlier(vectors(k), flow, error) ? 1 : 0; }, outliers);
+  if (!flow.exists) return outliers;
+#if defined(__CUDA_ARCH__)
+  constexpr int at_once = 4;  // loads under way, and arithmetic of one beside that of the others
+#else
+  constexpr int at_once = 1;
+#endif
+  const index_t size = vectors.extent(0), part = size / at_once;
+  parallel_reduce(
+      team_vector_range(member, part),
+      [&](index_t k, std::int32_t& sum) {
+        for (int a = 0; a < at_once; ++a) sum += is_outlier(vectors(k + a * part), flow, error) ? 1 : 0;
+      },
+      outliers);
+  for (index_t k = at_once * part; k < size; ++k) outliers += is_outlier(vectors(k), flow, error) ? 1 : 0;
   return outliers;
 }
 

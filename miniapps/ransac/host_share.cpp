@@ -17,9 +17,14 @@ index_t host_claim(const ClaimState& state) {
   constexpr double worth = 200e-6;                                // two moves of a page, some ten times over
   const double rest =
       static_cast<double>(state.remaining) * state.elapsed / static_cast<double>(state.done_by_device);
-  if (rest < worth || rest < 2 * state.seconds_each) return 0;
+  constexpr double iterations = 4;
+  if (rest < worth || rest < iterations * state.seconds_each) return 0;
   const double can = rest / 2 / std::max(state.seconds_each, 1e-9);
   return std::min(fair, static_cast<index_t>(std::min(can, 1e15)));
+}
+
+index_t threads_beside_device(index_t asked, index_t processors) {
+  return std::min(asked, std::max<index_t>(1, processors - 1));
 }
 
 namespace {

@@ -97,8 +97,9 @@ __global__ void best_kernel(const int4* vectors, int size, const int2* samples, 
     if (exists) {
       int mine = 0;
       const Flow own = flow;
+#pragma unroll 4
       for (int k = static_cast<int>(threadIdx.x); k < size; k += static_cast<int>(blockDim.x))
-        mine += is_outlier(__ldg(vectors + k), own, error);
+        mine += is_outlier(vectors[k], own, error);
       mine = __reduce_add_sync(0xffffffffU, mine);
       if (lane == 0) counts[warp] = mine;
     }

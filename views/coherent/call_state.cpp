@@ -5,6 +5,7 @@
 #include <strata/core/error.hpp>
 #include <strata/core/profiling/hooks.hpp>
 #include <strata/core/runtime.hpp>
+#include <strata/devices/device_name.hpp>
 #include <strata/devices/recording.hpp>
 #include <strata/views/coherent/acting_thread.hpp>
 #include <strata/views/coherent/call_state.hpp>
@@ -185,9 +186,6 @@ void CallState::fail_conflict(const Part& a, const Use& x, const Part& b, const 
   const auto verb = [](AccessMode mode) {
     return mode == AccessMode::In ? " reads " : mode == AccessMode::Out ? " writes " : " reads and writes ";
   };
-  const auto place = [](const Part& part) {
-    return std::string(part.device->device_name()) + "{" + std::to_string(part.device->index()) + "}";
-  };
   const std::string array = "\"" + x.array->label + "\"";
   std::string text = std::string("launch of ") + name() + ": ";
   if (&a == &b)
@@ -196,8 +194,8 @@ void CallState::fail_conflict(const Part& a, const Use& x, const Part& b, const 
                          to_string(y.region.first) +
                          "; declare it once, as inout, or give the kernel a second array");
   throw AccessConflict(
-      text + place(a) + verb(x.mode) + to_string(x.region.first) + " of " + array + " and " + place(b) +
-      verb(y.mode) + to_string(y.region.first) +
+      text + name_of(*a.device) + verb(x.mode) + to_string(x.region.first) + " of " + array + " and " +
+      name_of(*b.device) + verb(y.mode) + to_string(y.region.first) +
       " of it; devices may not write what another one uses: declare smaller regions, or write "
       "to a second array");
 }

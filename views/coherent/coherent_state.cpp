@@ -1,4 +1,5 @@
 #include <strata/core/error.hpp>
+#include <strata/core/error_text.hpp>
 #include <strata/views/coherent/coherence.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
 #include <strata/views/coherent/debugger.hpp>
@@ -91,18 +92,13 @@ void CoherentState::settle(WorkTracker& tracker) {
 
 namespace {
 
-std::string text_of(const std::exception_ptr& error, bool& is_loss) {
+bool is_loss(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
-  } catch (const DataLost& lost) {
-    is_loss = true;
-    return lost.what();
-  } catch (const std::exception& other) {
-    is_loss = false;
-    return other.what();
+  } catch (const DataLost&) {
+    return true;
   } catch (...) {
-    is_loss = false;
-    return "";
+    return false;
   }
 }
 
@@ -110,10 +106,8 @@ std::string text_of(const std::exception_ptr& error, bool& is_loss) {
 
 void CoherentState::add_failure(const std::exception_ptr& error) {
   std::exception_ptr all = error;
-  if (bool earlier_is_loss = false, is_loss = false; failure.error && failure.error != error) {
-    const std::string earlier = text_of(failure.error, earlier_is_loss);
-    if (earlier_is_loss) all = std::make_exception_ptr(DataLost(earlier + "\n" + text_of(error, is_loss)));
-  }
+  if (failure.error && failure.error != error && is_loss(failure.error))
+    all = std::make_exception_ptr(DataLost(text_of(failure.error) + "\n" + text_of(error)));
   failure = {all, {}};
 }
 

@@ -5,6 +5,7 @@
 
 #include <strata/core/error.hpp>
 #include <strata/core/log.hpp>
+#include <strata/devices/device_name.hpp>
 #include <strata/devices/serial/device.hpp>
 #include <strata/views/coherent/coherent_array_state.hpp>
 #include <strata/views/coherent/home.hpp>
@@ -32,10 +33,6 @@ bool is_in_shared_memory(MemoryMode mode) {
 
 SharedMemory memory_of(MemoryMode mode) {
   return mode == MemoryMode::Managed ? SharedMemory::Managed : SharedMemory::Pinned;
-}
-
-std::string name_of(const DeviceInstance& device) {
-  return std::string(device.device_name()) + "{" + std::to_string(device.index()) + "}";
 }
 
 // The instance that allocates the home; null, with the reason, where the machine does not have the mode.

@@ -26,7 +26,10 @@ constexpr DynamicOptions small_parts{.host_seconds = 1e-6, .device_seconds = 1e-
 
 class SharedLaunches : public CoherentTest {
  protected:
-  void SetUp() override { configure(); }
+  void SetUp() override {
+    configure();
+    forget_shared_speeds();
+  }
   static void configure() {
     emulated::Config config = machine(3);
     config.capacity = 32 * mebi;
@@ -234,6 +237,61 @@ TEST_F(SharedLaunches, RefuseAccessBeyondTheRowsOfWhatIsWritten) {
   EXPECT_EQ(x.counters().host_to_device.bytes, 0U) << "something had begun";
 }
 
+TEST_F(SharedLaunches, RefuseRegionsOfTheSameTypeThatHaveChanged) {
+  const auto place = across(Emulated{0}, Emulated{1}).dynamic(small_parts);
+  const Numbers x = iota(9000);
+  const auto add = [&](index_t reach) {
+    const auto near = rows([reach](ResidentRows r) { return ResidentRows{r.begin - reach, r.end + reach}; });
+    launch(place, 9000, AddTo{1}, inout(x, near));
+  };
+  for (int k = 0; k < 4; ++k) add(0);
+  EXPECT_THROW(add(10), AccessConflict);
+  expect_sum(x, 4, 0, 9000);
+}
+
+// What was learned counts for launches of the same kernel and size, until it is forgotten.
+TEST_F(SharedLaunches, RememberKernelsBySizeLabelAndDevices) {
+  const Numbers x = iota(1'000'000);
+  const auto claims = [&](const auto& place, index_t n) {
+    return launch(place, n, AddTo{1}, inout(x)).claims;
+  };
+  const auto both = across(Emulated{0}, Emulated{1}).dynamic();
+  const int first = claims(both, 1'000'000);
+  EXPECT_LT(claims(both, 1'000'000), first);
+  EXPECT_LT(claims(both, 900'000), first) << "of nearly the same size";
+  const auto foretold = [&](const auto& place, index_t n) {
+    return launch(place, n, AddTo{1}, inout(x)).foretold;
+  };
+  EXPECT_GT(foretold(both, 900'000), 0);
+  EXPECT_EQ(foretold(both.named("other"), 900'000), 0);
+  EXPECT_EQ(foretold(across(Emulated{1}, Emulated{2}).dynamic(), 900'000), 0);
+  EXPECT_EQ(foretold(both, 1000), 0);
+  forget_shared_speeds();
+  EXPECT_EQ(foretold(both, 900'000), 0);
+}
+
+TEST_F(SharedLaunches, OfOneDeviceThatIsBestAloneAreOneLaunchThere) {
+  emulated::Config config = machine(2);
+  config.capacity = 32 * mebi;
+  config.item_factors = {1, 1000};
+  emulated::configure(config);
+  const Numbers x = iota(100'000);
+  const auto both = across(Emulated{0}, Emulated{1}).dynamic();
+  launch(both, 100'000, AddTo{1}, inout(x));
+
+  const SharedReport report = launch(both, 100'000, AddTo{1}, inout(x));
+
+  EXPECT_EQ(report.claims, 1);
+  EXPECT_EQ(report.devices[0].items, 100'000);
+  expect_sum(x, 2, 0, 100'000);
+  // Where it fails, the device that took no part does the work.
+  emulated::fail(emulated::Fault::Kernel, 1);
+  const SharedReport after = launch(both, 100'000, AddTo{1}, inout(x));
+  EXPECT_NE(after.devices[0].failure, "");
+  EXPECT_EQ(after.devices[1].items, 100'000);
+  expect_sum(x, 3, 0, 100'000);
+}
+
 TEST_F(SharedLaunches, RefuseWeightsAndOptionsThatAreNone) {
   const auto place = across(Emulated{0}, Emulated{1}).dynamic();
   expect_parts(message_of<Error>([&] { place.weighted({1, -1}); }), {"none negative and not all zero"});
@@ -281,6 +339,7 @@ TEST_F(SharedLaunches, ThatADeviceFailsInAreDoneByTheOthers) {
       for (const int k : {1, 2, 4, 7}) {
         SCOPED_TRACE(std::to_string(static_cast<int>(fault)) + " " + std::to_string(k));
         const Numbers x = iota(30'000), y("y", 30'000, uninitialized);
+        if (k < 7) forget_shared_speeds();  // otherwise a device that does all alone fails, too
         emulated::fail(fault, k);
         const auto check = [&](const SharedReport& report) {
           index_t items = 0;

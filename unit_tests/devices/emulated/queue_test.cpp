@@ -276,6 +276,28 @@ TEST_F(EmulatedQueue, ConfigurationInUseIsNotReplaced) {
   EXPECT_THROW(emulated::configure(bad), SettingError);
 }
 
+TEST_F(EmulatedQueue, InstancesHaveSpeedsOfTheirOwn) {
+  emulated::Config config = round_config();
+  config.item_factors = {4, 0.5};
+  emulated::configure(config);
+  const auto seconds_on = [](int instance) {
+    const auto x = create<Array>("x", 1024, on(Emulated{instance}));
+    wait(Emulated{instance});
+    const double begin = emulated::now();
+    parallel_for(1024, with(SetAll{1}, x));
+    wait(Emulated{instance});
+    return emulated::now() - begin;
+  };
+  EXPECT_EQ(seconds_on(0), 4);
+  EXPECT_EQ(seconds_on(1), 0.5);
+  EXPECT_EQ(seconds_on(2), 1);
+  for (const std::vector<double>& wrong : {std::vector<double>{-1}, std::vector<double>{1, 1, 1, 1}}) {
+    config.item_factors = wrong;
+    const std::string text = message_of<SettingError>([&] { emulated::configure(config); });
+    EXPECT_TRUE(contains(text, "item_factors")) << text;
+  }
+}
+
 // ---- copies
 
 TEST_F(EmulatedQueue, CopiesBetweenInstancesWithAndWithoutALink) {

@@ -27,6 +27,7 @@ FitRequest request_for(const Problem& problem) {
   request.problem = &problem;
   request.host = Serial{};
   request.threads = 1;
+  request.processors = 16;  // all threads work
   return request;
 }
 FitOutcome on_serial(const Problem& problem) { return fit_on(Serial{}, request_for(problem)); }
@@ -209,9 +210,18 @@ TEST(RansacClaims, AreHalfOfWhatAThreadCanDoUntilTheEnd) {
 }
 TEST(RansacClaims, EndWhereTheRestIsOverSooner) {
   EXPECT_EQ(host_claim({10, 1000, 1, 0.1, 4}), 0) << "slower than all of the rest";
+  EXPECT_EQ(host_claim({390, 1000, 1, 0.1, 4}), 0) << "held up in its last one, it would hold up all";
+  EXPECT_EQ(host_claim({410, 1000, 1, 0.1, 4}), 2);
   EXPECT_EQ(host_claim({100, 1'000'000, 1, 1e-6, 4}), 0) << "a page takes as long to move";
   EXPECT_EQ(host_claim({0, 1000, 1, 0.1, 4}), 0);
   EXPECT_EQ(host_claim({1000, 0, 1, 0.1, 4}), 1) << "of a device that has not begun nothing is known";
+}
+
+TEST(RansacClaims, LeaveAProcessorToTheDriver) {
+  EXPECT_EQ(threads_beside_device(16, 16), 15);
+  EXPECT_EQ(threads_beside_device(8, 16), 8);
+  EXPECT_EQ(threads_beside_device(4, 1), 1);
+  EXPECT_EQ(threads_beside_device(0, 16), 0);
 }
 
 // ---- what is refused

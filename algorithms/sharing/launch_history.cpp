@@ -1,0 +1,56 @@
+#include <algorithm>
+
+#include <strata/algorithms/sharing/launch_history.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+void LaunchRecord::Factor::note(double foretold, double took) {
+  if (!(foretold > 0) || !(took > 0)) return;
+  constexpr double most = 1e6;
+  last_[count_++ % 3] = std::clamp(took / foretold, 1 / most, most);
+}
+
+double LaunchRecord::Factor::value() const {
+  if (count_ == 0) return 1;
+  if (count_ < 3) return *std::min_element(last_, last_ + count_);
+  return std::max(std::min(last_[0], last_[1]), std::min(std::max(last_[0], last_[1]), last_[2]));
+}
+
+LaunchHistory& LaunchHistory::get() {
+  static LaunchHistory* const history = new LaunchHistory;  // launches may come until the process ends
+  return *history;
+}
+
+LaunchRecord LaunchHistory::find(std::uint64_t launch, std::size_t devices) {
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto entry = entries_.begin(); entry != entries_.end(); ++entry)
+      if (entry->launch == launch && entry->record.devices.size() == devices) {
+        entries_.splice(entries_.begin(), entries_, entry);
+        return entries_.front().record;
+      }
+  }
+  LaunchRecord record;
+  record.devices.resize(devices);
+  record.alone.resize(devices);
+  return record;
+}
+
+void LaunchHistory::keep(std::uint64_t launch, LaunchRecord record) {
+  const std::lock_guard lock(mutex_);
+  const auto known = std::find_if(entries_.begin(), entries_.end(),
+                                  [&](const Entry& entry) { return entry.launch == launch; });
+  if (known != entries_.end()) {
+    known->record = static_cast<LaunchRecord&&>(record);
+    return;
+  }
+  entries_.push_front({launch, static_cast<LaunchRecord&&>(record)});
+  if (entries_.size() > most) entries_.pop_back();
+}
+
+void LaunchHistory::clear() {
+  const std::lock_guard lock(mutex_);
+  entries_.clear();
+}
+
+}  // namespace strata::inline STRATA_ABI::detail

@@ -1,0 +1,59 @@
+// LaunchHistory: what earlier shared launches have shown of a kernel: how fast each device is, and how long
+// launches took that one device did alone, or that were shared. Kept for the process, for the kernels used
+// last.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <mutex>
+#include <vector>
+
+#include <strata/algorithms/sharing/device_cost.hpp>
+
+namespace strata::inline STRATA_ABI::detail {
+
+struct LaunchRecord {
+  /// By how much more than foretold launches take, of late: threads that start, copies that wait, and what
+  /// devices cost each other that use one memory or one host.
+  class Factor {
+   public:
+    void note(double foretold, double took);
+    /// The median of the last three, as one launch may be held up by anything; 1: none was made.
+    double value() const;
+
+   private:
+    double last_[3] = {0, 0, 0};
+    int count_ = 0;
+  };
+  std::vector<DeviceCost> devices;
+  std::vector<Factor> alone;  // launches that one device did
+  Factor shared;
+  int searches = 0;            // launches in which a device was to be measured
+  int repeats = 0;             // launches that one device did alone since others were tried
+  int until_next = first_try;  // as many, and the others are tried again
+  std::uint64_t checked = 0;   // the uses that were found to be right: a launch with these need not ask again
+
+  static constexpr int first_try = 4;
+};
+
+class LaunchHistory {
+ public:
+  static LaunchHistory& get();
+
+  /// A copy; a new one, of so many devices, where there is none.
+  LaunchRecord find(std::uint64_t launch, std::size_t devices);
+  void keep(std::uint64_t launch, LaunchRecord record);
+  void clear();
+
+ private:
+  static constexpr std::size_t most = 256;  // the one not used for longest goes
+
+  struct Entry {
+    std::uint64_t launch;
+    LaunchRecord record;
+  };
+  std::mutex mutex_;
+  std::list<Entry> entries_;  // used last: first
+};
+
+}  // namespace strata::inline STRATA_ABI::detail

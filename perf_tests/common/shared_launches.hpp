@@ -1,0 +1,216 @@
+// Launches over coherent arrays that a host and a device share in different ways, beside each of them alone.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <strata/algorithms/coherent_launch.hpp>
+#include <strata/algorithms/sharing/dynamic.hpp>
+#include <strata/views/coherent/coherent_array.hpp>
+
+#include "common/contest.hpp"
+#include "common/shared_assembly.hpp"
+
+namespace perf {
+
+struct Polynomial {
+  int terms;
+  STRATA_FUNCTION void operator()(strata::index_t i, const auto& x, const auto& y) const {
+    const float at = x(i);
+    float sum = 0;
+    for (int k = 0; k < terms; ++k) sum = sum * at + 0.5F;
+    y(i) = sum;
+  }
+};
+/// A row an item: a GPU takes as long for a few as for all.
+struct FivePointsOfRow {
+  strata::index_t columns;
+  STRATA_FUNCTION void operator()(strata::index_t i, const auto& u, const auto& v) const {
+    for (strata::index_t j = 1; j < columns - 1; ++j)
+      v(i, j) = 0.25F * (u(i - 1, j) + u(i + 1, j) + u(i, j - 1) + u(i, j + 1));
+    v(i, 0) = v(i, columns - 1) = 0;
+  }
+};
+/// A point an item.
+struct FivePoints {
+  static constexpr bool last_index_fastest = true;
+  STRATA_FUNCTION void operator()(strata::index_t i, strata::index_t j, const auto& u, const auto& v) const {
+    v(i, j) = 0.25F * (u(i - 1, j) + u(i + 1, j) + u(i, j - 1) + u(i, j + 1));
+  }
+};
+
+template <class D>
+class SharedLaunches {
+  using Threads = strata::Threads;
+  using index_t = strata::index_t;
+
+ public:
+  SharedLaunches(const Options& options, Report& report) : options_(options), report_(report) {}
+
+  void all() {
+    map();
+    stencils();
+    assembly();
+  }
+
+ private:
+  /// Of a shared launch, or of several: seconds in which it was decided who does what, and all.
+  struct Claims {
+    double deciding = 0, all = 0;
+    Claims operator+(const Claims& b) const { return {deciding + b.deciding, all + b.all}; }
+  };
+  template <class Launch>
+  static Claims claims_of(const Launch& launch) {
+    if constexpr (std::is_void_v<decltype(launch())>) {
+      launch();
+      return {};
+    } else {
+      const strata::SharedReport report = launch();
+      return {report.claim_seconds, report.seconds};
+    }
+  }
+
+  void map() {
+    using strata::in, strata::out;
+    const index_t n = is_gpu<D> ? index_t{1} << 24 : 4096;
+    const strata::CoherentArray<float, strata::rank<1>> x("x", n, strata::uninitialized,
+                                                          strata::MemoryMode::Pinned),
+        y("y", n, strata::MemoryMode::Pinned);
+    {
+      const auto values = x.write();
+      for (index_t i = 0; i < n; ++i) values(i) = static_cast<float>(i % 1000) * 1e-3F;
+    }
+    measure(
+        "map", n,
+        [&](const auto& where) {
+          return claims_of([&] { return launch(where, n, Polynomial{256}, in(x), out(y)); });
+        },
+        [&] { return values_of(y); });
+  }
+
+  using Grid = strata::CoherentArray<float, strata::rank<2>, strata::LayoutRight>;
+  struct Grids {
+    Grid u, v;
+    explicit Grids(index_t side)
+        : u("u", side, side, strata::uninitialized, strata::MemoryMode::Pinned),
+          v("v", side, side, strata::MemoryMode::Pinned) {
+      const auto values = u.write();
+      for (index_t i = 0; i < side; ++i)
+        for (index_t j = 0; j < side; ++j) values(i, j) = static_cast<float>((i * 31 + j * 17) % 101);
+    }
+  };
+
+  void stencils() {
+    using strata::in, strata::inout;
+    const strata::Halo<> near = strata::halo(1, 1);
+    const index_t side = is_gpu<D> ? 4096 : 64, side_of_points = is_gpu<D> ? 12288 : 64;
+    const Grids rows(side);
+    measure(
+        "stencil", side,
+        [&](const auto& where) {
+          return claims_of([&] {
+            return launch(where, strata::range(1, side - 1), FivePointsOfRow{side}, in(rows.u, near),
+                          inout(rows.v));
+          });
+        },
+        [&] { return values_of(rows.v); });
+    const Grids points(side_of_points);
+    const auto inner = strata::mdrange({1, 1}, {side_of_points - 1, side_of_points - 1});
+    measure(
+        "stencil of points", side_of_points * side_of_points,
+        [&](const auto& where) {
+          return claims_of(
+              [&] { return launch(where, inner, FivePoints{}, in(points.u, near), inout(points.v)); });
+        },
+        [&] { return values_of(points.v); });
+  }
+
+  void assembly() {
+    const SharedAssembly assembly(is_gpu<D> ? 128 : 5);
+    measure(
+        "assembly", assembly.elements(),
+        [&](const auto& where) {
+          const Claims first = claims_of([&] { return assembly.elements_on(where); });
+          return first + claims_of([&] { return assembly.rows_on(where); });
+        },
+        [&] { return assembly.result(); });
+  }
+
+  template <class Array>
+  static std::vector<float> values_of(const Array& array) {
+    const auto view = array.read();
+    return {view.view().data(), view.view().data() + array.size()};
+  }
+
+  // Until all is done; arrays stay where they are from run to run.
+  template <class Run, class Values>
+  void measure(const std::string& name, index_t n, const Run& run, const Values& values) {
+    const auto both = across(Threads{}, D{});
+    const auto done = [&](const auto& where) {
+      const Claims claims = run(where);
+      wait(D{});
+      return claims;
+    };
+    const double host = median_of([&] { done(on(Threads{})); }), gpu = median_of([&] { done(on(D{})); });
+    const double better = std::min(host, gpu);
+    done(on(strata::Serial{}));
+    const std::vector<float> expected = values();
+    strata::Balance adaptive;
+    const auto weighted = both.weighted({1 / host, 1 / gpu});
+    std::vector<double> deciding;
+    const auto add = [&](const std::string& how, const auto& work) {
+      for (int k = 0; k < 6; ++k) work();  // speeds are learned
+      deciding.clear();
+      std::vector<double> seconds;
+      for (int k = 0; k < options_.reps_or(15); ++k) seconds.push_back(seconds_of(work));
+      report_.check(values() == expected, name + ", " + how + ": other values than on Serial");
+      const Statistics time = statistics(seconds);
+      report_.add({name + ", " + how, D::name, n, "float", time, time.median * 1e6, "us", none, none});
+      report_.add({name + ", " + how + ", over the better alone", D::name, n, "float", time,
+                   time.median / better, "x", none, none});
+      if (gpu >= 0.1 * host)
+        report_.add({name + ", " + how + ", over the ideal", D::name, n, "float", time,
+                     time.median * (1 / host + 1 / gpu), "x", none, none});
+    };
+    add("weighted", [&] { done(weighted); });
+    add("adaptive", [&] { done(both.adaptive(adaptive)); });
+    add("dynamic", [&] {
+      const Claims claims = done(both.dynamic());
+      deciding.push_back(claims.all > 0 ? claims.deciding / claims.all : 0);
+    });
+    const Statistics share = statistics(deciding);
+    report_.add(
+        {name + ", dynamic, claims", D::name, n, "float", share, 100 * share.median, "%", none, none});
+    for (const auto& [how, seconds] : {std::pair{"host only", host}, std::pair{"GPU only", gpu}})
+      report_.add({name + ", " + how,
+                   D::name,
+                   n,
+                   "float",
+                   {seconds, seconds, seconds},
+                   seconds * 1e6,
+                   "us",
+                   none,
+                   none});
+  }
+  template <class Work>
+  static double seconds_of(const Work& work) {
+    const double begin = now();
+    work();
+    return now() - begin;
+  }
+  template <class Work>
+  double median_of(const Work& work) const {
+    work();
+    std::vector<double> seconds;
+    for (int k = 0; k < options_.reps_or(9); ++k) seconds.push_back(seconds_of(work));
+    return statistics(seconds).median;
+  }
+
+  const Options& options_;
+  Report& report_;
+};
+
+}  // namespace perf
