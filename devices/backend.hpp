@@ -19,6 +19,7 @@ class DeviceInstance;
 class DirectFile;
 class QueueState;
 class Recording;
+struct Conversion;
 
 /// The purpose of an allocation, for error messages.
 struct AllocationRequest {
@@ -225,6 +226,10 @@ class QueueState : public RefCounted {
   /// Sets every element of `destination`, which lies in this instance's memory, to the `element_bytes` at
   /// `value`, which are copied before the call returns.
   virtual void fill(const CopySide& destination, const void* value, std::size_t element_bytes) = 0;
+  /// Converts each number to that of the same index (core/conversion.hpp). Kernels of this queue reach both
+  /// sides, which do not overlap; on devices other than hosts both layouts have strides or tiles. By default
+  /// throws Error: the device does not convert.
+  virtual void convert(const CopySide& destination, const CopySide& source, const Conversion& how);
 
   /// Moves the pages of managed memory to this queue's device, or to the host, after the work enqueued so
   /// far and before all that is enqueued later, and tells the driver how they are used. Only where pages are

@@ -29,6 +29,7 @@
 #include <strata/algorithms/coherent_reduce.hpp>
 #include <strata/algorithms/device_list.hpp>
 #include <strata/algorithms/launch.hpp>
+#include <strata/algorithms/local_deep_copy.hpp>
 #include <strata/algorithms/parallel_for.hpp>
 #include <strata/algorithms/parallel_reduce.hpp>
 #include <strata/algorithms/parallel_scan.hpp>

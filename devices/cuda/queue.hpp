@@ -55,6 +55,7 @@ class CudaQueue final : public QueueState {
   void wait_for(const Ref<EventState>& event) override;
   void copy(const CopySide& destination, const CopySide& source, std::size_t element_bytes) override;
   void fill(const CopySide& destination, const void* value, std::size_t element_bytes) override;
+  void convert(const CopySide& destination, const CopySide& source, const Conversion& how) override;
   std::size_t prefetch(const ManagedRange* ranges, int count, bool to_host) override;
 
   Recording* begin_recording() override;
