@@ -36,6 +36,8 @@
 #include <strata/algorithms/random.hpp>
 #include <strata/algorithms/system_report.hpp>
 #include <strata/algorithms/team.hpp>
+#include <strata/algorithms/team_collectives.hpp>
+#include <strata/algorithms/team_limits.hpp>
 #include <strata/algorithms/visit_device.hpp>
 #include <strata/core/assert.hpp>
 #include <strata/core/box.hpp>
