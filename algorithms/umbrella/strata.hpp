@@ -57,6 +57,7 @@
 #include <strata/devices/graph.hpp>
 #include <strata/devices/queue.hpp>
 #include <strata/views/atomic.hpp>
+#include <strata/views/bitset.hpp>
 #include <strata/views/coherent/coherent_array.hpp>
 #include <strata/views/coherent/file_array.hpp>
 #include <strata/views/create.hpp>
