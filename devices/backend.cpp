@@ -22,6 +22,11 @@ void QueueState::convert(const CopySide& destination, const CopySide& source, co
               "\" have two types; convert in a parallel_for, or between arrays of a host");
 }
 
+void QueueState::call_host(const Ref<HostCall>& call) {
+  wait();
+  call->run();
+}
+
 DeviceInstance* DeviceInstance::shared_memory(SharedMemory, const char*& reason) {
   reason = "it has no memory that its kernels and the host share";
   return nullptr;

@@ -128,6 +128,12 @@ class EventState : public RefCounted {
   virtual double seconds_since(const EventState& /*earlier*/) const { return -1; }
 };
 
+/// A function of the user that runs on a thread of the host.
+class HostCall : public RefCounted {
+ public:
+  virtual void run() = 0;
+};
+
 /// One side of a copy: an address as views hold it, its memory and the layout there.
 struct CopySide {
   void* data;
@@ -230,6 +236,11 @@ class QueueState : public RefCounted {
   /// sides, which do not overlap; on devices other than hosts both layouts have strides or tiles. By default
   /// throws Error: the device does not convert.
   virtual void convert(const CopySide& destination, const CopySide& source, const Conversion& how);
+
+  /// Runs `call` on a thread of the host, after all work enqueued so far and before all that is enqueued
+  /// later; it uses no device. By default waits for that work, and runs it here. What it throws is an error
+  /// of the queue.
+  virtual void call_host(const Ref<HostCall>& call);
 
   /// Moves the pages of managed memory to this queue's device, or to the host, after the work enqueued so
   /// far and before all that is enqueued later, and tells the driver how they are used. Only where pages are

@@ -32,6 +32,7 @@ class EmulatedQueue final : public QueueState {
   void copy(const CopySide& destination, const CopySide& source, std::size_t element_bytes) override;
   void fill(const CopySide& destination, const void* value, std::size_t element_bytes) override;
   void convert(const CopySide& destination, const CopySide& source, const Conversion& how) override;
+  void call_host(const Ref<HostCall>& call) override;
   /// In virtual time, each range costs a copy of the pages that are not there yet. Throws OutOfBounds for
   /// bytes that are not in managed memory of Emulated, Error while a graph is recorded.
   std::size_t prefetch(const ManagedRange* ranges, int count, bool to_host) override;
