@@ -5,6 +5,7 @@
 
 #include <strata/algorithms/elements.hpp>
 #include <strata/core/bytes.hpp>
+#include <strata/core/copy_plan.hpp>
 #include <strata/core/error.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
@@ -20,13 +21,12 @@ std::string quoted(const char* label) {
 
 }  // namespace
 
-void fail_not_contiguous(const char* what, const char* label, const char* device, index_t extent,
-                         index_t stride) {
-  const std::string how = stride != 0 ? "lie " + std::to_string(stride) + " elements apart"
-                                      : "are not evenly spaced (tiled or user-supplied layout)";
-  throw LayoutError(std::string(what) + ": the " + std::to_string(extent) + " elements of " + quoted(label) +
-                    " on " + device + " " + how +
-                    ", they must be neighbours; deep_copy them to a plain array of rank 1 and back");
+bool interleave(const LayoutDescriptor& a, const void* a_data, const LayoutDescriptor& b, const void* b_data,
+                std::size_t element_bytes) {
+  if (a.offset != nullptr || b.offset != nullptr || a.extent[0] != b.extent[0]) return false;
+  const auto distance = static_cast<index_t>(reinterpret_cast<std::uintptr_t>(a_data) -
+                                             reinterpret_cast<std::uintptr_t>(b_data));
+  return !sides_overlap(plan_copy(a, b, element_bytes), distance);
 }
 
 void fail_overlap(const char* what, const char* from, const char* to, const char* device, index_t elements) {

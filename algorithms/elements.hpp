@@ -47,9 +47,9 @@ void require_same_indices(const char* what, const X& x, const Y& y) {
     fail_shapes(what, x.label(), shape_x, 1, y.label(), shape_y, 1);
 }
 
-/// Throws LayoutError: elements have to be neighbours. `stride` is their distance; 0 where it varies.
-[[noreturn]] void fail_not_contiguous(const char* what, const char* label, const char* device, index_t extent,
-                                      index_t stride);
+/// Whether two arrays with strides and as many elements, which need not lie apart, have none in common.
+bool interleave(const LayoutDescriptor& a, const void* a_data, const LayoutDescriptor& b, const void* b_data,
+                std::size_t element_bytes);
 /// Throws LayoutError: two arrays of a call share memory.
 [[noreturn]] void fail_overlap(const char* what, const char* from, const char* to, const char* device,
                                index_t elements);
@@ -66,8 +66,17 @@ constexpr bool check_sorted_view() {
   return check_rank_one<V>() && has_plain_elements<V>;
 }
 
-/// The address of the first of the elements, which are neighbours. Throws ExtentError, LayoutError, and in
-/// checked builds OutOfBounds for a slice that does not hold all rows.
+/// Whether the elements of a view of rank 1 are neighbours.
+template <class V>
+bool has_contiguous_elements(const V& view) {
+  if (view.extent(0) <= 1) return true;
+  const LayoutDescriptor layout = describe(view.mapping());
+  return layout.offset == nullptr && layout.stride[0] == 1 &&
+         (layout.tile_log2 < 0 || layout.tile_stride == index_t{1} << layout.tile_log2);
+}
+
+/// The address of the first of the elements, which are neighbours. Throws ExtentError, and in checked builds
+/// OutOfBounds for a slice that does not hold all rows.
 template <class V>
 typename V::element_type* contiguous_elements(const char* what, const V& view) {
   require_rank_one(what, view);
@@ -77,21 +86,18 @@ typename V::element_type* contiguous_elements(const char* what, const V& view) {
     if constexpr (!HasIndexRanges<typename V::mapping_type>)
       if (view.mapping().resident().begin > 0 || view.mapping().resident().end < count)
         fail_rows(view.label(), {0, count}, count);
-  const LayoutDescriptor layout = describe(view.mapping());
-  const bool strided = layout.offset == nullptr && layout.tile_log2 < 0;
-  const bool unit = layout.offset == nullptr && layout.stride[0] == 1 &&
-                    (layout.tile_log2 < 0 || layout.tile_stride == index_t{1} << layout.tile_log2);
-  if (!unit && count > 1)
-    fail_not_contiguous(what, view.label(), device_name(typename V::device_type()), count,
-                        strided ? layout.stride[0] : 0);
   const index_t first[max_rank] = {};
-  return view.data() + offset_of(layout, first);
+  return view.data() + offset_of(describe(view.mapping()), first);
 }
 
-/// Throws LayoutError where the memory of two arrays overlaps.
+/// Throws LayoutError where the memory of two arrays overlaps; columns of one matrix do not.
 template <class X, class Y>
 void require_apart(const char* what, const X& from, const Y& to) {
   if (from.extent(0) == 0 || to.extent(0) == 0) return;
+  if constexpr (sizeof(typename X::value_type) == sizeof(typename Y::value_type))
+    if (interleave(describe(from.mapping()), from.data(), describe(to.mapping()), to.data(),
+                   sizeof(typename X::value_type)))
+      return;
   const auto bounds = [](const auto& view) {
     const OffsetBounds b = offset_bounds(describe(view.mapping()));
     return std::pair(reinterpret_cast<std::uintptr_t>(view.data() + b.lowest),

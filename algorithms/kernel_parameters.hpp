@@ -46,14 +46,16 @@ struct FirstParameter<R (C::*)(A, Rest...) const noexcept> {
 // index type.
 template <class K>
 constexpr bool takes_any_index() {
-  if constexpr (requires { &K::operator(); })
+  if constexpr (requires { K::any_index; }) return K::any_index;  // of a kernel around another
+  else if constexpr (requires { &K::operator(); })
     return is_lane_index_v<typename FirstParameter<decltype(&K::operator())>::type>;
   else return true;
 }
 // Whether its index parameter is an int.
 template <class K>
 constexpr bool takes_int_index() {
-  if constexpr (requires { &K::operator(); })
+  if constexpr (requires { K::int_index; }) return K::int_index;
+  else if constexpr (requires { &K::operator(); })
     return std::is_same_v<typename FirstParameter<decltype(&K::operator())>::type, int>;
   else return false;
 }

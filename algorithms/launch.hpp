@@ -16,7 +16,12 @@
 // as the Kokkos Array paper writes them. Ordering and errors are those of parallel_for and parallel_reduce.
 //
 // `into` of a reduction is a named reducer (Sum(total)) or, of a functor with `value_type`, `init` and
-// `join`, a host variable, a value on the device or finalize(f, accesses...), see finalize.hpp.
+// `join`, a host variable, a value on the device or finalize(f, accesses...), see finalize.hpp. Several named
+// reducers, one after the other, are several results of one pass, kernel(i, views..., a, b):
+//
+//   launch_reduce(on(device), n, kernel, Sum(total), MaxLoc(most), in(x));
+//
+// either all into variables, or all into values (of the device; of coherent arrays).
 #pragma once
 
 #include <strata/algorithms/finalize.hpp>
@@ -24,6 +29,7 @@
 #include <strata/algorithms/parallel_reduce.hpp>
 #include <strata/algorithms/parallel_scan.hpp>
 #include <strata/algorithms/place.hpp>
+#include <strata/algorithms/several_results.hpp>
 #include <strata/core/access_mode.hpp>
 #include <strata/views/view_as.hpp>
 
@@ -256,6 +262,54 @@ auto launch_reduce_at(const char* label, const Where& where, const R& work, cons
   if constexpr (!bare && check_launch<way, ReduceBy<way>, Accesses...>())
     return ReduceBy<way>::reduce(label, where, work, kernel, static_cast<Into&&>(into), accesses...);
 }
+// With the reducers and the accesses told apart.
+template <class Where, class R, class K, class... Reducers, class... Accesses>
+auto launch_reduce_several(const char* label, const Where& where, const R& work, const K& kernel,
+                           const std::tuple<Reducers...>& reducers, const Accesses&... accesses) {
+  using Sequence = std::index_sequence_for<Reducers...>;
+  using Kernel = SeveralResults<K, Sequence, Reducers...>;
+  constexpr bool variables = (into_variable<Reducers> && ...);
+  constexpr bool one_kind = variables || !(into_variable<Reducers> || ...);
+  static_assert(
+      one_kind,
+      "strata: launch_reduce: of several results either all go into variables of the host, or none: "
+      "you wrote both; give a variable, or a value on the device, for each");
+  if constexpr (variables) {
+    typename Kernel::value_type values;
+    const auto store = [&] {
+      std::apply([&](const auto&... r) { store_each(Sequence(), values, r...); }, reducers);
+    };
+    if constexpr (std::is_void_v<decltype(launch_reduce_at(label, where, work, Kernel(kernel), values,
+                                                           accesses...))>) {
+      launch_reduce_at(label, where, work, Kernel(kernel), values, accesses...);
+      store();
+    } else {
+      auto report = launch_reduce_at(label, where, work, Kernel(kernel), values, accesses...);
+      store();
+      return report;
+    }
+  } else if constexpr (one_kind) {
+    return std::apply(
+        [&](const auto&... r) {
+          return launch_reduce_at(label, where, work, Kernel(kernel),
+                                  finalize(StoreSeveral<Sequence>(), out(r.target)...), accesses...);
+        },
+        reducers);
+  }
+}
+// Takes reducers off the front.
+template <class Where, class R, class K, class... Done, class Next, class... Rest>
+auto launch_reduce_split(const char* label, const Where& where, const R& work, const K& kernel,
+                         const std::tuple<Done...>& done, const Next& next, const Rest&... rest) {
+  if constexpr (is_reducer_v<Next>) {
+    const auto more = std::tuple_cat(done, std::tuple<Next>(next));
+    if constexpr (sizeof...(Rest) > 0) return launch_reduce_split(label, where, work, kernel, more, rest...);
+    else return launch_reduce_several(label, where, work, kernel, more);
+  } else {
+    return launch_reduce_several(label, where, work, kernel, done, next, rest...);
+  }
+}
+
 template <class Where, class R, class K, class Into, class... Accesses>
 auto launch_scan_at(const char* label, const Where& where, const R& work, const K& kernel, Into&& into,
                     const Accesses&... accesses) {
@@ -274,12 +328,17 @@ auto launch(const Where& where, const R& work, const K& kernel, const Accesses&.
 }
 
 /// Calls kernel(index..., views..., value&) and joins the values into `into`; the head of this file has its
-/// forms.
+/// forms. Of several reducers the others come first among `accesses`.
 template <Place Where, WorkRange R, class K, class Into, class... Accesses>
 auto launch_reduce(const Where& where, const R& work, const K& kernel, Into&& into,
                    const Accesses&... accesses) {
-  return detail::launch_reduce_at(detail::label_of(where), where, work, kernel, static_cast<Into&&>(into),
-                                  accesses...);
+  constexpr bool several = (detail::is_reducer_v<Accesses> || ...);
+  if constexpr (several)
+    return detail::launch_reduce_split(detail::label_of(where), where, work, kernel, std::tuple<>(), into,
+                                       accesses...);
+  else
+    return detail::launch_reduce_at(detail::label_of(where), where, work, kernel, static_cast<Into&&>(into),
+                                    accesses...);
 }
 
 /// Calls kernel(index, views..., value&, final) as parallel_scan does; `into` takes the total.

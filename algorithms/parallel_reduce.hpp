@@ -11,7 +11,8 @@
 //   parallel_reduce(n, functor, view);        // into a Value on the device, asynchronous
 //   parallel_reduce(n, kernel, Sum(a), Max(b));   // named reducers, several results: kernel(i, a, b)
 // A functor whose `value_type` is T[] has a run-time `value_count`: operator()(i, T*), init(T*), join(T*,
-// const T*); its result goes to a T*, a view of rank 1, or finalize(T*).
+// const T*); its result goes to a T*, a view of rank 1, or finalize(T*). Over an mdrange it is called as
+// operator()(i, j, T*), in the order of the indices, the last one fastest.
 //
 // Forms into host memory wait for the result, and so for all work before it in the queue. The host sees what
 // the kernel itself writes to host-accessible memory after the queue's next wait. Options, ranges
@@ -24,6 +25,35 @@
 namespace strata::inline STRATA_ABI {
 
 namespace detail {
+
+// The items of a box as those of a range: item k is the k-th multi-index, the last index counting fastest.
+template <int Rank, class Body>
+struct BoxItems {
+  static constexpr bool takes_lanes = false;
+  static constexpr bool takes_int = false;
+  static constexpr bool fetches_ahead = false;
+  static constexpr int items_in_flight = 1;
+  Body body;
+  TileRange<Rank> box;
+
+  template <class Value>
+  STRATA_FUNCTION void operator()(index_t k, Value* value) const {
+    index_t i[Rank] = {};
+    for (int r = Rank - 1; r > 0; --r) {
+      const index_t n = box.upper[r] - box.lower[r];
+      i[r] = box.lower[r] + k % n;
+      k /= n;
+    }
+    i[0] = box.lower[0] + k;
+    call(i, value, std::make_index_sequence<Rank>());
+  }
+
+ private:
+  template <class Value, std::size_t... R>
+  STRATA_FUNCTION void call(const index_t* i, Value* value, std::index_sequence<R...>) const {
+    body(i[R]..., value);
+  }
+};
 
 template <class Where, class R, class K, class Reducing>
 void launch_reduce_with(const char* label, const Where& where, const R& work, const K& kernel,
@@ -60,9 +90,15 @@ void launch_reduce_with(const char* label, const Where& where, const R& work, co
     const LaunchInfo info = make_info<D, K, typename W::tag>(label, where, views);
     const auto range = W::get(work);
     if constexpr (Reducing::is_array) {
-      static_assert(W::rank == 1,
-                    "strata: parallel_reduce: run-time-length values need a one-dimensional range");
-      D::execution::reduce_array(info, range, body, reducer, finish);
+      static_assert(
+          W::rank != teams_rank,
+          "strata: parallel_reduce: values of run-time length are reduced over a range or an mdrange: "
+          "you wrote teams; write a loop over team_range in each item, or a parallel_for with atomics");
+      if constexpr (W::rank == 1) D::execution::reduce_array(info, range, body, reducer, finish);
+      else if constexpr (W::rank != teams_rank)
+        D::execution::reduce_array(info, ChunkRange{0, range.items()},
+                                   BoxItems<W::rank, std::remove_cvref_t<decltype(body)>>{body, range},
+                                   reducer, finish);
     } else if constexpr (W::rank == teams_rank) {
       D::execution::reduce_teams(info, range, body, reducer, finish);
     } else if constexpr (W::rank == 1) {

@@ -7,6 +7,7 @@
 // The kernel joins its contribution itself: `kernel(i, T& value)` does value += ..., or the like.
 #pragma once
 
+#include <concepts>
 #include <limits>
 #include <type_traits>
 
@@ -15,11 +16,14 @@
 
 namespace strata::inline STRATA_ABI {
 
-/// A value and the index it was found at; where values are equal the smaller index wins.
+/// A value and where it was found: an index, or any struct that can be copied, such as one of two indices.
+/// Where values are equal the location that is less than the other wins; without an operator< it is one of
+/// them, the same in every run and on every device of one kind. The location of no value at all, and of none
+/// better than the value that the reducer starts at, is the largest I of numbers, and else I().
 template <class T, class I = index_t>
 struct ValueLocation {
   T value;     ///< what was found
-  I location;  ///< the index where
+  I location;  ///< where
 };
 
 /// The smallest and the largest value.
@@ -29,7 +33,31 @@ struct MinMaxValue {
   T max;  ///< the largest
 };
 
+/// The smallest and the largest value, and where they were found; see ValueLocation.
+template <class T, class I = index_t>
+struct MinMaxLocation {
+  T min;           ///< the smallest
+  T max;           ///< the largest
+  I min_location;  ///< where the smallest was
+  I max_location;  ///< where the largest was
+};
+
 namespace detail {
+
+// Where nothing was found yet, and whether location a is to be preferred to b.
+template <class I>
+STRATA_FUNCTION constexpr I nowhere() {
+  if constexpr (std::numeric_limits<I>::is_specialized) return std::numeric_limits<I>::max();
+  else return I();
+}
+template <class I>
+STRATA_FUNCTION constexpr bool is_before([[maybe_unused]] const I& a, [[maybe_unused]] const I& b) {
+  if constexpr (requires {
+                  { a < b } -> std::convertible_to<bool>;
+                })
+    return a < b;
+  else return false;
+}
 
 template <class T>
 STRATA_FUNCTION constexpr T lowest_of() {
@@ -102,21 +130,34 @@ struct MinMaxOf {
 struct MinLocOf {
   template <class T, class I>
   STRATA_FUNCTION static constexpr void init(ValueLocation<T, I>& v) {
-    v = {highest_of<T>(), std::numeric_limits<I>::max()};
+    v = {highest_of<T>(), nowhere<I>()};
   }
   template <class T, class I>
   STRATA_FUNCTION static constexpr void join(ValueLocation<T, I>& v, const ValueLocation<T, I>& o) {
-    if (o.value < v.value || (!(v.value < o.value) && o.location < v.location)) v = o;
+    if (o.value < v.value || (!(v.value < o.value) && is_before(o.location, v.location))) v = o;
   }
 };
 struct MaxLocOf {
   template <class T, class I>
   STRATA_FUNCTION static constexpr void init(ValueLocation<T, I>& v) {
-    v = {lowest_of<T>(), std::numeric_limits<I>::max()};
+    v = {lowest_of<T>(), nowhere<I>()};
   }
   template <class T, class I>
   STRATA_FUNCTION static constexpr void join(ValueLocation<T, I>& v, const ValueLocation<T, I>& o) {
-    if (v.value < o.value || (!(o.value < v.value) && o.location < v.location)) v = o;
+    if (v.value < o.value || (!(o.value < v.value) && is_before(o.location, v.location))) v = o;
+  }
+};
+struct MinMaxLocOf {
+  template <class T, class I>
+  STRATA_FUNCTION static constexpr void init(MinMaxLocation<T, I>& v) {
+    v = {highest_of<T>(), lowest_of<T>(), nowhere<I>(), nowhere<I>()};
+  }
+  template <class T, class I>
+  STRATA_FUNCTION static constexpr void join(MinMaxLocation<T, I>& v, const MinMaxLocation<T, I>& o) {
+    ValueLocation<T, I> least{v.min, v.min_location}, most{v.max, v.max_location};
+    MinLocOf::join(least, {o.min, o.min_location});
+    MaxLocOf::join(most, {o.max, o.max_location});
+    v = {least.value, most.value, least.location, most.location};
   }
 };
 struct LogicalAndOf {
@@ -243,6 +284,7 @@ STRATA_REDUCER_OBJECT detail::MakeReducer<detail::MaxOf> Max{};  ///< starts at 
 STRATA_REDUCER_OBJECT detail::MakeReducer<detail::MinMaxOf> MinMax{};          ///< of MinMaxValue<T>
 STRATA_REDUCER_OBJECT detail::MakeReducer<detail::MinLocOf> MinLoc{};          ///< of ValueLocation<T>
 STRATA_REDUCER_OBJECT detail::MakeReducer<detail::MaxLocOf> MaxLoc{};          ///< of ValueLocation<T>
+STRATA_REDUCER_OBJECT detail::MakeReducer<detail::MinMaxLocOf> MinMaxLoc{};    ///< of MinMaxLocation<T>
 STRATA_REDUCER_OBJECT detail::MakeReducer<detail::LogicalAndOf> LogicalAnd{};  ///< starts at true
 STRATA_REDUCER_OBJECT detail::MakeReducer<detail::LogicalOrOf> LogicalOr{};    ///< starts at false
 STRATA_REDUCER_OBJECT detail::MakeReducer<detail::BitAndOf> BitAnd{};          ///< starts at all ones

@@ -11,7 +11,9 @@
 // number, and NaNs as equal; sort_by_key may exchange the values of NaNs on Cuda. A user's functor must be a
 // strict weak ordering of all elements, which `a < b` is not where there are NaNs.
 //
-// Elements must be contiguous (LayoutError). Views live in one memory; the launch runs on their device, or on
+// Keys and values that are not neighbours in memory (a column of a matrix, a tiled or a user-supplied layout)
+// are copied into a packed array, sorted there and copied back: one pass over them each way, and their memory
+// once more. Views live in one memory; the launch runs on their device, or on
 // the device or queue given. Host devices return when done, others after enqueueing. Exceptions of the
 // functor come from the launch, or from the next wait, and leave all arrays as they were. Hosts use std::sort
 // and std::stable_sort and merge in parallel, with up to twice the memory of keys and values in addition;
@@ -22,6 +24,7 @@
 #pragma once
 
 #include <strata/algorithms/host_sort.hpp>
+#include <strata/algorithms/packed_elements.hpp>
 #include <strata/algorithms/place.hpp>
 #include <strata/core/order.hpp>
 #if defined(__CUDACC__)
@@ -95,6 +98,14 @@ constexpr bool check_less() {
 template <class Where, class K, class Less>
 void launch_sort(const char* label, const Where& where, const K& keys, const Less& less) {
   if constexpr (check_sorted_view<K>() && check_less<K, Less>()) {
+    require_rank_one("sort", keys);
+    if (!has_contiguous_elements(keys)) {
+      const auto packed = packed_like(label, where, keys);
+      for_anywhere(label, where, keys.extent(0), with(Pack{}, keys, packed));
+      launch_sort(label, where, packed, less);
+      for_anywhere(label, where, keys.extent(0), with(Unpack{}, keys, packed));
+      return;
+    }
     auto* const data = contiguous_elements("sort", keys);
     const index_t count = keys.extent(0);
     launch_work<K, Less>(label, where, count, [&] { return SortWork<K, Less>{keys, data, count, less}; });
@@ -107,10 +118,22 @@ void launch_sort_by_key(const char* label, const Where& where, const K& keys, co
   using D = typename DeviceFor<Where, K>::type;
   static_assert(SameMemoryFor<D, typename V::device_type>::value);
   if constexpr (check_sorted_view<K>() && check_sorted_view<V>() && check_less<K, Less>()) {
-    auto* const key_data = contiguous_elements("sort_by_key", keys);
-    auto* const value_data = contiguous_elements("sort_by_key", values);
+    require_rank_one("sort_by_key", keys);
+    require_rank_one("sort_by_key", values);
     require_same_indices("sort_by_key", keys, values);
     require_apart("sort_by_key", keys, values);
+    if (!has_contiguous_elements(keys) || !has_contiguous_elements(values)) {
+      const auto packed_keys = packed_like(label, where, keys);
+      const auto packed_values = packed_like(label, where, values);
+      for_anywhere(label, where, keys.extent(0), with(Pack{}, keys, packed_keys));
+      for_anywhere(label, where, keys.extent(0), with(Pack{}, values, packed_values));
+      launch_sort_by_key(label, where, packed_keys, packed_values, less);
+      for_anywhere(label, where, keys.extent(0), with(Unpack{}, keys, packed_keys));
+      for_anywhere(label, where, keys.extent(0), with(Unpack{}, values, packed_values));
+      return;
+    }
+    auto* const key_data = contiguous_elements("sort_by_key", keys);
+    auto* const value_data = contiguous_elements("sort_by_key", values);
     const index_t count = keys.extent(0);
     launch_work<K, Less>(label, where, count, [&] {
       return SortPairsWork<K, V, Less>{keys, values, key_data, value_data, count, less};

@@ -43,6 +43,12 @@ void throw_layout(const char* reason, index_t value, index_t modulus) {
                     ")");
 }
 
+void throw_stride(const char* layout, index_t stride, index_t wanted) {
+  throw LayoutError(std::string("a view converted to ") + layout + ": its elements are " +
+                    std::to_string(stride) + " apart where that layout has them " + std::to_string(wanted) +
+                    " apart; deep_copy it into an array of that layout");
+}
+
 void throw_part(const char* label, int dimension, index_t first, index_t last, index_t begin, index_t end) {
   const auto range = [](index_t a, index_t b) {
     return "[" + std::to_string(a) + ", " + std::to_string(b) + ")";

@@ -13,6 +13,8 @@ namespace strata::inline STRATA_ABI::detail {
 [[noreturn]] void throw_rank(int rank, int wanted, const char* what);
 /// Throws LayoutError with `reason`; `value` and `modulus` are the numbers that do not fit.
 [[noreturn]] void throw_layout(const char* reason, index_t value, index_t modulus);
+/// Throws LayoutError: a view with a stride of `stride` is converted to a layout that would have `wanted`.
+[[noreturn]] void throw_stride(const char* layout, index_t stride, index_t wanted);
 /// Throws LayoutError: part [first, last) of dimension `dimension` does not lie in its [begin, end), or not
 /// in the resident rows.
 [[noreturn]] void throw_part(const char* label, int dimension, index_t first, index_t last, index_t begin,
@@ -49,6 +51,11 @@ namespace strata::inline STRATA_ABI::detail {
                                                      [[maybe_unused]] index_t value,
                                                      [[maybe_unused]] index_t modulus) {
   STRATA_THROW_OR_TRAP(throw_layout(reason, value, modulus));
+}
+[[noreturn]] STRATA_FUNCTION inline void fail_stride([[maybe_unused]] const char* layout,
+                                                     [[maybe_unused]] index_t stride,
+                                                     [[maybe_unused]] index_t wanted) {
+  STRATA_THROW_OR_TRAP(throw_stride(layout, stride, wanted));
 }
 
 [[noreturn]] STRATA_FUNCTION inline void fail_work([[maybe_unused]] const char* call,

@@ -63,10 +63,15 @@ struct Index32 {
 
 namespace detail {
 
-// Whether extents of type `From` convert to `To`, another type of the same rank that fixes fewer of them.
+// Whether extents of type `From` always are extents of type `To`, another type that fixes less: fewer
+// extents, or not the rank.
 template <class From, class To>
 constexpr bool widens() {
-  if constexpr (std::is_same_v<From, To> || From::has_dynamic_rank || To::has_dynamic_rank) {
+  if constexpr (std::is_same_v<From, To>) {
+    return false;
+  } else if constexpr (To::has_dynamic_rank) {
+    return From::max_rank_value <= To::max_rank_value;
+  } else if constexpr (From::has_dynamic_rank) {
     return false;
   } else {
     bool good = From::rank() == To::rank();
@@ -75,10 +80,29 @@ constexpr bool widens() {
     return good;
   }
 }
+// Whether some are, which only the run time knows.
+template <class From, class To>
+constexpr bool may_narrow() {
+  if constexpr (std::is_same_v<From, To> || widens<From, To>()) {
+    return false;
+  } else if constexpr (From::has_dynamic_rank || To::has_dynamic_rank) {
+    return To::has_dynamic_rank || To::max_rank_value <= From::max_rank_value;
+  } else {
+    bool good = From::rank() == To::rank();
+    for (int r = 0; good && r < To::rank(); ++r)
+      good = To::static_extent(r) == dynamic || From::static_extent(r) == dynamic ||
+             To::static_extent(r) == From::static_extent(r);
+    return good;
+  }
+}
+// The same extents as another type; ExtentError where they are not of that type.
 template <class To, class From>
-STRATA_FUNCTION constexpr To widened(const From& extents) {
+STRATA_FUNCTION constexpr To converted(const From& extents) {
   index_t all[max_rank + 1] = {};
   for (int r = 0; r < extents.rank(); ++r) all[r] = extents.extent(r);
+  if constexpr (!To::has_dynamic_rank)
+    if (extents.rank() != To::rank())
+      fail_rank(extents.rank(), To::rank(), "a view converted to one of fixed rank");
   return To(all, extents.rank());
 }
 
@@ -115,10 +139,10 @@ class MappingBase {
   {
     checked_size(extents, sizeof(Index) == 4 ? INT32_MAX : INT64_MAX);
   }
-  // The same shape, some of whose extents the type of `other` knows at compile time.
-  template <class Narrow>
-  STRATA_FUNCTION constexpr explicit MappingBase(const MappingBase<Narrow, Index>& other)
-      : extents_(widened<E>(other.extents())),
+  // The same shape, of which the type of `other` knows more or less at compile time.
+  template <class Other>
+  STRATA_FUNCTION constexpr explicit MappingBase(const MappingBase<Other, Index>& other)
+      : extents_(converted<E>(other.extents())),
         shift_(static_cast<Index>(other.shift())),
         leading_(static_cast<Index>(other.leading_stride()))
 #if defined(STRATA_CHECKED) && STRATA_CHECKED
@@ -179,6 +203,11 @@ STRATA_FUNCTION constexpr Index column_offset(const E& extents, int r, First fir
   else
     return static_cast<Index>(first) +
            static_cast<Index>(extents.extent(r)) * column_offset<Index>(extents, r + 1, rest...);
+}
+
+// LayoutError unless a stride is that of `layout`, to which a view is converted.
+STRATA_FUNCTION constexpr void require_stride(const char* layout, index_t stride, index_t wanted) {
+  if (stride != wanted) fail_stride(layout, stride, wanted);
 }
 
 template <class E>

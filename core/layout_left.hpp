@@ -16,15 +16,41 @@ class LeftMapping : public MappingBase<E, Index> {
 
  public:
   static constexpr bool is_strided = true;
+  static constexpr bool has_unit_stride_of_one_dimension = true;
 
   constexpr LeftMapping() = default;
-  /// The same mapping, of extents that are fixed at compile time where these are not.
-  template <class Narrow>
-  requires(widens<Narrow, E>()) STRATA_FUNCTION
-      constexpr explicit LeftMapping(const LeftMapping<Narrow, Index>& other)
-      : Base(static_cast<const MappingBase<Narrow, Index>&>(other)) {}
+  /// The same mapping, of extents of which the type knows more or less. ExtentError where they are not of
+  /// this type.
+  template <class Other>
+  requires(widens<Other, E>() || may_narrow<Other, E>()) STRATA_FUNCTION
+      constexpr explicit LeftMapping(const LeftMapping<Other, Index>& other)
+      : Base(static_cast<const MappingBase<Other, Index>&>(other)) {}
   STRATA_FUNCTION constexpr explicit LeftMapping(const E& extents)
       : LeftMapping(extents, Base::whole(extents)) {}
+  /// Whether a mapping of that type may have other strides than this layout: of one dimension both left and
+  /// right have a stride of 1.
+  template <class Other>
+  static constexpr bool may_refuse =
+      !(Other::has_unit_stride_of_one_dimension && !E::has_dynamic_rank && E::max_rank_value <= 1);
+  /// A mapping with the same strides. LayoutError where they are not those of this layout.
+  template <class Other>
+  requires(Other::is_strided && !std::is_same_v<Other, LeftMapping> &&
+           std::is_base_of_v<MappingBase<E, Index>, Other>) STRATA_FUNCTION
+      constexpr explicit LeftMapping(const Other& other)
+      : Base(static_cast<const Base&>(other)) {
+    const int rank = this->extents_.rank();
+    this->leading_ = static_cast<Index>(rank > 0 ? this->extents_.extent(0) : 1);
+    if (this->product_from(0) == 0) return;
+    if (rank > 0 && this->extents_.extent(0) > 1) require_stride("LayoutLeft", other.stride(0), 1);
+    index_t inner = 0;  // columns that follow each other, none before the first of several
+    for (int r = 1; r < rank; ++r) {
+      const index_t n = this->extents_.extent(r);
+      if (n == 1) continue;
+      if (inner == 0) this->leading_ = static_cast<Index>(other.stride(r));
+      else require_stride("LayoutLeft", other.stride(r), this->leading_ * inner);
+      inner = inner == 0 ? n : inner * n;
+    }
+  }
   /// The rows [rows.begin, rows.end) are resident, columns are `column_stride` elements apart (0: densely).
   STRATA_FUNCTION constexpr LeftMapping(const E& extents, ResidentRows rows, index_t column_stride = 0)
       : Base(extents, rows) {

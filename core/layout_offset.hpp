@@ -21,10 +21,14 @@ class OffsetMapping {
   constexpr OffsetMapping() = default;
   STRATA_FUNCTION constexpr explicit OffsetMapping(const E& extents) : inner_(extents) {}
   /// Index r runs from begins[r] to begins[r] + extents.extent(r) - 1.
-  STRATA_FUNCTION constexpr OffsetMapping(const E& extents, const index_t* begins) : inner_(extents) {
-    for (int r = 0; r < extents.rank(); ++r) begin_[r] = begins[r];
+  STRATA_FUNCTION constexpr OffsetMapping(const E& extents, const index_t* begins)
+      : OffsetMapping(Inner(extents), begins) {}
+  /// The same of a mapping that was made.
+  STRATA_FUNCTION constexpr OffsetMapping(const Inner& inner, const index_t* begins) : inner_(inner) {
+    for (int r = 0; r < extents().rank(); ++r) begin_[r] = begins[r];
     if constexpr (is_strided)
-      for (int r = 0; r < extents.rank(); ++r) base_ -= static_cast<index_type>(begins[r] * inner_.stride(r));
+      for (int r = 0; r < extents().rank(); ++r)
+        base_ -= static_cast<index_type>(begins[r] * inner_.stride(r));
   }
 
   STRATA_FUNCTION constexpr const E& extents() const { return inner_.extents(); }

@@ -21,15 +21,37 @@ class RightMapping : public MappingBase<E, Index> {
 
  public:
   static constexpr bool is_strided = true;
+  static constexpr bool has_unit_stride_of_one_dimension = true;
 
   constexpr RightMapping() = default;
-  /// The same mapping, of extents that are fixed at compile time where these are not.
-  template <class Narrow>
-  requires(widens<Narrow, E>()) STRATA_FUNCTION
-      constexpr explicit RightMapping(const RightMapping<Narrow, Index>& other)
-      : Base(static_cast<const MappingBase<Narrow, Index>&>(other)) {}
+  /// The same mapping, of extents of which the type knows more or less. ExtentError where they are not of
+  /// this type.
+  template <class Other>
+  requires(widens<Other, E>() || may_narrow<Other, E>()) STRATA_FUNCTION
+      constexpr explicit RightMapping(const RightMapping<Other, Index>& other)
+      : Base(static_cast<const MappingBase<Other, Index>&>(other)) {}
   STRATA_FUNCTION constexpr explicit RightMapping(const E& extents)
       : RightMapping(extents, Base::whole(extents)) {}
+  /// Whether a mapping of that type may have other strides than this layout: of one dimension both left and
+  /// right have a stride of 1.
+  template <class Other>
+  static constexpr bool may_refuse =
+      !(Other::has_unit_stride_of_one_dimension && !E::has_dynamic_rank && E::max_rank_value <= 1);
+  /// A mapping with the same strides. LayoutError where they are not those of this layout.
+  template <class Other>
+  requires(Other::is_strided && !std::is_same_v<Other, RightMapping> &&
+           std::is_base_of_v<MappingBase<E, Index>, Other>) STRATA_FUNCTION
+      constexpr explicit RightMapping(const Other& other)
+      : Base(static_cast<const Base&>(other)) {
+    const int rank = this->extents_.rank();
+    this->leading_ = static_cast<Index>(this->product_from(1));
+    if (this->product_from(0) == 0) return;
+    for (int r = 0; r < rank; ++r) {
+      if (this->extents_.extent(r) == 1) continue;
+      if (r == 0 && rank > 1) this->leading_ = static_cast<Index>(other.stride(0));
+      else require_stride("LayoutRight", other.stride(r), this->product_from(r + 1));
+    }
+  }
   /// The rows [rows.begin, rows.end) are resident, `row_stride` elements apart (0: densely).
   STRATA_FUNCTION constexpr RightMapping(const E& extents, ResidentRows rows, index_t row_stride = 0)
       : Base(extents, rows) {

@@ -16,13 +16,15 @@ class StridedMapping : public MappingBase<E, Index> {
 
  public:
   static constexpr bool is_strided = true;
+  static constexpr bool has_unit_stride_of_one_dimension = false;
 
   constexpr StridedMapping() = default;
-  /// The same mapping, of extents that are fixed at compile time where these are not.
-  template <class Narrow>
-  requires(widens<Narrow, E>()) STRATA_FUNCTION
-      constexpr explicit StridedMapping(const StridedMapping<Narrow, Index>& other)
-      : Base(static_cast<const MappingBase<Narrow, Index>&>(other)) {
+  /// The same mapping, of extents of which the type knows more or less. ExtentError where they are not of
+  /// this type.
+  template <class Other>
+  requires(widens<Other, E>() || may_narrow<Other, E>()) STRATA_FUNCTION
+      constexpr explicit StridedMapping(const StridedMapping<Other, Index>& other)
+      : Base(static_cast<const MappingBase<Other, Index>&>(other)) {
     for (int r = 0; r < this->extents_.rank(); ++r) stride_[r] = static_cast<Index>(other.stride(r));
   }
   /// The strides of LayoutRight.

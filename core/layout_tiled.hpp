@@ -60,11 +60,12 @@ class TiledMapping : public MappingBase<E, Index> {
   static constexpr int tile = W;
 
   constexpr TiledMapping() = default;
-  /// The same mapping, of extents that are fixed at compile time where these are not.
-  template <class Narrow>
-  requires(widens<Narrow, E>()) STRATA_FUNCTION
-      constexpr explicit TiledMapping(const TiledMapping<W, Narrow, Index>& other)
-      : Base(static_cast<const MappingBase<Narrow, Index>&>(other)) {}
+  /// The same mapping, of extents of which the type knows more or less. ExtentError where they are not of
+  /// this type.
+  template <class Other>
+  requires(widens<Other, E>() || may_narrow<Other, E>()) STRATA_FUNCTION
+      constexpr explicit TiledMapping(const TiledMapping<W, Other, Index>& other)
+      : Base(static_cast<const MappingBase<Other, Index>&>(other)) {}
   STRATA_FUNCTION constexpr explicit TiledMapping(const E& extents)
       : TiledMapping(extents, Base::whole(extents)) {}
   /// The tiles that hold rows [rows.begin, rows.end) are resident.

@@ -11,14 +11,14 @@ namespace strata::inline STRATA_ABI {
 
 namespace {
 
-struct Listener {
+struct LogListener {
   LogFunction function;
   void* context;
 };
 // Never destroyed: messages come until the very end of the process.
 struct LogState {
   std::mutex mutex;
-  Listener listener{nullptr, nullptr};
+  LogListener listener{nullptr, nullptr};
 };
 LogState& log_state() {
   static auto* const state = new LogState;
@@ -26,7 +26,7 @@ LogState& log_state() {
 }
 
 void say(LogLevel level, const char* text) {
-  Listener listener;
+  LogListener listener;
   {
     const std::lock_guard lock(log_state().mutex);
     listener = log_state().listener;

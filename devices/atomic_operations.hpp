@@ -40,9 +40,18 @@ constexpr bool has_atomic_size() {
 template <class T>
 STRATA_FUNCTION constexpr void require_atomic_type() {
   static_assert(
-      std::is_trivially_copyable_v<T> && has_atomic_size<T>() && alignof(T) >= sizeof(T),
+      std::is_trivially_copyable_v<T> &&
+          (sizeof(T) > 16 || (has_atomic_size<T>() && alignof(T) >= sizeof(T))),
       "strata: atomic operations need a trivially copyable type of 1, 2, 4, 8 or 16 bytes, aligned to "
-      "its size (alignas)");
+      "its size (alignas), or of more than 16 bytes");
+}
+template <class T, MemoryScope S>
+STRATA_FUNCTION constexpr void require_atomic_type() {
+  require_atomic_type<T>();
+  static_assert(
+      sizeof(T) <= 16 || S != MemoryScope::System,
+      "strata: values of more than 16 bytes are atomic by locks, which hosts and GPUs do not share: "
+      "you wrote system_scope; write device_scope, or an index of 8 bytes that points to the value");
 }
 template <class T>
 inline constexpr bool is_atomic_arithmetic =
@@ -92,8 +101,54 @@ struct MaxOperation {
     return a < b ? b : a;
   }
 };
+struct DivOperation {
+  static constexpr bool may_skip = false;
+  template <class T>
+  STRATA_FUNCTION static constexpr T apply(T a, T b) {
+    return static_cast<T>(a / b);
+  }
+};
 struct BitOperation {
   static constexpr bool may_skip = false;
+};
+// Of integers, without an instruction of its own.
+struct IntegerOperation : BitOperation {};
+struct ModOperation : IntegerOperation {
+  template <class T>
+  STRATA_FUNCTION static constexpr T apply(T a, T b) {
+    return static_cast<T>(a % b);
+  }
+};
+struct LeftShiftOperation : IntegerOperation {
+  template <class T>
+  STRATA_FUNCTION static constexpr T apply(T a, T b) {
+    return static_cast<T>(static_cast<WrappingType<T>>(a) << b);
+  }
+};
+struct RightShiftOperation : IntegerOperation {
+  template <class T>
+  STRATA_FUNCTION static constexpr T apply(T a, T b) {
+    return static_cast<T>(a >> b);
+  }
+};
+struct NandOperation : IntegerOperation {
+  template <class T>
+  STRATA_FUNCTION static constexpr T apply(T a, T b) {
+    return static_cast<T>(~(a & b));
+  }
+};
+// Count upwards from 0 to b and again, and downwards.
+struct IncModOperation : IntegerOperation {
+  template <class T>
+  STRATA_FUNCTION static constexpr T apply(T a, T b) {
+    return a >= b ? T(0) : static_cast<T>(a + 1);
+  }
+};
+struct DecModOperation : IntegerOperation {
+  template <class T>
+  STRATA_FUNCTION static constexpr T apply(T a, T b) {
+    return a == 0 || a > b ? b : static_cast<T>(a - 1);
+  }
 };
 struct AndOperation : BitOperation {
   template <class T>

@@ -16,6 +16,17 @@ std::uint64_t next_queue_id() {
 
 Ref<DirectFile> DeviceInstance::open_direct(int, const char*, bool) { return {}; }
 
+void QueueState::convert(const CopySide& destination, const CopySide& source, const Conversion&) {
+  throw Error(std::string("deep_copy: ") + instance().device_name() + " does not convert elements: \"" +
+              source.label + "\" and \"" + destination.label +
+              "\" have two types; convert in a parallel_for, or between arrays of a host");
+}
+
+void QueueState::call_host(const Ref<HostCall>& call) {
+  wait();
+  call->run();
+}
+
 DeviceInstance* DeviceInstance::shared_memory(SharedMemory, const char*& reason) {
   reason = "it has no memory that its kernels and the host share";
   return nullptr;

@@ -19,6 +19,7 @@ class DeviceInstance;
 class DirectFile;
 class QueueState;
 class Recording;
+struct Conversion;
 
 /// The purpose of an allocation, for error messages.
 struct AllocationRequest {
@@ -130,6 +131,12 @@ class EventState : public RefCounted {
   virtual bool is_end() const { return false; }
 };
 
+/// A function of the user that runs on a thread of the host.
+class HostCall : public RefCounted {
+ public:
+  virtual void run() = 0;
+};
+
 /// One side of a copy: an address as views hold it, its memory and the layout there.
 struct CopySide {
   void* data;
@@ -228,6 +235,15 @@ class QueueState : public RefCounted {
   /// Sets every element of `destination`, which lies in this instance's memory, to the `element_bytes` at
   /// `value`, which are copied before the call returns.
   virtual void fill(const CopySide& destination, const void* value, std::size_t element_bytes) = 0;
+  /// Converts each number to that of the same index (core/conversion.hpp). Kernels of this queue reach both
+  /// sides, which do not overlap; on devices other than hosts both layouts have strides or tiles. By default
+  /// throws Error: the device does not convert.
+  virtual void convert(const CopySide& destination, const CopySide& source, const Conversion& how);
+
+  /// Runs `call` on a thread of the host, after all work enqueued so far and before all that is enqueued
+  /// later; it uses no device. By default waits for that work, and runs it here. What it throws is an error
+  /// of the queue.
+  virtual void call_host(const Ref<HostCall>& call);
 
   /// Moves the pages of managed memory to this queue's device, or to the host, after the work enqueued so
   /// far and before all that is enqueued later, and tells the driver how they are used. Only where pages are

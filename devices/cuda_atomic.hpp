@@ -163,7 +163,9 @@ struct CudaAtomics {
   /// Whether fetch() has an instruction.
   template <class Operation, class T>
   static constexpr bool has() {
-    if (sizeof(T) < 4 || !std::is_arithmetic_v<T> || std::is_same_v<Operation, MulOperation>) return false;
+    if (sizeof(T) < 4 || !std::is_arithmetic_v<T> || std::is_same_v<Operation, MulOperation> ||
+        std::is_same_v<Operation, DivOperation> || std::is_base_of_v<IntegerOperation, Operation>)
+      return false;
     return std::is_integral_v<T> || !std::is_base_of_v<BitOperation, Operation>;
   }
   template <class Operation, class T>

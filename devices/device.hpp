@@ -23,9 +23,10 @@ concept MemorySpace = requires(double* p) {
 };
 
 /// The members of a device type. `execution` launches kernels: for_range, for_box, reduce_range, reduce_box,
-/// reduce_array, scan_range, for_teams and reduce_teams, with the signatures of detail::TaskExecution, from
-/// which devices on host threads inherit them. On a host device a launch returns when the work is done; on
-/// others it enqueues, waits only where its `finish` asks for it, and the next wait throws errors.
+/// reduce_array, scan_range, for_teams, reduce_teams and team_limits, with the signatures of
+/// detail::TaskExecution, from which devices on host threads inherit them. On a host device a launch returns
+/// when the work is done; on others it enqueues, waits only where its `finish` asks for it, and the next wait
+/// throws errors.
 template <class D>
 concept Device = requires(const D& device) {
   requires MemorySpace<typename D::memory_space>;

@@ -36,7 +36,42 @@ class StepRecording final : public Recording {
   const Ref<StepGraph> graph_;
 };
 
+// A function of the host as a step.
+class RecordedHostCall final : public RecordedStep {
+ public:
+  explicit RecordedHostCall(const Ref<HostCall>& call) : call_(call) {}
+  void run(QueueState& queue) const override { queue.call_host(call_); }
+
+ private:
+  Ref<HostCall> call_;
+};
+
 }  // namespace
+
+void enqueue_host_call(QueueState& queue, const Ref<HostCall>& call) {
+  require_running("then_host");
+  if (current_recording != nullptr) {
+    check_recordable("then_host", queue, false);
+    if (current_recording->takes_steps()) return current_recording->add(new RecordedHostCall(call));
+  }
+  queue.call_host(call);
+}
+
+BranchScope::BranchScope(QueueState& queue) {
+  if (current_recording == nullptr) return;
+  check_recordable("when_all", queue, false);
+  recording_ = current_recording;
+  recording_->fork();
+}
+void BranchScope::join() const {
+  if (recording_ != nullptr) recording_->join();
+}
+BranchScope::OneBranch::OneBranch(Recording* on) : recording(on) {
+  if (recording != nullptr) recording->begin_branch();
+}
+BranchScope::OneBranch::~OneBranch() {
+  if (recording != nullptr) recording->end_branch();
+}
 
 Recording* QueueState::begin_recording() { return new StepRecording(*this); }
 

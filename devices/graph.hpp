@@ -7,12 +7,20 @@
 //   });
 //   for (int k = 0; k < 100; ++k) step.launch(queue);
 //
+// Work of a graph need not be a line:
+//
+//   when_all(queue, [&] { parallel_for(on(queue), n, a); }, [&] { parallel_for(on(queue), n, b); });
+//   parallel_for(on(queue), n, c);                  // after a and b, which may run at the same time
+//   then_host(queue, [&] { ++steps; });             // a function of the host, after c
+//
 // The graph owns copies of the kernels and keeps the arrays alive that they use. While it is recorded,
 // nothing on the queue may wait: results go into Values or finalize functors, copies name the queue, arrays
 // that are created are left uninitialized. No other thread may use the queue meanwhile.
 //
 // A replay runs in the queue it is given, in order with its other work; the next wait throws errors.
 #pragma once
+
+#include <type_traits>
 
 #include <strata/core/device_fence.hpp>
 #include <strata/core/profiling/hooks.hpp>
@@ -21,6 +29,8 @@
 namespace strata::inline STRATA_ABI {
 
 namespace detail {
+
+class Recording;
 
 /// A recorded graph. Several threads may launch it at once; its replays run one after the other.
 class GraphState : public RefCounted {
@@ -82,6 +92,65 @@ template <Device D, class F>
   detail::RecordingScope scope(queue.state());
   static_cast<F&&>(work)();
   return Graph<D>(scope.finish());
+}
+
+namespace detail {
+
+template <class F>
+class HostFunction final : public HostCall {
+ public:
+  template <class G>
+  explicit HostFunction(G&& f) : f_(static_cast<G&&>(f)) {}
+  void run() override { f_(); }
+
+ private:
+  F f_;
+};
+
+void enqueue_host_call(QueueState& queue, const Ref<HostCall>& call);
+
+/// The fork of a recording on `queue`, where this thread is recording; otherwise nothing.
+class BranchScope {
+ public:
+  explicit BranchScope(QueueState& queue);
+  template <class F>
+  void branch(const F& work) const {
+    const OneBranch one(recording_);
+    work();
+  }
+  void join() const;
+
+ private:
+  struct OneBranch {
+    explicit OneBranch(Recording* on);
+    ~OneBranch();
+    Recording* recording;
+  };
+  Recording* recording_ = nullptr;
+};
+
+}  // namespace detail
+
+/// Calls each of `work`, which enqueue work on `queue`: branches, of which none may rely on the order in
+/// which they run. In a graph on GPUs they run at the same time where there is room; elsewhere, and outside
+/// of a recording, one after the other. What is enqueued later runs when all of them are done.
+template <Device D, class... F>
+void when_all(const Queue<D>& queue, const F&... work) {
+  const detail::BranchScope scope(queue.state());
+  (scope.branch(work), ...);
+  scope.join();
+}
+
+/// Calls f() on a thread of the host, in the order of the queue: at once on hosts, later on other devices,
+/// and in each launch of a graph that it is recorded in. f is copied; it uses no device and no queue (read
+/// what kernels wrote from memory of the host, after a deep_copy on the queue). What it throws is an error of
+/// the queue (of a graph on a GPU: of that which it was recorded on), which the next wait throws.
+template <Device D, class F>
+void then_host(const Queue<D>& queue, F&& f) {
+  using Function = std::remove_cvref_t<F>;
+  static_assert(std::is_invocable_v<Function&>, "strata: then_host: the function cannot be called as f()");
+  detail::enqueue_host_call(
+      queue.state(), detail::Ref<detail::HostCall>(new detail::HostFunction<Function>(static_cast<F&&>(f))));
 }
 
 }  // namespace strata::inline STRATA_ABI

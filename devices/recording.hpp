@@ -30,6 +30,14 @@ class Recording : public AllocationKeeper {
   virtual void add(RecordedStep* step) = 0;
   virtual Ref<GraphState> finish() = 0;
 
+  /// Branches of a graph: what is recorded between begin_branch() and end_branch() may run at the same time
+  /// as the other branches of the fork, after what was recorded before fork(); what is recorded after join()
+  /// runs after all of them. Forks nest. Steps run one after the other in any case.
+  virtual void fork() {}
+  virtual void begin_branch() {}
+  virtual void end_branch() noexcept {}
+  virtual void join() {}
+
   QueueState& queue;
 };
 

@@ -34,6 +34,13 @@ struct TeamShape {
   constexpr index_t teams() const { return league_size > 0 ? league_size : 0; }
 };
 
+/// What a device can do for the teams of a launch, whose scratch memory and lanes are given.
+struct TeamLimits {
+  index_t most_members;             ///< of a team, with the scratch memory that the launch asks for
+  index_t chosen_members;           ///< those of teams whose size the device chooses
+  index_t scratch[scratch_levels];  ///< bytes that a team can have
+};
+
 constexpr index_t padded_scratch(index_t bytes) {
   return (bytes + scratch_alignment - 1) / scratch_alignment * scratch_alignment;
 }

@@ -38,6 +38,8 @@ void views(std::vector<double>& memory) {
   const Columns same = create<Columns>("columns", 100);
   deep_copy(same, a);
   deep_copy(left, same);                                               // any two layouts, strides and memories
+  const auto half = create<MDArray<float, Device, 3>>("half", 100);
+  deep_copy(half, same);                                             // and types of numbers
   Vector borrowed(memory.data(), memory.size());                     // View<double*, Unmanaged>(pointer, n)
   auto host = create_mirror_view(a);                                 // the same three mirrors
   const auto row = subview(a, 7, everything);                        // subview(a, 7, ALL)
@@ -47,6 +49,8 @@ void views(std::vector<double>& memory) {
   const index_t begin[] = {-1};
   auto halo = create<FromMinusOne>("halo", FromMinusOne::mapping_type(RankExtents<1>(12), begin));
   halo(-1) = row(2);
+  const MDArray<double, Device> any = a;                             // DynRankView<double>
+  check(half(5, 2) == 1 && Matrix(any).extent(1) == 3);
   check(left(99, 2) == 1 && borrowed.size() == 10 && a.extent(0) == 200 && halo(-1) == 1 && host(0, 0) == 1);
 }
 //! [views]

@@ -13,24 +13,25 @@
 // Types: the arithmetic operations take integers of 1 to 8 bytes, float, double, half_t, bfloat16_t and,
 // where no order is needed, complex; load, store, exchange, compare_exchange and fetch_update any trivially
 // copyable type of 1, 2, 4, 8 or 16 bytes that is aligned to its size (`alignas(16)` for a struct of 16
-// bytes). Values are compared by their bytes, padding included. Integers wrap around. On a GPU operations of
-// 16 bytes need sm_90.
+// bytes), and any of more than 16 bytes. Values are compared by their bytes, padding included. Integers wrap
+// around. On a GPU operations of 16 bytes need sm_90.
+//
+// **Values of more than 16 bytes are atomic by locks**, of a table that the address chooses from: to each
+// other, not to plain accesses, and at device scope at most. See devices/locked_atomics.hpp, also for kernels
+// of two source files on a GPU.
 //
 // Cost: on x86-64 everything is done by processor instructions, elsewhere 16 bytes may need libatomic. On
 // CUDA 4 and 8 bytes are one instruction of the memory system, apart from products; an update whose result is
 // not used costs the thread nothing but its issue. 1 and 2 bytes and complex numbers are loops of
-// compare-exchange there.
+// compare-exchange there. Quotients, remainders, shifts, nand, inc_mod and dec_mod are loops of
+// compare-exchange everywhere.
 #pragma once
 
 #include <type_traits>
 
 #include <strata/core/config.hpp>
 #include <strata/devices/atomic_operations.hpp>
-#if defined(__CUDA_ARCH__)
-#include <strata/devices/cuda_atomic.hpp>
-#else
-#include <strata/devices/host/atomic.hpp>
-#endif
+#include <strata/devices/locked_atomics.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -39,8 +40,8 @@ template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOr
 STRATA_FUNCTION std::remove_const_t<T> atomic_load(T* address, InScope<S> = {}, InOrder<O> = {}) {
   static_assert(O != MemoryOrder::Release && O != MemoryOrder::AcquireRelease,
                 "strata: an atomic load takes order_relaxed, order_acquire or order_seq_cst");
-  detail::require_atomic_type<std::remove_const_t<T>>();
-  return detail::NativeAtomics<S, O>::template load<std::remove_const_t<T>>(address);
+  detail::require_atomic_type<std::remove_const_t<T>, S>();
+  return detail::AtomicsFor<T, S, O>::template load<std::remove_const_t<T>>(address);
 }
 
 /// Orders: relaxed, release, seq_cst.
@@ -49,16 +50,16 @@ STRATA_FUNCTION void atomic_store(T* address, std::type_identity_t<T> value, InS
                                   InOrder<O> = {}) {
   static_assert(O != MemoryOrder::Acquire && O != MemoryOrder::AcquireRelease,
                 "strata: an atomic store takes order_relaxed, order_release or order_seq_cst");
-  detail::require_atomic_type<T>();
-  detail::NativeAtomics<S, O>::store(address, value);
+  detail::require_atomic_type<T, S>();
+  detail::AtomicsFor<T, S, O>::store(address, value);
 }
 
 /// Stores `value`; returns the value before.
 template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
 STRATA_FUNCTION T atomic_exchange(T* address, std::type_identity_t<T> value, InScope<S> = {},
                                   InOrder<O> = {}) {
-  detail::require_atomic_type<T>();
-  return detail::NativeAtomics<S, O>::exchange(address, value);
+  detail::require_atomic_type<T, S>();
+  return detail::AtomicsFor<T, S, O>::exchange(address, value);
 }
 
 /// Stores `desired` if the value equals `expected` by its bytes; else loads the value into `expected`. Never
@@ -66,16 +67,16 @@ STRATA_FUNCTION T atomic_exchange(T* address, std::type_identity_t<T> value, InS
 template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
 STRATA_FUNCTION bool atomic_compare_exchange(T* address, T& expected, std::type_identity_t<T> desired,
                                              InScope<S> = {}, InOrder<O> = {}) {
-  detail::require_atomic_type<T>();
-  return detail::NativeAtomics<S, O>::compare_exchange(address, expected, desired);
+  detail::require_atomic_type<T, S>();
+  return detail::AtomicsFor<T, S, O>::compare_exchange(address, expected, desired);
 }
 
 /// Replaces the value x by `f(x)`, which may be called several times; returns x.
 template <class T, class F, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
 STRATA_FUNCTION T atomic_fetch_update(T* address, const F& f, InScope<S> = {}, InOrder<O> = {}) {
-  detail::require_atomic_type<T>();
-  T old = detail::NativeAtomics<S, MemoryOrder::Relaxed>::template load<T>(address);
-  while (!detail::NativeAtomics<S, O>::compare_exchange(address, old, f(old))) {
+  detail::require_atomic_type<T, S>();
+  T old = detail::AtomicsFor<T, S, MemoryOrder::Relaxed>::template load<T>(address);
+  while (!detail::AtomicsFor<T, S, O>::compare_exchange(address, old, f(old))) {
   }
   return old;
 }
@@ -94,7 +95,7 @@ STRATA_FUNCTION T fetch(T* address, T value, InScope<S> scope, InOrder<O> order)
                 "strata: complex numbers have no order, and so no atomic minimum or maximum");
   constexpr bool bits = std::is_base_of_v<BitOperation, Operation>;
   static_assert(!is_atomic_arithmetic<T> || !bits || std::is_integral_v<T>,
-                "strata: the atomic operations and, or, xor need an integer");
+                "strata: the atomic operations and, or, xor, nand, mod and shifts need an integer");
   if constexpr (!is_atomic_arithmetic<T> || (bits && !std::is_integral_v<T>) ||
                 (is_complex_v<T> && Operation::may_skip)) {
     return value;  // reported above
@@ -164,6 +165,49 @@ STRATA_FUNCTION T atomic_fetch_inc(T* address, InScope<S> scope = {}, InOrder<O>
 template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
 STRATA_FUNCTION T atomic_fetch_dec(T* address, InScope<S> scope = {}, InOrder<O> order = {}) {
   return detail::fetch<detail::SubOperation>(address, T(1), scope, order);
+}
+
+/// Quotients of numbers, and remainders of integers: `value` is not 0.
+template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
+STRATA_FUNCTION T atomic_fetch_div(T* address, std::type_identity_t<T> value, InScope<S> scope = {},
+                                   InOrder<O> order = {}) {
+  return detail::fetch<detail::DivOperation>(address, value, scope, order);
+}
+template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
+STRATA_FUNCTION T atomic_fetch_mod(T* address, std::type_identity_t<T> value, InScope<S> scope = {},
+                                   InOrder<O> order = {}) {
+  return detail::fetch<detail::ModOperation>(address, value, scope, order);
+}
+/// Shifts of integers by 0 to fewer bits than they have.
+template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
+STRATA_FUNCTION T atomic_fetch_lshift(T* address, std::type_identity_t<T> value, InScope<S> scope = {},
+                                      InOrder<O> order = {}) {
+  return detail::fetch<detail::LeftShiftOperation>(address, value, scope, order);
+}
+template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
+STRATA_FUNCTION T atomic_fetch_rshift(T* address, std::type_identity_t<T> value, InScope<S> scope = {},
+                                      InOrder<O> order = {}) {
+  return detail::fetch<detail::RightShiftOperation>(address, value, scope, order);
+}
+/// Not both.
+template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
+STRATA_FUNCTION T atomic_fetch_nand(T* address, std::type_identity_t<T> value, InScope<S> scope = {},
+                                    InOrder<O> order = {}) {
+  return detail::fetch<detail::NandOperation>(address, value, scope, order);
+}
+/// Of unsigned integers: one more, or 0 from `last` on.
+template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
+STRATA_FUNCTION T atomic_fetch_inc_mod(T* address, std::type_identity_t<T> last, InScope<S> scope = {},
+                                       InOrder<O> order = {}) {
+  static_assert(std::is_unsigned_v<T>, "strata: atomic_fetch_inc_mod counts in an unsigned integer");
+  return detail::fetch<detail::IncModOperation>(address, last, scope, order);
+}
+/// One less, or `last` at 0 and beyond `last`.
+template <class T, MemoryScope S = MemoryScope::Device, MemoryOrder O = MemoryOrder::Relaxed>
+STRATA_FUNCTION T atomic_fetch_dec_mod(T* address, std::type_identity_t<T> last, InScope<S> scope = {},
+                                       InOrder<O> order = {}) {
+  static_assert(std::is_unsigned_v<T>, "strata: atomic_fetch_dec_mod counts in an unsigned integer");
+  return detail::fetch<detail::DecModOperation>(address, last, scope, order);
 }
 
 }  // namespace strata::inline STRATA_ABI

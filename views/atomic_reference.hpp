@@ -34,6 +34,16 @@ class AtomicReference {
   STRATA_FUNCTION value_type operator+=(value_type v) const { return now<detail::AddOperation>(v); }
   STRATA_FUNCTION value_type operator-=(value_type v) const { return now<detail::SubOperation>(v); }
   STRATA_FUNCTION value_type operator*=(value_type v) const { return now<detail::MulOperation>(v); }
+  STRATA_FUNCTION value_type operator/=(value_type v) const { return now<detail::DivOperation>(v); }
+  STRATA_FUNCTION value_type operator%=(value_type v) const requires std::is_integral_v<T> {
+    return now<detail::ModOperation>(v);
+  }
+  STRATA_FUNCTION value_type operator<<=(value_type v) const requires std::is_integral_v<T> {
+    return now<detail::LeftShiftOperation>(v);
+  }
+  STRATA_FUNCTION value_type operator>>=(value_type v) const requires std::is_integral_v<T> {
+    return now<detail::RightShiftOperation>(v);
+  }
   STRATA_FUNCTION value_type operator&=(value_type v) const requires std::is_integral_v<T> {
     return now<detail::AndOperation>(v);
   }

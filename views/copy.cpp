@@ -84,6 +84,10 @@ class RecordedCopy final : public RecordedStep {
         value_(static_cast<const char*>(value), static_cast<const char*>(value) + element_bytes) {
     keep(destination, destination_layout_, destination_label_, destination_);
   }
+  RecordedCopy(const CopySide& destination, const CopySide& source, Conversion how)
+      : RecordedCopy(destination, source, static_cast<std::size_t>(how.parts * bytes_of(how.to))) {
+    how_ = how;
+  }
   void run(QueueState& queue) const override {
     const bool fill = !value_.empty();
     const EventScope scope([&] {
@@ -91,6 +95,7 @@ class RecordedCopy final : public RecordedStep {
       return copy_event(destination_, fill ? nullptr : &source_, bytes, queue);
     });
     if (fill) queue.fill(destination_, value_.data(), element_bytes_);
+    else if (how_.to != NumberKind::None) queue.convert(destination_, source_, how_);
     else queue.copy(destination_, source_, element_bytes_);
   }
 
@@ -110,6 +115,7 @@ class RecordedCopy final : public RecordedStep {
   std::string destination_label_, source_label_;
   std::size_t element_bytes_;
   std::vector<char> value_;
+  Conversion how_{NumberKind::None, NumberKind::None, 1};
 };
 
 // Whether the copy was recorded as a step; throws Error for a copy that a recording cannot hold.
@@ -122,6 +128,79 @@ bool recorded(const char* label, QueueState* queue, QueueState& usual, const Arg
   current_recording->add(new RecordedCopy(arguments...));
   return true;
 }
+
+void require_same_shape(const CopySide& destination, const CopySide& source) {
+  const LayoutDescriptor& to = *destination.layout;
+  const LayoutDescriptor& from = *source.layout;
+  bool equal = to.rank == from.rank;
+  for (int r = 0; equal && r < to.rank; ++r) equal = to.extent[r] == from.extent[r];
+  if (!equal)
+    fail_shapes("deep_copy", destination.label, to.extent, to.rank, source.label, from.extent, from.rank);
+}
+
+// Whether no queue copies from one memory to the other.
+bool has_no_common_queue(const CopySide& destination, const CopySide& source) {
+  return destination.space.kind != source.space.kind && !reached_by_host(destination.space) &&
+         !reached_by_host(source.space);
+}
+
+// The queue of a copy: the one given, or a default queue after all work on both.
+QueueState& queue_for(const CopySide& destination, const CopySide& source, QueueState* given) {
+  if (given == nullptr) {
+    // The copy runs where the memory is that the host cannot reach; of two devices, on the destination's.
+    const bool at_source =
+        on_host(destination.space) || (destination.space.shared && !reached_by_host(source.space));
+    DeviceInstance& at = at_source ? *source.instance : *destination.instance;
+    // Waited for here, not by an event: an error of the source's queue is then thrown once, and leaves the
+    // destination's queue alone.
+    if (!on_host(source.space) && &source.instance->default_queue() != &at.default_queue())
+      source.instance->default_queue().wait();
+    return at.default_queue();
+  }
+  if (given->instance().host_accessible() && !(on_host(destination.space) && on_host(source.space)))
+    throw WrongDevice(std::string("deep_copy: the queue belongs to ") + given->instance().device_name() +
+                      ", the arrays lie in " + describe_space(destination.space) + " and " +
+                      describe_space(source.space) + "; use a queue of the device that owns one of them");
+  return *given;
+}
+
+// Whether kernels of `at` may convert the elements of an array in place.
+bool reaches(DeviceInstance& at, const CopySide& side) {
+  if (at.host_accessible()) return reached_by_host(side.space);
+  // Memories of one GPU share its queues; only hosts can call a mapping of a user.
+  return side.layout->offset == nullptr && &side.instance->default_queue() == &at.default_queue();
+}
+
+// One side of a conversion, or, where kernels of the queue do not reach it, a packed array of the same
+// shape that they reach. Its memory may be used by work that is enqueued before it is freed.
+struct Packed {
+  Packed(QueueState& queue, const CopySide& original, std::size_t bytes)
+      : side(original), element_bytes(bytes), is_copy(!reaches(queue.instance(), original)) {
+    if (!is_copy) return;
+    packed_.rank = original.layout->rank;
+    packed_.span = element_count(*original.layout);
+    index_t stride = 1;
+    for (int r = packed_.rank - 1; r >= 0; --r) {
+      packed_.extent[r] = original.layout->extent[r];
+      packed_.stride[r] = stride;
+      stride *= packed_.extent[r];
+    }
+    DeviceInstance& at = queue.instance();
+    memory_ = AllocationRef(at.allocate({static_cast<std::size_t>(packed_.span) * bytes,
+                                         "elements on the way to their conversion", bytes, &packed_}));
+    side = {memory_.get()->data, memory_.get()->space, &packed_, original.label, &at};
+  }
+  Packed(const Packed&) = delete;
+  Packed& operator=(const Packed&) = delete;
+
+  CopySide side;
+  std::size_t element_bytes;
+  bool is_copy;
+
+ private:
+  LayoutDescriptor packed_{};
+  AllocationRef memory_;
+};
 
 }  // namespace
 
@@ -225,40 +304,56 @@ Allocation* create_storage(DeviceInstance& instance, QueueState* queue, const ch
 void copy_arrays(const CopySide& destination, const CopySide& source, std::size_t element_bytes,
                  QueueState* queue) {
   require_running("deep_copy");
-  const LayoutDescriptor& to = *destination.layout;
-  const LayoutDescriptor& from = *source.layout;
-  bool equal = to.rank == from.rank;
-  for (int r = 0; equal && r < to.rank; ++r) equal = to.extent[r] == from.extent[r];
-  if (!equal)
-    fail_shapes("deep_copy", destination.label, to.extent, to.rank, source.label, from.extent, from.rank);
-  if (element_count(to) == 0) return;
+  require_same_shape(destination, source);
+  if (element_count(*destination.layout) == 0) return;
 
   if (recorded(destination.label, queue, destination.instance->default_queue(), destination, source,
                element_bytes))
     return;
-  const bool blocking = queue == nullptr;
-  if (blocking && destination.space.kind != source.space.kind && !reached_by_host(destination.space) &&
-      !reached_by_host(source.space))
+  if (queue == nullptr && has_no_common_queue(destination, source))
     return copy_by_host(destination, source, element_bytes);
-  if (blocking) {
-    // The copy runs where the memory is that the host cannot reach; of two devices, on the destination's.
-    const bool at_source =
-        on_host(destination.space) || (destination.space.shared && !reached_by_host(source.space));
-    DeviceInstance& at = at_source ? *source.instance : *destination.instance;
-    queue = &at.default_queue();
-    // Waited for here, not by an event: an error of the source's queue is then thrown once, and leaves the
-    // destination's queue alone.
-    if (!on_host(source.space) && &source.instance->default_queue() != &at.default_queue())
-      source.instance->default_queue().wait();
-  } else if (queue->instance().host_accessible() && !(on_host(destination.space) && on_host(source.space))) {
-    throw WrongDevice(std::string("deep_copy: the queue belongs to ") + queue->instance().device_name() +
-                      ", the arrays lie in " + describe_space(destination.space) + " and " +
-                      describe_space(source.space) + "; use a queue of the device that owns one of them");
+  QueueState& at = queue_for(destination, source, queue);
+  const auto bytes = static_cast<std::size_t>(element_count(*destination.layout)) * element_bytes;
+  const EventScope scope([&] { return copy_event(destination, &source, bytes, at); });
+  at.copy(destination, source, element_bytes);
+  if (queue == nullptr) at.wait();
+}
+
+void convert_arrays(const CopySide& destination, const CopySide& source, Conversion how, QueueState* queue) {
+  require_running("deep_copy");
+  require_same_shape(destination, source);
+  if (element_count(*destination.layout) == 0) return;
+  if (destination.space == source.space &&
+      conversion_overlaps(destination.data, *destination.layout, source.data, *source.layout, how))
+    throw CopyError(std::string("deep_copy: \"") + destination.label + "\" and \"" + source.label +
+                    "\", whose elements have two types, overlap in " + describe_space(source.space) +
+                    "; convert into an array of its own");
+
+  if (current_recording != nullptr) {
+    QueueState& usual = destination.instance->default_queue();
+    QueueState& at = queue != nullptr ? *queue : usual;
+    if (!reaches(at.instance(), destination) || !reaches(at.instance(), source))
+      throw Error(std::string("deep_copy of \"") + source.label + "\" to \"" + destination.label +
+                  "\": a conversion between two memories cannot be recorded; record a copy, and a conversion "
+                  "between two arrays of the device");
+    if (recorded(destination.label, queue, usual, destination, source, how)) return;
   }
-  const auto bytes = static_cast<std::size_t>(element_count(to)) * element_bytes;
-  const EventScope scope([&] { return copy_event(destination, &source, bytes, *queue); });
-  queue->copy(destination, source, element_bytes);
-  if (blocking) queue->wait();
+  const bool blocking = queue == nullptr;
+  if (blocking && has_no_common_queue(destination, source)) {
+    source.instance->default_queue().wait();
+    queue = &destination.instance->default_queue();
+  }
+  QueueState& at = queue_for(destination, source, queue);
+  const auto bytes =
+      static_cast<std::size_t>(element_count(*destination.layout) * how.parts * bytes_of(how.to));
+  const EventScope scope([&] { return copy_event(destination, &source, bytes, at); });
+  // What kernels of the queue do not reach is converted by way of a packed array there.
+  const Packed from(at, source, static_cast<std::size_t>(how.parts * bytes_of(how.from)));
+  const Packed to(at, destination, static_cast<std::size_t>(how.parts * bytes_of(how.to)));
+  if (from.is_copy) copy_arrays(from.side, source, from.element_bytes, blocking ? nullptr : &at);
+  at.convert(to.side, from.side, how);
+  if (to.is_copy) copy_arrays(destination, to.side, to.element_bytes, blocking ? nullptr : &at);
+  if (blocking) at.wait();
 }
 
 void fill_array(const CopySide& destination, const void* value, std::size_t element_bytes,

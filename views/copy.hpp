@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include <strata/core/conversion.hpp>
 #include <strata/core/layout_descriptor.hpp>
 #include <strata/devices/backend.hpp>
 #include <strata/views/view.hpp>
@@ -97,6 +98,9 @@ CopySide copy_side(const V& view, const LayoutDescriptor& layout) {
 /// for.
 void copy_arrays(const CopySide& destination, const CopySide& source, std::size_t element_bytes,
                  QueueState* queue);
+
+/// The same of arrays whose elements have two types.
+void convert_arrays(const CopySide& destination, const CopySide& source, Conversion how, QueueState* queue);
 
 /// Fills on `queue`, or after all work on the default queue, waiting for it.
 void fill_array(const CopySide& destination, const void* value, std::size_t element_bytes, QueueState* queue);

@@ -1,13 +1,18 @@
-// deep_copy: copies the elements of one array to another of the same shape and element type, whatever their
-// devices, layouts and strides; or sets all elements to one value.
+// deep_copy: copies the elements of one array to another of the same shape, whatever their devices, layouts
+// and strides, or sets all elements to one value. Elements of another type are converted: numbers to numbers
+// as static_cast does it, complex numbers to complex numbers.
 //
 // Without a queue the copy is ordered after everything on the default queues of both arrays' instances, is
 // complete on return, and waits for nothing else. With a queue it is asynchronous and ordered in that queue
 // only; host memory it reads or writes must stay until the queue was waited for.
 //
+// A conversion between arrays that the kernels of one device reach is one pass over both, on hosts and GPUs.
+// Between two memories it needs a packed array on the device for a moment, of the elements as they are on the
+// other side.
+//
 // Errors: ShapeMismatch naming both labels and shapes, CopyError (failed transfer, overlapping arrays), the
-// error of earlier work on the same queue. Copying between element types is a compile-time error: write a
-// parallel_for.
+// error of earlier work on the same queue, OutOfMemory of a conversion between memories. Elements that are
+// neither of one type nor both numbers are a compile-time error: write a parallel_for.
 #pragma once
 
 #include <strata/devices/queue.hpp>
@@ -25,9 +30,11 @@ void check_copy_types() {
                 "strata: deep_copy: the destination has const elements: you wrote deep_copy(destination, "
                 "source) with a view of const T as the "
                 "first; write a view of T there");
-  static_assert(std::is_same_v<typename D::value_type, typename S::value_type>,
-                "strata: deep_copy: the element types differ; convert in a parallel_for: you wrote arrays of "
-                "two types; write "
+  using To = typename D::value_type;
+  using From = typename S::value_type;
+  static_assert(std::is_same_v<To, From> || can_convert<To, From>(),
+                "strata: deep_copy: the element types differ, and are not both numbers or both complex "
+                "numbers: you wrote arrays of two types; write "
                 "parallel_for(n, with(convert, y, x)), or give both one type");
 }
 
@@ -35,7 +42,12 @@ template <class D, class S>
 void deep_copy_on(QueueState* queue, const D& destination, const S& source) {
   check_copy_types<D, S>();
   const LayoutDescriptor to = describe(destination.mapping()), from = describe(source.mapping());
-  copy_arrays(copy_side(destination, to), copy_side(source, from), sizeof(typename D::value_type), queue);
+  using To = typename D::value_type;
+  using From = typename S::value_type;
+  if constexpr (std::is_same_v<To, From>)
+    copy_arrays(copy_side(destination, to), copy_side(source, from), sizeof(To), queue);
+  else if constexpr (can_convert<To, From>())
+    convert_arrays(copy_side(destination, to), copy_side(source, from), conversion<To, From>(), queue);
 }
 
 template <class D>
@@ -83,7 +95,6 @@ void deep_copy(const Queue<Q>& queue, const D& destination, const typename D::va
 template <class T, AnyView S>
 requires(!AnyView<T> && S::extents_type::max_rank_value == 0) void deep_copy(T& destination,
                                                                              const S& source) {
-  static_assert(std::is_same_v<T, typename S::value_type>, "strata: deep_copy: the element types differ");
   const View<T, Serial, Extents<>, typename S::layout_type> host(&destination);
   detail::deep_copy_on(nullptr, host, source);
 }

@@ -14,15 +14,26 @@ struct alignas(16) HashWords {
   std::uint64_t low, high;
 };
 
-template <class Key>
+/// The hash and the equality of keys that are compared by their bytes.
+struct HashBytes {};
+struct EqualBytes {};
+
+template <class Key, class Hash = HashBytes, class Equal = EqualBytes>
 class HashKey {
   static_assert(std::is_trivially_copyable_v<Key> && sizeof(Key) <= 16,
                 "strata: the keys of a HashMap are trivially copyable and of at most 16 bytes");
+  static constexpr bool by_bytes = std::is_same_v<Hash, HashBytes>;
+  static_assert(
+      by_bytes == std::is_same_v<Equal, EqualBytes>,
+      "strata: a HashMap takes a hash and an equality of its keys, or neither: keys that are equal have "
+      "one hash");
   // Numbers of 2 bytes are classes of an integer, which hides from the trait that two patterns are zero.
   static_assert(
-      std::has_unique_object_representations_v<Key> && !std::numeric_limits<Key>::has_quiet_NaN,
+      !by_bytes ||
+          (std::has_unique_object_representations_v<Key> && !std::numeric_limits<Key>::has_quiet_NaN),
       "strata: the keys of a HashMap are compared by their bytes: no padding, no floating-point numbers "
-      "(-0.0 is equal to 0.0, and a NaN to nothing): take std::bit_cast to an integer, or round to one");
+      "(-0.0 is equal to 0.0, and a NaN to nothing): take std::bit_cast to an integer, round to one, or give "
+      "the map a hash and an equality");
 
  public:
   using Word = std::conditional_t<sizeof(Key) <= 4, std::uint32_t,
@@ -46,10 +57,11 @@ class HashKey {
     if constexpr (wide) return {~std::uint64_t{0}, ~std::uint64_t{0}};
     else return static_cast<Word>(~Word{0});
   }
-  STRATA_FUNCTION static constexpr bool is_none(const Word& word) { return equal(word, none()); }
-  STRATA_FUNCTION static constexpr bool equal(const Word& a, const Word& b) {
-    if constexpr (wide) return a.low == b.low && a.high == b.high;
-    else return a == b;
+  STRATA_FUNCTION static constexpr bool is_none(const Word& word) { return same(word, none()); }
+  /// Whether `found`, of a slot, is the key `wanted`.
+  STRATA_FUNCTION static constexpr bool equal(const Word& found, const Word& wanted) {
+    if constexpr (by_bytes) return same(found, wanted);
+    else return !is_none(found) && Equal()(key(found), key(wanted));
   }
 
   /// The word of a slot that other threads may be setting.
@@ -68,11 +80,16 @@ class HashKey {
 
   /// Well-mixed bits of all bits of the key (the finaliser of MurmurHash3, once for each 8 bytes).
   STRATA_FUNCTION static constexpr std::uint64_t hash(const Word& word) {
-    if constexpr (wide) return mix(mix(word.low) ^ (word.high + 0x9e3779b97f4a7c15U));
+    if constexpr (!by_bytes) return mix(static_cast<std::uint64_t>(Hash()(key(word))));
+    else if constexpr (wide) return mix(mix(word.low) ^ (word.high + 0x9e3779b97f4a7c15U));
     else return mix(word);
   }
 
  private:
+  STRATA_FUNCTION static constexpr bool same(const Word& a, const Word& b) {
+    if constexpr (wide) return a.low == b.low && a.high == b.high;
+    else return a == b;
+  }
   static constexpr bool wide = sizeof(Key) > 8;
 
   STRATA_FUNCTION static constexpr std::uint64_t mix(std::uint64_t bits) {

@@ -6,21 +6,25 @@
 //                const index_t s = map.find(key);                        // a slot, or -1
 //   on hosts:    if (map.failed() > 0) map.rehash(2 * map.capacity());   // then insert the rest
 //
-// Slots: linear probing in a power of two of slots, each of which is free or has its key for good: only
-// clear() erases. A key takes a slot by one compare-exchange, so that inserting and finding are
-// lock-free and any number of threads may do both in one kernel: of those that insert one key, one gets
-// `inserted`. Which slot a key gets depends on their order; which keys are in the map does not,
-// as long as nothing is full.
+// Slots: linear probing in a power of two of slots, each of which is free or has its key for good: an erased
+// key keeps its slot until rehash() or clear(), and gets it back when it is inserted again. A key takes a
+// slot by one compare-exchange, so that inserting, finding and erasing are lock-free and any number of
+// threads may insert and find in one kernel: of those that insert one key, one gets `inserted`. Which slot a
+// key gets depends on their order; which keys are in the map does not, as long as nothing is full. A kernel
+// that erases keys does not insert them, nor use their values.
 //
-// Values: those of new keys are zero bytes. Atomic operations may change them from the moment of the
-// insertion; values that insert(key, value) or plain accesses write may be read by later kernels, and by the
-// thread that wrote them.
+// Values: those of new keys are zero bytes, or what clear(initial) has set. Atomic operations may change them
+// from the moment of the insertion, those of insert(key, value, operation) too; values that insert(key,
+// value) or plain accesses write may be read by later kernels, and by the thread that wrote them. A set has
+// void values: HashMap<Key, void, Device>.
 //
 // Keys: trivially copyable, of up to 16 bytes, each value with one pattern of bytes (integers, enumerations,
 // pointers, structs of them without padding); compared and hashed by their bytes. So floating-point and
 // complex numbers are refused: -0.0 is equal to 0.0 in another pattern, and a NaN is equal to nothing. Round
 // them to integers, or take std::bit_cast where patterns are meant; structs with a half_t or bfloat16_t in
-// them compile, and have patterns compared. 9 to 16 bytes need sm_90 on CUDA.
+// them compile, and have patterns compared. 9 to 16 bytes need sm_90 on CUDA. With a hash and an equality of
+// your own, two classes without members whose operator() kernels can call, any keys of up to 16 bytes may be
+// used; keys that are equal have one hash, and the key whose bits are all set is equal to itself alone.
 //
 // A map is a handle: copies share its slots, rehash() gives new slots to the handle it is called on. Host
 // functions are ordered after the device's default queue; wait for other queues first.
@@ -30,12 +34,14 @@
 #include <type_traits>
 
 #include <strata/views/atomic.hpp>
+#include <strata/views/bitset.hpp>
 #include <strata/views/create.hpp>
 #include <strata/views/deep_copy.hpp>
 #include <strata/views/hash_key.hpp>
 #include <strata/views/index_loop.hpp>
 #include <strata/views/mirror.hpp>
 #include <strata/views/multivector.hpp>
+#include <strata/views/scatter_operations.hpp>
 
 namespace strata::inline STRATA_ABI {
 
@@ -60,9 +66,14 @@ template <class Map>
 struct Reinsert {
   Map from, to;
   STRATA_FUNCTION void operator()(index_t slot) const {
-    if (from.occupied(slot)) to.insert(from.key(slot), from.value(slot));
+    if (!from.occupied(slot)) return;
+    if constexpr (Map::is_set) to.insert(from.key(slot));
+    else to.insert(from.key(slot), from.value(slot));
   }
 };
+
+// What is stored for a set.
+struct NoValue {};
 
 }  // namespace detail
 
@@ -82,11 +93,12 @@ struct InsertResult {
 };
 
 /// A map of fixed capacity from keys to values in the memory of Device, which kernels fill and read without
-/// locks.
-template <class Key, class T, class Device>
+/// locks; a set of keys where T is void. `Hash` and `Equal` are of the bytes of a key, or both your own.
+template <class Key, class T, class Device, class Hash = detail::HashBytes, class Equal = detail::EqualBytes>
 class HashMap {
-  using Traits = detail::HashKey<Key>;
+  using Traits = detail::HashKey<Key, Hash, Equal>;
   using Word = typename Traits::Word;
+  using Stored = std::conditional_t<std::is_void_v<T>, detail::NoValue, T>;
   template <class E>
   using Array = View<E, Device, RankExtents<1>, LayoutRight>;
 
@@ -95,7 +107,9 @@ class HashMap {
   using key_type = Key;
   using mapped_type = T;
   using device_type = Device;
-  using HostMirror = HashMap<Key, T, Serial>;
+  using HostMirror = HashMap<Key, T, Serial, Hash, Equal>;
+  /// Whether it has keys only.
+  static constexpr bool is_set = std::is_void_v<T>;
 
   /// The slots in a row that a key may lie in, from its hash on: enough at three quarters of the slots taken
   /// (the longest run of taken slots is then about 27 ln(slots)), few enough to fail fast.
@@ -108,7 +122,8 @@ class HashMap {
   HashMap(const char* label, index_t capacity, const Device& device)
       : table_slots_(slots_for(label, capacity)),
         keys_(create<Array<Word>>(label, table_slots_, uninitialized, on(device))),
-        values_(create<Array<T>>(label, table_slots_ + 1, on(device))),
+        values_(create<Array<Stored>>(label, is_set ? 0 : table_slots_ + 1, on(device))),
+        erased_(create<Bitset<Device>>(label, table_slots_, device)),
         notes_(create<Array<std::uint64_t>>(label, 2, on(device))) {
     deep_copy(keys_, Traits::none());
   }
@@ -125,7 +140,8 @@ class HashMap {
       // A slot that was free may have been taken meanwhile, for this key too.
       if (Traits::is_none(found) && atomic_compare_exchange(keys + slot, found, word))
         return {slot, Outcome::Inserted};
-      if (Traits::equal(found, word)) return {slot, Outcome::Existing};
+      if (Traits::equal(found, word))
+        return {slot, erased_.test(slot) && erased_.reset(slot) ? Outcome::Inserted : Outcome::Existing};
       slot = (slot + 1) & (table_slots_ - 1);
     }
     if (table_slots_ > 0) atomic_fetch_inc(&notes_(failures));
@@ -133,10 +149,30 @@ class HashMap {
   }
   /// The same; a new key gets `value`, or that of another thread which inserts the key at the same time. A
   /// key that exists keeps its value.
-  STRATA_FUNCTION InsertResult insert(const Key& key, const T& value) const {
+  STRATA_FUNCTION InsertResult insert(const Key& key, const Stored& value) const requires(!is_set) {
     const InsertResult result = insert(key);
     if (result.inserted()) values_(result.slot) = value;
     return result;
+  }
+  /// The same, joining `value` atomically to that of the key, new or not: by ScatterSum, and with another
+  /// first value of new keys (see clear) by ScatterProd, ScatterMin or ScatterMax.
+  template <class Operation>
+  STRATA_FUNCTION InsertResult insert(const Key& key, const Stored& value, Operation) const
+      requires(!is_set) {
+    const InsertResult result = insert(key);
+    if (!result.full())
+      detail::Contribution<Stored, Operation, ScatterAtomic>(&values_(result.slot)).update(value);
+    return result;
+  }
+  /// Removes `key`; whether it was there and this call removed it. Its value becomes that of new keys.
+  STRATA_FUNCTION bool erase(const Key& key) const {
+    const index_t slot = find(key);
+    if (slot < 0) return false;
+    const bool removed =
+        slot == table_slots_ ? atomic_exchange(&notes_(none_taken), 0) != 0 : erased_.set(slot);
+    if constexpr (!is_set)
+      if (removed) values_(slot) = initial_;
+    return removed;
   }
 
   /// The slot of `key`, or -1. A key that another thread is inserting may be found or not.
@@ -147,7 +183,7 @@ class HashMap {
     index_t slot = first_slot(word);
     for (index_t probe = 0; probe < probes(); ++probe) {
       const Word found = Traits::load(keys + slot);
-      if (Traits::equal(found, word)) return slot;
+      if (Traits::equal(found, word)) return erased_.test(slot) ? -1 : slot;
       if (Traits::is_none(found)) return -1;
       slot = (slot + 1) & (table_slots_ - 1);
     }
@@ -159,14 +195,15 @@ class HashMap {
   STRATA_FUNCTION constexpr index_t slots() const { return table_slots_ > 0 ? table_slots_ + 1 : 0; }
   STRATA_FUNCTION bool occupied(index_t slot) const {
     if (slot == table_slots_) return slot > 0 && atomic_load(&notes_(none_taken)) != 0;
-    return !Traits::is_none(Traits::load(&keys_(slot)));
+    return !Traits::is_none(Traits::load(&keys_(slot))) && !erased_.test(slot);
   }
   STRATA_FUNCTION Key key(index_t slot) const {
     return Traits::key(slot == table_slots_ ? Traits::none() : Traits::load(&keys_(slot)));
   }
-  STRATA_FUNCTION T& value(index_t slot) const { return values_(slot); }
+  STRATA_FUNCTION Stored& value(index_t slot) const requires(!is_set) { return values_(slot); }
 
-  /// The number of keys that certainly find room: three quarters of the slots, at least what was asked for.
+  /// The number of keys that certainly find room, erased ones counted: three quarters of the slots, at least
+  /// what was asked for.
   STRATA_FUNCTION constexpr index_t capacity() const { return table_slots_ / 4 * 3; }
   STRATA_FUNCTION constexpr explicit operator bool() const { return table_slots_ > 0; }
   const char* label() const { return keys_.label(); }
@@ -190,32 +227,45 @@ class HashMap {
     deep_copy(View<std::uint64_t, Serial, RankExtents<1>, LayoutRight>(both, 2), notes_);
     return static_cast<index_t>(both[failures]);
   }
-  /// Removes all keys; values become zero.
+  /// Removes all keys; values become those of new keys.
   void clear() const {
     if (!*this) return;
     deep_copy(keys_, Traits::none());
-    deep_copy(values_, T());
+    if constexpr (!is_set) deep_copy(values_, initial_);
+    erased_.reset_all();
     deep_copy(notes_, std::uint64_t{0});
   }
+  /// The same, and from now on the values of keys that are inserted by this handle and its copies begin as
+  /// `initial`.
+  void clear(const Stored& initial) requires(!is_set) {
+    initial_ = initial;
+    clear();
+  }
   /// Gives this handle slots for `capacity` keys on the same instance, and moves all its keys and values, to
-  /// other slots. ExtentError where the keys would not fit; then, and on OutOfMemory, nothing has changed.
+  /// other slots; those of erased keys become free. ExtentError where the keys would not fit; then, and on
+  /// OutOfMemory, nothing has changed.
   void rehash(index_t capacity) {
     if (!*this) detail::fail_null_map();
     const index_t keys = size();
     if (slots_for(label(), capacity) / 4 * 3 < keys) detail::fail_rehash(label(), capacity, keys);
-    const HashMap larger(label(), capacity, device());
+    HashMap larger(label(), capacity, device());
+    if constexpr (!is_set) {
+      larger.initial_ = initial_;
+      deep_copy(larger.values_, initial_);
+    }
     detail::run_indices(device(), "HashMap::rehash", slots(), detail::Reinsert<HashMap>{*this, larger});
     if (larger.failed() > 0) detail::fail_rehash(label(), capacity, keys);
     *this = larger;
   }
 
  private:
-  template <class, class, class>
+  template <class, class, class, class, class>
   friend class HashMap;
-  template <class K, class V, class D>
-  friend typename HashMap<K, V, D>::HostMirror create_mirror_and_copy(const HashMap<K, V, D>& map);
-  template <class K, class V, class D, class S>
-  friend void deep_copy(const HashMap<K, V, D>& destination, const HashMap<K, V, S>& source);
+  template <class K, class V, class D, class H, class E>
+  friend typename HashMap<K, V, D, H, E>::HostMirror create_mirror_and_copy(
+      const HashMap<K, V, D, H, E>& map);
+  template <class K, class V, class D, class S, class H, class E>
+  friend void deep_copy(const HashMap<K, V, D, H, E>& destination, const HashMap<K, V, S, H, E>& source);
 
   // A key whose bits are all set looks like a free slot: it has a slot of its own, after the others.
   static constexpr int none_taken = 0, failures = 1;  // of notes_
@@ -241,15 +291,21 @@ class HashMap {
 
   index_t table_slots_ = 0;
   Array<Word> keys_;
-  Array<T> values_;
+  Array<Stored> values_;
+  Bitset<Device> erased_;
   Array<std::uint64_t> notes_;
+  Stored initial_{};
 };
+
+/// A set of keys, of fixed capacity.
+template <class Key, class Device, class Hash = detail::HashBytes, class Equal = detail::EqualBytes>
+using HashSet = HashMap<Key, void, Device, Hash, Equal>;
 
 /// Whether it is a HashMap<...>.
 template <class>
 inline constexpr bool is_hash_map_v = false;
-template <class Key, class T, class Device>
-inline constexpr bool is_hash_map_v<HashMap<Key, T, Device>> = true;
+template <class Key, class T, class Device, class Hash, class Equal>
+inline constexpr bool is_hash_map_v<HashMap<Key, T, Device, Hash, Equal>> = true;
 
 /// An empty map for at least `capacity` keys, named `label` in messages and profiles. Errors as for arrays.
 template <class Map>
@@ -260,23 +316,27 @@ requires is_hash_map_v<Map>
 }
 
 /// The same map for use on the host: a copy with the same slots, or itself where the host can touch it.
-template <class Key, class T, class Device>
-[[nodiscard]] typename HashMap<Key, T, Device>::HostMirror create_mirror_and_copy(
-    const HashMap<Key, T, Device>& map) {
-  typename HashMap<Key, T, Device>::HostMirror host;
+template <class Key, class T, class Device, class Hash, class Equal>
+[[nodiscard]] typename HashMap<Key, T, Device, Hash, Equal>::HostMirror create_mirror_and_copy(
+    const HashMap<Key, T, Device, Hash, Equal>& map) {
+  typename HashMap<Key, T, Device, Hash, Equal>::HostMirror host;
   host.table_slots_ = map.table_slots_;
   host.keys_ = create_mirror_and_copy(map.keys_);
   host.values_ = create_mirror_and_copy(map.values_);
+  host.erased_ = create_mirror_and_copy(map.erased_);
   host.notes_ = create_mirror_and_copy(map.notes_);
+  host.initial_ = map.initial_;
   return host;
 }
 
 /// Makes `destination` a copy of `source`, with the same slots; complete on return. ShapeMismatch where they
 /// have not as many.
-template <class Key, class T, class Device, class Source>
-void deep_copy(const HashMap<Key, T, Device>& destination, const HashMap<Key, T, Source>& source) {
+template <class Key, class T, class Device, class Source, class Hash, class Equal>
+void deep_copy(const HashMap<Key, T, Device, Hash, Equal>& destination,
+               const HashMap<Key, T, Source, Hash, Equal>& source) {
   deep_copy(destination.keys_, source.keys_);
   deep_copy(destination.values_, source.values_);
+  deep_copy(destination.erased_, source.erased_);
   deep_copy(destination.notes_, source.notes_);
 }
 

@@ -77,7 +77,7 @@ struct ScatterAtomic {};
 namespace detail {
 
 /// One element of a scatter view, for one contribution: `+=` and `-=` to a ScatterSum, `*=` to a
-/// ScatterProd, min() to a ScatterMin, max() to a ScatterMax.
+/// ScatterProd, min() to a ScatterMin, max() to a ScatterMax, update() to any.
 template <class T, class Operation, class Mode>
 class Contribution {
  public:
@@ -87,26 +87,26 @@ class Contribution {
 
   STRATA_FUNCTION void operator+=(const T& v) const {
     require<ScatterSum>();
-    join(v);
+    update(v);
   }
   STRATA_FUNCTION void operator-=(const T& v) const {
     require<ScatterSum>();
-    join(static_cast<T>(-v));
+    update(static_cast<T>(-v));
   }
   STRATA_FUNCTION void operator*=(const T& v) const {
     require<ScatterProd>();
-    join(v);
+    update(v);
   }
   STRATA_FUNCTION void min(const T& v) const {
     require<ScatterMin>();
-    join(v);
+    update(v);
   }
   STRATA_FUNCTION void max(const T& v) const {
     require<ScatterMax>();
-    join(v);
+    update(v);
   }
   /// By the operation of the view, whichever it is.
-  STRATA_FUNCTION void join(const T& v) const {
+  STRATA_FUNCTION void update(const T& v) const {
     if constexpr (!std::is_same_v<Mode, ScatterAtomic>) {
       T* address = address_;
 #if !defined(__CUDA_ARCH__)

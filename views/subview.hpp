@@ -4,7 +4,8 @@
 //   subview(x, range(2, 5), everything)    rows 2, 3, 4
 //   subview(x, 7, everything, range(0, 3))
 //
-// An index drops its dimension, a range or `everything` keeps it; kept dimensions count from 0. The result
+// An index drops its dimension, a range or `everything` keeps it. Kept dimensions count from 0; under
+// `everything` those of an offset view begin where they did. The result
 // keeps the layout of the array where its strides allow (rows of right, columns of left), has LayoutTiledPart
 // where it keeps the left-most dimension of a tiled array, and LayoutStrided elsewhere. Extents fixed at
 // compile time stay so under `everything`. Callable on hosts and in kernels.
@@ -61,6 +62,12 @@ template <class L>
 struct PlainLayout<LayoutOffset<L>> : PlainLayout<L> {};
 template <class L>
 struct PlainLayout<Index32<L>> : PlainLayout<L> {};
+
+// Whether a layout is over ranges of indices that begin anywhere.
+template <class L>
+inline constexpr bool is_offset_v = false;
+template <class L>
+inline constexpr bool is_offset_v<LayoutOffset<L>> = true;
 
 // Right keeps its form when indices come first, then at most two ranges, then only `everything`: the second
 // kept dimension may shrink because rows are a leading stride apart.
@@ -180,6 +187,24 @@ STRATA_FUNCTION constexpr bool parts_exist(const V& view, const Range* bounds, i
   return bad < 0;
 }
 
+// The layout and the mapping of a part: of an offset view, dimensions under `everything` keep their begins.
+template <class Plain, bool KeepsBegins>
+struct PartLayout {
+  using type = Plain;
+  template <class M>
+  STRATA_FUNCTION static constexpr const M& mapping(const M& plain, const index_t*) {
+    return plain;
+  }
+};
+template <class Plain>
+struct PartLayout<Plain, true> {
+  using type = LayoutOffset<Plain>;
+  template <class M>
+  STRATA_FUNCTION static constexpr auto mapping(const M& plain, const index_t* begins) {
+    return OffsetMapping<M, typename M::extents_type>(plain, begins);
+  }
+};
+
 template <class M>
 concept Described = requires(const M& m) {
   m.describe();
@@ -210,11 +235,13 @@ STRATA_FUNCTION constexpr auto subview(const View<T, D, E, L, A>& view, Argument
   using Plain = typename detail::PlainLayout<L>::type;
   using NewLayout = decltype(detail::subview_layout<Plain, Arguments...>());
   using NewExtents = typename detail::SubExtents<E, Arguments...>::type;
-  using Result = View<T, D, NewExtents, NewLayout, A>;
-  using NewMapping = typename Result::mapping_type;
+  using NewMapping = typename NewLayout::template mapping<NewExtents>;
+  using WithBegins =
+      detail::PartLayout<NewLayout, detail::is_offset_v<L> && (std::is_same_v<Arguments, Everything> || ...)>;
+  using Result = View<T, D, NewExtents, typename WithBegins::type, A>;
 
   const LayoutDescriptor d = view.mapping().describe();
-  index_t extent[room] = {}, stride[room] = {}, from_zero[room] = {};
+  index_t extent[room] = {}, stride[room] = {}, from_zero[room] = {}, begin[room] = {};
   [[maybe_unused]] Range selected[room] = {};
   int r = 0, kept = 0;
   [[maybe_unused]] const auto take = [&](const auto& argument) {
@@ -224,6 +251,8 @@ STRATA_FUNCTION constexpr auto subview(const View<T, D, E, L, A>& view, Argument
     if constexpr (detail::part_of<std::remove_cvref_t<decltype(argument)>>() != detail::Part::Index) {
       extent[kept] = bounds.last - bounds.first;
       stride[kept] = d.stride[r];
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(argument)>, Everything>)
+        begin[kept] = view.begin(r);
       ++kept;
     }
     ++r;
@@ -237,24 +266,23 @@ STRATA_FUNCTION constexpr auto subview(const View<T, D, E, L, A>& view, Argument
   if (E::has_dynamic_rank && count != view.rank())
     detail::fail_rank(view.rank(), count, "subview: one argument for each dimension");
   T* const data = view.data() + detail::offset_of(d, from_zero);
-  const auto as_long_as_view = [&](Result part) {
+  const auto part_of_view = [&](const NewMapping& mapping) {
+    Result part(view.allocation(), data, WithBegins::mapping(mapping, begin));
     part.set_ticket(view.ticket_of_use());
     return part;
   };
   if constexpr ((detail::tile_of<Plain>) > 0 &&
                 std::is_same_v<NewLayout, LayoutTiledPart<detail::tile_of<Plain>>>) {
     const index_t phase = (from_zero[0] + d.phase) & (detail::tile_of<Plain> - 1);
-    return as_long_as_view(
-        Result(view.allocation(), data, NewMapping(extents, d.tile_stride, stride, phase, -phase)));
+    return part_of_view(NewMapping(extents, d.tile_stride, stride, phase, -phase));
   } else if constexpr (std::is_same_v<NewLayout, LayoutStrided>) {
     // Fixing the index of a tiled dimension leaves strides only.
-    return as_long_as_view(Result(view.allocation(), data, NewMapping(extents, stride)));
+    return part_of_view(NewMapping(extents, stride));
   } else {
     constexpr bool left = std::is_same_v<NewLayout, LayoutLeft>;
     const index_t leading = left ? stride[1] : stride[0];
     const ResidentRows rows{0, extents.rank() > 0 ? extents.extent(0) : 1};
-    return as_long_as_view(
-        Result(view.allocation(), data, NewMapping(extents, rows, extents.rank() > 1 ? leading : 0)));
+    return part_of_view(NewMapping(extents, rows, extents.rank() > 1 ? leading : 0));
   }
 }
 

@@ -106,6 +106,14 @@ constexpr bool same_offsets(const LayoutDescriptor& a, const LayoutDescriptor& b
   return same;
 }
 
+// Whether a mapping of type M refuses some of those of type `From`, as their strides are not its own.
+template <class M, class From>
+constexpr bool may_refuse() {
+  if constexpr (std::is_same_v<M, From>) return false;
+  else if constexpr (requires { M::template may_refuse<From>; }) return M::template may_refuse<From>;
+  else return false;
+}
+
 template <class M>
 concept HasBounds = requires(const M& m) {
   m.begin(0);
@@ -141,6 +149,12 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
   using unmanaged_type =
       View<T, DeviceType, ExtentsType, LayoutType, typename detail::WithoutOwnership<AccessType>::type>;
 
+  /// Whether this type may show a view of elements U in the memory of D, of a mapping M.
+  template <class U, class D, class M>
+  static constexpr bool can_show =
+      std::is_convertible_v<U (*)[], T (*)[]>&& std::is_same_v<typename D::memory_space, memory_space> &&
+      (std::is_same_v<M, mapping_type> || std::is_constructible_v<mapping_type, const M&>);
+
   static_assert(
       LayoutMapping<mapping_type>,
       "strata: the layout's mapping lacks extents(), required_span_size(), index_type or a constructor from "
@@ -164,25 +178,33 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
       : Owner(owner), data_(data), mapping_(mapping) {}
 
   /// A view of the same elements: from non-const to const, between devices that share a memory, between kinds
-  /// of access, and from any strided layout to LayoutStrided.
+  /// of access, from any strided layout to LayoutStrided, and of one dimension between LayoutLeft and
+  /// LayoutRight.
   template <class U, class D, class L, class A>
-  requires(std::is_convertible_v<U (*)[], T (*)[]>&& std::is_same_v<typename D::memory_space, memory_space> &&
-           (std::is_same_v<L, LayoutType> ||
-            std::is_constructible_v<mapping_type, const typename L::template mapping<ExtentsType>&>))
-      STRATA_FUNCTION View(const View<U, D, ExtentsType, L, A>& other)
-      : Owner(other.allocation()), data_(other.data()), mapping_(other.mapping()) {
-    set_ticket(other.ticket_of_use());
-  }
+  requires(can_show<U, D, typename L::template mapping<ExtentsType>> &&
+           !detail::may_refuse<mapping_type, typename L::template mapping<ExtentsType>>()) STRATA_FUNCTION
+      View(const View<U, D, ExtentsType, L, A>& other)
+      : View(Same{}, other) {}
+  /// To LayoutLeft or LayoutRight from other strides: LayoutError where they are not those of the layout.
+  template <class U, class D, class L, class A>
+  requires(can_show<U, D, typename L::template mapping<ExtentsType>>&&
+               detail::may_refuse<mapping_type, typename L::template mapping<ExtentsType>>()) STRATA_FUNCTION
+      explicit View(const View<U, D, ExtentsType, L, A>& other)
+      : View(Same{}, other) {}
 
-  /// The same, of an array whose type fixes more extents: an MDArray<T, D, 3> is an MDArray<T, D, rank<2>>.
+  /// The same, of an array whose type fixes more extents, or the rank: an MDArray<T, D, 3> is an
+  /// MDArray<T, D, rank<2>> and an MDArray<T, D>.
   template <class U, class D, class E, class A>
-  requires(detail::widens<E, ExtentsType>() && std::is_convertible_v<U (*)[], T (*)[]> &&
-           std::is_same_v<typename D::memory_space, memory_space> &&
-           std::is_constructible_v<mapping_type, const typename LayoutType::template mapping<E>&>)
-      STRATA_FUNCTION View(const View<U, D, E, LayoutType, A>& other)
-      : Owner(other.allocation()), data_(other.data()), mapping_(other.mapping()) {
-    set_ticket(other.ticket_of_use());
-  }
+  requires(detail::widens<E, ExtentsType>() &&
+           can_show<U, D, typename LayoutType::template mapping<E>>) STRATA_FUNCTION
+      View(const View<U, D, E, LayoutType, A>& other)
+      : View(Same{}, other) {}
+  /// Back again: ExtentError where the shape is not one of this type.
+  template <class U, class D, class E, class A>
+  requires(detail::may_narrow<E, ExtentsType>() &&
+           can_show<U, D, typename LayoutType::template mapping<E>>) STRATA_FUNCTION
+      explicit View(const View<U, D, E, LayoutType, A>& other)
+      : View(Same{}, other) {}
 
   /// The element at a multi-index. Checked builds check every index (see core/check.hpp). Where the rank is
   /// known at run time only, trailing indices may be left out: all of them with LayoutLeft (they are 0),
@@ -279,6 +301,13 @@ class View : private detail::OwnershipOf<DeviceType, AccessType> {
   }
 
  private:
+  struct Same {};
+  template <class V>
+  STRATA_FUNCTION View(Same, const V& other)
+      : Owner(other.allocation()), data_(other.data()), mapping_(other.mapping()) {
+    set_ticket(other.ticket_of_use());
+  }
+
   static constexpr bool may_expire = requires(const Owner& owner) { owner.ticket; };
   // In checked builds; reports a bad access.
   template <class... I>

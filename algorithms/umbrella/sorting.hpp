@@ -2,6 +2,7 @@
 // transform_reduce.
 #pragma once
 
+#include <strata/algorithms/element_algorithms.hpp>
 #include <strata/algorithms/find.hpp>
 #include <strata/algorithms/select.hpp>
 #include <strata/algorithms/sort.hpp>

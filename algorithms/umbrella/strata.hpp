@@ -29,12 +29,15 @@
 #include <strata/algorithms/coherent_reduce.hpp>
 #include <strata/algorithms/device_list.hpp>
 #include <strata/algorithms/launch.hpp>
+#include <strata/algorithms/local_deep_copy.hpp>
 #include <strata/algorithms/parallel_for.hpp>
 #include <strata/algorithms/parallel_reduce.hpp>
 #include <strata/algorithms/parallel_scan.hpp>
 #include <strata/algorithms/random.hpp>
 #include <strata/algorithms/system_report.hpp>
 #include <strata/algorithms/team.hpp>
+#include <strata/algorithms/team_collectives.hpp>
+#include <strata/algorithms/team_limits.hpp>
 #include <strata/algorithms/visit_device.hpp>
 #include <strata/core/assert.hpp>
 #include <strata/core/box.hpp>
@@ -54,6 +57,7 @@
 #include <strata/devices/graph.hpp>
 #include <strata/devices/queue.hpp>
 #include <strata/views/atomic.hpp>
+#include <strata/views/bitset.hpp>
 #include <strata/views/coherent/coherent_array.hpp>
 #include <strata/views/coherent/file_array.hpp>
 #include <strata/views/create.hpp>

@@ -59,6 +59,11 @@ struct CudaExecution {
   static void reduce_teams(const LaunchInfo&, const TeamShape&, const Body&, const Reducer&, const Finish&) {
     only_under_nvcc<Body>();
   }
+  template <class Body, class... Reducer>
+  static TeamLimits team_limits(const LaunchInfo&, const TeamShape&) {
+    only_under_nvcc<Body>();
+    return {};
+  }
 
  private:
   template <class Body>

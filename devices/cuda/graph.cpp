@@ -46,10 +46,70 @@ CudaRecording::CudaRecording(CudaQueue& recorded)
 
 CudaRecording::~CudaRecording() {
   recorded_.recording = nullptr;
+  recorded_.branch = nullptr;
   cudaGraph_t recorded = nullptr;
   if (capturing_ && cudaStreamEndCapture(recorded_.stream(), &recorded) == cudaSuccess)
     cudaGraphDestroy(recorded);
   if (capturing_) static_cast<void>(cudaGetLastError());
+  for (const cudaEvent_t event : events_) cudaEventDestroy(event);
+  for (const cudaStream_t stream : streams_) cudaStreamDestroy(stream);
+}
+
+// A branch is a stream that joined the capture by waiting for an event of it.
+void CudaRecording::fork() {
+  const CudaDeviceScope scope(recorded_.device());
+  forks_.push_back({recorded_.branch, event_here(), {}, counter_, scratch_, scratch_bytes_});
+}
+
+void CudaRecording::begin_branch() {
+  const CudaDeviceScope scope(recorded_.device());
+  cudaStream_t stream = nullptr;
+  check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "recording a branch of a graph",
+             recorded_.device());
+  streams_.push_back(stream);
+  check_cuda(cudaStreamWaitEvent(stream, forks_.back().begin, 0), "recording a branch of a graph",
+             recorded_.device());
+  recorded_.branch = stream;
+  counter_ = take_counter();
+  scratch_ = nullptr;
+  scratch_bytes_ = 0;
+}
+
+void CudaRecording::end_branch() noexcept {
+  Fork& fork = forks_.back();
+  const CudaDeviceScope scope(recorded_.device());
+  cudaEvent_t end = nullptr;  // a failure shows in join() and at the end of the capture
+  if (cudaEventCreateWithFlags(&end, cudaEventDisableTiming) == cudaSuccess) {
+    events_.push_back(end);
+    if (cudaEventRecord(end, recorded_.stream()) == cudaSuccess) fork.ends.push_back(end);
+  }
+  recorded_.branch = fork.before;
+  counter_ = fork.counter;
+  scratch_ = fork.scratch;
+  scratch_bytes_ = fork.scratch_bytes;
+}
+
+void CudaRecording::join() {
+  const CudaDeviceScope scope(recorded_.device());
+  const Fork fork = forks_.back();
+  forks_.pop_back();
+  for (const cudaEvent_t end : fork.ends)
+    check_cuda(cudaStreamWaitEvent(recorded_.stream(), end, 0), "joining the branches of a graph",
+               recorded_.device());
+}
+
+cudaEvent_t CudaRecording::event_here() {
+  cudaEvent_t event = nullptr;
+  check_cuda(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "recording a branch of a graph",
+             recorded_.device());
+  events_.push_back(event);
+  check_cuda(cudaEventRecord(event, recorded_.stream()), "recording a branch of a graph", recorded_.device());
+  return event;
+}
+
+unsigned* CudaRecording::take_counter() {
+  const unsigned zero = 0;
+  return static_cast<unsigned*>(const_cast<void*>(place(&zero, sizeof zero)));
 }
 
 void CudaRecording::add(RecordedStep* step) {

@@ -27,6 +27,7 @@ class CudaGraph final : public GraphState {
   index_t nodes = 0;
   std::vector<void*> memory;
   std::vector<AllocationRef> kept;
+  std::vector<Ref<HostCall>> calls;
 };
 
 class CudaRecording final : public Recording {
@@ -37,13 +38,29 @@ class CudaRecording final : public Recording {
   void add(RecordedStep* step) override;
   void keep(const Allocation& allocation) override { graph_->kept.push_back(AllocationRef::of(allocation)); }
   Ref<GraphState> finish() override;
+  void fork() override;
+  void begin_branch() override;
+  void end_branch() noexcept override;
+  void join() override;
 
+  void keep_call(const Ref<HostCall>& call) { graph_->calls.push_back(call); }
   CudaScratch scratch(std::size_t bytes);
   /// Memory of the graph that holds these bytes.
   const void* place(const void* bytes, std::size_t size);
 
  private:
+  // A fork under way. Branches have scratch memory of their own, as their kernels may run at the same time.
+  struct Fork {
+    cudaStream_t before;  // the branch that it is in, or null
+    cudaEvent_t begin;
+    std::vector<cudaEvent_t> ends;
+    unsigned* counter;
+    void* scratch;
+    std::size_t scratch_bytes;
+  };
   void* take(std::size_t bytes);
+  unsigned* take_counter();
+  cudaEvent_t event_here();
 
   CudaQueue& recorded_;
   const Ref<CudaGraph> graph_;
@@ -51,6 +68,9 @@ class CudaRecording final : public Recording {
   unsigned* counter_ = nullptr;
   void* scratch_ = nullptr;
   std::size_t scratch_bytes_ = 0;
+  std::vector<Fork> forks_;
+  std::vector<cudaStream_t> streams_;  // of branches
+  std::vector<cudaEvent_t> events_;
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

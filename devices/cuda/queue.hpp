@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -63,16 +64,18 @@ class CudaQueue final : public QueueState {
   void wait_for(const Ref<EventState>& event) override;
   void copy(const CopySide& destination, const CopySide& source, std::size_t element_bytes) override;
   void fill(const CopySide& destination, const void* value, std::size_t element_bytes) override;
+  void convert(const CopySide& destination, const CopySide& source, const Conversion& how) override;
   std::size_t prefetch(const ManagedRange* ranges, int count, bool to_host) override;
+  void call_host(const Ref<HostCall>& call) override;
 
   Recording* begin_recording() override;
 
   CudaInstance& gpu() const { return gpu_; }
-  cudaStream_t stream() const { return stream_.stream; }
+  cudaStream_t stream() const { return branch != nullptr ? branch : stream_.stream; }
   /// For those who enqueue work themselves: that the queue has nothing to do is never known from now on.
   cudaStream_t stream_for_others() {
     __atomic_store_n(&stream_.has_outsiders, true, __ATOMIC_RELAXED);
-    return stream_.stream;
+    return stream();
   }
   int device() const { return gpu_.index(); }
 
@@ -117,6 +120,7 @@ class CudaQueue final : public QueueState {
 
   std::mutex mutex;
   CudaRecording* recording = nullptr;  // under way on this queue
+  cudaStream_t branch = nullptr;       // of that recording: takes the work meanwhile
 
  private:
   struct Flight {
@@ -148,6 +152,14 @@ class CudaQueue final : public QueueState {
   std::vector<Slot> all_slots_;
   std::uint32_t tickets_ = 0;
   bool bad_access_found() const;
+  void throw_host_error();
+
+  // What a function of the host threw; shared with functions that are still to run.
+  struct HostErrors : RefCounted {
+    std::mutex mutex;
+    std::exception_ptr first;
+  };
+  const Ref<HostErrors> host_errors_{new HostErrors};
 
   CheckRecord* check_ = nullptr;
   std::uint64_t reported_launch_ = 0;  // its failed check was thrown

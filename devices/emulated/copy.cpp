@@ -1,10 +1,12 @@
-// Copies and fills of emulated queues: the host's threads move the bytes, through the accessible mapping.
+// Copies, fills and conversions of emulated queues: the host's threads move the bytes, through the accessible
+// mapping.
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <strata/core/allocation_report.hpp>
+#include <strata/core/conversion.hpp>
 #include <strata/core/copy_execute.hpp>
 #include <strata/core/copy_plan.hpp>
 #include <strata/core/error.hpp>
@@ -156,6 +158,28 @@ void EmulatedQueue::fill(const CopySide& destination, const void* value, std::si
   const std::size_t size = bytes_of(destination, element_bytes);
   submit(destination.label, size, work, [&](Platform& platform) {
     return platform.timeline.copy(core_->time, here, here, size, destination.label);
+  });
+}
+
+void EmulatedQueue::convert(const CopySide& destination, const CopySide& source, const Conversion& how) {
+  const int here = core_->instance();
+  const int to = place(destination, source), from = place(source, destination);
+  check_places(destination, source, to, from, here);
+  char* const d = address(destination);
+  char* const s = address(source);
+  QueueCore::Work work{[=, to_layout = *destination.layout, from_layout = *source.layout] {
+    convert_on_host(d, to_layout, s, from_layout, how);
+  }};
+  const std::size_t bytes = bytes_of(destination, static_cast<std::size_t>(how.parts * bytes_of(how.to)));
+  submit(destination.label, bytes, work, [&](Platform& platform) {
+    const TimeSpan time = platform.timeline.copy(core_->time, from, to, bytes, destination.label);
+    if (platform.fails(emulated::Fault::Copy))
+      work.run = [what = std::string("conversion of \"") + source.label + "\" in " +
+                         describe_space(source.space) + " to \"" + destination.label + "\" in " +
+                         describe_space(destination.space)] {
+        throw CopyError(what + " failed (failure injected); the destination is unchanged");
+      };
+    return time;
   });
 }
 

@@ -138,6 +138,10 @@ void EmulatedQueue::launch(const char* label, index_t items, std::function<void(
   submit(label, 0, work, std::cref(place));
 }
 
+void EmulatedQueue::call_host(const Ref<HostCall>& call) {
+  launch("a function of the host", 0, [call] { call->run(); });
+}
+
 void EmulatedQueue::submit(const char* label, std::size_t bytes, QueueCore::Work& work,
                            const std::function<TimeSpan(Platform&)>& place) {
   TimeSpan time;

@@ -31,6 +31,8 @@ class EmulatedQueue final : public QueueState {
   void wait_for(const Ref<EventState>& event) override;
   void copy(const CopySide& destination, const CopySide& source, std::size_t element_bytes) override;
   void fill(const CopySide& destination, const void* value, std::size_t element_bytes) override;
+  void convert(const CopySide& destination, const CopySide& source, const Conversion& how) override;
+  void call_host(const Ref<HostCall>& call) override;
   /// In virtual time, each range costs a copy of the pages that are not there yet. Throws OutOfBounds for
   /// bytes that are not in managed memory of Emulated, Error while a graph is recorded. Nothing where the
   /// configuration has no concurrent access to managed memory.

@@ -113,7 +113,7 @@ struct HostAtomics {
   static constexpr bool has() {
     return is_atomic_integer<T> &&
            (std::is_same_v<Operation, AddOperation> || std::is_same_v<Operation, SubOperation> ||
-            std::is_base_of_v<BitOperation, Operation>);
+            (std::is_base_of_v<BitOperation, Operation> && !std::is_base_of_v<IntegerOperation, Operation>));
   }
   template <class Operation, class T>
   static T fetch(T* address, T value) {

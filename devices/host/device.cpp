@@ -12,6 +12,7 @@
 
 #include <strata/core/allocation_report.hpp>
 #include <strata/core/bytes.hpp>
+#include <strata/core/conversion.hpp>
 #include <strata/core/error.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/devices/host/control_group.hpp>
@@ -119,6 +120,14 @@ class HostQueue final : public QueueState {
     require_memory(instance_.device_name(), destination, element_bytes);
     const Runner runner = runner_();
     fill_on_host(destination.data, *destination.layout, value, element_bytes, chunk_runner(runner));
+  }
+
+  void convert(const CopySide& destination, const CopySide& source, const Conversion& how) override {
+    require_memory(instance_.device_name(), destination,
+                   static_cast<std::size_t>(how.parts * bytes_of(how.to)));
+    const Runner runner = runner_();
+    convert_on_host(destination.data, *destination.layout, source.data, *source.layout, how,
+                    chunk_runner(runner));
   }
 
  private:

@@ -82,6 +82,12 @@ struct TaskExecution {
         EventKind::BeginReduce, info, Finish::waits, body, reducer, finish,
         host_team_shape(info, Derived::device_name(info), shape));
   }
+
+  /// What teams of a loop, or with a reducer of a reduction, can be: the same for every kernel.
+  template <class Body, class... Reducer>
+  static TeamLimits team_limits(const LaunchInfo& info, const TeamShape& shape) {
+    return host_team_limits(info, Derived::device_name(info), shape);
+  }
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

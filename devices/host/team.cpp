@@ -315,4 +315,18 @@ TeamShape host_team_shape(const LaunchInfo& info, const char* device, const Team
   return made;
 }
 
+TeamLimits host_team_limits(const LaunchInfo& info, const char* device, const TeamShape& shape) {
+  TeamShape any_size = shape;
+  any_size.team_size = auto_team_size;
+  require_team_shape(info, device, any_size);
+  TeamLimits limits{most_members, 1, {most_scratch_bytes, most_scratch_bytes}};
+  for (const ScratchBytes& bytes : shape.scratch) {
+    if (bytes.per_team > most_scratch_bytes) limits.most_members = 0;
+    if (bytes.per_member > 0)
+      limits.most_members = std::min(limits.most_members, most_scratch_bytes / bytes.per_member);
+  }
+  limits.chosen_members = std::min<index_t>(1, limits.most_members);
+  return limits;
+}
+
 }  // namespace strata::inline STRATA_ABI::detail

@@ -288,4 +288,7 @@ class HostTeamLoan {
 /// not possible.
 TeamShape host_team_shape(const LaunchInfo& info, const char* device, const TeamShape& shape);
 
+/// The limits of such teams on hosts. Throws KernelError for lanes that are not possible.
+TeamLimits host_team_limits(const LaunchInfo& info, const char* device, const TeamShape& shape);
+
 }  // namespace strata::inline STRATA_ABI::detail

@@ -334,6 +334,96 @@ void expect_histograms() {
 
 TYPED_TEST(ParallelReduce, JoinsValuesWhoseLengthIsKnownAtRunTime) { expect_histograms<TypeParam, int>(); }
 
+// Over a box: the sums of the columns of a plane of indices.
+struct ColumnSums {
+  using value_type = double[];
+  index_t value_count;
+  STRATA_FUNCTION void operator()(index_t i, index_t j, double* sums) const {
+    sums[j] += static_cast<double>(100 * i + j);
+  }
+  STRATA_FUNCTION void init(double* sums) const {
+    for (index_t k = 0; k < value_count; ++k) sums[k] = 0;
+  }
+  STRATA_FUNCTION void join(double* sums, const double* more) const {
+    for (index_t k = 0; k < value_count; ++k) sums[k] += more[k];
+  }
+};
+TYPED_TEST(ParallelReduce, JoinsRunTimeLengthValuesOverBoxes) {
+  std::vector<double> sums(7, -1);
+  for (const index_t rows : {1, 40, 3000}) {
+    parallel_reduce(on(TypeParam{}), mdrange({2, 3}, {2 + rows, 7}), ColumnSums{7}, sums.data());
+
+    for (index_t j = 0; j < 7; ++j) {
+      double expected = 0;
+      if (j >= 3)
+        for (index_t i = 2; i < 2 + rows; ++i) expected += static_cast<double>(100 * i + j);
+      EXPECT_EQ(sums[static_cast<std::size_t>(j)], expected) << j;
+    }
+  }
+  const auto view = create<MDArray<double, TypeParam, rank<1>>>("sums", 7);
+  parallel_reduce(on(TypeParam{}), mdrange({0, 0}, {0, 7}), ColumnSums{7}, view);
+  EXPECT_EQ(on_host(view)(6), 0);
+}
+
+// ---- locations
+
+// Where the largest and smallest elements of a plane are, as a plain struct.
+struct Cell {
+  int i, j;
+};
+struct FindCells {
+  STRATA_FUNCTION void operator()(index_t i, index_t j, auto x, ValueLocation<double, Cell>& least,
+                                  MinMaxLocation<double, Cell>& both) const {
+    const Cell here{static_cast<int>(i), static_cast<int>(j)};
+    const double v = x(i, j);
+    if (v < least.value) least = {v, here};
+    if (v < both.min) both.min = v, both.min_location = here;
+    if (v > both.max) both.max = v, both.max_location = here;
+  }
+};
+struct FindIndices {
+  STRATA_FUNCTION void operator()(auto i, auto x, MinMaxLocation<double>& both) const {
+    const index_t at = static_cast<index_t>(i);
+    const double v = x(at);
+    if (v < both.min) both.min = v, both.min_location = at;
+    if (v > both.max) both.max = v, both.max_location = at;
+  }
+};
+TYPED_TEST(ParallelReduce, FindsWhereTheExtremesAreAsIndicesAndAsStructs) {
+  const auto x = create<MDArray<double, TypeParam, rank<2>>>("x", 37, 129);
+  const auto host = create_mirror(x);
+  for (index_t i = 0; i < 37; ++i)
+    for (index_t j = 0; j < 129; ++j) host(i, j) = static_cast<double>((i * 57 + j * 31) % 1009);
+  host(11, 77) = -4;
+  host(30, 2) = 5000;
+  deep_copy(x, host);
+  ValueLocation<double, Cell> least{};
+  MinMaxLocation<double, Cell> both{};
+
+  parallel_reduce(mdrange({0, 0}, {37, 129}), with(FindCells{}, x), MinLoc(least), MinMaxLoc(both));
+
+  EXPECT_EQ(least.value, -4);
+  EXPECT_EQ(least.location.i, 11);
+  EXPECT_EQ(least.location.j, 77);
+  EXPECT_EQ(both.min_location.j, 77);
+  EXPECT_EQ(both.max, 5000);
+  EXPECT_EQ(both.max_location.i, 30);
+  EXPECT_EQ(both.max_location.j, 2);
+
+  // Of equal values the one with the smaller index, wherever they are joined.
+  const auto y = create<MDArray<double, TypeParam, rank<1>>>("y", 5000);
+  const auto line = create_mirror(y);
+  for (const index_t i : {700, 3000}) line(i) = -1, line(i + 1) = 1;
+  deep_copy(y, line);
+  MinMaxLocation<double> found{};
+  parallel_reduce(5000, with(FindIndices{}, y), MinMaxLoc(found));
+  EXPECT_EQ(found.min_location, 700);
+  EXPECT_EQ(found.max_location, 701);
+  parallel_reduce(0, with(FindIndices{}, y), MinMaxLoc(found));
+  EXPECT_EQ(found.min_location, std::numeric_limits<index_t>::max());
+  EXPECT_EQ(found.min, std::numeric_limits<double>::infinity());
+}
+
 TYPED_TEST(ParallelReduce, JoinsRunTimeLengthValuesOfFunctorsThatTakeTheDevicesIndexType) {
   expect_histograms<TypeParam, typename TypeParam::index_type>();
 }

@@ -111,4 +111,111 @@ TYPED_TEST(GraphTest, RefusesWhatWaitsAndWhatGoesElsewhere) {
   EXPECT_EQ(element(x, 3), 1);
 }
 
+// ---- branches, and functions of the host
+
+struct Join {
+  STRATA_FUNCTION void operator()(auto i, auto x, auto y, auto z) const { z(i) = x(i) * y(i); }
+};
+
+TYPED_TEST(GraphTest, BranchesAreDoneBeforeWhatFollowsThem) {
+  using D = TypeParam;
+  const auto x = create<Array<D>>("x", 5000), y = create<Array<D>>("y", 5000),
+             z = create<Array<D>>("z", 5000);
+  const auto sum_of_x = create<Value<double, D>>("sum of x"), sum_of_y = create<Value<double, D>>("sum of y");
+  const Queue<D> queue;
+  wait(D{});
+  const auto step = [&] {
+    parallel_for(on(queue), 5000, with(Increment{1}, x));
+    when_all(
+        queue,
+        [&] {
+          parallel_for(on(queue), 5000, with(Increment{1}, x));
+          parallel_reduce(on(queue), 5000, with(Add{}, x), StoreDouble<D>{sum_of_x});
+        },
+        [&] {
+          when_all(
+              queue, [&] { parallel_for(on(queue), 2500, with(Increment{3}, subview(y, range(0, 2500)))); },
+              [&] { parallel_for(on(queue), 2500, with(Increment{3}, subview(y, range(2500, 5000)))); });
+          parallel_reduce(on(queue), 5000, with(Add{}, y), StoreDouble<D>{sum_of_y});
+        });
+    parallel_for(on(queue), 5000, with(Join{}, x, y, z));
+  };
+
+  const Graph<D> graph = record(queue, step);
+  EXPECT_EQ(element(x, 7), 0);
+  graph.launch(queue);
+  graph.launch(queue);
+  queue.wait();
+  EXPECT_EQ(element(x, 4999), 4);
+  EXPECT_EQ(element(y, 2500), 6);
+  EXPECT_EQ(element(z, 2499), 24);
+
+  step();  // without a graph
+  queue.wait();
+  EXPECT_EQ(element(z, 4999), 54);
+  double twice_x = 0, twice_y = 0;
+  deep_copy(twice_x, sum_of_x);
+  deep_copy(twice_y, sum_of_y);
+  EXPECT_EQ(twice_x, 2 * 6 * 5000);
+  EXPECT_EQ(twice_y, 2 * 9 * 5000);
+}
+
+TYPED_TEST(GraphTest, FunctionsOfTheHostRunInTheOrderOfTheQueue) {
+  using D = TypeParam;
+  using Host = MDArray<double, Serial, rank<1>>;
+  const auto x = create<Array<D>>("x", 100);
+  const auto host = create<Host>("host", 100);
+  const Queue<D> queue;
+  wait(D{});
+  double seen[4] = {-1, -1, -1, -1};
+  int calls = 0;
+
+  then_host(queue, [&] { seen[3] = 0; });
+  queue.wait();
+  EXPECT_EQ(seen[3], 0);
+  const auto step = [&] {
+    parallel_for(on(queue), 100, with(Increment{1}, x));
+    if constexpr (D::memory_space::host_accessible) {
+      then_host(queue, [&] { seen[calls++] = x(99); });
+    } else if constexpr (runs_on_host_threads<D>) {
+      deep_copy(queue, host, x);
+      then_host(queue, [&] { seen[calls++] = host(99); });
+    } else {
+      then_host(queue, [&] { seen[calls] = calls + 1, ++calls; });
+    }
+  };
+  const Graph<D> graph = record(queue, step);
+  EXPECT_EQ(calls, 0);
+  for (int k = 0; k < 2; ++k) graph.launch(queue);
+  step();
+  queue.wait();
+
+  EXPECT_EQ(calls, 3);
+  for (int k = 0; k < 3; ++k) EXPECT_EQ(seen[k], k + 1);
+}
+
+TYPED_TEST(GraphTest, WhatAFunctionOfTheHostThrowsIsThrownByTheQueue) {
+  using D = TypeParam;
+  const Queue<D> queue;
+
+  EXPECT_THROW(
+      {
+        then_host(queue, [] { throw KernelError("too much"); });
+        queue.wait();
+      },
+      KernelError);
+  EXPECT_NO_THROW(queue.wait());
+  const Queue<D> another;
+  EXPECT_THROW(static_cast<void>(record(queue, [&] { then_host(another, [] {}); })), Error);
+  EXPECT_THROW(static_cast<void>(record(queue, [&] { when_all(another, [] {}); })), Error);
+  EXPECT_THROW(static_cast<void>(record(queue, [&] { when_all(queue, [] { throw KernelError("no"); }); })),
+               KernelError);
+  const Graph<D> after = record(queue, [&] {
+    when_all(
+        queue, [] {}, [] {});
+  });  // the queue is as before
+  after.launch(queue);
+  queue.wait();
+}
+
 }  // namespace

@@ -165,6 +165,123 @@ TYPED_TEST(Atomics, StructsOf16BytesChangeAsOne) {
   EXPECT_EQ(found[1].twice, 0) << "a torn value was seen";
 }
 
+// Nine words, of which a torn access shows two values.
+struct Nine {
+  long word[9];
+  STRATA_FUNCTION bool is_whole() const {
+    for (int k = 1; k < 9; ++k)
+      if (word[k] != word[0] + k) return false;
+    return true;
+  }
+};
+template <class X, class W>
+struct UpdateNines {
+  X x;
+  W wrong;
+  STRATA_FUNCTION void operator()(auto index) const {
+    const index_t i = index;
+    const auto next = [](Nine old) {
+      for (long& w : old.word) ++w;
+      return old;
+    };
+    const Nine before = strata::atomic_fetch_update(&x(i % 3), next);
+    const Nine now = strata::atomic_load(&x(i % 3));
+    if (!before.is_whole() || !now.is_whole()) strata::atomic_fetch_inc(&wrong(0));
+    if (i % 100 == 7) {  // to what it is
+      Nine found = now;
+      while (!strata::atomic_compare_exchange(&x(3), found, now)) {
+        if (!found.is_whole()) strata::atomic_fetch_inc(&wrong(0));
+      }
+      if (!strata::atomic_exchange(&x(4), now).is_whole()) strata::atomic_fetch_inc(&wrong(0));
+      strata::atomic_store(&x(4), before);
+    }
+  }
+};
+TYPED_TEST(Atomics, LargerStructsChangeAsOneByLocks) {
+  using X = Vector<Nine, TypeParam>;
+  const auto x = create<X>("x", 5);
+  const auto host = strata::create_mirror(x);
+  for (int e = 0; e < 5; ++e)
+    for (int k = 0; k < 9; ++k) host(e).word[k] = k;
+  deep_copy(x, host);
+  const auto wrong = create<Vector<int, TypeParam>>("wrong", 1);
+
+  strata::parallel_for(strata::on(TypeParam{}), strata::range(items).dynamic(32),
+                       UpdateNines<X, Vector<int, TypeParam>>{x, wrong});
+
+  EXPECT_EQ(values_of(wrong)[0], 0);
+  const auto found = values_of(x);
+  for (std::size_t e = 0; e < 3; ++e) EXPECT_EQ(found[e].word[0], items / 3);
+  for (const Nine& nine : found) EXPECT_TRUE(nine.is_whole());
+}
+
+// Operations without an instruction, one an element, in any order.
+template <class X>
+struct OtherOperations {
+  using T = typename X::value_type;
+  X x;
+  STRATA_FUNCTION void operator()(auto index) const {
+    const index_t i = index;
+    if (i < 5) strata::atomic_fetch_div(&x(0), T(2));
+    if constexpr (std::is_integral_v<T>) {
+      if (i < 3) strata::atomic_fetch_lshift(&x(1), T(2));
+      if (i < 2) strata::atomic_fetch_rshift(&x(2), T(1), strata::device_scope, strata::order_acq_rel);
+      strata::atomic_fetch_nand(&x(3), static_cast<T>(~T(0)));  // not: an even number of times
+      strata::atomic_fetch_mod(&x(4), T(7));
+      if constexpr (std::is_unsigned_v<T>) {
+        strata::atomic_fetch_inc_mod(&x(5), T(100));
+        strata::atomic_fetch_dec_mod(&x(6), T(100));
+      }
+    }
+  }
+};
+template <class D, class T>
+void expect_other_operations() {
+  const auto x = make_vector<T, D>(7, [](index_t e) { return e == 0 ? 96 : e == 4 ? 46 : 5; });
+
+  strata::parallel_for(strata::on(D{}), strata::range(items).dynamic(32), OtherOperations<Vector<T, D>>{x});
+
+  const auto found = values_of(x);
+  EXPECT_EQ(found[0], T(3)) << sizeof(T);
+  if constexpr (!std::is_integral_v<T>) return;
+  EXPECT_EQ(found[1], static_cast<T>(static_cast<unsigned>(5 * 64)));
+  EXPECT_EQ(found[2], T(1));
+  EXPECT_EQ(found[3], T(5));
+  EXPECT_EQ(found[4], T(4));
+  if constexpr (!std::is_unsigned_v<T>) return;
+  EXPECT_EQ(found[5], T((5 + items) % 101));
+  EXPECT_EQ(found[6], T((5 + 101 * 100 - items) % 101));
+}
+TYPED_TEST(Atomics, QuotientsRemaindersShiftsAndCountersLoseNoUpdate) {
+  using D = TypeParam;
+  expect_other_operations<D, std::uint8_t>();
+  expect_other_operations<D, short>();
+  expect_other_operations<D, unsigned>();
+  expect_other_operations<D, long>();
+  expect_other_operations<D, unsigned long>();
+  expect_other_operations<D, float>();
+  expect_other_operations<D, double>();
+}
+template <class A>
+struct UseReferences {
+  A a;
+  STRATA_FUNCTION void operator()(auto) const {
+    a(0) /= 2;
+    a(1) %= 10;
+    a(2) <<= 1;
+    a(3) >>= 2;
+  }
+};
+TYPED_TEST(Atomics, ReferencesHaveTheSameOperators) {
+  const auto x = create<Vector<int, TypeParam>>("x", 4);
+  deep_copy(x, 96);
+
+  strata::parallel_for(strata::on(TypeParam{}), 3,
+                       UseReferences<decltype(strata::atomic(x))>{strata::atomic(x)});
+
+  EXPECT_EQ(values_of(x), (std::vector<int>{12, 6, 768, 1}));
+}
+
 struct alignas(8) Complex {
   float re, im;
 };

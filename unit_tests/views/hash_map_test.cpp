@@ -241,4 +241,138 @@ TEST(HashMap, FillsEveryPlaceItPromises) {
   }
 }
 
+// ---- erasing, sets, own hashes, operations
+
+template <class Map, class Removed>
+struct EraseEven {
+  Map map;
+  Removed removed;
+  STRATA_FUNCTION void operator()(auto i) const {
+    const index_t n = index_t(i) / 3;  // three threads want the same key
+    if (n % 2 == 0 && map.erase(KeyOf<typename Map::key_type>::of(n))) strata::atomic_fetch_inc(&removed(0));
+  }
+};
+template <class Map>
+struct AddEach {
+  Map map;
+  index_t keys;
+  STRATA_FUNCTION void operator()(auto i) const {
+    map.insert(KeyOf<typename Map::key_type>::of(index_t(i) % keys), 1, strata::ScatterSum{});
+  }
+};
+
+template <class D, class Key>
+void expect_erases() {
+  constexpr index_t keys = 300;
+  auto map = create<HashMap<Key, int, D>>("map", keys);
+  const auto removed = create<Vector<int, D>>("removed", 1);
+  using Map = decltype(map);
+
+  strata::parallel_for(strata::on(D{}), 4 * keys, AddEach<Map>{map, keys});
+  strata::parallel_for(strata::on(D{}), 3 * keys, EraseEven<Map, Vector<int, D>>{map, removed});
+
+  EXPECT_EQ(values_of(removed)[0], keys / 2);
+  EXPECT_EQ(map.size(), keys / 2);
+  const auto host = create_mirror_and_copy(map);
+  for (index_t n = 0; n < keys; ++n) EXPECT_EQ(host.contains(KeyOf<Key>::of(n)), n % 2 == 1) << n;
+
+  // Inserted again they begin anew; the others go on.
+  strata::parallel_for(strata::on(D{}), keys, AddEach<Map>{map, keys});
+  map.rehash(keys);
+  EXPECT_EQ(map.size(), keys);
+  const auto again = create_mirror_and_copy(map);
+  for (index_t n = 0; n < keys; ++n)
+    EXPECT_EQ(again.value(again.find(KeyOf<Key>::of(n))), n % 2 == 1 ? 5 : 1);
+}
+TYPED_TEST(HashMaps, ErasedKeysAreGoneUntilTheyAreInsertedAgain) {
+  expect_erases<TypeParam, index_t>();
+  expect_erases<TypeParam, Edge>();
+}
+
+TYPED_TEST(HashMaps, RehashGivesTheSlotsOfErasedKeysBack) {
+  auto map = create<HashMap<index_t, int, TypeParam>>("map", 12);
+  const index_t slots = map.slots();
+  const auto host = create_mirror_and_copy(map);
+  for (index_t round = 0; round < 20; ++round) {
+    for (index_t n = 0; n < 6; ++n) EXPECT_TRUE(host.insert(100 * round + n).inserted());
+    for (index_t n = 0; n < 6; ++n) EXPECT_TRUE(host.erase(100 * round + n));
+    strata::deep_copy(map, host);
+    EXPECT_EQ(map.size(), 0);
+    map.rehash(12);
+    EXPECT_EQ(map.slots(), slots);
+    strata::deep_copy(host, map);
+  }
+  EXPECT_EQ(map.failed(), 0);
+}
+
+template <class Set>
+struct InsertInto {
+  Set set;
+  STRATA_FUNCTION void operator()(auto i) const { set.insert(index_t(i) % 40 - 1); }
+};
+TYPED_TEST(HashMaps, SetsHaveKeysOnly) {
+  auto set = create<strata::HashSet<index_t, TypeParam>>("set", 50);
+  static_assert(decltype(set)::is_set);
+
+  strata::parallel_for(strata::on(TypeParam{}), 1000, InsertInto<decltype(set)>{set});
+  set.rehash(100);
+
+  EXPECT_EQ(set.size(), 40);
+  const auto host = create_mirror_and_copy(set);
+  EXPECT_TRUE(host.contains(-1));
+  EXPECT_TRUE(host.contains(38));
+  EXPECT_FALSE(host.contains(39));
+  EXPECT_TRUE(host.erase(-1));
+  EXPECT_FALSE(host.erase(-1));
+  set.clear();
+  EXPECT_EQ(set.size(), 0);
+}
+
+// Points of a grid of spacing 1, whatever their fractions.
+struct Point {
+  float x, y;
+};
+struct HashCell {
+  STRATA_FUNCTION std::uint64_t operator()(const Point& p) const {
+    return static_cast<std::uint64_t>(static_cast<int>(p.x)) * 1000 +
+           static_cast<std::uint64_t>(static_cast<int>(p.y));
+  }
+};
+struct EqualCell {
+  STRATA_FUNCTION bool operator()(const Point& a, const Point& b) const {
+    return static_cast<int>(a.x) == static_cast<int>(b.x) && static_cast<int>(a.y) == static_cast<int>(b.y);
+  }
+};
+template <class Map>
+struct BinPoints {
+  Map map;
+  STRATA_FUNCTION void operator()(auto i) const {
+    const index_t n = i;
+    const Point p{static_cast<float>(n % 50) / 7.0F, static_cast<float>(n % 31) / 7.0F};
+    map.insert(p, static_cast<int>(n), strata::ScatterMax{});
+  }
+};
+TYPED_TEST(HashMaps, KeysMayHaveAHashAndAnEqualityOfTheirOwn) {
+  auto map = create<HashMap<Point, int, TypeParam, HashCell, EqualCell>>("cells", 100);
+  map.clear(-5);
+
+  strata::parallel_for(strata::on(TypeParam{}), 5000, BinPoints<decltype(map)>{map});
+
+  std::map<std::pair<int, int>, int> expected;
+  for (int n = 0; n < 5000; ++n) {
+    int& most = expected[{static_cast<int>(static_cast<float>(n % 50) / 7.0F),
+                          static_cast<int>(static_cast<float>(n % 31) / 7.0F)}];
+    most = std::max(most, n);
+  }
+  EXPECT_EQ(map.size(), static_cast<index_t>(expected.size()));
+  const auto host = create_mirror_and_copy(map);
+  for (const auto& [cell, most] : expected) {
+    const index_t slot =
+        host.find({static_cast<float>(cell.first) + 0.4F, static_cast<float>(cell.second) + 0.1F});
+    ASSERT_GE(slot, 0);
+    EXPECT_EQ(host.value(slot), most);
+  }
+  EXPECT_EQ(host.value(host.insert(Point{99, 99}).slot), -5);  // the first value of a new key
+}
+
 }  // namespace

@@ -84,4 +84,45 @@ TYPED_TEST(Mirror, OfANullViewIsNull) {
   EXPECT_FALSE(strata::create_mirror_and_copy(null));
 }
 
+// From every device to every device.
+template <class From, class To>
+void expect_mirrored() {
+  const auto x = create<MDArray<int, From, rank<2>>>("x", 4, 5);
+  const auto source = strata::create_mirror(x);
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 5; ++j) source(i, j) = 10 * i + j;
+  strata::deep_copy(x, source);
+
+  const auto there = strata::create_mirror_and_copy(To(), x);
+  const auto empty = strata::create_mirror(To(), x);
+
+  static_assert(std::is_same_v<typename decltype(there)::device_type, To>);
+  static_assert(std::is_same_v<typename decltype(there)::layout_type, typename decltype(x)::layout_type>);
+  constexpr bool same = std::is_same_v<typename From::memory_space, typename To::memory_space>;
+  EXPECT_EQ(static_cast<const void*>(there.data()) == static_cast<const void*>(x.data()), same);
+  EXPECT_STREQ(there.label(), "x");
+  const auto host = strata_tests::on_host(there);
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 5; ++j) EXPECT_EQ(host(i, j), 10 * i + j);
+  EXPECT_EQ(strata_tests::on_host(empty)(3, 4), 0);
+  EXPECT_NE(static_cast<const void*>(empty.data()), static_cast<const void*>(x.data()));
+}
+
+TYPED_TEST(Mirror, OnADeviceIsACopyInItsMemoryOrTheArrayItself) {
+  strata::KernelDevices::for_each([]<class Other>(const Other&) { expect_mirrored<TypeParam, Other>(); });
+}
+
+TYPED_TEST(Mirror, OnAnotherInstanceIsACopyThere) {
+  const int last = TypeParam::count() - 1;
+  const auto x = create<MDArray<int, TypeParam, rank<1>>>("x", 4);
+  strata::deep_copy(x, 3);
+
+  const auto there = strata::create_mirror_and_copy(TypeParam(last), x);
+
+  EXPECT_EQ(there.allocation().get()->space.instance, TypeParam::memory_space::host_accessible ? 0 : last);
+  EXPECT_EQ(strata_tests::on_host(there)(3), 3);
+  const MDArray<int, TypeParam, rank<1>> null;
+  EXPECT_FALSE(strata::create_mirror_and_copy(TypeParam(last), null));
+}
+
 }  // namespace

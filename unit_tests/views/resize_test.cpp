@@ -110,6 +110,68 @@ TYPED_TEST(Resize, StaysOnTheInstance) {
   EXPECT_EQ(x.allocation().get()->space.instance, last);
 }
 
+TYPED_TEST(Resize, ToTheSameExtentsKeepsTheMemory) {
+  auto x = create<MDArray<int, TypeParam, rank<2>>>("x", 4, 3);
+  number(x);
+  const auto* const memory = x.data();
+  const auto other = x;
+
+  strata::resize(x, 4, 3);
+  EXPECT_EQ(x.data(), memory);
+  EXPECT_EQ(x.use_count(), 2);
+  expect_common_kept(x, 4, 3);
+
+  strata::resize(x, 3, 4);
+  EXPECT_NE(x.data(), memory);
+  EXPECT_EQ(other.use_count(), 1);
+}
+
+TYPED_TEST(Resize, OnAQueueIsOrderedInItAndWaitsForNothing) {
+  const strata::Queue<TypeParam> queue;
+  auto x = create<MDArray<int, TypeParam, rank<2>>>("x", 4, 3);
+  strata::wait(TypeParam());
+
+  strata::deep_copy(queue, x, 7);
+  strata::resize(x, 6, 2, strata::on(queue));
+  const auto host = strata::create_mirror(x);
+  strata::deep_copy(queue, host, x);
+  queue.wait();
+
+  for (int i = 0; i < 6; ++i)
+    for (int j = 0; j < 2; ++j) EXPECT_EQ(host(i, j), i < 4 ? 7 : 0);
+  strata::realloc(x, 2, 2, strata::on(queue));
+  queue.wait();
+  expect_common_kept(x, 0, 0);
+}
+
+TYPED_TEST(Resize, UninitializedKeepsTheCommonPartAndFillsNothing) {
+  auto x = create<MDArray<int, TypeParam, rank<2>>>("x", 4, 3);
+  number(x);
+
+  strata::resize(x, 6, 3, strata::uninitialized);
+  const auto host = on_host(x);
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 3; ++j) EXPECT_EQ(host(i, j), 1 + 10 * i + j);
+
+  strata::realloc(x, 9, 9, strata::uninitialized);
+  EXPECT_EQ(x.size(), 81);
+  EXPECT_STREQ(x.label(), "x");
+}
+
+TEST(ResizeOnEmulated, NeitherOptionEnqueuesMoreThanTheCopy) {
+  using strata::Emulated;
+  const strata::Queue<Emulated> queue;
+  auto x = create<MDArray<int, Emulated, rank<1>>>("x", 4);
+  strata::emulated::reset_time();
+  strata::emulated::keep_trace(true);
+
+  strata::resize(x, 9, strata::uninitialized, strata::on(queue));
+
+  EXPECT_EQ(strata::emulated::trace().size(), 1U);  // of the common part; no fill
+  strata::emulated::keep_trace(false);
+  queue.wait();
+}
+
 TEST(ResizeOnEmulated, ReallocFreesTheOldArrayBeforeItAllocates) {
   using A = MDArray<int, strata::Emulated, rank<1>>;
   A x = create<A>("x", 1 << 20);

@@ -127,7 +127,7 @@ TYPED_TEST(SubviewCombinations, SubviewsOfSubviewsShowTheElementsOfTheWhole) {
   expect_all_parts(subview(v, 5, everything, everything));
 }
 
-TYPED_TEST(SubviewCombinations, OfOffsetViewsTakeItsIndicesAndCountFromZero) {
+TYPED_TEST(SubviewCombinations, OfOffsetViewsTakeItsIndicesAndKeepTheBeginsUnderEverything) {
   if constexpr (!std::is_same_v<TypeParam, strata::LayoutStrided>) {
     using V = HostView<strata::LayoutOffset<TypeParam>, 2>;
     const index_t begins[] = {-3, 2};
@@ -136,6 +136,14 @@ TYPED_TEST(SubviewCombinations, OfOffsetViewsTakeItsIndicesAndCountFromZero) {
 
     expect_all_parts(v);
     EXPECT_EQ(subview(v, range(-2, 3), 4)(0), v(-2, 4));
+    const auto column = subview(v, everything, 4);
+    EXPECT_EQ(column.begin(0), -3);
+    EXPECT_EQ(column(-3), v(-3, 4));
+    const auto part = subview(v, range(-2, 3), everything);
+    EXPECT_EQ(part.begin(0), 0);
+    EXPECT_EQ(part.begin(1), 2);
+    EXPECT_EQ(part(1, 5), v(-1, 5));
+    EXPECT_EQ(subview(part, range(1, 4), everything)(2, 3), v(1, 3));
   }
 }
 
@@ -189,7 +197,8 @@ static_assert(std::is_same_v<PartLayout<LayoutTiled<4>, R2, Range, Everything>, 
 static_assert(std::is_same_v<PartLayout<LayoutTiled<4>, R2, int, Everything>, LayoutStrided>);
 static_assert(std::is_same_v<PartLayout<LayoutStrided, R2, Everything, Everything>, LayoutStrided>);
 static_assert(std::is_same_v<PartLayout<strata::LayoutOffset<LayoutTiled<4>>, R2, Everything, int>,
-                             LayoutTiledPart<4>>);
+                             strata::LayoutOffset<LayoutTiledPart<4>>>);
+static_assert(std::is_same_v<PartLayout<strata::LayoutOffset<LayoutRight>, R2, Range, int>, LayoutStrided>);
 static_assert(
     std::is_same_v<PartLayout<strata::Index32<LayoutTiled<4>>, R2, Everything, int>, LayoutTiledPart<4>>);
 static_assert(std::is_same_v<PartLayout<strata::Index32<LayoutRight>, R2, int, Everything>, LayoutRight>);

@@ -161,9 +161,11 @@ class BasicCoherentArray {
     make(label, extents, options);
   }
   /// An array in the user's memory: `view` shows all of it, in the layout of this type, in memory of the host
-  /// or of a device, and has the current values. Memory that the view does not own must outlive the array;
-  /// `flush` copies the values back to memory of the host. The mode is that of the setting `memory` where
-  /// the memory can be in it, and otherwise Smart. Throws LayoutError where the view is a part of an array.
+  /// or of a device, and has the current values. Memory that the view does not own must outlive the array.
+  /// The last handle brings the values back to it (unless it is destroyed by an exception, or the mode is an
+  /// explicit one), and waits until they are there. `flush` copies them to memory of the host before. The
+  /// mode is that of the setting `memory` where the memory can be in it, and otherwise Smart. Throws
+  /// LayoutError where the view is a part of an array.
   template <AnyView V>
   static BasicCoherentArray adopt(const char* label, const V& view) {
     return adopt_in(label, view, nullptr);
@@ -302,6 +304,7 @@ class BasicCoherentArray {
     if constexpr (V::memory_space::host_accessible) {
       array.state_ = detail::make_coherent(label, whole, sizeof(T), LayoutType::contiguous_rows, side,
                                            view.allocation(), true, mode);
+      detail::adopt_host_memory(*array.state_);
     } else {
       array.make(label, extents, {{.mode = mode, .is_given = true}, false});
       detail::adopt_device_memory(*array.state_, side, view.allocation());

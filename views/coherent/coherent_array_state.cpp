@@ -22,6 +22,8 @@ Ref<CoherentState> make_coherent(const char* label, const LayoutDescriptor& layo
                         current ? MemorySet{host_memory} : MemorySet(), mode));
 }
 
+void adopt_host_memory(CoherentState& array) { array.is_adopted = true; }
+
 void adopt_device_memory(CoherentState& array, const CopySide& side, const AllocationRef& block) {
   Coherence& coherence = Coherence::get();
   // What others did to the memory so far is not known here.
@@ -29,6 +31,8 @@ void adopt_device_memory(CoherentState& array, const CopySide& side, const Alloc
   const std::lock_guard lock(coherence.mutex);
   const MemoryId memory = coherence.memory_of(*side.instance);
   array.instance(memory).adopt(block, static_cast<char*>(side.data), array.shape);
+  array.is_adopted = true;
+  array.adopted_on = side.instance;
   array.memory_changed();
   array.directory.written(memory, array.shape.domain);
   array.log_kernel(memory, array.shape.domain, {});

@@ -35,6 +35,8 @@ Ref<CoherentState>::~Ref();
 Ref<CoherentState> make_coherent(const char* label, const LayoutDescriptor& layout, std::size_t element_bytes,
                                  bool contiguous_rows, const CopySide& main, const AllocationRef& storage,
                                  bool current, MemoryMode mode);
+/// The memory of the host that the array is in is the user's, who has the values there after the last handle.
+void adopt_host_memory(CoherentState& array);
 /// The values of all of the array are in memory of a device that was allocated elsewhere.
 void adopt_device_memory(CoherentState& array, const CopySide& side, const AllocationRef& block);
 

@@ -1,8 +1,11 @@
+#include <exception>
+
 #include <strata/core/error.hpp>
 #include <strata/core/error_text.hpp>
 #include <strata/views/coherent/coherence.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
 #include <strata/views/coherent/debugger.hpp>
+#include <strata/views/coherent/last_use.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -42,7 +45,10 @@ CoherentState::CoherentState(const char* its_label, const ArrayShape& its_shape,
   Coherence::get().add(*this);
 }
 
-CoherentState::~CoherentState() { Coherence::get().remove(*this); }
+CoherentState::~CoherentState() {
+  if (is_adopted && std::uncaught_exceptions() == 0) bring_home(*this);
+  Coherence::get().remove(*this);
+}
 
 WorkOrder& CoherentState::new_order(std::size_t memory) {
   if (memory >= orders_.size()) orders_.resize(memory + 1);

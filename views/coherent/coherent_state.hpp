@@ -63,6 +63,10 @@ class CoherentState : public RefCounted {
   /// Whether host and devices use the memory of the host, without copies.
   bool is_shared() const { return mode == MemoryMode::Managed || mode == MemoryMode::Mapped; }
   bool is_explicit() const { return mode == MemoryMode::Explicit || mode == MemoryMode::ExplicitPinned; }
+  /// Whether the memory is the user's, in which the values are after the last handle; and the device whose
+  /// memory it is, null: the host's.
+  bool is_adopted = false;
+  DeviceInstance* adopted_on = nullptr;
   int number = -1;               // of all arrays, as Residency has it; used again once the array is destroyed
   const std::uint64_t identity;  // of this array alone
 

@@ -2,7 +2,6 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <new>
 #include <type_traits>
 
 #include <strata/core/box.hpp>
@@ -14,6 +13,7 @@
 #include <strata/views/coherent/file_array.hpp>
 #include <strata/views/coherent/file_storage.hpp>
 #include <strata/views/coherent/host_access.hpp>
+#include <strata/views/coherent/last_use.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -57,7 +57,8 @@ class FileState : public CoherentState {
         saves = false;
       }
     try {
-      if (is_busy() || (saves && lacks_values())) use_last(saves ? AccessMode::InOut : AccessMode::Out);
+      if (is_busy() || (saves && host_lacks_values(*this)))
+        use_on_host_last(*this, saves ? AccessMode::InOut : AccessMode::Out);
       if (saves) storage.complete();
     } catch (const std::exception& error) {
       if (saves) say(error);
@@ -74,17 +75,6 @@ class FileState : public CoherentState {
     std::vector<Ref<EventState>> events;
     for (const Work work : after) coherence.tracker.events_of(work, events);
     return std::any_of(events.begin(), events.end(), [](const auto& event) { return !event->complete(); });
-  }
-  // Whether devices have what the host lacks, or values are not what was to be written.
-  bool lacks_values() {
-    Coherence& coherence = Coherence::get();
-    const std::lock_guard lock(coherence.mutex);
-    return directory.lacks(host_memory, shape.domain) || coherence.tracker.failed() || failure.error;
-  }
-  // A use of the host counts references, and would end what is ending: this one is never given back.
-  void use_last(AccessMode access) {
-    alignas(Ref<CoherentState>) unsigned char last[sizeof(Ref<CoherentState>)];
-    HostUseScope(*new (last) Ref<CoherentState>(this), shape.domain, access).end();
   }
 };
 

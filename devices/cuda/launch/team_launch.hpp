@@ -66,7 +66,24 @@ struct CudaTeamLaunch {
     join.run(launch, scratch, contributed(contributions), reducer, finish);
   }
 
+  /// What teams of a loop, or with a reducer of a reduction, can be.
+  template <class Body, class... Reducer, class Shape>
+  static TeamLimits team_limits(const LaunchInfo& info, const Shape& shape) {
+    using Static = typename HintsOf<Shape>::static_hints;
+    using Work = typename TeamWork<Body, Reducer...>::type;
+    return cuda_team_limits(cuda_queue_for(info), team_kernel<ParametersOf<Work>, Static>(shape), info,
+                            shape);
+  }
+
  private:
+  template <class Body, class... Reducer>
+  struct TeamWork {
+    using type = CudaTeamContribute<Body, Reducer...>;
+  };
+  template <class Body>
+  struct TeamWork<Body> {
+    using type = CudaTeamFor<Body>;
+  };
   // The kernel for the launch bounds of `Static`; the one without for teams that are larger than they allow.
   template <class Parameters, class Static>
   static CudaTeamKernel& team_kernel(const TeamShape& shape) {

@@ -48,35 +48,64 @@ index_t resident_blocks(CudaQueue& queue, const CudaKernel& kernel, index_t thre
   return static_cast<index_t>(std::max(blocks, 1)) * queue.gpu().multiprocessors();
 }
 
+// What of the kernel and the device limits teams: threads, and scratch memory of level 0.
+struct Room {
+  index_t most_members;
+  index_t most_shared;
+  const ScratchBytes& scratch;
+
+  bool fits(index_t members) const {
+    return scratch.per_team <= most_shared && scratch.per_member <= most_shared &&
+           scratch_of_team(scratch, members) <= most_shared;
+  }
+  index_t chosen(index_t lanes) const {
+    index_t members = std::clamp<index_t>(chosen_threads / lanes, 1, most_members);
+    while (members > 1 && !fits(members)) members /= 2;
+    return members;
+  }
+};
+Room room_for(CudaQueue& queue, CudaTeamKernel& kernel, const TeamShape& shape) {
+  return {cuda_kernel_on(queue, kernel.kernel).most_threads / shape.vector_length,
+          shared_limit(queue, kernel), shape.scratch[0]};
+}
+
+constexpr index_t most_slot_bytes = index_t{1} << 46;
+
 }  // namespace
+
+TeamLimits cuda_team_limits(CudaQueue& queue, CudaTeamKernel& kernel, const LaunchInfo& info,
+                            const TeamShape& shape) {
+  TeamShape any_size = shape;
+  any_size.team_size = auto_team_size;
+  require_team_shape(info, ("Cuda{" + std::to_string(queue.device()) + "}").c_str(), any_size);
+  const Room room = room_for(queue, kernel, shape);
+  TeamLimits limits{room.most_members, 0, {room.most_shared, most_slot_bytes}};
+  while (limits.most_members > 0 && !room.fits(limits.most_members)) --limits.most_members;
+  const ScratchBytes& slots = shape.scratch[1];
+  if (slots.per_team > most_slot_bytes) limits.most_members = 0;
+  if (slots.per_member > 0)
+    limits.most_members = std::min(limits.most_members, most_slot_bytes / slots.per_member);
+  limits.chosen_members = std::min(room.chosen(shape.vector_length), limits.most_members);
+  return limits;
+}
 
 CudaTeamPlan cuda_plan_teams(CudaQueue& queue, CudaTeamKernel& kernel, const LaunchInfo& info,
                              const TeamShape& shape) {
   const std::string device = "Cuda{" + std::to_string(queue.device()) + "}";
   require_team_shape(info, device.c_str(), shape);
   const index_t lanes = shape.vector_length;
-  const index_t most_members = cuda_kernel_on(queue, kernel.kernel).most_threads / lanes;
-  const index_t most_shared = shared_limit(queue, kernel);
-  const auto fits = [&](index_t n) {
-    const ScratchBytes& bytes = shape.scratch[0];
-    return bytes.per_team <= most_shared && bytes.per_member <= most_shared &&
-           scratch_of_team(bytes, n) <= most_shared;
-  };
-  index_t members = shape.team_size;
-  if (members == auto_team_size) {
-    members = std::clamp<index_t>(chosen_threads / lanes, 1, most_members);
-    while (members > 1 && !fits(members)) members /= 2;
-  }
-  if (members > most_members)
-    fail_team_size(info, device.c_str(), members, lanes, most_members,
+  const Room room = room_for(queue, kernel, shape);
+  const index_t members = shape.team_size == auto_team_size ? room.chosen(lanes) : shape.team_size;
+  if (members > room.most_members)
+    fail_team_size(info, device.c_str(), members, lanes, room.most_members,
                    "the kernel, by its registers and the device's 1024 threads a block,");
-  if (!fits(members))
-    fail_team_scratch(info, device.c_str(), shape, members, 0, most_shared, "the device's shared memory");
+  if (!room.fits(members))
+    fail_team_scratch(info, device.c_str(), shape, members, 0, room.most_shared,
+                      "the device's shared memory");
 
-  constexpr index_t largest = index_t{1} << 46;
   const ScratchBytes& slots = shape.scratch[1];
-  if (slots.per_team > largest || slots.per_member > largest / members)
-    fail_team_scratch(info, device.c_str(), shape, members, 1, largest, "the device");
+  if (slots.per_team > most_slot_bytes || slots.per_member > most_slot_bytes / members)
+    fail_team_scratch(info, device.c_str(), shape, members, 1, most_slot_bytes, "the device");
   const index_t shared = scratch_of_team(shape.scratch[0], members);
   CudaTeamPlan plan{};
   plan.slot_bytes = scratch_of_team(slots, members);

@@ -27,4 +27,9 @@ struct CudaTeamPlan {
 CudaTeamPlan cuda_plan_teams(CudaQueue& queue, CudaTeamKernel& kernel, const LaunchInfo& info,
                              const TeamShape& shape);
 
+/// What teams of the kernel can be on the device of `queue`. Throws KernelError for lanes that are not
+/// possible.
+TeamLimits cuda_team_limits(CudaQueue& queue, CudaTeamKernel& kernel, const LaunchInfo& info,
+                            const TeamShape& shape);
+
 }  // namespace strata::inline STRATA_ABI::detail

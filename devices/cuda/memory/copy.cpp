@@ -1,16 +1,19 @@
-// Copies and fills on queues of GPUs. What lies in one run, or in runs at one pitch, is for CUDA's copy
-// engines; what both sides of can be reached by the GPU, for a kernel; the rest goes through staging.
+// Copies, fills and conversions on queues of GPUs. What lies in one run, or in runs at one pitch, is for
+// CUDA's copy engines; what both sides of can be reached by the GPU, for a kernel; the rest goes through
+// staging.
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include <strata/core/allocation_report.hpp>
+#include <strata/core/conversion.hpp>
 #include <strata/core/copy_execute.hpp>
 #include <strata/core/copy_plan.hpp>
 #include <strata/core/error.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/devices/cuda/failure.hpp>
 #include <strata/devices/cuda/graph.hpp>
+#include <strata/devices/cuda/memory/conversion_kernels.hpp>
 #include <strata/devices/cuda/memory/copy_kernels.hpp>
 #include <strata/devices/cuda/memory/links.hpp>
 #include <strata/devices/cuda/memory/staging.hpp>
@@ -243,6 +246,24 @@ void CudaQueue::fill_by_host(const CopySide& destination, const void* value, std
   one.span = 1;
   CopySide source{const_cast<void*>(value), {HostSpace::kind, 0}, &one, "a value", nullptr};
   copy_by_host(destination, source, element_bytes);
+}
+
+void CudaQueue::convert(const CopySide& destination, const CopySide& source, const Conversion& how) {
+  require_running("deep_copy");
+  const int here = device();
+  for (const CopySide* side : {&destination, &source})
+    if (!is_shared(*side) && !(is_device(*side) && side->space.instance == here))
+      throw WrongDevice("a conversion on a queue of Cuda{" + std::to_string(here) + "} was given " +
+                        described(*side) + "; use a queue of the GPU that owns it");
+  const std::vector<CopyPiece> pieces =
+      plan_copy(*destination.layout, *source.layout, static_cast<std::size_t>(how.parts));
+  const std::lock_guard lock(mutex);
+  const CudaDeviceScope scope(here);
+  for (const CopyPiece& piece : pieces) {
+    const cudaError_t code = enqueue_conversion(stream(), destination.data, source.data, piece, how);
+    if (code != cudaSuccess) fail_copy(code, destination, source);
+  }
+  submitted();
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -7,74 +7,15 @@
 #include <utility>
 
 #include <strata/devices/cuda/memory/copy_kernels.hpp>
+#include <strata/devices/cuda/memory/copy_loops.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
 namespace {
 
-constexpr int most_loops = max_piece_rank + 1;
 constexpr int tile = 32;
 constexpr int tile_rows = 4;
 constexpr unsigned threads = 256;
-constexpr unsigned most_blocks = 1u << 20;
-
-// Quotient and remainder of 32-bit numbers by multiplication: n / d = (n * magic) >> (32 + shift), for
-// n < 2^31 (Granlund and Montgomery, 1994).
-struct Divisor {
-  unsigned value = 1;
-  unsigned magic = 0;
-  int shift = 0;
-
-  Divisor() = default;
-  explicit Divisor(unsigned d) : value(d) {
-    if (d == 1) return;
-    while ((1u << shift) < d) ++shift;
-    const std::uint64_t power = std::uint64_t{1} << (31 + shift);
-    magic = static_cast<unsigned>((power + d - 1) / d);
-    --shift;
-  }
-  __device__ void divide(unsigned n, unsigned& quotient, unsigned& remainder) const {
-    quotient = value == 1 ? n : __umulhi(n, magic) >> shift;
-    remainder = n - quotient * value;
-  }
-};
-
-// Innermost loop first. Strides in bytes.
-struct Loops {
-  int count = 0;
-  index_t items = 1;  // of all loops
-  index_t extent[most_loops];
-  index_t dst[most_loops];
-  index_t src[most_loops];
-  Divisor divisor[most_loops];
-
-  void add(index_t n, index_t dst_stride, index_t src_stride) {
-    extent[count] = n;
-    dst[count] = dst_stride;
-    src[count] = src_stride;
-    items *= n;
-    if (n < (index_t{1} << 31)) divisor[count] = Divisor(static_cast<unsigned>(n));
-    ++count;
-  }
-  // The offsets of item `k`, from loop `first` on.
-  template <class Index>
-  __device__ void place(Index k, int first, index_t& to, index_t& from) const {
-    for (int l = first; l < count; ++l) {
-      index_t at;
-      if constexpr (sizeof(Index) == 4) {
-        unsigned quotient, remainder;
-        divisor[l].divide(k, quotient, remainder);
-        at = remainder;
-        k = quotient;
-      } else {
-        at = k % extent[l];
-        k /= extent[l];
-      }
-      to += at * dst[l];
-      from += at * src[l];
-    }
-  }
-};
 
 template <class Unit, class Index>
 __global__ void copy_strided(char* dst, const char* src, const __grid_constant__ Loops loops) {
@@ -182,10 +123,6 @@ Loops loops_of(const CopyPiece& piece, unsigned unit) {
     loops.add(piece.extent[r], piece.dst_stride[r], piece.src_stride[r]);
   if (loops.count == 0) loops.add(1, u, u);
   return loops;
-}
-
-unsigned blocks_for(index_t items, index_t each) {
-  return static_cast<unsigned>(std::min<index_t>((items + each - 1) / each, most_blocks));
 }
 
 }  // namespace

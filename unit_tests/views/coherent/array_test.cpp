@@ -326,7 +326,12 @@ TEST_F(CoherentArrays, UseMemoryOfTheUser) {
     EXPECT_EQ(mine[49], 4);
     x.flush();
     EXPECT_EQ(mine[49], 5);
+    launch(on(Emulated{1}), range(0, 20), AddTo{1}, inout(x));
+    const Numbers same = x;
+    EXPECT_EQ(mine[19], 5);
   }
+  EXPECT_EQ(mine[19], 6) << "the last handle brings the values home";
+  EXPECT_EQ(mine[20], 5);
   const auto on_device = create<MDArrayIn<LayoutRight, std::int64_t, Emulated, rank<1>>>("device", 50);
   parallel_for(50, with(Iota{70}, on_device));
   const auto x = Numbers::adopt("adopted", on_device);
@@ -334,6 +339,32 @@ TEST_F(CoherentArrays, UseMemoryOfTheUser) {
   EXPECT_EQ(x.counters().allocated.count, 0U) << "it is used where it is";
   EXPECT_EQ(x.counters().host_to_device.count, 0U);
   EXPECT_EQ(x(9), 80);
+}
+
+TEST_F(CoherentArrays, InMemoryOfADeviceComeHomeWithTheLastHandle) {
+  const auto mine = create<MDArrayIn<LayoutRight, std::int64_t, Emulated, rank<1>>>("mine", 50);
+  parallel_for(50, with(Iota{70}, mine));
+  {
+    const auto x = Numbers::adopt("x", mine);
+    launch(on(Emulated{1}), range(0, 20), AddTo{1}, inout(x));
+    launch(on(Serial{}), range(20, 30), AddTo{2}, inout(x));
+  }
+  const auto host = create_mirror_and_copy(mine);
+  EXPECT_EQ(host(19), 90);
+  EXPECT_EQ(host(20), 92);
+  EXPECT_EQ(host(30), 100);
+}
+
+TEST_F(CoherentArrays, AreNotBroughtHomeByAnException) {
+  std::vector<std::int64_t> mine(50, 4);
+  const View<std::int64_t, Serial, RankExtents<1>, LayoutRight> view(mine.data(), index_t{50});
+  try {
+    const auto x = Numbers::adopt("mine", view);
+    launch(on(Emulated{0}), 50, AddTo{1}, inout(x));
+    throw Error("given up");
+  } catch (const Error&) {
+  }
+  EXPECT_EQ(mine[0], 4);
 }
 
 TEST_F(CoherentArrays, HaveTheirMainCopyWhereAsked) {

@@ -1,5 +1,6 @@
 // launch_reduce and launch_scan over coherent arrays: the bits are those of one device, however the work is
 // split.
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -257,6 +258,59 @@ TEST_F(CoherentReduce, ValuesAreCurrentWhoeverWroteThem) {
     double sum = 0;
     launch_reduce(across(Emulated{7 - round}, Emulated{round}, Threads{}), 4000, SumRow{}, Sum(sum), in(x));
     EXPECT_EQ(sum, 4000.0 * (round + 1));
+  }
+}
+
+// ---- several results of one pass
+
+struct Figures {
+  STRATA_FUNCTION void operator()(auto i, auto x, double& sum, ValueLocation<double>& least,
+                                  MinMaxLocation<double>& both) const {
+    const index_t at = static_cast<index_t>(i);
+    const double v = x(at);
+    sum += v;
+    if (v < least.value) least = {v, at};
+    if (v < both.min) both.min = v, both.min_location = at;
+    if (v > both.max) both.max = v, both.max_location = at;
+  }
+};
+
+TEST_F(CoherentReduce, SeveralReducersTakeOnePassAtAnyPlace) {
+  for (const index_t n : {1, 513, 100000}) {
+    const auto x = mixed(n);
+    double one = 0;
+    ValueLocation<double> least{};
+    launch_reduce(on(Serial{}), n, SumRow{}, Sum(one), in(x));
+    launch_reduce(on(Serial{}), n, LeastOf{}, MinLoc(least), in(x));
+    const auto expect = [&](double sum, const ValueLocation<double>& found,
+                            const MinMaxLocation<double>& both) {
+      EXPECT_NEAR(sum, one, 1e-12 * std::abs(one));
+      EXPECT_EQ(found.location, least.location);
+      EXPECT_EQ(both.min_location, least.location);
+      EXPECT_EQ(both.min, least.value);
+      EXPECT_GE(both.max, both.min);
+    };
+
+    double sum = 0;
+    ValueLocation<double> found{};
+    MinMaxLocation<double> both{};
+    launch_reduce(on(Serial{}), n, Figures{}, Sum(sum), MinLoc(found), MinMaxLoc(both), in(x));
+    expect(sum, found, both);
+    const double first = sum;
+
+    sum = 0, found = {}, both = {};
+    launch_reduce(across(Emulated(0), Emulated(1)), n, Figures{}, Sum(sum), MinLoc(found), MinMaxLoc(both),
+                  in(x));
+    expect(sum, found, both);
+    EXPECT_TRUE(same_bits(sum, first));
+
+    const CoherentArray<double, rank<0>> value("value");
+    const CoherentArray<ValueLocation<double>, rank<0>> where("where");
+    const CoherentArray<MinMaxLocation<double>, rank<0>> range("range");
+    launch_reduce(across(Emulated(0), Emulated(1)), n, Figures{}, Sum(value), MinLoc(where), MinMaxLoc(range),
+                  in(x));
+    expect(value.read()(), where.read()(), range.read()());
+    EXPECT_TRUE(same_bits(value.read()(), first));
   }
 }
 

@@ -1,0 +1,98 @@
+// What the teams of a launch can be on a device, for kernels that choose their team size themselves:
+//
+//   const auto work = teams(n).vector(8).scratch(0, bytes);
+//   const index_t most = team_size_max(work, with(Kernel{}, x));            // teams(n, most) launches
+//   const index_t good = team_size_recommended(on(device), work, kernel);   // what auto_size takes
+//   const index_t room = scratch_size_max(on(device), work, kernel, 0);     // bytes a team, of level 0
+//
+// The answers are for the lanes and the scratch memory of `work` (not for its team size), and on GPUs for the
+// kernel, whose registers count. Those of a reduction take its named reducers, too. 0 members: no team gets
+// that much scratch memory. KernelError for lanes that no device has.
+#pragma once
+
+#include <strata/algorithms/team.hpp>
+
+namespace strata::inline STRATA_ABI {
+
+namespace detail {
+
+template <class Where, class R, class K, class... Reducers>
+TeamLimits limits_of_teams(const Where& where, const R& work, const K&, const Reducers&... reducers) {
+  using W = WorkOf<R>;
+  static_assert(W::rank == teams_rank, "strata: team_size_max and its like are asked of teams(...)");
+  static_assert(knows_device<Where, K>,
+                "strata: team_size_max: nothing says on which device: you wrote team_size_max(work, kernel); "
+                "write team_size_max(on(device), work, kernel) or give with(kernel, views...)");
+  if constexpr (W::rank == teams_rank && knows_device<Where, K>) {
+    using D = typename DeviceFor<Where, K>::type;
+    check_kernel<Where, K>();
+    using Common = CommonKernel<K>;
+    using Tag = typename W::tag;
+    using Compiled =
+        std::conditional_t<can_call<D, Tag, Common, W::rank, typename Reducers::value_type&...>, Common, K>;
+    constexpr bool callable = can_call<D, Tag, Compiled, W::rank, typename Reducers::value_type&...>;
+    static_assert(callable,
+                  "strata: team_size_max: the kernel cannot be called as kernel(member, value&...) const: a "
+                  "reduction's limits are asked for with its reducers, a loop's without");
+    if constexpr (callable) {
+      using Inner = BodyFor<D, Tag, Compiled, W::rank>;
+      Capture views = make_capture<Where, K>();
+      const LaunchInfo info = make_info<D, K, Tag>("", where, views);
+      if constexpr (sizeof...(Reducers) == 0) {
+        return D::execution::template team_limits<Inner>(info, W::get(work));
+      } else {
+        using Reducing = ReduceByName<Reducers...>;
+        using Body = std::remove_cvref_t<decltype(Reducing::body(std::declval<const Inner&>()))>;
+        using Joiner =
+            std::remove_cvref_t<decltype(Reducing(reducers...).template reducer<KernelCallOf<D>>())>;
+        return D::execution::template team_limits<Body, Joiner>(info, W::get(work));
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace detail
+
+/// The most members that a team of this launch can have.
+template <class D, WorkRange R, class K, class... Operation, class... T, class... Target>
+[[nodiscard]] index_t team_size_max(const On<D>& where, const R& work, const K& kernel,
+                                    const Reducer<Operation, T, Target>&... reducers) {
+  return detail::limits_of_teams(where, work, kernel, reducers...).most_members;
+}
+template <WorkRange R, class K, class... Operation, class... T, class... Target>
+[[nodiscard]] index_t team_size_max(const R& work, const K& kernel,
+                                    const Reducer<Operation, T, Target>&... reducers) {
+  return detail::limits_of_teams(detail::Anywhere{}, work, kernel, reducers...).most_members;
+}
+
+/// The members that a team of this launch gets where the device chooses.
+template <class D, WorkRange R, class K, class... Operation, class... T, class... Target>
+[[nodiscard]] index_t team_size_recommended(const On<D>& where, const R& work, const K& kernel,
+                                            const Reducer<Operation, T, Target>&... reducers) {
+  return detail::limits_of_teams(where, work, kernel, reducers...).chosen_members;
+}
+template <WorkRange R, class K, class... Operation, class... T, class... Target>
+[[nodiscard]] index_t team_size_recommended(const R& work, const K& kernel,
+                                            const Reducer<Operation, T, Target>&... reducers) {
+  return detail::limits_of_teams(detail::Anywhere{}, work, kernel, reducers...).chosen_members;
+}
+
+/// The most bytes of scratch memory of `level` that a team of this launch can have, all members together.
+/// (Level 1 is large memory: what one launch can have of it depends on what is free.)
+template <class D, WorkRange R, class K>
+[[nodiscard]] index_t scratch_size_max(const On<D>& where, const R& work, const K& kernel, int level) {
+  if (level < 0 || level >= detail::scratch_levels)
+    detail::fail_work("scratch_size_max", level,
+                      "the levels of scratch memory are 0, small and fast, and 1, large");
+  return detail::limits_of_teams(where, work, kernel).scratch[level];
+}
+template <WorkRange R, class K>
+[[nodiscard]] index_t scratch_size_max(const R& work, const K& kernel, int level) {
+  if (level < 0 || level >= detail::scratch_levels)
+    detail::fail_work("scratch_size_max", level,
+                      "the levels of scratch memory are 0, small and fast, and 1, large");
+  return detail::limits_of_teams(detail::Anywhere{}, work, kernel).scratch[level];
+}
+
+}  // namespace strata::inline STRATA_ABI
