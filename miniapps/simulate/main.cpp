@@ -184,6 +184,7 @@ int run(int argc, char** argv) {
   const tasks::Machine machine = read_machine(settings.machine, settings.devices, memory_of(settings));
   tasks::SchedulerOptions scheduler_options;
   scheduler_options.tasks_ahead = static_cast<int>(settings.tasks_ahead);
+  scheduler_options.tasks_queued = static_cast<int>(settings.tasks_queued);
   if (settings.priorities == "parsec") scheduler_options.priorities = tasks::parsec_priorities(tiled);
   const auto scheduler = tasks::make_scheduler(settings.scheduler, scheduler_options);
   const tasks::Simulation result =

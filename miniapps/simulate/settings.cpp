@@ -29,6 +29,9 @@ void declare(miniapp::Options& options, SimulateSettings& s) {
               {"bottom-level", "parsec"});
   options.add("--tasks-ahead", &s.tasks_ahead, "N",
               "tasks that a device is given ahead; 0: as many as the scheduler's paper has");
+  options.add(
+      "--tasks-queued", &s.tasks_queued, "N",
+      "of eager-prefetch: tasks that a device takes out of the common queue, and prefetches; 0: 1000");
   options.add("-j,--json", &s.json, "FILE",
               "writes the report as JSON; -: to standard output, and all else to standard error");
   options.add("--timeline", &s.timeline, "FILE",
@@ -68,6 +71,10 @@ void require_valid(const SimulateSettings& s) {
   if (!is_tiled(s) && s.memory_tiles > 0)
     throw UsageError("--memory-tiles is for cholesky, lu, gemm and syrk: give --memory");
   if (s.tasks_ahead < 0 || s.tasks_ahead > 1'000'000) throw UsageError("--tasks-ahead is 0 to 1000000 tasks");
+  if (s.tasks_queued < 0 || s.tasks_queued > 1'000'000)
+    throw UsageError("--tasks-queued is 0 to 1000000 tasks");
+  if (s.tasks_queued > 0 && s.scheduler != "eager-prefetch")
+    throw UsageError("--tasks-queued is for --scheduler eager-prefetch, not for " + s.scheduler);
 }
 
 }  // namespace strata::inline STRATA_ABI::simulate

@@ -42,14 +42,17 @@ def plain(value):
 def study_table(records):
     """Every reference run of the study beside ours."""
     known = {runs.key_of(record): record for record in records if "positions" not in record}
-    lines = ["| scheduler | tiles | GPUs | memory | GiB loaded: here / study | | GiB stored | | GiB between GPUs | | seconds | |",
-             "|---|---:|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
-    for scheduler, priorities, tiles, devices, memory, into, out, between, seconds in runs.STUDY:
-        record = known.get(("cholesky", "v100", devices, memory, 1920, tiles, scheduler, priorities, None))
+    lines = ["| | scheduler | tiles | GPUs | memory | GiB loaded: here / study | | GiB stored | | GiB between GPUs | | seconds | |",
+             "|---|---|---:|---:|---|---:|---:|---:|---:|---:|---:|---:|---:|"]
+    for row in runs.STUDY:
+        workload, scheduler, priorities, tiles, devices, memory, into, out, between, seconds = row
+        record = known.get(runs.key_of(runs.run_of(row)))
         if record is None:
             continue
         name = f"`{scheduler}`" + (", priorities of PaRSEC" if priorities == "parsec" else "")
-        cells = [name, str(tiles), str(devices), memory, *against(record["bytes_to_devices"] / GIB, into),
+        if record.get("tasks_queued"):
+            name += f", {record['tasks_queued']} queued"
+        cells = [{"cholesky": "Cholesky", "lu": "LU"}[workload], name, str(tiles), str(devices), memory, *against(record["bytes_to_devices"] / GIB, into),
                  *against(record["bytes_from_devices"] / GIB, out), *against(record["bytes_between_devices"] / GIB, between),
                  *against(record["seconds"], seconds)]
         lines.append("| " + " | ".join(cells) + " |")
@@ -62,7 +65,7 @@ def limits_table(records):
     lines = ["| bus limit | here | paper | |", "|---|---:|---:|---:|"]
     for what, tiles, devices, unit, size, printed in (("Cholesky, 60, one GPU", 60, 1, "GiB", GIB, 403),
                                                       ("Cholesky, 100, eight GPUs", 100, 8, "GB", 1e9, 250)):
-        record = known.get(("cholesky", "v100", devices, "2000 MiB", 1920, tiles, "darts", "bottom-level", None))
+        record = known.get(("cholesky", "v100", devices, "2000 MiB", 1920, tiles, "darts", "bottom-level", None, None))
         if record:
             value = runs.bus_limit(record) * GIB / size
             lines.append(f"| {what} | {value:.1f} {unit} | {printed} {unit} | {against(value, printed)[1]} |")

@@ -40,18 +40,43 @@ TimedCommand CommandClock::end_one() {
   return command;
 }
 
-double expected_seconds(const SchedulerView& view, TaskScheduler& scheduler) {
+namespace {
+
+// Whether it is not worth going on with a run that takes `now` seconds so far.
+bool is_slower(double now, const ExpectedRun& run, const ExpectedRun& other, bool is_race) {
+  constexpr std::size_t first_part = 4;
+  constexpr double most = 1.1;
+  if (now >= other.seconds) return true;
+  if (!is_race) return false;
+  const std::size_t parts = run.part_ends.size();
+  return parts >= first_part && run.part_ends.back() > most * other.part_ends[parts - 1];
+}
+
+}  // namespace
+
+ExpectedRun expected_run(const SchedulerView& view, TaskScheduler& scheduler, const ExpectedRun* other,
+                         bool is_race) {
   TaskDriver driver(view.graph, view.machine, scheduler, view.end);
   for (ArrayId array = 0; array < view.graph.num_arrays(); ++array)
     for (DeviceId device = 0; device < view.machine.num_devices(); ++device)
       if (view.memory.is_present(array, device)) driver.place(array, device, view.memory.is_dirty(array));
   CommandClock clock(view.graph, view.machine);
+  ExpectedRun run;
   driver.start();
   while (true) {
     TaskCommand command;
     while (driver.next(command))
       if (command.kind != Kind::Drop) clock.begin(command);
-    if (driver.is_finished()) return clock.now();
+    run.num_tasks = static_cast<long>(driver.order().size());
+    while (run.part_ends.size() < ExpectedRun::num_parts &&
+           driver.order().size() * ExpectedRun::num_parts >=
+               (run.part_ends.size() + 1) * static_cast<std::size_t>(view.graph.num_tasks()))
+      run.part_ends.push_back(clock.now());
+    if (driver.is_finished()) {
+      run.seconds = clock.now();
+      return run;
+    }
+    if (other && is_slower(clock.now(), run, *other, is_race)) return run;
     if (clock.is_idle()) driver.fail_stuck();
     const TimedCommand ended = clock.end_one();
     driver.done(ended.command, ended.end);

@@ -4,6 +4,7 @@
 // comes of a choice.
 #pragma once
 
+#include <limits>
 #include <queue>
 #include <vector>
 
@@ -53,8 +54,21 @@ class CommandClock {
   long next_ = 0;
 };
 
-/// What a run takes by a scheduler that has not started, from where arrays are in `view` on. TaskError as
-/// TaskDriver has it.
-double expected_seconds(const SchedulerView& view, TaskScheduler& scheduler);
+/// What comes of a run that was only simulated.
+struct ExpectedRun {
+  /// As many parts of a run are compared.
+  static constexpr std::size_t num_parts = 16;
+
+  double seconds =
+      std::numeric_limits<double>::infinity();  ///< of the whole run; infinity where it was given up
+  long num_tasks = 0;                           ///< that were simulated: what finding out took
+  std::vector<double> part_ends;                ///< when each sixteenth of the tasks was done
+};
+
+/// A run by a scheduler that has not started, from where arrays are in `view` on. It is given up where it
+/// takes as long as `other`, and with `is_race` where it is a tenth slower at the end of a part, from the
+/// fourth one on. TaskError as TaskDriver has it.
+ExpectedRun expected_run(const SchedulerView& view, TaskScheduler& scheduler,
+                         const ExpectedRun* other = nullptr, bool is_race = false);
 
 }  // namespace strata::inline STRATA_ABI::tasks

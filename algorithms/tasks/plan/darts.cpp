@@ -142,9 +142,8 @@ class Darts final : public PrefetchingScheduler {
     fill_buffer(device);
     Device& own = state(device);
     if (own.buffer.empty()) return none;
-    const TaskId task = take_by_ready_rule(
-        own.buffer, device, [](TaskId) { return true; },
-        [&](TaskId candidate) { return priority(candidate); });
+    const TaskId task =
+        take_by_ready_rule(own.buffer, device, [&](TaskId candidate) { return priority(candidate); });
     set_inputs_there(task, device);  // they may have left meanwhile
     return task;
   }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include <strata/algorithms/tasks/plan/command_clock.hpp>
 #include <strata/algorithms/tasks/plan/forwarding_scheduler.hpp>
@@ -21,10 +22,14 @@ namespace {
 // Devices that are not left out.
 using Devices = std::vector<DeviceId>;
 
-bool all_fit(const SchedulerView& view, const Devices& devices) {
-  index_t bytes = 0;
+// Whether each device has room for all arrays, or several have as much for what they share.
+bool has_room(const SchedulerView& view, const Devices& devices) {
+  constexpr std::size_t most_copies = 3;  // of an array, on average
+  index_t bytes = 0, room = 0;
   for (ArrayId array = 0; array < view.graph.num_arrays(); ++array) bytes += view.graph.array(array).bytes;
-  return std::all_of(devices.begin(), devices.end(),
+  for (const DeviceId device : devices) room += view.memory.capacity(device);
+  return (devices.size() > most_copies && room / static_cast<index_t>(most_copies) >= bytes) ||
+         std::all_of(devices.begin(), devices.end(),
                      [&](DeviceId device) { return view.memory.capacity(device) >= bytes; });
 }
 
@@ -65,9 +70,10 @@ class DataAwareChoice final : public ForwardingScheduler {
     Devices devices;
     for (DeviceId device = 0; device < view.machine.num_devices(); ++device)
       if (!left_out[static_cast<std::size_t>(device)]) devices.push_back(device);
-    const std::size_t tries = num_tries(view, devices);
-    const std::vector<Maker> makers = makers_of(view, devices, left_out, tries > 1);
-    forward_to(tries > 1 ? fastest_of(view, makers, tries) : makers.front()());
+    const double budget = tasks_to_try(view, bound_seconds(view, devices));
+    const bool tries = budget > 0 && budget >= 2.0 * view.graph.num_tasks();
+    const std::vector<Maker> makers = makers_of(view, devices, left_out, tries);
+    forward_to(tries ? fastest_of(view, devices, makers) : makers.front()());
     ForwardingScheduler::start(view);
   }
 
@@ -80,9 +86,12 @@ class DataAwareChoice final : public ForwardingScheduler {
     const int count = static_cast<int>(devices.size());
     const bool has_few_tasks = count > 1 && view.graph.num_tasks() < few_tasks * count;
     const Maker by_ends = [this] { return make_dmda(options_, true, true); };
+    const Maker by_data = [this, left_out] { return make_darts(options_, DartsKind::Corrected, left_out); };
+    const Maker by_local_queues = [this] { return make_local_queues(options_); };
     std::vector<Maker> makers;
-    if (all_fit(view, devices) && !has_few_tasks) makers.push_back(by_ends);
-    if (!makers.empty() && !all) return makers;
+    const bool is_by_ends = has_room(view, devices) && !has_few_tasks;
+    if (is_by_ends) makers.push_back(by_ends);
+    if (is_by_ends && !all) return makers;
 
     StructuralOrder order = structural_order(view.graph);
     index_t memory = view.memory.capacity(devices.front());
@@ -98,18 +107,22 @@ class DataAwareChoice final : public ForwardingScheduler {
       };
       makers.push_back(packages(expected));
       if (!all) return makers;
-      makers.push_back(by_ends);
+      if (!is_by_ends) makers.push_back(by_ends);
+      makers.push_back(by_local_queues);
       for (const TakeOver how : {TakeOver::Early, TakeOver::Late, TakeOver::Never})
         if (how != expected) makers.push_back(packages(how));
     } else {
-      makers.push_back([this, left_out] { return make_darts(options_, DartsKind::Corrected, left_out); });
-      makers.push_back(by_ends);
+      makers.push_back(by_data);
+      if (!all) return makers;
+      if (!is_by_ends) makers.push_back(by_ends);
+      makers.push_back(by_local_queues);
     }
     makers.push_back([this] { return make_absolute_priority(options_); });
     makers.push_back([this] { return make_dmda(options_, true); });
-    makers.push_back([this] { return make_work_stealing(options_); });
-    makers.push_back([this] { return make_local_queues(options_); });
     makers.push_back([this] { return make_dmda(options_, false); });
+    if (plan.is_found) makers.push_back(by_data);
+    makers.push_back([this] { return make_darts(options_, DartsKind::Published); });
+    makers.push_back([this] { return make_work_stealing(options_); });
     return makers;
   }
 
@@ -121,28 +134,40 @@ class DataAwareChoice final : public ForwardingScheduler {
     return plan.fits ? TakeOver::Late : TakeOver::Never;
   }
 
-  // How many may be tried before the run: several devices wait for each other's results, and what comes of
-  // that no bound says. Trying takes a share of the time of the work, by the costs that the machine has: the
-  // same graph on the same machine is always run by the same one.
-  static std::size_t num_tries(const SchedulerView& view, const Devices& devices) {
+  // Neither the work nor the links let a run take less.
+  static double bound_seconds(const SchedulerView& view, const Devices& devices) {
+    return std::max(work_seconds(view, devices), link_seconds(view, devices, 0));
+  }
+  // How many tasks may be simulated before a run that takes `seconds` at least, to see which choice is the
+  // fastest: several devices wait for each other's results, and what comes of that no bound says. Trying
+  // takes a share of that time, by the costs that the machine has: the same graph on the same machine is
+  // always run by the same one.
+  static double tasks_to_try(const SchedulerView& view, double seconds) {
     constexpr double seconds_a_task = 3e-6, share = 0.05;
     constexpr double most_tasks = 100'000;
-    if (view.machine.num_devices() == 1 || view.graph.num_tasks() == 0) return 1;
-    const double tasks = view.graph.num_tasks();
-    const double seconds = std::max(work_seconds(view, devices), link_seconds(view, devices, 0));
-    return static_cast<std::size_t>(std::min(share * seconds / (seconds_a_task * tasks), most_tasks / tasks));
+    if (view.machine.num_devices() == 1 || view.graph.num_tasks() == 0) return 0;
+    return std::min(share * seconds / seconds_a_task, most_tasks);
   }
-  static std::unique_ptr<TaskScheduler> fastest_of(const SchedulerView& view,
-                                                   const std::vector<Maker>& makers, std::size_t tries) {
-    const Maker* fastest = nullptr;
-    double least = 0;
-    for (std::size_t k = 0; k < std::min(tries, makers.size()); ++k) {
-      const double seconds = expected_seconds(view, *makers[k]());
-      if (fastest && seconds >= least) continue;
-      fastest = &makers[k];
-      least = seconds;
+  // Each until it takes longer than the fastest before; where the time is not enough for all, as many as it
+  // is enough for, of which those that fall behind are given up.
+  static std::unique_ptr<TaskScheduler> fastest_of(const SchedulerView& view, const Devices& devices,
+                                                   const std::vector<Maker>& makers) {
+    constexpr double most_of_first = 0.99;  // what speaks for the first is that it loads least
+    const double tasks = view.graph.num_tasks();
+    std::size_t fastest = 0;
+    ExpectedRun least = expected_run(view, *makers.front()());
+    double tried = static_cast<double>(least.num_tasks);
+    for (std::size_t k = 1; k < makers.size(); ++k) {
+      const double left = tasks_to_try(view, std::max(bound_seconds(view, devices), least.seconds)) - tried;
+      if (left < tasks) break;
+      const bool is_race = left < tasks * static_cast<double>(makers.size() - k);
+      ExpectedRun run = expected_run(view, *makers[k](), &least, is_race);
+      tried += static_cast<double>(run.num_tasks);
+      if (!(run.seconds < (fastest == 0 ? most_of_first : 1) * least.seconds)) continue;
+      least = std::move(run);
+      fastest = k;
     }
-    return (*fastest)();
+    return makers[fastest]();
   }
 
   SchedulerOptions options_;

@@ -2,7 +2,6 @@
 // what it reads is prefetched there. Of its queue a device runs by the Ready rule; dmdas keeps queues sorted
 // by priority, so that the rule chooses within the highest one only.
 #include <limits>
-#include <map>
 #include <utility>
 
 #include <strata/algorithms/tasks/plan/prefetching_scheduler.hpp>
@@ -46,9 +45,7 @@ class Dmda final : public PrefetchingScheduler {
     chosen.begin = std::max(chosen.begin, view().now);
     chosen.queued += seconds;
     seconds_[static_cast<std::size_t>(task)] = seconds;
-    const double priority = sorts_ ? this->priority(task) : 0;  // its programs know of none otherwise
-    request(task, best->device, priority);
-    chosen.queue[priority].push_back(task);
+    enqueue(task, best->device, sorts_ ? priority(task) : 0);  // its programs know of none otherwise
   }
   void done(TaskId task, DeviceId device) override {
     PrefetchingScheduler::done(task, device);
@@ -62,7 +59,6 @@ class Dmda final : public PrefetchingScheduler {
     double begin = 0;   // expected, of the first task in the queue
     double queued = 0;  // seconds of tasks in the queue, with what they wait for transfers
     double given = 0;   // of those that it was given
-    std::map<double, std::vector<TaskId>, std::greater<>> queue;  // by priority
   };
 
   void begin() override {
@@ -73,13 +69,11 @@ class Dmda final : public PrefetchingScheduler {
   int default_tasks_ahead() const override { return 2; }
   bool fetches_in_turn() const override { return !leaves_out_slow_; }
   TaskId next(DeviceId device) override {
+    const TaskId task = dequeue(device);
+    if (task == none) return none;
     Device& own = devices_[static_cast<std::size_t>(device)];
-    if (own.queue.empty()) return none;
-    std::vector<TaskId>& first = own.queue.begin()->second;
-    const TaskId task = take_by_ready_rule(first, device);
-    if (first.empty()) own.queue.erase(own.queue.begin());
     const double seconds = seconds_[static_cast<std::size_t>(task)];
-    own.queued = own.queue.empty() ? 0 : own.queued - seconds;  // without rounding errors
+    own.queued = num_queued(device) == 0 ? 0 : own.queued - seconds;  // without rounding errors
     own.given += seconds;
     own.begin = view().now + own.given;
     return task;

@@ -40,29 +40,26 @@ class EagerPrefetch final : public PrefetchingScheduler {
   }
 
  private:
-  static constexpr std::size_t most_queued = 1000;  // of the paper's runs
+  static constexpr int default_tasks_queued = 1000;  // of the paper's runs
 
-  void begin() override { queues_.resize(num_devices()); }
+  void begin() override {}
   int default_tasks_ahead() const override { return 4; }
   TaskId next(DeviceId device) override {
     fill(device);
-    std::deque<TaskId>& queue = queues_[static_cast<std::size_t>(device)];
-    return queue.empty() ? none : take_by_ready_rule(queue, device);
+    return dequeue(device);
   }
   // Its programs know of no priorities.
   void fill(DeviceId device) {
-    std::deque<TaskId>& queue = queues_[static_cast<std::size_t>(device)];
+    const int most = options().tasks_queued > 0 ? options().tasks_queued : default_tasks_queued;
     // A share each: the first that asks does not take all.
     const std::size_t share = (queue_.size() + num_devices() - 1) / num_devices();
-    for (std::size_t k = 0; k < share && queue.size() < most_queued; ++k) {
-      queue.push_back(queue_.front());
-      request(queue_.front(), device, 0);
+    for (std::size_t k = 0; k < share && num_queued(device) < static_cast<std::size_t>(most); ++k) {
+      enqueue(queue_.front(), device, 0);
       queue_.pop_front();
     }
   }
 
   std::deque<TaskId> queue_;
-  std::vector<std::deque<TaskId>> queues_;  // of devices
 };
 
 }  // namespace

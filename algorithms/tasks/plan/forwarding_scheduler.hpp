@@ -21,8 +21,10 @@ class ForwardingScheduler : public TaskScheduler {
   void start(const SchedulerView& view) override { other_->start(view); }
   void submitted(TaskId task) override { other_->submitted(task); }
   void ready(TaskId task, DeviceId released_by) override { other_->ready(task, released_by); }
+  void loading(ArrayId array, DeviceId device) override { other_->loading(array, device); }
   void loaded(ArrayId array, DeviceId device) override { other_->loaded(array, device); }
   void evicted(ArrayId array, DeviceId device) override { other_->evicted(array, device); }
+  void stored(ArrayId array) override { other_->stored(array); }
   void done(TaskId task, DeviceId device) override { other_->done(task, device); }
   TaskId assign(DeviceId device) override { return other_->assign(device); }
   int tasks_ahead(DeviceId device) const override { return other_->tasks_ahead(device); }

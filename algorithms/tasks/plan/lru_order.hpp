@@ -2,7 +2,6 @@
 // most schedulers evict by.
 #pragma once
 
-#include <algorithm>
 #include <list>
 #include <vector>
 
@@ -37,30 +36,15 @@ class LruOrder {
     const Place& place = this->place(array, device);
     if (place.is_there) order(device).splice(order(device).end(), order(device), place.at);
   }
-  /// Until its next use the array comes before all that are dirty.
-  void put_before_dirty(ArrayId array, DeviceId device) {
-    const Place& place = this->place(array, device);
-    if (!place.is_there) return;
-    std::list<ArrayId>& order = this->order(device);
-    const auto first = std::find_if(order.begin(), order.end(), [&](ArrayId other) {
-      return other != array && memory_->is_dirty(other);
-    });
-    order.splice(first, order, place.at);
-  }
   /// The first that may go.
   void victims(const RoomRequest& request, std::vector<ArrayId>& chosen) const {
-    add(request, chosen, [](ArrayId) { return true; });
-  }
-  /// The first that may go and the host has too, then those that are dirty. What a prefetch evicts are none
-  /// that are `is_kept`, and enough for it, or nothing.
-  template <class IsDirty, class IsKept>
-  void clean_victims(const RoomRequest& request, std::vector<ArrayId>& chosen, const IsDirty& is_dirty,
-                     const IsKept& is_kept) const {
     index_t bytes = 0;
-    for (const bool dirty : {false, true})
-      bytes += add({request.device, request.bytes - bytes, request.is_prefetch}, chosen,
-                   [&](ArrayId array) { return is_dirty(array) == dirty && !is_kept(array); });
-    if (request.is_prefetch && bytes < request.bytes) chosen.clear();
+    for (const ArrayId array : arrays(request.device)) {
+      if (bytes >= request.bytes) break;
+      if (!memory_->is_evictable(array, request.device)) continue;
+      chosen.push_back(array);
+      bytes += graph_->array(array).bytes;
+    }
   }
   /// From the one that was not used for longest.
   const std::list<ArrayId>& arrays(DeviceId device) const {
@@ -75,18 +59,6 @@ class LruOrder {
   std::list<ArrayId>& order(DeviceId device) { return orders_[static_cast<std::size_t>(device)]; }
   Place& place(ArrayId array, DeviceId device) {
     return places_[static_cast<std::size_t>(array) * orders_.size() + static_cast<std::size_t>(device)];
-  }
-  // Of those that `is_wanted`; how many bytes they have.
-  template <class IsWanted>
-  index_t add(const RoomRequest& request, std::vector<ArrayId>& chosen, const IsWanted& is_wanted) const {
-    index_t bytes = 0;
-    for (const ArrayId array : arrays(request.device)) {
-      if (bytes >= request.bytes) break;
-      if (!memory_->is_evictable(array, request.device) || !is_wanted(array)) continue;
-      chosen.push_back(array);
-      bytes += graph_->array(array).bytes;
-    }
-    return bytes;
   }
   void remove(Place& place, DeviceId device) {
     if (place.is_there) order(device).erase(place.at);

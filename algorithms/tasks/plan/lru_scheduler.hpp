@@ -17,7 +17,7 @@
 #include <deque>
 #include <optional>
 
-#include <strata/algorithms/tasks/plan/lru_order.hpp>
+#include <strata/algorithms/tasks/plan/clean_first_order.hpp>
 #include <strata/algorithms/tasks/plan/schedulers.hpp>
 
 namespace strata::inline STRATA_ABI::tasks::detail {
@@ -114,11 +114,16 @@ class LruScheduler : public PriorityScheduler {
         writes_left_[static_cast<std::size_t>(access.array)] += access.writes() ? 1 : 0;
     PriorityScheduler::start(view);
   }
-  void loaded(ArrayId array, DeviceId device) override { lru_.loaded(array, device); }
-  void evicted(ArrayId array, DeviceId device) override { lru_.evicted(array, device); }
+  void loaded(ArrayId array, DeviceId device) override { lru_.insert(array, device, kind_of(array, device)); }
+  void evicted(ArrayId array, DeviceId device) override { lru_.remove(array, device); }
+  void stored(ArrayId array) override {
+    for (DeviceId device = 0; device < view().machine.num_devices(); ++device) kind_changed(array, device);
+  }
   void done(TaskId task, DeviceId device) override {
     if (fetching(device) == task) fetching(device) = none;
     for (const TaskAccess& access : view().graph.task(task).accesses) {
+      if (access.writes() && !view().graph.array(access.array).by_parts)
+        lru_.set_kind(access.array, device, {true, is_kept(access.array, device)});
       if (!access.writes() || --writes_left_[static_cast<std::size_t>(access.array)] > 0) continue;
       lru_.put_before_dirty(access.array, device);
       if (view().end == TaskEnd::OnHost) finished_[static_cast<std::size_t>(device)].push_back(access.array);
@@ -128,7 +133,7 @@ class LruScheduler : public PriorityScheduler {
     if (fetches_in_turn() && is_fetching(device)) return none;
     const TaskId task = next(device);
     if (task == none) return none;
-    lru_.done(task, device);
+    for (const TaskAccess& access : view().graph.task(task).accesses) lru_.use(access.array, device);
     if (can_run(task, device)) fetching(device) = task;  // else another one runs it
     return task;
   }
@@ -143,9 +148,7 @@ class LruScheduler : public PriorityScheduler {
   }
   bool awaits_copies() const override { return false; }
   void victims(const RoomRequest& request, std::vector<ArrayId>& chosen) override {
-    lru_.clean_victims(
-        request, chosen, [&](ArrayId array) { return counts_as_dirty(array, request.device); },
-        [&](ArrayId array) { return request.is_prefetch && is_kept(array, request.device); });
+    lru_.victims(request, chosen);
   }
 
  protected:
@@ -153,11 +156,13 @@ class LruScheduler : public PriorityScheduler {
   virtual TaskId next(DeviceId device) = 0;
   /// Whether it waits for the arrays of one task before it takes the next one.
   virtual bool fetches_in_turn() const { return true; }
+  /// It changes by the events of memories, and where kind_changed() says so; as the next one.
   virtual bool counts_as_dirty(ArrayId array, DeviceId) const { return view().memory.is_dirty(array); }
   /// Does not leave for a prefetch.
   virtual bool is_kept(ArrayId, DeviceId) const { return false; }
+  void kind_changed(ArrayId array, DeviceId device) { lru_.set_kind(array, device, kind_of(array, device)); }
 
-  LruOrder& lru() { return lru_; }
+  CleanFirstOrder& lru() { return lru_; }
 
  private:
   TaskId& fetching(DeviceId device) { return fetching_[static_cast<std::size_t>(device)]; }
@@ -169,7 +174,11 @@ class LruScheduler : public PriorityScheduler {
     });
   }
 
-  LruOrder lru_;
+  CleanFirstOrder::Kind kind_of(ArrayId array, DeviceId device) const {
+    return {counts_as_dirty(array, device), is_kept(array, device)};
+  }
+
+  CleanFirstOrder lru_;
   std::vector<TaskId> fetching_;  // of devices: the last task that it was given, until it is done
   std::vector<std::deque<ArrayId>> finished_;  // of devices: arrays that no task writes any more
   std::vector<int> writes_left_;               // of arrays

@@ -2,11 +2,11 @@
 // its arrays stay for them, and the Ready rule.
 #pragma once
 
-#include <compare>
 #include <set>
 #include <vector>
 
 #include <strata/algorithms/tasks/plan/lru_scheduler.hpp>
+#include <strata/algorithms/tasks/plan/ready_queues.hpp>
 
 namespace strata::inline STRATA_ABI::tasks::detail {
 
@@ -60,9 +60,25 @@ class PrefetchingScheduler : public LruScheduler {
   void start(const SchedulerView& view) override {
     prefetches_.assign(static_cast<std::size_t>(view.machine.num_devices()),
                        PrefetchQueue(view.graph.num_arrays()));
+    queues_.start(view);
     LruScheduler::start(view);
   }
-  ArrayId prefetch(DeviceId device) override { return prefetches(device).take(view().memory, device); }
+  void loading(ArrayId array, DeviceId device) override { queues_.changed(array, device); }
+  void loaded(ArrayId array, DeviceId device) override {
+    LruScheduler::loaded(array, device);
+    queues_.changed(array, device);
+  }
+  void evicted(ArrayId array, DeviceId device) override {
+    LruScheduler::evicted(array, device);
+    queues_.changed(array, device);
+  }
+  ArrayId prefetch(DeviceId device) override {
+    const ArrayId before = prefetches(device).last_taken();
+    const ArrayId array = prefetches(device).take(view().memory, device);
+    if (before != none) queues_.changed(before, device);
+    if (array != none) queues_.changed(array, device);
+    return array;
+  }
 
  protected:
   PrefetchQueue& prefetches(DeviceId device) { return prefetches_[static_cast<std::size_t>(device)]; }
@@ -74,43 +90,41 @@ class PrefetchingScheduler : public LruScheduler {
     for (const TaskAccess& access : view().graph.task(task).accesses) {
       if (!access.reads()) continue;
       prefetches(device).request(access, priority);
+      kind_changed(access.array, device);
       lru().use(access.array, device);
     }
   }
-  /// Takes a task out of `queue`, a range of tasks in their order, which is not empty: the one that lacks
-  /// least, of these the one of the highest `priority`, of these the first. Only of those that are
-  /// `is_candidate`, as the first one is; the first that lacks nothing, whatever its priority.
-  template <class Queue, class IsCandidate, class Priority>
-  TaskId take_by_ready_rule(Queue& queue, DeviceId device, const IsCandidate& is_candidate,
-                            const Priority& priority) {
+  /// A task enters the device's queue, of which tasks of the highest priority come first.
+  void enqueue(TaskId task, DeviceId device, double priority) {
+    request(task, device, priority);
+    queues_.add(task, device, priority, lacking_bytes(task, device));
+  }
+  /// Takes a task out of the queue: of those of the highest priority the one that lacks least, of these the
+  /// first. none: there is none.
+  TaskId dequeue(DeviceId device) {
+    const TaskId task = queues_.take(device, [&](TaskId other) { return lacking_bytes(other, device); });
+    if (task != none) leave(task, device);
+    return task;
+  }
+  std::size_t num_queued(DeviceId device) const { return queues_.size(device); }
+  /// Takes a task out of `queue`, a short range of tasks in their order, which is not empty: the one that
+  /// lacks least, of these the one of the highest `priority`, of these the first; the first that lacks
+  /// nothing, whatever its priority.
+  template <class Queue, class Priority>
+  TaskId take_by_ready_rule(Queue& queue, DeviceId device, const Priority& priority) {
     auto best = queue.begin();
     LackingBytes least = lacking_bytes(*best, device);
     for (auto at = std::next(best); at != queue.end() && least.is_any(); ++at) {
-      if (!is_candidate(*at)) continue;
       const LackingBytes lacking = lacking_bytes(*at, device);
       if (lacking > least || (lacking == least && priority(*at) <= priority(*best))) continue;
       least = lacking;
       best = at;
     }
     const TaskId task = *best;
-    for (const TaskAccess& access : view().graph.task(task).accesses)
-      if (access.reads()) prefetches(device).leave(access);
+    leave(task, device);
     queue.erase(best);
     return task;
   }
-  template <class Queue>
-  TaskId take_by_ready_rule(Queue& queue, DeviceId device) {
-    return take_by_ready_rule(
-        queue, device, [](TaskId) { return true; }, [](TaskId) { return 0; });
-  }
-
- private:
-  // What a task lacks on a device: values that are not there, of these what is not even on its way; and room.
-  struct LackingBytes {
-    index_t values = 0, not_coming = 0, room = 0;
-    auto operator<=>(const LackingBytes&) const = default;
-    bool is_any() const { return values > 0 || room > 0; }
-  };
   LackingBytes lacking_bytes(TaskId task, DeviceId device) const {
     LackingBytes lacking;
     for (const TaskAccess& access : view().graph.task(task).accesses) {
@@ -123,6 +137,7 @@ class PrefetchingScheduler : public LruScheduler {
     }
     return lacking;
   }
+
   // StarPU counts what it prefetched for a task as needed until the task has it, and as dirty from the copy
   // on where the task will write it.
   bool is_kept(ArrayId array, DeviceId device) const final { return prefetches(device).is_waited_for(array); }
@@ -130,7 +145,16 @@ class PrefetchingScheduler : public LruScheduler {
     return LruScheduler::counts_as_dirty(array, device) || prefetches(device).is_waited_for_write(array);
   }
 
+ private:
+  void leave(TaskId task, DeviceId device) {
+    for (const TaskAccess& access : view().graph.task(task).accesses)
+      if (access.reads()) {
+        prefetches(device).leave(access);
+        kind_changed(access.array, device);
+      }
+  }
   std::vector<PrefetchQueue> prefetches_;  // of devices
+  ReadyQueues queues_;
 };
 
 }  // namespace strata::inline STRATA_ABI::tasks::detail

@@ -50,10 +50,15 @@ class TaskScheduler {
   virtual void submitted(TaskId) {}
   /// A task waits for no other one any more; the last one ran on `released_by`, or there was none (host).
   virtual void ready(TaskId task, DeviceId released_by) = 0;
+  /// A copy of an array is on its way to a device, until loaded(), or until evicted() where another device
+  /// writes the array before it is there.
+  virtual void loading(ArrayId, DeviceId) {}
   /// A device holds an array that it did not.
   virtual void loaded(ArrayId, DeviceId) {}
   /// A device does not hold an array any more.
   virtual void evicted(ArrayId, DeviceId) {}
+  /// The host has the values of an array that it lacked.
+  virtual void stored(ArrayId) {}
   /// A task has run; what it writes is valid on the device alone.
   virtual void done(TaskId, DeviceId) {}
 

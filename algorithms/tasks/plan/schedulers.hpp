@@ -31,6 +31,8 @@ struct SchedulerOptions {
   std::vector<double> priorities;  ///< of all tasks, the higher the sooner; empty: bottom levels
   int tasks_ahead =
       0;  ///< tasks that a device has at a time; 0: what each scheduler's paper or program takes
+  int tasks_queued = 0;  ///< of eager-prefetch: tasks that a device takes out of the queue of all before they
+                         ///< are its next ones, and prefetches; 0: 1000, as in the paper's runs of Cholesky
 };
 
 /// In the order of the head of the file.

@@ -124,6 +124,7 @@ class TaskDriver {
   void store_done(const TaskCommand& command);
   void run_done(const TaskCommand& command);
   void written(ArrayId array, DeviceId device);
+  void host_has(ArrayId array);
   void release_after(ArrayId array, int uses);
   void release(ArrayId array, bool discards);
   void make_ready(TaskId task, DeviceId released_by);

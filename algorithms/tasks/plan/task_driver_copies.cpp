@@ -64,6 +64,7 @@ void TaskDriver::load(ArrayId array, DeviceId device, DeviceId source, bool is_p
   if (was_held_[holder]) traffic_.reloads += bytes_of(array);
   was_held_[holder] = true;
   command({Kind::Load, device, none, array, source, is_prefetch});
+  scheduler_.loading(array, device);
 }
 
 void TaskDriver::store(ArrayId array, DeviceId device) {
@@ -169,8 +170,7 @@ void TaskDriver::store_done(const TaskCommand& command) {
   const ArrayId array = command.array;
   link_bytes(command) -= bytes_of(array);
   is_storing_[static_cast<std::size_t>(array)] = false;
-  if (memory_.is_dirty(array)) --num_dirty_;
-  memory_.host_is_valid_[static_cast<std::size_t>(array)] = true;
+  host_has(array);
   Residency::Copy& copy = memory_.copy(array, command.device);
   --copy.lends;
   --state(command.device).stores;
@@ -232,16 +232,21 @@ void TaskDriver::written(ArrayId array, DeviceId device) {
   }
 }
 
+// Its values, or nobody needs them.
+void TaskDriver::host_has(ArrayId array) {
+  if (!memory_.is_dirty(array)) return;
+  --num_dirty_;
+  memory_.host_is_valid_[static_cast<std::size_t>(array)] = true;
+  scheduler_.stored(array);
+}
+
 void TaskDriver::release_after(ArrayId array, int uses) {
   for (const TaskDag::Release& release : graph_.releases(array))
     if (release.uses == uses) this->release(array, release.discards);
 }
 
 void TaskDriver::release(ArrayId array, bool discards) {
-  if (discards && memory_.is_dirty(array)) {
-    memory_.host_is_valid_[static_cast<std::size_t>(array)] = true;
-    --num_dirty_;
-  }
+  if (discards) host_has(array);
   for (DeviceId device = 0; device < machine_.num_devices(); ++device) {
     if (!memory_.is_evictable(array, device)) continue;
     if (discards) drop(array, device);

@@ -31,11 +31,17 @@ class TimedScheduler final : public ForwardingScheduler {
   void ready(TaskId task, DeviceId released_by) override {
     measure([&] { ForwardingScheduler::ready(task, released_by); });
   }
+  void loading(ArrayId array, DeviceId device) override {
+    measure([&] { ForwardingScheduler::loading(array, device); });
+  }
   void loaded(ArrayId array, DeviceId device) override {
     measure([&] { ForwardingScheduler::loaded(array, device); });
   }
   void evicted(ArrayId array, DeviceId device) override {
     measure([&] { ForwardingScheduler::evicted(array, device); });
+  }
+  void stored(ArrayId array) override {
+    measure([&] { ForwardingScheduler::stored(array); });
   }
   void done(TaskId task, DeviceId device) override {
     measure([&] { ForwardingScheduler::done(task, device); });

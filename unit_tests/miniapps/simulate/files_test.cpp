@@ -222,6 +222,11 @@ TEST(SimulateSettings, ThatDoNotFitEachOtherAreErrors) {
             std::string::npos);
   EXPECT_NE(message({"lu", "--machine", "m", "--tiles", "4", "--priorities", "parsec"}).find("for cholesky"),
             std::string::npos);
+  EXPECT_NE(
+      message({"lu", "--machine", "m", "--tiles", "4", "--tasks-queued", "2"}).find("not for data-aware"),
+      std::string::npos);
+  EXPECT_NE(message({"lu", "--machine", "m", "--tiles", "4", "--tasks-queued", "-1"}).find("0 to 1000000"),
+            std::string::npos);
   EXPECT_NE(message({"g.json", "--machine", "m", "--order", "o.json"}).find("--timeline"), std::string::npos);
   EXPECT_NE(message({"lu", "--machine", "m", "--tiles", "4", "--memory-tiles", "0.5"}).find("at least 1"),
             std::string::npos);

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <strata/algorithms/tasks/plan/forwarding_scheduler.hpp>
 #include <strata/algorithms/tasks/plan/schedulers.hpp>
 #include <strata/algorithms/tasks/plan/task_driver.hpp>
 
@@ -65,6 +66,34 @@ TEST(TaskDriver, BeginsWithWhatIsOnDevicesAndLeavesIt) {
   const Machine other = machine({{"d", 20, {{"*", 1}}}, {"small", 5, {{"*", 1}}}});
   TaskDriver driver(graph, other, *scheduler);
   EXPECT_THROW(driver.place(a, 1, false), TaskError);
+}
+
+TEST(TaskDriver, TellsWhenCopiesAreOnTheirWayAndWhenTheHostHasValues) {
+  struct Watching : ForwardingScheduler {
+    using ForwardingScheduler::ForwardingScheduler;
+    void loading(ArrayId array, DeviceId) override { events += " loading" + std::to_string(array); }
+    void loaded(ArrayId array, DeviceId device) override {
+      events += " loaded" + std::to_string(array);
+      ForwardingScheduler::loaded(array, device);
+    }
+    void stored(ArrayId array) override { events += " stored" + std::to_string(array); }
+    void done(TaskId task, DeviceId device) override {
+      events += " done";
+      ForwardingScheduler::done(task, device);
+    }
+    std::string events;
+  };
+  TaskDag graph;
+  const ArrayId a = graph.add_array("a", 10), b = graph.add_array("b", 10);
+  graph.add_task("t", "k", 1, {{a, AccessMode::In}, {b, AccessMode::Out}});
+  for (const bool discards : {false, true}) {
+    if (discards) graph.add_release(b, true);
+    Watching scheduler(make_scheduler("eager"));
+    const Machine one = machine({{"d", 20, {{"*", 1}}}});
+    TaskDriver driver(graph, one, scheduler);
+    run(driver);
+    EXPECT_EQ(scheduler.events, " loading0 loaded1 loaded0 done stored1");  // discarded: nobody lacks them
+  }
 }
 
 TEST(TaskDriver, UpdatesThatCommuteRunOneAtATimeInAnyOrder) {

@@ -1,5 +1,7 @@
 // The clock of the simulator on runs that can be reckoned by hand, and the figures of the paper and the study
 // on the study's model of a V100.
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "algorithms/tasks/simulator/v100.hpp"
@@ -167,10 +169,30 @@ TEST(Simulator, WhatIsExpectedBeforeARunIsWhatItTakes) {
   const Machine machine = v100(2, 30 * tile_bytes, true);
   const Residency memory(graph, machine);
   const double now = 0;
-  for (const std::string& name : scheduler_names())
-    EXPECT_EQ(expected_seconds({graph, machine, memory, now}, *make_scheduler(name)),
-              run(graph, machine, name).seconds)
-        << name;
+  for (const std::string& name : scheduler_names()) {
+    const ExpectedRun expected = expected_run({graph, machine, memory, now}, *make_scheduler(name));
+    EXPECT_EQ(expected.seconds, run(graph, machine, name).seconds) << name;
+    EXPECT_EQ(expected.num_tasks, graph.num_tasks());
+    EXPECT_EQ(expected.part_ends.size(), ExpectedRun::num_parts);
+  }
+}
+TEST(Simulator, ExpectedRunsAreGivenUpWhereTheyAreSlower) {
+  const TaskDag graph = tiled_graph(TiledKind::Cholesky, 20, 1920).graph;
+  const Machine machine = v100(1, 30 * tile_bytes, true);
+  const Residency memory(graph, machine);
+  const double now = 0;
+  const SchedulerView view{graph, machine, memory, now};
+  const ExpectedRun fast = expected_run(view, *make_scheduler("data-aware"));
+  const ExpectedRun slow = expected_run(view, *make_scheduler("lws"));
+  ASSERT_GT(slow.seconds, 1.5 * fast.seconds);
+  const ExpectedRun until_later = expected_run(view, *make_scheduler("lws"), &fast);
+  const ExpectedRun in_race = expected_run(view, *make_scheduler("lws"), &fast, true);
+  EXPECT_TRUE(std::isinf(until_later.seconds));
+  EXPECT_TRUE(std::isinf(in_race.seconds));
+  EXPECT_LT(until_later.num_tasks, slow.num_tasks);
+  EXPECT_LT(in_race.num_tasks, until_later.num_tasks);
+  EXPECT_GE(in_race.num_tasks, graph.num_tasks() / 4);
+  EXPECT_EQ(expected_run(view, *make_scheduler("data-aware"), &slow, true).seconds, fast.seconds);
 }
 TEST(Simulator, SchedulersThatPassOnChangeNothing) {
   const TaskDag graph = tiled_graph(TiledKind::Lu, 8, 1920).graph;
@@ -202,6 +224,37 @@ TEST(Simulator, TheSameRunGivesTheSameResult) {
               run(graph, v100(3, 25 * tile_bytes), name).order)
         << name;
   }
+}
+
+// The fewer tasks a device knows of, the less the Ready rule finds in them.
+TEST(Simulator, EagerPrefetchLoadsMoreWhereDevicesTakeFewerTasksAhead) {
+  const TaskDag graph = tiled_graph(TiledKind::Lu, 25, 1920).graph;
+  const Machine machine = v100(2, index_t{1000} << 20, true);
+  SchedulerOptions options;
+  const double many = gib_in(run(graph, machine, "eager-prefetch"));
+  options.tasks_queued = 2;
+  const double few = gib_in(run(graph, machine, "eager-prefetch", options));
+  EXPECT_GT(few, 1.7 * many);
+  options.tasks_queued = 1000;
+  EXPECT_EQ(gib_in(run(graph, machine, "eager-prefetch", options)), many);
+}
+// What docs/scheduling.md says of its trace: nearly all that it loads are tiles that are still updated, less
+// than one for each task, so that no more than these could come from a queue without a bound.
+TEST(Simulator, DmdaLoadsMostlyTilesThatAreStillUpdated) {
+  const TaskDag graph = tiled_graph(TiledKind::Cholesky, 40, 1920).graph;
+  const auto scheduler = make_scheduler("dmda");
+  const Simulation result = simulate(graph, v100(), *scheduler, true);
+  std::vector<double> last_update(static_cast<std::size_t>(graph.num_arrays()));
+  for (const SimulatedStep& step : result.steps)
+    if (step.command.kind == TaskCommand::Kind::Run)
+      for (const TaskAccess& access : graph.task(step.command.task).accesses)
+        if (access.writes()) last_update[static_cast<std::size_t>(access.array)] = step.end;
+  double updated = 0, finished = 0;
+  for (const SimulatedStep& step : result.steps)
+    if (step.command.kind == TaskCommand::Kind::Load)
+      ++(step.begin < last_update[static_cast<std::size_t>(step.command.array)] ? updated : finished);
+  EXPECT_NEAR(updated / (updated + finished), 0.89, 0.02);
+  EXPECT_NEAR(updated / graph.num_tasks(), 0.59, 0.02);
 }
 
 }  // namespace
