@@ -24,13 +24,15 @@ double ratio_to_bound(TiledKind kind, int tiles, index_t memory_tiles) {
          static_cast<double>(bounds.bytes_in);
 }
 
-TEST(DataAware, AtTable1LoadsHalfAsMuchAgainAsTheBoundAndStoresEachTileOnce) {
+class DataAware : public LargeSimulations {};
+
+TEST_F(DataAware, AtTable1LoadsHalfAsMuchAgainAsTheBoundAndStoresEachTileOnce) {
   const Simulation result = run(cholesky(60), v100(), "data-aware");
   EXPECT_LE(gib_in(result), 92);
   EXPECT_EQ(result.traffic.from_devices, 1830 * tile_bytes);
   EXPECT_LE(result.seconds, 1.01 * 35.977);
 }
-TEST(DataAware, StaysNearTheBoundsOfFactorizationsAndProducts) {
+TEST_F(DataAware, StaysNearTheBoundsOfFactorizationsAndProducts) {
   EXPECT_LE(ratio_to_bound(TiledKind::Cholesky, 30, 60), 1.75);
   EXPECT_LE(ratio_to_bound(TiledKind::Cholesky, 40, 100), 1.72);
   EXPECT_LE(ratio_to_bound(TiledKind::Cholesky, 40, 60), 1.88);
@@ -39,11 +41,11 @@ TEST(DataAware, StaysNearTheBoundsOfFactorizationsAndProducts) {
   EXPECT_LE(ratio_to_bound(TiledKind::Syrk, 40, 142), 1.67);
   EXPECT_LE(ratio_to_bound(TiledKind::Lu, 40, 142), 1.41);
 }
-TEST(DataAware, KeepsOutputsOfAPackageThatEndTogetherWhileTheNextOnesAreLoaded) {
+TEST_F(DataAware, KeepsOutputsOfAPackageThatEndTogetherWhileTheNextOnesAreLoaded) {
   const TiledGraph product = tiled_graph(TiledKind::Gemm, 30, 1920);
   EXPECT_EQ(run(product.graph, v100(), "data-aware").traffic.from_devices, 900 * tile_bytes);
 }
-TEST(DataAware, KeepsDevicesBusyFromTheBeginningToTheEndOfShortRuns) {
+TEST_F(DataAware, KeepsDevicesBusyFromTheBeginningToTheEndOfShortRuns) {
   for (const int tiles : {20, 30, 40}) {
     const TaskDag graph = cholesky(tiles);
     const Simulation ours = run(graph, v100(), "data-aware"), darts = run(graph, v100(), "darts");
@@ -53,14 +55,14 @@ TEST(DataAware, KeepsDevicesBusyFromTheBeginningToTheEndOfShortRuns) {
   }
 }
 
-TEST(DataAware, OnEightDevicesIsFasterThanAllOthersWhereMemoryIsShort) {
+TEST_F(DataAware, OnEightDevicesIsFasterThanAllOthersWhereMemoryIsShort) {
   const TaskDag graph = cholesky(40);
   const Machine machine = v100(8, index_t{1000} << 20);
   const double ours = run(graph, machine, "data-aware").seconds;
   for (const char* name : {"eager-prefetch", "lws", "dmdas", "ap", "darts-corrected"})
     EXPECT_LT(ours, run(graph, machine, name).seconds) << name;
 }
-TEST(DataAware, OnEightDevicesWhoseMemoriesHoldAllIsAsFastAsTheOthers) {
+TEST_F(DataAware, OnEightDevicesWhoseMemoriesHoldAllIsAsFastAsTheOthers) {
   const Machine machine = v100(8, index_t{2000} << 20, true);
   for (const int tiles : {20, 30}) {
     const TaskDag graph = cholesky(tiles);
@@ -69,7 +71,7 @@ TEST(DataAware, OnEightDevicesWhoseMemoriesHoldAllIsAsFastAsTheOthers) {
       EXPECT_LE(ours, 1.05 * run(graph, machine, name).seconds) << name;
   }
 }
-TEST(DataAware, EightDevicesSendOnWhatOneOfThemLoaded) {
+TEST_F(DataAware, EightDevicesSendOnWhatOneOfThemLoaded) {
   const Simulation result = run(cholesky(60), v100(8, index_t{2000} << 20, true), "data-aware");
   EXPECT_LE(result.seconds, 9.0);
   EXPECT_LE(gib_in(result), 60);
@@ -104,7 +106,7 @@ TaskDag shuffled(const TaskDag& graph, std::uint32_t seed) {
   return result;
 }
 
-TEST(DataAware, NeedsNeitherTheOrderOfSubmissionNorTheNumbersOfArrays) {
+TEST_F(DataAware, NeedsNeitherTheOrderOfSubmissionNorTheNumbersOfArrays) {
   for (const TiledKind kind : {TiledKind::Cholesky, TiledKind::Lu, TiledKind::Gemm}) {
     const TiledGraph tiled = tiled_graph(kind, kind == TiledKind::Cholesky ? 40 : 24, 1920);
     const double in_order = gib_in(run(tiled.graph, v100(), "data-aware"));

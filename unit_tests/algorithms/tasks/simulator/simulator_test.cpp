@@ -95,8 +95,10 @@ void expect_loads(const Simulation& result, double gib_of_study, double toleranc
   EXPECT_NEAR(gib_in(result), gib_of_study, tolerance * gib_of_study);
 }
 
+class PaperTable1 : public LargeSimulations {};
+
 // Each row of the study's table: GiB to the device and back.
-TEST(PaperTable1, LwsLoadsAndStoresWhatTheStudyHas) {
+TEST_F(PaperTable1, LwsLoadsAndStoresWhatTheStudyHas) {
   struct Row {
     int tiles;
     double loads, stores;
@@ -108,7 +110,7 @@ TEST(PaperTable1, LwsLoadsAndStoresWhatTheStudyHas) {
     EXPECT_NEAR(static_cast<double>(result.traffic.from_devices) / gib, stores, 0.02 * stores) << tiles;
   }
 }
-TEST(PaperTable1, DmdasMovesWhatTheStudyHasByBothPriorities) {
+TEST_F(PaperTable1, DmdasMovesWhatTheStudyHasByBothPriorities) {
   struct Row {
     int tiles;
     double loads, stores, seconds;
@@ -124,23 +126,23 @@ TEST(PaperTable1, DmdasMovesWhatTheStudyHasByBothPriorities) {
   }
   expect_loads(cholesky(60, "dmdas"), 1590, 0.04);
 }
-TEST(PaperTable1, EagerWithPrefetchMovesWhatTheStudyHas) {
+TEST_F(PaperTable1, EagerWithPrefetchMovesWhatTheStudyHas) {
   for (const auto& [tiles, loads] : {std::pair(20, 4.9), {30, 35.9}, {40, 110.7}, {50, 243.0}})
     expect_loads(cholesky(tiles, "eager-prefetch"), loads, 0.08);
   expect_loads(cholesky(60, "eager-prefetch"), 447, 0.03);
 }
-TEST(PaperTable1, DartsMovesWhatTheStudyHas) {
+TEST_F(PaperTable1, DartsMovesWhatTheStudyHas) {
   for (const auto& [tiles, loads] : {std::pair(40, 52.9), {50, 115.5}, {60, 201.1}})
     expect_loads(cholesky(tiles, "darts"), loads, 0.10);
   EXPECT_NEAR(cholesky(60, "darts").seconds, 37.59, 0.05 * 37.59);
 }
-TEST(PaperTable1, DartsCorrectedMoves231GiB) { expect_loads(cholesky(60, "darts-corrected"), 231, 0.10); }
-TEST(PaperTable1, EvictionAloneIsWorthATwofoldOfWhatDartsLoads) {
+TEST_F(PaperTable1, DartsCorrectedMoves231GiB) { expect_loads(cholesky(60, "darts-corrected"), 231, 0.10); }
+TEST_F(PaperTable1, EvictionAloneIsWorthATwofoldOfWhatDartsLoads) {
   const Simulation lru = cholesky(60, "darts-lru");
   expect_loads(lru, 399, 0.13);
   EXPECT_GE(gib_in(lru), 1.7 * gib_in(cholesky(60, "darts")));
 }
-TEST(PaperTable1, TheWorkBoundIsThatOfTheStudy) {
+TEST_F(PaperTable1, TheWorkBoundIsThatOfTheStudy) {
   const TiledGraph tiled = tiled_graph(TiledKind::Cholesky, 60, 1920);
   const TaskBounds bounds = bounds_of(tiled.graph, v100());
   EXPECT_NEAR(bounds.seconds(), 35.98, 0.01);

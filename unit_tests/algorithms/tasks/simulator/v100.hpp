@@ -4,14 +4,27 @@
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include <strata/algorithms/tasks/plan/schedulers.hpp>
 #include <strata/algorithms/tasks/plan/tiled.hpp>
 #include <strata/algorithms/tasks/simulator/simulator.hpp>
+
+#include "core/random.hpp"
 
 namespace strata_tests {
 
 using namespace strata;
 using namespace strata::tasks;
+
+/// Simulations of the paper's sizes take seconds each, and minutes under sanitizers, where smaller graphs
+/// reach the same code.
+class LargeSimulations : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (is_sanitized) GTEST_SKIP() << "too long under sanitizers";
+  }
+};
 
 inline constexpr double gib = 1 << 30;
 inline constexpr index_t tile_bytes = 1920 * 1920 * 4;
