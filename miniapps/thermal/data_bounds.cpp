@@ -27,7 +27,8 @@ DataBounds bounds_of(const Problem& problem, const std::vector<GivenTemperature>
   bounds.scale = std::max(std::abs(*low), std::abs(*high));
   // A sink takes heat at any temperature but 0, where it ends; from below 0 it leads away.
   if (problem.sink > 0 && *low < 0) may_cool = true;
-  if (!may_cool) bounds.low = problem.sink > 0 ? 0.0 : *low;
+  bounds.low_of_sink = problem.sink > 0;
+  if (!may_cool) bounds.low = bounds.low_of_sink ? 0.0 : *low;
   if (!may_warm) bounds.high = *high;
   return bounds;
 }
@@ -50,16 +51,18 @@ void BoundsWatch::look(index_t step, const TemperatureRange& range) {
 
 std::string BoundsWatch::warning() const {
   std::string text;
-  const auto add = [&](const Beyond& beyond, const char* where, const char* which, double bound) {
+  const auto add = [&](const Beyond& beyond, const char* where, const char* what, double bound) {
     if (beyond.steps == 0) return;
     text += (text.empty() ? "warning: temperatures " : ", and ") + std::string(where) + " " +
             miniapp::number_text(beyond.worst) + " (step " + std::to_string(beyond.worst_step) + "; " +
-            std::to_string(beyond.steps) + " steps from " + std::to_string(beyond.first) +
-            " on), though the " + which + " of the initial, given and outside ones is " +
-            miniapp::number_text(bound);
+            std::to_string(beyond.steps) + " steps from " + std::to_string(beyond.first) + " on), though " +
+            what + " " + miniapp::number_text(bound);
   };
-  add(below_, "fall to", "least", bounds_.low.value_or(0));
-  add(above_, "rise to", "greatest", bounds_.high.value_or(0));
+  add(below_, "fall to",
+      bounds_.low_of_sink ? "--sink takes heat down to"
+                          : "the least of the initial, given and outside ones is",
+      bounds_.low.value_or(0));
+  add(above_, "rise to", "the greatest of the initial, given and outside ones is", bounds_.high.value_or(0));
   if (text.empty()) return text;
   return text +
          ": steps are short for the elements where temperatures change fast; take longer steps (--transient) "

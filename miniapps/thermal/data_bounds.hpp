@@ -13,6 +13,7 @@ namespace strata::inline STRATA_ABI::thermal {
 
 struct DataBounds {
   std::optional<double> low, high;  // none: something may lead beyond any
+  bool low_of_sink = false;         ///< the least is 0, where the sink ends
   /// The largest of the data, to which tolerances are in proportion.
   double scale = 0;
 };

@@ -130,7 +130,8 @@ void check_temperature(double value, bool is_float, const std::string& what) {
 }
 
 void check(const Inflow& inflow, bool is_float, const std::string& selector) {
-  for (const double value : {inflow.flux, inflow.coefficient, inflow.outside})
+  for (const double value :
+       {inflow.flux, inflow.coefficient, inflow.outside, inflow.flux + inflow.coefficient * inflow.outside})
     if (!std::isfinite(as_type(value, is_float)))
       throw SolverError(
           text_of("the heat that comes in at %.100s: %g is no number of the type%s: change "
