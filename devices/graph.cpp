@@ -100,6 +100,8 @@ Ref<GraphState> RecordingScope::finish() {
 }
 
 void check_recordable(const char* what, const QueueState& queue, bool waits) {
+  if (current_recording == nullptr)
+    throw Error(std::string(what) + " goes to a queue that another thread records a graph of");
   if (&queue != &current_recording->queue)
     throw Error(std::string(what) +
                 " while a graph is recorded goes to another queue than the recorded one; name " +

@@ -146,7 +146,7 @@ void SharedLedger::fail() const {
     throw CopyError(what + "; no device is left");
   } catch (const KernelError&) {
     throw KernelError(what + "; no device is left");
-  } catch (const Error&) {
+  } catch (...) {
     throw Error(what + "; no device is left");
   }
 }

@@ -251,19 +251,22 @@ void SharedRun::run_in_threads(const std::vector<std::size_t>& hosts, ResidentRo
         const ActingFor acting(caller, number);
         guarded(work);
       });
-    } catch (const std::system_error&) {  // the others do the work
+      return true;
+    } catch (const std::exception&) {  // no thread, or no memory for one: the others do the work
       for (const std::size_t k : devices) ledger_.retire(k, std::current_exception());
+      return false;
     }
   };
-  if (!others.empty()) start(others, [this, others] { flights_.feed(others, true); });
+  const bool feeds = others.empty() || start(others, [this, others] { flights_.feed(others, true); });
+  // Hosts wait for parts that are in flight: of a thread that did not start, somebody has to land them.
+  if (!feeds)
+    while (flights_.has_any(others)) guarded([&] { flights_.land_first(others, false); });
   for (std::size_t h = 1; h < hosts.size(); ++h)
     start({hosts[h]}, [this, host = hosts[h]] { work_on_host(host, ledger_.take(host, true), true); });
   guarded([&] {
     work_on_host(hosts.front(), rows_of(first) > 0 ? first : ledger_.take(hosts.front(), true), true);
   });
   for (std::thread& thread : threads) thread.join();
-  // Of a thread that did not start.
-  while (flights_.has_any(others)) guarded([&] { flights_.land_first(others, false); });
   // Queues report errors, which are known by now, to the thread that enqueued the work, too: this one, for
   // first parts.
   if (ledger_.has_failed())

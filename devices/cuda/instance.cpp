@@ -204,7 +204,9 @@ bool CudaInstance::busy(CudaStream& stream) {
   const cudaError_t state = cudaStreamQuery(stream.stream);
   if (state == cudaErrorNotReady) return true;
   // Work that failed is not done: whoever waits for its events is to get the error.
-  if (state == cudaSuccess) __atomic_store_n(&stream.retired, submitted, __ATOMIC_RELAXED);
+  if (state == cudaSuccess)
+    for (std::uint64_t* const known : {&stream.retired, &stream.ended})
+      __atomic_store_n(known, submitted, __ATOMIC_RELEASE);
   return false;
 }
 

@@ -74,8 +74,9 @@ struct CudaStream {
   bool lent = false;            // a queue has it
   bool helper = false;          // its work is waited for by that of the queue's stream
   bool reaches_peers = false;   // it has copied from or to another GPU
-  std::uint64_t submitted = 0;  // operations; both are atomics in use
-  std::uint64_t retired = 0;    // of them, those known to be done
+  std::uint64_t submitted = 0;  // operations; these are atomics in use
+  std::uint64_t retired = 0;    // of them, those known to use no memory any more
+  std::uint64_t ended = 0;      // of them, those that the driver says have ended
 };
 
 class CudaInstance {

@@ -29,7 +29,7 @@ bool CudaEventState::known_complete() const {
 
 void CudaEventState::note_complete() const {
   is_complete_.store(true, std::memory_order_release);
-  queue_->retired(submissions_);
+  queue_->ended(submissions_);
 }
 
 bool CudaEventState::is_end() const {
@@ -101,7 +101,7 @@ void CudaQueue::wait() {
   if (recording != nullptr) check_recordable("a wait for a queue", *this, true);
   const std::uint64_t submitted = __atomic_load_n(&stream_.submitted, __ATOMIC_RELAXED);
   check_cuda(cudaStreamSynchronize(stream_.stream), "waiting for a queue", device());
-  retired(submitted);
+  ended(submitted);
   throw_bad_access_found(true);
   throw_host_error();
 }

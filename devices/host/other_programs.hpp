@@ -1,5 +1,6 @@
-// OtherPrograms: for how many threads of a team the machine has room beside what else runs, by the system's
-// count of threads that run or could run (/proc/loadavg). Where the system has no such count, for all.
+// OtherPrograms: for how many threads of a team the machine has room beside what else runs, other programs
+// and other threads of this one, by the system's count of threads that run or could run (/proc/loadavg).
+// Where the system has no such count, for all.
 //
 // The count is of a moment. What counts as wanted is what was in each of the last few looks, so that a
 // program that runs for a moment changes nothing; after a pause of the team it is counted anew.

@@ -334,7 +334,7 @@ int WorkerPool::Team::workers_now() {
   if (room < options.workers && !said_room.exchange(true, std::memory_order_relaxed))
     log_message(
         LogLevel::Info,
-        "other programs run: launches on Threads use %d of %d threads now, and as many as there is room for "
+        "other threads run: launches on Threads use %d of %d threads now, and as many as there is room for "
         "from here on; STRATA_THREADS=%d keeps all",
         room, options.workers, options.workers);
   return room;

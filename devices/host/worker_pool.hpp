@@ -8,7 +8,7 @@
 // of another pool it takes its turn like any other call, so two pools must not wait for each other in a ring.
 // Memory order: everything the caller did before run() happens before every piece, and every piece happens
 // before the return of run().
-// First touch: Schedule::Static cuts equal ranges into equal pieces and gives piece k to worker k modulo
+// First touch: unless the pool shares processors, Schedule::Static cuts equal ranges into equal pieces and gives piece k to worker k modulo
 // size(), every time; in a pinned pool worker k > 0 stays on one processor, so memory that a worker touched
 // first stays near to it. Worker 0 is the caller, which is never pinned.
 // Other programs: a team that waits for a worker whose processor they have is slower than one thread. With

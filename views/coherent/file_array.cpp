@@ -6,6 +6,7 @@
 
 #include <strata/core/box.hpp>
 #include <strata/core/error.hpp>
+#include <strata/core/error_text.hpp>
 #include <strata/core/log.hpp>
 #include <strata/core/runtime.hpp>
 #include <strata/devices/serial/device.hpp>
@@ -45,23 +46,23 @@ class FileState : public CoherentState {
   ~FileState() override {
     FileStorage& storage = *storage_of(main.storage);
     bool saves = !storage.is_for_reading() && std::uncaught_exceptions() == 0;
-    const auto say = [&](const std::exception& error) {
+    const auto say = [&] {
       log_message(LogLevel::Error, "the array in \"%s\" is incomplete: %s", storage.path().c_str(),
-                  error.what());
+                  text_of(std::current_exception()).c_str());
     };
     // Pages beyond the end of a truncated file are not to be touched: nothing is copied to them.
     if (saves) try {
         storage.check_use(true);
-      } catch (const std::exception& error) {
-        say(error);
+      } catch (...) {
+        say();
         saves = false;
       }
     try {
       if (is_busy() || (saves && host_lacks_values(*this)))
         use_on_host_last(*this, saves ? AccessMode::InOut : AccessMode::Out);
       if (saves) storage.complete();
-    } catch (const std::exception& error) {
-      if (saves) say(error);
+    } catch (...) {
+      if (saves) say();
     }
   }
 

@@ -2,7 +2,9 @@
 #include <new>
 #include <vector>
 
+#include <strata/core/error_text.hpp>
 #include <strata/core/log.hpp>
+#include <strata/core/runtime.hpp>
 #include <strata/views/coherent/coherence.hpp>
 #include <strata/views/coherent/host_access.hpp>
 #include <strata/views/coherent/last_use.hpp>
@@ -47,15 +49,17 @@ void use_on_device_last(CoherentState& array, DeviceInstance& device) {
 
 void bring_home(CoherentState& array) noexcept {
   if (array.is_explicit()) return;
+  // What was under way is over then.
+  if (runtime_ended() && array.adopted_on == nullptr && !host_lacks_values(array)) return;
   try {
     if (array.adopted_on != nullptr) {
       use_on_device_last(array, *array.adopted_on);
     } else if (array.is_shared() || host_lacks_values(array)) {
       use_on_host_last(array, AccessMode::InOut);
     }
-  } catch (const std::exception& error) {
+  } catch (...) {
     log_message(LogLevel::Error, "the memory that the array \"%s\" adopted has not its last values: %s",
-                array.label.c_str(), error.what());
+                array.label.c_str(), text_of(std::current_exception()).c_str());
   }
 }
 

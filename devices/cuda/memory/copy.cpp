@@ -115,6 +115,16 @@ void CudaQueue::copy(const CopySide& destination, const CopySide& source, std::s
   };
   const std::uint64_t before = submissions();
   bool has_waited = false;
+  // Pieces that were enqueued count where a later one fails, too.
+  struct Count {
+    CudaQueue& queue;
+    const std::uint64_t& before;
+    const bool& has_waited;
+    ~Count() {
+      if (has_waited) queue.ended(before);
+      else queue.submitted();
+    }
+  } const count{*this, before, has_waited};
   for (const CopyPiece& piece : pieces) {
     const bool contiguous = piece.kind == CopyKind::Contiguous;
     if (host != nullptr) {
@@ -150,8 +160,6 @@ void CudaQueue::copy(const CopySide& destination, const CopySide& source, std::s
                  !gpu_.reaches_pageable_memory() && piece.run_bytes < staged_from_bytes &&
                  is_pageable(host->data);
   }
-  if (has_waited) retired(before);
-  else submitted();
 }
 
 void CudaQueue::fail_copy(cudaError_t code, const CopySide& destination, const CopySide& source) const {
