@@ -238,7 +238,9 @@ struct WorkerPool::Team {
   int workers_now();
   std::uint32_t publish(const ChunkRange& range, ChunkFunction function, int workers);
   void await_answers(std::uint32_t epoch);
-  void execute(const ChunkPlan& plan, Schedule schedule, ChunkFunction function, int part, int worker);
+  void execute(const ChunkPlan& plan, Schedule schedule, ChunkFunction function, int worker);
+  void execute_parts(const ChunkPlan& plan, Schedule schedule, ChunkFunction function, int first, int self,
+                     int runners);
   void take_over(const ChunkPlan& plan, Schedule schedule, ChunkFunction function, std::uint32_t epoch);
   void capture_exception();
   std::exception_ptr take_error();
@@ -319,7 +321,8 @@ void WorkerPool::Team::work(int worker) {
     if (job.function.call == nullptr) return;
     has_part = worker < job.workers;
     if (has_part)
-      execute(ChunkPlan(job.range, job.workers), job.range.schedule, job.function, worker, worker);
+      execute_parts(ChunkPlan(job.range, options.workers), job.range.schedule, job.function, worker, worker,
+                    job.workers);
     answer(epoch);
   }
 }
@@ -385,13 +388,13 @@ void WorkerPool::Team::take_over(const ChunkPlan& plan, Schedule schedule, Chunk
     if (answers.done.load(std::memory_order_acquire) == all_answers(epoch)) return;
     pause_processor();
   }
-  const int parts = job.workers;
+  const int runners = job.workers;
   for (int w = 1; w < options.workers; ++w) {
     if (answers.done.load(std::memory_order_acquire) == all_answers(epoch)) return;
     if (claims[static_cast<std::size_t>(w)].epoch.load(std::memory_order_relaxed) == epoch ||
         !claim(w, epoch))
       continue;
-    if (w < parts) execute(plan, schedule, function, w, 0);
+    if (w < runners) execute_parts(plan, schedule, function, w, 0, runners);
     answers.done.fetch_add(1, std::memory_order_seq_cst);
   }
 }
@@ -408,10 +411,10 @@ void WorkerPool::Team::await_answers(std::uint32_t epoch) {
   events.caller_sleeps.store(0, std::memory_order_relaxed);
 }
 
-// Part `part` of a static job, or pieces of a dynamic one as long as there are some.
-void WorkerPool::Team::execute(const ChunkPlan& plan, Schedule schedule, ChunkFunction function, int part,
-                               int worker) {
-  const auto workers = static_cast<ChunkPlan::Count>(job.workers);
+// The part of a static job that is a worker's, or, as that worker, pieces of a dynamic one as long as there
+// are some.
+void WorkerPool::Team::execute(const ChunkPlan& plan, Schedule schedule, ChunkFunction function, int worker) {
+  const auto workers = static_cast<ChunkPlan::Count>(options.workers);
   const auto run_piece = [&](ChunkPlan::Count k) {
     if (events.failed.load(std::memory_order_relaxed)) return false;
     function(plan.begin(k), plan.end(k), worker);
@@ -422,9 +425,25 @@ void WorkerPool::Team::execute(const ChunkPlan& plan, Schedule schedule, ChunkFu
     if (schedule == Schedule::Dynamic)
       for (ChunkPlan::Count k = take_piece(); k < plan.count() && run_piece(k);) k = take_piece();
     else
-      for (auto k = static_cast<ChunkPlan::Count>(part); k < plan.count() && run_piece(k);) k += workers;
+      for (auto k = static_cast<ChunkPlan::Count>(worker); k < plan.count() && run_piece(k);) k += workers;
   } catch (...) {
     capture_exception();
+  }
+}
+
+// The parts of worker `first` and of those that do not run, every `runners`-th of them, by the thread of
+// worker `self`. Each is done in the name of the worker whose it is: what kernels keep for each worker then
+// does not depend on how many run.
+void WorkerPool::Team::execute_parts(const ChunkPlan& plan, Schedule schedule, ChunkFunction function,
+                                     int first, int self, int runners) {
+  if (schedule == Schedule::Dynamic) runners = options.workers;  // pieces are nobody's: once as the first
+  for (int part = first; part < options.workers; part += runners) {
+    if (part == self) {
+      execute(plan, schedule, function, part);
+    } else {
+      const EnterRegion as(this, part);
+      execute(plan, schedule, function, part);
+    }
   }
 }
 
@@ -497,14 +516,19 @@ void WorkerPool::run(const ChunkRange& range, ChunkFunction function) {
   {
     const Turn turn(team);
     const EnterRegion region(&team, 0);
-    const int workers = team.workers_now();
-    const ChunkPlan plan(range, workers);
-    if (plan.count() == 1 || workers == 1) return run_inline(plan, function, 0);
+    const ChunkPlan plan(range, team.options.workers);
+    if (plan.count() == 1 || team.options.workers == 1) return run_inline(plan, function, 0);
 
-    const std::uint32_t epoch = team.publish(range, function, workers);
-    team.execute(plan, range.schedule, function, 0, 0);
-    if (team.options.shares_processors) team.take_over(plan, range.schedule, function, epoch);
-    team.await_answers(epoch);
+    const int runners = team.workers_now();
+    if (runners == 1) {
+      team.dispenser.next.store(0, std::memory_order_relaxed);
+      team.execute_parts(plan, range.schedule, function, 0, 0, 1);
+    } else {
+      const std::uint32_t epoch = team.publish(range, function, runners);
+      team.execute_parts(plan, range.schedule, function, 0, 0, runners);
+      if (team.options.shares_processors) team.take_over(plan, range.schedule, function, epoch);
+      team.await_answers(epoch);
+    }
     error = team.take_error();
   }
   if (error) std::rethrow_exception(error);

@@ -8,18 +8,17 @@
 // of another pool it takes its turn like any other call, so two pools must not wait for each other in a ring.
 // Memory order: everything the caller did before run() happens before every piece, and every piece happens
 // before the return of run().
-// First touch: unless the pool shares processors, Schedule::Static cuts equal ranges into equal pieces and gives piece k to worker k modulo
+// First touch: Schedule::Static cuts equal ranges into equal pieces and gives piece k to worker k modulo
 // size(), every time; in a pinned pool worker k > 0 stays on one processor, so memory that a worker touched
 // first stays near to it. Worker 0 is the caller, which is never pinned.
 // Other programs: a team that waits for a worker whose processor they have is slower than one thread. With
-// `shares_processors` pieces are for as many workers as there is room for beside them (one: the caller runs
-// alone), and the caller runs the pieces of workers that have not begun when it has run its own.
-// Which worker has which piece then differs from run to run.
-// Idle: threads look for work for `spin_us`, then sleep in the kernel until there is some; at once where the
-// system has taken the processor away meanwhile, as others want it.
-// Lifetime: the destructor waits for the pool's threads; no thread may be inside run() by then.
-// fork(): the child has no workers. There run() runs inline on its caller, without taking turns, and the
-// destructor does not wait.
+// `shares_processors` as many threads run as there is room for beside them (one: the caller runs alone), and
+// the caller runs the pieces of workers that have not begun when it has run its own. A thread then runs
+// pieces of several workers, each in the name of the worker whose it is: pieces and their workers stay the
+// same. Idle: threads look for work for `spin_us`, then sleep in the kernel until there is some; at once
+// where the system has taken the processor away meanwhile, as others want it. Lifetime: the destructor waits
+// for the pool's threads; no thread may be inside run() by then. fork(): the child has no workers. There
+// run() runs inline on its caller, without taking turns, and the destructor does not wait.
 #pragma once
 
 #include <functional>

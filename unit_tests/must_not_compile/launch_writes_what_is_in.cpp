@@ -1,5 +1,5 @@
 // expect: launch_writes_what_is_in.cpp:[0-9]+:[0-9]+: error:.* lvalue required as left operand of assignment
-// lines: 12
+// lines: 13
 // bytes: 6500
 #include <strata/algorithms/coherent_launch.hpp>
 #include <strata/strata.hpp>

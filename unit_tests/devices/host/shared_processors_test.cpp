@@ -88,10 +88,10 @@ TEST(SharedProcessors, ACallerRunsWhatASleepingWorkerHasNotBegun) {
 
   for (int repeat = 0; repeat < 1000; ++repeat) {
     std::atomic<int> mine{0};
-    pool.run({0, 2, 1}, erase([&, caller = std::this_thread::get_id()](index_t, index_t, int worker) {
-               EXPECT_EQ(worker == 0, std::this_thread::get_id() == caller);
+    pool.run({0, 2, 1}, erase([&, caller = std::this_thread::get_id()](index_t begin, index_t, int worker) {
+               EXPECT_EQ(worker, begin);
                EXPECT_EQ(WorkerPool::current_worker(), worker);
-               mine += worker == 0;
+               mine += std::this_thread::get_id() == caller;
              }));
     alone += mine == 2;
   }
@@ -115,9 +115,17 @@ TEST(SharedProcessors, OnABusyMachineTheCallerRunsAlone) {
 
   bool is_alone = false;
   for (const auto end = std::chrono::steady_clock::now() + 10s;
-       !is_alone && std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(2ms))
-    is_alone = pieces_of(pool, {0, 100}) == std::vector<Piece>{{0, 100, 0}};
-  pieces_of(pool, {0, 100});
+       !is_alone && std::chrono::steady_clock::now() < end; std::this_thread::sleep_for(2ms)) {
+    std::atomic<int> of_others{0}, pieces{0};
+    pool.run({0, 100}, erase([&, caller = std::this_thread::get_id()](index_t, index_t, int) {
+               std::this_thread::sleep_for(100us);  // a worker that is awake takes part
+               of_others += std::this_thread::get_id() != caller;
+               ++pieces;
+             }));
+    is_alone = said > 0 && of_others == 0;
+    EXPECT_EQ(pieces, 2);
+  }
+  EXPECT_EQ(pieces_of(pool, {0, 100}), (std::vector<Piece>{{0, 50, 0}, {50, 100, 1}}));  // as always
   strata::set_log_function(nullptr);
   strata::set_setting("log", "warning");
 
