@@ -49,18 +49,26 @@ template <AnyView V>
   else return create_mirror(view);
 }
 
+namespace detail {
+
+/// Waits for the kernels that may still write `view`, which is its own mirror: in managed or pinned memory.
+template <AnyView V>
+void wait_for_writers(const V& view) {
+  if constexpr (!FamilyOf<typename V::memory_space>::type::host_accessible) {
+    const Allocation* const record = view.allocation().get();
+    wait(typename V::device_type(record != nullptr ? record->space.instance : 0));
+  }
+}
+
+}  // namespace detail
+
 /// create_mirror_view, with the elements as the work on the device's default queue leaves them. Waits.
 template <AnyView V>
 [[nodiscard]] typename V::HostMirror create_mirror_and_copy(const V& view) requires(
     !std::is_const_v<typename V::element_type>) {
-  using Family = typename detail::FamilyOf<typename V::memory_space>::type;
   const auto mirror = create_mirror_view(view);
-  if constexpr (!detail::aliases_host<V>) {
-    if (view) deep_copy(mirror, view);
-  } else if constexpr (!Family::host_accessible) {  // managed or pinned: kernels may still write it
-    const detail::Allocation* const record = view.allocation().get();
-    wait(typename V::device_type(record != nullptr ? record->space.instance : 0));
-  }
+  if constexpr (detail::aliases_host<V>) detail::wait_for_writers(view);
+  else if (view) deep_copy(mirror, view);
   return mirror;
 }
 
@@ -71,11 +79,12 @@ using MirrorOn =
 
 namespace detail {
 
-/// Whether `view` lies in the memory of `device` itself.
+/// Whether `view` lies in the memory of `device` itself. Pinned and managed memory belong to one GPU, whose
+/// kernels are those that with(kernel, view) runs.
 template <Device D, AnyView V>
 bool lies_on(const D& device, const V& view) {
   if constexpr (!std::is_same_v<typename D::memory_space, typename V::memory_space>) return false;
-  else if constexpr (D::memory_space::host_accessible) return true;
+  else if constexpr (FamilyOf<typename D::memory_space>::type::host_accessible) return true;
   else {
     const LayoutDescriptor layout = describe(view.mapping());
     return copy_side(view, layout).space.instance == device.index();
@@ -107,8 +116,10 @@ template <Device D, AnyView V>
 [[nodiscard]] MirrorOn<D, V> create_mirror_and_copy(const D& device, const V& view) requires(
     !std::is_const_v<typename V::element_type>) {
   const auto mirror = create_mirror_view(device, view);
-  if (view && static_cast<const void*>(mirror.data()) != static_cast<const void*>(view.data()))
+  if (!view) return mirror;
+  if (static_cast<const void*>(mirror.data()) != static_cast<const void*>(view.data()))
     deep_copy(mirror, view);
+  else if constexpr (detail::aliases_host<V>) detail::wait_for_writers(view);
   return mirror;
 }
 

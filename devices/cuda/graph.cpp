@@ -10,7 +10,9 @@
 namespace strata::inline STRATA_ABI::detail {
 
 CudaGraph::~CudaGraph() {
-  // A replay under way is not disturbed: CUDA frees the graph after it, and the memory is in quarantine.
+  // A replay under way is not disturbed: CUDA frees the graph after it, the memory is in quarantine, and the
+  // instance holds the functions that CUDA may still call.
+  if (after != nullptr) gpu.host_calls().keep(std::move(calls), after);
   if (executable != nullptr) cudaGraphExecDestroy(executable);
   for (void* const block : memory) gpu.release(CudaMemoryKind::Device, block);
 }
@@ -22,9 +24,14 @@ void CudaGraph::launch(QueueState& queue) {
                       queue.instance().device_name() + "{" + std::to_string(queue.instance().index()) +
                       "}; record one there");
   const std::lock_guard lock(target->mutex);
+  const CudaDeviceScope scope(gpu.index());
+  const std::lock_guard one_launch(mutex);  // `after` is that of the latest
+  if (after == nullptr && !calls.empty()) after = gpu.take_event();
   static_cast<void>(target->note_kernel("a graph", nullptr, nullptr));
   check_cuda(cudaGraphLaunch(executable, target->stream()), "launching a graph", gpu.index());
   target->submitted();
+  if (after != nullptr)
+    check_cuda(cudaEventRecord(after, target->stream()), "launching a graph", gpu.index());
 }
 
 CudaRecording::CudaRecording(CudaQueue& recorded)

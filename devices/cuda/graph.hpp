@@ -4,6 +4,7 @@
 // other work of the queue it was recorded on.
 #pragma once
 
+#include <mutex>
 #include <vector>
 
 #include <cuda_runtime_api.h>
@@ -27,7 +28,10 @@ class CudaGraph final : public GraphState {
   index_t nodes = 0;
   std::vector<void*> memory;
   std::vector<AllocationRef> kept;
-  std::vector<Ref<HostCall>> calls;
+  std::vector<Ref<CudaHostCall>> calls;
+  std::mutex mutex;  // of launches
+  cudaEvent_t after =
+      nullptr;  // of the latest launch, which comes after all earlier ones, if there are calls
 };
 
 class CudaRecording final : public Recording {
@@ -43,7 +47,7 @@ class CudaRecording final : public Recording {
   void end_branch() noexcept override;
   void join() override;
 
-  void keep_call(const Ref<HostCall>& call) { graph_->calls.push_back(call); }
+  void keep_call(const Ref<CudaHostCall>& call) { graph_->calls.push_back(call); }
   CudaScratch scratch(std::size_t bytes);
   /// Memory of the graph that holds these bytes.
   const void* place(const void* bytes, std::size_t size);

@@ -52,7 +52,8 @@ void finish_all() noexcept {
       if (!was_reported)
         print_unheard_error("work on Cuda{" + std::to_string(gpu->index()) + "}", error.what());
     }
-    gpu->print_failed_checks();
+    gpu->drop_done_calls();
+    gpu->print_unreported();
   }
 }
 
@@ -237,11 +238,15 @@ void CudaInstance::synchronize() {
 
 void CudaInstance::wait_all() {
   synchronize();
+  drop_done_calls();
   const std::lock_guard lock(queues_mutex_);
-  for (CudaQueue* const queue : queues_) queue->throw_bad_access(true);  // its mutex comes before this one
+  for (CudaQueue* const queue : queues_) {
+    queue->throw_bad_access(true);  // its mutex comes before this one
+    queue->host_errors().throw_and_clear();
+  }
 }
 
-void CudaInstance::print_failed_checks() noexcept {
+void CudaInstance::print_unreported() noexcept {
   const std::lock_guard lock(queues_mutex_);
   for (CudaQueue* const queue : queues_) {
     try {
@@ -249,6 +254,7 @@ void CudaInstance::print_failed_checks() noexcept {
     } catch (const std::exception& error) {
       print_unheard_error("a kernel on Cuda{" + std::to_string(index_) + "}", error.what());
     }
+    queue->host_errors().print();
   }
 }
 

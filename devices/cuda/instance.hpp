@@ -20,6 +20,7 @@
 #include <strata/devices/backend.hpp>
 #include <strata/devices/cuda/control.hpp>
 #include <strata/devices/cuda/device.hpp>
+#include <strata/devices/cuda/host_calls.hpp>
 #include <strata/devices/cuda/memory/managed_heap.hpp>
 #include <strata/devices/cuda/memory/memory_pool.hpp>
 #include <strata/devices/cuda/memory/slab_heap.hpp>
@@ -97,8 +98,14 @@ class CudaInstance {
   void wait_all();
   /// Waits for the work of all queues, and throws errors of the GPU only.
   void synchronize();
-  /// Prints the failed checks that were not reported to any thread.
-  void print_failed_checks() noexcept;
+  /// Prints the failed checks, and the errors of functions of the host, that were not reported to any thread.
+  void print_unreported() noexcept;
+  /// Functions of the host that CUDA is still to call.
+  CudaHostCalls& host_calls() { return host_calls_; }
+  /// Destroys those that have run; see CudaHostCalls::drop_done.
+  void drop_done_calls() {
+    host_calls_.drop_done([this](cudaEvent_t event) { give_back(event); });
+  }
 
   /// Memory of at least one byte; null if there is not enough. Owned by the caller until release().
   void* allocate(CudaMemoryKind kind, std::size_t bytes);
@@ -180,6 +187,7 @@ class CudaInstance {
   bool reused_in_order_ = false;  // a block was reused in the order of the only stream
   std::mutex events_mutex_;
   std::vector<cudaEvent_t> events_[2];  // without timing, and with it
+  CudaHostCalls host_calls_;
   std::mutex queues_mutex_;
   std::vector<CudaQueue*> queues_;
   Ref<CudaQueue> default_queue_;

@@ -49,6 +49,7 @@ void CudaEventState::wait() {
     note_complete();
   }
   queue_->throw_bad_access_found(false);
+  queue_->host_errors().throw_of_first(submissions_);
 }
 
 double CudaEventState::seconds_since(const EventState& earlier) const {
@@ -103,59 +104,22 @@ void CudaQueue::wait() {
   check_cuda(cudaStreamSynchronize(stream_.stream), "waiting for a queue", device());
   ended(submitted);
   throw_bad_access_found(true);
-  throw_host_error();
+  gpu_.drop_done_calls();
+  host_errors_->throw_and_clear();
 }
 
-// CUDA calls a function of C, which may not throw. A single call deletes itself; those of a graph are its
-// own.
 void CudaQueue::call_host(const Ref<HostCall>& call) {
   require_running("then_host");
-  class Guarded final : public HostCall {
-   public:
-    Guarded(const Ref<HostCall>& guarded, const Ref<HostErrors>& errors) : call_(guarded), errors_(errors) {}
-    void run() override {
-      try {
-        call_->run();
-      } catch (...) {
-        const std::lock_guard lock(errors_->mutex);
-        if (errors_->first == nullptr) errors_->first = std::current_exception();
-      }
-    }
-
-   private:
-    Ref<HostCall> call_;
-    Ref<HostErrors> errors_;
-  };
-  const Ref<HostCall> guarded(new Guarded(call, host_errors_));
+  if (recording == nullptr) gpu_.drop_done_calls();
   const std::lock_guard lock(mutex);
   const CudaDeviceScope scope(device());
-  if (recording != nullptr) {
-    recording->keep_call(guarded);
-    check_cuda(cudaLaunchHostFunc(
-                   stream(), [](void* raw) { static_cast<HostCall*>(raw)->run(); }, guarded.get()),
-               "enqueueing a function of the host", device());
-  } else {
-    auto owned = std::make_unique<Ref<HostCall>>(guarded);
-    check_cuda(cudaLaunchHostFunc(
-                   stream(),
-                   [](void* raw) {
-                     const std::unique_ptr<Ref<HostCall>> mine(static_cast<Ref<HostCall>*>(raw));
-                     (*mine)->run();
-                   },
-                   owned.get()),
-               "enqueueing a function of the host", device());
-    static_cast<void>(owned.release());
-  }
+  const Ref<CudaHostCall> mine(new CudaHostCall(call, host_errors_, submissions() + 1));
+  if (recording != nullptr) recording->keep_call(mine);
+  else gpu_.host_calls().keep(mine);
+  const cudaError_t code = cudaLaunchHostFunc(stream(), CudaHostCall::run, mine.get());
+  if (code != cudaSuccess) mine->set_done();
+  check_cuda(code, "enqueueing a function of the host", device());
   submitted();
-}
-
-void CudaQueue::throw_host_error() {
-  std::exception_ptr error;
-  {
-    const std::lock_guard lock(host_errors_->mutex);
-    error = std::exchange(host_errors_->first, nullptr);
-  }
-  if (error != nullptr) std::rethrow_exception(error);
 }
 
 bool CudaQueue::idle() const { return cudaStreamQuery(stream_.stream) != cudaErrorNotReady; }

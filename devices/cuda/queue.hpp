@@ -6,7 +6,6 @@
 #pragma once
 
 #include <atomic>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -16,6 +15,7 @@
 
 #include <strata/core/check.hpp>
 #include <strata/devices/backend.hpp>
+#include <strata/devices/cuda/host_calls.hpp>
 #include <strata/devices/cuda/instance.hpp>
 #include <strata/devices/cuda/launch/launch.hpp>
 
@@ -119,6 +119,7 @@ class CudaQueue final : public QueueState {
   void throw_unreported_bad_access();
   /// As throw_bad_access where `mutex` is not held.
   void throw_bad_access_found(bool clear);
+  HostErrors& host_errors() const { return *host_errors_; }
 
   std::mutex mutex;
   CudaRecording* recording = nullptr;  // under way on this queue
@@ -158,13 +159,6 @@ class CudaQueue final : public QueueState {
   std::vector<Slot> all_slots_;
   std::uint32_t tickets_ = 0;
   bool bad_access_found() const;
-  void throw_host_error();
-
-  // What a function of the host threw; shared with functions that are still to run.
-  struct HostErrors : RefCounted {
-    std::mutex mutex;
-    std::exception_ptr first;
-  };
   const Ref<HostErrors> host_errors_{new HostErrors};
 
   CheckRecord* check_ = nullptr;

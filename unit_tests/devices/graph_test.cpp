@@ -1,5 +1,8 @@
 // Graphs: what is recorded does not run, and each replay does all of it again.
+#include <chrono>
 #include <memory>
+#include <thread>
+#include <vector>
 
 #include "test_devices.hpp"
 
@@ -194,6 +197,25 @@ TYPED_TEST(GraphTest, FunctionsOfTheHostRunInTheOrderOfTheQueue) {
   for (int k = 0; k < 3; ++k) EXPECT_EQ(seen[k], k + 1);
 }
 
+TYPED_TEST(GraphTest, CallsFunctionsOfTheHostAlsoWhenItIsGone) {
+  using D = TypeParam;
+  const Queue<D> queue;
+  std::vector<int> seen(2);
+
+  {
+    const Graph<D> graph = record(queue, [&] {
+      then_host(queue, [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); });
+      then_host(queue, [&seen, added = std::vector<int>{3, 4}] {
+        for (std::size_t k = 0; k < 2; ++k) seen[k] += added[k];
+      });
+    });
+    for (int k = 0; k < 2; ++k) graph.launch(queue);
+  }
+  queue.wait();
+
+  EXPECT_EQ(seen, (std::vector<int>{6, 8}));
+}
+
 TYPED_TEST(GraphTest, WhatAFunctionOfTheHostThrowsIsThrownByTheQueue) {
   using D = TypeParam;
   const Queue<D> queue;
@@ -202,6 +224,22 @@ TYPED_TEST(GraphTest, WhatAFunctionOfTheHostThrowsIsThrownByTheQueue) {
       {
         then_host(queue, [] { throw KernelError("too much"); });
         queue.wait();
+      },
+      KernelError);
+  EXPECT_NO_THROW(queue.wait());
+  EXPECT_THROW(
+      {
+        then_host(queue, [] { throw KernelError("too much"); });
+        queue.record().wait();
+      },
+      KernelError);
+  if constexpr (is_asynchronous<D>) {
+    EXPECT_THROW(queue.wait(), KernelError);  // the event leaves it there
+  }
+  EXPECT_THROW(
+      {
+        then_host(queue, [] { throw KernelError("too much"); });
+        wait(D{});
       },
       KernelError);
   EXPECT_NO_THROW(queue.wait());

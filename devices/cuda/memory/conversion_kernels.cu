@@ -106,7 +106,9 @@ cudaError_t enqueue_conversion(cudaStream_t stream, void* destination, const voi
   const index_t done = groups * group;  // of a run; what is left of it are fewer than a group
   Loops loops;
   if (piece.rank == 0) {
-    loops.add(piece.run_bytes - done, 1, 1);
+    // A loop of no items has no divisor.
+    if (piece.run_bytes > done) loops.add(piece.run_bytes - done, 1, 1);
+    else loops.items = 0;
   } else {
     if (piece.run_bytes > 1) loops.add(piece.run_bytes, 1, 1);
     for (int r = piece.rank - 1; r >= 0; --r)

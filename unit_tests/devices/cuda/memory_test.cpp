@@ -168,6 +168,24 @@ TEST(CudaMemory, MirrorViewsOfPinnedAndManagedArraysAreTheArraysThemselves) {
   expect_alias<CudaManaged>();
 }
 
+template <class D>
+void expect_mirror_on_its_gpu() {
+  const auto x = create<MDArray<double, D, rank<1>>>("x", 100);
+  parallel_for(100, with(Slow{}, x));
+  const auto mirror = create_mirror_and_copy(D{}, x);
+  EXPECT_EQ(mirror.data(), x.data());
+  EXPECT_GT(mirror(0), 1);  // the kernel is done
+  if (Cuda::count() < 2) return;
+  const auto there = create_mirror_and_copy(D{1}, x);
+  EXPECT_NE(there.data(), x.data());
+  EXPECT_EQ(there.allocation().get()->space.instance, 1);
+  EXPECT_EQ(there(99), x(99));
+}
+TEST(CudaMemory, MirrorsOnADeviceAreTheArrayOfItsOwnGpuWhoseKernelsAreDone) {
+  expect_mirror_on_its_gpu<CudaPinned>();
+  expect_mirror_on_its_gpu<CudaManaged>();
+}
+
 TEST(CudaMemory, APinnedArrayHoldsItsPrefixesWhenTheTotalIsThere) {
   expect_prefixes_with_the_total<int>();
   expect_prefixes_with_the_total<double>();

@@ -1,11 +1,13 @@
 // Events of GPUs: what they know without asking the driver must be true, also where others enqueue work of
 // which the queue knows nothing.
 #include <chrono>
+#include <memory>
 #include <thread>
 
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
+#include <strata/core/unheard_errors.hpp>
 #include <strata/strata.hpp>
 
 namespace {
@@ -100,6 +102,36 @@ TEST(CudaQueueEvents, AreCompleteAfterACopyToPageableMemory) {
     ASSERT_EQ(host(999), step);
     EXPECT_TRUE(queue.idle());
   }
+}
+
+// CUDA calls functions on a thread of its own, where CUDA cannot be used: what they hold may be an array.
+TEST(CudaQueueCalls, FunctionsOfTheHostAreDestroyedByTheirWaits) {
+  struct Holder {
+    std::thread::id& destroyed_by;
+    Array x;
+    ~Holder() { destroyed_by = std::this_thread::get_id(); }
+  };
+  std::thread::id destroyed_by;
+  std::thread::id called_by;
+  const Queue<Cuda> queue;
+  then_host(queue, [held = std::shared_ptr<Holder>(new Holder{destroyed_by, create<Array>("x", 1000)}),
+                    &called_by] { called_by = std::this_thread::get_id(); });
+
+  queue.wait();
+
+  EXPECT_EQ(destroyed_by, std::this_thread::get_id());
+  EXPECT_NE(called_by, std::this_thread::get_id());
+}
+
+TEST(CudaQueueCalls, AnErrorThatNoWaitThrewIsPrintedWhenTheQueueIsGone) {
+  const int before = detail::unheard_errors();
+  {
+    const Queue<Cuda> queue;
+    then_host(queue, [] { throw KernelError("too much"); });
+  }
+  wait(Cuda{});
+
+  EXPECT_EQ(detail::unheard_errors(), before + 1);
 }
 
 }  // namespace
