@@ -14,7 +14,7 @@ namespace strata::inline STRATA_ABI::detail {
 
 namespace {
 
-constexpr unsigned threads = 256;
+constexpr unsigned threads_of_block = 256;
 constexpr int group = 4;
 
 template <class T>
@@ -116,9 +116,10 @@ cudaError_t enqueue_conversion(cudaStream_t stream, void* destination, const voi
   }
   with_number(how.from, [&]<class From>(From) {
     if (groups > 0)
-      convert_groups<From><<<blocks_for(groups, threads), threads, 0, stream>>>(dst, src, how.to, groups);
+      convert_groups<From>
+          <<<blocks_for(groups, threads_of_block), threads_of_block, 0, stream>>>(dst, src, how.to, groups);
     if (loops.items > 0)
-      convert_strided<From><<<blocks_for(loops.items, threads), threads, 0, stream>>>(
+      convert_strided<From><<<blocks_for(loops.items, threads_of_block), threads_of_block, 0, stream>>>(
           dst + done * to_bytes, src + done * from_bytes, how.to, loops);
   });
   return cudaGetLastError();
