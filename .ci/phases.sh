@@ -1,6 +1,7 @@
 # Phases of .ci/run: each is measured by itself, its output is in $logs/NAME.log, and one may run beside others.
 # Sourced, with `logs` set to a folder that exists. A phase is a command or a function; it runs in a shell of its own.
 # shellcheck shell=bash
+# SPDX-License-Identifier: Apache-2.0
 : "${logs:?}"
 
 group=-          # what phases belong to, written beside their figures: a group of the rotation, or - for every run

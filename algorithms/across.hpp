@@ -9,6 +9,7 @@
 //
 // Parts are runs of left-most indices in the order of the devices. Each device works on its default queue;
 // parts of hosts run on the calling thread and its helpers, after the others were enqueued.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <variant>

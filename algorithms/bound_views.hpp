@@ -3,6 +3,7 @@
 // Some views have more to do: hosts prefetch the rows that are read (ReadRows), checked builds narrow views
 // to the rows that a work item declared (declares_items), and new values of streamed steps begin as the old
 // ones (begins_items).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/build_info.hpp>
 #include <strata/algorithms/device_list.hpp>
 #include <strata/commit.hpp>

@@ -1,5 +1,6 @@
 // How the linked library was built: from which commit, by which compiler, for which devices. It may differ
 // from the headers of a program that was compiled earlier.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

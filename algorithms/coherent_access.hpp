@@ -1,5 +1,6 @@
 // in, out and inout of coherent arrays: how a launch uses one, and which part of it a work item touches
 // (views/coherent/access_region.hpp).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/declared_range.hpp>

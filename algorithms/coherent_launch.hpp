@@ -16,6 +16,7 @@
 // or for a result) and threw may have written some elements: the next use of those without another copy
 // throws DataLost. Parts enqueued on other devices before that still run. Reductions, scans:
 // coherent_reduce.hpp.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>

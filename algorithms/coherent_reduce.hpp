@@ -11,6 +11,7 @@
 // values are joined on the first device, so that the bits of the result do not depend on how many devices
 // there are. Cuts are made between large nodes, so that the parts only approximate the requested sizes. Scans
 // run on one device after the other, each beginning with the total of those before.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <tuple>

@@ -1,4 +1,5 @@
 // Checks of a launch before it begins: its range must fit the arrays that are declared without a region.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/policy.hpp>

@@ -1,4 +1,5 @@
 // Every device of this build, for programs and tests that run over all of them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/any_host/device.hpp>

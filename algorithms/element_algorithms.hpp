@@ -16,6 +16,7 @@
 // OutOfMemory for that array.
 //
 // Part of <strata/sorting.hpp>.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/elements.hpp>

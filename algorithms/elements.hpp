@@ -5,6 +5,7 @@
 // others `work.on(execution, info)` calls a primitive of the device with pointers, counts and functors:
 // sort_keys, sort_pairs, select_items, partition_items, find_first, found by the type of the device's
 // execution (devices/cuda/primitives/).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

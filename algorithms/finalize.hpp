@@ -4,6 +4,7 @@
 //   launch_reduce(where, n, functor, finalize(f, out(dt)), in(x));    // f(value&, dt)
 //
 // parallel_reduce takes finalize(f), too, and the bare functor f for the programs of the Kokkos Array paper.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <tuple>

@@ -8,6 +8,7 @@
 // The predicate is a functor, bool p(const T&) const. The search ends early, but the predicate may also be
 // called for elements after the one found, and several times for an element. Views may have any layout.
 // Waiting, launches, ordering and errors are those of copy_if.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/elements.hpp>

@@ -7,6 +7,7 @@
 //
 // The search is a kernel in the same queue, so that it runs after the kernel and before the next use of the
 // array. It is compiled once for each kind of memory, for all arrays.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

@@ -8,6 +8,7 @@
 //   round 3    |         0         |
 //
 // The result does not depend on the number of threads where the order is stable.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

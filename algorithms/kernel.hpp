@@ -2,6 +2,7 @@
 // whether it can be called as the launch will call it. `with` binds a kernel to the views it works on.
 //
 // Mistakes are reported in one line by static_assert, with the concepts defined here.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

@@ -1,5 +1,6 @@
 // Properties of the types of a kernel's parameters: whether its index is an integer, and whether it takes by
 // value an argument that is passed by reference.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -22,6 +22,7 @@
 //   launch_reduce(on(device), n, kernel, Sum(total), MaxLoc(most), in(x));
 //
 // either all into variables, or all into values (of the device; of coherent arrays).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/finalize.hpp>

@@ -12,6 +12,7 @@
 // many registers gets them by launch_bounds<256, 1>; by default a reduction is compiled so that a
 // multiprocessor holds two blocks. Elsewhere hints have no effect. Of two hints of one kind the outer one
 // holds.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/policy.hpp>

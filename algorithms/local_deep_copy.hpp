@@ -7,6 +7,7 @@
 //
 // Elements are converted as static_cast does it. Both views have the same extents: ExtentError otherwise, on
 // GPUs a trap. They must not overlap. Within a team all members make the call.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <utility>

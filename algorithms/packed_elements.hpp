@@ -1,6 +1,7 @@
 // For algorithms on views of rank 1 that need a packed copy meanwhile: how it is made where the view is, and
 // the kernels that fill it and bring it back. And launches at a place or, without one, on the device of the
 // views.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/parallel_for.hpp>

@@ -10,6 +10,7 @@
 // threw; on others it returns after enqueueing, and the next wait throws errors. Without a queue the launch
 // runs on the instance on which the kernel's views live. Errors: WrongDevice, OutOfBounds (checked
 // builds), RuntimeEnded.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/kernel.hpp>

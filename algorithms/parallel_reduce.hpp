@@ -17,6 +17,7 @@
 // Forms into host memory wait for the result, and so for all work before it in the queue. The host sees what
 // the kernel itself writes to host-accessible memory after the queue's next wait. Options, ranges
 // and errors are those of parallel_for.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/kernel.hpp>

@@ -16,6 +16,7 @@
 // Totals of blocks of 512 indices are computed first and joined one after the other: floating-point results
 // depend neither on the number of threads nor on slices. Waiting, ranges, options and errors are those of
 // parallel_reduce.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/place.hpp>

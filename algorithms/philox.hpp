@@ -1,4 +1,5 @@
 // Philox4x32-10, and the numbers that random.hpp makes of its bits.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

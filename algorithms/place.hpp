@@ -33,6 +33,7 @@
 //
 // A new kind of place specialises detail::PlaceTraits, and, if it is neither a list of parts nor streamed,
 // the ways of launch.hpp, too.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

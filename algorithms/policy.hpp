@@ -1,6 +1,7 @@
 // Policies: over which indices a kernel runs. A number n means [0, n); `range` (core/range.hpp) has offsets,
 // chunks and a schedule; `mdrange` has 2 to 6 dimensions and tiles; `tagged` chooses one of a functor's
 // operators by a work tag; `teams` (team.hpp) has teams of members that work together.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

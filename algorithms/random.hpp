@@ -18,6 +18,7 @@
 // may differ in its last bit where one compiler contracts the multiply-add and another does not. Normal
 // numbers agree to an absolute 1e-14 (double) or 5e-6 (float), the errors of the devices' logarithms and
 // cosines.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

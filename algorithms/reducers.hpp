@@ -5,6 +5,7 @@
 //   parallel_reduce(n, kernel, Sum(s), MinLoc(least));   // several in one pass: kernel(i, s, least)
 //
 // The kernel joins its contribution itself: `kernel(i, T& value)` does value += ..., or the like.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <concepts>

@@ -1,5 +1,6 @@
 // The arguments that parallel_reduce and parallel_scan pass to a device: the reducer (how values begin and
 // join), the body (how a kernel adds to a value) and the finish (what is done with the result).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <concepts>

@@ -1,5 +1,6 @@
 // How a reduction over several devices keeps the one tree of core/reduction_tree.hpp: each device reduces
 // whole subtrees, whose values are joined by the nodes above them. Pure logic.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

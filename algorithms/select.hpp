@@ -17,6 +17,7 @@
 //
 // Forms that return the count, or put it into a host variable, wait for it. Otherwise launches, ordering and
 // errors are those of parallel_for. Not part of <strata/strata.hpp>: CUB is expensive to compile.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/elements.hpp>

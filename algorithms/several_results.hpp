@@ -1,5 +1,6 @@
 // launch_reduce with several named reducers: the kernel becomes a functor whose value has a member for each
 // of them, so that every way to launch needs to know one result only. See launch.hpp, where it is used.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

@@ -21,6 +21,7 @@
 // much memory in addition.
 //
 // Not part of <strata/strata.hpp>: CUB is expensive to compile.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/host_sort.hpp>

@@ -3,6 +3,7 @@
 // may write it to its log.
 //
 // Describing the devices starts every one of them, which takes seconds for a GPU and some of its memory.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -32,6 +32,7 @@
 // Errors: KernelError where the device cannot have such teams, OutOfMemory where it has not that much scratch
 // memory, both from the launch; others are those of parallel_for. On hosts it is a KernelError if some
 // members wait for their team when others have returned.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

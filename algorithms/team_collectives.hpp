@@ -5,6 +5,7 @@
 //   team_reduce(member, Max(value));                    // every member's `value` becomes the largest
 //   const int before = team_scan(member, count);        // of the members with a smaller rank
 //   team_sort(member, scratch);                         // all members see it sorted
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <utility>

@@ -8,6 +8,7 @@
 // The answers are for the lanes and the scratch memory of `work` (not for its team size), and on GPUs for the
 // kernel, whose registers count. Those of a reduction take its named reducers, too. 0 members: no team gets
 // that much scratch memory. KernelError for lanes that no device has.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/team.hpp>

@@ -2,6 +2,7 @@
 //
 // All members of the team must call them, in the same order, except those that concern one member alone:
 // vector_range and per_member.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

@@ -10,6 +10,7 @@
 // joined by the tree of parallel_reduce: the same bits with any number of threads. Views may have any layout;
 // two have the same indices (ShapeMismatch). Waiting, launches, ordering and errors are those of
 // parallel_reduce.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/elements.hpp>

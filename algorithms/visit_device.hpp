@@ -13,6 +13,7 @@
 // Threads or Tbb as the name says, and the default of the process while the function runs. A shorter list
 // compiles faster still: visit_device<DeviceList<AnyHost, Cuda>>(...). nvcc allows no kernel that is a lambda
 // inside the generic lambda itself; call a function from it.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

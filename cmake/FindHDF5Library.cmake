@@ -1,5 +1,6 @@
 # Finds HDF5's C library, the one that netCDF's uses: HDF5Library_FOUND and the target HDF5Library::HDF5Library. CMake's
 # own FindHDF5 asks for C as a language. Set HDF5Library_ROOT where it is installed in a place of its own.
+# SPDX-License-Identifier: Apache-2.0
 find_path(HDF5Library_INCLUDE_DIR hdf5.h PATH_SUFFIXES hdf5/serial DOC "Where HDF5's hdf5.h is")
 find_library(HDF5Library_LIBRARY NAMES hdf5 hdf5_serial PATH_SUFFIXES hdf5/serial DOC "HDF5's C library")
 mark_as_advanced(HDF5Library_INCLUDE_DIR HDF5Library_LIBRARY)

@@ -1,4 +1,5 @@
 # find_package(Liburing): the target Liburing::uring, by liburing's header and library.
+# SPDX-License-Identifier: Apache-2.0
 find_path(LIBURING_INCLUDE_DIR liburing.h DOC "Where liburing.h is")
 find_library(LIBURING_LIBRARY uring DOC "liburing's library")
 mark_as_advanced(LIBURING_INCLUDE_DIR LIBURING_LIBRARY)

@@ -1,5 +1,6 @@
 # check_sources.sh COMPILER ARGUMENT...: runs it, and makes the file that follows -o if all went well. Of a batch
 # (strata_check_batches) that fails the sources are checked one by one: what only clashes with others is right.
+# SPDX-License-Identifier: Apache-2.0
 object='' dependencies='' batch='' before=''
 for word in "$@"; do
   case $before in -o) object=$word ;; -MF) dependencies=$word ;; esac

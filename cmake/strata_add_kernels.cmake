@@ -5,6 +5,7 @@
 # project needs one list for both. Call it in the directory that defines the target.
 #
 # A call of a host's function in one for all devices, of which nvcc only warns, and makes nothing, is an error.
+# SPDX-License-Identifier: Apache-2.0
 function(strata_add_kernels target)
   get_target_property(sources ${target} SOURCES)
   foreach(file IN LISTS ARGN)

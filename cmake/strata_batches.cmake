@@ -1,5 +1,6 @@
 # Sources compiled several at a time, with their headers once. Those of a batch declare different names, as far as
 # tools/source_batches.py sees when the build is configured; without Python each is compiled by itself.
+# SPDX-License-Identifier: Apache-2.0
 include_guard(GLOBAL)
 find_package(Python3 COMPONENTS Interpreter QUIET)
 

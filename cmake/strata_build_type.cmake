@@ -1,4 +1,5 @@
 # Warns a project that uses Strata without a build type: its kernels would be compiled without optimisation.
+# SPDX-License-Identifier: Apache-2.0
 get_property(strata_multi_config GLOBAL PROPERTY GENERATOR_IS_MULTI_CONFIG)
 get_property(strata_build_type_told GLOBAL PROPERTY strata_build_type_told)
 if(NOT CMAKE_BUILD_TYPE AND NOT strata_multi_config AND NOT CMAKE_CXX_FLAGS MATCHES "-O[1-3sfg]" AND NOT strata_FIND_QUIETLY AND NOT strata_build_type_told)

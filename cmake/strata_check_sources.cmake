@@ -7,6 +7,7 @@
 # what they instantiate as well, so it finds a launch that calls a constructor which is gone. It leaves out what is
 # under `#if !defined(__CUDA_ARCH__)`, the host compiler's pass over the rest, ptxas and the linker: programs that are
 # built and the tests of the host's devices have those.
+# SPDX-License-Identifier: Apache-2.0
 include_guard(GLOBAL)
 include(strata_batches)
 set_property(GLOBAL APPEND PROPERTY JOB_POOLS strata_nvcc=2)

@@ -1,5 +1,6 @@
 # build/compile_args/TARGET.txt: the compile command of a user of each target, one argument a line, for
 # the must-not-compile tests and tools/check.
+# SPDX-License-Identifier: Apache-2.0
 get_property(strata_folders GLOBAL PROPERTY strata_folders)
 list(TRANSFORM strata_folders PREPEND strata_ OUTPUT_VARIABLE strata_targets)
 foreach(folder IN LISTS strata_targets)

@@ -1,5 +1,6 @@
 # Compile flags. `strata_flags`: of Strata's own sources and programs, never exported.
 # `strata_add_public_requirements(target)`: what users of the headers need as well.
+# SPDX-License-Identifier: Apache-2.0
 add_library(strata_flags INTERFACE)
 target_compile_options(strata_flags INTERFACE
   "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow>" "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>")

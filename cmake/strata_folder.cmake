@@ -9,6 +9,7 @@
 # LINK names libraries of the implementation, which no header may show.
 # STRATA_CHECKED_ONLY, under AddressSanitizer: both names are the checked one.
 # HEADERS leaves the sources to targets of the folder's own. A folder without .cpp files is an INTERFACE target.
+# SPDX-License-Identifier: Apache-2.0
 function(strata_add_folder name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "ROOM;HEADERS" "PATH" "USES;LINK;WITH;WITHOUT")
   if(NOT arg_PATH)

@@ -1,5 +1,6 @@
 # <strata/version.hpp>: version and what was built in; changes only when they do.
 # <strata/commit.hpp>: the commit; only what prints it includes it, so that a commit rebuilds little.
+# SPDX-License-Identifier: Apache-2.0
 set(strata_include_root "${PROJECT_BINARY_DIR}/include")
 set(strata_generated "${strata_include_root}/generated/strata")
 

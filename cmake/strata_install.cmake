@@ -1,5 +1,6 @@
 # Install rules, the CMake package of the install tree and of the build tree, and pkg-config files. There are three
 # components: dev, what programs are compiled and linked with, runtime, the program strata-info, and miniapps.
+# SPDX-License-Identifier: Apache-2.0
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(strata_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/strata")

@@ -1,5 +1,6 @@
 # The targets of users: strata::strata and strata::strata_checked, each one static library of the
 # objects of all folders. Mixing the two in one program is a link error (see <strata/core/config.hpp>).
+# SPDX-License-Identifier: Apache-2.0
 set(strata_umbrella "${strata_include_root}/umbrella")
 _strata_link_files("${PROJECT_SOURCE_DIR}/algorithms/umbrella" "${strata_umbrella}/strata")
 get_property(strata_include_dirs GLOBAL PROPERTY strata_include_dirs)

@@ -1,4 +1,5 @@
 # Every option of the build. All begin with STRATA_, and as a subproject only the library is built.
+# SPDX-License-Identifier: Apache-2.0
 option(STRATA_BUILD_TESTS "Build the tests (needs GoogleTest)" ${PROJECT_IS_TOP_LEVEL})
 option(STRATA_BUILD_PERF_TESTS "Build the performance tests (needs nlohmann_json)" ${PROJECT_IS_TOP_LEVEL})
 option(STRATA_BUILD_EXAMPLES "Build the examples" ${PROJECT_IS_TOP_LEVEL})

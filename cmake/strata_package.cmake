@@ -3,6 +3,7 @@
 #
 # Packages are for other machines than the one that builds them: cpack refuses to pack objects of a machine's own
 # instruction set. `cmake --preset package` configures a build for them, and `cpack --preset package` packs it.
+# SPDX-License-Identifier: Apache-2.0
 set(STRATA_PACKAGE_MAINTAINER "Strata maintainers <strata@localhost>" CACHE STRING
     "Who answers for the packages: Name <address>")
 mark_as_advanced(STRATA_PACKAGE_MAINTAINER)

@@ -6,6 +6,7 @@
 # Entries of CTest: NAME.serial, NAME.threads ... (label the device) where the folder has typed tests,
 # NAME.rest (label core), NAME.slow (label slow; NAME.slow.serial ... where slow tests are typed). An entry that finds no test of its device fails; of
 # slow it is skipped.
+# SPDX-License-Identifier: Apache-2.0
 cmake_host_system_information(RESULT strata_processors QUERY NUMBER_OF_LOGICAL_CORES)
 
 # The library is optimised as users get it. The many instantiations of the tests compile in half the time, those of the

@@ -1,4 +1,5 @@
 // How a launch, or the host, uses an array.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

@@ -8,6 +8,7 @@
 // Capture: while a kernel is copied for a launch, a CaptureScope is in force on that thread. Views copied
 // then are *not* counted and hold no record: kernels and their copies of views never touch a count, on any
 // device. The scope notes the memory of the views, from which a launch determines its instance.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

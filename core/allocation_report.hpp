@@ -1,4 +1,5 @@
 // Texts about memories and their allocations, for error messages. Not for hot paths.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -10,6 +10,7 @@
 // reported. Other builds compile the condition and do not evaluate it, as `assert` with NDEBUG.
 //
 // The text is a string literal; of the condition and the text the first 159 characters are reported.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/check.hpp>

@@ -6,6 +6,7 @@
 // current elsewhere, and `merge` keeps regions short. Pure values: no allocation in a Box, no locks;
 // concurrent reads are safe. For planning on the host, not for kernels: the functions are compiled once, in
 // box.cpp.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <initializer_list>

@@ -1,5 +1,6 @@
 // Byte counts: literals, and to and from text. Counts are of type index_t; units of literals and of
 // what is written are powers of 1024.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <iosfwd>  // declares std::string in libstdc++ and libc++; who calls with one includes <string>

@@ -4,6 +4,7 @@
 // Nothing traps. In a kernel the first failed check is logged in the launch's CheckRecord, and the kernel
 // goes on (a bad access goes to a dummy element); the next wait throws it as OutOfBounds, AssertionFailed or
 // NeverWritten, with the kernel's name. On the host, outside kernels, it is thrown at once.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

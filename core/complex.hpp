@@ -15,6 +15,7 @@
 //
 // <complex> is not included: any type with a `value_type`, real(), imag() and a constructor from both
 // converts, such as std::complex.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <limits>

@@ -1,4 +1,5 @@
 // The quotient of two complex numbers, given by their parts.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <limits>

@@ -2,6 +2,7 @@
 //
 // Everything public lives in `namespace strata`, inside an inline namespace that distinguishes checked
 // from unchecked builds, so that mixing the two in one program is a link error.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

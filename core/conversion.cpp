@@ -1,5 +1,6 @@
 // The plan is that of a copy in units of one number instead of bytes: its offsets and strides are those of
 // both sides, each times the bytes of its own numbers.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdlib>
 #include <utility>

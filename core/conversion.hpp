@@ -4,6 +4,7 @@
 // Integers are taken modulo the range of a narrower one; floating-point numbers outside of the range of an
 // integer have no defined result, as in C++. Complex numbers are converted to complex numbers, part by part.
 // Kinds are of sizes: `long` and `long long` are one.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

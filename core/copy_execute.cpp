@@ -8,6 +8,7 @@
 //
 // The inner kernel's work is numbered in units; a thread's share is a range of (outer position, unit). A fill
 // is a copy whose source strides are 0: the value is loaded once and stored by the same kernels.
+// SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
 #include <cstring>

@@ -5,6 +5,7 @@
 // The caller orders copies against other work on the same memory. Functions with pieces require that the two
 // sides do not overlap; `copy_on_host` checks it. Pieces of more than 1 MiB are split over the runner's
 // threads; each element is written by exactly one of them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -2,6 +2,7 @@
 //
 // Private to the copy executor. Kernels are plain functions of addresses and strides, chosen once for each
 // piece by the length of its run, independent of plans and threads. The two sides must not overlap.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // How a plan is made. Index 0 may be tiled on either side, with different widths and phases, so it is cut
 // first: `LeadingCutter` turns it into digits (tile, sub-tile, lane) that are affine on both sides. The other
 // indices are affine as they are. Each list of digits is then normalised by itself, which finds the runs.
+// SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
 #include <cstdlib>

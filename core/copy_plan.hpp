@@ -7,6 +7,7 @@
 // The number of pieces depends on the layouts only, never on the extents: 1 without tiles, at most 3 where
 // the tiles of both sides have one width and line up (or only one side is tiled), at most 5 where one width
 // divides the other, at most 9 where they do not line up.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

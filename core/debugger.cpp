@@ -1,5 +1,6 @@
 // The script core/strata_gdb.py, in the section from which gdb loads it: it is not loaded with the program,
 // and `strip` removes it. In the section, 4 says that text follows, and its first line is its name.
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/core/debugger.hpp>
 
 #if defined(__ELF__)

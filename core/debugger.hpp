@@ -1,4 +1,5 @@
 // What keeps core/debugger.cpp, and with it the script for gdb, in programs that link the static library.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

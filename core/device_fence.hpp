@@ -1,5 +1,6 @@
 // Waiting for all work of all devices, as tools may request it. Devices that work asynchronously register,
 // when they start, a function that waits for their work; other devices have nothing to wait for.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

@@ -1,5 +1,6 @@
 // Forward declarations of Strata's number types, for code that only has to recognise them; complex.hpp and
 // half.hpp define them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

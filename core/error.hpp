@@ -3,6 +3,7 @@
 //
 // Headers on the hot path do not include this file (it pulls in <string>); they call the out-of-line
 // functions of <strata/core/fail.hpp>.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <stdexcept>

@@ -1,4 +1,5 @@
 // text_of: the message of an exception that was kept.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <exception>

@@ -2,6 +2,7 @@
 //
 // `Extents<dynamic, 3, 8>` has a fixed rank and stores only its run-time extents; `DynamicRank<Max>` also
 // chooses its rank at run time, as the arrays of the Kokkos Array paper do (section 3.1).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

@@ -1,4 +1,5 @@
 // Out-of-line throwing functions, so that headers on the hot path need neither <string> nor <stdexcept>.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

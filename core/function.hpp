@@ -1,5 +1,6 @@
 // Function: a type-erased callable, like std::function, whose <functional> costs every user's file a tenth of
 // a second. Copies share the callable, and so its state.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

@@ -14,6 +14,7 @@
 // std::float16_t and std::bfloat16_t: std::bit_cast converts between them, and arrays may be passed as they
 // are. As with float, `half_t h;` has no value and `half_t()` is zero. A NaN stays a NaN; its other
 // bits may differ between hosts and GPUs.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <limits>

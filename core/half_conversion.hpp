@@ -6,6 +6,7 @@
 //
 // On hosts everything is arithmetic on bits without branches, which compilers vectorise, or where the
 // compiler may use F16C, one instruction; on GPUs it is one instruction each (bfloat16_t: from sm_80 on).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

@@ -4,6 +4,7 @@
 // lanes of a tiled array are neighbours: `i / W` and `i % W` defeat it. Given the pair instead, a tiled
 // layout adds the lane to an address that is the same for the whole block. Elsewhere the pair converts to the
 // integer.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

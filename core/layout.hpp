@@ -9,6 +9,7 @@
 // extents are the array's; memory may hold only its rows [begin, end) (a streamed slice, a partial copy, a
 // halo). Then the shift, -offset(begin, 0, ...), makes global indices address the slice, and
 // the leading stride (between rows, between columns of the left layout, between tiles) is that of the slice.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <concepts>

@@ -4,6 +4,7 @@
 // A descriptor is a plain value. It refers to a user-supplied mapping by pointer and does not own it: the
 // mapping must outlive every plan and copy that uses the descriptor. Indices count from 0 whatever the base
 // of the view (the base shift of a view of a slice is part of `shift` and `phase`).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

@@ -1,6 +1,7 @@
 // LayoutLeft: the left-most index is fastest, as in Fortran; coalesced on GPUs, where it is the default.
 // The leading stride is BLAS's leading dimension: the distance between columns, at least the number of
 // resident rows.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/layout.hpp>

@@ -1,6 +1,7 @@
 // LayoutOffset<L>: layout L over index ranges that need not begin at 0, as for stencils with ghost cells.
 // The extents count the indices; begin(r) and end(r) bound them. Only the base shift differs from L where L
 // is strided; a tiled L begins its tiles at begin(0).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <utility>

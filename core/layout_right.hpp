@@ -6,6 +6,7 @@
 // rank 1, so that the compiler sees the unit stride; several as those of an array of that many dimensions.
 // Checked builds refuse other accesses. `x(i)` as element (i, 0, ...) works with LayoutLeft, and so with
 // MultiVector.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/layout.hpp>

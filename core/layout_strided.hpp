@@ -1,4 +1,5 @@
 // LayoutStrided: any stride for each index, negative ones too. The layout of general subviews.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

@@ -6,6 +6,7 @@
 // every memory. W is a power of two, so that / and % are a shift and a mask, which round down for negative
 // indices, too. Storage is padded to whole tiles. With a lane index the address is that of the block plus the
 // lane; with an integer index the compiler sees only a shift and a mask.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,7 @@
 // those before it. Messages go to stderr, a line each that begins with "strata: warning: " or its like, or to
 // a function of the program. Not for hot paths: a message that is left out costs a load and a branch, one
 // that is said a call.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

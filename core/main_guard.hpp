@@ -4,6 +4,7 @@
 //   int main(int argc, char** argv) { return strata::main_guard(argc, argv, run); }
 //
 // Not for programs that have a Runtime of their own, or whose runtime is to go on after run().
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

@@ -1,5 +1,6 @@
 // The smaller and the larger of two values: <algorithm> for std::min and std::max would be a fifth of the
 // cost of headers for users.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

@@ -1,4 +1,5 @@
 // Ascending and Descending: orders of elements that devices recognise, and may sort by their bits.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <limits>

@@ -9,6 +9,7 @@
 // Calls of different work items print in any order, each call in one piece. The output of kernels on Cuda is
 // kept on the GPU, in a buffer of 1 MiB whose oldest lines are overwritten first, and appears with the next
 // wait for the GPU; on other devices it appears at once.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdio>

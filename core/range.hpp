@@ -1,4 +1,5 @@
 // range: a half-open range of indices, of a subview or of the work of a launch.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

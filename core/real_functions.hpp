@@ -1,5 +1,6 @@
 // Functions of real numbers, by the compiler's builtins for <cmath>, which would be most of the cost of
 // headers for kernels.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

@@ -11,6 +11,7 @@
 //
 // Lanes are those of SIMD registers on hosts, and threads of a warp on GPUs; joins by halves vectorise on
 // both. A device may reduce any aligned group of 2^k blocks on its own without changing the tree.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

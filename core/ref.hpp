@@ -1,5 +1,6 @@
 // Ref: a counted pointer to an object that counts itself; std::shared_ptr's <memory> would cost every user's
 // file half a second. Counting is atomic; distinct Refs may be used from distinct threads, one Ref may not.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

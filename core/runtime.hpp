@@ -3,6 +3,7 @@
 // `finalize`) waits for all devices and makes new work an error. Memory outlives it: views may be destroyed
 // afterwards. Tools, trace and counters (observers.hpp) start with the runtime and end with it, after the
 // devices.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

@@ -8,6 +8,7 @@
 // All functions may be called from any thread at any time. A reference that settings() returned stays valid
 // and unchanged to the end of the program; each change costs the memory of one more Settings. Most settings
 // are read when the part that they configure starts (the threads with the first launch), so set them first.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

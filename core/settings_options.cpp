@@ -1,4 +1,5 @@
 // Settings on the command line, those of Kokkos Tools among them, and the text of --strata-help.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdio>
 #include <cstring>

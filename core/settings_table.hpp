@@ -1,5 +1,6 @@
 // The table of settings: names, allowed values, and each value to and from text. Private to the settings: no
 // state, every function is pure.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>

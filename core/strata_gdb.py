@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How gdb shows Strata's arrays. Programs that link Strata carry this text in their section .debug_gdb_scripts, from
 which gdb loads it where the program is in its auto-load safe-path; `source strata_gdb.py` does the same.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How lldb shows Strata's arrays: `command script import strata_lldb.py`, in ~/.lldbinit for all sessions.
 
     frame variable x          "x" on Threads, 1000 x 3, LayoutRight { (0, 0) = 1 (0, 1) = 2 ... }

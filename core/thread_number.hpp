@@ -1,5 +1,6 @@
 // thread_number: a number of this thread that no other thread of the process ever has. A std::thread::id may
 // be reused when its thread has ended, and data kept by id would then pass to another thread.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,7 @@
 // throws it to the program marks it as reported. When the last holder is destroyed, or the runtime ends, an
 // error that was not reported is printed and counted.
 // All functions may be called from any thread.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <exception>

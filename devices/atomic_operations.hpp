@@ -1,5 +1,6 @@
 // Shared by atomics (views/atomic.hpp) and their two implementations: scopes, memory orders, the types that
 // may be used, and what the operations compute.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

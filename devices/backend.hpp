@@ -3,6 +3,7 @@
 //
 // Lifetime: instances live until the process ends, queue states as long as they are referenced.
 // Threads: every function may be called from any thread unless it says otherwise.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

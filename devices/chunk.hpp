@@ -5,6 +5,7 @@
 // arithmetic, apart from the threads that run the pieces, so that every executor cuts alike and the rule
 // is tested without a thread. Nothing here owns anything: a ChunkFunction borrows its context, which must
 // outlive the run.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

@@ -5,6 +5,7 @@
 // ATOMG. Stronger orders put fences around them, as the instructions that have an order do. Minimum and
 // maximum of float and double use integers: among numbers of one sign the bits are ordered as the numbers
 // are, or the other way round.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

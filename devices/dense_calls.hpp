@@ -1,6 +1,7 @@
 // Calls of BLAS and LAPACK as data, for the code that makes them: libraries of a device or of the host.
 //
 // As in these libraries, matrices are column-major, element (i, j) at data[i + j * ld].
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

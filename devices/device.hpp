@@ -1,6 +1,7 @@
 // Device: an execution mechanism with a memory space and a preferred layout, as a type and a handle
 // (`Serial{}`, `Emulated{1}`). This file is the whole interface that a new device implements; see
 // docs/add_a_device.md.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <concepts>

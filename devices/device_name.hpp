@@ -1,4 +1,5 @@
 // name_of: a device in messages and reports.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // DirectFile: a file that a device reads and writes by itself, without the host's memory in between.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -18,6 +18,7 @@
 // that are created are left uninitialized. No other thread may use the queue meanwhile.
 //
 // A replay runs in the queue it is given, in order with its other work; the next wait throws errors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

@@ -1,6 +1,7 @@
 // How a device calls functions of the user: kernels, the functions of their reductions, and those of
 // algorithms and skeletons. A device whose calls differ has an `execution::kernel_call` of its own
 // (cuda/launch/kernel_call.hpp).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

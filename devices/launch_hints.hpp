@@ -1,6 +1,7 @@
 // Hints of a launch (<strata/algorithms/launch_hints.hpp>) as devices get them, with its range. A hint never
 // changes a result; a device without a use for hints takes the plain range, to which a range with hints
 // converts.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

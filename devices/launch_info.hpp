@@ -1,4 +1,5 @@
 // The arguments of a launch besides its range and kernel, and what all devices do around a launch.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/allocation.hpp>

@@ -4,6 +4,7 @@
 //
 // Hosts, and devices on host threads, share one table. On a GPU each source file has its own: kernels of two
 // source files do not operate on one value at the same time.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

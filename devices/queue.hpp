@@ -6,6 +6,7 @@
 // wait throws it, once. A destructor neither waits nor throws: work under way finishes. An error that no wait
 // has thrown is printed to stderr, at the end of the runtime or when no handle is left by which to wait (of a
 // GPU, errors found by then).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

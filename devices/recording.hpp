@@ -1,5 +1,6 @@
 // Recording: records work for a graph; the interface for devices. Devices of host threads record steps, which
 // run one after the other; a device with graphs of its own overrides QueueState::begin_recording.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/allocation.hpp>

@@ -1,6 +1,7 @@
 // Tags that say over which threads a loop inside a team kernel is distributed, and for whom a value is
 // computed once. They choose a member's function; every device's member has for_items, reduce_items,
 // scan_items, single and broadcast for each tag.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

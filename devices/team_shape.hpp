@@ -1,5 +1,6 @@
 // The shape of a launch over teams, and what devices derive from it. Integers only: user code includes this
 // header.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

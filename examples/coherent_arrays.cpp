@@ -7,6 +7,7 @@
 //
 //   strata_example_coherent_arrays             on the GPUs, or emulated devices
 //   strata_example_coherent_arrays threads     on devices of that name: serial, threads, tbb, emulated, cuda
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <cstdio>
 #include <utility>

@@ -1,5 +1,6 @@
 // The program of docs/file_arrays.md: arrays that live in files. The regions between the marks are shown
 // there.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>

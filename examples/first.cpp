@@ -6,6 +6,7 @@
 //   strata_example_first --strata-device=serial     on another one: threads, tbb, emulated, cuda:1
 //
 // docs/tutorial.md explains it.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <cstdio>
 #include <utility>

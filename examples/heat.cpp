@@ -1,4 +1,5 @@
 // The program that docs/kokkos.md begins with, for Strata: examples/kokkos/heat.cpp is the same for Kokkos.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <cstdio>
 #include <utility>

@@ -1,5 +1,6 @@
 // What docs/kokkos.md shows of Strata beside Kokkos. Each region between //! [name] marks is there; main runs
 // and checks them all.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

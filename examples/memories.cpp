@@ -1,6 +1,7 @@
 // What the README shows of arrays in several memories: a coherent array over two devices, and steps of a
 // stencil over an array that is larger than what a device may use. docs/coherent_arrays.md and
 // docs/out_of_core.md explain both.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <cstdio>
 #include <vector>

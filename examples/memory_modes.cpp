@@ -1,4 +1,5 @@
 // The code of docs/memory_modes.md.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <string>
 

@@ -1,5 +1,6 @@
 // A scheduler of tasks of one's own, and what it is worth on a machine that is only described:
 // docs/scheduling.md.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <optional>
 

@@ -1,5 +1,6 @@
 // The programs of docs/work_sharing.md. Each region between //! [name] marks is shown there; main runs and
 // checks them all.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <cstdlib>
 #include <string>

@@ -6,6 +6,7 @@
 //   strata_example_streaming --strata-device=emulated    serial, threads, tbb, emulated, cuda
 //
 // The same steps in core give the same bits; both are compared, and so is the heat of the plate.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <cstdio>
 #include <utility>

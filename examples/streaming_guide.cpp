@@ -1,5 +1,6 @@
 // The code of docs/out_of_core.md. Everything here is compiled and run as a test; the regions between the
 // marks are shown there. Arrays are small, and budgets smaller still.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,7 @@
 // A = L L^T by tiles, as a graph of tasks. Each tile is an array of its own; the tasks run on two emulated
 // devices and the host's threads. A device has room for a sixth of the tiles: where a task runs, and which
 // tiles are loaded and leave, is up to the scheduler. docs/tasks.md explains what is used here.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -1,5 +1,6 @@
 // The code of docs/tasks.md. Everything here is compiled and run as a test; the regions between the marks are
 // shown there. A whole program is task_graphs.cpp.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <filesystem>
 #include <stdexcept>

@@ -1,4 +1,5 @@
 // The snippets of docs/linear_tiled.md.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -1,5 +1,6 @@
 // The program of docs/tutorial.md: a net of springs that hangs and swings, with one kernel over springs and
 // one over nodes. It runs on every device of the build and compares what comes out.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Puts the devices of mini-app runs side by side: seconds by phase, figures of merit, results.
 
     ./device_table.py REPORT.json... [--tolerance EPS]

@@ -1,5 +1,6 @@
 // What does an array cost to make and to drop? Uninitialised arrays of 8 bytes to 1 GiB, again and again,
 // against malloc on hosts, cudaMallocAsync and cudaMalloc on GPUs.
+// SPDX-License-Identifier: Apache-2.0
 #include "baselines/allocation.hpp"
 
 #include <vector>

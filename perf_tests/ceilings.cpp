@@ -1,6 +1,7 @@
 // What this machine gives: the bandwidth of plain loops, in cache and out of cache, by one thread and by all.
 // Every other program measures the ceiling it needs again, next to its cases; this one shows the whole
 // ladder. Of a GPU the fastest kernels of stream's sweeps, the link to the host, and an empty launch.
+// SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
 #include "baselines/deep_copy.hpp"

@@ -5,6 +5,7 @@
 //
 // Speed-ups are over one GPU, the same program. Without a GPU the program says so; on Emulated, which the
 // option --device asks for, it runs small and measures nothing that counts.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <optional>
 #include <vector>

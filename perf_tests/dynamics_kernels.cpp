@@ -2,6 +2,7 @@
 // take? The three element functors of the Kokkos Array paper, the one that does the work of all three, the
 // least time step and the node functor over a box, and steps made of them; on a GPU as graphs. Small boxes,
 // where latencies count, are timed in microseconds, a graph being of 16 pieces of work; larger ones of 4.
+// SPDX-License-Identifier: Apache-2.0
 #include <functional>
 #include <memory>
 

@@ -2,6 +2,7 @@
 // arrays in tiles of eight elements, whose lanes a processor takes at once, and the same functors over arrays
 // in LayoutRight, both on one core; and those in tiles on all cores, against the smaller of linear scaling
 // and that of a triad in memory. All in one race.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <functional>
 #include <string>

@@ -2,6 +2,7 @@
 // paper), and the two kernels it is made of, dot and axpy, in each style of kernel and array: do they run at
 // the speed of memory, whether the rank is known at run time or at compile time, whether the kernel takes any
 // index or an integer? On a GPU the whole, launch by launch and as one graph, against plain CUDA.
+// SPDX-License-Identifier: Apache-2.0
 #include "common/gram_schmidt.hpp"
 
 #include <memory>

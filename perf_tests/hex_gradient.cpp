@@ -4,6 +4,7 @@
 // and out of cache: tiled by 8 and by 32, right, left, and by hand on raw pointers over the same tiled data.
 // On one core (Serial) the cases take turns with a plain triad; then the other devices, each with a triad by
 // as many plain threads. On a GPU layout left and tiles of 32, each against plain CUDA over the same layout.
+// SPDX-License-Identifier: Apache-2.0
 #include "common/hex_gradient.hpp"
 
 #include <algorithm>

@@ -2,6 +2,7 @@
 // inline, and small reductions and scans. Seconds a launch; for Emulated and GPUs with the wait for its end.
 // On a GPU also launches of functors of 40 to 20000 bytes, and small reductions, one by one and back to back,
 // against plain launches.
+// SPDX-License-Identifier: Apache-2.0
 #include "baselines/launch_latency.hpp"
 
 #include <cmath>

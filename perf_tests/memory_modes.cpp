@@ -9,6 +9,7 @@
 // ("verified") until it has checked them; arrays exist, and are filled, before ("new arrays": not). --traces
 // writes a timeline of one run of the full pattern a mode, from which figure 5 is drawn. The status is 1
 // where a value is wrong, or bytes are not those of the table.
+// SPDX-License-Identifier: Apache-2.0
 #include "baselines/memory_modes.hpp"
 
 #include <algorithm>

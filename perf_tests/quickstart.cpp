@@ -1,5 +1,6 @@
 // The first thing to run: two kernels of the Kokkos Array paper on every device found, as one table. Ends
 // with a status other than 0 if a result is wrong.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <string>
 #include <vector>

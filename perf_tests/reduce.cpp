@@ -1,6 +1,7 @@
 // Are sums as fast as memory, and small ones as fast as a launch? The sum of an array and a dot product into
 // a host variable, and a norm that stays on the device (a dot product whose root a finalize functor stores),
 // against plain loops and plain CUDA, oneTBB and CUB.
+// SPDX-License-Identifier: Apache-2.0
 #include "baselines/reduce.hpp"
 
 #include <cmath>

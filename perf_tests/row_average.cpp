@@ -1,6 +1,7 @@
 // Is the first functor of the Kokkos Array paper (figure 6) as fast as memory? Means over the last index of
 // an array of rank 3: as it stands there, with arrays whose rank is known at run time and an int for an
 // index, and as a kernel over views of fixed rank, against plain loops and plain CUDA over the same arrays.
+// SPDX-License-Identifier: Apache-2.0
 #include "baselines/row_average.hpp"
 
 #include <cmath>

@@ -1,5 +1,6 @@
 // What does assembly cost? Elements of a cube of hexahedra add to their 8 nodes: through a scatter view, and
 // through atomics, against the same by hand, and against nodes that gather from elements sorted beforehand.
+// SPDX-License-Identifier: Apache-2.0
 #include "baselines/scatter_add.hpp"
 
 #include <vector>

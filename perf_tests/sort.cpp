@@ -1,5 +1,6 @@
 // sort and sort_by_key, against std::sort and oneTBB's parallel_sort, on GPUs against CUB, and what is made
 // of passes over the data: copy_if, partition, find_if, transform_reduce.
+// SPDX-License-Identifier: Apache-2.0
 #include "baselines/sort.hpp"
 
 #include <algorithm>

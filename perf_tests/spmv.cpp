@@ -2,6 +2,7 @@
 // shared out by entries where the rows are unequal?
 //
 // Two matrices: the Laplacian on a cube by 7 points, and a skewed one, whose first rows hold most entries.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <memory>
 #include <vector>

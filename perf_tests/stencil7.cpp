@@ -1,5 +1,6 @@
 // Does a stencil over a multi-dimensional range reach what the memory gives? Seven points in a cube, by
 // default and marching along the slowest index, against loops by hand and plain CUDA in both ways.
+// SPDX-License-Identifier: Apache-2.0
 #include "baselines/stencil7.hpp"
 
 #include <cmath>

@@ -1,5 +1,6 @@
 // Are kernels that only move memory as fast as memory? STREAM's copy, scale, add and triad, and fill, against
 // plain loops and plain CUDA on the same arrays; deep_copy of an array and of a value next to them.
+// SPDX-License-Identifier: Apache-2.0
 #include "baselines/stream.hpp"
 
 #include "common/contest.hpp"

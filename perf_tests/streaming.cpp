@@ -6,6 +6,7 @@
 //   streamed       in slices that overlap, with a budget for all of the arrays, or for a part (out of core)
 //
 // On devices other than a GPU the program is for trying itself out: --device, small sizes.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -4,6 +4,7 @@
 // needed).
 //
 // On devices other than a GPU the program is for trying itself out: --device, small meshes.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <memory>
 #include <string>

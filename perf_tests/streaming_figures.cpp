@@ -6,6 +6,7 @@
 //   naive          out of core, slice after slice, each in, computed, out before the next one begins
 //
 // On devices other than a GPU the program is for trying itself out: --device, small sizes.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 #include <string>

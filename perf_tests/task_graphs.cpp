@@ -9,6 +9,7 @@
 // Then updates of 40 x 40 tiles at random positions, on a device that may hold a tenth of them: seconds and
 // bytes as measured, and as simulated. A kernel takes about as long as the copy of a tile at 55 GB/s. --n is
 // the edge of a tile, in elements. Not for hosts, whose memory is where arrays are.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
 #include "common/task_costs.hpp"

@@ -1,6 +1,7 @@
 // How fast are the kernels of the thermal mini-app: contributions of elements, the three ways to the matrix,
 // and what an iteration of conjugate gradients does? Each against the same by hand on the same arrays: on
 // GPUs in CUDA, on hosts loops on plain threads.
+// SPDX-License-Identifier: Apache-2.0
 #include "baselines/thermal_kernels.hpp"
 
 #include <algorithm>

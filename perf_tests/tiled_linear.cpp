@@ -16,6 +16,7 @@
 // in core (cuSOLVER), the products in pinned memory of the host (cuBLASXt, with its best size of blocks).
 // The simulation has the graph that was run, and rates of tiles that were measured before, one task at a
 // time.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

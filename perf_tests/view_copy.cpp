@@ -1,6 +1,7 @@
 // What it costs to copy and destroy a view: managed (one count up, one down), without ownership, and a
 // functor with 20 views, as a copy and as a launch captures it. Next to it the bare atomic operations on a
 // counter. On a GPU only the launch differs: views are copied on the host.
+// SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <new>
 

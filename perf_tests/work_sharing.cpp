@@ -9,6 +9,7 @@
 //
 // --n: vectors of the smallest problem (5922); others have 10 and 100 times as many. The status is 1 where a
 // result is wrong.
+// SPDX-License-Identifier: Apache-2.0
 #include "baselines/work_sharing.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The documentation as one static site, by Doxygen: the pages of docs/, the READMEs, and the reference of the headers.
 
     tools/documentation_site.py [--output DIR]     makes DIR/VERSION/index.html (default: build/site), and DIR/index.html, which lists the

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Figures of the house: how much code there is, and how large its public interface is.
 
     tools/figures.py [COMMIT] [--list]   of the working tree, or of a commit; --list names what is counted

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The reference of the public headers by Doxygen, with docs/Doxyfile.
 
     tools/reference.py [--output DIR]     prints the public names without a docstring, and fails if there are any;

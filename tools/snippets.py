@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Code in the documentation is cut from compiled examples: `<!-- snippet: FILE NAME -->` in a .md file is followed by
 the region `//! [NAME]` of examples/FILE.cpp. Without arguments, checks, also that a page names each header of Strata
 that its examples include; with --write, puts the code in."""

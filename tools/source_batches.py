@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Sources that declare different names, in batches: a batch is compiled as one, with the headers of its sources once.
 
     tools/source_batches.py MOST FILE...     a batch a line, of MOST files or fewer, with | between

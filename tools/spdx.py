@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """The licence of every source file: a line "SPDX-License-Identifier: Apache-2.0" in its first comment.
 
     tools/spdx.py            lists the files that lack it; exit status 1 if there are any

@@ -6,6 +6,7 @@
 //   strata-info --version          one line: version, commit, compiler, the devices built in
 //
 // Settings may be given as to every program: strata-info --strata-threads=4 says what that does.
+// SPDX-License-Identifier: Apache-2.0
 #include <csignal>
 #include <cstdio>
 #include <cstring>

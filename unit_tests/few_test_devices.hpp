@@ -1,5 +1,6 @@
 // The devices that differ most, for variants of the tests that take long to compile or run: real threads
 // (AnyHost, as CTest runs it then), and memory of its own.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 namespace strata_tests {

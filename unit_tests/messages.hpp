@@ -1,4 +1,5 @@
 // Messages of errors, for tests of what they say.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <exception>

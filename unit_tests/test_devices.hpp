@@ -1,6 +1,7 @@
 // What typed tests run over, and what they share. They are compiled once for all host devices, as AnyHost,
 // and CTest runs them with each (STRATA_HOST_DEVICE=serial, threads, tbb). A device outside the tree names
 // its own list by -DSTRATA_TEST_DEVICES_HEADER="...", which defines strata_tests::TestDevices.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

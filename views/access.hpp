@@ -1,5 +1,6 @@
 // Access: the kinds of element access of a view. Plain references by default; reads through the read-only
 // cache (views of constant data, random access); or every access atomic.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

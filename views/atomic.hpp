@@ -25,6 +25,7 @@
 // not used costs the thread nothing but its issue. 1 and 2 bytes and complex numbers are loops of
 // compare-exchange there. Quotients, remainders, shifts, nand, inc_mod and dec_mod are loops of
 // compare-exchange everywhere.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

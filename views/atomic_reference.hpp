@@ -1,5 +1,6 @@
 // AtomicReference: a reference through which every access is one atomic operation (atomic.hpp), relaxed, at
 // device scope.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

@@ -9,6 +9,7 @@
 // Each operation on a bit is one atomic operation on the 32 bits around it, relaxed, at device scope. Host
 // functions are ordered after the device's default queue; wait for other queues first. A bitset is a handle:
 // copies share its bits.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Copies and fills of views without a template for each rank: descriptors, and one entry point each.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <utility>

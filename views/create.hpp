@@ -9,6 +9,7 @@
 //
 // Errors: ExtentError (negative extents, overflow), OutOfMemory (lists the largest live allocations),
 // RuntimeEnded.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/queue.hpp>

@@ -13,6 +13,7 @@
 // Errors: ShapeMismatch naming both labels and shapes, CopyError (failed transfer, overlapping arrays), the
 // error of earlier work on the same queue, OutOfMemory of a conversion between memories. Elements that are
 // neither of one type nor both numbers are a compile-time error: write a parallel_for.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/queue.hpp>

@@ -21,6 +21,7 @@
 //
 // Layouts have strides: tiled ones are refused by the compiler. An import accepts the strides that its type
 // can have: LayoutStrided anything, LayoutRight and LayoutLeft also rows and columns with gaps between them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

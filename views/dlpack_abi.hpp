@@ -1,6 +1,7 @@
 // The binary interface of DLPack 1.x, as its specification gives it: what dlpack.cpp reads and writes. Names
 // are Strata's own, so that a program may include DLPack's header too; sizes and offsets are asserted.
 // Private: users see `DLManagedTensorVersioned*` only.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // How a HashMap keeps a key: as one word of 4, 8 or 16 bytes, which a compare-exchange can set. The word of
 // a free slot has all bits set.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

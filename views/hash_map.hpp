@@ -28,6 +28,7 @@
 //
 // A map is a handle: copies share its slots, rehash() gives new slots to the handle it is called on. Host
 // functions are ordered after the device's default queue; wait for other queues first.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

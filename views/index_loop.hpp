@@ -1,5 +1,6 @@
 // A plain loop over indices on a device, for what views do by themselves. Kernels of users go through
 // parallel_for, which checks them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <typeinfo>

@@ -10,6 +10,7 @@
 // end by compare-exchange has the cell to itself. Numbers pushed by one thread are popped in their order.
 // What a thread wrote before a push is seen by who pops the number. Nobody waits: a call returns false where
 // the queue is full (empty), or where another thread is about to free (fill) the next cell.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/assert.hpp>

@@ -1,5 +1,6 @@
 // The type under which a kernel is handed a view: views of Serial, Threads and Tbb come as views of AnyHost,
 // so that a kernel is compiled once for all hosts.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/any_host/device.hpp>

@@ -6,6 +6,7 @@
 //
 // The layout is the device's preferred one; MDArrayIn<Layout, ...> chooses another. Arrays are made by
 // `create` (views/create.hpp).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/layout_left.hpp>

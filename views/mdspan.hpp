@@ -12,6 +12,7 @@
 // that the host can touch; of a device's memory make it inside the kernel that uses it. An mdspan counts from
 // 0: element 0 of one made of an offset view is the view's first, and of a slice the array's row 0, which
 // need not be resident. Checked builds check no access through an mdspan.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

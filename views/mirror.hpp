@@ -3,6 +3,7 @@
 //
 //   const auto host = create_mirror_and_copy(x);             // on the host
 //   const auto there = create_mirror_and_copy(Cuda{}, x);    // on a GPU, in the layout of x
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/serial/device.hpp>

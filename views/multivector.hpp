@@ -1,4 +1,5 @@
 // MultiVector and Value: the paper's two simpler views (section 3.5).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/layout_left.hpp>

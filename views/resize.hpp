@@ -4,6 +4,7 @@
 //   resize(x, 6, 2, on(queue), uninitialized);     // in a queue, others are undefined: options as in create
 //
 // On a queue nothing is waited for: the new array, and the old one, belong to that queue until it is.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/views/create.hpp>

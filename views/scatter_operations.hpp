@@ -1,5 +1,6 @@
 // Contributions to a ScatterView: how two are joined, how those of different threads are kept apart, and the
 // element that receives one.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <limits>

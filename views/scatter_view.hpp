@@ -20,6 +20,7 @@
 // A scatter view is a handle, copied shallowly into kernels; it shares the ownership of its target. Launches
 // that contribute to one scatter view must not overlap in time, unless one is nested in the other on the same
 // device. It is used on the device it was made for, on oneTBB in the arena it was made in.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

@@ -12,6 +12,7 @@
 // and until the kernels are over (wait) neither launches nor host views may use the array. Elements that one
 // side writes and the other one accesses are a race unless such operations order them. The array must live as
 // long as the view.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/views/coherent/coherent_array.hpp>

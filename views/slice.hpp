@@ -1,5 +1,6 @@
 // Slices: views of some rows of an array that accept the *global* row index. Streaming and partial copies
 // pass them to kernels: the memory holds only rows [begin, end), which makes no difference to the kernel.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/views/create.hpp>

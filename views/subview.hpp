@@ -13,6 +13,7 @@
 // Checked builds check the bounds, and that the rows asked for by number are resident. On the host a bad part
 // throws LayoutError; in a kernel it is logged like a bad access (see core/check.hpp), and so are all
 // accesses to the part, which is a null view.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <utility>

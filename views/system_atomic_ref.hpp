@@ -13,6 +13,7 @@
 // Not all memory will do: on memory that a GPU merely reaches, its operations are not atomic to the host's.
 // system_atomics (views/system_atomics.hpp) makes these references and refuses such memory; who makes one of
 // an address answers for it.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

@@ -22,6 +22,7 @@
 // until the operations of all devices are over (wait) neither launches nor host views may use the array. The
 // array must live as long. Elements of one cache line slow each other down: those that different
 // threads use all the time are best kept 128 bytes apart.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/assert.hpp>

@@ -16,6 +16,7 @@
 //   the host or for a kernel that runs already;
 // - the host first waits for a kernel (wait, a host view, a launch with a result) that waits for the host.
 // No work of a GPU that is waiting in a kernel can be stopped.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

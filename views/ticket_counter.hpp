@@ -5,6 +5,7 @@
 //
 // Kernels best take one range a block, as all takers wait for one line of memory. A ticket orders nothing:
 // what was written before a thread took its ticket need not be seen by who takes the next.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/assert.hpp>

@@ -8,6 +8,7 @@
 //
 // Lifetime: freeing never waits; work queued on the device may still use the memory. Threads: distinct views
 // of one allocation may be copied and destroyed by distinct threads. Inside kernels views are not counted.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

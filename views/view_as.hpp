@@ -3,6 +3,7 @@
 //   parallel_for(on(d), n, [h = atomic(hits)](auto i) { h(i % 10) += 1; });
 //
 // The result shares the ownership of the array where the argument does. Callable on hosts and in kernels.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/views/access.hpp>

@@ -3,6 +3,7 @@
 //
 // One CgState in device memory controls the solve. Once its status is not Running, steps change nothing any
 // more: the host may enqueue any number of them before it reads the state.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cmath>

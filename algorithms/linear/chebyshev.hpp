@@ -4,6 +4,7 @@
 // The bound is the greatest sum of magnitudes of a row of D^-1 A. No eigenvalue is above it, so that p is
 // positive at all of them. It stays on the device: D is scaled by it once, and all coefficients are numbers
 // on the host.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/linear/cg_kernels.hpp>

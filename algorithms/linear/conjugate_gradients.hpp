@@ -23,6 +23,7 @@
 // ConjugateGradients keeps the workspace of 4 vectors (6 with the polynomial, 5 with a function) between
 // solves; begin() and iterate() can be called, and recorded, by themselves. One solver is used by one thread
 // and one queue at a time.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -6,6 +6,7 @@
 // elsewhere. Both classes are handles, as views are: copies share the arrays. The structure of a graph never
 // changes; the coefficients of a matrix may, by any kernel. Column indices are 32-bit unless asked otherwise
 // (a product reads little else besides the coefficients), offsets 64-bit.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/linear/vendor.hpp>

@@ -1,5 +1,6 @@
 // Faults of sparse matrices, and the checks and orderings of their arrays in host memory: pure functions of
 // arrays, without a device, compiled once for each pair of index types.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

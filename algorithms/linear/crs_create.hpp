@@ -8,6 +8,7 @@
 // Input is validated: MatrixError says which row is wrong, and why; ShapeMismatch and ExtentError say that
 // sizes do not fit. The host's arrays are copied and need not outlive the call. A last `on(device)` chooses
 // the instance. These calls wait.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <span>

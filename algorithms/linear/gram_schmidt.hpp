@@ -13,6 +13,7 @@
 // Every scalar is finalized on the device, and no launch waits, so that all of it can be recorded. A column
 // that depends on those before it up to rounding gives a direction made of rounding errors; one that is zero
 // stays zero, with R(i,i) = 0.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cmath>

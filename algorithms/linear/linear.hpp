@@ -1,4 +1,5 @@
 // All of Strata's linear algebra.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/linear/conjugate_gradients.hpp>

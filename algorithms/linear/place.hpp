@@ -1,4 +1,5 @@
 // The device of an array, and the queue of a sequence of launches.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/queue.hpp>

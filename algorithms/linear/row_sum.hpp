@@ -7,6 +7,7 @@
 // One thread a row: short rows from left to right; long ones in 8 partial sums, entry k adding to partial k %
 // 8, which hosts put into vectors. The order depends on the row alone, so that host devices agree to the bit.
 // On a GPU a group of row_group() threads, entry k adding to the sum of thread k % group.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

@@ -1,5 +1,6 @@
 // Coefficients of vector operations: a number on the host, or a Value on the device, which an earlier launch
 // may have written and which the host does not wait for.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

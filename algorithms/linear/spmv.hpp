@@ -7,6 +7,7 @@
 // from 0; they must not overlap. Enqueues as parallel_for does. `Backend::Vendor` as the last argument uses
 // cuSPARSE on Cuda (vendor.hpp says when). Errors: ShapeMismatch, ExtentError (rank), those of
 // parallel_for.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/linear/crs.hpp>

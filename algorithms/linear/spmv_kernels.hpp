@@ -6,6 +6,7 @@
 // rather than of rows. A single row is not split. GPUs give a row to a group of 1 to 32 neighbouring threads,
 // by the average length of the rows; their sums are joined by shuffles. The choice is linear::row_group(): a
 // kernel for teams would take its place there for matrices with a few very long rows.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/launch_hints.hpp>

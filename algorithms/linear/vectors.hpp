@@ -16,6 +16,7 @@
 // when). Sums are in the element type, by the tree of parallel_reduce. Elements may be
 // complex: dot takes the conjugate of x, and the norm is real. Ordering is that of parallel_for and
 // parallel_reduce. Errors: ShapeMismatch, ExtentError (rank), and those of parallel_for and parallel_reduce.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cmath>

@@ -8,6 +8,7 @@
 // run.
 //
 // The first product with a matrix on a queue analyses the matrix and allocates: do one before recording.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

@@ -1,4 +1,5 @@
 // DeclaredLoops: the uses that the loops of a sequence declare, wherever they run, and their errors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

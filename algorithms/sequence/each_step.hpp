@@ -1,5 +1,6 @@
 // Kernels of a sequence, or of an iteration, that differ from step to step (by_step), and results of
 // reductions, one for each step (each_step).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

@@ -1,4 +1,5 @@
 // Sequences on one device that holds their arrays: in_core. The head of sequence.hpp says what a run does.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // LoopCursor: which loop of a sequence is next.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

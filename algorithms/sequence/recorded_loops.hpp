@@ -6,6 +6,7 @@
 // several steps. Graphs are recorded on a queue of their own, as others may use that of the place.
 //
 // Compiled once: the part that knows devices and kernels is in_core_sequence.hpp.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // The uses of a run of the loops of a sequence, as one call. Pure logic: no memory is touched.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

@@ -34,6 +34,7 @@
 // Errors are those of launches over the place: AccessConflict, ShapeMismatch and NeverWritten (checked
 // builds) name the loop where they can. After a run that failed after its begin, arrays that loops write are
 // part old, part new, and run() continues with the first loop.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/sequence/in_core_sequence.hpp>

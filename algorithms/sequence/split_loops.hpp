@@ -3,6 +3,7 @@
 // (views/coherent/joint_call.hpp), as long as the arrays are as such a plan finds them.
 //
 // Compiled once: the part that knows devices and kernels is split_sequence.hpp.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // Sequences over several devices: launches over all of them, which copy what devices need from each other.
 // The head of sequence.hpp says what a run does.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

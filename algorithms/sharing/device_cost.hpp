@@ -1,6 +1,7 @@
 // DeviceCost: how long a device takes for parts of a launch, as a line through measured times: what each part
 // costs whatever its size (a kernel whose items are long takes as long for few of them as for many, where a
 // GPU does all of them at once), and the speed beyond that. Plain data and arithmetic.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

@@ -26,6 +26,7 @@
 // boxes and with the work items that were not done; where no device is left, the error of the first that
 // failed. What a kernel on a host throws ends the launch and is thrown as it is; parts that other devices had
 // begun are done then.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <map>

@@ -1,6 +1,7 @@
 // LaunchHistory: what earlier shared launches have shown of a kernel: how fast each device is, and how long
 // launches took that one device did alone, or that were shared. Kept for the process, for the kernels used
 // last.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

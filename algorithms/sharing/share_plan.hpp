@@ -13,6 +13,7 @@
 // Where the speed of a device is not known, the launch finds out: each device begins with the rows that lie
 // on it, and takes small parts until it is measured (SharedClaims). A device that has got none in three such
 // launches is left out.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

@@ -15,6 +15,7 @@
 // claim; a device that does not take part in the plan takes nothing until join_all().
 //
 // Not thread-safe: the owner locks.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

@@ -1,5 +1,6 @@
 // SharedFlights: the parts of a shared launch that asynchronous devices have, a few for each, so that none is
 // idle; and what is done where they fail. One thread uses it at a time.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <chrono>

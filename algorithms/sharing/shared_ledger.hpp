@@ -1,5 +1,6 @@
 // SharedLedger: who has claimed and done what in a shared launch, and what has failed; for the threads that
 // carry it out, which wait here for each other.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <condition_variable>

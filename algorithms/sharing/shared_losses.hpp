@@ -1,4 +1,5 @@
 // SharedLosses: what failures have lost of the arrays of a shared launch.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // SharedReport: who did what in a shared launch (sharing/dynamic.hpp).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -7,6 +7,7 @@
 // all asynchronous devices; otherwise, and without hosts, the calling thread waits for them itself. So a
 // launch that one device does alone is one launch there. All act for the calling thread, which has reserved
 // the arrays: other threads use them before or after the launch, never in between.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // How reductions and scans join values: by a name of reducers.hpp (Sum, Prod, Min, Max, ...), or by a
 // function of two values, op(a, b), which must be associative, and for a reduction of all elements also
 // commutative.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

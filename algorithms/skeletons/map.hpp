@@ -10,6 +10,7 @@
 //   map(where, Ramp{}, x);                                  // f(i), for a matrix f(i, j)
 //
 // map_array (map_array.hpp) is the same with operands that are read anywhere.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/skeletons/operands.hpp>

@@ -17,6 +17,7 @@
 // In place the new elements go to a second array first, so that elements which are updated together do not
 // see each other's new values: red ones (of even i + j + ...) are computed from old elements, then black ones
 // from old black and new red ones.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/skeletons/operands.hpp>

@@ -2,6 +2,7 @@
 //
 //   double dot = map_reduce(where, Product{}, Sum, x, y);
 //   double far = map_reduce(where, Distance{}, Larger{}, 0.0, x, y);      // by Larger{}(a, b), from 0
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/coherent_reduce.hpp>

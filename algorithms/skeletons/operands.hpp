@@ -11,6 +11,7 @@
 //
 // Skeletons run at any place: on, across, and, if the headers of streamed launches are included, streamed.
 // Their label is that of the place, else their name.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <tuple>

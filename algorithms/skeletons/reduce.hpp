@@ -4,6 +4,7 @@
 //   double most = reduce(where, Larger{}, -1.0, x);           // by Larger{}(a, b), from -1
 //   reduce_rows(where, Sum, y, a);                            // y(i) = a(i, 0) + a(i, 1) + ...
 //   reduce_columns(where, Larger{}, -1.0, y, a);              // y(j) from a(0, j), a(1, j), ...
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/skeletons/map_reduce.hpp>

@@ -3,6 +3,7 @@
 //   inclusive_scan(where, x, y, Sum);               // y(i) = x(0) + ... + x(i)
 //   exclusive_scan(where, x, y, Sum, 100);          // y(i) = 100 + x(0) + ... + x(i-1)
 //   inclusive_scan(where, x, x, Larger{}, 0.0);     // by Larger{}(a, b), in place
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/coherent_reduce.hpp>

@@ -10,6 +10,7 @@
 //   inclusive_scan, exclusive_scan
 //
 // After the skeletons of SkePU (Dastgeer and Kessler, IJPP 44 (2016)), without its precompiler.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/skeletons/map.hpp>

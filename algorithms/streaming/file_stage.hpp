@@ -1,5 +1,6 @@
 // FileStage: page-locked memory of the host for rows of an array in a file on their way to a device and back.
 // The file is read and written while other slices are copied and computed.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

@@ -5,6 +5,7 @@
 //
 // A coherent array's extents are known at run time; kernels that index a row by constants are faster where
 // the compiler knows them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/coherent_access.hpp>

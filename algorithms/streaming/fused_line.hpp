@@ -2,6 +2,7 @@
 // adjacent cells in registers, and passes those at its ends to its neighbours through scratch memory, with
 // one barrier for each step. The tile's ends are computed by two teams: `steps` times the reach on either
 // side.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/streaming/fused_tile.hpp>

@@ -12,6 +12,7 @@
 // column's sides are computed by two teams, `steps` times the reach.
 //
 // A member's own cells are in registers, too: their neighbours along the rows are read there.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/streaming/fused_tile.hpp>

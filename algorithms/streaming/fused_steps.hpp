@@ -25,6 +25,7 @@
 // The most steps of a launch: 128 / reach in one dimension, 8 / reach in two and 4 / reach in three; in two
 // and three dimensions rounded down to a power of two, which several fields or large elements halve again.
 // Steps that are left over are made one by one, in a pass of their own.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/launch_hints.hpp>

@@ -4,6 +4,7 @@
 // The old values of a cell and of its neighbours are in registers and in the team's scratch memory. The views
 // subtract the cell's indices from those in the kernel's expression: of old(i - 1, j) the compiler keeps the
 // -1 only, so that no index is computed at run time.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

@@ -3,6 +3,7 @@
 // its element. The kernel reads them anyway, and compilers omit the copy where they see that the kernel
 // overwrites it; where it costs time, state(u, region).writes_all() removes it. Checked builds then find
 // kernels that do not write all.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/coherent_access.hpp>

@@ -1,5 +1,6 @@
 // ResidentArrays: the arrays that loops of a streamed sequence declare resident. Slices of other arrays pass
 // through the device within one CoherentCall over these.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -3,6 +3,7 @@
 //
 // A reduction in slices has a value on the device for each node of the tree in a slice. The values are copied
 // to the host and joined there, so that the bits are those of the reduction in core.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

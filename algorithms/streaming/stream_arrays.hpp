@@ -1,4 +1,5 @@
 // StreamArrays: the host memory of the arrays of a streamed launch, during the launch.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

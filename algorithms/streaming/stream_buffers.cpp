@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/streaming/plan/rows.hpp>
 #include <strata/algorithms/streaming/stream_buffers.hpp>
 #include <strata/core/allocation_report.hpp>

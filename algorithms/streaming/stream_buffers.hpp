@@ -1,6 +1,7 @@
 // StreamBuffers: the memory of a run on its device. An array has a buffer for each slot of the plan, two for
 // the old and new values of a state; or one ring buffer, where the plan says so; or one for all of it, if it
 // is on the device as a whole. Buffers are kept from run to run while they fit the plan.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

@@ -5,6 +5,7 @@
 // here. The host's side of an array is StreamArrays' memory, the stage of a file, or the device's own way to
 // it (StreamFiles); the device's side is a buffer (StreamBuffers). Rows that runs of other devices keep from
 // the pass before come from there (StreamSeams).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
 // Texts for errors of streamed launches: the progress, and the state of the arrays.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -7,6 +7,7 @@
 //
 // Tiles are read in order and written in order. A tile that reads what an earlier one writes waits for it on
 // the host.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

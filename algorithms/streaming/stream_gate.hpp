@@ -1,5 +1,6 @@
 // StreamGate: a barrier for the runs of several devices that share a launch. A run that fails stops the
 // others, so that none waits for it for ever.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <condition_variable>

@@ -26,6 +26,7 @@
 //
 // Errors are those of streamed.hpp. Where one device fails the others stop before the next pass, and the
 // launch throws the first error.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

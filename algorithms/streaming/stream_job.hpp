@@ -1,5 +1,6 @@
 // StreamJob: the data of a run: device, arrays, problem and plan. The parts of a run
 // (stream_run.cpp) share it; StreamRun alone changes it, between runs.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

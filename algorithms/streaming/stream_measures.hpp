@@ -7,6 +7,7 @@
 //   one kernel     the first four tiles after the first one
 //   a sequence     a tile in the middle of the first pass, launch by launch; the next one, as a whole; and of
 //                  those after it, the one whose launches are most nearly half as long, as a whole
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>

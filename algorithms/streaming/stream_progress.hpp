@@ -1,4 +1,5 @@
 // A line with the progress of a streamed launch, where stderr is a terminal.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <chrono>

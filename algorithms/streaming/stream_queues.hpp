@@ -1,5 +1,6 @@
 // StreamQueues: the three queues of a run: one for each stage of tiles. Those of copies are its own, that of
 // kernels is the user's.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/streaming/stream_job.hpp>

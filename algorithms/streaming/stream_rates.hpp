@@ -1,4 +1,5 @@
 // Speeds from which plans are made, as far as they were measured in this process.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

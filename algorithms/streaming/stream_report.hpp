@@ -1,4 +1,5 @@
 // StreamReport: the plan and the measurements of a streamed launch.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -15,6 +15,7 @@
 //
 // One thread at a time. Nothing else uses the arrays during a run. After an error none of its work is still
 // running.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -17,6 +17,7 @@
 // queues did in the pass before (StreamRun::meet). So rows that a pass keeps are complete before others read
 // them, and have been read before they are overwritten, two passes later; no queue waits for one of another
 // device. A device that fails does not arrive at the gate, so no one reads rows that it did not keep.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

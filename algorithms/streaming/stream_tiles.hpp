@@ -1,5 +1,6 @@
 // StreamTiles: the tiles of all passes of a plan, numbered consecutively, and the events after their stages.
 // Turns the waits of a plan, for tiles of this pass and the previous one, into waits of queues.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

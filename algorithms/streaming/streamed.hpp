@@ -17,6 +17,7 @@
 // Errors: OutOfMemory where the budget does not hold the smallest slices, AccessConflict, LayoutError (rows
 // that are not contiguous), and what copies and kernels threw: DataLost then says which arrays are part old,
 // part new.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/streaming/stream_group.hpp>

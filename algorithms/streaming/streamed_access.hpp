@@ -1,4 +1,5 @@
 // Declared accesses of a streamed launch: for its plan, and for the kernels of a slice.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/coherent_launch.hpp>

@@ -21,6 +21,7 @@
 // Without a range the work items are all rows; where a state has a halo without edges, those whose halo lies
 // within it: the others are fixed. Bits are those of the same steps in core. Steps that also reduce are in
 // streamed_iterate_reduce.hpp.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <tuple>

@@ -23,6 +23,7 @@
 // Results count within the budget: those of as many passes as fit an eighth of it, at least one, stay on the
 // device until they are copied to the host together. After an error `into` is as before. One device; one step
 // a launch.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/streaming/step_results.hpp>

@@ -7,6 +7,7 @@
 //
 // Parts of several devices are runs of rows in the order of the devices, in equal sizes or those of
 // weighted(), cut at tiles of the arrays' layouts; adaptive() is ignored.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/across.hpp>

@@ -7,6 +7,7 @@
 // `into` is that of launch_reduce over coherent arrays. Slices are whole nodes of the one tree of reductions,
 // so that the bits are those of a launch in core. Their values are joined on the host; a finalize functor
 // runs on the device, once. A scan carries its total from slice to slice.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/coherent_reduce.hpp>

@@ -14,6 +14,7 @@
 // reductions go to the host. Functors whose result does not depend on the order, as that of a minimum, may
 // declare `static constexpr bool any_order = true`: slices may then be cut anywhere. Errors are those of
 // streamed launches.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // DeviceTurns: runs of graphs of tasks on one device take turns, as each plans with all of its budget.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
 // PartUses: which tasks that use parts of one array have to wait for each other.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

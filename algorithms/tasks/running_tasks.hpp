@@ -1,4 +1,5 @@
 // Whose tasks the calling thread runs: so do the one that drives a run, and workers of hosts.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

@@ -1,4 +1,5 @@
 // How tasks use coherent arrays: in, out, inout as launches do, commute and reduce.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/coherent_access.hpp>

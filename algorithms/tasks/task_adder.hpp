@@ -1,4 +1,5 @@
 // TaskAdder: how tasks come to a graph or a scope, from launches and functions with declared accesses.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

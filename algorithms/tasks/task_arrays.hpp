@@ -2,6 +2,7 @@
 //
 // A hold counts. The first one of an array reserves it in the name of the thread that runs the tasks, whoever
 // makes it; the end of the last one lets others in again. What was copied of an array meanwhile is added up.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // TaskBody: what a task does, with a version for each type of device that it was compiled for.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <tuple>

@@ -4,6 +4,7 @@
 //   join             one task for each copy, where the array is used otherwise
 //
 // The copies are arrays as others, which the scheduler sends to where their tasks run.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

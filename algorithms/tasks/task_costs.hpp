@@ -5,6 +5,7 @@
 //   options.costs = &costs;
 //   graph.run(across(devices), options);
 //   costs.write("costs.txt");
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <map>

@@ -10,6 +10,7 @@
 //
 // The tasks of a graph are there, those of a scope come from a TaskFeed, and are forgotten when they are
 // over.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <functional>

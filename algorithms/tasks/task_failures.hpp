@@ -2,6 +2,7 @@
 //
 // Of a scope, which may have any number of tasks, it remembers so much as a window has: the first labels, and
 // arrays as long as anybody else has them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <map>

@@ -5,6 +5,7 @@
 //
 // While a window of tasks runs, the next one gathers: at most so many tasks that whoever adds one more waits.
 // A window begins when enough tasks have come that planning them pays, or when none comes for a moment.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>

@@ -13,6 +13,7 @@
 //
 // An array is what moves: to schedule parts of a matrix, make an array of each tile. Tasks may use parts of
 // an array, which then takes memory as a whole where they run.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // TaskGraphState: the tasks of a graph as data.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>

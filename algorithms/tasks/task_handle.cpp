@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/tasks/task_graph_state.hpp>
 #include <strata/algorithms/tasks/task_handle.hpp>
 #include <strata/core/error.hpp>

@@ -1,4 +1,5 @@
 // TaskHandle: names a task of a graph or a scope.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

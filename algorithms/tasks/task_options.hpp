@@ -1,4 +1,5 @@
 // TaskRunOptions: how tasks are run.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

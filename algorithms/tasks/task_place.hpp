@@ -1,4 +1,5 @@
 // TaskPart: a part of a place, as tasks see it: devices of any type, behind one.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

@@ -1,4 +1,5 @@
 // TaskPlan: tasks of a window, their arrays and the devices of a run, as the driver has them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <map>

@@ -1,4 +1,5 @@
 // What came of a run of a graph of tasks.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // TaskRound: one driver's run: commands are begun and their ends reported to it, until all tasks of a plan
 // are done or something failed.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <chrono>

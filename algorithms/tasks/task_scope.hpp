@@ -13,6 +13,7 @@
 //
 // The arrays of tasks that were added and are not over are kept from all other uses: a host view of one, or a
 // launch over it, waits until these tasks are over.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

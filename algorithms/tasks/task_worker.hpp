@@ -1,5 +1,6 @@
 // TaskWorker: a thread that runs tasks of a host device, one after the other, while the executor's thread
 // goes on; or several threads, for works that mostly wait.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <chrono>

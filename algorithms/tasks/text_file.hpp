@@ -1,4 +1,5 @@
 // A file that is a text, written as a whole.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

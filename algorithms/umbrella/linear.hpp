@@ -1,4 +1,5 @@
 // Linear algebra over views: vectors, sparse matrices in compressed rows, conjugate gradients, Gram-Schmidt.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/linear/chebyshev.hpp>

@@ -1,5 +1,6 @@
 // Sorting, selecting and searching in views: sort, sort_by_key, copy_if, partition, find_if,
 // transform_reduce.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/element_algorithms.hpp>

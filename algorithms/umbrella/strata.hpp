@@ -8,6 +8,7 @@
 //   <strata/linear.hpp>      vectors, sparse matrices, solvers
 //   <strata/tiled.hpp>       dense matrices larger than a device: factors, products, solutions
 //   <strata/sorting.hpp>     sorting, selecting, searching
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 // First those with the assertions that users meet: the compiler's list of how a header came to be included,

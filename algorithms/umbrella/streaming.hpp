@@ -1,5 +1,6 @@
 // Arrays larger than a device, or than memory: launches, reductions, scans, steps of stencils and sequences
 // over streamed(device, budget); docs/out_of_core.md.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/streaming/fixed_row.hpp>

@@ -1,5 +1,6 @@
 // Graphs of tasks over coherent arrays, scopes, schedulers and measured costs; docs/tasks.md,
 // docs/scheduling.md.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/tasks/plan/schedulers.hpp>

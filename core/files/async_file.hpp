@@ -16,6 +16,7 @@
 // Do not touch the memory of a transfer until its ticket was waited for, even if it fails.
 //
 // Threads: all functions may be called from any thread. Not after a fork: a child must open the file again.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

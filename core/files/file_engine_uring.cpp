@@ -1,4 +1,5 @@
 // io_uring by way of liburing, where Strata was built with it.
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/core/files/file_requests.hpp>
 
 #if defined(STRATA_HAS_LIBURING)

@@ -4,6 +4,7 @@
 // writing its ends through the page cache meanwhile could dirty a page that also holds a part of the middle
 // (pages of the cache may be larger than 4096 bytes), which the kernel could then not drop when the middle is
 // written directly.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <condition_variable>

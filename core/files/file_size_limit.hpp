@@ -1,4 +1,5 @@
 // The limit of file sizes (ulimit -f), as an error in place of the signal that ends the program.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <csignal>

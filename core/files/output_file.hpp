@@ -2,6 +2,7 @@
 // permission, a full disk) go to a file in the folder of temporary files, and stderr says so.
 //
 // Not thread safe. Never throws for errors of the file system.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

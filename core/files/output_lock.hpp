@@ -6,6 +6,7 @@
 // no locks, or nothing can be written, nothing is locked; in the latter case writing the output reports why.
 //
 // Not thread safe. Two locks of one output exclude each other within a process, too.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -11,6 +11,7 @@
 // a file system has no locks, nothing is removed. The folder is held open, so that it may be renamed.
 //
 // Not thread safe. Functions that fail return false, with the reason in errno.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -3,6 +3,7 @@
 //
 // All functions may be called from any thread. Allocations and frees of other threads at the moment that
 // counting begins may be missing from the live bytes.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

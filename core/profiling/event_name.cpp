@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/core/profiling/event_name.hpp>
 
 namespace strata::inline STRATA_ABI::detail {

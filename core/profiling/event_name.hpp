@@ -1,4 +1,5 @@
 // The name of an event in a timeline.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -6,6 +6,7 @@
 //
 // The first event of a program starts the observers of its settings (tools, trace, counters): see
 // observers.hpp. A replay of a graph is one event; recording into a graph is none.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

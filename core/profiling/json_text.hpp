@@ -1,4 +1,5 @@
 // Text as a JSON string, and checks of text for XML and terminals.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

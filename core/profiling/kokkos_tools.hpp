@@ -3,6 +3,7 @@
 // Callbacks come one at a time, under the lock of the listeners. If a library requests it, all devices are
 // fenced before the begin and the end of every kernel and region: its times are then those of the work, and
 // queues no longer overlap.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // The C interface of Kokkos Tools, as far as Strata calls it: layouts and signatures, which are fixed by the
 // libraries that exist. Any symbol may be missing from a library.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // Loading a library that speaks the C interface of Kokkos Tools, and the calls before the first event.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <optional>

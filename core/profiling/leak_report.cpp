@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/core/allocation_report.hpp>
 #include <strata/core/profiling/leak_report.hpp>
 

@@ -2,6 +2,7 @@
 //
 // They start with the first event of the program, and with a Runtime object, whichever comes first; they end
 // with the runtime, after all devices. A program without any of them pays for its first event only.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

@@ -11,6 +11,7 @@
 // signal or by abort(); an uncaught exception completes it. A child of fork() writes nothing to it.
 //
 // The bytes held are approximate where other threads allocate or free at the moment that the trace begins.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

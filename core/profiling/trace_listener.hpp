@@ -1,5 +1,6 @@
 // The listener that writes a trace: events to records of the file format. Private to the trace; see trace.hpp
 // for what the times mean.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <chrono>

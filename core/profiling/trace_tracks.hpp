@@ -2,6 +2,7 @@
 //
 // Work of one queue has one track. Where threads share a queue of a host device their work overlaps, which
 // one track cannot show: it gets further ones.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -6,6 +6,7 @@
 //
 // It shares their memory and the layout of plain arrays: views of all four convert into each other. A launch
 // that names no device and works on views of AnyHost runs on the default.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <concepts>

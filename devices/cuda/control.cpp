@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/devices/cuda/control.hpp>
 #include <strata/devices/cuda/instance.hpp>
 #include <strata/devices/cuda/queue.hpp>

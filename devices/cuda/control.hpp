@@ -1,5 +1,6 @@
 // Control of GPUs beyond the interface of all devices: memory statistics and limits, and the native handles.
 // The native ones take CUDA's own types: include <cuda_runtime_api.h> to use them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

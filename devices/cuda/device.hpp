@@ -6,6 +6,7 @@
 //
 // CudaManaged and CudaPinned are the same GPUs with arrays in managed and in pinned memory, which the host
 // may index too, once the work on them was waited for. Kernels of all three may use each other's arrays.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/layout_left.hpp>

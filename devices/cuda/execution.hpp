@@ -1,5 +1,6 @@
 // Launches on CUDA GPUs. Under nvcc the kernels are instantiated here; in other files a launch is a
 // compile-time error that says what to do.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/launch_info.hpp>

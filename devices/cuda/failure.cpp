@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/core/error.hpp>
 #include <strata/devices/cuda/failure.hpp>
 #include <strata/devices/cuda/instance.hpp>

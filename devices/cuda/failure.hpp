@@ -1,4 +1,5 @@
 // Turning CUDA's error codes into the exceptions of Strata. Private to this folder.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

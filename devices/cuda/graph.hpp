@@ -2,6 +2,7 @@
 //
 // A graph owns the scratch memory, counters and large parameters of its kernels, as its replays may overlap
 // other work of the queue it was recorded on.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <mutex>

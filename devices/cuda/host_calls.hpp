@@ -3,6 +3,7 @@
 //
 // CUDA calls them on a thread of its own, on which CUDA may not be used. A function may hold the last handle
 // of an array, so it is not destroyed there, but by a later call of the library.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>

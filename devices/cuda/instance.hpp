@@ -6,6 +6,7 @@
 // is complete. Where the process has only one stream its order is enough: the next user of the block runs
 // after the last one, and no event is recorded (except with CUDA's own pool). Freeing never waits; an
 // allocation for which memory is short does.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // CudaMemory: what one of a GPU's memories is as a backend.
+// SPDX-License-Identifier: Apache-2.0
 #include <string>
 
 #include <strata/core/error.hpp>

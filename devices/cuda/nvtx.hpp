@@ -1,6 +1,7 @@
 // NVTX: kernels, copies, graphs, regions, waits and marks as named ranges, which Nsight Systems and Nsight
 // Compute show above the work of the GPU. A range lasts as long as the call: on GPUs that is the enqueuing,
 // which the profiler connects with the kernel. Private to this folder.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

@@ -3,6 +3,7 @@
 // A queue owns what its launches share: scratch memory and a counter for reductions, slots through which
 // values reach the host, the names of its latest kernels, and in checked builds the record of the first bad
 // access. `mutex` is held while the parts of one operation are enqueued.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // The memories that kernels on CUDA GPUs use.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

@@ -1,4 +1,5 @@
 // Connects GPUs to tools: a function that waits for all their work, and NVTX. Private to this folder.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

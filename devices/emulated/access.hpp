@@ -7,6 +7,7 @@
 //
 // The workers of an instance set it once, when they start (EmulatedWorkerScope of memory.hpp); kernels only
 // read it. Kernels include this header, so it must include nothing costly.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -4,6 +4,7 @@
 // Writers take a lock among themselves and may be any thread. A reader takes none: entries lie in chunks that
 // are never freed or moved, and an entry is seen whole or not at all, unless it is reused during the very
 // look.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>

@@ -2,6 +2,7 @@
 //
 // Stored by thread id, so that it does not grow with the number of threads that there ever were. A thread may
 // have the id of one that has ended: the thread number shows that, and it begins without a value.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // The counters of emulated::calls(). Private to this folder.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>

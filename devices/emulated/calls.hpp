@@ -1,5 +1,6 @@
 // Counts of what is asked of the emulated devices, for tests of what a launch costs the host: on a GPU each
 // of these is a call of the driver, of about a microsecond or more.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // Control of the emulated devices, for tests and experiments: how many, how large, how fast; what fails;
 // virtual time.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // Copies, fills and conversions of emulated queues: the host's threads move the bytes, through the accessible
 // mapping.
+// SPDX-License-Identifier: Apache-2.0
 #include <memory>
 #include <string>
 #include <utility>

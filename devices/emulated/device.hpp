@@ -5,6 +5,7 @@
 //
 // A thread that touches memory of an instance outside its kernels ends the program with a message that names
 // array, index and instance.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/layout_left.hpp>

@@ -1,5 +1,6 @@
 // EmulatedDirectFile: a file that an emulated instance reads and writes itself, at the speed of its link to
 // the host. Private to this folder.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // EmulatedEvent: a point in the work of an emulated queue, in real and in virtual time. Private to this
 // folder.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <condition_variable>

@@ -1,4 +1,5 @@
 // How kernels are enqueued on emulated instances.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/runtime.hpp>

@@ -10,6 +10,7 @@
 //
 // The handler takes no lock but the spin lock of managed pages, allocates nothing and needs less than a page
 // of stack. Writers of the list take a lock among themselves; a reader sees an entry whole or not at all.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

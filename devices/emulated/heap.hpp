@@ -4,6 +4,7 @@
 // The book-keeping lies outside the memory it describes. Offsets count from the start of the instance's
 // memory; memory.hpp turns them into addresses. Every member function but open() and
 // close() may be called from any thread.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>

@@ -5,6 +5,7 @@
 // instances, that was enqueued by then is done, and the host's virtual clock has passed its end too, so that
 // what a program may reuse does not depend on how fast the machine is. Freeing never waits; an allocation for
 // which memory is short does.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>

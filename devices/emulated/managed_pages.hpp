@@ -29,6 +29,7 @@
 // Locks: one spin lock for all pages, taken by the handler; no function here is called with it held, and none
 // allocates under it. Functions may be called from any thread. Lifetime: a block must not be freed while it
 // is used (EmulatedSharedMemory sees to that).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

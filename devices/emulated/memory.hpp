@@ -21,6 +21,7 @@
 // Thread safety: every member function may be called from any thread. Lifetime: nothing may be allocated, and
 // no worker may run, when an EmulatedMemory ends. Freeing takes effect at once: wait for the work on the
 // memory first.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -2,6 +2,7 @@
 // configuration turns into seconds of virtual time (Platform::seconds_of). Private to this folder.
 //
 // Added to by the fault handler, in any thread; so all is atomic, and nothing is allocated.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>

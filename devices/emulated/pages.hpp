@@ -1,4 +1,5 @@
 // Sizes in units: the pages of the system, and any other.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

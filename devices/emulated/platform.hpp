@@ -8,6 +8,7 @@
 // Instances, once made, live until the process ends, since allocations and queues refer to them; a new
 // configuration replaces memory and clock beneath them. `memory` is read without a lock: configurations
 // change only while no thread uses the devices.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Prefetches by emulated queues: pages of managed memory move in the order of the queue.
+// SPDX-License-Identifier: Apache-2.0
 #include <string>
 #include <vector>
 

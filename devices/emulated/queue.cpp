@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -124,9 +125,8 @@ void EmulatedQueue::launch(const char* label, index_t items, std::function<void(
   const LinkUse link = link_use.queue == this ? std::exchange(link_use, {}) : LinkUse{};
   std::function<void()> not_run;  // to be destroyed after the lock
   const auto place = [&](Platform& platform) {
-    const double seconds =
-        std::max(static_cast<double>(items) * platform.seconds_per_item(core_->instance()),
-                 link_seconds(link, platform.config));
+    const double seconds = std::max(static_cast<double>(items) * platform.seconds_per_item(core_->instance()),
+                                    link_seconds(link, platform.config));
     const TimeSpan time = platform.timeline.kernel(core_->time, seconds, label);
     if (platform.fails(emulated::Fault::Kernel))
       not_run = std::exchange(work.run, [name = std::string(label), index = core_->instance()] {

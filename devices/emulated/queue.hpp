@@ -4,6 +4,7 @@
 // Platform::mutex, so that both have the same order whichever threads submit.
 // Lifetime: the handle may be destroyed with work under way, which is still done; the destructor neither
 // waits nor throws, and an error that no one can wait for any more is printed.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -15,6 +15,7 @@
 // case: the host, or an event. It goes from queue to queue with events, and to the host's clock with waits;
 // so times do not depend on how far the queue had come when work was enqueued. Engines do not know of it:
 // while a kernel waits for pages, its engine may run the kernel of another queue.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>

@@ -3,6 +3,7 @@
 //
 // Pages without a committed byte are inaccessible to workers too. The bytes are accounted by the instance's
 // EmulatedHeap, as those of its blocks. Every member function but open() may be called from any thread.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -8,6 +8,7 @@
 // The host's virtual clock counts nothing for pinned memory: a kernel reads it as fast as its own.
 // Managed memory has no capacity of its own, but no array may have more bytes than some instance has free, as
 // a GPU would have to move its pages in and out all the time.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>

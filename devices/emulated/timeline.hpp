@@ -18,6 +18,7 @@
 // never share an instance, and host links of different instances do not slow each other.
 //
 // Not thread safe: the caller serialises, and the order of calls is the order of submission.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -5,6 +5,7 @@
 // it is found, once, when Strata is loaded. Functions here change the mask of the calling thread only. All
 // are safe to call from any thread. Where the system has no affinity (not Linux), there is one anonymous mask
 // and binding does nothing.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

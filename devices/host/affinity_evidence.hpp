@@ -4,6 +4,7 @@
 // A mask narrower than the machine may be meant for the process (taskset, a batch system, a container), or
 // for OpenMP only: where OMP_PROC_BIND or the like is set, the OpenMP library binds the first thread. The
 // mask alone does not say which.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

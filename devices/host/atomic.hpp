@@ -1,4 +1,5 @@
 // Atomic operations by the compiler's functions: hosts, and devices whose kernels run on host threads.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

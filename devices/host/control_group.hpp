@@ -1,5 +1,6 @@
 // The limits of the control groups (cgroups, versions 1 and 2) of this process, by which a batch system or a
 // container gives it a part of a machine. The system kills a process that uses more memory.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // Lets the copy engine of core run on the threads of a device.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/copy_execute.hpp>

@@ -3,6 +3,7 @@
 //
 // Queues of host devices do not overlap with their caller: work is done when the call returns, on the calling
 // thread and whatever helps it, so that errors are thrown directly and waiting has nothing to do.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/backend.hpp>

@@ -1,6 +1,7 @@
 // The drivers of reductions and scans on host threads, without a template: they know the tree, not the
 // kernel. A device gives its way to run pieces; the kernel comes as a function of one node (block, or row of
 // a box).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/reduction_tree.hpp>

@@ -1,6 +1,7 @@
 // HostExecution: how Serial, Threads and Tbb launch kernels: at once, on the calling thread and its helpers.
 // Errors of the kernel are thrown by the launch. The launch says which device it is (LaunchInfo::host), so
 // that a kernel is compiled once for all of them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/runtime.hpp>

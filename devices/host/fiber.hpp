@@ -4,6 +4,7 @@
 // Fibers never change threads, so thread-local variables are those of the thread. A switch saves and restores
 // the exceptions that are being handled, and informs AddressSanitizer and ThreadSanitizer. On x86-64 it costs
 // some 20 instructions; elsewhere it is swapcontext, which asks the system for the signal mask each time.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

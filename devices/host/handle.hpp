@@ -1,5 +1,6 @@
 // HostHandle: the common base of the types Serial, Threads and Tbb. They differ in their name and in their
 // HostKind: how pieces of a range are run.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/layout_right.hpp>

@@ -1,5 +1,6 @@
 // HostKind: distinguishes the devices that run kernels on threads of the host at once. Launches carry it
 // (LaunchInfo::host), so that a kernel is compiled once for all of them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

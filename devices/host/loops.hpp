@@ -13,6 +13,7 @@
 //
 // A `Body` is a kernel made ready for a device: `body(i)`, `body(i, update)` for reductions, `body(i, update,
 // final)` for scans, with `Body::takes_lanes`.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

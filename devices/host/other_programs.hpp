@@ -6,6 +6,7 @@
 // program that runs for a moment changes nothing; after a pause of the team it is counted anew.
 //
 // Used by one thread at a time. A look is taken every few milliseconds at most, and costs some microseconds.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>

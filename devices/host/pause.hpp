@@ -1,4 +1,5 @@
 // pause_processor: for a thread that polls a value which another one is about to change.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

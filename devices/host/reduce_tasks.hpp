@@ -1,5 +1,6 @@
 // Host tasks of reductions and scans: see host/tasks.hpp. The tree is that of core/reduction_tree.hpp; the
 // drivers that walk it are in host/drivers.hpp, and the parts that depend on the kernel are here.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/host/drivers.hpp>

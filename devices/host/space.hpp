@@ -1,4 +1,5 @@
 // HostSpace: the memory of the host, which Serial, Threads and Tbb share.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/allocation.hpp>

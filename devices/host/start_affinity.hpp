@@ -5,6 +5,7 @@
 // only those of executables: linkers refuse them in shared libraries. So the entry is in this header, in code
 // compiled for an executable. For a program without such code, affinity_evidence.hpp decides by other
 // evidence.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

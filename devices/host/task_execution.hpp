@@ -8,6 +8,7 @@
 // when the task is done. A second function names the device in errors:
 //
 //   static const char* device_name(const LaunchInfo& info);
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/host/reduce_tasks.hpp>

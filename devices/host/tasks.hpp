@@ -3,6 +3,7 @@
 //
 // A task holds an uncounted copy of the kernel (see allocation.hpp). Each piece works on a copy of its own if
 // the kernel is small: a copy whose address does not escape stays in registers.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/host/drivers.hpp>

@@ -12,6 +12,7 @@
 // their team together (some returned, or wait elsewhere) are an error, KernelError, not a hang.
 //
 // The lanes of a member are the iterations of loops that are vectorised, whatever the vector length.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/layout_right.hpp>

@@ -1,4 +1,5 @@
 // Host tasks of launches over teams: see host/tasks.hpp for what a task is, host/team.hpp for teams.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/host/reduce_tasks.hpp>

@@ -6,6 +6,7 @@
 // one launch no two have the same; launches on different devices, or in different arenas, may use the same
 // numbers. A nested launch that runs inline keeps the number of the worker that called it. Read by kernels,
 // so this header includes nothing costly.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

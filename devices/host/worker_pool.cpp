@@ -40,6 +40,7 @@
 //
 // Cache lines. A warm run moves two lines between processors: the job with its epoch (caller to workers),
 // and the count of answers (workers to caller). Everything else is read-mostly or the caller's own.
+// SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
 #include <atomic>

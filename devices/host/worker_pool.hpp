@@ -19,6 +19,7 @@
 // where the system has taken the processor away meanwhile, as others want it. Lifetime: the destructor waits
 // for the pool's threads; no thread may be inside run() by then. fork(): the child has no workers. There
 // run() runs inline on its caller, without taking turns, and the destructor does not wait.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <functional>

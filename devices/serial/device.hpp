@@ -1,5 +1,6 @@
 // Serial: kernels run on the calling thread, one work item after the other. The reference for all other
 // devices.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/host/handle.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/devices/host/device.hpp>
 #include <strata/devices/serial/device.hpp>
 

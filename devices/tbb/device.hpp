@@ -2,6 +2,7 @@
 // has a CPU quota (cgroups) of fewer processors than that arena has threads, in an arena of that size. Any
 // thread may launch; launches may nest. Where an OpenMP library binds the first thread of the process,
 // oneTBB's arenas still count all processors of the process, and its workers may run on them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/host/handle.hpp>

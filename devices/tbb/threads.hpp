@@ -1,5 +1,6 @@
 // TbbThreads: the threads that run the pieces of a launch on Tbb. Private to this folder and its tests;
 // without oneTBB's headers, as all headers that users may reach.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/chunk.hpp>

@@ -1,6 +1,7 @@
 // Threads: kernels run on the calling thread and a pool of the library's own, pinned within the affinity that
 // the process inherited, also where an OpenMP library binds its first thread. Any thread may launch; launches
 // of several threads take turns. Nested launches run inline. Settings: threads, pin, spin_us.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/host/handle.hpp>

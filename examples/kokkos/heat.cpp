@@ -1,4 +1,5 @@
 // The program that docs/kokkos.md begins with, for Kokkos: examples/heat.cpp is the same for Strata.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <cstdio>
 #include <utility>

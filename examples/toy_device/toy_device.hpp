@@ -1,6 +1,7 @@
 // Toy: a device written outside of Strata's tree, against an installed Strata. It works in host memory, on
 // the calling thread and one more, and takes the pieces of a range from the last to the first: an order that
 // no kernel may rely on. docs/add_a_device.md goes through it.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/layout_left.hpp>

@@ -1,4 +1,5 @@
 // The list of devices that Strata's typed tests run over here: the toy only.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // What the applications have in common: what is asked for, and what comes back. Plain data.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <functional>

@@ -1,4 +1,5 @@
 // What has to hold of the results of each application.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/miniapps/coherent_apps/app.hpp>

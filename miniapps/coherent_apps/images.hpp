@@ -1,5 +1,6 @@
 // Two numbers that compare images: the correlation coefficient of Pearson (PPMCC), in five reductions over
 // the same two arrays, and the mean squared error (MSE), in one.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cmath>

@@ -3,6 +3,7 @@
 // As the paper's program for skeletons: the matrix is an array of N^2 + 1 numbers, the last of which counts
 // the steps, so that a kernel learns from its data which step it is at. Each step is two MapArrays between
 // the matrix and a second array, and a third array has the place of each work item.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

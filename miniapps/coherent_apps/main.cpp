@@ -7,6 +7,7 @@
 //
 // What the programs are is in a header for each; what is compiled for every device, in run_app.cpp. This file
 // chooses the devices, and is compiled by nvcc where there is Cuda.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdio>
 #include <string_view>

@@ -1,4 +1,5 @@
 // The Mandelbrot set: how often z = z^2 + c can be taken before |z| passes 2, for the points c of a picture.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

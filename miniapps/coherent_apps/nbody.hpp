@@ -2,6 +2,7 @@
 //
 // The steps of Stoermer and Verlet need two states, x[k+1] = 2 x[k] - x[k-1] + dt^2 a(x[k]), and the new one
 // takes the place of the older: a launch reads one array everywhere, and of the other its own element.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cmath>

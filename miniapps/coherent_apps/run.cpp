@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/miniapps/coherent_apps/checks.hpp>
 #include <strata/miniapps/coherent_apps/run.hpp>
 

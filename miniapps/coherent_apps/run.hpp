@@ -1,4 +1,5 @@
 // What strata-coherent does on some devices, once it can run programs there.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/miniapps/coherent_apps/app.hpp>

@@ -1,4 +1,5 @@
 // run_app: what of strata-coherent is compiled for every device, in a file of its own (run_app.cpp).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
 #include <strata/miniapps/coherent_apps/settings.hpp>

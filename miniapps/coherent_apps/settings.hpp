@@ -1,4 +1,5 @@
 // CoherentSettings: the options of strata-coherent.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

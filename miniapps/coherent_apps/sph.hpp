@@ -4,6 +4,7 @@
 // Particles of equal mass move along the first coordinate. Cubic splines, Monaghan's viscosity, pressures
 // symmetrised so that pairs keep momentum and energy, leapfrog in time (Monaghan, Annual Review of Astronomy
 // and Astrophysics 30, 1992). As in the paper's program every particle looks at all others, by MapArray.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cmath>

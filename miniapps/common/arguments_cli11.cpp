@@ -1,4 +1,5 @@
 // The command line by CLI11.
+// SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 
 #include <strata/miniapps/common/options.hpp>

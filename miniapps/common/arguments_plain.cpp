@@ -1,4 +1,5 @@
 // The command line without a library.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <utility>
 

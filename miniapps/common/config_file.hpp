@@ -1,4 +1,5 @@
 // Files of parameters: a JSON object with a member for each option that is given.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -5,6 +5,7 @@
 //
 // Include it in one file of a program, which nvcc compiles where programs are built with Cuda; run_on is
 // declared there and instantiated in files of its own (strata_add_device_sources).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

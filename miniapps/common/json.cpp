@@ -1,4 +1,5 @@
 // Everything that needs the JSON library, in the one file that pays for it.
+// SPDX-License-Identifier: Apache-2.0
 #include <fstream>
 #include <sstream>
 

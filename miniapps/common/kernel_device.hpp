@@ -1,4 +1,5 @@
 // KernelDevice: the type of device that kernels are compiled for, once for all hosts.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <concepts>

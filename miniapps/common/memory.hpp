@@ -1,5 +1,6 @@
 // --memory MODE: how the coherent arrays of a mini-app lie in memory, and what programs do themselves where
 // an explicit mode leaves all copies to them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <optional>

@@ -8,6 +8,7 @@
 //
 // Values are taken from the defaults, then the file, then the command line; what can be given several times
 // collects the values in this order. The table refers to the variables, which outlive it. Not thread safe.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // The places that mini-apps run at: on(device), across(devices), streamed(device, budget). Include it in
 // files that nvcc compiles where there is Cuda.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

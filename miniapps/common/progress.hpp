@@ -7,6 +7,7 @@
 //   progress.finish();
 //
 // The line ends with steps a second and the time left. Used by one thread.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

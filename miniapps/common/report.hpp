@@ -3,6 +3,7 @@
 //
 // A RunReport is one problem on one device; a Report has one or more of them, the parameters and the machine.
 // Plain data, filled by one thread.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <chrono>

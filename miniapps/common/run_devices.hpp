@@ -1,5 +1,6 @@
 // run_devices and run_sweep: an application on the devices of --device, one after the other. What fails on
 // one device is reported and noted in its report, and the others run all the same.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <functional>

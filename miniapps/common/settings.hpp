@@ -1,4 +1,5 @@
 // CommonSettings: the options that all applications have.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // Standard output for one text alone, as `--json -` asks for: what else a program prints goes to standard
 // error.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -4,6 +4,7 @@
 // checkpoint before. It holds what the simulation was (mesh, type, material), which has to be the same for a
 // restart, and a checksum. The mesh is identified by a checksum of its coordinates and corners, so that its
 // file may have moved. Files are of one kind of machine (byte order).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -13,6 +13,7 @@
 //
 // advance() enqueues and does not wait; what gives numbers waits for all of it, but for seen(), which waits
 // for one look. wait() throws SimulationError when the simulation has failed since. Not thread safe.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

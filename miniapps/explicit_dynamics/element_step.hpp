@@ -1,6 +1,7 @@
 // The parts of an element's step that the kernels are made of: reading and writing rows of arrays, the rates
 // of the middle of the step, stress and forces of its end. Plain numbers in and out; entries of rows as in
 // kernels.hpp.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,5 @@
 // The values of fields as plain vectors on the host, in the order of the mesh, and back. All wait.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

@@ -1,4 +1,5 @@
 // Fields: everything that a simulation holds, templated on the kind of arrays.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

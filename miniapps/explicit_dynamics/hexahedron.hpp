@@ -4,6 +4,7 @@
 //
 // The operator is computed as 12 B, which saves the factor where it cancels. With D_iI, the coordinates,
 //   V = sum_I x_I B_xI   and   L_ij = sum_I v_iI B_jI / V   is the mean velocity gradient.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <utility>

@@ -14,6 +14,7 @@
 // direction, corner). Coordinates are of the undeformed mesh and double; they are used as differences within
 // an element, so that float fields lose nothing far from the origin. (nvcc 13.0 takes at most nine parameters
 // that are `auto`: kernels of more views name the types.)
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/miniapps/explicit_dynamics/element_step.hpp>

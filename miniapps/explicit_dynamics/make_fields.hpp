@@ -1,5 +1,6 @@
 // Body: the fields of a mesh, and in which order they are stored; what a place means for them. Include it in
 // files that nvcc compiles where there is Cuda.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

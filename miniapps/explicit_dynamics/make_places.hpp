@@ -1,5 +1,6 @@
 // What make_simulation.hpp declares for every place, for the device sources (simulation_double.cpp,
 // simulation_float.cpp).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/miniapps/explicit_dynamics/make_simulation.hpp>

@@ -1,5 +1,6 @@
 // make_simulation: what of strata-dynamics is compiled for every device, in files of its own
 // (make_simulation.cpp and simulation_double.cpp, simulation_float.cpp).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>

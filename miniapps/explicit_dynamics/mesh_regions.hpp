@@ -1,5 +1,6 @@
 // MeshRegions: which rows of nodes a part of the elements touches, and the other way round, as loops declare
 // it.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <optional>

@@ -1,5 +1,6 @@
 // The kernels over the nodes: masses, the end of a time step (section 6.2 of the Kokkos Array paper), given
 // values.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

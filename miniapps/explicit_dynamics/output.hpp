@@ -1,6 +1,7 @@
 // Output: the states of a simulation in files, of the formats of fem/files/result_writer.hpp, written while
 // the next steps compute. Fields of nodes: u (displacements), v (velocities); of elements: stress (Cauchy's,
 // xx yy zz xy yz zx) and mises (von Mises' equivalent of it).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>

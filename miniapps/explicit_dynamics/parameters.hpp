@@ -1,5 +1,6 @@
 // The input of a simulation (Parameters), the constants of its kernels (Material), and the
 // clock that lies on the device (Clock).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cmath>

@@ -10,6 +10,7 @@
 // That is of first order, as in the Kokkos Array paper, and V drifts in a pure rotation. The second-order
 // update takes omega from a predicted V of the middle, V' = sym((I - dt/2 L)^-1 (I + dt/2 L) V (R' R^T)^T),
 // which is exact for a given L, and d with the rotation of the middle.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/miniapps/explicit_dynamics/parameters.hpp>

@@ -1,4 +1,5 @@
 // What strata-dynamics does on a device, once it can make simulations there.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <functional>

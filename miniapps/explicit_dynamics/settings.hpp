@@ -1,4 +1,5 @@
 // DynamicsSettings: the options of strata-dynamics, and what they mean.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -9,6 +9,7 @@
 //
 // Through slices, nodes and elements are stored in the order of a MeshOrder, elsewhere in that of the mesh,
 // in which forces are summed at any place: what others see has the same bits. The mesh is made on the host.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // What a simulation throws; apart from it, as it does not depend on the device.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -4,6 +4,7 @@
 //
 // The hints say how they run on a GPU, as measured on an H200. The kernels of elements take so many registers
 // that a multiprocessor has room for 8 warps, which small blocks fill and leave more evenly.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/launch_hints.hpp>

@@ -1,4 +1,5 @@
 // Sums over nodes and elements for reports: energies, momentum, reactions; and searches for what went wrong.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/miniapps/explicit_dynamics/dynamics.hpp>

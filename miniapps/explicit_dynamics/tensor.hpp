@@ -1,5 +1,6 @@
 // Vectors, symmetric and general 3 x 3 matrices as the element kernels use them: plain numbers with names,
 // which compilers keep in registers and vectorise across elements.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cmath>

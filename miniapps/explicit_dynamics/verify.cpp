@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/miniapps/explicit_dynamics/verify.hpp>
 
 namespace strata::inline STRATA_ABI::dynamics {

@@ -1,5 +1,6 @@
 // The verification of strata-dynamics: problems with known answers, run on any device. --verify runs all of
 // them, the tests of the project too. Each case names the sources of its answers; see README.md.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
 // Verification of what a step keeps exactly: energy, momentum, impulse; and of the fused kernel against the
 // three.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 #include <random>

@@ -1,5 +1,6 @@
 // Verification of what one element does: identities of its operators, uniform deformation, rotation, simple
 // shear.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
 #include <cmath>

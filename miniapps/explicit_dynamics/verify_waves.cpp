@@ -1,4 +1,5 @@
 // Verification by waves in bars, against d'Alembert's solutions.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 

@@ -1,5 +1,6 @@
 // What the host does with the elements of matrices: fills tiles from an input, and multiplies inputs and
 // tiles with vectors, for residuals. On all threads; the same sums in the same order whatever their number.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <functional>

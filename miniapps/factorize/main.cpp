@@ -8,6 +8,7 @@
 //   order.svg
 //
 // What it does is in run.cpp; what is compiled for devices, in operations.cpp.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 
 #include <strata/core/runtime.hpp>

@@ -1,6 +1,7 @@
 // MatrixInput: where the elements of a square matrix come from: a formula, a file, another mini-app. It gives
 // any part of a row, again and again, so that a matrix that a factorization has replaced can be compared with
 // its factors without a copy.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
 // The format: https://math.nist.gov/MatrixMarket/formats.html. No number that the file states is believed
 // before it is compared with the bytes that are left: time and memory are in proportion to the file.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cerrno>
 #include <charconv>

@@ -1,6 +1,7 @@
 // Operations: what linear:: does over tiled matrices, on devices that are chosen when the program runs, for
 // files that need not know of them (run.cpp). It is compiled in a file of its own (operations.cpp), once for
 // all devices: tasks have a version for each.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>

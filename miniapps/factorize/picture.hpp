@@ -1,4 +1,5 @@
 // order_picture: the order of tasks over tiles, drawn as SVG: as perf_tests/report draws that of simulations.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // What is asked for, once the command line is understood. Plain data.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

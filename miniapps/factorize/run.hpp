@@ -1,4 +1,5 @@
 // What strata-factorize does on a device.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // FactorizeSettings: the options of strata-factorize.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

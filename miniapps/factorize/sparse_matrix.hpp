@@ -1,5 +1,6 @@
 // SparseMatrix: a MatrixInput of entries; all other elements are 0. Its memory is in proportion to the
 // entries, whatever the order.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <charconv>
 
 #include <strata/algorithms/tasks/plan/forwarding_scheduler.hpp>

@@ -3,6 +3,7 @@
 //
 //   TaskWatch watch("data-aware", request);
 //   options.run.make_scheduler = watch.maker();     // the watch outlives the run
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/core/error.hpp>
 #include <strata/devices/serial/device.hpp>
 #include <strata/miniapps/factorize/sparse_matrix.hpp>

@@ -1,6 +1,7 @@
 // Residuals of results, by products with random vectors: the difference E of two matrices has |E v| / |v| =
 // |E| / sqrt(n) in the mean, with the norm of Frobenius, and no matrix is needed to multiply with it. That of
 // 20 rows and more is estimated to a few percent by four vectors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/miniapps/common/report.hpp>

@@ -1,5 +1,6 @@
 // Which arrays the fields of an application are. Structs of fields are templates on such a kind, so that the
 // same kernels serve all kinds, and others (coherent, streamed) that give the same names.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/layout_right.hpp>

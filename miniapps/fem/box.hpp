@@ -2,6 +2,7 @@
 //
 // Node (i, j, k) has number i + (NX + 1) (j + (NY + 1) k), element (i, j, k) number i + NX (j + NY k). There
 // are side sets and node sets x_min, x_max, y_min, y_max, z_min, z_max, numbered 1 to 6, and one block.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cmath>

@@ -6,6 +6,7 @@
 // cubes). `wave` moves every node by A sin(2 pi x/LX) sin(2 pi y/LY) sin(2 pi z/LZ) times the edges of the
 // box, as manufactured solutions on distorted meshes want it; `random` moves each inner node by up to F times
 // the edge of an element in each direction, the same on every device.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

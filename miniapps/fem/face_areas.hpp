@@ -5,6 +5,7 @@
 //
 // The arithmetic is the host's, once for all devices, so that it has the same bits on each of them: surfaces
 // are small beside meshes.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>

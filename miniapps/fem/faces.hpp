@@ -1,4 +1,5 @@
 // Which elements share a face or an edge, found through the corners that meet at a node. For kernels.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

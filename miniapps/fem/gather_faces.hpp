@@ -1,4 +1,5 @@
 // faces_on_host: faces of a mesh on a device, as the host takes them to measure their areas (face_areas.hpp).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/miniapps/fem/face_areas.hpp>

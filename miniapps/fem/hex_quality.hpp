@@ -1,4 +1,5 @@
 // Volume and scaled Jacobian of a hexahedron, on hosts and in kernels.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cmath>

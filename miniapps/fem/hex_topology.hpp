@@ -3,6 +3,7 @@
 // Corner c lies at (x, y, z), each 0 or 1, of the reference cube, in the order of Exodus II's HEX8. Edges are
 // numbered 4 d + u + 2 v: d is the edge's direction, u and v where it lies in the two other directions, the
 // lower one first. Faces 0 to 5 are Exodus' sides 1 to 6, less one: y = 0, x = 1, y = 1, x = 0, z = 0, z = 1.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

@@ -4,6 +4,7 @@
 //
 // Corners of an element are in the order of Exodus II's HEX8 (1 to 4 around the bottom, counter-clockwise
 // seen from above, 5 to 8 above them); its faces 0 to 5 are Exodus' sides 1 to 6.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/miniapps/fem/files/read_mesh.hpp>
 #include <strata/miniapps/fem/load_mesh.hpp>
 #include <strata/miniapps/fem/mesh_check.hpp>

@@ -1,5 +1,6 @@
 // load_mesh: the mesh that a user names, on a device: `box:10x11x22` (box_spec.hpp) or the path of a file
 // (files/), checked (mesh_check.hpp) and refined (refine.hpp).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

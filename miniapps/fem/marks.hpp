@@ -1,4 +1,5 @@
 // Marks, one for each node or face: set from a list, and listed again, ascending. On the device.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/parallel_for.hpp>

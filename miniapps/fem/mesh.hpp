@@ -6,6 +6,7 @@
 //
 // Copies of a Mesh share the arrays, as copies of views do. Nothing changes them once they are made, so that
 // any number of queues may read them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // check(HostMesh): whether a mesh can be computed with. Pure host functions; no device, no thread.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/miniapps/fem/host_mesh.hpp>

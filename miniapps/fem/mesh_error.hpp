@@ -1,4 +1,5 @@
 // What can be wrong with a mesh or its file.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

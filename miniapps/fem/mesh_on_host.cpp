@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/miniapps/fem/gather_faces.hpp>
 #include <strata/miniapps/fem/load_mesh.hpp>
 #include <strata/miniapps/fem/mesh_on_host.hpp>

@@ -1,5 +1,6 @@
 // MeshOnHost: a mesh that is made, refined and kept in the host's memory by all its threads, for applications
 // whose device cannot hold it. The same bits as a mesh that a device makes.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

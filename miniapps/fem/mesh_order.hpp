@@ -8,6 +8,7 @@
 //
 // Nodes keep the mesh's own order, or are numbered by reverse Cuthill-McKee (Cuthill and McKee, 1969; George
 // and Liu, 1979, for where to begin), whichever makes elements narrower; elements follow by their first node.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>

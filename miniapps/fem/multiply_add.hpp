@@ -1,6 +1,7 @@
 // Multiply-adds that are written, not left to compilers: those contract one function differently in different
 // kernels, and a run in core and one in slices would differ in last bits. Files that are compiled for GPUs
 // with -fmad=false and for hosts with -ffp-contract=off have the bits that are written here.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

@@ -1,6 +1,7 @@
 // build_node_corners: which corners of which elements meet at each node, built on the device: corners are
 // counted, the counts are scanned, corners are placed, and each row is put in ascending order. The order of
 // placing does not matter then, so that all devices give the same rows.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/parallel_for.hpp>

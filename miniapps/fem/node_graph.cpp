@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <string>
 
 #include <strata/miniapps/fem/mesh_error.hpp>

@@ -1,6 +1,7 @@
 // node_graph: which nodes share an element, as the graph of a sparse matrix; and where the coefficients of an
 // element matrix go in it. Built on the device: each node gathers the nodes of its elements into a sorted
 // list, the lengths are scanned, the lists are packed. While it is built it takes 256 bytes an element.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // measure and bounding_box: how good the elements of a mesh are, and where it lies. On the device.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/parallel_reduce.hpp>

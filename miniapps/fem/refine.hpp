@@ -3,6 +3,7 @@
 // An edge or a face belongs to the first element that has it, found through the corners that meet at its
 // lowest node (faces.hpp). Each element counts its own; a scan of the counts gives the numbers of the new
 // nodes, the same on every device.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

@@ -8,6 +8,7 @@
 // Comparisons are <=, >=, <, > and ==; equality holds up to 1e-9 of the largest edge of the bounding box. The
 // name of a set goes first: a side set, then a node set, then `all` and comparisons. Everything is looked for
 // on the device, and gives the same lists on every device.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

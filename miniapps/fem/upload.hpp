@@ -1,4 +1,5 @@
 // upload and download: a mesh to the memory of a device, and back.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

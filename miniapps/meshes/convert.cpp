@@ -1,5 +1,6 @@
 // strata-mesh-convert FROM TO: reads a mesh of hexahedra in any format that the mini-apps read, says what is
 // in it, and writes it as Exodus II (.e) or legacy VTK (.vtk) with its blocks and sets.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <string>
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Makes the meshes of this folder from their Gmsh scripts, with Gmsh 4.8 and strata-mesh-convert.
 
     ./make_meshes.py [--convert PROGRAM]     PROGRAM: build/bin/strata-mesh-convert of some build

@@ -1,4 +1,5 @@
 // How teams and host threads come by iterations.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/views/ticket_counter.hpp>

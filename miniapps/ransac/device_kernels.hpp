@@ -1,4 +1,5 @@
 // The kernels of a fit on a device, the same for static and dynamic sharing.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/team.hpp>

@@ -6,6 +6,7 @@
 // on both sides; host threads keep the candidates that they find; the device has written what the host must
 // know at the end, and how far it is, to memory of the host; and host threads that are slow, or late, claim
 // no more.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

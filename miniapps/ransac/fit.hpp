@@ -1,4 +1,5 @@
 // What a fit of flow is asked for, and what comes back. Plain data.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // fit_on: what of strata-ransac is compiled for every device, in a file of its own (fit_on.cpp).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/miniapps/common/kernel_device.hpp>

@@ -9,6 +9,7 @@
 //
 // Coordinates are integers, so that numerators and denominators are exact, and every parameter is one
 // division. Compiled without contraction to multiply-adds, all devices compute the same bits.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // What threads of a host do of a fit.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

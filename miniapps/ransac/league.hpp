@@ -1,4 +1,5 @@
 // The teams of a fit on a device.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

@@ -8,6 +8,7 @@
 //
 // The steps of a fit are in static_fit.hpp and dynamic_fit.hpp. This file chooses the devices, and is
 // compiled by nvcc where there is Cuda.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 
 #include <strata/core/runtime.hpp>

@@ -1,5 +1,6 @@
 // The problem: vectors, the two that each iteration samples, and what a good flow is. From a file of
 // comma-separated values, or made with a seed.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <iosfwd>

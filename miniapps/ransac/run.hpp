@@ -1,4 +1,5 @@
 // A fit, timed, reported and checked.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <functional>

@@ -1,4 +1,5 @@
 // RansacSettings: the options of strata-ransac.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

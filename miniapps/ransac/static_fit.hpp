@@ -4,6 +4,7 @@
 // repetition the number of candidates and these (4 bytes, and 8 for each). The study's program copies 24 m +
 // 4 bytes more to the device in every repetition: room for parameters and results, which kernels here write
 // without reading, and a counter, which is filled on the device.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

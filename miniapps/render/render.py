@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Makes a picture of a part, coloured by a field.
 
     ./render.py RESULT.vtu [PICTURE.png] [--field NAME] [--warp FIELD[:FACTOR]] [--view=AZIMUTH,ELEVATION] ...

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests of render.py: what it draws, and what it says when it cannot. Status 77: there is nothing to draw with.
 
     ./render_test.py [--thermal PROGRAM] [--folder DIR]

@@ -2,6 +2,7 @@
 // table of draws in docs/scheduling.md is made of.
 //
 //   strata-simulate-drawn --count 200 --seed 1 --devices 4 --tiles 30 --json draws.json
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdio>
 #include <fstream>

@@ -1,5 +1,6 @@
 // DrawnProblem: a factorization or product over tiles and a machine, drawn at random, and what schedulers
 // make of it. For strata-simulate-drawn and the tests of data-aware.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <functional>

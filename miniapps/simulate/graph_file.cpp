@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <map>
 
 #include <strata/miniapps/simulate/graph_file.hpp>

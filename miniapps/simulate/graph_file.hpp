@@ -1,4 +1,5 @@
 // Graphs of tasks from JSON: README.md has the format.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // Reading JSON files with messages that name the file and what is missing in it.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <fstream>

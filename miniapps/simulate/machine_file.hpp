@@ -1,4 +1,5 @@
 // Machines from JSON: README.md has the format, machines/ those that there are.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

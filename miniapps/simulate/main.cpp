@@ -4,6 +4,7 @@
 //   strata-simulate cholesky --tiles 60 --memory 2000MiB --machine miniapps/simulate/machines/v100.json
 //   strata-simulate lu --tiles 55 --memory-tiles 142 --devices 4 --machine ... --scheduler darts --json
 //   lu.json strata-simulate graph.json --machine ... --timeline timeline.json
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdio>
 #include <fstream>

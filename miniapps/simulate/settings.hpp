@@ -1,4 +1,5 @@
 // SimulateSettings: the command line of strata-simulate.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

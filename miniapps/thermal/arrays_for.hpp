@@ -1,4 +1,5 @@
 // The kind of arrays that suits a device.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

@@ -5,6 +5,7 @@
 // fixed, so that the bits are the same on any number of threads. `ScatterElements` adds with atomics, in
 // whatever order threads arrive. `GatherComputed` stores nothing in between: every node computes all its
 // elements again.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/launch_hints.hpp>

@@ -6,6 +6,7 @@
 // The V-cycle is symmetric, for the conjugate gradients, and calculated by the calling thread. The first one
 // starts MPI, unless the program has; it ends with the program. A build without hypre has a class that cannot
 // be made (boomeramg_lack.cpp).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

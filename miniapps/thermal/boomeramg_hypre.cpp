@@ -1,4 +1,5 @@
 // BoomerAmg by hypre; all calls of hypre and of MPI are here.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <limits>
 #include <numeric>

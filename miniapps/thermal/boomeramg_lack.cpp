@@ -1,4 +1,5 @@
 // BoomerAmg in a build without hypre.
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/core/error.hpp>
 #include <strata/miniapps/thermal/boomeramg.hpp>
 

@@ -1,4 +1,5 @@
 // The kernels of given temperatures, of the state, and of what is reported of it.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,6 @@
 // What the data of a problem say of its temperatures: without sources they stay between the least and the
 // greatest of what they start from, what is given, and what is outside.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <optional>

@@ -18,6 +18,7 @@
 // for matrix and vector where the usual loops take 6000. Loops are unrolled by the compiler's front end:
 // arrays whose indices are all constants stay in registers, and kernels over such code vectorise across
 // elements.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

@@ -24,6 +24,7 @@
 // rules and slower where conduction does: the derivative at a conductivity that is frozen,
 //
 //   A_ij = sum over q of k0 (1 + beta T) grad N_i . grad N_j det J + (c/dt + 2 sink T) N_i N_j det J
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/miniapps/thermal/element.hpp>

@@ -1,6 +1,7 @@
 // How far temperatures are from a known solution: the greatest difference at nodes, and the L2 and H1 norms
 // by 3 x 3 x 3 Gauss points an element; and the loads of a source that depends on the place. On the host, in
 // double, by the usual loops: what they judge is computed in another way (element.hpp).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

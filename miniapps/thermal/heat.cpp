@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/miniapps/thermal/heat.hpp>
 
 namespace strata::inline STRATA_ABI::thermal {

@@ -10,6 +10,7 @@
 //   heat->temperatures()
 //
 // Calls wait for what they start. Not thread safe. Errors: SolverError, MeshError, OutOfMemory.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <functional>

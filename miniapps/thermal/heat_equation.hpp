@@ -16,6 +16,7 @@
 //
 // A solve enqueues on a queue of its own and waits for it; the fields may be read by any queue afterwards.
 // Used by one thread at a time. Errors: SolverError, OutOfMemory, those of the launches.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

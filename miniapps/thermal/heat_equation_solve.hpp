@@ -1,4 +1,5 @@
 // How HeatEquation (heat_equation.hpp, which includes this file) assembles and solves.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // HeatFields: the numbers that a heat problem has for each node. They are on the device whatever the size of
 // the mesh, in the mesh's own order of nodes, so that sums over them are the same wherever the rest is.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <chrono>

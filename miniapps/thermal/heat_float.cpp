@@ -1,4 +1,5 @@
 // Compiled once for hosts, Emulated and Cuda (strata_add_device_sources).
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/miniapps/thermal/heat_on_device.hpp>
 #include <strata/miniapps/thermal/make_heat.hpp>
 

@@ -1,4 +1,5 @@
 // HeatOnDevice: implements the interface Heat by a HeatEquation. For the device sources.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -3,6 +3,7 @@
 // that are done again and again declare the same memory as coherent arrays, and are recorded (Sequence). It
 // is what HeatEquation (heat_equation.hpp) solves; PlacedSystem (placed_system.hpp) is the same for meshes in
 // parts, or that the device does not hold.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

@@ -4,6 +4,7 @@
 // that is a lumped form: node i takes film(i) (outside - T_i), so that the matrix gets film(i) on its
 // diagonal and nothing else. Its graph stays as it is, no entry beside the diagonal turns positive, and the
 // order of the method stays that of trilinear elements.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

@@ -8,6 +8,7 @@
 //
 // What it does is in run.cpp; what is compiled for every device, in make_heat.hpp. This file chooses the
 // device, and is compiled by nvcc where there is Cuda.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 
 #include <strata/core/runtime.hpp>

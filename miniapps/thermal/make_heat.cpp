@@ -1,4 +1,5 @@
 // Compiled once for hosts, Emulated and Cuda (strata_add_device_sources).
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/core/bytes.hpp>
 #include <strata/core/error.hpp>
 #include <strata/devices/host/control_group.hpp>

@@ -1,5 +1,6 @@
 // make_heat: what of strata-thermal is compiled for every device, in files of its own (make_heat.cpp,
 // heat_double.cpp, heat_float.cpp, placed_double.cpp, placed_float.cpp).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
 // What the application does with meshes, compiled once for each device (make_heat.cpp): the files for double
 // and float fields leave it to that one.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/miniapps/fem/face_areas.hpp>

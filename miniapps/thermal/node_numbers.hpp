@@ -1,4 +1,5 @@
 // NodeNumbers: what HeatFields has in the memory of a device, as loops at a place declare it.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/coherent_launch.hpp>

@@ -1,4 +1,5 @@
 // What a heat problem and its solution go by, on the host.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <functional>

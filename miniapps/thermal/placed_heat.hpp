@@ -1,4 +1,5 @@
 // Heat problems in parts on several devices, or in slices that go through one. For the device sources.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>

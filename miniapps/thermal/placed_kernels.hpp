@@ -4,6 +4,7 @@
 //
 // Work items of rows are (block, row in it). Numbers of nodes are in the mesh's own order of nodes, which
 // node_at(place) gives.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/linear/row_sum.hpp>

@@ -8,6 +8,7 @@
 //
 // Rows of the matrix lie in blocks of row_block places with equal room, a block being a row of the arrays, so
 // that a loop over blocks writes what is its own.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>

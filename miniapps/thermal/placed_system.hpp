@@ -11,6 +11,7 @@
 //
 // Each is declared once, and keeps its plans. In slices each has the budget for itself while it is used. All
 // wait.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // What strata-thermal does on a device, once it can make heat problems there.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // ThermalSettings: the options of strata-thermal, and what they mean for a mesh.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <optional>

@@ -1,5 +1,6 @@
 // The tests of the method. Each solves problems with known answers on a device, in float or in double and by
 // the solver that was asked for, and notes what it compared. Reference figures are of independent programs.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

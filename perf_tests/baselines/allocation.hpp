@@ -1,4 +1,5 @@
 // Competitors of allocation: allocate and free, `calls` times.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "common/competitor.hpp"

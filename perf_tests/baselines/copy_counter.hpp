@@ -1,5 +1,6 @@
 // CopyCounter: the bytes that move between the host and GPUs as CUPTI counts them: for libraries that do not
 // say it themselves, and beside the counts of those that do.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // cuBLASXt, which multiplies matrices of the host on a GPU, in blocks that it moves by itself: the competitor
 // of products of tiled matrices.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>

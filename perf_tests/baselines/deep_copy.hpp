@@ -1,5 +1,6 @@
 // Competitors of deep_copy on GPUs: the copies of CUDA, and a tiled transpose. Those of hosts are memcpy and
 // common/plain_loops.hpp.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "common/competitor.hpp"

@@ -1,4 +1,5 @@
 // Competitors of dynamics_kernels: the kernels of common/dynamics_formulas.hpp, one by one and as a step.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "common/competitor.hpp"

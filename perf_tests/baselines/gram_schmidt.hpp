@@ -1,5 +1,6 @@
 // Competitors of gram_schmidt on GPUs: the algorithm of figure 12 of the Kokkos Array paper, column by column
 // and with four columns at a time.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "common/competitor.hpp"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "baselines/hex_gradient.hpp"
 #include "common/cuda_check.hpp"
 #include "common/hex_formula.hpp"

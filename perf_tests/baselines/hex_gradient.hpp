@@ -1,5 +1,6 @@
 // Competitors of hex_gradient on GPUs: the formula of common/hex_formula.hpp over the same layouts. Those of
 // hosts are in common/plain_loops.hpp.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "common/competitor.hpp"

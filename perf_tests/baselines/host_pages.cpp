@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "baselines/host_pages.hpp"
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // Memory of the host whose pages lie on chosen NUMA nodes, without a Strata header.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // Competitors of launch_latency and view_copy: plain launches on GPUs.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "common/competitor.hpp"

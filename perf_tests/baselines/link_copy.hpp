@@ -1,4 +1,5 @@
 // Copies between pinned memory and a GPU by hand, both ways at once.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // Competitors of strata_memory_modes: the same patterns in plain CUDA.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "common/competitor.hpp"

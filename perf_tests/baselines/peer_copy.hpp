@@ -1,4 +1,5 @@
 // Copies between GPUs by hand.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

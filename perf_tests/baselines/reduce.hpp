@@ -1,4 +1,5 @@
 // Competitors of reduce: the sum of x, or of x y.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "common/competitor.hpp"

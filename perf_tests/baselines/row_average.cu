@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "baselines/row_average.hpp"
 #include "common/cuda_check.hpp"
 

@@ -1,4 +1,5 @@
 // Competitors of row_average: y(i, j) is the mean of x(i, j, *).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "common/competitor.hpp"

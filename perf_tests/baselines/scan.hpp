@@ -1,4 +1,5 @@
 // Competitors of scan: y(i) = x(0) + ... + x(i).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "common/competitor.hpp"

@@ -1,4 +1,5 @@
 // Competitors of scatter_add: every element adds its value to its 8 nodes.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <cub/device/device_merge_sort.cuh>
 #include <cub/device/device_radix_sort.cuh>
 

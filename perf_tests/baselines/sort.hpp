@@ -1,4 +1,5 @@
 // Competitors of sort: oneTBB on hosts, CUB on GPUs.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "common/competitor.hpp"

@@ -1,4 +1,5 @@
 // Competitors of stencil7.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "common/competitor.hpp"

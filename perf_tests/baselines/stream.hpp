@@ -1,4 +1,5 @@
 // Competitors of the operations of stream.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "common/competitor.hpp"

@@ -1,5 +1,6 @@
 // Competitors of the kernels of the thermal mini-app (thermal_kernels): assembly of the matrix of a mesh, and
 // what an iteration of conjugate gradients does.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Compiled with -fmad=false, as the host's part of the same fit.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include <cuda_runtime.h>

@@ -1,5 +1,6 @@
 // First-order flow by random samples on a GPU, in plain CUDA: how the Chai suite's discrete version is made,
 // and what is best by hand.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // The bandwidth that bounds a case, measured in the same race as the case.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
 // What a case is measured against: ways to do the same work on the same memory, without a Strata header.
 // Files in baselines/ make them, hosts' in NAME.cpp, those in CUDA in NAME.cu.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

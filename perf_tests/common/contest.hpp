@@ -1,5 +1,6 @@
 // Contests: a case on one device against the best of each sweep of competitors and the memory's bandwidth, in
 // one race, every competitor verified.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

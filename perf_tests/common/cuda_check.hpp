@@ -1,5 +1,6 @@
 // Calls of CUDA in competitors: an error ends the program. For files that nvcc compiles, without a Strata
 // header.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

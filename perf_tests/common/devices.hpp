@@ -1,4 +1,5 @@
 // Calls a function for every device that the options ask for.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdio>

@@ -1,4 +1,5 @@
 // What this process has moved between memory and disks, by the system's account.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <fstream>

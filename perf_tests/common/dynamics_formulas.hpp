@@ -4,6 +4,7 @@
 // The formulas are those of Flanagan and Belytschko (Int. J. Numer. Meth. Eng. 17, 1981) and Flanagan and
 // Taylor (Comput. Methods Appl. Mech. Eng. 62, 1987), the update of second order; entries of arrays as the
 // mini-app has them. Element arrays have the first index fastest, or lie in tiles of 8 elements.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,6 @@
 // The mini-app's explicit dynamics on one device, kernel by kernel: fields in a state where nothing is zero,
 // and what all ways to do a kernel's work are to make of it.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Modified Gram-Schmidt as in figure 12 of the Kokkos Array paper, by the library: reductions whose results
 // are finalized on the device, so that no scalar comes back to the host. With verification.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

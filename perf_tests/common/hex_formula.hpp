@@ -5,6 +5,7 @@
 // user, so that the sum over nodes of B_i x_j is 12 V for i = j, else 0. No Strata header.
 //
 // Coordinates are read just before they are used (the paper's figure 9).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #if defined(__CUDACC__)

@@ -1,4 +1,5 @@
 // The hexahedral gradient as a kernel over views, its data, and its verification.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // What the patterns of memory_patterns.hpp move as the driver counts it (CUPTI), beside Strata's own counts.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

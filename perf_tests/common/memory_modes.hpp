@@ -1,4 +1,5 @@
 // The patterns of memory_patterns.hpp over coherent arrays of a memory mode, and what each has to move.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -8,6 +8,7 @@
 //   to the host  a kernel writes a, before the clock starts; the host gets it
 //
 // Values are small integers, exact in float too.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

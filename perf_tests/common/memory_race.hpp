@@ -1,5 +1,6 @@
 // A race of ways to move data to and from a device: like Race (timing.hpp), but for work that needs an
 // untimed preparation before each sample, and has two times.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

@@ -1,4 +1,5 @@
 // A device that does nothing, at once: what is left is the cost of the host's side.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>

@@ -3,6 +3,7 @@
 //   --device NAME|all   --n N   --type float|double   --reps R   --json FILE
 //
 // An option that is not given leaves the choice to the program. --strata-* settings work as everywhere.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

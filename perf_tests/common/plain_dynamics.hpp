@@ -1,5 +1,6 @@
 // The mini-app's explicit dynamics over plain views of one device, kernel by kernel, as kernels by hand are
 // measured against. Include it in files that nvcc compiles where there is Cuda.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/parallel_for.hpp>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "common/plain_loops.hpp"
 
 #include "common/hex_formula.hpp"

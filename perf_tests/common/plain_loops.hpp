@@ -3,6 +3,7 @@
 //
 // Bytes are counted as in STREAM, by what the program asks for: 24 an element of a triad in double. A store
 // to a line that is not in cache also reads it first, so memory moves 32; of a copy 24 for 16.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // Plain threads that run one function at once, without a Strata header: the ceilings of several cores.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,6 @@
 // PlannedRuns: what graphs of tasks a run gives to its scheduler, so that the same graphs are simulated on a
 // machine with the rates that the run had.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

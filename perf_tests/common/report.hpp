@@ -1,4 +1,5 @@
 // What a performance test found: a table for people, JSON for programs.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <limits>

@@ -1,5 +1,6 @@
 // The assembly of the thermal mini-app as launches that several devices may share: elements give their
 // matrices, and blocks of rows add them up.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

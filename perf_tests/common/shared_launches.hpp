@@ -1,4 +1,5 @@
 // Launches over coherent arrays that a host and a device share in different ways, beside each of them alone.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // What the programs about arrays that do not fit a device share: strata_streaming (the table of targets) and
 // strata_streaming_figures (figures 17 to 20 of Veit et al.). Both report the link's limit of their own run.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // What a task of a graph costs beside its kernel: tasks that do next to nothing, on small arrays that are all
 // on the device.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,6 @@
 // Tasks in a memory that is far too small: updates of tiles at random positions, where a device holds a tenth
 // of the tiles. Seconds and bytes as measured, beside those of the simulator for the same graph.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cmath>

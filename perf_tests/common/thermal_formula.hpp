@@ -2,6 +2,7 @@
 // sums and differences over the bits that number corners, Gauss points and monomials: bit a of a corner says
 // whether it is on the positive side of coordinate a, bit a of a monomial whether a is a factor of it (what
 // the mini-app's element.hpp explains). Without a Strata header; loops have constant bounds, to be unrolled.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #if defined(__CUDACC__)

@@ -1,5 +1,6 @@
 // The vectors of conjugate gradients on one device: what an iteration does to them, as the solver launches it
 // (linear/cg_kernels.hpp) but with scalars that stay as they are, and what must come of that.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cmath>

@@ -1,5 +1,6 @@
 // The Cholesky factor of strata_tiled_linear: in core by cuSOLVER, resident, and under a budget beside the
 // simulation of its schedule.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // How far a tiled Cholesky factor of strata_tiled_linear is from one of KnownMatrix.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // A Cholesky factor of a matrix in files, with bounded memory of the host and of the device, against the same
 // in memory and against the disk: the time in which the bytes that were read and written would pass it, by
 // requests that do nothing else.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

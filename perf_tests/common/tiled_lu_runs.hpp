@@ -1,5 +1,6 @@
 // LU factors of strata_tiled_linear, with pivots and without: in core by cuSOLVER, resident, and under a
 // budget.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

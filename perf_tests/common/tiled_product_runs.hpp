@@ -1,5 +1,6 @@
 // Products of strata_tiled_linear, gemm and syrk: by cuBLASXt with the best of its sizes of blocks, and tiled
 // under a budget.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

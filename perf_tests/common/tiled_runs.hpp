@@ -1,4 +1,5 @@
 // What the cases of strata_tiled_linear share: its options, matrices that are known, and runs under a budget.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // A Cholesky factor by a device alone, by the host alone, and by both together, in turn: the host is to be no
 // hindrance.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

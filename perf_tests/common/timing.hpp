@@ -1,5 +1,6 @@
 // Timing on machines that do other things as well: many samples of each case, medians with their spread, and
 // cases that are to be compared take turns, so that a disturbance meets them all.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <functional>

@@ -1,5 +1,6 @@
 // See miniapp_cases.hpp. The mini-app's kernels are templates over the views they get, and are called here
 // with those of Kokkos, in functors that hold no more views than a kernel needs.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 
 #include "kokkos/miniapp_cases.hpp"

@@ -1,5 +1,6 @@
 # Kokkos as a competitor, where find_package finds it: CMAKE_PREFIX_PATH says where. With a Kokkos for CUDA nvcc
 # compiles its cases.
+# SPDX-License-Identifier: Apache-2.0
 option(STRATA_PERF_KOKKOS "Measure Kokkos next to Strata, where it is installed" ON)
 if(STRATA_PERF_KOKKOS)
   set(CMAKE_CXX_EXTENSIONS OFF)  # or Kokkos sets it, with a warning

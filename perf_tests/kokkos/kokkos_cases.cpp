@@ -1,5 +1,6 @@
 // See kokkos_cases.hpp. Written as a Kokkos program would be, for 3.4 and later: views of the memory that it
 // is given, the default policies. No Strata header.
+// SPDX-License-Identifier: Apache-2.0
 #include "kokkos/kokkos_cases.hpp"
 
 #include <cmath>

@@ -1,5 +1,6 @@
 // The same work by Kokkos, on the same memory, where the build found Kokkos (see kokkos_cases.cpp); elsewhere
 // nothing (no_kokkos.cpp). A place that this Kokkos has no execution space for has no competitor.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "baselines/reduce.hpp"

@@ -1,6 +1,7 @@
 // The kernels of the mini-apps by Kokkos: the same element code over views of Kokkos, launched as a program
 // with Kokkos would (thermal_cases.cpp, dynamics_cases.cpp), where the build found Kokkos 4 or later;
 // elsewhere nothing (no_miniapps.cpp).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "baselines/dynamics.hpp"

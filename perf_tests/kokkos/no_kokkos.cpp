@@ -1,4 +1,5 @@
 // Instead of kokkos_cases.cpp where the build found no Kokkos.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 
 #include "kokkos/kokkos_cases.hpp"

@@ -1,4 +1,5 @@
 // Instead of thermal_cases.cpp and dynamics_cases.cpp where the build found no Kokkos, or one before 4.
+// SPDX-License-Identifier: Apache-2.0
 #include "kokkos/miniapp_cases.hpp"
 
 namespace perf {

@@ -1,5 +1,6 @@
 // What the competitors in Kokkos share: its execution space for a place, and views of the race's memory. For
 // files of kokkos/ alone.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdlib>

@@ -1,5 +1,6 @@
 // See miniapp_cases.hpp. Elements by the mini-app's kernel, a template over the views it gets; sums over rows
 // by a work item each and, on a GPU, by teams as well, in the ways that Kokkos has for them.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 
 #include "kokkos/miniapp_cases.hpp"

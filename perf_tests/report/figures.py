@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Redraws figures 19, 20 and 26 of the Kokkos Array paper with the devices that were measured.
 
     perf_tests/report/figures.py [--output DIR] SWEEP.csv...

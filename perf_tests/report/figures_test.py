@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests of sweeps.py and figures.py: what is read, drawn, tabled and refused. Pictures need matplotlib, the rest not."""
 import pathlib
 import random

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Joins reports of one performance test into one file.
 
     join_reports.py OUT.json [LABEL=]FILE.json...

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Kokkos beside Strata in docs/performance.md: in races of the committed results, and as it was measured apart."""
 import json
 

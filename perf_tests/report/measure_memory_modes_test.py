@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests of measure_memory_modes, with programs that only pretend."""
 import json
 import pathlib

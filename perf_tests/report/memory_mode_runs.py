@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What strata_memory_modes wrote, as memory_modes.py shows it: curves by size, and a timeline for each mode."""
 import json
 import re

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Redraws figures 1 to 5 of the paper on unified memory (Oden and Saidi, 2021) with what strata_memory_modes measured.
 
     perf_tests/report/memory_modes.py            # docs/pictures/memory_modes_*.png, and tables in docs/memory_modes.md

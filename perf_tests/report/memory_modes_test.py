@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests of memory_modes.py; where results are committed, its page and pictures must show them."""
 import json
 import pathlib

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Writes what was measured into docs/performance.md: tables, targets, figures.
 
     perf_tests/report/performance.py            # after new files in perf_tests/results

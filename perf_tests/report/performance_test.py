@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests of performance.py and targets.py; docs/performance.md must say what the committed results say."""
 import json
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Runs of the mini-apps, and reports of them in the form of the performance tests."""
 import datetime
 import json

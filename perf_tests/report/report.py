@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Turns JSON files of the performance tests into one Markdown page and, with matplotlib, PNG plots.
 
     perf_tests/report/report.py [--output DIR] [--no-plots] FILE...

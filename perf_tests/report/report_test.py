@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests of report.py on the committed results; matplotlib is not needed."""
 import json
 import pathlib

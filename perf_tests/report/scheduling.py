@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Redraws figures 5 to 14 of the paper on data-aware scheduling (Gonthier, Marchal, Thibault, 2023) from simulated runs.
 
     perf_tests/report/scheduling.py            # docs/pictures/scheduling_*.png, and tables in docs/scheduling.md

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Pictures for scheduling.py: curves by size with their limits, and orders of tasks over tiles.
 
 A picture of an order shows iterations of the outer loop, a square for each tile: which task of the run updated it. Every

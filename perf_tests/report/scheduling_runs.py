@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The runs of strata-simulate that figures 5 to 14 of the paper on data-aware scheduling and the tables beside them are
 made of: which there are, and what their records say. For scheduling.py and simulate_schedules."""
 import json

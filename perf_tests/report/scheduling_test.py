@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests of scheduling.py; docs/scheduling.md and its pictures must show what the committed results say."""
 import copy
 import pathlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Arrays larger than a device, for performance.py: figures 17 to 20 of the paper on array streaming, redrawn with their
 rooflines, and the table of targets and predictions. The table comes from h200_streaming.json; a figure, with its roofs of
 the link and its predictions, from h200_streaming_figures.json or h200_streaming.json, the newest that has its cases; roofs

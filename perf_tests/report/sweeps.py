@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Rows of `strata-thermal --sweep A:B` and `strata-dynamics --sweep A:B`, from files of several machines.
 
 A file holds what one program printed: a header, then a row for each device, type and size, in any order; several

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Targets of the performance tests (targets.json): which hold for a case, and whether it meets them."""
 import dataclasses
 import json

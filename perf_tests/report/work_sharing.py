@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Redraws figure 6 of the paper on unified memory (Oden and Saidi, 2021) with what strata_work_sharing measured.
 
     perf_tests/report/work_sharing.py            # docs/pictures/work_sharing_6.png

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests of work_sharing.py; where results are committed, its picture must show them."""
 import json
 import pathlib

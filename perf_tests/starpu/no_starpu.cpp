@@ -1,4 +1,5 @@
 // Instead of starpu_tasks.cpp where the build found no StarPU.
+// SPDX-License-Identifier: Apache-2.0
 #include "starpu/starpu_tasks.hpp"
 
 namespace perf {

@@ -1,4 +1,5 @@
 # StarPU as a competitor, where pkg-config finds it: PKG_CONFIG_PATH says where.
+# SPDX-License-Identifier: Apache-2.0
 option(STRATA_PERF_STARPU "Measure StarPU next to Strata, where it is installed" ON)
 if(STRATA_PERF_STARPU)
   find_package(PkgConfig QUIET)

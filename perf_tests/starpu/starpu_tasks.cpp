@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "starpu/starpu_tasks.hpp"
 
 #include <atomic>

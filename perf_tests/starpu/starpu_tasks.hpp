@@ -1,4 +1,5 @@
 // StarPU as a competitor: tasks that do nothing, as task_costs.hpp has them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

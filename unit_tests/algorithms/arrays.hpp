@@ -1,5 +1,6 @@
 // What the tests of the algorithms share: arrays filled and read from the host whatever their device, sizes
 // at which loops over lanes and blocks change their ways, and numbers that make the order of a sum visible.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,5 @@
 // STRATA_ASSERT: told once by checked builds, without cost in others.
+// SPDX-License-Identifier: Apache-2.0
 #include <string>
 
 #include <strata/core/assert.hpp>

@@ -1,4 +1,5 @@
 // Ranges and arrays around 2^31 and 2^32, and far beyond: indices are 64-bit all the way into the kernel.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <fstream>
 #include <string>

@@ -1,4 +1,5 @@
 // What the library says of itself.
+// SPDX-License-Identifier: Apache-2.0
 #include <string>
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // Checked builds: reductions and scans in which a check fails end, throw where they are waited for, and leave
 // nothing behind that spoils the next launch. Large enough that blocks of a GPU begin after the bad access.
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/core/check.hpp>
 
 #include "arrays.hpp"

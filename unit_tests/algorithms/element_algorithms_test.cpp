@@ -1,5 +1,6 @@
 // count_if, min_element, unique, reverse, rotate, adjacent_difference and the scans of functions: against the
 // standard library, on every device, for views of any layout, waiting and in queues.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <numeric>
 #include <vector>

@@ -1,4 +1,5 @@
 // Arrays, loops, reductions, scans, atomics and sorting of complex numbers, halfs and bfloat16s.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <bit>
 #include <cmath>

@@ -1,4 +1,5 @@
 // What goes wrong: kernels that throw, several threads at once, work after the end of the runtime.
+// SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>

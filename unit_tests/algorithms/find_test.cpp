@@ -1,4 +1,5 @@
 // find and find_if: the smallest index, wherever it lies.
+// SPDX-License-Identifier: Apache-2.0
 #include <limits>
 #include <vector>
 

@@ -1,5 +1,6 @@
 // Serial, Threads and Tbb are distinct types that work, each and as AnyHost: every way to launch, once. All
 // else about them is tested on AnyHost, which CTest runs as each of the three.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <string>
 #include <type_traits>

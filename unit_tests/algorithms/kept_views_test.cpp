@@ -1,4 +1,5 @@
 // A function of a task that keeps a view: in checked builds it is an error to use it on the host afterwards.
+// SPDX-License-Identifier: Apache-2.0
 #include <functional>
 
 #include <strata/algorithms/tasks/task_graph.hpp>

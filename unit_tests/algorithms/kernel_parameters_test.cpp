@@ -1,5 +1,6 @@
 // Which kernels take by value what they are handed by reference: every form of index, view and value, in
 // every kind of launch. Decided by the compiler; must_not_compile/ has the messages.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstddef>
 #include <type_traits>
 

@@ -1,4 +1,5 @@
 // Launch hints: no hint changes what a kernel does; on Cuda the blocks of threads are as was asked.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <string>
 #include <utility>

@@ -1,4 +1,5 @@
 // launch, launch_reduce and launch_scan: kernels over arrays whose use is declared.
+// SPDX-License-Identifier: Apache-2.0
 #include <string>
 #include <type_traits>
 #include <vector>

@@ -1,5 +1,6 @@
 // mdrange: ranges of rank 2 to 6, in tiles, over which parallel_for and parallel_reduce call kernels with one
 // index a dimension.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>
 #include <string>

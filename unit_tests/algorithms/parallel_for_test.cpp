@@ -1,4 +1,5 @@
 // parallel_for: which indices a kernel is called with, in all the ways a kernel and a range can be written.
+// SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <string>
 #include <thread>

@@ -1,4 +1,5 @@
 // parallel_reduce: the bits of floating-point sums, which are those of one tree on every device.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

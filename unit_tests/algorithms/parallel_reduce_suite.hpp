@@ -1,4 +1,5 @@
 // What the tests of parallel_reduce share: the suite, and functors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "arrays.hpp"

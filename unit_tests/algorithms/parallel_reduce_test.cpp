@@ -1,4 +1,5 @@
 // parallel_reduce: where results go, and how values are joined.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>
 #include <vector>

@@ -1,4 +1,5 @@
 // parallel_scan: prefixes, totals and start values, and the bits of floating-point prefix sums.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,4 +1,5 @@
 // Printing from kernels and from the host.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdio>
 #include <sstream>

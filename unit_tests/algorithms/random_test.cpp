@@ -1,4 +1,5 @@
 // Random numbers: known answers, the same numbers everywhere, and the statistics of fixed seeds.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <cstdint>
 #include <limits>

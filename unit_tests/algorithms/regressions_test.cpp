@@ -1,4 +1,5 @@
 // Corners that were wrong once.
+// SPDX-License-Identifier: Apache-2.0
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>

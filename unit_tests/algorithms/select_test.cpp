@@ -1,4 +1,5 @@
 // copy_if and partition: which elements, in which order, and where the count goes.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <stdexcept>
 #include <string>

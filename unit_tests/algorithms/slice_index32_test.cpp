@@ -1,4 +1,5 @@
 // Slices of arrays whose offsets are computed in 32 bits.
+// SPDX-License-Identifier: Apache-2.0
 #include "slices.hpp"
 
 namespace {

@@ -1,4 +1,5 @@
 // Slices of arrays with 64-bit offsets: kernels, reductions and scans.
+// SPDX-License-Identifier: Apache-2.0
 #include <random>
 
 #include "slices.hpp"

@@ -1,5 +1,6 @@
 // The slice test: a kernel run piecewise, over slices of its arrays through views with global indices, gives
 // the same bits as run over the whole arrays. So it can be streamed through a memory that holds few rows.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
 // sort and sort_by_key: order, stability, what happens to NaNs, and to the arrays where the order throws.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -1,5 +1,6 @@
 // Kernels that stream over a few arrays of rank 1: devices may give a thread several items, and read ahead
 // what a launch declares as `in`.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <type_traits>
 #include <vector>

@@ -1,5 +1,6 @@
 // What a program can ask about devices, memory and settings. That the JSON can be read is tested with the
 // program strata-info (unit_tests/tools/).
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <string>
 #include <vector>

@@ -1,5 +1,6 @@
 // What members of a team do together beyond nested loops: boxes, values of members, sorting, copies of parts;
 // and what teams can be.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <numeric>
 #include <vector>

@@ -1,5 +1,6 @@
 // What goes wrong with teams: shapes that a device cannot have, kernels that throw, members that come apart,
 // and stacks of members that are left in every way.
+// SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <memory>
 #include <numeric>

@@ -1,5 +1,6 @@
 // Teams in graphs: launches over teams that are recorded, with scratch memory of both levels, do their work
 // again with each replay, among other work that uses scratch memory, too.
+// SPDX-License-Identifier: Apache-2.0
 #include <string>
 #include <vector>
 

@@ -1,4 +1,5 @@
 // Loops, reductions and scans over the members and the lanes of a team.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>
 #include <vector>

@@ -1,4 +1,5 @@
 // Scratch memory of teams and of their members, of both levels.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 
 #include "team_suite.hpp"

@@ -1,4 +1,5 @@
 // What the tests of teams share: the suite, shapes of teams, and launches of shapes that a GPU may not have.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

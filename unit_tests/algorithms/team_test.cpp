@@ -1,4 +1,5 @@
 // Teams: which members a kernel sees, what they do together, and reductions over a league.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <vector>
 

@@ -1,6 +1,7 @@
 // Kernels that throw, in every form that a kernel can have, on every device whose kernels run on host
 // threads: one exception arrives, from the launch or the wait behind it, and the device works on. See
 // exceptions_test.cpp for what else becomes of exceptions.
+// SPDX-License-Identifier: Apache-2.0
 #include <functional>
 #include <stdexcept>
 #include <string>

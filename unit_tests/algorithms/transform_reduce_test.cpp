@@ -1,4 +1,5 @@
 // transform_reduce: of one view and of two, into every kind of result.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <vector>
 

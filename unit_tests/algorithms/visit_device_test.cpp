@@ -1,4 +1,5 @@
 // Choosing a device by name while the program runs.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
 #include <stdexcept>

@@ -1,4 +1,5 @@
 # cmake -DPREFIX=FOLDER -P contents.cmake: what an install has besides the library and its headers.
+# SPDX-License-Identifier: Apache-2.0
 foreach(file IN ITEMS LICENSE CITATION.cff CHANGELOG.md examples/first.cpp examples/memories.cpp gdb/strata_gdb.py
         lldb/strata_lldb.py)
   if(NOT EXISTS "${PREFIX}/share/strata/${file}")

@@ -1,4 +1,5 @@
 // What the consumers build: the sum of the squares below n, on every device of the package.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 
 #include <strata/strata.hpp>

@@ -1,4 +1,5 @@
 // Allocation records: counting, the registry of live ones, and captures, under which views do not count.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 #include <string>
 #include <thread>

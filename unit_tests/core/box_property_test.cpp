@@ -1,5 +1,6 @@
 // Random boxes of rank 1 to 8: the algebra agrees with sets of points, in every rank by what the sizes must
 // be and by sampled points, up to rank 3 point by point.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

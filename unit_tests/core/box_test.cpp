@@ -1,4 +1,5 @@
 // Boxes: construction, sets of points, messages of errors. Random boxes are in box_property_test.cpp.
+// SPDX-License-Identifier: Apache-2.0
 #include <chrono>
 #include <limits>
 #include <string>

@@ -1,4 +1,5 @@
 // Byte counts as literals and as text.
+// SPDX-License-Identifier: Apache-2.0
 #include <limits>
 #include <string>
 

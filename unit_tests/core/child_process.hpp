@@ -1,4 +1,5 @@
 // Running the program that the tests of tools, trace and counters watch.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdio>

@@ -1,4 +1,5 @@
 // complex: conversions, and arithmetic and functions against long double.
+// SPDX-License-Identifier: Apache-2.0
 #include <bit>
 #include <cmath>
 #include <complex>

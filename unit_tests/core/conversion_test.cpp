@@ -1,5 +1,6 @@
 // Conversions on a host: every pair of kinds against static_cast, in loops of every length, over strides,
 // tiles and transposes, whole and cut between threads.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <cstring>
 #include <thread>

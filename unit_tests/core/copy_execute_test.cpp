@@ -1,5 +1,6 @@
 // Host copies against a loop over single elements: every rank, random strides, tiles, phases and element
 // sizes, and pools that cut the work anywhere. A failure prints the seed; STRATA_TEST_SEED repeats it.
+// SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
 #include <atomic>

@@ -1,4 +1,5 @@
 // Plans of named copies: which kind, how many pieces, and that offsets beyond 2^32 bytes are exact.
+// SPDX-License-Identifier: Apache-2.0
 
 #include <algorithm>
 #include <string>

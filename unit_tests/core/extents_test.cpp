@@ -1,4 +1,5 @@
 // Extents: ranks 0 to 8, any mix of run-time and compile-time extents, what is refused, and the product.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <string>
 #include <type_traits>

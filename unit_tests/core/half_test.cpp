@@ -1,4 +1,5 @@
 // half_t and bfloat16_t: every bit pattern, and rounding against a reference that rounds in double.
+// SPDX-License-Identifier: Apache-2.0
 #include <bit>
 #include <cmath>
 #include <limits>

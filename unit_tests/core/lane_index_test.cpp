@@ -1,4 +1,5 @@
 // LaneIndex: a number wherever a number is meant.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <type_traits>
 

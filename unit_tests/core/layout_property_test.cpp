@@ -1,5 +1,6 @@
 // Random extents of every rank: each mapping is injective into its span, agrees with its description, gives
 // lane indices the offsets of the integers they stand for, and its slices are the whole, shifted.
+// SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <cstdint>
 #include <optional>

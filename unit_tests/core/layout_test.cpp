@@ -1,4 +1,5 @@
 // Layouts by hand-computed examples: offsets, strides, spans, shifts, and what is refused.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <set>
 #include <string>

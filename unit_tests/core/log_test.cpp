@@ -1,4 +1,5 @@
 // The log: what is said at which level, and to whom.
+// SPDX-License-Identifier: Apache-2.0
 #include <string>
 #include <thread>
 #include <utility>

@@ -1,5 +1,6 @@
 // main_guard: the status of a program and what it prints. Each statement runs in a process of its own, as the
 // runtime ends with it.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <cstdlib>
 #include <new>

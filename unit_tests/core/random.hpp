@@ -1,5 +1,6 @@
 // Random numbers of property tests: a seed of its own for every run, printed, so that a failure can be
 // repeated with PROPERTY_TEST_SEED.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // The reduction tree: any range of nodes, wherever it begins, joins in the order that the node numbers alone
 // decide; groups of 2^k nodes may be joined first without changing a bit.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdint>
 #include <map>

@@ -1,4 +1,5 @@
 // What the tests of settings share: an environment of their own, and command lines.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdlib>

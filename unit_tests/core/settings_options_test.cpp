@@ -1,4 +1,5 @@
 // Settings on the command line: what is taken out of it, what errors say, and the help.
+// SPDX-License-Identifier: Apache-2.0
 #include <string>
 #include <utility>
 #include <vector>

@@ -1,5 +1,6 @@
 // Settings: where values come from, which comes first, and what errors say. Options of the command line are
 // in settings_options_test.cpp.
+// SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <cmath>
 #include <cstdlib>

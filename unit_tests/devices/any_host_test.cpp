@@ -1,4 +1,5 @@
 // AnyHost: which device it is, who decides that, and that it works as that device does.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdlib>
 #include <string>
 #include <thread>

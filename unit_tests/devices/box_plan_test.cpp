@@ -1,4 +1,5 @@
 // How a launch over a box is cut into blocks and threads of a GPU.
+// SPDX-License-Identifier: Apache-2.0
 #if __has_include(<strata/devices/cuda/launch/box_plan.hpp>)
 #include <initializer_list>
 #include <random>

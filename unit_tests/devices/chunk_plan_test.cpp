@@ -1,4 +1,5 @@
 // The rule by which the worker pool cuts ranges.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <limits>
 #include <random>

@@ -1,4 +1,5 @@
 // What copies cost, and times between events, on every device.
+// SPDX-License-Identifier: Apache-2.0
 #include <chrono>
 #include <thread>
 

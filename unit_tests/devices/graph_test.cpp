@@ -1,4 +1,5 @@
 // Graphs: what is recorded does not run, and each replay does all of it again.
+// SPDX-License-Identifier: Apache-2.0
 #include <chrono>
 #include <memory>
 #include <thread>

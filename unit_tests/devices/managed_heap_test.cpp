@@ -1,4 +1,5 @@
 // The books of managed memory of GPUs, over blocks of addresses that nobody touches.
+// SPDX-License-Identifier: Apache-2.0
 #if __has_include(<strata/devices/cuda/memory/managed_heap.hpp>)
 #include <cstdint>
 #include <limits>

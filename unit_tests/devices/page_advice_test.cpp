@@ -1,4 +1,5 @@
 // What is advised on pages of managed memory, and which of them a prefetch moves: plans, without a GPU.
+// SPDX-License-Identifier: Apache-2.0
 #if __has_include(<strata/devices/cuda/memory/page_advice.hpp>)
 #include <algorithm>
 #include <cstdint>

@@ -1,4 +1,5 @@
 // The books of the blocks that CUDA's pool hands out, over a pool of addresses that nobody touches.
+// SPDX-License-Identifier: Apache-2.0
 #if __has_include(<strata/devices/cuda/memory/pool_heap.hpp>)
 #include <cstdint>
 #include <map>

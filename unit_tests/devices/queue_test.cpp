@@ -1,4 +1,5 @@
 // Queues and events, on every device: what holds whether work is done at once or later.
+// SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <stdexcept>
 #include <string>

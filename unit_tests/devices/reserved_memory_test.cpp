@@ -1,4 +1,5 @@
 // Reserved memory on every device: parts get memory as they are needed, what has memory stays where it is.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <string>
 #include <type_traits>

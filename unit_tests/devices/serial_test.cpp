@@ -1,4 +1,5 @@
 // Serial: one thread, the caller's, in order.
+// SPDX-License-Identifier: Apache-2.0
 #include <stdexcept>
 #include <thread>
 #include <vector>

@@ -1,4 +1,5 @@
 // The heap behind the memory of GPUs, over slabs of addresses that nobody touches.
+// SPDX-License-Identifier: Apache-2.0
 #if __has_include(<strata/devices/cuda/memory/slab_heap.hpp>)
 #include <cstdint>
 #include <iterator>

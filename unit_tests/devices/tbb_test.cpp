@@ -1,4 +1,5 @@
 // Tbb: runs in the task arena of its caller, whose limits it honours.
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/version.hpp>
 
 #if STRATA_HAS_TBB

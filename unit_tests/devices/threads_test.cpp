@@ -1,5 +1,6 @@
 // Threads: the pool behind it, as programs see it. The settings are read by the first launch, so what depends
 // on them runs in processes of their own.
+// SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <chrono>
 #include <cstdlib>

@@ -1,4 +1,5 @@
 // A kernel on Emulated.
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 struct Scale {

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compiles and links kernel.cpp, and looks at what the compiler wrote or the linker said.
 
     checked_with_unchecked, unchecked_with_checked: a file of one kind beside the file of the library that names

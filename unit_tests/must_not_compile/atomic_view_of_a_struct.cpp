@@ -1,4 +1,5 @@
 // expect: atomic access needs an arithmetic element type of at most 8 bytes
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 struct Pair {

@@ -1,6 +1,7 @@
 // expect: the rank of a coherent array is written rank<R>: CoherentArray<T, rank<2>>
 // lines: 8
 // first lines: 10
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/views/coherent/coherent_array.hpp>
 
 using namespace strata;

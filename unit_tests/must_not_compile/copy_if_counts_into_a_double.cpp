@@ -1,4 +1,5 @@
 // expect: the result is neither an integer variable nor a Value of integers
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/select.hpp>
 #include <strata/strata.hpp>
 

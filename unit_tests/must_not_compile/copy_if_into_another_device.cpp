@@ -1,4 +1,5 @@
 // expect: wrong device: a view of one device is given to a launch on another
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/select.hpp>
 #include <strata/strata.hpp>
 

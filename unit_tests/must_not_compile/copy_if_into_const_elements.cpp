@@ -1,4 +1,5 @@
 // expect: copy_if: the target has const elements
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/select.hpp>
 #include <strata/strata.hpp>
 

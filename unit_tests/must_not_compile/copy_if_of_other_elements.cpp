@@ -1,4 +1,5 @@
 // expect: copy_if: the elements of the source cannot be assigned to those of the target
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/select.hpp>
 #include <strata/strata.hpp>
 

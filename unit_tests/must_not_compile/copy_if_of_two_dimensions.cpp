@@ -1,4 +1,5 @@
 // expect: work on views of rank 1; take a subview
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/select.hpp>
 #include <strata/strata.hpp>
 

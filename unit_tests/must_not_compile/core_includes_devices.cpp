@@ -1,4 +1,5 @@
 // expect: strata/devices/device.hpp.*(No such file|not found)
 // target: strata_core
 // but with: strata
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/devices/device.hpp>

@@ -1,4 +1,5 @@
 // expect: takes 2 extents
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/views/coherent/coherent_array.hpp>
 
 using namespace strata;

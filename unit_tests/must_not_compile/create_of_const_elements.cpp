@@ -1,4 +1,5 @@
 // expect: create makes arrays of non-const elements
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 void make() {

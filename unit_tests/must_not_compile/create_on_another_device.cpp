@@ -1,4 +1,5 @@
 // expect: create: on\(...\) names another device than the array's type
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 void make() {

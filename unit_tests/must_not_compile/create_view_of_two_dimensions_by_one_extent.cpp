@@ -1,5 +1,6 @@
 // expect: takes 2 extents
 // first lines: 10
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/devices/serial/device.hpp>
 #include <strata/views/create.hpp>
 #include <strata/views/mdarray.hpp>

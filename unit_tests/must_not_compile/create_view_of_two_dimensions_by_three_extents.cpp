@@ -1,4 +1,5 @@
 // expect: takes 2 extents
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/devices/serial/device.hpp>
 #include <strata/views/create.hpp>
 #include <strata/views/mdarray.hpp>

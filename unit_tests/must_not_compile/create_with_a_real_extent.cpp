@@ -1,4 +1,5 @@
 // expect: create: an argument is neither an extent \(an integer\) nor
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 void make() {

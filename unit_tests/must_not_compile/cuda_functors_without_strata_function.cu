@@ -8,6 +8,7 @@
 // expect: write_STRATA_FUNCTION_before_operator<.*Longer
 // expect: write_STRATA_FUNCTION_before_operator<.*Mean
 // errors: 18
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/find.hpp>
 #include <strata/algorithms/skeletons/skeletons.hpp>
 #include <strata/algorithms/transform_reduce.hpp>

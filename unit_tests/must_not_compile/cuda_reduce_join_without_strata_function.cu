@@ -1,5 +1,6 @@
 // expect: write_STRATA_FUNCTION_before_join<.*Count
 // errors: 2
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 struct Count {

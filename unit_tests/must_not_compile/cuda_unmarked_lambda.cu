@@ -1,4 +1,5 @@
 // expect: a lambda for Cuda is marked .*=\] STRATA_FUNCTION\(index_t i\)
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 void fill(double* p) {

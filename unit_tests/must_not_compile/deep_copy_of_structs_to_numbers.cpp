@@ -1,5 +1,6 @@
 // expect: deep_copy: the element types differ, and are not both numbers or both complex numbers
 // first lines: 10
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 struct Node {

@@ -1,5 +1,6 @@
 // expect: deep_copy: the destination has const elements
 // first lines: 10
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 void copy(const strata::MDArray<const double, strata::Serial>& y,

@@ -1,4 +1,5 @@
 // expect: strata/devices/serial/device.hpp.*(No such file|not found)
 // target: strata_devices_threads
 // but with: strata
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/devices/serial/device.hpp>

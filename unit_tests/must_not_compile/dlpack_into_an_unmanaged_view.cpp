@@ -1,4 +1,5 @@
 // expect: from_dlpack: an unmanaged view cannot own the tensor
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 #include <strata/views/dlpack.hpp>
 

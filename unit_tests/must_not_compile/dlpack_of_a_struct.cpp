@@ -1,4 +1,5 @@
 // expect: DLPack has no such elements
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 #include <strata/views/dlpack.hpp>
 

@@ -1,4 +1,5 @@
 // expect: the layout of the view has no strides, which a DLPack tensor needs
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 #include <strata/views/dlpack.hpp>
 

@@ -1,4 +1,5 @@
 // expect: to_dlpack: other libraries would not access the elements atomically
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 #include <strata/views/dlpack.hpp>
 

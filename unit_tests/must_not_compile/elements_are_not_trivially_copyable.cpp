@@ -1,5 +1,6 @@
 // expect: the elements of an array are trivially copyable
 // first lines: 10
+// SPDX-License-Identifier: Apache-2.0
 #include <string>
 
 #include <strata/strata.hpp>

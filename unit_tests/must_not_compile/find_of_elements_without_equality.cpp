@@ -1,4 +1,5 @@
 // expect: find: the elements cannot be compared by ==
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/find.hpp>
 #include <strata/strata.hpp>
 

@@ -1,4 +1,5 @@
 // expect: there is one result: an integer variable or a Value of integers
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/find.hpp>
 #include <strata/strata.hpp>
 

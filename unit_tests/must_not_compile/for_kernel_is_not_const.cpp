@@ -1,5 +1,6 @@
 // expect: parallel_for: the kernel cannot be called as kernel\(index...\) const
 // first lines: 10
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 struct Count {

@@ -1,6 +1,7 @@
 // expect: parallel_for: the kernel cannot be called as kernel\(index...\) const
 // lines: 12
 // bytes: 2500
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 using Matrix = strata::MDArray<double, strata::Serial, strata::rank<2>>;

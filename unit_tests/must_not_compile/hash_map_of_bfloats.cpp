@@ -1,4 +1,5 @@
 // expect: the keys of a HashMap are compared by their bytes: .*-0.0 is equal to 0.0
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 using strata::bfloat16_t;

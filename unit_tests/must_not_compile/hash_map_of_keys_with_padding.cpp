@@ -1,4 +1,5 @@
 // expect: the keys of a HashMap are compared by their bytes
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 struct Key {

@@ -1,4 +1,5 @@
 // expect: a HashMap takes a hash and an equality of its keys, or neither
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 struct HashInt {

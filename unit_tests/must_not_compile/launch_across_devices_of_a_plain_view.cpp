@@ -1,5 +1,6 @@
 // expect: a plain view lives on one device
 // first lines: 10
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/coherent_launch.hpp>
 #include <strata/strata.hpp>
 

@@ -1,4 +1,5 @@
 // expect: need <strata/algorithms/coherent_launch.hpp>
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/across.hpp>
 #include <strata/algorithms/device_list.hpp>
 #include <strata/algorithms/launch.hpp>

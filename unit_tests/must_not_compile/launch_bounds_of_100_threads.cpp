@@ -1,4 +1,5 @@
 // expect: launch_bounds: a block has a multiple of 32 threads, from 32 to 1024
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 struct Scale {

@@ -1,4 +1,5 @@
 // expect: launch_bounds: a multiprocessor holds up to 32 blocks
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 struct Scale {

@@ -4,6 +4,7 @@
 // bytes: 15500
 // lines: 43
 // bytes: 15000
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/coherent_launch.hpp>
 #include <strata/strata.hpp>
 

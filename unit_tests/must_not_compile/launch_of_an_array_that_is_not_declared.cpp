@@ -1,5 +1,6 @@
 // expect: strata: launch: declare the arrays: in\(x\), out\(y\), inout\(z\)
 // first lines: 10
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 using Vector = strata::MDArray<double, strata::Serial, strata::rank<1>>;

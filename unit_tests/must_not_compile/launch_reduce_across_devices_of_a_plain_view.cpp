@@ -1,4 +1,5 @@
 // expect: a plain view lives on one device
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/coherent_reduce.hpp>
 #include <strata/strata.hpp>
 

@@ -1,4 +1,5 @@
 // expect: a functor that is called with the value is given as finalize\(f\)
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 using Vector = strata::MDArray<double, strata::Serial, strata::rank<1>>;

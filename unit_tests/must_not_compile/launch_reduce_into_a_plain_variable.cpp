@@ -1,4 +1,5 @@
 // expect: launch_reduce, launch_scan: nothing says how values are joined: give a named reducer
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/coherent_launch.hpp>
 #include <strata/algorithms/coherent_reduce.hpp>
 #include <strata/strata.hpp>

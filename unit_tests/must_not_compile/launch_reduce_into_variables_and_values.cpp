@@ -1,4 +1,5 @@
 // expect: launch_reduce: of several results either all go into variables of the host, or none
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 struct Both {

@@ -1,4 +1,5 @@
 // expect: launch_reduce: the kernel takes one of its values by value
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 struct Both {

@@ -1,4 +1,5 @@
 // expect: the label belongs to the place: launch_reduce\(on\(device\).named
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/coherent_reduce.hpp>
 #include <strata/strata.hpp>
 

@@ -1,4 +1,5 @@
 // expect: each part of a scan begins with the total of those before it
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/sharing/dynamic.hpp>
 #include <strata/strata.hpp>
 

@@ -1,4 +1,5 @@
 // expect: steps_per_launch is for streamed_iterate
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/streaming/streamed.hpp>
 #include <strata/strata.hpp>
 

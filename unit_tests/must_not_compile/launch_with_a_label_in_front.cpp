@@ -1,5 +1,6 @@
 // expect: the label belongs to the place: launch\(on\(device\).named
 // first lines: 10
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 using Vector = strata::MDArray<double, strata::Serial, strata::rank<1>>;

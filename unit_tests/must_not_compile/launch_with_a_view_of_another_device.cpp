@@ -1,5 +1,6 @@
 // expect: wrong device: a view of one device is given to a launch on another
 // first lines: 10
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 struct Clear {

@@ -1,4 +1,5 @@
 // expect: out: the view has const elements; use in
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 struct Clear {

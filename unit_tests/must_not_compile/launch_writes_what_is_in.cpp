@@ -1,6 +1,7 @@
 // expect: launch_writes_what_is_in.cpp:[0-9]+:[0-9]+: error:.* lvalue required as left operand of assignment
 // lines: 13
 // bytes: 6500
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/coherent_launch.hpp>
 #include <strata/strata.hpp>
 

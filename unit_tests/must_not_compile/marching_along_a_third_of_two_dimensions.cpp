@@ -1,4 +1,5 @@
 // expect: marching: the range has no such dimension
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 struct Scale {

@@ -1,4 +1,5 @@
 // expect: marching: the work is a multi-dimensional range
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 struct Scale {

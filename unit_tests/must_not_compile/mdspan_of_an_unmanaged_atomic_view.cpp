@@ -1,4 +1,5 @@
 // expect: an mdspan would not access the elements atomically
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 // As much of an mdspan as the conversion asks for.

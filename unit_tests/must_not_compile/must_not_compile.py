@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Compiles one case that must not compile, and says whether it fails as it should.
 
 A case is a file that begins with comment lines, the first of which is required:

@@ -1,4 +1,5 @@
 // expect: the predicate cannot be called as predicate\(const T&\) const and give a bool
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/select.hpp>
 #include <strata/strata.hpp>
 

@@ -1,4 +1,5 @@
 // expect: print_with_a_format_that_printf_does_not_know
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/core/print.hpp>
 
 struct Kernel {

@@ -1,4 +1,5 @@
 // expect: the functor lacks `init\(value_type&\)`
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 struct SumRows {

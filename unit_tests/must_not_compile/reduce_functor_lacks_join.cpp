@@ -1,5 +1,6 @@
 // expect: the functor lacks `join\(value_type& update, const value_type& input\)`
 // first lines: 10
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 struct SumRows {

@@ -1,4 +1,5 @@
 // expect: nothing says how values are joined: .*`value_type`, `init` and `join`
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 struct SumRows {

@@ -1,4 +1,5 @@
 // expect: a functor with a `value_type` has one result
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 struct SumRows {

@@ -1,5 +1,6 @@
 // expect: the result must be a variable that can be assigned
 // first lines: 10
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 struct SumRows {

@@ -1,4 +1,5 @@
 // expect: the result view is not a Value of the functor's value_type
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 struct SumRows {

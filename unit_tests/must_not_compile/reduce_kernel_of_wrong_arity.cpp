@@ -1,5 +1,6 @@
 // expect: parallel_reduce: the kernel cannot be called as kernel\(index..., value&...\) const
 // first lines: 10
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 struct SumRows {

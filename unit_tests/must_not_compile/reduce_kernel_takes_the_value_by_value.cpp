@@ -1,5 +1,6 @@
 // expect: parallel_reduce: the kernel takes its value by value, so that what it adds is lost
 // first lines: 10
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 void sum(double& result) {

@@ -1,4 +1,5 @@
 // expect: a run-time-length value cannot be returned; give a T\*, a view of rank 1 or a finalize functor
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 struct Histogram {

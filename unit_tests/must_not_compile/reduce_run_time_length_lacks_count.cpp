@@ -1,4 +1,5 @@
 // expect: a functor with `value_type` T\[\] needs `value_count`
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 struct Histogram {

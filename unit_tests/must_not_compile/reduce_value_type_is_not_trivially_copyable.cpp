@@ -1,4 +1,5 @@
 // expect: the `value_type` must be trivially copyable
+// SPDX-License-Identifier: Apache-2.0
 #include <string>
 
 #include <strata/strata.hpp>

@@ -1,4 +1,5 @@
 // expect: parallel_reduce: nothing says on which device: you wrote .* write parallel_reduce\(on\(device\)
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 void sum(double& result) {

@@ -1,4 +1,5 @@
 // expect: a reduction's result is a Value \(a view of rank 0\)
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 struct SumRows {

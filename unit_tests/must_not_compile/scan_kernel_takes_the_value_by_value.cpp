@@ -1,4 +1,5 @@
 // expect: parallel_scan: the kernel takes its value by value, so that what it adds is lost
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 void sum(double& result) {

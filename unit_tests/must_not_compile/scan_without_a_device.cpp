@@ -1,4 +1,5 @@
 // expect: parallel_scan: nothing says on which device: you wrote .* write parallel_scan\(on\(device\)
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 void sum(double& total) {

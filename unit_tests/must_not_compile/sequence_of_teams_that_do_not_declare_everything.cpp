@@ -1,4 +1,5 @@
 // expect: sequences: teams do not say which rows they touch: declare all of each array
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/sequence/sequence.hpp>
 #include <strata/strata.hpp>
 

@@ -1,4 +1,5 @@
 // expect: a Sequence is over on\(...\), across\(...\) or streamed\(device, budget\)
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/streaming/streamed_sequence.hpp>
 #include <strata/strata.hpp>
 

@@ -1,4 +1,5 @@
 // expect: sort: the order cannot be called as less\(const T&, const T&\) const and give a bool
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/sort.hpp>
 #include <strata/strata.hpp>
 

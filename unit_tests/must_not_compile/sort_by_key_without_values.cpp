@@ -1,4 +1,5 @@
 // expect: no matching function for call to .sort_by_key
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/sort.hpp>
 #include <strata/strata.hpp>
 

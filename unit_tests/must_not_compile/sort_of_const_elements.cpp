@@ -1,4 +1,5 @@
 // expect: sort: the elements are const, or accessed otherwise than by plain references
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/sort.hpp>
 #include <strata/strata.hpp>
 

@@ -1,4 +1,5 @@
 // expect: streamed_iterate: the place is not a streamed one
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/streaming/streamed_iterate.hpp>
 #include <strata/strata.hpp>
 

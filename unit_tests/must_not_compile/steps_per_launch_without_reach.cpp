@@ -1,4 +1,5 @@
 // expect: the kernel does not allow several steps in one launch
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/streaming/fused_steps.hpp>
 #include <strata/strata.hpp>
 

@@ -1,4 +1,5 @@
 // expect: the kernel takes its value by value, so that what it adds is lost
+// SPDX-License-Identifier: Apache-2.0
 #include <vector>
 
 #include <strata/algorithms/streaming/streamed_iterate_reduce.hpp>

@@ -1,4 +1,5 @@
 // expect: several steps in one launch have no result of each
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/streaming/fused_steps.hpp>
 #include <strata/algorithms/streaming/streamed_iterate_reduce.hpp>
 #include <strata/strata.hpp>

@@ -1,4 +1,5 @@
 // expect: each step has a result of its own
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/streaming/streamed_iterate_reduce.hpp>
 #include <strata/strata.hpp>
 

@@ -1,4 +1,5 @@
 // expect: steps reduce on one device
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/streaming/streamed_iterate_reduce.hpp>
 #include <strata/strata.hpp>
 

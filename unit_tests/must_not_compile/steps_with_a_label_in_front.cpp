@@ -1,4 +1,5 @@
 // expect: the label belongs to the place: streamed_iterate\(streamed
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/streaming/streamed_iterate.hpp>
 #include <strata/strata.hpp>
 

@@ -1,4 +1,5 @@
 // expect: streamed: the place streams already
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/streaming/streamed.hpp>
 #include <strata/strata.hpp>
 

@@ -1,4 +1,5 @@
 // expect: system-wide atomics need an integer or floating-point number of 4 or 8 bytes
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 #include <strata/views/system_atomic_ref.hpp>
 

@@ -1,4 +1,5 @@
 // expect: no device can call the function as f\(queue, views\.\.\.\)
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/tasks/task_graph.hpp>
 #include <strata/strata.hpp>
 

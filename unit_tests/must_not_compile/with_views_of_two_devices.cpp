@@ -1,6 +1,7 @@
 // expect: wrong device: a view of one device is given to a launch on another
 // errors: 2
 // first lines: 10
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 struct Add {

@@ -1,5 +1,6 @@
 // Figures 4 and 5 of the Kokkos Array paper, and the creation of section 3.2: arrays, mirrors, copies.
 // ERRATA.md lists what differs from print.
+// SPDX-License-Identifier: Apache-2.0
 #include "test_devices.hpp"
 
 namespace {

@@ -2,6 +2,7 @@
 //
 // Included once for each device, as the paper's programs did, with STRATA_MACRO_DEVICE defined as the device
 // that the partial specialisations are for: hence no include guard. ERRATA.md lists what differs from print.
+// SPDX-License-Identifier: Apache-2.0
 
 template <typename Scalar>
 struct divergence<Scalar, STRATA_MACRO_DEVICE> {

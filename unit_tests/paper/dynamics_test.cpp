@@ -1,6 +1,7 @@
 // Figures 21 to 25 of the Kokkos Array paper: time steps of the explicit dynamics mini-application, an
 // elastic bar with one end fixed and an initial velocity at the other. What the paper leaves out is filled by
 // a linear elastic material in small kernels. ERRATA.md lists what differs from print.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <vector>
 

@@ -1,5 +1,6 @@
 // Figures 6, 10 and 11 of the Kokkos Array paper: a parallel_for functor, a parallel_reduce functor in the
 // three forms, and a finalization functor. ERRATA.md lists what differs from print.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
 #include "paper.hpp"

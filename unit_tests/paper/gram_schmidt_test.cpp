@@ -1,5 +1,6 @@
 // Figure 12 of the Kokkos Array paper: modified Gram-Schmidt by reductions that are finalized on the device.
 // ERRATA.md lists what differs from print.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <vector>
 

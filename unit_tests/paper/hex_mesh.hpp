@@ -1,5 +1,6 @@
 // A small unstructured mesh of hexahedra, as section 5.1 of the Kokkos Array paper describes it, for the
 // programs of its figures 13 to 25.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>

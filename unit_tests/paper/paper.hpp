@@ -1,4 +1,5 @@
 // What the tests of the paper's programs share.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "test_devices.hpp"

@@ -1,6 +1,7 @@
 // Figures 13 to 18 of the Kokkos Array paper: connectivity, matrix graph, element computations, gather
 // assembly and boundary conditions of the implicit thermal conduction mini-application. ERRATA.md lists what
 // differs from print.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <set>
 #include <vector>

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Test of cmake/check_sources.sh: check_sources_test.sh SOURCE_FOLDER COMPILER. Of a batch that clashes nothing that was made
 # on the way is left, nor named among what it depends on: every build would check it again.
+# SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 source=$1 compiler=$2
 folder=$(mktemp -d)

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Tests of .ci/phases.sh, by phases that take no time: ci_phases_test.sh SOURCE_FOLDER
 # shellcheck disable=SC2317  # called by way of `expect`
+# SPDX-License-Identifier: Apache-2.0
 set -euo pipefail
 source_folder=$1
 scratch=$(mktemp -d)

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests of tools/ci_weight and tools/weigh: ci_weight_test.py SOURCE_FOLDER"""
 import json
 import pathlib

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Programs in a control group that has less memory, or fewer processors, than the machine.
 
     control_group_test.py STRATA_INFO THERMAL

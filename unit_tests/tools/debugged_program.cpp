@@ -1,5 +1,6 @@
 // What gdb_test.py looks at: arrays of each layout and a coherent array, at the time that stop_here() is
 // called.
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 using namespace strata;

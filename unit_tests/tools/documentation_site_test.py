@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests of the links that tools/documentation_site.py checks: documentation_site_test.py SOURCE_FOLDER"""
 import pathlib
 import subprocess

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Mutations of an Exodus II mesh, classic and in HDF5, under AddressSanitizer with UndefinedBehaviorSanitizer.
 
     python3 unit_tests/tools/exodus_mutants.py [--build build/asan] [--seed N] [--document]

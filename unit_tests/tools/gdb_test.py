@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What gdb shows of the arrays of a program: gdb_test.py PROGRAM. Exit status 77 where there is no gdb that can run it.
 
 The script for gdb comes out of the program itself (section .debug_gdb_scripts).

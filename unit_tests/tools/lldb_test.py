@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """What lldb shows of the arrays of a program: lldb_test.py PROGRAM SCRIPT. Exit status 77 where there is no lldb that can
 run it.
 """

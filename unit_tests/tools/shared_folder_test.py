@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Pairs of programs that share a folder, a name, and a time: none damages or loses a file of the other.
 
     shared_folder_test.py DYNAMICS THERMAL CONVERT [--pairs N] [--seed S]

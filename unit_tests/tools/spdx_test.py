@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Tests of tools/spdx.py: spdx_test.py SOURCE_FOLDER"""
 import pathlib
 import shutil

@@ -1,6 +1,7 @@
 # cmake -DPROGRAM=strata-info -DVERSION=0.1.0 -DBACKENDS="Serial;..." [-DSANITIZER=address] -P strata_info_test.cmake
 #
 # What the program strata-info prints, in its three forms, and how it fails.
+# SPDX-License-Identifier: Apache-2.0
 function(run expected_status output)
   execute_process(COMMAND "${PROGRAM}" ${ARGN} OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE status)
   if(NOT status STREQUAL expected_status)

@@ -1,4 +1,5 @@
 // Atomic operations on every device, of every size and scope.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <cstdint>
 #include <limits>

@@ -1,4 +1,5 @@
 // Bitsets on every device: bits of one word that many threads change at once, searches, copies.
+// SPDX-License-Identifier: Apache-2.0
 #include "algorithms/arrays.hpp"
 #include "messages.hpp"
 #include "test_devices.hpp"

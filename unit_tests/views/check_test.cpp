@@ -1,4 +1,5 @@
 // Checked builds: a bad index never crashes, it is told once, with kernel, label, index and extents.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <string>
 

@@ -1,4 +1,5 @@
 // create on every device: zero-filling, options, and what is refused with which message.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <string>
 

@@ -1,5 +1,6 @@
 // deep_copy between element types: numbers of all kinds, layouts, parts, devices and memories; on queues and
 // in graphs; and what is refused.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <type_traits>
 #include <vector>

@@ -1,5 +1,6 @@
 // deep_copy between all pairs of devices, layouts, strides, parts and spellings; from scalars; on queues; and
 // what is refused.
+// SPDX-License-Identifier: Apache-2.0
 #include <string>
 
 #include "test_devices.hpp"

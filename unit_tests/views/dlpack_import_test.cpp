@@ -1,5 +1,6 @@
 // Views of DLPack tensors that another library made: what is taken, what is refused, and when it is given
 // back.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <string>
 

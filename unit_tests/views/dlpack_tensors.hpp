@@ -1,4 +1,5 @@
 // What the tests of DLPack share: tensors that another library made, and what another library reads.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // DLPack on every device, and what an exported tensor shows.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <string>
 

@@ -1,4 +1,5 @@
 // The hash map: many threads insert and find, on every device.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <map>
 #include <vector>

@@ -1,4 +1,5 @@
 // MDArray on every device: its spellings, sharing, null and unmanaged views, conversions, host mirrors.
+// SPDX-License-Identifier: Apache-2.0
 #include <string>
 #include <type_traits>
 #include <utility>

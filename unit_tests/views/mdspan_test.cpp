@@ -1,5 +1,6 @@
 // Conversion between views and mdspans, over every implementation of mdspan at hand: a small one of the
 // test's own, always; CUDA's and the standard library's where they are found.
+// SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Mirrors on every device: what they are, when they alias, and that they move elements both ways.
+// SPDX-License-Identifier: Apache-2.0
 #include <type_traits>
 
 #include "test_devices.hpp"

@@ -1,4 +1,5 @@
 // MultiVector and Value on every device.
+// SPDX-License-Identifier: Apache-2.0
 #include "test_devices.hpp"
 
 namespace {

@@ -1,4 +1,5 @@
 // Views whose index ranges begin anywhere: ghost cells below 0, on every device and layout.
+// SPDX-License-Identifier: Apache-2.0
 #include "test_devices.hpp"
 
 namespace {

@@ -1,5 +1,6 @@
 // What once went wrong in views: slices that were copied whole, negative strides, ranges that begin elsewhere
 // than at 0, access kinds, shapes that types fix, messages.
+// SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <string>
 #include <thread>

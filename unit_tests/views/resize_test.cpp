@@ -1,4 +1,5 @@
 // resize keeps what both shapes have, realloc drops it; other views keep the old array.
+// SPDX-License-Identifier: Apache-2.0
 #include "test_devices.hpp"
 
 namespace {

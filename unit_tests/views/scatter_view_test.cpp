@@ -1,4 +1,5 @@
 // Contributions of many work items to the same elements, on every device.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <vector>
 

@@ -1,4 +1,5 @@
 // Views of memory that kernels on Emulated and the host reach, pinned or managed, as kernels see them.
+// SPDX-License-Identifier: Apache-2.0
 #include <vector>
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // Subviews, element by element: every combination of index, range and `everything` for ranks 1 to 4 on every
 // kind of layout; which layout results; subviews of subviews, of offset views and of slices; in kernels.
+// SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <type_traits>
 #include <utility>

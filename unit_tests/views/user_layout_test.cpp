@@ -1,4 +1,5 @@
 // A layout of the user's own, through the concept alone: Morton order, without strides.
+// SPDX-License-Identifier: Apache-2.0
 #include "test_devices.hpp"
 
 namespace user {

@@ -1,5 +1,6 @@
 // Views of one array as another type: the rank and extents that types fix, left and right, and strides that
 // happen to be those of a layout. What cannot be known at compile time is explicit, and checked.
+// SPDX-License-Identifier: Apache-2.0
 #include <type_traits>
 
 #include "messages.hpp"

@@ -9,6 +9,7 @@
 //   in(x, fixed(box))     a box, whichever work items
 //
 // A device that runs a part of the work needs the regions of its work items.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

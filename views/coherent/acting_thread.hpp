@@ -1,5 +1,6 @@
 // On whose behalf a thread uses arrays: its own, or that of a thread which has reserved them and waits for
 // it. The workers of the executor of tasks act for the thread that runs the graph.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -2,6 +2,7 @@
 //
 // A thread that is going to use several arrays, one after the other, reserves all of them first, in the order
 // of their addresses. As every thread does so, no two wait for each other.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // CallState: what CoherentCall does, in three phases: all reads on all devices are planned and their copies
 // enqueued, what is written is claimed, kernels are enqueued. A launch that is repeated and finds its arrays
 // as it left them (kept_launch.hpp) begins with the third.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // Launches that come again (kept_launch.hpp): how they are known, what is left of prepare(), and what is
 // kept.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <new>
 

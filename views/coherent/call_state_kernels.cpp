@@ -1,4 +1,5 @@
 // The kernels of a call: what they wait for, where they find their arrays, and what is noted of them.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <string>
 #include <vector>

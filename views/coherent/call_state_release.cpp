@@ -1,4 +1,5 @@
 // The end of a call: what it did not do is given up, what it pinned and marked is free again.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <exception>
 #include <string>

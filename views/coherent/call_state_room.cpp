@@ -1,5 +1,6 @@
 // How a call gets all the memory that it needs, and what it waits for: uses of the host, and room that other
 // calls have pinned. It never waits with pins of its own, so that calls do not wait for each other.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <string>
 

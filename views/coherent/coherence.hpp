@@ -3,6 +3,7 @@
 //
 // Everything that changes where values are happens under `mutex`: a call plans its copies, enqueues them and
 // its kernels, and only then unlocks it. Host views, which wait for devices, do so without the lock.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <condition_variable>

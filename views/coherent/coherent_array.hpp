@@ -15,6 +15,7 @@
 // same in every memory. The default for rank 2 and more is LayoutTiled<8>; choose LayoutRight where kernels
 // run over several indices, the last one fastest. With LayoutLeft devices hold all of the array, and parts
 // are packed to be copied.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/layout_left.hpp>

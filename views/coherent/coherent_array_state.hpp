@@ -1,4 +1,5 @@
 // The functions of CoherentArray that do not depend on the type of elements.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -9,6 +9,7 @@
 // Other threads see all that happens between prepare() and the end of the call as one step; they go on only
 // while a host runs its kernel, and while a launch waits for its result. A call that ends early, by an
 // exception, gives up what it claimed. The implementation is in call_state.hpp.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

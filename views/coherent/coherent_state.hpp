@@ -1,5 +1,6 @@
 // CoherentState: all that is known of one coherent array. Its handles share it; the lock of Coherence guards
 // it.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

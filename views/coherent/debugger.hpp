@@ -1,5 +1,6 @@
 // For debuggers: where the values of a coherent array are, as text. core/debugger/strata_gdb.py calls it by
 // name in a program that is stopped; programs use CoherentArray::explain().
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 /// What is known of a CoherentState: a line for each part, with the memories that have its values and those

@@ -2,6 +2,7 @@
 // cost, and who has memory there.
 //
 // Not thread-safe: the owner locks.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>

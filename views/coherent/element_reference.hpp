@@ -1,4 +1,5 @@
 // ElementReference: one element of a coherent array on the host, which distinguishes reading from writing.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/access_mode.hpp>

@@ -19,6 +19,7 @@
 // reported at creation, where the file gets all its blocks (except on file systems that write to new blocks
 // each time: btrfs, ZFS). A file that another program truncates ends the program (SIGBUS) where a view of it
 // is being read; uses that begin later throw.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // FileHeader: the first 4096 bytes of a file that holds an array. Numbers are in the byte order of the
 // machine that wrote them, which the header names.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

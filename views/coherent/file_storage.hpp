@@ -8,6 +8,7 @@
 // may be larger than 4096 bytes, and hold a part of the neighbour's. AsyncFile looks for such pages after
 // each request, and writes what they should have into them (with cachestat(2), of Linux 6.5; before that, XFS
 // alone had such pages). Other systems promise less.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
 // The home of a coherent array: the host's memory of all of it, by its memory mode.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

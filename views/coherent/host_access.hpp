@@ -1,5 +1,6 @@
 // HostUseScope: a use of an array by the host, from the wait for the work that it needs to its end: what host
 // views and element proxies are made of.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 // otherwise into a larger block.
 //
 // Not thread-safe: the owner locks. Freeing never waits; work that is enqueued may still use the memory.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -9,6 +9,7 @@
 //
 // Devices must be asynchronous; the launches must have been done one by one before, so that errors in them
 // have been found. One thread at a time.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 // nothing to copy, nothing to make room for and nothing to claim: it only waits, and enqueues its kernels.
 //
 // Not thread-safe: the owner locks.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // The last use of an array, by the destructor of its state: for what outlives the array, a file or memory of
 // the user. Private to this folder.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/access_mode.hpp>

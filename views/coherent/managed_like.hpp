@@ -3,6 +3,7 @@
 //
 //   const auto y = managed_like("y", x);     // extents and layout of x, a coherent array or a view; no
 //   values const auto z = to_managed("z", view);    // and the values of the view, on whatever device it is
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

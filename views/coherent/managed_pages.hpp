@@ -1,5 +1,6 @@
 // Managed arrays: their pages are moved to where they are going to be used, before they are touched. What is
 // moved follows from the uses that are declared; values do not depend on it. Under the lock of Coherence.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

@@ -1,6 +1,7 @@
 // MemoryMode: how a coherent array lies in memory, chosen for each array when it is created, at run time.
 // Programs compute the same in every mode; what moves, when, and what it costs differs: docs/memory_modes.md.
 // After the benchmarks of unified memory in Numba (implicit, explicit, pinned, smart, managed).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <mutex>
 
 #include <strata/views/coherent/coherence.hpp>

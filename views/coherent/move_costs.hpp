@@ -1,5 +1,6 @@
 // What it costs to have a part of an array on a device, by the rates of the links and where values are now.
 // For those that choose a device for work.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

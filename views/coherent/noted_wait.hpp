@@ -1,5 +1,6 @@
 // NotedWait: one thread waits for another, and not for an array: those that wait for arrays are to know of
 // it, so that they find out where all wait for each other.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // Whether the calling thread runs the function of a task.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

@@ -6,6 +6,7 @@
 // cannot go on by these rules is in a ring of waits, or waits for one that is.
 //
 // Not thread-safe: the owner locks.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/views/coherent/transfer_counters.hpp>
 
 namespace strata::inline STRATA_ABI {

@@ -1,4 +1,5 @@
 // TransferCounters: the copies and allocations made to keep an array coherent.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

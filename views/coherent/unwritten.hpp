@@ -11,6 +11,7 @@
 // (ElementNote): an element was not written where it has the pattern and was not reached. If an element that
 // was not reached has another value, the kernel writes through addresses, not through views: then nothing is
 // reported for the array.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

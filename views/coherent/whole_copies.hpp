@@ -9,6 +9,7 @@
 //
 // A loaded array keeps its memory until drop(), or the end of this object: launches of others wait for room
 // meanwhile. One thread at a time.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <exception>

@@ -2,6 +2,7 @@
 // it.
 //
 // Not thread-safe: the owner locks.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -3,6 +3,7 @@
 // Looked for, in this order: OpenBLAS (libopenblas.so.0), MKL (libmkl_rt.so.2, libmkl_rt.so), and what the
 // system calls libblas.so.3 and liblapack.so.3. They are loaded (dlopen), not linked. Their Fortran functions
 // with integers of 32 bits are called.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // Strata's own kernels for tiles: plain, for every device. A library is many times as fast.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cmath>

@@ -3,6 +3,7 @@
 // Tiles are row-major and factors with pivots are made by columns, of all rows below the diagonal at once. So
 // a column of tiles is gathered into a panel, which is its transpose: panel(c, r) is row r of column c.
 // Rows are numbered from the first one of the step's diagonal tile.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,5 @@
 // What tasks of LU factors do with tiles and panels (tile_lu_kernels.hpp), as tile_operations.hpp does it.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <limits>

@@ -9,6 +9,7 @@
 //   op(L) X = B         is  X^T op(L)^T = B^T: from the other side, and as op(L)^T is op(L^T), and L^T what
 //                           lies there, with the same operation;
 //   A = L L^T           is  A = U^T U with U = L^T.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

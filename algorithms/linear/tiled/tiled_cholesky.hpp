@@ -7,6 +7,7 @@
 //
 // A budget holds at least the three tiles of a task. Values stay where they are, and are the host's where it
 // asks for them (TiledMatrix::read, tiles). Errors besides those named below: those of TaskGraph::run.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

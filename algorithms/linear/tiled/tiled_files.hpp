@@ -11,6 +11,7 @@
 //
 // What tasks on hosts hold of the tiles is bounded by TaskRunOptions::host_memory, with which tiles for
 // devices are in the host's memory only while they are on a device; without it the system decides.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

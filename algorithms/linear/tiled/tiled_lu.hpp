@@ -8,6 +8,7 @@
 // With pivots the rows of a column of tiles, from the diagonal on, are factored at once, in a panel: a budget
 // holds at least the panel of the first column, as large as that column with an integer a row, and a tile.
 // Without pivots three tiles are enough. Errors besides those named below: those of TaskGraph::run.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <limits>

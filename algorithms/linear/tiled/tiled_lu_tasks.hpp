@@ -1,4 +1,5 @@
 // The tasks of LU factors over tiles, and of what uses these factors; tiled_lu.hpp runs them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

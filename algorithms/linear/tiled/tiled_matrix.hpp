@@ -7,6 +7,7 @@
 //
 // Tiles may be in files: tiled_files.hpp. They are of order `tile`; the last ones of a row and of a column
 // have what is left. A handle: copies share the matrix. Elements are in the tiles in rows (LayoutRight).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/linear/tiled/tiled_options.hpp>
 
 namespace strata::inline STRATA_ABI {

@@ -1,4 +1,5 @@
 // What operations on tiled matrices share: their options, and how they check what they are given.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
 // Products of matrices larger than a device, as graphs of tasks; see tiled_cholesky.hpp for how they run.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/algorithms/linear/tiled/tiled_options.hpp>

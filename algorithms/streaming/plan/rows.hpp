@@ -1,4 +1,5 @@
 // Arithmetic of row ranges, for planning streamed launches and carrying them out.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/layout.hpp>

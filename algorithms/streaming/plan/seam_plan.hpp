@@ -1,5 +1,6 @@
 // SeamPlan: which rows the runs of several devices keep for each other, and where each row is. Pure logic;
 // stream_seams.hpp uses it, and has a picture.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>

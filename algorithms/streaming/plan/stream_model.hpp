@@ -1,4 +1,5 @@
 // The time of plans by the model of three engines: see also predict() in stream_plan.hpp.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

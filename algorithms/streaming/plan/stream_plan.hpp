@@ -21,6 +21,7 @@
 //
 // After Veit et al., "Array streaming for array programming" (the even/odd trapezoids), with its slips
 // corrected, and skewed tiles in place of them on a single device.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // StreamProblem: the input of a plan as data: the arrays, work items and steps of a streamed launch, and the
 // user's options. stream_plan.hpp makes a plan of it.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

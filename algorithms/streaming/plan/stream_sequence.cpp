@@ -11,6 +11,7 @@
 // Rows are on the device from when the first step touches them until the last one has passed: at one place in
 // ring buffers. Without these, rows that tiles share are moved from window to window; several tiles may share
 // a window, for fewer moves, and less memory than with a window each.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>
 #include <numeric>

@@ -1,5 +1,6 @@
 // StreamWindows: which window of the buffers each tile uses, and what it waits for: a slot, or rows of a ring
 // buffer, are free when the tiles that used them before are done with them. Pure logic.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>

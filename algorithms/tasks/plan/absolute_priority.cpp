@@ -2,6 +2,7 @@
 // back-pressure, so that each goes on at once to a device: the one that wrote last what the task writes; else
 // the one that wrote last the first array that it only reads, unless another one is expected to finish it 1.2
 // times as early. A device's own list is sorted by priority too. Clean copies are evicted before dirty ones.
+// SPDX-License-Identifier: Apache-2.0
 #include <limits>
 #include <set>
 

@@ -4,6 +4,7 @@
 //
 // Each of these kinds has its own order, so that a choice of victims looks at those that it names and few
 // more. An array that goes before another one gets a label between its neighbours'.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <list>

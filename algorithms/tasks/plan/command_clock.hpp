@@ -2,6 +2,7 @@
 // events: a device runs one task at a time, or as many as it has queues; a link (a duplex one each way) makes
 // one copy at a time, first come, first served. For simulations, and for schedulers that want to know what
 // comes of a choice.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <limits>

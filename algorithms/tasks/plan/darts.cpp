@@ -11,6 +11,7 @@
 // transfer is asked for the memory before the device's own (for the first device the host's, so that it is
 // 0), and an eviction takes back one planned task only. The corrected one has neither, and gives a task that
 // is free at once to the device with the fewest, where the published code takes turns.
+// SPDX-License-Identifier: Apache-2.0
 #include <limits>
 #include <tuple>
 #include <utility>

@@ -12,6 +12,7 @@
 // Packages of several devices do not end at the same time, and wait for each other's results. Where that
 // costs more than what more copies would, a device that will soon have nothing to run takes outputs over from
 // the one with most work left, so that none is idle while others have tasks that are ready.
+// SPDX-License-Identifier: Apache-2.0
 #include <compare>
 #include <deque>
 #include <limits>

@@ -4,6 +4,7 @@
 // tasks (darts.cpp). Where there are several devices and time for it, these and others are tried in a
 // simulation of the run, and the fastest is taken. Devices that are far slower than others run what only they
 // can (slow_devices.hpp).
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <functional>
 #include <memory>

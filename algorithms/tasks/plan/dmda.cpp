@@ -1,6 +1,7 @@
 // dmda and dmdas: a task that is released goes at once to the device that is expected to finish it first, and
 // what it reads is prefetched there. Of its queue a device runs by the Ready rule; dmdas keeps queues sorted
 // by priority, so that the rule chooses within the highest one only.
+// SPDX-License-Identifier: Apache-2.0
 #include <limits>
 #include <utility>
 

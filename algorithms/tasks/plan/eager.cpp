@@ -1,6 +1,7 @@
 // eager: one queue in the order of release. eager-prefetch is what StarPU calls modular-eager-prefetching:
 // each device takes a long part of the queue, prefetches what its tasks use, and runs of it by the Ready
 // rule.
+// SPDX-License-Identifier: Apache-2.0
 #include <deque>
 
 #include <strata/algorithms/tasks/plan/prefetching_scheduler.hpp>

@@ -1,5 +1,6 @@
 // ForwardingScheduler: passes all events and decisions on to another scheduler. For those that watch, measure
 // or choose one: they override what they add.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>

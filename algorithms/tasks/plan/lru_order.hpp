@@ -1,5 +1,6 @@
 // LruOrder: the arrays of each device in the order of their last use, and the first of them as victims: what
 // most schedulers evict by.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <list>

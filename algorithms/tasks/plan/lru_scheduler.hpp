@@ -10,6 +10,7 @@
 //     before the dirty ones until a task uses it: the programs of the paper say so by starpu_data_wont_use.
 //     PaRSEC stores them as well (its pushout).
 //   - A copy comes from the nearest memory that has the values now.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Machine: devices with their memories and rates, and the links over which arrays go. What schedulers
 // estimate with, and what the simulator runs on; data only.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <map>

@@ -1,6 +1,7 @@
 // MissingArrays: for each device and array that it lacks, the ready tasks that lack only this one, and those
 // that lack this and one more. What DARTS chooses by, kept up to date by the events: an array that comes or
 // goes costs O(log) for each ready task that reads it, so that a choice needs no scan.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <set>

@@ -12,6 +12,7 @@
 //
 // Only outputs are taken that can be finished: whatever their tasks wait for is of the package or of an
 // earlier one. So each output is loaded and stored once.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -5,6 +5,7 @@
 // Planning has a budget: outputs and tasks that are looked at, for each task of the graph. It is far above
 // what graphs over tiles take. Where it is used up, or what packages load comes near to loading for each task
 // all that it uses, the accesses have no structure that packages could use, and there is no plan.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

@@ -1,5 +1,6 @@
 // PrefetchingScheduler: what StarPU's schedulers with prefetch share: the requests of each device, which of
 // its arrays stay for them, and the Ready rule.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <set>

@@ -3,6 +3,7 @@
 //
 // The rule as written looks at the whole queue for each task. Here a tournament over a queue keeps its
 // winner, and only tasks whose arrays came or went since are looked at again: O(log) for each of them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <compare>

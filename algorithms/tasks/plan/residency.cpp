@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/tasks/plan/residency.hpp>
 
 namespace strata::inline STRATA_ABI::tasks {

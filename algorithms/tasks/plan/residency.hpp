@@ -4,6 +4,7 @@
 //
 // A copy is pinned while a task that was admitted needs it, and lent while it is being copied to another
 // device. The host holds every array but those that a device wrote since: these are dirty.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

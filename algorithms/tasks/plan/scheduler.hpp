@@ -7,6 +7,7 @@
 //
 // Whoever writes one decides at least ready() and assign(), and victims() by LruOrder (lru_order.hpp) or
 // otherwise.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

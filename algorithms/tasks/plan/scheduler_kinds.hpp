@@ -1,4 +1,5 @@
 // What make_scheduler chooses from: a function for each file of schedulers.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>

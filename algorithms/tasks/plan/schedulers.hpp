@@ -16,6 +16,7 @@
 //   data-aware       our own: packages of outputs that stay until they are finished (data_aware.cpp); where
 //                    all arrays fit, as dmdas, and where accesses have no structure, as darts-corrected
 //                    (data_aware_choice.cpp)
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>

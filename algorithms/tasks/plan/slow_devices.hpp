@@ -1,5 +1,6 @@
 // Devices so slow beside the others that a task there ends long after all others: a host beside GPUs. What
 // plans or expects ends leaves them what only they can run.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

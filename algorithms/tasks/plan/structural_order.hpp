@@ -1,6 +1,7 @@
 // StructuralOrder: numbers of tasks and arrays that follow from the graph's structure, not from the order in
 // which a program named them. What decides by them where candidates are equal does the same for every
 // topological order of the same tasks, and for arrays with any numbers.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

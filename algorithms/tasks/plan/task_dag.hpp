@@ -9,6 +9,7 @@
 // Tasks are added in the order of a sequential program, which the graph keeps: a task waits for the last one
 // before it that writes what it reads or writes, and for those that read what it writes. So the graph of
 // accesses has no cycle. Dependencies that are added one by one may have: require_acyclic() finds it.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // TaskDriver: what is ready, admitted and run, and what is loaded and stored when; and errors.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include <strata/algorithms/tasks/plan/task_driver.hpp>

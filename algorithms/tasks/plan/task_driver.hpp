@@ -15,6 +15,7 @@
 //
 // Coherence: the writer of an array has the only valid copy; the others are dropped when it is done. A victim
 // that is the only valid copy is stored to the host before its room is free.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <deque>

@@ -1,4 +1,5 @@
 // TaskDriver: room in memories, copies between them, and what follows from the end of a command.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include <strata/algorithms/tasks/plan/task_driver.hpp>

@@ -1,4 +1,5 @@
 // TaskError: what the graph, the machine and the schedulers of tasks report.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/error.hpp>

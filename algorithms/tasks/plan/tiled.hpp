@@ -5,6 +5,7 @@
 //   LU        for k: getrf(k), trsm of row and column k, gemm(m,n,k); no pivoting
 //   GEMM      C(m,n) += A(m,k) B(k,n)
 //   SYRK      C(m,n) += A(m,k) A(n,k) for m >= n
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

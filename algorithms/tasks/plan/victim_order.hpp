@@ -1,6 +1,7 @@
 // VictimOrder: the arrays of each device by how much they are needed, of equal ones in the order of their
 // last use: from this order victims are taken. Kept up to date by events, so that a choice of victims looks
 // at those that it names and few more, however many arrays a device has.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <set>

@@ -1,5 +1,6 @@
 // lws and lfq: queues of devices, by priority, with stealing. A device's neighbours are those with the
 // nearest numbers.
+// SPDX-License-Identifier: Apache-2.0
 #include <deque>
 #include <iterator>
 #include <limits>

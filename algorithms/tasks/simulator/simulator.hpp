@@ -5,6 +5,7 @@
 //
 // Simulated seconds are not measured ones: kernels take exactly the work by their rate, decisions take no
 // time.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

@@ -1,4 +1,5 @@
 // TimedScheduler: a scheduler that measures another one.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // The kernel of reductions whose value is an array of a length known at run time. A node's items are taken in
 // order, so a thread computes a node; its array lies in device memory, and joins are made in place: the value
 // of nodes [a, b) is in the array of the first of them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/reduction_tree.hpp>

@@ -5,6 +5,7 @@
 // launch): when all blocks of a kernel have begun, those of the next may start, and wait here until it has
 // ended and the memory it wrote is visible, to read-only loads, too. That hides the cost of a launch between
 // short kernels. No memory may be accessed before.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/check.hpp>

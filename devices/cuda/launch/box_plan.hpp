@@ -3,6 +3,7 @@
 // Axes are the dimensions of the box in the order of threads: neighbouring threads have neighbouring indices
 // of axis 0. Axes 0 and 1 are x and y of block and grid, z carries what axes are left. An axis along which
 // threads march is none of these: it is cut into pieces, whose numbers z carries, too, the slowest part.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/config.hpp>

@@ -4,6 +4,7 @@
 //
 // Lives in shared memory. All threads of all blocks call prepare, then send; those of the first warp of the
 // first block call receive.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstring>

@@ -1,4 +1,5 @@
 // Kernels of parallel_for: one thread an item, or a walk over some of them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

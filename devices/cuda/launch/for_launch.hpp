@@ -2,6 +2,7 @@
 //
 // The size of a block is the occupancy calculator's for the kernel, asked once for each device; hints
 // (launch_hints.hpp) override it.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/cuda/launch/for_kernels.hpp>

@@ -5,6 +5,7 @@
 // also defeats `-Werror cross-execution-space-call`. In a function for devices only the same call is an
 // error, which no option hides. The error names both functions, so the name of the caller serves as the
 // message.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/kernel_call.hpp>

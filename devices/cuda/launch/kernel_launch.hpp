@@ -2,6 +2,7 @@
 //
 // Parameters travel with the launch, up to 32,764 bytes; larger ones through device memory. The size of a
 // block is the occupancy calculator's for the kernel, asked once for each device.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/cuda/launch/array_reduce_kernels.hpp>

@@ -1,5 +1,6 @@
 // Parameters of kernels: their work, or, where it has more bytes than parameters may have, a pointer to it in
 // device memory. And what launches of every kind share. Compiled by nvcc only.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <type_traits>

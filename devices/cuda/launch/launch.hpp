@@ -1,6 +1,7 @@
 // How kernels are launched on a GPU, without templates and without a CUDA header: the functions of its queue
 // that any launch needs. Kernels are launched by handle and stream, so that no launch queries or changes the
 // current device, and a kernel's limits are queried once for each device.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -3,6 +3,7 @@
 // values of the tiles before it until it meets one that knows the sum of all before it (D. Merrill, M.
 // Garland, Single-pass parallel prefix scan with decoupled look-back, 2016). Blocks begin in order, so those
 // looked at are running or done.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/cuda/launch/block_check.hpp>

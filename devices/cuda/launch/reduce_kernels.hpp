@@ -9,6 +9,7 @@
 //
 // `Nodes` defines a node: a block of a range, or a block of a row of a box; numbers without a node are left
 // out. One launch, whatever the size.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/reduction_tree.hpp>

@@ -1,5 +1,6 @@
 // Launches of reductions: how many blocks and warps, and how many nodes of the tree a warp takes. Compiled by
 // nvcc only.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

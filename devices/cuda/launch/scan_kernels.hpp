@@ -7,6 +7,7 @@
 // A warp goes over its block in steps of 32 items, scanning the contributions of a step by shuffles; totals
 // and prefixes are made by the same sums. The user's kernel is called with final = false to learn an item's
 // contribution: once for the totals and once more, from the caches, for the prefix.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/reduction_tree.hpp>

@@ -1,5 +1,6 @@
 // Launches of scans: one pass for integers, three kernels where the order of joins matters. Compiled by nvcc
 // only.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/cuda/launch/kernel_parameters.hpp>

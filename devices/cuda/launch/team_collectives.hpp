@@ -3,6 +3,7 @@
 //
 // Values join pairwise by rank, first within a warp, then over the warps of the block: the tree of
 // core/reduction_tree.hpp over units. Blocks need not be whole warps.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/cuda/launch/warp.hpp>

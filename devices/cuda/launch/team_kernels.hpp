@@ -1,5 +1,6 @@
 // Kernels of launches over teams: a thread block a team. Where there are fewer blocks than teams (level 1 of
 // scratch memory is a slot for each block that the device holds at a time), blocks go on by strides.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/cuda/launch/block_check.hpp>

@@ -2,6 +2,7 @@
 //
 // A reduction takes two kernels: one in which each team writes its contribution, and the one of
 // reduce_kernels.hpp over those. So the tree is that of all reductions, and teams run as wide as they can.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/cuda/launch/kernel_launch.hpp>

@@ -2,6 +2,7 @@
 // neighbouring threads of one warp, a power of two of them.
 //
 // Also seen by files that nvcc does not compile, where nothing of it is ever called.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/layout_left.hpp>

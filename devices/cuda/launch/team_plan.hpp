@@ -1,4 +1,5 @@
 // How a launch over teams is cut into blocks: without templates and without a CUDA header.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/cuda/launch/launch.hpp>

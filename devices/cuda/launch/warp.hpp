@@ -1,5 +1,6 @@
 // Device code that the kernels of reductions and scans share: moving values between the lanes of a warp, and
 // the pairwise tree of core/reduction_tree.hpp over nodes that the lanes hold.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstring>

@@ -2,6 +2,7 @@
 // threads: 13 kernels of two forms instead of 169. In runs a thread converts four numbers that follow each
 // other, with one load and one store of up to 16 bytes (two where they have 8 bytes each), as many as a copy
 // has in flight; elsewhere one.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <type_traits>
 #include <utility>

@@ -1,5 +1,6 @@
 // Conversions of numbers between memories that the GPU reaches, as kernels. Private to this folder; host
 // code, so that only conversion_kernels.cu needs nvcc.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cuda_runtime_api.h>

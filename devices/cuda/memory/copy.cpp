@@ -1,6 +1,7 @@
 // Copies, fills and conversions on queues of GPUs. What lies in one run, or in runs at one pitch, is for
 // CUDA's copy engines; what both sides of can be reached by the GPU, for a kernel; the rest goes through
 // staging.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <string>
 #include <vector>

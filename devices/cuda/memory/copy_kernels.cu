@@ -1,6 +1,7 @@
 // Every piece becomes a nest of loops over units of 1 to 16 bytes, the largest that all lengths and addresses
 // allow. Threads are numbered along the destination's innermost loop, so that writes are coalesced; where the
 // source's smallest stride belongs to another loop, tiles of 32 x 32 units are turned in shared memory.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdint>
 #include <cstring>

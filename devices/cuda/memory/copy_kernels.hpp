@@ -1,5 +1,6 @@
 // Copies and fills that memcpy cannot do, as kernels: strided and transposed pieces of a copy plan, both
 // sides of which the GPU reaches. Private to this folder; host code, so that only copy_kernels.cu needs nvcc.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

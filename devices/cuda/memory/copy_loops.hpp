@@ -1,5 +1,6 @@
 // The loops of kernels that copy, fill and convert: the place of an item in a nest of loops. Private to this
 // folder's kernels.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

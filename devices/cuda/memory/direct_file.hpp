@@ -3,6 +3,7 @@
 // cuFile is loaded when it is first asked for, where Strata was built with its header. Where the system has
 // no driver for it, or it does not support the file system or the disk, cuFile itself copies through the
 // host's memory. Private to this folder.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/core/ref.hpp>

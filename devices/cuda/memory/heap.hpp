@@ -1,6 +1,7 @@
 // DeviceHeap: where the arrays in a GPU's memory come from: slabs of Strata's own (slab_heap.hpp), or CUDA's
 // pool (pool_heap.hpp). Not thread-safe: the owner locks. A released block may be handed out again at once;
 // the owner releases it when that is safe.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

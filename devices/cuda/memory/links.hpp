@@ -1,5 +1,6 @@
 // The links of GPUs, to each other and to the host: whether there is one, and how fast it is. Private to this
 // folder.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/backend.hpp>

@@ -7,6 +7,7 @@
 // need no hint.
 //
 // Errors: KernelError where CUDA refuses, as for an unmanaged view of memory that is not managed memory.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

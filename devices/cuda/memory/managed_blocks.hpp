@@ -1,5 +1,6 @@
 // ManagedBlocks: the blocks of managed memory that Strata has given to arrays, of all GPUs, with the advice
 // that is in force on each. One table for the process: a queue of any GPU may prefetch pages of any block.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

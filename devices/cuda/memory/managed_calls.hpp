@@ -1,4 +1,5 @@
 // The calls of CUDA on pages of managed memory, whose names and arguments depend on its version.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -6,6 +6,7 @@
 // pages of a block that is kept are where its last user had them, and moving those costs the next one more
 // than new ones. Of smaller arrays the allocation is what costs, and there may be many (a driver allows a
 // process some 65,000 allocations), so theirs are cut from slabs.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

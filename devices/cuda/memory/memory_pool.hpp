@@ -4,6 +4,7 @@
 // Blocks are allocated and freed on a stream of its own, without other work: a block that take() returns may
 // be used by all work enqueued later, on any stream; one passed to give() must not be in use any more. Freed
 // memory stays in the pool until it is trimmed, for the next take() and for other libraries.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include <strata/devices/cuda/memory/managed_heap.hpp>

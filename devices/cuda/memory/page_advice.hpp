@@ -1,6 +1,7 @@
 // PageAdvice: what the driver has been advised on the pages of one managed block, run by run of 2 MiB, so
 // that advice is given when it changes and not with every launch: a call takes microseconds, and more where
 // copies of pages have to be dropped. A plan only: it gives the calls that are to be made.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -3,6 +3,7 @@
 //
 // The pool serves others in the process too, so it holds more than is counted here. The limit bounds the live
 // blocks and the charged bytes counted here only.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

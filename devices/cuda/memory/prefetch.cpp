@@ -1,4 +1,5 @@
 // CudaQueue::prefetch: pages of managed memory, moved and advised on as a launch declares that it uses them.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <atomic>
 #include <mutex>

@@ -1,5 +1,6 @@
 // plan_prefetch: which bytes of managed blocks are moved for a launch, and which are discarded, as they are
 // overwritten as a whole. Pure logic over addresses.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // Reserved memory of GPUs: arrays that get their memory in parts. The books are those of all device memory:
 // the limit, what is in use, the quarantine.
+// SPDX-License-Identifier: Apache-2.0
 #include <mutex>
 #include <utility>
 

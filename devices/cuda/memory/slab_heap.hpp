@@ -3,6 +3,7 @@
 //
 // Slabs are plain cudaMalloc memory, which, unlike that of the driver's own pools, other processes can be
 // given handles of. Not thread-safe: the owner locks.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -4,6 +4,7 @@
 //
 // Everything is enqueued: host threads work in callbacks on a stream of the ring's own, ordered with the
 // queue's stream by events, so that the caller does not wait and the order of the queue holds.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -3,6 +3,7 @@
 //
 // Copies and kernels of its GPU, and of the GPUs it was opened to, reach the memory. The driver's functions
 // are looked up at run time, so that nothing links to it. Not thread-safe: the owner locks.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

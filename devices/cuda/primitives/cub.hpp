@@ -3,6 +3,7 @@
 // CUB, unlike Strata's own launches, asks which GPU is current, so that of the queue is made current for the
 // call. The temporary memory of CUB and of the algorithms is one piece of the queue's scratch memory, which
 // the order of the queue keeps from others.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <iterator>

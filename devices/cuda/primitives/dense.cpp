@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/devices/cuda/primitives/dense.hpp>
 #include <strata/devices/cuda/primitives/library_calls.hpp>
 

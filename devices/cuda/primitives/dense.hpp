@@ -1,5 +1,6 @@
 // Products and factors of dense matrices by cuBLAS and cuSOLVER: libraries.hpp says how these are loaded and
 // called. Calls return after enqueueing; each uses the queue's scratch memory.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/cuda/primitives/libraries.hpp>

@@ -3,6 +3,7 @@
 // Thread blocks take chunks of items in the order of their indices, as many blocks as the GPU holds at a
 // time, so that all chunks before one have been taken by the time it is. A block stops at the first chunk
 // that lies after an index already found.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cuda_runtime_api.h>

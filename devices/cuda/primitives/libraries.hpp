@@ -9,6 +9,7 @@
 // There is one handle a stream. Every call is one launch (CudaLaunch): it holds the queue's lock, is seen by
 // listeners, and its scratch memory is the queue's. Calls return after enqueueing; those whose result is a
 // number of the host wait for the queue. Errors: KernelError, WrongDevice, RuntimeEnded.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

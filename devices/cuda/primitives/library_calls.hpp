@@ -1,5 +1,6 @@
 // The CUDA libraries of this folder as they are loaded, their handles, and calls of cuBLAS: for the sources
 // of this folder.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <map>

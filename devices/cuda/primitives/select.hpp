@@ -2,6 +2,7 @@
 //
 // Items are given by `get(k)` and taken by `put(k, value)`, functors that are called on the device; the
 // result is a count (deliver_count).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cub/device/device_partition.cuh>

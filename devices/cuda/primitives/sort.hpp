@@ -4,6 +4,7 @@
 // floating-point numbers by their bits: NaNs with a sign come out at the wrong end. They are counted there
 // and moved by a rotation, two kernels that have nothing to do in the common case. Other keys and orders are
 // sorted by CUB's merge sort, which is stable.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cub/device/device_merge_sort.cuh>

@@ -3,6 +3,7 @@
 // four-node shells and membranes become side sets by their element sets. Other keywords are passed over, and
 // listed in HostMesh::remarks. The format has no end mark of its own: the parts, assemblies, instances and
 // steps that a file begins have to end, and so has its last line.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
 #include <map>

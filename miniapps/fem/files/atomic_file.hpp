@@ -5,6 +5,7 @@
 // then.
 //
 // Not thread safe. MeshFileError for whatever the file system refuses; no file is left then.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

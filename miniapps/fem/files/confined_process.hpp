@@ -4,6 +4,7 @@
 // The process opens no file, starts no other, and talks to nobody, where the kernel has seccomp (Linux);
 // limits of time and memory hold everywhere. It ends with the thread that waits for it. Nothing is left in
 // the file system.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

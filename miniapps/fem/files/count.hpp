@@ -1,6 +1,7 @@
 // Count: how many there are of something, as a file says. A file may say anything, so sums and products of
 // counts do not overflow: what is too large to be counted, or negative, is the largest count and stays it. It
 // is refused where it is compared with the bytes of the file, of which no file has as many.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <compare>

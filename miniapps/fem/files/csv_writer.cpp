@@ -1,5 +1,6 @@
 // Comma-separated values: node,x,y,z and the fields of nodes, one row a node, 17 significant digits, so that
 // reading a number gives the same double.
+// SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <charconv>
 

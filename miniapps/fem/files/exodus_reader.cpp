@@ -1,5 +1,6 @@
 // Exodus II (https://sandialabs.github.io/seacas-docs, "EXODUS: A Finite Element Data Model"), as it lies in
 // a classic netCDF file. No library is needed. Files in HDF5 are refused with a word on how to convert them.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
 #include <iterator>

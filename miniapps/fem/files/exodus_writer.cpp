@@ -1,5 +1,6 @@
 // Exodus II with the blocks and sets of the mesh, and the fields of every state as its time steps. Elements
 // are sorted by blocks, as the format wants them; their numbers say which they were.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
 #include <filesystem>

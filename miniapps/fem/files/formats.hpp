@@ -1,4 +1,5 @@
 // The readers of single formats: what read_mesh() chooses from. Each reads all of `text`.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/miniapps/fem/files/mesh_text.hpp>

@@ -1,6 +1,7 @@
 // Gmsh's .msh files of versions 2.2 and 4.1, ASCII and binary:
 // https://gmsh.info/doc/texinfo/gmsh.html#MSH-file-format. Physical volumes become blocks, physical surfaces
 // side sets, physical curves and points node sets.
+// SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <cstdint>
 #include <map>

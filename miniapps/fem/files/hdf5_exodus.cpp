@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/miniapps/fem/files/hdf5_exodus.hpp>
 #include <strata/miniapps/fem/mesh_error.hpp>
 

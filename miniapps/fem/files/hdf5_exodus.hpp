@@ -1,4 +1,5 @@
 // Exodus II files in HDF5 (netCDF-4), by way of netCDF's library, where this build has it.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -5,6 +5,7 @@
 //   side_set_names ("1:top") node_set:NAME   of each node, whether it is in the set
 // Without these, the integers that converters write (gmsh:physical, medit:ref, CellEntityIds) are taken.
 // Nodes and cells count from 0.
+// SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <cmath>
 #include <map>

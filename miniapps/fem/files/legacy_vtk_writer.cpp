@@ -1,5 +1,6 @@
 // A mesh as legacy VTK, with blocks and sets as legacy_vtk_reader.cpp explains. Nodes and elements are
 // numbered from 0 there, in their order here.
+// SPDX-License-Identifier: Apache-2.0
 #include <charconv>
 
 #include <strata/miniapps/fem/files/atomic_file.hpp>

@@ -1,5 +1,6 @@
 // MEDIT's ASCII .mesh files (INRIA technical report RT-0253): keywords, each with a number of lines.
 // Quadrilaterals become side sets and hexahedra blocks by their reference numbers.
+// SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <string>
 

@@ -1,6 +1,7 @@
 // MeshBuilder: makes a HostMesh of what a file lists, under the numbers that the file gives. Readers say what
 // they find and where; build() resolves numbers, finds the hexahedron of every quadrilateral, and leaves out
 // nodes that no element uses.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>

@@ -4,6 +4,7 @@
 // The whole file is held in memory. No count that a file states is believed before it is compared with the
 // bytes that are left, and what a file says once and means often (ranges, sets of sets, groups) is counted,
 // so that no file makes a reader allocate or do more than some multiple of its bytes (docs/security.md).
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // MFEM's mesh v1.0 (https://mfem.org/mesh-format-v1.0): hexahedra by their vertices, or with nodes of first
 // order. Attributes of elements become blocks, those of boundary elements side sets. Numbers count from 0.
+// SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <string>
 #include <vector>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <array>
 
 #include <strata/miniapps/fem/files/netcdf_classic.hpp>

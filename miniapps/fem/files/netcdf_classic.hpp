@@ -1,6 +1,7 @@
 // NetcdfClassic: a netCDF file of the classic formats (CDF-1, -2 and -5: docs.unidata.ucar.edu/nug, "File
 // format specifications") in memory. Exodus II files that are not HDF5 are read through it: netCDF's own
 // library takes the counts of a damaged file for what they say, and asks for the memory.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -4,6 +4,7 @@
 // count of records is changed when a record is there.
 //
 // Not thread safe. MeshFileError if the file cannot be written, or if a variable is too large for the format.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,7 @@
 // read_mesh: a mesh of eight-node hexahedra from a file. The content says which format it is, not the name:
 // Exodus II, Gmsh 2.2 and 4.1, legacy VTK, MEDIT, MFEM v1.0, Abaqus. No library is
 // needed.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

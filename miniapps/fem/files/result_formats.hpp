@@ -1,4 +1,5 @@
 // The formats that ResultWriter chooses from. None of them has a thread; the mesh outlives them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>

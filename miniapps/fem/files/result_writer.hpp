@@ -6,6 +6,7 @@
 //   .e .exo .g   all states in one Exodus II file, with the sets of the mesh
 // Every file is written under another name and renamed when it is complete; an Exodus II file, with its first
 // state. After every state all files are whole, whatever happens to the run then, and a series can go on.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <memory>

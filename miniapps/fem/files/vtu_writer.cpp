@@ -1,5 +1,6 @@
 // VTK's XML format of unstructured grids, with raw appended data (https://docs.vtk.org, "VTK file formats"),
 // and the .pvd files by which ParaView puts several of them in order of time.
+// SPDX-License-Identifier: Apache-2.0
 #include <bit>
 #include <charconv>
 #include <cstdlib>

@@ -1,4 +1,5 @@
 // The Chebyshev polynomial as preconditioner of the conjugate gradients.
+// SPDX-License-Identifier: Apache-2.0
 #include "matrices.hpp"
 
 namespace {

@@ -1,4 +1,5 @@
 // Sparse matrices of the host, and the references that the tests of linear algebra compare with.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,5 @@
 // What tests of tiled matrices share: matrices of the host to compare with, and runs at random places.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Tiled matrices in files: factors and products under budgets of devices and of hosts, and what a folder says
 // when it is opened.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,6 @@
 // LU factors over tiled matrices: random shapes, tiles, places, budgets and schedulers give P A = L U, and
 // solutions of systems; matrices that have no factors are named.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <cstring>
 #include <limits>

@@ -1,5 +1,6 @@
 // Cholesky factors, products and solutions over tiled matrices: random shapes, tiles, places, budgets and
 // schedulers give what plain loops on the host give.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <limits>
 #include <string>

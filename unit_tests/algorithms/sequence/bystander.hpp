@@ -1,4 +1,5 @@
 // Bystander: a user of plain arrays beside programs that fail.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/views/create.hpp>

@@ -3,6 +3,7 @@
 // exactly the boxes are lost that errors name. Launches and sequences on one device, over several and through
 // slices, with arrays that stay resident and loops of teams; arrays of each thread, arrays that all read, and
 // one that they use in turns; beside them a thread that shares nothing but the queues of the devices.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
 #include <atomic>

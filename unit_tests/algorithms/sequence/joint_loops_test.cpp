@@ -1,5 +1,6 @@
 // Loops of sequences over several devices that are planned once and enqueued in one call: how often that is
 // so, that others find what they leave, and what a failure leaves.
+// SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <atomic>
 #include <cstdint>

@@ -1,5 +1,6 @@
 // KnownArray: an array of programs that fail, beside what each of its elements may be. Told: what errors
 // said.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // What random programs of sequences share: kernels whose values say all that was done and in which order, the
 // same on plain vectors, and places.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // What loops use together.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <random>
 #include <string>

@@ -1,4 +1,5 @@
 // What sequences refuse, and what is left after a failure.
+// SPDX-License-Identifier: Apache-2.0
 #include <stdexcept>
 #include <string>
 #include <vector>

@@ -1,6 +1,7 @@
 // Random programs of sequences over several devices and of others who use their arrays between the runs: what
 // is planned and enqueued together has the values of single loops, whatever comes between, and no failure
 // passes for a value.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdint>
 #include <memory>

@@ -1,5 +1,6 @@
 // Sequences on one device, recorded as graphs, and over several: the values of single launches, in the same
 // bits. What fails: sequence_errors_test.cpp. Those that are streamed: streaming/streamed_sequence_test.cpp.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <string>
 #include <vector>

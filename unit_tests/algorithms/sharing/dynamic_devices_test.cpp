@@ -1,4 +1,5 @@
 // Shared launches of host threads and each device, over arrays of every memory mode.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <string>
 #include <vector>

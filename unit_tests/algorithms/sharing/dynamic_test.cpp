@@ -1,5 +1,6 @@
 // Shared launches: who gets what, what is refused, what comes of failures. Shares and tails are those of
 // emulated devices, whose time is virtual; how parts are chosen is in shared_claims_test.cpp.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <limits>
 #include <stdexcept>

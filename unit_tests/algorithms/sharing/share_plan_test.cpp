@@ -1,4 +1,5 @@
 // Who takes part in a shared launch, and where: without devices.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <vector>
 

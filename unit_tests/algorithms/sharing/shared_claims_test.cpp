@@ -1,4 +1,5 @@
 // Which parts of a range devices claim: simulated launches without devices.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 #include <vector>

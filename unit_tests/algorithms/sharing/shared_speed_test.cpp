@@ -1,6 +1,7 @@
 // How long shared launches take beside the better device alone, in the virtual time of emulated devices of
 // random speeds and links: never more than 5 % longer once speeds are known, and nearly as short as both
 // could be where data lies on both.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 #include <string>

@@ -1,4 +1,5 @@
 // map_array: operands that are read anywhere, within rows, columns, or all of an array.
+// SPDX-License-Identifier: Apache-2.0
 #include "places.hpp"
 
 namespace {

@@ -1,4 +1,5 @@
 // map_overlap: all ranks, edges and reaches by plain loops; in place in all modes.
+// SPDX-License-Identifier: Apache-2.0
 #include "places.hpp"
 
 namespace {

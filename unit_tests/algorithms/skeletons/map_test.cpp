@@ -1,4 +1,5 @@
 // map: elements of several inputs and outputs, indices, in place, layouts, errors.
+// SPDX-License-Identifier: Apache-2.0
 #include "places.hpp"
 
 namespace {

@@ -1,4 +1,5 @@
 // What the tests of skeletons share: the places where they run, and arrays filled and read on the host.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // reduce, its rows and columns, and map_reduce: values by plain loops, start values, operations by name and
 // by the user, bits.
+// SPDX-License-Identifier: Apache-2.0
 #include <limits>
 
 #include "places.hpp"

@@ -1,4 +1,5 @@
 // inclusive_scan and exclusive_scan of coherent arrays: prefixes and totals by plain loops.
+// SPDX-License-Identifier: Apache-2.0
 #include "places.hpp"
 
 namespace {

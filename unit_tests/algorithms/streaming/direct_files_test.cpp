@@ -1,4 +1,5 @@
 // Arrays in files that the device reads and writes itself.
+// SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
 #include <stdexcept>
 #include <string>

@@ -1,4 +1,5 @@
 // Four small devices with a clock of their own, for tests of launches over several of them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

@@ -1,4 +1,5 @@
 // Several steps in one launch over fields of three dimensions, and over several fields.
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/core/error.hpp>
 
 #include "fused_fixture.hpp"

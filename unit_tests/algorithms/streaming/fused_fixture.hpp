@@ -1,4 +1,5 @@
 // What the tests of several steps in one launch share.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cmath>

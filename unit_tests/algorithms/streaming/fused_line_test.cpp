@@ -1,4 +1,5 @@
 // Several steps in one launch over fields of one dimension: the same bits as one by one in core.
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/core/error.hpp>
 
 #include "fused_fixture.hpp"

@@ -1,5 +1,6 @@
 // Elements that steps leave out keep their values: random kernels, ranges that begin anywhere, all schedulers
 // and places against the same steps in core.
+// SPDX-License-Identifier: Apache-2.0
 #include <string>
 #include <vector>
 

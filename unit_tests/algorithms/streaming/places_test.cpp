@@ -1,4 +1,5 @@
 // Algorithms over places: whatever the place, the results are those of Serial, and so are mistakes.
+// SPDX-License-Identifier: Apache-2.0
 #include <functional>
 #include <random>
 #include <string>

@@ -1,5 +1,6 @@
 // Loops over the elements and the nodes of random meshes, for tests of sequences: the same in core, on plain
 // vectors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

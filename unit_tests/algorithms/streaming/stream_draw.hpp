@@ -1,4 +1,5 @@
 // What random problems of streamed steps draw.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <initializer_list>

@@ -1,4 +1,5 @@
 // Kernels and arrays of the tests of streamed launches.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,4 +1,5 @@
 // Streamed launches over several devices: the bits of one, budgets, bytes, virtual time, failures.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <filesystem>
 #include <random>

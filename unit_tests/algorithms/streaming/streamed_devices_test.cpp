@@ -1,4 +1,5 @@
 // Streamed launches on every device: the same bits as in core.
+// SPDX-License-Identifier: Apache-2.0
 #include <numeric>
 #include <vector>
 

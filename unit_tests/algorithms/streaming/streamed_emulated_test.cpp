@@ -1,4 +1,5 @@
 // Streamed launches on emulated devices: budgets, bytes, virtual time, failures, random problems.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <random>
 #include <string>

@@ -1,4 +1,5 @@
 // Streamed launches over arrays that live in files: disk, host, device, and back.
+// SPDX-License-Identifier: Apache-2.0
 #include <cerrno>
 #include <filesystem>
 #include <stdexcept>

@@ -1,5 +1,6 @@
 // Steps that also reduce, on arrays that go through a device in slices: the bits of the same steps in core,
 // and of the reduction of each.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <string>
 #include <utility>

@@ -1,5 +1,6 @@
 // Steps over several devices that take their neighbours' rows from device to device: bits, bytes, budgets,
 // virtual time, failures.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <random>
 #include <string>

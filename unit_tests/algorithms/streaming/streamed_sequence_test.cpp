@@ -1,4 +1,5 @@
 // Sequences of loops over arrays that go through a device in slices: the same bits as in core.
+// SPDX-License-Identifier: Apache-2.0
 #include <random>
 #include <string>
 #include <thread>

@@ -1,5 +1,6 @@
 // What streamed launches and runs of sequences take of their arrays, and that all is as it was where they
 // fail before they begin.
+// SPDX-License-Identifier: Apache-2.0
 #include <vector>
 
 #include <strata/algorithms/streaming/streamed_sequence.hpp>

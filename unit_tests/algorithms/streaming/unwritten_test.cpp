@@ -1,5 +1,6 @@
 // Kernels that declare to write all of their state (writes_all), or of an array (out): what they write
 // arrives whatever it is, and checked builds find what they leave out.
+// SPDX-License-Identifier: Apache-2.0
 #include <string>
 #include <vector>
 

@@ -1,6 +1,7 @@
 // Random graphs of tasks in which some fail, with hints, contributions, tasks that are to wait for others,
 // and a task that adds tasks, beside a thread that uses other arrays: exactly what depends on failures is
 // dropped, and all other values are those of the tasks that ran.
+// SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <chrono>
 #include <cstdio>

@@ -1,5 +1,6 @@
 // GraphModel: the tasks of a graph in their order, with those that reduce() makes, and which of them are to
 // be dropped after others failed: those that depend on these, and none else where no values were lost.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

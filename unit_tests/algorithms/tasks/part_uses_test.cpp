@@ -1,4 +1,5 @@
 // Uses of parts of an array: each task waits for those that a search through all of them finds.
+// SPDX-License-Identifier: Apache-2.0
 #include <vector>
 
 #include <gtest/gtest.h>

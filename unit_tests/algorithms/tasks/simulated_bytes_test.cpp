@@ -4,6 +4,7 @@
 //
 // Times are those of the simulated machine: rates and numbers of items are powers of two, so that sums of
 // them are exact, and what ends at one time in the one ends at one time in the other.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
 #include <strata/algorithms/tasks/simulator/simulator.hpp>

@@ -1,4 +1,5 @@
 // Graphs of tasks over arrays in files, of which a host holds so much at a time.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdio>
 #include <string>

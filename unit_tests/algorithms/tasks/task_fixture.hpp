@@ -1,4 +1,5 @@
 // What tests of tasks share: small kernels and functions, and four arrays of which nothing is left over.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <stdexcept>

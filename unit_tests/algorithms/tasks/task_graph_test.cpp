@@ -1,5 +1,6 @@
 // Graphs of tasks on devices: random programs at random places under random budgets, by every scheduler, give
 // what they give one task after the other.
+// SPDX-License-Identifier: Apache-2.0
 #include "algorithms/tasks/task_programs.hpp"
 
 namespace {

@@ -1,4 +1,5 @@
 // Random graphs and scopes over arrays of several ranks and layouts, and of scopes over the same arrays.
+// SPDX-License-Identifier: Apache-2.0
 #include <thread>
 #include <variant>
 

@@ -1,5 +1,6 @@
 // What a run makes of errors of tasks, by where they come from; what it plans anew after them, and what its
 // scheduler gets.
+// SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <limits>
 #include <memory>

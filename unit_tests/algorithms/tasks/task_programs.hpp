@@ -1,4 +1,5 @@
 // Random graphs of tasks over coherent arrays, and the same program one task after the other.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

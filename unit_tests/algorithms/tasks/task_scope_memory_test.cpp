@@ -1,4 +1,5 @@
 // What a scope remembers: no more than its window asks for, however many tasks it has had.
+// SPDX-License-Identifier: Apache-2.0
 #include <chrono>
 
 #include <strata/algorithms/tasks/task_scope.hpp>

@@ -1,4 +1,5 @@
 // Scopes of tasks: what runs as it is added, in memory that is bounded by the window.
+// SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <chrono>
 #include <optional>

@@ -1,5 +1,6 @@
 // Scopes, graphs and threads that wait for each other: none waits for ever, and where all would, one task or
 // one thread gets an error that says who waits for what.
+// SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <chrono>
 #include <cstdio>

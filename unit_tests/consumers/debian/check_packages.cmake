@@ -1,6 +1,7 @@
 # cmake -DBUILD=build/host -DSCRATCH=... -DVERSION=0.1.0 -DTBB=ON -P check_packages.cmake
 #
 # Packs the build as Debian packages, unpacks them into a folder, and uses what is there.
+# SPDX-License-Identifier: Apache-2.0
 function(run output)
   execute_process(COMMAND ${ARGN} OUTPUT_VARIABLE out ERROR_VARIABLE err RESULT_VARIABLE status)
   if(NOT status EQUAL 0)

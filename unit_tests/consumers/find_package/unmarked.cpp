@@ -1,4 +1,5 @@
 // Kernels for Cuda that call what is for hosts only.
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/strata.hpp>
 
 #if defined(UNMARKED_IN_THE_KERNEL)

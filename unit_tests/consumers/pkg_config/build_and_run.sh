@@ -1,5 +1,6 @@
 #!/bin/sh
 # build_and_run.sh SOURCE PROGRAM: with the flags of pkg-config alone, for both variants.
+# SPDX-License-Identifier: Apache-2.0
 set -eu
 source=$1 program=$2
 for variant in strata strata_checked; do

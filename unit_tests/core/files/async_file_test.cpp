@@ -1,5 +1,6 @@
 // AsyncFile: what is read and written at any offset, with many transfers in flight, by each engine; and what
 // it says of failures.
+// SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <cerrno>
 #include <csignal>

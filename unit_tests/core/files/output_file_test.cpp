@@ -1,4 +1,5 @@
 // Files that programs leave behind: what is in them when the file system took a part of a record only.
+// SPDX-License-Identifier: Apache-2.0
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>

@@ -1,4 +1,5 @@
 // One program at a time writes an output, and the second is told whom to wait for.
+// SPDX-License-Identifier: Apache-2.0
 #include <csignal>
 #include <filesystem>
 #include <string>

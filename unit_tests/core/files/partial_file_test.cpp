@@ -1,4 +1,5 @@
 // Files that appear as a whole, where other programs use the same folder.
+// SPDX-License-Identifier: Apache-2.0
 #include <cerrno>
 #include <csignal>
 #include <cstring>

@@ -1,4 +1,5 @@
 // Counters count what happened since they were started, by kind, and nothing before or after.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include <nlohmann/json.hpp>

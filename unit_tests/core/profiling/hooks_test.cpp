@@ -1,5 +1,6 @@
 // Hooks: a listener sees every kernel, copy, fence, allocation and region with the right fields, and nothing
 // once it is removed.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <string>
 #include <typeinfo>

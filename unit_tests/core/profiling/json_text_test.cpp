@@ -1,4 +1,5 @@
 // JSON strings: whatever bytes a label holds, a reader gets them back, or U+FFFD for what is no text.
+// SPDX-License-Identifier: Apache-2.0
 #include <random>
 #include <string>
 

@@ -1,5 +1,6 @@
 // Kokkos Tools: what a library written against the C interface is told, in a process of its own. The library
 // is profiling/recording_tool.cpp.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
 

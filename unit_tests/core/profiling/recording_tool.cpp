@@ -5,6 +5,7 @@
 // RECORDING_FILE names the file. RECORDING_NO_FENCES=1: the tool asks for no fences. RECORDING_IDS=keep: it
 // leaves the numbers of kernels alone; else it counts from 1000. An event "fence, please" makes it call the
 // fence that it was given.
+// SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <cinttypes>
 #include <cstddef>

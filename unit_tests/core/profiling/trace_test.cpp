@@ -1,4 +1,5 @@
 // The trace: valid JSON with the right spans on the right tracks, whatever happens to its file.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
 #include <thread>

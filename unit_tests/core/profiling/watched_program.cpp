@@ -1,5 +1,6 @@
 // What the tests of tools, trace, counters and leak report watch, in a process of its own:
 // watched_program CASE [options]
+// SPDX-License-Identifier: Apache-2.0
 #include <clocale>
 #include <cstdio>
 #include <cstring>

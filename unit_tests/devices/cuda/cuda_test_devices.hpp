@@ -1,4 +1,5 @@
 // The typed tests over Cuda.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <strata/devices/cuda/device.hpp>

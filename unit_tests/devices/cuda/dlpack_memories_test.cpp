@@ -1,4 +1,5 @@
 // DLPack tensors in the memories of GPUs: each says what it is, and only views of it and of the host take it.
+// SPDX-License-Identifier: Apache-2.0
 #include <string>
 #include <utility>
 

@@ -1,5 +1,6 @@
 // The end of a program whose GPU met an error: what is printed, and the status. Each statement runs in a
 // process of its own, as nothing more can be done on a GPU after a sticky error.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <cstdlib>
 #include <exception>

@@ -1,5 +1,6 @@
 // Runs the tests where there is a GPU; elsewhere says so and ends with the code that CTest reports as
 // skipped.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // The memories of GPUs: the books of what arrays hold, the limit, what waits in quarantine, pinned and
 // managed arrays. CTest runs these tests once with Strata's slabs and once with CUDA's pool.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
 #include <cuda_runtime_api.h>

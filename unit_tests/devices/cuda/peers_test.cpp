@@ -1,4 +1,5 @@
 // Two and more GPUs in one process.
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <strata/strata.hpp>

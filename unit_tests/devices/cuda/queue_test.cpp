@@ -1,5 +1,6 @@
 // Events of GPUs: what they know without asking the driver must be true, also where others enqueue work of
 // which the queue knows nothing.
+// SPDX-License-Identifier: Apache-2.0
 #include <chrono>
 #include <memory>
 #include <thread>

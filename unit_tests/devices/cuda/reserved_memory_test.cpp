@@ -1,5 +1,6 @@
 // Reserved memory of GPUs: the limit, what is in quarantine, memory that gives way, kernels of other GPUs.
 // What holds on every device is tested in devices/reserved_memory_test.cpp.
+// SPDX-License-Identifier: Apache-2.0
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 

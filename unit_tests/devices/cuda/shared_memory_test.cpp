@@ -1,5 +1,6 @@
 // Memory that the host and kernels of GPUs share: where it comes from, and how pages are moved and advised on
 // as launches declare their use of them. The plans are tested in devices/page_advice_test.cpp.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <optional>
 #include <set>

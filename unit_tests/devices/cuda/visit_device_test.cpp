@@ -1,4 +1,5 @@
 // Choosing a GPU by name.
+// SPDX-License-Identifier: Apache-2.0
 #include <string>
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // The end of a program that used Emulated: what finalize(), exit(), exit() inside a kernel and fork() do.
 // Each statement runs in a process of its own.
+// SPDX-License-Identifier: Apache-2.0
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,6 @@
 // Failures of Emulated: whichever operation fails, the error is typed and thrown once, arrays are as they
 // were, nothing is lost, and the device works again.
+// SPDX-License-Identifier: Apache-2.0
 #include <memory>
 #include <string>
 #include <thread>

@@ -1,5 +1,6 @@
 // What the tests of Emulated share: a machine with round figures, set up for each test, and kernels that wait
 // for a sign.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <atomic>

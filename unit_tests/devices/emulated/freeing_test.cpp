@@ -1,4 +1,5 @@
 // Freeing on Emulated never waits and is always safe: blocks that queued work may use are in quarantine.
+// SPDX-License-Identifier: Apache-2.0
 #include <chrono>
 #include <cstdlib>
 

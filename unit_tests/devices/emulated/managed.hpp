@@ -1,5 +1,6 @@
 // What the tests of managed memory share: a machine with small pages and round times, arrays, and kernels
 // that touch single elements.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "devices/emulated/fixture.hpp"

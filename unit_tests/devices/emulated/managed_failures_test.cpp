@@ -1,4 +1,5 @@
 // Managed memory of Emulated under load, at the end of its life, and where it is used wrongly.
+// SPDX-License-Identifier: Apache-2.0
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
 // Managed memory of Emulated: which accesses fault, and what moves, counted from what kernels and host do.
+// SPDX-License-Identifier: Apache-2.0
 #include <cerrno>
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 // Virtual time of managed memory: faults and prefetches to the digit, however fast the host enqueues.
+// SPDX-License-Identifier: Apache-2.0
 #include <mutex>
 
 #include <strata/core/profiling/hooks.hpp>

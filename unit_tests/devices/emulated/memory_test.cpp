@@ -1,4 +1,5 @@
 // The memory of `Emulated`: accounting and reuse, what workers reach, and what every wrong access says.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <cstring>
 #include <iterator>

@@ -1,5 +1,6 @@
 // Overlap on Emulated, in virtual time: what two queues do side by side takes exactly the time that
 // bandwidths and kernels say.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include "devices/emulated/fixture.hpp"

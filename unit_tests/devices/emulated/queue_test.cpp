@@ -1,4 +1,5 @@
 // Queues of Emulated: asynchronous, in order, where launches go, and copies between memories.
+// SPDX-License-Identifier: Apache-2.0
 #include <string>
 
 #include <strata/devices/emulated/calls.hpp>

@@ -1,5 +1,6 @@
 // Reserved memory on Emulated: capacity, failures, quarantine and wrong accesses, to the byte; costs and
 // timed events by its virtual clock.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdint>
 #include <random>

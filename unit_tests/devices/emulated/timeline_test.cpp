@@ -1,4 +1,5 @@
 // Virtual time of `Emulated`: exact begins and ends, in figures that binary floating point holds exactly.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>
 #include <random>

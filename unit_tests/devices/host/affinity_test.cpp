@@ -1,4 +1,5 @@
 // The processors that a worker pool binds its threads to, and how many of them a process may use.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

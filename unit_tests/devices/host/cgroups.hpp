@@ -1,4 +1,5 @@
 // Control groups that are nothing but files, for tests of what limits follow from them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdlib>

@@ -1,4 +1,5 @@
 // What control groups of both versions allow: processors and memory.
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <strata/devices/host/control_group.hpp>

@@ -1,4 +1,5 @@
 // A worker pool that makes room for other programs.
+// SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <chrono>
 #include <fstream>

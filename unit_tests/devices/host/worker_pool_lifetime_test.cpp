@@ -1,4 +1,5 @@
 // Start, sleep and end of a worker pool, in forked children, too.
+// SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <chrono>
 #include <memory>

@@ -1,6 +1,7 @@
 // One worker pool, several threads that submit to it, and many small runs.
 //
 // A lost wake-up shows as a hang: these tests rely on the time limit of the test runner.
+// SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <chrono>
 #include <cstdint>

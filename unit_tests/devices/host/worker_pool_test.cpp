@@ -1,4 +1,5 @@
 // The worker pool: who runs which part of a range, what a region knows of itself, and where exceptions go.
+// SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <chrono>
 #include <limits>

@@ -1,5 +1,6 @@
 // What the tests of the worker pool share: functions as it takes them, and runs whose result tells whether
 // every index was visited once.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

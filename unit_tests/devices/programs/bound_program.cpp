@@ -1,6 +1,7 @@
 // Where kernels run in a program whose OpenMP library binds the first thread before main(). Prints for each
 // device the threads of a launch and the processors that they may use: "Threads 2 2". Without an OpenMP
 // library it uses Tbb only.
+// SPDX-License-Identifier: Apache-2.0
 #include <chrono>
 #include <cstdio>
 #include <mutex>

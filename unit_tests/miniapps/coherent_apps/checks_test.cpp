@@ -1,4 +1,5 @@
 // The checks of the applications hold of what they compute, and of nothing else.
+// SPDX-License-Identifier: Apache-2.0
 #include <functional>
 #include <limits>
 #include <vector>

@@ -1,4 +1,5 @@
 // What the applications compute, against solutions and programs that know nothing of theirs.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
 #include <cmath>

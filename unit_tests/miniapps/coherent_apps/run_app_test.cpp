@@ -1,4 +1,5 @@
 // Every application on every device, on one instance and on all of them: what Serial computes.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <vector>
 

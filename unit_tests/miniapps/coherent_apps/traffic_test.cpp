@@ -1,6 +1,7 @@
 // Bytes that the applications of Dastgeer and Kessler (IJPP 44, 2016, table 1) move on emulated devices:
 // those that follow from their sequences of calls. Those of the paper's own protocol are counted in
 // unit_tests/views/coherent/plan/counts_test.cpp.
+// SPDX-License-Identifier: Apache-2.0
 #include <map>
 #include <ostream>
 #include <string>

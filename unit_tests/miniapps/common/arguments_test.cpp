@@ -1,4 +1,5 @@
 // The two parsers of command lines, of which a build has one in its library, against the same lines.
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 // The plain one under another name, beside that of the library.

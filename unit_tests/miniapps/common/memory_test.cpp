@@ -1,4 +1,5 @@
 // --memory: which mode arrays get, and which is refused.
+// SPDX-License-Identifier: Apache-2.0
 #include <vector>
 
 #include <gtest/gtest.h>

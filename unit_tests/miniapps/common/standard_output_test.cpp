@@ -1,4 +1,5 @@
 // Standard output that is kept for a report.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <string>
 

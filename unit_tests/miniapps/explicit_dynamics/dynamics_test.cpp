@@ -1,4 +1,5 @@
 // Simulations on every device: the verification, failures, restarts, time steps.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <cstdio>
 #include <filesystem>

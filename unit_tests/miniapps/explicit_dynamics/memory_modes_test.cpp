@@ -1,4 +1,5 @@
 // Simulations in every memory mode: the bits of smart arrays, in core, in parts and in slices.
+// SPDX-License-Identifier: Apache-2.0
 #include <string>
 
 #include <strata/core/error.hpp>

@@ -1,5 +1,6 @@
 // What strata-dynamics does around its steps, with a simulation that only counts them: series of results over
 // restarts, what is left of a run that fails, settings that are refused before anything is done.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 #include <cstring>

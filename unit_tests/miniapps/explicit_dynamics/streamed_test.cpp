@@ -1,4 +1,5 @@
 // Simulations whose fields go through a device in slices: the bits of those in core.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <string>
 

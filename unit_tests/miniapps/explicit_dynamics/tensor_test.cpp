@@ -1,4 +1,5 @@
 // Small tensors: the solves and rotations that the element kernels rely on.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <random>
 

@@ -1,4 +1,5 @@
 // Tiles that are filled from inputs, and products of inputs and tiles with vectors.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 

@@ -1,4 +1,5 @@
 // Where matrices come from: formulas, files and strata-thermal; and what is wrong with files.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <cstdint>
 #include <cstdio>

@@ -1,4 +1,5 @@
 // Runs of strata-factorize: what they report, write and find wrong.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <filesystem>
 #include <fstream>

@@ -1,4 +1,5 @@
 // The options of strata-factorize.
+// SPDX-License-Identifier: Apache-2.0
 #include <string>
 
 #include <gtest/gtest.h>

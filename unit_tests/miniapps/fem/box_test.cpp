@@ -1,4 +1,5 @@
 // Boxes: their descriptions, and the meshes made of them on devices.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
 #include <strata/miniapps/fem/box.hpp>

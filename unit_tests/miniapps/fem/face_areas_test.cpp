@@ -1,4 +1,5 @@
 // Areas of faces, shared out among their nodes.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
 #include <strata/miniapps/fem/box.hpp>

@@ -1,4 +1,5 @@
 // load_mesh: boxes and files by name, checked and refined.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <fstream>
 #include <string>

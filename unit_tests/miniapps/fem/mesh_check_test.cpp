@@ -1,4 +1,5 @@
 // check(HostMesh): what it finds, and what it says.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <functional>
 #include <limits>

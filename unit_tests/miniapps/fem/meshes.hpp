@@ -1,4 +1,5 @@
 // What the tests of finite-element meshes share: meshes in host memory, and lists of a device as vectors.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <array>

@@ -1,4 +1,5 @@
 // The graph of the nodes of a mesh, and the places of element matrices in it.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <set>
 #include <string>

@@ -1,4 +1,5 @@
 // Volumes, scaled Jacobians and bounding boxes.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
 #include <strata/miniapps/fem/box.hpp>

@@ -1,4 +1,5 @@
 // Refinement: elements, coordinates, numbers and sets.
+// SPDX-License-Identifier: Apache-2.0
 #include <set>
 
 #include <strata/miniapps/fem/box.hpp>

@@ -1,4 +1,5 @@
 // Selectors: how they are read, and the nodes and faces they name.
+// SPDX-License-Identifier: Apache-2.0
 #include <string>
 
 #include <strata/miniapps/fem/box.hpp>

@@ -1,4 +1,5 @@
 // Meshes on devices: upload, download, and the corners that meet at a node.
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/miniapps/fem/box.hpp>
 #include <strata/miniapps/fem/upload.hpp>
 

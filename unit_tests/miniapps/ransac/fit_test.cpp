@@ -1,5 +1,6 @@
 // Fits find the same candidates on every device, in both modes, whoever does which iteration; what they copy,
 // and what they refuse.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
 #include <strata/miniapps/common/options.hpp>

@@ -1,4 +1,5 @@
 // Flows, the vectors that are made of one, files of vectors, and what is refused.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <limits>
 #include <sstream>

@@ -1,4 +1,5 @@
 // What strata-ransac is asked for.
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/miniapps/ransac/settings.hpp>
 
 #include "messages.hpp"

@@ -1,6 +1,7 @@
 // data-aware over tile counts, memories, rates, speeds of devices and links drawn at random: how far from the
 // lower bound of loads it is, and how far from the best of the other schedulers. docs/scheduling.md has the
 // distributions of what strata-simulate-drawn draws in the same way.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <functional>
 #include <random>

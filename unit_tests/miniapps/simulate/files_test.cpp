@@ -1,4 +1,5 @@
 // The files and options of strata-simulate: what they say, and what is wrong with them.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <fstream>
 

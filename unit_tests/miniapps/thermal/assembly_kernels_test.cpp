@@ -1,5 +1,6 @@
 // The gathering of stored contributions by itself, of numbers whose sums are exact, on meshes with rows of
 // any length.
+// SPDX-License-Identifier: Apache-2.0
 #include <map>
 #include <utility>
 #include <vector>

@@ -1,4 +1,5 @@
 // The preconditioner of hypre: where there is none, and on devices that it does not reach, errors say so.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 #include <filesystem>

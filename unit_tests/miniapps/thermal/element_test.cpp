@@ -1,4 +1,5 @@
 // The transforms of element.hpp against the usual loops over Gauss points.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 #include <random>

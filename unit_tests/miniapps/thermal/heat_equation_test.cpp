@@ -1,5 +1,6 @@
 // Heat problems beyond the tests of the method: errors, settings, what stays the same, and what steps start
 // from.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cmath>
 

@@ -1,4 +1,5 @@
 // Heat problems in float; on one device, as nothing but the type differs.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <numbers>
 

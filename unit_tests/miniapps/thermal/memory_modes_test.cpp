@@ -1,5 +1,6 @@
 // Heat problems in every memory mode: the bits of plain arrays in core, on one device, in parts and in
 // slices.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <string>
 

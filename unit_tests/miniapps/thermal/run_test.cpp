@@ -1,4 +1,5 @@
 // What a run reports, and that its checks fail where they should.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <fstream>
 #include <tuple>

@@ -1,5 +1,6 @@
 // Heat problems that go through their device in slices, or are in parts on several devices: the bits of the
 // same problems in core, the former within the memory that they may take.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdio>
 #include <cstring>

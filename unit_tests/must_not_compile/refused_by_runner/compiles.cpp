@@ -1,2 +1,3 @@
 // expect: anything
+// SPDX-License-Identifier: Apache-2.0
 int main() {}

@@ -1,4 +1,5 @@
 // expect: first
+// SPDX-License-Identifier: Apache-2.0
 static_assert(false, "first");
 static_assert(false, "second");
 static_assert(false, "third");

@@ -1,5 +1,6 @@
 // CoherentArray on the host and on every device: creation, adopted memory, host views, elements, residences,
 // layouts.
+// SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <chrono>
 #include <functional>

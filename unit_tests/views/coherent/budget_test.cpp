@@ -1,5 +1,6 @@
 // Memory that is short: what makes room for what, and what is written back. And the defects that SkePU 3 has
 // where it keeps such arrays coherent: each has a test.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <atomic>
 #include <thread>

@@ -1,4 +1,5 @@
 // Coherent arrays on every device, on one instance and on all that there are (at most four).
+// SPDX-License-Identifier: Apache-2.0
 #include <numeric>
 #include <vector>
 

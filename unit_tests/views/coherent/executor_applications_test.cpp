@@ -1,6 +1,7 @@
 // What the applications of Dastgeer and Kessler (IJPP 44, 2016, section 5) copy and allocate on emulated
 // devices, exactly. plan/counts_test.cpp has the same numbers of the logic alone, beside those of the paper's
 // protocol, the sums of its Table 1. All values are checked against the same program on the host.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 #include <vector>
 

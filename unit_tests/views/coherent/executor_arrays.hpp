@@ -1,6 +1,7 @@
 // The arrays of random programs: coherent arrays, beside each a plain array that says what every element must
 // be. A failure may take back what was enqueued before it: an element is then as it was some time before, or
 // lost, if the error says so.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

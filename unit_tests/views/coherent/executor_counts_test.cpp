@@ -1,6 +1,7 @@
 // What launches over emulated devices copy and allocate, exactly, by the counters of the arrays: the
 // scenarios of the design. plan/counts_test.cpp has the same numbers of the logic alone, beside those of the
 // protocol of Dastgeer and Kessler (IJPP 44, 2016). All values are checked.
+// SPDX-License-Identifier: Apache-2.0
 #include <utility>
 #include <vector>
 

@@ -1,5 +1,6 @@
 // What the tests of coherent arrays on devices share: a machine of emulated devices with the rates of an
 // H200, set up for each test, kernels, and values that say who wrote them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

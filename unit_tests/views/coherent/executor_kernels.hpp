@@ -1,4 +1,5 @@
 // The kernels of random programs: sums of some rows of an array, and values that say who wrote them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include "views/coherent/executor_fixture.hpp"

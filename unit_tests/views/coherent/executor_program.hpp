@@ -1,5 +1,6 @@
 // Random programs over coherent arrays: launches on emulated devices and hosts, accesses of the host, budgets
 // and failures.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

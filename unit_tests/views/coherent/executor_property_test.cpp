@@ -1,5 +1,6 @@
 // Random programs on the executor: no launch and no access of the host ever meets an old value, and failures
 // lose nothing but what the error names.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <thread>
 #include <vector>

@@ -1,5 +1,6 @@
 // What fails while other threads wait for queues, or make directories true again: nobody reads values that a
 // failure has left, and only what is nowhere is called lost.
+// SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <chrono>
 #include <functional>

@@ -1,5 +1,6 @@
 // What fails, and what is left then: copies, allocations and kernels that fail one after the other, errors of
 // other threads, kernels that throw.
+// SPDX-License-Identifier: Apache-2.0
 #include <stdexcept>
 #include <string>
 #include <thread>

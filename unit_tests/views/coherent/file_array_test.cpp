@@ -1,5 +1,6 @@
 // Coherent arrays in files: what is in the file, when it is complete, what is refused, and that launches,
 // host views and direct I/O see the same values.
+// SPDX-License-Identifier: Apache-2.0
 #include <csignal>
 #include <cstddef>
 #include <cstring>

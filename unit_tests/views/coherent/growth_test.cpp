@@ -1,5 +1,6 @@
 // Devices that cannot reserve addresses: arrays have blocks there, and grow into larger ones, to which their
 // values move.
+// SPDX-License-Identifier: Apache-2.0
 #include <atomic>
 #include <string>
 #include <thread>

@@ -1,5 +1,6 @@
 // Launches that come again: that they are not planned again where nothing has changed, and that they are
 // where something has.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <mutex>
 #include <string>

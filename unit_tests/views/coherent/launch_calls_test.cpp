@@ -1,5 +1,6 @@
 // What launches that copy ask of a device: on a GPU each is a call of the driver, which takes as long as a
 // small array. Patterns of the study of unified memory, as docs/memory_modes.md counts them.
+// SPDX-License-Identifier: Apache-2.0
 #include <chrono>
 #include <cstdint>
 #include <ostream>

@@ -1,5 +1,6 @@
 // launch over coherent arrays: regions and their edges, ranges, factories, one device, several, kinds mixed;
 // what excludes each other; what overlaps in time.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <vector>
 

@@ -1,4 +1,5 @@
 // managed_like and to_managed: extents, layouts and values of what they are made like.
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/core/layout_left.hpp>
 #include <strata/views/coherent/managed_like.hpp>
 #include <strata/views/create.hpp>

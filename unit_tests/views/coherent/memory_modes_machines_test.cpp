@@ -1,5 +1,6 @@
 // Memory modes on machines of which something differs: pages that fault, hosts that may not touch managed
 // memory beside kernels, and links that mapped memory is read over.
+// SPDX-License-Identifier: Apache-2.0
 #include "views/coherent/executor_fixture.hpp"
 
 namespace {

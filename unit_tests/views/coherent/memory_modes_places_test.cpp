@@ -16,6 +16,7 @@
 // ImplicitArraysOutliveFailedKernels
 // - where(): here ResidencesOfAllModes
 // - files: here ArraysInFilesAreSmart; adopt: AdoptedMemoryIsInTheModesThatItCanBeIn there
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
 #include <thread>
 

@@ -1,6 +1,7 @@
 // Memory modes: what moves in each, what each refuses, and that all compute the same. What other parts of
 // Strata mean in each mode is the table of docs/memory_modes.md; random programs over arrays of all modes are
 // in executor_property_test.cpp, those of explicit ones here.
+// SPDX-License-Identifier: Apache-2.0
 #include <string>
 #include <vector>
 

@@ -1,5 +1,6 @@
 // launch_reduce and launch_scan over coherent arrays: the bits are those of one device, however the work is
 // split.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <cstring>
 #include <vector>

@@ -1,5 +1,6 @@
 // The parts in which several devices reduce keep the one tree: whatever the range and the split, joining the
 // groups as said is joining all blocks pairwise.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <string>
 #include <vector>

@@ -1,5 +1,6 @@
 // Random system-wide atomics: 16 host threads and a device at once, each operation, type and order drawn.
 // What they leave is what the operations would leave one after the other, in any order.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <functional>
 #include <thread>

@@ -1,5 +1,6 @@
 // System-wide atomics, and what is made of them, hammered by 16 host threads and a device at once; and which
 // memory is refused.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <functional>
 #include <string>

@@ -1,4 +1,5 @@
 // Which waits can end, and which are given up.
+// SPDX-License-Identifier: Apache-2.0
 #include <string>
 #include <thread>
 #include <vector>

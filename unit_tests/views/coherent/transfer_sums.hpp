@@ -1,4 +1,5 @@
 // What the tests of counters share: sums of what was copied.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <ostream>

@@ -1,4 +1,5 @@
 // WorkTracker: how work ended, by the events after it.
+// SPDX-License-Identifier: Apache-2.0
 #include <stdexcept>
 #include <utility>
 #include <vector>

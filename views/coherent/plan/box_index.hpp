@@ -1,4 +1,5 @@
 // Finding boxes: which of many overlap a given one.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

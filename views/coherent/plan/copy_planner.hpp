@@ -1,5 +1,6 @@
 // Plans the copies of parts of arrays to the memories in which a launch, or the host, will read them: boxes,
 // sources and order. Pure logic; nothing changes but the plan.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <map>

@@ -7,6 +7,7 @@
 //
 // After Dastgeer and Kessler, Smart Containers and Skeleton Programming for GPU-Based Systems, IJPP 44
 // (2016), with regions in place of whole copies.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

@@ -6,6 +6,7 @@
 // source's own bounds limit what is taken from it, equality counts as cover, flags change with the commit and
 // not while a plan is made, the host's flag is recomputed after a write. Which of several sources is copied
 // from is not said there: here the one with the largest overlap. Nothing is ever freed.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

@@ -1,6 +1,7 @@
 // JointPlan: several launches on several devices, one after the other, as one list of copies between memories
 // and kernels, and which of these wait for which. Pure logic: no memory is touched, no device or
 // thread is used.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

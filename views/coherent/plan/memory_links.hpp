@@ -1,4 +1,5 @@
 // The cost of a copy between two memories.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

@@ -1,4 +1,5 @@
 // Sets of memories: the memory of the host and that of each device, by number.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <bit>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include <strata/core/error.hpp>
 #include <strata/views/coherent/plan/region_map.hpp>
 

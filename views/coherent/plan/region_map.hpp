@@ -1,4 +1,5 @@
 // RegionMap: a value for every index of an array, stored once for each box of equal values.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

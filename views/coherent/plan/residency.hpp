@@ -1,5 +1,6 @@
 // Residency: which arrays have memory on a device, and which of them are evicted to make room. Pure logic: it
 // says what to evict, and the caller writes back and frees.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

@@ -1,5 +1,6 @@
 // WorkOrder: which work on an array, in one memory, must come before which, by the parts that it reads or
 // writes. Pure logic.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

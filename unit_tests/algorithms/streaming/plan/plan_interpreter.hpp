@@ -1,5 +1,6 @@
 // Carries out stream plans on plain vectors, stage by stage in a random order that the waits of the plan
 // allow: a plan that lacks a wait gives wrong values sooner or later, as would one that copies a row too few.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Stream plans carried out in random orders against the reference, and what they copy against the formulas of
 // the study of schedulers.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
 #include <random>

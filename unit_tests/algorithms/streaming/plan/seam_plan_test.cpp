@@ -1,4 +1,5 @@
 // Which rows devices keep for each other: as data, against what passes read.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <random>
 #include <vector>

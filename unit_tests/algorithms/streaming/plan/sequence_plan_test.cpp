@@ -1,5 +1,6 @@
 // Plans of sequences carried out in random orders against the loops one after the other: with windows whose
 // rows are moved, and with buffers that wrap round.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <chrono>
 #include <ctime>

@@ -1,5 +1,6 @@
 // CleanFirstOrder: in which order arrays leave, and that what it keeps up to date is what a look at all would
 // find.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <list>
 

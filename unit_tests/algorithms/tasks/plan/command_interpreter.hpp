@@ -2,6 +2,7 @@
 // that are numbers, and compares with the sequential program. Values are looked at when a command begins and
 // when it ends: they may not change in between. After every event the memories are what admission and
 // coherence promise: see check_memories.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

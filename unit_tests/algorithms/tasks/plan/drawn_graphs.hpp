@@ -1,4 +1,5 @@
 // Graphs and machines drawn at random, for property tests of schedulers.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

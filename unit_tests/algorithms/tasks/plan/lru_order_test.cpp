@@ -1,4 +1,5 @@
 // LruOrder: in which order arrays leave.
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <strata/algorithms/tasks/plan/lru_order.hpp>

@@ -1,5 +1,6 @@
 // Packages of outputs: their shapes follow from the graph, and each task is in one, after those that it waits
 // for.
+// SPDX-License-Identifier: Apache-2.0
 #include <random>
 #include <set>
 

@@ -1,5 +1,6 @@
 // Arrays of 8 bytes on one device, of which the second and every fifth one after it are dirty, and nothing
 // runs.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <optional>

@@ -1,5 +1,6 @@
 // The Ready rule and the choice of victims of StarPU's schedulers, which are kept up to date by events,
 // against the same rules that look at all tasks and arrays for each decision.
+// SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
 #include <strata/algorithms/tasks/plan/prefetching_scheduler.hpp>

@@ -1,5 +1,6 @@
 // All schedulers over graphs and machines drawn at random, their commands carried out in any order; and
 // schedulers that do what they may not.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <functional>
 #include <optional>

@@ -1,5 +1,6 @@
 // What TaskDriver does beside what schedulers decide: where arrays begin and end, updates that commute,
 // several tasks at a time, devices that cannot run a task, arrays that are given up.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <deque>
 

@@ -1,5 +1,6 @@
 // What TaskDriver does with decisions of its scheduler that concern several memories: stores ahead of need,
 // and copies from where an array comes soonest.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <utility>
 #include <vector>

@@ -1,4 +1,5 @@
 // VictimOrder: by kind, then by last use.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <vector>
 

@@ -1,5 +1,6 @@
 // What the scheduler data-aware reaches on the study's model of V100s: the bounds are a little above what was
 // measured when they were written.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <numeric>
 #include <random>

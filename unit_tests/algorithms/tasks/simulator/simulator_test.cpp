@@ -1,5 +1,6 @@
 // The clock of the simulator on runs that can be reckoned by hand, and the figures of the paper and the study
 // on the study's model of a V100.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
 #include <gtest/gtest.h>

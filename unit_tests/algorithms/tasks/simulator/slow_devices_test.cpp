@@ -1,5 +1,6 @@
 // data-aware with devices of different speeds: a host that is far slower than GPUs does not hold them up, one
 // that is not takes its part, and tasks that only a slow device can run go there.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <random>
 

@@ -1,4 +1,5 @@
 // The study's model of machines with V100s, and runs on them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

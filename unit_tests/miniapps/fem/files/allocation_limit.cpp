@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "miniapps/fem/files/allocation_limit.hpp"
 
 #include <algorithm>

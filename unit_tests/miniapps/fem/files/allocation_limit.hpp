@@ -1,4 +1,5 @@
 // A limit on what this program allocates by operator new.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

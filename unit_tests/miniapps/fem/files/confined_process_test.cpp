@@ -1,4 +1,5 @@
 // A confined process hands back bytes and a status, and can do nothing else, for ever or on its own.
+// SPDX-License-Identifier: Apache-2.0
 #include <cerrno>
 #include <chrono>
 #include <csignal>

@@ -1,4 +1,5 @@
 // Counts of a file do not overflow, whatever is added or multiplied.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // Files that lie about how many there are of something: the reproducers of what went wrong once.
+// SPDX-License-Identifier: Apache-2.0
 #include <string>
 
 #include <gtest/gtest.h>

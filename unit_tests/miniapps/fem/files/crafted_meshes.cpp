@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 #include "miniapps/fem/files/crafted_meshes.hpp"
 
 #include <algorithm>

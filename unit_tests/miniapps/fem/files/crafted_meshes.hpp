@@ -1,5 +1,6 @@
 // Mesh files made to cost their reader as much as possible: the texts of which each byte stands for many, and
 // the plain ones of which each byte makes the most. Every kind of mesh_cost_test.cpp and mesh_fuzz_test.cpp.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 // A netCDF file of a classic format, byte by byte, so that it may say what no library would write.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
 // A mesh in HDF5 gives its own bytes, and none of another file that it names.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdlib>
 #include <functional>
 #include <string>

@@ -1,5 +1,6 @@
 // Nothing of a file is dropped without a word: what is not read is listed with its line, and counts that
 // contradict each other are errors.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <string>
 #include <vector>

@@ -1,4 +1,5 @@
 // What a mesh file may cost its reader: time and memory in proportion to its size, whatever is in it.
+// SPDX-License-Identifier: Apache-2.0
 #include <ctime>
 #include <new>
 #include <string>

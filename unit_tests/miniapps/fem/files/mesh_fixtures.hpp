@@ -1,4 +1,5 @@
 // The mesh of fixtures/two_blocks.geo, which all files of that folder hold, and what tests ask of it.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

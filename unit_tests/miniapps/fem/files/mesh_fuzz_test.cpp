@@ -1,6 +1,7 @@
 // Damaged mesh files: every mutation of a good file, or of one that was made to cost its reader much, is
 // refused with a MeshError, or gives a mesh whose indices are in range, and no reader takes more time or
 // memory than docs/security.md allows. The long runs have Slow in their names.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <chrono>
 #include <cmath>

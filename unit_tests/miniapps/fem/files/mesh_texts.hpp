@@ -1,4 +1,5 @@
 // Mesh files as texts that tests change, and what the readers say of them.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // The parts that come with the mini-apps can be computed with: hexahedra of good shape, and the sets that the
 // examples name.
+// SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
 #include <string>
 #include <vector>

@@ -1,4 +1,5 @@
 // Files that Gmsh and meshio wrote are read, with their blocks and sets; see fixtures/make_fixtures.py.
+// SPDX-License-Identifier: Apache-2.0
 #include <string>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // Results come out as they went in, whole or not at all, and failures reach the caller.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <cstring>
 #include <filesystem>

@@ -1,5 +1,6 @@
 // Public meshes of real parts, read where they are found: in STRATA_SHARED_MESHES, or in shared/meshes beside
 // the repository. Their sizes and volumes are those that came with them.
+// SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>

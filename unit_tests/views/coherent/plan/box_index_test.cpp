@@ -1,4 +1,5 @@
 // BoxIndex against a search of all boxes.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <set>
 #include <vector>

@@ -1,6 +1,7 @@
 // What is copied, exactly, in small programs: the scenarios of the design, and the applications of Dastgeer
 // and Kessler (IJPP 44, 2016, section 5), whose Table 1 these sums are, for the paper's protocol and for
 // regions. Every read is checked for old values as well (machine.hpp).
+// SPDX-License-Identifier: Apache-2.0
 #include <memory>
 #include <ostream>
 #include <vector>

@@ -1,5 +1,6 @@
 // Directory and CopyPlanner by examples, among them the defects of SkePU 3's containers that the study of
 // them found: each lost or reused old data there.
+// SPDX-License-Identifier: Apache-2.0
 #include <vector>
 
 #include <gtest/gtest.h>

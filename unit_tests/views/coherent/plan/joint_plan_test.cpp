@@ -1,5 +1,6 @@
 // JointPlan: random launches on several devices, whose plan is carried out on plain vectors in any order that
 // its waits allow: the values are those of the launches one after the other.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdint>
 #include <set>

@@ -1,6 +1,7 @@
 // A machine for protocols of coherent arrays: memories that hold a version number for every element, and
 // counters. It carries out what is planned, in any order that the plan allows, and fails the test where a
 // read meets an old version.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Random programs over 1 to 8 devices with a version number for every element: no read ever meets an old one.
 // And the rules that hold after every call.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <vector>
 

@@ -1,4 +1,5 @@
 // Random boxes, which need not begin at 0.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <vector>

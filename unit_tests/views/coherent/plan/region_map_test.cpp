@@ -1,4 +1,5 @@
 // RegionMap against a value for every index.
+// SPDX-License-Identifier: Apache-2.0
 #include <map>
 #include <set>
 #include <vector>

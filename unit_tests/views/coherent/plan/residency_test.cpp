@@ -1,4 +1,5 @@
 // Residency by examples, and random programs under budgets that force arrays out.
+// SPDX-License-Identifier: Apache-2.0
 #include <vector>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // WorkOrder: whatever the parts, work that must not run at once is ordered, by itself or through others.
+// SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
 #include <vector>
 

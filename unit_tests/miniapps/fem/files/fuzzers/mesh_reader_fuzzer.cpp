@@ -2,6 +2,7 @@
 // it finds and the fixtures as examples, and with the limits that docs/security.md gives for files of 64 KB:
 //   strata_fuzz_gmsh found unit_tests/miniapps/fem/files/fixtures -max_len=65536 -timeout=5
 //   -rss_limit_mb=1024
+// SPDX-License-Identifier: Apache-2.0
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Strata for Spack 1.0 or later, built from the checkout that holds this file: packaging/README.md says how."""
 
 import pathlib
