@@ -114,19 +114,19 @@ class HeatOnDevice final : public Heat {
 
 template <class System>
 HeatState HeatOnDevice<System>::state(double dt) {
-  const TemperatureRange range = this->range();
+  const TemperatureRange found = this->range();
   const HeatIntegrals sums = heat_.system().integrals(problem(), dt > 0 ? 1 / dt : 0);
   heat_.compute_balance(dt);
   HeatState state;
-  state.least = range.least;
+  state.least = found.least;
   state.mean = sums.temperature / sums.volume;
-  state.greatest = range.greatest;
+  state.greatest = found.greatest;
   state.volume = sums.volume;
   for (int k = 0; k < heat_.condition_count(); ++k) state.flows.push_back(heat_.heat_flow(k));
   state.source = sums.source;
   state.sink = sums.sink;
   state.stored = sums.stored;
-  const double largest = range.greatest > -range.least ? range.greatest : -range.least;
+  const double largest = found.greatest > -found.least ? found.greatest : -found.least;
   // Newton's steps end where they are rounding of the temperature.
   const double stored = problem().is_nonlinear() ? sums.storage * largest : sums.stored_magnitude;
   state.rounding =
