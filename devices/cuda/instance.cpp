@@ -197,6 +197,8 @@ CudaStream& CudaInstance::take_stream(cudaStream_t adopted, bool helper) {
 void CudaInstance::give_back(CudaStream& stream) noexcept {
   const std::lock_guard lock(streams_mutex_);
   stream.lent = false;
+  // Its owner may destroy it from now on: it is asked only about what was enqueued here.
+  if (stream.adopted) __atomic_store_n(&stream.has_outsiders, false, __ATOMIC_RELAXED);
 }
 
 bool CudaInstance::busy(CudaStream& stream) {
