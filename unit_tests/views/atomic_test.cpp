@@ -388,6 +388,27 @@ TEST(Atomic, IntegersWrapAround) {
   EXPECT_EQ(small, -128);
 }
 
+template <class T>
+void expect_wrapped_quotients() {
+  constexpr T least = std::numeric_limits<T>::min();
+  T quotient = least, remainder = least, seven = 7;
+  const T minus_one = -1;
+
+  EXPECT_EQ(strata::atomic_fetch_div(&quotient, minus_one), least);
+  EXPECT_EQ(strata::atomic_fetch_mod(&remainder, minus_one), least);
+  strata::atomic_fetch_div(&seven, minus_one);
+
+  EXPECT_EQ(quotient, least) << sizeof(T);
+  EXPECT_EQ(remainder, 0) << sizeof(T);
+  EXPECT_EQ(seven, -7) << sizeof(T);
+}
+TEST(Atomic, QuotientsOfTheLeastIntegerAndMinusOneWrapAround) {
+  expect_wrapped_quotients<std::int8_t>();
+  expect_wrapped_quotients<std::int16_t>();
+  expect_wrapped_quotients<std::int32_t>();
+  expect_wrapped_quotients<std::int64_t>();
+}
+
 // What a thread wrote before a release is seen by one that acquired it.
 template <class X>
 struct HandOver {
