@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -214,6 +215,52 @@ TYPED_TEST(Atomics, LargerStructsChangeAsOneByLocks) {
   const auto found = values_of(x);
   for (std::size_t e = 0; e < 3; ++e) EXPECT_EQ(found[e].word[0], items / 3);
   for (const Nine& nine : found) EXPECT_TRUE(nine.is_whole());
+}
+
+struct Padded {
+  double first;
+  char letter;
+  double last;
+};
+template <class X>
+struct UpdatePadded {
+  X x;
+  STRATA_FUNCTION void operator()(auto) const {
+    const auto next = [](Padded old) { return Padded{old.first + 1, 'b', old.last + 2}; };
+    strata::atomic_fetch_update(&x(0), next);
+  }
+};
+TYPED_TEST(Atomics, StructsWithPaddingAreUpdatedWhateverItIs) {
+  using X = Vector<Padded, TypeParam>;
+  const auto x = create<X>("x", 1);
+  const auto host = strata::create_mirror(x);
+  std::memset(static_cast<void*>(&host(0)), 0x5a, sizeof(Padded));
+  host(0).first = host(0).last = 0;
+  deep_copy(x, host);
+
+  strata::parallel_for(strata::on(TypeParam{}), strata::range(items).dynamic(32), UpdatePadded<X>{x});
+
+  const Padded found = values_of(x)[0];
+  EXPECT_EQ(found.first, items);
+  EXPECT_EQ(found.letter, 'b');
+  EXPECT_EQ(found.last, 2 * items);
+}
+
+struct Triple {  // without a default constructor
+  explicit Triple(long n) : a(n), b(n), c(n) {}
+  long a, b, c;
+};
+TEST(Atomic, LargeStructsNeedNoDefaultConstructor) {
+  Triple x(1), expected(7);
+
+  EXPECT_EQ(strata::atomic_load(&x).c, 1);
+  strata::atomic_store(&x, Triple(2));
+  EXPECT_EQ(strata::atomic_exchange(&x, Triple(3), strata::block_scope).c, 2);
+  EXPECT_FALSE(strata::atomic_compare_exchange(&x, expected, Triple(8)));
+  EXPECT_EQ(expected.c, 3);
+  EXPECT_TRUE(strata::atomic_compare_exchange(&x, expected, Triple(4)));
+  EXPECT_EQ(strata::atomic_fetch_update(&x, [](Triple t) { return Triple(t.a + 1); }).b, 4);
+  EXPECT_EQ(x.b, 5);
 }
 
 // Operations without an instruction, one an element, in any order.
