@@ -97,7 +97,8 @@ auto extreme_element(const char* label, const Where& where, const X& x, const Ma
                         "strata: the result is neither an integer variable nor a Value<ValueLocation<T>, D>");
           ValueLocation<T> found{};
           transform_reduce_of(label, where, x, ElementItself{}, make(found));
-          place = static_cast<R>(x.extent(0) > 0 ? found.location : x.end(0));
+          // Of no element, or NaNs only, the location is that of none, beyond every index.
+          place = static_cast<R>(found.location < x.end(0) ? found.location : x.end(0));
         }
       },
       result...);
@@ -274,7 +275,8 @@ auto count(const On<D>& where, const X& x, const typename X::value_type& value, 
                              detail::EqualToValue<typename X::value_type>{value}, result...);
 }
 
-/// The index of the smallest (largest) element, of several that are equal the first. NaNs are not found.
+/// The index of the smallest (largest) element, of several that are equal the first. NaNs are not found: of
+/// NaNs only, or of no element, it is x.end(0), or in a Value the location of none (ValueLocation).
 template <AnyView X, class... Result>
 auto min_element(const X& x, Result&&... result) {
   return detail::extreme_element("min_element", detail::Anywhere{}, x, MinLoc, result...);

@@ -19,8 +19,9 @@ namespace strata::inline STRATA_ABI {
 
 /// A value and where it was found: an index, or any struct that can be copied, such as one of two indices.
 /// Where values are equal the location that is less than the other wins; without an operator< it is one of
-/// them, the same in every run and on every device of one kind. The location of no value at all, and of none
-/// better than the value that the reducer starts at, is the largest I of numbers, and else I().
+/// them, the same in every run and on every device of one kind. NaNs are not found. The location of no value
+/// at all, of NaNs only, and of none better than the value that the reducer starts at, is the largest I of
+/// numbers, and else I().
 template <class T, class I = index_t>
 struct ValueLocation {
   T value;     ///< what was found
@@ -58,6 +59,20 @@ STRATA_FUNCTION constexpr bool is_before([[maybe_unused]] const I& a, [[maybe_un
                 })
     return a < b;
   else return false;
+}
+
+template <class T>
+STRATA_FUNCTION constexpr bool is_number([[maybe_unused]] const T& x) {
+  if constexpr (requires {
+                  { x != x } -> std::convertible_to<bool>;
+                })
+    return !(x != x);
+  else return true;
+}
+// Whether o is to be preferred to v where neither value is less than the other, as with a NaN.
+template <class T, class I>
+STRATA_FUNCTION constexpr bool wins_tie(const ValueLocation<T, I>& o, const ValueLocation<T, I>& v) {
+  return detail::is_number(o.value) && (!detail::is_number(v.value) || is_before(o.location, v.location));
 }
 
 template <class T>
@@ -135,7 +150,7 @@ struct MinLocOf {
   }
   template <class T, class I>
   STRATA_FUNCTION static constexpr void join(ValueLocation<T, I>& v, const ValueLocation<T, I>& o) {
-    if (o.value < v.value || (!(v.value < o.value) && is_before(o.location, v.location))) v = o;
+    if (o.value < v.value || (!(v.value < o.value) && wins_tie(o, v))) v = o;
   }
 };
 struct MaxLocOf {
@@ -145,7 +160,7 @@ struct MaxLocOf {
   }
   template <class T, class I>
   STRATA_FUNCTION static constexpr void join(ValueLocation<T, I>& v, const ValueLocation<T, I>& o) {
-    if (v.value < o.value || (!(o.value < v.value) && is_before(o.location, v.location))) v = o;
+    if (v.value < o.value || (!(o.value < v.value) && wins_tie(o, v))) v = o;
   }
 };
 struct MinMaxLocOf {

@@ -81,19 +81,21 @@ template <WorkRange R, class K, class... Operation, class... T, class... Target>
 
 /// The most bytes of scratch memory of `level` that a team of this launch can have, all members together.
 /// (Level 1 is large memory: what one launch can have of it depends on what is free.)
-template <class D, WorkRange R, class K>
-[[nodiscard]] index_t scratch_size_max(const On<D>& where, const R& work, const K& kernel, int level) {
+template <class D, WorkRange R, class K, class... Operation, class... T, class... Target>
+[[nodiscard]] index_t scratch_size_max(const On<D>& where, const R& work, const K& kernel, int level,
+                                       const Reducer<Operation, T, Target>&... reducers) {
   if (level < 0 || level >= detail::scratch_levels)
     detail::fail_work("scratch_size_max", level,
                       "the levels of scratch memory are 0, small and fast, and 1, large");
-  return detail::limits_of_teams(where, work, kernel).scratch[level];
+  return detail::limits_of_teams(where, work, kernel, reducers...).scratch[level];
 }
-template <WorkRange R, class K>
-[[nodiscard]] index_t scratch_size_max(const R& work, const K& kernel, int level) {
+template <WorkRange R, class K, class... Operation, class... T, class... Target>
+[[nodiscard]] index_t scratch_size_max(const R& work, const K& kernel, int level,
+                                       const Reducer<Operation, T, Target>&... reducers) {
   if (level < 0 || level >= detail::scratch_levels)
     detail::fail_work("scratch_size_max", level,
                       "the levels of scratch memory are 0, small and fast, and 1, large");
-  return detail::limits_of_teams(detail::Anywhere{}, work, kernel).scratch[level];
+  return detail::limits_of_teams(detail::Anywhere{}, work, kernel, reducers...).scratch[level];
 }
 
 }  // namespace strata::inline STRATA_ABI

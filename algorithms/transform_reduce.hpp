@@ -26,6 +26,10 @@ template <class V>
 struct ElementValue {
   template <class T>
   STRATA_FUNCTION static V of(const T& t, index_t) {
+    // Else the value would be the first member, and the other members 0.
+    static_assert(!std::is_aggregate_v<V> || std::is_convertible_v<const T&, V>,
+                  "strata: transform_reduce: the functor's values do not convert to the struct that the "
+                  "reducer joins: return that struct");
     return static_cast<V>(t);
   }
 };
@@ -41,6 +45,13 @@ struct ElementValue<MinMaxValue<T>> {
   template <class U>
   STRATA_FUNCTION static MinMaxValue<T> of(const U& t, index_t) {
     return {static_cast<T>(t), static_cast<T>(t)};
+  }
+};
+template <class T, class I>
+struct ElementValue<MinMaxLocation<T, I>> {
+  template <class U>
+  STRATA_FUNCTION static MinMaxLocation<T, I> of(const U& t, index_t i) {
+    return {static_cast<T>(t), static_cast<T>(t), static_cast<I>(i), static_cast<I>(i)};
   }
 };
 

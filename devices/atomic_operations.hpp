@@ -102,10 +102,18 @@ struct MaxOperation {
     return a < b ? b : a;
   }
 };
+// The quotient of the least integer and -1 does not fit; processors stop the program at it, and at its
+// remainder.
+template <class T>
+STRATA_FUNCTION constexpr bool is_minus_one([[maybe_unused]] T b) {
+  if constexpr (std::is_integral_v<T> && std::is_signed_v<T>) return b == T(-1);
+  else return false;
+}
 struct DivOperation {
   static constexpr bool may_skip = false;
   template <class T>
   STRATA_FUNCTION static constexpr T apply(T a, T b) {
+    if (is_minus_one(b)) return SubOperation::apply(T(0), a);
     return static_cast<T>(a / b);
   }
 };
@@ -117,6 +125,7 @@ struct IntegerOperation : BitOperation {};
 struct ModOperation : IntegerOperation {
   template <class T>
   STRATA_FUNCTION static constexpr T apply(T a, T b) {
+    if (is_minus_one(b)) return T(0);
     return static_cast<T>(a % b);
   }
 };

@@ -39,30 +39,40 @@ STRATA_FUNCTION inline unsigned* atomic_lock_of(const void* address) {
 #endif
 }
 
-template <MemoryScope S, MemoryOrder O>
+// The bytes of a value, padding included, which an assignment need not copy. The value needs no default
+// constructor.
+template <class T>
+union CopiedValue {
+  char bytes[sizeof(T)];
+  T value;
+};
+
+template <MemoryOrder O>
 struct LockedAtomics {
-  // The lock orders the copies under it, and with sequential consistency everything.
-  using Lock = NativeAtomics<S, O == MemoryOrder::SequentiallyConsistent ? O : MemoryOrder::AcquireRelease>;
-  using Unlock = NativeAtomics<S, O == MemoryOrder::SequentiallyConsistent ? O : MemoryOrder::Release>;
+  // The lock orders the copies under it, and with sequential consistency everything. Its scope is the device
+  // whatever that of the operation is: threads of other teams take it for other values.
+  static constexpr bool total = O == MemoryOrder::SequentiallyConsistent;
+  using Lock = NativeAtomics<MemoryScope::Device, total ? O : MemoryOrder::AcquireRelease>;
+  using Unlock = NativeAtomics<MemoryScope::Device, total ? O : MemoryOrder::Release>;
 
   template <class T>
   STRATA_FUNCTION static T load(const T* address) {
-    T value;
-    locked(address, [&] { value = *address; });
-    return value;
+    CopiedValue<T> copy = {};
+    locked(address, [&] { copy_bytes<T>(&copy, address); });
+    return copy.value;
   }
   template <class T>
   STRATA_FUNCTION static void store(T* address, const T& value) {
-    locked(address, [&] { *address = value; });
+    locked(address, [&] { copy_bytes<T>(address, &value); });
   }
   template <class T>
   STRATA_FUNCTION static T exchange(T* address, const T& value) {
-    T old;
+    CopiedValue<T> old = {};
     locked(address, [&] {
-      old = *address;
-      *address = value;
+      copy_bytes<T>(&old, address);
+      copy_bytes<T>(address, &value);
     });
-    return old;
+    return old.value;
   }
   template <class T>
   STRATA_FUNCTION static bool compare_exchange(T* address, T& expected, const T& desired) {
@@ -71,13 +81,17 @@ struct LockedAtomics {
       const auto* const a = reinterpret_cast<const unsigned char*>(address);
       const auto* const b = reinterpret_cast<const unsigned char*>(&expected);
       for (std::size_t k = 0; k < sizeof(T); ++k) equal = equal && a[k] == b[k];
-      if (equal) *address = desired;
-      else expected = *address;
+      if (equal) copy_bytes<T>(address, &desired);
+      else copy_bytes<T>(&expected, address);
     });
     return equal;
   }
 
  private:
+  template <class T>
+  STRATA_FUNCTION static void copy_bytes(void* to, const void* from) {
+    __builtin_memcpy(to, from, sizeof(T));
+  }
   // Taken and given back in one pass of the loop: threads of a warp that wait for each other's locks go round
   // together.
   template <class F>
@@ -99,6 +113,6 @@ struct LockedAtomics {
 
 /// By instructions, or by locks.
 template <class T, MemoryScope S, MemoryOrder O>
-using AtomicsFor = std::conditional_t<(sizeof(T) > 16), LockedAtomics<S, O>, NativeAtomics<S, O>>;
+using AtomicsFor = std::conditional_t<(sizeof(T) > 16), LockedAtomics<O>, NativeAtomics<S, O>>;
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -164,9 +164,12 @@ template <class Device>
   return host;
 }
 /// Makes `destination` a copy of `source`; complete on return. ShapeMismatch where they have not as many
-/// words of 32 bits.
+/// bits.
 template <class Device, class Source>
 void deep_copy(const Bitset<Device>& destination, const Bitset<Source>& source) {
+  if (destination.size_ != source.size_)
+    detail::fail_shapes("deep_copy of bitsets", destination.words_.label(), &destination.size_, 1,
+                        source.words_.label(), &source.size_, 1);
   deep_copy(destination.words_, source.words_);
 }
 

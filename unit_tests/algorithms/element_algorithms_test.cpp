@@ -2,6 +2,7 @@
 // standard library, on every device, for views of any layout, waiting and in queues.
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <vector>
 
@@ -54,6 +55,47 @@ TYPED_TEST(ElementAlgorithms, CountsAndExtremes) {
     min_element(x, found);
     EXPECT_EQ(found, std::min_element(y.begin(), y.end()) - y.begin());
   }
+}
+
+TYPED_TEST(ElementAlgorithms, ExtremesAreNeverNaNs) {
+  using D = TypeParam;
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  const auto of = [](const std::vector<double>& values) {
+    return make_vector<double, D>(static_cast<index_t>(values.size()),
+                                  [&](index_t i) { return values[static_cast<std::size_t>(i)]; });
+  };
+
+  EXPECT_EQ(min_element(of({nan, 1, 0, nan})), 2);
+  EXPECT_EQ(max_element(of({nan, 0, 1, nan})), 2);
+  EXPECT_EQ(min_element(of({nan, infinity, infinity})), 1);
+  EXPECT_EQ(max_element(of({nan, -infinity, nan})), 1);
+  EXPECT_EQ(min_element(of({nan, nan})), 2);
+  EXPECT_EQ(max_element(of({nan})), 1);
+  EXPECT_EQ(min_element(of({})), 0);
+  std::vector<double> many(5000, nan);
+  many[4321] = many[4500] = 3;
+  EXPECT_EQ(min_element(of(many)), 4321);
+  EXPECT_EQ(max_element(of(many)), 4321);
+  const auto least = create<Value<ValueLocation<double>, D>>("least");
+  min_element(on(D{}), of({nan, nan}), least);
+  EXPECT_EQ(value_of(least).location, std::numeric_limits<index_t>::max());
+}
+
+TEST(MinLoc, ANumberReplacesANaN) {
+  using Found = ValueLocation<double>;
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  Found least{nan, 0}, most{nan, 0};
+
+  detail::MinLocOf::join(least, Found{2, 5});
+  detail::MinLocOf::join(least, Found{nan, 1});
+  detail::MaxLocOf::join(most, Found{2, 5});
+  detail::MaxLocOf::join(most, Found{nan, 1});
+
+  EXPECT_EQ(least.value, 2);
+  EXPECT_EQ(least.location, 5);
+  EXPECT_EQ(most.value, 2);
+  EXPECT_EQ(most.location, 5);
 }
 
 TYPED_TEST(ElementAlgorithms, CountsAndExtremesStayOnTheDeviceInAQueue) {

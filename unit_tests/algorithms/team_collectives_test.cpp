@@ -263,6 +263,14 @@ TYPED_TEST(Team, TheScratchMemoryThatATeamCanHaveIsEnoughForALaunch) {
     parallel_for(teams(league, 1).scratch(0, room), kernel);
     EXPECT_EQ(rows_of(x)[0][0], 1);
   }
+  int sum = 0;
+  const index_t joint = scratch_size_max(teams(league), with(AddSize{}, x), 0, Sum(sum));
+  EXPECT_GT(joint, 0);
+  EXPECT_EQ(scratch_size_max(on(TypeParam{}), teams(league), with(AddSize{}, x), 0, Sum(sum)), joint);
+  if (joint < (1 << 20)) {
+    parallel_reduce(teams(league, 1).scratch(0, joint), with(AddSize{}, x), Sum(sum));
+    EXPECT_EQ(sum, league);
+  }
   expect_parts(message_of<KernelError>([&] { static_cast<void>(scratch_size_max(teams(1), kernel, 2)); }),
                {"scratch_size_max(2)", "0, small and fast, and 1, large"});
   EXPECT_THROW(static_cast<void>(team_size_max(teams(league).vector(3), kernel)), KernelError);

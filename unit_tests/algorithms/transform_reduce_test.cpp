@@ -95,6 +95,19 @@ TYPED_TEST(TransformReduce, FeedsNamedReducersOnHostAndDevice) {
   EXPECT_EQ(value_of(twice), 4999.0 * 5000);
 }
 
+TYPED_TEST(TransformReduce, LocatesTheSmallestAndTheLargest) {
+  using D = TypeParam;
+  const auto x = make_vector<double, D>(5000, [](index_t i) { return i == 4000 ? 9000 : i; });
+  MinMaxLocation<double> found{};
+
+  transform_reduce(x, Distance{1234.25}, MinMaxLoc(found));
+
+  EXPECT_EQ(found.min, 0.25);
+  EXPECT_EQ(found.max, 9000 - 1234.25);
+  EXPECT_EQ(found.min_location, 1234);
+  EXPECT_EQ(found.max_location, 4000);
+}
+
 TYPED_TEST(TransformReduce, TakesAnyLayout) {
   using D = TypeParam;
   const auto matrix = create<MDArrayIn<LayoutRight, double, D, rank<2>>>("matrix", 1000, 3);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -216,6 +217,52 @@ TYPED_TEST(Atomics, LargerStructsChangeAsOneByLocks) {
   for (const Nine& nine : found) EXPECT_TRUE(nine.is_whole());
 }
 
+struct Padded {
+  double first;
+  char letter;
+  double last;
+};
+template <class X>
+struct UpdatePadded {
+  X x;
+  STRATA_FUNCTION void operator()(auto) const {
+    const auto next = [](Padded old) { return Padded{old.first + 1, 'b', old.last + 2}; };
+    strata::atomic_fetch_update(&x(0), next);
+  }
+};
+TYPED_TEST(Atomics, StructsWithPaddingAreUpdatedWhateverItIs) {
+  using X = Vector<Padded, TypeParam>;
+  const auto x = create<X>("x", 1);
+  const auto host = strata::create_mirror(x);
+  std::memset(static_cast<void*>(&host(0)), 0x5a, sizeof(Padded));
+  host(0).first = host(0).last = 0;
+  deep_copy(x, host);
+
+  strata::parallel_for(strata::on(TypeParam{}), strata::range(items).dynamic(32), UpdatePadded<X>{x});
+
+  const Padded found = values_of(x)[0];
+  EXPECT_EQ(found.first, items);
+  EXPECT_EQ(found.letter, 'b');
+  EXPECT_EQ(found.last, 2 * items);
+}
+
+struct Triple {  // without a default constructor
+  explicit Triple(long n) : a(n), b(n), c(n) {}
+  long a, b, c;
+};
+TEST(Atomic, LargeStructsNeedNoDefaultConstructor) {
+  Triple x(1), expected(7);
+
+  EXPECT_EQ(strata::atomic_load(&x).c, 1);
+  strata::atomic_store(&x, Triple(2));
+  EXPECT_EQ(strata::atomic_exchange(&x, Triple(3), strata::block_scope).c, 2);
+  EXPECT_FALSE(strata::atomic_compare_exchange(&x, expected, Triple(8)));
+  EXPECT_EQ(expected.c, 3);
+  EXPECT_TRUE(strata::atomic_compare_exchange(&x, expected, Triple(4)));
+  EXPECT_EQ(strata::atomic_fetch_update(&x, [](Triple t) { return Triple(t.a + 1); }).b, 4);
+  EXPECT_EQ(x.b, 5);
+}
+
 // Operations without an instruction, one an element, in any order.
 template <class X>
 struct OtherOperations {
@@ -386,6 +433,27 @@ TEST(Atomic, IntegersWrapAround) {
   EXPECT_EQ(strata::atomic_fetch_mul(&n, 3), std::numeric_limits<std::int32_t>::min());
   strata::atomic_fetch_inc(&small);
   EXPECT_EQ(small, -128);
+}
+
+template <class T>
+void expect_wrapped_quotients() {
+  constexpr T least = std::numeric_limits<T>::min();
+  T quotient = least, remainder = least, seven = 7;
+  const T minus_one = -1;
+
+  EXPECT_EQ(strata::atomic_fetch_div(&quotient, minus_one), least);
+  EXPECT_EQ(strata::atomic_fetch_mod(&remainder, minus_one), least);
+  strata::atomic_fetch_div(&seven, minus_one);
+
+  EXPECT_EQ(quotient, least) << sizeof(T);
+  EXPECT_EQ(remainder, 0) << sizeof(T);
+  EXPECT_EQ(seven, -7) << sizeof(T);
+}
+TEST(Atomic, QuotientsOfTheLeastIntegerAndMinusOneWrapAround) {
+  expect_wrapped_quotients<std::int8_t>();
+  expect_wrapped_quotients<std::int16_t>();
+  expect_wrapped_quotients<std::int32_t>();
+  expect_wrapped_quotients<std::int64_t>();
 }
 
 // What a thread wrote before a release is seen by one that acquired it.

@@ -85,6 +85,16 @@ TYPED_TEST(Bitsets, AreSetAsAWholeSearchedAndCopied) {
   EXPECT_EQ(create_mirror_and_copy(bits).find_set(3), -1);
 }
 
+TEST(Bitset, CopiesOfAnotherNumberOfBitsAreRefused) {
+  const auto few = create<Bitset<strata::Serial>>("few", 33);
+  const auto many = create<Bitset<strata::Serial>>("many", 64);
+  many.set_all();
+
+  strata_tests::expect_parts(strata_tests::message_of<strata::ShapeMismatch>([&] { deep_copy(few, many); }),
+                             {"deep_copy of bitsets", "\"few\"", "(33)", "\"many\"", "(64)"});
+  EXPECT_EQ(few.count(), 0);
+}
+
 TEST(Bitset, OfNoBitsAndOfLessThanNone) {
   const Bitset<strata::Serial> null;
   EXPECT_FALSE(null);
