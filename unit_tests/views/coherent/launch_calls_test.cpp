@@ -84,7 +84,7 @@ class LaunchCalls : public CoherentTest {
 };
 
 TEST_F(LaunchCalls, AShortCopyWaitsForNoQueue) {
-  if (detail::checked_build) GTEST_SKIP() << "checked builds look at what kernels have written, too";
+  if (checked_build) GTEST_SKIP() << "checked builds look at what kernels have written, too";
   for (const MemoryMode mode : {MemoryMode::Smart, MemoryMode::Pinned}) {
     SCOPED_TRACE(to_string(mode));
     EXPECT_EQ(asked(full(mode)), (Calls{.kernels = 1, .copies = 2, .records = 3}));
@@ -93,13 +93,13 @@ TEST_F(LaunchCalls, AShortCopyWaitsForNoQueue) {
   }
 }
 TEST_F(LaunchCalls, PagesOfShortArraysWaitForNoQueue) {
-  if (detail::checked_build) GTEST_SKIP() << "checked builds look at what kernels have written, too";
+  if (checked_build) GTEST_SKIP() << "checked builds look at what kernels have written, too";
   EXPECT_EQ(asked(full(MemoryMode::Managed)), (Calls{.kernels = 1, .prefetches = 2, .records = 2}));
   EXPECT_EQ(asked(partial(MemoryMode::Managed)), (Calls{.kernels = 1, .prefetches = 4, .records = 2}));
   EXPECT_EQ(asked(multikernel(MemoryMode::Managed)), (Calls{.kernels = 2, .prefetches = 2, .records = 3}));
 }
 TEST_F(LaunchCalls, MappedArraysAreCopiedByNobody) {
-  if (detail::checked_build) GTEST_SKIP() << "checked builds look at what kernels have written, too";
+  if (checked_build) GTEST_SKIP() << "checked builds look at what kernels have written, too";
   EXPECT_EQ(asked(full(MemoryMode::Mapped)), (Calls{.kernels = 1, .records = 1}));
   EXPECT_EQ(asked(partial(MemoryMode::Mapped)), (Calls{.kernels = 1, .records = 1}));
 }
