@@ -504,7 +504,9 @@ TEST_F(FileArrays, TruncatedAnywhereAreRefusedOrNotUsed) {
     const auto cut = [&] { ASSERT_EQ(truncate(path.c_str(), kept), 0); };
     if (random(0, 1) == 0) {
       cut();
-      EXPECT_TRUE(has(refusal(), "truncated"));
+      // A few bytes do not say what the file was.
+      const std::string text = refusal();
+      EXPECT_TRUE(has(text, "truncated") || (kept < 8 && has(text, "not a file of an array"))) << text;
       continue;
     }
     const bool for_reading_only = random(0, 1) == 0, on_device = !for_reading_only && random(0, 1) == 0;
