@@ -247,8 +247,11 @@ TYPED_TEST(Atomics, StructsWithPaddingAreUpdatedWhateverItIs) {
 }
 
 struct Triple {  // without a default constructor
-  explicit Triple(long n) : a(n), b(n), c(n) {}
+  STRATA_FUNCTION explicit Triple(long n) : a(n), b(n), c(n) {}
   long a, b, c;
+};
+struct NextTriple {
+  STRATA_FUNCTION Triple operator()(const Triple& t) const { return Triple(t.a + 1); }
 };
 TEST(Atomic, LargeStructsNeedNoDefaultConstructor) {
   Triple x(1), expected(7);
@@ -259,7 +262,7 @@ TEST(Atomic, LargeStructsNeedNoDefaultConstructor) {
   EXPECT_FALSE(strata::atomic_compare_exchange(&x, expected, Triple(8)));
   EXPECT_EQ(expected.c, 3);
   EXPECT_TRUE(strata::atomic_compare_exchange(&x, expected, Triple(4)));
-  EXPECT_EQ(strata::atomic_fetch_update(&x, [](Triple t) { return Triple(t.a + 1); }).b, 4);
+  EXPECT_EQ(strata::atomic_fetch_update(&x, NextTriple{}).b, 4);
   EXPECT_EQ(x.b, 5);
 }
 
