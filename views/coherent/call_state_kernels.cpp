@@ -243,15 +243,14 @@ void CallState::mark([[maybe_unused]] Part& part) {
     for_uses(part, [&](const Use& use) {
       if (use.mode != AccessMode::Out) return;
       const CoherentState& array = *use.array;
-      DeviceInstance& device = !part.is_host       ? *part.device
-                               : array.is_shared() ? Serial().backend()
-                                                   : *array.main.device;
+      // The host does it itself: the queue of the device that the main copy is near has work and failures of
+      // its own.
+      DeviceInstance& device = part.is_host ? Serial().backend() : *part.device;
       QueueState& queue = part.is_host ? device.default_queue() : *part.queue;
       use.region.visit([&](const Box& box) {
         mark_unwritten(unwritten_box(array, box, use.base), device,
                        part.is_host ? array.main.space : device.space(), queue);
       });
-      if (part.is_host && (!device.host_accessible() || array.main.space.shared)) queue.wait();
     });
 }
 

@@ -337,6 +337,19 @@ TEST_F(CoherentFailures, OfAHostsKernelAreThrownAndOthersGoOn) {
   EXPECT_EQ(values(x)[99], 106);
 }
 
+// Checked builds mark what a host is to write, in memory that is near a device: its queue has work of others.
+TEST_F(CoherentFailures, OfADeviceAreNotMetByAHostThatWritesNearIt) {
+  const Numbers x("x", 100, prefer(MemoryMode::Pinned), main_in(Emulated{0})), y("y", 100, uninitialized);
+  launch(on(Emulated{0}), 100, Iota{0}, out(y));
+  emulated::fail(emulated::Fault::Kernel, 1);
+  launch(on(Emulated{0}).named("fails"), 100, AddTo{1}, inout(y));
+
+  EXPECT_NO_THROW(launch(on(Serial{}), 100, Iota{3}, out(x)));
+
+  EXPECT_EQ(values(x)[99], 102);
+  EXPECT_TRUE(has(message_of<DataLost>([&] { y.flush(); }), "[0, 100) of \"y\""));
+}
+
 TEST_F(CoherentFailures, OfKernelsOnDevicesAreTheirs) {
   const Numbers x("x", 100);
   launch(on(Emulated{0}).named("throwing"), 100, ThrowAt{60}, inout(x));
