@@ -231,7 +231,7 @@ TYPED_TEST(ReservedParts, MayEndWithWorkUnderWay) {
   const Queue<TypeParam> first, second;
   constexpr int rounds = 8;
   const auto result = create<Ints<TypeParam>>("result", elements_of_a_mebi);
-  for (int round = 0; round < (is_sanitized ? 2 : 10); ++round) {
+  for (int round = 0; round < (is_sanitized ? 2 : 3); ++round) {
     {
       const Reserved memory = this->reserve();
       ASSERT_TRUE(memory->commit(mebi, 3 * mebi));

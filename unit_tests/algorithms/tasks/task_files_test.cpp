@@ -187,7 +187,7 @@ void run_random_programs(int count) {
     for (const std::string& file : files) std::remove(file.c_str());
   }
 }
-TEST(TaskFiles, ProgramsGiveWhatTheyGiveInOrder) { run_random_programs(trials(60)); }
+TEST(TaskFiles, ProgramsGiveWhatTheyGiveInOrder) { run_random_programs(trials(30)); }
 TEST(TaskFiles, ProgramsGiveWhatTheyGiveInOrderSlow) { run_random_programs(5000); }
 
 }  // namespace

@@ -107,7 +107,7 @@ TEST(WorkerPoolStress, HoldsForManySmallRunsFromOneThread) {
 }
 
 TEST(WorkerPoolStress, HoldsForManySmallRunsFromThreeThreads) {
-  stress({.workers = 2, .spin_us = 30}, 3, 34'000);
+  stress({.workers = 2, .spin_us = 30}, 3, 10'000);
 }
 
 TEST(WorkerPoolStress, HoldsForMoreWorkersThanProcessors) { stress({.workers = 5, .spin_us = 20}, 3, 4'000); }

@@ -77,7 +77,7 @@ void run_exact(Random& random, int traces) {
 
 TEST(CoherentProtocols, RegionsNeverGiveAnOldValue) {
   Random random;
-  run_regions(random, trials(100000));
+  run_regions(random, trials(15000));
 }
 TEST(CoherentProtocols, RegionsNeverGiveAnOldValueSlow) {
   Random random;
