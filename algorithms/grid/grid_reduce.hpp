@@ -193,21 +193,25 @@ void reduce_on_grid(const char* label, const Where& where, const R& work, const 
   });
 }
 
-// Whether the kernel can be called on the devices of a place, as parallel_reduce asks of one.
+// Whether the kernel can be called on a device, and on those of a place, as parallel_reduce asks of one.
+template <class D, class R, class K, class T, class... Accesses>
+constexpr bool can_reduce() {
+  return can_call<D, typename WorkOf<R>::tag, With<K, BoundTo<ResolvedOn<D, Accesses>>...>, WorkOf<R>::rank,
+                  T&>;
+}
+template <class D, class R, class K, class T, class... Accesses>
+constexpr bool loses_value() {
+  return loses_values<D, typename WorkOf<R>::tag, With<K, BoundTo<ResolvedOn<D, Accesses>>...>,
+                      WorkOf<R>::rank, T&>;
+}
 template <class Where>
 struct ReducesAt;
 template <int Cuts, class... D>
 struct ReducesAt<GridAcross<Cuts, D...>> {
-  template <class R, class K, class T, class... Accesses>
-  static constexpr bool callable =
-      (can_call<D, typename WorkOf<R>::tag, With<K, BoundTo<ResolvedOn<D, Accesses>>...>, WorkOf<R>::rank,
-                T&> &&
-       ...);
-  template <class R, class K, class T, class... Accesses>
-  static constexpr bool loses_value =
-      (loses_values<D, typename WorkOf<R>::tag, With<K, BoundTo<ResolvedOn<D, Accesses>>...>, WorkOf<R>::rank,
-                    T&> ||
-       ...);
+  template <class... Launch>
+  static constexpr bool callable = (can_reduce<D, Launch...>() && ...);
+  template <class... Launch>
+  static constexpr bool loses = (loses_value<D, Launch...>() || ...);
 };
 template <class Where, class R, class K, class T, class... Accesses>
 constexpr bool check_grid_reduction() {
@@ -223,7 +227,7 @@ constexpr bool check_grid_reduction() {
         "const: give it a const operator() that takes (the tag,) one index for each dimension, a view "
         "for each access and a reference to the value");
     if constexpr (callable) {
-      constexpr bool keeps = !ReducesAt<Where>::template loses_value<R, K, T, Accesses...>;
+      constexpr bool keeps = !ReducesAt<Where>::template loses<R, K, T, Accesses...>;
       static_assert(
           keeps,
           "strata: launch_reduce: the kernel takes its value by value, so that what it adds is lost: "
