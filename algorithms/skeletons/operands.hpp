@@ -149,7 +149,9 @@ using KernelCallOfView = KernelCallOf<typename std::remove_cvref_t<V>::device_ty
 
 // Functions of the library that are always called with the indices.
 template <class F>
-concept WantsIndices = F::wants_indices;
+concept WantsIndices = requires {
+  requires std::is_same_v<decltype(&F::wants_indices), const bool*>;
+};
 
 // Calls a function with its operands; the arguments are `Rank` indices and then the views.
 template <int Rank, Given... G>
