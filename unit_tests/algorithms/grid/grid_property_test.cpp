@@ -1,5 +1,6 @@
-// Random steps over grids: shapes, sizes, devices, layouts, ranges, neighbours and edges. Each has the
-// values, or the bits, of the same launch on Serial. SPDX-License-Identifier: Apache-2.0
+// Random steps over grids: shapes, sizes, devices, layouts, ranges, neighbours, edges. Each has the values,
+// or the bits, of the same launch on Serial.
+// SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
 #include <vector>
