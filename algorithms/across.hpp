@@ -6,6 +6,7 @@
 //   across(Cuda{0}, Threads{}).adaptive(balance)        by the speed measured so far
 //   across(Cuda{0}, Threads{}).dynamic()                parts are claimed until all is done:
 //   sharing/dynamic.hpp
+//   across(devices).grid(2, 2)                          in boxes: grid/grid.hpp
 //
 // Parts are runs of left-most indices in the order of the devices. Each device works on its default queue;
 // parts of hosts run on the calling thread and its helpers, after the others were enqueued.
@@ -66,6 +67,9 @@ std::vector<ResidentRows> split_range(index_t first, index_t last, std::size_t c
 struct DynamicOptions;
 template <class... D>
 struct SharedAcross;
+// grid/grid_place.hpp
+template <int Cuts, class... D>
+struct GridAcross;
 
 /// Several devices, of the kinds `D`, made by `across`.
 template <class... D>
@@ -110,6 +114,18 @@ struct Across {
     if constexpr (is_included) return SharedAcross<D...>{*this, {}};
   }
   auto dynamic(const DynamicOptions& options) const { return SharedAcross<D...>{*this, options}; }
+  /// Parts are boxes: grid(p0, p1) of p0 x p1 devices, grid(p0, p1, p2) of p0 x p1 x p2, the last index
+  /// counting fastest. Error unless there are as many devices.
+  auto grid(index_t p0, index_t p1) const { return grid_of<2>(p0, p1); }
+  auto grid(index_t p0, index_t p1, index_t p2) const { return grid_of<3>(p0, p1, p2); }
+
+ private:
+  template <int Cuts, class... N>
+  auto grid_of(N... parts) const {
+    constexpr bool is_included = requires { sizeof(GridAcross<Cuts, D...>); };
+    static_assert(is_included, "strata: across(...).grid(...) needs <strata/algorithms/grid/grid.hpp>");
+    if constexpr (is_included) return GridAcross<Cuts, D...>::of(*this, {parts...});
+  }
 };
 
 namespace detail {

@@ -153,11 +153,13 @@ inline constexpr bool has_declared_rows =
     V::extents_type::max_rank_value > 0 && V::layout_type::contiguous_rows;
 
 template <class Region>
-inline constexpr bool is_own = std::is_same_v<Region, Own>;
+inline constexpr bool is_own = std::is_same_v<Region, Own> || std::is_same_v<Region, OwnElement>;
 template <class>
 inline constexpr bool has_edges = false;
 template <class Edge>
 inline constexpr bool has_edges<Halo<Edge>> = !std::is_same_v<Edge, edge::None>;
+template <int Rank, class Edge>
+inline constexpr bool has_edges<BoxHalo<Rank, Edge>> = !std::is_same_v<Edge, edge::None>;
 
 // Throws ShapeMismatch where the range of a launch does not fit the array of an access without a region.
 template <bool Rows, AccessMode Mode, class A, class Region>
@@ -194,7 +196,8 @@ template <AccessMode Mode, class Resolved, class Region>
 auto view_to_bind(const ResolvedAccess<Mode, Resolved, Region>& access) {
   using V = KernelView<Resolved>;
   const V& view = access.view;
-  if constexpr (checked_build && has_declared_rows<V> && (is_own<Region> || std::is_same_v<Region, Halo<>>)) {
+  if constexpr (checked_build && has_declared_rows<V> &&
+                (is_own<Region> || std::is_base_of_v<Halo<>, Region>)) {
     index_t left = 0, right = 0;
     if constexpr (!is_own<Region>) {
       left = access.region.left;

@@ -64,7 +64,10 @@ inline constexpr bool has_right_layout<L> = has_right_layout<typename L::base_la
 template <class K, class... V>
 constexpr bool last_index_fastest_of() {
   constexpr auto is_array = [](int rank) { return rank > 1; };
-  if constexpr (requires { K::last_index_fastest; }) return K::last_index_fastest;
+  if constexpr (
+      requires { K::last_index_fastest; } &&
+      !requires { requires std::is_member_pointer_v<decltype(&K::last_index_fastest)>; })
+    return K::last_index_fastest;
   else
     return (is_array(V::extents_type::max_rank_value) || ...) &&
            ((!is_array(V::extents_type::max_rank_value) || has_right_layout<typename V::layout_type>)&&...);

@@ -43,21 +43,28 @@ struct FirstParameter<R (C::*)(A, Rest...) const noexcept> {
   using type = std::remove_cvref_t<A>;
 };
 
+// The kernel whose parameters count: that of the user, in one of the library around it. (No name that the
+// library looks for in a functor: users have members of any name.)
+template <class K>
+struct KernelWithin {
+  using type = K;
+};
+
 // Kernels whose index parameter is an integer run in plain loops; all others are called with the device's
 // index type.
 template <class K>
 constexpr bool takes_any_index() {
-  if constexpr (requires { K::any_index; }) return K::any_index;  // of a kernel around another
-  else if constexpr (requires { &K::operator(); })
-    return is_lane_index_v<typename FirstParameter<decltype(&K::operator())>::type>;
+  using F = typename KernelWithin<K>::type;
+  if constexpr (requires { &F::operator(); })
+    return is_lane_index_v<typename FirstParameter<decltype(&F::operator())>::type>;
   else return true;
 }
 // Whether its index parameter is an int.
 template <class K>
 constexpr bool takes_int_index() {
-  if constexpr (requires { K::int_index; }) return K::int_index;
-  else if constexpr (requires { &K::operator(); })
-    return std::is_same_v<typename FirstParameter<decltype(&K::operator())>::type, int>;
+  using F = typename KernelWithin<K>::type;
+  if constexpr (requires { &F::operator(); })
+    return std::is_same_v<typename FirstParameter<decltype(&F::operator())>::type, int>;
   else return false;
 }
 

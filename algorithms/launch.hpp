@@ -118,8 +118,9 @@ auto bind_kernel(const K& kernel, const Accesses&... accesses) {
 
 // ---- ways: how a launch at a place is made
 
-/// By place and accesses: on plain views, on coherent arrays, in slices, or in parts that devices claim.
-enum class LaunchWay { Plain, Coherent, Streamed, Shared };
+/// By place and accesses: on plain views, on coherent arrays, in slices, in parts that devices claim, or in
+/// boxes.
+enum class LaunchWay { Plain, Coherent, Streamed, Shared, Grid };
 
 /// Whether the target of a reduction is coherent: coherent_reduce.hpp.
 template <class Into>
@@ -129,7 +130,7 @@ template <class Where, class... Accesses>
 constexpr LaunchWay launch_way(bool coherent_into = false) {
   using Traits = PlaceTraits<Where>;
   if (Traits::is_streamed) return LaunchWay::Streamed;
-  if constexpr (requires { Traits::is_shared; }) return LaunchWay::Shared;
+  if constexpr (requires { Traits::way; }) return Traits::way;
   const bool coherent = coherent_into || (is_coherent_access_v<Accesses> || ...);
   return coherent || !Traits::is_one_part ? LaunchWay::Coherent : LaunchWay::Plain;
 }

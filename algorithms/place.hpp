@@ -3,6 +3,7 @@
 //   on(Cuda{0}), on(queue)                       one part: a device, or one of its queues
 //   across(Cuda{0}, Cuda{1}).weighted({2, 1})    several parts, with a weight each (across.hpp)
 //   across(Threads{}, Cuda{0}).dynamic()         several devices that claim parts (sharing/dynamic.hpp)
+//   across(devices).grid(2, 2)                   several devices, with a box of the work each (grid/grid.hpp)
 //   streamed(place, 2_GiB).chunk(4096)           the parts of a place, through which arrays go in slices,
 //                                                within a budget each (streaming/streamed_place.hpp)
 //   place.named("axpy")                          with a label for its launches
@@ -26,6 +27,7 @@
 //   on                          x                x
 //   across                                       x
 //   across.dynamic                               x (no scans)
+//   across.grid                                  x (no scans)
 //   streamed(on)                                 x            x           x
 //   streamed(across)                             x            x
 //
@@ -67,6 +69,10 @@ struct PlaceTraits<On<D>> {
     return f(where);
   }
 };
+
+/// Whether parts of the place are boxes: grid/grid.hpp.
+template <class W>
+inline constexpr bool is_grid = false;
 
 }  // namespace detail
 

@@ -30,8 +30,6 @@ template <class K, std::size_t... I, class... R>
 struct SeveralResults<K, std::index_sequence<I...>, R...> : JoinEach<std::index_sequence<I...>, R...> {
   using Base = JoinEach<std::index_sequence<I...>, R...>;
   using value_type = typename Base::value_type;
-  static constexpr bool any_index = takes_any_index<K>();
-  static constexpr bool int_index = takes_int_index<K>();
   K kernel;
 
   explicit SeveralResults(const K& k) : kernel(k) {}
@@ -54,6 +52,11 @@ struct SeveralResults<K, std::index_sequence<I...>, R...> : JoinEach<std::index_
     if constexpr (sizeof...(Rest) == 0) f(slot<I>(first)...);
     else spread([&](auto&... more) { f(first, more...); }, rest...);
   }
+};
+
+template <class K, class Sequence, class... R>
+struct KernelWithin<SeveralResults<K, Sequence, R...>> {
+  using type = K;
 };
 
 // Stores each member in a value on the device.

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include <strata/algorithms/grid/grid.hpp>
 #include <strata/sequence.hpp>
 #include <strata/skeletons.hpp>
 #include <strata/strata.hpp>
@@ -150,6 +151,23 @@ void several(const std::vector<Device>& devices, Balance& balance) {
   launch(across(devices).adaptive(balance), 100000, Axpy{1}, in(x), inout(y));   // by measured speed; keep `balance`
 //! [several]
   check(y(70000) == 3.0);
+}
+
+struct Square {
+  STRATA_FUNCTION void operator()(auto i, auto j, auto u, double& sum) const { sum += u(i, j) * u(i, j); }
+};
+void grids() {
+  const index_t n = 40;
+  const std::vector<Emulated> devices(4, Emulated{0});
+  CoherentArray<double, rank<2>, LayoutRight> u("u", n, n), v("v", n, n);
+  u(n / 2, n / 2) = 4;
+  double sum = 0;
+//! [grids]
+  const auto grid = across(devices).grid(2, 2);                            // four devices: upper left, upper right, ...
+  launch(grid, mdrange({1, 1}, {n - 1, n - 1}), FivePoints{}, in(u, halo({1, 1}, {1, 1})), inout(v));
+  launch_reduce(grid, mdrange({n, n}), Square{}, Sum(sum), in(v, own_element));
+//! [grids]
+  check(v(n / 2, n / 2 - 1) == 1.0 && sum == 4.0);
 }
 
 struct Dot {
@@ -326,6 +344,7 @@ void all_of_them() {
   everywhere(across(Emulated{0}, Threads{}));
   Balance balance;
   for (int step = 0; step < 3; ++step) several(devices, balance);
+  grids();
   counters(Emulated{0});
   errors();
   threads();

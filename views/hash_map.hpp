@@ -73,6 +73,13 @@ struct Reinsert {
   }
 };
 
+// The value of new keys of `from`, to the slots of `to` and as that of its new keys.
+template <class Map>
+struct InitialValues {
+  Map from, to;
+  STRATA_FUNCTION void operator()(index_t slot) const { to.set_initial(slot, from); }
+};
+
 // What is stored for a set.
 struct NoValue {};
 
@@ -123,7 +130,7 @@ class HashMap {
   HashMap(const char* label, index_t capacity, const Device& device)
       : table_slots_(slots_for(label, capacity)),
         keys_(create<Array<Word>>(label, table_slots_, uninitialized, on(device))),
-        values_(create<Array<Stored>>(label, is_set ? 0 : table_slots_ + 1, on(device))),
+        values_(create<Array<Stored>>(label, is_set ? 0 : table_slots_ + 2, on(device))),
         erased_(create<Bitset<Device>>(label, table_slots_, device)),
         notes_(create<Array<std::uint64_t>>(label, 2, on(device))) {
     deep_copy(keys_, Traits::none());
@@ -172,7 +179,7 @@ class HashMap {
     const bool removed =
         slot == table_slots_ ? atomic_exchange(&notes_(none_taken), 0) != 0 : erased_.set(slot);
     if constexpr (!is_set)
-      if (removed) values_(slot) = initial_;
+      if (removed) values_(slot) = values_(initial_slot());
     return removed;
   }
 
@@ -231,16 +238,14 @@ class HashMap {
   /// Removes all keys; values become those of new keys.
   void clear() const {
     if (!*this) return;
-    deep_copy(keys_, Traits::none());
-    if constexpr (!is_set) deep_copy(values_, initial_);
-    erased_.reset_all();
-    deep_copy(notes_, std::uint64_t{0});
+    if constexpr (!is_set) take_initial_values(*this, slots());
+    remove_keys();
   }
-  /// The same, and from now on the values of keys that are inserted by this handle and its copies begin as
-  /// `initial`.
-  void clear(const Stored& initial) requires(!is_set) {
-    initial_ = initial;
-    clear();
+  /// The same, and from now on the values of new keys of the map, in all its handles, begin as `initial`.
+  void clear(const Stored& initial) const requires(!is_set) {
+    if (!*this) return;
+    deep_copy(values_, initial);
+    remove_keys();
   }
   /// Gives this handle slots for `capacity` keys on the same instance, and moves all its keys and values, to
   /// other slots; those of erased keys become free. ExtentError where the keys would not fit; then, and on
@@ -250,10 +255,7 @@ class HashMap {
     const index_t keys = size();
     if (slots_for(label(), capacity) / 4 * 3 < keys) detail::fail_rehash(label(), capacity, keys);
     HashMap larger(label(), capacity, device());
-    if constexpr (!is_set) {
-      larger.initial_ = initial_;
-      deep_copy(larger.values_, initial_);
-    }
+    if constexpr (!is_set) larger.take_initial_values(*this, larger.initial_slot() + 1);
     detail::run_indices(device(), "HashMap::rehash", slots(), detail::Reinsert<HashMap>{*this, larger});
     if (larger.failed() > 0) detail::fail_rehash(label(), capacity, keys);
     *this = larger;
@@ -262,6 +264,7 @@ class HashMap {
  private:
   template <class, class, class, class, class>
   friend class HashMap;
+  friend struct detail::InitialValues<HashMap>;
   template <class K, class V, class D, class H, class E>
   friend typename HashMap<K, V, D, H, E>::HostMirror create_mirror_and_copy(
       const HashMap<K, V, D, H, E>& map);
@@ -288,6 +291,19 @@ class HashMap {
     const bool first = atomic_exchange(&notes_(none_taken), 1) == 0;
     return {table_slots_, first ? InsertResult::Outcome::Inserted : InsertResult::Outcome::Existing};
   }
+  // After those of the slots, values_ has the value of new keys.
+  STRATA_FUNCTION index_t initial_slot() const { return table_slots_ + 1; }
+  STRATA_FUNCTION void set_initial(index_t slot, const HashMap& from) const {
+    values_(slot) = from.values_(from.initial_slot());
+  }
+  void take_initial_values(const HashMap& from, index_t count) const {
+    detail::run_indices(device(), "HashMap::clear", count, detail::InitialValues<HashMap>{from, *this});
+  }
+  void remove_keys() const {
+    deep_copy(keys_, Traits::none());
+    erased_.reset_all();
+    deep_copy(notes_, std::uint64_t{0});
+  }
   Device device() const { return Device(keys_.allocation().get()->space.instance); }
 
   index_t table_slots_ = 0;
@@ -295,7 +311,6 @@ class HashMap {
   Array<Stored> values_;
   Bitset<Device> erased_;
   Array<std::uint64_t> notes_;
-  Stored initial_{};
 };
 
 /// A set of keys, of fixed capacity.
@@ -326,12 +341,11 @@ template <class Key, class T, class Device, class Hash, class Equal>
   host.values_ = create_mirror_and_copy(map.values_);
   host.erased_ = create_mirror_and_copy(map.erased_);
   host.notes_ = create_mirror_and_copy(map.notes_);
-  host.initial_ = map.initial_;
   return host;
 }
 
-/// Makes `destination` a copy of `source`, with the same slots; complete on return. ShapeMismatch where they
-/// have not as many.
+/// Makes `destination` a copy of `source`, with the same slots, and the same value of new keys; complete on
+/// return. ShapeMismatch where they have not as many slots.
 template <class Key, class T, class Device, class Source, class Hash, class Equal>
 void deep_copy(const HashMap<Key, T, Device, Hash, Equal>& destination,
                const HashMap<Key, T, Source, Hash, Equal>& source) {

@@ -15,8 +15,11 @@ namespace strata::inline STRATA_ABI::detail {
 /// The loops of a Sequence over a place of type `Where`.
 template <class Where>
 class SequenceOver {
+  static_assert(!is_grid<Where>,
+                "strata: Sequence: loops over several devices are cut into rows: you wrote "
+                "across(...).grid(...); write across(...), or launch each loop over the grid");
   static_assert(
-      never<Where>,
+      never<Where> || is_grid<Where>,
       "strata: a Sequence is over on(...), across(...) or streamed(device, budget); include "
       "<strata/algorithms/streaming/streamed_sequence.hpp> for the last, over one device and without "
       "steps_per_launch");

@@ -61,7 +61,7 @@ struct PlaceTraits<SharedAcross<D...>> {
   using Devices = PlaceTraits<Across<D...>>;
   static constexpr bool is_streamed = false;
   static constexpr bool is_one_part = false;
-  static constexpr bool is_shared = true;
+  static constexpr LaunchWay way = LaunchWay::Shared;
   static const char* label(const SharedAcross<D...>& where) { return where.devices.label; }
   static std::size_t count(const SharedAcross<D...>& where) { return Devices::count(where.devices); }
   template <class F>

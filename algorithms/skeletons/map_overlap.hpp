@@ -181,6 +181,13 @@ SelectiveOverlap<F, Rank> select_overlap(const F& f, const skeletons::Overlap<Ra
   return result;
 }
 
+// What is read around an element.
+template <int Rank, class Edge>
+auto region_of(const skeletons::Overlap<Rank, Edge>& overlap) {
+  if constexpr (Rank == 1) return halo(overlap.reach[0], overlap.reach[0], overlap.edge);
+  else return halo(overlap.reach, overlap.reach, overlap.edge);
+}
+
 struct CopyElement {
   template <class T>
   STRATA_FUNCTION T operator()(const T& element) const {
@@ -212,8 +219,8 @@ void map_overlap(const Where& where, const F& f, const BasicCoherentArray<TY, Ra
   const auto function = overlap_function(f, overlap);
   const auto run = [&](const auto& work, const auto& written) {
     launch_map<1, Given::Nothing, Given::View, OperandTraits<X>::input...>(
-        label_of(where, "map_overlap"), where, work, function, written,
-        in(x, halo(overlap.reach[0], overlap.reach[0], overlap.edge)), OperandTraits<X>::read(others)...);
+        label_of(where, "map_overlap"), where, work, function, written, in(x, region_of(overlap)),
+        OperandTraits<X>::read(others)...);
   };
   if constexpr (!inner_only) {
     run(all_indices(y), out(y));
@@ -240,7 +247,7 @@ void map_overlap(const Where& where, const F& f, const BasicCoherentArray<T, Ran
   using namespace detail;
   check_overlap(overlap, array_of(x));
   check_same_shape("map_overlap", x, array_of(update.scratch));
-  const auto region = halo(overlap.reach[0], overlap.reach[0], overlap.edge);
+  const auto region = region_of(overlap);
   const auto first =
       select_overlap(f, overlap, x, update.update == Update::Normal ? -1 : update.update == Update::Black);
   const char* const label = label_of(where, "map_overlap");

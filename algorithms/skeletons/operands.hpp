@@ -9,7 +9,8 @@
 // A function is called as f(elements and views...) or, where it cannot be called so, with the indices before
 // them: f(i, j, elements and views...). It is const, and a struct at namespace scope for Cuda.
 //
-// Skeletons run at any place: on, across, and, if the headers of streamed launches are included, streamed.
+// Skeletons run at any place: on, across, and, if their headers are included, streamed and, over arrays of
+// enough dimensions, grids of devices.
 // Their label is that of the place, else their name.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
@@ -61,7 +62,7 @@ struct OperandTraits<BasicCoherentArray<T, Rank, L>> {
   using array_type = BasicCoherentArray<T, Rank, L>;
   static constexpr Given input = Given::Element, output = Given::Nothing;
   static const array_type& array(const array_type& a) { return a; }
-  static auto read(const array_type& a) { return in(a); }
+  static auto read(const array_type& a) { return in(a, own_element); }
   static auto write(const array_type& a) { return out(a); }
 };
 template <AccessMode Mode, class A, class Region>
@@ -149,7 +150,9 @@ using KernelCallOfView = KernelCallOf<typename std::remove_cvref_t<V>::device_ty
 
 // Functions of the library that are always called with the indices.
 template <class F>
-concept WantsIndices = F::wants_indices;
+concept WantsIndices = requires {
+  requires std::is_same_v<decltype(&F::wants_indices), const bool*>;
+};
 
 // Calls a function with its operands; the arguments are `Rank` indices and then the views.
 template <int Rank, Given... G>

@@ -40,7 +40,8 @@ namespace detail {
 template <class K>
 concept HasReach = requires {
   { K::reach } -> std::convertible_to<int>;
-};
+}
+&&!requires { requires std::is_member_pointer_v<decltype(&K::reach)>; };
 
 /// The most steps of a launch, at most `wanted`, of states of `element_bytes` in all.
 constexpr int fused_steps_of(int rank, int reach, std::size_t element_bytes, int wanted) {

@@ -87,7 +87,10 @@ class StepResults : public RefCounted {
 
 template <class F>
 constexpr bool reduces_in_any_order() {
-  if constexpr (requires { F::any_order; }) return F::any_order;
+  // A constant of the type; not a data member, whatever it is.
+  if constexpr (
+      requires { F::any_order; } && !requires { requires std::is_member_pointer_v<decltype(&F::any_order)>; })
+    return F::any_order;
   else return false;
 }
 

@@ -97,6 +97,8 @@ template <class Region>
 inline constexpr bool is_ring = false;
 template <>
 inline constexpr bool is_ring<Halo<edge::Cyclic>> = true;
+template <int Rank>
+inline constexpr bool is_ring<BoxHalo<Rank, edge::Cyclic>> = true;
 
 // The rows of an array of `n` rows that are there, for checked builds.
 inline ResidentRows inside(ResidentRows rows, index_t n) {

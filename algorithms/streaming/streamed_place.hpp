@@ -29,6 +29,9 @@ struct Streamed {
   static_assert(
       !detail::PlaceTraits<Where>::is_streamed,
       "strata: streamed: the place streams already; give a device, a queue, on(...) or across(...)");
+  static_assert(!detail::is_grid<Where>,
+                "strata: streamed: slices are rows: you wrote streamed(across(...).grid(...), budget); write "
+                "streamed(across(...), budget)");
   Where where;                    ///< the devices, or the queue of the kernels
   index_t budget;                 ///< bytes of the memory of each
   detail::StreamOptions options;  ///< 0 or Automatic: the model chooses

@@ -38,6 +38,10 @@ std::vector<TaskPart> task_parts(const Where& where) {
       !PlaceTraits<Where>::is_streamed,
       "strata: TaskGraph: arrays of tasks go to devices as wholes; give on(...) or across(...), and "
       "bound the memory by coherent::set_budget");
+  static_assert(
+      !is_grid<Where>,
+      "strata: TaskGraph: arrays of tasks go to devices as wholes: you wrote across(...).grid(...); "
+      "write across(...)");
   std::vector<TaskPart> parts;
   for (std::size_t k = 0; k < PlaceTraits<Where>::count(where); ++k)
     visit_part(where, k, [&](const auto& on) {

@@ -214,6 +214,31 @@ TYPED_TEST(HashMaps, ClearedMapsAndCopies) {
   EXPECT_THROW(strata::deep_copy(create<Map>("other", 5000), map), strata::ShapeMismatch);
 }
 
+TYPED_TEST(HashMaps, CopiesHaveTheValueOfNewKeys) {
+  using Map = HashMap<index_t, double, TypeParam>;
+  using OnHost = HashMap<index_t, double, strata::Serial>;
+  const Map map = create<Map>("map", 500), copy = create<Map>("copy", 500), before = map;
+  const auto first_value = [](const OnHost& host, index_t key) { return host.value(host.insert(key).slot); };
+  const auto host = create<OnHost>("host", 500), other = create<OnHost>("other", 500);
+  host.clear(1.5);
+
+  map.clear(2.5);
+  strata::deep_copy(copy, before);
+  copy.clear();
+  strata::deep_copy(host, copy);
+  strata::deep_copy(other, before);
+
+  EXPECT_EQ(first_value(host, 3), 2.5);
+  EXPECT_TRUE(host.erase(3));
+  EXPECT_EQ(first_value(host, 3), 2.5);
+  EXPECT_EQ(first_value(other, -1), 2.5) << "that has a slot of its own";
+  auto larger = other;
+  larger.rehash(2000);
+  EXPECT_EQ(larger.size(), 1);
+  EXPECT_EQ(first_value(larger, 4), 2.5);
+  EXPECT_EQ(first_value(create_mirror_and_copy(map), 5), 2.5);
+}
+
 TEST(HashMap, TellsWhatDoesNotFit) {
   using Map = HashMap<int, int, strata::Serial>;
   Map map = create<Map>("faces", 6), null;

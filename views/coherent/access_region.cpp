@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <string>
 
@@ -40,17 +41,70 @@ ResidentRows with_neighbours(ResidentRows work, index_t left, index_t right) {
   return rows;
 }
 
-void check_edges(const Box& domain, index_t left, index_t right, bool is_cyclic, const char* label) {
+namespace {
+
+void check_edges_in(int d, const Box& domain, Neighbours halo, bool is_cyclic, const char* label) {
   const auto fail = [&](const std::string& why) {
-    throw ShapeMismatch("halo(" + std::to_string(left) + ", " + std::to_string(right) +
+    throw ShapeMismatch("halo(" + std::to_string(halo.left) + ", " + std::to_string(halo.right) +
                         ", edge::" + (is_cyclic ? "cyclic" : "duplicate") + ") was declared of the array \"" +
                         label + "\", which is " + to_string(domain) + why);
   };
   if (domain.empty())
     fail(": it has no element to be seen outside of it; launch over no work items, or declare edge::pad");
-  const index_t n = domain.rank() == 0 ? 1 : domain.extent(0);
-  if (is_cyclic && (left > n || right > n))
-    fail(": its other end is seen once only; declare at most " + std::to_string(n) + " neighbours");
+  const index_t n = domain.rank() == 0 ? 1 : domain.extent(d);
+  if (is_cyclic && (halo.left > n || halo.right > n))
+    fail(": its other end is seen once only; declare at most " + std::to_string(n) + " neighbours" +
+         (d > 0 ? " in dimension " + std::to_string(d) : ""));
+}
+
+// The indices of one dimension of an array that are read for wanted ones.
+struct Pieces {
+  ResidentRows piece[3];
+  int count = 0;
+
+  void add(index_t begin, index_t end) {
+    if (begin < end) piece[count++] = {begin, end};
+  }
+};
+Pieces pieces_of(index_t lower, index_t upper, ResidentRows wanted, EdgeKind edges) {
+  Pieces pieces;
+  const auto add = [&](index_t begin, index_t end) {
+    pieces.add(std::max(begin, lower), std::min(end, upper));
+  };
+  if (lower >= upper) return pieces;
+  const index_t n = upper - lower;
+  const auto width = static_cast<std::uint64_t>(wanted.end) - static_cast<std::uint64_t>(wanted.begin);
+  switch (edges) {
+    case EdgeKind::None:
+      add(wanted.begin, wanted.end);
+      break;
+    case EdgeKind::Duplicate:  // work items beyond the array read its last index, too
+      add(std::min(wanted.begin, upper - 1), std::max(wanted.end, lower + 1));
+      break;
+    case EdgeKind::Cyclic:
+      if (width >= static_cast<std::uint64_t>(n)) {
+        add(lower, upper);
+        break;
+      }
+      add(wanted.begin, wanted.end);
+      if (wanted.begin < lower) add(wanted.begin + n, wanted.end + n);
+      if (wanted.end > upper) add(wanted.begin - n, wanted.end - n);
+  }
+  return pieces;
+}
+
+// Adds the boxes of all combinations of pieces, in the dimensions from `d` on.
+void add_boxes(ArrayPart& part, const Box& box, std::span<const Pieces> pieces, int d) {
+  if (d == static_cast<int>(pieces.size())) return part.add(box);
+  const Pieces& here = pieces[static_cast<std::size_t>(d)];
+  for (int k = 0; k < here.count; ++k)
+    add_boxes(part, box.with_bounds(d, here.piece[k].begin, here.piece[k].end), pieces, d + 1);
+}
+
+}  // namespace
+
+void check_edges(const Box& domain, index_t left, index_t right, bool is_cyclic, const char* label) {
+  check_edges_in(0, domain, {left, right}, is_cyclic, label);
 }
 
 void check_rows(ResidentRows rows, ResidentRows work, const char* label) {
@@ -76,13 +130,41 @@ ArrayPart part_of_rows(const Box& domain, int d, index_t begin, index_t end) {
   return part;
 }
 
-ArrayPart cyclic_part_of_rows(const Box& domain, index_t begin, index_t end) {
-  if (domain.rank() == 0 || domain.empty() || begin >= end) return part_of_rows(domain, 0, begin, end);
-  const index_t n = domain.extent(0);
-  if (end - begin >= n) return {domain, {}};
-  ArrayPart part = part_of_rows(domain, 0, begin, end);
-  if (begin < 0) part.add(domain.with_bounds(0, begin + n, n));
-  if (end > n) part.add(domain.with_bounds(0, 0, end - n));
+ArrayPart part_of_halo(const Box& domain, std::span<const ResidentRows> work,
+                       std::span<const Neighbours> neighbours, EdgeKind edges, const char* label) {
+  const auto dimensions = static_cast<int>(neighbours.size());
+  if (dimensions > 1 && dimensions > domain.rank())
+    throw ShapeMismatch("a halo of " + std::to_string(dimensions) +
+                        " dimensions was declared of the array \"" + label + "\", which is " +
+                        to_string(domain) + "; give a number for each of its dimensions at most");
+  for (const Neighbours& one : neighbours) check_neighbours("halo", one.left, one.right);
+  const auto is_empty = [](ResidentRows items) { return items.begin >= items.end; };
+  if (std::any_of(work.begin(), work.end(), is_empty)) return {Box::none(std::max(domain.rank(), 1)), {}};
+  if (edges != EdgeKind::None)
+    for (int d = 0; d < dimensions; ++d)
+      check_edges_in(d, domain, neighbours[static_cast<std::size_t>(d)], edges == EdgeKind::Cyclic, label);
+  if (domain.rank() == 0) return {domain, {}};
+  Pieces pieces[max_rank];
+  const std::size_t cut = std::min(neighbours.size(), work.size());
+  for (std::size_t d = 0; d < cut; ++d) {
+    const ResidentRows wanted = with_neighbours(work[d], neighbours[d].left, neighbours[d].right);
+    pieces[d] =
+        pieces_of(domain.lower(static_cast<int>(d)), domain.upper(static_cast<int>(d)), wanted, edges);
+  }
+  ArrayPart part{Box::none(domain.rank()), {}};
+  add_boxes(part, domain, {pieces, cut}, 0);
+  return part;
+}
+
+ArrayPart part_of_items(OwnElement, const Box& domain, std::span<const ResidentRows> work, const char*) {
+  ArrayPart part{domain, {}};
+  for (std::size_t d = 0; d < work.size(); ++d) {
+    if (work[d].begin >= work[d].end) return part_of_rows(domain, 0, 0, 0);
+    const int r = static_cast<int>(d);
+    if (r < domain.rank())
+      part.first = part.first.with_bounds(r, std::max(work[d].begin, domain.lower(r)),
+                                          std::min(work[d].end, domain.upper(r)));
+  }
   return part;
 }
 

@@ -1,8 +1,11 @@
 // Regions: which part of an array a work item of a launch touches, as seen from its left-most index i.
 //
 //   in(x)                 own: row i (the left-most index of the array)
+//   in(x, own_element)    in a grid of parts (algorithms/grid/grid.hpp) its element, elsewhere row i
 //   in(x, halo(1, 1))     rows i-1 to i+1; what lies outside of the array the kernel does not touch, or sees
 //                         as halo(1, 1, edge::cyclic), edge::duplicate or edge::pad(value) say
+//   in(x, halo({1, 2}, {1, 2}))   in a grid of parts rows i-1 to i+1 of columns j-2 to j+2, elsewhere all
+//                                 columns
 //   in(x, rows(f))        the rows f(work), for work items [work.begin, work.end)
 //   in(a, columns)        column i (index 1); columns(1, 1): with its neighbours
 //   in(x, everything)     all of the array
@@ -12,6 +15,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include <strata/core/box.hpp>
@@ -24,6 +28,12 @@ namespace strata::inline STRATA_ABI {
 struct Own {};
 /// The region where none is given.
 inline constexpr Own own{};
+
+/// The element of the work item; more than one where the array has more dimensions than are cut.
+struct OwnElement {};
+/// Where parts of the work lie side by side in a grid, what has the work item's indices in all dimensions
+/// that are cut; elsewhere its row.
+inline constexpr OwnElement own_element{};
 
 /// What a kernel reads outside of an array.
 namespace edge {
@@ -81,6 +91,39 @@ constexpr Halo<Edge> halo(index_t left, index_t right, const Edge& at_edges) {
   return {left, right, at_edges};
 }
 
+/// The same in `Rank` dimensions, of which the base has the first.
+template <int Rank, class Edge = edge::None>
+struct BoxHalo : Halo<Edge> {
+  index_t before[Rank - 1];  ///< indices before, of the second dimension and those after it
+  index_t after[Rank - 1];   ///< and after
+};
+namespace detail {
+template <int Rank, class Edge>
+constexpr BoxHalo<Rank, Edge> box_halo(const index_t (&left)[Rank], const index_t (&right)[Rank],
+                                       const Edge& at_edges) {
+  BoxHalo<Rank, Edge> halo{{left[0], right[0], at_edges}, {}, {}};
+  for (int d = 0; d < Rank; ++d) check_neighbours("halo", left[d], right[d]);
+  for (int d = 1; d < Rank; ++d) {
+    halo.before[d - 1] = left[d];
+    halo.after[d - 1] = right[d];
+  }
+  return halo;
+}
+}  // namespace detail
+/// halo({l0, l1}, {r0, r1}): where parts of the work lie side by side in a grid, the box from i - l0 to i +
+/// r0 and from j - l1 to j + r1, its corners included; elsewhere rows i - l0 to i + r0. All of the dimensions
+/// that it does not name. ShapeMismatch as of halo(left, right), and where the array has fewer dimensions.
+template <int Rank>
+requires(Rank > 1) constexpr BoxHalo<Rank> halo(const index_t (&left)[Rank], const index_t (&right)[Rank]) {
+  return detail::box_halo(left, right, edge::none);
+}
+/// The same, with values outside of the array in all its dimensions.
+template <int Rank, class Edge>
+requires(Rank > 1) constexpr BoxHalo<Rank, Edge> halo(const index_t (&left)[Rank],
+                                                      const index_t (&right)[Rank], const Edge& at_edges) {
+  return detail::box_halo(left, right, at_edges);
+}
+
 /// The rows f(work) of the work items `work`, a ResidentRows each.
 template <class F>
 struct Rows {
@@ -136,8 +179,25 @@ bool overlap(const ArrayPart& a, const ArrayPart& b);
 /// Indices [begin, end) of dimension `d`, as far as the domain has them. A domain of rank 0 is one point,
 /// which every work item touches.
 ArrayPart part_of_rows(const Box& domain, int d, index_t begin, index_t end);
-/// The same where rows outside of the array are those of its other end.
-ArrayPart cyclic_part_of_rows(const Box& domain, index_t begin, index_t end);
+/// What is read for an index outside of an array: nothing, or something else than an element; the other end;
+/// the nearest element.
+enum class EdgeKind { None, Cyclic, Duplicate };
+template <class Edge>
+inline constexpr EdgeKind edge_kind = EdgeKind::None;
+template <>
+inline constexpr EdgeKind edge_kind<edge::Cyclic> = EdgeKind::Cyclic;
+template <>
+inline constexpr EdgeKind edge_kind<edge::Duplicate> = EdgeKind::Duplicate;
+/// Neighbours in one dimension.
+struct Neighbours {
+  index_t left, right;
+};
+/// The box of the work items, which are [begin, end) in each of the first dimensions, with their neighbours
+/// in these, and all of the other dimensions; nothing for no work items. There may be neighbours in more
+/// dimensions than the work is cut in. Throws ShapeMismatch where these are no numbers of neighbours of that
+/// array.
+ArrayPart part_of_halo(const Box& domain, std::span<const ResidentRows> work,
+                       std::span<const Neighbours> neighbours, EdgeKind edges, const char* label);
 /// Throws ShapeMismatch where `box` is not one of the array.
 ArrayPart part_of_box(const Box& domain, const Box& box, const char* label);
 
@@ -155,13 +215,22 @@ inline ArrayPart part_of(Own, const Box& domain, ResidentRows work, const char*)
 }
 template <class Edge>
 ArrayPart part_of(const Halo<Edge>& h, const Box& domain, ResidentRows work, const char* label) {
-  constexpr bool is_cyclic = std::is_same_v<Edge, edge::Cyclic>;
-  check_neighbours("halo", h.left, h.right);
-  if constexpr (is_cyclic || std::is_same_v<Edge, edge::Duplicate>)
-    if (work.begin < work.end) check_edges(domain, h.left, h.right, is_cyclic, label);
-  const ResidentRows wanted = with_neighbours(work, h.left, h.right);
-  if constexpr (is_cyclic) return cyclic_part_of_rows(domain, wanted.begin, wanted.end);
-  else return part_of_rows(domain, 0, wanted.begin, wanted.end);
+  const Neighbours rows{h.left, h.right};
+  return part_of_halo(domain, {&work, 1}, {&rows, 1}, edge_kind<Edge>, label);
+}
+template <int Rank, class Edge>
+ArrayPart part_of_items(const BoxHalo<Rank, Edge>& h, const Box& domain, std::span<const ResidentRows> work,
+                        const char* label) {
+  Neighbours all[Rank] = {{h.left, h.right}};
+  for (int d = 1; d < Rank; ++d) all[d] = {h.before[d - 1], h.after[d - 1]};
+  return part_of_halo(domain, work, all, edge_kind<Edge>, label);
+}
+template <int Rank, class Edge>
+ArrayPart part_of(const BoxHalo<Rank, Edge>& h, const Box& domain, ResidentRows work, const char* label) {
+  return part_of_items(h, domain, {&work, 1}, label);
+}
+inline ArrayPart part_of(OwnElement, const Box& domain, ResidentRows work, const char*) {
+  return part_of_rows(domain, 0, work.begin, work.end);
 }
 template <class F>
 ArrayPart part_of(const Rows<F>& r, const Box& domain, ResidentRows work, const char* label) {
@@ -178,6 +247,15 @@ inline ArrayPart part_of(Columns c, const Box& domain, ResidentRows work, const 
 inline ArrayPart part_of(Everything, const Box& domain, ResidentRows, const char*) { return {domain, {}}; }
 inline ArrayPart part_of(const Fixed& f, const Box& domain, ResidentRows, const char* label) {
   return part_of_box(domain, f.box, label);
+}
+
+/// The part of an array for work items in a box: [begin, end) of each dimension in which the work is cut.
+/// Regions that name rows are those of the first of these; boxes, also of the others, as far as they go.
+ArrayPart part_of_items(OwnElement, const Box& domain, std::span<const ResidentRows> work, const char* label);
+template <class Region>
+ArrayPart part_of_items(const Region& region, const Box& domain, std::span<const ResidentRows> work,
+                        const char* label) {
+  return part_of(region, domain, work.front(), label);
 }
 
 }  // namespace detail
