@@ -234,10 +234,22 @@ auto view_to_bind(const NotedAccess<Mode, V, Region>& access) {
   const auto view = view_to_bind(static_cast<const ResolvedAccess<Mode, V, Region>&>(access));
   return NotedView<std::remove_const_t<decltype(view)>>(view, note_in_force(*access.array));
 }
+// The region of an access whose view is known: what view_to_bind asks for. Functors of rows are not copied.
+template <class Region>
+struct ResolvedRegion {
+  using type = Everything;
+  static constexpr Everything of(const Region&) { return {}; }
+};
+template <class Region>
+requires(is_own<Region> || requires(const Region& region) { region.edge; }) struct ResolvedRegion<Region> {
+  using type = Region;
+  static constexpr const Region& of(const Region& region) { return region; }
+};
 // An access whose view is known.
-template <AccessMode Mode, class V, class A, class Region>
-auto resolved_access(const V& view, const CoherentAccess<Mode, A, Region>& of) {
-  const ResolvedAccess<Mode, V, Region> access{view, of.region};
+template <AccessMode Mode, class V, class A, class Declared>
+auto resolved_access(const V& view, const CoherentAccess<Mode, A, Declared>& of) {
+  using Region = typename ResolvedRegion<Declared>::type;
+  const ResolvedAccess<Mode, V, Region> access{view, ResolvedRegion<Declared>::of(of.region)};
   if constexpr (checked_build && Mode == AccessMode::Out &&
                 sizeof(typename V::value_type) < least_marked_bytes)
     return NotedAccess<Mode, V, Region>{access, &*of.array.state()};

@@ -48,8 +48,9 @@ constexpr index_t alignment_of_all() {
   return align;
 }
 
+// A function of its own: compiled once for all launches with such an access.
 template <class Access>
-void declare(CoherentCall& call, const Access& access, ResidentRows work) {
+[[gnu::noinline]] void declare(CoherentCall& call, const Access& access, ResidentRows work) {
   if constexpr (is_coherent_access_v<Access>) {
     if (!access.array) fail_no_array();
     ArrayPart part;
@@ -115,12 +116,17 @@ void run_part(CoherentCall& call, int part, [[maybe_unused]] const On<D>& where,
   call.end(part);
 }
 
+// Whether a work item reads rows beside its own.
+template <class Access>
+constexpr bool has_halo() {
+  return requires(const Access& access) { access.region.edge; };
+}
 // The most rows that a work item reads before and after its own.
 template <class... Accesses>
 ResidentRows halos_of(const Accesses&... accesses) {
   ResidentRows most{0, 0};
   const auto look = [&](const auto& access) {
-    if constexpr (requires { access.region.edge; }) {
+    if constexpr (has_halo<std::remove_cvref_t<decltype(access)>>()) {
       most.begin = most.begin > access.region.left ? most.begin : access.region.left;
       most.end = most.end > access.region.right ? most.end : access.region.right;
     }
@@ -145,25 +151,28 @@ ResidentRows inner_rows(ResidentRows rows, const Accesses&... accesses) {
 template <class D, class F, class... Accesses>
 void run_rows(CoherentCall& call, int part, const On<D>& where, bool timed, ResidentRows rows, const F& f,
               const Accesses&... accesses) {
-  const ResidentRows inner = inner_rows(rows, accesses...);
-  if (inner.begin < inner.end) {
-    std::vector<ArrayPart> parts;
-    const auto add = [&](const auto& access) {
-      if constexpr (is_coherent_access_v<std::remove_cvref_t<decltype(access)>>)
-        parts.push_back(part_of(access.region, access.array.domain(), inner, access.array.label()));
-    };
-    (add(accesses), ...);
-    if (call.begin_early(part, parts, timed)) {
-      with_resolved<D>(
-          call, part, [&](const auto&... resolved) { f(inner, resolved...); }, accesses...);
-      call.begin(part, timed);
-      for (const ResidentRows edge :
-           {ResidentRows{rows.begin, inner.begin}, ResidentRows{inner.end, rows.end}})
-        if (edge.begin < edge.end)
+  if constexpr ((has_halo<Accesses>() || ...)) {
+    const ResidentRows inner = inner_rows(rows, accesses...);
+    if (inner.begin < inner.end) {
+      std::vector<ArrayPart> parts;
+      const auto add = [&](const auto& access) {
+        if constexpr (is_coherent_access_v<std::remove_cvref_t<decltype(access)>>)
+          parts.push_back(part_of(access.region, access.array.domain(), inner, access.array.label()));
+      };
+      (add(accesses), ...);
+      if (call.begin_early(part, parts, timed)) {
+        const auto run = [&](ResidentRows some) {
           with_resolved<D>(
-              call, part, [&](const auto&... resolved) { f(edge, resolved...); }, accesses...);
-      call.end(part);
-      return;
+              call, part, [&](const auto&... resolved) { f(some, resolved...); }, accesses...);
+        };
+        run(inner);
+        call.begin(part, timed);
+        for (const ResidentRows edge :
+             {ResidentRows{rows.begin, inner.begin}, ResidentRows{inner.end, rows.end}})
+          if (edge.begin < edge.end) run(edge);
+        call.end(part);
+        return;
+      }
     }
   }
   run_part(

@@ -29,9 +29,10 @@ class DeclaredLoops {
   DeclaredLoops(const DeclaredLoops&) = delete;
   DeclaredLoops& operator=(const DeclaredLoops&) = delete;
 
-  /// Adds a use to a loop over the rows `work` that is being declared. ShapeMismatch, AccessConflict.
+  /// Adds a use to a loop over the rows `work` that is being declared. ShapeMismatch, AccessConflict. A
+  /// function of its own: compiled once for all loops with such an access.
   template <class Access>
-  void add_use(Loop& loop, const Access& access, ResidentRows work) {
+  [[gnu::noinline]] void add_use(Loop& loop, const Access& access, ResidentRows work) {
     if (!access.array) fail_no_array();
     ArrayPart part;
     try {

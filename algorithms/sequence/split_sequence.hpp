@@ -17,6 +17,10 @@ template <class T>
 struct StepValues : RefCounted {
   std::vector<T> values;
 };
+template <class T>
+SplitLoops::Results results_of(const Ref<StepValues<T>>& values, std::vector<T>* into) {
+  return {[values] { values->values.clear(); }, [values, into] { *into = values->values; }};
+}
 
 template <class... D>
 class SequenceOver<Across<D...>> {
@@ -33,10 +37,11 @@ class SequenceOver<Across<D...>> {
   template <class R, class K, class... Accesses>
   void loop(const char* label, const R& work, const K& kernel, const Accesses&... accesses) {
     SplitLoops::Loop made = make_loop<K>(label, work, accesses...);
-    made.launch = [where = where_, name = std::string(label), work, kernel, accesses...](int step) {
+    made.launch = [where = where_, name = std::string(label), work = work, kernel = kernel,
+                   ... accesses = accesses](int step) {
       launch(where.named(name.c_str()), work, kernel_at(kernel, step), accesses...);
     };
-    if constexpr (!is_by_step<K> && !checked_build)
+    if constexpr (!is_by_step<K> && !checked_build && !has_host)
       if (has_fixed_parts()) {
         made.parts = [where = where_, work, accesses...] { return parts_of(where, work, accesses...); };
         made.launch_part = part_launcher(label, work, kernel, accesses...);
@@ -61,7 +66,8 @@ class SequenceOver<Across<D...>> {
       using Reduction = StepReduction<KernelOf<K>, I>;
       using T = typename Reduction::value_type;
       const Ref<StepValues<T>> values(new StepValues<T>);
-      made.launch = [where = where_, name = std::string(label), work, kernel, values, accesses...](int step) {
+      made.launch = [where = where_, name = std::string(label), work = work, kernel = kernel, values,
+                     ... accesses = accesses](int step) {
         T value{};
         const auto reduce = [&](auto&& result) {
           launch_reduce(where.named(name.c_str()), work, kernel_at(kernel, step),
@@ -71,8 +77,7 @@ class SequenceOver<Across<D...>> {
         else reduce(Reduction::into(&value));
         values->values.push_back(value);
       };
-      loops_.add_results({[values] { values->values.clear(); },
-                          [values, into = &values_of<T>(into)] { *into = values->values; }});
+      loops_.add_results(results_of(values, &values_of<T>(into)));
     }
     loops_.add_loop(static_cast<SplitLoops::Loop&&>(made));
   }
@@ -101,7 +106,9 @@ class SequenceOver<Across<D...>> {
       visit_part(where_, k, [&](const auto& on) { places.push_back({&on.device.backend(), &queue_of(on)}); });
     return places;
   }
-  // Kernels of hosts run in the call, and measured shares change.
+  // Kernels of hosts run in the call, and measured shares change. What only fixed parts need is not compiled
+  // for places with a host.
+  static constexpr bool has_host = (D::memory_space::host_accessible || ...);
   bool has_fixed_parts() const {
     if (balance_of(where_) != nullptr) return false;
     for (const bool is_host : hosts_of(where_))

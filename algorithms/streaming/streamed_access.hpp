@@ -18,6 +18,34 @@ ResidentRows halo_rows_of(const Access& access, bool is_state) {
                    std::is_same_v<decltype(access.region.edge), edge::Cyclic>, is_state);
 }
 
+// Which rows work items use, as plans ask: a type for each kind of region, so that it is compiled once.
+struct OwnRows {
+  ResidentRows operator()(ResidentRows work) const { return work; }
+};
+template <bool IsCyclic>
+struct RowsOfHalo {
+  ResidentRows halo;
+  Ref<CoherentState> array;
+  ResidentRows operator()(ResidentRows work) const {
+    if constexpr (IsCyclic) {  // of the work items, if there are any
+      if (work.begin >= work.end) return {0, 0};
+      check_edges(domain_of(*array), halo.begin, halo.end, true, label_of(*array));
+    }
+    return {work.begin - halo.begin, work.end + halo.end};
+  }
+};
+template <class F>
+struct RowsByFunction {
+  F f;
+  Ref<CoherentState> array;
+  ResidentRows operator()(ResidentRows work) const {
+    if (work.begin >= work.end) return {0, 0};
+    const ResidentRows rows = f(work);
+    check_rows(rows, work, label_of(*array));
+    return rows;
+  }
+};
+
 // The array of a plan for an access.
 template <class Access>
 StreamArray stream_array(const Access& access) {
@@ -31,24 +59,13 @@ StreamArray stream_array(const Access& access) {
   StreamArray array;
   array.mode = Access::mode;
   if constexpr (is_own<Region>) {
-    array.rows_of = [](ResidentRows work) { return work; };
+    array.rows_of = OwnRows();
   } else if constexpr (requires { access.region.edge; }) {
     constexpr bool is_cyclic = std::is_same_v<decltype(access.region.edge), edge::Cyclic>;
     array.cyclic = is_cyclic;
-    array.rows_of = [halo = halo_rows_of(access, false), of = access.array](ResidentRows work) {
-      if constexpr (is_cyclic) {  // of the work items, if there are any
-        if (work.begin >= work.end) return ResidentRows{0, 0};
-        check_edges(of.domain(), halo.begin, halo.end, true, of.label());
-      }
-      return ResidentRows{work.begin - halo.begin, work.end + halo.end};
-    };
+    array.rows_of = RowsOfHalo<is_cyclic>{halo_rows_of(access, false), access.array.state()};
   } else if constexpr (requires { access.region.f; }) {
-    array.rows_of = [f = access.region.f, of = access.array](ResidentRows work) {
-      if (work.begin >= work.end) return ResidentRows{0, 0};
-      const ResidentRows rows = f(work);
-      check_rows(rows, work, of.label());
-      return rows;
-    };
+    array.rows_of = RowsByFunction<decltype(access.region.f)>{access.region.f, access.array.state()};
     array.regular = false;
   } else {
     array.use = StreamArray::Use::Whole;

@@ -136,8 +136,8 @@ class SequenceOver<Streamed<On<D>>> {
     Places places{resident_, {}};
     ResidentArrays::Loop kept;
     auto made = make_loop<Kernel>(label, work, places, kept, accesses...);
-    made.launch = [where = where_.where, name = std::string(label), work, kernel, places, accesses...](
-                      const StreamSite& site, int step, int) {
+    made.launch = [where = where_.where, name = std::string(label), work = work, kernel = kernel,
+                   places = places, ... accesses = accesses](const StreamSite& site, int step, int) {
       const auto mine = LeftMost<R>::part(work, site.work);
       launch_places<Kernel>(
           name.c_str(), where, site, places,
@@ -167,13 +167,10 @@ class SequenceOver<Streamed<On<D>>> {
     auto made = make_loop<Kernel>(label, work, places, kept, accesses...);
     if constexpr (!any_order) made.align = larger_of(made.align, block);
 
-    made.results = [results, number = runs_.loop_count()](const StreamProblem& problem,
-                                                          const StreamPlan& plan) {
-      return results->set_groups(sequence_groups(problem, plan, number, block, any_order));
-    };
-    made.prepare = [results, where = where_.where](bool make) { results->prepare(where, make); };
-    made.launch = [results, where = where_.where, name = std::string(label), work, kernel, places,
-                   accesses...](const StreamSite& site, int step, int time) {
+    made.results = grouper(results, runs_.loop_count(), block, any_order);
+    made.prepare = preparer(where_.where, results);
+    made.launch = [results, where = where_.where, name = std::string(label), work = work, kernel = kernel,
+                   places = places, ... accesses = accesses](const StreamSite& site, int step, int time) {
       launch_places<Kernel>(
           name.c_str(), where, site, places,
           [&](const auto&... resolved) {
@@ -233,24 +230,40 @@ class SequenceOver<Streamed<On<D>>> {
     SequenceRuns::Loop made;
     made.data.label = kept.label = label;
     made.data.work = LeftMost<R>::of(work);
-    const auto add_access = [&]<class Access>(const Access& access) {
-      check_no_edges(access);
-      if constexpr (is_resident_v<Access>) {
-        places.numbers.push_back(-1 - resident_->next() - static_cast<int>(kept.uses.size()));
-        kept.is_own.push_back(is_own<typename Access::region_type>);
-        resident_->add_use(kept, access, made.data.work);
-      } else {
-        const StreamArray array = sequence_array(access);
-        StreamLoop::Use use{runs_.add_array(access.array.state(), array), array.mode, {}};
-        if (!array.regular) use.rows_of = array.rows_of;
-        places.numbers.push_back(use.array);
-        made.data.uses.push_back(use);
-      }
-    };
-    (add_access(accesses), ...);
+    (add_access(made, places, kept, accesses), ...);
     made.align = alignment_of_all<Accesses...>();
     made.kernel = typeid(FunctorOf<K>).name();
     return made;
+  }
+  // Compiled once for all loops with such results.
+  template <class Results>
+  static Function<void(bool)> preparer(const On<D>& where, const Ref<Results>& results) {
+    return [results, where](bool make) { results->prepare(where, make); };
+  }
+  template <class Results>
+  static Function<index_t(const StreamProblem&, const StreamPlan&)> grouper(const Ref<Results>& results,
+                                                                            int loop, index_t block,
+                                                                            bool any_order) {
+    return [results, loop, block, any_order](const StreamProblem& problem, const StreamPlan& plan) {
+      return results->set_groups(sequence_groups(problem, plan, loop, block, any_order));
+    };
+  }
+  // A function of its own: compiled once for all loops with such an access.
+  template <class Access>
+  [[gnu::noinline]] void add_access(SequenceRuns::Loop& made, Places& places, ResidentArrays::Loop& kept,
+                                    const Access& access) {
+    check_no_edges(access);
+    if constexpr (is_resident_v<Access>) {
+      places.numbers.push_back(-1 - resident_->next() - static_cast<int>(kept.uses.size()));
+      kept.is_own.push_back(is_own<typename Access::region_type>);
+      resident_->add_use(kept, access, made.data.work);
+    } else {
+      const StreamArray array = sequence_array(access);
+      StreamLoop::Use use{runs_.add_array(access.array.state(), array), array.mode, {}};
+      if (!array.regular) use.rows_of = array.rows_of;
+      places.numbers.push_back(use.array);
+      made.data.uses.push_back(use);
+    }
   }
   // Both have the same loops, as only the first of these calls throws.
   void add(SequenceRuns::Loop&& loop, ResidentArrays::Loop& kept) {

@@ -13,6 +13,14 @@ namespace strata::inline STRATA_ABI::dynamics {
 
 class MeshRegions {
  public:
+  /// What rows() takes: one type for all functions, so that what is compiled for each type of access is
+  /// compiled once.
+  struct RowsBy {
+    const MeshRegions* regions;
+    ResidentRows (MeshRegions::*of)(ResidentRows) const;
+    ResidentRows operator()(ResidentRows items) const { return (regions->*of)(items); }
+  };
+
   /// Of a device that holds all rows.
   MeshRegions(index_t nodes, index_t elements) : nodes_(nodes), elements_(elements) {}
   /// Of parts: `offsets` are where the corners of each node begin.
@@ -22,25 +30,22 @@ class MeshRegions {
   // Regions, of this object.
 
   /// The nodes of elements, the elements of nodes, and these as numbers of corners.
-  auto nodes_of() const {
-    return strata::rows([this](ResidentRows elements) {
-      return ranges_ ? ranges_->nodes_of(elements) : ResidentRows{0, nodes_};
-    });
-  }
-  auto elements_of() const {
-    return strata::rows([this](ResidentRows nodes) {
-      return ranges_ ? ranges_->elements_of(nodes) : ResidentRows{0, elements_};
-    });
-  }
-  auto corners_of() const {
-    return strata::rows([this](ResidentRows nodes) {
-      if (!ranges_) return ResidentRows{0, 8 * elements_};
-      return ResidentRows{offsets_[static_cast<std::size_t>(nodes.begin)],
-                          offsets_[static_cast<std::size_t>(nodes.end)]};
-    });
-  }
+  Rows<RowsBy> nodes_of() const { return {{this, &MeshRegions::nodes}}; }
+  Rows<RowsBy> elements_of() const { return {{this, &MeshRegions::elements}}; }
+  Rows<RowsBy> corners_of() const { return {{this, &MeshRegions::corners}}; }
 
  private:
+  ResidentRows nodes(ResidentRows elements) const {
+    return ranges_ ? ranges_->nodes_of(elements) : ResidentRows{0, nodes_};
+  }
+  ResidentRows elements(ResidentRows nodes) const {
+    return ranges_ ? ranges_->elements_of(nodes) : ResidentRows{0, elements_};
+  }
+  ResidentRows corners(ResidentRows nodes) const {
+    if (!ranges_) return {0, 8 * elements_};
+    return {offsets_[static_cast<std::size_t>(nodes.begin)], offsets_[static_cast<std::size_t>(nodes.end)]};
+  }
+
   index_t nodes_, elements_;
   std::optional<fem::MeshRanges> ranges_;
   std::vector<std::int32_t> offsets_;

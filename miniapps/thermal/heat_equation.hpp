@@ -1,6 +1,6 @@
 // HeatEquation: the heat equation (element_system.hpp) on a mesh, on one device.
 //
-//   using System = InCoreSystem<PlainArrays<Cuda>, double>;   // or PlacedSystem<Across<Cuda>, double>
+//   using System = InCoreSystem<PlainArrays<Cuda>, double>;   // or PlacedSystem<Cuda, double>
 //   HeatEquation<System> heat(System(mesh, problem, settings), problem, settings);
 //   heat.give(select_nodes(mesh, "top"), 100.0);       // later calls win where lists overlap
 //   heat.solve_steady();                               // or heat.step(dt), again and again

@@ -70,6 +70,19 @@ class PlacedRanges {
   std::shared_ptr<const std::vector<std::int32_t>> offsets_;  // of the corners of nodes
 };
 
+/// What rows() takes: rows that work items use, by a function of the ranges, or `all` of them. One type for
+/// all functions, so that what is compiled for each type of access is compiled once. The ranges must outlive
+/// it.
+struct PlacedRows {
+  const PlacedRanges* ranges;
+  ResidentRows (PlacedRanges::*of)(ResidentRows) const;
+  index_t all = -1;  // negative: those of the work items
+
+  ResidentRows operator()(ResidentRows items) const {
+    return all < 0 ? (ranges->*of)(items) : ResidentRows{0, all};
+  }
+};
+
 struct PlacedMesh {
   fem::MeshOnHost mesh;  // in its own order
   fem::MeshOrder order;
