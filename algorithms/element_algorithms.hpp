@@ -75,13 +75,13 @@ void count_into(const char* label, const Where& where, const X& x, const P& pred
     }
   }
 }
-template <class Where, class X, class P, class... Result>
+template <class Where, AnyView X, class P, class... Result>
 auto count_where(const char* label, const Where& where, const X& x, const P& predicate, Result&&... result) {
   return into_or_returned([&](auto& place) { count_into(label, where, x, predicate, place); }, result...);
 }
 
-template <class Where, class X, class Make, class... Result>
-auto extreme_element(const char* label, const Where& where, const X& x, const Make& make,
+template <class Where, class Make, AnyView X, class... Result>
+auto extreme_element(const char* label, const Where& where, const Make& make, const X& x,
                      Result&&... result) {
   using T = typename X::value_type;
   return into_or_returned(
@@ -165,9 +165,9 @@ struct ScanTransformed {
   }
 };
 
-template <class Where, class X, class Equal, class... Result>
-auto unique_elements(const char* label, const Where& where, const X& x, const Equal& equal,
-                     Result&&... result) {
+template <class Where, AnyView X, class Equal, class... Result>
+auto unique_elements_if(const char* label, const Where& where, const X& x, const Equal& equal,
+                        Result&&... result) {
   using D = typename DeviceFor<Where, X>::type;
   using T = typename X::value_type;
   static_assert(std::is_invocable_r_v<bool, const Equal&, const T&, const T&>,
@@ -202,14 +202,19 @@ auto unique_elements(const char* label, const Where& where, const X& x, const Eq
       result...);
 }
 
-template <class Where, class X>
+template <class Where, AnyView X, class... Result>
+auto unique_elements(const char* label, const Where& where, const X& x, Result&&... result) {
+  return unique_elements_if(label, where, x, EqualElements{}, result...);
+}
+
+template <class Where, AnyView X>
 void reverse_elements(const char* label, const Where& where, const X& x) {
   static_assert(has_plain_elements<X>,
                 "strata: reverse: the elements are const, or accessed otherwise than by plain references");
   require_rank_one("reverse", x);
   for_anywhere(label, where, x.extent(0) / 2, with(ExchangeEnds{}, x));
 }
-template <class Where, class X>
+template <class Where, AnyView X>
 void rotate_elements(const char* label, const Where& where, const X& x, index_t first) {
   static_assert(has_plain_elements<X>,
                 "strata: rotate: the elements are const, or accessed otherwise than by plain references");
@@ -221,9 +226,9 @@ void rotate_elements(const char* label, const Where& where, const X& x, index_t 
   for_anywhere(label, where, x.extent(0), with(TakeFrom{first - x.begin(0)}, x, turned));
   for_anywhere(label, where, x.extent(0), with(Unpack{}, x, turned));
 }
-template <class Where, class X, class Y, class Operation>
+template <class Where, AnyView X, AnyView Y, class Operation = SubtractElements>
 void difference_elements(const char* label, const Where& where, const X& x, const Y& y,
-                         const Operation& operation) {
+                         const Operation& operation = {}) {
   using D = typename DeviceFor<Where, X>::type;
   using T = typename X::value_type;
   static_assert(std::is_invocable_v<const Operation&, const T&, const T&>,
@@ -252,18 +257,22 @@ void transform_scan(const char* label, const Where& where, const X& x, const Y& 
                   sum_of<typename Y::value_type>, start);
   }
 }
+template <class Where, AnyView X, AnyView Y, class F>
+void transform_inclusive(const char* label, const Where& where, const X& x, const Y& y, const F& transform) {
+  transform_scan<true>(label, where, x, y, transform, {});
+}
 
 }  // namespace detail
 
-/// The number of elements for which the predicate holds, or that are equal to a value.
-template <AnyView X, class P, class... Result>
-auto count_if(const X& x, const P& predicate, Result&&... result) {
-  return detail::count_where("count_if", detail::Anywhere{}, x, predicate, result...);
+/// count_if([on(...),] x, predicate[, result]): the number of elements for which the predicate holds.
+template <detail::OnOrView First, class Second, class... Rest>
+auto count_if(const First& first, const Second& second, Rest&&... rest) {
+  if constexpr (detail::is_on_v<First>)
+    return detail::count_where(detail::label_of(first, "count_if"), first, second, rest...);
+  else return detail::count_where("count_if", detail::Anywhere{}, first, second, rest...);
 }
-template <class D, AnyView X, class P, class... Result>
-auto count_if(const On<D>& where, const X& x, const P& predicate, Result&&... result) {
-  return detail::count_where(detail::label_of(where, "count_if"), where, x, predicate, result...);
-}
+/// The number of elements that are equal to a value. (Of two forms, for the value to become one of the type
+/// of the elements where it is given.)
 template <AnyView X, class... Result>
 auto count(const X& x, const typename X::value_type& value, Result&&... result) {
   return detail::count_where("count", detail::Anywhere{}, x,
@@ -275,87 +284,77 @@ auto count(const On<D>& where, const X& x, const typename X::value_type& value, 
                              detail::EqualToValue<typename X::value_type>{value}, result...);
 }
 
-/// The index of the smallest (largest) element, of several that are equal the first. NaNs are not found: of
-/// NaNs only, or of no element, it is x.end(0), or in a Value the location of none (ValueLocation).
-template <AnyView X, class... Result>
-auto min_element(const X& x, Result&&... result) {
-  return detail::extreme_element("min_element", detail::Anywhere{}, x, MinLoc, result...);
+/// min_element([on(...),] x[, result]), max_element likewise: the index of the smallest (largest) element, of
+/// several that are equal the first. NaNs are not found: of NaNs only, or of no element, it is x.end(0), or
+/// in a Value the location of none (ValueLocation).
+template <detail::OnOrView First, class... Rest>
+auto min_element(const First& first, Rest&&... rest) {
+  if constexpr (detail::is_on_v<First>)
+    return detail::extreme_element(detail::label_of(first, "min_element"), first, MinLoc, rest...);
+  else return detail::extreme_element("min_element", detail::Anywhere{}, MinLoc, first, rest...);
 }
-template <class D, AnyView X, class... Result>
-auto min_element(const On<D>& where, const X& x, Result&&... result) {
-  return detail::extreme_element(detail::label_of(where, "min_element"), where, x, MinLoc, result...);
-}
-template <AnyView X, class... Result>
-auto max_element(const X& x, Result&&... result) {
-  return detail::extreme_element("max_element", detail::Anywhere{}, x, MaxLoc, result...);
-}
-template <class D, AnyView X, class... Result>
-auto max_element(const On<D>& where, const X& x, Result&&... result) {
-  return detail::extreme_element(detail::label_of(where, "max_element"), where, x, MaxLoc, result...);
+template <detail::OnOrView First, class... Rest>
+auto max_element(const First& first, Rest&&... rest) {
+  if constexpr (detail::is_on_v<First>)
+    return detail::extreme_element(detail::label_of(first, "max_element"), first, MaxLoc, rest...);
+  else return detail::extreme_element("max_element", detail::Anywhere{}, MaxLoc, first, rest...);
 }
 
-/// Moves the first of each run of equal neighbours to the front, in order, and gives their number; the
-/// elements after them keep their values. unique_if: with an equality of your own.
-template <AnyView X, class... Result>
-auto unique(const X& x, Result&&... result) {
-  return detail::unique_elements("unique", detail::Anywhere{}, x, detail::EqualElements{}, result...);
+/// unique([on(...),] x[, result]): moves the first of each run of equal neighbours to the front, in order,
+/// and gives their number; the elements after them keep their values. unique_if([on(...),] x, equal[,
+/// result]): with an equality of your own.
+template <detail::OnOrView First, class... Rest>
+auto unique(const First& first, Rest&&... rest) {
+  if constexpr (detail::is_on_v<First>)
+    return detail::unique_elements(detail::label_of(first, "unique"), first, rest...);
+  else return detail::unique_elements("unique", detail::Anywhere{}, first, rest...);
 }
-template <class D, AnyView X, class... Result>
-auto unique(const On<D>& where, const X& x, Result&&... result) {
-  return detail::unique_elements(detail::label_of(where, "unique"), where, x, detail::EqualElements{},
-                                 result...);
-}
-template <AnyView X, class Equal, class... Result>
-auto unique_if(const X& x, const Equal& equal, Result&&... result) {
-  return detail::unique_elements("unique_if", detail::Anywhere{}, x, equal, result...);
-}
-template <class D, AnyView X, class Equal, class... Result>
-auto unique_if(const On<D>& where, const X& x, const Equal& equal, Result&&... result) {
-  return detail::unique_elements(detail::label_of(where, "unique_if"), where, x, equal, result...);
+template <detail::OnOrView First, class Second, class... Rest>
+auto unique_if(const First& first, const Second& second, Rest&&... rest) {
+  if constexpr (detail::is_on_v<First>)
+    return detail::unique_elements_if(detail::label_of(first, "unique_if"), first, second, rest...);
+  else return detail::unique_elements_if("unique_if", detail::Anywhere{}, first, second, rest...);
 }
 
-/// The last element becomes the first.
-template <AnyView X>
-void reverse(const X& x) {
-  detail::reverse_elements("reverse", detail::Anywhere{}, x);
+/// reverse([on(...),] x): the last element becomes the first.
+template <detail::OnOrView First, class... Rest>
+void reverse(const First& first, const Rest&... rest) {
+  if constexpr (detail::is_on_v<First>)
+    detail::reverse_elements(detail::label_of(first, "reverse"), first, rest...);
+  else detail::reverse_elements("reverse", detail::Anywhere{}, first, rest...);
 }
-template <class D, AnyView X>
-void reverse(const On<D>& where, const X& x) {
-  detail::reverse_elements(detail::label_of(where, "reverse"), where, x);
-}
-/// Element `first` becomes the first, those before it follow the last. LayoutError where it is no index of x
-/// nor x.end(0).
-template <AnyView X>
-void rotate(const X& x, index_t first) {
-  detail::rotate_elements("rotate", detail::Anywhere{}, x, first);
-}
-template <class D, AnyView X>
-void rotate(const On<D>& where, const X& x, index_t first) {
-  detail::rotate_elements(detail::label_of(where, "rotate"), where, x, first);
+/// rotate([on(...),] x, index): element `index` becomes the first, those before it follow the last.
+/// LayoutError where it is no index of x nor x.end(0).
+template <detail::OnOrView First, class Second, class... Rest>
+void rotate(const First& first, const Second& second, const Rest&... rest) {
+  if constexpr (detail::is_on_v<First>)
+    detail::rotate_elements(detail::label_of(first, "rotate"), first, second, rest...);
+  else detail::rotate_elements("rotate", detail::Anywhere{}, first, second, rest...);
 }
 
-/// y(first) = x(first), y(i) = operation(x(i), x(i - 1)). ShapeMismatch where the indices differ, LayoutError
-/// where x and y share memory.
-template <AnyView X, AnyView Y, class Operation = detail::SubtractElements>
-void adjacent_difference(const X& x, const Y& y, const Operation& operation = {}) {
-  detail::difference_elements("adjacent_difference", detail::Anywhere{}, x, y, operation);
-}
-template <class D, AnyView X, AnyView Y, class Operation = detail::SubtractElements>
-void adjacent_difference(const On<D>& where, const X& x, const Y& y, const Operation& operation = {}) {
-  detail::difference_elements(detail::label_of(where, "adjacent_difference"), where, x, y, operation);
+/// adjacent_difference([on(...),] x, y[, operation]): y(first) = x(first), y(i) = operation(x(i), x(i - 1)).
+/// ShapeMismatch where the indices differ, LayoutError where x and y share memory.
+template <detail::OnOrView First, AnyView Second, class... Rest>
+void adjacent_difference(const First& first, const Second& second, const Rest&... rest) {
+  if constexpr (detail::is_on_v<First>)
+    detail::difference_elements(detail::label_of(first, "adjacent_difference"), first, second, rest...);
+  else detail::difference_elements("adjacent_difference", detail::Anywhere{}, first, second, rest...);
 }
 
-/// y(i) = f(x(first)) + ... + f(x(i)), in the type of y; x and y may be one array.
-template <AnyView X, AnyView Y, class F>
-void transform_inclusive_scan(const X& x, const Y& y, const F& transform) {
-  detail::transform_scan<true>("transform_inclusive_scan", detail::Anywhere{}, x, y, transform, {});
+/// transform_inclusive_scan([on(...),] x, y, f): y(i) = f(x(first)) + ... + f(x(i)), in the type of y; x and
+/// y may be one array.
+template <detail::OnOrView First, AnyView Second, class Third, class... Rest>
+void transform_inclusive_scan(const First& first, const Second& second, const Third& third,
+                              const Rest&... rest) {
+  if constexpr (detail::is_on_v<First>)
+    detail::transform_inclusive(detail::label_of(first, "transform_inclusive_scan"), first, second, third,
+                                rest...);
+  else
+    detail::transform_inclusive("transform_inclusive_scan", detail::Anywhere{}, first, second, third,
+                                rest...);
 }
-template <class D, AnyView X, AnyView Y, class F>
-void transform_inclusive_scan(const On<D>& where, const X& x, const Y& y, const F& transform) {
-  detail::transform_scan<true>(detail::label_of(where, "transform_inclusive_scan"), where, x, y, transform,
-                               {});
-}
-/// y(i) = start + f(x(first)) + ... + f(x(i - 1)), likewise.
+/// y(i) = start + f(x(first)) + ... + f(x(i - 1)), likewise. (Of two forms, for `start` to become one of the
+/// type of y where it is given.)
 template <AnyView X, AnyView Y, class F>
 void transform_exclusive_scan(const X& x, const Y& y, const F& transform,
                               const typename Y::value_type& start = {}) {

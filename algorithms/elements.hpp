@@ -13,6 +13,7 @@
 #include <utility>
 
 #include <strata/algorithms/kernel.hpp>
+#include <strata/algorithms/place.hpp>
 #include <strata/algorithms/reduction.hpp>
 #include <strata/core/fail.hpp>
 #include <strata/devices/host/tasks.hpp>
@@ -20,6 +21,10 @@
 #include <strata/views/view.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
+
+/// The first argument of an algorithm over views: on(...), or the first view, on whose device it then runs.
+template <class A>
+concept OnOrView = is_on_v<A> || AnyView<A>;
 
 // ---- views of rank 1
 

@@ -111,21 +111,19 @@ void launch_find(const char* label, const Where& where, const X& x, const P& pre
   }
 }
 
-template <class Where, class X, class P, class... Result>
+template <class Where, AnyView X, class P, class... Result>
 auto find_into(const char* label, const Where& where, const X& x, const P& predicate, Result&&... result) {
   return into_or_returned([&](auto& place) { launch_find(label, where, x, predicate, place); }, result...);
 }
 
 }  // namespace detail
 
-/// Returns the index, unless `result` is given.
-template <AnyView X, class P, class... Result>
-auto find_if(const X& x, const P& predicate, Result&&... result) {
-  return detail::find_into("find_if", detail::Anywhere{}, x, predicate, result...);
-}
-template <class D, AnyView X, class P, class... Result>
-auto find_if(const On<D>& where, const X& x, const P& predicate, Result&&... result) {
-  return detail::find_into(detail::label_of(where, "find_if"), where, x, predicate, result...);
+/// find_if([on(...),] x, predicate[, result]). Returns the index, unless `result` is given.
+template <detail::OnOrView First, class Second, class... Rest>
+auto find_if(const First& first, const Second& second, Rest&&... rest) {
+  if constexpr (detail::is_on_v<First>)
+    return detail::find_into(detail::label_of(first, "find_if"), first, second, rest...);
+  else return detail::find_into("find_if", detail::Anywhere{}, first, second, rest...);
 }
 
 /// find_if with ==.

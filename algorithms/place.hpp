@@ -100,6 +100,12 @@ decltype(auto) visit_part(const Where& where, std::size_t k, const auto& f) {
   return PlaceTraits<Where>::visit(where, k, f);
 }
 
+/// Whether `W` is an on(...).
+template <class W>
+inline constexpr bool is_on_v = false;
+template <class D>
+inline constexpr bool is_on_v<On<D>> = true;
+
 template <class...>
 inline constexpr bool never = false;
 

@@ -247,13 +247,13 @@ void launch_partition(const char* label, const Where& where, const X& x, const P
   }
 }
 
-template <class Where, class X, class Y, class P, class... Result>
+template <class Where, AnyView X, AnyView Y, class P, class... Result>
 auto copy_if_into(const char* label, const Where& where, const X& x, const Y& y, const P& predicate,
                   Result&&... result) {
   return into_or_returned([&](auto& place) { launch_copy_if(label, where, x, y, predicate, place); },
                           result...);
 }
-template <class Where, class X, class P, class... Result>
+template <class Where, AnyView X, class P, class... Result>
 auto partition_into(const char* label, const Where& where, const X& x, const P& predicate,
                     Result&&... result) {
   return into_or_returned([&](auto& place) { launch_partition(label, where, x, predicate, place); },
@@ -262,24 +262,22 @@ auto partition_into(const char* label, const Where& where, const X& x, const P& 
 
 }  // namespace detail
 
-/// Returns the number of elements of x for which the predicate holds, unless `result` is given.
-template <AnyView X, AnyView Y, class P, class... Result>
-auto copy_if(const X& x, const Y& y, const P& predicate, Result&&... result) {
-  return detail::copy_if_into("copy_if", detail::Anywhere{}, x, y, predicate, result...);
-}
-template <class D, AnyView X, AnyView Y, class P, class... Result>
-auto copy_if(const On<D>& where, const X& x, const Y& y, const P& predicate, Result&&... result) {
-  return detail::copy_if_into(detail::label_of(where, "copy_if"), where, x, y, predicate, result...);
+/// copy_if([on(...),] x, y, predicate[, result]). Returns the number of elements of x for which the predicate
+/// holds, unless `result` is given.
+template <detail::OnOrView First, AnyView Second, class Third, class... Rest>
+auto copy_if(const First& first, const Second& second, const Third& third, Rest&&... rest) {
+  if constexpr (detail::is_on_v<First>)
+    return detail::copy_if_into(detail::label_of(first, "copy_if"), first, second, third, rest...);
+  else return detail::copy_if_into("copy_if", detail::Anywhere{}, first, second, third, rest...);
 }
 
-/// Returns the number of elements for which the predicate holds, unless `result` is given.
-template <AnyView X, class P, class... Result>
-auto partition(const X& x, const P& predicate, Result&&... result) {
-  return detail::partition_into("partition", detail::Anywhere{}, x, predicate, result...);
-}
-template <class D, AnyView X, class P, class... Result>
-auto partition(const On<D>& where, const X& x, const P& predicate, Result&&... result) {
-  return detail::partition_into(detail::label_of(where, "partition"), where, x, predicate, result...);
+/// partition([on(...),] x, predicate[, result]). Returns the number of elements for which the predicate
+/// holds, unless `result` is given.
+template <detail::OnOrView First, class Second, class... Rest>
+auto partition(const First& first, const Second& second, Rest&&... rest) {
+  if constexpr (detail::is_on_v<First>)
+    return detail::partition_into(detail::label_of(first, "partition"), first, second, rest...);
+  else return detail::partition_into("partition", detail::Anywhere{}, first, second, rest...);
 }
 
 }  // namespace strata::inline STRATA_ABI

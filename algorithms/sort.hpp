@@ -96,8 +96,8 @@ constexpr bool check_less() {
   }
 }
 
-template <class Where, class K, class Less>
-void launch_sort(const char* label, const Where& where, const K& keys, const Less& less) {
+template <class Where, AnyView K, class Less = Ascending>
+void launch_sort(const char* label, const Where& where, const K& keys, const Less& less = {}) {
   if constexpr (check_sorted_view<K>() && check_less<K, Less>()) {
     require_rank_one("sort", keys);
     if (!has_contiguous_elements(keys)) {
@@ -113,9 +113,9 @@ void launch_sort(const char* label, const Where& where, const K& keys, const Les
   }
 }
 
-template <class Where, class K, class V, class Less>
+template <class Where, AnyView K, AnyView V, class Less = Ascending>
 void launch_sort_by_key(const char* label, const Where& where, const K& keys, const V& values,
-                        const Less& less) {
+                        const Less& less = {}) {
   using D = typename DeviceFor<Where, K>::type;
   static_assert(SameMemoryFor<D, typename V::device_type>::value);
   if constexpr (check_sorted_view<K>() && check_sorted_view<V>() && check_less<K, Less>()) {
@@ -144,25 +144,21 @@ void launch_sort_by_key(const char* label, const Where& where, const K& keys, co
 
 }  // namespace detail
 
-/// Sorts the elements of a view of rank 1 in the order of `less`. The head of this file says where, how, and
-/// what it throws.
-template <AnyView K, class Less = Ascending>
-void sort(const K& keys, const Less& less = {}) {
-  detail::launch_sort("sort", detail::Anywhere{}, keys, less);
-}
-template <class D, AnyView K, class Less = Ascending>
-void sort(const On<D>& where, const K& keys, const Less& less = {}) {
-  detail::launch_sort(detail::label_of(where, "sort"), where, keys, less);
+/// sort([on(...),] keys[, less]). Sorts the elements of a view of rank 1 in the order of `less`. The head of
+/// this file says where, how, and what it throws.
+template <detail::OnOrView First, class... Rest>
+void sort(const First& first, const Rest&... rest) {
+  if constexpr (detail::is_on_v<First>) detail::launch_sort(detail::label_of(first, "sort"), first, rest...);
+  else detail::launch_sort("sort", detail::Anywhere{}, first, rest...);
 }
 
-/// ShapeMismatch where the indices of keys and values differ, LayoutError where they share memory.
-template <AnyView K, AnyView V, class Less = Ascending>
-void sort_by_key(const K& keys, const V& values, const Less& less = {}) {
-  detail::launch_sort_by_key("sort_by_key", detail::Anywhere{}, keys, values, less);
-}
-template <class D, AnyView K, AnyView V, class Less = Ascending>
-void sort_by_key(const On<D>& where, const K& keys, const V& values, const Less& less = {}) {
-  detail::launch_sort_by_key(detail::label_of(where, "sort_by_key"), where, keys, values, less);
+/// sort_by_key([on(...),] keys, values[, less]). ShapeMismatch where the indices of keys and values differ,
+/// LayoutError where they share memory.
+template <detail::OnOrView First, AnyView Second, class... Rest>
+void sort_by_key(const First& first, const Second& second, const Rest&... rest) {
+  if constexpr (detail::is_on_v<First>)
+    detail::launch_sort_by_key(detail::label_of(first, "sort_by_key"), first, second, rest...);
+  else detail::launch_sort_by_key("sort_by_key", detail::Anywhere{}, first, second, rest...);
 }
 
 }  // namespace strata::inline STRATA_ABI

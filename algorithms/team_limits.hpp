@@ -11,20 +11,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <strata/algorithms/place.hpp>
 #include <strata/algorithms/team.hpp>
 
 namespace strata::inline STRATA_ABI {
 
 namespace detail {
 
-template <class Where, class R, class K, class... Reducers>
+template <class Where, WorkRange R, class K, class... Reducers>
 TeamLimits limits_of_teams(const Where& where, const R& work, const K&, const Reducers&... reducers) {
   using W = WorkOf<R>;
+  constexpr bool reduces = (is_reducer_v<Reducers> && ...);
+  static_assert(reduces,
+                "strata: team_size_max: after the kernel come the named reducers of a reduction, such as "
+                "Sum(result)");
   static_assert(W::rank == teams_rank, "strata: team_size_max and its like are asked of teams(...)");
   static_assert(knows_device<Where, K>,
                 "strata: team_size_max: nothing says on which device: you wrote team_size_max(work, kernel); "
                 "write team_size_max(on(device), work, kernel) or give with(kernel, views...)");
-  if constexpr (W::rank == teams_rank && knows_device<Where, K>) {
+  if constexpr (W::rank == teams_rank && reduces && knows_device<Where, K>) {
     using D = typename DeviceFor<Where, K>::type;
     check_kernel<Where, K>();
     using Common = CommonKernel<K>;
@@ -52,50 +57,47 @@ TeamLimits limits_of_teams(const Where& where, const R& work, const K&, const Re
   }
   return {};
 }
+template <class Where, WorkRange R, class K, class... Reducers>
+index_t scratch_of_teams(const Where& where, const R& work, const K& kernel, int level,
+                         const Reducers&... reducers) {
+  if (level < 0 || level >= scratch_levels)
+    fail_work("scratch_size_max", level, "the levels of scratch memory are 0, small and fast, and 1, large");
+  return limits_of_teams(where, work, kernel, reducers...).scratch[level];
+}
+
+/// The first argument of a question about teams: on(...), or the work, of a kernel that has a device.
+template <class A>
+concept OnOrWork = is_on_v<A> || WorkRange<A>;
+
+template <OnOrWork First, class... Rest>
+TeamLimits team_limits(const First& first, const Rest&... rest) {
+  if constexpr (is_on_v<First>) return limits_of_teams(first, rest...);
+  else return limits_of_teams(Anywhere{}, first, rest...);
+}
 
 }  // namespace detail
 
-/// The most members that a team of this launch can have.
-template <class D, WorkRange R, class K, class... Operation, class... T, class... Target>
-[[nodiscard]] index_t team_size_max(const On<D>& where, const R& work, const K& kernel,
-                                    const Reducer<Operation, T, Target>&... reducers) {
-  return detail::limits_of_teams(where, work, kernel, reducers...).most_members;
-}
-template <WorkRange R, class K, class... Operation, class... T, class... Target>
-[[nodiscard]] index_t team_size_max(const R& work, const K& kernel,
-                                    const Reducer<Operation, T, Target>&... reducers) {
-  return detail::limits_of_teams(detail::Anywhere{}, work, kernel, reducers...).most_members;
+/// team_size_max([on(...),] work, kernel, reducers...): the most members that a team of this launch can have.
+template <detail::OnOrWork First, class Second, class... Rest>
+[[nodiscard]] index_t team_size_max(const First& first, const Second& second, const Rest&... rest) {
+  return detail::team_limits(first, second, rest...).most_members;
 }
 
-/// The members that a team of this launch gets where the device chooses.
-template <class D, WorkRange R, class K, class... Operation, class... T, class... Target>
-[[nodiscard]] index_t team_size_recommended(const On<D>& where, const R& work, const K& kernel,
-                                            const Reducer<Operation, T, Target>&... reducers) {
-  return detail::limits_of_teams(where, work, kernel, reducers...).chosen_members;
-}
-template <WorkRange R, class K, class... Operation, class... T, class... Target>
-[[nodiscard]] index_t team_size_recommended(const R& work, const K& kernel,
-                                            const Reducer<Operation, T, Target>&... reducers) {
-  return detail::limits_of_teams(detail::Anywhere{}, work, kernel, reducers...).chosen_members;
+/// team_size_recommended([on(...),] work, kernel, reducers...): the members that a team of this launch gets
+/// where the device chooses.
+template <detail::OnOrWork First, class Second, class... Rest>
+[[nodiscard]] index_t team_size_recommended(const First& first, const Second& second, const Rest&... rest) {
+  return detail::team_limits(first, second, rest...).chosen_members;
 }
 
-/// The most bytes of scratch memory of `level` that a team of this launch can have, all members together.
-/// (Level 1 is large memory: what one launch can have of it depends on what is free.)
-template <class D, WorkRange R, class K, class... Operation, class... T, class... Target>
-[[nodiscard]] index_t scratch_size_max(const On<D>& where, const R& work, const K& kernel, int level,
-                                       const Reducer<Operation, T, Target>&... reducers) {
-  if (level < 0 || level >= detail::scratch_levels)
-    detail::fail_work("scratch_size_max", level,
-                      "the levels of scratch memory are 0, small and fast, and 1, large");
-  return detail::limits_of_teams(where, work, kernel, reducers...).scratch[level];
-}
-template <WorkRange R, class K, class... Operation, class... T, class... Target>
-[[nodiscard]] index_t scratch_size_max(const R& work, const K& kernel, int level,
-                                       const Reducer<Operation, T, Target>&... reducers) {
-  if (level < 0 || level >= detail::scratch_levels)
-    detail::fail_work("scratch_size_max", level,
-                      "the levels of scratch memory are 0, small and fast, and 1, large");
-  return detail::limits_of_teams(detail::Anywhere{}, work, kernel, reducers...).scratch[level];
+/// scratch_size_max([on(...),] work, kernel, level, reducers...): the most bytes of scratch memory of `level`
+/// that a team of this launch can have, all members together. (Level 1 is large memory: what one launch can
+/// have of it depends on what is free.)
+template <detail::OnOrWork First, class Second, class Third, class... Rest>
+[[nodiscard]] index_t scratch_size_max(const First& first, const Second& second, const Third& third,
+                                       const Rest&... rest) {
+  if constexpr (detail::is_on_v<First>) return detail::scratch_of_teams(first, second, third, rest...);
+  else return detail::scratch_of_teams(detail::Anywhere{}, first, second, third, rest...);
 }
 
 }  // namespace strata::inline STRATA_ABI

@@ -141,33 +141,26 @@ auto transform_reduce_of_pairs(const char* label, const Where& where, const X& x
   }
 }
 
-template <class F>
-concept NoView = !AnyView<F>;
+// Of one view or of two.
+template <class Where, AnyView X, class Next, class... Rest>
+auto transform_reduce_of_views(const char* label, const Where& where, const X& x, const Next& next,
+                               const Rest&... rest) {
+  if constexpr (AnyView<Next>) return transform_reduce_of_pairs(label, where, x, next, rest...);
+  else return transform_reduce_of(label, where, x, next, rest...);
+}
 
 }  // namespace detail
 
-/// Joins the values of `transform` for the elements of x; returns the sum where no reducers are given. The
-/// head of this file has the forms.
-template <AnyView X, detail::NoView F, class... R>
-auto transform_reduce(const X& x, const F& transform, const R&... reducers) {
-  return detail::transform_reduce_of("transform_reduce", detail::Anywhere{}, x, transform, reducers...);
-}
-template <class D, AnyView X, detail::NoView F, class... R>
-auto transform_reduce(const On<D>& where, const X& x, const F& transform, const R&... reducers) {
-  return detail::transform_reduce_of(detail::label_of(where, "transform_reduce"), where, x, transform,
-                                     reducers...);
-}
-
-/// The same of pairs of elements; ShapeMismatch where the indices of x and y differ.
-template <AnyView X, AnyView Y, class F, class... R>
-auto transform_reduce(const X& x, const Y& y, const F& transform, const R&... reducers) {
-  return detail::transform_reduce_of_pairs("transform_reduce", detail::Anywhere{}, x, y, transform,
-                                           reducers...);
-}
-template <class D, AnyView X, AnyView Y, class F, class... R>
-auto transform_reduce(const On<D>& where, const X& x, const Y& y, const F& transform, const R&... reducers) {
-  return detail::transform_reduce_of_pairs(detail::label_of(where, "transform_reduce"), where, x, y,
-                                           transform, reducers...);
+/// transform_reduce([on(...),] x, transform, reducers...), transform_reduce([on(...),] x, y, transform,
+/// reducers...). Joins the values of `transform` for the elements of x, or for the pairs of elements of x and
+/// y; returns the sum where no reducers are given. ShapeMismatch where the indices of x and y differ.
+template <detail::OnOrView First, class Second, class... Rest>
+auto transform_reduce(const First& first, const Second& second, const Rest&... rest) {
+  if constexpr (detail::is_on_v<First>)
+    return detail::transform_reduce_of_views(detail::label_of(first, "transform_reduce"), first, second,
+                                             rest...);
+  else
+    return detail::transform_reduce_of_views("transform_reduce", detail::Anywhere{}, first, second, rest...);
 }
 
 }  // namespace strata::inline STRATA_ABI

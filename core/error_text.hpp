@@ -1,4 +1,4 @@
-// text_of: the message of an exception that was kept.
+// text_of, with_text_of: the message of an exception that was kept.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -9,15 +9,21 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-/// What it says; of one that is no std::exception, that.
-inline std::string text_of(const std::exception_ptr& error) {
+/// f(what it says); of one that is no std::exception, that. The text lives as long as the call.
+template <class F>
+auto with_text_of(const std::exception_ptr& error, const F& f) {
   try {
     std::rethrow_exception(error);
   } catch (const std::exception& known) {
-    return known.what();
+    return f(known.what());
   } catch (...) {
-    return "an exception that is no std::exception";
+    return f("an exception that is no std::exception");
   }
+}
+
+/// What it says.
+inline std::string text_of(const std::exception_ptr& error) {
+  return with_text_of(error, [](const char* text) { return std::string(text); });
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

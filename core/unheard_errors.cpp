@@ -8,6 +8,7 @@
 
 #include <unistd.h>
 
+#include <strata/core/error_text.hpp>
 #include <strata/core/log.hpp>
 #include <strata/core/unheard_errors.hpp>
 
@@ -39,16 +40,6 @@ HeldErrors& held_errors() {
 }
 
 constinit std::atomic<int> printed{0};
-
-void print(const Held& held) noexcept {
-  try {
-    std::rethrow_exception(held.error);
-  } catch (const std::exception& error) {
-    print_unheard_error(held.work, error.what());
-  } catch (...) {
-    print_unheard_error(held.work, "an exception that is no std::exception");
-  }
-}
 
 }  // namespace
 
@@ -84,12 +75,16 @@ void drop_error(const std::exception_ptr& error) noexcept {
     last = std::move(*held);
     errors.all.erase(held);
   }
-  if (!last.reported) print(last);
+  if (!last.reported) print_unheard_error(last.work, last.error);
 }
 
 void print_unheard_error(const std::string& work, const char* what) noexcept {
   printed.fetch_add(1, std::memory_order_relaxed);
   log_message(LogLevel::Error, "%s failed, which nobody waited for: %s", work.c_str(), what);
+}
+
+void print_unheard_error(const std::string& work, const std::exception_ptr& error) noexcept {
+  with_text_of(error, [&](const char* text) { print_unheard_error(work, text); });
 }
 
 void print_held_errors() noexcept {
@@ -101,7 +96,7 @@ void print_held_errors() noexcept {
     for (Held& held : errors.all)
       if (!std::exchange(held.reported, true)) unreported.push_back(held);
   }
-  for (const Held& held : unreported) print(held);
+  for (const Held& held : unreported) print_unheard_error(held.work, held.error);
 }
 
 int unheard_errors() noexcept { return printed.load(std::memory_order_relaxed); }

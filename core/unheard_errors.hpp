@@ -26,6 +26,7 @@ void drop_error(const std::exception_ptr& error) noexcept;
 
 /// Prints and counts an error of `work` that has no holder any more.
 void print_unheard_error(const std::string& work, const char* what) noexcept;
+void print_unheard_error(const std::string& work, const std::exception_ptr& error) noexcept;
 
 /// At the end of the runtime: prints the errors that are held and were not reported. Does nothing in a child
 /// of fork(), which holds copies of its parent's errors.

@@ -294,17 +294,17 @@ class Streaming : StreamingCases<D> {
     char* const first = memory.get() + (4096 - reinterpret_cast<std::uintptr_t>(memory.get()) % 4096);
     storage.before_direct_read(storage.first_byte(), storage.data_bytes());
     if (writes) storage.before_direct_write(storage.first_byte(), storage.data_bytes());
-    detail::AsyncFile::Ticket tickets[depth];
+    detail::files::AsyncFile::Ticket tickets[depth];
     const double begin = now();
     for (index_t at = 0, k = 0; at < storage.data_bytes(); at += chunk, ++k) {
-      detail::AsyncFile::Ticket& ticket = tickets[k % depth];
+      detail::files::AsyncFile::Ticket& ticket = tickets[k % depth];
       storage.file().wait(ticket);
       const index_t bytes = std::min(chunk, storage.data_bytes() - at);
       char* const here = first + k % depth * chunk;
       ticket = writes ? storage.file().write(here, bytes, storage.first_byte() + at)
                       : storage.file().read(here, bytes, storage.first_byte() + at);
     }
-    for (const detail::AsyncFile::Ticket& ticket : tickets) storage.file().wait(ticket);
+    for (const detail::files::AsyncFile::Ticket& ticket : tickets) storage.file().wait(ticket);
     return now() - begin;
   }
 

@@ -8,8 +8,8 @@ Printed are
   - lines of code by folder: lines of C++ files that hold more than comments, tests left out;
   - public names: what headers of the library declare in `strata` and outside of namespaces `detail`, each once;
   - functions with a label or a place in front: public ones, no members, whose first parameter is a label (`const
-    char*`) or a place (`On`, `Across`, `Streamed...`, or a template parameter `Where`); those that make arrays are not
-    counted, as their label is that of the array. Overloads by it are those of them that exist again with the same
+    char*`) or a place (`On`, `Across`, `Streamed...`, or a template parameter `Where`, or `First` where it may be left
+    out); those that make arrays are not counted, as their label is that of the array. Overloads by it are those of them that exist again with the same
     parameters behind label and place;
   - files that a launch passes through: the headers of the library that a file with one `parallel_for` reads, and
     one with a `launch` over coherent arrays: all that their header includes, directly or not, and itself;
@@ -35,7 +35,7 @@ LAUNCHES = {"parallel_for": "algorithms/parallel_for.hpp", "coherent launch": "a
 COPIED = 8  # equal lines that make a duplicate
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"\(.*?\)"|"(?:\\.|[^"\\\n])*"|(?<!\w)\'(?:\\.|[^\'\\\n])+\'', re.S)
 LABEL = re.compile(r"const char\s*\*")
-PLACE = re.compile(r"(?:const )?(?:\w+::)*(?:On<|Across<|Streamed\w*\b|Where\b)")
+PLACE = re.compile(r"(?:const )?(?:\w+::)*(?:On<|Across<|Streamed\w*\b|Where\b|First\b)")
 MAKES_ARRAYS = re.compile(r"create|file_array|scatter_view")
 
 

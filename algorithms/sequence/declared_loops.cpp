@@ -5,7 +5,7 @@
 #include <strata/algorithms/sequence/declared_loops.hpp>
 #include <strata/views/coherent/coherent_state.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::sequences {
 
 namespace {
 
@@ -63,4 +63,4 @@ std::vector<SequenceUse> DeclaredLoops::uses_of(const std::vector<const Loop*>& 
   return uses_of_run(uses, temporary);
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::sequences

@@ -12,7 +12,7 @@
 #include <strata/core/error.hpp>
 #include <strata/core/layout.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::sequences {
 
 /// The steps of the larger graph, or plan: enough that the cost between two of them is small.
 inline constexpr int steps_of_batch = 16;
@@ -63,4 +63,4 @@ class DeclaredLoops {
   std::vector<Ref<CoherentState>> temporary_;
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::sequences

@@ -9,7 +9,7 @@
 
 namespace strata::inline STRATA_ABI {
 
-namespace detail {
+namespace detail::sequences {
 
 template <class K>
 struct ByStep {
@@ -81,18 +81,19 @@ std::vector<T>& values_of(Into& into) {
   }
 }
 
-}  // namespace detail
+}  // namespace detail::sequences
 
 /// A kernel that differs from step to step: make(step) returns that of a step, counted from 0 in each run. A
 /// run that does not begin with the first loop begins within step 0.
 template <class F>
-detail::ByStep<F> by_step(const F& make) {
+detail::sequences::ByStep<F> by_step(const F& make) {
   return {make};
 }
 
 /// The results of a named reducer, such as Sum, in a vector: one for each time that a loop or step runs.
 template <class Operation, class T>
-detail::EachStep<Operation, T> each_step(const detail::MakeReducer<Operation>&, std::vector<T>& values) {
+detail::sequences::EachStep<Operation, T> each_step(const detail::MakeReducer<Operation>&,
+                                                    std::vector<T>& values) {
   return {&values};
 }
 

@@ -10,7 +10,7 @@
 #include <strata/views/deep_copy.hpp>
 #include <strata/views/mdarray.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::sequences {
 
 /// The loops of a Sequence over a place of type `Where`.
 template <class Where>
@@ -226,4 +226,4 @@ class SequenceOver<On<D>> {
   RecordedLoops loops_;
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::sequences

@@ -4,7 +4,7 @@
 #include <strata/algorithms/sequence/loop_cursor.hpp>
 #include <strata/core/error.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::sequences {
 
 void LoopCursor::begin_with(int loop) {
   if (loop < 0 || loop >= loops)
@@ -34,4 +34,4 @@ int LoopCursor::count_of(int steps) const {
   return static_cast<int>(count);
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::sequences

@@ -6,7 +6,7 @@
 
 #include <strata/core/config.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::sequences {
 
 struct LoopCursor {
   std::string label;  // the sequence's
@@ -24,4 +24,4 @@ struct LoopCursor {
   int count_of(int steps) const;
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::sequences

@@ -8,7 +8,7 @@
 #include <strata/views/coherent/unwritten.hpp>
 #include <strata/views/copy.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::sequences {
 
 namespace {
 
@@ -172,4 +172,4 @@ std::vector<UnwrittenBox> RecordedLoops::marked(const Loop& launched, const std:
   return boxes;
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::sequences

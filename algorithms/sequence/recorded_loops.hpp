@@ -17,7 +17,7 @@
 #include <strata/devices/graph.hpp>
 #include <strata/views/coherent/coherent_call.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::sequences {
 
 class RecordedLoops : public DeclaredLoops {
  public:
@@ -84,4 +84,4 @@ class RecordedLoops : public DeclaredLoops {
   std::vector<Kept> graphs_;
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::sequences

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <strata/algorithms/sequence/run_uses.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::sequences {
 
 namespace {
 
@@ -67,4 +67,4 @@ int temporary_read_first(const std::vector<const std::vector<SequenceUse>*>& loo
   return -1;
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::sequences

@@ -7,7 +7,7 @@
 #include <strata/core/access_mode.hpp>
 #include <strata/core/box.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::sequences {
 
 /// A part of an array and how it is used.
 struct SequenceUse {
@@ -27,4 +27,4 @@ std::vector<SequenceUse> uses_of_run(const std::vector<const std::vector<Sequenc
 int temporary_read_first(const std::vector<const std::vector<SequenceUse>*>& loops,
                          const std::vector<bool>& temporary);
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::sequences

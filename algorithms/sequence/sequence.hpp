@@ -94,13 +94,15 @@ class Sequence {
   void release() { loops_.release(); }
   /// Of streamed sequences: the report of run(steps) without running it, or of its first part where the
   /// results of all steps do not fit. Throws OutOfMemory.
-  auto planned(int steps) requires requires(detail::SequenceOver<Where>& loops) { loops.planned(1); }
+  auto planned(int steps) requires requires(detail::sequences::SequenceOver<Where>& loops) {
+    loops.planned(1);
+  }
   { return loops_.planned(loops_of(steps)); }
 
  private:
   int loops_of(int steps) const { return loops_.cursor().count_of(steps); }
 
-  detail::SequenceOver<Where> loops_;
+  detail::sequences::SequenceOver<Where> loops_;
 };
 
 }  // namespace strata::inline STRATA_ABI

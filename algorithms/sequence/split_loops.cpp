@@ -6,7 +6,7 @@
 #include <strata/core/min_max.hpp>
 #include <strata/views/coherent/joint_call.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::sequences {
 
 namespace {
 
@@ -145,4 +145,4 @@ Ref<SplitLoops::Joint> SplitLoops::make_joint(int first, int count) {
   return joint;
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::sequences

@@ -13,7 +13,7 @@
 #include <strata/algorithms/sequence/declared_loops.hpp>
 #include <strata/core/function.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::sequences {
 
 class SplitLoops : public DeclaredLoops {
  public:
@@ -95,4 +95,4 @@ class SplitLoops : public DeclaredLoops {
   std::vector<Ref<Joint>> joints_;
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::sequences

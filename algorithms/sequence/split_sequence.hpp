@@ -10,7 +10,7 @@
 #include <strata/algorithms/sequence/in_core_sequence.hpp>
 #include <strata/algorithms/sequence/split_loops.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::sequences {
 
 // The results of a loop in a run so far; the user's vector gets them when all is done.
 template <class T>
@@ -148,4 +148,4 @@ class SequenceOver<Across<D...>> {
   SplitLoops loops_;
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::sequences

@@ -4,7 +4,7 @@
 
 #include <strata/algorithms/sharing/device_cost.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::sharing {
 
 namespace {
 
@@ -68,4 +68,4 @@ void DeviceCost::fit() {
   speed_ = static_cast<double>(large_.items) / by_size;
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::sharing

@@ -6,7 +6,7 @@
 
 #include <strata/core/config.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::sharing {
 
 class DeviceCost {
  public:
@@ -42,4 +42,4 @@ class DeviceCost {
   double launch_ = 0, speed_ = 0, deviation_ = 1;
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::sharing

@@ -72,6 +72,8 @@ struct PlaceTraits<SharedAcross<D...>> {
 template <class... D>
 struct CompileAt<SharedAcross<D...>> : CompileAt<Across<D...>> {};
 
+namespace sharing {
+
 template <class Access>
 void add_use(SharedWork& shared, const Access& access) {
   if (!access.array) fail_no_array();
@@ -116,6 +118,8 @@ SharedWork shared_work(const char* label, const Where& where, const R& work, con
   return shared;
 }
 
+}  // namespace sharing
+
 template <>
 struct LaunchBy<LaunchWay::Shared> {
   template <class Where, class R, class K, class... Accesses>
@@ -131,7 +135,7 @@ struct LaunchBy<LaunchWay::Shared> {
   static SharedReport launch_shared(const char* label, const Where& where, const R& work, const K& kernel,
                                     const Accesses&... accesses) {
     check_all_fit<K>(label, work, accesses...);
-    SharedWork shared = shared_work(label, where, work, kernel, accesses...);
+    sharing::SharedWork shared = sharing::shared_work(label, where, work, kernel, accesses...);
     shared.launch = [&](std::size_t device, ResidentRows part) {
       CoherentCall call = make_call<R, K>(label);
       visit_part(where, device, [&](const auto& on) {
@@ -144,9 +148,11 @@ struct LaunchBy<LaunchWay::Shared> {
       return call.timing(0);
     };
     shared.undo = [](index_t) {};
-    return run_shared(shared);
+    return sharing::run_shared(shared);
   }
 };
+
+namespace sharing {
 
 // The parts of a shared reduction that are under way or done, by their first work item: the nodes of the tree
 // that each has, and their values.
@@ -199,6 +205,8 @@ class SharedPartials {
   std::map<index_t, Part> parts_;
 };
 
+}  // namespace sharing
+
 template <>
 struct ReduceBy<LaunchWay::Shared> {
   template <class Where, class R, class K, class Into, class... Accesses>
@@ -225,18 +233,18 @@ struct ReduceBy<LaunchWay::Shared> {
                   "strata: launch_reduce over several devices: values of run-time length are reduced on one "
                   "device");
     check_all_fit<K>(label, work, accesses...);
-    SharedWork shared = shared_work(label, where, work, kernel, accesses...);
+    sharing::SharedWork shared = sharing::shared_work(label, where, work, kernel, accesses...);
     const ResidentRows range = shared.range;
     if (range.begin >= range.end) {
       visit_part(where, 0, [&](const auto& on) {
         reduce_on_one(label, on, work, kernel, static_cast<Into&&>(into), accesses...);
       });
-      return run_shared(shared);
+      return sharing::run_shared(shared);
     }
     constexpr index_t block = WorkOf<R>::rank == 1 ? reduction_block : 1;
     shared.align = block;
     shared.in_nodes = true;
-    SharedPartials<T> partials;
+    sharing::SharedPartials<T> partials;
     shared.launch = [&](std::size_t device, ResidentRows items) {
       const auto& part = partials.add(range, items, block);
       const ResidentRows all{0, static_cast<index_t>(part.groups.size())};
@@ -252,7 +260,7 @@ struct ReduceBy<LaunchWay::Shared> {
       return call.timing(0);
     };
     shared.undo = [&](index_t begin) { partials.undo(begin); };
-    const SharedReport report = run_shared(shared);
+    const SharedReport report = sharing::run_shared(shared);
     const auto reducer = Reduction::reducer(kernel, into);
     visit_part(where, 0, [&](const auto& on) {
       join_partials(label, on, reducer, {}, partials.join(reducer), static_cast<Into&&>(into));

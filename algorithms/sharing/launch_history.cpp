@@ -3,7 +3,7 @@
 
 #include <strata/algorithms/sharing/launch_history.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::sharing {
 
 void LaunchRecord::Factor::note(double foretold, double took) {
   if (!(foretold > 0) || !(took > 0)) return;
@@ -54,4 +54,4 @@ void LaunchHistory::clear() {
   entries_.clear();
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::sharing

@@ -11,7 +11,7 @@
 
 #include <strata/algorithms/sharing/device_cost.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::sharing {
 
 struct LaunchRecord {
   /// By how much more than foretold launches take, of late: threads that start, copies that wait, and what
@@ -57,4 +57,4 @@ class LaunchHistory {
   std::list<Entry> entries_;  // used last: first
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::sharing

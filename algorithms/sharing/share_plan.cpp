@@ -6,7 +6,7 @@
 #include <strata/algorithms/sharing/share_plan.hpp>
 #include <strata/algorithms/streaming/plan/rows.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::sharing {
 
 namespace {
 
@@ -278,4 +278,4 @@ SharePlan plan_shares(const ShareRequest& request, const LaunchRecord& record) {
   return Planner(request, record).plan();
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::sharing

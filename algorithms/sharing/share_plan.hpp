@@ -22,7 +22,7 @@
 #include <strata/core/function.hpp>
 #include <strata/core/layout.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::sharing {
 
 struct ShareRequest {
   ResidentRows range{0, 0};
@@ -56,4 +56,4 @@ struct SharePlan {
 
 SharePlan plan_shares(const ShareRequest& request, const LaunchRecord& record);
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::sharing

@@ -6,7 +6,7 @@
 #include <strata/algorithms/sharing/shared_claims.hpp>
 #include <strata/algorithms/streaming/plan/rows.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::sharing {
 
 SharedClaims::SharedClaims(ResidentRows range, index_t align, bool in_nodes,
                            const std::vector<Worker>& workers)
@@ -225,4 +225,4 @@ std::vector<ResidentRows> SharedClaims::open() const {
   return merged;
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::sharing

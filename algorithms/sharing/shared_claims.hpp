@@ -23,7 +23,7 @@
 #include <strata/algorithms/sharing/device_cost.hpp>
 #include <strata/core/layout.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::sharing {
 
 class SharedClaims {
  public:
@@ -103,4 +103,4 @@ class SharedClaims {
   index_t num_done_ = 0, num_taken_ = 0;
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::sharing

@@ -8,7 +8,7 @@
 #include <strata/core/error.hpp>
 #include <strata/devices/device_name.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::sharing {
 
 namespace {
 
@@ -198,4 +198,4 @@ std::exception_ptr SharedFlights::land_all(std::size_t k) {
   return first;
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::sharing

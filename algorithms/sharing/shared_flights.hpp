@@ -11,7 +11,7 @@
 #include <strata/algorithms/sharing/shared_ledger.hpp>
 #include <strata/views/coherent/whole_copies.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::sharing {
 
 /// Launches of a part that failures of others have spoiled, before that counts as a failure of the device.
 inline constexpr int most_retries = 20;
@@ -67,4 +67,4 @@ class SharedFlights {
   std::vector<Device> devices_;
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::sharing

@@ -7,7 +7,7 @@
 #include <strata/core/error.hpp>
 #include <strata/core/error_text.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::sharing {
 
 SharedLedger::SharedLedger(const SharedWork& work, SharedClaims claims)
     : work_(work), losses_(work), claims_(std::move(claims)), tallies_(work.devices.size()) {}
@@ -152,4 +152,4 @@ void SharedLedger::fail() const {
   }
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::sharing

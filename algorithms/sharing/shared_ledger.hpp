@@ -14,7 +14,7 @@
 #include <strata/algorithms/sharing/shared_losses.hpp>
 #include <strata/algorithms/sharing/shared_run.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::sharing {
 
 /// What a device has done.
 struct SharedTally {
@@ -85,4 +85,4 @@ class SharedLedger {
   double claim_seconds_ = 0;
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::sharing

@@ -6,7 +6,7 @@
 #include <strata/algorithms/sharing/shared_run.hpp>
 #include <strata/views/coherent/whole_copies.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::sharing {
 
 namespace {
 
@@ -58,4 +58,4 @@ void SharedLosses::set_reported() const {
   for (const SharedWork::Use& use : work_.uses) WholeCopies::set_reported(*use.array);
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::sharing

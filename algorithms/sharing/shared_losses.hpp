@@ -7,7 +7,7 @@
 
 #include <strata/core/box.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::sharing {
 
 struct SharedWork;
 
@@ -31,4 +31,4 @@ class SharedLosses {
   std::vector<std::vector<Box>> before_;  // of each use: what nobody had written
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::sharing

@@ -25,9 +25,9 @@
 
 namespace strata::inline STRATA_ABI {
 
-void forget_shared_speeds() { detail::LaunchHistory::get().clear(); }
+void forget_shared_speeds() { detail::sharing::LaunchHistory::get().clear(); }
 
-namespace detail {
+namespace detail::sharing {
 
 namespace {
 
@@ -422,5 +422,5 @@ SharedReport run_shared(const SharedWork& work) {
   return report;
 }
 
-}  // namespace detail
+}  // namespace detail::sharing
 }  // namespace strata::inline STRATA_ABI

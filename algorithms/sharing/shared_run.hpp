@@ -34,7 +34,7 @@ struct DynamicOptions {
   int parts_ahead = 3;             ///< parts that an asynchronous device has at once
 };
 
-namespace detail {
+namespace detail::sharing {
 
 /// Throws Error for times that are negative or no numbers, and for fewer parts than one.
 void check_options(const DynamicOptions& options);
@@ -76,5 +76,5 @@ struct SharedWork {
 /// first device that failed where none is left: both say what is not done.
 SharedReport run_shared(const SharedWork& work);
 
-}  // namespace detail
+}  // namespace detail::sharing
 }  // namespace strata::inline STRATA_ABI

@@ -49,7 +49,7 @@ class FileStage {
   struct Region {
     ResidentRows rows;
     char* memory;
-    AsyncFile::Ticket ticket;
+    files::AsyncFile::Ticket ticket;
   };
   struct Stage {
     AllocationRef block;

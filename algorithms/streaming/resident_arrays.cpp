@@ -12,14 +12,14 @@ namespace strata::inline STRATA_ABI::detail {
 
 namespace {
 
-ArrayPart part_of_use(const SequenceUse& use) {
+ArrayPart part_of_use(const sequences::SequenceUse& use) {
   return {use.region.front(), {use.region.begin() + 1, use.region.end()}};
 }
 
 }  // namespace
 
 ResidentArrays::ResidentArrays(DeviceInstance& device, QueueState& queue, const char* label)
-    : DeclaredLoops(label), device_(device), queue_(queue) {}
+    : sequences::DeclaredLoops(label), device_(device), queue_(queue) {}
 
 void ResidentArrays::add_loop(Loop&& loop) {
   for (const ResidentRows rows : loop.rows) places_.push_back({{nullptr, nullptr}, rows});
@@ -41,7 +41,7 @@ std::string ResidentArrays::label_of(int array) const {
 std::string ResidentArrays::written_by(const std::vector<const Loop*>& loops) const {
   std::string labels;
   for (const Loop* const loop : loops)
-    for (const SequenceUse& use : loop->uses)
+    for (const sequences::SequenceUse& use : loop->uses)
       if (writes(use.mode)) labels += (labels.empty() ? "" : ", ") + label_of(use.array);
   return labels;
 }
@@ -52,7 +52,7 @@ void ResidentArrays::check(int first, int count, const std::vector<Sliced>& slic
   const std::string begin = "sequence \"" + cursor_.label + "\": ";
   for (const Loop* const loop : loops)
     for (std::size_t k = 0; k < loop->uses.size(); ++k) {
-      const SequenceUse& use = loop->uses[k];
+      const sequences::SequenceUse& use = loop->uses[k];
       const Ref<CoherentState>& array = arrays_[static_cast<std::size_t>(use.array)];
       if (std::any_of(sliced.begin(), sliced.end(), [&](const Sliced& s) { return s.state == array; }))
         throw AccessConflict(begin + label_of(use.array) + " is resident in loop \"" + loop->label +
@@ -65,8 +65,9 @@ void ResidentArrays::check(int first, int count, const std::vector<Sliced>& slic
             "all steps before the next one comes; let work items touch their own rows of it, "
             "or do one step in a run");
       for (const Loop* const other : loops)
-        if (other != loop && std::any_of(other->uses.begin(), other->uses.end(),
-                                         [&](const SequenceUse& u) { return u.array == use.array; }))
+        if (other != loop &&
+            std::any_of(other->uses.begin(), other->uses.end(),
+                        [&](const sequences::SequenceUse& u) { return u.array == use.array; }))
           throw AccessConflict(
               begin + "loop \"" + loop->label + "\" writes " + label_of(use.array) +
               ", which is resident, and loop \"" + other->label +
@@ -81,7 +82,7 @@ void ResidentArrays::during(int first, int count, const std::vector<Sliced>& sli
   has_run_ = true;
   check(first, count, sliced);
   const std::vector<const Loop*> loops = loops_of_run(first, count);
-  const std::vector<SequenceUse> uses = uses_of({loops.begin(), loops.end()});
+  const std::vector<sequences::SequenceUse> uses = uses_of({loops.begin(), loops.end()});
   if (uses.empty()) return run();
 
   // The run takes the sliced ones after these.
@@ -93,7 +94,7 @@ void ResidentArrays::during(int first, int count, const std::vector<Sliced>& sli
   std::vector<Wanted> wanted;
   for (const Sliced& s : sliced)
     if (s.is_used) wanted.push_back({s.state, {s.state->shape.domain, {}}, s.is_written});
-  for (const SequenceUse& use : uses)
+  for (const sequences::SequenceUse& use : uses)
     wanted.push_back({arrays_[static_cast<std::size_t>(use.array)], part_of_use(use), writes(use.mode)});
   std::sort(wanted.begin(), wanted.end(), [](const Wanted& a, const Wanted& b) {
     return std::less<const CoherentState*>()(&*a.array, &*b.array);
@@ -104,15 +105,15 @@ void ResidentArrays::during(int first, int count, const std::vector<Sliced>& sli
 
   CoherentCall call(cursor_.label.c_str(), "a sequence", nullptr);
   call.add_part(device_, queue_, true);
-  for (const SequenceUse& use : uses)
+  for (const sequences::SequenceUse& use : uses)
     call.add_use(*arrays_[static_cast<std::size_t>(use.array)], use.mode, part_of_use(use));
   call.prepare();
   call.begin(0);
   std::size_t place = 0;
   for (const Loop& loop : loops_)
-    for (const SequenceUse& use : loop.uses) {
-      const auto found =
-          std::find_if(uses.begin(), uses.end(), [&](const SequenceUse& u) { return u.array == use.array; });
+    for (const sequences::SequenceUse& use : loop.uses) {
+      const auto found = std::find_if(uses.begin(), uses.end(),
+                                      [&](const sequences::SequenceUse& u) { return u.array == use.array; });
       places_[place++].base[0] =
           found == uses.end() ? nullptr : call.base(0, static_cast<int>(found - uses.begin()));
     }

@@ -13,9 +13,9 @@
 
 namespace strata::inline STRATA_ABI::detail {
 
-class ResidentArrays : public RefCounted, public DeclaredLoops {
+class ResidentArrays : public RefCounted, public sequences::DeclaredLoops {
  public:
-  struct Loop : DeclaredLoops::Loop {
+  struct Loop : sequences::DeclaredLoops::Loop {
     std::vector<bool> is_own;  // of each use: whether work items touch their own rows only
   };
   /// An array that passes through the device in slices, and whether loops of the run use and write it.

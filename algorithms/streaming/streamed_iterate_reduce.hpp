@@ -61,13 +61,13 @@ struct StepReductionPlan {
 template <class D, class R, class K, class Into, class... Accesses>
 StreamReport iterate_reduce_streamed(const char* label, const Streamed<On<D>>& where, const R& work,
                                      int steps, const K& kernel, Into&& into, const Accesses&... accesses) {
-  using Reduction = StepReduction<K, std::remove_cvref_t<Into>>;
+  using Reduction = sequences::StepReduction<K, std::remove_cvref_t<Into>>;
   using T = typename Reduction::value_type;
   static_assert(!std::is_array_v<T>,
                 "strata: streamed_iterate_reduce: values of run-time length are reduced in core");
   StepReductionPlan plan{WorkOf<R>::rank == 1 ? reduction_block : 1, reduces_in_any_order<FunctorOf<K>>()};
   const auto reducer = Reduction::reducer(kernel);
-  std::vector<T>& values = values_of<T>(into);
+  std::vector<T>& values = sequences::values_of<T>(into);
   if (steps < 0) fail_steps(steps);
   StreamProblem problem = iterated_problem(label, work, steps, accesses...);
   if (steps == 0 || problem.work.begin >= problem.work.end) {
@@ -144,9 +144,9 @@ constexpr bool check_reducing_steps() {
   static_assert(!makes_several_steps<Where>,
                 "strata: streamed_iterate_reduce: several steps in one launch have no result of each; leave "
                 "steps_per_launch out");
-  check_step_results<Into>();
+  sequences::check_step_results<Into>();
   return Traits::is_streamed && Traits::is_one_part && !makes_several_steps<Where> &&
-         is_step_results_v<std::remove_cvref_t<Into>>;
+         sequences::is_step_results_v<std::remove_cvref_t<Into>>;
 }
 
 }  // namespace detail

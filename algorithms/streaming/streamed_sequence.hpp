@@ -56,7 +56,7 @@ class SequenceRuns {
   StreamReport run(int count);
   StreamReport planned(int count);
   int loop_count() const { return static_cast<int>(loops_.size()); }
-  const LoopCursor& cursor() const { return cursor_; }
+  const sequences::LoopCursor& cursor() const { return cursor_; }
   /// All arrays, and how the next `count` loops use them.
   std::vector<ResidentArrays::Sliced> arrays(int count) const;
   /// Whether the last run, or the one under way, has launched a kernel.
@@ -88,7 +88,7 @@ class SequenceRuns {
   Ref<StreamRun> run_;
   std::string kernels_;
   std::vector<Plan> plans_;
-  LoopCursor cursor_;
+  sequences::LoopCursor cursor_;
   bool has_begun_ = false;
 };
 
@@ -113,6 +113,8 @@ StreamArray sequence_array(const Access& access) {
   array.regular = is_own<Region>;
   return array;
 }
+
+namespace sequences {
 
 template <class D>
 class SequenceOver<Streamed<On<D>>> {
@@ -289,4 +291,5 @@ class SequenceOver<Streamed<On<D>>> {
   Ref<ResidentArrays> resident_;
 };
 
+}  // namespace sequences
 }  // namespace strata::inline STRATA_ABI::detail

@@ -145,11 +145,8 @@ TaskScope::~TaskScope() {
     tasks_->end();
     try {
       tasks_->report();
-    } catch (const std::exception& error) {
-      detail::print_unheard_error("the scope \"" + tasks_->state.label + "\"", error.what());
     } catch (...) {
-      detail::print_unheard_error("the scope \"" + tasks_->state.label + "\"",
-                                  "an exception that is no std::exception");
+      detail::print_unheard_error("the scope \"" + tasks_->state.label + "\"", std::current_exception());
     }
   }
   delete tasks_;

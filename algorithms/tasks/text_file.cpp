@@ -9,7 +9,7 @@
 namespace strata::inline STRATA_ABI::detail {
 
 void write_text_file(const std::string& path, const char* what, const std::string& text) {
-  PartialFile file;
+  files::PartialFile file;
   if (!file.create(path) || !file.write(text.data(), text.size(), 0) || !file.place())
     throw FileError(std::string(what) + " cannot be written to \"" + path + "\": " + std::strerror(errno));
 }

@@ -13,7 +13,7 @@
 #include <strata/core/files/async_file.hpp>
 #include <strata/core/files/file_requests.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::files {
 
 namespace {
 
@@ -193,4 +193,4 @@ AsyncFile::Engine AsyncFile::engine() const { return requests_->engine(); }
 void AsyncFile::inject(const Fault& fault) { requests_->inject(fault); }
 AsyncFile::Requests AsyncFile::requests() const { return requests_->counts(); }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::files

@@ -24,7 +24,7 @@
 #include <strata/core/config.hpp>
 #include <strata/core/ref.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::files {
 
 class FileRequests;
 
@@ -114,4 +114,4 @@ class AsyncFile {
 [[noreturn]] void throw_file_error(const std::string& action, const std::string& path, int error,
                                    index_t needed = -1);
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::files

@@ -13,7 +13,7 @@
 #include <strata/core/error.hpp>
 #endif
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::files {
 
 #if defined(STRATA_HAS_LIBURING)
 
@@ -93,4 +93,4 @@ std::unique_ptr<FileEngine> make_uring_engine(FileRequests&, int) { return nullp
 
 #endif
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::files

@@ -14,7 +14,7 @@
 #include <strata/core/files/file_requests.hpp>
 #include <strata/core/files/file_size_limit.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::files {
 
 namespace {
 
@@ -289,4 +289,4 @@ AsyncFile::Engine FileRequests::engine() {
   return chosen_;
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::files

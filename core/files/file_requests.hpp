@@ -16,7 +16,7 @@
 
 #include <strata/core/files/async_file.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::files {
 
 class FileTransfer;
 
@@ -102,4 +102,4 @@ std::unique_ptr<FileEngine> make_thread_engine(FileRequests& requests);
 /// Null where Strata was built without liburing, or the system forbids io_uring.
 std::unique_ptr<FileEngine> make_uring_engine(FileRequests& requests, int in_flight);
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::files

@@ -10,7 +10,7 @@
 #include <strata/core/bytes.hpp>
 #include <strata/core/files/file_size_limit.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::files {
 
 namespace {
 
@@ -58,4 +58,4 @@ std::string file_error_text(int error) {
   return text;
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::files

@@ -7,7 +7,7 @@
 
 #include <strata/core/config.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::files {
 
 /// While it lives, writes, truncations and allocations of the calling thread beyond the limit fail with
 /// EFBIG, whatever the program does at SIGXFSZ. Keeps errno. Must end on the thread on which it began.
@@ -29,4 +29,4 @@ index_t file_size_limit() noexcept;
 /// The text of an errno; for EFBIG also which limit it is, its bytes, and how to raise it.
 std::string file_error_text(int error);
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::files

@@ -12,7 +12,7 @@
 #include <strata/core/files/output_file.hpp>
 #include <strata/core/log.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::files {
 
 std::string expand_path(const std::string& path) {
   std::string result = path;
@@ -107,4 +107,4 @@ void OutputFile::close_file() {
   if (file_ >= 0) close(std::exchange(file_, -1));
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::files

@@ -11,7 +11,7 @@
 
 #include <strata/core/config.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::files {
 
 class OutputFile {
  public:
@@ -46,4 +46,4 @@ class OutputFile {
 /// `path` with the number of the process for each "%p".
 std::string expand_path(const std::string& path);
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::files

@@ -14,7 +14,7 @@
 #include <strata/core/files/output_lock.hpp>
 #include <strata/core/files/partial_file.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::files {
 
 namespace {
 
@@ -143,4 +143,4 @@ bool OutputLock::remove_stale() const {
                   " writes it; wait for its end, or write to another file");
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::files

@@ -13,7 +13,7 @@
 
 #include <strata/core/config.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::files {
 
 class OutputLock {
  public:
@@ -37,4 +37,4 @@ class OutputLock {
   std::string path_, name_;  // of the output; of the lock in its folder
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::files

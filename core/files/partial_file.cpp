@@ -19,7 +19,7 @@
 #include <strata/core/files/file_size_limit.hpp>
 #include <strata/core/files/partial_file.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::files {
 
 namespace {
 
@@ -241,4 +241,4 @@ bool is_name_of(int folder, const std::string& name, int file) noexcept {
          opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::files

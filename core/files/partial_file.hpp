@@ -20,7 +20,7 @@
 
 #include <strata/core/config.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::files {
 
 /// A name for a partial file of `path`, another one at each call.
 std::string partial_name(const std::string& path);
@@ -86,4 +86,4 @@ void remove_abandoned_partials(const std::string& path) noexcept;
 /// Whether `name` in `folder` is the open file, and no link to it.
 [[nodiscard]] bool is_name_of(int folder, const std::string& name, int file) noexcept;
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::files

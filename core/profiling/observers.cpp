@@ -116,7 +116,7 @@ void finish_observers() noexcept {
   if (now.process != 0 && now.process != getpid()) return;
   stop_trace();
   if (now.counts) {
-    OutputFile file("counters", settings().counters);
+    files::OutputFile file("counters", settings().counters);
     file.finish(counters_json());
   }
   kokkos_tools::finish();

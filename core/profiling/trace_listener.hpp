@@ -58,7 +58,7 @@ class Trace final : public Listener {
   const Clock::time_point start_ = Clock::now();
   const pid_t process_ = getpid();
   std::mutex mutex_;
-  OutputFile file_;
+  files::OutputFile file_;
   std::string records_;
   double flushed_ = 0;
   bool finished_ = false;

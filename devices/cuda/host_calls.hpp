@@ -15,7 +15,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <strata/core/error_text.hpp>
 #include <strata/core/unheard_errors.hpp>
 #include <strata/devices/backend.hpp>
 
@@ -55,8 +54,7 @@ class HostErrors final : public RefCounted {
   }
   /// Prints it if no wait has thrown it.
   void print() noexcept {
-    if (const std::exception_ptr error = take(true))
-      print_unheard_error("a function of the host", text_of(error).c_str());
+    if (const std::exception_ptr error = take(true)) print_unheard_error("a function of the host", error);
   }
 
  private:

@@ -17,8 +17,8 @@ void transfer_all(const char* action, const std::string& path, std::size_t bytes
   for (std::size_t done = 0; done < bytes;) {
     const ssize_t count = transfer(done);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) throw_file_error(action, path, errno);
-    if (count == 0) throw_file_error(action, path, ENODATA);
+    if (count < 0) files::throw_file_error(action, path, errno);
+    if (count == 0) files::throw_file_error(action, path, ENODATA);
     done += static_cast<std::size_t>(count);
   }
 }
@@ -27,7 +27,7 @@ void transfer_all(const char* action, const std::string& path, std::size_t bytes
 
 EmulatedDirectFile::EmulatedDirectFile(int descriptor, const char* path)
     : descriptor_(dup(descriptor)), path_(path) {
-  if (descriptor_ < 0) throw_file_error("open for an emulated device", path_, errno);
+  if (descriptor_ < 0) files::throw_file_error("open for an emulated device", path_, errno);
 }
 EmulatedDirectFile::~EmulatedDirectFile() { close(descriptor_); }
 

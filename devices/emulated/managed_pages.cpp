@@ -320,7 +320,7 @@ char* allocate(std::size_t asked, std::size_t page, int instances, const char*& 
   block.pages = new (std::nothrow) Page[block.count];
   std::uintptr_t base = 0;
   if (block.pages != nullptr) {
-    const FileSizeErrors errors;
+    const files::FileSizeErrors errors;
     const int file = memfd_create("strata-emulated-managed", MFD_CLOEXEC);
     if (file >= 0 && ftruncate(file, off_t(block.bytes)) == 0) base = map_block(block, file);
     if (base == 0) reason = reason_of(errno);

@@ -35,7 +35,7 @@ std::string advice(int error) {
   switch (error) {
     case EFBIG:
       return "raise the limit of file sizes (ulimit -f), which memory files count to; it is " +
-             string_from_bytes(file_size_limit());
+             string_from_bytes(files::file_size_limit());
     case EMFILE:
     case ENFILE:
       return "close files, or raise the limit of open files (ulimit -n)";
@@ -72,7 +72,7 @@ EmulatedMemory::EmulatedMemory(std::size_t capacity, int count) {
                        std::to_string(capacity) + " bytes; choose 1 to " + std::to_string(max_count) +
                        " instances of 1 to " + std::to_string(max_capacity) + " bytes");
   reserve_addresses(round_up(capacity, page_bytes()), count);
-  const FileSizeErrors errors;
+  const files::FileSizeErrors errors;
   file_ = memfd_create("strata-emulated", MFD_CLOEXEC);
   bool mapped = file_ >= 0 && ftruncate(file_, off_t(file_begin(count))) == 0;
   for (int i = 0; mapped && i < count; ++i) mapped = map(i);
@@ -102,7 +102,7 @@ void EmulatedMemory::reserve_addresses(std::size_t heap_bytes, int count) {
   void* base = nullptr;
   do {
     region_ = {0, heap_bytes_ + guard_bytes + (reserve_bytes_ > 0 ? reserve_bytes_ + guard_bytes : 0), count};
-    const bool fits = file_begin(count) <= static_cast<std::size_t>(file_size_limit());
+    const bool fits = file_begin(count) <= static_cast<std::size_t>(files::file_size_limit());
     if (!fits && reserve_bytes_ == 0) throw_system("make a memory file", region_, EFBIG);
     base = fits ? mmap(nullptr, region_.size(), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
                 : MAP_FAILED;

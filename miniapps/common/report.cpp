@@ -157,10 +157,10 @@ int Report::finish_quietly(const std::string& path) const {
 }
 
 void write_whole_file(const std::string& path, const std::string& contents) {
-  strata::detail::remove_abandoned_partials(path);
-  strata::detail::PartialFile file;
+  strata::detail::files::remove_abandoned_partials(path);
+  strata::detail::files::PartialFile file;
   if (!file.create(path) || !file.write(contents.data(), contents.size(), 0) || !file.place())
-    throw Error(path + ": cannot be written: " + strata::detail::file_error_text(errno) +
+    throw Error(path + ": cannot be written: " + strata::detail::files::file_error_text(errno) +
                 "; is there such a folder, may you write there, is the disk full?");
 }
 

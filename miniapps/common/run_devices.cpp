@@ -116,7 +116,7 @@ void require_writable(const std::string& option, const std::string& path) {
     fail("there is no folder " + folder.string() + ": make it, or name another");
   if (!fs::is_directory(folder, error)) fail(folder.string() + " is no folder: name another");
   // A file is written beside its place and renamed.
-  if (!strata::detail::can_create_beside(path))
+  if (!strata::detail::files::can_create_beside(path))
     fail("the folder " + folder.string() + " cannot be written to: change its permissions, or name another");
 }
 
@@ -142,9 +142,9 @@ void require_files(const CommonSettings& settings, const std::vector<std::string
 }
 
 // For the time of the run: the report is written at its end.
-strata::detail::OutputLock lock_report(const CommonSettings& settings) {
+strata::detail::files::OutputLock lock_report(const CommonSettings& settings) {
   try {
-    return strata::detail::OutputLock(report_file(settings));
+    return strata::detail::files::OutputLock(report_file(settings));
   } catch (const FileError& error) {
     throw UsageError(std::string("--json: ") + error.what());
   }
@@ -163,7 +163,7 @@ int run_devices(const CommonSettings& settings, const std::vector<std::string>& 
                 const RunOnDevice& run, Report& report) {
   require_devices(settings, devices);
   require_files(settings, devices);
-  const strata::detail::OutputLock lock = lock_report(settings);
+  const strata::detail::files::OutputLock lock = lock_report(settings);
   for (const std::string& device : devices) {
     RunReport one = new_run(settings, device);
     run_guarded(one, [&] { run(device, one); });
@@ -176,7 +176,7 @@ int run_sweep(const CommonSettings& settings, const std::vector<std::string>& de
               const std::string& header, const RunSize& run, Report& report) {
   require_devices(settings, devices);
   require_files(settings, devices);
-  const strata::detail::OutputLock lock = lock_report(settings);
+  const strata::detail::files::OutputLock lock = lock_report(settings);
   const std::vector<index_t> sizes = sweep_sizes(settings.sweep);
   std::printf("%s\n", header.c_str());
   for (const std::string& device : devices)

@@ -46,7 +46,7 @@ std::uint64_t checksum_of(const std::string& description, const std::vector<char
 }
 
 [[noreturn]] void fail_writing(const std::string& path) {
-  fail(path, "cannot be written: " + strata::detail::file_error_text(errno) +
+  fail(path, "cannot be written: " + strata::detail::files::file_error_text(errno) +
                  "; the one before is as it was. Check the folder, its permissions and the disk's space");
 }
 
@@ -119,8 +119,8 @@ void write_checkpoint(const std::string& path, const std::string& description, D
   header.description_size = description.size();
   header.state_size = state.size();
   header.checksum = checksum_of(description, state);
-  strata::detail::remove_abandoned_partials(path);
-  strata::detail::PartialFile file;
+  strata::detail::files::remove_abandoned_partials(path);
+  strata::detail::files::PartialFile file;
   if (!file.create(path)) fail_writing(path);
   std::uint64_t end = 0;
   const auto write = [&](const void* data, std::size_t bytes) {

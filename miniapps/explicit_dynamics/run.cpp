@@ -252,7 +252,7 @@ void run_problem(const MakeSimulation& make, const DynamicsSettings& settings, c
                  RunReport& report) {
   report.is_starting = true;
   // Two runs of one checkpoint would replace each other's.
-  const strata::detail::OutputLock lock(
+  const strata::detail::files::OutputLock lock(
       settings.checkpoint > 0 ? with_suffix(settings.checkpoint_file, suffix) : std::string());
   if (!settings.restart.empty()) require_checkpoint(restart_file(settings, suffix));
   const Parameters parameters = parameters_of(settings);

@@ -151,7 +151,7 @@ class FilesRuns : TiledRuns<D, T> {
         memory.get() + (4096 - reinterpret_cast<std::uintptr_t>(memory.get()) % 4096);
     struct Request {
       Storage* file = nullptr;
-      strata::detail::AsyncFile::Ticket ticket = {};
+      strata::detail::files::AsyncFile::Ticket ticket = {};
     } requests[depth];
     const auto wait = [](Request& request) {
       if (request.file != nullptr) request.file->file().wait(request.ticket);

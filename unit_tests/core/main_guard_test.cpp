@@ -116,6 +116,15 @@ TEST_F(MainGuardDeathTest, HeldErrorIsPrintedByItsLastHolderUnlessItWasTold) {
       },
       ::testing::ExitedWithCode(1),
       "^strata: error: \"c\" on Toy\\{2\\} failed, which nobody waited for: left\n$");
+  EXPECT_EXIT(
+      {
+        const std::exception_ptr error = std::make_exception_ptr(42);
+        detail::hold_error(error, "\"d\" on Toy{3}");
+        detail::drop_error(error);
+        std::exit(detail::unheard_errors());
+      },
+      ::testing::ExitedWithCode(1),
+      "failed, which nobody waited for: an exception that is no std::exception\n$");
 }
 
 }  // namespace

@@ -52,29 +52,30 @@ bool is_replaceable(const std::string& path) {
 FileStorage* FileStorage::create(const std::string& path, bool overwrites, const FileHeader& header) {
   // What is replaced stays until the new one has all its blocks.
   if (overwrites && is_replaceable(path)) {
-    const std::string beside = partial_name(path);  // a killed program, or one elsewhere, may have our number
+    const std::string beside =
+        files::partial_name(path);  // a killed program, or one elsewhere, may have our number
     std::unique_ptr<FileStorage> storage(create(beside, false, header));
     if (rename(beside.c_str(), path.c_str()) != 0) {
       const int error = errno;
       unlink(beside.c_str());
-      throw_file_error("replace", path, error);
+      files::throw_file_error("replace", path, error);
     }
     sync_folder_of(path);
     storage->file_.rename(path);
     return storage.release();
   }
-  std::unique_ptr<FileStorage> storage(new FileStorage(path, AsyncFile::Mode::Create));
+  std::unique_ptr<FileStorage> storage(new FileStorage(path, files::AsyncFile::Mode::Create));
   try {
     storage->header_ = header;
     storage->lock(true);
     const index_t bytes = header.data_offset + header.data_bytes;
     // All blocks now: a page of a mapping that finds no room when it is written ends the program.
     int error;
-    const FileSizeErrors errors;
+    const files::FileSizeErrors errors;
     do error = posix_fallocate(storage->file_.descriptor(), 0, static_cast<off_t>(bytes));
     while (error == EINTR);
     if (error != 0)
-      throw_file_error("make a file of " + std::to_string(bytes) + " bytes at", path, error, bytes);
+      files::throw_file_error("make a file of " + std::to_string(bytes) + " bytes at", path, error, bytes);
     storage->write_header(FileHeader::State::BeingWritten);
     sync_folder_of(path);
     storage->map();
@@ -88,12 +89,12 @@ FileStorage* FileStorage::create(const std::string& path, bool overwrites, const
 FileStorage* FileStorage::open(const std::string& path, bool reads_only, bool allows_incomplete,
                                FileHeader& header) {
   std::unique_ptr<FileStorage> storage(
-      new FileStorage(path, reads_only ? AsyncFile::Mode::Read : AsyncFile::Mode::ReadWrite));
+      new FileStorage(path, reads_only ? files::AsyncFile::Mode::Read : files::AsyncFile::Mode::ReadWrite));
   const int file = storage->file_.descriptor();
   storage->reads_only_ = reads_only;
   std::memset(static_cast<void*>(&header), 0, sizeof header);
   const ssize_t bytes = pread(file, &header, sizeof header, 0);
-  if (bytes < 0) throw_file_error("read the header of", path, errno);
+  if (bytes < 0) files::throw_file_error("read the header of", path, errno);
   // Who writes the file holds the lock, and the file says that it is incomplete; the latter is clearer.
   if (!(reads_only && allows_incomplete)) {
     try {
@@ -131,7 +132,7 @@ void FileStorage::map() {
   void* const address = mmap(nullptr, static_cast<std::size_t>(mapped_), PROT_READ | PROT_WRITE,
                              (reads_only_ ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED), file_.descriptor(), 0);
   if (address == MAP_FAILED)
-    throw_file_error("map the " + std::to_string(mapped_) + " bytes of", path(), errno);
+    files::throw_file_error("map the " + std::to_string(mapped_) + " bytes of", path(), errno);
   map_ = static_cast<char*>(address);
 }
 
@@ -140,10 +141,10 @@ void FileStorage::map() {
 void FileStorage::write_header(FileHeader::State state) {
   header_.state = state;
   header_.checksum = checksum_of(header_);
-  const FileSizeErrors errors;
+  const files::FileSizeErrors errors;
   const ssize_t bytes = pwrite(file_.descriptor(), &header_, sizeof header_, 0);
   if (bytes != ssize_t{sizeof header_})
-    throw_file_error("write the header of", path(), bytes < 0 ? errno : ENOSPC, FileHeader::size);
+    files::throw_file_error("write the header of", path(), bytes < 0 ? errno : ENOSPC, FileHeader::size);
   file_.sync();
 }
 
@@ -172,7 +173,7 @@ void FileStorage::complete() {
   const std::lock_guard guard(mutex_);
   if (on_disk_.load(std::memory_order_relaxed) == OnDisk::Complete) return;
   if (msync(map_, static_cast<std::size_t>(mapped_), MS_SYNC) != 0)
-    throw_file_error("bring to the disk the changes of", path(), errno);
+    files::throw_file_error("bring to the disk the changes of", path(), errno);
   file_.sync();  // what went past the page cache, too
   on_disk_.store(OnDisk::Unknown, std::memory_order_release);
   write_header(FileHeader::State::Complete);
@@ -185,7 +186,7 @@ void FileStorage::read_ahead() {
 #if defined(MADV_POPULATE_READ)
   if (madvise(begin, static_cast<std::size_t>(data_bytes()), MADV_POPULATE_READ) == 0) return;
   if (errno != EINVAL && errno != ENOSYS)
-    throw_file_error("read the " + std::to_string(data_bytes()) + " bytes of", path(), errno);
+    files::throw_file_error("read the " + std::to_string(data_bytes()) + " bytes of", path(), errno);
 #endif
   static_cast<void>(madvise(begin, static_cast<std::size_t>(data_bytes()), MADV_WILLNEED));
 }
@@ -211,13 +212,13 @@ void FileStorage::write_back(index_t first_byte, index_t bytes) {
                       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER) == 0)
     return;
   if (errno != ENOSYS && errno != EINVAL && errno != ESPIPE)
-    throw_file_error(
+    files::throw_file_error(
         "write back " + std::to_string(bytes) + " bytes at offset " + std::to_string(first_byte) + " of",
         path(), errno);
 #endif
   const index_t page = sysconf(_SC_PAGESIZE), begin = first_byte / page * page;
   if (msync(map_ + begin, static_cast<std::size_t>(first_byte + bytes - begin), MS_SYNC) != 0)
-    throw_file_error(
+    files::throw_file_error(
         "write back " + std::to_string(bytes) + " bytes at offset " + std::to_string(first_byte) + " of",
         path(), errno);
 }

@@ -34,7 +34,7 @@ class FileStorage {
   FileStorage& operator=(const FileStorage&) = delete;
 
   /// Reads and writes at offsets of the file.
-  AsyncFile& file() { return file_; }
+  files::AsyncFile& file() { return file_; }
   const std::string& path() const { return file_.path(); }
   /// Where in the file the first element lies: a multiple of 4096. Those after it follow as in memory.
   index_t first_byte() const { return header_.data_offset; }
@@ -72,13 +72,13 @@ class FileStorage {
   void give_memory_back();
 
  private:
-  FileStorage(const std::string& path, AsyncFile::Mode mode) : file_(path, mode) {}
+  FileStorage(const std::string& path, files::AsyncFile::Mode mode) : file_(path, mode) {}
   void lock(bool exclusive);
   void map();
   void write_back(index_t first_byte, index_t bytes);
   void write_header(FileHeader::State state);
 
-  AsyncFile file_;
+  files::AsyncFile file_;
   FileHeader header_{};
   bool reads_only_ = false;
   char* map_ = nullptr;

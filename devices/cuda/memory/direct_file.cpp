@@ -158,7 +158,7 @@ class CudaDirectFile final : public DirectFile {
     // cuFile knows the error of the file system, and does not hand it on.
     if (code == 1)
       throw FileError("cannot " + what + " \"" + path_ + "\": the file system failed" + how_to_go_on);
-    throw_file_error(what, path_, static_cast<int>(code));
+    files::throw_file_error(what, path_, static_cast<int>(code));
   }
 
   CudaInstance& gpu_;

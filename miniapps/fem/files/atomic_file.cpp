@@ -14,7 +14,7 @@ constexpr std::size_t buffered = std::size_t{1} << 16;
 
 }  // namespace
 
-AtomicFile::AtomicFile(std::string path) : path_(strata::detail::follow_links(path)) {
+AtomicFile::AtomicFile(std::string path) : path_(strata::detail::files::follow_links(path)) {
   if (!file_.create(path_)) fail("creating it");
 }
 
@@ -34,7 +34,7 @@ void AtomicFile::drop() noexcept {
 
 void AtomicFile::fail(const char* what) {
   const std::string reason =
-      errno == EWOULDBLOCK ? "another program writes it" : strata::detail::file_error_text(errno);
+      errno == EWOULDBLOCK ? "another program writes it" : strata::detail::files::file_error_text(errno);
   drop();
   throw MeshFileError("cannot write " + path_ + ": " + what + " failed: " + reason +
                       "; check the folder, its permissions and the space on its disk");

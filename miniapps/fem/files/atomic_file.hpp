@@ -47,7 +47,7 @@ class AtomicFile {
   void drop() noexcept;
 
   std::string path_;
-  strata::detail::PartialFile file_;
+  strata::detail::files::PartialFile file_;
   std::string buffer_;                    // the bytes after written_
   std::uint64_t written_ = 0, kept_ = 0;  // bytes of the file
 };

@@ -46,9 +46,9 @@ void require_usable_name(const std::string& path) {
     fail_format(path);
 }
 
-strata::detail::OutputLock lock_of(const std::string& path) {
+strata::detail::files::OutputLock lock_of(const std::string& path) {
   try {
-    return strata::detail::OutputLock(path);
+    return strata::detail::files::OutputLock(path);
   } catch (const FileError& error) {
     throw MeshFileError(error.what());
   }
@@ -77,7 +77,7 @@ struct ResultWriter::Implementation {
     require_usable_name(path_);
     lock_ = lock_of(path_);
     format_ = make_format(path_, mesh_, from);
-    strata::detail::remove_abandoned_partials(path_);
+    strata::detail::files::remove_abandoned_partials(path_);
     thread_ = std::thread([this] { run(); });
   }
 
@@ -181,7 +181,7 @@ struct ResultWriter::Implementation {
  private:
   std::string path_;
   HostMesh mesh_;
-  strata::detail::OutputLock lock_;  // before the format: until its files are closed
+  strata::detail::files::OutputLock lock_;  // before the format: until its files are closed
   std::unique_ptr<detail::ResultFormat> format_;
   std::vector<std::pair<std::string, int>> names_;
   std::mutex mutex_;
@@ -234,8 +234,8 @@ std::vector<std::string> write_result(const std::string& path, const HostMesh& m
 }
 
 void write_mesh(const std::string& path, const HostMesh& mesh) {
-  const strata::detail::OutputLock lock = lock_of(path);
-  strata::detail::remove_abandoned_partials(path);
+  const strata::detail::files::OutputLock lock = lock_of(path);
+  strata::detail::files::remove_abandoned_partials(path);
   const std::string extension = extension_of(path);
   if (extension == ".vtk") {
     detail::write_legacy_vtk(path, mesh);
@@ -250,9 +250,9 @@ void write_mesh(const std::string& path, const HostMesh& mesh) {
 void require_writable(const std::string& path) {
   require_usable_name(path);
   if (std::filesystem::is_directory(path)) throw MeshFileError("cannot write " + path + ": it is a folder");
-  if (!strata::detail::can_create_beside(path))
+  if (!strata::detail::files::can_create_beside(path))
     throw MeshFileError("cannot write " + path +
-                        ": creating it failed: " + strata::detail::file_error_text(errno) +
+                        ": creating it failed: " + strata::detail::files::file_error_text(errno) +
                         "; check the folder, its permissions and the space on its disk");
   static_cast<void>(lock_of(path));
 }

@@ -13,19 +13,19 @@ namespace {
 
 using namespace strata;
 using detail::reads;
-using detail::SequenceUse;
 using detail::writes;
+using detail::sequences::SequenceUse;
 using Loops = std::vector<std::vector<SequenceUse>>;
 
 std::vector<SequenceUse> together(const Loops& loops, const std::vector<bool>& temporary) {
   std::vector<const std::vector<SequenceUse>*> all;
   for (const auto& loop : loops) all.push_back(&loop);
-  return detail::uses_of_run(all, temporary);
+  return detail::sequences::uses_of_run(all, temporary);
 }
 int read_first(const Loops& loops, const std::vector<bool>& temporary) {
   std::vector<const std::vector<SequenceUse>*> all;
   for (const auto& loop : loops) all.push_back(&loop);
-  return detail::temporary_read_first(all, temporary);
+  return detail::sequences::temporary_read_first(all, temporary);
 }
 Box line(index_t begin, index_t end) { return Box({begin}, {end}); }
 

@@ -12,11 +12,11 @@
 namespace {
 
 using namespace strata;
-using detail::DeviceCost;
-using detail::LaunchRecord;
-using detail::plan_shares;
-using detail::SharePlan;
-using detail::ShareRequest;
+using detail::sharing::DeviceCost;
+using detail::sharing::LaunchRecord;
+using detail::sharing::plan_shares;
+using detail::sharing::SharePlan;
+using detail::sharing::ShareRequest;
 using Kind = SharePlan::Kind;
 
 DeviceCost cost(double launch_seconds, double speed) {
@@ -249,7 +249,7 @@ TEST(SharePlan, OfAnyDevicesCoversTheRangeInTheirOrderAndTakesNoLongerThanTheBes
 // ---- what is remembered
 
 TEST(LaunchHistory, KeepsTheLaunchesUsedLast) {
-  detail::LaunchHistory history;
+  detail::sharing::LaunchHistory history;
   LaunchRecord record = history.find(1, 2);
   EXPECT_EQ(record.devices.size(), 2U);
   record.searches = 7;

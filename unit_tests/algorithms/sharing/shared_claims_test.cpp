@@ -14,7 +14,7 @@ namespace {
 
 using strata::index_t;
 using strata::ResidentRows;
-using strata::detail::SharedClaims;
+using strata::detail::sharing::SharedClaims;
 using strata_tests::Random;
 
 struct Part {

@@ -30,7 +30,7 @@ namespace {
 
 using strata::FileError;
 using strata::index_t;
-using strata::detail::AsyncFile;
+using strata::detail::files::AsyncFile;
 using Mode = AsyncFile::Mode;
 
 constexpr index_t page = 4096;

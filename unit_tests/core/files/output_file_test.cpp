@@ -56,7 +56,7 @@ class OutputFile : public child_testing::ChildProcess {
 };
 
 TEST_F(OutputFile, HasOnlyWholeRecordsWhereThereWasNoRoomForAPartOfThem) {
-  strata::detail::OutputFile out("list", file("asked"), "[\n");
+  strata::detail::files::OutputFile out("list", file("asked"), "[\n");
   {
     const FileLimit limit(64);
     out.write(std::string(100, 'a'));

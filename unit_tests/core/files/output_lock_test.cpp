@@ -19,7 +19,7 @@
 namespace {
 
 using strata::FileError;
-using strata::detail::OutputLock;
+using strata::detail::files::OutputLock;
 
 class OutputLocks : public child_testing::ChildProcess {
  protected:

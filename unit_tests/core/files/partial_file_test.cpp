@@ -22,8 +22,8 @@
 
 namespace {
 
-using strata::detail::PartialFile;
-using strata::detail::remove_abandoned_partials;
+using strata::detail::files::PartialFile;
+using strata::detail::files::remove_abandoned_partials;
 
 class PartialFiles : public child_testing::ChildProcess {
  protected:
@@ -121,7 +121,7 @@ TEST_F(PartialFiles, GoWhereALinkWouldLeadIfThereWereSomething) {
   std::filesystem::create_symlink("far/a", folder / "link");
   std::filesystem::create_symlink(folder / "link", folder / "link to it");
   PartialFile file;
-  EXPECT_TRUE(strata::detail::can_create_beside(this->file("link to it")));
+  EXPECT_TRUE(strata::detail::files::can_create_beside(this->file("link to it")));
   ASSERT_TRUE(file.create(this->file("link to it")));
   ASSERT_TRUE(file.write("new", 3, 0));
 
@@ -139,7 +139,7 @@ TEST_F(PartialFiles, AreRefusedWhereLinksLeadToNoPlace) {
 
   EXPECT_FALSE(PartialFile().create(file("one")));
   EXPECT_EQ(errno, ELOOP);
-  EXPECT_FALSE(strata::detail::can_create_beside(file("two")));
+  EXPECT_FALSE(strata::detail::files::can_create_beside(file("two")));
   EXPECT_EQ(errno, ELOOP);
   EXPECT_FALSE(PartialFile().create(file("beyond")));
   EXPECT_EQ(errno, ENOENT);
@@ -240,13 +240,13 @@ TEST_F(PartialFiles, ALookWhetherOneCouldBeMadeMakesNone) {
   const int events = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
   ASSERT_GE(inotify_add_watch(events, folder.c_str(), IN_CREATE | IN_MOVED_TO), 0);
 
-  EXPECT_TRUE(strata::detail::can_create_beside(file("a")));
+  EXPECT_TRUE(strata::detail::files::can_create_beside(file("a")));
 
   char buffer[4096];
   EXPECT_EQ(read(events, buffer, sizeof buffer), -1);
   EXPECT_EQ(errno, EAGAIN);
   close(events);
-  EXPECT_FALSE(strata::detail::can_create_beside(file("none/a")));
+  EXPECT_FALSE(strata::detail::files::can_create_beside(file("none/a")));
   EXPECT_EQ(errno, ENOENT);
 }
 
@@ -259,7 +259,7 @@ TEST_F(PartialFiles, BeyondTheLimitOfFileSizesAreErrorsThatNameIt) {
     const std::string text(200, 'x');
     const bool good = setrlimit(RLIMIT_FSIZE, &limit) == 0 && partial.create(file("a")) &&
                       !partial.write(text.data(), text.size(), 0) && errno == EFBIG &&
-                      strata::detail::file_error_text(EFBIG).find(
+                      strata::detail::files::file_error_text(EFBIG).find(
                           "100 bytes (100 B) here; raise this limit "
                           "(ulimit -f)") != std::string::npos;
     partial.close();
@@ -275,7 +275,7 @@ TEST_F(PartialFiles, BeyondTheLimitOfFileSizesAreErrorsThatNameIt) {
 TEST(FileSizeErrors, LeaveTheSignalsOfTheThreadAsTheyWere) {
   sigset_t before, after;
   pthread_sigmask(SIG_BLOCK, nullptr, &before);
-  { const strata::detail::FileSizeErrors errors; }
+  { const strata::detail::files::FileSizeErrors errors; }
   pthread_sigmask(SIG_BLOCK, nullptr, &after);
   for (const int signal : {SIGXFSZ, SIGINT, SIGUSR1})
     EXPECT_EQ(sigismember(&before, signal), sigismember(&after, signal));

@@ -366,7 +366,7 @@ TEST_F(DynamicsRun, TheSecondRunWithACheckpointIsRefusedWithTheProcessOfTheFirst
   const std::string before = content("checkpoint");
   RunReport report;
   {
-    const strata::detail::OutputLock first(path("checkpoint"));
+    const strata::detail::files::OutputLock first(path("checkpoint"));
     miniapp::run_guarded(report, [&] { run(20); });
   }
 

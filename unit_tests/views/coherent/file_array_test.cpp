@@ -26,9 +26,9 @@
 namespace {
 
 using namespace coherent_testing;
-using strata::detail::AsyncFile;
 using strata::detail::file_storage_of;
 using strata::detail::FileHeader;
+using strata::detail::files::AsyncFile;
 using Longs = CoherentArray<std::int64_t, rank<1>>;
 
 struct Particle {
