@@ -38,7 +38,7 @@ class SequenceOver<Across<D...>> {
   void loop(const char* label, const R& work, const K& kernel, const Accesses&... accesses) {
     SplitLoops::Loop made = make_loop<K>(label, work, accesses...);
     made.launch = [where = where_, name = std::string(label), work = work, kernel = kernel,
-                   ... accesses = accesses](int step) {
+                   accesses...](int step) {
       launch(where.named(name.c_str()), work, kernel_at(kernel, step), accesses...);
     };
     if constexpr (!is_by_step<K> && !checked_build && !has_host)
@@ -67,7 +67,7 @@ class SequenceOver<Across<D...>> {
       using T = typename Reduction::value_type;
       const Ref<StepValues<T>> values(new StepValues<T>);
       made.launch = [where = where_, name = std::string(label), work = work, kernel = kernel, values,
-                     ... accesses = accesses](int step) {
+                     accesses...](int step) {
         T value{};
         const auto reduce = [&](auto&& result) {
           launch_reduce(where.named(name.c_str()), work, kernel_at(kernel, step),

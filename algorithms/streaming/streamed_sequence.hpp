@@ -139,7 +139,7 @@ class SequenceOver<Streamed<On<D>>> {
     ResidentArrays::Loop kept;
     auto made = make_loop<Kernel>(label, work, places, kept, accesses...);
     made.launch = [where = where_.where, name = std::string(label), work = work, kernel = kernel,
-                   places = places, ... accesses = accesses](const StreamSite& site, int step, int) {
+                   places = places, accesses...](const StreamSite& site, int step, int) {
       const auto mine = LeftMost<R>::part(work, site.work);
       launch_places<Kernel>(
           name.c_str(), where, site, places,
@@ -172,7 +172,7 @@ class SequenceOver<Streamed<On<D>>> {
     made.results = grouper(results, runs_.loop_count(), block, any_order);
     made.prepare = preparer(where_.where, results);
     made.launch = [results, where = where_.where, name = std::string(label), work = work, kernel = kernel,
-                   places = places, ... accesses = accesses](const StreamSite& site, int step, int time) {
+                   places = places, accesses...](const StreamSite& site, int step, int time) {
       launch_places<Kernel>(
           name.c_str(), where, site, places,
           [&](const auto&... resolved) {
