@@ -35,6 +35,10 @@ struct RowBlocks {
     }
   }
   STRATA_FUNCTION void step(index_t (&at)[Rank]) const {
+    if constexpr (Rank == 2) {  // a block does not go beyond its row
+      ++at[1];
+      return;
+    }
     for (int d = Rank - 1; d > 0; --d) {
       if (++at[d] < box.upper[d]) return;
       at[d] = box.lower[d];
@@ -58,12 +62,12 @@ struct ReduceBlock {
     index_t at[Rank] = {row};
     rows.find(first, at);
     T lane[lanes];
-    for (index_t k = 0; k < count; ++k) {
-      T& target = lane[k & (lanes - 1)];
-      if (k < lanes) reducer.init(target);
-      call<typename P::device_type>(std::make_index_sequence<Rank>(), at, views..., target);
-      rows.step(at);
-    }
+    for (index_t l = 0; l < lanes && l < count; ++l) reducer.init(lane[l]);
+    for (index_t k = 0; k < count; k += lanes)
+      for (index_t l = 0; l < lanes && k + l < count; ++l) {
+        call<typename P::device_type>(std::make_index_sequence<Rank>(), at, views..., lane[l]);
+        rows.step(at);
+      }
     join_lanes<lanes>(lane, count, [this](T& a, const T& b) { reducer.join(a, b); });
     values(row - rows.box.lower[0], block) = lane[0];
   }
