@@ -18,7 +18,7 @@
 
 namespace strata::inline STRATA_ABI {
 
-using detail::json_quoted;
+using detail::profiling::json_quoted;
 
 namespace {
 

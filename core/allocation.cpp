@@ -31,12 +31,12 @@ Registry& registry() {
 }
 
 void report(EventKind kind, const Allocation& record) {
-  if (hooks_active())
-    emit({.kind = kind,
-          .label = record.label,
-          .destination = record.space,
-          .destination_data = record.data,
-          .bytes = record.held});
+  if (profiling::hooks_active())
+    profiling::emit({.kind = kind,
+                     .label = record.label,
+                     .destination = record.space,
+                     .destination_data = record.data,
+                     .bytes = record.held});
 }
 
 Allocation* make_record(void* data, std::size_t bytes, std::size_t held, SpaceId space, const char* label,

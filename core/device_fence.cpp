@@ -43,7 +43,7 @@ void fence_devices(const char* label) noexcept {
     all = drains().all;
   }
   for (const Drain& each : all) {
-    const EventScope scope([&] {
+    const profiling::EventScope scope([&] {
       return HookEvent{
           .kind = EventKind::BeginFence, .label = label, .device = each.device, .all_queues = true};
     });

@@ -41,16 +41,16 @@ void finalize() {
   }
   for (auto action = actions.rbegin(); action != actions.rend(); ++action) (*action)();
   detail::print_held_errors();
-  detail::finish_observers();
+  detail::profiling::finish_observers();
 }
 
 Runtime::Runtime(int& argc, char** argv) {
   const bool tools_help = detail::take_kokkos_options(argc, argv);
   if (parse_settings(argc, argv)) std::exit(0);
   if (settings().print_config) std::fputs(settings_help().c_str(), stdout);
-  detail::update_observers();
+  detail::profiling::update_observers();
   if (!tools_help) return;
-  detail::print_tools_help();
+  detail::profiling::print_tools_help();
   std::exit(0);
 }
 

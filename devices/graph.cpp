@@ -125,7 +125,7 @@ void launch_graph(GraphState& graph, QueueState& queue) {
   if (current_recording != nullptr)
     throw Error("a graph launch cannot be recorded; record the kernels of both into one graph");
   std::string label;
-  const EventScope scope([&] {
+  const profiling::EventScope scope([&] {
     label = "graph of " + std::to_string(graph.size()) + " operations";
     return HookEvent{.kind = EventKind::BeginGraph,
                      .label = label.c_str(),
@@ -134,7 +134,7 @@ void launch_graph(GraphState& graph, QueueState& queue) {
                      .queue = queue.id(),
                      .items = graph.size()};
   });
-  const QuietWork quiet;  // a replay is one event: its operations are not reported
+  const profiling::QuietWork quiet;  // a replay is one event: its operations are not reported
   graph.launch(queue);
 }
 

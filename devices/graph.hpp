@@ -54,7 +54,7 @@ class RecordingScope {
 
  private:
   // Nothing runs yet: kernels are not reported to tools, which may not wait for the queue.
-  const QuietWork quiet_;
+  const profiling::QuietWork quiet_;
   const NoFences no_fences_;
   Recording* recording_;
 };

@@ -51,11 +51,11 @@ HookEvent kernel_event(EventKind begin, const LaunchInfo& info, const char* devi
                        std::uint64_t queue, index_t items);
 
 /// Reports to the listeners a kernel that runs between its construction and destruction.
-class KernelScope : public EventScope {
+class KernelScope : public profiling::EventScope {
  public:
   KernelScope(EventKind begin, const LaunchInfo& info, const char* device, int instance, std::uint64_t queue,
               index_t items)
-      : EventScope([&] { return kernel_event(begin, info, device, instance, queue, items); }) {}
+      : profiling::EventScope([&] { return kernel_event(begin, info, device, instance, queue, items); }) {}
 };
 
 }  // namespace strata::inline STRATA_ABI::detail

@@ -31,12 +31,12 @@ void wait_for_event(EventState& event) {
 }
 
 void wait_for_queue(QueueState& queue, const char* label) {
-  const EventScope scope([&] { return fence(label, queue.instance(), queue.id(), false); });
+  const profiling::EventScope scope([&] { return fence(label, queue.instance(), queue.id(), false); });
   queue.wait();
 }
 
 void wait_for_instance(DeviceInstance& instance, const char* label) {
-  const EventScope scope([&] { return fence(label, instance, 0, true); });
+  const profiling::EventScope scope([&] { return fence(label, instance, 0, true); });
   instance.wait_all();
 }
 

@@ -91,7 +91,7 @@ class RecordedCopy final : public RecordedStep {
   }
   void run(QueueState& queue) const override {
     const bool fill = !value_.empty();
-    const EventScope scope([&] {
+    const profiling::EventScope scope([&] {
       const auto bytes = static_cast<std::size_t>(element_count(destination_layout_)) * element_bytes_;
       return copy_event(destination_, fill ? nullptr : &source_, bytes, queue);
     });
@@ -295,7 +295,7 @@ Allocation* create_storage(DeviceInstance& instance, QueueState* queue, const ch
   const std::vector<char> zero(element_bytes, 0);
   const CopySide side{record->data, record->space, &storage, record->label, &instance};
   QueueState& target = queue ? *queue : instance.default_queue();
-  const EventScope scope(
+  const profiling::EventScope scope(
       [&] { return copy_event(side, nullptr, bytes, target, EventKind::BeginInitialize); });
   target.fill(side, zero.data(), element_bytes);
   if (queue == nullptr) target.wait();
@@ -315,7 +315,7 @@ void copy_arrays(const CopySide& destination, const CopySide& source, std::size_
     return copy_by_host(destination, source, element_bytes);
   QueueState& at = queue_for(destination, source, queue);
   const auto bytes = static_cast<std::size_t>(element_count(*destination.layout)) * element_bytes;
-  const EventScope scope([&] { return copy_event(destination, &source, bytes, at); });
+  const profiling::EventScope scope([&] { return copy_event(destination, &source, bytes, at); });
   at.copy(destination, source, element_bytes);
   if (queue == nullptr) at.wait();
 }
@@ -347,7 +347,7 @@ void convert_arrays(const CopySide& destination, const CopySide& source, Convers
   QueueState& at = queue_for(destination, source, queue);
   const auto bytes =
       static_cast<std::size_t>(element_count(*destination.layout) * how.parts * bytes_of(how.to));
-  const EventScope scope([&] { return copy_event(destination, &source, bytes, at); });
+  const profiling::EventScope scope([&] { return copy_event(destination, &source, bytes, at); });
   // What kernels of the queue do not reach is converted by way of a packed array there.
   const Packed from(at, source, static_cast<std::size_t>(how.parts * bytes_of(how.from)));
   const Packed to(at, destination, static_cast<std::size_t>(how.parts * bytes_of(how.to)));
@@ -368,7 +368,7 @@ void fill_array(const CopySide& destination, const void* value, std::size_t elem
   const bool blocking = queue == nullptr;
   if (blocking) queue = &destination.instance->default_queue();
   const auto bytes = static_cast<std::size_t>(count) * element_bytes;
-  const EventScope scope([&] { return copy_event(destination, nullptr, bytes, *queue); });
+  const profiling::EventScope scope([&] { return copy_event(destination, nullptr, bytes, *queue); });
   queue->fill(destination, value, element_bytes);
   if (blocking) queue->wait();
 }

@@ -45,7 +45,7 @@ std::string number_text(double value) {  // whatever the locale
 }  // namespace
 
 void TaskGraph::write_json(const std::string& path) const {
-  using detail::json_quoted;
+  using detail::profiling::json_quoted;
   std::map<const detail::CoherentState*, std::string> names;
   std::string arrays, tasks;
   std::map<std::string, int> used;  // of labels, several arrays may have one

@@ -125,13 +125,13 @@ Control& control() {
 }
 
 std::string field(const char* name, std::uint64_t value) {
-  return detail::json_quoted(name) + ": " + std::to_string(value);
+  return detail::profiling::json_quoted(name) + ": " + std::to_string(value);
 }
 std::string field(const char* name, const std::string& value) {
-  return detail::json_quoted(name) + ": " + detail::json_quoted(value);
+  return detail::profiling::json_quoted(name) + ": " + detail::profiling::json_quoted(value);
 }
 std::string field(const char* name, const KernelCount& value) {
-  return detail::json_quoted(name) + ": {" + field("calls", value.calls) + ", " +
+  return detail::profiling::json_quoted(name) + ": {" + field("calls", value.calls) + ", " +
          field("items", value.items) + "}";
 }
 std::string text_of(const CopyCount& c) {
@@ -148,13 +148,13 @@ template <class T>
 std::string list(const char* name, const std::vector<T>& values) {
   std::string text;
   for (const T& value : values) text += (text.empty() ? "\n    " : ",\n    ") + text_of(value);
-  return detail::json_quoted(name) + ": [" + text + "]";
+  return detail::profiling::json_quoted(name) + ": [" + text + "]";
 }
 
 }  // namespace
 
 void start_counting() {
-  detail::start_observers();
+  detail::profiling::start_observers();
   Control& all = control();
   const std::lock_guard lock(all.mutex);
   if (std::exchange(all.active, true)) return;

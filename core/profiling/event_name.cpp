@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <strata/core/profiling/event_name.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::profiling {
 
 std::string event_name(const HookEvent& event) {
   switch (event.kind) {
@@ -19,4 +19,4 @@ std::string event_name(const HookEvent& event) {
   }
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::profiling

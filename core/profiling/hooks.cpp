@@ -55,23 +55,23 @@ std::string demangled(const char* type) {
 }
 
 void emit_section(EventKind kind, const char* label, std::uint64_t id) {
-  if (detail::hooks_active()) detail::emit({.kind = kind, .label = label, .id = id});
+  if (detail::profiling::hooks_active()) detail::profiling::emit({.kind = kind, .label = label, .id = id});
 }
 
 }  // namespace
 
 void add_listener(Listener& listener) {
-  detail::start_observers();
+  detail::profiling::start_observers();
   const std::lock_guard lock(listeners().mutex);
   listeners().all.push_back(&listener);
-  __atomic_fetch_add(&detail::listener_count, 1, __ATOMIC_RELAXED);
+  __atomic_fetch_add(&detail::profiling::listener_count, 1, __ATOMIC_RELAXED);
 }
 
 void remove_listener(Listener& listener) {
   const std::lock_guard lock(listeners().mutex);
   auto& all = listeners().all;
   const auto removed = static_cast<int>(std::erase(all, &listener));
-  __atomic_fetch_sub(&detail::listener_count, removed, __ATOMIC_RELAXED);
+  __atomic_fetch_sub(&detail::profiling::listener_count, removed, __ATOMIC_RELAXED);
 }
 
 const char* kernel_name(const char* label, const char* kernel_type, const char* tag_type) {
@@ -86,29 +86,31 @@ const char* kernel_name(const char* label, const char* kernel_type, const char* 
 }
 
 void push_region(const char* label) {
-  if (detail::hooks_active()) detail::emit({.kind = EventKind::PushRegion, .label = label});
+  if (detail::profiling::hooks_active())
+    detail::profiling::emit({.kind = EventKind::PushRegion, .label = label});
 }
 
 void pop_region() {
-  if (detail::hooks_active()) detail::emit({.kind = EventKind::PopRegion});
+  if (detail::profiling::hooks_active()) detail::profiling::emit({.kind = EventKind::PopRegion});
 }
 
 void mark(const char* label) {
-  if (detail::hooks_active()) detail::emit({.kind = EventKind::Mark, .label = label});
+  if (detail::profiling::hooks_active()) detail::profiling::emit({.kind = EventKind::Mark, .label = label});
 }
 
 void declare_metadata(const char* key, const char* value) {
-  if (detail::hooks_active()) detail::emit({.kind = EventKind::Metadata, .label = key, .value = value});
+  if (detail::profiling::hooks_active())
+    detail::profiling::emit({.kind = EventKind::Metadata, .label = key, .value = value});
 }
 
-Section::Section(const char* label) : label_(label), id_(detail::next_event_id()) {
+Section::Section(const char* label) : label_(label), id_(detail::profiling::next_event_id()) {
   emit_section(EventKind::CreateSection, label_, id_);
 }
 Section::~Section() { emit_section(EventKind::DestroySection, label_, id_); }
 void Section::start() { emit_section(EventKind::StartSection, label_, id_); }
 void Section::stop() { emit_section(EventKind::StopSection, label_, id_); }
 
-namespace detail {
+namespace detail::profiling {
 
 void emit(const HookEvent& event) noexcept {
   if (quiet_scopes > 0 && is_work(event.kind)) return;
@@ -161,5 +163,5 @@ void EventScope::end() {
 QuietWork::QuietWork() { ++quiet_scopes; }
 QuietWork::~QuietWork() { --quiet_scopes; }
 
-}  // namespace detail
+}  // namespace detail::profiling
 }  // namespace strata::inline STRATA_ABI

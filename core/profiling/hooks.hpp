@@ -128,7 +128,7 @@ class Section {
   std::uint64_t id_;
 };
 
-namespace detail {
+namespace detail::profiling {
 
 // The number of listeners, and one more until the first event. Read relaxed on hot paths: a late listener may
 // miss the event under way.
@@ -185,5 +185,5 @@ class QuietWork {
   QuietWork& operator=(const QuietWork&) = delete;
 };
 
-}  // namespace detail
+}  // namespace detail::profiling
 }  // namespace strata::inline STRATA_ABI

@@ -4,7 +4,7 @@
 
 #include <strata/core/profiling/json_text.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::profiling {
 
 namespace {
 
@@ -62,4 +62,4 @@ std::string json_quoted(std::string_view text) {
   return result + "\"";
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::profiling

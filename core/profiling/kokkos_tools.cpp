@@ -13,7 +13,7 @@
 #include <strata/core/profiling/kokkos_tools.hpp>
 #include <strata/core/profiling/kokkos_tools_library.hpp>
 
-namespace strata::inline STRATA_ABI::detail::kokkos_tools {
+namespace strata::inline STRATA_ABI::detail::profiling::kokkos_tools {
 
 namespace {
 
@@ -243,4 +243,4 @@ void finish() {
   if (const Plain last = translator->library().callbacks.finalize_library) last();
 }
 
-}  // namespace strata::inline STRATA_ABI::detail::kokkos_tools
+}  // namespace strata::inline STRATA_ABI::detail::profiling::kokkos_tools

@@ -10,7 +10,7 @@
 
 #include <strata/core/config.hpp>
 
-namespace strata::inline STRATA_ABI::detail::kokkos_tools {
+namespace strata::inline STRATA_ABI::detail::profiling::kokkos_tools {
 
 /// Loads the library, and reports all later events to it, but no end whose begin it missed. If it cannot be
 /// loaded, or if one is loaded already, only prints a warning to stderr.
@@ -21,4 +21,4 @@ void print_help();
 /// The last call of the library.
 void finish();
 
-}  // namespace strata::inline STRATA_ABI::detail::kokkos_tools
+}  // namespace strata::inline STRATA_ABI::detail::profiling::kokkos_tools

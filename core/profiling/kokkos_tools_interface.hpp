@@ -8,7 +8,7 @@
 
 #include <strata/core/config.hpp>
 
-namespace strata::inline STRATA_ABI::detail::kokkos_tools {
+namespace strata::inline STRATA_ABI::detail::profiling::kokkos_tools {
 
 /// The version of the interface that is passed to init_library: year, month, day.
 inline constexpr std::uint64_t interface_version = 20240906;
@@ -96,4 +96,4 @@ struct Callbacks {
 #undef STRATA_CALLBACK
 };
 
-}  // namespace strata::inline STRATA_ABI::detail::kokkos_tools
+}  // namespace strata::inline STRATA_ABI::detail::profiling::kokkos_tools

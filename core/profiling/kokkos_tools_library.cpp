@@ -10,7 +10,7 @@
 #include <strata/core/log.hpp>
 #include <strata/core/profiling/kokkos_tools_library.hpp>
 
-namespace strata::inline STRATA_ABI::detail::kokkos_tools {
+namespace strata::inline STRATA_ABI::detail::profiling::kokkos_tools {
 
 namespace {
 
@@ -82,4 +82,4 @@ void print_help(const Library& library) {
   if (library.callbacks.print_help) library.callbacks.print_help(program_invocation_name);
 }
 
-}  // namespace strata::inline STRATA_ABI::detail::kokkos_tools
+}  // namespace strata::inline STRATA_ABI::detail::profiling::kokkos_tools

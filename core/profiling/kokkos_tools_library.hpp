@@ -7,7 +7,7 @@
 
 #include <strata/core/profiling/kokkos_tools_interface.hpp>
 
-namespace strata::inline STRATA_ABI::detail::kokkos_tools {
+namespace strata::inline STRATA_ABI::detail::profiling::kokkos_tools {
 
 /// A library that was started.
 struct Library {
@@ -25,4 +25,4 @@ std::optional<Library> load(const std::string& libraries, const std::string& arg
 /// Calls print_help.
 void print_help(const Library& library);
 
-}  // namespace strata::inline STRATA_ABI::detail::kokkos_tools
+}  // namespace strata::inline STRATA_ABI::detail::profiling::kokkos_tools

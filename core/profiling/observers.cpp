@@ -18,7 +18,7 @@
 #include <strata/core/runtime.hpp>
 #include <strata/core/settings.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::profiling {
 
 namespace {
 
@@ -123,4 +123,4 @@ void finish_observers() noexcept {
   if (now.process != 0 && settings().leak_report) std::fputs(leak_report().c_str(), stderr);
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::profiling

@@ -7,7 +7,7 @@
 
 #include <strata/core/config.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::profiling {
 
 /// Starts the observers of the settings, the first time. Settings that cannot be read are printed to stderr;
 /// the next use of settings throws.
@@ -22,4 +22,4 @@ void print_tools_help();
 /// Ends them, in the process that started them.
 void finish_observers() noexcept;
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::profiling

@@ -12,7 +12,7 @@
 
 namespace strata::inline STRATA_ABI {
 
-namespace detail {
+namespace detail::profiling {
 
 namespace {
 
@@ -48,24 +48,24 @@ void stop(Running& now) {
 
 }  // namespace
 
-}  // namespace detail
+}  // namespace detail::profiling
 
 void start_trace(const std::string& file) {
-  detail::start_observers();
+  detail::profiling::start_observers();
   detail::end_at_exit();
-  auto& now = detail::running();
+  auto& now = detail::profiling::running();
   const std::lock_guard lock(now.mutex);
-  detail::stop(now);
-  now.trace = new detail::Trace(file);
+  detail::profiling::stop(now);
+  now.trace = new detail::profiling::Trace(file);
   add_listener(*now.trace);
   if (!std::exchange(now.handles_terminate, true))
-    now.previous = std::set_terminate(detail::finish_and_terminate);
+    now.previous = std::set_terminate(detail::profiling::finish_and_terminate);
 }
 
 void stop_trace() {
-  auto& now = detail::running();
+  auto& now = detail::profiling::running();
   const std::lock_guard lock(now.mutex);
-  detail::stop(now);
+  detail::profiling::stop(now);
 }
 
 }  // namespace strata::inline STRATA_ABI

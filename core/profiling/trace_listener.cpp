@@ -8,7 +8,7 @@
 #include <strata/core/profiling/json_text.hpp>
 #include <strata/core/profiling/trace_listener.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::profiling {
 
 namespace {
 
@@ -221,4 +221,4 @@ void Trace::finish(bool wait) {
   file_.finish("\n]\n");
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::profiling

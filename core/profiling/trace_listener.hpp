@@ -16,7 +16,7 @@
 #include <strata/core/profiling/hooks.hpp>
 #include <strata/core/profiling/trace_tracks.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::profiling {
 
 /// An interval that is drawn.
 struct Span {
@@ -69,4 +69,4 @@ class Trace final : public Listener {
   std::unordered_map<std::string, std::int64_t> held_;  // bytes, by memory
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::profiling

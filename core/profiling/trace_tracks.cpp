@@ -6,7 +6,7 @@
 #include <strata/core/profiling/json_text.hpp>
 #include <strata/core/profiling/trace_tracks.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::profiling {
 
 namespace {
 
@@ -89,4 +89,4 @@ Track TraceTracks::of_clock(const HookEvent& event, std::string& records) {
   return entry->second;
 }
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::profiling

@@ -13,7 +13,7 @@
 
 #include <strata/core/profiling/hooks.hpp>
 
-namespace strata::inline STRATA_ABI::detail {
+namespace strata::inline STRATA_ABI::detail::profiling {
 
 /// A line of the picture, in the numbers of the file format: `process` is a group of lines.
 struct Track {
@@ -55,4 +55,4 @@ class TraceTracks {
   int next_lane_ = 1;
 };
 
-}  // namespace strata::inline STRATA_ABI::detail
+}  // namespace strata::inline STRATA_ABI::detail::profiling

@@ -77,7 +77,7 @@ class Ranges final : public Listener {
       case EventKind::BeginGraph:
       case EventKind::BeginFence:
       case EventKind::PushRegion: {
-        const std::string name = event_name(event);
+        const std::string name = profiling::event_name(event);
         const nvtxEventAttributes_t described = attributes(event, name.c_str());
         nvtxDomainRangePushEx(domain_, &described);
         return;

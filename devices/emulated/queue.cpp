@@ -147,7 +147,7 @@ void EmulatedQueue::submit(const char* label, std::size_t bytes, QueueCore::Work
   TimeSpan time;
   std::string name = label;  // before the lock
   // Where pages may move, times are known at the end.
-  const bool later = hooks_active() && managed_pages::blocks() > 0;
+  const bool later = profiling::hooks_active() && managed_pages::blocks() > 0;
   {
     Platform& platform = Platform::get();
     const std::lock_guard lock(platform.mutex);
@@ -170,7 +170,7 @@ void EmulatedQueue::submit(const char* label, std::size_t bytes, QueueCore::Work
                    .bytes = bytes};
     core_->enqueue(work);
   }
-  if (hooks_active() && !later) core_->report(time, label, bytes);
+  if (profiling::hooks_active() && !later) core_->report(time, label, bytes);
 }
 
 }  // namespace strata::inline STRATA_ABI::detail

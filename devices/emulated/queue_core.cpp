@@ -168,15 +168,15 @@ void QueueCore::end_lag(const Work& work, double before) {
 }
 
 void QueueCore::report(TimeSpan span, const char* label, std::size_t bytes) const {
-  emit({.kind = EventKind::DeviceTime,
-        .label = label,
-        .device = "Emulated",
-        .instance = instance_,
-        .queue = id_,
-        .bytes = bytes,
-        .value = "virtual time",
-        .begin_seconds = span.start,
-        .end_seconds = span.end});
+  profiling::emit({.kind = EventKind::DeviceTime,
+                   .label = label,
+                   .device = "Emulated",
+                   .instance = instance_,
+                   .queue = id_,
+                   .bytes = bytes,
+                   .value = "virtual time",
+                   .begin_seconds = span.start,
+                   .end_seconds = span.end});
 }
 
 double QueueCore::with_lag(Timeline::Point point, double base) const {

@@ -103,8 +103,8 @@ void require_writable(const std::string& option, const std::string& path) {
   namespace fs = std::filesystem;
   if (path.empty()) return;
   const auto fail = [&](const std::string& why) { throw UsageError(option + " " + path + ": " + why); };
-  if (strata::detail::has_control_character(path))
-    throw UsageError(option + " " + strata::detail::json_quoted(path) +
+  if (strata::detail::profiling::has_control_character(path))
+    throw UsageError(option + " " + strata::detail::profiling::json_quoted(path) +
                      ": the name has a control character: choose another");
   std::error_code error;
   const fs::path file(path);

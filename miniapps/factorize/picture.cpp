@@ -49,7 +49,7 @@ std::string number(double value) {
 std::string escaped(const std::string& text) {
   std::string result;
   for (const char c : text) result += c == '&' ? "&amp;" : c == '<' ? "&lt;" : std::string(1, c);
-  return strata::detail::is_utf8(result) ? result : "";
+  return strata::detail::profiling::is_utf8(result) ? result : "";
 }
 
 std::string rectangle(double x, double y, double width, double height, const std::string& rest) {
@@ -167,7 +167,7 @@ std::string order_picture(const PictureOf& of, const std::vector<TileTask>& orde
 
 std::string order_json(const std::string& workload, int tiles, const std::string& scheduler,
                        const std::vector<TileTask>& order) {
-  using strata::detail::json_quoted;
+  using strata::detail::profiling::json_quoted;
   std::string text = "{\"workload\": " + json_quoted(workload) + ", \"tiles\": " + std::to_string(tiles) +
                      ", \"scheduler\": " + json_quoted(scheduler) +
                      ", \"columns\": [\"device\", \"k\", \"m\", \"n\"], \"order\": [";

@@ -9,7 +9,7 @@ namespace strata::inline STRATA_ABI::factorize {
 
 namespace {
 
-using strata::detail::json_quoted;
+using strata::detail::profiling::json_quoted;
 
 // Plans have labels in quotes, for messages.
 std::string without_quotes(const std::string& label) {

@@ -40,7 +40,7 @@ bool JointCall::run(const Launch& launch) {
   if (!can_run() || !find_plan()) return false;
   const Place& first =
       places_[static_cast<std::size_t>(plan_.queues[static_cast<std::size_t>(plan_.first_kernels)].number)];
-  const EventScope scope([&] {
+  const profiling::EventScope scope([&] {
     return HookEvent{.kind = EventKind::BeginGraph,
                      .label = label_.c_str(),
                      .device = first.device->device_name(),
@@ -48,7 +48,7 @@ bool JointCall::run(const Launch& launch) {
                      .queue = first.queue->id(),
                      .items = static_cast<std::int64_t>(plan_.operations.size())};
   });
-  const QuietWork quiet;  // as of a graph: its parts are not reported to listeners
+  const profiling::QuietWork quiet;  // as of a graph: its parts are not reported to listeners
   enqueue_all(launch);
   return true;
 }

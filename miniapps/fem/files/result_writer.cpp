@@ -35,12 +35,13 @@ bool is_exodus(const std::string& extension) {
 
 void require_usable_name(const std::string& path) {
   const std::string extension = extension_of(path);
-  if (strata::detail::has_control_character(path))
-    throw MeshFileError("cannot write " + strata::detail::json_quoted(path) +
+  if (strata::detail::profiling::has_control_character(path))
+    throw MeshFileError("cannot write " + strata::detail::profiling::json_quoted(path) +
                         ": its name has a control character; choose another name");
-  if (extension == ".pvd" && !strata::detail::is_utf8(std::filesystem::path(path).filename().string()))
+  if (extension == ".pvd" &&
+      !strata::detail::profiling::is_utf8(std::filesystem::path(path).filename().string()))
     throw MeshFileError(
-        "cannot write " + strata::detail::json_quoted(path) +
+        "cannot write " + strata::detail::profiling::json_quoted(path) +
         ": its name is not UTF-8, and is to be in the XML of a .pvd file; choose another name");
   if (extension != ".csv" && extension != ".vtu" && extension != ".pvd" && !is_exodus(extension))
     fail_format(path);
@@ -110,9 +111,10 @@ struct ResultWriter::Implementation {
   void check(const std::vector<Field>& fields) {
     std::vector<std::pair<std::string, int>> names;
     for (const Field& field : fields) {
-      if (strata::detail::has_control_character(field.name) || !strata::detail::is_utf8(field.name))
+      if (strata::detail::profiling::has_control_character(field.name) ||
+          !strata::detail::profiling::is_utf8(field.name))
         throw MeshError("cannot write " + path_ + ": the name of the field " +
-                        strata::detail::json_quoted(field.name) +
+                        strata::detail::profiling::json_quoted(field.name) +
                         " has a control character or is not UTF-8; choose another name");
       names.emplace_back(field.name, field.of_elements ? -field.components : field.components);
       const std::size_t size = field.of_elements ? mesh_.elements.size() : mesh_.coordinates.size();

@@ -315,7 +315,7 @@ TEST(HooksOfNobody, NothingIsCalledAfterRemovalAndOthersGoOn) {
 
   EXPECT_EQ(first.seen.size(), 1u);
   EXPECT_EQ(second.seen.size(), 2u);
-  EXPECT_FALSE(strata::detail::hooks_active());
+  EXPECT_FALSE(strata::detail::profiling::hooks_active());
 }
 
 TEST(HooksOfNobody, RemovingTwiceOrAStrangerIsHarmless) {
@@ -324,7 +324,7 @@ TEST(HooksOfNobody, RemovingTwiceOrAStrangerIsHarmless) {
 
   strata::remove_listener(recorder);
 
-  EXPECT_FALSE(strata::detail::hooks_active());
+  EXPECT_FALSE(strata::detail::profiling::hooks_active());
 }
 
 }  // namespace

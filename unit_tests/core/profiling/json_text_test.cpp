@@ -10,7 +10,7 @@
 
 namespace {
 
-using strata::detail::json_quoted;
+using strata::detail::profiling::json_quoted;
 
 TEST(JsonText, TextIsReadBackAsItWas) {
   for (const std::string text : {"", "plain", "\"quoted\" \\ back", "tab\tnew line\n", "π ≈ 3, 中, 🙂"})
@@ -31,12 +31,12 @@ TEST(JsonText, BytesThatAreNoTextAreReplaced) {
 
 TEST(JsonText, SaysWhatXmlDoesNotTake) {
   for (const char* text : {"", "plain", "\xc3\xa9t\xc3\xa9"}) {
-    EXPECT_TRUE(strata::detail::is_utf8(text));
-    EXPECT_FALSE(strata::detail::has_control_character(text));
+    EXPECT_TRUE(strata::detail::profiling::is_utf8(text));
+    EXPECT_FALSE(strata::detail::profiling::has_control_character(text));
   }
-  EXPECT_FALSE(strata::detail::is_utf8("\xe9t\xe9"));
+  EXPECT_FALSE(strata::detail::profiling::is_utf8("\xe9t\xe9"));
   for (const char* text : {"a\nb", "\x01", "\x1b[31m", "\x7f"})
-    EXPECT_TRUE(strata::detail::has_control_character(text));
+    EXPECT_TRUE(strata::detail::profiling::has_control_character(text));
 }
 
 TEST(JsonText, AnyBytesGiveValidJson) {

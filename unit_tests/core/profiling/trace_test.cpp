@@ -171,7 +171,7 @@ TEST_F(Trace, IsOneOnlyHoweverManyThreadsStartIt) {
   other.join();
   strata::stop_trace();
 
-  EXPECT_FALSE(strata::detail::hooks_active());
+  EXPECT_FALSE(strata::detail::profiling::hooks_active());
 }
 
 TEST_F(Trace, IsCompleteAfterAnExceptionThatNobodyCatches) {
