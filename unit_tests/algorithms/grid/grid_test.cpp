@@ -540,6 +540,45 @@ TEST_F(GridFailures, LoseNothingButWhatIsNamed) {
   }
 }
 
+#if defined(STRATA_CHECKED) && STRATA_CHECKED
+struct InPairs {  // of which one is beyond the part's box
+  STRATA_FUNCTION void operator()(index_t i, index_t j, auto a) const { a(i, 2 * j) = a(i, 2 * j + 1) = 1; }
+};
+struct ReadLeft {
+  STRATA_FUNCTION void operator()(index_t i, index_t j, auto a, auto b) const {
+    b(i, j) = j > 0 ? a(i, j - 1) : 0;
+  }
+};
+TEST_F(GridFailures, AccessesBeyondTheBoxOfAPartAreOutOfBounds) {
+  const auto where = across(emulated_devices(4)).grid(2, 2).named("pairs");
+  // Launches over arrays of its own, and says what the first device to be asked has found.
+  const auto found = [&]<class Layout>(Layout, const auto& launch_over) {
+    const CoherentArray<std::int64_t, rank<2>, Layout> a("a", 8, 8), b("b", 8, 8);
+    std::string text;
+    try {
+      launch_over(a, b);
+      for (int d = 0; d < 4; ++d) wait(Emulated{d});
+    } catch (const OutOfBounds& error) {
+      text = error.what();
+    }
+    take_errors();
+    return text;
+  };
+  const auto pairs = [&](const auto& a, const auto&) { launch(where, mdrange({8, 4}), InPairs{}, inout(a)); };
+  const auto read = [&](const auto& region) {
+    return [&where, &region](const auto& a, const auto& b) {
+      launch(where, mdrange({8, 8}), ReadLeft{}, in(a, region), out(b));
+    };
+  };
+  for (const std::string& text : {found(LayoutRight(), pairs), found(LayoutLeft(), pairs)})
+    EXPECT_TRUE(has(text, "of \"a\" on Emulated{0}") && has(text, "outside [0, 8) x [0, 2)"));
+  EXPECT_TRUE(has(found(LayoutRight(), read(own_element)), "of \"a\""));
+  EXPECT_TRUE(has(found(LayoutTiled<8>(), read(own_element)), "x [4, 8)"));
+  EXPECT_EQ(found(LayoutRight(), read(halo({0, 1}, {0, 0}))), "");
+  EXPECT_EQ(found(LayoutRight(), read(own)), "");
+}
+#endif
+
 struct Breaks {
   STRATA_FUNCTION void operator()(index_t i, index_t j, auto a) const {
     if (i == 5 && j == 6) throw std::runtime_error("broken");
