@@ -22,7 +22,8 @@
 //
 // So a kernel that is right on one device reads nothing old in a grid, and one that declares boxes copies
 // least. What is written must be boxes: AccessConflict where parts would write the same. A work item writes
-// the elements of its own indices only. Devices allocate whole rows of arrays: those of a part.
+// the elements of its own indices only; checked builds find others (part_view.hpp). Devices allocate whole
+// rows of arrays: those of a part.
 //
 // A sum has the same bits as on one device: rows are the leaves of its tree (core/reduction_tree.hpp), and
 // are cut between blocks of 512 items, so parts of a reduction are not those of a launch where rows are

@@ -6,6 +6,8 @@
 
 #include <strata/algorithms/coherent_launch.hpp>
 #include <strata/algorithms/grid/grid_place.hpp>
+#include <strata/algorithms/grid/grid_regions.hpp>
+#include <strata/algorithms/grid/part_view.hpp>
 
 namespace strata::inline STRATA_ABI::detail {
 
@@ -44,28 +46,6 @@ GridItems items_of_work(const R& work) {
   GridItems items{{}, Cuts};
   for (int d = 0; d < Cuts; ++d) items.of[static_cast<std::size_t>(d)] = {bounds.lower[d], bounds.upper[d]};
   return items;
-}
-
-// Whether an access without a region is that of the elements of a part: of what is written.
-template <class Access>
-constexpr bool writes_elements(const Access& access) {
-  if constexpr (std::is_same_v<typename Access::region_type, Own> && writes(Access::mode))
-    return access.by_default;
-  else return false;
-}
-// In how many dimensions a region is a box; of one that names no index of the work, 1.
-template <class Region>
-inline constexpr int dimensions_named = 1;
-template <>
-inline constexpr int dimensions_named<OwnElement> = max_rank;
-template <int Rank, class Edge>
-inline constexpr int dimensions_named<BoxHalo<Rank, Edge>> = Rank;
-
-template <class Access>
-ArrayPart part_of_access(const Access& access, const GridItems& items) {
-  const Box& domain = access.array.domain();
-  if (writes_elements(access)) return part_of_items(own_element, domain, items.all(), access.array.label());
-  return part_of_items(access.region, domain, items.all(), access.array.label());
 }
 
 // The last part of the call uses an array as its work items do.
@@ -121,7 +101,7 @@ GridItems inner_items(const GridItems& all, const Accesses&... accesses) {
 }
 // Enqueues the kernel of part `number` over its items: f(items, resolved...) launches. While halos are being
 // copied, the work items that need none of them run first.
-template <class D, class F, class... Accesses>
+template <int Cuts, class D, class F, class... Accesses>
 void run_items(CoherentCall& call, int number, const On<D>& where, const GridItems& all, const F& f,
                const Accesses&... accesses) {
   const auto run = [&](const GridItems& items) {
@@ -137,7 +117,8 @@ void run_items(CoherentCall& call, int number, const On<D>& where, const GridIte
     call.end(number);
   } else {
     run_part(
-        call, number, where, false, [&](const auto&... resolved) { f(all, resolved...); }, accesses...);
+        call, number, where, false,
+        [&](const auto&... resolved) { f(all, part_access<Cuts>(resolved, accesses, all)...); }, accesses...);
   }
 }
 
@@ -156,7 +137,7 @@ void launch_grid(const char* label, const Where& where, const R& work, const K& 
   call.prepare();
   for (std::size_t p = 0; p < grid.parts.size(); ++p)
     visit_part(where, grid.parts[p].place, [&]<class D>(const On<D>& on) {
-      run_items(
+      run_items<PlaceTraits<Where>::cuts>(
           call, static_cast<int>(p), on, grid.parts[p].items,
           [&](const GridItems& items, const auto&... resolved) {
             const auto mine = BoxOfWork<R>::part(work, items);

@@ -177,14 +177,15 @@ void reduce_on_grid(const char* label, const Where& where, const R& work, const 
     for (std::size_t p = 0; p < grid.parts.size(); ++p)
       visit_part(where, grid.parts[p].place, [&]<class D>(const On<D>& on) {
         const ResidentRows mine = grid.parts[p].items.of[0], blocks = grid.parts[p].items.of[1];
+        const GridItems items{{mine, columns.of(blocks)}, 2};
+        const ReduceBlock<K, typename W::tag, W::rank, std::remove_const_t<decltype(reducer)>> reduce{
+            kernel, reducer, rows};
         run_part(
             call, static_cast<int>(p), on, false,
-            [&](const auto&... resolved) {
-              launch_for(label, on, mdrange({mine.begin, blocks.begin}, {mine.end, blocks.end}),
-                         bind_kernel<D, MDRange<2>>(
-                             ReduceBlock<K, typename W::tag, W::rank, std::remove_const_t<decltype(reducer)>>{
-                                 kernel, reducer, rows},
-                             resolved...));
+            [&](const auto& to, const auto&... resolved) {
+              launch_for(
+                  label, on, mdrange({mine.begin, blocks.begin}, {mine.end, blocks.end}),
+                  bind_kernel<D, MDRange<2>>(reduce, to, part_access<2>(resolved, accesses, items)...));
             },
             all, accesses...);
       });

@@ -1,5 +1,4 @@
-// Grids of emulated devices: what they copy, to the element; what overlaps; reductions in all forms; errors
-// and failures.
+// Grids of emulated devices: what they copy, to the element; what overlaps; reductions in all forms.
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 #include <string>
@@ -8,33 +7,14 @@
 #include <strata/algorithms/grid/grid.hpp>
 
 #include "algorithms/arrays.hpp"
+#include "algorithms/grid/grid_kernels.hpp"
 #include "devices/emulated/fixture.hpp"
 #include "views/coherent/transfer_sums.hpp"
 
 namespace {
 
-using namespace coherent_testing;
+using namespace grid_testing;
 using strata_tests::mixed_number;
-template <class T>
-using Plane = CoherentArray<T, rank<2>, LayoutRight>;
-
-struct NumberOfPlace {
-  STRATA_FUNCTION void operator()(index_t i, index_t j, auto a) const { a(i, j) = 1000 * i + j; }
-};
-struct AddOne {
-  STRATA_FUNCTION void operator()(index_t i, index_t j, auto a) const { a(i, j) += 1; }
-};
-// The sum of an element and its neighbours, as far as there are any.
-struct FivePoints {
-  index_t n, m;
-  STRATA_FUNCTION void operator()(index_t i, index_t j, auto u, auto v) const {
-    v(i, j) = u(i, j) + (i > 0 ? u(i - 1, j) : 0) + (i + 1 < n ? u(i + 1, j) : 0) +
-              (j > 0 ? u(i, j - 1) : 0) + (j + 1 < m ? u(i, j + 1) : 0);
-  }
-};
-struct Nothing {
-  STRATA_FUNCTION void operator()(index_t, index_t, auto) const {}
-};
 struct RowSum {  // of a whole row, for each of its elements
   STRATA_FUNCTION void operator()(index_t i, index_t j, auto a, auto b) const {
     b(i, j) = j;
@@ -421,142 +401,6 @@ TEST_F(GridReduce, WholeBlocksOfRowsStayWhereTheyAre) {
 
   EXPECT_EQ(sum, static_cast<double>(n * m));
   EXPECT_EQ(a.counters().peer.bytes, before);
-}
-
-// ---- errors
-
-class GridFailures : public CoherentTest {};
-
-TEST_F(GridFailures, WritesThatAreNotBoxesAreRefused) {
-  const Plane<std::int64_t> a("a", 8, 8);
-  const CoherentArray<std::int64_t, rank<1>> line("line", 8);
-  const auto where = across(emulated_devices(4)).grid(2, 2).named("rows");
-  const auto refusal = [&](const auto& access) {
-    return message_of<AccessConflict>([&] { launch(where, mdrange({8, 8}), Nothing{}, access); });
-  };
-  const auto is_refused = [&](const auto& access) {
-    const std::string text = refusal(access);
-    for (const char* word : {"launch of rows: the 2 parts of the grid along index 1", "\"a\"", "own_element"})
-      EXPECT_TRUE(has(text, word));
-  };
-  is_refused(out(a, own));
-  is_refused(inout(a, halo(0, 0)));
-  is_refused(out(a, rows([](ResidentRows work) { return work; })));
-  is_refused(out(a, columns));
-  EXPECT_TRUE(has(refusal(out(line)), "\"line\", which has 1 index; write to an array that has this index"));
-  EXPECT_TRUE(has(refusal(inout(a, halo({1, 1}, {1, 1}))), "declare smaller regions"));
-  // One part along the second index writes whole rows, one row of parts all columns.
-  const auto rows_only = across(emulated_devices(4)).grid(4, 1);
-  EXPECT_NO_THROW(launch(rows_only, mdrange({8, 8}), Nothing{}, inout(a, own)));
-  EXPECT_NO_THROW(launch(rows_only, mdrange({8, 8}), Nothing{}, inout(line)));
-  EXPECT_NO_THROW(launch(where, mdrange({8, 1}), Nothing{}, inout(line)));
-}
-TEST_F(GridFailures, RegionsThatAreNoneOfTheArrayNameTheLaunch) {
-  const Plane<std::int64_t> a("a", 8, 4);
-  const CoherentArray<std::int64_t, rank<1>> line("line", 8);
-  const auto refusal = [&](const auto& where, const auto& access) {
-    return message_of<ShapeMismatch>([&] { launch(where, mdrange({8, 4}), Nothing{}, access); });
-  };
-  const auto both = [&](const auto& access, const char* word) {
-    EXPECT_TRUE(has(refusal(across(emulated_devices(4)).grid(2, 2).named("bad"), access), word));
-    EXPECT_TRUE(has(refusal(across(emulated_devices(4)).named("bad"), access), word));
-    EXPECT_TRUE(has(refusal(on(Serial{}).named("bad"), access), "launch of bad"));
-  };
-  both(in(a, halo({1, 5}, {1, 1}, edge::cyclic)), "at most 4 neighbours in dimension 1");
-  both(in(a, halo({9, 1}, {1, 1}, edge::cyclic)), "at most 8 neighbours");
-  both(in(a, halo({1, 1, 1}, {1, 1, 1})), "a halo of 3 dimensions");
-  both(in(line, halo({1, 1}, {1, 1})), "a halo of 2 dimensions");
-  const auto left_out = message_of<ShapeMismatch>([&] {
-    launch(across(emulated_devices(4)).grid(2, 2), mdrange({8, 3}), Nothing{}, out(a));
-  });
-  EXPECT_TRUE(has(left_out, "column 3 of \"a\" is left out"));
-}
-TEST_F(GridFailures, PlacesSayWhatTheyLack) {
-  Balance balance;
-  EXPECT_THROW(across(emulated_devices(3)).grid(2, 2), Error);
-  EXPECT_THROW(across(emulated_devices(4)).grid(0, 4), Error);
-  EXPECT_THROW(across(emulated_devices(4)).weighted({1, 1, 1, 1}).grid(2, 2), Error);
-  EXPECT_THROW(across(emulated_devices(4)).adaptive(balance).grid(2, 2), Error);
-  EXPECT_THROW(across(emulated_devices(4)).grid(2, 2).weighted({{1, 1}}), Error);
-  EXPECT_EQ(across(Emulated{0}, Serial{}).named("mine").grid(1, 2).devices.label, std::string("mine"));
-}
-
-// A kernel or a copy fails: values are as before or as after, or DataLost names their box.
-TEST_F(GridFailures, LoseNothingButWhatIsNamed) {
-  const index_t n = 12, m = 14;
-  const auto where = across(emulated_devices(4)).grid(2, 2);
-  for (const emulated::Fault fault :
-       {emulated::Fault::Allocation, emulated::Fault::Copy, emulated::Fault::Kernel}) {
-    int failures = 0, losses = 0;
-    for (int k = 1; k < 40; ++k) {
-      SCOPED_TRACE(k);
-      {
-        const Plane<std::int64_t> a("a", n, m), b("b", n, m);
-        std::string error;
-        const auto attempt = [&](const auto& action) {
-          try {
-            action();
-          } catch (const Error& thrown) {
-            error += thrown.what();
-          }
-        };
-        emulated::fail(fault, k);
-        attempt([&] {
-          launch(where, mdrange({n, m}), NumberOfPlace{}, out(a));
-          launch(where, mdrange({n, m}), FivePoints{n, m}, in(a, halo({1, 1}, {1, 1})), out(b));
-          launch(where, mdrange({n, m}), AddOne{}, inout(a));
-          for (int d = 0; d < 4; ++d) wait(Emulated{d});
-        });
-        emulated::clear_faults();
-        take_errors();
-        for (int again = 0; again < 2; ++again)  // each array reports once what failed
-          for (const auto& x : {a, b}) attempt([&] { x.flush(); });
-        failures += !error.empty();
-        index_t lost = 0;
-        for (const auto& x : {a, b})
-          for (const Residence& part : x.where(x.domain())) {
-            if (!part.memories.empty()) continue;
-            lost += part.box.size();
-            EXPECT_TRUE(has(error, to_string(part.box) + " of \"" + x.label() + "\""));
-          }
-        losses += lost > 0;
-        EXPECT_TRUE(lost == 0 || !error.empty());
-        if (lost > 0) continue;
-        const auto x = a.read(), y = b.read();
-        const auto at = [](index_t i, index_t j) {
-          return i < 0 || j < 0 || i >= n || j >= m ? 0 : 1000 * i + j;
-        };
-        for (index_t i = 0; i < n; ++i)
-          for (index_t j = 0; j < m; ++j) {
-            const index_t sum = at(i, j) + at(i - 1, j) + at(i + 1, j) + at(i, j - 1) + at(i, j + 1);
-            EXPECT_TRUE(x(i, j) == at(i, j) + 1 || (!error.empty() && (x(i, j) == at(i, j) || x(i, j) == 0)));
-            EXPECT_TRUE(y(i, j) == sum || (!error.empty() && y(i, j) == 0)) << i << ", " << j;
-          }
-      }
-      if (k > 2 * failures + 4) break;  // there are no more of these
-    }
-    EXPECT_GT(failures, 3) << static_cast<int>(fault);
-    EXPECT_EQ(losses > 0, fault == emulated::Fault::Kernel);
-  }
-}
-
-struct Breaks {
-  STRATA_FUNCTION void operator()(index_t i, index_t j, auto a) const {
-    if (i == 5 && j == 6) throw std::runtime_error("broken");
-    a(i, j) = 7;
-  }
-};
-TEST_F(GridFailures, AKernelThatThrowsOnAHostLosesItsBoxAtMost) {
-  const Plane<std::int64_t> a("a", 8, 8);
-  const auto where = across(Emulated{0}, Emulated{1}, Emulated{0}, AnyHost(Serial{})).grid(2, 2);
-  launch(where, mdrange({8, 8}), AddOne{}, inout(a));
-
-  EXPECT_THROW(launch(where, mdrange({8, 8}), Breaks{}, inout(a)), std::runtime_error);
-
-  const std::string lost = message_of<DataLost>([&] { static_cast<void>(a.read()); });
-  EXPECT_TRUE(has(lost, "[4, 8) x [4, 8) of \"a\""));
-  EXPECT_EQ(a(3, 7), 7);
-  EXPECT_EQ(a(7, 3), 7);
 }
 
 }  // namespace
