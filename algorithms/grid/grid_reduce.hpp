@@ -35,13 +35,13 @@ struct RowBlocks {
     }
   }
   STRATA_FUNCTION void step(index_t (&at)[Rank]) const {
-    if constexpr (Rank == 2) {  // a block does not go beyond its row
-      ++at[1];
-      return;
-    }
-    for (int d = Rank - 1; d > 0; --d) {
-      if (++at[d] < box.upper[d]) return;
-      at[d] = box.lower[d];
+    if constexpr (Rank == 2) {
+      ++at[1];  // a block does not go beyond its row
+    } else {
+      for (int d = Rank - 1; d > 0; --d) {
+        if (++at[d] < box.upper[d]) return;
+        at[d] = box.lower[d];
+      }
     }
   }
 };
