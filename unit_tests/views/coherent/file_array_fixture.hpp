@@ -1,5 +1,6 @@
 // What the tests of coherent arrays in files share: a folder of their own, the header of the file as it is
-// there, and children that end as in a crash. SPDX-License-Identifier: Apache-2.0
+// there, and children that end as in a crash.
+// SPDX-License-Identifier: Apache-2.0
 #pragma once
 
 #include <cstdint>
